@@ -1,0 +1,37 @@
+#include "engine/control/observer.h"
+
+namespace shardscope::control {
+
+const char* toWord(Metric metric) {
+    switch (metric) {
+        case Metric::kLoss: return "loss";
+        case Metric::kValidationLoss: return "validation_loss";
+        case Metric::kLearningRate: return "learning_rate";
+        case Metric::kGradientNorm: return "gradient_norm";
+        case Metric::kTokensPerSecond: return "tokens_per_s";
+    }
+    return "unknown";
+}
+
+MemoryCategory& threadMemoryCategory() {
+    thread_local MemoryCategory category = MemoryCategory::kOther;
+    return category;
+}
+
+PhaseScope::PhaseScope(Observer* observer, Phase phase, LayerIndex layer, Cause cause)
+    : m_observer(observer) {
+    if (m_observer == nullptr) return;
+    m_report.phase = phase;
+    m_report.layer = layer;
+    m_report.cause = cause;
+    m_observer->phaseBegin(phase, layer);
+    m_report.startNs = now();
+}
+
+PhaseScope::~PhaseScope() {
+    if (m_observer == nullptr) return;
+    m_report.endNs = now();
+    m_observer->phaseEnd(m_report);
+}
+
+}  // namespace shardscope::control

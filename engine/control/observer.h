@@ -1,0 +1,118 @@
+// How the engine tells what it does. Torch-free, allocation-free for the caller.
+//
+// The engine holds an `Observer*` that may be null: then reporting costs one branch. All
+// times are host CLOCK_MONOTONIC nanoseconds (control::now()); the worker's observer moves
+// them onto the recording's clock. Step-thread calls: step, phase, metric, memory scopes.
+// collective() comes from the communication thread; buffer events from any thread.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <span>
+#include <utility>
+
+#include "storage/model/events.h"
+
+namespace shardscope::control {
+
+/// Host clock shared by all processes of a host, ns.
+[[nodiscard]] inline std::int64_t now() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+struct PhaseReport {
+    Phase phase = Phase::kNone;
+    LayerIndex layer = kNoLayer;
+    Cause cause = Cause::kNone;
+    std::int64_t startNs = 0;
+    std::int64_t endNs = 0;
+};
+
+struct CollectiveReport {
+    CollectiveOp operation = CollectiveOp::kBarrier;
+    DataType dtype = DataType::kFloat32;
+    Cause cause = Cause::kNone;
+    LayerIndex layer = kNoLayer;
+    std::int32_t step = -1;
+    std::uint32_t group = 0;
+    std::uint64_t sequence = 0;
+    std::int64_t sizeBytes = 0;
+    const char* algorithm = "";  ///< static strings
+    const char* protocol = "";
+    std::int64_t issueNs = 0;
+    std::int64_t startNs = 0;
+    std::int64_t endNs = 0;
+    std::span<const std::int64_t> arrivalsNs;  ///< by rank; valid during the call
+};
+
+/// A buffer the engine manages outside the tensor allocator (shared memory).
+struct BufferReport {
+    const void* address = nullptr;
+    std::int64_t sizeBytes = 0;
+    MemoryAction action = MemoryAction::kAllocate;
+    MemoryCategory category = MemoryCategory::kOther;
+    LayerIndex layer = kNoLayer;
+    const char* owner = "";  ///< static string
+    std::int64_t timeNs = 0;
+};
+
+enum class Metric : std::uint8_t {
+    kLoss,
+    kValidationLoss,
+    kLearningRate,
+    kGradientNorm,
+    kTokensPerSecond,
+};
+[[nodiscard]] const char* toWord(Metric metric);  ///< "loss", "validation_loss", ...
+
+struct StepReport {
+    std::int32_t step = 0;
+    std::int64_t startNs = 0;
+    std::int64_t endNs = 0;
+    std::int64_t tokens = 0;  ///< processed by this rank
+};
+
+class Observer {
+public:
+    virtual ~Observer() = default;
+    virtual void stepBegin(std::int32_t step) = 0;
+    virtual void stepEnd(const StepReport& report) = 0;
+    /// Before the phase's work: sets what operators and allocations are attributed to.
+    virtual void phaseBegin(Phase phase, LayerIndex layer) = 0;
+    virtual void phaseEnd(const PhaseReport& report) = 0;
+    virtual void collective(const CollectiveReport& report) = 0;
+    virtual void buffer(const BufferReport& report) = 0;
+    virtual void metric(Metric metric, std::int32_t step, double value) = 0;
+};
+
+/// Category that allocations of this thread are booked under; read by the allocator wrapper.
+MemoryCategory& threadMemoryCategory();
+
+class MemoryScope {
+public:
+    explicit MemoryScope(MemoryCategory category)
+        : m_previous(std::exchange(threadMemoryCategory(), category)) {}
+    ~MemoryScope() { threadMemoryCategory() = m_previous; }
+    MemoryScope(const MemoryScope&) = delete;
+    MemoryScope& operator=(const MemoryScope&) = delete;
+
+private:
+    MemoryCategory m_previous;
+};
+
+/// Reports one phase from construction to destruction; nothing when observer is null.
+class PhaseScope {
+public:
+    PhaseScope(Observer* observer, Phase phase, LayerIndex layer, Cause cause = Cause::kNone);
+    ~PhaseScope();
+    PhaseScope(const PhaseScope&) = delete;
+    PhaseScope& operator=(const PhaseScope&) = delete;
+
+private:
+    Observer* m_observer;
+    PhaseReport m_report;
+};
+
+}  // namespace shardscope::control

@@ -1,0 +1,46 @@
+// What a RunConfig implies: parameters, FLOPs, memory, traffic and the events a step must
+// contain. Pure functions, torch-free.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "engine/control/run_config.h"
+#include "storage/model/events.h"
+
+namespace shardscope::theory {
+
+/// V·C + T·C + L(12C² + 4C) + 2C: tied head, learned positions, LayerNorm with bias.
+[[nodiscard]] std::int64_t parameterCount(const control::ModelConfig& model);
+/// 12C² + 4C
+[[nodiscard]] std::int64_t blockParameterCount(const control::ModelConfig& model);
+/// V·C + T·C + 2C
+[[nodiscard]] std::int64_t rootParameterCount(const control::ModelConfig& model);
+
+/// Forward and backward FLOPs of one token, PaLM variant: 6N + 12·L·C·T
+/// (arXiv 2204.02311 appendix B; no causal discount, no recompute).
+[[nodiscard]] double palmFlopsPerToken(const control::ModelConfig& model);
+
+/// Bytes a rank holds at its peak, by category (index: MemoryCategory).
+using MemoryByCategory = std::array<Bytes, kMemoryCategoryCount>;
+[[nodiscard]] MemoryByCategory memoryTheory(const control::RunConfig& config);
+[[nodiscard]] Bytes total(const MemoryByCategory& categories);
+/// Shards of parameters, gradients and two moments: 16 B x parameters / ranks (zero3, fp32).
+[[nodiscard]] Bytes stateTheory(const control::RunConfig& config);
+
+/// What one training step of one rank must contain (no evaluation).
+struct StepContents {
+    std::int32_t gathers = 0;
+    std::int32_t reductions = 0;
+    std::int32_t phases = 0;  ///< forward, head, backward and optimizer phases
+};
+[[nodiscard]] StepContents stepContents(const control::RunConfig& config);
+
+/// Bytes a rank receives or sends in one step: gathers and reductions, ring factor (W-1)/W.
+[[nodiscard]] Bytes trafficPerStep(const control::RunConfig& config);
+
+/// Tokens of one step over all ranks.
+[[nodiscard]] std::int64_t tokensPerStep(const control::RunConfig& config);
+
+}  // namespace shardscope::theory

@@ -1,0 +1,58 @@
+# shardscope_library(NAME SOURCES... ) and shardscope_test(NAME ...): the two functions every
+# CMakeLists.txt of the tree uses.
+include_guard(GLOBAL)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release)
+endif()
+
+option(SHARDSCOPE_WERROR "Warnings are errors" OFF)
+option(SHARDSCOPE_BUILD_TESTS "Build tests and benchmarks" ON)
+set(SHARDSCOPE_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
+
+add_library(shardscope_warnings INTERFACE)
+target_compile_options(shardscope_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+    -Wconversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual)
+if(SHARDSCOPE_WERROR)
+    target_compile_options(shardscope_warnings INTERFACE -Werror)
+endif()
+if(SHARDSCOPE_SANITIZE)
+    add_compile_options(-fsanitize=${SHARDSCOPE_SANITIZE} -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${SHARDSCOPE_SANITIZE})
+endif()
+
+find_program(SHARDSCOPE_CCACHE ccache)
+if(SHARDSCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${SHARDSCOPE_CCACHE})
+endif()
+find_program(SHARDSCOPE_MOLD mold)
+if(SHARDSCOPE_MOLD)
+    add_link_options(-fuse-ld=mold)
+endif()
+
+# One library a folder. Includes are written from the root of the tree.
+function(shardscope_library NAME)
+    cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+    add_library(${NAME} STATIC ${ARG_SOURCES})
+    target_include_directories(${NAME} PUBLIC ${CMAKE_SOURCE_DIR})
+    target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} shardscope_warnings)
+endfunction()
+
+# One test program a folder; every TEST becomes a ctest test. LABELS: unit qt torch gpu.
+function(shardscope_test NAME)
+    cmake_parse_arguments(ARG "NO_MAIN" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
+    add_executable(${NAME} ${ARG_SOURCES})
+    target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR})
+    target_link_libraries(${NAME} PRIVATE ${ARG_LIBRARIES} GTest::gmock shardscope_warnings)
+    if(NOT ARG_NO_MAIN)
+        target_link_libraries(${NAME} PRIVATE GTest::gmock_main)
+    endif()
+    gtest_discover_tests(${NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300 ENVIRONMENT "${ARG_ENVIRONMENT}")
+endfunction()

@@ -1,0 +1,113 @@
+// The report of one recording: everything `shardscope report` prints and the Overview shows.
+// Pure: rows and events in, findings out. Half-open intervals, unions before sums, exact int64.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/model/recording.h"
+
+namespace shardscope::analysis {
+
+/// Parts of a step. Their sum is the step's wall time, exactly, on every rank.
+enum class LedgerPart : std::uint8_t {
+    kCompute = 0,           ///< forward, head, backward
+    kOptimizer,             ///< clip and sharded AdamW
+    kExposedGather,         ///< blocked on a gather while data moved
+    kExposedReduction,      ///< blocked on a gradient reduction while data moved
+    kExposedOther,          ///< blocked on another collective while data moved
+    kWaiting,               ///< blocked in a collective before the last rank arrived
+    kData,
+    kEvaluation,
+    kOther,                 ///< between phases: scheduling, releases, bookkeeping
+};
+inline constexpr int kLedgerPartCount = 9;
+[[nodiscard]] const char* toWord(LedgerPart part);        ///< "compute", "exposed gather"
+[[nodiscard]] const char* toKey(LedgerPart part);         ///< JSON: "compute_ns", ...
+[[nodiscard]] const char* definition(LedgerPart part);    ///< one sentence
+
+struct LedgerRow {
+    RankId rank;
+    StepIndex step;
+    Duration wall;
+    std::array<Duration, kLedgerPartCount> parts{};
+};
+
+struct Overlap {
+    Duration communication;  ///< union of collective intervals
+    Duration hidden;         ///< of it, covered by compute of the same rank
+    Duration exposed;        ///< communication - hidden
+    Duration waiting;        ///< of communication, before the last rank arrived
+    Duration moving;         ///< communication - waiting
+    /// hidden / communication; absent without communication
+    [[nodiscard]] std::optional<double> ratio() const {
+        if (communication.ns == 0) return std::nullopt;
+        return static_cast<double>(hidden.ns) / static_cast<double>(communication.ns);
+    }
+};
+
+struct Mfu {
+    std::optional<double> value;
+    std::string variant = "palm";
+    std::optional<double> peakFlops;  ///< of all ranks
+    std::string peakSource;
+    std::string reason;  ///< when value is absent
+};
+
+struct Completeness {
+    bool complete = false;
+    bool known = false;  ///< false: capture level too low to tell
+    std::vector<std::string> missing;  ///< sentences
+};
+
+struct RankMemory {
+    RankId rank;
+    Bytes peak;
+    Timestamp peakTime;
+    std::array<Bytes, kMemoryCategoryCount> byCategory{};  ///< at the peak
+    Bytes theory;
+    std::array<Bytes, kMemoryCategoryCount> theoryByCategory{};
+    bool known = false;
+};
+
+struct WaitingForRank {
+    RankId late;      ///< last to arrive most often
+    Duration waited;  ///< by all others together
+    std::int64_t collectives = 0;
+};
+
+struct Report {
+    RunFacts run;
+    std::optional<double> lossFirst;
+    std::optional<double> lossLast;
+    std::optional<double> validationLossLast;
+    std::optional<double> tokensPerSecond;     ///< all ranks, from the median step
+    std::optional<double> stepSecondsMedian;   ///< warm-up steps left out
+    std::int32_t warmupStepsLeftOut = 0;
+    Mfu mfu;
+    Overlap overlap;                    ///< all ranks together
+    std::vector<Overlap> overlapByRank; ///< by rank
+    std::vector<LedgerRow> ledger;      ///< by step, rank
+    std::vector<RankMemory> memory;     ///< by rank
+    std::vector<WaitingForRank> waiting;  ///< worst first
+    Completeness completeness;
+    std::vector<Diagnostic> diagnostics;
+    std::uint64_t events = 0;
+    std::uint64_t dropped = 0;
+    Bytes fileSize;
+    bool finalised = false;
+
+    /// Median over steps of each ledger part of one rank.
+    [[nodiscard]] std::array<Duration, kLedgerPartCount> medianLedger(RankId rank) const;
+};
+
+/// `ranks` by rank, covering the whole run.
+[[nodiscard]] Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks);
+
+/// "schema": "shardscope.report/1"; keys are stable.
+[[nodiscard]] std::string toJson(const Report& report);
+
+}  // namespace shardscope::analysis

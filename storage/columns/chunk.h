@@ -1,0 +1,49 @@
+// Column chunks: up to 65,536 events of one kind and rank as compressed columns.
+//
+// Byte layout: storage/schema/FORMAT.md. Encoding and decoding are pure and thread-safe.
+// Decoding never trusts its input: any byte string gives events or an error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "storage/model/events.h"
+#include "storage/model/result.h"
+
+namespace shardscope::columns {
+
+inline constexpr std::size_t kMaxChunkEvents = 65'536;
+
+using ChunkBytes = std::vector<std::byte>;
+
+struct LaneCount {
+    LaneId lane;
+    std::uint32_t count = 0;
+};
+
+/// The uncompressed front of every chunk.
+struct ChunkHeader {
+    std::uint8_t codecVersion = 0;
+    EventKind kind = EventKind::kSpan;
+    RankId rank;
+    std::uint32_t count = 0;
+    Timestamp first;  ///< earliest start
+    Timestamp last;   ///< latest end
+    std::vector<LaneCount> lanes;  ///< spans and counters only
+};
+
+/// Events must be sorted by start (or time) and at most kMaxChunkEvents; not empty.
+ChunkBytes encodeSpans(RankId rank, std::span<const SpanEvent> events);
+ChunkBytes encodeMemory(RankId rank, std::span<const MemoryEvent> events);
+ChunkBytes encodeCounters(RankId rank, std::span<const CounterEvent> events);
+ChunkBytes encodeCollectives(RankId rank, std::span<const CollectiveEvent> events);
+
+Result<ChunkHeader> decodeHeader(std::span<const std::byte> chunk);
+Result<std::vector<SpanEvent>> decodeSpans(std::span<const std::byte> chunk);
+Result<std::vector<MemoryEvent>> decodeMemory(std::span<const std::byte> chunk);
+Result<std::vector<CounterEvent>> decodeCounters(std::span<const std::byte> chunk);
+Result<std::vector<CollectiveEvent>> decodeCollectives(std::span<const std::byte> chunk);
+
+}  // namespace shardscope::columns

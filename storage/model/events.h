@@ -1,0 +1,158 @@
+// What a rank records: spans, collectives, memory events and counters.
+//
+// Enumerator values are written into recordings (storage/schema/FORMAT.md): never renumber,
+// only append. Plain values, safe to copy between threads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "storage/model/ids.h"
+#include "storage/model/units.h"
+
+namespace shardscope {
+
+enum class EventKind : std::uint8_t { kSpan = 1, kMemory = 2, kCounter = 3, kCollective = 4 };
+
+/// What a lane shows. Analyses read roles, never names.
+enum class LaneRole : std::uint8_t {
+    kCompute = 1,        ///< compute phases of the engine's step thread (or kernels of a device)
+    kCommunication = 2,  ///< collectives
+    kCopy = 3,
+    kHost = 4,  ///< operators on a host thread
+    kRuntime = 5,
+    kSync = 6,
+    kRange = 7,    ///< coarse ranges: steps, forward, backward
+    kCounter = 8,  ///< a counter (memory by category, RSS, CPU time)
+};
+
+/// What the step thread is doing. Phases of one rank on lane role kCompute never overlap.
+enum class Phase : std::uint8_t {
+    kNone = 0,
+    kData = 1,           ///< building the batch
+    kForward = 2,        ///< forward of the embedding or one block
+    kHead = 3,           ///< final norm, tied head and loss: forward and backward in one pass
+    kBackward = 4,       ///< backward of one block or the embedding
+    kOptimizer = 5,      ///< sharded AdamW
+    kClip = 6,           ///< gradient norm and scaling
+    kWaitGather = 7,     ///< step thread blocked until gathered parameters are there
+    kWaitReduction = 8,  ///< step thread blocked until a gradient reduction is done
+    kWaitOther = 9,      ///< blocked in any other collective (norm, loss, barrier)
+    kEvaluation = 10,    ///< everything of a validation pass
+    kCalibration = 11,   ///< measuring the matrix-multiply peak
+    kRelease = 12,       ///< freeing gathered parameters or activations
+    kOther = 13,
+};
+
+enum class CollectiveOp : std::uint8_t {
+    kAllGather = 1,
+    kReduceScatter = 2,
+    kAllReduce = 3,
+    kBroadcast = 4,
+    kBarrier = 5,
+};
+
+/// Why a collective was issued.
+enum class Cause : std::uint8_t {
+    kNone = 0,
+    kDemand = 1,    ///< needed at once: nothing was prefetched
+    kPrefetch = 2,  ///< fetched ahead, behind the compute of another layer
+    kGradient = 3,  ///< a layer's gradients are complete
+    kNorm = 4,      ///< gradient norm for clipping
+    kLoss = 5,      ///< mean loss of a step
+    kStart = 6,     ///< start-up, checkpoint, verification
+    kStop = 7,      ///< agreement on stopping after this step
+};
+
+enum class DataType : std::uint8_t { kFloat32 = 1, kBFloat16 = 2, kFloat16 = 3, kInt64 = 4, kByte = 5, kFloat64 = 6 };
+
+enum class MemoryAction : std::uint8_t { kAllocate = 1, kFree = 2 };
+
+enum class MemoryCategory : std::uint8_t {
+    kOther = 0,
+    kParameterShard = 1,
+    kGatheredParameter = 2,
+    kGradientShard = 3,  ///< sharded (reduced) gradients
+    kGradient = 4,       ///< a layer's full gradients before reduction
+    kOptimizerState = 5,
+    kActivation = 6,
+    kCommunication = 7,
+    kTemporary = 8,  ///< scratch inside forward, backward or the optimizer
+    kInput = 9,
+};
+inline constexpr int kMemoryCategoryCount = 10;
+
+/// An interval on a lane.
+struct SpanEvent {
+    Timestamp start;
+    Duration duration;
+    LaneId lane;
+    StringId name;
+    StringId arguments;             ///< JSON object, or empty
+    std::uint64_t correlation = 0;  ///< forward and backward operators share one; for lanes of
+                                    ///< role kCommunication the collective's sequence; 0: none
+    StepIndex step = kNoStep;
+    LayerIndex layer = kNoLayer;
+    Phase phase = Phase::kNone;
+    std::uint8_t depth = 0;  ///< nesting on its lane, outermost 0
+
+    [[nodiscard]] Timestamp end() const { return start + duration; }
+    [[nodiscard]] TimeRange range() const { return {start, end()}; }
+    friend bool operator==(const SpanEvent&, const SpanEvent&) = default;
+};
+
+/// One rank's view of one collective. Waiting is [start, last arrival), moving the rest.
+struct CollectiveEvent {
+    CollectiveOp operation = CollectiveOp::kBarrier;
+    DataType dtype = DataType::kFloat32;
+    Cause cause = Cause::kNone;
+    LayerIndex layer = kNoLayer;
+    StepIndex step = kNoStep;
+    std::uint32_t group = 0;     ///< communicator; 0 is the world
+    std::uint64_t sequence = 0;  ///< same number on every rank of the group
+    Bytes size;                  ///< whole payload: gathered size, size before reduction
+    StringId algorithm;          ///< e.g. "direct"
+    StringId protocol;           ///< e.g. "shared memory"
+    Timestamp issue;             ///< asked for
+    Timestamp start;             ///< taken up by the communication thread; this rank's arrival
+    Timestamp end;
+    std::vector<Timestamp> arrivals;  ///< by rank in the group; own arrival included
+
+    [[nodiscard]] Timestamp lastArrival() const {
+        Timestamp last = start;
+        for (Timestamp arrival : arrivals) last = std::max(last, arrival);
+        return std::min(last, end);
+    }
+    friend bool operator==(const CollectiveEvent&, const CollectiveEvent&) = default;
+};
+
+struct MemoryEvent {
+    Timestamp time;
+    std::uint64_t address = 0;
+    Bytes size;
+    MemoryAction action = MemoryAction::kAllocate;
+    MemoryCategory category = MemoryCategory::kOther;  ///< a free repeats its allocation's
+    StringId owner;                                    ///< operator or buffer name
+    StepIndex step = kNoStep;
+    LayerIndex layer = kNoLayer;
+    Phase phase = Phase::kNone;
+    friend bool operator==(const MemoryEvent&, const MemoryEvent&) = default;
+};
+
+struct CounterEvent {
+    Timestamp time;
+    LaneId lane;
+    double value = 0;
+    friend bool operator==(const CounterEvent&, const CounterEvent&) = default;
+};
+
+/// Lower-case words used in SQL, JSON and on screen ("all-gather", "gathered parameters").
+[[nodiscard]] const char* toWord(LaneRole role);
+[[nodiscard]] const char* toWord(Phase phase);
+[[nodiscard]] const char* toWord(CollectiveOp operation);
+[[nodiscard]] const char* toWord(Cause cause);
+[[nodiscard]] const char* toWord(DataType dtype);
+[[nodiscard]] const char* toWord(MemoryCategory category);
+
+}  // namespace shardscope

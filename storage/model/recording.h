@@ -1,0 +1,164 @@
+// The small things of a recording: one struct a table row (storage/schema/FORMAT.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/model/events.h"
+
+namespace shardscope {
+
+enum class RunStatus : std::uint8_t {
+    kRecording = 1,    ///< still being written, or its writer died: "incomplete"
+    kFinished = 2,     ///< all steps done
+    kStopped = 3,      ///< the user asked to stop; complete up to there
+    kFailed = 4,       ///< a rank failed; see diagnostics
+    kKilled = 5,       ///< killed by the user
+};
+[[nodiscard]] const char* toWord(RunStatus status);
+
+/// Facts about the run as a whole; written at creation, status and end at finalisation.
+struct RunFacts {
+    std::string id;            ///< random, 32 hex digits
+    std::string configJson;    ///< the RunConfig that was used, whole
+    std::string commandLine;
+    std::string product;       ///< "shardscope 0.1.0 (commit)"
+    std::string librariesJson; ///< name -> version
+    std::string environmentJson;  ///< allow-listed variables only
+    std::string model;         ///< e.g. "shakespeare"
+    std::string strategy;      ///< e.g. "zero3"
+    std::int32_t worldSize = 0;
+    std::int64_t parameters = 0;
+    std::int64_t startedUnixNs = 0;  ///< wall-clock UTC of the recording clock's zero
+    RunStatus status = RunStatus::kRecording;
+    Timestamp ended;           ///< recording clock; last event when never finalised
+};
+
+struct HostFacts {
+    std::int32_t host = 0;
+    std::string name;
+    std::string cpu;
+    std::int32_t cores = 0;
+    Bytes memory;
+    std::string bootId;
+    std::int64_t clockOffsetNs = 0;  ///< recording clock = host clock + offset
+    std::int64_t clockErrorNs = 0;   ///< bound on the offset's error
+};
+
+struct RankFacts {
+    RankId rank;
+    std::int32_t host = 0;
+    std::int64_t pid = 0;
+    std::string device;  ///< "cpu (1 thread)"
+    std::optional<double> peakFlops;  ///< FLOP/s of this rank, measured or from the peak table
+    std::string peakSource;           ///< how peakFlops was found; the reason when it is absent
+    std::uint64_t emitted = 0;  ///< events the rank produced (last word heard from it)
+    std::uint64_t dropped = 0;  ///< of these, lost to full queues
+    std::optional<std::int32_t> exitCode;
+    std::optional<std::int32_t> exitSignal;
+};
+
+struct LaneFacts {
+    RankId rank;
+    LaneId lane;
+    LaneRole role = LaneRole::kHost;
+    std::string name;  ///< "compute", "operators", "communication", "memory: activations"
+    std::string unit;  ///< counters only: "bytes", "ns", "1"
+    std::int32_t order = 0;  ///< position within the rank, top first
+};
+
+/// Counter lane that RecordingWriter derives from a rank's memory events: bytes alive in a
+/// category, and their sum.
+[[nodiscard]] constexpr LaneId memoryLane(MemoryCategory category) {
+    return {0x10000u + static_cast<std::uint32_t>(category)};
+}
+inline constexpr LaneId kMemoryTotalLane{0x10000u + 255u};
+
+/// One training step of one rank.
+struct StepFacts {
+    RankId rank;
+    StepIndex step;
+    Timestamp start;
+    Timestamp end;
+    std::int64_t tokens = 0;            ///< processed by this rank
+    std::int32_t expectedGathers = -1;  ///< what the strategy implies; -1: not recorded at
+    std::int32_t expectedReductions = -1;  ///< this capture level
+    std::int32_t expectedPhases = -1;
+    std::uint64_t emitted = 0;          ///< events of the rank up to the step's end
+    std::uint64_t dropped = 0;
+    std::int64_t cpuTimeNs = 0;         ///< process CPU time spent in the step
+    Bytes residentSet;                  ///< RSS at the step's end
+
+    [[nodiscard]] TimeRange range() const { return {start, end}; }
+};
+
+/// A training metric, once a step for the whole run (rank 0's word, already reduced).
+struct MetricPoint {
+    std::string name;  ///< "loss" "validation_loss" "learning_rate" "gradient_norm" "tokens_per_s"
+    StepIndex step;
+    Timestamp time;
+    double value = 0;
+};
+
+/// What theory says a rank holds at its peak, by category.
+struct MemoryTheory {
+    RankId rank;
+    MemoryCategory category = MemoryCategory::kOther;
+    Bytes size;
+};
+
+enum class Severity : std::uint8_t { kNote = 1, kWarning = 2, kProblem = 3 };
+[[nodiscard]] const char* toWord(Severity severity);
+
+/// Something that limits trust in the recording or ended the run.
+struct Diagnostic {
+    Severity severity = Severity::kNote;
+    std::string code;     ///< "events-dropped", "rank-died", "more-ranks-than-cores"
+    std::string message;  ///< what, where, consequence
+    std::string remedy;   ///< what to do
+    std::optional<RankId> rank;
+    Timestamp time;
+    std::int64_t count = 1;
+};
+
+struct EventCounts {
+    std::uint64_t spans = 0;
+    std::uint64_t collectives = 0;
+    std::uint64_t memory = 0;
+    std::uint64_t counters = 0;
+    [[nodiscard]] std::uint64_t total() const { return spans + collectives + memory + counters; }
+};
+
+/// All rows of a recording; a few hundred kilobytes even for long runs.
+struct RecordingSummary {
+    RunFacts run;
+    std::vector<HostFacts> hosts;
+    std::vector<RankFacts> ranks;  ///< by rank
+    std::vector<LaneFacts> lanes;  ///< by rank, order
+    std::vector<StepFacts> steps;  ///< by step, rank
+    std::vector<MetricPoint> metrics;  ///< by time
+    std::vector<MemoryTheory> memoryTheory;
+    std::vector<Diagnostic> diagnostics;
+    EventCounts events;   ///< stored
+    TimeRange bounds;     ///< of everything stored
+    Bytes fileSize;       ///< main file and WAL
+    Bytes chunkBytes;     ///< compressed event data
+    bool complete = false;  ///< finalised by its writer
+};
+
+/// What analyses read: everything of one rank that is not an operator.
+struct RankEvents {
+    RankId rank;
+    std::vector<SpanEvent> phases;  ///< lane role kCompute, by start
+    std::vector<CollectiveEvent> collectives;  ///< by sequence
+    /// Highest sum over categories, and each category's bytes at that moment.
+    Bytes peakMemory;
+    Timestamp peakTime;
+    std::array<Bytes, kMemoryCategoryCount> peakByCategory{};
+    bool hasMemoryEvents = false;
+};
+
+}  // namespace shardscope

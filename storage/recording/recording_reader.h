@@ -1,0 +1,85 @@
+// Reads a recording. An interface, so that later a recording can be read where it lies.
+//
+// One reader belongs to one thread. Works on finished files, on files being written (WAL)
+// and on files whose writer died. Never writes to the file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+
+namespace shardscope::storage {
+
+/// A stretch of a lane ready to be drawn: one event, or many that share a pixel.
+struct LaneSlice {
+    TimeRange range;
+    StringId name;           ///< of the event, or of the dominant one
+    std::uint32_t count = 1; ///< events merged into this slice
+    Duration busy;           ///< covered by events within range
+    std::uint64_t correlation = 0;  ///< of the event when count is 1
+    LayerIndex layer = kNoLayer;    ///< of the event or the dominant one
+    StepIndex step = kNoStep;
+    Phase phase = Phase::kNone;
+    std::uint8_t depth = 0;
+    StringId arguments;
+};
+
+struct CounterSlice {
+    TimeRange range;
+    double minimum = 0;
+    double maximum = 0;
+    double last = 0;
+};
+
+/// One row of an SQL answer, as text; nullopt is SQL NULL.
+struct TableResult {
+    std::vector<std::string> columns;
+    std::vector<std::vector<std::optional<std::string>>> rows;
+};
+
+class RecordingReader {
+public:
+    virtual ~RecordingReader() = default;
+
+    /// Reads all rows again (a recording may still be growing).
+    virtual Result<RecordingSummary> summary() = 0;
+
+    /// Text of a rank's string; empty when unknown.
+    virtual std::string_view text(RankId rank, StringId id) = 0;
+
+    /// Phases, collectives and memory peak of one rank within `range` (whole run: bounds).
+    virtual Result<RankEvents> rankEvents(RankId rank, TimeRange range) = 0;
+
+    /// Spans of one lane that intersect `range`, by start.
+    virtual Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) = 0;
+
+    /// What to draw of a lane at `resolution` (time a pixel): merged slices from the pyramid
+    /// where a bucket is not coarser than a pixel, else single events. By depth, then start.
+    virtual Result<std::vector<LaneSlice>> slices(RankId rank, LaneId lane, TimeRange range,
+                                                  Duration resolution) = 0;
+
+    /// Likewise for a counter lane; the first slice starts with the value in force at
+    /// range.begin.
+    virtual Result<std::vector<CounterSlice>> counter(RankId rank, LaneId lane, TimeRange range,
+                                                      Duration resolution) = 0;
+
+    virtual Result<std::vector<MemoryEvent>> memoryEvents(RankId rank, TimeRange range) = 0;
+
+    /// Blocks alive at `time`, largest first.
+    virtual Result<std::vector<MemoryEvent>> liveMemory(RankId rank, Timestamp time) = 0;
+
+    /// A read-only SQL statement, with the virtual table `events` and the views on it.
+    virtual Result<TableResult> query(const std::string& sql) = 0;
+};
+
+/// Errors are kUnreadable: no such file, not a recording, truncated beyond use, or written by
+/// a newer major version (named in the message).
+Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path);
+
+}  // namespace shardscope::storage

@@ -1,0 +1,56 @@
+// The only writer of a recording: an SQLite database in WAL mode, committed in batches.
+//
+// Lives on one thread of `shardscope record`. Every call that stores something joins the
+// open transaction; flush() commits it, finalise() turns the file into one plain database.
+// A process that dies between two flushes loses at most what came since the last one.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+
+namespace shardscope::storage {
+
+class RecordingWriter {
+public:
+    /// Creates PATH. An existing file is an error (kUsage) unless `overwrite`.
+    static Result<RecordingWriter> create(const std::string& path, const RunFacts& run,
+                                          bool overwrite);
+    RecordingWriter(RecordingWriter&&) noexcept;
+    RecordingWriter& operator=(RecordingWriter&&) noexcept;
+    ~RecordingWriter();  ///< commits what is pending; the file stays marked incomplete
+
+    Result<void> addHost(const HostFacts& host);
+    Result<void> addLane(const LaneFacts& lane);
+    /// Replaces the row of the same rank.
+    Result<void> putRank(const RankFacts& rank);
+    Result<void> addStrings(RankId rank, StringId first, const std::vector<std::string>& texts);
+    Result<void> addStep(const StepFacts& step);
+    Result<void> addMetric(const MetricPoint& metric);
+    Result<void> addMemoryTheory(const MemoryTheory& theory);
+    Result<void> addDiagnostic(const Diagnostic& diagnostic);
+
+    /// Stores one encoded chunk (storage/columns/chunk.h) after checking that it decodes, and
+    /// feeds pyramids, memory-by-category counters and the collectives table from it.
+    Result<void> addChunk(std::span<const std::byte> chunk);
+
+    /// Commits. Call at least once a second while recording.
+    Result<void> flush();
+
+    /// Writes remaining pyramids, sets status and end, checkpoints the WAL away.
+    Result<void> finalise(RunStatus status, Timestamp ended);
+
+    [[nodiscard]] const EventCounts& events() const;
+
+private:
+    struct State;
+    explicit RecordingWriter(std::unique_ptr<State> state);
+    std::unique_ptr<State> m_state;
+};
+
+}  // namespace shardscope::storage
