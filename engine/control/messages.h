@@ -36,6 +36,7 @@ struct LaunchRequest {
     RunConfig config;
     std::int64_t originNs = 0;  ///< host clock at the recording clock's zero
     std::string rankProgram;    ///< path of shardscope-rank; empty: beside the agent
+    std::int64_t segmentBytes = 0;  ///< of the ranks' shared memory; sparse, so be generous
     std::map<std::string, std::string> environment;
 };
 

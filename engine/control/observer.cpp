@@ -4,11 +4,16 @@ namespace shardscope::control {
 
 const char* toWord(Metric metric) {
     switch (metric) {
-        case Metric::kLoss: return "loss";
-        case Metric::kValidationLoss: return "validation_loss";
-        case Metric::kLearningRate: return "learning_rate";
-        case Metric::kGradientNorm: return "gradient_norm";
-        case Metric::kTokensPerSecond: return "tokens_per_s";
+        case Metric::kLoss:
+            return "loss";
+        case Metric::kValidationLoss:
+            return "validation_loss";
+        case Metric::kLearningRate:
+            return "learning_rate";
+        case Metric::kGradientNorm:
+            return "gradient_norm";
+        case Metric::kTokensPerSecond:
+            return "tokens_per_s";
     }
     return "unknown";
 }

@@ -1,0 +1,97 @@
+// `shardscope`: finds the subcommand, runs it, turns its outcome into an exit status.
+#include "app/cli/command.h"
+#include "app/cli/version.h"
+#include "engine/control/near_miss.h"
+#include "storage/model/result.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <vector>
+
+namespace shardscope::cli {
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  shardscope record --strategy zero3 --ranks 2 --model shakespeare --output run.sscope
+  shardscope report run.sscope
+  shardscope COMMAND --help
+
+Exit status: 0 ok, 1 failure, 2 usage, 3 input unreadable, 4 launch failed,
+5 a training rank failed, 130 interrupted.)";
+
+std::vector<Command> addCommands([[maybe_unused]] CLI::App& root) {
+    std::vector<Command> commands;
+#ifdef SHARDSCOPE_CLI_RECORD
+    commands.push_back(addRecord(root));
+#endif
+#ifdef SHARDSCOPE_CLI_REPORT
+    commands.push_back(addReport(root));
+#endif
+#ifdef SHARDSCOPE_CLI_VERIFY
+    commands.push_back(addVerify(root));
+#endif
+#ifdef SHARDSCOPE_CLI_INFO
+    commands.push_back(addInfo(root));
+#endif
+#ifdef SHARDSCOPE_CLI_QUERY
+    commands.push_back(addQuery(root));
+#endif
+#ifdef SHARDSCOPE_CLI_AGENT
+    commands.push_back(addAgent(root));
+#endif
+    return commands;
+}
+
+/// The word where a subcommand was expected, when there is one and it names none.
+std::string unknownCommand(const CLI::App& root, int argc, char** argv) {
+    if (argc < 2 || argv[1][0] == '-') return {};
+    std::vector<std::string> names;
+    for (const CLI::App* app : root.get_subcommands([](const CLI::App*) { return true; })) {
+        if (app->get_name() == argv[1]) return {};
+        if (!app->get_group().empty()) names.push_back(app->get_name());
+    }
+    return fmt::format("unknown command '{}'{}", argv[1], control::suggestion(argv[1], names));
+}
+
+int usageError(const std::string& sentence) {
+    fmt::print(stderr, "shardscope: {}\nRun 'shardscope --help' for how to use it.\n", sentence);
+    return static_cast<int>(ErrorCode::kUsage);
+}
+
+int run(int argc, char** argv) {
+    CLI::App root("Trains transformers on several ranks and records where time and memory go.",
+                  "shardscope");
+    root.set_version_flag("--version", productVersion());
+    root.set_help_flag("-h,--help", "print this help and exit");
+    root.footer(kFooter);
+    root.require_subcommand(1);
+    const std::vector<Command> commands = addCommands(root);
+    if (const auto complaint = unknownCommand(root, argc, argv); !complaint.empty()) {
+        return usageError(complaint);
+    }
+    try {
+        root.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        // Help and version are "errors" with status 0.
+        if (error.get_exit_code() == 0) return root.exit(error);
+        return usageError(error.what());
+    }
+    for (const Command& command : commands) {
+        if (command.app->parsed()) return command.run();
+    }
+    return usageError("no command was given");
+}
+
+}  // namespace
+}  // namespace shardscope::cli
+
+int main(int argc, char** argv) {
+    try {
+        return shardscope::cli::run(argc, argv);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "shardscope: unexpected failure: {}\n", error.what());
+        return static_cast<int>(shardscope::ErrorCode::kFailure);
+    }
+}

@@ -1,0 +1,51 @@
+#include "engine/control/run_config.h"
+#include "engine/control/run_fields.h"
+
+#include <fmt/format.h>
+
+namespace shardscope::control {
+namespace {
+
+/// As a POSIX shell reads it back.
+std::string shellWord(const std::string& word) {
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+,@%";
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+    std::string quoted = "'";
+    for (const char c : word) {
+        if (c == '\'') {
+            quoted += "'\\''";
+        } else {
+            quoted += c;
+        }
+    }
+    return quoted + "'";
+}
+
+std::string argumentText(const FieldValue& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) return shellWord(*text);
+    if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+    return fmt::format("{}", std::get<std::int64_t>(value));
+}
+
+}  // namespace
+
+std::string toCommandLine(const RunConfig& config) {
+    RunConfig base;
+    if (const auto preset = findModelPreset(config.model.name)) base.model = *preset;
+    std::string line = "shardscope record --model " + shellWord(base.model.name);
+    for (const RunField& field : runFields()) {
+        if (*field.flag == '\0') continue;
+        const FieldValue value = field.get(config);
+        // Always named: what a reader looks for first.
+        const bool always =
+            field.get == findRunField("strategy")->get || field.get == findRunField("ranks")->get;
+        if (!always && value == field.get(base)) continue;
+        line += ' ';
+        line += field.flag;
+        if (*field.argument != '\0') line += ' ' + argumentText(value);
+    }
+    return line;
+}
+
+}  // namespace shardscope::control

@@ -1,0 +1,78 @@
+#include "engine/control/near_miss.h"
+#include "engine/control/run_config.h"
+#include "engine/control/run_fields.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace shardscope::control {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::string_view kModelPrefix = "model.";
+
+Result<FieldValue> scalar(const Json& value) {
+    if (value.is_boolean()) return FieldValue(value.get<bool>());
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > 0x7FFFFFFFFFFFFFFFull) {
+        return failure(ErrorCode::kUsage, "is out of range");
+    }
+    if (value.is_number_integer()) return FieldValue(value.get<std::int64_t>());
+    if (value.is_number_float()) return FieldValue(value.get<double>());
+    if (value.is_string()) return FieldValue(value.get<std::string>());
+    return failure(ErrorCode::kUsage, "must be a single value");
+}
+
+Result<void> setKey(RunConfig& config, const std::string& key, const Json& json) {
+    const RunField* field = findRunField(key);
+    if (field == nullptr) {
+        std::vector<std::string> keys;
+        for (const RunField& each : runFields()) keys.emplace_back(each.key);
+        const auto near = nearMiss(key, keys);
+        return failure(ErrorCode::kUsage,
+                       fmt::format("unknown key '{}' in the run configuration{}", key,
+                                   near ? "; did you mean '" + *near + "'?" : ""));
+    }
+    const auto value = scalar(json);
+    const auto done = value ? field->set(config, *value) : Result<void>(failure(value));
+    if (!done) return failure(ErrorCode::kUsage, key + ": " + done.error().message);
+    return {};
+}
+
+}  // namespace
+
+std::string toJson(const RunConfig& config) {
+    Json root = Json::object();
+    for (const RunField& field : runFields()) {
+        std::string_view key = field.key;
+        Json* target = &root;
+        if (key.starts_with(kModelPrefix)) {
+            target = &root["model"];
+            key.remove_prefix(kModelPrefix.size());
+        }
+        std::visit([&](const auto& value) { (*target)[std::string(key)] = value; },
+                   field.get(config));
+    }
+    return root.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<RunConfig> parseRunConfigJson(std::string_view text) {
+    const Json root = Json::parse(text, nullptr, false);
+    if (!root.is_object()) {
+        return failure(ErrorCode::kUsage, "the run configuration is not a JSON object");
+    }
+    RunConfig config;
+    for (const auto& [key, value] : root.items()) {
+        if (key != "model") {
+            if (auto done = setKey(config, key, value); !done) return failure(done);
+            continue;
+        }
+        if (!value.is_object()) return failure(ErrorCode::kUsage, "model: must be an object");
+        for (const auto& [part, partValue] : value.items()) {
+            auto done = setKey(config, std::string(kModelPrefix) + part, partValue);
+            if (!done) return failure(done);
+        }
+    }
+    return config;
+}
+
+}  // namespace shardscope::control

@@ -1,0 +1,213 @@
+#include "engine/control/run_fields.h"
+
+#include "engine/control/near_miss.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace shardscope::control {
+namespace {
+
+template <class E>
+struct Words;
+template <>
+struct Words<Strategy> {
+    static constexpr auto parse = parseStrategy;
+    static std::vector<std::string> all() { return {"single", "zero3"}; }
+};
+template <>
+struct Words<Precision> {
+    static constexpr auto parse = parsePrecision;
+    static std::vector<std::string> all() { return {"fp32"}; }
+};
+template <>
+struct Words<CaptureLevel> {
+    static constexpr auto parse = parseCaptureLevel;
+    static std::vector<std::string> all() { return {"off", "steps", "light", "full"}; }
+};
+
+template <class T>
+FieldValue toValue(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+        return std::string(toWord(value));
+    } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double> ||
+                         std::is_same_v<T, std::string>) {
+        return value;
+    } else {
+        return static_cast<std::int64_t>(value);
+    }
+}
+
+template <class T>
+Result<void> assignInteger(T& target, const FieldValue& value) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (number == nullptr) return failure(ErrorCode::kUsage, "must be a whole number");
+    if (!std::in_range<T>(*number)) {
+        return failure(ErrorCode::kUsage, fmt::format("{} is out of range", *number));
+    }
+    target = static_cast<T>(*number);
+    return {};
+}
+
+template <class T>
+Result<void> assignWord(T& target, const FieldValue& value) {
+    const auto* word = std::get_if<std::string>(&value);
+    if (word == nullptr) return failure(ErrorCode::kUsage, "must be a word in quotes");
+    const auto parsed = Words<T>::parse(*word);
+    if (!parsed) {
+        return failure(ErrorCode::kUsage,
+                       fmt::format("'{}' is unknown{}", *word, suggestion(*word, Words<T>::all())));
+    }
+    target = *parsed;
+    return {};
+}
+
+template <class T>
+Result<void> assign(T& target, const FieldValue& value) {
+    if constexpr (std::is_enum_v<T>) {
+        return assignWord(target, value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+        const auto* flag = std::get_if<bool>(&value);
+        if (flag == nullptr) return failure(ErrorCode::kUsage, "must be true or false");
+        target = *flag;
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        const auto* text = std::get_if<std::string>(&value);
+        if (text == nullptr) return failure(ErrorCode::kUsage, "must be text in quotes");
+        target = *text;
+    } else if constexpr (std::is_same_v<T, double>) {
+        // 1 is as good a number as 1.0
+        const auto* whole = std::get_if<std::int64_t>(&value);
+        const auto* number = std::get_if<double>(&value);
+        if (whole == nullptr && number == nullptr) {
+            return failure(ErrorCode::kUsage, "must be a number");
+        }
+        target = whole != nullptr ? static_cast<double>(*whole) : *number;
+    } else {
+        return assignInteger(target, value);
+    }
+    return {};
+}
+
+template <auto Member>
+constexpr RunField field(const char* key, const char* flag, const char* argument,
+                         const char* help) {
+    return {
+        key,
+        flag,
+        argument,
+        help,
+        [](const RunConfig& config) { return toValue(config.*Member); },
+        [](RunConfig& config, const FieldValue& value) { return assign(config.*Member, value); }};
+}
+
+template <auto Member>
+constexpr RunField modelField(const char* key, const char* flag, const char* argument,
+                              const char* help) {
+    return {key,
+            flag,
+            argument,
+            help,
+            [](const RunConfig& config) { return toValue(config.model.*Member); },
+            [](RunConfig& config, const FieldValue& value) {
+                return assign(config.model.*Member, value);
+            }};
+}
+
+}  // namespace
+
+const std::vector<RunField>& runFields() {
+    using C = RunConfig;
+    using M = ModelConfig;
+    static const std::vector<RunField> kFields = {
+        modelField<&M::name>("model.name", "", "NAME", "name of the model"),
+        modelField<&M::vocabulary>("model.vocabulary", "--vocabulary", "N", "token kinds"),
+        modelField<&M::context>("model.context", "--context", "N", "tokens of a sequence"),
+        modelField<&M::layers>("model.layers", "--layers", "N", "transformer blocks"),
+        modelField<&M::heads>("model.heads", "--heads", "N", "attention heads"),
+        modelField<&M::hidden>("model.hidden", "--hidden", "N", "width, a multiple of heads"),
+        field<&C::strategy>("strategy", "--strategy", "WORD", "single or zero3"),
+        field<&C::ranks>("ranks", "--ranks", "N", "training processes"),
+        field<&C::threads>("threads", "--threads", "N", "compute threads of a rank"),
+        field<&C::precision>("precision", "--precision", "WORD", "fp32"),
+        field<&C::data>("data", "--data", "PATH",
+                        "text file or folder; default: the project's own source tree"),
+        field<&C::heldBack>("held_back", "--held-back", "FRACTION",
+                            "end of the data kept for validation"),
+        field<&C::steps>("steps", "--steps", "N", "training steps"),
+        field<&C::batch>("batch", "--batch", "N", "sequences of a rank and micro-step"),
+        field<&C::accumulate>("accumulate", "--accumulate", "N", "micro-steps of a step"),
+        field<&C::evaluateEvery>("evaluate_every", "--evaluate-every", "N",
+                                 "steps between validation passes; 0: never"),
+        field<&C::evaluateBatches>("evaluate_batches", "--evaluate-batches", "N",
+                                   "batches of a rank in a validation pass"),
+        field<&C::learningRate>("learning_rate", "--lr", "X", "largest learning rate"),
+        field<&C::minimumLearningRate>("minimum_learning_rate", "--min-lr", "X",
+                                       "learning rate at the end of the cosine"),
+        field<&C::warmupSteps>("warmup_steps", "--warmup", "N", "steps of linear warm-up"),
+        field<&C::weightDecay>("weight_decay", "--weight-decay", "X", "of matrices and embeddings"),
+        field<&C::beta1>("beta1", "", "X", "AdamW's first decay rate"),
+        field<&C::beta2>("beta2", "", "X", "AdamW's second decay rate"),
+        field<&C::epsilon>("epsilon", "", "X", "AdamW's epsilon"),
+        field<&C::clip>("clip", "--clip", "X", "largest gradient norm; 0: no clipping"),
+        field<&C::seed>("seed", "--seed", "N", "of weights and batches"),
+        field<&C::prefetch>("prefetch", "--prefetch", "N", "blocks gathered ahead"),
+        field<&C::capture>("capture", "--capture", "WORD", "off, steps, light or full"),
+        field<&C::alternateCapture>("alternate_capture", "--alternate-capture", "",
+                                    "trace every other step only, to measure tracing's cost"),
+        field<&C::calibrate>("calibrate", "--no-calibrate", "",
+                             "skip measuring the matrix-multiply peak"),
+        field<&C::output>("output", "--output", "FILE", "recording to write"),
+        field<&C::reference>("reference", "", "DIR", "reference folder to follow"),
+    };
+    return kFields;
+}
+
+const RunField* findRunField(std::string_view key) {
+    for (const RunField& field : runFields()) {
+        if (key == field.key) return &field;
+    }
+    return nullptr;
+}
+
+Result<void> setFromText(const RunField& field, RunConfig& config, const std::string& text) {
+    const FieldValue current = field.get(config);
+    FieldValue value = text;
+    const char* end = text.data() + text.size();
+    if (std::holds_alternative<std::int64_t>(current)) {
+        std::int64_t number = 0;
+        const auto [rest, error] = std::from_chars(text.data(), end, number);
+        if (error == std::errc{} && rest == end) value = number;
+    } else if (std::holds_alternative<double>(current)) {
+        double number = 0;
+        const auto [rest, error] = std::from_chars(text.data(), end, number);
+        if (error == std::errc{} && rest == end) value = number;
+    }
+    if (auto done = field.set(config, value); !done) {
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{} {}: {}", field.flag, text, done.error().message));
+    }
+    return {};
+}
+
+Result<void> setModelPreset(RunConfig& config, const std::string& name) {
+    const auto preset = findModelPreset(name);
+    if (!preset) {
+        return failure(ErrorCode::kUsage, fmt::format("unknown model '{}'{}", name,
+                                                      suggestion(name, modelPresetNames())));
+    }
+    config.model = *preset;
+    return {};
+}
+
+std::vector<std::string> modelPresetNames() {
+    std::vector<std::string> names;
+    for (const ModelConfig& preset : modelPresets()) names.push_back(preset.name);
+    return names;
+}
+
+}  // namespace shardscope::control

@@ -1,0 +1,131 @@
+#include "engine/control/run_config.h"
+
+#include "engine/control/run_fields.h"
+
+#include <gmock/gmock.h>
+
+namespace shardscope::control {
+namespace {
+
+using testing::HasSubstr;
+
+/// Every field away from its default.
+RunConfig changed() {
+    RunConfig config;
+    for (const RunField& field : runFields()) {
+        FieldValue value = field.get(config);
+        if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
+        if (auto* whole = std::get_if<std::int64_t>(&value)) *whole += 1;
+        if (auto* number = std::get_if<double>(&value)) *number = *number / 3;
+        if (auto* text = std::get_if<std::string>(&value)) *text += "other \"text\"";
+        if (std::string(field.key) == "strategy") value = "single";
+        if (std::string(field.key) == "precision") continue;  // there is one
+        if (std::string(field.key) == "capture") value = "light";
+        EXPECT_TRUE(field.set(config, value).has_value()) << field.key;
+    }
+    return config;
+}
+
+std::string complaint(const RunConfig& config) {
+    const auto valid = validate(config);
+    EXPECT_FALSE(valid.has_value());
+    if (valid) return "";
+    EXPECT_EQ(valid.error().code, ErrorCode::kUsage);
+    return valid.error().message;
+}
+
+TEST(RunConfig, EveryFieldComesBackFromJson) {
+    const RunConfig config = changed();
+    EXPECT_NE(config, RunConfig{});
+    const auto back = parseRunConfigJson(toJson(config));
+    ASSERT_TRUE(back.has_value()) << back.error().message;
+    EXPECT_EQ(*back, config);
+}
+
+TEST(RunConfig, TheFieldTableKnowsEveryField) {
+    // Setting all fields of the table from another configuration must give that configuration.
+    const RunConfig source = changed();
+    RunConfig target;
+    for (const RunField& field : runFields()) {
+        ASSERT_TRUE(field.set(target, field.get(source)).has_value());
+    }
+    EXPECT_EQ(target, source);
+    // 26 members of RunConfig and 6 of its model: a new member changes the size.
+    EXPECT_EQ(runFields().size(), 32u);
+}
+
+TEST(RunConfig, RefusesAnUnknownKeyByName) {
+    const auto back = parseRunConfigJson(R"({"learning_rat": 1})");
+    ASSERT_FALSE(back.has_value());
+    EXPECT_THAT(back.error().message, HasSubstr("unknown key 'learning_rat'"));
+    EXPECT_THAT(back.error().message, HasSubstr("did you mean 'learning_rate'"));
+}
+
+TEST(RunConfig, RefusesAWrongTypeByName) {
+    for (const char* json : {R"({"steps": "many"})", R"({"steps": 1.5})", R"({"steps": 1e300})",
+                             R"({"steps": 5000000000})", R"({"steps": [1]})"}) {
+        const auto back = parseRunConfigJson(json);
+        ASSERT_FALSE(back.has_value()) << json;
+        EXPECT_THAT(back.error().message, HasSubstr("steps")) << json;
+    }
+}
+
+TEST(RunConfig, SuggestsTheStrategyThatWasMeant) {
+    const auto back = parseRunConfigJson(R"({"strategy": "zero"})");
+    ASSERT_FALSE(back.has_value());
+    EXPECT_THAT(back.error().message, HasSubstr("did you mean 'zero3'"));
+}
+
+TEST(RunConfig, KnowsThePresetsOfTheDesign) {
+    EXPECT_EQ(findModelPreset("ref"), (ModelConfig{"ref", 50'257, 512, 12, 16, 1024}));
+    EXPECT_EQ(findModelPreset("tiny"), (ModelConfig{"tiny", 64, 32, 2, 2, 32}));
+    EXPECT_EQ(findModelPreset("2.7B"), (ModelConfig{"2.7B", 10'000, 128, 32, 32, 2560}));
+    EXPECT_EQ(findModelPreset("shakespeare"), ModelConfig{});
+    EXPECT_EQ(modelPresets().size(), 8u);
+    EXPECT_FALSE(findModelPreset("huge").has_value());
+}
+
+TEST(RunConfig, AllPresetsThatTakeBytesAreValid) {
+    for (const ModelConfig& preset : modelPresets()) {
+        RunConfig config;
+        config.model = preset;
+        EXPECT_EQ(validate(config).has_value(), preset.vocabulary >= 256) << preset.name;
+    }
+}
+
+TEST(Validate, HiddenMustBeDivisibleByHeads) {
+    RunConfig config;
+    config.model.heads = 7;
+    EXPECT_THAT(complaint(config), HasSubstr("hidden 384 is not divisible by 7 heads"));
+}
+
+TEST(Validate, SingleTrainsOnOneRank) {
+    RunConfig config;
+    config.strategy = Strategy::kSingle;
+    EXPECT_THAT(complaint(config), HasSubstr("--ranks 1"));
+}
+
+TEST(Validate, ByteDataNeedsTheVocabulary) {
+    RunConfig config;
+    config.model = *findModelPreset("tiny");
+    EXPECT_THAT(complaint(config), HasSubstr("--vocabulary 256"));
+    config.reference = "some/folder";
+    EXPECT_TRUE(validate(config).has_value());
+}
+
+TEST(Validate, NamesTheValueThatIsOutOfRange) {
+    const auto with = [](auto change) {
+        RunConfig config;
+        change(config);
+        return complaint(config);
+    };
+    EXPECT_THAT(with([](RunConfig& c) { c.steps = 0; }), HasSubstr("steps is 0"));
+    EXPECT_THAT(with([](RunConfig& c) { c.ranks = 0; }), HasSubstr("ranks is 0"));
+    EXPECT_THAT(with([](RunConfig& c) { c.learningRate = std::nan(""); }), HasSubstr("lr is nan"));
+    EXPECT_THAT(with([](RunConfig& c) { c.learningRate = 1e-9; }), HasSubstr("--min-lr"));
+    EXPECT_THAT(with([](RunConfig& c) { c.heldBack = 0; }), HasSubstr("--held-back"));
+    EXPECT_THAT(with([](RunConfig& c) { c.clip = -1; }), HasSubstr("clip is -1"));
+}
+
+}  // namespace
+}  // namespace shardscope::control
