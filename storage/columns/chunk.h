@@ -4,13 +4,13 @@
 // Decoding never trusts its input: any byte string gives events or an error.
 #pragma once
 
+#include "storage/model/events.h"
+#include "storage/model/result.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "storage/model/events.h"
-#include "storage/model/result.h"
 
 namespace shardscope::columns {
 
@@ -29,8 +29,8 @@ struct ChunkHeader {
     EventKind kind = EventKind::kSpan;
     RankId rank;
     std::uint32_t count = 0;
-    Timestamp first;  ///< earliest start
-    Timestamp last;   ///< latest end
+    Timestamp first;               ///< earliest start
+    Timestamp last;                ///< latest end
     std::vector<LaneCount> lanes;  ///< spans and counters only
 };
 
