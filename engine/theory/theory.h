@@ -2,12 +2,12 @@
 // contain. Pure functions, torch-free.
 #pragma once
 
+#include "engine/control/run_config.h"
+#include "storage/model/events.h"
+
 #include <array>
 #include <cstdint>
 #include <vector>
-
-#include "engine/control/run_config.h"
-#include "storage/model/events.h"
 
 namespace shardscope::theory {
 

@@ -62,6 +62,8 @@ else()
     add_library(shardscope_torch INTERFACE)
     target_include_directories(shardscope_torch SYSTEM INTERFACE
         ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
+    # The wheel carries headers of a newer fmt and comes first on the include path.
+    target_compile_definitions(shardscope_torch INTERFACE FMT_HEADER_ONLY)
     target_link_libraries(shardscope_torch INTERFACE
         ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
     target_link_options(shardscope_torch INTERFACE

@@ -1,0 +1,101 @@
+// Collectives between ranks. Every rank calls the same operations in the same order.
+//
+// Operations are queued and run in order on the communicator's own thread, so that they
+// proceed behind the caller's compute. Each is reported to the observer with issue, start,
+// every peer's arrival and end. Errors (a peer that asks for something else, a lost peer)
+// surface as CommunicationError from Work::wait().
+//
+// Sizes are in floats; `n` counts one rank's shard, W the ranks.
+#pragma once
+
+#include "engine/control/observer.h"
+#include "storage/model/events.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+
+namespace shardscope::comm {
+
+class CommunicationError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Why and for whom; copied into the report.
+struct CollectiveTag {
+    Cause cause = Cause::kNone;
+    LayerIndex layer = kNoLayer;
+    std::int32_t step = -1;
+};
+
+/// Memory at the same place of every rank's arena, readable by all peers. Owned by the
+/// communicator and released with it.
+struct SymmetricBuffer {
+    std::size_t offset = 0;
+    std::size_t floats = 0;
+    float* local = nullptr;
+};
+
+class WorkState;
+
+/// A queued collective. Copies share it.
+class Work {
+public:
+    Work() = default;
+    explicit Work(std::shared_ptr<WorkState> state) : m_state(std::move(state)) {}
+    [[nodiscard]] bool valid() const { return m_state != nullptr; }
+    [[nodiscard]] bool ready() const;
+    /// Blocks until this rank's part is done; rethrows what went wrong.
+    void wait() const;
+
+private:
+    std::shared_ptr<WorkState> m_state;
+    friend class Communicator;
+};
+
+enum class Accumulate : bool { kNo = false, kYes = true };
+enum class Reduction : std::uint8_t { kSum, kMax };
+
+class Communicator {
+public:
+    virtual ~Communicator() = default;
+    [[nodiscard]] virtual int rank() const = 0;
+    [[nodiscard]] virtual int size() const = 0;
+
+    /// Same calls in the same order on every rank. Zero-filled, 64-byte aligned.
+    /// Throws CommunicationError when the arena is exhausted.
+    virtual SymmetricBuffer allocate(std::size_t floats) = 0;
+
+    /// out[p * n + i] = shard of rank p. `shard` may be rewritten once any later collective of
+    /// this communicator has completed.
+    virtual Work allGather(const SymmetricBuffer& shard, float* out, CollectiveTag tag) = 0;
+
+    /// out[i] (+)= sum over ranks, in rank order, of full[rank() * n + i]; full has W * n floats.
+    /// `full` may be rewritten once waitPeers(work) has returned.
+    virtual Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
+                               CollectiveTag tag) = 0;
+
+    /// Every rank's buffer becomes the sum over ranks, added in rank order.
+    virtual Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) = 0;
+
+    /// At most RankSlot::kScratch values, in place; `values` stays alive until the work is done.
+    virtual Work allReduceSmall(std::span<double> values, Reduction reduction,
+                                CollectiveTag tag) = 0;
+
+    virtual Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) = 0;
+    virtual Work barrier(CollectiveTag tag) = 0;
+
+    /// Blocks until every peer has finished reading this rank's input of `work`.
+    virtual void waitPeers(const Work& work) = 0;
+
+    /// Makes every waiting peer fail instead of waiting for this rank.
+    virtual void abort() = 0;
+
+protected:
+    static WorkState& stateOf(const Work& work) { return *work.m_state; }
+};
+
+}  // namespace shardscope::comm

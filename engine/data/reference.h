@@ -1,0 +1,48 @@
+// A numeric reference folder: weights, tokens and what PyTorch computed from them
+// (reference.json, weights.bin, weights_after.bin, tokens.bin; little-endian).
+#pragma once
+
+#include "engine/control/run_config.h"
+#include "engine/data/dataset.h"
+#include "storage/model/result.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace shardscope::data {
+
+struct ReferenceStep {
+    double loss = 0;
+    double gradientNorm = 0;
+};
+
+class Reference {
+public:
+    static Result<Reference> load(const std::string& folder);
+
+    /// `config` with the reference's model, hyper-parameters and number of steps.
+    [[nodiscard]] control::RunConfig apply(control::RunConfig config) const;
+    [[nodiscard]] const std::vector<ReferenceStep>& steps() const { return m_steps; }
+    [[nodiscard]] const at::Tensor& initial(const std::string& tensor) const;
+    [[nodiscard]] const at::Tensor& final(const std::string& tensor) const;
+
+    /// Rows of `rank` of a micro-step: the global batch split contiguously, the first ranks
+    /// taking one row more where it does not divide.
+    [[nodiscard]] Batch batch(std::int64_t step, std::int64_t microStep, std::int64_t rank,
+                              std::int64_t worldSize) const;
+    [[nodiscard]] std::int64_t globalTokens() const { return m_globalBatch * m_model.context; }
+
+private:
+    control::ModelConfig m_model;
+    control::RunConfig m_hyper;
+    std::int64_t m_accumulate = 1;
+    std::int64_t m_globalBatch = 1;
+    std::vector<ReferenceStep> m_steps;
+    std::map<std::string, at::Tensor> m_initial, m_final;
+    std::vector<std::uint16_t> m_tokens;
+};
+
+}  // namespace shardscope::data

@@ -1,0 +1,148 @@
+#include "engine/gpt/gpt.h"
+
+#include "engine/kernels/cross_entropy.h"
+#include "engine/kernels/linear.h"
+#include "engine/kernels/operator_scope.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/native_layer_norm.h>
+#include <ATen/ops/native_layer_norm_backward.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <fmt/format.h>
+
+namespace shardscope::gpt {
+namespace {
+
+enum RootSlot { kTokens, kPositions, kFinalWeight, kFinalBias };
+enum BlockSlot { kQkv, kProjection, kFc, kOut, kNorm1Weight, kNorm1Bias, kNorm2Weight, kNorm2Bias };
+
+kernels::Parameter named(std::string name, std::vector<std::int64_t> shape) {
+    kernels::Parameter parameter;
+    parameter.name = std::move(name);
+    parameter.shape = std::move(shape);
+    return parameter;
+}
+
+Unit rootUnit(const control::ModelConfig& c) {
+    Unit unit;
+    unit.layer = kRootLayer;
+    unit.parameters = {named("wte.weight", {c.vocabulary, c.hidden}),
+                       named("wpe.weight", {c.context, c.hidden}), named("ln_f.weight", {c.hidden}),
+                       named("ln_f.bias", {c.hidden})};
+    return unit;
+}
+
+Unit blockUnit(const control::ModelConfig& c, std::int64_t index) {
+    const auto name = [&](const char* leaf) { return fmt::format("blocks.{}.{}", index, leaf); };
+    Unit unit;
+    unit.layer = LayerIndex{static_cast<std::int16_t>(index)};
+    unit.parameters = {named(name("qkv.weight"), {3 * c.hidden, c.hidden}),
+                       named(name("proj.weight"), {c.hidden, c.hidden}),
+                       named(name("fc.weight"), {4 * c.hidden, c.hidden}),
+                       named(name("out.weight"), {c.hidden, 4 * c.hidden}),
+                       named(name("ln1.weight"), {c.hidden}),
+                       named(name("ln1.bias"), {c.hidden}),
+                       named(name("ln2.weight"), {c.hidden}),
+                       named(name("ln2.bias"), {c.hidden})};
+    return unit;
+}
+
+/// qkv (N, 3C) -> (N, C)
+at::Tensor attention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
+    const std::int64_t tokens = qkv.size(0);
+    const std::int64_t hidden = qkv.size(1) / 3;
+    const auto split = qkv.view({rows, tokens / rows, 3, heads, hidden / heads});
+    const auto part = [&](std::int64_t i) { return split.select(2, i).transpose(1, 2); };
+    const at::Tensor y_BHTD = at::scaled_dot_product_attention(part(0), part(1), part(2), {}, 0.0,
+                                                               /*is_causal=*/true);
+    return y_BHTD.transpose(1, 2).reshape({tokens, hidden});
+}
+
+}  // namespace
+
+Gpt::Gpt(const control::ModelConfig& config) : m_config(config) {
+    m_units.reserve(static_cast<std::size_t>(config.layers) + 1);
+    m_units.push_back(rootUnit(config));
+    for (std::int64_t i = 0; i < config.layers; ++i) m_units.push_back(blockUnit(config, i));
+}
+
+kernels::Parameter& Gpt::parameter(std::int64_t unit, int slot) {
+    return m_units[static_cast<std::size_t>(unit)].parameters[static_cast<std::size_t>(slot)];
+}
+
+at::Tensor Gpt::embed(const at::Tensor& tokens) const {
+    const kernels::OperatorScope scope("embedding");
+    const auto& root = m_units[0].parameters;
+    const std::int64_t hidden = m_config.hidden;
+    at::Tensor x = at::empty({tokens.numel(), hidden});
+    const float* wte = root[kTokens].value.const_data_ptr<float>();
+    const float* wpe = root[kPositions].value.const_data_ptr<float>();
+    const std::int64_t* ids = tokens.const_data_ptr<std::int64_t>();
+    float* out = x.mutable_data_ptr<float>();
+    for (std::int64_t n = 0; n < tokens.numel(); ++n) {
+        const float* token = wte + ids[n] * hidden;
+        const float* position = wpe + n % tokens.size(1) * hidden;
+        for (std::int64_t c = 0; c < hidden; ++c) out[n * hidden + c] = token[c] + position[c];
+    }
+    return x;
+}
+
+void Gpt::embedBackward(const at::Tensor& tokens, const at::Tensor& dx) {
+    const kernels::OperatorScope scope("embedding_backward");
+    auto& root = m_units[0].parameters;
+    const std::int64_t hidden = m_config.hidden;
+    float* wte = root[kTokens].gradient.mutable_data_ptr<float>();
+    at::Tensor positions = root[kPositions].gradient;
+    if (!root[kPositions].accumulate) positions.zero_();
+    float* wpe = positions.mutable_data_ptr<float>();
+    const std::int64_t* ids = tokens.const_data_ptr<std::int64_t>();
+    const at::Tensor gradient = dx.contiguous();
+    const float* in = gradient.const_data_ptr<float>();
+    for (std::int64_t n = 0; n < tokens.numel(); ++n) {
+        float* token = wte + ids[n] * hidden;
+        float* position = wpe + n % tokens.size(1) * hidden;
+        for (std::int64_t c = 0; c < hidden; ++c) {
+            token[c] += in[n * hidden + c];
+            position[c] += in[n * hidden + c];
+        }
+    }
+}
+
+at::Tensor Gpt::block(std::int64_t index, const at::Tensor& x, std::int64_t rows) {
+    const auto p = [&](int slot) -> kernels::Parameter& { return parameter(1 + index, slot); };
+    const at::Tensor normed = kernels::layerNorm(x, p(kNorm1Weight), p(kNorm1Bias));
+    const at::Tensor mixed = attention(kernels::linear(normed, p(kQkv)), rows, m_config.heads);
+    const at::Tensor residual = at::add(x, kernels::linear(mixed, p(kProjection)));
+    const at::Tensor wide =
+        kernels::linear(kernels::layerNorm(residual, p(kNorm2Weight), p(kNorm2Bias)), p(kFc));
+    return at::add(residual, kernels::linear(at::gelu(wide), p(kOut)));
+}
+
+Gpt::Head Gpt::head(const at::Tensor& x, const at::Tensor& targets, double scale, bool gradient) {
+    auto& weight = parameter(0, kFinalWeight);
+    auto& bias = parameter(0, kFinalBias);
+    const auto [normed, mean, rstd] = at::native_layer_norm(x, {m_config.hidden}, weight.value,
+                                                            bias.value, kernels::kLayerNormEpsilon);
+    Head result;
+    at::Tensor dNormed;
+    if (gradient) dNormed = at::empty_like(normed);
+    result.lossSum =
+        kernels::linearCrossEntropy(normed, parameter(0, kTokens), targets, scale, dNormed);
+    if (!gradient) return result;
+    auto [dx, dWeight, dBias] = at::native_layer_norm_backward(
+        dNormed, x, {m_config.hidden}, mean, rstd, weight.value, bias.value, {true, true, true});
+    if (weight.accumulate) {
+        weight.gradient.add_(dWeight);
+        bias.gradient.add_(dBias);
+    } else {
+        weight.gradient.copy_(dWeight);
+        bias.gradient.copy_(dBias);
+    }
+    result.dx = dx;
+    return result;
+}
+
+}  // namespace shardscope::gpt

@@ -1,0 +1,17 @@
+// The head in one pass: tied linear layer, softmax and cross entropy by chunks of rows, with
+// all gradients, never holding the full (N, V) logits.
+#pragma once
+
+#include "engine/kernels/parameter.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace shardscope::kernels {
+
+/// x (N, C), weight (V, C), targets (N) int64. Returns the sum over rows of the cross entropy
+/// in nats. When `dx` is defined, dx (N, C) and weight.gradient receive the gradients of
+/// scale * sum (weight.gradient is added to when weight.accumulate).
+double linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
+                          double scale, const at::Tensor& dx);
+
+}  // namespace shardscope::kernels

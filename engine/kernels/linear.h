@@ -1,0 +1,18 @@
+// y = x Wᵀ with the weight's gradient written straight to where it is reduced from.
+#pragma once
+
+#include "engine/kernels/parameter.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace shardscope::kernels {
+
+/// x (N, in) fp32 contiguous, weight (out, in) -> (N, out). In backward weight.value and
+/// weight.gradient must be defined again; weight.gradient receives dyᵀ x.
+at::Tensor linear(const at::Tensor& x, Parameter& weight);
+
+/// Layer norm over the last dim: x (N, C), weight (C), bias (C), epsilon 1e-5 -> (N, C).
+at::Tensor layerNorm(const at::Tensor& x, Parameter& weight, Parameter& bias);
+inline constexpr double kLayerNormEpsilon = 1e-5;
+
+}  // namespace shardscope::kernels

@@ -1,0 +1,31 @@
+// Matrix products into memory that is already there, by the faster of two libraries.
+//
+// LibTorch carries MKL and oneDNN. at::mm always takes MKL for fp32, which on CPUs that MKL
+// does not favour runs at half the rate of oneDNN's AVX-512 kernels (measured: 96 against
+// 215 GFLOP/s on one core), and on others is the faster. So both are timed once.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace shardscope::kernels {
+
+enum class MatmulLibrary : std::uint8_t { kMkl = 0, kOneDnn = 1 };
+
+/// Times both on a (tokens, hidden) x (hidden, 4 hidden) product; a few milliseconds.
+[[nodiscard]] MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden);
+/// Chosen once before the first step; all later products of the process use it.
+void useMatmulLibrary(MatmulLibrary library);
+[[nodiscard]] const char* toWord(MatmulLibrary library);
+
+/// out = a b (+ out when accumulate). a (m, k), b (k, n): contiguous or transposed fp32;
+/// out (m, n) contiguous.
+void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
+            bool accumulate = false);
+
+/// Best rate in FLOP/s of an n x n x n fp32 product of random data during about `seconds`, with
+/// the library in use and the process's intra-op threads.
+[[nodiscard]] double measureMatmulPeak(std::int64_t n, double seconds);
+
+}  // namespace shardscope::kernels

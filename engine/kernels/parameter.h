@@ -1,0 +1,32 @@
+// A parameter as operators see it: where its value lies now and where its gradient goes.
+//
+// The autograd graph does not hold parameters. Operators keep a pointer to the Parameter and
+// look the value up again in backward, so that a gathered value may be freed after forward and
+// come back elsewhere. Lives on the step thread.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardscope::kernels {
+
+struct Parameter {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    at::Tensor value;         ///< defined while gathered
+    at::Tensor gradient;      ///< defined while gradients of its unit are being computed
+    bool accumulate = false;  ///< add to `gradient` instead of overwriting it
+
+    [[nodiscard]] std::int64_t count() const {
+        std::int64_t n = 1;
+        for (std::int64_t extent : shape) n *= extent;
+        return n;
+    }
+    /// Weight decay applies to matrices and embeddings only (nanoGPT's rule).
+    [[nodiscard]] bool decays() const { return shape.size() >= 2; }
+};
+
+}  // namespace shardscope::kernels

@@ -1,0 +1,73 @@
+// How parameters, gradients and optimizer state are spread over ranks: the schedule's verbs.
+//
+// The step loop spells out every move: fetch (start gathering a unit), wait (until it is
+// there), release (free it), beginGradients (bind where its gradients are written), reduce
+// (its gradients are complete: start reducing them). Implementations know units as flat
+// buffers only, nothing of attention. Lives on the step thread; reports the time it blocks as
+// phases and its buffers to the observer.
+#pragma once
+
+#include "engine/comm/communicator.h"
+#include "engine/control/observer.h"
+#include "engine/kernels/adamw.h"
+#include "engine/kernels/parameter.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace shardscope::parallel {
+
+/// A unit of the model; `parameters` outlives the partitioning.
+struct UnitReference {
+    LayerIndex layer = kNoLayer;
+    std::span<kernels::Parameter> parameters;
+};
+
+using ValueSource = std::function<at::Tensor(const kernels::Parameter&)>;
+using ValueSink = std::function<void(const kernels::Parameter&, const at::Tensor&)>;
+
+class Partitioning {
+public:
+    virtual ~Partitioning() = default;
+
+    /// Sets every parameter; all ranks pass the same values, each keeps its part.
+    virtual void load(const ValueSource& source) = 0;
+    /// Hands out every parameter whole, unit by unit; a collective.
+    virtual void visit(const ValueSink& sink) = 0;
+
+    /// A new step: gradients start from nothing.
+    virtual void beginStep(std::int32_t step) = 0;
+
+    virtual void fetch(std::size_t unit, Cause cause) = 0;
+    virtual void wait(std::size_t unit) = 0;
+    virtual void release(std::size_t unit) = 0;
+    virtual void beginGradients(std::size_t unit) = 0;
+    virtual void reduce(std::size_t unit) = 0;
+
+    /// Blocks until all gradients of the step are reduced.
+    virtual void finishReductions() = 0;
+    /// Of this rank's part of the gradients.
+    [[nodiscard]] virtual double squaredNorm() const = 0;
+    /// AdamW on this rank's part; weightDecay on matrices only.
+    virtual void update(const kernels::AdamWStep& step) = 0;
+
+    /// Bytes of parameter shards, gradient shards and moments held by this rank.
+    [[nodiscard]] virtual std::int64_t stateBytes() const = 0;
+    /// Whether blocked time is reported as phases (not inside an evaluation).
+    virtual void reportPhases(bool report) = 0;
+};
+
+/// One rank, everything whole.
+std::unique_ptr<Partitioning> makeSingle(std::vector<UnitReference> units);
+
+/// ZeRO stage 3 (Rajbhandari et al., arXiv 1910.02054): parameters, gradients and moments
+/// sharded evenly; a unit is gathered for use, its gradients are reduce-scattered behind the
+/// rest of backward. `communicator` and `observer` (may be null) outlive it.
+std::unique_ptr<Partitioning> makeZero3(std::vector<UnitReference> units,
+                                        comm::Communicator& communicator,
+                                        control::Observer* observer);
+
+}  // namespace shardscope::parallel

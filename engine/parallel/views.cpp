@@ -1,0 +1,52 @@
+#include "engine/parallel/views.h"
+
+#include "engine/control/observer.h"
+
+#include <ATen/ops/zeros.h>
+
+namespace shardscope::parallel {
+namespace {
+
+at::Tensor view(const kernels::Parameter& parameter, std::int64_t offset, const at::Tensor& flat) {
+    return flat.narrow(0, offset, parameter.count()).view(parameter.shape);
+}
+
+}  // namespace
+
+void bindValues(std::span<kernels::Parameter> parameters, const ShardLayout& layout,
+                const at::Tensor& flat) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        parameters[i].value = view(parameters[i], layout.offsets[i], flat);
+    }
+}
+
+void unbindValues(std::span<kernels::Parameter> parameters) {
+    for (kernels::Parameter& parameter : parameters) parameter.value = at::Tensor();
+}
+
+void bindGradients(std::span<kernels::Parameter> parameters, const ShardLayout& layout,
+                   const at::Tensor& flat, bool accumulate) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        parameters[i].gradient = view(parameters[i], layout.offsets[i], flat);
+        parameters[i].accumulate = accumulate;
+    }
+}
+
+at::Tensor zeros(MemoryCategory category, std::int64_t n) {
+    const control::MemoryScope scope(category);
+    return at::zeros({n});
+}
+
+void updateShard(const kernels::AdamWStep& step, std::int64_t decaying, std::span<float> parameter,
+                 std::span<const float> gradient, std::span<float> firstMoment,
+                 std::span<float> secondMoment) {
+    const auto head = static_cast<std::size_t>(decaying);
+    kernels::adamW(step, parameter.first(head), gradient.first(head), firstMoment.first(head),
+                   secondMoment.first(head));
+    kernels::AdamWStep plain = step;
+    plain.weightDecay = 0;
+    kernels::adamW(plain, parameter.subspan(head), gradient.subspan(head),
+                   firstMoment.subspan(head), secondMoment.subspan(head));
+}
+
+}  // namespace shardscope::parallel

@@ -1,0 +1,37 @@
+#include "engine/training/session.h"
+
+namespace shardscope::training {
+
+std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfig& config,
+                                                         gpt::Gpt& model,
+                                                         comm::Communicator& communicator,
+                                                         control::Observer* observer) {
+    std::vector<parallel::UnitReference> units;
+    for (gpt::Unit& unit : model.units()) units.push_back({unit.layer, unit.parameters});
+    if (config.strategy == control::Strategy::kSingle)
+        return parallel::makeSingle(std::move(units));
+    return parallel::makeZero3(std::move(units), communicator, observer);
+}
+
+BatchSource textBatches(const control::RunConfig& config, const data::Dataset& dataset, int rank) {
+    data::BatchPlace place;
+    place.seed = config.seed;
+    place.rank = rank;
+    place.rows = config.batch;
+    place.context = config.model.context;
+    BatchSource source;
+    source.globalTokens = std::int64_t{config.batch} * config.model.context * config.ranks;
+    source.training = [&dataset, place](std::int32_t step, std::int32_t microStep) mutable {
+        place.step = step;
+        place.microStep = microStep;
+        return dataset.training(place);
+    };
+    source.validation = [&dataset, place, ranks = config.ranks,
+                         batches = config.evaluateBatches](std::int32_t index) mutable {
+        place.microStep = index;
+        return dataset.validation(place, ranks, batches);
+    };
+    return source;
+}
+
+}  // namespace shardscope::training

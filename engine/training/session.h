@@ -1,0 +1,23 @@
+// Puts the parts of one rank's training together: model, partitioning, batches.
+#pragma once
+
+#include "engine/comm/communicator.h"
+#include "engine/control/run_config.h"
+#include "engine/data/dataset.h"
+#include "engine/gpt/gpt.h"
+#include "engine/parallel/partitioning.h"
+#include "engine/training/trainer.h"
+
+#include <memory>
+
+namespace shardscope::training {
+
+std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfig& config,
+                                                         gpt::Gpt& model,
+                                                         comm::Communicator& communicator,
+                                                         control::Observer* observer);
+
+/// Training text for one rank; `dataset` outlives the source.
+BatchSource textBatches(const control::RunConfig& config, const data::Dataset& dataset, int rank);
+
+}  // namespace shardscope::training

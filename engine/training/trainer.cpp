@@ -1,0 +1,210 @@
+#include "engine/training/trainer.h"
+
+#include "engine/training/schedule.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <array>
+#include <cmath>
+
+namespace shardscope::training {
+namespace {
+
+std::size_t unitOf(std::int64_t block) {
+    return static_cast<std::size_t>(block) + 1;
+}
+LayerIndex layerOf(std::int64_t block) {
+    return {static_cast<std::int16_t>(block)};
+}
+constexpr std::size_t kRoot = 0;
+
+}  // namespace
+
+Trainer::Trainer(const control::RunConfig& config, gpt::Gpt& model,
+                 parallel::Partitioning& partitioning, comm::Communicator& communicator,
+                 BatchSource batches, control::Observer* observer)
+    : m_config(config),
+      m_model(model),
+      m_partitioning(partitioning),
+      m_communicator(communicator),
+      m_batches(std::move(batches)),
+      m_observer(observer),
+      m_segments(static_cast<std::size_t>(config.model.layers)) {}
+
+control::PhaseScope Trainer::phase(Phase phase, LayerIndex layer) {
+    m_place.phase = phase;
+    m_place.layer = layer;
+    return {m_observer, phase, layer};
+}
+
+Result<StepResult> Trainer::step(std::int32_t step, bool stopWanted) {
+    try {
+        return runStep(step, stopWanted);
+    } catch (const std::exception& error) {
+        return failure(ErrorCode::kRank, error.what());
+    }
+}
+
+Result<double> Trainer::evaluate() {
+    try {
+        return runEvaluation();
+    } catch (const std::exception& error) {
+        return failure(ErrorCode::kRank, error.what());
+    }
+}
+
+void Trainer::prefetch(std::int64_t after) {
+    const std::int64_t last = std::min(m_config.model.layers - 1, after + m_config.prefetch);
+    for (std::int64_t i = after + 1; i <= last; ++i) {
+        m_partitioning.fetch(unitOf(i), Cause::kPrefetch);
+    }
+}
+
+at::Tensor Trainer::forward(const data::Batch& batch) {
+    const std::int64_t layers = m_config.model.layers;
+    m_partitioning.fetch(kRoot, Cause::kDemand);
+    prefetch(-1);
+    m_partitioning.wait(kRoot);
+    at::Tensor x;
+    {
+        const auto scope = phase(Phase::kForward, kRootLayer);
+        const control::MemoryScope memory(MemoryCategory::kActivation);
+        x = m_model.embed(batch.tokens);
+    }
+    m_partitioning.release(kRoot);
+    for (std::int64_t i = 0; i < layers; ++i) {
+        m_partitioning.fetch(unitOf(i), Cause::kDemand);
+        prefetch(i);
+        if (i + 1 == layers) m_partitioning.fetch(kRoot, Cause::kPrefetch);  // for the head
+        m_partitioning.wait(unitOf(i));
+        {
+            const auto scope = phase(Phase::kForward, layerOf(i));
+            const control::MemoryScope memory(MemoryCategory::kActivation);
+            Segment& segment = m_segments[static_cast<std::size_t>(i)];
+            segment.input = x.detach().set_requires_grad(at::GradMode::is_enabled());
+            segment.output = m_model.block(i, segment.input, batch.tokens.size(0));
+            x = segment.output.detach();
+        }
+        if (i + 1 < layers) m_partitioning.release(unitOf(i));  // backward starts with the last
+    }
+    return x;
+}
+
+void Trainer::backward(const data::Batch& batch, at::Tensor dx) {
+    for (std::int64_t i = m_config.model.layers - 1; i >= 0; --i) {
+        m_partitioning.fetch(unitOf(i), Cause::kDemand);
+        for (std::int64_t j = i - 1; j >= std::max<std::int64_t>(0, i - m_config.prefetch); --j) {
+            m_partitioning.fetch(unitOf(j), Cause::kPrefetch);
+        }
+        m_partitioning.wait(unitOf(i));
+        m_partitioning.beginGradients(unitOf(i));
+        {
+            const auto scope = phase(Phase::kBackward, layerOf(i));
+            const control::MemoryScope memory(MemoryCategory::kTemporary);
+            Segment& segment = m_segments[static_cast<std::size_t>(i)];
+            torch::autograd::backward({segment.output}, {dx});
+            dx = segment.input.grad();
+            segment = {};
+        }
+        m_partitioning.release(unitOf(i));
+        m_partitioning.reduce(unitOf(i));
+    }
+    {
+        const auto scope = phase(Phase::kBackward, kRootLayer);
+        m_model.embedBackward(batch.tokens, dx);
+    }
+    m_partitioning.reduce(kRoot);
+}
+
+double Trainer::microStep(std::int32_t step, std::int32_t index) {
+    data::Batch batch;
+    {
+        const auto scope = phase(Phase::kData, kNoLayer);
+        batch = m_batches.training(step, index);
+    }
+    const at::Tensor x = forward(batch);
+    m_partitioning.wait(kRoot);
+    m_partitioning.beginGradients(kRoot);
+    gpt::Gpt::Head head;
+    {
+        const auto scope = phase(Phase::kHead, kRootLayer);
+        const control::MemoryScope memory(MemoryCategory::kTemporary);
+        const double scale =
+            1.0 / static_cast<double>(m_batches.globalTokens * m_config.accumulate);
+        head = m_model.head(x, batch.targets, scale, true);
+    }
+    m_partitioning.release(kRoot);
+    backward(batch, std::move(head.dx));
+    return head.lossSum;
+}
+
+StepResult Trainer::runStep(std::int32_t step, bool stopWanted) {
+    m_place = {step, Phase::kNone, kNoLayer};
+    m_partitioning.beginStep(step);
+    double lossSum = 0;
+    for (std::int32_t i = 0; i < m_config.accumulate; ++i) lossSum += microStep(step, i);
+    m_partitioning.finishReductions();
+
+    StepResult result;
+    result.learningRate = learningRate(m_config, step);
+    // One small all-reduce carries the norm, the loss and the agreement to stop.
+    std::array<double, 3> sums{0, lossSum, stopWanted ? 1.0 : 0.0};
+    {
+        const auto scope = phase(Phase::kClip, kNoLayer);
+        sums[0] = m_partitioning.squaredNorm();
+    }
+    {
+        const auto scope = phase(Phase::kWaitOther, kNoLayer);
+        m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kNorm, kNoLayer, step})
+            .wait();
+    }
+    result.gradientNorm = std::sqrt(sums[0]);
+    result.loss = sums[1] / static_cast<double>(m_batches.globalTokens * m_config.accumulate);
+    result.stop = sums[2] > 0;
+    if (!std::isfinite(result.loss) || !std::isfinite(result.gradientNorm)) {
+        m_place.phase = std::isfinite(result.loss) ? Phase::kBackward : Phase::kHead;
+        return result;  // the caller reports it; weights stay as they were
+    }
+    const auto scope = phase(Phase::kOptimizer, kNoLayer);
+    kernels::AdamWStep update;
+    update.learningRate = result.learningRate;
+    update.beta1 = m_config.beta1;
+    update.beta2 = m_config.beta2;
+    update.epsilon = m_config.epsilon;
+    update.weightDecay = m_config.weightDecay;
+    update.step = step + 1;
+    // torch.nn.utils.clip_grad_norm_: never scales up, 1e-6 against division by zero.
+    if (m_config.clip > 0) {
+        update.gradientScale = std::min(1.0, m_config.clip / (result.gradientNorm + 1e-6));
+    }
+    m_partitioning.update(update);
+    return result;
+}
+
+double Trainer::runEvaluation() {
+    m_place = {-1, Phase::kEvaluation, kNoLayer};
+    const control::PhaseScope scope(m_observer, Phase::kEvaluation, kNoLayer);
+    const at::NoGradGuard noGradient;
+    control::Observer* const observer = std::exchange(m_observer, nullptr);
+    m_partitioning.reportPhases(false);
+    m_partitioning.beginStep(-1);
+    std::array<double, 2> sums{0, 0};
+    for (std::int32_t i = 0; i < m_config.evaluateBatches; ++i) {
+        const data::Batch batch = m_batches.validation(i);
+        const at::Tensor x = forward(batch);
+        m_partitioning.release(unitOf(m_config.model.layers - 1));
+        m_partitioning.wait(kRoot);
+        sums[0] += m_model.head(x, batch.targets, 1.0, false).lossSum;
+        sums[1] += static_cast<double>(batch.targets.numel());
+        m_partitioning.release(kRoot);
+    }
+    m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kLoss}).wait();
+    m_partitioning.reportPhases(true);
+    m_observer = observer;
+    for (Segment& segment : m_segments) segment = {};
+    return sums[0] / sums[1];
+}
+
+}  // namespace shardscope::training

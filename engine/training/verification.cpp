@@ -1,0 +1,71 @@
+#include "engine/training/verification.h"
+
+#include "engine/theory/theory.h"
+#include "engine/training/session.h"
+#include "engine/training/trainer.h"
+
+#include <array>
+#include <cmath>
+
+namespace shardscope::training {
+namespace {
+
+double relativeError(double value, double expected) {
+    return std::abs(value - expected) / std::abs(expected);
+}
+
+/// ||value - expected|| / ||expected|| in the 2-norm, summed in double precision.
+double relativeError(const at::Tensor& value, const at::Tensor& expected) {
+    const at::Tensor flat = value.contiguous();
+    const float* a = flat.const_data_ptr<float>();
+    const float* b = expected.const_data_ptr<float>();
+    double difference = 0;
+    double norm = 0;
+    for (std::int64_t i = 0; i < expected.numel(); ++i) {
+        const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+        difference += d * d;
+        norm += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+    }
+    return std::sqrt(difference / norm);
+}
+
+}  // namespace
+
+Result<control::VerifyResult> verify(const data::Reference& reference,
+                                     const control::RunConfig& config,
+                                     comm::Communicator& communicator,
+                                     control::Observer* observer) {
+    gpt::Gpt model(config.model);
+    const auto partitioning = makePartitioning(config, model, communicator, observer);
+    partitioning->load([&](const kernels::Parameter& p) { return reference.initial(p.name); });
+
+    BatchSource batches;
+    batches.globalTokens = reference.globalTokens();
+    batches.training = [&](std::int32_t step, std::int32_t microStep) {
+        return reference.batch(step, microStep, communicator.rank(), communicator.size());
+    };
+    Trainer trainer(config, model, *partitioning, communicator, batches, observer);
+
+    control::VerifyResult result;
+    for (const data::ReferenceStep& expected : reference.steps()) {
+        auto step = trainer.step(result.steps, false);
+        if (!step) return failure(step);
+        result.loss = std::max(result.loss, relativeError(step->loss, expected.loss));
+        result.gradientNorm =
+            std::max(result.gradientNorm, relativeError(step->gradientNorm, expected.gradientNorm));
+        ++result.steps;
+    }
+    partitioning->visit([&](const kernels::Parameter& p, const at::Tensor& value) {
+        const double error = relativeError(value, reference.final(p.name));
+        if (error < result.weights) return;
+        result.weights = error;
+        result.worstTensor = p.name;
+    });
+    std::array<double, 1> state{static_cast<double>(partitioning->stateBytes())};
+    communicator.allReduceSmall(state, comm::Reduction::kMax, {Cause::kStart}).wait();
+    result.stateBytes = static_cast<std::int64_t>(state[0]);
+    result.theoryStateBytes = theory::stateTheory(config).count;
+    return result;
+}
+
+}  // namespace shardscope::training
