@@ -4,6 +4,9 @@
 // and on files whose writer died. Never writes to the file.
 #pragma once
 
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,17 +14,14 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/model/recording.h"
-#include "storage/model/result.h"
-
 namespace shardscope::storage {
 
 /// A stretch of a lane ready to be drawn: one event, or many that share a pixel.
 struct LaneSlice {
     TimeRange range;
-    StringId name;           ///< of the event, or of the dominant one
-    std::uint32_t count = 1; ///< events merged into this slice
-    Duration busy;           ///< covered by events within range
+    StringId name;                  ///< of the event, or of the dominant one
+    std::uint32_t count = 1;        ///< events merged into this slice
+    Duration busy;                  ///< covered by events within range
     std::uint64_t correlation = 0;  ///< of the event when count is 1
     LayerIndex layer = kNoLayer;    ///< of the event or the dominant one
     StepIndex step = kNoStep;

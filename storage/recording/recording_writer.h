@@ -5,14 +5,14 @@
 // A process that dies between two flushes loses at most what came since the last one.
 #pragma once
 
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "storage/model/recording.h"
-#include "storage/model/result.h"
 
 namespace shardscope::storage {
 

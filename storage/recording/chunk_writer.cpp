@@ -1,0 +1,179 @@
+#include "storage/recording/chunk_writer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardscope::storage {
+namespace {
+
+/// Events of a chunk by lane, each in the order they came.
+template <class Event>
+std::map<LaneId, std::vector<Event>> splitByLane(const std::vector<Event>& events) {
+    std::map<LaneId, std::vector<Event>> lanes;
+    for (const Event& event : events) lanes[event.lane].push_back(event);
+    return lanes;
+}
+
+std::vector<std::byte> arrivalsBlob(const CollectiveEvent& event) {
+    std::vector<std::byte> blob(event.arrivals.size() * 8);
+    for (std::size_t i = 0; i < event.arrivals.size(); ++i)
+        std::memcpy(blob.data() + i * 8, &event.arrivals[i].ns, 8);
+    return blob;
+}
+
+std::optional<std::int64_t> lateRank(const CollectiveEvent& event) {
+    if (event.arrivals.empty()) return std::nullopt;
+    return std::max_element(event.arrivals.begin(), event.arrivals.end()) - event.arrivals.begin();
+}
+
+constexpr const char* kInsertCollective =
+    "INSERT OR REPLACE INTO collectives VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+constexpr const char* kInsertChunk =
+    "INSERT INTO chunks(kind, rank, lane, first_ns, last_ns, count, bytes, data)"
+    " VALUES(?,?,?,?,?,?,?,?)";
+
+}  // namespace
+
+Result<ChunkWriter> ChunkWriter::create(Connection& connection) {
+    auto chunk = connection.prepare(kInsertChunk);
+    if (!chunk) return failure(chunk);
+    auto collective = connection.prepare(kInsertCollective);
+    if (!collective) return failure(collective);
+    auto memory = connection.prepare("INSERT INTO memory_state VALUES(?,?,?,?,?)");
+    if (!memory) return failure(memory);
+    auto lane = connection.prepare("INSERT OR IGNORE INTO lanes VALUES(?,?,?,?,?,?)");
+    if (!lane) return failure(lane);
+    return ChunkWriter(connection, std::move(*chunk), std::move(*collective), std::move(*memory),
+                       std::move(*lane));
+}
+
+Result<void> ChunkWriter::insert(const columns::ChunkHeader& header, std::optional<LaneId> lane,
+                                 std::span<const std::byte> bytes) {
+    m_insertChunk.bind(1, static_cast<std::int64_t>(header.kind))
+        .bind(2, std::int64_t{header.rank.value})
+        .bind(4, header.first.ns)
+        .bind(5, header.last.ns)
+        .bind(6, std::int64_t{header.count})
+        .bind(7, static_cast<std::int64_t>(bytes.size()))
+        .bind(8, bytes);
+    if (lane) m_insertChunk.bind(3, std::int64_t{lane->value});
+    return m_insertChunk.run();
+}
+
+Result<void> ChunkWriter::addSpans(RankId rank, std::span<const std::byte> chunk) {
+    auto events = columns::decodeSpans(chunk);
+    if (!events) return failure(events);
+    for (const auto& [lane, own] : splitByLane(*events)) {
+        const bool whole = own.size() == events->size();
+        const columns::ChunkBytes again =
+            whole ? columns::ChunkBytes{} : columns::encodeSpans(rank, own);
+        const std::span<const std::byte> bytes = whole ? chunk : again;
+        auto header = columns::decodeHeader(bytes);
+        if (!header) return failure(header);
+        if (auto stored = insert(*header, lane, bytes); !stored) return stored;
+        m_events.spans += own.size();
+    }
+    return {};
+}
+
+Result<void> ChunkWriter::addCounters(RankId rank, std::span<const std::byte> chunk) {
+    auto events = columns::decodeCounters(chunk);
+    if (!events) return failure(events);
+    for (const auto& [lane, own] : splitByLane(*events)) {
+        const columns::ChunkBytes bytes = columns::encodeCounters(rank, own);
+        auto header = columns::decodeHeader(bytes);
+        if (!header) return failure(header);
+        if (auto stored = insert(*header, lane, bytes); !stored) return stored;
+        m_events.counters += own.size();
+    }
+    return {};
+}
+
+Result<void> ChunkWriter::addMemory(RankId rank, std::span<const std::byte> chunk) {
+    auto header = columns::decodeHeader(chunk);
+    if (!header) return failure(header);
+    auto events = columns::decodeMemory(chunk);
+    if (!events) return failure(events);
+    MemoryTally& tally = m_memory[rank];
+    const MemoryTally::ByCategory before = tally.bytes();
+    tally.restartPeak(header->first);
+    for (const MemoryEvent& event : *events) tally.apply(event);
+    if (auto stored = insert(*header, std::nullopt, chunk); !stored) return stored;
+    if (auto stored = insertMemoryState(before, tally); !stored) return stored;
+    m_events.memory += events->size();
+    return declareMemoryLanes(rank, *events);
+}
+
+Result<void> ChunkWriter::insertMemoryState(const MemoryTally::ByCategory& before,
+                                            const MemoryTally& after) {
+    const auto beforeBlob = MemoryTally::toBlob(before);
+    const auto peakBlob = MemoryTally::toBlob(after.atPeak());
+    return m_insertMemoryState.bind(1, m_connection->lastInsertedId())
+        .bind(2, std::span<const std::byte>(beforeBlob))
+        .bind(3, after.peakTime().ns)
+        .bind(4, after.peak().count)
+        .bind(5, std::span<const std::byte>(peakBlob))
+        .run();
+}
+
+Result<void> ChunkWriter::declareMemoryLanes(RankId rank, const std::vector<MemoryEvent>& events) {
+    // Below everything that ranks declare themselves.
+    constexpr std::int64_t kFirstPosition = 1000;
+    std::uint32_t& declared = m_memoryLanes[rank];
+    const auto declare = [&](LaneId lane, const std::string& name, std::int64_t position) {
+        return m_insertLane.bind(1, std::int64_t{rank.value})
+            .bind(2, std::int64_t{lane.value})
+            .bind(3, static_cast<std::int64_t>(LaneRole::kCounter))
+            .bind(4, name)
+            .bind(5, "bytes")
+            .bind(6, position)
+            .run();
+    };
+    if (declared == 0) {
+        auto done = declare(kMemoryTotalLane, "memory: total", kFirstPosition);
+        if (!done) return done;
+    }
+    for (const MemoryEvent& event : events) {
+        const auto category = static_cast<std::uint32_t>(event.category);
+        if ((declared >> category & 1u) != 0) continue;
+        declared |= 1u << category;
+        auto done =
+            declare(memoryLane(event.category), std::string("memory: ") + toWord(event.category),
+                    kFirstPosition + 1 + category);
+        if (!done) return done;
+    }
+    return {};
+}
+
+Result<void> ChunkWriter::addCollectives(RankId rank, std::span<const std::byte> chunk) {
+    auto events = columns::decodeCollectives(chunk);
+    if (!events) return failure(events);
+    for (const CollectiveEvent& event : *events)
+        if (auto stored = insertCollective(rank, event); !stored) return stored;
+    m_events.collectives += events->size();
+    return {};
+}
+
+Result<void> ChunkWriter::insertCollective(RankId rank, const CollectiveEvent& event) {
+    const std::vector<std::byte> arrivals = arrivalsBlob(event);
+    return m_insertCollective.bind(1, std::int64_t{rank.value})
+        .bind(2, std::int64_t{event.group})
+        .bind(3, static_cast<std::int64_t>(event.sequence))
+        .bind(4, toWord(event.operation))
+        .bind(5, toWord(event.dtype))
+        .bind(6, toWord(event.cause))
+        .bind(7, std::int64_t{event.layer.value})
+        .bind(8, std::int64_t{event.step.value})
+        .bind(9, event.size.count)
+        .bind(10, std::int64_t{event.algorithm.value})
+        .bind(11, std::int64_t{event.protocol.value})
+        .bind(12, event.issue.ns)
+        .bind(13, event.start.ns)
+        .bind(14, event.end.ns)
+        .bind(15, event.lastArrival().ns)
+        .bind(16, lateRank(event))
+        .bind(17, std::span<const std::byte>(arrivals))
+        .run();
+}
+
+}  // namespace shardscope::storage

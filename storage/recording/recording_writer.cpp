@@ -1,0 +1,114 @@
+#include "storage/recording/recording_writer.h"
+
+#include "storage/recording/chunk_writer.h"
+#include "storage/recording/recording_file.h"
+#include "storage/recording/row_writer.h"
+
+namespace shardscope::storage {
+
+struct RecordingWriter::State {
+    std::unique_ptr<Connection> connection;  ///< parts below refer to it
+    RowWriter rows;
+    ChunkWriter chunks;
+
+    /// Opens a transaction unless one is open. A full disk rolls back by itself, so the database
+    /// is asked rather than a flag.
+    Result<void> begin() {
+        if (connection->inTransaction()) return {};
+        return connection->execute("BEGIN IMMEDIATE");
+    }
+    template <class Store>
+    Result<void> store(Store what) {
+        if (auto begun = begin(); !begun) return begun;
+        return what();
+    }
+};
+
+Result<RecordingWriter> RecordingWriter::create(const std::string& path, const RunFacts& run,
+                                                bool overwrite) {
+    auto created = createRecordingFile(path, run, overwrite);
+    if (!created) return failure(created);
+    auto connection = std::make_unique<Connection>(std::move(*created));
+    auto rows = RowWriter::create(*connection);
+    if (!rows) return failure(rows);
+    auto chunks = ChunkWriter::create(*connection);
+    if (!chunks) return failure(chunks);
+    auto state =
+        std::make_unique<State>(State{std::move(connection), std::move(*rows), std::move(*chunks)});
+    return RecordingWriter(std::move(state));
+}
+
+RecordingWriter::RecordingWriter(std::unique_ptr<State> state) : m_state(std::move(state)) {}
+RecordingWriter::RecordingWriter(RecordingWriter&&) noexcept = default;
+RecordingWriter& RecordingWriter::operator=(RecordingWriter&&) noexcept = default;
+
+RecordingWriter::~RecordingWriter() {
+    // Nobody is left to hear of a failure here; what was flushed before is safe.
+    if (m_state != nullptr) static_cast<void>(flush());
+}
+
+Result<void> RecordingWriter::addHost(const HostFacts& host) {
+    return m_state->store([&] { return m_state->rows.addHost(host); });
+}
+Result<void> RecordingWriter::addLane(const LaneFacts& lane) {
+    return m_state->store([&] { return m_state->rows.addLane(lane); });
+}
+Result<void> RecordingWriter::putRank(const RankFacts& rank) {
+    return m_state->store([&] { return m_state->rows.putRank(rank); });
+}
+Result<void> RecordingWriter::addStrings(RankId rank, StringId first,
+                                         const std::vector<std::string>& texts) {
+    return m_state->store([&] { return m_state->rows.addStrings(rank, first, texts); });
+}
+Result<void> RecordingWriter::addStep(const StepFacts& step) {
+    return m_state->store([&] { return m_state->rows.addStep(step); });
+}
+Result<void> RecordingWriter::addMetric(const MetricPoint& metric) {
+    return m_state->store([&] { return m_state->rows.addMetric(metric); });
+}
+Result<void> RecordingWriter::addMemoryTheory(const MemoryTheory& theory) {
+    return m_state->store([&] { return m_state->rows.addMemoryTheory(theory); });
+}
+Result<void> RecordingWriter::addDiagnostic(const Diagnostic& diagnostic) {
+    return m_state->store([&] { return m_state->rows.addDiagnostic(diagnostic); });
+}
+
+Result<void> RecordingWriter::addChunk(std::span<const std::byte> chunk) {
+    auto header = columns::decodeHeader(chunk);
+    if (!header) return failure(header);
+    return m_state->store([&]() -> Result<void> {
+        switch (header->kind) {
+            case EventKind::kSpan:
+                return m_state->chunks.addSpans(header->rank, chunk);
+            case EventKind::kCounter:
+                return m_state->chunks.addCounters(header->rank, chunk);
+            case EventKind::kMemory:
+                return m_state->chunks.addMemory(header->rank, chunk);
+            case EventKind::kCollective:
+                return m_state->chunks.addCollectives(header->rank, chunk);
+        }
+        return failure(ErrorCode::kUnreadable, "a chunk of unknown kind");
+    });
+}
+
+Result<void> RecordingWriter::flush() {
+    if (!m_state->connection->inTransaction()) return {};
+    return m_state->connection->execute("COMMIT");
+}
+
+Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
+    if (auto begun = m_state->begin(); !begun) return begun;
+    if (auto done = m_state->rows.finishRun(status, ended); !done) return done;
+    if (auto done = m_state->connection->execute("COMMIT"); !done) return done;
+    // Fails while a reader has the file open. Nothing is lost then: the file is complete and only
+    // keeps an empty -wal beside it until its last reader closes.
+    static_cast<void>(m_state->connection->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+    static_cast<void>(m_state->connection->execute("PRAGMA journal_mode=DELETE"));
+    return {};
+}
+
+const EventCounts& RecordingWriter::events() const {
+    return m_state->chunks.events();
+}
+
+}  // namespace shardscope::storage

@@ -1,0 +1,117 @@
+#include "storage/sqlite/connection.h"
+
+#include "storage/sqlite/sqlite_error.h"
+
+#include <sqlite3.h>
+
+namespace shardscope::storage {
+namespace {
+
+constexpr int kBusyTimeoutMs = 5000;
+
+/// `file:` form of a path; needed for immutable=1.
+std::string uriOf(const std::string& path) {
+    std::string uri = "file:";
+    for (const char c : path) {
+        if (c == '?' || c == '#' || c == '%') {
+            constexpr const char* kHex = "0123456789ABCDEF";
+            uri += '%';
+            uri += kHex[static_cast<unsigned char>(c) >> 4];
+            uri += kHex[static_cast<unsigned char>(c) & 15];
+        } else {
+            uri += c;
+        }
+    }
+    return uri + "?immutable=1";
+}
+
+int readsOnly(void*, int action, const char* first, const char* second, const char*, const char*) {
+    switch (action) {
+        case SQLITE_SELECT:
+        case SQLITE_READ:
+        case SQLITE_FUNCTION:
+        case SQLITE_RECURSIVE:
+            return SQLITE_OK;
+        case SQLITE_PRAGMA:
+            // Asking is fine; a PRAGMA with a value would change the connection, except for the
+            // ones that take a table's name.
+            if (second == nullptr) return SQLITE_OK;
+            return std::string_view(first).ends_with("_info") ||
+                           std::string_view(first).ends_with("_list")
+                       ? SQLITE_OK
+                       : SQLITE_DENY;
+        default:
+            return SQLITE_DENY;
+    }
+}
+
+}  // namespace
+
+void Connection::Closer::operator()(sqlite3* database) const {
+    sqlite3_close_v2(database);
+}
+
+Result<Connection> Connection::open(const std::string& path, Mode mode) {
+    int flags = SQLITE_OPEN_NOMUTEX;
+    flags |=
+        mode == Mode::kCreate ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    if (mode == Mode::kImmutable) flags |= SQLITE_OPEN_URI;
+    const std::string name = mode == Mode::kImmutable ? uriOf(path) : path;
+    const char* vfs = mode == Mode::kReadOnlyPrivate ? "unix-none" : nullptr;
+    sqlite3* database = nullptr;
+    const int code = sqlite3_open_v2(name.c_str(), &database, flags, vfs);
+    Connection connection(database, path);
+    if (code != SQLITE_OK) return databaseError(database, path);
+    sqlite3_extended_result_codes(database, 1);
+    sqlite3_busy_timeout(database, kBusyTimeoutMs);
+    if (mode == Mode::kReadOnlyPrivate) {
+        // Exclusive locking keeps the WAL's index in this process's memory.
+        if (auto set = connection.execute("PRAGMA locking_mode=EXCLUSIVE"); !set)
+            return failure(set);
+    }
+    return connection;
+}
+
+Result<void> Connection::execute(const std::string& sql) {
+    if (sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+        return databaseError(handle(), path());
+    return {};
+}
+
+Result<Statement> Connection::prepare(std::string_view sql) {
+    sqlite3_stmt* statement = nullptr;
+    const char* tail = nullptr;
+    if (sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()), &statement, &tail) !=
+        SQLITE_OK)
+        return databaseError(handle(), path());
+    if (statement == nullptr) return failure(ErrorCode::kUsage, "the SQL statement is empty");
+    Statement prepared(statement, m_path);
+    const std::string_view rest(tail, static_cast<std::size_t>(sql.data() + sql.size() - tail));
+    if (rest.find_first_not_of(" \t\r\n;") != std::string_view::npos)
+        return failure(ErrorCode::kUsage,
+                       "only one SQL statement at a time: remove what follows the first ';'");
+    return prepared;
+}
+
+Result<std::int64_t> Connection::integer(std::string_view sql) {
+    auto statement = prepare(sql);
+    if (!statement) return failure(statement);
+    auto row = statement->step();
+    if (!row) return failure(row);
+    if (!*row) return failure(ErrorCode::kUnreadable, path() + " lacks a row that must be there");
+    return statement->integer(0);
+}
+
+std::int64_t Connection::lastInsertedId() const {
+    return sqlite3_last_insert_rowid(handle());
+}
+
+bool Connection::inTransaction() const {
+    return sqlite3_get_autocommit(handle()) == 0;
+}
+
+void Connection::refuseWrites() {
+    sqlite3_set_authorizer(handle(), readsOnly, nullptr);
+}
+
+}  // namespace shardscope::storage

@@ -1,0 +1,55 @@
+// One SQLite database connection. Lives on one thread; closes itself.
+#pragma once
+
+#include "storage/model/result.h"
+#include "storage/sqlite/statement.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+
+namespace shardscope::storage {
+
+class Connection {
+public:
+    enum class Mode {
+        kCreate,           ///< read and write; made when absent
+        kReadOnly,         ///< beside a living writer, or after it
+        kReadOnlyPrivate,  ///< no lock and no shared memory: a WAL in a folder we cannot write
+        kImmutable,        ///< the main file alone, nobody writes it
+    };
+
+    static Result<Connection> open(const std::string& path, Mode mode);
+
+    /// Runs any number of statements that give no rows.
+    Result<void> execute(const std::string& sql);
+    Result<Statement> prepare(std::string_view sql);
+    /// First column of the first row, which must exist.
+    Result<std::int64_t> integer(std::string_view sql);
+
+    [[nodiscard]] std::int64_t lastInsertedId() const;
+    [[nodiscard]] bool inTransaction() const;
+    [[nodiscard]] const std::string& path() const { return *m_path; }
+
+    /// From now on only reading statements are accepted: no ATTACH, no writes, no PRAGMA that
+    /// changes something.
+    void refuseWrites();
+
+    /// For storage/sqlite only.
+    [[nodiscard]] sqlite3* handle() const { return m_database.get(); }
+
+private:
+    struct Closer {
+        void operator()(sqlite3* database) const;
+    };
+    Connection(sqlite3* database, std::string path)
+        : m_database(database), m_path(std::make_shared<const std::string>(std::move(path))) {}
+
+    std::unique_ptr<sqlite3, Closer> m_database;
+    std::shared_ptr<const std::string> m_path;
+};
+
+}  // namespace shardscope::storage

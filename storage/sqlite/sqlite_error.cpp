@@ -1,0 +1,52 @@
+#include "storage/sqlite/sqlite_error.h"
+
+#include <sqlite3.h>
+
+#include <cerrno>
+
+namespace shardscope::storage {
+
+tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) {
+    const int code = database == nullptr ? SQLITE_NOMEM : sqlite3_errcode(database);
+    const std::string detail = database == nullptr ? "out of memory" : sqlite3_errmsg(database);
+    switch (code & 0xFF) {
+        case SQLITE_FULL:
+            return failure(ErrorCode::kFailure,
+                           "disk full while writing " + path +
+                               ": free some space; what was committed before stays readable");
+        case SQLITE_IOERR:
+            if (sqlite3_system_errno(database) == EFBIG)
+                return failure(ErrorCode::kFailure,
+                               path +
+                                   " reached the largest file size this process may write: "
+                                   "raise `ulimit -f`; what was committed before stays readable");
+            return failure(ErrorCode::kFailure, "reading or writing " + path + " failed (" +
+                                                    detail +
+                                                    "): check the disk; what was committed before "
+                                                    "stays readable");
+        case SQLITE_NOTADB:
+            return failure(
+                ErrorCode::kUnreadable,
+                path + " is not a recording: open a file written by `shardscope record`");
+        case SQLITE_CORRUPT:
+            return failure(ErrorCode::kUnreadable, path + " is damaged or truncated (" + detail +
+                                                       "): restore it from a copy");
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED:
+            return failure(ErrorCode::kFailure, path +
+                                                    " is locked by another program: close it "
+                                                    "there and try again");
+        case SQLITE_CANTOPEN:
+        case SQLITE_PERM:
+        case SQLITE_READONLY:
+            return failure(ErrorCode::kUnreadable,
+                           path + " cannot be opened (" + detail + "): check its permissions");
+        case SQLITE_ERROR:
+        case SQLITE_AUTH:
+            return failure(ErrorCode::kUsage, detail);
+        default:
+            return failure(ErrorCode::kFailure, path + ": " + detail);
+    }
+}
+
+}  // namespace shardscope::storage
