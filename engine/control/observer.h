@@ -6,12 +6,12 @@
 // collective() comes from the communication thread; buffer events from any thread.
 #pragma once
 
+#include "storage/model/events.h"
+
 #include <cstdint>
 #include <ctime>
 #include <span>
 #include <utility>
-
-#include "storage/model/events.h"
 
 namespace shardscope::control {
 

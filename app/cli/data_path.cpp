@@ -1,0 +1,91 @@
+#include "app/cli/data_path.h"
+
+#include "engine/launch/process.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+namespace shardscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLookedAt = 64 * 1024;
+
+Result<void> checkFile(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::vector<char> front(kLookedAt);
+    file.read(front.data(), static_cast<std::streamsize>(front.size()));
+    const auto count = static_cast<std::size_t>(file.gcount());
+    if (!file && !file.eof()) {
+        return failure(
+            ErrorCode::kUnreadable,
+            fmt::format("the data file {} cannot be read; check its permissions", path.string()));
+    }
+    if (count == 0) {
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("the data file {} is empty; name a text file or folder with "
+                                   "--data",
+                                   path.string()));
+    }
+    if (std::find(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(count), '\0') !=
+        front.begin() + static_cast<std::ptrdiff_t>(count)) {
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("the data file {} is binary (it has zero bytes); name a text "
+                                   "file or folder with --data",
+                                   path.string()));
+    }
+    return {};
+}
+
+/// One text file is enough here; the ranks read the rest.
+Result<void> checkFolder(const fs::path& path) {
+    std::error_code error;
+    auto entries = fs::recursive_directory_iterator(
+        path, fs::directory_options::skip_permission_denied, error);
+    for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+        if (entries->is_regular_file(error) && checkFile(entries->path())) return {};
+    }
+    return failure(ErrorCode::kUnreadable,
+                   fmt::format("the data folder {} holds no text file; name another with --data",
+                               path.string()));
+}
+
+bool isSourceTree(const fs::path& folder) {
+    std::error_code error;
+    return fs::exists(folder / "CMakePresets.json", error) &&
+           fs::exists(folder / "storage/model/events.h", error);
+}
+
+}  // namespace
+
+Result<std::string> checkedData(const std::string& given) {
+    std::error_code error;
+    const fs::path path = fs::absolute(given, error).lexically_normal();
+    if (!fs::exists(path, error)) {
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("the data {} is not there; name a text file or folder with "
+                                   "--data",
+                                   path.string()));
+    }
+    const auto checked = fs::is_directory(path, error) ? checkFolder(path) : checkFile(path);
+    if (!checked) return failure(checked);
+    return path.string();
+}
+
+Result<std::string> ownSourceTree() {
+    for (fs::path folder = fs::path(launch::ownProgram()).parent_path();
+         !folder.empty() && folder != folder.root_path(); folder = folder.parent_path()) {
+        if (isSourceTree(folder)) return folder.string();
+    }
+    if (isSourceTree(SHARDSCOPE_SOURCE_DIR)) return std::string(SHARDSCOPE_SOURCE_DIR);
+    return failure(ErrorCode::kUsage,
+                   "Shardscope's own sources are not here to train on; name a text file or folder "
+                   "with --data");
+}
+
+}  // namespace shardscope::cli

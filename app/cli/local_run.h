@@ -1,0 +1,16 @@
+// What `record` and `verify` ask an agent on this machine for.
+#pragma once
+
+#include "engine/control/run_config.h"
+#include "engine/launch/run_supervisor.h"
+#include "storage/model/result.h"
+
+#include <cstdint>
+#include <string>
+
+namespace shardscope::cli {
+
+/// An error (kLaunch) when there is no program to run as a rank.
+Result<launch::RunRequest> localRun(const control::RunConfig& config, std::int64_t originNs);
+
+}  // namespace shardscope::cli

@@ -1,0 +1,192 @@
+// `shardscope record`: trains, and writes everything the ranks say into one recording.
+#include "app/cli/command.h"
+#include "app/cli/data_path.h"
+#include "app/cli/local_run.h"
+#include "app/cli/record_options.h"
+#include "app/cli/run_progress.h"
+#include "app/cli/run_recorder.h"
+#include "app/cli/run_requests.h"
+#include "app/cli/version.h"
+#include "engine/control/observer.h"
+#include "engine/launch/host_facts.h"
+#include "engine/theory/theory.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <random>
+
+extern char** environ;
+
+namespace shardscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string randomId() {
+    std::random_device random;
+    std::string id;
+    for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());
+    return id;
+}
+
+/// What can change a run's speed or result, and nothing that could be a secret.
+std::string environmentJson() {
+    constexpr std::string_view kPrefixes[] = {
+        "OMP_",       "MKL_",  "KMP_",   "GOMP_",         "OPENBLAS_",
+        "NCCL_",      "CUDA_", "TORCH_", "SLURM_JOB_ID=", "LD_LIBRARY_PATH=",
+        "SHARDSCOPE_"};
+    Json json = Json::object();
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        for (const std::string_view prefix : kPrefixes) {
+            if (!text.starts_with(prefix)) continue;
+            const auto equals = text.find('=');
+            json[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+        }
+    }
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+RunFacts runFacts(const control::RunConfig& config) {
+    RunFacts facts;
+    facts.id = randomId();
+    facts.configJson = control::toJson(config);
+    facts.commandLine = control::toCommandLine(config);
+    facts.product = productVersion();
+    facts.librariesJson = "{}";
+    facts.environmentJson = environmentJson();
+    facts.model = config.model.name;
+    facts.strategy = toWord(config.strategy);
+    facts.worldSize = config.ranks;
+    facts.parameters = theory::parameterCount(config.model);
+    facts.startedUnixNs = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                              std::chrono::system_clock::now().time_since_epoch())
+                              .count();
+    return facts;
+}
+
+std::string defaultOutput() {
+    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    return fmt::format("run-{:%Y%m%d-%H%M%S}.sscope", fmt::localtime(now));
+}
+
+/// Fills in what was left open and is not the same on every machine, saying so.
+Result<void> settlePaths(control::RunConfig& config, RunProgress& progress) {
+    if (config.data.empty()) {
+        const auto tree = ownSourceTree();
+        if (!tree) return failure(tree);
+        progress.log("info", fmt::format("Training on Shardscope's own source tree, {}; choose "
+                                         "other text with --data.",
+                                         *tree));
+        config.data = *tree;
+    }
+    const auto data = checkedData(config.data);
+    if (!data) return failure(data);
+    config.data = *data;
+    if (config.output.empty()) config.output = defaultOutput();
+    config.output = std::filesystem::absolute(config.output).lexically_normal().string();
+    return {};
+}
+
+void warnOfCrowding(const control::RunConfig& config, RunRecorder& recorder) {
+    const int cores = launch::usableCores();
+    const std::int64_t wanted = std::int64_t{config.ranks} * config.threads;
+    if (wanted <= cores) return;
+    recorder.addDiagnostic({Severity::kWarning, "more-ranks-than-cores",
+                            fmt::format("{} ranks of {} {} share {} cores: times will be longer "
+                                        "and less even than on enough cores",
+                                        config.ranks, config.threads,
+                                        config.threads == 1 ? "thread" : "threads", cores),
+                            "Use fewer ranks or threads.", std::nullopt, Timestamp{0}, 1});
+}
+
+void printJson(const control::RunConfig& config, const RunEnd& end) {
+    const auto orNull = [](const std::optional<double>& value) {
+        return value ? Json(*value) : Json();
+    };
+    const Json json = {{"schema", "shardscope.record/1"},
+                       {"status", endWord(end.status)},
+                       {"exit_code", end.exitStatus},
+                       {"message", end.message},
+                       {"output", end.output},
+                       {"model", config.model.name},
+                       {"strategy", toWord(config.strategy)},
+                       {"ranks", config.ranks},
+                       {"parameters", theory::parameterCount(config.model)},
+                       {"steps", config.steps},
+                       {"steps_done", end.stepsDone},
+                       {"loss_first", orNull(end.lossFirst)},
+                       {"loss_last", orNull(end.lossLast)},
+                       {"tokens_per_s", orNull(end.tokensPerSecond)},
+                       {"events", end.events},
+                       {"dropped", end.dropped}};
+    fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+/// Runs from a settled configuration to the end of the recording.
+Result<RunEnd> record(const control::RunConfig& config, const RecordOptions& options,
+                      RunProgress& progress) {
+    const std::int64_t originNs = control::now();
+    auto request = localRun(config, originNs);
+    if (!request) return failure(request);
+    auto signals = SignalRequests::open();
+    if (!signals) return failure(signals);
+    auto writer = storage::RecordingWriter::create(config.output, runFacts(config), options.force);
+    if (!writer) return failure(writer);
+
+    RunRecorder recorder(config, originNs, std::move(*writer), progress);
+    launch::RunSupervisor run(std::move(*request), recorder);
+    recorder.attach(run);
+    const auto say = [&progress](const std::string& text) { progress.log("info", text); };
+    signals->attach(run, say);
+    if (!options.control.empty()) attachControlInput(run, say);
+    progress.started(config, theory::parameterCount(config.model));
+    warnOfCrowding(config, recorder);
+    return recorder.conclude(run.run());
+}
+
+std::unique_ptr<RunProgress> makeProgress(const RecordOptions& options) {
+    if (!options.control.empty()) return controlProgress();
+    return options.quiet ? quietProgress() : terminalProgress();
+}
+
+int runRecord(const RecordOptions& options) {
+    // The end of an agent or of whoever reads our output is an error of write, not our death.
+    std::signal(SIGPIPE, SIG_IGN);
+    const auto progress = makeProgress(options);
+    auto config = options.config();
+    Result<void> settled = config ? settlePaths(*config, *progress) : Result<void>(failure(config));
+    Result<RunEnd> end =
+        settled ? record(*config, options, *progress) : Result<RunEnd>(failure(settled));
+    RunEnd told;
+    if (end) {
+        told = *end;
+    } else {
+        told.status = RunStatus::kFailed;
+        told.exitStatus = exitStatus(end.error());
+        told.message = end.error().message;
+    }
+    progress->finished(told);
+    if (options.json) printJson(config ? *config : control::RunConfig{}, told);
+    return told.exitStatus;
+}
+
+}  // namespace
+
+Command addRecord(CLI::App& root) {
+    CLI::App* app = root.add_subcommand("record", "train a model and record all of it");
+    const auto options = std::make_shared<RecordOptions>();
+    options->addTo(*app);
+    return {app, [options] { return runRecord(*options); }};
+}
+
+}  // namespace shardscope::cli

@@ -1,0 +1,33 @@
+// The options of `shardscope record`, and the configuration they make.
+#pragma once
+
+#include "engine/control/run_config.h"
+#include "storage/model/result.h"
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+#include <string>
+
+namespace shardscope::cli {
+
+class RecordOptions {
+public:
+    void addTo(CLI::App& app);
+
+    /// Defaults, then the run file, then the model preset, then flags; validated.
+    [[nodiscard]] Result<control::RunConfig> config() const;
+
+    bool force = false;
+    bool json = false;
+    bool quiet = false;
+    std::string control;  ///< "stdio" or nothing
+
+private:
+    std::string m_runFile;
+    std::string m_model;
+    std::map<std::string, std::string> m_texts;  ///< by key, what followed the flag
+    std::map<std::string, bool> m_switches;      ///< by key, whether the flag was given
+};
+
+}  // namespace shardscope::cli

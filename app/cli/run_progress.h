@@ -1,0 +1,67 @@
+// What a person or the desktop is told while a run is recorded.
+//
+// An interface with four kinds: a live line on a terminal, plain lines elsewhere, JSON lines
+// for the desktop, nothing with --quiet. All on the recorder's only thread.
+#pragma once
+
+#include "engine/control/run_config.h"
+#include "storage/model/recording.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace shardscope::cli {
+
+/// One step of the whole run; absent where ranks did not report it.
+struct StepProgress {
+    std::int32_t step = 0;
+    std::int32_t steps = 0;
+    std::optional<double> loss;
+    std::optional<double> tokensPerSecond;
+    std::optional<double> learningRate;
+    std::optional<double> gradientNorm;
+    Bytes memory;                           ///< of the rank that holds most
+    std::optional<double> exposedFraction;  ///< of wall time, all ranks together
+    Duration eta;
+    Timestamp time;
+};
+
+struct RunEnd {
+    RunStatus status = RunStatus::kFinished;
+    int exitStatus = 0;
+    std::string message;  ///< why, in a sentence; empty when all went well
+    std::string output;
+    std::int32_t stepsDone = 0;
+    std::optional<double> lossFirst;
+    std::optional<double> lossLast;
+    std::optional<double> tokensPerSecond;
+    std::uint64_t events = 0;
+    std::uint64_t dropped = 0;
+};
+
+class RunProgress {
+public:
+    virtual ~RunProgress() = default;
+    virtual void started(const control::RunConfig& config, std::int64_t parameters) = 0;
+    virtual void step(const StepProgress& progress) = 0;
+    virtual void validation(std::int32_t step, double loss) = 0;
+    /// state: starting running finished failed
+    virtual void rank(RankId rank, const char* state, std::int64_t pid) = 0;
+    /// level: info warning error
+    virtual void log(const std::string& level, const std::string& text) = 0;
+    virtual void finished(const RunEnd& end) = 0;
+};
+
+/// On standard error: a live line when it is a terminal, else a plain line every 10 s.
+std::unique_ptr<RunProgress> terminalProgress();
+/// Warnings and errors only.
+std::unique_ptr<RunProgress> quietProgress();
+/// One JSON object a line on standard output (`--control stdio`).
+std::unique_ptr<RunProgress> controlProgress();
+
+/// finished, stopped, failed or killed: the words of `--json` and `--control`.
+[[nodiscard]] const char* endWord(RunStatus status);
+
+}  // namespace shardscope::cli

@@ -1,0 +1,216 @@
+#include "app/cli/run_recorder.h"
+
+#include "engine/control/observer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace shardscope::cli {
+namespace {
+
+/// Well inside the promise of one second.
+constexpr std::chrono::milliseconds kFlushInterval{500};
+
+}  // namespace
+
+RunRecorder::RunRecorder(const control::RunConfig& config, std::int64_t originNs,
+                         storage::RecordingWriter writer, RunProgress& progress)
+    : m_config(config),
+      m_originNs(originNs),
+      m_writer(std::move(writer)),
+      m_progress(progress),
+      m_tally(config.ranks, config.steps),
+      m_nextFlush(std::chrono::steady_clock::now()) {}
+
+void RunRecorder::agentReady(const control::AgentHello& hello) {
+    HostFacts host = hello.host;
+    // A local agent reads the very clock whose reading at the start is the recording's zero.
+    host.clockOffsetNs = -m_originNs;
+    host.clockErrorNs = 0;
+    if (canWrite()) wrote(m_writer.addHost(host));
+}
+
+void RunRecorder::message(RankId rank, const control::Message& message) {
+    std::visit([&](const auto& each) { on(rank, each); }, message);
+}
+
+void RunRecorder::chunk(RankId rank, std::span<const std::byte> bytes) {
+    if (!canWrite()) return;
+    const auto result = m_writer.addChunk(bytes);
+    if (!result && result.error().code == ErrorCode::kUnreadable) {
+        ++m_damagedChunks;
+        addDiagnostic({Severity::kProblem, "chunk-damaged",
+                       fmt::format("rank {} sent events that cannot be read: {}", rank.value,
+                                   result.error().message),
+                       "Use the same build of Shardscope for all processes.", rank, now(), 1});
+        return;
+    }
+    wrote(result);
+}
+
+void RunRecorder::tick() {
+    const auto time = std::chrono::steady_clock::now();
+    if (time < m_nextFlush || !canWrite()) return;
+    m_nextFlush = time + kFlushInterval;
+    for (const std::uint32_t rank : m_changedRanks) {
+        if (canWrite()) wrote(m_writer.putRank(m_ranks.at(rank)));
+    }
+    m_changedRanks.clear();
+    if (canWrite()) wrote(m_writer.flush());
+}
+
+void RunRecorder::on(RankId rank, const control::RankStarted& started) {
+    facts(rank).pid = started.pid;
+    m_progress.rank(rank, "starting", started.pid);
+}
+
+void RunRecorder::on(RankId rank, const control::RankHello& hello) {
+    facts(rank).device = hello.device;
+    m_progress.rank(rank, "running", hello.pid);
+}
+
+void RunRecorder::on(RankId rank, const control::PeakMeasured& peak) {
+    facts(rank).peakFlops = peak.peakFlops;
+    facts(rank).peakSource = peak.source;
+}
+
+void RunRecorder::on(RankId, const control::LaneDeclared& declared) {
+    if (canWrite()) wrote(m_writer.addLane(declared.lane));
+}
+
+void RunRecorder::on(RankId rank, const control::StringsDeclared& declared) {
+    if (canWrite()) wrote(m_writer.addStrings(rank, StringId{declared.first}, declared.texts));
+}
+
+void RunRecorder::on(RankId rank, const control::StepDone& done) {
+    facts(rank).emitted = done.step.emitted;
+    facts(rank).dropped = done.step.dropped;
+    if (canWrite()) wrote(m_writer.addStep(done.step));
+    m_tally.add(done);
+    for (const StepProgress& step : m_tally.take()) m_progress.step(step);
+}
+
+void RunRecorder::on(RankId, const control::MetricReported& reported) {
+    const MetricPoint& point = reported.point;
+    // SQLite has no NaN: the rank's own failure message tells of a loss that is not a number.
+    if (std::isfinite(point.value) && canWrite()) wrote(m_writer.addMetric(point));
+    if (point.name == "validation_loss") {
+        m_progress.validation(point.step.value, point.value);
+        return;
+    }
+    m_tally.add(point);
+    for (const StepProgress& step : m_tally.take()) m_progress.step(step);
+}
+
+void RunRecorder::on(RankId, const control::TheoryReported& reported) {
+    for (const MemoryTheory& each : reported.categories) {
+        if (canWrite()) wrote(m_writer.addMemoryTheory(each));
+    }
+}
+
+void RunRecorder::on(RankId, const control::DiagnosticRaised& raised) {
+    addDiagnostic(raised.diagnostic);
+}
+
+void RunRecorder::on(RankId rank, const control::LogLine& line) {
+    const bool known = rank.value < static_cast<std::uint32_t>(m_config.ranks);
+    m_progress.log(line.level,
+                   known ? fmt::format("rank {}: {}", rank.value, line.text) : line.text);
+}
+
+void RunRecorder::on(RankId rank, const control::RankFinished& finished) {
+    facts(rank).emitted = finished.emitted;
+    facts(rank).dropped = finished.dropped;
+    m_finished[rank.value] = true;
+}
+
+void RunRecorder::on(RankId rank, const control::RankFailed& failed) {
+    if (rank.value >= static_cast<std::uint32_t>(m_config.ranks)) return;
+    m_progress.log("error", fmt::format("rank {}: {}", rank.value, failed.message));
+}
+
+void RunRecorder::on(RankId rank, const control::RankExited& exited) {
+    facts(rank).exitCode = exited.code;
+    facts(rank).exitSignal = exited.signal;
+    const bool well = exited.code == 0 && m_finished[rank.value];
+    m_progress.rank(rank, well ? "finished" : "failed", facts(rank).pid);
+}
+
+void RunRecorder::addDiagnostic(const Diagnostic& diagnostic) {
+    if (canWrite()) wrote(m_writer.addDiagnostic(diagnostic));
+    m_progress.log(diagnostic.severity == Severity::kNote ? "info" : "warning", diagnostic.message);
+}
+
+void RunRecorder::wrote(const Result<void>& result) {
+    if (result || m_writeError) return;
+    m_writeError = Error{ErrorCode::kFailure,
+                         fmt::format("the recording {} cannot be written any more: {}; the run is "
+                                     "stopped, what was written is kept",
+                                     m_config.output, result.error().message)};
+    if (m_run != nullptr) m_run->abandon(*m_writeError);
+}
+
+RankFacts& RunRecorder::facts(RankId rank) {
+    m_changedRanks.insert(rank.value);
+    RankFacts& facts = m_ranks[rank.value];
+    facts.rank = rank;
+    return facts;
+}
+
+Timestamp RunRecorder::now() const {
+    return Timestamp{control::now() - m_originNs};
+}
+
+void RunRecorder::noteDrops() {
+    for (const auto& [rank, facts] : m_ranks) {
+        if (facts.dropped == 0) continue;
+        addDiagnostic({Severity::kWarning, "events-dropped",
+                       fmt::format("rank {} dropped {} of {} events because they could not be "
+                                   "taken up in time; figures from them are too low",
+                                   rank, facts.dropped, facts.emitted),
+                       "Record with --capture light, or leave a core free.", RankId{rank}, now(),
+                       static_cast<std::int64_t>(facts.dropped)});
+    }
+}
+
+void RunRecorder::noteEnd(const launch::RunOutcome& outcome, RunEnd& end) {
+    if (outcome.failure) {
+        end.status = RunStatus::kFailed;
+        end.exitStatus = exitStatus(*outcome.failure);
+        end.message = outcome.failure->message;
+        addDiagnostic({Severity::kProblem, outcome.failedRank ? "rank-died" : "run-failed",
+                       end.message, "Mend the cause and record again; all up to here is kept.",
+                       outcome.failedRank, now(), 1});
+    } else if (outcome.killed || outcome.stopped) {
+        end.status = outcome.killed ? RunStatus::kKilled : RunStatus::kStopped;
+        end.exitStatus = static_cast<int>(ErrorCode::kInterrupted);
+        end.message = outcome.killed ? "killed on request" : "stopped on request";
+    }
+}
+
+RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
+    RunEnd end;
+    end.output = m_config.output;
+    noteDrops();
+    noteEnd(outcome, end);
+    m_nextFlush = {};
+    tick();
+    // Tried even after a failure: a disk may have been full for a moment only.
+    const auto finalised = m_writer.finalise(end.status, now());
+    if (!m_writeError) wrote(finalised);
+    if (m_writeError && end.exitStatus == 0) {
+        end.status = RunStatus::kFailed;
+        end.exitStatus = exitStatus(*m_writeError);
+        end.message = m_writeError->message;
+    }
+    end.stepsDone = m_tally.stepsDone();
+    end.lossFirst = m_tally.lossFirst();
+    end.lossLast = m_tally.lossLast();
+    end.tokensPerSecond = m_tally.tokensPerSecond();
+    end.events = m_writer.events().total();
+    for (const auto& [rank, facts] : m_ranks) end.dropped += facts.dropped;
+    return end;
+}
+
+}  // namespace shardscope::cli

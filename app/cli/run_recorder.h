@@ -1,0 +1,79 @@
+// Writes into the recording what the ranks of a run say, and tells the progress of it.
+//
+// Lives on the recorder's only thread, inside RunSupervisor's loop. A recording that cannot be
+// written any more (disk full) is said once and ends the run; what was committed stays.
+#pragma once
+
+#include "app/cli/run_progress.h"
+#include "app/cli/step_tally.h"
+#include "engine/control/run_config.h"
+#include "engine/launch/run_supervisor.h"
+#include "storage/recording/recording_writer.h"
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+
+class RunRecorder : public launch::RunSink {
+public:
+    RunRecorder(const control::RunConfig& config, std::int64_t originNs,
+                storage::RecordingWriter writer, RunProgress& progress);
+
+    /// The run to abandon when the recording cannot be written. Before it runs.
+    void attach(launch::RunSupervisor& run) { m_run = &run; }
+
+    void agentReady(const control::AgentHello& hello) override;
+    void message(RankId rank, const control::Message& message) override;
+    void chunk(RankId rank, std::span<const std::byte> bytes) override;
+    void tick() override;
+
+    /// Notes how the run ended, in the recording too, and finalises it.
+    RunEnd conclude(const launch::RunOutcome& outcome);
+
+    void addDiagnostic(const Diagnostic& diagnostic);
+
+private:
+    void on(RankId rank, const control::RankStarted& started);
+    void on(RankId rank, const control::RankHello& hello);
+    void on(RankId rank, const control::PeakMeasured& peak);
+    void on(RankId rank, const control::LaneDeclared& declared);
+    void on(RankId rank, const control::StringsDeclared& declared);
+    void on(RankId rank, const control::StepDone& done);
+    void on(RankId rank, const control::MetricReported& reported);
+    void on(RankId rank, const control::TheoryReported& reported);
+    void on(RankId rank, const control::DiagnosticRaised& raised);
+    void on(RankId rank, const control::LogLine& line);
+    void on(RankId rank, const control::RankFinished& finished);
+    void on(RankId rank, const control::RankFailed& failed);
+    void on(RankId rank, const control::RankExited& exited);
+    /// Messages that are not for a recording.
+    template <class T>
+    void on(RankId, const T&) {}
+
+    /// Notes the first failure to write; nothing is written after it.
+    void wrote(const Result<void>& result);
+    [[nodiscard]] bool canWrite() const { return !m_writeError.has_value(); }
+    RankFacts& facts(RankId rank);
+    [[nodiscard]] Timestamp now() const;
+    void noteDrops();
+    void noteEnd(const launch::RunOutcome& outcome, RunEnd& end);
+
+    control::RunConfig m_config;
+    std::int64_t m_originNs;
+    storage::RecordingWriter m_writer;
+    RunProgress& m_progress;
+    launch::RunSupervisor* m_run = nullptr;
+    std::map<std::uint32_t, RankFacts> m_ranks;
+    std::set<std::uint32_t> m_changedRanks;  ///< to be written at the next flush
+    std::map<std::uint32_t, bool> m_finished;
+    StepTally m_tally;
+    std::optional<Error> m_writeError;
+    std::uint64_t m_damagedChunks = 0;
+    std::chrono::steady_clock::time_point m_nextFlush;
+};
+
+}  // namespace shardscope::cli

@@ -1,0 +1,82 @@
+#include "app/cli/run_requests.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+
+namespace shardscope::cli {
+
+Result<SignalRequests> SignalRequests::open() {
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    for (const int each : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals, each);
+    launch::FileDescriptor descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!descriptor.valid() || ::sigprocmask(SIG_BLOCK, &signals, nullptr) != 0) {
+        return failure(ErrorCode::kFailure,
+                       fmt::format("signals cannot be received: {}", std::strerror(errno)));
+    }
+    return SignalRequests(std::move(descriptor));
+}
+
+SignalRequests::SignalRequests(launch::FileDescriptor descriptor)
+    : m_descriptor(std::move(descriptor)) {}
+
+void SignalRequests::attach(launch::RunSupervisor& run,
+                            std::function<void(const std::string&)> say) {
+    const int fd = m_descriptor.get();
+    run.watch(fd, [&run, fd, say = std::move(say), asked = false]() mutable {
+        signalfd_siginfo signal{};
+        while (::read(fd, &signal, sizeof signal) == sizeof signal) {
+            if (asked) {
+                say("killing the run");
+                run.requestKill();
+            } else {
+                say("stopping after this step; once more kills");
+                run.requestStop();
+            }
+            asked = true;
+        }
+        return true;
+    });
+}
+
+void attachControlInput(launch::RunSupervisor& run, std::function<void(const std::string&)> say) {
+    const auto handle = [&run, say = std::move(say)](const std::string& line) {
+        const auto json = nlohmann::json::parse(line, nullptr, false);
+        const std::string command =
+            json.is_object() && json.contains("command") && json["command"].is_string()
+                ? json["command"].get<std::string>()
+                : std::string();
+        if (command == "stop") {
+            run.requestStop();
+        } else if (command == "kill") {
+            run.requestKill();
+        } else {
+            say("not understood on standard input: " + line);
+        }
+    };
+    run.watch(STDIN_FILENO, [&run, handle, pending = std::string()]() mutable {
+        std::array<char, 4096> buffer;
+        const ssize_t count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+        if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+        if (count <= 0) {
+            run.requestStop();
+            return false;
+        }
+        pending.append(buffer.data(), static_cast<std::size_t>(count));
+        for (std::size_t end; (end = pending.find('\n')) != std::string::npos;) {
+            handle(pending.substr(0, end));
+            pending.erase(0, end + 1);
+        }
+        return true;
+    });
+}
+
+}  // namespace shardscope::cli

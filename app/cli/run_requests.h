@@ -1,0 +1,28 @@
+// How a person or the desktop asks a running recorder to stop: signals, and lines on standard
+// input. Descriptors to poll; nothing happens behind the loop's back.
+#pragma once
+
+#include "engine/launch/run_supervisor.h"
+#include "storage/model/result.h"
+
+#include <functional>
+#include <string>
+
+namespace shardscope::cli {
+
+/// From now on SIGINT, SIGTERM and SIGHUP arrive on a descriptor: the first asks to stop after
+/// the step, the second kills. Blocks the signals for the process.
+class SignalRequests {
+public:
+    static Result<SignalRequests> open();
+    void attach(launch::RunSupervisor& run, std::function<void(const std::string&)> say);
+
+private:
+    explicit SignalRequests(launch::FileDescriptor descriptor);
+    launch::FileDescriptor m_descriptor;
+};
+
+/// {"command":"stop"} and {"command":"kill"} lines on standard input; its end means stop.
+void attachControlInput(launch::RunSupervisor& run, std::function<void(const std::string&)> say);
+
+}  // namespace shardscope::cli

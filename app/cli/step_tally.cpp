@@ -1,0 +1,70 @@
+#include "app/cli/step_tally.h"
+
+#include <algorithm>
+
+namespace shardscope::cli {
+
+void StepTally::add(const control::StepDone& done) {
+    Pending& pending = m_pending[done.step.step.value];
+    ++pending.ranksDone;
+    pending.progress.memory = std::max(pending.progress.memory, done.memoryInUse);
+    pending.wall += done.step.range().duration();
+    pending.exposed += done.exposedCommunication;
+    pending.end = std::max(pending.end, done.step.end);
+}
+
+void StepTally::add(const MetricPoint& metric) {
+    StepProgress& progress = m_pending[metric.step.value].progress;
+    if (metric.name == "loss") {
+        progress.loss = metric.value;
+        if (!m_lossFirst) m_lossFirst = metric.value;
+        m_lossLast = metric.value;
+    } else if (metric.name == "tokens_per_s") {
+        progress.tokensPerSecond = metric.value;
+        m_tokensPerSecond = metric.value;
+    } else if (metric.name == "learning_rate") {
+        progress.learningRate = metric.value;
+    } else if (metric.name == "gradient_norm") {
+        progress.gradientNorm = metric.value;
+    }
+}
+
+std::vector<StepProgress> StepTally::take() {
+    const auto allDone = [this](const auto& entry) { return entry.second.ranksDone >= m_ranks; };
+    const auto hasMetrics = [](const Pending& pending) {
+        return pending.progress.loss && pending.progress.tokensPerSecond;
+    };
+    std::vector<StepProgress> ready;
+    while (!m_pending.empty()) {
+        const auto first = m_pending.begin();
+        if (!allDone(*first)) break;
+        const bool laterDone = std::any_of(std::next(first), m_pending.end(), allDone);
+        const bool last = first->first + 1 >= m_steps;
+        if (!hasMetrics(first->second) && !laterDone && !last) break;
+        first->second.progress.step = first->first;
+        ready.push_back(complete(first->second));
+        m_pending.erase(first);
+    }
+    return ready;
+}
+
+StepProgress StepTally::complete(const Pending& pending) {
+    StepProgress progress = pending.progress;
+    progress.steps = m_steps;
+    progress.time = pending.end;
+    if (pending.wall.ns > 0)
+        progress.exposedFraction = pending.exposed.seconds() / pending.wall.seconds();
+    m_stepsDone = std::max(m_stepsDone, progress.step + 1);
+    const std::int32_t left = m_steps - progress.step - 1;
+    if (!m_firstEnd) {
+        m_firstEnd = pending.end;
+        m_firstStep = progress.step;
+        progress.eta = Duration{pending.wall.ns / std::max(1, m_ranks) * left};
+    } else if (progress.step > m_firstStep) {
+        progress.eta =
+            Duration{(pending.end - *m_firstEnd).ns / (progress.step - m_firstStep) * left};
+    }
+    return progress;
+}
+
+}  // namespace shardscope::cli

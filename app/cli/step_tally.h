@@ -1,0 +1,51 @@
+// Joins what the ranks report about a step into one line of progress.
+#pragma once
+
+#include "app/cli/run_progress.h"
+#include "engine/control/messages.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace shardscope::cli {
+
+class StepTally {
+public:
+    StepTally(std::int32_t ranks, std::int32_t steps) : m_ranks(ranks), m_steps(steps) {}
+
+    void add(const control::StepDone& done);
+    void add(const MetricPoint& metric);
+    /// Steps that every rank has done and whose metrics are in, oldest first. A step whose
+    /// metrics never come is given out when a later one is complete.
+    std::vector<StepProgress> take();
+
+    [[nodiscard]] std::int32_t stepsDone() const { return m_stepsDone; }
+    [[nodiscard]] std::optional<double> lossFirst() const { return m_lossFirst; }
+    [[nodiscard]] std::optional<double> lossLast() const { return m_lossLast; }
+    /// Of the last step.
+    [[nodiscard]] std::optional<double> tokensPerSecond() const { return m_tokensPerSecond; }
+
+private:
+    struct Pending {
+        std::int32_t ranksDone = 0;
+        StepProgress progress;
+        Duration wall;
+        Duration exposed;
+        Timestamp end;
+    };
+    [[nodiscard]] StepProgress complete(const Pending& pending);
+
+    std::int32_t m_ranks;
+    std::int32_t m_steps;
+    std::map<std::int32_t, Pending> m_pending;
+    std::int32_t m_stepsDone = 0;
+    std::optional<Timestamp> m_firstEnd;
+    std::int32_t m_firstStep = 0;
+    std::optional<double> m_lossFirst;
+    std::optional<double> m_lossLast;
+    std::optional<double> m_tokensPerSecond;
+};
+
+}  // namespace shardscope::cli

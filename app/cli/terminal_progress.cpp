@@ -1,0 +1,149 @@
+// The live line, plain lines and quiet kinds of RunProgress.
+#include "app/cli/run_progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace shardscope::cli {
+namespace {
+
+constexpr std::chrono::seconds kPlainInterval{10};
+
+std::string grouped(double number) {
+    std::string digits = fmt::format("{:.0f}", number);
+    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+        digits.insert(static_cast<std::size_t>(at), 1, ',');
+    }
+    return digits;
+}
+
+std::string clockText(Duration time) {
+    const auto seconds = static_cast<std::int64_t>(time.seconds() + 0.5);
+    if (seconds >= 3600) {
+        return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    }
+    return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
+}
+
+std::string stepText(const StepProgress& progress) {
+    std::string text = fmt::format("step {}/{}", progress.step + 1, progress.steps);
+    if (progress.loss) text += fmt::format("  loss {:.4f}", *progress.loss);
+    if (progress.tokensPerSecond)
+        text += fmt::format("  {} tokens/s", grouped(*progress.tokensPerSecond));
+    if (progress.memory.count > 0) {
+        text += fmt::format("  memory {:.0f} MiB", progress.memory.mebibytes());
+    }
+    if (progress.exposedFraction) {
+        text += fmt::format("  exposed communication {:.1f} %", 100 * *progress.exposedFraction);
+    }
+    return text + fmt::format("  ETA {}", clockText(progress.eta));
+}
+
+void printLog(const std::string& level, const std::string& text) {
+    if (level == "info") {
+        fmt::print(stderr, "{}\n", text);
+    } else {
+        fmt::print(stderr, "shardscope: {}: {}\n", level, text);
+    }
+}
+
+void printEnd(const RunEnd& end) {
+    if (!end.message.empty()) fmt::print(stderr, "shardscope: {}\n", end.message);
+    if (end.output.empty()) return;
+    fmt::print(stderr, "{} {} steps, {} events in {}.\n",
+               end.status == RunStatus::kFinished ? "Recorded" : "Kept", end.stepsDone,
+               grouped(static_cast<double>(end.events)), end.output);
+    fmt::print(stderr, "Next: shardscope report {}\n", end.output);
+}
+
+class QuietProgress : public RunProgress {
+public:
+    void started(const control::RunConfig&, std::int64_t) override {}
+    void step(const StepProgress&) override {}
+    void validation(std::int32_t, double) override {}
+    void rank(RankId, const char*, std::int64_t) override {}
+    void log(const std::string& level, const std::string& text) override {
+        if (level != "info") printLog(level, text);
+    }
+    void finished(const RunEnd& end) override {
+        if (!end.message.empty()) fmt::print(stderr, "shardscope: {}\n", end.message);
+    }
+};
+
+class TerminalProgress : public RunProgress {
+public:
+    explicit TerminalProgress(bool live) : m_live(live) {}
+
+    void started(const control::RunConfig& config, std::int64_t parameters) override {
+        write(fmt::format("Training {} ({} parameters) with {} on {} {} for {} steps.",
+                          config.model.name, grouped(static_cast<double>(parameters)),
+                          toWord(config.strategy), config.ranks,
+                          config.ranks == 1 ? "rank" : "ranks", config.steps));
+    }
+    void step(const StepProgress& progress) override {
+        if (m_live) {
+            m_line = stepText(progress);
+            drawLine();
+            return;
+        }
+        const auto now = std::chrono::steady_clock::now();
+        if (now < m_nextPlain) return;
+        m_nextPlain = now + kPlainInterval;
+        write(stepText(progress));
+    }
+    void validation(std::int32_t step, double loss) override {
+        write(fmt::format("step {}: validation loss {:.4f}", step + 1, loss));
+    }
+    void rank(RankId, const char*, std::int64_t) override {}
+    void log(const std::string& level, const std::string& text) override {
+        eraseLine();
+        printLog(level, text);
+        drawLine();
+    }
+    void finished(const RunEnd& end) override {
+        if (m_live && !m_line.empty()) fmt::print(stderr, "\n");
+        m_line.clear();
+        printEnd(end);
+    }
+
+private:
+    void write(const std::string& text) {
+        eraseLine();
+        fmt::print(stderr, "{}\n", text);
+        drawLine();
+    }
+    void eraseLine() const {
+        if (m_live && !m_line.empty()) fmt::print(stderr, "\r\x1b[K");
+    }
+    void drawLine() const {
+        if (m_live && !m_line.empty()) fmt::print(stderr, "\r{}\x1b[K", m_line);
+        std::fflush(stderr);
+    }
+
+    bool m_live;
+    std::string m_line;
+    std::chrono::steady_clock::time_point m_nextPlain = std::chrono::steady_clock::now();
+};
+
+bool isLiveTerminal() {
+    const char* terminal = std::getenv("TERM");
+    return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr &&
+           std::string_view(terminal) != "dumb";
+}
+
+}  // namespace
+
+std::unique_ptr<RunProgress> terminalProgress() {
+    return std::make_unique<TerminalProgress>(isLiveTerminal());
+}
+
+std::unique_ptr<RunProgress> quietProgress() {
+    return std::make_unique<QuietProgress>();
+}
+
+}  // namespace shardscope::cli

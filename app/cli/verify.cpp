@@ -1,0 +1,223 @@
+// `shardscope verify`: follows a reference folder step by step and says how far off it ends.
+#include "app/cli/command.h"
+#include "app/cli/local_run.h"
+#include "app/cli/run_requests.h"
+#include "engine/control/near_miss.h"
+#include "engine/control/observer.h"
+#include "engine/theory/theory.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+namespace shardscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Largest relative errors that pass, over all steps; of each final tensor in the 2-norm.
+constexpr double kLossLimit = 2e-6;
+constexpr double kGradientNormLimit = 1e-5;
+constexpr double kWeightsLimit = 1e-5;
+
+struct VerifyOptions {
+    std::string folder;
+    std::string strategy = "zero3";
+    std::int32_t ranks = 0;  ///< 0: what suits the strategy
+    std::int32_t threads = 1;
+    bool json = false;
+};
+
+/// Model, hyper-parameters and layout of a reference. Throws nlohmann's exceptions.
+void readReference(const Json& json, control::RunConfig& config) {
+    const Json& model = json.at("config");
+    config.model.name = "reference";
+    model.at("vocab").get_to(config.model.vocabulary);
+    model.at("context").get_to(config.model.context);
+    model.at("layers").get_to(config.model.layers);
+    model.at("heads").get_to(config.model.heads);
+    model.at("hidden").get_to(config.model.hidden);
+    const Json& hyper = json.at("hyper");
+    hyper.at("lr").get_to(config.learningRate);
+    config.minimumLearningRate = config.learningRate;
+    config.warmupSteps = 0;
+    hyper.at("beta1").get_to(config.beta1);
+    hyper.at("beta2").get_to(config.beta2);
+    hyper.at("eps").get_to(config.epsilon);
+    hyper.at("weight_decay").get_to(config.weightDecay);
+    hyper.at("clip").get_to(config.clip);
+    const Json& layout = json.at("layout");
+    layout.at("steps").get_to(config.steps);
+    layout.at("accumulate").get_to(config.accumulate);
+    const auto rows = layout.at("global_batch").get<std::int32_t>();
+    // The largest share; ranks that get a row less weigh theirs by what they have.
+    config.batch = (rows + config.ranks - 1) / config.ranks;
+}
+
+Result<void> readReferenceFolder(const std::string& folder, control::RunConfig& config) {
+    const std::string path = folder + "/reference.json";
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file) {
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("{} cannot be read; name a folder with a reference, such as "
+                                   "tests/data/reference_tiny",
+                                   path));
+    }
+    try {
+        readReference(Json::parse(text.str()), config);
+    } catch (const Json::exception& error) {
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("{} is not a reference: {}", path, error.what()));
+    }
+    for (const char* name : {"weights.bin", "tokens.bin", "weights_after.bin"}) {
+        std::error_code error;
+        if (std::filesystem::file_size(folder + "/" + name, error) == 0 || error) {
+            return failure(ErrorCode::kUnreadable,
+                           fmt::format("the reference {} lacks {}", folder, name));
+        }
+    }
+    return {};
+}
+
+Result<control::RunConfig> verifyConfig(const VerifyOptions& options) {
+    control::RunConfig config;
+    const auto strategy = control::parseStrategy(options.strategy);
+    if (!strategy) {
+        return failure(ErrorCode::kUsage,
+                       fmt::format("unknown strategy '{}'{}", options.strategy,
+                                   control::suggestion(options.strategy, {"single", "zero3"})));
+    }
+    config.strategy = *strategy;
+    config.ranks = options.ranks;
+    if (options.ranks == 0) config.ranks = *strategy == control::Strategy::kSingle ? 1 : 2;
+    config.threads = options.threads;
+    config.evaluateEvery = 0;
+    config.calibrate = false;
+    config.capture = control::CaptureLevel::kOff;
+    std::error_code error;
+    config.reference = std::filesystem::absolute(options.folder, error).lexically_normal().string();
+    if (config.ranks < 1) return failure(ErrorCode::kUsage, "--ranks must be at least 1");
+    if (auto read = readReferenceFolder(config.reference, config); !read) return failure(read);
+    if (auto valid = control::validate(config); !valid) return failure(valid);
+    return config;
+}
+
+/// Keeps the verdict of rank 0 and shows what ranks log.
+class VerdictSink : public launch::RunSink {
+public:
+    void agentReady(const control::AgentHello&) override {}
+    void message(RankId rank, const control::Message& message) override {
+        if (const auto* result = std::get_if<control::VerifyResult>(&message)) verdict = *result;
+        if (const auto* line = std::get_if<control::LogLine>(&message)) {
+            fmt::print(stderr, "rank {}: {}\n", rank.value, line->text);
+        }
+    }
+    void chunk(RankId, std::span<const std::byte>) override {}
+    void tick() override {}
+
+    std::optional<control::VerifyResult> verdict;
+};
+
+struct Row {
+    const char* key;
+    const char* name;
+    double error;
+    double limit;
+    // Written so that NaN does not pass.
+    [[nodiscard]] bool passes() const { return error <= limit; }
+};
+
+void printVerdict(const control::RunConfig& config, const control::VerifyResult& verdict,
+                  const std::vector<Row>& rows, bool pass) {
+    fmt::print("{}: {} on {} {}, {} steps of {} parameters\n", config.reference,
+               toWord(config.strategy), config.ranks, config.ranks == 1 ? "rank" : "ranks",
+               verdict.steps, theory::parameterCount(config.model));
+    fmt::print("largest relative error against the reference\n");
+    for (const Row& row : rows) {
+        fmt::print("  {:<14} {:.2e}   at most {:.0e}   {}\n", row.name, row.error, row.limit,
+                   row.passes() ? "ok" : "too far off");
+    }
+    fmt::print("  worst tensor   {}\n", verdict.worstTensor);
+    fmt::print("state of a rank  {} bytes, theory {}\n", verdict.stateBytes,
+               verdict.theoryStateBytes);
+    fmt::print("{}\n", pass ? "PASS" : "FAIL");
+}
+
+void printJson(const control::RunConfig& config, const control::VerifyResult& verdict,
+               const std::vector<Row>& rows, bool pass) {
+    Json json = {{"schema", "shardscope.verify/1"},
+                 {"reference", config.reference},
+                 {"strategy", toWord(config.strategy)},
+                 {"ranks", config.ranks},
+                 {"steps", verdict.steps}};
+    for (const Row& row : rows) {
+        json["errors"][row.key] = {
+            {"value", row.error}, {"limit", row.limit}, {"pass", row.passes()}};
+    }
+    json["worst_tensor"] = verdict.worstTensor;
+    json["state_bytes"] = verdict.stateBytes;
+    json["theory_state_bytes"] = verdict.theoryStateBytes;
+    json["pass"] = pass;
+    fmt::print("{}\n", json.dump());
+}
+
+Result<bool> verify(const VerifyOptions& options) {
+    const auto config = verifyConfig(options);
+    if (!config) return failure(config);
+    auto request = localRun(*config, control::now());
+    if (!request) return failure(request);
+    auto signals = SignalRequests::open();
+    if (!signals) return failure(signals);
+    VerdictSink sink;
+    launch::RunSupervisor run(std::move(*request), sink);
+    signals->attach(run, [](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+    const launch::RunOutcome outcome = run.run();
+    if (outcome.failure) return failure(outcome.failure->code, outcome.failure->message);
+    if (outcome.stopped || outcome.killed) {
+        return failure(ErrorCode::kInterrupted, "interrupted; nothing was verified");
+    }
+    if (!sink.verdict) return failure(ErrorCode::kRank, "the ranks ended without a verdict");
+    const control::VerifyResult& verdict = *sink.verdict;
+    const std::vector<Row> rows = {
+        {"loss", "loss", verdict.loss, kLossLimit},
+        {"gradient_norm", "gradient norm", verdict.gradientNorm, kGradientNormLimit},
+        {"weights", "final weights", verdict.weights, kWeightsLimit}};
+    const bool pass = rows[0].passes() && rows[1].passes() && rows[2].passes();
+    (options.json ? printJson : printVerdict)(*config, verdict, rows, pass);
+    return pass;
+}
+
+int runVerify(const VerifyOptions& options) {
+    std::signal(SIGPIPE, SIG_IGN);
+    const auto passed = verify(options);
+    if (!passed) {
+        fmt::print(stderr, "shardscope verify: {}\n", passed.error().message);
+        return exitStatus(passed.error());
+    }
+    return *passed ? 0 : static_cast<int>(ErrorCode::kFailure);
+}
+
+}  // namespace
+
+Command addVerify(CLI::App& root) {
+    CLI::App* app = root.add_subcommand("verify", "check the engine's numbers against a reference");
+    const auto options = std::make_shared<VerifyOptions>();
+    app->add_option("folder", options->folder, "reference folder")->required()->type_name("DIR");
+    app->add_option("--strategy", options->strategy, "single or zero3")->type_name("WORD");
+    app->add_option("--ranks", options->ranks, "training processes")->type_name("N");
+    app->add_option("--threads", options->threads, "compute threads of a rank")->type_name("N");
+    app->add_flag("--json", options->json, "print one JSON object");
+    app->footer(
+        "Example:\n  shardscope verify reference_tiny --strategy zero3 --ranks 3\n\n"
+        "Exit status 1 when an error is above its limit.");
+    return {app, [options] { return runVerify(*options); }};
+}
+
+}  // namespace shardscope::cli

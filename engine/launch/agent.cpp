@@ -1,0 +1,202 @@
+#include "engine/launch/agent.h"
+
+#include "engine/control/observer.h"
+#include "engine/launch/host_facts.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace shardscope::launch {
+namespace {
+
+/// With so much unsent, ranks' frames wait in their sockets; ranks count what they drop then.
+constexpr std::size_t kLargestOutbox = 64u << 20;
+constexpr std::chrono::milliseconds kTurn{100};
+/// A rank whose socket has closed is about to be reaped.
+constexpr std::chrono::milliseconds kTurnWhileEnding{5};
+constexpr int kLastTurns = 128;
+
+Result<FileDescriptor> makeSegment(std::int64_t size) {
+    FileDescriptor segment(::memfd_create("shardscope-segment", MFD_CLOEXEC));
+    if (!segment.valid() || ::ftruncate(segment.get(), size) != 0) {
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("no shared memory of {} bytes for the ranks: {}", size,
+                                   std::strerror(errno)));
+    }
+    return segment;
+}
+
+std::string besideThisProgram(const char* name) {
+    return (std::filesystem::path(ownProgram()).parent_path() / name).string();
+}
+
+}  // namespace
+
+Agent::Agent(FrameChannel recorder, std::string product)
+    : m_recorder(std::move(recorder)),
+      m_product(std::move(product)),
+      m_lastHeard(Clock::now()),
+      m_nextHeartbeat(Clock::now() + kHeartbeatInterval) {}
+
+int Agent::run() {
+    m_recorder.send(control::kNoRank, control::AgentHello{control::kProtocolVersion, m_product,
+                                                          ::getpid(), hostFacts(), control::now()});
+    while (!m_closing && (!m_launched || anyRunning())) {
+        poll();
+        takeFromRecorder();
+        takeFromRanks();
+        keepTime();
+        m_recorder.flush();
+    }
+    killRanks();
+    if (m_closing) return static_cast<int>(ErrorCode::kLaunch);
+    m_recorder.send(control::kNoRank, control::AgentDone{});
+    // Until all is sent, or nobody is left to read it.
+    while (m_recorder.isOpen() && m_recorder.pendingBytes() > 0 && !m_closing) {
+        m_recorder.flush();
+        poll();
+        takeFromRecorder();
+        keepTime();
+    }
+    return 0;
+}
+
+void Agent::poll() {
+    std::vector<pollfd> polls;
+    m_recorder.addPolls(polls, true);
+    const bool roomAbove = m_recorder.pendingBytes() < kLargestOutbox;
+    bool ending = false;
+    for (const RankProcess& rank : m_ranks) {
+        if (!rank.isRunning()) continue;
+        rank.addPolls(polls, roomAbove);
+        ending = ending || rank.isEnding();
+    }
+    const auto wait = ending ? kTurnWhileEnding : kTurn;
+    ::poll(polls.data(), polls.size(), static_cast<int>(wait.count()));
+}
+
+void Agent::takeFromRecorder() {
+    std::vector<control::Frame> frames;
+    if (auto received = m_recorder.receive(frames); !received) {
+        fmt::print(stderr, "shardscope agent: {}\n", received.error().message);
+    }
+    if (!frames.empty()) m_lastHeard = Clock::now();
+    for (const control::Frame& frame : frames) handle(frame);
+    if (!m_recorder.isOpen()) m_closing = true;
+}
+
+void Agent::handle(const control::Frame& frame) {
+    const auto message = control::decode(frame.text());
+    if (!message) {
+        fmt::print(stderr, "shardscope agent: {}\n", message.error().message);
+        m_closing = true;
+    } else if (const auto* request = std::get_if<control::LaunchRequest>(&*message)) {
+        if (!m_launched) launch(*request);
+    } else if (const auto* command = std::get_if<control::Command>(&*message)) {
+        if (command->verb == "stop") stopRanks();
+        if (command->verb == "kill") killRanks();
+    }
+}
+
+void Agent::launch(const control::LaunchRequest& request) {
+    m_launched = true;
+    if (auto started = startRanks(request); !started) {
+        control::RankFailed failed;
+        failed.message = started.error().message;
+        failed.code = "launch";
+        m_recorder.send(control::kNoRank, failed);
+        killRanks();
+    }
+}
+
+Result<void> Agent::startRanks(const control::LaunchRequest& request) {
+    auto segment = makeSegment(request.segmentBytes);
+    if (!segment) return failure(segment);
+    m_segment = std::move(*segment);
+    const std::string program =
+        request.rankProgram.empty() ? besideThisProgram("shardscope-rank") : request.rankProgram;
+    for (std::int32_t rank = 0; rank < request.config.ranks; ++rank) {
+        control::RankStart start;
+        start.config = request.config;
+        start.rank = rank;
+        start.worldSize = request.config.ranks;
+        start.originNs = request.originNs;
+        start.segmentBytes = request.segmentBytes;
+        auto process = RankProcess::launch(request, program, start, m_segment.get());
+        if (!process) return failure(process, fmt::format("starting rank {}", rank));
+        m_recorder.send(process->rank(), control::RankStarted{rank, process->pid()});
+        m_ranks.push_back(std::move(*process));
+    }
+    return {};
+}
+
+void Agent::takeFromRanks() {
+    for (RankProcess& rank : m_ranks) {
+        if (!rank.isRunning()) continue;
+        if (m_recorder.pendingBytes() < kLargestOutbox) takeFromRank(rank);
+        rank.channel().flush();
+        if (rank.reapNow()) noteEnd(rank);
+    }
+}
+
+void Agent::takeFromRank(RankProcess& rank) {
+    std::vector<control::Frame> frames;
+    const auto received = rank.channel().receive(frames);
+    for (const control::Frame& frame : frames) m_recorder.send(frame);
+    for (const std::string& line : rank.takeErrorLines()) {
+        m_recorder.send(rank.rank(), control::LogLine{"info", line});
+    }
+    if (received) return;
+    control::RankFailed failed;
+    failed.message = "it sent something that is not a frame: " + received.error().message;
+    failed.code = "failure";
+    m_recorder.send(rank.rank(), failed);
+    rank.kill();
+}
+
+void Agent::noteEnd(RankProcess& rank) {
+    // All it ever wrote is in the socket by now, and the end of the stream behind it. The bound
+    // is for a process of its own that it left behind with the socket open.
+    for (int turn = 0; turn < kLastTurns && rank.channel().isOpen(); ++turn) takeFromRank(rank);
+    takeFromRank(rank);
+    m_recorder.send(rank.rank(), rank.exitMessage());
+    rank.channel().close();
+    if (!rank.failed() || m_killAt) return;
+    stopRanks();
+    m_killAt = Clock::now() + kGraceAfterFailure;
+}
+
+void Agent::keepTime() {
+    const auto now = Clock::now();
+    if (now >= m_nextHeartbeat) {
+        m_recorder.send(control::kNoRank, control::Heartbeat{});
+        m_nextHeartbeat = now + kHeartbeatInterval;
+    }
+    if (now - m_lastHeard > kLease) m_closing = true;
+    if (m_killAt && now >= *m_killAt) killRanks();
+}
+
+void Agent::stopRanks() {
+    for (RankProcess& rank : m_ranks) {
+        if (!rank.isRunning()) continue;
+        rank.channel().send(rank.rank(), control::Command{"stop"});
+        rank.channel().flush();
+    }
+}
+
+void Agent::killRanks() {
+    for (RankProcess& rank : m_ranks) rank.kill();
+}
+
+bool Agent::anyRunning() const {
+    return std::any_of(m_ranks.begin(), m_ranks.end(),
+                       [](const RankProcess& rank) { return rank.isRunning(); });
+}
+
+}  // namespace shardscope::launch

@@ -1,0 +1,58 @@
+// The far end of a run on each host: starts ranks, passes their frames on, cleans up.
+//
+// One thread, one poll loop. Ends when all ranks have, when the recorder closes its end, or
+// when the recorder has been silent for the length of a lease; no rank outlives it.
+#pragma once
+
+#include "engine/control/messages.h"
+#include "engine/launch/frame_channel.h"
+#include "engine/launch/rank_process.h"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardscope::launch {
+
+inline constexpr std::chrono::seconds kHeartbeatInterval{2};
+inline constexpr std::chrono::seconds kLease{15};
+/// What the others get to end by themselves once one rank has failed.
+inline constexpr std::chrono::seconds kGraceAfterFailure{2};
+
+class Agent {
+public:
+    /// `product` is this build's name and version, told to the recorder.
+    Agent(FrameChannel recorder, std::string product);
+
+    /// Runs to the end; the process's exit status.
+    int run();
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    void poll();
+    void takeFromRecorder();
+    void handle(const control::Frame& frame);
+    void launch(const control::LaunchRequest& request);
+    Result<void> startRanks(const control::LaunchRequest& request);
+    void takeFromRanks();
+    void takeFromRank(RankProcess& rank);
+    void noteEnd(RankProcess& rank);
+    void keepTime();
+    void stopRanks();
+    void killRanks();
+    [[nodiscard]] bool anyRunning() const;
+
+    FrameChannel m_recorder;
+    std::string m_product;
+    FileDescriptor m_segment;
+    std::vector<RankProcess> m_ranks;
+    bool m_launched = false;
+    bool m_closing = false;  ///< recorder gone or silent
+    Clock::time_point m_lastHeard;
+    Clock::time_point m_nextHeartbeat;
+    std::optional<Clock::time_point> m_killAt;
+};
+
+}  // namespace shardscope::launch

@@ -1,0 +1,52 @@
+#include "engine/launch/host_facts.h"
+
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace shardscope::launch {
+namespace {
+
+std::string firstLine(const char* path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+std::string processorName() {
+    std::ifstream file("/proc/cpuinfo");
+    std::string line;
+    while (std::getline(file, line)) {
+        if (!line.starts_with("model name")) continue;
+        const auto colon = line.find(": ");
+        if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+    utsname names{};
+    return ::uname(&names) == 0 ? std::string(names.machine) : "unknown";
+}
+
+}  // namespace
+
+int usableCores() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+    return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+HostFacts hostFacts() {
+    HostFacts facts;
+    utsname names{};
+    facts.name = ::uname(&names) == 0 ? names.nodename : "unknown";
+    facts.cpu = processorName();
+    facts.cores = usableCores();
+    facts.memory = Bytes{static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                         static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE))};
+    facts.bootId = firstLine("/proc/sys/kernel/random/boot_id");
+    return facts;
+}
+
+}  // namespace shardscope::launch

@@ -1,0 +1,145 @@
+#include "engine/launch/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+extern char** environ;
+
+namespace shardscope::launch {
+namespace {
+
+std::vector<std::string> mergedEnvironment(const std::map<std::string, std::string>& added) {
+    std::vector<std::string> merged;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string text = *entry;
+        if (!added.contains(text.substr(0, text.find('=')))) merged.push_back(text);
+    }
+    for (const auto& [name, value] : added) merged.push_back(name + "=" + value);
+    return merged;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> list;
+    for (std::string& text : texts) list.push_back(text.data());
+    list.push_back(nullptr);
+    return list;
+}
+
+/// Above every number a child is given.
+constexpr int kFirstSpareDescriptor = 64;
+
+/// In the child, between fork and exec: only async-signal-safe calls, no allocation.
+struct ChildSetup {
+    const SpawnRequest& request;
+    char* const* arguments;
+    char* const* environment;
+    pid_t parent;
+    int errorPipe;
+    std::array<int, 8> spares{};
+
+    [[noreturn]] void run() {
+        if (prepare()) ::execve(request.program.c_str(), arguments, environment);
+        const int error = errno;
+        // Nothing to do when even this fails: the exit status still tells.
+        [[maybe_unused]] const auto written = ::write(errorPipe, &error, sizeof error);
+        ::_exit(127);
+    }
+
+    bool prepare() {
+        // A recorder that takes its signals from a descriptor blocks them; children must not.
+        sigset_t none;
+        ::sigemptyset(&none);
+        if (::sigprocmask(SIG_SETMASK, &none, nullptr) != 0) return false;
+        if (request.ownGroup && ::setpgid(0, 0) != 0) return false;
+        if (request.dieWithParent) {
+            if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
+            // The parent may have died before prctl.
+            if (::getppid() != parent) ::_exit(127);
+        }
+        // First out of the way of all target numbers, then into place.
+        for (std::size_t i = 0; i < request.descriptors.size(); ++i) {
+            const int ours = request.descriptors[i].first;
+            spares[i] = ::fcntl(ours, F_DUPFD_CLOEXEC, kFirstSpareDescriptor);
+            if (spares[i] < 0) return false;
+        }
+        const int movedPipe = ::fcntl(errorPipe, F_DUPFD_CLOEXEC, kFirstSpareDescriptor);
+        if (movedPipe < 0) return false;
+        errorPipe = movedPipe;
+        for (std::size_t i = 0; i < request.descriptors.size(); ++i) {
+            if (::dup2(spares[i], request.descriptors[i].second) < 0) return false;
+        }
+        return true;
+    }
+};
+
+}  // namespace
+
+Result<pid_t> spawn(const SpawnRequest& request) {
+    std::array<int, 2> errorPipe{};
+    if (request.descriptors.size() > 8 || ::pipe2(errorPipe.data(), O_CLOEXEC) != 0) {
+        return failure(ErrorCode::kLaunch, fmt::format("no pipe to start {}: {}", request.program,
+                                                       std::strerror(errno)));
+    }
+    const FileDescriptor readEnd(errorPipe[0]);
+    FileDescriptor writeEnd(errorPipe[1]);
+    std::vector<std::string> argumentTexts{request.program};
+    argumentTexts.insert(argumentTexts.end(), request.arguments.begin(), request.arguments.end());
+    std::vector<std::string> environmentTexts = mergedEnvironment(request.environment);
+    const std::vector<char*> arguments = pointers(argumentTexts);
+    const std::vector<char*> environment = pointers(environmentTexts);
+    ChildSetup setup{request, arguments.data(), environment.data(), ::getpid(), writeEnd.get()};
+    const pid_t pid = ::fork();
+    if (pid == 0) setup.run();
+    if (pid < 0) {
+        return failure(ErrorCode::kLaunch, fmt::format("{} cannot be started: {}", request.program,
+                                                       std::strerror(errno)));
+    }
+    writeEnd.reset();
+    int error = 0;
+    if (::read(readEnd.get(), &error, sizeof error) == sizeof error) {
+        ::waitpid(pid, nullptr, 0);
+        return failure(ErrorCode::kLaunch, fmt::format("{} cannot be started: {}", request.program,
+                                                       std::strerror(error)));
+    }
+    return pid;
+}
+
+std::optional<ProcessEnd> reap(pid_t pid) {
+    int status = 0;
+    if (::waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
+    ProcessEnd end;
+    if (WIFEXITED(status)) end.code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+    return end;
+}
+
+Result<std::pair<FileDescriptor, FileDescriptor>> socketPair() {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("no socket pair: {}; close other programs or raise 'ulimit -n'",
+                                   std::strerror(errno)));
+    }
+    return std::pair(FileDescriptor(ends[0]), FileDescriptor(ends[1]));
+}
+
+std::string ownProgram() {
+    std::error_code error;
+    const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+    return error ? std::string() : path.string();
+}
+
+std::string signalText(int signal) {
+    return fmt::format("signal {} ({})", signal, ::strsignal(signal));
+}
+
+}  // namespace shardscope::launch

@@ -1,0 +1,137 @@
+#include "engine/launch/rank_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace shardscope::launch {
+namespace {
+
+constexpr int kFrameFd = 3;
+constexpr int kSegmentFd = 4;
+constexpr std::size_t kLastWordsBytes = 4096;
+constexpr std::size_t kLongestLine = 4096;
+
+/// Thread counts of every library that might start a pool of its own.
+std::map<std::string, std::string> rankEnvironment(const control::LaunchRequest& request) {
+    std::map<std::string, std::string> environment = request.environment;
+    for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
+        environment[name] = std::to_string(request.config.threads);
+    }
+    return environment;
+}
+
+}  // namespace
+
+Result<RankProcess> RankProcess::launch(const control::LaunchRequest& request,
+                                        const std::string& program, control::RankStart start,
+                                        int segmentFd) {
+    auto sockets = socketPair();
+    if (!sockets) return failure(sockets);
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+        return failure(ErrorCode::kLaunch, fmt::format("no pipe: {}", std::strerror(errno)));
+    }
+    FileDescriptor errors(pipe[0]);
+    const FileDescriptor errorsWriteEnd(pipe[1]);
+    ::fcntl(errors.get(), F_SETFL, O_NONBLOCK);
+    const FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+
+    SpawnRequest spawnRequest;
+    spawnRequest.program = program;
+    spawnRequest.arguments = {"--fd", std::to_string(kFrameFd)};
+    spawnRequest.environment = rankEnvironment(request);
+    spawnRequest.descriptors = {{nothing.get(), 0},
+                                {errorsWriteEnd.get(), 1},
+                                {errorsWriteEnd.get(), 2},
+                                {sockets->second.get(), kFrameFd},
+                                {segmentFd, kSegmentFd}};
+    spawnRequest.dieWithParent = true;
+    const auto pid = spawn(spawnRequest);
+    if (!pid) return failure(pid);
+    const RankId rank{static_cast<std::uint32_t>(start.rank)};
+    RankProcess process(rank, *pid, std::move(sockets->first), std::move(errors));
+    start.segmentFd = kSegmentFd;
+    process.m_channel.send(rank, start);
+    return process;
+}
+
+RankProcess::RankProcess(RankId rank, pid_t pid, FileDescriptor socket, FileDescriptor errors)
+    : m_rank(rank), m_pid(pid), m_channel(std::move(socket)), m_errors(std::move(errors)) {}
+
+RankProcess::RankProcess(RankProcess&& other) noexcept
+    : m_rank(other.m_rank),
+      m_pid(std::exchange(other.m_pid, -1)),
+      m_channel(std::move(other.m_channel)),
+      m_errors(std::move(other.m_errors)),
+      m_partialLine(std::move(other.m_partialLine)),
+      m_lastWords(std::move(other.m_lastWords)),
+      m_end(other.m_end) {}
+
+RankProcess::~RankProcess() {
+    if (m_pid < 0 || m_end) return;
+    kill();
+    ::waitpid(m_pid, nullptr, 0);
+}
+
+void RankProcess::kill() {
+    if (isRunning()) ::kill(m_pid, SIGKILL);
+}
+
+void RankProcess::addPolls(std::vector<pollfd>& polls, bool wantInput) const {
+    m_channel.addPolls(polls, wantInput);
+    if (m_errors.valid()) polls.push_back({m_errors.get(), POLLIN, 0});
+}
+
+std::vector<std::string> RankProcess::takeErrorLines() {
+    std::vector<std::string> lines;
+    std::array<char, 4096> buffer;
+    while (m_errors.valid()) {
+        const ssize_t count = ::read(m_errors.get(), buffer.data(), buffer.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) break;
+        if (count == 0) {
+            m_errors.reset();
+            break;
+        }
+        const std::string_view text(buffer.data(), static_cast<std::size_t>(count));
+        m_lastWords += text;
+        m_partialLine += text;
+        if (lines.size() > 1000) break;
+        for (std::size_t end; (end = m_partialLine.find('\n')) != std::string::npos;) {
+            lines.push_back(m_partialLine.substr(0, end));
+            m_partialLine.erase(0, end + 1);
+        }
+        if (m_partialLine.size() > kLongestLine) {
+            lines.push_back(std::exchange(m_partialLine, {}));
+        }
+    }
+    if (m_lastWords.size() > kLastWordsBytes) {
+        m_lastWords.erase(0, m_lastWords.size() - kLastWordsBytes);
+    }
+    return lines;
+}
+
+bool RankProcess::reapNow() {
+    if (m_end) return false;
+    m_end = reap(m_pid);
+    return m_end.has_value();
+}
+
+control::RankExited RankProcess::exitMessage() const {
+    control::RankExited message;
+    message.rank = static_cast<std::int32_t>(m_rank.value);
+    if (m_end) {
+        message.code = m_end->code;
+        message.signal = m_end->signal;
+    }
+    message.lastWords = m_lastWords;
+    return message;
+}
+
+}  // namespace shardscope::launch

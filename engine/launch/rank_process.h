@@ -1,0 +1,57 @@
+// One rank as its agent sees it: process, frames, standard error.
+//
+// Lives on the agent's only thread. Destroying it kills the process if it still runs.
+#pragma once
+
+#include "engine/control/messages.h"
+#include "engine/launch/frame_channel.h"
+#include "engine/launch/process.h"
+
+#include <poll.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::launch {
+
+class RankProcess {
+public:
+    /// Starts the program with its frames on descriptor 3 and the segment on 4, and sends
+    /// `start`.
+    static Result<RankProcess> launch(const control::LaunchRequest& request,
+                                      const std::string& program, control::RankStart start,
+                                      int segmentFd);
+    RankProcess(RankProcess&& other) noexcept;
+    RankProcess& operator=(RankProcess&&) = delete;
+    ~RankProcess();
+
+    [[nodiscard]] RankId rank() const { return m_rank; }
+    [[nodiscard]] pid_t pid() const { return m_pid; }
+    [[nodiscard]] bool isRunning() const { return !m_end.has_value(); }
+    [[nodiscard]] bool failed() const { return m_end && m_end->code != 0; }
+    /// It closed its end, or its stream broke; it will be reaped soon.
+    [[nodiscard]] bool isEnding() const { return isRunning() && !m_channel.isOpen(); }
+    FrameChannel& channel() { return m_channel; }
+
+    void kill();
+    void addPolls(std::vector<pollfd>& polls, bool wantInput) const;
+    /// Lines it has written to standard error since the last call.
+    std::vector<std::string> takeErrorLines();
+    /// True at the one call that finds it ended.
+    bool reapNow();
+    [[nodiscard]] control::RankExited exitMessage() const;
+
+private:
+    RankProcess(RankId rank, pid_t pid, FileDescriptor socket, FileDescriptor errors);
+
+    RankId m_rank;
+    pid_t m_pid;
+    FrameChannel m_channel;
+    FileDescriptor m_errors;
+    std::string m_partialLine;
+    std::string m_lastWords;
+    std::optional<ProcessEnd> m_end;
+};
+
+}  // namespace shardscope::launch

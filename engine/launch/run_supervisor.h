@@ -1,0 +1,113 @@
+// The recorder's side of a run: starts the agent, hands on what ranks say, ends the run.
+//
+// One thread, one poll loop, run(). What to do with the ranks' words is the sink's business;
+// why the run ended is told by RunOutcome.
+#pragma once
+
+#include "engine/control/messages.h"
+#include "engine/launch/frame_channel.h"
+#include "engine/launch/process.h"
+#include "storage/model/result.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shardscope::launch {
+
+/// Called from within RunSupervisor::run().
+class RunSink {
+public:
+    virtual ~RunSink() = default;
+    /// The agent is there and of our version; ranks are started next.
+    virtual void agentReady(const control::AgentHello& hello) = 0;
+    /// Everything a rank says, and RankStarted, RankExited and LogLine of its agent.
+    virtual void message(RankId rank, const control::Message& message) = 0;
+    virtual void chunk(RankId rank, std::span<const std::byte> bytes) = 0;
+    /// At least five times a second.
+    virtual void tick() = 0;
+};
+
+struct RunRequest {
+    control::LaunchRequest launch;
+    std::string agentProgram;
+    std::vector<std::string> agentArguments;
+};
+
+struct RunOutcome {
+    /// What ended the run before its last step, other than the user's wish.
+    std::optional<Error> failure;
+    std::optional<RankId> failedRank;  ///< the first one, by time
+    bool stopped = false;              ///< the user asked for it, and all ranks ended in order
+    bool killed = false;               ///< the user asked for it
+};
+
+class RunSupervisor {
+public:
+    RunSupervisor(RunRequest request, RunSink& sink);
+    ~RunSupervisor();  ///< no process of the run is left behind
+    RunSupervisor(const RunSupervisor&) = delete;
+    RunSupervisor& operator=(const RunSupervisor&) = delete;
+
+    /// Calls `readable` when `fd` is; it returns false to be forgotten. Before run().
+    void watch(int fd, std::function<bool()> readable);
+
+    RunOutcome run();
+
+    // From sink and watch callbacks:
+    void requestStop();  ///< after the current step
+    void requestKill();  ///< at once
+    /// Stops and reports `error` as the reason, e.g. when the recording cannot be written.
+    void abandon(const Error& error);
+
+private:
+    using Clock = std::chrono::steady_clock;
+    struct Watch {
+        int fd = -1;
+        std::function<bool()> readable;
+    };
+    struct RankState {
+        bool finished = false;  ///< said so
+        std::int32_t lastStep = -1;
+        std::optional<control::RankFailed> failed;
+        std::optional<control::RankExited> exit;
+    };
+
+    Result<void> startAgent();
+    void poll();
+    void takeFromAgent();
+    void handle(const control::Frame& frame);
+    void handleMessage(RankId rank, const control::Message& message);
+    void greet(const control::AgentHello& hello);
+    void noteRank(RankId rank, const control::Message& message);
+    void noteFailure(RankId rank);
+    void agentLost(const std::string& how);
+    void keepTime();
+    void endAgent();
+    [[nodiscard]] Error rankError(RankId rank) const;
+    void concludeRanks();
+
+    RunRequest m_request;
+    RunSink& m_sink;
+    std::vector<Watch> m_watches;
+    FrameChannel m_agent;
+    pid_t m_agentPid = -1;
+    std::string m_host = "this host";
+    bool m_greeted = false;
+    bool m_launched = false;
+    bool m_stopWanted = false;  ///< perhaps before there is anything to stop
+    bool m_done = false;
+    std::vector<RankState> m_ranks;
+    std::optional<RankId> m_firstFailed;
+    Clock::time_point m_failedAt;
+    std::optional<Clock::time_point> m_killAt;
+    Clock::time_point m_lastHeard;
+    Clock::time_point m_nextHeartbeat;
+    RunOutcome m_outcome;
+};
+
+}  // namespace shardscope::launch
