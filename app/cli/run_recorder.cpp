@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace shardscope::cli {
 namespace {
@@ -67,6 +68,9 @@ void RunRecorder::on(RankId rank, const control::RankStarted& started) {
 
 void RunRecorder::on(RankId rank, const control::RankHello& hello) {
     facts(rank).device = hello.device;
+    if (rank.value == 0 && canWrite()) {
+        wrote(m_writer.putLibraries(nlohmann::json(hello.libraries).dump()));
+    }
     m_progress.rank(rank, "running", hello.pid);
 }
 

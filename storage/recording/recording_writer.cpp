@@ -47,6 +47,9 @@ RecordingWriter::~RecordingWriter() {
     if (m_state != nullptr) static_cast<void>(flush());
 }
 
+Result<void> RecordingWriter::putLibraries(const std::string& librariesJson) {
+    return m_state->store([&] { return m_state->rows.putLibraries(librariesJson); });
+}
 Result<void> RecordingWriter::addHost(const HostFacts& host) {
     return m_state->store([&] { return m_state->rows.addHost(host); });
 }

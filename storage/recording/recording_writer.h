@@ -25,6 +25,8 @@ public:
     RecordingWriter& operator=(RecordingWriter&&) noexcept;
     ~RecordingWriter();  ///< commits what is pending; the file stays marked incomplete
 
+    /// Replaces RunFacts::librariesJson, known only once a rank has said hello.
+    Result<void> putLibraries(const std::string& librariesJson);
     Result<void> addHost(const HostFacts& host);
     Result<void> addLane(const LaneFacts& lane);
     /// Replaces the row of the same rank.

@@ -15,6 +15,7 @@ enum Insert : std::size_t {
     kMetric,
     kTheory,
     kDiagnostic,
+    kLibraries,
     kFinish
 };
 
@@ -28,6 +29,7 @@ constexpr const char* kSql[] = {
     "INSERT OR REPLACE INTO memory_theory VALUES(?,?,?)",
     "INSERT INTO diagnostics(severity, code, message, remedy, rank, time_ns, count)"
     " VALUES(?,?,?,?,?,?,?)",
+    "UPDATE run SET libraries_json=?",
     "UPDATE run SET status=?, ended_ns=?, finalised=1",
 };
 
@@ -45,6 +47,10 @@ Result<RowWriter> RowWriter::create(Connection& connection) {
         rows.m_statements.push_back(std::move(*statement));
     }
     return rows;
+}
+
+Result<void> RowWriter::putLibraries(const std::string& librariesJson) {
+    return m_statements[kLibraries].bind(1, librariesJson).run();
 }
 
 Result<void> RowWriter::addHost(const HostFacts& host) {

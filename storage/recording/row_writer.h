@@ -14,6 +14,7 @@ public:
     /// `connection` must outlive it.
     static Result<RowWriter> create(Connection& connection);
 
+    Result<void> putLibraries(const std::string& librariesJson);
     Result<void> addHost(const HostFacts& host);
     Result<void> addLane(const LaneFacts& lane);
     Result<void> putRank(const RankFacts& rank);
