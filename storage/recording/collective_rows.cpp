@@ -1,0 +1,53 @@
+#include "storage/recording/collective_rows.h"
+
+#include "storage/recording/words.h"
+
+#include <cstring>
+
+namespace shardscope::storage {
+namespace {
+
+CollectiveEvent collectiveOf(const Statement& row) {
+    CollectiveEvent event;
+    event.group = static_cast<std::uint32_t>(row.integer(0));
+    event.sequence = static_cast<std::uint64_t>(row.integer(1));
+    event.operation = fromWord(row.text(2), CollectiveOp::kAllGather, CollectiveOp::kBarrier)
+                          .value_or(CollectiveOp::kBarrier);
+    event.dtype =
+        fromWord(row.text(3), DataType::kFloat32, DataType::kFloat64).value_or(DataType::kByte);
+    event.cause = fromWord(row.text(4), Cause::kNone, Cause::kStop).value_or(Cause::kNone);
+    event.layer = {static_cast<std::int16_t>(row.integer(5))};
+    event.step = {static_cast<std::int32_t>(row.integer(6))};
+    event.size = {row.integer(7)};
+    event.algorithm = {static_cast<std::uint32_t>(row.integer(8))};
+    event.protocol = {static_cast<std::uint32_t>(row.integer(9))};
+    event.issue = {row.integer(10)};
+    event.start = {row.integer(11)};
+    event.end = {row.integer(12)};
+    const auto arrivals = row.blob(13);
+    event.arrivals.resize(arrivals.size() / 8);
+    for (std::size_t i = 0; i < event.arrivals.size(); ++i)
+        std::memcpy(&event.arrivals[i].ns, arrivals.data() + i * 8, 8);
+    return event;
+}
+
+}  // namespace
+
+Result<std::vector<CollectiveEvent>> readCollectives(Connection& connection, RankId rank,
+                                                     TimeRange range) {
+    auto select = connection.prepare(
+        "SELECT group_id, sequence, operation, dtype, cause, layer, step, size_bytes, algorithm_id,"
+        " protocol_id, issue_ns, start_ns, end_ns, arrivals FROM main.collectives"
+        " WHERE rank=? AND start_ns<? AND end_ns>=? ORDER BY group_id, sequence");
+    if (!select) return failure(select);
+    select->bind(1, std::int64_t{rank.value}).bind(2, range.end.ns).bind(3, range.begin.ns);
+    std::vector<CollectiveEvent> events;
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) return events;
+        events.push_back(collectiveOf(*select));
+    }
+}
+
+}  // namespace shardscope::storage

@@ -1,0 +1,98 @@
+#include "storage/recording/local_reader.h"
+
+#include "storage/recording/collective_rows.h"
+#include "storage/recording/open_connection.h"
+#include "storage/recording/summary_rows.h"
+
+#include <algorithm>
+
+namespace shardscope::storage {
+
+Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path) {
+    return LocalReader::open(path);
+}
+
+Result<std::unique_ptr<RecordingReader>> LocalReader::open(const std::string& path) {
+    std::unique_ptr<LocalReader> reader(new LocalReader(path));
+    Visit visit(*reader);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return std::unique_ptr<RecordingReader>(std::move(reader));
+}
+
+Result<void> LocalReader::connect() {
+    if (m_connection) return {};
+    auto connection = openReadingConnection(m_path);
+    if (!connection) return failure(connection);
+    auto run = connection->prepare("SELECT id, finalised FROM run");
+    if (!run) return failure(run);
+    auto row = run->step();
+    if (!row) return failure(row);
+    if (!*row)
+        return failure(ErrorCode::kUnreadable,
+                       m_path + " holds no run: it is damaged, record again");
+    const std::string id(run->text(0));
+    if (!m_runId.empty() && id != m_runId)
+        return failure(ErrorCode::kUnreadable,
+                       m_path + " was replaced by another recording: open it again");
+    m_runId = id;
+    m_growing = run->integer(1) == 0;
+    m_connection.emplace(std::move(*connection));
+    return {};
+}
+
+Result<void> LocalReader::Visit::begin() {
+    if (auto connected = m_reader->connect(); !connected) return connected;
+    return m_reader->m_events.refresh(*m_reader->m_connection);
+}
+
+Result<RecordingSummary> LocalReader::summary() {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return readSummary(visit.connection(), m_events.directory());
+}
+
+Result<void> LocalReader::loadStrings(Connection& connection, RankId rank) {
+    Strings& strings = m_strings[rank];
+    auto select = connection.prepare("SELECT id, text FROM strings WHERE rank=? AND id>?");
+    if (!select) return failure(select);
+    select->bind(1, std::int64_t{rank.value}).bind(2, strings.lastId);
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) return {};
+        const std::int64_t id = select->integer(0);
+        strings.texts.emplace(static_cast<std::uint32_t>(id), select->text(1));
+        strings.lastId = std::max(strings.lastId, id);
+    }
+}
+
+std::string_view LocalReader::text(RankId rank, StringId id) {
+    if (id == kEmptyString) return {};
+    const auto find = [&]() -> std::string_view {
+        const auto strings = m_strings.find(rank);
+        if (strings == m_strings.end()) return {};
+        const auto at = strings->second.texts.find(id.value);
+        return at == strings->second.texts.end() ? std::string_view{} : at->second;
+    };
+    const bool known = m_strings.contains(rank);
+    if (const std::string_view found = find(); !found.empty() || (known && !m_growing))
+        return found;
+    Visit visit(*this);
+    // An unreadable string is an unknown one; the call that needs the file says why.
+    if (!connect() || !loadStrings(visit.connection(), rank)) return {};
+    return find();
+}
+
+Result<std::vector<SpanEvent>> LocalReader::spans(RankId rank, LaneId lane, TimeRange range) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.spans(visit.connection(), rank, lane, range);
+}
+
+Result<std::vector<MemoryEvent>> LocalReader::memoryEvents(RankId rank, TimeRange range) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.memory(visit.connection(), rank, range);
+}
+
+}  // namespace shardscope::storage

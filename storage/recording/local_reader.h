@@ -1,0 +1,65 @@
+// RecordingReader of a file on this machine. One thread; owns its connection and caches.
+#pragma once
+
+#include "storage/recording/event_source.h"
+#include "storage/recording/recording_reader.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace shardscope::storage {
+
+class LocalReader : public RecordingReader {
+public:
+    static Result<std::unique_ptr<RecordingReader>> open(const std::string& path);
+
+    Result<RecordingSummary> summary() override;
+    std::string_view text(RankId rank, StringId id) override;
+    Result<RankEvents> rankEvents(RankId rank, TimeRange range) override;
+    Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) override;
+    Result<std::vector<LaneSlice>> slices(RankId rank, LaneId lane, TimeRange range,
+                                          Duration resolution) override;
+    Result<std::vector<CounterSlice>> counter(RankId rank, LaneId lane, TimeRange range,
+                                              Duration resolution) override;
+    Result<std::vector<MemoryEvent>> memoryEvents(RankId rank, TimeRange range) override;
+    Result<std::vector<MemoryEvent>> liveMemory(RankId rank, Timestamp time) override;
+    Result<TableResult> query(const std::string& sql) override;
+
+private:
+    /// The connection for one call. A recording that still grows is closed again after each, so
+    /// that its writer can finalise it into one file.
+    class Visit {
+    public:
+        explicit Visit(LocalReader& reader) : m_reader(&reader) {}
+        ~Visit() {
+            if (m_reader->m_growing) m_reader->m_connection.reset();
+        }
+        Visit(const Visit&) = delete;
+        Visit& operator=(const Visit&) = delete;
+        Result<void> begin();
+        [[nodiscard]] Connection& connection() const { return *m_reader->m_connection; }
+
+    private:
+        LocalReader* m_reader;
+    };
+
+    explicit LocalReader(std::string path) : m_path(std::move(path)) {}
+    Result<void> connect();
+    Result<void> loadStrings(Connection& connection, RankId rank);
+
+    std::string m_path;
+    std::optional<Connection> m_connection;
+    std::string m_runId;
+    bool m_growing = false;  ///< not finalised when last looked at
+    EventSource m_events;
+
+    struct Strings {
+        std::unordered_map<std::uint32_t, std::string> texts;  ///< views into it stay valid
+        std::int64_t lastId = 0;
+    };
+    std::unordered_map<RankId, Strings> m_strings;
+};
+
+}  // namespace shardscope::storage

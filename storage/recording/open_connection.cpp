@@ -1,0 +1,29 @@
+#include "storage/recording/open_connection.h"
+
+#include "storage/recording/recording_file.h"
+
+namespace shardscope::storage {
+namespace {
+
+/// Opening is lazy in SQLite; reading a row makes it recover the WAL or fail.
+Result<Connection> openAs(const std::string& path, Connection::Mode mode) {
+    auto connection = Connection::open(path, mode);
+    if (!connection) return connection;
+    if (auto rows = connection->integer("SELECT count(*) FROM run"); !rows) return failure(rows);
+    if (auto set = connection->execute("PRAGMA query_only=ON"); !set) return failure(set);
+    return connection;
+}
+
+}  // namespace
+
+Result<Connection> openReadingConnection(const std::string& path) {
+    if (auto checked = checkRecordingFile(path); !checked) return failure(checked);
+    auto shared = openAs(path, Connection::Mode::kReadOnly);
+    if (shared) return shared;
+    // A WAL in a folder that cannot be written: no shared memory can be made beside it.
+    if (auto alone = openAs(path, Connection::Mode::kReadOnlyPrivate)) return alone;
+    if (auto main = openAs(path, Connection::Mode::kImmutable)) return main;
+    return shared;
+}
+
+}  // namespace shardscope::storage

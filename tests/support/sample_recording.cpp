@@ -1,0 +1,128 @@
+#include "tests/support/sample_recording.h"
+
+#include "engine/theory/theory.h"
+#include "tests/support/sample_run.h"
+
+#include <cmath>
+
+namespace shardscope::test {
+namespace {
+
+using storage::RecordingWriter;
+
+control::RunConfig configOf(const SampleOptions& options) {
+    control::RunConfig config;
+    config.ranks = options.ranks;
+    config.steps = options.steps;
+    config.model.layers = options.blocks;
+    config.evaluateEvery = options.evaluateEvery;
+    config.output = "sample.sscope";
+    return config;
+}
+
+RunFacts runOf(const control::RunConfig& config) {
+    RunFacts run;
+    run.id = "0123456789abcdef0123456789abcdef";
+    run.configJson = control::toJson(config);
+    run.commandLine = "shardscope record --strategy zero3 --output sample.sscope";
+    run.product = "shardscope 0.1.0 (sample)";
+    run.librariesJson = R"({"sample":"1"})";
+    run.environmentJson = "{}";
+    run.model = config.model.name;
+    run.strategy = control::toWord(config.strategy);
+    run.worldSize = config.ranks;
+    run.parameters = theory::parameterCount(config.model);
+    run.startedUnixNs = 1'767'225'600'000'000'000;
+    return run;
+}
+
+Result<void> declareRank(RecordingWriter& writer, const SampleOptions& options,
+                         const control::RunConfig& config, RankId rank) {
+    const LaneFacts lanes[] = {
+        {rank, kRangeLane, LaneRole::kRange, "step", "", 0},
+        {rank, kPhaseLane, LaneRole::kCompute, "compute", "", 1},
+        {rank, kOperatorLane, LaneRole::kHost, "operators", "", 2},
+        {rank, kCommunicationLane, LaneRole::kCommunication, "communication", "", 3},
+        {rank, kResidentSetLane, LaneRole::kCounter, "resident set", "bytes", 4},
+        {rank, kCpuTimeLane, LaneRole::kCounter, "CPU time", "ns", 5}};
+    for (const LaneFacts& lane : lanes) {
+        if (lane.lane == kOperatorLane && !options.operators) continue;
+        if (auto done = writer.addLane(lane); !done) return done;
+    }
+    const auto theory = theory::memoryTheory(config);
+    for (int category = 0; category < kMemoryCategoryCount; ++category) {
+        auto done = writer.addMemoryTheory({rank, static_cast<MemoryCategory>(category),
+                                            theory[static_cast<std::size_t>(category)]});
+        if (!done) return done;
+    }
+    return {};
+}
+
+Result<void> putRank(RecordingWriter& writer, const SampleOptions& options,
+                     const SampleRank& rank) {
+    RankFacts facts;
+    facts.rank = rank.id;
+    facts.pid = 4000 + rank.id.value;
+    facts.device = "cpu (1 thread)";
+    facts.peakSource = "not measured: calibration was switched off";
+    if (options.peakKnown) {
+        facts.peakFlops = 9.0e10;
+        facts.peakSource = "measured matrix multiply, fp32, 1024 x 1024 x 1024";
+    }
+    facts.emitted = rank.emitted + options.dropped;
+    facts.dropped = options.dropped;
+    if (options.finalise) facts.exitCode = 0;
+    return writer.putRank(facts);
+}
+
+Result<void> addMetrics(RecordingWriter& writer, const SampleRun& run, std::int32_t step) {
+    const StepFacts& facts = run.steps().front();
+    const double loss = 2.4 + 3.1 * std::exp(-step / 12.0);
+    const std::pair<const char*, double> values[] = {
+        {"loss", loss},
+        {"learning_rate", 6e-4 * std::min(1.0, (step + 1) / 10.0)},
+        {"gradient_norm", 0.6 + 1.5 * std::exp(-step / 6.0)},
+        {"tokens_per_s", static_cast<double>(facts.tokens) *
+                             static_cast<double>(run.steps().size()) /
+                             facts.range().duration().seconds()}};
+    for (const auto& [name, value] : values) {
+        auto done = writer.addMetric({name, facts.step, facts.end, value});
+        if (!done) return done;
+    }
+    if (!run.evaluates(step)) return {};
+    return writer.addMetric({"validation_loss", facts.step, facts.end, loss + 0.08});
+}
+
+Result<void> addStep(RecordingWriter& writer, const SampleOptions& options, SampleRun& run,
+                     std::int32_t step) {
+    run.step(step);
+    for (SampleRank& rank : run.ranks()) {
+        if (auto sent = rank.send(writer); !sent) return sent;
+        if (auto put = putRank(writer, options, rank); !put) return put;
+    }
+    for (const StepFacts& facts : run.steps())
+        if (auto added = writer.addStep(facts); !added) return added;
+    if (auto added = addMetrics(writer, run, step); !added) return added;
+    return writer.flush();
+}
+
+}  // namespace
+
+Result<void> writeSampleRecording(const std::string& path, const SampleOptions& options) {
+    const control::RunConfig config = configOf(options);
+    auto writer = RecordingWriter::create(path, runOf(config), true);
+    if (!writer) return failure(writer);
+    const HostFacts host{0, "localhost", "sample CPU", 2, Bytes{8'000'000'000}, "boot", 0, 0};
+    if (auto added = writer->addHost(host); !added) return added;
+    SampleRun run(options, config);
+    for (const SampleRank& rank : run.ranks())
+        if (auto done = declareRank(*writer, options, config, rank.id); !done) return done;
+    run.prepare();
+    for (std::int32_t step = 0; step < options.steps; ++step)
+        if (auto added = addStep(*writer, options, run, step); !added) return added;
+    if (!options.finalise) return {};
+    const Timestamp end = run.ranks().front().now;
+    return writer->finalise(options.status, end);
+}
+
+}  // namespace shardscope::test

@@ -1,0 +1,42 @@
+// A small synthetic recording for tests of everything that reads one: desktop, report, queries.
+//
+// A zero3 run is simulated op by op for all ranks together: gathers prefetched one block ahead,
+// reductions behind backward, the last rank always a little late. Deterministic.
+#pragma once
+
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+
+#include <cstdint>
+#include <string>
+
+namespace shardscope::test {
+
+struct SampleOptions {
+    std::int32_t ranks = 2;
+    std::int32_t steps = 10;
+    std::int32_t blocks = 6;
+    bool operators = true;            ///< nested spans on lane 2
+    std::int32_t operatorRounds = 3;  ///< linear layers an operator-bearing phase consists of
+    bool memory = true;
+    bool peakKnown = true;                ///< ranks state a matrix-multiply peak
+    std::int32_t evaluateEvery = 5;       ///< steps; 0: never
+    std::int32_t dropGathersOfStep = -1;  ///< leaves the last gather of that step out
+    std::uint64_t dropped = 0;            ///< events every rank says it lost
+    bool finalise = true;
+    RunStatus status = RunStatus::kFinished;
+};
+
+/// Lanes of every rank, as the real worker declares them.
+inline constexpr LaneId kRangeLane{0};
+inline constexpr LaneId kPhaseLane{1};
+inline constexpr LaneId kOperatorLane{2};
+inline constexpr LaneId kCommunicationLane{3};
+inline constexpr LaneId kResidentSetLane{4};
+inline constexpr LaneId kCpuTimeLane{5};
+
+/// Writes (and replaces) the recording at `path`.
+[[nodiscard]] Result<void> writeSampleRecording(const std::string& path,
+                                                const SampleOptions& options = {});
+
+}  // namespace shardscope::test

@@ -1,0 +1,289 @@
+#include "tests/support/sample_run.h"
+
+#include "engine/theory/theory.h"
+
+#include <algorithm>
+
+namespace shardscope::test {
+namespace {
+
+constexpr Duration microseconds(double count) {
+    return {static_cast<std::int64_t>(count * 1000)};
+}
+
+std::string nameOf(LayerIndex layer) {
+    if (layer == kRootLayer) return "embedding";
+    return "block " + std::to_string(layer.value);
+}
+
+Bytes half(Bytes size, int parts) {
+    return {size.count / parts};
+}
+
+}  // namespace
+
+SampleRun::SampleRun(const SampleOptions& options, const control::RunConfig& config)
+    : m_options(options), m_config(config) {
+    for (std::int32_t rank = 0; rank < options.ranks; ++rank) {
+        SampleRank sample;
+        sample.id = {static_cast<std::uint32_t>(rank)};
+        sample.now = Timestamp{} + microseconds(200'000);
+        m_ranks.push_back(std::move(sample));
+    }
+}
+
+double SampleRun::jitter() {
+    m_noise = m_noise * 1664525u + 1013904223u;
+    return 0.97 + 0.06 * (static_cast<double>(m_noise >> 8) / 16777216.0);
+}
+
+bool SampleRun::evaluates(std::int32_t step) const {
+    return m_options.evaluateEvery > 0 && (step + 1) % m_options.evaluateEvery == 0;
+}
+
+Bytes SampleRun::unitBytes(LayerIndex layer) const {
+    return {4 * (layer == kRootLayer ? theory::rootParameterCount(m_config.model)
+                                     : theory::blockParameterCount(m_config.model))};
+}
+
+void SampleRun::allocateAll(const std::string& block, Bytes size, MemoryCategory category,
+                            LayerIndex layer) {
+    for (SampleRank& rank : m_ranks) rank.allocate(block, size, category, rank.now, layer, m_step);
+}
+
+void SampleRun::prepare() {
+    const auto theory = theory::memoryTheory(m_config);
+    for (const auto category : {MemoryCategory::kParameterShard, MemoryCategory::kGradientShard,
+                                MemoryCategory::kOptimizerState}) {
+        const int parts = category == MemoryCategory::kOptimizerState ? 2 : 1;
+        for (int part = 0; part < parts; ++part)
+            allocateAll(std::string(toWord(category)) + "#" + std::to_string(part),
+                        half(theory[static_cast<std::size_t>(category)], parts), category,
+                        kNoLayer);
+    }
+    phase(Phase::kCalibration, kNoLayer, 60'000);
+}
+
+void SampleRun::phase(Phase phase, LayerIndex layer, std::int64_t length) {
+    for (SampleRank& rank : m_ranks) {
+        // The last rank computes a little slower, so that the others wait for it.
+        const double slow = rank.id.value + 1 == m_ranks.size() && m_ranks.size() > 1 ? 1.03 : 1;
+        const Timestamp end =
+            rank.now + microseconds(static_cast<double>(length) * slow * jitter());
+        SpanEvent facts;
+        facts.phase = phase;
+        facts.layer = layer;
+        facts.step = m_step;
+        const std::string name =
+            layer == kNoLayer ? toWord(phase) : std::string(toWord(phase)) + " " + nameOf(layer);
+        rank.span(kPhaseLane, name, {rank.now, end}, facts);
+        if (m_options.operators) operators(rank, phase, layer, {rank.now, end});
+        rank.now = end + microseconds(15);
+    }
+}
+
+void SampleRun::operators(SampleRank& rank, Phase phase, LayerIndex layer, TimeRange range) {
+    static constexpr const char* kOthers[] = {"aten::gelu", "aten::layer_norm", "aten::add",
+                                              "aten::scaled_dot_product_attention"};
+    const int rounds = m_options.operatorRounds;
+    const Duration each{range.duration().ns / (rounds * 2)};
+    Timestamp at = range.begin;
+    const auto nested = [&](const char* name, int depth, Duration inset) {
+        SpanEvent facts;
+        facts.phase = phase;
+        facts.layer = layer;
+        facts.step = m_step;
+        facts.depth = static_cast<std::uint8_t>(depth);
+        facts.correlation = m_correlation;
+        const Duration margin{each.ns / 20};
+        facts.arguments = rank.string("{\"shapes\":\"[[1024,384],[384,384]]\"}");
+        rank.span(kOperatorLane, name, {at + inset, at + each - inset - margin}, facts);
+    };
+    for (int round = 0; round < rounds; ++round) {
+        ++m_correlation;
+        nested("aten::linear", 0, {});
+        nested("aten::matmul", 1, {each.ns / 50});
+        nested("aten::mm", 2, {each.ns / 25});
+        at = at + each;
+        ++m_correlation;
+        nested(kOthers[round % 4], 0, {});
+        at = at + each;
+    }
+}
+
+void SampleRun::issue(const std::string& key, const Collective& collective) {
+    const std::uint64_t sequence = ++m_sequence;
+    std::vector<Timestamp> starts;
+    for (SampleRank& rank : m_ranks)
+        starts.push_back(std::max(rank.now + microseconds(8), rank.communicationFree));
+    const Timestamp last = *std::max_element(starts.begin(), starts.end());
+    const double moving = 20 + static_cast<double>(collective.size.count) / 5000.0;
+    std::vector<Timestamp>& ends = m_ends[key];
+    ends.clear();
+    for (std::size_t r = 0; r < m_ranks.size(); ++r) {
+        SampleRank& rank = m_ranks[r];
+        const Timestamp end = last + microseconds(moving * jitter());
+        rank.communicationFree = end;
+        ends.push_back(end);
+        CollectiveEvent event{collective.operation,
+                              DataType::kFloat32,
+                              collective.cause,
+                              collective.layer,
+                              m_step,
+                              0,
+                              sequence,
+                              collective.size,
+                              rank.string("direct"),
+                              rank.string("shared memory"),
+                              rank.now,
+                              starts[r],
+                              end,
+                              starts};
+        rank.collectives.push_back(event);
+        SpanEvent facts;
+        facts.correlation = sequence;
+        facts.layer = collective.layer;
+        facts.step = m_step;
+        rank.span(kCommunicationLane, toWord(collective.operation), {starts[r], end}, facts);
+        rank.now = rank.now + microseconds(10);
+    }
+}
+
+void SampleRun::wait(const std::string& key, Phase phase) {
+    const std::vector<Timestamp>& ends = m_ends.at(key);
+    for (std::size_t r = 0; r < m_ranks.size(); ++r) {
+        SampleRank& rank = m_ranks[r];
+        if (ends[r] <= rank.now) continue;
+        SpanEvent facts;
+        facts.phase = phase;
+        facts.step = m_step;
+        rank.span(kPhaseLane, toWord(phase), {rank.now, ends[r]}, facts);
+        rank.now = ends[r] + microseconds(2);
+    }
+}
+
+void SampleRun::gather(LayerIndex layer, Cause cause) {
+    allocateAll("gathered " + nameOf(layer), unitBytes(layer), MemoryCategory::kGatheredParameter,
+                layer);
+    issue("gather " + nameOf(layer),
+          {CollectiveOp::kAllGather, cause, Phase::kWaitGather, layer, unitBytes(layer)});
+}
+
+void SampleRun::releaseGathered(LayerIndex layer) {
+    for (SampleRank& rank : m_ranks) rank.release("gathered " + nameOf(layer), rank.now);
+}
+
+void SampleRun::reduce(LayerIndex layer) {
+    issue("reduce " + nameOf(layer), {CollectiveOp::kReduceScatter, Cause::kGradient,
+                                      Phase::kWaitReduction, layer, unitBytes(layer)});
+    const std::vector<Timestamp>& ends = m_ends.at("reduce " + nameOf(layer));
+    for (std::size_t r = 0; r < m_ranks.size(); ++r)
+        m_ranks[r].release("gradient " + nameOf(layer), ends[r]);
+}
+
+void SampleRun::forward() {
+    const auto layers = static_cast<std::int16_t>(m_config.model.layers);
+    const Bytes activation =
+        half(theory::memoryTheory(m_config)[static_cast<std::size_t>(MemoryCategory::kActivation)],
+             layers);
+    gather(kRootLayer, Cause::kDemand);
+    gather({0}, Cause::kPrefetch);
+    wait("gather embedding", Phase::kWaitGather);
+    phase(Phase::kForward, kRootLayer, 400);
+    releaseGathered(kRootLayer);
+    for (std::int16_t layer = 0; layer < layers; ++layer) {
+        if (layer + 1 < layers)
+            gather({static_cast<std::int16_t>(layer + 1)}, Cause::kPrefetch);
+        else
+            gather(kRootLayer, Cause::kPrefetch);
+        wait("gather " + nameOf({layer}), Phase::kWaitGather);
+        allocateAll("activations " + nameOf({layer}), activation, MemoryCategory::kActivation,
+                    {layer});
+        phase(Phase::kForward, {layer}, 5000);
+        if (layer + 1 < layers) releaseGathered({layer});
+    }
+}
+
+void SampleRun::backward() {
+    const auto layers = static_cast<std::int16_t>(m_config.model.layers);
+    wait("gather embedding", Phase::kWaitGather);
+    allocateAll("gradient embedding", unitBytes(kRootLayer), MemoryCategory::kGradient, kRootLayer);
+    phase(Phase::kHead, kRootLayer, 2500);
+    for (auto layer = static_cast<std::int16_t>(layers - 1); layer >= 0; --layer) {
+        if (layer > 0) gather({static_cast<std::int16_t>(layer - 1)}, Cause::kPrefetch);
+        if (layer + 1 < layers) wait("gather " + nameOf({layer}), Phase::kWaitGather);
+        allocateAll("gradient " + nameOf({layer}), unitBytes({layer}), MemoryCategory::kGradient,
+                    {layer});
+        phase(Phase::kBackward, {layer}, 10'000);
+        for (SampleRank& rank : m_ranks) rank.release("activations " + nameOf({layer}), rank.now);
+        releaseGathered({layer});
+        reduce({layer});
+    }
+    phase(Phase::kBackward, kRootLayer, 600);
+    releaseGathered(kRootLayer);
+    reduce(kRootLayer);
+    wait("reduce embedding", Phase::kWaitReduction);
+}
+
+void SampleRun::evaluate() {
+    phase(Phase::kEvaluation, kNoLayer, 24'000);
+}
+
+void SampleRun::finishStep() {
+    issue("norm", {CollectiveOp::kAllReduce, Cause::kNorm, Phase::kWaitOther, kNoLayer, {8}});
+    wait("norm", Phase::kWaitOther);
+    phase(Phase::kClip, kNoLayer, 300);
+    phase(Phase::kOptimizer, kNoLayer, 2500);
+    issue("loss", {CollectiveOp::kAllReduce, Cause::kLoss, Phase::kWaitOther, kNoLayer, {8}});
+    wait("loss", Phase::kWaitOther);
+}
+
+void SampleRun::step(std::int32_t step) {
+    m_step = {step};
+    m_steps.clear();
+    std::vector<Timestamp> marks[3];
+    const auto mark = [&](int which) {
+        for (const SampleRank& rank : m_ranks) marks[which].push_back(rank.now);
+    };
+    mark(0);
+    const std::int64_t tokens = m_config.batch * m_config.model.context;
+    allocateAll("batch", {tokens * 16}, MemoryCategory::kInput, kNoLayer);
+    phase(Phase::kData, kNoLayer, 350);
+    forward();
+    mark(1);
+    backward();
+    mark(2);
+    finishStep();
+    if (evaluates(step)) evaluate();
+    const theory::StepContents contents = theory::stepContents(m_config);
+    for (std::size_t r = 0; r < m_ranks.size(); ++r) {
+        SampleRank& rank = m_ranks[r];
+        rank.release("batch", rank.now);
+        SpanEvent facts;
+        facts.step = m_step;
+        rank.span(kRangeLane, "step " + std::to_string(step), {marks[0][r], rank.now}, facts);
+        facts.depth = 1;
+        rank.span(kRangeLane, "forward", {marks[0][r], marks[1][r]}, facts);
+        rank.span(kRangeLane, "backward", {marks[1][r], marks[2][r]}, facts);
+        rank.span(kRangeLane, "optimizer", {marks[2][r], rank.now}, facts);
+        rank.counters.push_back({rank.now, kResidentSetLane, 5.4e8 + 1e6 * step});
+        rank.counters.push_back(
+            {rank.now, kCpuTimeLane, static_cast<double>((rank.now - marks[0][r]).ns)});
+        if (step == m_options.dropGathersOfStep) {
+            const auto isGather = [](const CollectiveEvent& event) {
+                return event.operation == CollectiveOp::kAllGather;
+            };
+            const auto last =
+                std::find_if(rank.collectives.rbegin(), rank.collectives.rend(), isGather);
+            rank.collectives.erase(std::next(last).base());
+        }
+        if (!m_options.memory) rank.memory.clear();
+        rank.emitted +=
+            rank.spans.size() + rank.collectives.size() + rank.memory.size() + rank.counters.size();
+        m_steps.push_back({rank.id, m_step, marks[0][r], rank.now, tokens, contents.gathers,
+                           contents.reductions, contents.phases, rank.emitted, m_options.dropped,
+                           (rank.now - marks[0][r]).ns, Bytes{540'000'000}});
+    }
+}
+
+}  // namespace shardscope::test
