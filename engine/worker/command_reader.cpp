@@ -1,0 +1,58 @@
+#include "engine/worker/command_reader.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+namespace shardscope::worker {
+
+CommandReader::~CommandReader() {
+    if (!m_thread.joinable()) return;
+    m_expectEnd.store(true);
+    ::shutdown(m_fd, SHUT_RD);  // wakes the reading thread
+    m_thread.join();
+}
+
+Result<control::Message> CommandReader::nextMessage() {
+    std::array<std::byte, 4096> bytes;
+    for (;;) {
+        auto frame = m_parser.next();
+        if (!frame) return failure(frame);
+        if (*frame) return control::decode((*frame)->text());
+        const ssize_t count = ::read(m_fd, bytes.data(), bytes.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return failure(ErrorCode::kLaunch, "the agent closed the connection");
+        m_parser.append(std::span(bytes).first(static_cast<std::size_t>(count)));
+    }
+}
+
+Result<control::RankStart> CommandReader::readStart() {
+    for (;;) {
+        auto message = nextMessage();
+        if (!message) return failure(message);
+        if (auto* start = std::get_if<control::RankStart>(&*message)) return std::move(*start);
+    }
+}
+
+void CommandReader::watch() {
+    m_thread = std::thread([this] { run(); });
+}
+
+void CommandReader::run() {
+    for (;;) {
+        const auto message = nextMessage();
+        if (!message) {
+            if (m_expectEnd.load()) return;
+            std::_Exit(exitStatus(message.error()));
+        }
+        const auto* command = std::get_if<control::Command>(&*message);
+        if (command == nullptr) continue;
+        if (command->verb == "kill") std::_Exit(exitStatus({ErrorCode::kInterrupted, ""}));
+        if (command->verb == "stop") m_stopWanted.store(true);
+    }
+}
+
+}  // namespace shardscope::worker

@@ -1,0 +1,42 @@
+// Reads what the agent sends: the start message first, then commands on a thread of its own.
+//
+// When the agent is gone there is nobody to train for: the process ends at once.
+#pragma once
+
+#include "engine/control/frame.h"
+#include "engine/control/messages.h"
+#include "storage/model/result.h"
+
+#include <atomic>
+#include <thread>
+
+namespace shardscope::worker {
+
+class CommandReader {
+public:
+    explicit CommandReader(int fd) : m_fd(fd) {}
+    ~CommandReader();
+    CommandReader(const CommandReader&) = delete;
+    CommandReader& operator=(const CommandReader&) = delete;
+
+    /// Blocks until the start message is there.
+    Result<control::RankStart> readStart();
+    /// From here on commands set stopWanted(), and end of file ends the process.
+    void watch();
+    /// End of file is expected from now on (the rank is done).
+    void expectEnd() { m_expectEnd.store(true); }
+
+    [[nodiscard]] bool stopWanted() const { return m_stopWanted.load(); }
+
+private:
+    Result<control::Message> nextMessage();
+    void run();
+
+    const int m_fd;
+    control::FrameParser m_parser;
+    std::atomic<bool> m_stopWanted{false};
+    std::atomic<bool> m_expectEnd{false};
+    std::thread m_thread;
+};
+
+}  // namespace shardscope::worker

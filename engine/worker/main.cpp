@@ -1,0 +1,51 @@
+// shardscope-rank: one training rank. Started by `shardscope agent`, never by hand.
+#include "engine/worker/command_reader.h"
+#include "engine/worker/rank_worker.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+/// The descriptor after --fd, or -1.
+int streamDescriptor(int argc, char** argv) {
+    if (argc != 3 || std::strcmp(argv[1], "--fd") != 0) return -1;
+    int fd = -1;
+    const char* end = argv[2] + std::strlen(argv[2]);
+    const auto parsed = std::from_chars(argv[2], end, fd);
+    return parsed.ptr == end ? fd : -1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using namespace shardscope;
+    const int fd = streamDescriptor(argc, argv);
+    if (fd < 0) {
+        std::fputs("shardscope-rank is started by `shardscope record`; run that instead\n", stderr);
+        return exitStatus({ErrorCode::kUsage, ""});
+    }
+    worker::CommandReader commands(fd);
+    auto start = commands.readStart();
+    if (!start) {
+        std::fprintf(stderr, "shardscope-rank: %s\n", start.error().message.c_str());
+        return exitStatus(start.error());
+    }
+    commands.watch();
+    int status = 0;
+    {
+        worker::RankWorker rank(fd, std::move(*start), commands);
+        if (const auto result = rank.run(); !result) {
+            std::fprintf(stderr, "shardscope-rank: %s\n", result.error().message.c_str());
+            status = exitStatus(result.error());
+        }
+    }
+    commands.expectEnd();
+    std::fflush(nullptr);
+    // LibTorch's static destructors have nothing of ours to save.
+    std::_Exit(status);
+}

@@ -1,0 +1,103 @@
+#include "engine/worker/outbox.h"
+
+#include "engine/control/frame.h"
+#include "engine/control/observer.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+namespace shardscope::worker {
+namespace {
+
+constexpr std::chrono::milliseconds kDrainInterval{200};
+
+}  // namespace
+
+Outbox::Outbox(int fd, RankId rank) : m_fd(fd), m_rank(rank) {}
+
+Outbox::~Outbox() {
+    finish();
+}
+
+void Outbox::post(const control::Message& message) {
+    auto frame = control::encodeMessage(m_rank, control::encode(message));
+    {
+        const std::lock_guard lock(m_mutex);
+        m_posted.push_back(std::move(frame));
+    }
+    m_wakeUp.notify_one();
+}
+
+void Outbox::start(capture::CaptureSession& session, std::function<void()> sample) {
+    m_session = &session;
+    m_sample = std::move(sample);
+    m_thread = std::thread([this] { run(); });
+    pthread_setname_np(m_thread.native_handle(), "outbox");
+}
+
+void Outbox::finish(const std::optional<control::Message>& last) {
+    if (!m_thread.joinable()) return;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_finishing = true;
+    }
+    m_wakeUp.notify_one();
+    m_thread.join();
+    if (last) write(control::encodeMessage(m_rank, control::encode(*last)));
+}
+
+void Outbox::run() {
+    for (bool finishing = false; !finishing;) {
+        {
+            std::unique_lock lock(m_mutex);
+            m_wakeUp.wait_for(lock, kDrainInterval,
+                              [this] { return m_finishing || !m_posted.empty(); });
+            finishing = m_finishing;
+        }
+        m_sample();
+        m_session->drain(control::now(), finishing);
+        writePosted();
+    }
+}
+
+void Outbox::writePosted() {
+    std::vector<std::vector<std::byte>> posted;
+    {
+        const std::lock_guard lock(m_mutex);
+        posted = std::exchange(m_posted, {});
+    }
+    for (const auto& frame : posted) write(frame);
+}
+
+void Outbox::write(const std::vector<std::byte>& frame) {
+    std::size_t done = 0;
+    while (!m_broken && done < frame.size()) {
+        const ssize_t written =
+            ::send(m_fd, frame.data() + done, frame.size() - done, MSG_NOSIGNAL);
+        if (written > 0) {
+            done += static_cast<std::size_t>(written);
+        } else if (errno != EINTR) {
+            m_broken = true;  // the command thread sees the same end of file and stops the rank
+        }
+    }
+}
+
+void Outbox::strings(StringId first, const std::vector<std::string>& texts) {
+    write(control::encodeMessage(m_rank,
+                                 control::encode(control::StringsDeclared{first.value, texts})));
+}
+
+void Outbox::lane(const LaneFacts& lane) {
+    write(control::encodeMessage(m_rank, control::encode(control::LaneDeclared{lane})));
+}
+
+void Outbox::chunk(const columns::ChunkBytes& bytes) {
+    write(control::encodeFrame(control::FrameType::kChunk, m_rank, bytes));
+}
+
+}  // namespace shardscope::worker

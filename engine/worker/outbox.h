@@ -1,0 +1,56 @@
+// The one thread of a rank that writes to its agent: posted messages at once, captured events
+// as the session drains them. A stalled reader stalls only this thread; the capture queues
+// then fill, drop and count.
+#pragma once
+
+#include "engine/control/messages.h"
+#include "profiler/capture/capture_session.h"
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace shardscope::worker {
+
+class Outbox final : public capture::EventSink {
+public:
+    /// Writes to `fd` for rank `rank`.
+    Outbox(int fd, RankId rank);
+    ~Outbox() override;
+
+    /// Any thread; never blocks on the peer.
+    void post(const control::Message& message);
+
+    /// Starts draining `session` a few times a second; `sample` is called before each drain.
+    void start(capture::CaptureSession& session, std::function<void()> sample);
+    /// Drains everything, writes what is queued, then `last`, and ends the thread.
+    void finish(const std::optional<control::Message>& last = std::nullopt);
+
+    // EventSink, on the outbox thread.
+    void strings(StringId first, const std::vector<std::string>& texts) override;
+    void lane(const LaneFacts& lane) override;
+    void chunk(const columns::ChunkBytes& bytes) override;
+
+private:
+    void run();
+    void writePosted();
+    void write(const std::vector<std::byte>& frame);
+
+    const int m_fd;
+    const RankId m_rank;
+    capture::CaptureSession* m_session = nullptr;
+    std::function<void()> m_sample;
+    bool m_broken = false;  ///< the peer is gone; outbox thread
+
+    std::mutex m_mutex;
+    std::condition_variable m_wakeUp;
+    std::vector<std::vector<std::byte>> m_posted;  // guarded by m_mutex
+    bool m_finishing = false;                      // guarded by m_mutex
+    std::thread m_thread;
+};
+
+}  // namespace shardscope::worker

@@ -1,0 +1,258 @@
+#include "engine/worker/rank_worker.h"
+
+#include "engine/comm/direct_communicator.h"
+#include "engine/data/reference.h"
+#include "engine/kernels/matmul.h"
+#include "engine/training/session.h"
+#include "engine/training/verification.h"
+#include "profiler/collectors/allocator/recording_allocator.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <fmt/format.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+
+namespace shardscope::worker {
+namespace {
+
+using control::CaptureLevel;
+
+constexpr double kCalibrationSeconds = 0.4;
+constexpr std::int64_t kCalibrationSize = 1024;
+
+MemoryCategory currentCategory() {
+    return control::threadMemoryCategory();
+}
+
+capture::SessionOptions sessionOptions(const control::RankStart& start) {
+    capture::SessionOptions options;
+    options.rank = RankId{static_cast<std::uint32_t>(start.rank)};
+    options.originNs = start.originNs;
+    return options;
+}
+
+}  // namespace
+
+RankWorker::RankWorker(int fd, control::RankStart start, CommandReader& commands)
+    : m_start(std::move(start)),
+      m_commands(commands),
+      m_outbox(fd, RankId{static_cast<std::uint32_t>(m_start.rank)}),
+      m_session(sessionOptions(m_start), m_outbox),
+      m_observer(m_start.config, RankId{static_cast<std::uint32_t>(m_start.rank)}, m_session,
+                 m_outbox) {}
+
+RankWorker::~RankWorker() {
+    m_operators.reset();
+    m_outbox.finish();
+    collectors::attachAllocator(nullptr);
+}
+
+Result<void> RankWorker::prepare() {
+    const control::RunConfig& config = m_start.config;
+    at::set_num_threads(config.threads);
+    control::RankHello hello;
+    hello.protocol = control::kProtocolVersion;
+    hello.product = "shardscope-rank";
+    hello.pid = ::getpid();
+    hello.device = fmt::format("cpu ({} thread{})", config.threads, config.threads == 1 ? "" : "s");
+    hello.libraries = {{"libtorch", TORCH_VERSION}, {"oneDNN", at::get_mkldnn_version()}};
+    m_outbox.post(hello);
+
+    const bool full = config.capture == CaptureLevel::kFull;
+    m_session.setDetailed(full);
+    collectors::installRecordingAllocator(&currentCategory);
+    collectors::attachAllocator(&m_session);
+    if (full) m_operators = std::make_unique<collectors::OperatorCollector>(m_session);
+    m_outbox.start(m_session, [this] { m_observer.sampleUsage(); });
+
+    auto segment = comm::Segment::map(
+        m_start.segmentFd, static_cast<std::size_t>(m_start.segmentBytes), m_start.worldSize);
+    if (!segment) return failure(segment);
+    m_communicator = comm::makeDirectCommunicator(std::move(*segment), m_start.rank, &m_observer,
+                                                  "shared memory");
+    return {};
+}
+
+void RankWorker::chooseMatmul() {
+    const control::RunConfig& config = m_start.config;
+    const auto mine =
+        kernels::fasterMatmulLibrary(config.batch * config.model.context, config.model.hidden);
+    // All ranks follow the majority, so that they compute alike.
+    std::array<double, 1> votes{mine == kernels::MatmulLibrary::kOneDnn ? 1.0 : 0.0};
+    m_communicator->allReduceSmall(votes, comm::Reduction::kSum, {Cause::kStart}).wait();
+    const auto chosen = 2 * votes[0] > m_start.worldSize ? kernels::MatmulLibrary::kOneDnn
+                                                         : kernels::MatmulLibrary::kMkl;
+    kernels::useMatmulLibrary(chosen);
+    if (m_start.rank != 0) return;
+    m_outbox.post(control::LogLine{
+        "info", fmt::format("matrix products by {}, the faster here", kernels::toWord(chosen))});
+}
+
+void RankWorker::calibrate() {
+    control::PeakMeasured peak;
+    if (!m_start.config.calibrate) {
+        peak.source = "not measured: calibration was switched off";
+        m_outbox.post(peak);
+        return;
+    }
+    // All ranks at once, as in training: cores share power and memory bandwidth.
+    m_communicator->barrier({Cause::kStart}).wait();
+    const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
+    peak.peakFlops = kernels::measureMatmulPeak(kCalibrationSize, kCalibrationSeconds);
+    peak.source = fmt::format(
+        "measured: best fp32 {0} x {0} x {0} matrix product before the first "
+        "step, {1} thread(s), all ranks at once",
+        kCalibrationSize, m_start.config.threads);
+    m_outbox.post(peak);
+}
+
+void RankWorker::reportTheory() {
+    const auto theory = theory::memoryTheory(m_start.config);
+    control::TheoryReported report;
+    for (int i = 0; i < kMemoryCategoryCount; ++i) {
+        const Bytes size = theory[static_cast<std::size_t>(i)];
+        if (size.count == 0) continue;
+        report.categories.push_back({RankId{static_cast<std::uint32_t>(m_start.rank)},
+                                     static_cast<MemoryCategory>(i), size});
+    }
+    m_outbox.post(report);
+}
+
+void RankWorker::reportFailure(const Error& error, const std::string& code) {
+    control::RankFailed failed;
+    failed.message = error.message;
+    failed.code = code;
+    m_outbox.post(failed);
+}
+
+Result<void> RankWorker::run() {
+    try {
+        if (auto prepared = prepare(); !prepared) {
+            reportFailure(prepared.error(), "failure");
+            return prepared;
+        }
+        chooseMatmul();
+        auto result = m_start.config.reference.empty() ? train() : followReference();
+        if (!result) {
+            m_communicator->abort();
+            return result;
+        }
+        m_communicator->barrier({Cause::kStop}).wait();  // peers may still read this rank's arena
+    } catch (const std::exception& error) {
+        if (m_communicator) m_communicator->abort();
+        reportFailure({ErrorCode::kRank, error.what()}, "failure");
+        return failure(ErrorCode::kRank, error.what());
+    }
+    m_operators.reset();
+    m_communicator.reset();
+    m_commands.expectEnd();
+    control::RankFinished finished;
+    finished.stopped = m_commands.stopWanted();
+    finished.emitted = m_session.emitted();
+    finished.dropped = m_session.dropped();
+    m_outbox.finish(control::Message(finished));
+    return {};
+}
+
+/// On request every second step runs without capture, to measure what capture costs.
+void RankWorker::captureStep(std::int32_t step) {
+    if (!m_start.config.alternateCapture) return;
+    const bool captured = step % 2 == 0;
+    m_observer.setLevel(captured ? m_start.config.capture : CaptureLevel::kSteps);
+    m_session.setDetailed(captured && m_start.config.capture == CaptureLevel::kFull);
+    if (m_operators) m_operators->setEnabled(captured);
+}
+
+void RankWorker::reportStep(const training::StepResult& result, const control::StepReport& report) {
+    m_observer.stepEnd(report);
+    const double seconds = static_cast<double>(report.endNs - report.startNs) * 1e-9;
+    const auto tokens = static_cast<double>(report.tokens * m_start.worldSize);
+    m_observer.metric(control::Metric::kLoss, report.step, result.loss);
+    m_observer.metric(control::Metric::kLearningRate, report.step, result.learningRate);
+    m_observer.metric(control::Metric::kGradientNorm, report.step, result.gradientNorm);
+    m_observer.metric(control::Metric::kTokensPerSecond, report.step, tokens / seconds);
+}
+
+Result<void> RankWorker::stepFailed(const Result<training::StepResult>& result,
+                                    const training::Place& place) {
+    control::RankFailed failed;
+    failed.step = place.step;
+    failed.phase = toWord(place.phase);
+    failed.layer = place.layer.value;
+    if (result) {
+        failed.code = "non-finite-loss";
+        failed.message = fmt::format(
+            "the loss became {} (gradient norm {}) in step {}; lower the learning rate or raise "
+            "the warm-up",
+            result->loss, result->gradientNorm, place.step);
+    } else {
+        failed.code = "failure";
+        failed.message = result.error().message;
+    }
+    m_outbox.post(failed);
+    return failure(ErrorCode::kRank, failed.message);
+}
+
+Result<void> RankWorker::train() {
+    const control::RunConfig& config = m_start.config;
+    calibrate();
+    reportTheory();
+    auto dataset = data::Dataset::load(config.data, config.evaluateEvery > 0 ? config.heldBack : 0,
+                                       config.model.context);
+    if (!dataset) {
+        reportFailure(dataset.error(), "data");
+        return failure(dataset);
+    }
+    gpt::Gpt model(config.model);
+    const auto partitioning =
+        training::makePartitioning(config, model, *m_communicator, &m_observer);
+    partitioning->load([&](const kernels::Parameter& p) {
+        return gpt::initialValue(p, config.model, config.seed);
+    });
+    training::Trainer trainer(config, model, *partitioning, *m_communicator,
+                              training::textBatches(config, *dataset, m_start.rank), &m_observer);
+
+    const std::int64_t tokens =
+        std::int64_t{config.batch} * config.model.context * config.accumulate;
+    for (std::int32_t step = 0; step < config.steps; ++step) {
+        captureStep(step);
+        m_observer.stepBegin(step);
+        const std::int64_t start = control::now();
+        auto result = trainer.step(step, m_commands.stopWanted());
+        const std::int64_t end = control::now();
+        const bool finite =
+            result && std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
+        if (!finite) return stepFailed(result, trainer.place());
+        reportStep(*result, {step, start, end, tokens});
+        const bool last = result->stop || step + 1 == config.steps;
+        if (config.evaluateEvery > 0 && (last || (step + 1) % config.evaluateEvery == 0)) {
+            auto loss = trainer.evaluate();
+            if (!loss) return stepFailed(failure(loss), trainer.place());
+            m_observer.metric(control::Metric::kValidationLoss, step, *loss);
+        }
+        if (result->stop) break;
+    }
+    return {};
+}
+
+Result<void> RankWorker::followReference() {
+    auto reference = data::Reference::load(m_start.config.reference);
+    if (!reference) {
+        reportFailure(reference.error(), "data");
+        return failure(reference);
+    }
+    const control::RunConfig config = reference->apply(m_start.config);
+    auto result = training::verify(*reference, config, *m_communicator, &m_observer);
+    if (!result) {
+        reportFailure(result.error(), "failure");
+        return failure(result);
+    }
+    if (m_start.rank == 0) m_outbox.post(*result);
+    return {};
+}
+
+}  // namespace shardscope::worker

@@ -1,0 +1,50 @@
+// One rank from its start message to its last: the place where engine, capture and sending
+// meet. Lives on the process's main thread, which is the step thread.
+#pragma once
+
+#include "engine/comm/communicator.h"
+#include "engine/control/messages.h"
+#include "engine/training/trainer.h"
+#include "engine/worker/command_reader.h"
+#include "engine/worker/outbox.h"
+#include "engine/worker/recording_observer.h"
+#include "profiler/capture/capture_session.h"
+#include "profiler/collectors/operators/operator_collector.h"
+#include "storage/model/result.h"
+
+#include <memory>
+
+namespace shardscope::worker {
+
+class RankWorker {
+public:
+    /// `fd`: the stream to the agent.
+    RankWorker(int fd, control::RankStart start, CommandReader& commands);
+    ~RankWorker();
+
+    /// Trains, or follows a reference. What goes wrong has been reported when this returns.
+    Result<void> run();
+
+private:
+    Result<void> prepare();
+    Result<void> train();
+    Result<void> followReference();
+    void chooseMatmul();
+    void calibrate();
+    void reportTheory();
+    void captureStep(std::int32_t step);
+    void reportStep(const training::StepResult& result, const control::StepReport& report);
+    Result<void> stepFailed(const Result<training::StepResult>& result,
+                            const training::Place& place);
+    void reportFailure(const Error& error, const std::string& code);
+
+    const control::RankStart m_start;
+    CommandReader& m_commands;
+    Outbox m_outbox;
+    capture::CaptureSession m_session;
+    RecordingObserver m_observer;
+    std::unique_ptr<collectors::OperatorCollector> m_operators;
+    std::unique_ptr<comm::Communicator> m_communicator;
+};
+
+}  // namespace shardscope::worker

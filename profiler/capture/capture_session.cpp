@@ -1,0 +1,152 @@
+#include "profiler/capture/capture_session.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace shardscope::capture {
+namespace {
+
+constexpr std::size_t kRareCapacity = 1u << 16;
+constexpr std::uint32_t kFirstExtraLane = 16;
+
+std::atomic<std::uint64_t> g_generations{0};
+
+}  // namespace
+
+Context& threadContext() {
+    thread_local Context context;
+    return context;
+}
+
+CaptureSession::CaptureSession(const SessionOptions& options, EventSink& sink)
+    : m_options(options), m_sink(sink), m_generation(++g_generations) {}
+
+CaptureSession::~CaptureSession() = default;
+
+void CaptureSession::declareLane(LaneId lane, LaneRole role, const std::string& name,
+                                 const std::string& unit) {
+    const std::lock_guard lock(m_mutex);
+    m_freshLanes.push_back(
+        {m_options.rank, lane, role, name, unit, static_cast<std::int32_t>(lane.value)});
+}
+
+ThreadQueue& CaptureSession::threadQueue() {
+    thread_local std::pair<std::uint64_t, ThreadQueue*> own{0, nullptr};
+    if (own.first == m_generation) return *own.second;
+    const std::lock_guard lock(m_mutex);
+    m_queues.push_back(std::make_unique<ThreadQueue>(m_options.queueCapacity));
+    own = {m_generation, m_queues.back().get()};
+    return *own.second;
+}
+
+LaneId CaptureSession::operatorLane() {
+    thread_local std::pair<std::uint64_t, LaneId> own{0, {}};
+    if (own.first == m_generation) return own.second;
+    std::uint32_t index = 0;
+    {
+        const std::lock_guard lock(m_mutex);
+        index = m_operatorLanes++;
+    }
+    own = {m_generation, index == 0 ? kOperatorLane : LaneId{kFirstExtraLane + index}};
+    declareLane(own.second, LaneRole::kHost,
+                index == 0 ? "operators" : "operators (thread " + std::to_string(index) + ")");
+    return own.second;
+}
+
+void CaptureSession::push(const CollectiveEvent& event) {
+    const std::lock_guard lock(m_mutex);
+    ++m_rareEmitted;
+    if (m_newCollectives.size() < kRareCapacity) {
+        m_newCollectives.push_back(event);
+    } else {
+        ++m_rareDropped;
+    }
+}
+
+void CaptureSession::push(const CounterEvent& event) {
+    const std::lock_guard lock(m_mutex);
+    ++m_rareEmitted;
+    if (m_newCounters.size() < kRareCapacity) {
+        m_newCounters.push_back(event);
+    } else {
+        ++m_rareDropped;
+    }
+}
+
+void CaptureSession::collect() {
+    std::vector<ThreadQueue*> queues;
+    {
+        const std::lock_guard lock(m_mutex);
+        for (const auto& queue : m_queues) queues.push_back(queue.get());
+        std::move(m_newCollectives.begin(), m_newCollectives.end(),
+                  std::back_inserter(m_collectives));
+        m_newCollectives.clear();
+        m_counters.insert(m_counters.end(), m_newCounters.begin(), m_newCounters.end());
+        m_newCounters.clear();
+    }
+    for (ThreadQueue* queue : queues) {
+        SpanEvent span;
+        while (queue->pop(span)) m_spans.push_back(span);
+        MemoryEvent memory;
+        while (queue->pop(memory)) m_memory.push_back(memory);
+    }
+}
+
+template <class Event, class Encode>
+void CaptureSession::sendChunks(std::vector<Event>& events, Encode encode) {
+    const std::span<const Event> all = events;
+    for (std::size_t begin = 0; begin < all.size(); begin += columns::kMaxChunkEvents) {
+        const std::size_t count = std::min(columns::kMaxChunkEvents, all.size() - begin);
+        m_sink.chunk(encode(m_options.rank, all.subspan(begin, count)));
+    }
+    events.clear();
+}
+
+void CaptureSession::send() {
+    std::vector<LaneFacts> lanes;
+    {
+        const std::lock_guard lock(m_mutex);
+        lanes = std::exchange(m_freshLanes, {});
+    }
+    for (const LaneFacts& lane : lanes) m_sink.lane(lane);
+    if (const auto fresh = m_strings.takeFresh(); !fresh.texts.empty()) {
+        m_sink.strings(fresh.first, fresh.texts);
+    }
+    // Nested spans end inner first and threads interleave: chunks are ordered by start.
+    std::stable_sort(m_spans.begin(), m_spans.end(), [](const SpanEvent& a, const SpanEvent& b) {
+        return std::pair(a.start, a.depth) < std::pair(b.start, b.depth);
+    });
+    const auto byTime = [](const auto& a, const auto& b) { return a.time < b.time; };
+    std::stable_sort(m_memory.begin(), m_memory.end(), byTime);
+    std::stable_sort(m_counters.begin(), m_counters.end(), byTime);
+    sendChunks(m_spans, columns::encodeSpans);
+    sendChunks(m_memory, columns::encodeMemory);
+    sendChunks(m_counters, columns::encodeCounters);
+    sendChunks(m_collectives, columns::encodeCollectives);
+}
+
+void CaptureSession::drain(std::int64_t nowNs, bool everything) {
+    collect();
+    const bool full =
+        m_spans.size() >= columns::kMaxChunkEvents || m_memory.size() >= columns::kMaxChunkEvents;
+    if (!everything && !full && nowNs - m_lastSendNs < m_options.flushNs) return;
+    m_lastSendNs = nowNs;
+    send();
+}
+
+std::uint64_t CaptureSession::emitted() const {
+    const std::lock_guard lock(m_mutex);
+    std::uint64_t total = m_rareEmitted;
+    for (const auto& queue : m_queues) total += queue->emitted();
+    return total;
+}
+
+std::uint64_t CaptureSession::dropped() const {
+    const std::lock_guard lock(m_mutex);
+    std::uint64_t total = m_rareDropped;
+    for (const auto& queue : m_queues) total += queue->dropped();
+    return total;
+}
+
+}  // namespace shardscope::capture

@@ -1,0 +1,112 @@
+// Everything one rank records on its way from the producing threads to encoded chunks.
+//
+// Producers (step, communication and other threads) push into queues of their own; one
+// draining thread calls drain() a few times a second, which sorts, encodes and hands chunks of
+// at most a second's events to the sink. Knows nothing of the engine, of SQL or of vendors.
+#pragma once
+
+#include "profiler/capture/string_table.h"
+#include "profiler/capture/thread_queue.h"
+#include "storage/columns/chunk.h"
+#include "storage/model/recording.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace shardscope::capture {
+
+/// Where drained data goes. Called on the draining thread; strings come before chunks that
+/// use them.
+class EventSink {
+public:
+    virtual ~EventSink() = default;
+    virtual void strings(StringId first, const std::vector<std::string>& texts) = 0;
+    virtual void lane(const LaneFacts& lane) = 0;
+    virtual void chunk(const columns::ChunkBytes& bytes) = 0;
+};
+
+/// What the calling thread is doing; copied into the events it produces.
+struct Context {
+    StepIndex step = kNoStep;
+    LayerIndex layer = kNoLayer;
+    Phase phase = Phase::kNone;
+    StringId operatorName;
+};
+[[nodiscard]] Context& threadContext();
+
+struct SessionOptions {
+    RankId rank;
+    std::int64_t originNs = 0;  ///< host clock at the recording clock's zero
+    std::size_t queueCapacity = 1u << 16;
+    std::int64_t flushNs = 900'000'000;  ///< longest time an event waits in a rank
+};
+
+class CaptureSession {
+public:
+    CaptureSession(const SessionOptions& options, EventSink& sink);
+    ~CaptureSession();
+    CaptureSession(const CaptureSession&) = delete;
+    CaptureSession& operator=(const CaptureSession&) = delete;
+
+    [[nodiscard]] Timestamp at(std::int64_t hostNs) const { return {hostNs - m_options.originNs}; }
+    StringId intern(std::string_view text) { return m_strings.intern(text); }
+
+    /// Makes a lane known; its id is also its place on screen.
+    void declareLane(LaneId lane, LaneRole role, const std::string& name,
+                     const std::string& unit = {});
+
+    /// Queue of the calling thread.
+    ThreadQueue& threadQueue();
+    /// Operator lane of the calling thread, declared at its first call: kOperatorLane for the
+    /// first thread, "operators (thread N)" for others.
+    LaneId operatorLane();
+    static constexpr LaneId kOperatorLane{2};
+
+    /// Rare events (a few hundred a second): under a lock, bounded.
+    void push(const CollectiveEvent& event);
+    void push(const CounterEvent& event);
+
+    /// Operators and memory events are taken only while on; a pause loses nothing else.
+    void setDetailed(bool on) { m_detailed.store(on, std::memory_order_relaxed); }
+    [[nodiscard]] bool detailed() const { return m_detailed.load(std::memory_order_relaxed); }
+
+    /// Moves queued events on; encodes what is older than flushNs, or all when `everything`.
+    void drain(std::int64_t nowNs, bool everything);
+
+    [[nodiscard]] std::uint64_t emitted() const;
+    [[nodiscard]] std::uint64_t dropped() const;
+
+private:
+    void collect();
+    void send();
+    template <class Event, class Encode>
+    void sendChunks(std::vector<Event>& events, Encode encode);
+
+    const SessionOptions m_options;
+    EventSink& m_sink;
+    const std::uint64_t m_generation;  ///< tells this session's thread queues from older ones
+    StringTable m_strings;
+    std::atomic<bool> m_detailed{true};
+
+    mutable std::mutex m_mutex;
+    std::vector<std::unique_ptr<ThreadQueue>> m_queues;  // guarded by m_mutex
+    std::vector<LaneFacts> m_freshLanes;                 // guarded by m_mutex
+    std::uint32_t m_operatorLanes = 0;                   // guarded by m_mutex
+    std::vector<CollectiveEvent> m_newCollectives;       // guarded by m_mutex
+    std::vector<CounterEvent> m_newCounters;             // guarded by m_mutex
+    std::uint64_t m_rareEmitted = 0;                     // guarded by m_mutex
+    std::uint64_t m_rareDropped = 0;                     // guarded by m_mutex
+
+    // Draining thread.
+    std::vector<SpanEvent> m_spans;
+    std::vector<MemoryEvent> m_memory;
+    std::vector<CollectiveEvent> m_collectives;
+    std::vector<CounterEvent> m_counters;
+    std::int64_t m_lastSendNs = 0;
+};
+
+}  // namespace shardscope::capture

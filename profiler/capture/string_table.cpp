@@ -1,0 +1,26 @@
+#include "profiler/capture/string_table.h"
+
+#include <utility>
+
+namespace shardscope::capture {
+
+StringId StringTable::intern(std::string_view text) {
+    if (text.empty()) return kEmptyString;
+    const std::lock_guard lock(m_mutex);
+    const auto [it, inserted] = m_ids.try_emplace(std::string(text), StringId{m_next});
+    if (inserted) {
+        ++m_next;
+        m_fresh.emplace_back(text);
+    }
+    return it->second;
+}
+
+StringTable::Fresh StringTable::takeFresh() {
+    const std::lock_guard lock(m_mutex);
+    Fresh fresh;
+    fresh.first = StringId{m_next - static_cast<std::uint32_t>(m_fresh.size())};
+    fresh.texts = std::exchange(m_fresh, {});
+    return fresh;
+}
+
+}  // namespace shardscope::capture

@@ -1,0 +1,50 @@
+// One producing thread's way into the capture: two bounded queues without locks.
+//
+// The producer never allocates, locks or waits; a full queue drops the event and counts it.
+// One consumer (the thread that calls CaptureSession::drain).
+#pragma once
+
+#include "storage/model/events.h"
+
+#include <readerwriterqueue/readerwriterqueue.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace shardscope::capture {
+
+class ThreadQueue {
+public:
+    explicit ThreadQueue(std::size_t capacity) : m_spans(capacity), m_memory(capacity) {}
+
+    void push(const SpanEvent& event) { count(m_spans.try_enqueue(event)); }
+    void push(const MemoryEvent& event) { count(m_memory.try_enqueue(event)); }
+
+    bool pop(SpanEvent& event) { return m_spans.try_dequeue(event); }
+    bool pop(MemoryEvent& event) { return m_memory.try_dequeue(event); }
+
+    /// Events pushed so far, dropped ones included.
+    [[nodiscard]] std::uint64_t emitted() const {
+        return m_emitted.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::uint64_t dropped() const {
+        return m_dropped.load(std::memory_order_relaxed);
+    }
+
+private:
+    // Only the producer writes the counters, so a plain increment is enough.
+    void count(bool accepted) {
+        m_emitted.store(m_emitted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        if (!accepted) {
+            m_dropped.store(m_dropped.load(std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
+        }
+    }
+
+    moodycamel::ReaderWriterQueue<SpanEvent> m_spans;
+    moodycamel::ReaderWriterQueue<MemoryEvent> m_memory;
+    std::atomic<std::uint64_t> m_emitted{0};
+    std::atomic<std::uint64_t> m_dropped{0};
+};
+
+}  // namespace shardscope::capture

@@ -1,0 +1,25 @@
+// The CPU tensor allocator with a memory event for every block, of all threads.
+//
+// Owns the memory itself: a 64-byte header in front of a 64-byte aligned block keeps size and
+// category, so that a free is booked where its allocation was. The category is the calling
+// thread's (category source). Installed once, before the first tensor, for the process's life.
+#pragma once
+
+#include "profiler/capture/capture_session.h"
+#include "storage/model/events.h"
+
+#include <cstdint>
+
+namespace shardscope::collectors {
+
+/// Makes the allocator LibTorch's; `category` is asked on the allocating thread.
+void installRecordingAllocator(MemoryCategory (*category)());
+
+/// Where events go from now on; null: nowhere. Frees of blocks that were recorded are always
+/// reported, so that totals stay right over pauses.
+void attachAllocator(capture::CaptureSession* session);
+
+/// Bytes in live blocks.
+[[nodiscard]] std::int64_t allocatedBytes();
+
+}  // namespace shardscope::collectors

@@ -1,0 +1,18 @@
+// What the operating system says of this process: CPU time and resident memory.
+#pragma once
+
+#include "storage/model/units.h"
+
+#include <cstdint>
+
+namespace shardscope::collectors {
+
+struct ProcessUsage {
+    std::int64_t cpuTimeNs = 0;  ///< user and system, all threads
+    Bytes residentSet;
+};
+
+/// A few microseconds; any thread.
+[[nodiscard]] ProcessUsage processUsage();
+
+}  // namespace shardscope::collectors

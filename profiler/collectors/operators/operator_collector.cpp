@@ -1,0 +1,168 @@
+#include "profiler/collectors/operators/operator_collector.h"
+
+#include <ATen/record_function.h>
+
+#include <atomic>
+#include <cctype>
+#include <ctime>
+#include <unordered_map>
+#include <vector>
+
+namespace shardscope::collectors {
+namespace {
+
+// RecordFunction calls captureless functions, so the one session is reached through here.
+std::atomic<capture::CaptureSession*> g_session{nullptr};
+
+constexpr std::string_view kEngineWrapper = "autograd::engine::evaluate_function";
+constexpr std::string_view kNodePrefix = "torch::autograd::CppNode<";
+
+std::int64_t hostNow() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+struct OpenOperator {
+    std::int64_t startNs = 0;
+    StringId name;
+    StringId previous;  ///< operator around this one
+    StringId arguments;
+    bool recorded = false;
+};
+
+struct ThreadState {
+    std::vector<OpenOperator> open;
+    std::uint8_t depth = 0;
+    std::unordered_map<std::string, StringId> names;
+    std::string scratch;
+    const capture::CaptureSession* session = nullptr;  ///< whose ids `names` holds
+};
+
+ThreadState& threadState() {
+    thread_local ThreadState state;
+    return state;
+}
+
+StringId nameId(capture::CaptureSession& session, ThreadState& state, const char* name) {
+    state.scratch = name;
+    const auto found = state.names.find(state.scratch);
+    if (found != state.names.end()) return found->second;
+    const StringId id = session.intern(plainName(state.scratch));
+    state.names.emplace(state.scratch, id);
+    return id;
+}
+
+void appendShape(std::string& text, const at::Tensor& tensor) {
+    text += text.back() == '[' ? "[" : ",[";
+    for (std::int64_t i = 0; i < tensor.dim(); ++i) {
+        if (i > 0) text += ',';
+        text += std::to_string(tensor.size(i));
+    }
+    text += ']';
+}
+
+StringId argumentsId(capture::CaptureSession& session, ThreadState& state,
+                     const at::RecordFunction& function) {
+    state.scratch = "{\"shapes\":[";
+    for (const c10::IValue& value : function.inputs()) {
+        if (value.isTensor() && value.toTensor().defined()) {
+            appendShape(state.scratch, value.toTensor());
+        }
+    }
+    if (state.scratch.back() == '[') return kEmptyString;
+    state.scratch += "]}";
+    const auto found = state.names.find(state.scratch);
+    if (found != state.names.end()) return found->second;
+    const StringId id = session.intern(state.scratch);
+    state.names.emplace(state.scratch, id);
+    return id;
+}
+
+std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function) {
+    capture::CaptureSession* session = g_session.load(std::memory_order_acquire);
+    ThreadState& state = threadState();
+    OpenOperator open;
+    const std::string_view name = function.name();
+    open.recorded = session != nullptr && session->detailed() && !function.isAsync() &&
+                    !name.starts_with(kEngineWrapper);
+    if (open.recorded) {
+        if (std::exchange(state.session, session) != session) state.names.clear();
+        open.name = nameId(*session, state, function.name());
+        open.arguments = argumentsId(*session, state, function);
+        open.previous = std::exchange(capture::threadContext().operatorName, open.name);
+        ++state.depth;
+        open.startNs = hostNow();
+    }
+    state.open.push_back(open);
+    return nullptr;
+}
+
+void onEnd(const at::RecordFunction& function, at::ObserverContext*) {
+    const std::int64_t end = hostNow();
+    ThreadState& state = threadState();
+    if (state.open.empty()) return;  // began before this collector
+    const OpenOperator open = state.open.back();
+    state.open.pop_back();
+    if (!open.recorded) return;
+    --state.depth;
+    capture::Context& context = capture::threadContext();
+    context.operatorName = open.previous;
+    capture::CaptureSession* session = g_session.load(std::memory_order_acquire);
+    if (session == nullptr) return;
+    SpanEvent span;
+    span.start = session->at(open.startNs);
+    span.duration = {end - open.startNs};
+    span.lane = session->operatorLane();
+    span.name = open.name;
+    span.arguments = open.arguments;
+    span.correlation = static_cast<std::uint64_t>(function.seqNr() + 1);
+    span.step = context.step;
+    span.layer = context.layer;
+    span.phase = context.phase;
+    span.depth = state.depth;
+    session->threadQueue().push(span);
+}
+
+}  // namespace
+
+std::string plainName(std::string_view recorded) {
+    if (!recorded.starts_with(kNodePrefix)) return std::string(recorded);
+    std::string_view type = recorded.substr(kNodePrefix.size());
+    if (type.ends_with('>')) type.remove_suffix(1);
+    if (const auto colon = type.rfind(':'); colon != std::string_view::npos) {
+        type.remove_prefix(colon + 1);
+    }
+    std::string name;
+    for (char c : type) {
+        const auto letter = static_cast<unsigned char>(c);
+        if (std::isupper(letter) != 0 && !name.empty()) name += '_';
+        name += static_cast<char>(std::tolower(letter));
+    }
+    return name + "_backward";
+}
+
+OperatorCollector::OperatorCollector(capture::CaptureSession& session) {
+    g_session.store(&session, std::memory_order_release);
+    m_handle = at::addGlobalCallback(
+        at::RecordFunctionCallback(&onStart, &onEnd)
+            .needsInputs(true)
+            .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+                     at::RecordScope::USER_SCOPE}));
+}
+
+OperatorCollector::~OperatorCollector() {
+    at::removeCallback(m_handle);
+    g_session.store(nullptr, std::memory_order_release);
+}
+
+void OperatorCollector::setEnabled(bool enabled) {
+    if (std::exchange(m_enabled, enabled) == enabled) return;
+    if (enabled) {
+        at::reenableCallback(m_handle);
+    } else {
+        at::disableCallback(m_handle);
+    }
+}
+
+}  // namespace shardscope::collectors
