@@ -1,0 +1,55 @@
+#include "app/desktop/loading/job_thread.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace shardscope::desktop {
+
+JobThread::JobThread() : m_thread([this](const std::stop_token& stop) { run(stop); }) {
+    pthread_setname_np(m_thread.native_handle(), "loader");
+}
+
+JobThread::~JobThread() {
+    const std::scoped_lock lock(m_mutex);
+    m_waiting.clear();
+    m_running.request_stop();
+    m_thread.request_stop();
+}
+
+void JobThread::submit(int kind, Job job) {
+    {
+        const std::scoped_lock lock(m_mutex);
+        if (m_runningKind == kind) m_running.request_stop();
+        m_waiting[kind] = std::move(job);
+    }
+    m_wake.notify_one();
+}
+
+bool JobThread::isIdle() const {
+    const std::scoped_lock lock(m_mutex);
+    return m_waiting.empty() && m_runningKind < 0;
+}
+
+void JobThread::run(const std::stop_token& stop) {
+    while (true) {
+        Job job;
+        std::stop_token jobStop;
+        {
+            std::unique_lock lock(m_mutex);
+            if (!m_wake.wait(lock, stop, [this] { return !m_waiting.empty(); })) return;
+            if (stop.stop_requested()) return;
+            const auto first = m_waiting.begin();
+            m_runningKind = first->first;
+            job = std::move(first->second);
+            m_waiting.erase(first);
+            m_running = std::stop_source();
+            jobStop = m_running.get_token();
+        }
+        job(jobStop);
+        const std::scoped_lock lock(m_mutex);
+        m_runningKind = -1;
+    }
+}
+
+}  // namespace shardscope::desktop

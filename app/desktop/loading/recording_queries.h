@@ -1,0 +1,43 @@
+// What the loader thread computes from a reader: pictures and tables as plain values.
+// Functions of a reader and a query; they run on the loader thread and stop when asked.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/timeline_frame.h"
+#include "storage/recording/recording_reader.h"
+
+namespace shardscope::desktop {
+
+/// Everything pages show at once. Reads all phases and collectives.
+Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path);
+
+Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
+                                      const OpenRecording& recording, const TimelineQuery& query,
+                                      const std::stop_token& stop);
+
+/// Aggregates the spans of all lanes of `ranks` that intersect `range` by name.
+Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
+                                     const OpenRecording& recording, TimeRange range,
+                                     const std::vector<RankId>& ranks, const std::stop_token& stop);
+
+Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRecording& recording,
+                                  const MemoryQuery& query, const std::stop_token& stop);
+
+/// The span after (or before) the one that starts at `from` on the same lane and depth;
+/// nullopt at the end of the lane.
+struct NeighbourQuery {
+    LaneKey key;
+    TimeRange from;
+    std::uint8_t depth = 0;
+    bool forward = true;
+};
+Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
+                                               const OpenRecording& recording,
+                                               const NeighbourQuery& query,
+                                               const std::stop_token& stop);
+
+}  // namespace shardscope::desktop

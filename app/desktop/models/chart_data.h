@@ -1,0 +1,48 @@
+// Prepared values for the chart widgets: bars, columns, lines. Plain values, no paint.
+#pragma once
+
+#include <QPointF>
+#include <QString>
+#include <QVector>
+#include <vector>
+
+#include "app/desktop/models/meaning.h"
+
+namespace shardscope::desktop {
+
+struct BarSegment {
+    double value = 0;
+    Meaning meaning = Meaning::kHost;
+    QString name;
+    QString text;  ///< value with unit
+};
+
+/// One stacked bar: a rank, a strategy.
+struct StackedBar {
+    QString label;
+    QString total;  ///< text behind the bar
+    std::vector<BarSegment> segments;
+    double mark = 0;  ///< dashed tick (theory); 0: none
+    bool emphasised = true;  ///< others are drawn pale
+    [[nodiscard]] double sum() const;
+};
+
+struct LegendEntry {
+    QString text;
+    Meaning meaning = Meaning::kHost;
+    bool dashed = false;
+};
+
+/// A line of a chart, at most a few thousand points.
+struct LineSeries {
+    QString name;
+    QVector<QPointF> points;
+    Meaning meaning = Meaning::kCompute;
+    bool dots = false;  ///< sparse points, drawn one by one as well
+};
+
+/// At most `limit` points with every column's minimum and maximum kept, so that no spike
+/// disappears. `points` by x.
+[[nodiscard]] QVector<QPointF> decimated(const QVector<QPointF>& points, int limit);
+
+}  // namespace shardscope::desktop

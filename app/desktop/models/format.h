@@ -1,0 +1,43 @@
+// Numbers as the screen shows them: three significant figures, a thin space before the unit,
+// U+2212 for minus, binary units for memory. Pure.
+#pragma once
+
+#include <QString>
+#include <cstdint>
+#include <optional>
+
+#include "storage/model/ids.h"
+#include "storage/model/units.h"
+
+namespace shardscope::desktop {
+
+/// A number and its unit apart, so that cards can set them in different sizes.
+struct ValueText {
+    QString number;
+    QString unit;
+    /// "12.1 ms"; just the number without a unit.
+    [[nodiscard]] QString joined() const;
+};
+
+/// "2,074", "83.4", "0.0123"; whole numbers from 1,000 on.
+[[nodiscard]] QString formatNumber(double value, int significant = 3);
+/// "214,306"
+[[nodiscard]] QString formatCount(std::int64_t count);
+/// The unit follows the size: ns, µs, ms, s.
+[[nodiscard]] ValueText durationText(Duration duration);
+[[nodiscard]] QString formatDuration(Duration duration);
+[[nodiscard]] ValueText bytesText(Bytes bytes);
+[[nodiscard]] QString formatBytes(Bytes bytes);
+/// 0.831 -> "83.1 %"
+[[nodiscard]] QString formatPercent(double fraction);
+/// "+0.8 %", "−3.1 %"
+[[nodiscard]] QString formatSignedPercent(double fraction);
+/// An instant with as many decimals as `resolution` can tell apart: "13.391204 s".
+[[nodiscard]] QString formatInstant(Timestamp time, Duration resolution);
+/// "block 3", "embedding and head", "–"
+[[nodiscard]] QString formatLayer(LayerIndex layer);
+/// An unknown value.
+[[nodiscard]] QString unknownText();
+[[nodiscard]] QString fromUtf8(const std::string& text);
+
+}  // namespace shardscope::desktop

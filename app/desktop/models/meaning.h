@@ -1,0 +1,37 @@
+// What a colour means. One meaning, one colour, on every page (widgets/theme.h has the colours).
+#pragma once
+
+#include <cstdint>
+
+#include "profiler/analysis/report.h"
+#include "storage/model/events.h"
+
+namespace shardscope::desktop {
+
+enum class Meaning : std::uint8_t {
+    kNone = 0,
+    kCompute,
+    kGather,           ///< all-gather, gathered parameters
+    kReduction,        ///< reduce-scatter, full gradients
+    kOtherCollective,  ///< all-reduce, broadcast, barrier, communication buffers
+    kCopy,             ///< copies, input data
+    kOptimizer,
+    kActivation,
+    kHost,          ///< host, runtime, other
+    kGradientShard, ///< reduced gradients: a darker shade of kReduction
+    kEvaluation,    ///< a lighter shade of kCompute
+    kIdle,
+    kWaitGather,     ///< hatched variants: waiting for a peer
+    kWaitReduction,
+    kWaitOther,
+    kWaiting,        ///< waiting, whatever the collective
+    kTheory,
+};
+
+[[nodiscard]] Meaning meaningOf(analysis::LedgerPart part);
+[[nodiscard]] Meaning meaningOf(MemoryCategory category);
+[[nodiscard]] Meaning meaningOf(CollectiveOp operation);
+/// Colour of a phase on the compute or step lane.
+[[nodiscard]] Meaning meaningOf(Phase phase);
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,52 @@
+// Everything the pages show without asking the loader again: rows, report and the engine's
+// events of one recording. Immutable once loaded; shared between the loader and GUI threads.
+#pragma once
+
+#include <QMetaType>
+#include <QString>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "profiler/analysis/report.h"
+#include "storage/model/recording.h"
+
+namespace shardscope::desktop {
+
+/// Density of the whole run, for the minimap: shares of each bucket, 0 to 1, mean over ranks.
+struct RunDensity {
+    TimeRange range;
+    std::vector<float> compute;
+    std::vector<float> exposed;
+};
+
+struct OpenRecording {
+    QString path;
+    RecordingSummary summary;
+    analysis::Report report;
+    std::vector<RankEvents> ranks;  ///< by rank
+    RunDensity density;
+
+    [[nodiscard]] TimeRange bounds() const { return summary.bounds; }
+    [[nodiscard]] const RankEvents* rank(RankId rank) const;
+    /// The collective with this sequence on a rank; null when it was not recorded.
+    [[nodiscard]] const CollectiveEvent* collective(RankId rank, std::uint64_t sequence) const;
+    /// Steps first..last that intersect `range`; nullopt when none does.
+    struct StepSpan {
+        StepIndex first;
+        StepIndex last;
+    };
+    [[nodiscard]] std::optional<StepSpan> stepsIn(TimeRange range) const;
+    /// "shakespeare · zero3 × 2"
+    [[nodiscard]] QString title() const;
+};
+
+using RecordingPtr = std::shared_ptr<const OpenRecording>;
+
+/// Shares of compute and of waiting or exposed communication in `buckets` equal stretches.
+[[nodiscard]] RunDensity runDensity(const std::vector<RankEvents>& ranks, TimeRange range,
+                                    int buckets);
+
+}  // namespace shardscope::desktop
+
+Q_DECLARE_METATYPE(shardscope::desktop::RecordingPtr)

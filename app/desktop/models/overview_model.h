@@ -1,0 +1,67 @@
+// What the Overview says about a recording: sentence, cards, ledger, findings. Pure functions
+// of the report and the selection; nothing here paints.
+#pragma once
+
+#include <QString>
+#include <optional>
+#include <vector>
+
+#include "app/desktop/models/chart_data.h"
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selection.h"
+#include "app/desktop/models/table_model.h"
+
+namespace shardscope::desktop {
+
+struct CardContent {
+    QString title;
+    ValueText value;
+    QString qualifier;   ///< behind the unit: "of 0.83 possible"
+    QString detail;      ///< numerator and denominator
+    QString definition;  ///< what `?` says: definition, formula, source
+    QVector<QPointF> trend;
+    QString verdict;     ///< "PASS ≥ 40 %"
+    bool verdictGood = true;
+};
+
+struct Finding {
+    Severity severity = Severity::kNote;
+    QString title;
+    QString detail;
+    QString page;        ///< where "Show me" leads; empty: nothing to show
+    Selection evidence;  ///< and what it selects there
+};
+
+/// The ledger rows of the selection.
+struct LedgerView {
+    std::vector<analysis::LedgerRow> rows;
+    std::vector<RankId> ranks;
+    std::optional<StepIndex> first, last;
+    /// Median over the rows' steps of each part of one rank.
+    [[nodiscard]] std::array<Duration, analysis::kLedgerPartCount> median(RankId rank) const;
+    [[nodiscard]] Duration medianWall(RankId rank) const;
+    /// Sum over all rows.
+    [[nodiscard]] std::array<Duration, analysis::kLedgerPartCount> total() const;
+    [[nodiscard]] Duration totalWall() const;
+};
+[[nodiscard]] LedgerView selectLedger(const OpenRecording& recording, const Selection& selection);
+
+[[nodiscard]] QString overviewHeadline(const OpenRecording& recording, const LedgerView& ledger);
+[[nodiscard]] QString overviewSubline(const OpenRecording& recording);
+[[nodiscard]] std::vector<CardContent> overviewCards(const OpenRecording& recording,
+                                                     const LedgerView& ledger);
+[[nodiscard]] std::vector<StackedBar> ledgerBars(const LedgerView& ledger);
+/// One bar a step of `rank`.
+[[nodiscard]] std::vector<StackedBar> stepColumns(const LedgerView& ledger, RankId rank);
+[[nodiscard]] std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger);
+[[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
+[[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
+[[nodiscard]] std::vector<Finding> findings(const OpenRecording& recording,
+                                            const LedgerView& ledger);
+/// Name and value of the run's facts: configuration, host, file.
+[[nodiscard]] std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording);
+/// What is missing from a recording that is not whole; empty when nothing is.
+[[nodiscard]] QString incompleteText(const OpenRecording& recording);
+
+}  // namespace shardscope::desktop

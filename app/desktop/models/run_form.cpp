@@ -1,0 +1,146 @@
+#include "app/desktop/models/run_form.h"
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <algorithm>
+#include <thread>
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/memory_model.h"
+#include "engine/theory/theory.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using control::RunConfig;
+using control::Strategy;
+
+StackedBar memoryBar(const RunConfig& config, const QString& label, bool chosen) {
+    const theory::MemoryByCategory categories = theory::memoryTheory(config);
+    StackedBar bar;
+    bar.label = label;
+    bar.emphasised = chosen;
+    bar.total = formatBytes(theory::total(categories));
+    for (MemoryCategory category : stackOrder()) {
+        const Bytes size = categories[static_cast<std::size_t>(category)];
+        if (size.count <= 0) continue;
+        bar.segments.push_back({static_cast<double>(size.count), meaningOf(category),
+                                QString::fromLatin1(toWord(category)), formatBytes(size)});
+    }
+    return bar;
+}
+
+std::vector<StackedBar> memoryBars(const RunConfig& config) {
+    std::vector<StackedBar> bars;
+    RunConfig single = config;
+    single.strategy = Strategy::kSingle;
+    single.ranks = 1;
+    bars.push_back(memoryBar(single, u"single × 1"_s, config.strategy == Strategy::kSingle));
+    const bool sharded = config.strategy == Strategy::kZero3;
+    std::vector<int> ranks{2, 4};
+    if (sharded && config.ranks != 2 && config.ranks != 4) ranks.push_back(config.ranks);
+    std::sort(ranks.begin(), ranks.end());
+    for (int count : ranks) {
+        RunConfig zero3 = config;
+        zero3.strategy = Strategy::kZero3;
+        zero3.ranks = count;
+        bars.push_back(memoryBar(zero3, u"ZeRO-3 × %1"_s.arg(count), sharded && count == config.ranks));
+    }
+    return bars;
+}
+
+std::vector<LegendEntry> legendOf(const std::vector<StackedBar>& bars) {
+    std::vector<LegendEntry> entries;
+    for (MemoryCategory category : stackOrder()) {
+        const QString name = QString::fromLatin1(toWord(category));
+        for (const StackedBar& bar : bars) {
+            const bool used = std::any_of(bar.segments.begin(), bar.segments.end(),
+                                          [&](const BarSegment& segment) { return segment.name == name; });
+            if (!used) continue;
+            entries.push_back({name, meaningOf(category), false});
+            break;
+        }
+    }
+    return entries;
+}
+
+QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& machine) {
+    const Bytes all{needed.count * config.ranks};
+    if (machine.freeMemory.count == 0) return u"%1 predicted a rank."_s.arg(formatBytes(needed));
+    return (all < machine.freeMemory ? u"Fits: %1 predicted a rank, %2 together, %3 free."_s
+                                     : u"Does not fit: %1 predicted a rank, %2 together, only %3 free."_s)
+        .arg(formatBytes(needed), formatBytes(all), formatBytes(machine.freeMemory));
+}
+
+}  // namespace
+
+MachineFacts thisMachine() {
+    MachineFacts machine;
+    machine.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    QFile info(u"/proc/meminfo"_s);
+    if (!info.open(QIODevice::ReadOnly)) return machine;
+    const auto lines = info.readAll().split('\n');
+    for (const QByteArray& line : lines) {
+        const auto words = line.simplified().split(' ');
+        if (words.size() < 2) continue;
+        if (words[0] == "MemTotal:") machine.totalMemory.count = words[1].toLongLong() * 1024;
+        if (words[0] == "MemAvailable:") machine.freeMemory.count = words[1].toLongLong() * 1024;
+    }
+    return machine;
+}
+
+RunPrediction predict(const RunConfig& config, const MachineFacts& machine) {
+    RunPrediction prediction;
+    prediction.commandLine = fromUtf8(control::toCommandLine(config));
+    if (const auto valid = control::validate(config); !valid) {
+        prediction.problem = fromUtf8(valid.error().message);
+        prediction.headline = prediction.problem;
+        return prediction;
+    }
+    prediction.parameters = u"%1 parameters"_s.arg(formatCount(theory::parameterCount(config.model)));
+    prediction.tokensPerStep = u"%1 tokens a step"_s.arg(formatCount(theory::tokensPerStep(config)));
+    prediction.memory = memoryBars(config);
+    prediction.legend = legendOf(prediction.memory);
+    const Bytes needed = theory::total(theory::memoryTheory(config));
+    prediction.headline = headlineOf(needed, config, machine);
+    const theory::StepContents contents = theory::stepContents(config);
+    prediction.traffic = {
+        {u"bytes moved by a rank"_s, formatBytes(theory::trafficPerStep(config))},
+        {u"gathers"_s, formatCount(contents.gathers)},
+        {u"reductions"_s, formatCount(contents.reductions)},
+        {u"model FLOPs"_s,
+         ValueText{formatNumber(theory::palmFlopsPerToken(config.model) *
+                                static_cast<double>(theory::tokensPerStep(config)) * 1e-9),
+                   u"GFLOP"_s}.joined()},
+        {u"sharded states a rank"_s, formatBytes(theory::stateTheory(config))}};
+    if (config.ranks * config.threads > machine.cores) {
+        prediction.warning = u"%1 ranks × %2 threads share %3 cores: steps will be slower and "
+                             u"waiting times larger than on a machine of their own."_s
+                                 .arg(config.ranks).arg(config.threads).arg(machine.cores);
+    }
+    return prediction;
+}
+
+QString suggestedRecordingName(const RunConfig& config, const QString& moment) {
+    return u"%1-%2x%3-%4.sscope"_s.arg(fromUtf8(config.model.name),
+                                       QString::fromLatin1(control::toWord(config.strategy)))
+        .arg(config.ranks)
+        .arg(moment);
+}
+
+DataCheck checkData(const QString& path) {
+    if (path.isEmpty()) return {u"the project's own source tree"_s, true};
+    const QFileInfo info(path);
+    if (!info.exists()) return {u"There is no %1."_s.arg(path), false};
+    if (!info.isReadable()) return {u"%1 cannot be read."_s.arg(path), false};
+    if (info.isDir()) {
+        const auto files = QDir(path).entryList(QDir::Files | QDir::Readable);
+        return {u"folder, %1 files at its top level"_s.arg(files.size()), true};
+    }
+    if (info.size() == 0) return {u"%1 is empty."_s.arg(path), false};
+    return {u"%1, read as bytes"_s.arg(formatBytes({info.size()})), true};
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,44 @@
+// What the New run page computes while one types: prediction, command line, the reason why a
+// run cannot start. Pure functions of a RunConfig.
+#pragma once
+
+#include <QString>
+#include <vector>
+
+#include "app/desktop/models/chart_data.h"
+#include "engine/control/run_config.h"
+
+namespace shardscope::desktop {
+
+/// The machine a run would be started on.
+struct MachineFacts {
+    int cores = 1;
+    Bytes freeMemory;
+    Bytes totalMemory;
+};
+[[nodiscard]] MachineFacts thisMachine();
+
+struct RunPrediction {
+    QString problem;  ///< why it cannot start, in words; empty: it can
+    QString warning;  ///< it can, but
+    QString headline;
+    QString parameters;        ///< "10,774,272 parameters"
+    QString tokensPerStep;
+    std::vector<StackedBar> memory;  ///< one a strategy, the chosen one emphasised
+    std::vector<LegendEntry> legend;
+    std::vector<std::pair<QString, QString>> traffic;  ///< name and value
+    QString commandLine;
+};
+
+[[nodiscard]] RunPrediction predict(const control::RunConfig& config, const MachineFacts& machine);
+/// A name for the recording that says what it holds: "shakespeare-zero3x2-20260102-1530.sscope".
+[[nodiscard]] QString suggestedRecordingName(const control::RunConfig& config,
+                                             const QString& moment);
+/// Words on a data path: "1.90 MB text file", or why it cannot be used.
+struct DataCheck {
+    QString text;
+    bool usable = true;
+};
+[[nodiscard]] DataCheck checkData(const QString& path);
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,126 @@
+// What the loader answers and the pages draw: slices with their names, counters, tables.
+// Plain values, immutable once handed over.
+#pragma once
+
+#include <QString>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "storage/model/recording.h"
+
+namespace shardscope::desktop {
+
+struct LaneKey {
+    RankId rank;
+    LaneId lane;
+    friend auto operator<=>(const LaneKey&, const LaneKey&) = default;
+};
+
+/// One rectangle of the timeline: an event, or `count` events that share a pixel.
+struct SliceView {
+    TimeRange range;
+    QString name;
+    QString arguments;
+    std::uint32_t count = 1;
+    Duration busy;
+    std::uint64_t correlation = 0;
+    LayerIndex layer = kNoLayer;
+    StepIndex step = kNoStep;
+    Phase phase = Phase::kNone;
+    std::uint8_t depth = 0;
+    std::optional<CollectiveOp> operation;  ///< on communication lanes
+    Timestamp waitedUntil;  ///< last arrival of a collective; range.begin when nobody waited
+
+    friend bool operator==(const SliceView&, const SliceView&) = default;
+};
+
+struct CounterView {
+    TimeRange range;
+    double minimum = 0;
+    double maximum = 0;
+    double last = 0;
+};
+
+struct LaneFrame {
+    LaneKey key;
+    LaneRole role = LaneRole::kHost;
+    std::vector<SliceView> slices;
+    std::vector<CounterView> points;
+};
+
+struct TimelineQuery {
+    TimeRange range;
+    Duration resolution;
+    std::vector<LaneKey> lanes;
+};
+
+struct TimelineFrame {
+    TimelineQuery query;
+    std::vector<LaneFrame> lanes;
+    [[nodiscard]] const LaneFrame* lane(LaneKey key) const {
+        for (const LaneFrame& frame : lanes) {
+            if (frame.key == key) return &frame;
+        }
+        return nullptr;
+    }
+};
+
+/// Aggregation by name over the selected range.
+struct RangeRow {
+    QString name;
+    QString lane;
+    LaneRole role = LaneRole::kHost;
+    std::int64_t count = 0;
+    Duration total;   ///< with what is nested inside
+    Duration self;    ///< without
+    Duration median;  ///< of one event, nested time included
+    Duration maximum;
+};
+
+struct RangeTable {
+    TimeRange range;
+    int ranks = 0;
+    std::vector<RangeRow> rows;  ///< most self time first
+};
+
+/// Bytes alive of one rank in `columns` equal stretches of `range`, by category. The sum of a
+/// column is the highest total within it.
+struct MemoryColumns {
+    RankId rank;
+    TimeRange range;
+    std::array<std::vector<double>, kMemoryCategoryCount> categories;
+    [[nodiscard]] std::size_t size() const { return categories[0].size(); }
+    [[nodiscard]] double total(std::size_t column) const;
+};
+
+/// Blocks alive at the peak, grouped by owner and layer.
+struct PeakOwner {
+    QString owner;
+    LayerIndex layer = kNoLayer;
+    MemoryCategory category = MemoryCategory::kOther;
+    std::int64_t blocks = 0;
+    Bytes size;
+};
+
+struct MemoryQuery {
+    TimeRange range;
+    int columns = 1;
+    std::vector<RankId> ranks;
+};
+
+struct MemoryFrame {
+    MemoryQuery query;
+    std::vector<MemoryColumns> ranks;
+    std::vector<PeakOwner> peakOwners;  ///< of the rank with the highest peak, largest first
+    RankId peakRank;
+    Timestamp peakTime;
+};
+
+using TimelineFramePtr = std::shared_ptr<const TimelineFrame>;
+using RangeTablePtr = std::shared_ptr<const RangeTable>;
+using MemoryFramePtr = std::shared_ptr<const MemoryFrame>;
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,191 @@
+#include "app/desktop/session/recorder_session.h"
+
+#include <QCoreApplication>
+#include <QFileInfo>
+#include <QStandardPaths>
+#include <QTimer>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kLastWords = 4000;
+constexpr int kKillDelayMs = 2000;
+
+}  // namespace
+
+RecorderSession::RecorderSession(QObject* parent) : QObject(parent), m_process(this) {
+    connect(&m_process, &QProcess::readyReadStandardOutput, this, &RecorderSession::readEvents);
+    connect(&m_process, &QProcess::readyReadStandardError, this, &RecorderSession::readErrors);
+    connect(&m_process, &QProcess::finished, this, &RecorderSession::processEnded);
+    connect(&m_process, &QProcess::errorOccurred, this, &RecorderSession::processFailed);
+}
+
+RecorderSession::~RecorderSession() {
+    m_process.disconnect(this);
+    // the window closes after the run has ended; this is for a window that is torn down early
+    if (m_process.state() != QProcess::NotRunning) m_process.kill();
+}
+
+bool RecorderSession::isGoing() const {
+    return m_state == State::kStarting || m_state == State::kRunning || m_state == State::kStopping;
+}
+
+void RecorderSession::start(const QString& program, const control::RunConfig& config) {
+    if (isGoing()) return;
+    m_run = {};
+    m_outcome.reset();
+    m_lastWords.clear();
+    m_killed = false;
+    setState(State::kStarting);
+    if (program.isEmpty()) {
+        end({u"failed"_s, {}, 4,
+             tr("The program shardscope is neither beside shardscope-desktop nor in PATH; "
+                "install it or add its folder to PATH.")});
+        return;
+    }
+    m_process.start(program, recordArguments(config));
+}
+
+void RecorderSession::stop() {
+    if (m_state != State::kStarting && m_state != State::kRunning) return;
+    send("stop");
+    setState(State::kStopping);
+}
+
+void RecorderSession::kill() {
+    if (!isGoing()) return;
+    m_killed = true;
+    send("kill");
+    setState(State::kStopping);
+    QTimer::singleShot(kKillDelayMs, this, [this, pid = m_process.processId()] {
+        if (m_process.processId() == pid) m_process.kill();
+    });
+}
+
+void RecorderSession::send(const char* command) {
+    m_process.write(QByteArray(R"({"command":")") + command + "\"}\n");
+}
+
+void RecorderSession::setState(State state) {
+    if (m_state == state) return;
+    m_state = state;
+    Q_EMIT stateChanged(state);
+}
+
+void RecorderSession::readEvents() {
+    while (m_process.canReadLine()) {
+        const QByteArray line = m_process.readLine().trimmed();
+        if (line.isEmpty()) continue;
+        const auto event = parseRecorderEvent(line);
+        if (!event) {
+            Q_EMIT logged({u"warning"_s, QString::fromStdString(event.error().message)});
+        } else if (*event) {
+            handle(**event);
+        }
+    }
+}
+
+void RecorderSession::readErrors() {
+    const QByteArray text = m_process.readAllStandardError();
+    m_lastWords = (m_lastWords + text).right(kLastWords);
+    for (const QByteArray& line : text.split('\n')) {
+        if (!line.trimmed().isEmpty()) Q_EMIT logged({u"info"_s, QString::fromUtf8(line)});
+    }
+}
+
+void RecorderSession::handle(const RecorderEvent& event) {
+    if (const auto* run = std::get_if<RunStarted>(&event)) {
+        m_run = *run;
+        if (m_state == State::kStarting) setState(State::kRunning);
+        Q_EMIT started(*run);
+    } else if (const auto* step = std::get_if<StepProgress>(&event)) {
+        Q_EMIT stepDone(*step);
+    } else if (const auto* validation = std::get_if<ValidationDone>(&event)) {
+        Q_EMIT validationDone(*validation);
+    } else if (const auto* rank = std::get_if<RankChanged>(&event)) {
+        Q_EMIT rankChanged(*rank);
+    } else if (const auto* line = std::get_if<RecorderLog>(&event)) {
+        Q_EMIT logged(*line);
+    } else if (const auto* outcome = std::get_if<RunFinished>(&event)) {
+        m_outcome = *outcome;  // told on exit, when the file is closed
+    }
+}
+
+void RecorderSession::processEnded(int exitCode, QProcess::ExitStatus status) {
+    readEvents();
+    readErrors();
+    if (m_outcome) {
+        end(*m_outcome);
+        return;
+    }
+    RunFinished outcome{m_killed ? u"killed"_s : u"failed"_s, m_run.output, exitCode, {}};
+    const QString words = QString::fromUtf8(m_lastWords).trimmed();
+    outcome.message = status == QProcess::CrashExit
+                          ? tr("The recorder ended unexpectedly; what it had received is in the recording.")
+                          : tr("The recorder ended with status %1 before it said how the run went.").arg(exitCode);
+    if (!words.isEmpty()) outcome.message += u' ' + words.section(u'\n', -1);
+    end(outcome);
+}
+
+void RecorderSession::processFailed(QProcess::ProcessError error) {
+    if (error != QProcess::FailedToStart) return;
+    end({u"failed"_s, {}, 4,
+         tr("%1 could not be started: %2.").arg(m_process.program(), m_process.errorString())});
+}
+
+void RecorderSession::end(const RunFinished& outcome) {
+    if (m_state == State::kEnded) return;
+    setState(State::kEnded);
+    Q_EMIT finished(outcome);
+}
+
+QStringList recordArguments(const control::RunConfig& config) {
+    QStringList words = splitShellWords(QString::fromStdString(control::toCommandLine(config)));
+    if (!words.isEmpty()) words.removeFirst();  // the program itself
+    if (!words.isEmpty() && words.first() == "record"_L1) words.removeFirst();
+    return QStringList{u"record"_s, u"--control"_s, u"stdio"_s} + words;
+}
+
+QStringList splitShellWords(const QString& commandLine) {
+    QStringList words;
+    QString word;
+    bool inWord = false;
+    QChar quote;
+    for (qsizetype i = 0; i < commandLine.size(); ++i) {
+        const QChar c = commandLine[i];
+        if (c == u'\\' && quote != u'\'' && i + 1 < commandLine.size()) {
+            ++i;
+            if (commandLine[i] != u'\n') word += commandLine[i];
+            inWord = inWord || commandLine[i] != u'\n';
+        } else if (!quote.isNull()) {
+            if (c == quote) {
+                quote = QChar();
+            } else {
+                word += c;
+            }
+        } else if (c == u'\'' || c == u'"') {
+            quote = c;
+            inWord = true;
+        } else if (c.isSpace()) {
+            if (inWord) words << word;
+            word.clear();
+            inWord = false;
+        } else {
+            word += c;
+            inWord = true;
+        }
+    }
+    if (inWord) words << word;
+    return words;
+}
+
+QString findRecorder() {
+    const QString folder = QCoreApplication::applicationDirPath();
+    const QString beside = folder + u"/shardscope"_s;
+    if (QFileInfo(beside).isExecutable()) return beside;
+    return QStandardPaths::findExecutable(u"shardscope"_s);
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,74 @@
+// Drives one training run: starts `shardscope record --control stdio` as a child process and
+// follows what it says. A state machine without waiting; GUI thread; owns the process.
+//
+//   idle -> starting -> running -> stopping -> ended
+//              |           |                     ^
+//              +-----------+---------------------+   (exits, failures, kills)
+#pragma once
+
+#include <QByteArray>
+#include <QObject>
+#include <QProcess>
+#include <QStringList>
+
+#include "app/desktop/session/recorder_event.h"
+#include "engine/control/run_config.h"
+
+namespace shardscope::desktop {
+
+class RecorderSession : public QObject {
+    Q_OBJECT
+
+public:
+    enum class State { kIdle, kStarting, kRunning, kStopping, kEnded };
+    Q_ENUM(State)
+
+    explicit RecorderSession(QObject* parent = nullptr);
+    ~RecorderSession() override;
+
+    /// Ignored while a run is going.
+    void start(const QString& program, const control::RunConfig& config);
+    /// After the current step; the recording is finalised.
+    void stop();
+    /// At once.
+    void kill();
+
+    [[nodiscard]] State state() const { return m_state; }
+    [[nodiscard]] bool isGoing() const;
+    [[nodiscard]] const RunStarted& run() const { return m_run; }
+
+Q_SIGNALS:
+    void stateChanged(shardscope::desktop::RecorderSession::State state);
+    void started(const shardscope::desktop::RunStarted& run);
+    void stepDone(const shardscope::desktop::StepProgress& step);
+    void validationDone(const shardscope::desktop::ValidationDone& validation);
+    void rankChanged(const shardscope::desktop::RankChanged& rank);
+    void logged(const shardscope::desktop::RecorderLog& line);
+    void finished(const shardscope::desktop::RunFinished& outcome);
+
+private:
+    void setState(State state);
+    void readEvents();
+    void readErrors();
+    void handle(const RecorderEvent& event);
+    void processEnded(int exitCode, QProcess::ExitStatus status);
+    void processFailed(QProcess::ProcessError error);
+    void end(const RunFinished& outcome);
+    void send(const char* command);
+
+    QProcess m_process;
+    State m_state = State::kIdle;
+    RunStarted m_run;
+    std::optional<RunFinished> m_outcome;  ///< said by the recorder before it exits
+    QByteArray m_lastWords;                ///< tail of its stderr
+    bool m_killed = false;
+};
+
+/// The arguments of `shardscope record` that give `config`, as a list.
+[[nodiscard]] QStringList recordArguments(const control::RunConfig& config);
+/// Splits a command line as a POSIX shell would (quotes, backslashes; no expansion).
+[[nodiscard]] QStringList splitShellWords(const QString& commandLine);
+/// `shardscope` beside this program, else in PATH; empty when there is none.
+[[nodiscard]] QString findRecorder();
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,56 @@
+#include "app/desktop/views/recording_page.h"
+
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "app/desktop/models/overview_model.h"
+#include "app/desktop/widgets/states.h"
+
+namespace shardscope::desktop {
+
+RecordingPage::RecordingPage(SelectionModel& selection, QWidget* parent)
+    : QWidget(parent), m_selection(selection) {
+    connect(&selection, &SelectionModel::selectionChanged, this, [this] {
+        if (m_recording) present();
+    });
+}
+
+void RecordingPage::setUp(QWidget* content, const QString& icon, const QString& emptyTitle,
+                          const QString& emptyText, std::vector<QRectF> skeleton, bool scrolls) {
+    auto* empty = new MessageState(icon, emptyTitle, emptyText, this);
+    connect(empty->addAction(tr("Start a new run"), true), &QPushButton::clicked, this,
+            &RecordingPage::newRunRequested);
+    connect(empty->addAction(tr("Open a recording…"), false), &QPushButton::clicked, this,
+            &RecordingPage::openRequested);
+    m_frame = new PageFrame(content, empty, std::move(skeleton), scrolls, this);
+    connect(m_frame->errorState()->addAction(tr("Open another recording…"), false),
+            &QPushButton::clicked, this, &RecordingPage::openRequested);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_frame);
+}
+
+void RecordingPage::showEmpty() {
+    m_recording.reset();
+    m_frame->showState(PageFrame::State::kEmpty);
+}
+
+void RecordingPage::showLoading(const QString& path) {
+    m_recording.reset();
+    m_frame->setHeadline(tr("Reading the recording…"), path);
+    m_frame->showState(PageFrame::State::kLoading);
+}
+
+void RecordingPage::showError(const QString& message) {
+    m_recording.reset();
+    m_frame->showError(tr("The recording could not be opened"), message);
+}
+
+void RecordingPage::showRecording(const RecordingPtr& recording) {
+    m_recording = recording;
+    m_frame->showState(PageFrame::State::kFull);
+    m_frame->setBanner(incompleteText(*recording));
+    present();
+}
+
+}  // namespace shardscope::desktop

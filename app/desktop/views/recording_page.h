@@ -1,0 +1,50 @@
+// What pages about a recording have in common: the five states, the recording, the selection.
+// A page asks for more by signals; the shell connects them to the loader. GUI thread.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selection.h"
+#include "app/desktop/widgets/page_frame.h"
+
+namespace shardscope::desktop {
+
+class RecordingPage : public QWidget {
+    Q_OBJECT
+
+public:
+    /// `selection` outlives the page.
+    explicit RecordingPage(SelectionModel& selection, QWidget* parent = nullptr);
+
+    void showEmpty();
+    void showLoading(const QString& path);
+    void showError(const QString& message);
+    void showRecording(const RecordingPtr& recording);
+    [[nodiscard]] const PageFrame& frame() const { return *m_frame; }
+
+Q_SIGNALS:
+    void openRequested();
+    void newRunRequested();
+    void pageRequested(const QString& page, const shardscope::desktop::Selection& selection);
+    void hoverChanged(const QString& text);
+
+protected:
+    /// To be called once by the page's constructor.
+    void setUp(QWidget* content, const QString& icon, const QString& emptyTitle,
+               const QString& emptyText, std::vector<QRectF> skeleton, bool scrolls);
+    /// The recording or the selection changed; there is a recording.
+    virtual void present() = 0;
+    [[nodiscard]] const OpenRecording& recording() const { return *m_recording; }
+    [[nodiscard]] bool hasRecording() const { return m_recording != nullptr; }
+    [[nodiscard]] SelectionModel& selection() const { return m_selection; }
+    [[nodiscard]] PageFrame& pageFrame() { return *m_frame; }
+
+private:
+    SelectionModel& m_selection;
+    PageFrame* m_frame = nullptr;
+    RecordingPtr m_recording;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,26 @@
+// Training: loss, learning rate, gradient norm and throughput over the same steps, with one
+// cursor. GUI thread.
+#pragma once
+
+#include <vector>
+
+#include "app/desktop/views/recording_page.h"
+
+namespace shardscope::desktop {
+
+class LineChart;
+
+class TrainingPage : public RecordingPage {
+    Q_OBJECT
+
+public:
+    explicit TrainingPage(SelectionModel& selection, QWidget* parent = nullptr);
+
+protected:
+    void present() override;
+
+private:
+    std::vector<LineChart*> m_charts;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,39 @@
+// Painting of chart axes: tick marks, labels, grid lines, titles with units. Pure paint.
+#pragma once
+
+#include <QPainter>
+#include <QRectF>
+#include <QString>
+#include <functional>
+#include <vector>
+
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+
+using TickText = std::function<QString(double)>;
+
+/// Values low..high over a plot's width or height.
+struct AxisRange {
+    double low = 0;
+    double high = 1;
+    [[nodiscard]] double position(double value, double length) const {
+        return high > low ? (value - low) / (high - low) * length : 0;
+    }
+    [[nodiscard]] double value(double position, double length) const {
+        return length > 0 ? low + position / length * (high - low) : low;
+    }
+};
+
+/// Labels left of the plot, hairlines across it, the title above the labels.
+void paintLeftAxis(QPainter& painter, const QRectF& plot, const AxisRange& range,
+                   const std::vector<double>& ticks, const TickText& text, const QString& title,
+                   const Theme& theme);
+
+/// Ticks and labels below the plot, the title right below them. Labels that would collide or
+/// leave `limits` are moved inside or left out.
+void paintBottomAxis(QPainter& painter, const QRectF& plot, const AxisRange& range,
+                     const std::vector<double>& ticks, const TickText& text, const QString& title,
+                     const QRectF& limits, const Theme& theme);
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,44 @@
+// One figure: title, value with unit, detail, trend, verdict and a `?` that defines it.
+// Painted as one piece so that figures line up. GUI thread.
+#pragma once
+
+#include <QPointF>
+#include <QVector>
+#include <QWidget>
+
+class QToolButton;
+
+namespace shardscope::desktop {
+
+class Card : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit Card(QWidget* parent = nullptr);
+
+    void setTitle(const QString& title);
+    void setValue(const QString& number, const QString& unit, const QString& qualifier = {});
+    void setDetail(const QString& detail);
+    void setDefinition(const QString& definition);
+    void setTrend(const QVector<QPointF>& points);
+    void setVerdict(const QString& text, bool good);
+
+    [[nodiscard]] QSize sizeHint() const override { return {192, 116}; }
+    [[nodiscard]] QSize minimumSizeHint() const override { return {144, 116}; }
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    void describe();
+    void retint();
+
+    QToolButton* m_help;
+    QString m_title, m_number, m_unit, m_qualifier, m_detail, m_definition, m_verdict;
+    QVector<QPointF> m_trend;
+    bool m_good = true;
+};
+
+}  // namespace shardscope::desktop

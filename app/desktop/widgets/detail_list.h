@@ -1,0 +1,36 @@
+// Names and values in two columns with hairlines: details of a slice, facts of a run.
+#pragma once
+
+#include <QString>
+#include <QWidget>
+#include <utility>
+#include <vector>
+
+namespace shardscope::desktop {
+
+class DetailList : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit DetailList(QWidget* parent = nullptr);
+    /// Right-aligned values that fit on one line, or left-aligned wrapping ones.
+    void setRows(std::vector<std::pair<QString, QString>> rows);
+    void setWraps(bool wraps, int nameWidth);
+    [[nodiscard]] const std::vector<std::pair<QString, QString>>& rows() const { return m_rows; }
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override;
+    [[nodiscard]] bool hasHeightForWidth() const override { return m_wraps; }
+    [[nodiscard]] int heightForWidth(int width) const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    [[nodiscard]] int rowHeight(const QString& value, int width) const;
+
+    std::vector<std::pair<QString, QString>> m_rows;
+    bool m_wraps = false;
+    int m_nameWidth = 112;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,79 @@
+#include "app/desktop/widgets/legend.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+#include <QStringList>
+
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+namespace {
+
+constexpr int kLine = 20;
+constexpr int kSwatch = 10;
+constexpr int kSwatchGap = 6;
+constexpr int kEntryGap = 16;
+
+}  // namespace
+
+Legend::Legend(QWidget* parent) : QWidget(parent) {
+    QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
+}
+
+void Legend::setEntries(std::vector<LegendEntry> entries) {
+    m_entries = std::move(entries);
+    QStringList names;
+    for (const LegendEntry& entry : m_entries) names << entry.text;
+    setAccessibleName(tr("Legend: %1").arg(names.join(QStringLiteral(", "))));
+    updateGeometry();
+    update();
+}
+
+std::vector<QPointF> Legend::positions(int width) const {
+    const QFontMetricsF metrics(textFont(kSmallPixels));
+    std::vector<QPointF> result;
+    double x = 0;
+    double y = 0;
+    for (const LegendEntry& entry : m_entries) {
+        const double wide = kSwatch + kSwatchGap + metrics.horizontalAdvance(entry.text);
+        if (x > 0 && x + wide > width) {
+            x = 0;
+            y += kLine;
+        }
+        result.emplace_back(x, y);
+        x += wide + kEntryGap;
+    }
+    return result;
+}
+
+QSize Legend::sizeHint() const { return {240, heightForWidth(std::max(width(), 240))}; }
+
+int Legend::heightForWidth(int width) const {
+    const auto places = positions(width);
+    return places.empty() ? kLine : static_cast<int>(places.back().y()) + kLine;
+}
+
+void Legend::paintEvent(QPaintEvent*) {
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    painter.setFont(textFont(kSmallPixels));
+    const auto places = positions(width());
+    for (std::size_t i = 0; i < m_entries.size(); ++i) {
+        const QRectF swatch(places[i].x(), places[i].y() + (kLine - kSwatch) / 2.0, kSwatch, kSwatch);
+        if (m_entries[i].dashed) {
+            painter.setPen(QPen(theme.text, 1.2, Qt::DashLine));
+            painter.drawLine(QPointF(swatch.left() - 2, swatch.center().y()),
+                             QPointF(swatch.right() + 2, swatch.center().y()));
+        } else {
+            paintSwatch(painter, swatch, theme.fill(m_entries[i].meaning), theme);
+        }
+        painter.setPen(theme.quietText);
+        painter.drawText(QRectF(swatch.right() + kSwatchGap, places[i].y(), width(), kLine),
+                         Qt::AlignLeft | Qt::AlignVCenter, m_entries[i].text);
+    }
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,31 @@
+// Swatches with names in a row that wraps. GUI thread.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "app/desktop/models/chart_data.h"
+
+namespace shardscope::desktop {
+
+class Legend : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit Legend(QWidget* parent = nullptr);
+    void setEntries(std::vector<LegendEntry> entries);
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] bool hasHeightForWidth() const override { return true; }
+    [[nodiscard]] int heightForWidth(int width) const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    /// Top left corner of each entry for a width.
+    [[nodiscard]] std::vector<QPointF> positions(int width) const;
+
+    std::vector<LegendEntry> m_entries;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,104 @@
+#include "app/desktop/widgets/page_frame.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include "app/desktop/widgets/states.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+QWidget* scrolling(QWidget* content, QWidget* parent) {
+    auto* area = new QScrollArea(parent);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    area->setFocusPolicy(Qt::NoFocus);
+    area->viewport()->setAutoFillBackground(false);
+    content->setAutoFillBackground(false);
+    area->setWidget(content);
+    return area;
+}
+
+}  // namespace
+
+PageFrame::PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> skeleton,
+                     bool scrolls, QWidget* parent)
+    : QWidget(parent)
+    , m_headline(headlineLabel({}, this))
+    , m_subline(quietLabel({}, this))
+    , m_header(new QWidget(this))
+    , m_headerActions(new QHBoxLayout)
+    , m_banner(new Banner(this))
+    , m_error(new MessageState(u"error"_s, {}, {}, this))
+    , m_stack(new QStackedWidget(this)) {
+    m_subline->setFont(textFont(kTextPixels));
+    m_headline->setAccessibleName(tr("Answer of this page"));
+    auto* words = new QVBoxLayout;
+    words->setSpacing(kGapSmall);
+    words->addWidget(m_headline);
+    words->addWidget(m_subline);
+    auto* header = new QHBoxLayout(m_header);
+    header->setContentsMargins(0, 0, 0, 0);
+    header->setSpacing(kGapGroup);
+    header->addLayout(words, 1);
+    m_headerActions->setSpacing(kGap);
+    header->addLayout(m_headerActions);
+    header->setAlignment(m_headerActions, Qt::AlignTop);
+
+    m_pages[0] = empty;
+    m_pages[1] = new Skeleton(std::move(skeleton), this);
+    m_pages[2] = m_error;
+    m_pages[3] = scrolls ? scrolling(content, this) : content;
+    for (QWidget* page : m_pages) m_stack->addWidget(page);
+
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(kGapPage, 20, kGapPage, kGapGroup);
+    layout->setSpacing(kGapGroup);
+    layout->addWidget(m_header);
+    layout->addWidget(m_banner);
+    layout->addWidget(m_stack, 1);
+
+    auto* copy = m_error->addAction(tr("Copy details"), false);
+    connect(copy, &QPushButton::clicked, this,
+            [this] { QApplication::clipboard()->setText(m_error->accessibleDescription()); });
+    showState(State::kEmpty);
+}
+
+void PageFrame::setHeadline(const QString& headline, const QString& subline) {
+    m_headline->setText(headline);
+    m_subline->setText(subline);
+    m_subline->setVisible(!subline.isEmpty());
+}
+
+void PageFrame::setBanner(const QString& text) { m_banner->setText(text); }
+
+void PageFrame::showState(State state) {
+    m_state = state;
+    m_header->setVisible(state == State::kFull || state == State::kLoading);
+    if (state != State::kFull) m_banner->setText({});
+    m_stack->setCurrentWidget(m_pages[static_cast<int>(state)]);
+}
+
+void PageFrame::showError(const QString& title, const QString& message) {
+    m_error->setText(title, message);
+    m_error->setAccessibleDescription(title + u'\n' + message);
+    showState(State::kError);
+}
+
+void PageFrame::addHeaderWidget(QWidget* widget) { m_headerActions->addWidget(widget); }
+
+QString PageFrame::headline() const { return m_headline->text(); }
+QString PageFrame::banner() const { return m_banner->text(); }
+
+}  // namespace shardscope::desktop

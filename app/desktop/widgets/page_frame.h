@@ -1,0 +1,50 @@
+// The frame of a page: headline sentence, actions, banner, and one of five states below.
+// GUI thread; owns the state widgets.
+#pragma once
+
+#include <QRectF>
+#include <QWidget>
+#include <vector>
+
+class QHBoxLayout;
+class QLabel;
+class QStackedWidget;
+
+namespace shardscope::desktop {
+
+class Banner;
+class MessageState;
+
+class PageFrame : public QWidget {
+    Q_OBJECT
+
+public:
+    enum class State { kEmpty, kLoading, kError, kFull };
+
+    /// `scrolls`: content taller than the window scrolls instead of being squeezed.
+    PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> skeleton, bool scrolls,
+              QWidget* parent = nullptr);
+    void setHeadline(const QString& headline, const QString& subline);
+    void setBanner(const QString& text);
+    void showState(State state);
+    void showError(const QString& title, const QString& message);
+    /// A widget at the right of the headline.
+    void addHeaderWidget(QWidget* widget);
+    [[nodiscard]] State state() const { return m_state; }
+    [[nodiscard]] QString headline() const;
+    [[nodiscard]] QString banner() const;
+    [[nodiscard]] MessageState* errorState() const { return m_error; }
+
+private:
+    QLabel* m_headline;
+    QLabel* m_subline;
+    QWidget* m_header;
+    QHBoxLayout* m_headerActions;
+    Banner* m_banner;
+    MessageState* m_error;
+    QStackedWidget* m_stack;
+    QWidget* m_pages[4];
+    State m_state = State::kEmpty;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,108 @@
+#include "app/desktop/widgets/painting.h"
+
+#include <QFontMetricsF>
+#include <QPainterPath>
+#include <algorithm>
+#include <cmath>
+
+namespace shardscope::desktop {
+namespace {
+
+double digitWidth(const QFontMetricsF& metrics) {
+    double widest = 0;
+    for (char16_t digit = u'0'; digit <= u'9'; ++digit) {
+        widest = std::max(widest, metrics.horizontalAdvance(QChar(digit)));
+    }
+    return widest;
+}
+
+bool hasDigit(const QString& text) {
+    return std::any_of(text.begin(), text.end(), [](QChar c) { return c.isDigit(); });
+}
+
+/// Calls place(run, x) for runs of figures' neighbours and for each figure; returns the width.
+template <class Place>
+double layOut(const QFontMetricsF& metrics, const QString& text, Place place) {
+    const double cell = digitWidth(metrics);
+    double x = 0;
+    qsizetype i = 0;
+    while (i < text.size()) {
+        if (text[i].isDigit()) {
+            const QString figure(text[i]);
+            place(figure, x + (cell - metrics.horizontalAdvance(figure)) / 2);
+            x += cell;
+            ++i;
+            continue;
+        }
+        qsizetype end = i;
+        while (end < text.size() && !text[end].isDigit()) ++end;
+        const QString run = text.mid(i, end - i);
+        place(run, x);
+        x += metrics.horizontalAdvance(run);
+        i = end;
+    }
+    return x;
+}
+
+}  // namespace
+
+double tabularWidth(const QFont& font, const QString& text) {
+    const QFontMetricsF metrics(font);
+    if (!hasDigit(text)) return metrics.horizontalAdvance(text);
+    return layOut(metrics, text, [](const QString&, double) {});
+}
+
+void drawTabular(QPainter& painter, const QRectF& area, Qt::Alignment alignment,
+                 const QString& text) {
+    const QFontMetricsF metrics(painter.font());
+    const double width = tabularWidth(painter.font(), text);
+    double left = area.left();
+    if (alignment.testFlag(Qt::AlignRight)) left = area.right() - width;
+    if (alignment.testFlag(Qt::AlignHCenter)) left = area.center().x() - width / 2;
+    double baseline = area.center().y() + (metrics.ascent() - metrics.descent()) / 2;
+    if (alignment.testFlag(Qt::AlignTop)) baseline = area.top() + metrics.ascent();
+    if (alignment.testFlag(Qt::AlignBottom)) baseline = area.bottom() - metrics.descent();
+    layOut(metrics, text, [&](const QString& run, double x) {
+        painter.drawText(QPointF(left + x, baseline), run);
+    });
+}
+
+void paintFill(QPainter& painter, const QRectF& area, const Fill& fill, const Theme& theme) {
+    if (!fill.colour.isValid() || area.width() <= 0) return;
+    if (!fill.hatched) {
+        painter.fillRect(area, fill.colour);
+    } else {
+        QColor ground = fill.colour;
+        ground.setAlphaF(theme.dark ? 0.16F : 0.14F);
+        painter.fillRect(area, ground);
+        painter.save();
+        painter.setClipRect(area, Qt::IntersectClip);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(fill.colour, 1.6));
+        // lines sit on a fixed grid, so that neighbouring hatches join
+        const double height = area.height();
+        const double first = std::floor((area.left() - height) / 6) * 6;
+        for (double x = first; x < area.right(); x += 6) {
+            painter.drawLine(QPointF(x, area.bottom()), QPointF(x + height, area.top()));
+        }
+        painter.restore();
+    }
+    if (fill.outlined && !theme.dark && area.width() >= 4) {
+        painter.save();
+        painter.setPen(QPen(fill.colour.darker(150), 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(area.adjusted(0.5, 0.5, -0.5, -0.5));
+        painter.restore();
+    }
+}
+
+void paintSwatch(QPainter& painter, const QRectF& area, const Fill& fill, const Theme& theme) {
+    painter.save();
+    QPainterPath path;
+    path.addRoundedRect(area, 2, 2);
+    painter.setClipPath(path, Qt::IntersectClip);
+    paintFill(painter, area, fill, theme);
+    painter.restore();
+}
+
+}  // namespace shardscope::desktop

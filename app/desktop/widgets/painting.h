@@ -1,0 +1,25 @@
+// Painting that several widgets share: figures of equal width, hatching, fills. GUI thread.
+#pragma once
+
+#include <QPainter>
+#include <QRectF>
+#include <QString>
+
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+
+/// Width of `text` when every figure takes the room of the widest.
+[[nodiscard]] double tabularWidth(const QFont& font, const QString& text);
+
+/// Draws one line with figures of equal width (Qt 6.4 cannot ask a font for its tabular ones).
+void drawTabular(QPainter& painter, const QRectF& area, Qt::Alignment alignment,
+                 const QString& text);
+
+/// A rectangle of one meaning: solid, hatched or outlined.
+void paintFill(QPainter& painter, const QRectF& area, const Fill& fill, const Theme& theme);
+
+/// The 12-px square before a legend entry or a table cell.
+void paintSwatch(QPainter& painter, const QRectF& area, const Fill& fill, const Theme& theme);
+
+}  // namespace shardscope::desktop

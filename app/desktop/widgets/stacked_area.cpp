@@ -1,0 +1,258 @@
+#include "app/desktop/widgets/stacked_area.h"
+
+#include <QEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/time_scale.h"
+#include "app/desktop/widgets/axis.h"
+#include "app/desktop/widgets/painting.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kLeft = 64;
+constexpr int kTop = 28;
+constexpr int kAxis = 40;
+
+}  // namespace
+
+StackedArea::StackedArea(QWidget* parent) : QWidget(parent) {
+    setMouseTracking(true);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+}
+
+void StackedArea::setTitle(const QString& title) {
+    m_title = title;
+    setAccessibleName(tr("Memory by category over time, %1").arg(title));
+    update();
+}
+
+void StackedArea::setBands(std::vector<AreaBand> bands, TimeRange range, double highest) {
+    m_bands = std::move(bands);
+    m_range = range;
+    m_highest = std::max(highest, 1.0);
+    m_picture = QPixmap();
+    update();
+}
+
+void StackedArea::setReference(double value, const QString& text) {
+    m_reference = value;
+    m_referenceText = text;
+    update();
+}
+
+void StackedArea::setMarks(std::vector<AreaMark> marks) {
+    m_marks = std::move(marks);
+    update();
+}
+
+void StackedArea::setPeak(std::optional<Timestamp> time, const QString& text) {
+    m_peak = time;
+    m_peakText = text;
+    update();
+}
+
+void StackedArea::setShowsAxis(bool shows) {
+    m_showsAxis = shows;
+    update();
+}
+
+void StackedArea::showCursor(std::optional<double> share) {
+    m_cursor = share;
+    update();
+}
+
+QRectF StackedArea::plot() const {
+    return QRectF(rect()).adjusted(kLeft, kTop, -8, m_showsAxis ? -kAxis : -8);
+}
+
+int StackedArea::plotWidth() const { return std::max(1, static_cast<int>(plot().width())); }
+
+QPixmap StackedArea::renderBands() const {
+    const QRectF area = plot();
+    const double ratio = devicePixelRatioF();
+    QPixmap picture((area.size() * ratio).toSize().expandedTo({1, 1}));
+    picture.setDevicePixelRatio(ratio);
+    picture.fill(Qt::transparent);
+    if (m_bands.empty() || m_bands.front().values.empty()) return picture;
+    const Theme& theme = Theme::of(this);
+    QPainter painter(&picture);
+    const std::size_t columns = m_bands.front().values.size();
+    const double wide = area.width() / static_cast<double>(columns);
+    std::vector<double> below(columns, 0.0);
+    for (const AreaBand& band : m_bands) {
+        const QColor colour = theme.fill(band.meaning).colour;
+        for (std::size_t i = 0; i < columns; ++i) {
+            if (band.values[i] <= 0) continue;
+            const double bottom = area.height() * (1 - below[i] / m_highest);
+            below[i] += band.values[i];
+            const double top = area.height() * (1 - below[i] / m_highest);
+            const double left = std::floor(static_cast<double>(i) * wide);
+            const double right = std::floor(static_cast<double>(i + 1) * wide);
+            painter.fillRect(QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)), colour);
+        }
+    }
+    return picture;
+}
+
+void StackedArea::paintAxes(QPainter& painter) const {
+    const Theme& theme = Theme::of(this);
+    const QRectF area = plot();
+    const int ticks = std::max(2, static_cast<int>(area.height() / 40));
+    paintLeftAxis(painter, area, {0, m_highest}, binaryTicks(m_highest, ticks),
+                  [](double bytes) { return bytes > 0 ? formatBytes({std::llround(bytes)}) : u"0"_s; }, {}, theme);
+    painter.setFont(textFont(kSmallPixels, QFont::DemiBold));
+    painter.setPen(theme.text);
+    drawTabular(painter, QRectF(0, 0, kLeft + 200, 20), Qt::AlignLeft, m_title);
+}
+
+void StackedArea::paintMarks(QPainter& painter) const {
+    const Theme& theme = Theme::of(this);
+    const QRectF area = plot();
+    const TimeScale scale{m_range, area.width()};
+    const double seconds = m_range.duration().seconds();
+    const double begin = m_range.begin.seconds();
+    const Duration step{static_cast<std::int64_t>(niceStep(seconds, std::max(2, static_cast<int>(area.width() / 96))) * 1e9)};
+    paintBottomAxis(painter, area, {begin, begin + seconds},
+                    niceTicks(begin, begin + seconds, std::max(2, static_cast<int>(area.width() / 96))),
+                    [&](double at) { return formatInstant({std::llround(at * 1e9)}, step); }, {}, QRectF(rect()), theme);
+    painter.setFont(textFont(kSmallPixels - 1));
+    double free = area.left();
+    for (const AreaMark& mark : m_marks) {
+        const double x = area.left() + scale.x(mark.time);
+        const double wide = tabularWidth(painter.font(), mark.text);
+        if (x < free || x + wide > area.right()) continue;
+        painter.setPen(theme.hairline);
+        painter.drawLine(QPointF(std::round(x) + 0.5, area.bottom()), QPointF(std::round(x) + 0.5, area.bottom() + 34));
+        painter.setPen(theme.quietText);
+        drawTabular(painter, QRectF(x + 4, area.bottom() + 21, wide, 14), Qt::AlignLeft, mark.text);
+        free = x + wide + 20;
+    }
+}
+
+void StackedArea::paintCursor(QPainter& painter) const {
+    if (!m_cursor || m_bands.empty() || m_bands.front().values.empty()) return;
+    const Theme& theme = Theme::of(this);
+    const QRectF area = plot();
+    const double x = std::round(area.left() + *m_cursor * area.width()) + 0.5;
+    if (m_dragFrom) {
+        QColor tint = theme.accent;
+        tint.setAlphaF(0.18F);
+        const double from = area.left() + *m_dragFrom * area.width();
+        painter.fillRect(QRectF(QPointF(std::min(x, from), area.top()), QPointF(std::max(x, from), area.bottom())), tint);
+    }
+    painter.setPen(QPen(theme.accent, 1));
+    painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
+    const std::size_t columns = m_bands.front().values.size();
+    const auto column = std::min(columns - 1, static_cast<std::size_t>(*m_cursor * static_cast<double>(columns)));
+    double sum = 0;
+    for (const AreaBand& band : m_bands) sum += band.values[column];
+    std::vector<std::pair<QString, QString>> lines;
+    const TimeScale scale{m_range, static_cast<double>(columns)};
+    lines.emplace_back(formatInstant(scale.time(static_cast<double>(column)), scale.resolution()),
+                       formatBytes({std::llround(sum)}));
+    for (auto band = m_bands.rbegin(); band != m_bands.rend(); ++band) {
+        if (band->values[column] > 0) lines.emplace_back(band->name, formatBytes({std::llround(band->values[column])}));
+    }
+    painter.setFont(textFont(kSmallPixels));
+    const double high = static_cast<double>(lines.size()) * 18 + 12;
+    const double wide = 248;
+    const double left = x + wide + 12 > area.right() ? x - wide - 10 : x + 10;
+    const QRectF box(left, std::max(area.top(), 4.0), wide, high);
+    painter.setPen(theme.hairline);
+    painter.setBrush(theme.panel);
+    painter.drawRoundedRect(box, kCornerRadius, kCornerRadius);
+    double y = box.top() + 6;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        painter.setFont(textFont(kSmallPixels, i == 0 ? QFont::DemiBold : QFont::Normal));
+        painter.setPen(theme.text);
+        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignLeft, lines[i].first);
+        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignRight, lines[i].second);
+        y += 18;
+    }
+}
+
+void StackedArea::paintEvent(QPaintEvent*) {
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    const QRectF area = plot();
+    paintAxes(painter);
+    if (m_picture.isNull()) m_picture = renderBands();
+    painter.drawPixmap(area.topLeft(), m_picture);
+    if (m_reference > 0) {
+        const double y = std::round(area.bottom() - m_reference / m_highest * area.height()) + 0.5;
+        painter.setPen(QPen(theme.text, 1.4, Qt::DashLine));
+        painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
+        painter.setFont(textFont(kSmallPixels));
+        painter.setPen(theme.text);
+        drawTabular(painter, QRectF(area.left(), 2, area.width(), 16), Qt::AlignRight, m_referenceText);
+    }
+    if (m_peak && m_range.contains(*m_peak)) {
+        const TimeScale scale{m_range, area.width()};
+        const double x = area.left() + scale.x(*m_peak);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(theme.text);
+        const QPolygonF arrow{QPointF(x - 4, area.top() - 8), QPointF(x + 4, area.top() - 8), QPointF(x, area.top() - 2)};
+        painter.drawPolygon(arrow);
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.setFont(textFont(kSmallPixels));
+        painter.setPen(theme.text);
+        const double wide = tabularWidth(painter.font(), m_peakText);
+        const bool leftSide = x + wide + 16 > area.right() - tabularWidth(painter.font(), m_referenceText) - 16;
+        drawTabular(painter, QRectF(leftSide ? x - wide - 8 : x + 8, 6, wide, 16), Qt::AlignLeft, m_peakText);
+    }
+    if (m_showsAxis) paintMarks(painter);
+    paintCursor(painter);
+}
+
+void StackedArea::resizeEvent(QResizeEvent*) {
+    m_picture = QPixmap();
+    Q_EMIT plotResized();
+}
+
+void StackedArea::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) m_picture = QPixmap();
+}
+
+void StackedArea::mouseMoveEvent(QMouseEvent* event) {
+    const QRectF area = plot();
+    const double share = (event->position().x() - area.left()) / area.width();
+    if (m_dragFrom) {
+        Q_EMIT cursorMoved(std::clamp(share, 0.0, 1.0));
+    } else if (area.contains(event->position())) {
+        Q_EMIT cursorMoved(share);
+    } else {
+        Q_EMIT cursorMoved(std::nullopt);
+    }
+}
+
+void StackedArea::mousePressEvent(QMouseEvent* event) {
+    const QRectF area = plot();
+    if (event->button() == Qt::LeftButton && area.contains(event->position())) {
+        m_dragFrom = (event->position().x() - area.left()) / area.width();
+    }
+}
+
+void StackedArea::mouseReleaseEvent(QMouseEvent* event) {
+    if (!m_dragFrom) return;
+    const QRectF area = plot();
+    const double from = *m_dragFrom * area.width();
+    const double to = std::clamp(event->position().x() - area.left(), 0.0, area.width());
+    m_dragFrom.reset();
+    update();
+    if (std::abs(to - from) < 4) return;
+    const TimeScale scale{m_range, area.width()};
+    Q_EMIT rangeSelected({scale.time(std::min(from, to)), scale.time(std::max(from, to))});
+}
+
+void StackedArea::leaveEvent(QEvent*) { Q_EMIT cursorMoved(std::nullopt); }
+
+}  // namespace shardscope::desktop

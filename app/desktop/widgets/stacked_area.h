@@ -1,0 +1,79 @@
+// Stacked bands over time as a raster: one pixel column at a time, cost follows pixels. A
+// dashed reference line, step ticks below, hover explains the instant. GUI thread.
+#pragma once
+
+#include <QPixmap>
+#include <QWidget>
+#include <optional>
+#include <vector>
+
+#include "app/desktop/models/meaning.h"
+#include "storage/model/units.h"
+
+namespace shardscope::desktop {
+
+struct AreaBand {
+    QString name;
+    Meaning meaning = Meaning::kHost;
+    std::vector<double> values;  ///< one a column
+};
+
+struct AreaMark {
+    Timestamp time;
+    QString text;
+};
+
+class StackedArea : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit StackedArea(QWidget* parent = nullptr);
+    void setTitle(const QString& title);
+    /// Bands bottom first, over `range`; `highest` fixes the scale so that pictures compare.
+    void setBands(std::vector<AreaBand> bands, TimeRange range, double highest);
+    void setReference(double value, const QString& text);
+    void setMarks(std::vector<AreaMark> marks);  ///< on the time axis: steps
+    void setPeak(std::optional<Timestamp> time, const QString& text);
+    void setShowsAxis(bool shows);
+    [[nodiscard]] QSize sizeHint() const override { return {480, 240}; }
+    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 120}; }
+    [[nodiscard]] int plotWidth() const;
+
+public Q_SLOTS:
+    void showCursor(std::optional<double> share);  ///< of the plot's width
+
+Q_SIGNALS:
+    void cursorMoved(std::optional<double> share);
+    void rangeSelected(shardscope::TimeRange range);
+    void plotResized();
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    [[nodiscard]] QRectF plot() const;
+    [[nodiscard]] QPixmap renderBands() const;
+    void paintAxes(QPainter& painter) const;
+    void paintMarks(QPainter& painter) const;
+    void paintCursor(QPainter& painter) const;
+
+    QString m_title, m_referenceText, m_peakText;
+    std::vector<AreaBand> m_bands;
+    std::vector<AreaMark> m_marks;
+    TimeRange m_range;
+    double m_highest = 1;
+    double m_reference = 0;
+    std::optional<Timestamp> m_peak;
+    bool m_showsAxis = true;
+    std::optional<double> m_cursor;
+    std::optional<double> m_dragFrom;
+    QPixmap m_picture;
+};
+
+}  // namespace shardscope::desktop

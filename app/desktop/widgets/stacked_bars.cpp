@@ -1,0 +1,158 @@
+#include "app/desktop/widgets/stacked_bars.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kBar = 24;
+constexpr int kPitch = 32;
+constexpr int kAxisHeight = 40;
+
+}  // namespace
+
+StackedBars::StackedBars(QWidget* parent) : QWidget(parent) {
+    setMouseTracking(true);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+void StackedBars::setBars(std::vector<StackedBar> bars) {
+    m_bars = std::move(bars);
+    QStringList words;
+    for (const StackedBar& bar : m_bars) words << u"%1 %2"_s.arg(bar.label, bar.total);
+    setAccessibleName(words.join(u", "_s));
+    updateGeometry();
+    update();
+}
+
+void StackedBars::setAxis(Axis axis) {
+    m_axis = std::move(axis);
+    updateGeometry();
+    update();
+}
+
+void StackedBars::setLabelWidth(int pixels) {
+    m_labelWidth = pixels;
+    update();
+}
+
+QSize StackedBars::sizeHint() const {
+    const int bars = std::max(1, static_cast<int>(m_bars.size()));
+    return {400, bars * kPitch + (m_axis.title.isEmpty() ? 0 : kAxisHeight)};
+}
+
+QSize StackedBars::minimumSizeHint() const { return {200, sizeHint().height()}; }
+
+double StackedBars::totalWidth() const {
+    double widest = 0;
+    for (const StackedBar& bar : m_bars) {
+        widest = std::max(widest, tabularWidth(textFont(kTextPixels), bar.total));
+    }
+    return widest + 8;
+}
+
+double StackedBars::scale() const {
+    double highest = 0;
+    for (const StackedBar& bar : m_bars) highest = std::max({highest, bar.sum(), bar.mark});
+    const double room = width() - m_labelWidth - totalWidth();
+    return highest > 0 ? std::max(room, 10.0) / highest : 0;
+}
+
+int StackedBars::barAt(double y) const {
+    const int index = static_cast<int>(y) / kPitch;
+    return y >= 0 && index < static_cast<int>(m_bars.size()) ? index : -1;
+}
+
+void StackedBars::paintBar(QPainter& painter, int index) const {
+    const Theme& theme = Theme::of(this);
+    const StackedBar& bar = m_bars[static_cast<std::size_t>(index)];
+    const double top = index * kPitch + (kPitch - kBar) / 2.0;
+    painter.setFont(textFont(kTextPixels));
+    painter.setPen(bar.emphasised ? theme.text : theme.quietText);
+    drawTabular(painter, QRectF(0, top, m_labelWidth - 8, kBar), Qt::AlignLeft, bar.label);
+    double x = m_labelWidth;
+    painter.setOpacity(bar.emphasised ? 1.0 : 0.45);
+    for (const BarSegment& segment : bar.segments) {
+        const double wide = segment.value * scale();
+        const QRectF area(x, top, std::max(wide - (wide > 4 ? 1 : 0), 0.5), kBar);
+        const Fill fill = theme.fill(segment.meaning);
+        paintFill(painter, area, fill, theme);
+        const QString full = u"%1 %2"_s.arg(segment.name, segment.text);
+        painter.setFont(textFont(kSmallPixels));
+        painter.setPen(fill.hatched ? theme.text : Theme::textOn(fill.colour));
+        for (const QString& text : {full, segment.text}) {
+            if (fill.hatched || tabularWidth(painter.font(), text) + 16 > area.width()) continue;
+            drawTabular(painter, area.adjusted(8, 0, -8, 0), Qt::AlignLeft, text);
+            break;
+        }
+        x += wide;
+    }
+    painter.setOpacity(1.0);
+    if (bar.mark > 0) {
+        const double at = m_labelWidth + bar.mark * scale();
+        painter.setPen(QPen(theme.text, 1.4, Qt::DashLine));
+        painter.drawLine(QPointF(at, top - 3), QPointF(at, top + kBar + 3));
+        x = std::max(x, at);
+    }
+    painter.setFont(textFont(kTextPixels));
+    painter.setPen(theme.quietText);
+    drawTabular(painter, QRectF(x + 8, top, totalWidth() + 8, kBar), Qt::AlignLeft, bar.total);
+}
+
+void StackedBars::paintAxis(QPainter& painter) const {
+    if (m_axis.title.isEmpty() || scale() <= 0) return;
+    const Theme& theme = Theme::of(this);
+    const double room = width() - m_labelWidth - totalWidth();
+    const double top = static_cast<double>(m_bars.size()) * kPitch + 2;
+    painter.setFont(textFont(kSmallPixels - 1));
+    for (double value : m_axis.ticks(room / scale(), std::max(2, static_cast<int>(room / 96)))) {
+        const double x = std::round(m_labelWidth + value * scale()) + 0.5;
+        painter.setPen(theme.quietText);
+        painter.drawLine(QPointF(x, top), QPointF(x, top + 4));
+        drawTabular(painter, QRectF(x - 40, top + 5, 80, 14), Qt::AlignHCenter, m_axis.text(value));
+    }
+    painter.setPen(theme.quietText);
+    drawTabular(painter, QRectF(m_labelWidth, top + 20, room, 14), Qt::AlignRight, m_axis.title);
+}
+
+void StackedBars::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    for (int i = 0; i < static_cast<int>(m_bars.size()); ++i) paintBar(painter, i);
+    paintAxis(painter);
+}
+
+void StackedBars::mouseMoveEvent(QMouseEvent* event) {
+    const int index = barAt(event->position().y());
+    if (index < 0) return;
+    const StackedBar& bar = m_bars[static_cast<std::size_t>(index)];
+    double x = event->position().x() - m_labelWidth;
+    for (const BarSegment& segment : bar.segments) {
+        const double wide = segment.value * scale();
+        if (x >= 0 && x < wide) {
+            const QString text = u"%1: %2 %3"_s.arg(bar.label, segment.name, segment.text);
+            QToolTip::showText(event->globalPosition().toPoint(), text, this);
+            Q_EMIT segmentHovered(text);
+            return;
+        }
+        x -= wide;
+    }
+    QToolTip::hideText();
+}
+
+void StackedBars::mousePressEvent(QMouseEvent* event) {
+    const int index = barAt(event->position().y());
+    if (index >= 0) Q_EMIT barActivated(index);
+}
+
+void StackedBars::leaveEvent(QEvent*) { Q_EMIT segmentHovered({}); }
+
+}  // namespace shardscope::desktop

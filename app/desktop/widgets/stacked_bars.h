@@ -1,0 +1,53 @@
+// Stacked horizontal bars on one scale, with an axis below: ledgers, memory by rank. GUI thread.
+#pragma once
+
+#include <QWidget>
+#include <functional>
+#include <vector>
+
+#include "app/desktop/models/chart_data.h"
+
+namespace shardscope::desktop {
+
+class StackedBars : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit StackedBars(QWidget* parent = nullptr);
+    void setBars(std::vector<StackedBar> bars);
+    /// Ticks of the axis: values at most `maximum`; their texts; what the axis measures.
+    /// Without a title no axis is drawn.
+    struct Axis {
+        QString title;
+        std::function<std::vector<double>(double maximum, int ticks)> ticks;
+        std::function<QString(double)> text;
+    };
+    void setAxis(Axis axis);
+    void setLabelWidth(int pixels);
+
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override;
+
+Q_SIGNALS:
+    void barActivated(int bar);
+    void segmentHovered(const QString& text);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    [[nodiscard]] int barAt(double y) const;
+    [[nodiscard]] double scale() const;  ///< pixels a value
+    [[nodiscard]] double totalWidth() const;
+    void paintBar(QPainter& painter, int index) const;
+    void paintAxis(QPainter& painter) const;
+
+    std::vector<StackedBar> m_bars;
+    Axis m_axis;
+    int m_labelWidth = 72;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,42 @@
+// Stacked columns over an index (steps), value axis on the left. GUI thread.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "app/desktop/models/chart_data.h"
+#include "app/desktop/widgets/axis.h"
+
+namespace shardscope::desktop {
+
+class StackedColumns : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit StackedColumns(QWidget* parent = nullptr);
+    void setColumns(std::vector<StackedBar> columns);
+    void setTitles(const QString& left, const QString& bottom);
+    [[nodiscard]] QSize sizeHint() const override { return {400, 208}; }
+    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 160}; }
+
+Q_SIGNALS:
+    void columnActivated(int column);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    [[nodiscard]] QRectF plot() const;
+    [[nodiscard]] int columnAt(double x) const;
+    [[nodiscard]] double highest() const;
+    void paintColumns(QPainter& painter, const AxisRange& range) const;
+
+    std::vector<StackedBar> m_columns;
+    QString m_leftTitle, m_bottomTitle;
+    int m_hovered = -1;
+};
+
+}  // namespace shardscope::desktop

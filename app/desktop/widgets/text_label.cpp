@@ -1,0 +1,75 @@
+#include "app/desktop/widgets/text_label.h"
+
+#include <QEvent>
+#include <QPainter>
+
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+namespace {
+
+/// A label in the quiet colour of whatever theme its window has.
+class QuietLabel : public QLabel {
+public:
+    QuietLabel(const QString& text, QWidget* parent) : QLabel(text, parent) { recolour(); }
+
+protected:
+    void changeEvent(QEvent* event) override {
+        QLabel::changeEvent(event);
+        if (event->type() == QEvent::PaletteChange) recolour();
+    }
+
+private:
+    void recolour() {
+        const QColor quiet = Theme::of(this).quietText;
+        if (palette().color(QPalette::WindowText) == quiet) return;
+        QPalette changed = palette();
+        changed.setColor(QPalette::WindowText, quiet);
+        setPalette(changed);
+    }
+};
+
+class Hairline : public QWidget {
+public:
+    explicit Hairline(QWidget* parent) : QWidget(parent) { setFixedHeight(1); }
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter(this).fillRect(rect(), Theme::of(this).hairline);
+    }
+};
+
+}  // namespace
+
+QLabel* headlineLabel(const QString& text, QWidget* parent) {
+    auto* label = new QLabel(text, parent);
+    label->setFont(textFont(kHeadlinePixels, QFont::DemiBold));
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    return label;
+}
+
+QLabel* sectionLabel(const QString& text, QWidget* parent) {
+    auto* label = new QLabel(text, parent);
+    label->setFont(textFont(kTextPixels, QFont::DemiBold));
+    return label;
+}
+
+QLabel* quietLabel(const QString& text, QWidget* parent) {
+    auto* label = new QuietLabel(text, parent);
+    label->setFont(textFont(kSmallPixels));
+    label->setWordWrap(true);
+    return label;
+}
+
+QLabel* codeLabel(const QString& text, QWidget* parent) {
+    auto* label = new QLabel(text, parent);
+    label->setFont(codeFont(kSmallPixels));
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    return label;
+}
+
+QWidget* hairline(QWidget* parent) { return new Hairline(parent); }
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,18 @@
+// Labels of the three sizes the pages use. GUI thread.
+#pragma once
+
+#include <QLabel>
+
+namespace shardscope::desktop {
+
+/// 18 px, demibold: a page's answer.
+[[nodiscard]] QLabel* headlineLabel(const QString& text, QWidget* parent);
+/// 13 px, demibold: what a block shows.
+[[nodiscard]] QLabel* sectionLabel(const QString& text, QWidget* parent);
+/// 12 px in the quiet colour; wraps.
+[[nodiscard]] QLabel* quietLabel(const QString& text, QWidget* parent);
+[[nodiscard]] QLabel* codeLabel(const QString& text, QWidget* parent);
+/// A hairline across.
+[[nodiscard]] QWidget* hairline(QWidget* parent);
+
+}  // namespace shardscope::desktop

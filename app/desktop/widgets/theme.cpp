@@ -1,0 +1,161 @@
+#include "app/desktop/widgets/theme.h"
+
+#include <QFontDatabase>
+#include <QFontInfo>
+#include <QWidget>
+#include <cmath>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+double luminance(const QColor& colour) {
+    const auto linear = [](double channel) {
+        return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
+    };
+    return 0.2126 * linear(colour.redF()) + 0.7152 * linear(colour.greenF()) +
+           0.0722 * linear(colour.blueF());
+}
+
+Theme makeLight() {
+    Theme theme;
+    theme.window = QColor(0xFF, 0xFF, 0xFF);
+    theme.panel = QColor(0xF6, 0xF7, 0xF9);
+    theme.hairline = QColor(0xDD, 0xE1, 0xE6);
+    theme.text = QColor(0x1B, 0x1F, 0x24);
+    theme.quietText = QColor(0x5B, 0x64, 0x70);
+    theme.accent = QColor(0x00, 0x72, 0xB2);
+    theme.good = QColor(0x00, 0x7A, 0x58);
+    theme.bad = QColor(0xB8, 0x3A, 0x0B);
+    theme.warning = QColor(0x9A, 0x5B, 0x00);
+    theme.field = QColor(0xFF, 0xFF, 0xFF);
+    theme.neutral = QColor(0xE9, 0xEC, 0xF0);
+    return theme;
+}
+
+Theme makeDark() {
+    Theme theme;
+    theme.dark = true;
+    theme.window = QColor(0x16, 0x19, 0x1D);
+    theme.panel = QColor(0x1E, 0x22, 0x27);
+    theme.hairline = QColor(0x34, 0x3A, 0x41);
+    theme.text = QColor(0xE6, 0xE8, 0xEB);
+    theme.quietText = QColor(0x9A, 0xA3, 0xAD);
+    theme.accent = QColor(0x56, 0xB4, 0xE9);
+    theme.good = QColor(0x3D, 0xC6, 0x9A);
+    theme.bad = QColor(0xF2, 0x8A, 0x5B);
+    theme.warning = QColor(0xF0, 0xB5, 0x4A);
+    theme.field = QColor(0x12, 0x15, 0x18);
+    theme.neutral = QColor(0x2A, 0x2F, 0x36);
+    return theme;
+}
+
+QString firstInstalled(const QStringList& families, QFontDatabase::SystemFont fallback) {
+    const QStringList installed = QFontDatabase::families();
+    for (const QString& family : families) {
+        if (installed.contains(family)) return family;
+    }
+    return QFontDatabase::systemFont(fallback).family();
+}
+
+}  // namespace
+
+const Theme& Theme::light() {
+    static const Theme theme = makeLight();
+    return theme;
+}
+
+const Theme& Theme::darkTheme() {
+    static const Theme theme = makeDark();
+    return theme;
+}
+
+const Theme& Theme::of(const QPalette& palette) {
+    return palette.color(QPalette::Window).lightnessF() < 0.5F ? darkTheme() : light();
+}
+
+const Theme& Theme::of(const QWidget* widget) { return of(widget->palette()); }
+
+QColor Theme::textOn(const QColor& background) {
+    return luminance(background) > 0.30 ? QColor(0x1B, 0x1F, 0x24) : QColor(Qt::white);
+}
+
+Fill Theme::fill(Meaning meaning) const {
+    switch (meaning) {
+        case Meaning::kCompute: return {QColor(0x00, 0x72, 0xB2)};
+        case Meaning::kGather: return {QColor(0xE6, 0x9F, 0x00)};
+        case Meaning::kReduction: return {QColor(0xD5, 0x5E, 0x00)};
+        case Meaning::kOtherCollective: return {QColor(0xCC, 0x79, 0xA7)};
+        case Meaning::kCopy: return {QColor(0x00, 0x9E, 0x73)};
+        case Meaning::kOptimizer: return {QColor(0xF0, 0xE4, 0x42), false, true};
+        case Meaning::kActivation: return {QColor(0x56, 0xB4, 0xE9)};
+        case Meaning::kHost: return {QColor(0x8A, 0x92, 0x9C)};
+        case Meaning::kGradientShard: return {QColor(0xA6, 0x4B, 0x12)};
+        case Meaning::kEvaluation: return {QColor(0x7F, 0xB2, 0xD6)};
+        case Meaning::kIdle: return {dark ? QColor(0x5B, 0x64, 0x70) : QColor(0xC3, 0xC9, 0xD1)};
+        case Meaning::kWaitGather: return {QColor(0xE6, 0x9F, 0x00), true};
+        case Meaning::kWaitReduction: return {QColor(0xD5, 0x5E, 0x00), true};
+        case Meaning::kWaitOther: return {QColor(0xCC, 0x79, 0xA7), true};
+        case Meaning::kWaiting: return {QColor(0x8A, 0x92, 0x9C), true};
+        case Meaning::kTheory: return {text};
+        case Meaning::kNone: return {QColor()};
+    }
+    return {QColor()};
+}
+
+QPalette Theme::palette() const {
+    QPalette palette;
+    palette.setColor(QPalette::Window, window);
+    palette.setColor(QPalette::WindowText, text);
+    palette.setColor(QPalette::Base, field);
+    palette.setColor(QPalette::AlternateBase, panel);
+    palette.setColor(QPalette::ToolTipBase, panel);
+    palette.setColor(QPalette::ToolTipText, text);
+    palette.setColor(QPalette::PlaceholderText, quietText);
+    palette.setColor(QPalette::Text, text);
+    palette.setColor(QPalette::Button, panel);
+    palette.setColor(QPalette::ButtonText, text);
+    palette.setColor(QPalette::BrightText, bad);
+    palette.setColor(QPalette::Highlight, accent);
+    palette.setColor(QPalette::HighlightedText, textOn(accent));
+    palette.setColor(QPalette::Link, accent);
+    palette.setColor(QPalette::Light, panel);
+    palette.setColor(QPalette::Midlight, hairline);
+    palette.setColor(QPalette::Mid, hairline);
+    palette.setColor(QPalette::Dark, hairline);
+    palette.setColor(QPalette::Shadow, hairline);
+    for (QPalette::ColorRole role :
+         {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::HighlightedText}) {
+        palette.setColor(QPalette::Disabled, role, quietText);
+    }
+    return palette;
+}
+
+QFont textFont(int pixels, QFont::Weight weight) {
+    static const QString family =
+        firstInstalled({u"Inter"_s, u"Noto Sans"_s, u"DejaVu Sans"_s}, QFontDatabase::GeneralFont);
+    QFont font(family);
+    font.setPixelSize(pixels);
+    font.setWeight(weight);
+    font.setHintingPreference(QFont::PreferNoHinting);
+    return font;
+}
+
+QFont codeFont(int pixels) {
+    static const QString family = firstInstalled({u"JetBrains Mono"_s, u"DejaVu Sans Mono"_s},
+                                                 QFontDatabase::FixedFont);
+    QFont font(family);
+    font.setPixelSize(pixels);
+    font.setStyleHint(QFont::Monospace);
+    return font;
+}
+
+QColor shadeFor(const QColor& base, const QString& name) {
+    std::uint32_t hash = 2166136261U;  // FNV-1a: qHash is seeded anew in every process
+    for (QChar character : name) hash = (hash ^ character.unicode()) * 16777619U;
+    static constexpr int kShades[] = {78, 90, 100, 112, 126, 142};
+    return base.lighter(kShades[hash % 6]);
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,57 @@
+// Colours, fonts and spacing of the window, light and dark. Values only: a widget asks for the
+// theme that goes with its palette, so a changed palette is all it takes to switch.
+#pragma once
+
+#include <QBrush>
+#include <QColor>
+#include <QFont>
+#include <QPalette>
+
+#include "app/desktop/models/meaning.h"
+
+class QWidget;
+
+namespace shardscope::desktop {
+
+/// How a meaning is painted: a colour, and a second mark for who cannot tell colours apart.
+struct Fill {
+    QColor colour;
+    bool hatched = false;   ///< waiting for a peer
+    bool outlined = false;  ///< light colours that need an edge
+};
+
+struct Theme {
+    bool dark = false;
+    QColor window, panel, hairline, text, quietText, accent, good, bad, warning;
+    QColor field;  ///< background of inputs and code
+    QColor neutral;  ///< idle time, skeletons
+
+    [[nodiscard]] Fill fill(Meaning meaning) const;
+    /// Black or white, whichever reads better on `background`.
+    [[nodiscard]] static QColor textOn(const QColor& background);
+    [[nodiscard]] static const Theme& light();
+    [[nodiscard]] static const Theme& darkTheme();
+    [[nodiscard]] static const Theme& of(const QPalette& palette);
+    [[nodiscard]] static const Theme& of(const QWidget* widget);
+    [[nodiscard]] QPalette palette() const;
+};
+
+/// Spacing on the 4-px grid.
+inline constexpr int kGapSmall = 4;
+inline constexpr int kGap = 8;
+inline constexpr int kGapGroup = 16;
+inline constexpr int kGapPage = 24;
+inline constexpr int kCornerRadius = 4;
+
+/// Inter where installed, else the system's sans serif. Sizes in pixels.
+[[nodiscard]] QFont textFont(int pixels, QFont::Weight weight = QFont::Normal);
+[[nodiscard]] QFont codeFont(int pixels);
+inline constexpr int kTextPixels = 13;
+inline constexpr int kSmallPixels = 12;
+inline constexpr int kHeadlinePixels = 18;
+inline constexpr int kValuePixels = 24;
+
+/// A shade of `base` that stays the same for a name in every recording.
+[[nodiscard]] QColor shadeFor(const QColor& base, const QString& name);
+
+}  // namespace shardscope::desktop
