@@ -1,0 +1,206 @@
+#include "engine/comm/reduce.h"
+#include "tests/engine/torch/rank_threads.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+namespace shardscope {
+namespace {
+
+using comm::Accumulate;
+using comm::Communicator;
+using comm::SymmetricBuffer;
+
+class Collectives : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 7));
+
+/// A value that tells rank and position apart.
+float mark(int rank, std::size_t i) {
+    return static_cast<float>(rank * 1000) + static_cast<float>(i);
+}
+
+void fill(const SymmetricBuffer& buffer, int rank) {
+    for (std::size_t i = 0; i < buffer.floats; ++i) buffer.local[i] = mark(rank, i);
+}
+
+TEST_P(Collectives, AllGatherPutsEveryShardInRankOrder) {
+    test::runRanks(GetParam(), [&](Communicator& c) {
+        const SymmetricBuffer shard = c.allocate(100);
+        fill(shard, c.rank());
+        std::vector<float> out(100 * static_cast<std::size_t>(c.size()));
+        c.allGather(shard, out.data(), {}).wait();
+        for (int p = 0; p < c.size(); ++p) {
+            for (std::size_t i = 0; i < 100; ++i) {
+                ASSERT_EQ(out[static_cast<std::size_t>(p) * 100 + i], mark(p, i));
+            }
+        }
+    });
+}
+
+TEST_P(Collectives, ReduceScatterSumsThisRanksPartAndAddsWhenAsked) {
+    test::runRanks(GetParam(), [&](Communicator& c) {
+        const std::size_t n = 5000;  // more than one tile
+        const SymmetricBuffer full = c.allocate(n * static_cast<std::size_t>(c.size()));
+        fill(full, c.rank());
+        std::vector<float> out(n, 1.0F);
+        for (Accumulate accumulate : {Accumulate::kNo, Accumulate::kYes}) {
+            c.waitPeers(c.reduceScatter(full, out.data(), accumulate, {}));
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            float sum = 0;
+            for (int p = 0; p < c.size(); ++p) {
+                sum += mark(p, static_cast<std::size_t>(c.rank()) * n + i);
+            }
+            ASSERT_EQ(out[i], 2 * sum);
+        }
+    });
+}
+
+TEST_P(Collectives, AllReduceGivesEveryRankTheSum) {
+    test::runRanks(GetParam(), [&](Communicator& c) {
+        const SymmetricBuffer buffer = c.allocate(1001);  // does not divide
+        fill(buffer, c.rank());
+        c.allReduce(buffer, {}).wait();
+        for (std::size_t i = 0; i < buffer.floats; ++i) {
+            float sum = 0;
+            for (int p = 0; p < c.size(); ++p) sum += mark(p, i);
+            ASSERT_EQ(buffer.local[i], sum);
+        }
+    });
+}
+
+TEST_P(Collectives, SmallAllReduceSumsOrTakesTheLargest) {
+    test::runRanks(GetParam(), [&](Communicator& c) {
+        for (int round = 0; round < 5; ++round) {
+            std::array<double, 2> sum{1.0, static_cast<double>(c.rank() + round)};
+            c.allReduceSmall(sum, comm::Reduction::kSum, {}).wait();
+            EXPECT_EQ(sum[0], c.size());
+            EXPECT_EQ(sum[1], c.size() * (c.size() - 1) / 2 + round * c.size());
+            std::array<double, 1> largest{static_cast<double>(c.rank())};
+            c.allReduceSmall(largest, comm::Reduction::kMax, {}).wait();
+            EXPECT_EQ(largest[0], c.size() - 1);
+        }
+    });
+}
+
+TEST_P(Collectives, BroadcastCopiesTheRootsBuffer) {
+    test::runRanks(GetParam(), [&](Communicator& c) {
+        const int root = c.size() - 1;
+        const SymmetricBuffer buffer = c.allocate(64);
+        fill(buffer, c.rank());
+        c.broadcast(buffer, root, {}).wait();
+        for (std::size_t i = 0; i < buffer.floats; ++i) ASSERT_EQ(buffer.local[i], mark(root, i));
+    });
+}
+
+TEST_P(Collectives, ManyInFlightKeepTheirOrder) {
+    test::runRanks(GetParam(), [&](Communicator& c) {
+        const SymmetricBuffer shard = c.allocate(16);
+        std::vector<std::vector<float>> outs(200);
+        std::vector<comm::Work> works;
+        fill(shard, c.rank());
+        for (auto& out : outs) {
+            out.resize(16 * static_cast<std::size_t>(c.size()));
+            works.push_back(c.allGather(shard, out.data(), {}));
+        }
+        works.back().wait();
+        for (const comm::Work& work : works) EXPECT_TRUE(work.ready());
+    });
+}
+
+TEST(Communicator, RefusesRanksThatAskForDifferentThings) {
+    auto segment = comm::Segment::anonymous(1 << 20, 2);
+    ASSERT_TRUE(segment);
+    std::vector<std::string> errors(2);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 2; ++rank) {
+        threads.emplace_back([&, rank] {
+            const auto c = comm::makeDirectCommunicator(*segment, rank, nullptr, "threads");
+            const SymmetricBuffer buffer = c->allocate(rank == 0 ? 16 : 32);
+            std::vector<float> out(64);
+            try {
+                c->allGather(buffer, out.data(), {}).wait();
+            } catch (const comm::CommunicationError& error) {
+                errors[static_cast<std::size_t>(rank)] = error.what();
+            }
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_THAT(errors[0], testing::HasSubstr("rank 0 asks for all-gather of 128 bytes"));
+    EXPECT_THAT(errors[1], testing::HasSubstr("rank 0 for all-gather of 128 bytes"));
+}
+
+TEST(Communicator, AbortFreesAWaitingPeer) {
+    auto segment = comm::Segment::anonymous(1 << 20, 2);
+    ASSERT_TRUE(segment);
+    const auto waiting = comm::makeDirectCommunicator(*segment, 0, nullptr, "threads");
+    const auto leaving = comm::makeDirectCommunicator(*segment, 1, nullptr, "threads");
+    const comm::Work work = waiting->barrier({});
+    leaving->abort();
+    EXPECT_THROW(work.wait(), comm::CommunicationError);
+}
+
+TEST(Communicator, SaysWhenTheArenaIsFull) {
+    auto segment = comm::Segment::anonymous(64 << 10, 1);
+    ASSERT_TRUE(segment);
+    const auto c = comm::makeDirectCommunicator(*segment, 0, nullptr, "threads");
+    EXPECT_THROW(c->allocate(1 << 20), comm::CommunicationError);
+}
+
+class Reports final : public control::Observer {
+public:
+    void stepBegin(std::int32_t) override {}
+    void stepEnd(const control::StepReport&) override {}
+    void phaseBegin(Phase, LayerIndex) override {}
+    void phaseEnd(const control::PhaseReport&) override {}
+    void buffer(const control::BufferReport&) override {}
+    void metric(control::Metric, std::int32_t, double) override {}
+    void collective(const control::CollectiveReport& report) override {
+        const std::lock_guard lock(m_mutex);
+        reports.push_back(report);
+        arrivals.emplace_back(report.arrivalsNs.begin(), report.arrivalsNs.end());
+    }
+    std::vector<control::CollectiveReport> reports;
+    std::vector<std::vector<std::int64_t>> arrivals;
+
+private:
+    std::mutex m_mutex;
+};
+
+TEST(Communicator, ReportsIssueArrivalsStartAndEndInOrder) {
+    auto segment = comm::Segment::anonymous(1 << 20, 2);
+    ASSERT_TRUE(segment);
+    std::array<Reports, 2> observers;
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 2; ++rank) {
+        threads.emplace_back([&, rank] {
+            const auto c = comm::makeDirectCommunicator(
+                *segment, rank, &observers[static_cast<std::size_t>(rank)], "threads");
+            const SymmetricBuffer shard = c->allocate(16);
+            std::vector<float> out(32);
+            c->allGather(shard, out.data(), {Cause::kPrefetch, LayerIndex{3}, 7}).wait();
+            c->barrier({}).wait();
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    for (int rank = 0; rank < 2; ++rank) {
+        const auto& seen = observers[static_cast<std::size_t>(rank)];
+        ASSERT_EQ(seen.reports.size(), 2U);
+        const control::CollectiveReport& gather = seen.reports[0];
+        EXPECT_EQ(gather.operation, CollectiveOp::kAllGather);
+        EXPECT_EQ(gather.sizeBytes, 128);
+        EXPECT_EQ(gather.sequence, 1U);
+        EXPECT_EQ(gather.step, 7);
+        EXPECT_EQ(gather.layer, LayerIndex{3});
+        EXPECT_LE(gather.issueNs, gather.startNs);
+        ASSERT_EQ(seen.arrivals[0].size(), 2U);
+        EXPECT_EQ(seen.arrivals[0][static_cast<std::size_t>(rank)], gather.startNs);
+        for (std::int64_t arrival : seen.arrivals[0]) EXPECT_LE(arrival, gather.endNs);
+    }
+    EXPECT_EQ(observers[0].arrivals[0], observers[1].arrivals[0]);
+}
+
+}  // namespace
+}  // namespace shardscope

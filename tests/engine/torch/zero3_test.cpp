@@ -1,0 +1,163 @@
+#include "engine/parallel/shard_layout.h"
+#include "engine/theory/theory.h"
+#include "engine/training/session.h"
+#include "tests/engine/torch/rank_threads.h"
+
+#include <ATen/ops/empty.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+namespace shardscope {
+namespace {
+
+using testing::Each;
+using testing::Eq;
+
+std::vector<kernels::Parameter> parameters(const std::vector<std::vector<std::int64_t>>& shapes) {
+    std::vector<kernels::Parameter> list;
+    for (const auto& shape : shapes) {
+        list.emplace_back();
+        list.back().shape = shape;
+    }
+    return list;
+}
+
+TEST(ShardLayout, SplitsIntoWholeCacheLinesWithMatricesInFront) {
+    const auto list = parameters({{10, 10}, {5, 3}, {7}});
+    for (std::int64_t ranks : {1, 2, 3, 4, 7}) {
+        const auto layout = parallel::layOut(list, ranks);
+        EXPECT_EQ(layout.used, 122);
+        EXPECT_EQ(layout.decaying, 115);
+        EXPECT_THAT(layout.offsets, testing::ElementsAre(0, 100, 115));
+        EXPECT_EQ(layout.shard % parallel::kCacheLineFloats, 0);
+        EXPECT_GE(layout.padded(), layout.used);
+        EXPECT_LT(layout.padded(), layout.used + ranks * parallel::kCacheLineFloats);
+        std::int64_t decaying = 0;
+        for (std::int64_t r = 0; r < ranks; ++r) decaying += layout.decayingInShard(r);
+        EXPECT_EQ(decaying, 115);
+    }
+}
+
+TEST(StateTheory, IsSixteenBytesAParameterOverTheRanks) {
+    control::RunConfig config;
+    config.ranks = 2;
+    EXPECT_EQ(theory::parameterCount(config.model), 10'774'272);
+    EXPECT_EQ(theory::stateTheory(config).count, 86'194'176);
+    const auto reference = control::findModelPreset("ref");
+    ASSERT_TRUE(reference);
+    EXPECT_EQ(theory::parameterCount(*reference), 203'033'600);
+    EXPECT_NEAR(theory::palmFlopsPerToken(*reference), 1293.7e6, 0.05e6);
+}
+
+/// Counts what a step reports.
+class Counter final : public control::Observer {
+public:
+    void stepBegin(std::int32_t) override {}
+    void stepEnd(const control::StepReport&) override {}
+    void phaseBegin(Phase, LayerIndex) override {}
+    void phaseEnd(const control::PhaseReport& report) override {
+        const std::lock_guard lock(m_mutex);
+        const bool counted = report.phase == Phase::kForward || report.phase == Phase::kHead ||
+                             report.phase == Phase::kBackward || report.phase == Phase::kClip ||
+                             report.phase == Phase::kOptimizer;
+        if (counted) ++contents.phases;
+    }
+    void collective(const control::CollectiveReport& report) override {
+        const std::lock_guard lock(m_mutex);
+        const bool fetched = report.cause == Cause::kDemand || report.cause == Cause::kPrefetch;
+        if (report.operation == CollectiveOp::kAllGather && fetched) ++contents.gathers;
+        if (report.operation == CollectiveOp::kReduceScatter) ++contents.reductions;
+    }
+    void buffer(const control::BufferReport&) override {}
+    void metric(control::Metric, std::int32_t, double) override {}
+    theory::StepContents contents;
+
+private:
+    std::mutex m_mutex;
+};
+
+control::RunConfig tinyRun(int ranks) {
+    control::RunConfig config;
+    config.model = *control::findModelPreset("tiny");
+    config.ranks = ranks;
+    config.batch = 2;
+    config.accumulate = 2;
+    config.steps = 3;
+    return config;
+}
+
+data::Batch patternBatch(const control::RunConfig& config, std::int32_t step, int rank) {
+    data::Batch batch{at::empty({config.batch, config.model.context}, at::kLong),
+                      at::empty({config.batch * config.model.context}, at::kLong)};
+    for (std::int64_t i = 0; i < batch.tokens.numel(); ++i) {
+        batch.tokens.data_ptr<std::int64_t>()[i] = (i * 5 + step + rank) % 64;
+        batch.targets.data_ptr<std::int64_t>()[i] = (i * 5 + 5 + step + rank) % 64;
+    }
+    return batch;
+}
+
+std::vector<double> trainTiny(const control::RunConfig& config, std::vector<Counter>* counters) {
+    std::vector<double> losses;
+    auto segment = comm::Segment::anonymous(std::size_t{64} << 20, config.ranks);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < config.ranks; ++rank) {
+        threads.emplace_back([&, rank] {
+            control::Observer* observer =
+                counters == nullptr ? nullptr : &(*counters)[static_cast<std::size_t>(rank)];
+            const auto c = comm::makeDirectCommunicator(*segment, rank, observer, "threads");
+            gpt::Gpt model(config.model);
+            const auto partitioning = training::makePartitioning(config, model, *c, observer);
+            partitioning->load([&](const kernels::Parameter& p) {
+                return gpt::initialValue(p, config.model, config.seed);
+            });
+            training::BatchSource batches;
+            batches.globalTokens = config.batch * config.model.context * config.ranks;
+            batches.training = [&](std::int32_t step, std::int32_t) {
+                return patternBatch(config, step, rank);
+            };
+            training::Trainer trainer(config, model, *partitioning, *c, batches, observer);
+            for (std::int32_t step = 0; step < config.steps; ++step) {
+                const auto result = trainer.step(step, false);
+                ASSERT_TRUE(result) << result.error().message;
+                if (rank == 0) losses.push_back(result->loss);
+            }
+            c->barrier({}).wait();
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    return losses;
+}
+
+TEST(Zero3, StepsContainExactlyWhatTheorySays) {
+    for (int prefetch : {0, 1, 2, 5}) {
+        control::RunConfig config = tinyRun(2);
+        config.prefetch = prefetch;
+        std::vector<Counter> counters(2);
+        trainTiny(config, &counters);
+        const auto expected = theory::stepContents(config);
+        for (const Counter& counter : counters) {
+            EXPECT_EQ(counter.contents.gathers, config.steps * expected.gathers);
+            EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
+            EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);
+        }
+    }
+}
+
+TEST(Zero3, GivesTheSameLossesTwice) {
+    EXPECT_EQ(trainTiny(tinyRun(3), nullptr), trainTiny(tinyRun(3), nullptr));
+}
+
+TEST(Zero3, LossFallsAndStartsNearUniform) {
+    control::RunConfig config = tinyRun(2);
+    config.steps = 30;
+    config.warmupSteps = 2;
+    config.learningRate = 3e-3;
+    const auto losses = trainTiny(config, nullptr);
+    EXPECT_NEAR(losses.front(), std::log(64.0), 0.1);
+    EXPECT_LT(losses.back(), losses.front() - 0.5);
+}
+
+}  // namespace
+}  // namespace shardscope
