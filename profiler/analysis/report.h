@@ -2,32 +2,32 @@
 // Pure: rows and events in, findings out. Half-open intervals, unions before sums, exact int64.
 #pragma once
 
+#include "storage/model/recording.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "storage/model/recording.h"
-
 namespace shardscope::analysis {
 
 /// Parts of a step. Their sum is the step's wall time, exactly, on every rank.
 enum class LedgerPart : std::uint8_t {
-    kCompute = 0,           ///< forward, head, backward
-    kOptimizer,             ///< clip and sharded AdamW
-    kExposedGather,         ///< blocked on a gather while data moved
-    kExposedReduction,      ///< blocked on a gradient reduction while data moved
-    kExposedOther,          ///< blocked on another collective while data moved
-    kWaiting,               ///< blocked in a collective before the last rank arrived
+    kCompute = 0,       ///< forward, head, backward
+    kOptimizer,         ///< clip and sharded AdamW
+    kExposedGather,     ///< blocked on a gather while data moved
+    kExposedReduction,  ///< blocked on a gradient reduction while data moved
+    kExposedOther,      ///< blocked on another collective while data moved
+    kWaiting,           ///< blocked in a collective before the last rank arrived
     kData,
     kEvaluation,
-    kOther,                 ///< between phases: scheduling, releases, bookkeeping
+    kOther,  ///< between phases: scheduling, releases, bookkeeping
 };
 inline constexpr int kLedgerPartCount = 9;
-[[nodiscard]] const char* toWord(LedgerPart part);        ///< "compute", "exposed gather"
-[[nodiscard]] const char* toKey(LedgerPart part);         ///< JSON: "compute_ns", ...
-[[nodiscard]] const char* definition(LedgerPart part);    ///< one sentence
+[[nodiscard]] const char* toWord(LedgerPart part);      ///< "compute", "exposed gather"
+[[nodiscard]] const char* toKey(LedgerPart part);       ///< JSON: "compute_ns", ...
+[[nodiscard]] const char* definition(LedgerPart part);  ///< one sentence
 
 struct LedgerRow {
     RankId rank;
@@ -59,7 +59,7 @@ struct Mfu {
 
 struct Completeness {
     bool complete = false;
-    bool known = false;  ///< false: capture level too low to tell
+    bool known = false;                ///< false: capture level too low to tell
     std::vector<std::string> missing;  ///< sentences
 };
 
@@ -84,14 +84,14 @@ struct Report {
     std::optional<double> lossFirst;
     std::optional<double> lossLast;
     std::optional<double> validationLossLast;
-    std::optional<double> tokensPerSecond;     ///< all ranks, from the median step
-    std::optional<double> stepSecondsMedian;   ///< warm-up steps left out
+    std::optional<double> tokensPerSecond;    ///< all ranks, from the median step
+    std::optional<double> stepSecondsMedian;  ///< warm-up steps left out
     std::int32_t warmupStepsLeftOut = 0;
     Mfu mfu;
-    Overlap overlap;                    ///< all ranks together
-    std::vector<Overlap> overlapByRank; ///< by rank
-    std::vector<LedgerRow> ledger;      ///< by step, rank
-    std::vector<RankMemory> memory;     ///< by rank
+    Overlap overlap;                      ///< all ranks together
+    std::vector<Overlap> overlapByRank;   ///< by rank
+    std::vector<LedgerRow> ledger;        ///< by step, rank
+    std::vector<RankMemory> memory;       ///< by rank
     std::vector<WaitingForRank> waiting;  ///< worst first
     Completeness completeness;
     std::vector<Diagnostic> diagnostics;

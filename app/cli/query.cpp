@@ -1,0 +1,105 @@
+// `shardscope query`: SQL over a recording's tables and events.
+#include "app/cli/command.h"
+#include "app/cli/report_table.h"
+#include "storage/recording/recording_reader.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace shardscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct QueryOptions {
+    std::string path;
+    std::string sql;
+    bool json = false;
+    bool csv = false;
+};
+
+std::string jsonOf(const storage::TableResult& table) {
+    Json rows = Json::array();
+    for (const auto& row : table.rows) {
+        Json cells = Json::array();
+        for (const auto& cell : row) cells.push_back(cell ? Json(*cell) : Json(nullptr));
+        rows.push_back(std::move(cells));
+    }
+    const Json json = {
+        {"schema", "shardscope.query/1"}, {"columns", table.columns}, {"rows", std::move(rows)}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// RFC 4180: quoted where needed, quotes doubled.
+std::string csvCell(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted + "\"";
+}
+
+std::string csvOf(const storage::TableResult& table) {
+    std::string text;
+    const auto append = [&](std::size_t column, const std::string& cell) {
+        if (column > 0) text += ',';
+        text += csvCell(cell);
+    };
+    for (std::size_t i = 0; i < table.columns.size(); ++i) append(i, table.columns[i]);
+    text += '\n';
+    for (const auto& row : table.rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) append(i, row[i].value_or(""));
+        text += '\n';
+    }
+    return text;
+}
+
+std::string alignedText(const storage::TableResult& table) {
+    TextTable text(table.columns);
+    for (const auto& row : table.rows) {
+        std::vector<std::string> cells;
+        for (const auto& cell : row) cells.push_back(cell.value_or("–"));
+        text.add(std::move(cells));
+    }
+    return text.text();
+}
+
+int run(const QueryOptions& options) {
+    auto reader = storage::openRecording(options.path);
+    const auto table =
+        reader ? (*reader)->query(options.sql) : Result<storage::TableResult>(failure(reader));
+    if (!table) {
+        fmt::print(stderr, "shardscope: {}\n", table.error().message);
+        return exitStatus(table.error());
+    }
+    if (options.json)
+        fmt::print("{}", jsonOf(*table));
+    else
+        fmt::print("{}", options.csv ? csvOf(*table) : alignedText(*table));
+    return 0;
+}
+
+}  // namespace
+
+Command addQuery(CLI::App& root) {
+    auto options = std::make_shared<QueryOptions>();
+    CLI::App* app = root.add_subcommand("query", "run a read-only SQL statement on a recording");
+    app->footer(
+        "Besides the tables of the file (storage/schema/FORMAT.md) there are the virtual table\n"
+        "events and the views operators, phases, kernels, memory_events and counters.\n\n"
+        "Example:\n"
+        "  shardscope query run.sscope \"SELECT name, count(*), sum(duration_ns) FROM operators\n"
+        "    GROUP BY name ORDER BY 3 DESC LIMIT 10\"");
+    app->add_option("recording", options->path, "recording to ask")->required();
+    app->add_option("sql", options->sql, "one SELECT statement")->required();
+    auto* json = app->add_flag("--json", options->json,
+                               "print one JSON document, schema shardscope.query/1");
+    app->add_flag("--csv", options->csv, "print comma-separated values")->excludes(json);
+    return {app, [options] { return run(*options); }};
+}
+
+}  // namespace shardscope::cli

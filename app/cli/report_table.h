@@ -1,0 +1,27 @@
+// Text tables with aligned columns, for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+
+class TextTable {
+public:
+    explicit TextTable(std::vector<std::string> header) : m_header(std::move(header)) {}
+    void add(std::vector<std::string> row) { m_rows.push_back(std::move(row)); }
+    /// Columns that hold only numbers are aligned right. Every line ends in a newline.
+    [[nodiscard]] std::string text(const std::string& indent = "") const;
+
+private:
+    std::vector<std::string> m_header;
+    std::vector<std::vector<std::string>> m_rows;
+};
+
+/// Quantities as people read them: "12.3 MiB", "4.56 ms", "1,234,567".
+[[nodiscard]] std::string bytesText(std::int64_t bytes);
+[[nodiscard]] std::string durationText(std::int64_t nanoseconds);
+[[nodiscard]] std::string countText(std::uint64_t count);
+
+}  // namespace shardscope::cli

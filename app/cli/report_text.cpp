@@ -1,0 +1,191 @@
+#include "app/cli/report_text.h"
+
+#include "app/cli/report_table.h"
+#include "engine/control/run_config.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace shardscope::cli {
+namespace {
+
+using analysis::kLedgerPartCount;
+using analysis::LedgerPart;
+using analysis::Report;
+
+constexpr const char* kIndent = "  ";
+
+std::string line(const char* name, const std::string& value) {
+    return fmt::format("  {:<22}{}\n", name, value);
+}
+
+std::string percent(double part, double whole) {
+    return whole == 0 ? "–" : fmt::format("{:.1f} %", 100 * part / whole);
+}
+
+std::string configuration(const Report& report) {
+    const RunFacts& run = report.run;
+    std::string text = "Configuration\n";
+    text += line("model", fmt::format("{}, {} parameters", run.model,
+                                      countText(static_cast<std::uint64_t>(run.parameters))));
+    text += line("strategy", fmt::format("{} on {} rank{}", run.strategy, run.worldSize,
+                                         run.worldSize == 1 ? "" : "s"));
+    if (const auto config = control::parseRunConfigJson(run.configJson)) {
+        text += line("batch", fmt::format("{} sequences x {} tokens a rank, {} micro-step{} a step",
+                                          config->batch, config->model.context, config->accumulate,
+                                          config->accumulate == 1 ? "" : "s"));
+        text += line("precision", control::toWord(config->precision));
+        text += line("data", config->data.empty() ? "the project's own source tree" : config->data);
+        text += line("capture", control::toWord(config->capture));
+    }
+    text += line("status",
+                 fmt::format("{}, {} recorded", toWord(run.status), durationText(run.ended.ns)));
+    return text;
+}
+
+std::string training(const Report& report) {
+    const auto number = [](const std::optional<double>& value) {
+        return value ? fmt::format("{:.4f}", *value) : std::string("not recorded");
+    };
+    std::string text = "\nTraining\n";
+    text += line("loss, first to last",
+                 report.lossFirst ? number(report.lossFirst) + " to " + number(report.lossLast)
+                                  : "not recorded");
+    if (report.validationLossLast)
+        text += line("validation loss", number(report.validationLossLast) + " (last)");
+    if (report.tokensPerSecond)
+        text += line("throughput",
+                     fmt::format("{:.0f} tokens/s over all ranks", *report.tokensPerSecond));
+    if (report.stepSecondsMedian)
+        text += line("step, median",
+                     fmt::format("{:.1f} ms ({} warm-up steps and steps with "
+                                 "evaluation left out)",
+                                 *report.stepSecondsMedian * 1e3, report.warmupStepsLeftOut));
+    const analysis::Mfu& mfu = report.mfu;
+    if (mfu.value)
+        text += line("MFU", fmt::format("{:.1f} % ({}; peak {:.1f} GFLOP/s over all ranks, {})",
+                                        *mfu.value * 100, mfu.variant, *mfu.peakFlops * 1e-9,
+                                        mfu.peakSource));
+    else
+        text += line("MFU", "n/a: " + mfu.reason);
+    return text;
+}
+
+std::string overlap(const Report& report) {
+    const analysis::Overlap& all = report.overlap;
+    std::string text = "\nCommunication (all ranks, within steps, validation left out)\n";
+    if (all.communication.ns == 0) return text + "  none recorded\n";
+    const auto whole = static_cast<double>(all.communication.ns);
+    TextTable table({"", "time", "of communication"});
+    const auto add = [&](const char* name, Duration duration) {
+        table.add(
+            {name, durationText(duration.ns), percent(static_cast<double>(duration.ns), whole)});
+    };
+    add("communication", all.communication);
+    add("hidden by compute", all.hidden);
+    add("exposed", all.exposed);
+    add("waiting for the last rank", all.waiting);
+    add("moving data", all.moving);
+    text += table.text(kIndent);
+    for (const analysis::WaitingForRank& waiting : report.waiting)
+        text +=
+            fmt::format("  rank {} arrived last in {} collectives; the others waited {} for it\n",
+                        waiting.late.value, waiting.collectives, durationText(waiting.waited.ns));
+    return text;
+}
+
+/// Sums over all recorded steps of each rank.
+std::string ledger(const Report& report) {
+    std::string text = "\nStep ledger (sum over recorded steps; parts add up to wall time)\n";
+    std::set<RankId> ranks;
+    for (const analysis::LedgerRow& row : report.ledger) ranks.insert(row.rank);
+    if (ranks.empty()) return text + "  phases were not recorded at this capture level\n";
+    std::vector<std::string> header{""};
+    for (const RankId rank : ranks) {
+        header.push_back(fmt::format("rank {}", rank.value));
+        header.emplace_back("share");
+    }
+    std::vector<std::vector<std::string>> rows(kLedgerPartCount + 1);
+    for (int part = 0; part < kLedgerPartCount; ++part)
+        rows[static_cast<std::size_t>(part)].emplace_back(toWord(static_cast<LedgerPart>(part)));
+    rows.back().emplace_back("wall time");
+    for (const RankId rank : ranks) {
+        Duration wall;
+        std::array<Duration, kLedgerPartCount> parts{};
+        for (const analysis::LedgerRow& row : report.ledger) {
+            if (row.rank != rank) continue;
+            wall += row.wall;
+            for (std::size_t part = 0; part < parts.size(); ++part) parts[part] += row.parts[part];
+        }
+        const auto whole = static_cast<double>(wall.ns);
+        for (std::size_t part = 0; part < parts.size(); ++part) {
+            rows[part].push_back(durationText(parts[part].ns));
+            rows[part].push_back(percent(static_cast<double>(parts[part].ns), whole));
+        }
+        rows.back().push_back(durationText(wall.ns));
+        rows.back().push_back(percent(whole, whole));
+    }
+    TextTable table(header);
+    for (auto& row : rows) table.add(std::move(row));
+    return text + table.text(kIndent);
+}
+
+std::string memory(const Report& report) {
+    std::string text = "\nMemory at each rank's peak, against theory\n";
+    for (const analysis::RankMemory& rank : report.memory) {
+        if (!rank.known) {
+            text +=
+                fmt::format("  rank {}: memory events were not recorded at this capture level\n",
+                            rank.rank.value);
+            continue;
+        }
+        text += fmt::format("  rank {}: {} at {}\n", rank.rank.value, bytesText(rank.peak.count),
+                            durationText(rank.peakTime.ns));
+        TextTable table({"category", "bytes", "theory", "of theory"});
+        for (std::size_t category = 0; category < rank.byCategory.size(); ++category) {
+            const std::int64_t held = rank.byCategory[category].count;
+            const std::int64_t theory = rank.theoryByCategory[category].count;
+            if (held == 0 && theory == 0) continue;
+            table.add({toWord(static_cast<MemoryCategory>(category)), bytesText(held),
+                       theory == 0 ? "–" : bytesText(theory),
+                       percent(static_cast<double>(held), static_cast<double>(theory))});
+        }
+        table.add({"total", bytesText(rank.peak.count), bytesText(rank.theory.count),
+                   percent(static_cast<double>(rank.peak.count),
+                           static_cast<double>(rank.theory.count))});
+        text += table.text("    ");
+    }
+    return text;
+}
+
+std::string recording(const Report& report) {
+    std::string text = "\nRecording\n";
+    const analysis::Completeness& certificate = report.completeness;
+    text += line("completeness", !certificate.known     ? "unknown"
+                                 : certificate.complete ? "complete: every gather, reduction and "
+                                                          "phase of every step is there"
+                                                        : "incomplete");
+    for (const std::string& sentence : certificate.missing)
+        text += fmt::format("  {:<22}{}\n", "", sentence);
+    text += line("dropped events", countText(report.dropped));
+    text += line("events", countText(report.events));
+    const double perEvent = report.events == 0 ? 0
+                                               : static_cast<double>(report.fileSize.count) /
+                                                     static_cast<double>(report.events);
+    text += line("file", fmt::format("{}, {:.1f} bytes an event with everything in it",
+                                     bytesText(report.fileSize.count), perEvent));
+    for (const Diagnostic& diagnostic : report.diagnostics)
+        text += fmt::format("  {}: {}{}{}\n", toWord(diagnostic.severity), diagnostic.message,
+                            diagnostic.remedy.empty() ? "" : "; ", diagnostic.remedy);
+    return text;
+}
+
+}  // namespace
+
+std::string reportText(const Report& report, const std::string& path) {
+    return fmt::format("Report of {}\n\n", path) + configuration(report) + training(report) +
+           overlap(report) + ledger(report) + memory(report) + recording(report);
+}
+
+}  // namespace shardscope::cli

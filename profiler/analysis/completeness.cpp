@@ -1,0 +1,145 @@
+#include "profiler/analysis/findings.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+namespace shardscope::analysis {
+namespace {
+
+/// More sentences than this say no more; the rest is counted.
+constexpr std::size_t kMaxSentences = 20;
+
+struct Recorded {
+    std::int32_t gathers = 0;
+    std::int32_t reductions = 0;
+    std::int32_t phases = 0;
+};
+
+bool isStepPhase(Phase phase) {
+    switch (phase) {
+        case Phase::kForward:
+        case Phase::kHead:
+        case Phase::kBackward:
+        case Phase::kClip:
+        case Phase::kOptimizer:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool isStepGather(const CollectiveEvent& collective) {
+    return collective.operation == CollectiveOp::kAllGather &&
+           (collective.cause == Cause::kDemand || collective.cause == Cause::kPrefetch);
+}
+
+/// What one rank recorded of each step. Gathers of a validation pass do not belong to its step.
+std::map<StepIndex, Recorded> countByStep(const RankEvents& events) {
+    const Intervals evaluation =
+        phaseTime(events, [](Phase phase) { return phase == Phase::kEvaluation; });
+    const auto inEvaluation = [&](Timestamp time) {
+        const auto next =
+            std::upper_bound(evaluation.begin(), evaluation.end(), time,
+                             [](Timestamp t, const TimeRange& range) { return t < range.begin; });
+        return next != evaluation.begin() && std::prev(next)->contains(time);
+    };
+    std::map<StepIndex, Recorded> steps;
+    for (const CollectiveEvent& collective : events.collectives) {
+        if (inEvaluation(collective.issue)) continue;
+        if (isStepGather(collective)) ++steps[collective.step].gathers;
+        if (collective.operation == CollectiveOp::kReduceScatter &&
+            collective.cause == Cause::kGradient)
+            ++steps[collective.step].reductions;
+    }
+    for (const SpanEvent& phase : events.phases)
+        if (isStepPhase(phase.phase)) ++steps[phase.step].phases;
+    return steps;
+}
+
+class Certificate {
+public:
+    void say(std::string sentence) {
+        if (m_result.missing.size() < kMaxSentences)
+            m_result.missing.push_back(std::move(sentence));
+        else
+            ++m_unsaid;
+    }
+    void compare(const StepFacts& step, const char* what, std::int32_t expected,
+                 std::int32_t recorded) {
+        if (expected < 0) return;
+        m_result.known = true;
+        if (expected == recorded) return;
+        say(fmt::format("rank {} step {}: {} of {} {} are recorded", step.rank.value,
+                        step.step.value, recorded, expected, what));
+    }
+    Completeness take() {
+        if (m_unsaid > 0) m_result.missing.push_back(fmt::format("and {} more", m_unsaid));
+        m_result.complete = m_result.known && m_result.missing.empty();
+        if (!m_result.known)
+            m_result.missing.insert(m_result.missing.begin(),
+                                    "unknown: gathers, reductions and phases were not recorded at "
+                                    "this capture level");
+        return std::move(m_result);
+    }
+
+private:
+    Completeness m_result;
+    std::size_t m_unsaid = 0;
+};
+
+void certifyEvents(const RecordingSummary& summary, Certificate& certificate) {
+    std::uint64_t emitted = 0;
+    std::uint64_t dropped = 0;
+    for (const RankFacts& rank : summary.ranks) {
+        emitted += rank.emitted;
+        dropped += rank.dropped;
+        if (rank.dropped > 0)
+            certificate.say(
+                fmt::format("rank {}: {} of {} events were dropped because its queue "
+                            "was full",
+                            rank.rank.value, rank.dropped, rank.emitted));
+    }
+    const std::uint64_t stored = summary.events.total() + dropped;
+    if (stored < emitted)
+        certificate.say(fmt::format("{} of {} emitted events never arrived in the recording",
+                                    emitted - stored, emitted));
+}
+
+void certifyRanks(const RecordingSummary& summary, Certificate& certificate) {
+    std::set<StepIndex> all;
+    std::map<RankId, std::set<StepIndex>> byRank;
+    for (const StepFacts& step : summary.steps) {
+        all.insert(step.step);
+        byRank[step.rank].insert(step.step);
+    }
+    for (std::int32_t rank = 0; rank < summary.run.worldSize; ++rank) {
+        const RankId id{static_cast<std::uint32_t>(rank)};
+        const std::size_t steps = byRank[id].size();
+        if (steps < all.size())
+            certificate.say(
+                fmt::format("rank {}: {} of {} steps are recorded", rank, steps, all.size()));
+    }
+    if (!summary.complete)
+        certificate.say("the recording was not finalised: its writer is still at work or died");
+}
+
+}  // namespace
+
+Completeness certify(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
+    Certificate certificate;
+    std::map<RankId, std::map<StepIndex, Recorded>> recorded;
+    for (const RankEvents& events : ranks) recorded[events.rank] = countByStep(events);
+    for (const StepFacts& step : summary.steps) {
+        const Recorded& counts = recorded[step.rank][step.step];
+        certificate.compare(step, "gathers", step.expectedGathers, counts.gathers);
+        certificate.compare(step, "reductions", step.expectedReductions, counts.reductions);
+        certificate.compare(step, "phases", step.expectedPhases, counts.phases);
+    }
+    certifyRanks(summary, certificate);
+    certifyEvents(summary, certificate);
+    return certificate.take();
+}
+
+}  // namespace shardscope::analysis

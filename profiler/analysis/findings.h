@@ -1,0 +1,57 @@
+// The questions a report answers, one function and one file each. Internal to profiler/analysis.
+#pragma once
+
+#include "profiler/analysis/intervals.h"
+#include "profiler/analysis/report.h"
+
+#include <algorithm>
+
+namespace shardscope::analysis {
+
+/// Time of a rank that belongs to training: its steps without validation passes.
+[[nodiscard]] Intervals trainingTime(const RecordingSummary& summary, const RankEvents& events);
+/// [start, last arrival) of a rank's collectives: time that no data could move.
+[[nodiscard]] Intervals waitingTime(const RankEvents& events);
+/// Intervals of the phases for which `wanted` is true.
+template <class Wanted>
+[[nodiscard]] Intervals phaseTime(const RankEvents& events, Wanted wanted) {
+    std::vector<TimeRange> ranges;
+    for (const SpanEvent& phase : events.phases)
+        if (wanted(phase.phase)) ranges.push_back(phase.range());
+    return unionOf(std::move(ranges));
+}
+
+[[nodiscard]] Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events);
+[[nodiscard]] Overlap sumOf(const std::vector<Overlap>& overlaps);
+
+/// Rows of the steps of one rank whose phases were recorded.
+[[nodiscard]] std::vector<LedgerRow> rankLedger(const RecordingSummary& summary,
+                                                const RankEvents& events);
+
+[[nodiscard]] RankMemory rankMemory(const RecordingSummary& summary, const RankEvents& events);
+
+[[nodiscard]] std::vector<WaitingForRank> lateRanks(const std::vector<RankEvents>& ranks);
+
+[[nodiscard]] Completeness certify(const RecordingSummary& summary,
+                                   const std::vector<RankEvents>& ranks);
+
+struct Throughput {
+    std::optional<double> tokensPerSecond;
+    std::optional<double> stepSecondsMedian;
+    std::int32_t warmupStepsLeftOut = 0;
+};
+[[nodiscard]] Throughput measureThroughput(const RecordingSummary& summary,
+                                           const std::vector<RankEvents>& ranks);
+[[nodiscard]] Mfu modelFlopsUtilisation(const RecordingSummary& summary,
+                                        std::optional<double> tokensPerSecond);
+
+/// Of an unordered, non-empty list; the mean of the middle two when even.
+template <class T>
+[[nodiscard]] T medianOf(std::vector<T> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    if (values.size() % 2 == 1) return values[middle];
+    return (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace shardscope::analysis

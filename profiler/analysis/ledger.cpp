@@ -1,0 +1,142 @@
+#include "profiler/analysis/findings.h"
+
+namespace shardscope::analysis {
+namespace {
+
+struct PartText {
+    const char* word;
+    const char* key;
+    const char* definition;
+};
+
+/// By LedgerPart.
+constexpr PartText kTexts[kLedgerPartCount] = {
+    {"compute", "compute_ns", "Forward, head with loss, and backward of the step thread."},
+    {"optimizer", "optimizer_ns", "Gradient clipping and the sharded AdamW update."},
+    {"exposed gather", "exposed_gather_ns",
+     "Blocked until gathered parameters are there, while every rank had arrived and data moved."},
+    {"exposed reduction", "exposed_reduction_ns",
+     "Blocked until a gradient reduction is done, while every rank had arrived and data moved."},
+    {"exposed other", "exposed_other_ns",
+     "Blocked in any other collective (norm, loss), while every rank had arrived and data moved."},
+    {"waiting for the slowest", "waiting_ns",
+     "Blocked while a collective of this rank had started but its last rank had not arrived."},
+    {"data", "data_ns", "Building the batch."},
+    {"evaluation", "evaluation_ns", "Validation passes inside the step."},
+    {"other", "other_ns", "Between phases: scheduling, releases, bookkeeping."},
+};
+
+const PartText& textOf(LedgerPart part) {
+    return kTexts[static_cast<std::size_t>(part)];
+}
+
+bool isWait(Phase phase) {
+    return phase == Phase::kWaitGather || phase == Phase::kWaitReduction ||
+           phase == Phase::kWaitOther;
+}
+
+LedgerPart partOf(Phase phase) {
+    switch (phase) {
+        case Phase::kForward:
+        case Phase::kHead:
+        case Phase::kBackward:
+            return LedgerPart::kCompute;
+        case Phase::kClip:
+        case Phase::kOptimizer:
+            return LedgerPart::kOptimizer;
+        case Phase::kWaitGather:
+            return LedgerPart::kExposedGather;
+        case Phase::kWaitReduction:
+            return LedgerPart::kExposedReduction;
+        case Phase::kWaitOther:
+            return LedgerPart::kExposedOther;
+        case Phase::kData:
+            return LedgerPart::kData;
+        case Phase::kEvaluation:
+            return LedgerPart::kEvaluation;
+        case Phase::kNone:
+        case Phase::kCalibration:
+        case Phase::kRelease:
+        case Phase::kOther:
+            return LedgerPart::kOther;
+    }
+    return LedgerPart::kOther;
+}
+
+/// Phases never overlap by contract; should some do, the earlier one keeps the time, so that the
+/// parts always add up.
+std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events,
+                               const Intervals& waiting) {
+    LedgerRow row{step.rank, step.step, step.range().duration(), {}};
+    const auto add = [&](LedgerPart part, Duration duration) {
+        row.parts[static_cast<std::size_t>(part)] += duration;
+    };
+    bool recorded = false;
+    Timestamp reached = step.start;
+    // Phases are by start and, but for malformed ones, disjoint: the first that can reach into the
+    // step is one before the first that starts in it.
+    auto phase =
+        std::lower_bound(events.phases.begin(), events.phases.end(), step.start,
+                         [](const SpanEvent& event, Timestamp time) { return event.start < time; });
+    if (phase != events.phases.begin()) --phase;
+    for (; phase != events.phases.end() && phase->start < step.end; ++phase) {
+        const TimeRange own = phase->range().intersection({reached, std::max(reached, step.end)});
+        if (own.empty()) continue;
+        recorded = true;
+        add(LedgerPart::kOther, own.begin - reached);
+        reached = own.end;
+        Duration rest = own.duration();
+        if (isWait(phase->phase)) {
+            const Duration waited = total(intersection({own}, waiting));
+            add(LedgerPart::kWaiting, waited);
+            rest -= waited;
+        }
+        add(partOf(phase->phase), rest);
+    }
+    if (!recorded) return std::nullopt;
+    add(LedgerPart::kOther, step.end - reached);
+    return row;
+}
+
+}  // namespace
+
+const char* toWord(LedgerPart part) {
+    return textOf(part).word;
+}
+const char* toKey(LedgerPart part) {
+    return textOf(part).key;
+}
+const char* definition(LedgerPart part) {
+    return textOf(part).definition;
+}
+
+std::vector<LedgerRow> rankLedger(const RecordingSummary& summary, const RankEvents& events) {
+    const Intervals waiting = waitingTime(events);
+    std::vector<LedgerRow> rows;
+    for (const StepFacts& step : summary.steps) {
+        if (step.rank != events.rank) continue;
+        // Only the waits that reach into this step: the whole list for each phase would be
+        // quadratic in the length of the run.
+        const auto first = std::lower_bound(
+            waiting.begin(), waiting.end(), step.start,
+            [](const TimeRange& range, Timestamp time) { return range.end <= time; });
+        const auto last = std::lower_bound(
+            first, waiting.end(), step.end,
+            [](const TimeRange& range, Timestamp time) { return range.begin < time; });
+        if (auto row = rowOf(step, events, Intervals(first, last))) rows.push_back(*row);
+    }
+    return rows;
+}
+
+std::array<Duration, kLedgerPartCount> Report::medianLedger(RankId rank) const {
+    std::array<Duration, kLedgerPartCount> medians{};
+    for (std::size_t part = 0; part < medians.size(); ++part) {
+        std::vector<std::int64_t> values;
+        for (const LedgerRow& row : ledger)
+            if (row.rank == rank) values.push_back(row.parts[part].ns);
+        if (!values.empty()) medians[part] = {medianOf(std::move(values))};
+    }
+    return medians;
+}
+
+}  // namespace shardscope::analysis

@@ -1,0 +1,65 @@
+#include "profiler/analysis/findings.h"
+
+namespace shardscope::analysis {
+namespace {
+
+/// Phases behind which communication is hidden.
+bool isWork(Phase phase) {
+    switch (phase) {
+        case Phase::kForward:
+        case Phase::kHead:
+        case Phase::kBackward:
+        case Phase::kClip:
+        case Phase::kOptimizer:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+Intervals trainingTime(const RecordingSummary& summary, const RankEvents& events) {
+    std::vector<TimeRange> steps;
+    for (const StepFacts& step : summary.steps)
+        if (step.rank == events.rank) steps.push_back(step.range());
+    const auto evaluation =
+        phaseTime(events, [](Phase phase) { return phase == Phase::kEvaluation; });
+    return difference(unionOf(std::move(steps)), evaluation);
+}
+
+Intervals waitingTime(const RankEvents& events) {
+    std::vector<TimeRange> waits;
+    for (const CollectiveEvent& collective : events.collectives)
+        waits.push_back({collective.start, collective.lastArrival()});
+    return unionOf(std::move(waits));
+}
+
+Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events) {
+    std::vector<TimeRange> collectives;
+    for (const CollectiveEvent& collective : events.collectives)
+        collectives.push_back({collective.start, collective.end});
+    const Intervals communication =
+        intersection(unionOf(std::move(collectives)), trainingTime(summary, events));
+    Overlap overlap;
+    overlap.communication = total(communication);
+    overlap.hidden = total(intersection(communication, phaseTime(events, isWork)));
+    overlap.exposed = overlap.communication - overlap.hidden;
+    overlap.waiting = total(intersection(communication, waitingTime(events)));
+    overlap.moving = overlap.communication - overlap.waiting;
+    return overlap;
+}
+
+Overlap sumOf(const std::vector<Overlap>& overlaps) {
+    Overlap sum;
+    for (const Overlap& overlap : overlaps) {
+        sum.communication += overlap.communication;
+        sum.hidden += overlap.hidden;
+        sum.exposed += overlap.exposed;
+        sum.waiting += overlap.waiting;
+        sum.moving += overlap.moving;
+    }
+    return sum;
+}
+
+}  // namespace shardscope::analysis

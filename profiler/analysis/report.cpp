@@ -1,0 +1,65 @@
+#include "profiler/analysis/report.h"
+
+#include "profiler/analysis/findings.h"
+
+#include <fmt/format.h>
+
+namespace shardscope::analysis {
+namespace {
+
+void takeLosses(const RecordingSummary& summary, Report& report) {
+    for (const MetricPoint& metric : summary.metrics) {
+        if (metric.name == "loss") {
+            if (!report.lossFirst) report.lossFirst = metric.value;
+            report.lossLast = metric.value;
+        }
+        if (metric.name == "validation_loss") report.validationLossLast = metric.value;
+    }
+}
+
+void takeThroughput(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
+                    Report& report) {
+    const Throughput throughput = measureThroughput(summary, ranks);
+    report.tokensPerSecond = throughput.tokensPerSecond;
+    report.stepSecondsMedian = throughput.stepSecondsMedian;
+    report.warmupStepsLeftOut = throughput.warmupStepsLeftOut;
+    report.mfu = modelFlopsUtilisation(summary, throughput.tokensPerSecond);
+    if (report.mfu.value && *report.mfu.value > 1.0)
+        report.diagnostics.push_back(
+            {Severity::kWarning,
+             "mfu-above-peak",
+             fmt::format("MFU is {:.1f} %, more than the stated peak of {:.3g} FLOP/s ({}) allows",
+                         *report.mfu.value * 100, *report.mfu.peakFlops, report.mfu.peakSource),
+             "distrust this peak: measure it again on an idle machine",
+             std::nullopt,
+             {},
+             1});
+}
+
+}  // namespace
+
+Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
+    Report report;
+    report.run = summary.run;
+    report.diagnostics = summary.diagnostics;
+    takeLosses(summary, report);
+    takeThroughput(summary, ranks, report);
+    for (const RankEvents& events : ranks) {
+        report.overlapByRank.push_back(rankOverlap(summary, events));
+        const auto rows = rankLedger(summary, events);
+        report.ledger.insert(report.ledger.end(), rows.begin(), rows.end());
+        report.memory.push_back(rankMemory(summary, events));
+    }
+    std::stable_sort(report.ledger.begin(), report.ledger.end(),
+                     [](const LedgerRow& a, const LedgerRow& b) { return a.step < b.step; });
+    report.overlap = sumOf(report.overlapByRank);
+    report.waiting = lateRanks(ranks);
+    report.completeness = certify(summary, ranks);
+    report.events = summary.events.total();
+    for (const RankFacts& rank : summary.ranks) report.dropped += rank.dropped;
+    report.fileSize = summary.fileSize;
+    report.finalised = summary.complete;
+    return report;
+}
+
+}  // namespace shardscope::analysis

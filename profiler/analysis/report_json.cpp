@@ -1,0 +1,147 @@
+#include "profiler/analysis/report.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace shardscope::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Absent and not finite are both null: JSON has no other word.
+Json number(const std::optional<double>& value) {
+    if (!value || !std::isfinite(*value)) return nullptr;
+    return *value;
+}
+
+Json categories(const std::array<Bytes, kMemoryCategoryCount>& bytes) {
+    Json object = Json::object();
+    for (int category = 0; category < kMemoryCategoryCount; ++category)
+        object[toWord(static_cast<MemoryCategory>(category))] =
+            bytes[static_cast<std::size_t>(category)].count;
+    return object;
+}
+
+Json overlapJson(const Overlap& overlap) {
+    return {{"ratio", number(overlap.ratio())}, {"communication_ns", overlap.communication.ns},
+            {"hidden_ns", overlap.hidden.ns},   {"exposed_ns", overlap.exposed.ns},
+            {"waiting_ns", overlap.waiting.ns}, {"moving_ns", overlap.moving.ns}};
+}
+
+Json configJson(const std::string& text) {
+    Json config = Json::parse(text, nullptr, false);
+    return config.is_discarded() ? Json(nullptr) : config;
+}
+
+Json runJson(const Report& report) {
+    const RunFacts& run = report.run;
+    return {{"id", run.id},
+            {"model", run.model},
+            {"parameters", run.parameters},
+            {"strategy", run.strategy},
+            {"world_size", run.worldSize},
+            {"status", toWord(run.status)},
+            {"finalised", report.finalised},
+            {"product", run.product},
+            {"command_line", run.commandLine},
+            {"started_unix_ns", run.startedUnixNs},
+            {"duration_ns", run.ended.ns},
+            {"config", configJson(run.configJson)}};
+}
+
+Json mfuJson(const Mfu& mfu) {
+    return {{"value", number(mfu.value)},
+            {"variant", mfu.variant},
+            {"peak_flops", number(mfu.peakFlops)},
+            {"peak_source", mfu.peakSource},
+            {"reason", mfu.reason.empty() ? Json(nullptr) : Json(mfu.reason)}};
+}
+
+Json ledgerJson(const Report& report) {
+    Json rows = Json::array();
+    for (const LedgerRow& row : report.ledger) {
+        Json parts = Json::object();
+        for (int part = 0; part < kLedgerPartCount; ++part)
+            parts[toKey(static_cast<LedgerPart>(part))] =
+                row.parts[static_cast<std::size_t>(part)].ns;
+        rows.push_back({{"rank", row.rank.value},
+                        {"step", row.step.value},
+                        {"wall_ns", row.wall.ns},
+                        {"parts", std::move(parts)}});
+    }
+    return rows;
+}
+
+Json memoryJson(const Report& report) {
+    Json rows = Json::array();
+    for (const RankMemory& memory : report.memory) {
+        const bool known = memory.known;
+        rows.push_back({{"rank", memory.rank.value},
+                        {"peak_bytes", known ? Json(memory.peak.count) : Json(nullptr)},
+                        {"peak_time_ns", known ? Json(memory.peakTime.ns) : Json(nullptr)},
+                        {"by_category", known ? categories(memory.byCategory) : Json(nullptr)},
+                        {"theory_bytes", memory.theory.count},
+                        {"theory_by_category", categories(memory.theoryByCategory)}});
+    }
+    return rows;
+}
+
+Json waitingJson(const Report& report) {
+    Json rows = Json::array();
+    for (const WaitingForRank& waiting : report.waiting)
+        rows.push_back({{"late_rank", waiting.late.value},
+                        {"waited_ns", waiting.waited.ns},
+                        {"collectives", waiting.collectives}});
+    return rows;
+}
+
+Json diagnosticsJson(const Report& report) {
+    Json rows = Json::array();
+    for (const Diagnostic& diagnostic : report.diagnostics)
+        rows.push_back({{"severity", toWord(diagnostic.severity)},
+                        {"code", diagnostic.code},
+                        {"message", diagnostic.message},
+                        {"remedy", diagnostic.remedy},
+                        {"rank", diagnostic.rank ? Json(diagnostic.rank->value) : Json(nullptr)},
+                        {"time_ns", diagnostic.time.ns},
+                        {"count", diagnostic.count}});
+    return rows;
+}
+
+}  // namespace
+
+std::string toJson(const Report& report) {
+    Json json;
+    json["schema"] = "shardscope.report/1";
+    json["run"] = runJson(report);
+    json["loss"] = {{"first", number(report.lossFirst)},
+                    {"last", number(report.lossLast)},
+                    {"validation_last", number(report.validationLossLast)}};
+    json["throughput"] = {{"tokens_per_s", number(report.tokensPerSecond)},
+                          {"step_s_median", number(report.stepSecondsMedian)},
+                          {"warmup_steps_left_out", report.warmupStepsLeftOut}};
+    json["mfu"] = mfuJson(report.mfu);
+    json["overlap"] = overlapJson(report.overlap);
+    Json byRank = Json::array();
+    for (std::size_t i = 0; i < report.overlapByRank.size(); ++i) {
+        Json row = {{"rank", report.memory[i].rank.value}};
+        row.update(overlapJson(report.overlapByRank[i]));
+        byRank.push_back(std::move(row));
+    }
+    json["overlap"]["by_rank"] = std::move(byRank);
+    json["ledger"] = ledgerJson(report);
+    json["memory"] = memoryJson(report);
+    json["waiting"] = waitingJson(report);
+    json["completeness"] = {{"complete", report.completeness.complete},
+                            {"known", report.completeness.known},
+                            {"missing", report.completeness.missing}};
+    json["diagnostics"] = diagnosticsJson(report);
+    json["events"] = report.events;
+    json["dropped"] = report.dropped;
+    json["file_bytes"] = report.fileSize.count;
+    // Texts of a recording may hold any bytes; JSON must not fail on them.
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace shardscope::analysis

@@ -1,0 +1,112 @@
+#include "engine/control/run_config.h"
+#include "engine/theory/theory.h"
+#include "profiler/analysis/findings.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+namespace shardscope::analysis {
+namespace {
+
+constexpr std::size_t kWarmupSteps = 2;
+constexpr std::size_t kStepsToSpareWarmup = 5;
+
+/// A step over all ranks.
+struct WholeStep {
+    TimeRange range;
+    std::int64_t tokens = 0;
+    std::int32_t ranks = 0;
+};
+
+std::map<StepIndex, WholeStep> wholeSteps(const RecordingSummary& summary) {
+    std::map<StepIndex, WholeStep> steps;
+    for (const StepFacts& facts : summary.steps) {
+        WholeStep& step = steps[facts.step];
+        if (step.ranks == 0) step.range = facts.range();
+        step.range.begin = std::min(step.range.begin, facts.start);
+        step.range.end = std::max(step.range.end, facts.end);
+        step.tokens += facts.tokens;
+        ++step.ranks;
+    }
+    // A step that some rank never finished says nothing about speed.
+    std::erase_if(steps,
+                  [&](const auto& step) { return step.second.ranks < summary.run.worldSize; });
+    return steps;
+}
+
+/// Steps that hold a validation pass; by its metric where phases were not recorded.
+std::set<StepIndex> evaluationSteps(const RecordingSummary& summary,
+                                    const std::vector<RankEvents>& ranks) {
+    std::set<StepIndex> steps;
+    for (const MetricPoint& metric : summary.metrics)
+        if (metric.name == "validation_loss") steps.insert(metric.step);
+    for (const RankEvents& events : ranks)
+        for (const SpanEvent& phase : events.phases)
+            if (phase.phase == Phase::kEvaluation) steps.insert(phase.step);
+    return steps;
+}
+
+}  // namespace
+
+Throughput measureThroughput(const RecordingSummary& summary,
+                             const std::vector<RankEvents>& ranks) {
+    Throughput result;
+    std::map<StepIndex, WholeStep> steps = wholeSteps(summary);
+    if (steps.empty()) return result;
+    if (steps.size() >= kStepsToSpareWarmup) {
+        steps.erase(steps.begin(), std::next(steps.begin(), kWarmupSteps));
+        result.warmupStepsLeftOut = kWarmupSteps;
+    }
+    const std::set<StepIndex> evaluations = evaluationSteps(summary, ranks);
+    std::vector<double> seconds;
+    std::vector<double> tokens;
+    for (const bool withEvaluation : {false, true}) {
+        for (const auto& [index, step] : steps) {
+            if (evaluations.contains(index) != withEvaluation) continue;
+            seconds.push_back(step.range.duration().seconds());
+            tokens.push_back(static_cast<double>(step.tokens));
+        }
+        // Steps with a validation pass count only when there is no other.
+        if (!seconds.empty()) break;
+    }
+    result.stepSecondsMedian = medianOf(seconds);
+    if (*result.stepSecondsMedian > 0)
+        result.tokensPerSecond = medianOf(tokens) / *result.stepSecondsMedian;
+    return result;
+}
+
+Mfu modelFlopsUtilisation(const RecordingSummary& summary, std::optional<double> tokensPerSecond) {
+    Mfu mfu;
+    double peak = 0;
+    for (const RankFacts& rank : summary.ranks) {
+        if (!rank.peakFlops) {
+            mfu.reason =
+                fmt::format("rank {} has no known peak: {}", rank.rank.value,
+                            rank.peakSource.empty() ? "none was reported" : rank.peakSource);
+            return mfu;
+        }
+        peak += *rank.peakFlops;
+        mfu.peakSource = rank.peakSource;
+    }
+    if (summary.ranks.empty() ||
+        static_cast<std::int32_t>(summary.ranks.size()) < summary.run.worldSize) {
+        mfu.reason = "not every rank reported a peak";
+        return mfu;
+    }
+    mfu.peakFlops = peak;
+    const auto config = control::parseRunConfigJson(summary.run.configJson);
+    if (!config) {
+        mfu.reason = "the run's configuration cannot be read: " + config.error().message;
+    } else if (!tokensPerSecond) {
+        mfu.reason = "no step was finished by all ranks";
+    } else if (peak > 0) {
+        mfu.value = *tokensPerSecond * theory::palmFlopsPerToken(config->model) / peak;
+    } else {
+        mfu.reason = "the reported peak is zero";
+    }
+    return mfu;
+}
+
+}  // namespace shardscope::analysis
