@@ -30,7 +30,8 @@ void RecordOptions::addTo(CLI::App& app) {
                                   ? app.add_flag(field.flag, m_switches[field.key], field.help)
                                   : app.add_option(field.flag, m_texts[field.key], field.help)
                                         ->type_name(field.argument);
-        option->group("Run");
+        // As with every compiler: the last one counts.
+        option->group("Run")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
     app.add_flag("--force", force, "overwrite the output");
     app.add_flag("--json", json, "print one JSON object at the end");

@@ -3,9 +3,9 @@
 #include "engine/control/observer.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace shardscope::cli {
 namespace {
@@ -183,9 +183,12 @@ void RunRecorder::noteEnd(const launch::RunOutcome& outcome, RunEnd& end) {
         end.status = RunStatus::kFailed;
         end.exitStatus = exitStatus(*outcome.failure);
         end.message = outcome.failure->message;
-        addDiagnostic({Severity::kProblem, outcome.failedRank ? "rank-died" : "run-failed",
-                       end.message, "Mend the cause and record again; all up to here is kept.",
-                       outcome.failedRank, now(), 1});
+        // Not as a log line too: the end is told in the same words.
+        if (!canWrite()) return;
+        wrote(m_writer.addDiagnostic({Severity::kProblem,
+                                      outcome.failedRank ? "rank-died" : "run-failed", end.message,
+                                      "Mend the cause and record again; all up to here is kept.",
+                                      outcome.failedRank, now(), 1}));
     } else if (outcome.killed || outcome.stopped) {
         end.status = outcome.killed ? RunStatus::kKilled : RunStatus::kStopped;
         end.exitStatus = static_cast<int>(ErrorCode::kInterrupted);

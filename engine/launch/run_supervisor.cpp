@@ -26,9 +26,12 @@ std::string lastLine(const std::string& text) {
                        end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
-std::string exitText(const control::RankExited& exit) {
+std::string exitText(const control::RankExited& exit, const std::string& when) {
     std::string text = exit.signal ? "was ended by " + signalText(*exit.signal)
-                                   : fmt::format("ended with status {}", exit.code.value_or(-1));
+                       : exit.code == 0
+                           ? "ended without finishing"
+                           : fmt::format("ended with status {}", exit.code.value_or(-1));
+    text += ' ' + when;
     if (exit.signal == SIGKILL) text += ", perhaps by the system for want of memory";
     if (const std::string words = lastLine(exit.lastWords); !words.empty()) {
         text += fmt::format("; its last words: {}", words);
@@ -284,8 +287,9 @@ Error RunSupervisor::rankError(RankId rank) const {
     }
     const std::string when = state.lastStep >= 0 ? fmt::format("after step {}", state.lastStep)
                                                  : "before its first step";
-    return {ErrorCode::kRank, fmt::format("rank {} on {} {}, {}", rank.value, m_host,
-                                          state.exit ? exitText(*state.exit) : "vanished", when)};
+    return {ErrorCode::kRank,
+            fmt::format("rank {} on {} {}", rank.value, m_host,
+                        state.exit ? exitText(*state.exit, when) : "vanished " + when)};
 }
 
 void RunSupervisor::concludeRanks() {

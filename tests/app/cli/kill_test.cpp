@@ -1,0 +1,117 @@
+// kill -9 of each process of a run at several moments: the file opens with what was received,
+// and no process of the run is left.
+#include "tests/app/cli/program.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <set>
+
+namespace shardscope::cli {
+namespace {
+
+/// How many steps have been told when the kill comes.
+class Kill : public CliTest, public testing::WithParamInterface<int> {
+protected:
+    /// A run of two ranks that would go on for long, all of it alive, `GetParam()` steps in.
+    void startTree() {
+        environment["FAKE_RANK_STEP_MS"] = "5";
+        m_program = startRecord({"--control", "stdio", "--steps", "1000000"}, true);
+        ASSERT_TRUE(eventually([this] {
+            return (stepsTold() >= GetParam() && findTree()) || m_program->ended();
+        })) << m_program->out()
+            << m_program->err();
+        for (const pid_t pid : m_tree) ASSERT_TRUE(isAlive(pid)) << "alive before";
+    }
+    void expectAllGone() {
+        EXPECT_TRUE(eventually([this] {
+            for (const pid_t pid : m_tree) {
+                if (isAlive(pid)) return false;
+            }
+            return true;
+        })) << "gone after";
+    }
+    /// The flush comes within a second; the last steps may be lost, no more.
+    void expectKept(const RecordingSummary& summary) const {
+        if (GetParam() >= 300) {
+            EXPECT_GT(summary.steps.size(), 100u);
+        }
+        EXPECT_EQ(summary.run.worldSize, 2);
+    }
+
+    std::unique_ptr<Program> m_program;
+    pid_t m_agent = -1;
+    std::vector<pid_t> m_ranks;
+
+private:
+    int stepsTold() const {
+        int count = 0;
+        const std::string out = m_program->out();
+        for (std::size_t at = 0; (at = out.find("\"event\":\"step\"", at)) != std::string::npos;
+             ++at) {
+            ++count;
+        }
+        return count;
+    }
+    bool findTree() {
+        const auto agents = childrenOf(m_program->pid());
+        if (agents.size() != 1) return false;
+        m_agent = agents[0];
+        m_ranks = childrenOf(m_agent);
+        m_tree = m_ranks;
+        m_tree.push_back(m_agent);
+        m_tree.push_back(m_program->pid());
+        return m_ranks.size() == 2;
+    }
+    std::vector<pid_t> m_tree;
+};
+
+TEST_P(Kill, OfARankEndsTheRunAndNamesIt) {
+    startTree();
+    ::kill(m_ranks[1], SIGKILL);
+    EXPECT_EQ(m_program->wait(), 5);
+    expectAllGone();
+    const RecordingSummary summary = recorded();
+    EXPECT_TRUE(summary.complete);
+    EXPECT_EQ(summary.run.status, RunStatus::kFailed);
+    EXPECT_EQ(summary.ranks.at(1).exitSignal, SIGKILL);
+    ASSERT_FALSE(summary.diagnostics.empty());
+    EXPECT_EQ(summary.diagnostics.back().rank, RankId{1});
+    expectKept(summary);
+}
+
+TEST_P(Kill, OfTheAgentTakesItsRanksAlongAndFinalises) {
+    startTree();
+    ::kill(m_agent, SIGKILL);
+    EXPECT_EQ(m_program->wait(), 4);
+    expectAllGone();
+    const RecordingSummary summary = recorded();
+    EXPECT_TRUE(summary.complete);
+    EXPECT_EQ(summary.run.status, RunStatus::kFailed);
+    expectKept(summary);
+}
+
+TEST_P(Kill, OfTheRecorderLeavesAFileThatOpensAndNoProcess) {
+    startTree();
+    m_program->signal(SIGKILL);
+    EXPECT_EQ(m_program->wait(), 128 + SIGKILL);
+    expectAllGone();
+    const RecordingSummary summary = recorded();
+    EXPECT_FALSE(summary.complete);
+    EXPECT_EQ(summary.run.status, RunStatus::kRecording);
+    expectKept(summary);
+}
+
+TEST_P(Kill, OfRecorderAndAgentTogetherLeavesNoRank) {
+    startTree();
+    m_program->signal(SIGKILL);
+    ::kill(m_agent, SIGKILL);
+    EXPECT_EQ(m_program->wait(), 128 + SIGKILL);
+    expectAllGone();
+    expectKept(recorded());
+}
+
+INSTANTIATE_TEST_SUITE_P(AfterSteps, Kill, testing::Values(0, 1, 300));
+
+}  // namespace
+}  // namespace shardscope::cli

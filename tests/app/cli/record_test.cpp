@@ -1,0 +1,191 @@
+// `shardscope record` from the outside, with a fake rank.
+#include "tests/app/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <sstream>
+
+namespace shardscope::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class Record : public CliTest {
+protected:
+    static std::vector<json> lines(const std::string& text) {
+        std::vector<json> all;
+        std::istringstream stream(text);
+        for (std::string line; std::getline(stream, line);) {
+            // The last line may still be being written.
+            if (!stream.eof()) all.push_back(json::parse(line, nullptr, false));
+        }
+        return all;
+    }
+    static std::vector<json> events(const Program& program, const std::string& kind) {
+        std::vector<json> all;
+        for (const json& line : lines(program.out())) {
+            if (line.is_object() && line.at("event") == kind) all.push_back(line);
+        }
+        return all;
+    }
+    bool hasSteps(Program& program, std::size_t count) {
+        const auto enough = [&] { return events(program, "step").size() >= count; };
+        return eventually([&] { return enough() || program.ended(); }) && enough();
+    }
+    /// A run that goes on until it is asked to end.
+    std::unique_ptr<Program> startLong() {
+        environment["FAKE_RANK_STEP_MS"] = "5";
+        return startRecord({"--control", "stdio", "--steps", "1000000"}, true);
+    }
+};
+
+TEST_F(Record, StoresTheWholeRun) {
+    const auto program = startRecord();
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    const RecordingSummary summary = recorded();
+    EXPECT_TRUE(summary.complete);
+    EXPECT_EQ(summary.run.status, RunStatus::kFinished);
+    EXPECT_EQ(summary.run.parameters, 10'774'272);
+    EXPECT_EQ(summary.run.strategy, "zero3");
+    EXPECT_THAT(summary.run.configJson, HasSubstr("text.txt"));
+    EXPECT_THAT(summary.run.librariesJson, HasSubstr("torch"));
+    EXPECT_THAT(summary.run.product, HasSubstr("shardscope 0."));
+    EXPECT_THAT(summary.run.commandLine, HasSubstr("shardscope record --model shakespeare"));
+    EXPECT_EQ(summary.hosts.size(), 1u);
+    ASSERT_EQ(summary.ranks.size(), 2u);
+    EXPECT_EQ(summary.ranks[0].exitCode, 0);
+    EXPECT_EQ(summary.ranks[0].device, "cpu (fake)");
+    EXPECT_EQ(summary.ranks[0].peakFlops, 1e9);
+    EXPECT_EQ(summary.ranks[1].emitted, 25u);
+    EXPECT_EQ(summary.steps.size(), 10u);
+    EXPECT_EQ(summary.events.spans, 40u);
+    EXPECT_EQ(summary.events.collectives, 10u);
+    EXPECT_EQ(summary.memoryTheory.size(), 2u);
+    EXPECT_TRUE(summary.diagnostics.empty());
+}
+
+TEST_F(Record, PrintsOneJsonObjectAtTheEnd) {
+    const auto program = startRecord({"--json", "--quiet"});
+    EXPECT_EQ(program->wait(), 0);
+    const auto all = lines(program->out());
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].at("schema"), "shardscope.record/1");
+    EXPECT_EQ(all[0].at("status"), "finished");
+    EXPECT_EQ(all[0].at("steps_done"), 5);
+    EXPECT_EQ(all[0].at("loss_first"), 5.0);
+    EXPECT_EQ(all[0].at("events"), 50);
+    EXPECT_EQ(program->err(), "");
+}
+
+TEST_F(Record, SaysInWordsThatItTrainsOnItsOwnSources) {
+    const auto program = start({"record", "--output", output(), "--steps", "2"});
+    EXPECT_EQ(program->wait(), 0);
+    EXPECT_THAT(program->err(), HasSubstr("own source tree"));
+    EXPECT_THAT(program->err(), HasSubstr("--data"));
+}
+
+TEST_F(Record, SingleTakesOneRankByItself) {
+    const auto program = startRecord({"--strategy", "single"});
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    EXPECT_EQ(recorded().run.worldSize, 1);
+}
+
+TEST_F(Record, TellsThreadLimitsToTheRanks) {
+    const auto program = startRecord({"--threads", "3"});
+    EXPECT_EQ(program->wait(), 0);
+    EXPECT_THAT(program->err(), HasSubstr("rank 1: OMP_NUM_THREADS=3"));
+}
+
+TEST_F(Record, SpeaksTheControlProtocol) {
+    const auto program = startRecord({"--control", "stdio"}, true);
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    const auto started = events(*program, "started");
+    ASSERT_EQ(started.size(), 1u);
+    EXPECT_EQ(started[0].at("output"), output());
+    EXPECT_EQ(started[0].at("ranks"), 2);
+    EXPECT_EQ(started[0].at("parameters"), 10'774'272);
+    const auto steps = events(*program, "step");
+    ASSERT_EQ(steps.size(), 5u);
+    EXPECT_EQ(steps[4].at("step"), 4);
+    EXPECT_EQ(steps[4].at("steps"), 5);
+    EXPECT_EQ(steps[4].at("loss"), 5.0 - 0.01 * 4);
+    EXPECT_EQ(steps[4].at("memory_bytes"), 1 << 20);
+    EXPECT_EQ(steps[4].at("exposed_fraction"), 0.1);
+    EXPECT_EQ(steps[4].at("eta_s"), 0.0);
+    ASSERT_EQ(events(*program, "validation").size(), 1u);
+    const auto ranks = events(*program, "rank");
+    EXPECT_EQ(ranks.size(), 6u) << "starting, running, finished of two";
+    const auto finished = events(*program, "finished");
+    ASSERT_EQ(finished.size(), 1u);
+    EXPECT_EQ(finished[0].at("status"), "finished");
+    EXPECT_EQ(finished[0].at("exit_code"), 0);
+}
+
+TEST_F(Record, TellsAFailureBeforeTheStartOverTheControlProtocol) {
+    const auto program = startRecord({"--control", "stdio", "--heads", "5"}, true);
+    EXPECT_EQ(program->wait(), 2);
+    const auto finished = events(*program, "finished");
+    ASSERT_EQ(finished.size(), 1u);
+    EXPECT_EQ(finished[0].at("status"), "failed");
+    EXPECT_EQ(finished[0].at("exit_code"), 2);
+    EXPECT_THAT(finished[0].at("message").get<std::string>(), HasSubstr("not divisible"));
+}
+
+TEST_F(Record, StopsAfterTheStepWhenAskedOnStandardInput) {
+    const auto program = startLong();
+    ASSERT_TRUE(hasSteps(*program, 3));
+    program->type("what?\n{\"command\":\"stop\"}\n");
+    EXPECT_EQ(program->wait(), 130) << program->err();
+    EXPECT_EQ(events(*program, "finished").at(0).at("status"), "stopped");
+    EXPECT_THAT(program->out(), HasSubstr("not understood"));
+    const RecordingSummary summary = recorded();
+    EXPECT_TRUE(summary.complete);
+    EXPECT_EQ(summary.run.status, RunStatus::kStopped);
+    EXPECT_EQ(summary.ranks.at(1).exitCode, 0);
+}
+
+TEST_F(Record, StopsWhenStandardInputEnds) {
+    const auto program = startLong();
+    ASSERT_TRUE(hasSteps(*program, 1));
+    program->closeInput();
+    EXPECT_EQ(program->wait(), 130);
+    EXPECT_EQ(recorded().run.status, RunStatus::kStopped);
+}
+
+TEST_F(Record, KillsWhenAskedOnStandardInput) {
+    environment["FAKE_RANK_MODE"] = "hang";
+    const auto program = startLong();
+    ASSERT_TRUE(hasSteps(*program, 2));
+    program->type("{\"command\":\"kill\"}\n");
+    EXPECT_EQ(program->wait(), 130);
+    EXPECT_EQ(events(*program, "finished").at(0).at("status"), "killed");
+    EXPECT_EQ(recorded().run.status, RunStatus::kKilled);
+    EXPECT_TRUE(recorded().complete);
+}
+
+TEST_F(Record, FirstInterruptStopsAndFinalises) {
+    const auto program = startLong();
+    ASSERT_TRUE(hasSteps(*program, 2));
+    program->signal(SIGINT);
+    EXPECT_EQ(program->wait(), 130);
+    EXPECT_EQ(recorded().run.status, RunStatus::kStopped);
+    EXPECT_TRUE(recorded().complete);
+}
+
+TEST_F(Record, SecondInterruptKillsAHungRun) {
+    environment["FAKE_RANK_MODE"] = "hang";
+    const auto program = startLong();
+    ASSERT_TRUE(hasSteps(*program, 2));
+    program->signal(SIGINT);
+    ASSERT_TRUE(eventually([&] { return program->out().find("once more") != std::string::npos; }));
+    program->signal(SIGINT);
+    EXPECT_EQ(program->wait(), 130);
+    EXPECT_EQ(recorded().run.status, RunStatus::kKilled);
+    EXPECT_TRUE(recorded().complete);
+}
+
+}  // namespace
+}  // namespace shardscope::cli

@@ -1,0 +1,68 @@
+#include "app/cli/step_tally.h"
+
+#include <gtest/gtest.h>
+
+namespace shardscope::cli {
+namespace {
+
+control::StepDone done(std::int32_t step, std::uint32_t rank, std::int64_t memory) {
+    control::StepDone done;
+    done.step.rank = RankId{rank};
+    done.step.step = StepIndex{step};
+    done.step.start = Timestamp{step * 1000};
+    done.step.end = Timestamp{step * 1000 + 1000};
+    done.memoryInUse = Bytes{memory};
+    done.exposedCommunication = Duration{rank == 0 ? 100 : 300};
+    return done;
+}
+
+MetricPoint metric(const char* name, std::int32_t step, double value) {
+    return {name, StepIndex{step}, Timestamp{}, value};
+}
+
+TEST(StepTally, WaitsForEveryRankAndTheMetrics) {
+    StepTally tally(2, 10);
+    tally.add(metric("loss", 0, 4.5));
+    tally.add(done(0, 0, 10));
+    EXPECT_TRUE(tally.take().empty());
+    tally.add(done(0, 1, 30));
+    EXPECT_TRUE(tally.take().empty()) << "tokens/s is still to come";
+    tally.add(metric("tokens_per_s", 0, 99));
+    const auto steps = tally.take();
+    ASSERT_EQ(steps.size(), 1u);
+    EXPECT_EQ(steps[0].loss, 4.5);
+    EXPECT_EQ(steps[0].tokensPerSecond, 99);
+    EXPECT_EQ(steps[0].memory.count, 30) << "of the rank that holds most";
+    EXPECT_DOUBLE_EQ(*steps[0].exposedFraction, 0.2);
+    EXPECT_TRUE(tally.take().empty());
+}
+
+TEST(StepTally, GivesAStepWithoutMetricsOutWhenALaterOneIsDone) {
+    StepTally tally(1, 10);
+    tally.add(done(0, 0, 1));
+    EXPECT_TRUE(tally.take().empty());
+    tally.add(done(1, 0, 1));
+    const auto steps = tally.take();
+    ASSERT_EQ(steps.size(), 1u);
+    EXPECT_FALSE(steps[0].loss.has_value());
+}
+
+TEST(StepTally, GivesTheLastStepOutAtOnce) {
+    StepTally tally(1, 1);
+    tally.add(done(0, 0, 1));
+    EXPECT_EQ(tally.take().size(), 1u);
+    EXPECT_EQ(tally.stepsDone(), 1);
+}
+
+TEST(StepTally, FindsTheTimeLeftFromTheStepsSoFar) {
+    StepTally tally(1, 10);
+    for (int step = 0; step < 4; ++step) {
+        tally.add(metric("loss", step, 1));
+        tally.add(metric("tokens_per_s", step, 1));
+        tally.add(done(step, 0, 1));
+    }
+    EXPECT_EQ(tally.take().back().eta.ns, 6 * 1000);
+}
+
+}  // namespace
+}  // namespace shardscope::cli

@@ -1,0 +1,77 @@
+// `shardscope verify` from the outside: what it reads, what it asks ranks for, what it concludes.
+#include "tests/app/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace shardscope::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class Verify : public CliTest {
+protected:
+    Verify() {
+        std::ofstream(path("reference.json")) << R"({
+            "config": {"vocab": 64, "context": 32, "layers": 2, "heads": 2, "hidden": 32},
+            "hyper": {"lr": 6e-4, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1,
+                      "clip": 1.0},
+            "layout": {"steps": 20, "accumulate": 2, "global_batch": 8, "context_plus_one": 33}})";
+        for (const char* name : {"weights.bin", "tokens.bin", "weights_after.bin"}) {
+            std::ofstream(path(name)) << "bytes";
+        }
+    }
+    std::unique_ptr<Program> verify(std::vector<std::string> more = {}) {
+        more.insert(more.begin(), {"verify", path("")});
+        return start(more);
+    }
+};
+
+TEST_F(Verify, PassesBelowTheLimits) {
+    const auto program = verify({"--ranks", "3"});
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    EXPECT_THAT(program->out(), HasSubstr("zero3 on 3 ranks, 20 steps of 27968 parameters"));
+    EXPECT_THAT(program->out(), HasSubstr("PASS"));
+}
+
+TEST_F(Verify, FailsAboveThem) {
+    environment["FAKE_RANK_ERROR"] = "5e-6";  // too much for the loss alone
+    const auto program = verify({"--json", "--strategy", "single"});
+    EXPECT_EQ(program->wait(), 1);
+    const auto json = nlohmann::json::parse(program->out());
+    EXPECT_EQ(json.at("schema"), "shardscope.verify/1");
+    EXPECT_EQ(json.at("ranks"), 1);
+    EXPECT_EQ(json.at("pass"), false);
+    EXPECT_EQ(json.at("errors").at("loss").at("pass"), false);
+    EXPECT_EQ(json.at("errors").at("weights").at("pass"), true);
+}
+
+TEST_F(Verify, DoesNotTakeNaNForAPass) {
+    environment["FAKE_RANK_ERROR"] = "nan";
+    EXPECT_EQ(verify()->wait(), 1);
+}
+
+TEST_F(Verify, AMissingOrMalformedFolderIsUnreadable) {
+    const auto missing = start({"verify", path("nothing")});
+    EXPECT_EQ(missing->wait(), 3);
+    EXPECT_THAT(missing->err(), HasSubstr("nothing/reference.json"));
+    std::filesystem::remove(path("tokens.bin"));
+    const auto incomplete = verify();
+    EXPECT_EQ(incomplete->wait(), 3);
+    EXPECT_THAT(incomplete->err(), HasSubstr("lacks tokens.bin"));
+    std::ofstream(path("reference.json")) << R"({"config": 3})";
+    const auto malformed = verify();
+    EXPECT_EQ(malformed->wait(), 3);
+    EXPECT_THAT(malformed->err(), HasSubstr("is not a reference"));
+}
+
+TEST_F(Verify, UnknownStrategyIsUsage) {
+    const auto program = verify({"--strategy", "zero4"});
+    EXPECT_EQ(program->wait(), 2);
+    EXPECT_THAT(program->err(), HasSubstr("did you mean 'zero3'"));
+}
+
+}  // namespace
+}  // namespace shardscope::cli

@@ -1,0 +1,223 @@
+// A rank without an engine: speaks the protocol of shardscope-rank, sends plausible events, and
+// fails as a test asks for. Built without LibTorch.
+//
+//   FAKE_RANK_MODE  normal exit kill hang garbage version message chunk nonfinite data wordless
+//   FAKE_RANK_WHO   rank that misbehaves (default 1)
+//   FAKE_RANK_STEP  at which step (default 2)
+//   FAKE_RANK_STEP_MS  length of a step (default 2)
+//   FAKE_RANK_ERROR    what `verify` reports (default 1e-7)
+#include "engine/control/frame.h"
+#include "engine/control/messages.h"
+#include "engine/control/observer.h"
+#include "storage/columns/chunk.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace shardscope {
+namespace {
+
+constexpr LaneId kComputeLane{1};
+constexpr LaneId kCommunicationLane{2};
+constexpr StringId kForwardName{1};
+constexpr StringId kDirectName{2};
+
+std::string setting(const char* name, const char* standard) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : standard;
+}
+
+class FakeRank {
+public:
+    explicit FakeRank(int fd) : m_fd(fd) {}
+
+    int run() {
+        if (!waitForStart()) return 1;
+        if (setting("FAKE_RANK_MODE", "normal") == "wordless") return 0;
+        introduce();
+        if (!m_start.config.reference.empty()) return verify();
+        bool stopped = false;
+        std::int32_t step = 0;
+        for (; step < m_start.config.steps && !stopped; ++step) {
+            if (misbehavesAt(step)) misbehave(step);
+            train(step);
+            stopped = stopAsked();
+        }
+        send(control::RankFinished{m_emitted, 0, step < m_start.config.steps});
+        return 0;
+    }
+
+private:
+    RankId rank() const { return RankId{static_cast<std::uint32_t>(m_start.rank)}; }
+    Timestamp now() const { return Timestamp{control::now() - m_start.originNs}; }
+
+    void write(const std::vector<std::byte>& bytes) const {
+        for (std::size_t at = 0; at < bytes.size();) {
+            const ssize_t count = ::write(m_fd, bytes.data() + at, bytes.size() - at);
+            if (count < 0) ::_exit(1);  // nobody listens any more
+            at += static_cast<std::size_t>(count);
+        }
+    }
+    void send(const control::Message& message) const {
+        write(control::encodeMessage(rank(), control::encode(message)));
+    }
+    void sendChunk(const columns::ChunkBytes& chunk) const {
+        write(control::encodeFrame(control::FrameType::kChunk, rank(), chunk));
+    }
+
+    /// What has arrived within `wait`; ends the process when the agent has gone.
+    std::vector<control::Message> receive(int waitMs) {
+        pollfd poll{m_fd, POLLIN, 0};
+        std::vector<control::Message> messages;
+        if (::poll(&poll, 1, waitMs) <= 0) return messages;
+        std::array<std::byte, 4096> buffer;
+        const ssize_t count = ::read(m_fd, buffer.data(), buffer.size());
+        if (count <= 0) ::_exit(1);
+        m_parser.append(std::span(buffer).first(static_cast<std::size_t>(count)));
+        while (true) {
+            auto frame = m_parser.next();
+            if (!frame || !*frame) return messages;
+            if (auto message = control::decode((*frame)->text())) messages.push_back(*message);
+        }
+    }
+
+    bool waitForStart() {
+        while (true) {
+            for (const auto& message : receive(-1)) {
+                const auto* start = std::get_if<control::RankStart>(&message);
+                if (start == nullptr) continue;
+                m_start = *start;
+                return ::lseek(m_start.segmentFd, 0, SEEK_END) == m_start.segmentBytes;
+            }
+        }
+    }
+
+    bool stopAsked() {
+        for (const auto& message : receive(std::stoi(setting("FAKE_RANK_STEP_MS", "2")))) {
+            if (std::holds_alternative<control::Command>(message)) return true;
+        }
+        return false;
+    }
+
+    void introduce() const {
+        send(control::RankHello{
+            control::kProtocolVersion, "fake rank", ::getpid(), "cpu (fake)", {{"torch", "none"}}});
+        send(control::PeakMeasured{1e9, "invented by a test"});
+        send(control::LaneDeclared{{rank(), kComputeLane, LaneRole::kCompute, "compute", "", 0}});
+        send(control::LaneDeclared{
+            {rank(), kCommunicationLane, LaneRole::kCommunication, "communication", "", 1}});
+        send(control::StringsDeclared{kForwardName.value, {"forward", "direct"}});
+        send(control::TheoryReported{{{rank(), MemoryCategory::kParameterShard, Bytes{1000}}}});
+        fmt::print(stderr, "OMP_NUM_THREADS={}\n", setting("OMP_NUM_THREADS", "unset"));
+    }
+
+    int verify() const {
+        const double error = std::stod(setting("FAKE_RANK_ERROR", "1e-7"));
+        if (m_start.rank == 0) {
+            send(control::VerifyResult{error, error, error, "wte.weight", m_start.config.steps,
+                                       1000, 1000});
+        }
+        send(control::RankFinished{0, 0, false});
+        return 0;
+    }
+
+    void train(std::int32_t step) {
+        const Timestamp start = now();
+        std::vector<SpanEvent> spans(4);
+        for (std::size_t i = 0; i < spans.size(); ++i) {
+            spans[i].start = start + Duration{static_cast<std::int64_t>(i) * 1000};
+            spans[i].duration = Duration{900};
+            spans[i].lane = kComputeLane;
+            spans[i].name = kForwardName;
+            spans[i].step = StepIndex{step};
+            spans[i].phase = Phase::kForward;
+        }
+        CollectiveEvent gather;
+        gather.operation = CollectiveOp::kAllGather;
+        gather.step = StepIndex{step};
+        gather.sequence = static_cast<std::uint64_t>(step);
+        gather.size = Bytes{4096};
+        gather.algorithm = kDirectName;
+        gather.issue = gather.start = start;
+        gather.end = start + Duration{500};
+        gather.arrivals.assign(static_cast<std::size_t>(m_start.worldSize), start);
+        sendChunk(columns::encodeSpans(rank(), spans));
+        sendChunk(columns::encodeCollectives(rank(), std::span(&gather, 1)));
+        m_emitted += spans.size() + 1;
+        report(step, start, start + Duration{5000});
+    }
+
+    void report(std::int32_t step, Timestamp start, Timestamp end) const {
+        if (m_start.rank == 0) {
+            const auto metric = [&](const char* name, double value) {
+                send(control::MetricReported{{name, StepIndex{step}, end, value}});
+            };
+            metric("loss", 5.0 - 0.01 * step);
+            metric("learning_rate", 6e-4);
+            metric("gradient_norm", 1.0);
+            if (step == 1) metric("validation_loss", 5.5);
+            metric("tokens_per_s", 1234);
+        }
+        control::StepDone done;
+        done.step.rank = rank();
+        done.step.step = StepIndex{step};
+        done.step.start = start;
+        done.step.end = end;
+        done.step.tokens = 8;
+        done.step.emitted = m_emitted;
+        done.memoryInUse = Bytes{1 << 20};
+        done.exposedCommunication = Duration{500};
+        send(done);
+    }
+
+    bool misbehavesAt(std::int32_t step) const {
+        return m_start.rank == std::stoi(setting("FAKE_RANK_WHO", "1")) &&
+               step == std::stoi(setting("FAKE_RANK_STEP", "2"));
+    }
+
+    void misbehave(std::int32_t step) const {
+        const std::string mode = setting("FAKE_RANK_MODE", "normal");
+        if (mode == "exit") {
+            fmt::print(stderr, "the fake rank gives up\n");
+            ::_exit(7);
+        }
+        if (mode == "kill") ::kill(::getpid(), SIGKILL);
+        if (mode == "hang") ::poll(nullptr, 0, -1);
+        if (mode == "garbage") write(std::vector<std::byte>(64, std::byte{0xAB}));
+        if (mode == "message") write(control::encodeMessage(rank(), "{\"type\":\"dance\"}"));
+        if (mode == "chunk") sendChunk(columns::ChunkBytes(64, std::byte{0xAB}));
+        if (mode == "version") {
+            auto frame = control::encodeMessage(rank(), "{}");
+            frame[6] = std::byte{99};
+            write(frame);
+        }
+        if (mode == "nonfinite") fail("the loss is nan", "non-finite-loss", step);
+        if (mode == "data") fail("the data file cannot be read", "data", step);
+    }
+
+    void fail(const char* sentence, const char* code, std::int32_t step) const {
+        send(control::RankFailed{sentence, code, step, "head", 3});
+        ::_exit(5);
+    }
+
+    int m_fd;
+    control::FrameParser m_parser;
+    control::RankStart m_start;
+    std::uint64_t m_emitted = 0;
+};
+
+}  // namespace
+}  // namespace shardscope
+
+int main(int argc, char** argv) {
+    if (argc != 3 || std::strcmp(argv[1], "--fd") != 0) return 2;
+    return shardscope::FakeRank(std::stoi(argv[2])).run();
+}
