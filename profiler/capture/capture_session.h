@@ -54,6 +54,8 @@ public:
 
     [[nodiscard]] Timestamp at(std::int64_t hostNs) const { return {hostNs - m_options.originNs}; }
     StringId intern(std::string_view text) { return m_strings.intern(text); }
+    /// Differs between sessions of one process; ids cached per thread belong to one.
+    [[nodiscard]] std::uint64_t generation() const { return m_generation; }
 
     /// Makes a lane known; its id is also its place on screen.
     void declareLane(LaneId lane, LaneRole role, const std::string& name,

@@ -36,7 +36,7 @@ struct ThreadState {
     std::uint8_t depth = 0;
     std::unordered_map<std::string, StringId> names;
     std::string scratch;
-    const capture::CaptureSession* session = nullptr;  ///< whose ids `names` holds
+    std::uint64_t generation = 0;  ///< of the session whose ids `names` holds
 };
 
 ThreadState& threadState() {
@@ -87,7 +87,9 @@ std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function)
     open.recorded = session != nullptr && session->detailed() && !function.isAsync() &&
                     !name.starts_with(kEngineWrapper);
     if (open.recorded) {
-        if (std::exchange(state.session, session) != session) state.names.clear();
+        if (std::exchange(state.generation, session->generation()) != session->generation()) {
+            state.names.clear();
+        }
         open.name = nameId(*session, state, function.name());
         open.arguments = argumentsId(*session, state, function);
         open.previous = std::exchange(capture::threadContext().operatorName, open.name);

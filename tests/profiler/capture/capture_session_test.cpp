@@ -1,0 +1,180 @@
+#include "profiler/capture/capture_session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace shardscope::capture {
+namespace {
+
+using testing::ElementsAre;
+
+/// Keeps what a session sends, decoded.
+class KeptEvents final : public EventSink {
+public:
+    void strings(StringId first, const std::vector<std::string>& fresh) override {
+        EXPECT_EQ(first.value, texts.size() + 1);
+        texts.insert(texts.end(), fresh.begin(), fresh.end());
+    }
+    void lane(const LaneFacts& lane) override { lanes.push_back(lane); }
+    void chunk(const columns::ChunkBytes& bytes) override {
+        const auto header = columns::decodeHeader(bytes);
+        ASSERT_TRUE(header);
+        EXPECT_LE(header->count, columns::kMaxChunkEvents);
+        ++chunks;
+        switch (header->kind) {
+            case EventKind::kSpan:
+                append(spans, columns::decodeSpans(bytes));
+                break;
+            case EventKind::kMemory:
+                append(memory, columns::decodeMemory(bytes));
+                break;
+            case EventKind::kCounter:
+                append(counters, columns::decodeCounters(bytes));
+                break;
+            case EventKind::kCollective:
+                append(collectives, columns::decodeCollectives(bytes));
+                break;
+        }
+    }
+    template <class Event>
+    static void append(std::vector<Event>& all, const Result<std::vector<Event>>& decoded) {
+        ASSERT_TRUE(decoded);
+        all.insert(all.end(), decoded->begin(), decoded->end());
+    }
+    std::vector<std::string> texts;
+    std::vector<LaneFacts> lanes;
+    std::vector<SpanEvent> spans;
+    std::vector<MemoryEvent> memory;
+    std::vector<CounterEvent> counters;
+    std::vector<CollectiveEvent> collectives;
+    int chunks = 0;
+};
+
+SpanEvent span(std::int64_t start, std::int64_t duration, std::uint8_t depth = 0) {
+    SpanEvent event;
+    event.start = {start};
+    event.duration = {duration};
+    event.depth = depth;
+    return event;
+}
+
+TEST(CaptureSession, SendsSpansOrderedByStartThoughInnerOnesEndFirst) {
+    KeptEvents kept;
+    CaptureSession session({}, kept);
+    session.threadQueue().push(span(20, 5, 1));
+    session.threadQueue().push(span(10, 30));
+    session.threadQueue().push(span(10, 8, 1));
+    session.drain(0, true);
+    EXPECT_THAT(kept.spans, ElementsAre(span(10, 30), span(10, 8, 1), span(20, 5, 1)));
+}
+
+TEST(CaptureSession, HoldsEventsBackUntilTheFlushIntervalOrTheEnd) {
+    KeptEvents kept;
+    SessionOptions options;
+    options.flushNs = 1000;
+    CaptureSession session(options, kept);
+    session.drain(5000, false);
+    session.threadQueue().push(span(1, 1));
+    session.drain(5500, false);
+    EXPECT_EQ(kept.chunks, 0);
+    session.drain(6000, false);
+    EXPECT_EQ(kept.chunks, 1);
+    session.threadQueue().push(span(2, 1));
+    session.drain(6001, true);
+    EXPECT_EQ(kept.spans.size(), 2U);
+}
+
+TEST(CaptureSession, DropsAndCountsWhatAFullQueueCannotTake) {
+    KeptEvents kept;
+    SessionOptions options;
+    options.queueCapacity = 64;
+    CaptureSession session(options, kept);
+    for (int i = 0; i < 1000; ++i) session.threadQueue().push(span(i, 1));
+    session.drain(0, true);
+    EXPECT_EQ(session.emitted(), 1000U);
+    EXPECT_GT(session.dropped(), 0U);
+    EXPECT_EQ(kept.spans.size() + session.dropped(), 1000U);
+}
+
+TEST(CaptureSession, LosesNothingFromManyThreadsWhileDraining) {
+    KeptEvents kept;
+    CaptureSession session({}, kept);
+    constexpr int kThreads = 4;
+    constexpr int kEach = 20'000;
+    std::vector<std::thread> threads;
+    std::atomic<int> running{kThreads};
+    for (int t = 0; t < kThreads; ++t) {
+        threads.emplace_back([&, t] {
+            const StringId name = session.intern("thread " + std::to_string(t));
+            for (int i = 0; i < kEach; ++i) {
+                SpanEvent event = span(i, 1);
+                event.name = name;
+                session.threadQueue().push(event);
+                if (i % 1000 == 0) session.push(CounterEvent{{i}, LaneId{9}, 1.0});
+            }
+            --running;
+        });
+    }
+    while (running > 0) session.drain(0, false);
+    for (auto& thread : threads) thread.join();
+    session.drain(0, true);
+    EXPECT_EQ(session.emitted(), kThreads * (kEach + 20U));
+    EXPECT_EQ(kept.spans.size() + session.dropped(), kThreads * kEach);
+    EXPECT_EQ(kept.counters.size(), kThreads * 20U);
+    EXPECT_EQ(kept.texts.size(), 4U);
+}
+
+TEST(CaptureSession, SplitsMoreThanAChunkHolds) {
+    KeptEvents kept;
+    SessionOptions options;
+    options.queueCapacity = 1 << 18;
+    CaptureSession session(options, kept);
+    const std::size_t count = columns::kMaxChunkEvents + 10;
+    for (std::size_t i = 0; i < count; ++i) {
+        session.threadQueue().push(span(static_cast<std::int64_t>(i), 1));
+    }
+    session.drain(0, true);
+    EXPECT_EQ(kept.chunks, 2);
+    EXPECT_EQ(kept.spans.size(), count);
+}
+
+TEST(CaptureSession, EveryThreadWithOperatorsGetsALaneOfItsOwn) {
+    KeptEvents kept;
+    CaptureSession session({}, kept);
+    const LaneId first = session.operatorLane();
+    EXPECT_EQ(first, session.operatorLane());
+    LaneId second;
+    std::thread([&] { second = session.operatorLane(); }).join();
+    EXPECT_EQ(first, CaptureSession::kOperatorLane);
+    EXPECT_NE(first, second);
+    session.drain(0, true);
+    ASSERT_EQ(kept.lanes.size(), 2U);
+    EXPECT_EQ(kept.lanes[0].name, "operators");
+    EXPECT_EQ(kept.lanes[1].name, "operators (thread 1)");
+}
+
+TEST(CaptureSession, MovesHostTimesOntoTheRecordingsClock) {
+    KeptEvents kept;
+    SessionOptions options;
+    options.originNs = 1'000'000;
+    const CaptureSession session(options, kept);
+    EXPECT_EQ(session.at(1'000'250), Timestamp{250});
+}
+
+TEST(StringTable, NumbersTextsInOrderOfFirstUse) {
+    StringTable table;
+    EXPECT_EQ(table.intern(""), kEmptyString);
+    EXPECT_EQ(table.intern("a"), StringId{1});
+    EXPECT_EQ(table.intern("b"), StringId{2});
+    EXPECT_EQ(table.intern("a"), StringId{1});
+    const auto fresh = table.takeFresh();
+    EXPECT_EQ(fresh.first, StringId{1});
+    EXPECT_THAT(fresh.texts, ElementsAre("a", "b"));
+    EXPECT_EQ(table.intern("c"), StringId{3});
+    EXPECT_EQ(table.takeFresh().first, StringId{3});
+}
+
+}  // namespace
+}  // namespace shardscope::capture
