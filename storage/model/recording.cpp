@@ -4,20 +4,28 @@ namespace shardscope {
 
 const char* toWord(RunStatus status) {
     switch (status) {
-        case RunStatus::kRecording: return "incomplete";
-        case RunStatus::kFinished: return "finished";
-        case RunStatus::kStopped: return "stopped";
-        case RunStatus::kFailed: return "failed";
-        case RunStatus::kKilled: return "killed";
+        case RunStatus::kRecording:
+            return "incomplete";
+        case RunStatus::kFinished:
+            return "finished";
+        case RunStatus::kStopped:
+            return "stopped";
+        case RunStatus::kFailed:
+            return "failed";
+        case RunStatus::kKilled:
+            return "killed";
     }
     return "unknown";
 }
 
 const char* toWord(Severity severity) {
     switch (severity) {
-        case Severity::kNote: return "note";
-        case Severity::kWarning: return "warning";
-        case Severity::kProblem: return "problem";
+        case Severity::kNote:
+            return "note";
+        case Severity::kWarning:
+            return "warning";
+        case Severity::kProblem:
+            return "problem";
     }
     return "unknown";
 }

@@ -1,4 +1,5 @@
 
+#include "storage/recording/events_table.h"
 #include "storage/recording/local_reader.h"
 #include "storage/recording/open_connection.h"
 
@@ -13,8 +14,11 @@ std::optional<std::string> cellText(const Statement& row, int column) {
 }  // namespace
 
 Result<TableResult> LocalReader::query(const std::string& sql) {
+    // A connection of its own: the authorizer and the views are nothing for other calls.
     auto connection = openReadingConnection(m_path);
     if (!connection) return failure(connection);
+    if (auto refreshed = m_events.refresh(*connection); !refreshed) return failure(refreshed);
+    if (auto added = addEventsTable(*connection, m_events); !added) return failure(added);
     connection->refuseWrites();
     auto statement = connection->prepare(sql);
     if (!statement) return failure(statement, "SQL");

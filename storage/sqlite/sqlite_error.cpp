@@ -41,8 +41,11 @@ tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) 
         case SQLITE_READONLY:
             return failure(ErrorCode::kUnreadable,
                            path + " cannot be opened (" + detail + "): check its permissions");
-        case SQLITE_ERROR:
         case SQLITE_AUTH:
+            return failure(ErrorCode::kUsage,
+                           "a recording is only read: use one SELECT statement, without ATTACH or "
+                           "PRAGMA settings");
+        case SQLITE_ERROR:
             return failure(ErrorCode::kUsage, detail);
         default:
             return failure(ErrorCode::kFailure, path + ": " + detail);

@@ -1,0 +1,11 @@
+// The SQL table `events` over all chunks, and the views on it.
+#pragma once
+
+#include "storage/recording/event_source.h"
+
+namespace shardscope::storage {
+
+/// `connection` and `events` must stay where they are as long as the connection is used.
+Result<void> addEventsTable(Connection& connection, EventSource& events);
+
+}  // namespace shardscope::storage
