@@ -1,5 +1,6 @@
 #include "engine/theory/theory.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace shardscope::theory {
@@ -11,11 +12,17 @@ std::size_t index(MemoryCategory category) {
     return static_cast<std::size_t>(category);
 }
 
-/// Activations that one block keeps for its backward, in floats: its input, the two norms with
-/// mean and inverse deviation, q k v, attention output and log-sum-exp, first residual,
-/// fc output and GELU output. Per token 17 C + 4 + H (engine/gpt/block.h).
-std::int64_t blockActivationFloats(const control::ModelConfig& m, std::int64_t tokens) {
-    return tokens * (17 * m.hidden + 4 + m.heads);
+/// Activations kept for backward, in floats. A block keeps its input, both norms' outputs with
+/// mean and inverse deviation, q k v, the attention output with its log-sum-exp, the first
+/// residual, the fc output and the GELU output: 16 C + 4 + H a token; the last output is C more.
+std::int64_t activationFloats(const control::ModelConfig& m, std::int64_t tokens) {
+    return tokens * (m.layers * (16 * m.hidden + 4 + m.heads) + m.hidden);
+}
+
+/// Floats of logits that the fused head holds twice (engine/kernels/cross_entropy.cpp).
+std::int64_t logitFloats(const control::ModelConfig& m, std::int64_t tokens) {
+    constexpr std::int64_t kChunkFloats = std::int64_t{2} << 20;
+    return std::min(tokens, std::max<std::int64_t>(1, kChunkFloats / m.vocabulary)) * m.vocabulary;
 }
 
 }  // namespace
@@ -42,27 +49,57 @@ Bytes stateTheory(const control::RunConfig& config) {
     return {16 * parameterCount(config.model) / shards};
 }
 
+namespace {
+
+/// What is there besides state and activations at one of the two moments that can be the peak.
+struct Moment {
+    std::int64_t gathered = 0;
+    std::int64_t temporary = 0;
+    [[nodiscard]] std::int64_t total() const { return gathered + temporary; }
+};
+
+/// In the head: root and last block are gathered; its input's norm, its gradient, two chunks of
+/// logits are temporary.
+Moment headMoment(const control::ModelConfig& m, std::int64_t tokens) {
+    return {rootParameterCount(m) + blockParameterCount(m),
+            2 * tokens * m.hidden + 2 * logitFloats(m, tokens)};
+}
+
+/// In the last block's backward: it and the prefetched ones are gathered; the gradients of its
+/// output and of the GELU output are temporary.
+Moment backwardMoment(const control::RunConfig& config, std::int64_t tokens) {
+    const auto& m = config.model;
+    const std::int64_t blocks = std::min<std::int64_t>(m.layers, 1 + config.prefetch);
+    return {blocks * blockParameterCount(m), 5 * tokens * m.hidden};
+}
+
+}  // namespace
+
 MemoryByCategory memoryTheory(const control::RunConfig& config) {
     const auto& m = config.model;
     const bool sharded = config.strategy == control::Strategy::kZero3;
-    const std::int64_t shards = sharded ? config.ranks : 1;
-    const std::int64_t state = kFloatBytes * parameterCount(m) / shards;
+    const std::int64_t state = parameterCount(m) / (sharded ? config.ranks : 1);
     const std::int64_t tokens = std::int64_t{config.batch} * m.context;
-    const std::int64_t block = kFloatBytes * blockParameterCount(m);
-    const std::int64_t root = kFloatBytes * rootParameterCount(m);
+    Moment head = headMoment(m, tokens);
+    Moment backward = backwardMoment(config, tokens);
+    if (!sharded) head.gathered = backward.gathered = 0;
+    const Moment& peak = head.total() > backward.total() ? head : backward;
 
     MemoryByCategory theory{};
-    theory[index(MemoryCategory::kParameterShard)] = {state};
-    theory[index(MemoryCategory::kGradientShard)] = {state};
-    theory[index(MemoryCategory::kOptimizerState)] = {2 * state};
-    // Peak is at the start of backward: the last block in use, the next ones prefetched.
-    const std::int64_t gathered = std::min<std::int64_t>(m.layers, 1 + config.prefetch);
-    if (sharded) theory[index(MemoryCategory::kGatheredParameter)] = {gathered * block + root};
-    // Two slots of block gradients take turns; the root's are alive from head to embedding.
-    theory[index(MemoryCategory::kGradient)] = {std::min<std::int64_t>(2, m.layers) * block + root};
-    theory[index(MemoryCategory::kActivation)] = {kFloatBytes * m.layers *
-                                                  blockActivationFloats(m, tokens)};
-    theory[index(MemoryCategory::kInput)] = {2 * 8 * tokens};
+    const auto set = [&](MemoryCategory category, std::int64_t count) {
+        theory[static_cast<std::size_t>(category)] = {kFloatBytes * count};
+    };
+    set(MemoryCategory::kParameterShard, state);
+    set(MemoryCategory::kGradientShard, state);
+    set(MemoryCategory::kOptimizerState, 2 * state);
+    set(MemoryCategory::kGatheredParameter, peak.gathered);
+    set(MemoryCategory::kTemporary, peak.temporary);
+    set(MemoryCategory::kActivation, activationFloats(m, tokens));
+    // Two slots of block gradients take turns; the root has one of its own.
+    if (sharded) {
+        set(MemoryCategory::kGradient, 2 * blockParameterCount(m) + rootParameterCount(m));
+    }
+    set(MemoryCategory::kInput, 2 * 2 * tokens);  // tokens and targets, int64
     return theory;
 }
 

@@ -1,0 +1,70 @@
+#include "engine/theory/theory.h"
+
+#include <gtest/gtest.h>
+
+namespace shardscope::theory {
+namespace {
+
+control::RunConfig shakespeare() { return {}; }
+
+Bytes of(const MemoryByCategory& categories, MemoryCategory category) {
+    return categories[static_cast<std::size_t>(category)];
+}
+
+TEST(Theory, CountsParametersOfTheNamedModels) {
+    EXPECT_EQ(parameterCount(shakespeare().model), 10'774'272);
+    const auto reference = control::findModelPreset("ref");
+    ASSERT_TRUE(reference);
+    EXPECT_EQ(parameterCount(*reference), 203'033'600);
+    EXPECT_EQ(rootParameterCount(*reference) +
+                  reference->layers * blockParameterCount(*reference),
+              203'033'600);
+}
+
+TEST(Theory, PalmFlopsOfTheReferenceModelAre1293Point7MegaflopAToken) {
+    EXPECT_NEAR(palmFlopsPerToken(*control::findModelPreset("ref")), 1293.7e6, 0.05e6);
+    EXPECT_NEAR(palmFlopsPerToken(shakespeare().model), 68.2e6, 0.05e6);
+}
+
+TEST(Theory, StatesAreSixteenBytesAParameterSplitOverZero3Ranks) {
+    control::RunConfig config = shakespeare();
+    EXPECT_EQ(stateTheory(config).count, 16 * 10'774'272 / 2);
+    const MemoryByCategory memory = memoryTheory(config);
+    EXPECT_EQ((of(memory, MemoryCategory::kParameterShard) +
+               of(memory, MemoryCategory::kGradientShard) +
+               of(memory, MemoryCategory::kOptimizerState))
+                  .count,
+              stateTheory(config).count);
+    config.strategy = control::Strategy::kSingle;
+    config.ranks = 1;
+    EXPECT_EQ(stateTheory(config).count, 16 * 10'774'272);
+    EXPECT_EQ(of(memoryTheory(config), MemoryCategory::kGatheredParameter).count, 0);
+}
+
+// By hand: 1,024 tokens, C 384, H 6, L 6.
+TEST(Theory, ActivationsOfShakespeareAre145Point7Mebibytes) {
+    const auto memory = memoryTheory(shakespeare());
+    EXPECT_EQ(of(memory, MemoryCategory::kActivation).count,
+              4 * 1024 * (6 * (16 * 384 + 4 + 6) + 384));
+    EXPECT_NEAR(of(memory, MemoryCategory::kActivation).mebibytes(), 145.7, 0.05);
+}
+
+TEST(Theory, PeakMovesToTheHeadWhenTheVocabularyIsLarge) {
+    control::RunConfig config = shakespeare();
+    const std::int64_t blocks = of(memoryTheory(config), MemoryCategory::kGatheredParameter).count;
+    EXPECT_EQ(blocks, 4 * 2 * blockParameterCount(config.model));
+    config.model.vocabulary = 50'257;
+    EXPECT_EQ(of(memoryTheory(config), MemoryCategory::kGatheredParameter).count,
+              4 * (rootParameterCount(config.model) + blockParameterCount(config.model)));
+}
+
+TEST(Theory, TrafficOfTwoRanksIsHalfOfTwoGathersAndOneReduction) {
+    control::RunConfig config = shakespeare();
+    const std::int64_t root = rootParameterCount(config.model);
+    const std::int64_t block = blockParameterCount(config.model);
+    EXPECT_EQ(trafficPerStep(config).count, 4 * ((2 * root + 11 * block) + (root + 6 * block)) / 2);
+    EXPECT_EQ(tokensPerStep(config), 2048);
+}
+
+}  // namespace
+}  // namespace shardscope::theory
