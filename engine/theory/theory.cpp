@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
 
-std::size_t index(MemoryCategory category) {
-    return static_cast<std::size_t>(category);
-}
-
 /// Activations kept for backward, in floats. A block keeps its input, both norms' outputs with
 /// mean and inverse deviation, q k v, the attention output with its log-sum-exp, the first
 /// residual, the fc output and the GELU output: 16 C + 4 + H a token; the last output is C more.
