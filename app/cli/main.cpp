@@ -21,27 +21,9 @@ constexpr const char* kFooter = R"(Examples:
 Exit status: 0 ok, 1 failure, 2 usage, 3 input unreadable, 4 launch failed,
 5 a training rank failed, 130 interrupted.)";
 
-std::vector<Command> addCommands([[maybe_unused]] CLI::App& root) {
-    std::vector<Command> commands;
-#ifdef SHARDSCOPE_CLI_RECORD
-    commands.push_back(addRecord(root));
-#endif
-#ifdef SHARDSCOPE_CLI_REPORT
-    commands.push_back(addReport(root));
-#endif
-#ifdef SHARDSCOPE_CLI_VERIFY
-    commands.push_back(addVerify(root));
-#endif
-#ifdef SHARDSCOPE_CLI_INFO
-    commands.push_back(addInfo(root));
-#endif
-#ifdef SHARDSCOPE_CLI_QUERY
-    commands.push_back(addQuery(root));
-#endif
-#ifdef SHARDSCOPE_CLI_AGENT
-    commands.push_back(addAgent(root));
-#endif
-    return commands;
+std::vector<Command> addCommands(CLI::App& root) {
+    return {addRecord(root), addReport(root), addVerify(root),
+            addInfo(root),   addQuery(root),  addAgent(root)};
 }
 
 /// The word where a subcommand was expected, when there is one and it names none.
