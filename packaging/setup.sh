@@ -26,16 +26,16 @@ installPackages() {
         return
     fi
     say "Debian packages: installing ${#missing[@]}: ${missing[*]}"
-    local run=()
+    local asRoot=()
     if ((EUID != 0)); then
         command -v sudo >/dev/null || fail "installing packages needs root or sudo; ask somebody" \
             "to install: ${missing[*]}"
-        run=(sudo)
+        asRoot=(sudo)
     fi
     mkdir -p "$root/build"
     {
-        "${run[@]}" apt-get update -q &&
-            "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
+        "${asRoot[@]}" apt-get update -q &&
+            "${asRoot[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
                 --no-install-recommends "${missing[@]}"
     } >"$log" 2>&1 </dev/null || {
         tail -n 20 "$log" >&2

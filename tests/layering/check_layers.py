@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Checks every #include of the tree against the arrows of the design, and what may be named where.
+
+  check_layers.py ROOT      prints each violation; exit status 1 when there is one
+  check_layers.py --self-test
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+# folder: what it may include besides itself and storage/model. First match wins.
+ENGINE_PARTS = ["engine/" + p for p in ("gpt", "kernels", "comm", "data", "parallel", "training", "worker")]
+ARROWS = {
+    "storage/model": [],
+    "storage/sqlite": [],
+    "storage/columns": [],
+    "storage/schema": [],
+    "storage/recording": ["storage/sqlite", "storage/columns", "storage/schema"],
+    "engine/control": [],
+    "engine/theory": ["engine/control"],
+    "engine/launch": ["engine/control"],
+    "engine/kernels": ["engine/control"],
+    "engine/comm": ["engine/control"],
+    "engine/data": ["engine/control"],
+    "engine/gpt": ["engine/control", "engine/kernels"],
+    "engine/parallel": ["engine/control", "engine/comm", "engine/kernels"],
+    "engine/training": ["engine/control", "engine/theory", "engine/comm", "engine/kernels", "engine/data",
+                        "engine/gpt", "engine/parallel"],
+    "engine/worker": ["engine", "profiler/capture", "profiler/collectors", "storage/columns"],
+    "profiler/capture": ["storage/columns"],
+    "profiler/collectors": ["profiler/capture"],
+    "profiler/analysis": ["engine/theory", "engine/control"],
+    "app/cli": ["storage", "profiler/analysis", "engine/control", "engine/theory", "engine/launch"],
+    "app/desktop/session": ["engine/control"],
+    "app/desktop/models": ["profiler/analysis", "engine/theory", "engine/control"],
+    "app/desktop/widgets": ["app/desktop/models"],
+    "app/desktop/loading": ["storage/recording", "profiler/analysis", "app/desktop/models"],
+    "app/desktop/views": ["app/desktop/models", "app/desktop/widgets", "app/desktop/session",
+                          "engine/control"],
+    "app/desktop": ["app/desktop", "storage/recording", "profiler/analysis", "engine/control", "engine/theory"],
+}
+# What only some folders may name: (what, pattern of a line, folders).
+ONLY_IN = [
+    ("a LibTorch or CUDA header", r'#include [<"](torch/|ATen/|c10/|cuda|cupti|nccl)',
+     ENGINE_PARTS + ["profiler/collectors"]),
+    ("a Qt header", r"#include <Q[A-Zt]", ["app/desktop"]),
+    ("sqlite3.h", r"#include <sqlite3", ["storage/sqlite"]),
+    # The help of `shardscope query` shows people what to type.
+    ("SQL text", r'"\s*(SELECT\s|INSERT\s+(OR|INTO)\s|CREATE\s+(TABLE|INDEX|VIEW)\s|UPDATE\s+\w+\s+SET\s'
+                 r"|DELETE\s+FROM\s|PRAGMA\s)", ["storage", "app/cli/query.cpp"]),
+]
+OURS = re.compile(r'\s*#include "((?:storage|engine|profiler|app|tests)/[^"]+)"')
+
+
+def within(path, folders):
+    return any(path == f or path.startswith(f + "/") for f in folders)
+
+
+def violations(root):
+    for top in ("storage", "engine", "profiler", "app"):
+        for file in sorted((root / top).rglob("*")):
+            if file.suffix not in (".h", ".cpp", ".cu"):
+                continue
+            path = file.relative_to(root).as_posix()
+            folder = next((f for f in ARROWS if within(path, [f])), None)
+            if folder is None:
+                yield f"{path}: its folder has no arrows; add it to tests/layering/check_layers.py"
+                continue
+            for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+                include = OURS.match(line)
+                if include and not within(include[1], [folder, "storage/model", *ARROWS[folder]]):
+                    yield f"{path}:{number}: {folder} may not include {include[1]}"
+                for what, pattern, folders in ONLY_IN:
+                    if re.search(pattern, line) and not within(path, folders):
+                        yield f"{path}:{number}: {what} does not belong here"
+
+
+def self_test():
+    wrong = {
+        "storage/columns/a.cpp": '#include "storage/sqlite/connection.h"\n',
+        "engine/control/a.h": "#include <ATen/ATen.h>\n",
+        "profiler/analysis/a.cpp": 'auto sql = "SELECT name FROM events";\n',
+        "app/cli/a.cpp": "#include <QString>\n",
+        "app/cli/b.cpp": '#include "engine/training/trainer.h"\n',
+        "app/desktop/views/a/a.cpp": '#include "app/desktop/shell/window.h"\n',
+        "storage/recording/a.cpp": "#include <sqlite3.h>\n",
+        "engine/misc/a.cpp": "\n",
+    }
+    right = {
+        "engine/worker/a.cpp": '#include <ATen/ATen.h>\n#include "engine/comm/ring.h"\n',
+        "storage/sqlite/a.cpp": '#include <sqlite3.h>\nauto sql = "SELECT 1";\n',
+        "app/desktop/shell/a.cpp": '#include <QWidget>\n#include "app/desktop/views/live/page.h"\n',
+        "app/cli/report.cpp": '#include "profiler/analysis/report.h"\nauto s = "updates the settings";\n',
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, text in {**wrong, **right}.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        caught = {line.split(":")[0] for line in violations(root)}
+    missed, wronged = set(wrong) - caught, caught - set(wrong)
+    for path in sorted(missed):
+        print("not caught:", path)
+    for path in sorted(wronged):
+        print("caught without reason:", path)
+    return not missed and not wronged
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--self-test":
+        sys.exit(0 if self_test() else 1)
+    found = list(violations(pathlib.Path(sys.argv[1])))
+    print("\n".join(found) or "every include follows the arrows")
+    sys.exit(1 if found else 0)
