@@ -1,5 +1,6 @@
 #include "engine/gpt/gpt.h"
 
+#include "engine/kernels/attention.h"
 #include "engine/kernels/cross_entropy.h"
 #include "engine/kernels/linear.h"
 #include "engine/kernels/operator_scope.h"
@@ -10,7 +11,6 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
 #include <fmt/format.h>
 
 namespace shardscope::gpt {
@@ -48,17 +48,6 @@ Unit blockUnit(const control::ModelConfig& c, std::int64_t index) {
                        named(name("ln2.weight"), {c.hidden}),
                        named(name("ln2.bias"), {c.hidden})};
     return unit;
-}
-
-/// qkv (N, 3C) -> (N, C)
-at::Tensor attention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
-    const std::int64_t tokens = qkv.size(0);
-    const std::int64_t hidden = qkv.size(1) / 3;
-    const auto split = qkv.view({rows, tokens / rows, 3, heads, hidden / heads});
-    const auto part = [&](std::int64_t i) { return split.select(2, i).transpose(1, 2); };
-    const at::Tensor y_BHTD = at::scaled_dot_product_attention(part(0), part(1), part(2), {}, 0.0,
-                                                               /*is_causal=*/true);
-    return y_BHTD.transpose(1, 2).reshape({tokens, hidden});
 }
 
 }  // namespace
@@ -114,7 +103,8 @@ void Gpt::embedBackward(const at::Tensor& tokens, const at::Tensor& dx) {
 at::Tensor Gpt::block(std::int64_t index, const at::Tensor& x, std::int64_t rows) {
     const auto p = [&](int slot) -> kernels::Parameter& { return parameter(1 + index, slot); };
     const at::Tensor normed = kernels::layerNorm(x, p(kNorm1Weight), p(kNorm1Bias));
-    const at::Tensor mixed = attention(kernels::linear(normed, p(kQkv)), rows, m_config.heads);
+    const at::Tensor mixed =
+        kernels::causalAttention(kernels::linear(normed, p(kQkv)), rows, m_config.heads);
     const at::Tensor residual = at::add(x, kernels::linear(mixed, p(kProjection)));
     const at::Tensor wide =
         kernels::linear(kernels::layerNorm(residual, p(kNorm2Weight), p(kNorm2Bias)), p(kFc));

@@ -24,6 +24,9 @@ void useMatmulLibrary(MatmulLibrary library);
 void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
             bool accumulate = false);
 
+/// The same over a leading batch dim, always by oneDNN: a (b, m, k), b (b, k, n), out (b, m, n).
+void batchedMatmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out);
+
 /// Best rate in FLOP/s of an n x n x n fp32 product of random data during about `seconds`, with
 /// the library in use and the process's intra-op threads.
 [[nodiscard]] double measureMatmulPeak(std::int64_t n, double seconds);

@@ -2,6 +2,7 @@
 
 #include "engine/comm/direct_communicator.h"
 #include "engine/data/reference.h"
+#include "engine/kernels/attention.h"
 #include "engine/kernels/matmul.h"
 #include "engine/training/session.h"
 #include "engine/training/verification.h"
@@ -77,19 +78,29 @@ Result<void> RankWorker::prepare() {
     return {};
 }
 
-void RankWorker::chooseMatmul() {
-    const control::RunConfig& config = m_start.config;
-    const auto mine =
-        kernels::fasterMatmulLibrary(config.batch * config.model.context, config.model.hidden);
-    // All ranks follow the majority, so that they compute alike.
-    std::array<double, 1> votes{mine == kernels::MatmulLibrary::kOneDnn ? 1.0 : 0.0};
+bool RankWorker::majority(bool vote) {
+    std::array<double, 1> votes{vote ? 1.0 : 0.0};
     m_communicator->allReduceSmall(votes, comm::Reduction::kSum, {Cause::kStart}).wait();
-    const auto chosen = 2 * votes[0] > m_start.worldSize ? kernels::MatmulLibrary::kOneDnn
-                                                         : kernels::MatmulLibrary::kMkl;
-    kernels::useMatmulLibrary(chosen);
+    return 2 * votes[0] > m_start.worldSize;
+}
+
+/// All ranks follow the majority, so that they compute alike.
+void RankWorker::chooseKernels() {
+    const control::RunConfig& config = m_start.config;
+    const control::ModelConfig& model = config.model;
+    const auto library = kernels::fasterMatmulLibrary(config.batch * model.context, model.hidden);
+    const bool oneDnn = majority(library == kernels::MatmulLibrary::kOneDnn);
+    kernels::useMatmulLibrary(oneDnn ? kernels::MatmulLibrary::kOneDnn
+                                     : kernels::MatmulLibrary::kMkl);
+    const auto attention = kernels::fasterAttention(config.batch, model.context, model.heads,
+                                                    model.hidden / model.heads);
+    const bool blocked = majority(attention == kernels::AttentionKind::kBlocked);
+    kernels::useAttention(blocked ? kernels::AttentionKind::kBlocked
+                                  : kernels::AttentionKind::kFlash);
     if (m_start.rank != 0) return;
     m_outbox.post(control::LogLine{
-        "info", fmt::format("matrix products by {}, the faster here", kernels::toWord(chosen))});
+        "info", fmt::format("the faster here: matrix products by {}, {} attention",
+                            oneDnn ? "oneDNN" : "MKL", blocked ? "blocked" : "flash")});
 }
 
 void RankWorker::calibrate() {
@@ -135,7 +146,7 @@ Result<void> RankWorker::run() {
             reportFailure(prepared.error(), "failure");
             return prepared;
         }
-        chooseMatmul();
+        chooseKernels();
         auto result = m_start.config.reference.empty() ? train() : followReference();
         if (!result) {
             m_communicator->abort();

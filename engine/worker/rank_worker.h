@@ -29,7 +29,8 @@ private:
     Result<void> prepare();
     Result<void> train();
     Result<void> followReference();
-    void chooseMatmul();
+    bool majority(bool vote);
+    void chooseKernels();
     void calibrate();
     void reportTheory();
     void captureStep(std::int32_t step);

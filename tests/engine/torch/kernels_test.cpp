@@ -1,4 +1,5 @@
 #include "engine/kernels/adamw.h"
+#include "engine/kernels/attention.h"
 #include "engine/kernels/cross_entropy.h"
 #include "engine/kernels/linear.h"
 #include "engine/kernels/matmul.h"
@@ -77,6 +78,31 @@ TEST_P(Products, FusedHeadEqualsTheUnfusedOne) {
     EXPECT_LT(relativeError(dx, x2.grad()), 1e-5);
     EXPECT_LT(relativeError(weight.gradient, w2.grad()), 1e-5);
     EXPECT_DOUBLE_EQ(linearCrossEntropy(x, weight, targets, 0.5, at::Tensor()), loss);
+}
+
+class Attention : public testing::TestWithParam<AttentionKind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, Attention,
+                         testing::Values(AttentionKind::kFlash, AttentionKind::kBlocked));
+
+TEST_P(Attention, EqualsScaledDotProductAttentionForwardAndBackward) {
+    const std::int64_t rows = 3, context = 40, heads = 2, hidden = 12;
+    const at::Tensor qkv = at::randn({rows * context, 3 * hidden});
+    const at::Tensor direction = at::randn({rows * context, hidden});
+    useAttention(GetParam());
+    const at::Tensor mine = qkv.clone().requires_grad_(true);
+    const at::Tensor out = causalAttention(mine, rows, heads);
+    out.backward(direction);
+
+    const at::Tensor theirs = qkv.clone().requires_grad_(true);
+    const auto split = theirs.view({rows, context, 3, heads, hidden / heads});
+    const auto part = [&](std::int64_t i) { return split.select(2, i).transpose(1, 2); };
+    const at::Tensor expected =
+        at::scaled_dot_product_attention(part(0), part(1), part(2), {}, 0.0, true)
+            .transpose(1, 2)
+            .reshape({rows * context, hidden});
+    expected.backward(direction);
+    EXPECT_LT(relativeError(out, expected), 1e-6);
+    EXPECT_LT(relativeError(mine.grad(), theirs.grad()), 2e-6);
 }
 
 TEST(AdamW, FollowsTheFormulaInDoublePrecision) {

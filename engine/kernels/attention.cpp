@@ -1,0 +1,188 @@
+#include "engine/kernels/attention.h"
+
+#include "engine/control/observer.h"
+#include "engine/kernels/matmul.h"
+#include "engine/kernels/operator_scope.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+#include <ATen/ops/_softmax.h>
+#include <ATen/ops/_softmax_backward_data.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/randn.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace shardscope::kernels {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Variable;
+using torch::autograd::variable_list;
+
+AttentionKind g_kind = AttentionKind::kFlash;  // set before the first step, then constant
+
+/// Scores held at a time, 512 KiB: they stay in the second-level cache.
+constexpr std::int64_t kScoreFloats = std::int64_t{1} << 17;
+
+/// (N, 3C) -> (3, B, H, T, D) contiguous.
+at::Tensor unpack(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
+    const std::int64_t context = qkv.size(0) / rows;
+    return qkv.view({rows, context, 3, heads, qkv.size(1) / 3 / heads})
+        .permute({2, 0, 3, 1, 4})
+        .contiguous();
+}
+
+/// (T, T), -inf above the diagonal.
+at::Tensor causalMask(std::int64_t context) {
+    return at::full({context, context}, -std::numeric_limits<float>::infinity()).triu_(1);
+}
+
+/// Batched products over heads, a few rows of the batch at a time.
+class Blocked {
+public:
+    explicit Blocked(const at::Tensor& qkv_3BHTD)
+        : m_context(qkv_3BHTD.size(3)),
+          m_scale(1.0 / std::sqrt(static_cast<double>(qkv_3BHTD.size(4)))),
+          m_batches(qkv_3BHTD.size(1) * qkv_3BHTD.size(2)),
+          m_q(flat(qkv_3BHTD[0])),
+          m_k(flat(qkv_3BHTD[1])),
+          m_v(flat(qkv_3BHTD[2])),
+          m_mask(causalMask(m_context)),
+          m_step(std::clamp<std::int64_t>(kScoreFloats / (m_context * m_context), 1, m_batches)) {}
+
+    at::Tensor forward() const {
+        const at::Tensor out = at::empty_like(m_q);
+        for (std::int64_t at = 0; at < m_batches; at += m_step) {
+            const std::int64_t count = std::min(m_step, m_batches - at);
+            batchedMatmul(probabilities(at, count), m_v.narrow(0, at, count),
+                          out.narrow(0, at, count));
+        }
+        return out;
+    }
+
+    /// dOut (BH, T, D) -> dq, dk, dv (BH, T, D) into d (3, BH, T, D).
+    void backward(const at::Tensor& dOut, const at::Tensor& d) const {
+        for (std::int64_t at = 0; at < m_batches; at += m_step) {
+            const std::int64_t count = std::min(m_step, m_batches - at);
+            const auto part = [&](const at::Tensor& t) { return t.narrow(0, at, count); };
+            const at::Tensor p = probabilities(at, count);
+            batchedMatmul(p.transpose(1, 2), part(dOut), part(d[2]));
+            const at::Tensor dp = at::empty_like(p);
+            batchedMatmul(part(dOut), part(m_v).transpose(1, 2), dp);
+            at::Tensor ds = at::_softmax_backward_data(dp, p, 2, at::kFloat).mul_(m_scale);
+            batchedMatmul(ds, part(m_k), part(d[0]));
+            batchedMatmul(ds.transpose(1, 2), part(m_q), part(d[1]));
+        }
+    }
+
+private:
+    at::Tensor flat(const at::Tensor& t_BHTD) const {
+        return t_BHTD.view({m_batches, m_context, t_BHTD.size(3)});
+    }
+
+    /// softmax(scale q kᵀ + mask) of `count` heads, (count, T, T)
+    at::Tensor probabilities(std::int64_t at, std::int64_t count) const {
+        at::Tensor scores = at::empty({count, m_context, m_context}, m_q.options());
+        batchedMatmul(m_q.narrow(0, at, count), m_k.narrow(0, at, count).transpose(1, 2), scores);
+        scores.mul_(m_scale).add_(m_mask);
+        return at::_softmax(scores, 2, false);
+    }
+
+    std::int64_t m_context;
+    double m_scale;
+    std::int64_t m_batches;
+    at::Tensor m_q, m_k, m_v;  // (BH, T, D)
+    at::Tensor m_mask;
+    std::int64_t m_step;
+};
+
+struct CausalAttention : torch::autograd::Function<CausalAttention> {
+    static Variable forward(AutogradContext* context, const Variable& qkv, std::int64_t rows,
+                            std::int64_t heads) {
+        context->saved_data["rows"] = rows;
+        context->saved_data["heads"] = heads;
+        const at::Tensor qkv_3BHTD = unpack(qkv, rows, heads);
+        if (g_kind == AttentionKind::kFlash) {
+            auto [out, logSumExp] = at::_scaled_dot_product_flash_attention_for_cpu(
+                qkv_3BHTD[0], qkv_3BHTD[1], qkv_3BHTD[2], 0.0, true);
+            context->save_for_backward({qkv_3BHTD, out, logSumExp});
+            return out.transpose(1, 2).reshape({qkv.size(0), qkv.size(1) / 3});
+        }
+        context->save_for_backward({qkv_3BHTD});
+        const at::Tensor out =
+            Blocked(qkv_3BHTD).forward().view({rows, heads, qkv.size(0) / rows, qkv_3BHTD.size(4)});
+        return out.transpose(1, 2).reshape({qkv.size(0), qkv.size(1) / 3});
+    }
+
+    static variable_list backward(AutogradContext* context, const variable_list& outputs) {
+        const auto saved = context->get_saved_variables();
+        const at::Tensor& qkv = saved[0];
+        const std::int64_t rows = qkv.size(1), heads = qkv.size(2), length = qkv.size(3);
+        const at::Tensor dOut = outputs[0].view({rows, length, heads, qkv.size(4)}).transpose(1, 2);
+        const at::Tensor dPacked = at::empty({rows, length, 3, heads, qkv.size(4)}, qkv.options());
+        const at::Tensor d_3BHTD = dPacked.permute({2, 0, 3, 1, 4});
+        if (saved.size() == 3) {
+            const auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+                dOut, qkv[0], qkv[1], qkv[2], saved[1], saved[2], 0.0, true);
+            d_3BHTD[0].copy_(dq);
+            d_3BHTD[1].copy_(dk);
+            d_3BHTD[2].copy_(dv);
+        } else {
+            const at::Tensor d = at::empty({3, rows * heads, length, qkv.size(4)}, qkv.options());
+            Blocked(qkv).backward(dOut.reshape({rows * heads, length, qkv.size(4)}), d);
+            d_3BHTD.copy_(d.view(qkv.sizes()));
+        }
+        return {dPacked.view({rows * length, 3 * heads * qkv.size(4)}), Variable(), Variable()};
+    }
+};
+
+double secondsOfOnePass(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
+    std::int64_t best = INT64_MAX;
+    for (int i = 0; i < 3; ++i) {
+        const at::Tensor input = qkv.detach().set_requires_grad(true);
+        const std::int64_t start = control::now();
+        const at::Tensor out = causalAttention(input, rows, heads);
+        out.backward(out.detach());
+        best = std::min(best, control::now() - start);
+    }
+    return static_cast<double>(best) * 1e-9;
+}
+
+}  // namespace
+
+const char* toWord(AttentionKind kind) {
+    return kind == AttentionKind::kFlash ? "flash" : "blocked";
+}
+
+void useAttention(AttentionKind kind) {
+    g_kind = kind;
+}
+
+AttentionKind fasterAttention(std::int64_t rows, std::int64_t context, std::int64_t heads,
+                              std::int64_t headDim) {
+    const at::AutoGradMode gradient(true);
+    const std::int64_t few = std::min<std::int64_t>(rows, 2);
+    const at::Tensor qkv = at::randn({few * context, 3 * heads * headDim});
+    const AttentionKind before = g_kind;
+    double seconds[2];
+    for (AttentionKind kind : {AttentionKind::kFlash, AttentionKind::kBlocked}) {
+        useAttention(kind);
+        seconds[static_cast<int>(kind)] = secondsOfOnePass(qkv, few, heads);
+    }
+    useAttention(before);
+    return seconds[1] < seconds[0] ? AttentionKind::kBlocked : AttentionKind::kFlash;
+}
+
+at::Tensor causalAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
+    const OperatorScope scope("causal_attention", true);
+    return CausalAttention::apply(qkv, rows, heads);
+}
+
+}  // namespace shardscope::kernels
