@@ -38,11 +38,12 @@ std::string besideThisProgram(const char* name) {
 
 }  // namespace
 
-Agent::Agent(FrameChannel recorder, std::string product)
+Agent::Agent(FrameChannel recorder, std::string product, AgentTimes times)
     : m_recorder(std::move(recorder)),
       m_product(std::move(product)),
+      m_times(times),
       m_lastHeard(Clock::now()),
-      m_nextHeartbeat(Clock::now() + kHeartbeatInterval) {}
+      m_nextHeartbeat(Clock::now() + times.heartbeat) {}
 
 int Agent::run() {
     m_recorder.send(control::kNoRank, control::AgentHello{control::kProtocolVersion, m_product,
@@ -169,16 +170,16 @@ void Agent::noteEnd(RankProcess& rank) {
     rank.channel().close();
     if (!rank.failed() || m_killAt) return;
     stopRanks();
-    m_killAt = Clock::now() + kGraceAfterFailure;
+    m_killAt = Clock::now() + m_times.graceAfterFailure;
 }
 
 void Agent::keepTime() {
     const auto now = Clock::now();
     if (now >= m_nextHeartbeat) {
         m_recorder.send(control::kNoRank, control::Heartbeat{});
-        m_nextHeartbeat = now + kHeartbeatInterval;
+        m_nextHeartbeat = now + m_times.heartbeat;
     }
-    if (now - m_lastHeard > kLease) m_closing = true;
+    if (now - m_lastHeard > m_times.lease) m_closing = true;
     if (m_killAt && now >= *m_killAt) killRanks();
 }
 

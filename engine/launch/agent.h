@@ -20,10 +20,16 @@ inline constexpr std::chrono::seconds kLease{15};
 /// What the others get to end by themselves once one rank has failed.
 inline constexpr std::chrono::seconds kGraceAfterFailure{2};
 
+struct AgentTimes {
+    std::chrono::milliseconds heartbeat = kHeartbeatInterval;
+    std::chrono::milliseconds lease = kLease;
+    std::chrono::milliseconds graceAfterFailure = kGraceAfterFailure;
+};
+
 class Agent {
 public:
     /// `product` is this build's name and version, told to the recorder.
-    Agent(FrameChannel recorder, std::string product);
+    Agent(FrameChannel recorder, std::string product, AgentTimes times = {});
 
     /// Runs to the end; the process's exit status.
     int run();
@@ -46,6 +52,7 @@ private:
 
     FrameChannel m_recorder;
     std::string m_product;
+    AgentTimes m_times;
     FileDescriptor m_segment;
     std::vector<RankProcess> m_ranks;
     bool m_launched = false;

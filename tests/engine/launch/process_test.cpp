@@ -1,0 +1,83 @@
+#include "engine/launch/process.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include <array>
+#include <csignal>
+
+namespace shardscope::launch {
+namespace {
+
+ProcessEnd waitFor(pid_t pid) {
+    std::optional<ProcessEnd> end;
+    for (int turn = 0; turn < 4000 && !(end = reap(pid)); ++turn) ::poll(nullptr, 0, 5);
+    EXPECT_TRUE(end.has_value());
+    return end.value_or(ProcessEnd{});
+}
+
+pid_t shell(const std::string& script, SpawnRequest request = {}) {
+    request.program = "/bin/sh";
+    request.arguments = {"-c", script};
+    const auto pid = spawn(request);
+    EXPECT_TRUE(pid.has_value());
+    return pid.value_or(-1);
+}
+
+TEST(Process, TellsHowAChildEnded) {
+    EXPECT_EQ(waitFor(shell("exit 3")).code, 3);
+    const ProcessEnd killed = waitFor(shell("kill -9 $$"));
+    EXPECT_EQ(killed.signal, SIGKILL);
+    EXPECT_FALSE(killed.code.has_value());
+}
+
+TEST(Process, SaysWhyAProgramCannotBeStarted) {
+    SpawnRequest request;
+    request.program = "/etc/passwd";
+    const auto pid = spawn(request);
+    ASSERT_FALSE(pid.has_value());
+    EXPECT_EQ(pid.error().code, ErrorCode::kLaunch);
+    EXPECT_THAT(pid.error().message, testing::HasSubstr("/etc/passwd cannot be started"));
+}
+
+TEST(Process, GivesTheChildItsDescriptorsEvenWhenNumbersCross) {
+    std::array<int, 2> first{};
+    std::array<int, 2> second{};
+    ASSERT_EQ(::pipe2(first.data(), O_CLOEXEC), 0);
+    ASSERT_EQ(::pipe2(second.data(), O_CLOEXEC), 0);
+    const FileDescriptor firstRead(first[0]);
+    const FileDescriptor secondRead(second[0]);
+    SpawnRequest request;
+    // Each is given the other's number.
+    request.descriptors = {{first[1], second[1]}, {second[1], first[1]}};
+    const std::string script =
+        "echo one >&" + std::to_string(second[1]) + "; echo two >&" + std::to_string(first[1]);
+    const pid_t pid = shell(script, request);
+    const FileDescriptor firstWrite(first[1]);
+    const FileDescriptor secondWrite(second[1]);
+    EXPECT_EQ(waitFor(pid).code, 0);
+    std::array<char, 4> text{};
+    ASSERT_EQ(::read(firstRead.get(), text.data(), 4), 4);
+    EXPECT_EQ(std::string(text.data(), 3), "one");
+    ASSERT_EQ(::read(secondRead.get(), text.data(), 4), 4);
+    EXPECT_EQ(std::string(text.data(), 3), "two");
+}
+
+TEST(Process, AddsToTheEnvironment) {
+    SpawnRequest request;
+    request.environment = {{"SHARDSCOPE_TEST_WORD", "7"}};
+    EXPECT_EQ(waitFor(shell("exit $SHARDSCOPE_TEST_WORD", request)).code, 7);
+}
+
+TEST(Process, LeadsAGroupOfItsOwnWhenAsked) {
+    SpawnRequest request;
+    request.ownGroup = true;
+    const pid_t pid = shell("sleep 60", request);
+    EXPECT_EQ(::getpgid(pid), pid);
+    ::kill(-pid, SIGKILL);
+    EXPECT_EQ(waitFor(pid).signal, SIGKILL);
+}
+
+}  // namespace
+}  // namespace shardscope::launch

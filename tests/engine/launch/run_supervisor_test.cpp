@@ -1,0 +1,49 @@
+// What the recorder's side says about agents that are none. Whole runs: tests/app/cli.
+#include "engine/launch/run_supervisor.h"
+
+#include <gmock/gmock.h>
+
+namespace shardscope::launch {
+namespace {
+
+using testing::HasSubstr;
+
+class NoSink : public RunSink {
+public:
+    void agentReady(const control::AgentHello&) override {}
+    void message(RankId, const control::Message&) override {}
+    void chunk(RankId, std::span<const std::byte>) override {}
+    void tick() override {}
+};
+
+Error failureOf(const std::string& agent, const std::vector<std::string>& arguments) {
+    RunRequest request;
+    request.agentProgram = agent;
+    request.agentArguments = arguments;
+    NoSink sink;
+    RunSupervisor run(std::move(request), sink);
+    const RunOutcome outcome = run.run();
+    EXPECT_TRUE(outcome.failure.has_value());
+    return outcome.failure.value_or(Error{});
+}
+
+TEST(RunSupervisor, SaysThatTheAgentCannotBeStarted) {
+    const Error error = failureOf("/no/such/agent", {});
+    EXPECT_EQ(error.code, ErrorCode::kLaunch);
+    EXPECT_THAT(error.message, HasSubstr("/no/such/agent cannot be started: No such file"));
+}
+
+TEST(RunSupervisor, SaysThatTheAgentEndedAtOnce) {
+    const Error error = failureOf("/bin/true", {});
+    EXPECT_EQ(error.code, ErrorCode::kLaunch);
+    EXPECT_THAT(error.message, HasSubstr("ended unexpectedly"));
+}
+
+TEST(RunSupervisor, SaysThatTheAgentIsOfAnotherVersion) {
+    const Error error = failureOf("/bin/echo", {"a program that does not speak in frames"});
+    EXPECT_EQ(error.code, ErrorCode::kLaunch);
+    EXPECT_THAT(error.message, HasSubstr("the same build of Shardscope"));
+}
+
+}  // namespace
+}  // namespace shardscope::launch
