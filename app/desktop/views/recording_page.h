@@ -37,6 +37,7 @@ protected:
     /// The recording or the selection changed; there is a recording.
     virtual void present() = 0;
     [[nodiscard]] const OpenRecording& recording() const { return *m_recording; }
+    [[nodiscard]] const RecordingPtr& shownRecording() const { return m_recording; }
     [[nodiscard]] bool hasRecording() const { return m_recording != nullptr; }
     [[nodiscard]] SelectionModel& selection() const { return m_selection; }
     [[nodiscard]] PageFrame& pageFrame() { return *m_frame; }

@@ -65,7 +65,7 @@ QListView::item:selected { background: @neutral; color: @text; }
 
 }  // namespace
 
-QString styleSheet(const Theme& theme) {
+QString themeStyleSheet(const Theme& theme) {
     QString sheet = QString::fromUtf16(kTemplate);
     // on dark ground white text needs the darker of the two accents behind it
     const QColor primary(0x00, 0x72, 0xB2);

@@ -7,6 +7,6 @@
 
 namespace shardscope::desktop {
 
-[[nodiscard]] QString styleSheet(const Theme& theme);
+[[nodiscard]] QString themeStyleSheet(const Theme& theme);
 
 }  // namespace shardscope::desktop

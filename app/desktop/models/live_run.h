@@ -1,0 +1,77 @@
+// What is known of a run that is going: series, ranks, log, and the sentences about it. Fed by
+// the session's events. GUI thread; knows no widget and no process.
+#pragma once
+
+#include <QObject>
+#include <QPointF>
+#include <QString>
+#include <QVector>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "app/desktop/models/chart_data.h"
+#include "storage/model/units.h"
+
+namespace shardscope::desktop {
+
+struct LiveRank {
+    QString state;
+    std::int64_t pid = 0;
+};
+
+struct LiveLogLine {
+    QString level;
+    QString text;
+};
+
+/// One step as the page needs it; what is unknown is absent from the series.
+struct LiveStep {
+    int step = 0;
+    int steps = 0;
+    std::optional<double> loss, tokensPerSecond, memoryBytes, exposedFraction, secondsLeft;
+};
+
+class LiveRun : public QObject {
+    Q_OBJECT
+
+public:
+    explicit LiveRun(QObject* parent = nullptr);
+    void begin(const QString& model, const QString& strategy, int ranks, int steps,
+               const QString& output);
+    void addStep(const LiveStep& step);
+    void addValidation(int step, double loss);
+    void setRank(int rank, const QString& state, std::int64_t pid);
+    void addLog(const QString& level, const QString& text);
+    /// `status`: starting, running, stopping, or how it ended.
+    void setStatus(const QString& status, const QString& message);
+    void clear();
+
+    [[nodiscard]] bool isEmpty() const { return m_status.isEmpty(); }
+    [[nodiscard]] QString headline() const;
+    [[nodiscard]] QString subline() const;
+    [[nodiscard]] std::vector<LineSeries> lossSeries() const;
+    [[nodiscard]] std::vector<LineSeries> throughputSeries() const;
+    [[nodiscard]] std::vector<LineSeries> memorySeries() const;    ///< MiB
+    [[nodiscard]] std::vector<LineSeries> exposedSeries() const;   ///< percent
+    [[nodiscard]] const std::map<int, LiveRank>& ranks() const { return m_ranks; }
+    [[nodiscard]] const std::vector<LiveLogLine>& log() const { return m_log; }
+    [[nodiscard]] int steps() const { return m_steps; }
+    [[nodiscard]] int stepsDone() const { return m_last.step + (m_hasStep ? 1 : 0); }
+    [[nodiscard]] const QString& status() const { return m_status; }
+    [[nodiscard]] const QString& message() const { return m_message; }
+
+Q_SIGNALS:
+    void changed();
+
+private:
+    QString m_title, m_output, m_status, m_message;
+    int m_steps = 0;
+    bool m_hasStep = false;
+    LiveStep m_last;
+    QVector<QPointF> m_loss, m_validation, m_throughput, m_memory, m_exposed;
+    std::map<int, LiveRank> m_ranks;
+    std::vector<LiveLogLine> m_log;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,33 @@
+// Which key does what on the timeline. W S A D count by their place on the keyboard (scan
+// code), so that other layouts keep the block under the left hand. Pure.
+#pragma once
+
+#include <QtCore/qnamespace.h>
+
+#include <QtGlobal>
+
+namespace shardscope::desktop {
+
+enum class TimelineCommand {
+    kNone,
+    kZoomIn,
+    kZoomOut,
+    kPanLeft,
+    kPanRight,
+    kScrollUp,
+    kScrollDown,
+    kFit,
+    kZoomToSelection,
+    kNextSlice,
+    kPreviousSlice,
+    kNextRank,
+    kPreviousRank,
+    kMark,
+    kClear,
+};
+
+/// `scanCode` 0: not known, the key decides.
+[[nodiscard]] TimelineCommand timelineCommand(int key, quint32 scanCode,
+                                              Qt::KeyboardModifiers modifiers);
+
+}  // namespace shardscope::desktop

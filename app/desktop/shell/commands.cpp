@@ -1,0 +1,35 @@
+#include "app/desktop/shell/commands.h"
+
+#include <QWidget>
+
+namespace shardscope::desktop {
+
+using namespace Qt::StringLiterals;
+
+Commands::Commands(QWidget* window) : QObject(window), m_window(window) {}
+
+QAction* Commands::add(const QString& id, const QString& group, const QString& name,
+                       const QList<QKeySequence>& keys, std::function<void()> run) {
+    auto* action = new QAction(name, m_window);
+    action->setShortcuts(keys);
+    action->setShortcutContext(Qt::WindowShortcut);
+    connect(action, &QAction::triggered, this, [run = std::move(run)] { run(); });
+    m_window->addAction(action);
+    QStringList words;
+    for (const QKeySequence& key : keys) words << key.toString(QKeySequence::NativeText);
+    m_commands.push_back({id, group, name, action, words.join(u"  "_s)});
+    return action;
+}
+
+void Commands::addNote(const QString& group, const QString& keys, const QString& name) {
+    m_commands.push_back({{}, group, name, nullptr, keys});
+}
+
+QAction* Commands::find(const QString& id) const {
+    for (const Command& command : m_commands) {
+        if (command.id == id) return command.action;
+    }
+    return nullptr;
+}
+
+}  // namespace shardscope::desktop

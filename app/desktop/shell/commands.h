@@ -1,0 +1,42 @@
+// Every command of the window: name, key, what it does. One registry feeds shortcuts, the key
+// sheet and the palette. GUI thread; owns the actions.
+#pragma once
+
+#include <QAction>
+#include <QKeySequence>
+#include <QObject>
+#include <QString>
+#include <functional>
+#include <vector>
+
+class QWidget;
+
+namespace shardscope::desktop {
+
+struct Command {
+    QString id;
+    QString group;
+    QString name;
+    QAction* action = nullptr;
+    QString keys;  ///< as shown; for keys that a page handles itself there is no action
+};
+
+class Commands : public QObject {
+    Q_OBJECT
+
+public:
+    /// Shortcuts work in all of `window`.
+    explicit Commands(QWidget* window);
+    QAction* add(const QString& id, const QString& group, const QString& name,
+                 const QList<QKeySequence>& keys, std::function<void()> run);
+    /// A key that a page handles: for the sheet only.
+    void addNote(const QString& group, const QString& keys, const QString& name);
+    [[nodiscard]] const std::vector<Command>& all() const { return m_commands; }
+    [[nodiscard]] QAction* find(const QString& id) const;
+
+private:
+    QWidget* m_window;
+    std::vector<Command> m_commands;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,106 @@
+// The window: composes rail, bars and pages, and connects them to loader and session. Decides
+// nothing about what pages show. GUI thread; owns everything in it.
+#pragma once
+
+#include <QMap>
+#include <QWidget>
+
+#include "app/desktop/loading/recording_loader.h"
+#include "app/desktop/models/live_run.h"
+#include "app/desktop/models/recent_files.h"
+#include "app/desktop/models/selection.h"
+#include "app/desktop/session/recorder_session.h"
+#include "app/desktop/shell/commands.h"
+#include "app/desktop/shell/run_follower.h"
+#include "app/desktop/shell/user_folders.h"
+
+class QStackedWidget;
+
+namespace shardscope::desktop {
+
+class LivePage;
+class MemoryPage;
+class NewRunPage;
+class OverviewPage;
+class Rail;
+class RecordingPage;
+class StartPage;
+class StatusLine;
+class TimelinePage;
+class TopBar;
+class TrainingPage;
+
+class MainWindow : public QWidget {
+    Q_OBJECT
+
+public:
+    /// `remembers`: whether opened files and geometry are written to the user's folders.
+    MainWindow(const UserFolders& folders, bool remembers, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    void openFile(const QString& path);
+    void showPage(const QString& id);
+    [[nodiscard]] QString currentPage() const { return m_page; }
+    void startRun(const control::RunConfig& config);
+    void useTheme(bool dark);
+    [[nodiscard]] bool isDark() const;
+    /// Program to start instead of the one beside this one.
+    void setRecorder(const QString& program) { m_recorder = program; }
+
+    [[nodiscard]] RecordingLoader& loader() { return m_loader; }
+    [[nodiscard]] SelectionModel& selection() { return m_selection; }
+    [[nodiscard]] RecorderSession& session() { return m_session; }
+    [[nodiscard]] Commands& commands() { return m_commands; }
+    [[nodiscard]] QWidget* page(const QString& id) const { return m_pages.value(id); }
+
+Q_SIGNALS:
+    void themeChanged(bool dark);
+
+protected:
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void closeEvent(QCloseEvent* event) override;
+
+private:
+    void buildPages();
+    void layOut();
+    void addPage(const QString& id, const QString& icon, const QString& name, QWidget* page);
+    void addCommands();
+    void addTimelineNotes();
+    void connectBars();
+    void connectLoader();
+    void connectTimeline();
+    void connectRecordingPage(RecordingPage* page);
+    void connectRun();
+    void chooseFile();
+    void presentRecording(const RecordingPtr& recording);
+    void presentFailure(const QString& path, const QString& message);
+    void presentSelection();
+
+    UserFolders m_folders;
+    bool m_remembers;
+    QString m_recorder;
+    QString m_page;
+    bool m_closing = false;
+    SelectionModel m_selection;
+    RecentFiles m_recent;
+    LiveRun m_live;
+    RecordingLoader m_loader;
+    RecorderSession m_session;
+    RunFollower m_follower;
+    Commands m_commands;
+
+    Rail* m_rail;
+    TopBar* m_topBar;
+    StatusLine* m_status;
+    QStackedWidget* m_stack;
+    QMap<QString, QWidget*> m_pages;
+    QList<RecordingPage*> m_recordingPages;
+    StartPage* m_start = nullptr;
+    NewRunPage* m_newRun = nullptr;
+    LivePage* m_livePage = nullptr;
+    TimelinePage* m_timeline = nullptr;
+    MemoryPage* m_memory = nullptr;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,91 @@
+#include "app/desktop/shell/rail.h"
+
+#include <QAbstractButton>
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include "app/desktop/widgets/icon.h"
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kWidth = 84;
+constexpr int kHeight = 60;
+
+class RailButton : public QAbstractButton {
+public:
+    RailButton(const QString& icon, const QString& name, QWidget* parent)
+        : QAbstractButton(parent), m_icon(icon) {
+        setText(name);
+        setAccessibleName(name);
+        setCheckable(true);
+        setFixedSize(kWidth, kHeight);
+        setFocusPolicy(Qt::TabFocus);
+    }
+
+protected:
+    void enterEvent(QEnterEvent*) override { update(); }
+    void leaveEvent(QEvent*) override { update(); }
+    void paintEvent(QPaintEvent*) override {
+        const Theme& theme = Theme::of(this);
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        if (isChecked()) {
+            painter.fillRect(rect(), theme.window);
+            painter.fillRect(QRect(0, 0, 3, height()), theme.accent);
+        } else if (underMouse()) {
+            painter.fillRect(rect(), theme.neutral);
+        }
+        const QColor colour = isChecked() ? theme.accent : underMouse() ? theme.text : theme.quietText;
+        painter.drawPixmap(QPointF((width() - 20) / 2.0, 10), iconPixmap(m_icon, colour, 20, devicePixelRatioF()));
+        painter.setPen(colour);
+        painter.setFont(textFont(11, isChecked() ? QFont::DemiBold : QFont::Normal));
+        painter.drawText(QRectF(0, 34, width(), 18), Qt::AlignCenter, text());
+        if (hasFocus()) {
+            painter.setPen(QPen(theme.accent, 1));
+            painter.setBrush(Qt::NoBrush);
+            painter.drawRoundedRect(QRectF(rect()).adjusted(4.5, 3.5, -4.5, -3.5), kCornerRadius, kCornerRadius);
+        }
+    }
+
+private:
+    QString m_icon;
+};
+
+}  // namespace
+
+Rail::Rail(QWidget* parent) : QWidget(parent), m_layout(new QVBoxLayout(this)), m_group(this) {
+    setFixedWidth(kWidth + 1);
+    setAccessibleName(tr("Pages"));
+    m_layout->setContentsMargins(0, kGap, 1, kGap);
+    m_layout->setSpacing(0);
+    m_layout->addStretch();
+}
+
+void Rail::addPage(const QString& id, const QString& icon, const QString& name, const QString& key) {
+    auto* button = new RailButton(icon, name, this);
+    button->setObjectName(id);
+    button->setToolTip(u"%1 (%2)"_s.arg(name, key));
+    m_group.addButton(button);
+    m_layout->insertWidget(m_layout->count() - 1, button);
+    connect(button, &QAbstractButton::clicked, this, [this, id] { Q_EMIT pageChosen(id); });
+}
+
+void Rail::setCurrent(const QString& id) {
+    const auto buttons = m_group.buttons();
+    for (QAbstractButton* button : buttons) {
+        if (button->objectName() == id) button->setChecked(true);
+    }
+}
+
+void Rail::paintEvent(QPaintEvent*) {
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    painter.fillRect(rect(), theme.panel);
+    painter.fillRect(QRect(width() - 1, 0, 1, height()), theme.hairline);
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,79 @@
+#include "app/desktop/shell/run_desktop.h"
+
+#include <QApplication>
+#include <QFileInfo>
+#include <QSettings>
+#include <QStyleFactory>
+#include <cstdio>
+
+#include "app/desktop/shell/app_options.h"
+#include "app/desktop/shell/main_window.h"
+#include "app/desktop/shell/screenshot.h"
+#include "app/desktop/widgets/icon.h"
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+int say(const Error& error) {
+    std::fprintf(stderr, "%s\n", error.message.c_str());
+    return exitStatus(error);
+}
+
+bool wantsDark(const AppOptions& options, const QSettings& settings) {
+    if (options.dark) return *options.dark;
+    const QVariant last = settings.value(u"dark"_s);
+    // "as the system": Qt 6.4 knows no colour scheme, but the start-up palette follows it
+    return last.isValid() ? last.toBool() : QApplication::palette().color(QPalette::Window).lightnessF() < 0.5F;
+}
+
+int takeScreenshot(MainWindow& window, const AppOptions& options) {
+    ScreenshotJob job(window, options.screenshot);
+    QObject::connect(&job, &ScreenshotJob::done, qApp, [](int status) { QApplication::exit(status); }, Qt::QueuedConnection);
+    window.resize(options.size);
+    window.show();
+    job.start();
+    return QApplication::exec();
+}
+
+}  // namespace
+
+int runDesktop(int argc, char** argv) {
+    choosePlatform(argc, argv);
+    QApplication app(argc, argv);
+    QApplication::setApplicationName(u"shardscope-desktop"_s);
+    QApplication::setApplicationDisplayName(u"Shardscope"_s);
+    QApplication::setApplicationVersion(QStringLiteral(SHARDSCOPE_VERSION));
+    QApplication::setDesktopFileName(u"org.shardscope.shardscope"_s);
+    QApplication::setWindowIcon(QIcon(u":/icons/shardscope.svg"_s));
+    const auto parsed = parseOptions(QApplication::arguments());
+    if (!parsed) return say(parsed.error());
+    if (!*parsed) return 0;
+    const AppOptions& options = **parsed;
+    if (!options.file.isEmpty() && !QFileInfo::exists(options.file)) {
+        return say({ErrorCode::kUnreadable, "There is no file " + options.file.toStdString() + ". Check its name, or start "
+                                            "without one and open it from the Start page."});
+    }
+    const UserFolders folders = userFolders();
+    QSettings settings(folders.settingsFile, QSettings::IniFormat);
+    const bool dark = wantsDark(options, settings);
+    QApplication::setStyle(QStyleFactory::create(u"Fusion"_s));
+    QApplication::setFont(textFont(kTextPixels));
+    const bool shows = options.screenshot.isEmpty();
+    MainWindow window(folders, shows);
+    window.useTheme(dark);
+    if (!options.file.isEmpty()) window.openFile(options.file);
+    if (!options.page.isEmpty()) window.showPage(options.page);
+    if (!shows) return takeScreenshot(window, options);
+    QObject::connect(&window, &MainWindow::themeChanged, &window, [&](bool chosen) { settings.setValue(u"dark"_s, chosen); });
+    window.resize(options.size);
+    if (!options.sizeGiven) window.restoreGeometry(settings.value(u"geometry"_s).toByteArray());
+    window.show();
+    const int status = QApplication::exec();
+    settings.setValue(u"geometry"_s, window.saveGeometry());
+    return status;
+}
+
+}  // namespace shardscope::desktop

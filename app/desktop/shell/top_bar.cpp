@@ -1,0 +1,117 @@
+#include "app/desktop/shell/top_bar.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QToolButton>
+
+#include "app/desktop/widgets/icon.h"
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+
+using namespace Qt::StringLiterals;
+
+TopBar::TopBar(QWidget* parent)
+    : QWidget(parent)
+    , m_title(new QLabel(this))
+    , m_selection(new QPushButton(this))
+    , m_open(tool(tr("Open a recording (Ctrl+O)")))
+    , m_back(tool(tr("Selection before (Alt+Left)")))
+    , m_forward(tool(tr("Selection after (Alt+Right)")))
+    , m_theme(tool(tr("Light or dark (Ctrl+T)")))
+    , m_keys(tool(tr("Keys (?)")))
+    , m_problems(new QPushButton(this)) {
+    setFixedHeight(44);
+    m_title->setFont(textFont(kTextPixels, QFont::DemiBold));
+    m_selection->setToolTip(tr("The selection all pages obey; click to clear it"));
+    m_selection->setLayoutDirection(Qt::RightToLeft);  // the cross stands behind the words
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(kGapPage, 0, kGapGroup, 1);
+    layout->setSpacing(kGap);
+    layout->addWidget(m_title);
+    layout->addWidget(m_open);
+    layout->addSpacing(kGap);
+    layout->addWidget(m_selection);
+    layout->addWidget(m_back);
+    layout->addWidget(m_forward);
+    layout->addStretch();
+    layout->addWidget(m_problems);
+    layout->addWidget(m_theme);
+    layout->addWidget(m_keys);
+    connect(m_open, &QToolButton::clicked, this, &TopBar::openRequested);
+    connect(m_selection, &QPushButton::clicked, this, &TopBar::clearRequested);
+    connect(m_back, &QToolButton::clicked, this, &TopBar::backRequested);
+    connect(m_forward, &QToolButton::clicked, this, &TopBar::forwardRequested);
+    connect(m_problems, &QPushButton::clicked, this, &TopBar::problemsRequested);
+    connect(m_theme, &QToolButton::clicked, this, &TopBar::themeToggled);
+    connect(m_keys, &QToolButton::clicked, this, &TopBar::keysRequested);
+    setHistory(false, false);
+    setProblems(0);
+    setSelection({}, false);
+    setTitle(tr("Shardscope"), {});
+    retint();
+}
+
+QToolButton* TopBar::tool(const QString& name) {
+    auto* button = new QToolButton(this);
+    button->setToolTip(name);
+    button->setAccessibleName(name);
+    button->setIconSize({16, 16});
+    return button;
+}
+
+void TopBar::setTitle(const QString& title, const QString& tip) {
+    m_title->setText(title);
+    m_title->setToolTip(tip);
+}
+
+void TopBar::setSelection(const QString& text, bool clearable) {
+    m_clearable = clearable;
+    m_selection->setVisible(!text.isEmpty());
+    m_selection->setText(text);
+    m_selection->setAccessibleName(tr("Selection: %1").arg(text));
+    m_selection->setEnabled(clearable);
+    retint();
+}
+
+void TopBar::setHistory(bool canGoBack, bool canGoForward) {
+    m_back->setEnabled(canGoBack);
+    m_forward->setEnabled(canGoForward);
+}
+
+void TopBar::setProblems(int count) {
+    m_problems->setVisible(count > 0);
+    m_problems->setText(tr("%n problem(s)", nullptr, count));
+    if (count == 1) m_problems->setText(tr("1 problem"));
+    if (count > 1) m_problems->setText(tr("%1 problems").arg(count));
+    m_problems->setAccessibleName(m_problems->text());
+}
+
+void TopBar::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) retint();
+}
+
+void TopBar::retint() {
+    const Theme& theme = Theme::of(this);
+    m_open->setIcon(tintedIcon(u"open"_s, theme.quietText));
+    m_back->setIcon(tintedIcon(u"back"_s, m_back->isEnabled() ? theme.text : theme.quietText));
+    m_forward->setIcon(tintedIcon(u"forward"_s, m_forward->isEnabled() ? theme.text : theme.quietText));
+    m_theme->setIcon(tintedIcon(u"theme"_s, theme.quietText));
+    m_keys->setIcon(tintedIcon(u"help"_s, theme.quietText));
+    m_problems->setIcon(tintedIcon(u"warning"_s, theme.warning));
+    m_selection->setIcon(m_clearable ? tintedIcon(u"close"_s, theme.quietText, 12) : QIcon());
+    m_selection->setIconSize({12, 12});
+}
+
+void TopBar::paintEvent(QPaintEvent*) {
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    painter.fillRect(rect(), theme.window);
+    painter.fillRect(QRect(0, height() - 1, width(), 1), theme.hairline);
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,52 @@
+// Live: follows the run this window started. Repaints at most ten times a second. GUI thread.
+#pragma once
+
+#include <QTimer>
+#include <QWidget>
+#include <array>
+
+#include "app/desktop/models/live_run.h"
+
+class QComboBox;
+class QPlainTextEdit;
+class QPushButton;
+
+namespace shardscope::desktop {
+
+class LineChart;
+class PageFrame;
+class RankRows;
+
+class LivePage : public QWidget {
+    Q_OBJECT
+
+public:
+    /// `run` outlives the page.
+    explicit LivePage(LiveRun& run, QWidget* parent = nullptr);
+    [[nodiscard]] const PageFrame& frame() const { return *m_frame; }
+    /// Shows what is known now, without waiting for the next tick.
+    void refresh();
+
+Q_SIGNALS:
+    void stopRequested();
+    void killRequested();
+    void newRunRequested();
+    void openRequested();
+
+private:
+    QWidget* buildContent();
+    void presentLog();
+
+    LiveRun& m_run;
+    QTimer m_tick;
+    PageFrame* m_frame = nullptr;
+    std::array<LineChart*, 4> m_charts{};
+    RankRows* m_ranks = nullptr;
+    QComboBox* m_filter = nullptr;
+    QPlainTextEdit* m_log = nullptr;
+    QPushButton* m_stop = nullptr;
+    QPushButton* m_kill = nullptr;
+    std::size_t m_shownLines = 0;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,135 @@
+#include "app/desktop/views/timeline/lane_painter.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/slice_details.h"
+#include "app/desktop/widgets/painting.h"
+
+namespace shardscope::desktop {
+namespace {
+
+constexpr double kNarrowestLabel = 12;
+
+}  // namespace
+
+QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const SliceView& slice,
+                              const TimeScale& scale) {
+    const double left = std::max(scale.x(slice.range.begin), -4.0);
+    const double right = std::min(scale.x(slice.range.end), area.width() + 4.0);
+    const double level = area.height() / row.depths;
+    const int depth = std::min<int>(slice.depth, row.depths - 1);
+    const double gap = row.depths > 1 ? 1 : 0;
+    const double x = std::floor(area.left() + left);
+    const double end = std::max(std::floor(area.left() + right), x + 1);
+    return {x, area.top() + depth * level, end - x, level - gap};
+}
+
+double LanePainter::counterTop(const LaneRow& row, const LaneFrame& frame) {
+    double highest = row.theoryBytes;
+    for (const CounterView& point : frame.points) highest = std::max(highest, point.maximum);
+    return highest > 0 ? highest * 1.08 : 1;
+}
+
+QColor LanePainter::colourOf(const LaneRow& row, const SliceView& slice) {
+    const Meaning meaning = sliceMeaning(row.role, slice);
+    const QColor base = m_theme.fill(meaning).colour;
+    if (row.role != LaneRole::kHost) return base;
+    const auto [found, isNew] = m_shades.try_emplace(slice.name.toStdString());
+    if (isNew) found->second = shadeFor(base, slice.name);
+    return found->second;
+}
+
+void LanePainter::paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
+                             const SliceView& slice, const QColor& ground) {
+    if (box.width() < kNarrowestLabel || box.height() < 12) return;
+    const double room = box.width() - 8;
+    painter.setPen(Theme::textOn(ground));
+    const QFontMetricsF metrics(painter.font());
+    const auto labels = sliceLabels(row.role, slice);
+    for (const QString& label : labels) {
+        if (metrics.horizontalAdvance(label) > room) continue;
+        painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter, label);
+        return;
+    }
+    if (row.role != LaneRole::kHost || room < 40 || labels.empty()) return;
+    painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                     metrics.elidedText(labels.front(), Qt::ElideMiddle, room));
+}
+
+void LanePainter::paintSlice(QPainter& painter, const QRectF& box, const LaneRow& row,
+                             const SliceView& slice, const TimeScale& scale, const QRectF& area) {
+    Fill fill = m_theme.fill(sliceMeaning(row.role, slice));
+    fill.colour = colourOf(row, slice);
+    fill.outlined = false;
+    // neighbours are told apart by a gap, as long as there is room for one
+    const QRectF body = box.width() > 4 ? box.adjusted(0, 0, -1, 0) : box;
+    double covered = 1;
+    if (slice.count > 1 && slice.range.duration().ns > 0) {
+        covered = std::clamp(static_cast<double>(slice.busy.ns) / static_cast<double>(slice.range.duration().ns), 0.25, 1.0);
+    }
+    painter.setOpacity(covered);
+    const double waitedTo = area.left() + scale.x(slice.waitedUntil);
+    if (slice.waitedUntil > slice.range.begin && waitedTo - body.left() >= 2) {
+        Fill waiting = fill;
+        waiting.hatched = true;
+        const double split = std::min(std::floor(waitedTo), body.right());
+        paintFill(painter, QRectF(QPointF(body.left(), body.top()), QPointF(split, body.bottom())), waiting, m_theme);
+        const QRectF moving(QPointF(split, body.top()), body.bottomRight());
+        paintFill(painter, moving, fill, m_theme);
+        paintLabel(painter, moving, row, slice, fill.colour);
+    } else {
+        paintFill(painter, body, fill, m_theme);
+        if (!fill.hatched) paintLabel(painter, body, row, slice, fill.colour);
+    }
+    painter.setOpacity(1);
+    ++m_painted;
+}
+
+void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
+                              const LaneFrame& frame, const TimeScale& scale) {
+    painter.save();
+    painter.setClipRect(area);
+    painter.setFont(textFont(row.role == LaneRole::kHost ? 10 : 11));
+    std::array<double, 256> drawnTo{};
+    drawnTo.fill(-1e9);
+    for (const SliceView& slice : frame.slices) {
+        if (!slice.range.intersects(scale.range) || slice.depth >= row.depths) continue;
+        const QRectF box = sliceArea(area, row, slice, scale);
+        if (box.right() <= drawnTo[slice.depth]) continue;
+        drawnTo[slice.depth] = box.right();
+        paintSlice(painter, box, row, slice, scale, area);
+    }
+    painter.restore();
+}
+
+void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const LaneRow& row,
+                               const LaneFrame& frame, const TimeScale& scale) {
+    painter.save();
+    painter.setClipRect(area.adjusted(0, -1, 0, 1));
+    const double top = counterTop(row, frame);
+    const bool memory = row.key.lane == kMemoryTotalLane;
+    QColor colour = m_theme.fill(memory ? Meaning::kActivation : Meaning::kHost).colour;
+    QColor pale = colour;
+    pale.setAlphaF(memory ? 0.55F : 0.40F);
+    for (const CounterView& point : frame.points) {
+        if (!point.range.intersects(scale.range)) continue;
+        const double left = std::floor(area.left() + std::max(scale.x(point.range.begin), 0.0));
+        const double right = std::floor(area.left() + std::min(scale.x(point.range.end), area.width()));
+        const double high = area.height() * std::clamp(point.maximum / top, 0.0, 1.0);
+        const double wide = std::max(right - left, 1.0);
+        painter.fillRect(QRectF(left, area.bottom() - high, wide, high), pale);
+        painter.fillRect(QRectF(left, area.bottom() - high, wide, 1.5), colour);
+        ++m_painted;
+    }
+    if (row.theoryBytes > 0) {
+        const double y = std::round(area.bottom() - area.height() * row.theoryBytes / top) + 0.5;
+        painter.setPen(QPen(m_theme.text, 1, Qt::DashLine));
+        painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
+    }
+    painter.restore();
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,47 @@
+// Paints one lane of the timeline from prepared slices or counter points. Pure paint; skips
+// what falls into pixels already drawn, so that cost follows pixels.
+#pragma once
+
+#include <QPainter>
+#include <QRectF>
+#include <QString>
+#include <unordered_map>
+
+#include "app/desktop/models/lane_layout.h"
+#include "app/desktop/models/time_scale.h"
+#include "app/desktop/models/timeline_frame.h"
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+
+class LanePainter {
+public:
+    /// `theme` outlives the painter.
+    explicit LanePainter(const Theme& theme) : m_theme(theme) {}
+
+    /// `area`: the lane's rectangle; x of `scale` counts from its left.
+    void paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
+                     const LaneFrame& frame, const TimeScale& scale);
+    void paintCounter(QPainter& painter, const QRectF& area, const LaneRow& row,
+                      const LaneFrame& frame, const TimeScale& scale);
+    /// Rectangles filled since construction.
+    [[nodiscard]] int painted() const { return m_painted; }
+
+    [[nodiscard]] static QRectF sliceArea(const QRectF& area, const LaneRow& row,
+                                          const SliceView& slice, const TimeScale& scale);
+    /// Top of a counter's scale.
+    [[nodiscard]] static double counterTop(const LaneRow& row, const LaneFrame& frame);
+
+private:
+    void paintSlice(QPainter& painter, const QRectF& box, const LaneRow& row,
+                    const SliceView& slice, const TimeScale& scale, const QRectF& area);
+    void paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
+                    const SliceView& slice, const QColor& ground);
+    [[nodiscard]] QColor colourOf(const LaneRow& row, const SliceView& slice);
+
+    const Theme& m_theme;
+    std::unordered_map<std::string, QColor> m_shades;
+    int m_painted = 0;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,37 @@
+// The whole run in one strip: density of compute and of exposed communication, step ticks, and
+// the visible part as a frame to drag. GUI thread.
+#pragma once
+
+#include <QWidget>
+#include <optional>
+
+#include "app/desktop/models/open_recording.h"
+
+namespace shardscope::desktop {
+
+class Minimap : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit Minimap(QWidget* parent = nullptr);
+    void setRecording(const RecordingPtr& recording);
+    void setView(TimeRange view);
+    [[nodiscard]] QSize sizeHint() const override { return {400, 48}; }
+
+Q_SIGNALS:
+    void viewRequested(shardscope::TimeRange view);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+
+private:
+    [[nodiscard]] QRectF strip() const;
+    void centreOn(double x);
+
+    RecordingPtr m_recording;
+    TimeRange m_view;
+};
+
+}  // namespace shardscope::desktop

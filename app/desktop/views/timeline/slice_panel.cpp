@@ -1,0 +1,122 @@
+#include "app/desktop/views/timeline/slice_panel.h"
+
+#include <QLabel>
+#include <QPainter>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/time_scale.h"
+#include "app/desktop/widgets/detail_list.h"
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+namespace {
+
+constexpr int kPitch = 28;
+constexpr int kNameWidth = 56;
+
+}  // namespace
+
+ArrivalBars::ArrivalBars(QWidget* parent) : QWidget(parent) {}
+
+void ArrivalBars::setBars(std::vector<ArrivalBar> bars, Meaning meaning) {
+    m_bars = std::move(bars);
+    m_meaning = meaning;
+    setFixedHeight(static_cast<int>(m_bars.size()) * kPitch + 20);
+    QStringList words;
+    for (const ArrivalBar& bar : m_bars) {
+        words << tr("rank %1 waited %2").arg(QString::number(bar.rank.value), formatDuration(bar.lastArrival - bar.arrival));
+    }
+    setAccessibleName(words.join(QStringLiteral(", ")));
+    update();
+}
+
+void ArrivalBars::paintEvent(QPaintEvent*) {
+    if (m_bars.empty()) return;
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    TimeRange range{m_bars.front().arrival, m_bars.front().end};
+    for (const ArrivalBar& bar : m_bars) {
+        range.begin = std::min(range.begin, bar.arrival);
+        range.end = std::max(range.end, bar.end);
+    }
+    const TimeScale scale{range, static_cast<double>(width() - kNameWidth)};
+    const Fill moving = theme.fill(m_meaning);
+    Fill waiting = moving;
+    waiting.hatched = true;
+    for (std::size_t i = 0; i < m_bars.size(); ++i) {
+        const ArrivalBar& bar = m_bars[i];
+        const double y = static_cast<double>(i) * kPitch;
+        painter.setFont(textFont(kSmallPixels, bar.selected ? QFont::DemiBold : QFont::Normal));
+        painter.setPen(bar.selected ? theme.text : theme.quietText);
+        drawTabular(painter, QRectF(0, y, kNameWidth, kPitch - 8), Qt::AlignLeft, tr("rank %1").arg(bar.rank.value));
+        const double from = kNameWidth + scale.x(bar.arrival);
+        const double split = kNameWidth + scale.x(bar.lastArrival);
+        const double end = kNameWidth + scale.x(bar.end);
+        paintFill(painter, QRectF(QPointF(from, y + 2), QPointF(split, y + kPitch - 8)), waiting, theme);
+        paintFill(painter, QRectF(QPointF(split, y + 2), QPointF(end, y + kPitch - 8)), moving, theme);
+    }
+    painter.setFont(textFont(kSmallPixels - 1));
+    painter.setPen(theme.quietText);
+    const double y = static_cast<double>(m_bars.size()) * kPitch;
+    drawTabular(painter, QRectF(kNameWidth, y, width() - kNameWidth, 16), Qt::AlignLeft, tr("first arrival"));
+    drawTabular(painter, QRectF(kNameWidth, y, width() - kNameWidth, 16), Qt::AlignRight,
+                QStringLiteral("+") + formatDuration(range.duration()));
+}
+
+SlicePanel::SlicePanel(QWidget* parent)
+    : QWidget(parent)
+    , m_title(sectionLabel({}, this))
+    , m_rows(new DetailList(this))
+    , m_arrivalsTitle(sectionLabel(tr("Arrivals"), this))
+    , m_arrivals(new ArrivalBars(this))
+    , m_hint(quietLabel({}, this)) {
+    setFixedWidth(288);
+    m_title->setWordWrap(true);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(16, 12, 16, 12);
+    layout->setSpacing(kGap);
+    layout->addWidget(m_title);
+    layout->addWidget(m_rows);
+    layout->addSpacing(kGap);
+    layout->addWidget(m_arrivalsTitle);
+    layout->addWidget(m_arrivals);
+    layout->addSpacing(kGap);
+    layout->addWidget(m_hint);
+    layout->addStretch();
+    showNothing();
+}
+
+void SlicePanel::showDetails(const SliceDetails& details) {
+    m_title->setText(details.title);
+    m_rows->setRows(details.rows);
+    const bool collective = !details.arrivals.empty();
+    m_arrivalsTitle->setVisible(collective);
+    m_arrivals->setVisible(collective);
+    if (collective) m_arrivals->setBars(details.arrivals, details.meaning);
+    m_hint->setText(collective ? tr("N  same collective, next rank · Shift+N  previous\n.  ,  next and previous on this lane\nHatched: waiting for the last rank")
+                               : tr(".  ,  next and previous on this lane\nZ  zoom to it · Esc  let go"));
+}
+
+void SlicePanel::showNothing() {
+    m_title->setText(tr("Nothing selected"));
+    m_rows->setRows({});
+    m_arrivalsTitle->hide();
+    m_arrivals->hide();
+    m_hint->setText(tr("Click an event for its details. Drag to select a range; the table below then adds it up.\n\n"
+                       "W  S  zoom\nA  D  move\nCtrl+wheel  zoom at the pointer\nShift+drag  move\nF  whole run\n"
+                       "Z  zoom to the selection\nM  mark, and measure between marks\n?  all keys"));
+}
+
+void SlicePanel::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(Theme::of(this).panel);
+    painter.drawRoundedRect(rect(), kCornerRadius, kCornerRadius);
+}
+
+}  // namespace shardscope::desktop

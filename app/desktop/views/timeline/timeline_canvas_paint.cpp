@@ -1,0 +1,243 @@
+// How the canvas looks; timeline_canvas.cpp is how it behaves.
+#include <QPainter>
+#include <QScrollBar>
+#include <algorithm>
+#include <cmath>
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/slice_details.h"
+#include "app/desktop/views/timeline/lane_painter.h"
+#include "app/desktop/views/timeline/timeline_canvas.h"
+#include "app/desktop/views/timeline/timeline_geometry.h"
+#include "app/desktop/widgets/painting.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr double kTickRoom = 104;
+
+std::vector<Timestamp> rulerTicks(const TimeScale& scale) {
+    // nanoseconds as doubles lose the last digits after days: count from the view's begin
+    const double span = static_cast<double>(scale.range.duration().ns);
+    const auto step = std::max<std::int64_t>(
+        1, std::llround(niceStep(span, std::max(2, static_cast<int>(scale.width / kTickRoom)))));
+    std::vector<Timestamp> ticks;
+    for (std::int64_t at = (scale.range.begin.ns + step - 1) / step * step; at <= scale.range.end.ns; at += step) {
+        ticks.push_back({at});
+    }
+    return ticks;
+}
+
+Duration tickResolution(const std::vector<Timestamp>& ticks) {
+    return ticks.size() > 1 ? ticks[1] - ticks[0] : Duration{1'000'000};
+}
+
+QString counterScaleText(const LaneRow& row, double top) {
+    if (row.unit == u"bytes") return formatBytes({std::llround(top)});
+    if (row.unit == u"ns") return formatDuration({std::llround(top)});
+    return formatNumber(top);
+}
+
+}  // namespace
+
+QPixmap TimelineCanvas::renderPicture() const {
+    const double ratio = devicePixelRatioF();
+    QPixmap picture((QSizeF(viewport()->size()) * ratio).toSize().expandedTo({1, 1}));
+    picture.setDevicePixelRatio(ratio);
+    const Theme& theme = Theme::of(this);
+    picture.fill(theme.window);
+    QPainter painter(&picture);
+    const QRectF lanes = lanesArea();
+    painter.setPen(theme.hairline);
+    for (Timestamp tick : rulerTicks(m_scale)) {
+        const double x = std::round(lanes.left() + m_scale.x(tick)) + 0.5;
+        painter.drawLine(QPointF(x, kRulerHeight - 18), QPointF(x, lanes.bottom()));
+    }
+    painter.setClipRect(QRectF(0, lanes.top(), viewport()->width(), lanes.height()));
+    LanePainter lanePainter(theme);
+    for (const LaneRow& row : m_layout.rows) {
+        const QRectF area = rowArea(row);
+        if (area.bottom() < lanes.top() || area.top() > lanes.bottom()) continue;
+        const LaneFrame* frame = m_frame && row.kind != LaneRow::Kind::kHeader ? m_frame->lane(row.key) : nullptr;
+        if (frame == nullptr) continue;
+        if (row.kind == LaneRow::Kind::kCounter) {
+            lanePainter.paintCounter(painter, area, row, *frame, m_scale);
+        } else {
+            lanePainter.paintSlices(painter, area, row, *frame, m_scale);
+        }
+    }
+    paintLabels(painter);
+    painter.setClipping(false);
+    paintRuler(painter);
+    return picture;
+}
+
+void TimelineCanvas::paintRuler(QPainter& painter) const {
+    const Theme& theme = Theme::of(this);
+    const QRectF lanes = lanesArea();
+    const auto ticks = rulerTicks(m_scale);
+    painter.setFont(textFont(kSmallPixels - 1));
+    painter.setPen(theme.quietText);
+    for (Timestamp tick : ticks) {
+        const double x = lanes.left() + m_scale.x(tick) + 4;
+        const QString text = formatInstant(tick, tickResolution(ticks));
+        if (x + tabularWidth(painter.font(), text) > lanes.right()) continue;
+        drawTabular(painter, QRectF(x, 2, 120, 16), Qt::AlignLeft, text);
+    }
+    if (!m_recording || m_recording->summary.steps.empty()) return;
+    const RankId first = m_recording->summary.steps.front().rank;
+    double free = lanes.left();
+    for (const StepFacts& step : m_recording->summary.steps) {
+        if (step.rank != first || !step.range().intersects(view())) continue;
+        const double begin = lanes.left() + std::max(0.0, m_scale.x(step.start));
+        const double end = lanes.left() + std::min(m_scale.width, m_scale.x(step.end));
+        if (m_scale.x(step.start) >= 0) {
+            painter.setPen(theme.quietText);
+            painter.drawLine(QPointF(std::round(begin) + 0.5, kRulerHeight - 18), QPointF(std::round(begin) + 0.5, kRulerHeight - 4));
+        }
+        const QString full = tr("step %1").arg(step.step.value);
+        const double wide = tabularWidth(painter.font(), full);
+        if (begin < free || begin + wide + 8 > std::max(end, begin + 24) + 40 || begin + wide > lanes.right()) continue;
+        painter.setPen(theme.quietText);
+        drawTabular(painter, QRectF(begin + 4, kRulerHeight - 20, wide + 8, 16), Qt::AlignLeft, full);
+        free = begin + wide + 16;
+    }
+}
+
+void TimelineCanvas::paintLabels(QPainter& painter) const {
+    const Theme& theme = Theme::of(this);
+    const QRectF lanes = lanesArea();
+    for (const LaneRow& row : m_layout.rows) {
+        const QRectF area = rowArea(row);
+        if (area.bottom() < lanes.top() || area.top() > lanes.bottom()) continue;
+        if (row.kind == LaneRow::Kind::kHeader) {
+            painter.setFont(textFont(kTextPixels, QFont::DemiBold));
+            painter.setPen(theme.text);
+            painter.drawText(QRectF(16, area.top(), kLabelWidth - 16, area.height()), Qt::AlignVCenter, row.name);
+            painter.setPen(Qt::NoPen);
+            painter.setBrush(theme.quietText);
+            painter.setRenderHint(QPainter::Antialiasing);
+            const QPointF c(6, area.center().y());
+            painter.drawPolygon(row.collapsed ? QPolygonF{c + QPointF(-2.5, -4), c + QPointF(3.5, 0), c + QPointF(-2.5, 4)}
+                                              : QPolygonF{c + QPointF(-4, -2.5), c + QPointF(4, -2.5), c + QPointF(0, 3.5)});
+            painter.setRenderHint(QPainter::Antialiasing, false);
+            painter.setBrush(Qt::NoBrush);
+            continue;
+        }
+        painter.setFont(textFont(kSmallPixels));
+        painter.setPen(theme.quietText);
+        const QRectF label(16, area.top(), kLabelWidth - 24, row.depths > 1 ? 16 : std::min(area.height(), 24.0));
+        painter.drawText(label, Qt::AlignVCenter, row.name);
+        if (row.kind != LaneRow::Kind::kCounter || !m_frame) continue;
+        const LaneFrame* frame = m_frame->lane(row.key);
+        if (frame == nullptr || frame->points.empty()) continue;
+        painter.setFont(textFont(kSmallPixels - 2));
+        const QString scale = row.theoryBytes > 0 ? tr("theory %1").arg(formatBytes({std::llround(row.theoryBytes)}))
+                                                  : counterScaleText(row, LanePainter::counterTop(row, *frame));
+        if (area.height() > 40) {
+            drawTabular(painter, QRectF(16, area.top() + 20, kLabelWidth - 24, 16), Qt::AlignLeft, scale);
+        } else {
+            drawTabular(painter, QRectF(16, area.top() + 16, kLabelWidth - 24, 14), Qt::AlignLeft, scale);
+        }
+    }
+}
+
+void TimelineCanvas::paintOverlay(QPainter& painter) const {
+    const Theme& theme = Theme::of(this);
+    const QRectF lanes = lanesArea();
+    QColor tint = theme.accent;
+    tint.setAlphaF(0.14F);
+    const auto paintRange = [&](double left, double right) {
+        const QRectF area = QRectF(QPointF(left, kRulerHeight - 20), QPointF(right, lanes.bottom())).intersected(
+            lanes.adjusted(0, -20, 0, 0));
+        if (area.width() <= 0) return;
+        painter.fillRect(area, tint);
+        painter.setPen(QPen(theme.accent, 1));
+        if (left >= lanes.left()) painter.drawLine(area.topLeft(), area.bottomLeft());
+        if (right <= lanes.right()) painter.drawLine(area.topRight(), area.bottomRight());
+    };
+    if (m_drag && m_drag->moved && !m_drag->pans && m_cursor) {
+        const double left = std::min(m_drag->from.x(), m_cursor->x());
+        const double right = std::max(m_drag->from.x(), m_cursor->x());
+        paintRange(left, right);
+        const Duration length{std::llround((right - left) * m_scale.nsPerPixel())};
+        painter.setFont(textFont(kSmallPixels, QFont::DemiBold));
+        painter.setPen(theme.text);
+        drawTabular(painter, QRectF(left, kRulerHeight, right - left, 18), Qt::AlignHCenter, formatDuration(length));
+    } else if (m_selectedRange) {
+        paintRange(lanes.left() + m_scale.x(m_selectedRange->begin), lanes.left() + m_scale.x(m_selectedRange->end));
+    }
+    painter.setClipRect(lanes);
+    if (m_selected) {
+        if (const LaneRow* row = m_layout.row(m_selected->key)) {
+            const QRectF box = LanePainter::sliceArea(rowArea(*row), *row, m_selected->slice, m_scale);
+            painter.setPen(QPen(theme.text, 2));
+            painter.setBrush(Qt::NoBrush);
+            painter.drawRect(box.adjusted(-1, -1, 0, 1));
+        }
+    }
+    for (std::size_t i = 0; i < m_marks.size(); ++i) {
+        const double x = std::round(lanes.left() + m_scale.x(m_marks[i])) + 0.5;
+        painter.setPen(QPen(theme.bad, 1, Qt::DashLine));
+        painter.drawLine(QPointF(x, lanes.top()), QPointF(x, lanes.bottom()));
+        if (i == 0) continue;
+        painter.setFont(textFont(kSmallPixels));
+        painter.setPen(theme.bad);
+        drawTabular(painter, QRectF(x - 104, lanes.bottom() - 20, 100, 16), Qt::AlignRight,
+                    formatDuration(m_marks[i] - m_marks[i - 1]));
+    }
+    painter.setClipping(false);
+}
+
+void TimelineCanvas::paintHover(QPainter& painter) const {
+    if (!m_hovered || !m_cursor || m_drag) return;
+    const Theme& theme = Theme::of(this);
+    const auto lines = sliceHover(m_hovered->role, m_hovered->slice);
+    double wide = 0;
+    for (const auto& [name, value] : lines) {
+        wide = std::max(wide, tabularWidth(textFont(kSmallPixels, QFont::DemiBold), name) +
+                                  tabularWidth(textFont(kSmallPixels), value) + 40);
+    }
+    wide = std::min(wide, 420.0);
+    const double high = static_cast<double>(lines.size()) * 18 + 12;
+    const QRectF room = QRectF(viewport()->rect());
+    double left = m_cursor->x() + 14;
+    if (left + wide > room.right() - 4) left = m_cursor->x() - wide - 10;
+    double top = m_cursor->y() + 18;
+    if (top + high > room.bottom() - 4) top = m_cursor->y() - high - 8;
+    const QRectF box(std::round(left), std::round(top), wide, high);
+    painter.setPen(theme.hairline);
+    painter.setBrush(theme.panel);
+    painter.drawRoundedRect(box, kCornerRadius, kCornerRadius);
+    double y = box.top() + 6;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        painter.setFont(textFont(kSmallPixels, i == 0 ? QFont::DemiBold : QFont::Normal));
+        painter.setPen(i == 0 ? theme.text : theme.quietText);
+        const double valueWidth = tabularWidth(painter.font(), lines[i].second);
+        drawTabular(painter, QRectF(box.left() + 10, y, wide, 18), Qt::AlignLeft,
+                    QFontMetricsF(painter.font()).elidedText(lines[i].first, Qt::ElideMiddle, wide - valueWidth - 32));
+        painter.setPen(theme.text);
+        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignRight, lines[i].second);
+        y += 18;
+    }
+}
+
+void TimelineCanvas::paintEvent(QPaintEvent*) {
+    if (m_picture.isNull()) m_picture = renderPicture();
+    QPainter painter(viewport());
+    painter.drawPixmap(0, 0, m_picture);
+    paintOverlay(painter);
+    if (hasFocus()) {
+        painter.fillRect(QRectF(0, kRulerHeight, 2, viewport()->height() - kRulerHeight), Theme::of(this).accent);
+    }
+    if (m_cursor && lanesArea().contains(*m_cursor) && !m_drag) {
+        painter.setPen(QPen(Theme::of(this).quietText, 1, Qt::DotLine));
+        const double x = std::round(m_cursor->x()) + 0.5;
+        painter.drawLine(QPointF(x, kRulerHeight), QPointF(x, viewport()->height()));
+    }
+    paintHover(painter);
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,9 @@
+// Sizes the timeline's parts agree on.
+#pragma once
+
+namespace shardscope::desktop {
+
+inline constexpr int kLabelWidth = 136;  ///< names of lanes
+inline constexpr int kRulerHeight = 40;  ///< time above, steps below
+
+}  // namespace shardscope::desktop

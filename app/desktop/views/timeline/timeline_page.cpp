@@ -1,0 +1,136 @@
+#include "app/desktop/views/timeline/timeline_page.h"
+
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+
+#include "app/desktop/models/range_table_model.h"
+#include "app/desktop/models/slice_details.h"
+#include "app/desktop/views/timeline/minimap.h"
+#include "app/desktop/views/timeline/slice_panel.h"
+#include "app/desktop/views/timeline/timeline_canvas.h"
+#include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kTableHeight = 28 * 6 + 2;
+
+}  // namespace
+
+TimelinePage::TimelinePage(SelectionModel& selection, QWidget* parent)
+    : RecordingPage(selection, parent) {
+    setUp(buildContent(), u"timeline"_s, tr("What happens when, on every rank?"),
+          tr("Open a recording or start a run: this page then shows compute, operators, "
+             "communication and memory of all ranks on one time axis."),
+          {{0, 0, 0.78, 0.06}, {0.1, 0.1, 0.68, 0.24}, {0.1, 0.38, 0.68, 0.24}, {0.8, 0, 0.2, 0.7}, {0, 0.76, 1, 0.22}},
+          false);
+    connectCanvas();
+}
+
+QWidget* TimelinePage::buildContent() {
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kGapGroup);
+    auto* upper = new QHBoxLayout;
+    upper->setSpacing(kGapGroup);
+    auto* pictures = new QVBoxLayout;
+    pictures->setSpacing(kGap);
+    m_minimap = new Minimap(content);
+    m_canvas = new TimelineCanvas(content);
+    m_panel = new SlicePanel(content);
+    m_table = new DataTable(tr("Events of the selected range by name"), content);
+    m_table->setFixedHeight(kTableHeight);
+    pictures->addWidget(m_minimap);
+    pictures->addWidget(m_canvas, 1);
+    upper->addLayout(pictures, 1);
+    upper->addWidget(m_panel);
+    layout->addLayout(upper, 1);
+    layout->addWidget(m_table);
+    return content;
+}
+
+void TimelinePage::connectCanvas() {
+    connect(m_canvas, &TimelineCanvas::pictureRequested, this, &TimelinePage::pictureRequested);
+    connect(m_canvas, &TimelineCanvas::viewChanged, m_minimap, &Minimap::setView);
+    connect(m_minimap, &Minimap::viewRequested, m_canvas, &TimelineCanvas::setView);
+    connect(m_canvas, &TimelineCanvas::rangeSelected, this,
+            [this](TimeRange range) { this->selection().selectRange(range); });
+    connect(m_canvas, &TimelineCanvas::selectionCleared, this, [this] { this->selection().clear(); });
+    connect(m_canvas, &TimelineCanvas::sliceSelected, this, &TimelinePage::presentSlice);
+    connect(m_canvas, &TimelineCanvas::sliceCleared, m_panel, &SlicePanel::showNothing);
+    connect(m_canvas, &TimelineCanvas::hoverChanged, this, &RecordingPage::hoverChanged);
+    connect(m_canvas, &TimelineCanvas::sameCollectiveRequested, this, &TimelinePage::goToSameCollective);
+    connect(m_canvas, &TimelineCanvas::neighbourRequested, this, [this](bool forward) {
+        if (const auto& hit = m_canvas->selectedSlice()) Q_EMIT neighbourRequested(hit->key, hit->slice, forward);
+    });
+}
+
+TimeRange TimelinePage::firstView(const OpenRecording& recording) {
+    // a step in the middle: the whole run of many steps shows no structure at first sight
+    const auto& steps = recording.summary.steps;
+    if (steps.size() < 3) return recording.bounds();
+    const StepIndex middle = steps[steps.size() / 2].step;
+    TimeRange view{};
+    for (const StepFacts& step : steps) {
+        if (step.step != middle) continue;
+        view = view.empty() ? step.range() : TimeRange{std::min(view.begin, step.start), std::max(view.end, step.end)};
+    }
+    const Duration margin{view.duration().ns / 16};
+    return {view.begin - margin, view.end + margin};
+}
+
+void TimelinePage::present() {
+    const Selection& current = selection().current();
+    pageFrame().setHeadline(timelineHeadline(recording(), current), timelineSubline(recording(), current));
+    if (m_shown != &recording()) {
+        m_shown = &recording();
+        const RecordingPtr shared = shownRecording();
+        m_minimap->setRecording(shared);
+        m_canvas->setRecording(shared);
+        m_canvas->setView(current.range.value_or(firstView(recording())));
+        m_panel->showNothing();
+    }
+    m_canvas->setRanks(current.ranks);
+    m_canvas->setSelectedRange(current.range);
+    if (current.range && !current.range->intersects(m_canvas->view())) m_canvas->setView(*current.range);
+    if (isVisible()) Q_EMIT tableRequested(current.range.value_or(recording().bounds()), current.ranks);
+}
+
+void TimelinePage::showEvent(QShowEvent* event) {
+    RecordingPage::showEvent(event);
+    if (!hasRecording()) return;
+    m_canvas->setFocus();
+    m_canvas->setView(m_canvas->view());
+    const Selection& current = selection().current();
+    Q_EMIT tableRequested(current.range.value_or(recording().bounds()), current.ranks);
+}
+
+void TimelinePage::showFrame(const TimelineFramePtr& frame) { m_canvas->setFrame(frame); }
+
+void TimelinePage::showTable(const RangeTablePtr& table) { m_table->setTable(rangeColumns(), rangeRows(*table)); }
+
+void TimelinePage::showNeighbour(LaneKey key, const SliceView& slice) { m_canvas->selectSlice(key, slice); }
+
+void TimelinePage::presentSlice() {
+    const auto& hit = m_canvas->selectedSlice();
+    if (!hit || !hasRecording()) return;
+    for (const LaneFacts& lane : recording().summary.lanes) {
+        if (lane.rank == hit->key.rank && lane.lane == hit->key.lane) {
+            m_panel->showDetails(sliceDetails(recording(), lane, hit->slice));
+        }
+    }
+}
+
+void TimelinePage::goToSameCollective(int rankStep) {
+    const auto hit = m_canvas->selectedSlice();
+    if (!hit || hit->role != LaneRole::kCommunication || !hasRecording()) return;
+    if (const auto found = sameCollective(recording(), hit->key, hit->slice, rankStep)) {
+        m_canvas->selectSlice(found->key, found->slice);
+    }
+}
+
+}  // namespace shardscope::desktop
