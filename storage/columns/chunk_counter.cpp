@@ -1,21 +1,10 @@
 #include "storage/columns/chunk_frame.h"
-
-#include <bit>
-#include <cmath>
+#include "storage/columns/double_column.h"
 
 namespace shardscope::columns {
 namespace {
 
 constexpr std::size_t kMaxBytesAnEvent = 4 * 8;
-enum ValueForm : std::uint8_t { kIntegers = 0, kBits = 1 };
-
-/// The value as an integer when that loses nothing (bytes, nanoseconds, counts).
-bool isInteger(double value) {
-    if (!(std::abs(value) < 9.0e15)) return false;
-    const auto integer = static_cast<std::int64_t>(value);
-    return std::bit_cast<std::uint64_t>(static_cast<double>(integer)) ==
-           std::bit_cast<std::uint64_t>(value);
-}
 
 }  // namespace
 
@@ -23,13 +12,9 @@ ChunkBytes encodeCounters(RankId rank, std::span<const CounterEvent> events) {
     ColumnWriter<CounterEvent> columns(events);
     columns.add([](const CounterEvent& e) { return e.time.ns; });
     columns.add([](const CounterEvent& e) { return e.lane.value; });
-    const bool integers = std::all_of(events.begin(), events.end(),
-                                      [](const CounterEvent& e) { return isInteger(e.value); });
-    putNumber(columns.payload(), integers ? kIntegers : kBits);
-    if (integers)
-        columns.add([](const CounterEvent& e) { return static_cast<std::int64_t>(e.value); });
-    else
-        columns.add([](const CounterEvent& e) { return std::bit_cast<std::int64_t>(e.value); });
+    std::vector<double> values;
+    for (const CounterEvent& event : events) values.push_back(event.value);
+    encodeDoubles(values, columns.payload());
     const ChunkHeader header{kCodecVersion,
                              EventKind::kCounter,
                              rank,
@@ -47,10 +32,9 @@ Result<std::vector<CounterEvent>> decodeCounters(std::span<const std::byte> chun
     const std::size_t count = open->header.count;
     std::vector<std::int64_t> times;
     std::vector<std::int64_t> lanes;
-    std::vector<std::int64_t> values;
-    bool good = decodeColumn(in, count, times) && decodeColumn(in, count, lanes);
-    const auto form = in.number<std::uint8_t>();
-    good = good && form <= kBits && decodeColumn(in, count, values) && in.left() == 0;
+    std::vector<double> values;
+    const bool good = decodeColumn(in, count, times) && decodeColumn(in, count, lanes) &&
+                      decodeDoubles(in, count, values) && in.left() == 0;
     if (!good) return badChunk(EventKind::kCounter, "holds malformed columns");
     std::vector<CounterEvent> events(count);
     Narrow narrow;
@@ -60,8 +44,7 @@ Result<std::vector<CounterEvent>> decodeCounters(std::span<const std::byte> chun
         previous = times[i];
         events[i].time.ns = times[i];
         narrow.store(lanes[i], events[i].lane.value);
-        events[i].value =
-            form == kIntegers ? static_cast<double>(values[i]) : std::bit_cast<double>(values[i]);
+        events[i].value = values[i];
     }
     if (!narrow.fits()) return badChunk(EventKind::kCounter, "holds values out of range or order");
     if (events.front().time != open->header.first || events.back().time != open->header.last)

@@ -34,8 +34,9 @@ struct SpanSummary {
     /// Longest wins; the rest only makes ties independent of order.
     [[nodiscard]] auto dominance() const {
         return std::tuple(longest.ns, -step.value, -layer.value, -static_cast<int>(phase),
-                          -std::int64_t{name.value}, correlation, arguments.value);
+                          -std::int64_t{name.value});
     }
+    /// Several spans have no correlation or arguments in common.
     void merge(const SpanSummary& other) {
         if (dominance() < other.dominance()) {
             longest = other.longest;
@@ -43,9 +44,9 @@ struct SpanSummary {
             layer = other.layer;
             step = other.step;
             phase = other.phase;
-            correlation = other.correlation;
-            arguments = other.arguments;
         }
+        correlation = 0;
+        arguments = kEmptyString;
         first = std::min(first, other.first);
         last = std::max(last, other.last);
         busy += other.busy;

@@ -32,32 +32,42 @@ constexpr const char* kInsertChunk =
     "INSERT INTO chunks(kind, rank, lane, first_ns, last_ns, count, bytes, data)"
     " VALUES(?,?,?,?,?,?,?,?)";
 
+constexpr const char* kInsertMemoryState = "INSERT INTO memory_state VALUES(?,?,?,?,?)";
+constexpr const char* kInsertLane = "INSERT OR IGNORE INTO lanes VALUES(?,?,?,?,?,?)";
+
 }  // namespace
 
 Result<ChunkWriter> ChunkWriter::create(Connection& connection) {
-    auto chunk = connection.prepare(kInsertChunk);
-    if (!chunk) return failure(chunk);
-    auto collective = connection.prepare(kInsertCollective);
-    if (!collective) return failure(collective);
-    auto memory = connection.prepare("INSERT INTO memory_state VALUES(?,?,?,?,?)");
-    if (!memory) return failure(memory);
-    auto lane = connection.prepare("INSERT OR IGNORE INTO lanes VALUES(?,?,?,?,?,?)");
-    if (!lane) return failure(lane);
-    return ChunkWriter(connection, std::move(*chunk), std::move(*collective), std::move(*memory),
-                       std::move(*lane));
+    auto pyramids = PyramidStore::create(connection);
+    if (!pyramids) return failure(pyramids);
+    ChunkWriter writer(connection, std::move(*pyramids));
+    const auto prepare = [&](const char* sql, std::optional<Statement>& into) -> Result<void> {
+        auto statement = connection.prepare(sql);
+        if (!statement) return failure(statement);
+        into = std::move(*statement);
+        return {};
+    };
+    for (const auto& [sql, into] : {std::pair{kInsertChunk, &writer.m_insertChunk},
+                                    std::pair{kInsertCollective, &writer.m_insertCollective},
+                                    std::pair{kInsertMemoryState, &writer.m_insertMemoryState},
+                                    std::pair{kInsertLane, &writer.m_insertLane}})
+        if (auto done = prepare(sql, *into); !done) return failure(done);
+    return writer;
 }
 
 Result<void> ChunkWriter::insert(const columns::ChunkHeader& header, std::optional<LaneId> lane,
                                  std::span<const std::byte> bytes) {
-    m_insertChunk.bind(1, static_cast<std::int64_t>(header.kind))
+    m_insertChunk->bind(1, static_cast<std::int64_t>(header.kind))
         .bind(2, std::int64_t{header.rank.value})
         .bind(4, header.first.ns)
         .bind(5, header.last.ns)
         .bind(6, std::int64_t{header.count})
         .bind(7, static_cast<std::int64_t>(bytes.size()))
         .bind(8, bytes);
-    if (lane) m_insertChunk.bind(3, std::int64_t{lane->value});
-    return m_insertChunk.run();
+    if (lane) m_insertChunk->bind(3, std::int64_t{lane->value});
+    if (auto stored = m_insertChunk->run(); !stored) return stored;
+    m_lastChunk = m_connection->lastInsertedId();
+    return {};
 }
 
 Result<void> ChunkWriter::addSpans(RankId rank, std::span<const std::byte> chunk) {
@@ -71,6 +81,7 @@ Result<void> ChunkWriter::addSpans(RankId rank, std::span<const std::byte> chunk
         auto header = columns::decodeHeader(bytes);
         if (!header) return failure(header);
         if (auto stored = insert(*header, lane, bytes); !stored) return stored;
+        if (auto fed = m_pyramids.addSpans(rank, lane, own); !fed) return fed;
         m_events.spans += own.size();
     }
     return {};
@@ -84,6 +95,7 @@ Result<void> ChunkWriter::addCounters(RankId rank, std::span<const std::byte> ch
         auto header = columns::decodeHeader(bytes);
         if (!header) return failure(header);
         if (auto stored = insert(*header, lane, bytes); !stored) return stored;
+        if (auto fed = m_pyramids.addSamples(rank, lane, own); !fed) return fed;
         m_events.counters += own.size();
     }
     return {};
@@ -101,14 +113,15 @@ Result<void> ChunkWriter::addMemory(RankId rank, std::span<const std::byte> chun
     if (auto stored = insert(*header, std::nullopt, chunk); !stored) return stored;
     if (auto stored = insertMemoryState(before, tally); !stored) return stored;
     m_events.memory += events->size();
-    return declareMemoryLanes(rank, *events);
+    if (auto declared = declareMemoryLanes(rank, *events); !declared) return declared;
+    return addMemorySamples(rank, before, *events);
 }
 
 Result<void> ChunkWriter::insertMemoryState(const MemoryTally::ByCategory& before,
                                             const MemoryTally& after) {
     const auto beforeBlob = MemoryTally::toBlob(before);
     const auto peakBlob = MemoryTally::toBlob(after.atPeak());
-    return m_insertMemoryState.bind(1, m_connection->lastInsertedId())
+    return m_insertMemoryState->bind(1, m_lastChunk)
         .bind(2, std::span<const std::byte>(beforeBlob))
         .bind(3, after.peakTime().ns)
         .bind(4, after.peak().count)
@@ -121,7 +134,7 @@ Result<void> ChunkWriter::declareMemoryLanes(RankId rank, const std::vector<Memo
     constexpr std::int64_t kFirstPosition = 1000;
     std::uint32_t& declared = m_memoryLanes[rank];
     const auto declare = [&](LaneId lane, const std::string& name, std::int64_t position) {
-        return m_insertLane.bind(1, std::int64_t{rank.value})
+        return m_insertLane->bind(1, std::int64_t{rank.value})
             .bind(2, std::int64_t{lane.value})
             .bind(3, static_cast<std::int64_t>(LaneRole::kCounter))
             .bind(4, name)
@@ -145,6 +158,19 @@ Result<void> ChunkWriter::declareMemoryLanes(RankId rank, const std::vector<Memo
     return {};
 }
 
+Result<void> ChunkWriter::addMemorySamples(RankId rank, const MemoryTally::ByCategory& before,
+                                           const std::vector<MemoryEvent>& events) {
+    const MemoryTally tally = MemoryTally::startingAt(before);
+    const auto feed = [&](LaneId lane) {
+        return m_pyramids.addSamples(rank, lane, laneSamples(tally, lane, events));
+    };
+    for (int i = 0; i < kMemoryCategoryCount; ++i) {
+        if ((m_memoryLanes[rank] >> i & 1u) == 0) continue;
+        if (auto fed = feed(memoryLane(static_cast<MemoryCategory>(i))); !fed) return fed;
+    }
+    return feed(kMemoryTotalLane);
+}
+
 Result<void> ChunkWriter::addCollectives(RankId rank, std::span<const std::byte> chunk) {
     auto events = columns::decodeCollectives(chunk);
     if (!events) return failure(events);
@@ -156,7 +182,7 @@ Result<void> ChunkWriter::addCollectives(RankId rank, std::span<const std::byte>
 
 Result<void> ChunkWriter::insertCollective(RankId rank, const CollectiveEvent& event) {
     const std::vector<std::byte> arrivals = arrivalsBlob(event);
-    return m_insertCollective.bind(1, std::int64_t{rank.value})
+    return m_insertCollective->bind(1, std::int64_t{rank.value})
         .bind(2, std::int64_t{event.group})
         .bind(3, static_cast<std::int64_t>(event.sequence))
         .bind(4, toWord(event.operation))

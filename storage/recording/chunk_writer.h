@@ -3,6 +3,7 @@
 
 #include "storage/columns/chunk.h"
 #include "storage/recording/memory_tally.h"
+#include "storage/recording/pyramid_store.h"
 #include "storage/sqlite/connection.h"
 
 #include <map>
@@ -21,28 +22,32 @@ public:
     Result<void> addMemory(RankId rank, std::span<const std::byte> chunk);
     Result<void> addCollectives(RankId rank, std::span<const std::byte> chunk);
 
+    /// Stores pyramids that are due, or all of them.
+    Result<void> writePyramids(PyramidStore::Which which) {
+        return m_pyramids.write(which, m_lastChunk);
+    }
+
     [[nodiscard]] const EventCounts& events() const { return m_events; }
 
 private:
-    ChunkWriter(Connection& connection, Statement chunk, Statement collective, Statement memory,
-                Statement lane)
-        : m_connection(&connection),
-          m_insertChunk(std::move(chunk)),
-          m_insertCollective(std::move(collective)),
-          m_insertMemoryState(std::move(memory)),
-          m_insertLane(std::move(lane)) {}
+    ChunkWriter(Connection& connection, PyramidStore pyramids)
+        : m_connection(&connection), m_pyramids(std::move(pyramids)) {}
 
     Result<void> insert(const columns::ChunkHeader& header, std::optional<LaneId> lane,
                         std::span<const std::byte> bytes);
     Result<void> insertCollective(RankId rank, const CollectiveEvent& event);
     Result<void> insertMemoryState(const MemoryTally::ByCategory& before, const MemoryTally& after);
+    Result<void> addMemorySamples(RankId rank, const MemoryTally::ByCategory& before,
+                                  const std::vector<MemoryEvent>& events);
     Result<void> declareMemoryLanes(RankId rank, const std::vector<MemoryEvent>& events);
 
     Connection* m_connection;
-    Statement m_insertChunk;
-    Statement m_insertCollective;
-    Statement m_insertMemoryState;
-    Statement m_insertLane;
+    PyramidStore m_pyramids;
+    std::optional<Statement> m_insertChunk;  ///< these four are set once created
+    std::optional<Statement> m_insertCollective;
+    std::optional<Statement> m_insertMemoryState;
+    std::optional<Statement> m_insertLane;
+    std::int64_t m_lastChunk = 0;
     std::map<RankId, MemoryTally> m_memory;
     std::map<RankId, std::uint32_t> m_memoryLanes;  ///< bit a category declared so far
     EventCounts m_events;

@@ -29,25 +29,6 @@ bool isMemoryLane(LaneId lane) {
     return lane.value >= memoryLane({}).value;
 }
 
-double valueOf(const MemoryTally& tally, LaneId lane) {
-    if (lane == kMemoryTotalLane) return static_cast<double>(tally.total().count);
-    const std::size_t category = lane.value - memoryLane({}).value;
-    if (category >= tally.bytes().size()) return 0;
-    return static_cast<double>(tally.bytes()[category].count);
-}
-
-/// The value at the first event, and a sample wherever it changes.
-std::vector<CounterEvent> tallySamples(MemoryTally tally, LaneId lane,
-                                       const std::vector<MemoryEvent>& events) {
-    std::vector<CounterEvent> samples{{events.front().time, lane, valueOf(tally, lane)}};
-    for (const MemoryEvent& event : events) {
-        tally.apply(event);
-        if (lane == kMemoryTotalLane || lane == memoryLane(event.category))
-            samples.push_back({event.time, lane, valueOf(tally, lane)});
-    }
-    return samples;
-}
-
 }  // namespace
 
 Result<std::vector<std::byte>> EventSource::blob(Connection& connection, std::int64_t id) {
@@ -134,14 +115,17 @@ Result<std::vector<CounterEvent>> EventSource::chunkSamples(Connection& connecti
     if (!events) return failure(events);
     auto before = memoryBefore(connection, id);
     if (!before) return failure(before);
-    return tallySamples(MemoryTally::startingAt(*before), lane, **events);
+    return laneSamples(MemoryTally::startingAt(*before), lane, **events);
+}
+
+const std::vector<ChunkEntry>& EventSource::sampleChunks(RankId rank, LaneId lane) const {
+    if (isMemoryLane(lane)) return m_directory.chunks(EventKind::kMemory, rank, {});
+    return m_directory.chunks(EventKind::kCounter, rank, lane);
 }
 
 Result<std::vector<CounterEvent>> EventSource::samples(Connection& connection, RankId rank,
                                                        LaneId lane, TimeRange range) {
-    const bool derived = isMemoryLane(lane);
-    const auto& chunks = m_directory.chunks(derived ? EventKind::kMemory : EventKind::kCounter,
-                                            rank, derived ? LaneId{} : lane);
+    const std::vector<ChunkEntry>& chunks = sampleChunks(rank, lane);
     std::vector<CounterEvent> found;
     std::optional<CounterEvent> before;
     const auto take = [&](const std::vector<CounterEvent>& samples) {

@@ -73,6 +73,11 @@ public:
     Result<std::vector<CounterEvent>> samples(Connection& connection, RankId rank, LaneId lane,
                                               TimeRange range);
 
+    /// Chunks that a counter lane's samples come from, and the samples of one of them.
+    [[nodiscard]] const std::vector<ChunkEntry>& sampleChunks(RankId rank, LaneId lane) const;
+    Result<std::vector<CounterEvent>> chunkSamples(Connection& connection, LaneId lane,
+                                                   std::int64_t id);
+
     /// Fills in the memory peak of a rank within `range`.
     Result<void> findMemoryPeak(Connection& connection, RankId rank, TimeRange range,
                                 RankEvents& events);
@@ -80,8 +85,6 @@ public:
 private:
     Result<std::vector<std::byte>> blob(Connection& connection, std::int64_t id);
     Result<MemoryTally::ByCategory> memoryBefore(Connection& connection, std::int64_t id);
-    Result<std::vector<CounterEvent>> chunkSamples(Connection& connection, LaneId lane,
-                                                   std::int64_t id);
 
     static constexpr std::size_t kCacheBytes = 48u << 20;  ///< of each kind
 

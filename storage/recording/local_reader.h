@@ -1,6 +1,7 @@
 // RecordingReader of a file on this machine. One thread; owns its connection and caches.
 #pragma once
 
+#include "storage/columns/summary.h"
 #include "storage/recording/event_source.h"
 #include "storage/recording/recording_reader.h"
 
@@ -47,6 +48,9 @@ private:
 
     explicit LocalReader(std::string path) : m_path(std::move(path)) {}
     Result<void> connect();
+    Result<std::vector<columns::CounterSummary>> counterItems(Connection& connection, RankId rank,
+                                                              LaneId lane, TimeRange range,
+                                                              Duration resolution);
     Result<void> loadStrings(Connection& connection, RankId rank);
 
     std::string m_path;

@@ -12,6 +12,13 @@ Bytes wrappedSum(Bytes a, Bytes b) {
                                       static_cast<std::uint64_t>(b.count))};
 }
 
+double valueOf(const MemoryTally& tally, LaneId lane) {
+    if (lane == kMemoryTotalLane) return static_cast<double>(tally.total().count);
+    const std::size_t category = lane.value - memoryLane({}).value;
+    if (category >= tally.bytes().size()) return 0;
+    return static_cast<double>(tally.bytes()[category].count);
+}
+
 }  // namespace
 
 bool MemoryTally::apply(const MemoryEvent& event) {
@@ -53,6 +60,17 @@ MemoryTally MemoryTally::startingAt(const ByCategory& bytes) {
     for (const Bytes& category : bytes) tally.m_total = wrappedSum(tally.m_total, category);
     tally.restartPeak({});
     return tally;
+}
+
+std::vector<CounterEvent> laneSamples(MemoryTally tally, LaneId lane,
+                                      const std::vector<MemoryEvent>& events) {
+    std::vector<CounterEvent> samples{{events.front().time, lane, valueOf(tally, lane)}};
+    for (const MemoryEvent& event : events) {
+        tally.apply(event);
+        if (lane == kMemoryTotalLane || lane == memoryLane(event.category))
+            samples.push_back({event.time, lane, valueOf(tally, lane)});
+    }
+    return samples;
 }
 
 }  // namespace shardscope::storage

@@ -40,4 +40,9 @@ private:
     ByCategory m_atPeak{};
 };
 
+/// The samples of a memory lane over one chunk of events: its value at the first event, and one
+/// wherever it changes. `events` is not empty.
+[[nodiscard]] std::vector<CounterEvent> laneSamples(MemoryTally before, LaneId lane,
+                                                    const std::vector<MemoryEvent>& events);
+
 }  // namespace shardscope::storage

@@ -96,11 +96,14 @@ Result<void> RecordingWriter::addChunk(std::span<const std::byte> chunk) {
 
 Result<void> RecordingWriter::flush() {
     if (!m_state->connection->inTransaction()) return {};
+    if (auto written = m_state->chunks.writePyramids(PyramidStore::Which::kDue); !written)
+        return written;
     return m_state->connection->execute("COMMIT");
 }
 
 Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
     if (auto begun = m_state->begin(); !begun) return begun;
+    if (auto done = m_state->chunks.writePyramids(PyramidStore::Which::kAll); !done) return done;
     if (auto done = m_state->rows.finishRun(status, ended); !done) return done;
     if (auto done = m_state->connection->execute("COMMIT"); !done) return done;
     // Fails while a reader has the file open. Nothing is lost then: the file is complete and only

@@ -1,0 +1,155 @@
+#include "storage/columns/pyramid.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shardscope::columns {
+
+template <class Summary>
+void PyramidSegment<Summary>::add(int level, const Summary& item) {
+    const int shift = bucketShift(level);
+    const std::int64_t bucket = item.time().ns >> shift;
+    const auto before = [shift](const Summary& s, std::int64_t b) {
+        return s.time().ns >> shift < b;
+    };
+    if (m_byDepth.size() <= depthOf(item)) m_byDepth.resize(depthOf(item) + 1);
+    std::vector<Summary>& row = m_byDepth[depthOf(item)];
+    m_events += item.count;
+    // Events arrive roughly in order: nearly always the last bucket is meant, or a new one.
+    auto at = row.end();
+    if (!row.empty() && row.back().time().ns >> shift >= bucket)
+        at = std::lower_bound(row.begin(), row.end(), bucket, before);
+    if (!standsAlone(item, level)) {
+        for (; at != row.end() && at->time().ns >> shift == bucket; ++at) {
+            if (standsAlone(*at, level)) continue;
+            at->merge(item);
+            return;
+        }
+    }
+    row.insert(at, item);
+    ++m_size;
+}
+
+template <class Summary>
+std::vector<Summary> PyramidSegment<Summary>::summaries() const {
+    std::vector<Summary> all;
+    all.reserve(m_size);
+    for (const std::vector<Summary>& row : m_byDepth) {
+        const auto from = static_cast<std::ptrdiff_t>(all.size());
+        all.insert(all.end(), row.begin(), row.end());
+        // Within a bucket a lone span may stand on either side of the summary.
+        std::stable_sort(all.begin() + from, all.end(),
+                         [](const Summary& a, const Summary& b) { return a.time() < b.time(); });
+    }
+    return all;
+}
+
+template <class Summary>
+Result<void> LanePyramid<Summary>::put(int level, const Summary& item) {
+    const Key key{level, segmentOf(level, item.time())};
+    auto at = m_segments.find(key);
+    if (at == m_segments.end()) {
+        if (m_left.contains(key)) return {};
+        Held fresh;
+        if (m_stored.contains(key)) {
+            auto stored = m_load(key);
+            if (!stored) return failure(stored);
+            for (const Summary& summary : *stored) fresh.segment.add(level, summary);
+        }
+        at = m_segments.emplace(key, std::move(fresh)).first;
+    }
+    at->second.segment.add(level, item);
+    at->second.changed = true;
+    at->second.touched = m_age;
+    return {};
+}
+
+template <class Summary>
+Result<void> LanePyramid<Summary>::push(int level, const Summary& item) {
+    for (; level < kPyramidLevels && standsAlone(item, level); ++level) {
+        if (!belongsTo(item, level)) continue;
+        if (auto done = put(level, item); !done) return done;
+    }
+    if (level == kPyramidLevels) return {};
+    auto& row = m_open[static_cast<std::size_t>(level)];
+    if (row.size() <= depthOf(item)) row.resize(depthOf(item) + 1);
+    const int shift = bucketShift(level);
+    Summary& open = row[depthOf(item)];
+    if (open.count != 0 && open.time().ns >> shift == item.time().ns >> shift) {
+        open.merge(item);
+        return {};
+    }
+    if (auto done = emit(level, open); !done) return done;
+    open = item;
+    return {};
+}
+
+/// Hands a filled bucket to its segment and to the level above.
+template <class Summary>
+Result<void> LanePyramid<Summary>::emit(int level, Summary& open) {
+    if (open.count == 0) return {};
+    const Summary full = std::exchange(open, Summary{});
+    if (auto done = put(level, full); !done) return done;
+    if (level + 1 == kPyramidLevels) return {};
+    return push(level + 1, full);
+}
+
+template <class Summary>
+Result<void> LanePyramid<Summary>::add(std::span<const Summary> items) {
+    ++m_age;
+    for (const Summary& item : items)
+        if (auto done = push(0, item); !done) return done;
+    for (int level = 0; level < kPyramidLevels; ++level)
+        for (Summary& open : m_open[static_cast<std::size_t>(level)])
+            if (auto done = emit(level, open); !done) return done;
+    return {};
+}
+
+template <class Summary>
+bool LanePyramid<Summary>::worthStoring(const Key& key, const Held& held) {
+    constexpr int kAlwaysFrom = 2;
+    return key.level >= kAlwaysFrom || held.segment.events() >= 4 * held.segment.size();
+}
+
+template <class Summary>
+Result<void> LanePyramid<Summary>::write(const Store& store) {
+    for (auto& [key, held] : m_segments) {
+        if (!held.changed) continue;
+        if (!m_stored.contains(key) && !worthStoring(key, held)) continue;
+        if (auto done = store(key, held.segment.summaries()); !done) return done;
+        m_stored.insert(key);
+        held.changed = false;
+    }
+    return {};
+}
+
+template <class Summary>
+std::size_t LanePyramid<Summary>::size() const {
+    std::size_t size = 0;
+    for (const auto& [key, held] : m_segments) size += held.segment.size();
+    return size;
+}
+
+template <class Summary>
+void LanePyramid<Summary>::forget(std::uint64_t ages) {
+    std::erase_if(m_segments, [&](const auto& entry) {
+        const Held& held = entry.second;
+        if (held.touched + ages > m_age) return false;
+        if (held.changed && m_stored.contains(entry.first)) return false;
+        if (held.changed) m_left.insert(entry.first);
+        return true;
+    });
+}
+
+template <class Summary>
+std::vector<Summary> LanePyramid<Summary>::segment(const Key& key) const {
+    const auto at = m_segments.find(key);
+    return at == m_segments.end() ? std::vector<Summary>{} : at->second.segment.summaries();
+}
+
+template class PyramidSegment<SpanSummary>;
+template class PyramidSegment<CounterSummary>;
+template class LanePyramid<SpanSummary>;
+template class LanePyramid<CounterSummary>;
+
+}  // namespace shardscope::columns

@@ -1,0 +1,141 @@
+// Level-of-detail pyramid of one lane: what to draw when a pixel holds many events.
+//
+// Level l has buckets of 2^(20 + 2l) ns. A bucket sums up the spans (or samples) that start in it
+// and are shorter than it. A span is kept by itself on exactly one level, the highest whose
+// buckets it fills. So what level l shows is: its own summaries, and the lone spans of all levels
+// above. Summaries are kept in segments of 1,024 buckets, which are what is stored and reloaded.
+//
+// Built in any order from any parts. Lives on the recorder's thread.
+#pragma once
+
+#include "storage/columns/summary.h"
+#include "storage/model/result.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace shardscope::columns {
+
+inline constexpr int kPyramidLevels = 13;
+inline constexpr int kBaseShift = 20;
+inline constexpr int kLevelShift = 2;
+inline constexpr int kSegmentShift = 10;
+
+[[nodiscard]] constexpr int bucketShift(int level) {
+    return kBaseShift + kLevelShift * level;
+}
+[[nodiscard]] constexpr std::int64_t segmentOf(int level, Timestamp time) {
+    return time.ns >> (bucketShift(level) + kSegmentShift);
+}
+[[nodiscard]] constexpr TimeRange segmentRange(int level, std::int64_t segment) {
+    const std::int64_t width = std::int64_t{1} << (bucketShift(level) + kSegmentShift);
+    return {{segment * width}, {segment * width + width}};
+}
+
+/// A single span that fills a bucket of the level: it stands alone there.
+[[nodiscard]] inline bool standsAlone(const SpanSummary& s, int level) {
+    return s.count == 1 && s.busy.ns >= std::int64_t{1} << bucketShift(level);
+}
+[[nodiscard]] inline bool standsAlone(const CounterSummary&, int) {
+    return false;
+}
+
+/// Whether a lone span belongs to this level rather than a higher one.
+[[nodiscard]] inline bool belongsTo(const SpanSummary& s, int level) {
+    return level + 1 == kPyramidLevels || !standsAlone(s, level + 1);
+}
+[[nodiscard]] inline bool belongsTo(const CounterSummary&, int) {
+    return true;
+}
+
+[[nodiscard]] inline std::size_t depthOf(const SpanSummary& s) {
+    return s.depth;
+}
+[[nodiscard]] inline std::size_t depthOf(const CounterSummary&) {
+    return 0;
+}
+
+template <class Summary>
+class PyramidSegment {
+public:
+    void add(int level, const Summary& item);
+    /// By depth, then start.
+    [[nodiscard]] std::vector<Summary> summaries() const;
+    [[nodiscard]] std::size_t size() const { return m_size; }
+    [[nodiscard]] std::uint64_t events() const { return m_events; }
+
+private:
+    std::vector<std::vector<Summary>> m_byDepth;  ///< each by bucket
+    std::size_t m_size = 0;
+    std::uint64_t m_events = 0;
+};
+
+template <class Summary>
+class LanePyramid {
+public:
+    struct Key {
+        int level = 0;
+        std::int64_t segment = 0;
+        friend auto operator<=>(const Key&, const Key&) = default;
+    };
+    /// Gives back what write() stored under a key.
+    using Load = std::function<Result<std::vector<Summary>>(const Key&)>;
+    using Store = std::function<Result<void>(const Key&, const std::vector<Summary>&)>;
+
+    explicit LanePyramid(Load load) : m_load(std::move(load)) {}
+
+    /// Each item is one event.
+    Result<void> add(std::span<const Summary> items);
+
+    /// Stores every segment changed since it was stored last. The two finest levels are left out
+    /// where they would hardly be smaller than the events themselves.
+    Result<void> write(const Store& store);
+
+    /// Summaries held in memory.
+    [[nodiscard]] std::size_t size() const;
+    /// Forgets stored segments that were not touched during the last `ages` calls of add().
+    void forget(std::uint64_t ages);
+
+    /// For tests and for lanes that were never stored: a segment as it stands.
+    [[nodiscard]] std::vector<Summary> segment(const Key& key) const;
+
+private:
+    struct Held {
+        PyramidSegment<Summary> segment;
+        bool changed = false;
+        std::uint64_t touched = 0;
+    };
+
+    Result<void> push(int level, const Summary& item);
+    Result<void> put(int level, const Summary& item);
+    Result<void> emit(int level, Summary& open);
+    [[nodiscard]] static bool worthStoring(const Key& key, const Held& held);
+
+    Load m_load;
+    std::map<Key, Held> m_segments;
+    std::set<Key> m_stored;
+    std::set<Key> m_left;  ///< forgotten without having been stored
+    /// The bucket being filled, by level and depth; count 0: none.
+    std::array<std::vector<Summary>, kPyramidLevels> m_open;
+    std::uint64_t m_age = 0;
+};
+
+extern template class PyramidSegment<SpanSummary>;
+extern template class PyramidSegment<CounterSummary>;
+extern template class LanePyramid<SpanSummary>;
+extern template class LanePyramid<CounterSummary>;
+
+/// Segments as blobs (storage/schema/FORMAT.md). Decoding never trusts its input.
+std::vector<std::byte> encodeSummaries(std::span<const SpanSummary> summaries);
+std::vector<std::byte> encodeSummaries(std::span<const CounterSummary> summaries);
+Result<std::vector<SpanSummary>> decodeSpanSummaries(std::span<const std::byte> blob);
+Result<std::vector<CounterSummary>> decodeCounterSummaries(std::span<const std::byte> blob);
+
+}  // namespace shardscope::columns

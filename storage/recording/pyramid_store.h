@@ -1,0 +1,50 @@
+// The pyramids of all lanes while recording: fed from chunks, written to their table in turns,
+// bounded in memory. Part of the writer.
+#pragma once
+
+#include "storage/columns/pyramid.h"
+#include "storage/sqlite/connection.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace shardscope::storage {
+
+class PyramidStore {
+public:
+    enum class Which { kDue, kAll };
+
+    /// `connection` must outlive it.
+    static Result<PyramidStore> create(Connection& connection);
+
+    Result<void> addSpans(RankId rank, LaneId lane, const std::vector<SpanEvent>& events);
+    Result<void> addSamples(RankId rank, LaneId lane, const std::vector<CounterEvent>& samples);
+
+    /// kDue: every few seconds, what changed. A stored segment says up to which chunk it reaches,
+    /// so that readers add what came after.
+    Result<void> write(Which which, std::int64_t throughChunk);
+
+private:
+    template <class Summary>
+    using Lanes = std::map<std::pair<RankId, LaneId>, columns::LanePyramid<Summary>>;
+
+    PyramidStore(Connection& connection, Statement insert)
+        : m_connection(&connection), m_insert(std::move(insert)) {}
+
+    template <class Summary>
+    columns::LanePyramid<Summary>& pyramidOf(Lanes<Summary>& lanes, RankId rank, LaneId lane);
+    template <class Summary>
+    Result<void> writeLanes(Lanes<Summary>& lanes, std::int64_t throughChunk);
+    void bound();
+
+    Connection* m_connection;
+    Statement m_insert;
+    Lanes<columns::SpanSummary> m_spans;
+    Lanes<columns::CounterSummary> m_counters;
+    std::chrono::steady_clock::time_point m_written = std::chrono::steady_clock::now();
+};
+
+}  // namespace shardscope::storage
