@@ -90,7 +90,7 @@ void RunRecorder::on(RankId rank, const control::StringsDeclared& declared) {
 void RunRecorder::on(RankId rank, const control::StepDone& done) {
     facts(rank).emitted = done.step.emitted;
     facts(rank).dropped = done.step.dropped;
-    if (canWrite()) wrote(m_writer.addStep(done.step));
+    if (storesSteps()) wrote(m_writer.addStep(done.step));
     m_tally.add(done);
     for (const StepProgress& step : m_tally.take()) m_progress.step(step);
 }
@@ -98,7 +98,7 @@ void RunRecorder::on(RankId rank, const control::StepDone& done) {
 void RunRecorder::on(RankId, const control::MetricReported& reported) {
     const MetricPoint& point = reported.point;
     // SQLite has no NaN: the rank's own failure message tells of a loss that is not a number.
-    if (std::isfinite(point.value) && canWrite()) wrote(m_writer.addMetric(point));
+    if (std::isfinite(point.value) && storesSteps()) wrote(m_writer.addMetric(point));
     if (point.name == "validation_loss") {
         m_progress.validation(point.step.value, point.value);
         return;

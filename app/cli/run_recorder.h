@@ -57,6 +57,10 @@ private:
     /// Notes the first failure to write; nothing is written after it.
     void wrote(const Result<void>& result);
     [[nodiscard]] bool canWrite() const { return !m_writeError.has_value(); }
+    /// At capture level off steps and metrics only feed the progress shown.
+    [[nodiscard]] bool storesSteps() const {
+        return canWrite() && m_config.capture != control::CaptureLevel::kOff;
+    }
     RankFacts& facts(RankId rank);
     [[nodiscard]] Timestamp now() const;
     void noteDrops();

@@ -1,0 +1,184 @@
+// `shardscope record`, `report` and `verify` with the real shardscope-rank.
+#include "tests/app/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <filesystem>
+
+namespace shardscope::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class RealRank : public CliTest {
+protected:
+    RealRank() { environment["SHARDSCOPE_RANK_PROGRAM"] = SHARDSCOPE_RANK; }
+
+    std::unique_ptr<Program> record(std::vector<std::string> more, bool withInput = false) {
+        const std::vector<std::string> small = {
+            "--layers",  "3",  "--heads",          "2", "--hidden",      "32",
+            "--context", "32", "--batch",          "2", "--threads",     "1",
+            "--steps",   "6",  "--evaluate-every", "3", "--no-calibrate"};
+        more.insert(more.begin(), small.begin(), small.end());
+        return startRecord(more, withInput);
+    }
+    json report() {
+        const auto program = start({"report", output(), "--json"});
+        EXPECT_EQ(program->wait(), 0) << program->err();
+        return json::parse(program->out());
+    }
+    std::unique_ptr<storage::RecordingReader> reader() {
+        auto opened = storage::openRecording(output());
+        EXPECT_TRUE(opened) << opened.error().message;
+        return opened ? std::move(*opened) : nullptr;
+    }
+};
+
+TEST_F(RealRank, RecordsARunThatTheReportExplains) {
+    const auto program = record({"--accumulate", "2"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    const json r = report();
+    EXPECT_EQ(r.at("schema"), "shardscope.report/1");
+    EXPECT_EQ(r.at("run").at("world_size"), 2);
+    EXPECT_EQ(r.at("run").at("strategy"), "zero3");
+    EXPECT_LT(r.at("loss").at("last"), r.at("loss").at("first"));
+    EXPECT_GT(r.at("throughput").at("tokens_per_s"), 0);
+    EXPECT_TRUE(r.at("completeness").at("complete")) << r.at("completeness");
+    EXPECT_EQ(r.at("completeness").at("missing"), json::array());
+    EXPECT_EQ(r.at("dropped"), 0);
+    EXPECT_TRUE(r.at("mfu").at("value").is_null());
+    EXPECT_THAT(r.at("mfu").at("reason").get<std::string>(), HasSubstr("calibration"));
+    EXPECT_EQ(r.at("ledger").size(), 12u);
+    for (const json& row : r.at("ledger")) {
+        std::int64_t sum = 0;
+        for (const auto& part : row.at("parts")) sum += part.get<std::int64_t>();
+        EXPECT_EQ(sum, row.at("wall_ns").get<std::int64_t>());
+    }
+    const json& overlap = r.at("overlap");
+    EXPECT_GT(overlap.at("communication_ns"), 0);
+    EXPECT_EQ(
+        overlap.at("hidden_ns").get<std::int64_t>() + overlap.at("exposed_ns").get<std::int64_t>(),
+        overlap.at("communication_ns").get<std::int64_t>());
+}
+
+TEST_F(RealRank, HoldsTheStateTheoryPromisesAndFreesWhatItGathers) {
+    const auto program = record({});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    const auto recording = reader();
+    ASSERT_TRUE(recording);
+    const auto summary = recording->summary();
+    ASSERT_TRUE(summary);
+    const double theory =
+        16.0 * static_cast<double>(summary->run.parameters) / summary->run.worldSize;
+    for (const RankFacts& rank : summary->ranks) {
+        const auto events = recording->memoryEvents(rank.rank, summary->bounds);
+        ASSERT_TRUE(events);
+        std::array<std::int64_t, kMemoryCategoryCount> alive{}, most{};
+        int gatheredFreed = 0;
+        for (const MemoryEvent& event : *events) {
+            const auto category = static_cast<std::size_t>(event.category);
+            const bool allocates = event.action == MemoryAction::kAllocate;
+            alive[category] += allocates ? event.size.count : -event.size.count;
+            most[category] = std::max(most[category], alive[category]);
+            gatheredFreed += !allocates && event.category == MemoryCategory::kGatheredParameter;
+        }
+        const auto peak = [&](MemoryCategory c) { return most[static_cast<std::size_t>(c)]; };
+        const auto state = static_cast<double>(peak(MemoryCategory::kParameterShard) +
+                                               peak(MemoryCategory::kGradientShard) +
+                                               peak(MemoryCategory::kOptimizerState));
+        EXPECT_LE(state, 1.02 * theory);
+        EXPECT_GE(state, theory);
+        // Three blocks and the root are never whole at the same time, and nothing stays.
+        EXPECT_EQ(alive[static_cast<std::size_t>(MemoryCategory::kGatheredParameter)], 0);
+        EXPECT_LT(peak(MemoryCategory::kGatheredParameter), 4 * summary->run.parameters);
+        EXPECT_GE(gatheredFreed, 6 * 7);
+    }
+}
+
+TEST_F(RealRank, LinksForwardOperatorsToBackwardOnes) {
+    ASSERT_EQ(record({})->wait(), 0);
+    const auto recording = reader();
+    ASSERT_TRUE(recording);
+    const auto pairs = recording->query(
+        "SELECT count(*) FROM operators f JOIN operators b ON f.correlation = b.correlation "
+        "AND f.rank = b.rank WHERE f.name = 'linear' AND b.name = 'linear_backward'");
+    ASSERT_TRUE(pairs) << pairs.error().message;
+    EXPECT_GE(std::stoll(*pairs->rows.at(0).at(0)), 2 * 6 * 3 * 4);
+}
+
+TEST_F(RealRank, CaptureLevelsTakeWhatTheySay) {
+    for (const std::string level : {"off", "steps", "light"}) {
+        const auto program = record({"--capture", level, "--force"});
+        ASSERT_EQ(program->wait(), 0) << program->err();
+        const RecordingSummary summary = recorded();
+        EXPECT_EQ(summary.events.memory, 0u) << level;
+        EXPECT_EQ(summary.steps.empty(), level == "off");
+        EXPECT_EQ(summary.events.collectives > 0, level == "light");
+        EXPECT_EQ(summary.events.spans > 0, level == "light");
+    }
+}
+
+TEST_F(RealRank, SingleTrainsOnOneRank) {
+    const auto program = record({"--strategy", "single", "--ranks", "1"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    EXPECT_TRUE(report().at("completeness").at("complete"));
+}
+
+TEST_F(RealRank, NonFiniteLossEndsTheRunInWordsAndKeepsTheRecording) {
+    const auto program = record({"--lr", "1000", "--clip", "0", "--warmup", "0", "--steps", "50"});
+    EXPECT_EQ(program->wait(), 5);
+    EXPECT_THAT(program->err(), HasSubstr("lower the learning rate"));
+    const RecordingSummary summary = recorded();
+    EXPECT_EQ(summary.run.status, RunStatus::kFailed);
+    EXPECT_TRUE(summary.complete);
+    EXPECT_FALSE(summary.steps.empty());
+    ASSERT_FALSE(summary.diagnostics.empty());
+}
+
+TEST_F(RealRank, AKilledRankEndsTheRunAndLeavesNoProcess) {
+    const auto program = record({"--steps", "1000000", "--control", "stdio"}, true);
+    std::vector<pid_t> ranks;
+    ASSERT_TRUE(eventually([&] {
+        const auto agents = childrenOf(program->pid());
+        if (agents.size() == 1) ranks = childrenOf(agents[0]);
+        return program->out().find("\"step\":20") != std::string::npos || program->ended();
+    })) << program->err();
+    ASSERT_EQ(ranks.size(), 2u);
+    for (const pid_t rank : ranks) ASSERT_TRUE(isAlive(rank));
+    ::kill(ranks[1], SIGKILL);
+    EXPECT_EQ(program->wait(), 5);
+    EXPECT_TRUE(eventually([&] { return !isAlive(ranks[0]) && !isAlive(ranks[1]); }));
+    EXPECT_EQ(recorded().run.status, RunStatus::kFailed);
+    EXPECT_GE(recorded().steps.size(), 20u);
+}
+
+TEST_F(RealRank, InterruptStopsAfterTheStepOnAllRanks) {
+    const auto program = record({"--steps", "1000000", "--control", "stdio"}, true);
+    ASSERT_TRUE(eventually([&] {
+        return program->out().find("\"step\":5") != std::string::npos || program->ended();
+    })) << program->err();
+    program->signal(SIGINT);
+    EXPECT_EQ(program->wait(), 130);
+    const RecordingSummary summary = recorded();
+    EXPECT_EQ(summary.run.status, RunStatus::kStopped);
+    EXPECT_TRUE(summary.complete);
+    EXPECT_EQ(summary.steps.size() % 2, 0u);
+}
+
+class RealVerify : public RealRank, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, RealVerify, testing::Values(1, 2, 3, 4));
+
+TEST_P(RealVerify, FollowsTheReferenceFolder) {
+    const std::string folder = SHARDSCOPE_REFERENCE_FOLDER;
+    if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no reference folder at " << folder;
+    const auto program =
+        start({"verify", folder, "--strategy", "zero3", "--ranks", std::to_string(GetParam())});
+    EXPECT_EQ(program->wait(), 0) << program->out() << program->err();
+    EXPECT_THAT(program->out(), HasSubstr("PASS"));
+}
+
+}  // namespace
+}  // namespace shardscope::cli
