@@ -1,9 +1,9 @@
-#include <gtest/gtest.h>
-
 #include "storage/recording/recording_reader.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
 
 namespace shardscope {
 namespace {
@@ -23,8 +23,7 @@ TEST(Recording, GivesBackWhatWasWritten) {
     EXPECT_EQ(summary->ranks.size(), 2u);
     EXPECT_EQ(summary->steps.size(), 20u);
     EXPECT_EQ(summary->run.strategy, "zero3");
-    EXPECT_EQ(summary->events.total(),
-              summary->ranks[0].emitted + summary->ranks[1].emitted);
+    EXPECT_EQ(summary->events.total(), summary->ranks[0].emitted + summary->ranks[1].emitted);
     auto events = (*reader)->rankEvents({0}, summary->bounds);
     ASSERT_THAT(events, IsOk());
     EXPECT_TRUE(events->hasMemoryEvents);
