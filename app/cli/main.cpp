@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <vector>
@@ -37,6 +38,26 @@ std::string unknownCommand(const CLI::App& root, int argc, char** argv) {
     return fmt::format("unknown command '{}'{}", argv[1], control::suggestion(argv[1], names));
 }
 
+/// What a mistyped flag may have meant.
+std::string flagSuggestion(const CLI::App& root, int argc, char** argv) {
+    std::vector<std::string> flags;
+    for (const CLI::App* app : root.get_subcommands(
+             [&](const CLI::App* each) { return argc > 1 && each->get_name() == argv[1]; })) {
+        for (const CLI::Option* option : app->get_options()) {
+            for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+        }
+    }
+    for (int i = 2; i < argc; ++i) {
+        const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+        if (!word.starts_with("--")) continue;
+        if (std::find(flags.begin(), flags.end(), word) != flags.end()) continue;
+        if (const auto near = control::nearMiss(word, flags)) {
+            return fmt::format("; did you mean {}?", *near);
+        }
+    }
+    return {};
+}
+
 int usageError(const std::string& sentence) {
     fmt::print(stderr, "shardscope: {}\nRun 'shardscope --help' for how to use it.\n", sentence);
     return static_cast<int>(ErrorCode::kUsage);
@@ -58,7 +79,8 @@ int run(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         // Help and version are "errors" with status 0.
         if (error.get_exit_code() == 0) return root.exit(error);
-        return usageError(error.what());
+        const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+        return usageError(error.what() + (unknown ? flagSuggestion(root, argc, argv) : ""));
     }
     for (const Command& command : commands) {
         if (command.app->parsed()) return command.run();

@@ -66,8 +66,8 @@ Result<void> readReferenceFolder(const std::string& folder, control::RunConfig& 
     text << file.rdbuf();
     if (!file) {
         return failure(ErrorCode::kUnreadable,
-                       fmt::format("{} cannot be read; name a folder with a reference, such as "
-                                   "tests/data/reference_tiny",
+                       fmt::format("{} cannot be read; name a folder that holds reference.json, "
+                                   "weights.bin, tokens.bin and weights_after.bin",
                                    path));
     }
     try {

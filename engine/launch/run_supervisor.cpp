@@ -120,7 +120,7 @@ void RunSupervisor::takeFromAgent() {
     if (!received) {
         agentLost(received.error().message);
     } else if (!m_agent.isOpen()) {
-        agentLost("it ended unexpectedly");
+        agentLost(agentEndText());
     }
 }
 
@@ -221,6 +221,20 @@ void RunSupervisor::agentLost(const std::string& how) {
     m_outcome.failure =
         Error{ErrorCode::kLaunch,
               fmt::format("the agent on {} was lost: {}; its ranks have been ended", m_host, how)};
+}
+
+std::string RunSupervisor::agentEndText() {
+    // Its end of the socket closes a moment before its status can be had.
+    for (int turn = 0; turn < 20; ++turn) {
+        if (const auto end = reap(m_agentPid)) {
+            ::kill(-m_agentPid, SIGKILL);
+            m_agentPid = -1;
+            return end->signal ? "it was ended by " + signalText(*end->signal)
+                               : fmt::format("it ended with status {}", end->code.value_or(-1));
+        }
+        ::poll(nullptr, 0, 5);
+    }
+    return "it closed the connection";
 }
 
 void RunSupervisor::keepTime() {

@@ -86,6 +86,7 @@ private:
     void noteRank(RankId rank, const control::Message& message);
     void noteFailure(RankId rank);
     void agentLost(const std::string& how);
+    std::string agentEndText();
     void keepTime();
     void endAgent();
     [[nodiscard]] Error rankError(RankId rank) const;

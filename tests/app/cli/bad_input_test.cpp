@@ -44,7 +44,8 @@ TEST_F(BadInput, UnknownCommandIsUsage) {
 }
 
 TEST_F(BadInput, UnknownFlagIsUsage) {
-    expectRecord({"--stepps", "3"}, 2, HasSubstr("--stepps"));
+    expectRecord({"--stepps", "3"}, 2,
+                 AllOf(HasSubstr("--stepps"), HasSubstr("did you mean --steps?")));
     EXPECT_FALSE(std::filesystem::exists(output()));
 }
 

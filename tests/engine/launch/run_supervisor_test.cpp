@@ -36,7 +36,7 @@ TEST(RunSupervisor, SaysThatTheAgentCannotBeStarted) {
 TEST(RunSupervisor, SaysThatTheAgentEndedAtOnce) {
     const Error error = failureOf("/bin/true", {});
     EXPECT_EQ(error.code, ErrorCode::kLaunch);
-    EXPECT_THAT(error.message, HasSubstr("ended unexpectedly"));
+    EXPECT_THAT(error.message, HasSubstr("it ended with status 0"));
 }
 
 TEST(RunSupervisor, SaysThatTheAgentIsOfAnotherVersion) {
