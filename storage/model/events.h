@@ -4,12 +4,12 @@
 // only append. Plain values, safe to copy between threads.
 #pragma once
 
+#include "storage/model/ids.h"
+#include "storage/model/units.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
-
-#include "storage/model/ids.h"
-#include "storage/model/units.h"
 
 namespace shardscope {
 
@@ -65,7 +65,14 @@ enum class Cause : std::uint8_t {
     kStop = 7,      ///< agreement on stopping after this step
 };
 
-enum class DataType : std::uint8_t { kFloat32 = 1, kBFloat16 = 2, kFloat16 = 3, kInt64 = 4, kByte = 5, kFloat64 = 6 };
+enum class DataType : std::uint8_t {
+    kFloat32 = 1,
+    kBFloat16 = 2,
+    kFloat16 = 3,
+    kInt64 = 4,
+    kByte = 5,
+    kFloat64 = 6
+};
 
 enum class MemoryAction : std::uint8_t { kAllocate = 1, kFree = 2 };
 

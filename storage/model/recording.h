@@ -1,40 +1,40 @@
 // The small things of a recording: one struct a table row (storage/schema/FORMAT.md).
 #pragma once
 
+#include "storage/model/events.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "storage/model/events.h"
-
 namespace shardscope {
 
 enum class RunStatus : std::uint8_t {
-    kRecording = 1,    ///< still being written, or its writer died: "incomplete"
-    kFinished = 2,     ///< all steps done
-    kStopped = 3,      ///< the user asked to stop; complete up to there
-    kFailed = 4,       ///< a rank failed; see diagnostics
-    kKilled = 5,       ///< killed by the user
+    kRecording = 1,  ///< still being written, or its writer died: "incomplete"
+    kFinished = 2,   ///< all steps done
+    kStopped = 3,    ///< the user asked to stop; complete up to there
+    kFailed = 4,     ///< a rank failed; see diagnostics
+    kKilled = 5,     ///< killed by the user
 };
 [[nodiscard]] const char* toWord(RunStatus status);
 
 /// Facts about the run as a whole; written at creation, status and end at finalisation.
 struct RunFacts {
-    std::string id;            ///< random, 32 hex digits
-    std::string configJson;    ///< the RunConfig that was used, whole
+    std::string id;          ///< random, 32 hex digits
+    std::string configJson;  ///< the RunConfig that was used, whole
     std::string commandLine;
-    std::string product;       ///< "shardscope 0.1.0 (commit)"
-    std::string librariesJson; ///< name -> version
+    std::string product;          ///< "shardscope 0.1.0 (commit)"
+    std::string librariesJson;    ///< name -> version
     std::string environmentJson;  ///< allow-listed variables only
-    std::string model;         ///< e.g. "shakespeare"
-    std::string strategy;      ///< e.g. "zero3"
+    std::string model;            ///< e.g. "shakespeare"
+    std::string strategy;         ///< e.g. "zero3"
     std::int32_t worldSize = 0;
     std::int64_t parameters = 0;
     std::int64_t startedUnixNs = 0;  ///< wall-clock UTC of the recording clock's zero
     RunStatus status = RunStatus::kRecording;
-    Timestamp ended;           ///< recording clock; last event when never finalised
+    Timestamp ended;  ///< recording clock; last event when never finalised
 };
 
 struct HostFacts {
@@ -52,11 +52,11 @@ struct RankFacts {
     RankId rank;
     std::int32_t host = 0;
     std::int64_t pid = 0;
-    std::string device;  ///< "cpu (1 thread)"
+    std::string device;               ///< "cpu (1 thread)"
     std::optional<double> peakFlops;  ///< FLOP/s of this rank, measured or from the peak table
     std::string peakSource;           ///< how peakFlops was found; the reason when it is absent
-    std::uint64_t emitted = 0;  ///< events the rank produced (last word heard from it)
-    std::uint64_t dropped = 0;  ///< of these, lost to full queues
+    std::uint64_t emitted = 0;        ///< events the rank produced (last word heard from it)
+    std::uint64_t dropped = 0;        ///< of these, lost to full queues
     std::optional<std::int32_t> exitCode;
     std::optional<std::int32_t> exitSignal;
 };
@@ -65,8 +65,8 @@ struct LaneFacts {
     RankId rank;
     LaneId lane;
     LaneRole role = LaneRole::kHost;
-    std::string name;  ///< "compute", "operators", "communication", "memory: activations"
-    std::string unit;  ///< counters only: "bytes", "ns", "1"
+    std::string name;        ///< "compute", "operators", "communication", "memory: activations"
+    std::string unit;        ///< counters only: "bytes", "ns", "1"
     std::int32_t order = 0;  ///< position within the rank, top first
 };
 
@@ -83,14 +83,14 @@ struct StepFacts {
     StepIndex step;
     Timestamp start;
     Timestamp end;
-    std::int64_t tokens = 0;            ///< processed by this rank
-    std::int32_t expectedGathers = -1;  ///< what the strategy implies; -1: not recorded at
+    std::int64_t tokens = 0;               ///< processed by this rank
+    std::int32_t expectedGathers = -1;     ///< what the strategy implies; -1: not recorded at
     std::int32_t expectedReductions = -1;  ///< this capture level
     std::int32_t expectedPhases = -1;
-    std::uint64_t emitted = 0;          ///< events of the rank up to the step's end
+    std::uint64_t emitted = 0;  ///< events of the rank up to the step's end
     std::uint64_t dropped = 0;
-    std::int64_t cpuTimeNs = 0;         ///< process CPU time spent in the step
-    Bytes residentSet;                  ///< RSS at the step's end
+    std::int64_t cpuTimeNs = 0;  ///< process CPU time spent in the step
+    Bytes residentSet;           ///< RSS at the step's end
 
     [[nodiscard]] TimeRange range() const { return {start, end}; }
 };
@@ -136,23 +136,23 @@ struct EventCounts {
 struct RecordingSummary {
     RunFacts run;
     std::vector<HostFacts> hosts;
-    std::vector<RankFacts> ranks;  ///< by rank
-    std::vector<LaneFacts> lanes;  ///< by rank, order
-    std::vector<StepFacts> steps;  ///< by step, rank
+    std::vector<RankFacts> ranks;      ///< by rank
+    std::vector<LaneFacts> lanes;      ///< by rank, order
+    std::vector<StepFacts> steps;      ///< by step, rank
     std::vector<MetricPoint> metrics;  ///< by time
     std::vector<MemoryTheory> memoryTheory;
     std::vector<Diagnostic> diagnostics;
-    EventCounts events;   ///< stored
-    TimeRange bounds;     ///< of everything stored
-    Bytes fileSize;       ///< main file and WAL
-    Bytes chunkBytes;     ///< compressed event data
+    EventCounts events;     ///< stored
+    TimeRange bounds;       ///< of everything stored
+    Bytes fileSize;         ///< main file and WAL
+    Bytes chunkBytes;       ///< compressed event data
     bool complete = false;  ///< finalised by its writer
 };
 
 /// What analyses read: everything of one rank that is not an operator.
 struct RankEvents {
     RankId rank;
-    std::vector<SpanEvent> phases;  ///< lane role kCompute, by start
+    std::vector<SpanEvent> phases;             ///< lane role kCompute, by start
     std::vector<CollectiveEvent> collectives;  ///< by sequence
     /// Highest sum over categories, and each category's bytes at that moment.
     Bytes peakMemory;

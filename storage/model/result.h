@@ -4,22 +4,23 @@
 // decides the process's exit status. tl::expected stands in for C++23's std::expected.
 #pragma once
 
+#include <tl/expected.hpp>
+
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 
 namespace shardscope {
 
 /// Values up to 130 are the process exit codes documented in README.
 enum class ErrorCode : int {
-    kFailure = 1,       ///< anything not named below
-    kUsage = 2,         ///< the command line or run file asks for something impossible
-    kUnreadable = 3,    ///< an input cannot be read, or is not what it should be
-    kLaunch = 4,        ///< an agent or rank could not be started or reached
-    kRank = 5,          ///< a training rank failed
-    kInterrupted = 130, ///< stopped by the user
-    kCancelled = 1000,  ///< a background job was superseded; callers drop it, users never see it
+    kFailure = 1,        ///< anything not named below
+    kUsage = 2,          ///< the command line or run file asks for something impossible
+    kUnreadable = 3,     ///< an input cannot be read, or is not what it should be
+    kLaunch = 4,         ///< an agent or rank could not be started or reached
+    kRank = 5,           ///< a training rank failed
+    kInterrupted = 130,  ///< stopped by the user
+    kCancelled = 1000,   ///< a background job was superseded; callers drop it, users never see it
 };
 
 struct Error {

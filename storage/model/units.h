@@ -69,7 +69,9 @@ struct Bytes {
         count -= other.count;
         return *this;
     }
-    [[nodiscard]] constexpr double mebibytes() const { return static_cast<double>(count) / 1048576.0; }
+    [[nodiscard]] constexpr double mebibytes() const {
+        return static_cast<double>(count) / 1048576.0;
+    }
 };
 
 }  // namespace shardscope

@@ -1,5 +1,6 @@
 #include "storage/recording/events_table.h"
 
+#include "storage/columns/chunk.h"
 #include "storage/sqlite/virtual_table.h"
 
 #include <algorithm>
@@ -207,6 +208,11 @@ public:
         return std::monostate{};
     }
 
+    [[nodiscard]] std::int64_t rowId() const override {
+        return m_chunk * static_cast<std::int64_t>(columns::kMaxChunkEvents) +
+               static_cast<std::int64_t>(m_event);
+    }
+
 private:
     struct Chunk {
         ChunkDirectory::Lane lane;
@@ -220,6 +226,7 @@ private:
 
     Result<void> load(const Chunk& chunk) {
         m_lane = chunk.lane;
+        m_chunk = chunk.id;
         m_laneNames = namesOf(m_lane);
         const auto keep = [this](auto& into, auto&& events) -> Result<void> {
             if (!events) return failure(events);
@@ -319,6 +326,7 @@ private:
     std::shared_ptr<const Names> m_names;
     std::vector<Chunk> m_chunks;
     std::size_t m_next = 0;  ///< chunk to load
+    std::int64_t m_chunk = 0;
     ChunkDirectory::Lane m_lane{};
     Names::LaneNames m_laneNames;
     EventsPtr<SpanEvent> m_spans;

@@ -19,7 +19,6 @@ struct Cursor {
     sqlite3_vtab_cursor base;
     std::unique_ptr<RowCursor> rows;
     bool atEnd;
-    std::int64_t row;
 };
 
 Table* tableOf(sqlite3_vtab* base) {
@@ -93,7 +92,7 @@ int bestIndex(sqlite3_vtab* table, sqlite3_index_info* info) {
 }
 
 int openCursor(sqlite3_vtab*, sqlite3_vtab_cursor** cursor) {
-    *cursor = &(new Cursor{{}, nullptr, true, 0})->base;
+    *cursor = &(new Cursor{{}, nullptr, true})->base;
     return SQLITE_OK;
 }
 
@@ -107,7 +106,6 @@ int nextRow(sqlite3_vtab_cursor* base) {
     auto more = cursor->rows->next();
     if (!more) return fail(base->pVtab, more.error());
     cursor->atEnd = !*more;
-    ++cursor->row;
     return SQLITE_OK;
 }
 
@@ -133,7 +131,6 @@ int filter(sqlite3_vtab_cursor* base, int, const char* plan, int argc, sqlite3_v
     auto rows = tableOf(base->pVtab)->source->scan(std::move(constraints));
     if (!rows) return fail(base->pVtab, rows.error());
     cursorOf(base)->rows = std::move(*rows);
-    cursorOf(base)->row = 0;
     return nextRow(base);
 }
 
@@ -156,7 +153,7 @@ int columnValue(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int colum
 }
 
 int rowId(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
-    *id = cursorOf(cursor)->row;
+    *id = cursorOf(cursor)->rows->rowId();
     return SQLITE_OK;
 }
 

@@ -33,6 +33,8 @@ public:
     virtual Result<bool> next() = 0;
     /// Valid until next().
     [[nodiscard]] virtual SqlValue value(int column) const = 0;
+    /// The same row has the same id in every scan: SQLite tells rows apart by it.
+    [[nodiscard]] virtual std::int64_t rowId() const = 0;
 };
 
 class RowSource {

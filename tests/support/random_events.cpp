@@ -109,6 +109,7 @@ std::vector<SpanEvent> RandomEvents::nestedSpans(std::size_t count, Timestamp fr
         at = at + outer + Duration{magnitude(18)};
     }
     sortBy(events, [](const SpanEvent& e) { return e.start; });
+    events.resize(count);
     return events;
 }
 

@@ -1,0 +1,246 @@
+// What can be wrong with a file, a disk or a process, and what is still there after.
+#include "storage/columns/chunk.h"
+#include "storage/recording/recording_reader.h"
+#include "storage/recording/recording_writer.h"
+#include "storage/sqlite/connection.h"
+#include "tests/support/random_events.h"
+#include "tests/support/result_matchers.h"
+#include "tests/support/sample_recording.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace shardscope::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using test::FailsAs;
+using test::FailsWith;
+using test::IsOk;
+using ::testing::AllOf;
+
+constexpr TimeRange kEverything{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}};
+
+RunFacts someRun() {
+    RunFacts run;
+    run.id = "run";
+    run.worldSize = 1;
+    return run;
+}
+
+void writeText(const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+void patchByte(const std::string& path, std::streamoff at, char value) {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(at);
+    file.put(value);
+}
+
+TEST(OpenRecording, SaysWhatIsWrongWithAFile) {
+    const test::TemporaryFolder folder;
+    EXPECT_THAT(openRecording(folder.file("no.sscope")),
+                AllOf(FailsWith("does not exist"), FailsAs(ErrorCode::kUnreadable)));
+    EXPECT_THAT(openRecording(folder.path()), FailsWith("is a folder"));
+    writeText(folder.file("empty"), "");
+    EXPECT_THAT(openRecording(folder.file("empty")), FailsWith("is empty"));
+    writeText(folder.file("text"), std::string(5000, 'x'));
+    EXPECT_THAT(openRecording(folder.file("text")),
+                AllOf(FailsWith("is not a recording"), FailsAs(ErrorCode::kUnreadable)));
+    auto other = Connection::open(folder.file("other"), Connection::Mode::kCreate);
+    ASSERT_THAT(other->execute("CREATE TABLE t(a)"), IsOk());
+    EXPECT_THAT(openRecording(folder.file("other")), FailsWith("not a recording of Shardscope"));
+}
+
+TEST(OpenRecording, RefusesANewerMajorVersionByNumber) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 1}), IsOk());
+    auto connection = Connection::open(path, Connection::Mode::kCreate);
+    ASSERT_THAT(connection->execute("PRAGMA user_version=2000"), IsOk());
+    EXPECT_THAT(openRecording(path),
+                AllOf(FailsWith("recording format 2"), FailsWith("reads up to 1"),
+                      FailsAs(ErrorCode::kUnreadable)));
+    ASSERT_THAT(connection->execute("PRAGMA user_version=1007"), IsOk());
+    EXPECT_THAT(openRecording(path), IsOk());
+}
+
+TEST(OpenRecording, SaysHowMuchOfATruncatedFileIsThere) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_THAT(test::writeSampleRecording(path), IsOk());
+    const auto size = fs::file_size(path);
+    for (const std::uintmax_t left : {size - 1, size / 2, std::uintmax_t{4096}}) {
+        fs::resize_file(path, left);
+        EXPECT_THAT(openRecording(path),
+                    AllOf(FailsWith("is truncated"), FailsWith(std::to_string(left))));
+    }
+    fs::resize_file(path, 60);
+    EXPECT_THAT(openRecording(path), FailsWith("is not a recording"));
+}
+
+TEST(OpenRecording, DamageInsideIsAnErrorNotACrash) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2}), IsOk());
+    const auto size = static_cast<std::int64_t>(fs::file_size(path));
+    test::RandomEvents random(3);
+    for (int round = 0; round < 150; ++round) {
+        const std::string copy = folder.file("copy.sscope");
+        fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
+        for (int i = 0; i < 8; ++i)
+            patchByte(copy, random.between(100, size - 1), static_cast<char>(random.bits()));
+        auto reader = openRecording(copy);
+        if (!reader) continue;
+        // Each may fail or not; asan and the absence of a crash are the claim.
+        static_cast<void>((*reader)->summary());
+        static_cast<void>((*reader)->rankEvents({0}, kEverything));
+        static_cast<void>((*reader)->slices({0}, test::kOperatorLane, kEverything, {1 << 21}));
+        static_cast<void>((*reader)->counter({0}, kMemoryTotalLane, kEverything, {1 << 21}));
+        static_cast<void>((*reader)->query("SELECT count(*) FROM events"));
+    }
+}
+
+TEST(CreateRecording, RefusesWhatCannotBeWritten) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    writeText(path, "precious");
+    EXPECT_THAT(RecordingWriter::create(path, someRun(), false),
+                AllOf(FailsWith("already exists"), FailsAs(ErrorCode::kUsage)));
+    EXPECT_EQ(fs::file_size(path), 8u);
+    EXPECT_THAT(RecordingWriter::create(path, someRun(), true), IsOk());
+    EXPECT_THAT(RecordingWriter::create(folder.path(), someRun(), true), FailsWith("is a folder"));
+    EXPECT_THAT(RecordingWriter::create(folder.file("no/run.sscope"), someRun(), false),
+                FailsWith("does not exist, make it first"));
+}
+
+TEST(CreateRecording, ReplacesAnUnfinishedOneWithItsWal) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2, .finalise = false}), IsOk());
+    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 1}), IsOk());
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_EQ((*reader)->summary()->steps.size(), 2u);
+}
+
+/// Runs `body` in a child that ends without any clean-up; its exit status, or -signal.
+template <class Body>
+int inChild(Body body) {
+    const pid_t child = fork();
+    if (child == 0) {
+        body();
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Records until killed.
+[[noreturn]] void recordForever(const std::string& path) {
+    auto writer = RecordingWriter::create(path, someRun(), true);
+    test::RandomEvents random(1);
+    if (!writer) _exit(1);
+    for (std::int32_t step = 0;; ++step) {
+        const auto spans = random.nestedSpans(500, {step * std::int64_t{1'000'000'000}});
+        if (!writer->addChunk(columns::encodeSpans({0}, spans))) _exit(2);
+        const Timestamp start{step * std::int64_t{1'000'000'000}};
+        if (!writer->addStep({{0}, {step}, start, start + Duration{9}, 1, 0, 0, 0, 0, 0, 0, {}}))
+            _exit(3);
+        if (step % 3 == 0 && !writer->flush()) _exit(4);
+    }
+}
+
+TEST(KilledWriter, LeavesAFileThatOpensAtAnyMoment) {
+    const test::TemporaryFolder folder;
+    test::RandomEvents random(9);
+    std::size_t opened = 0;
+    for (int round = 0; round < 25; ++round) {
+        const std::string path = folder.file("run" + std::to_string(round) + ".sscope");
+        const pid_t child = fork();
+        if (child == 0) recordForever(path);
+        usleep(static_cast<useconds_t>(random.between(500, 60'000)));
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+        // Before its first move the file does not exist; after it, it always opens.
+        if (!fs::exists(path)) continue;
+        ++opened;
+        auto reader = openRecording(path);
+        ASSERT_THAT(reader, IsOk()) << "round " << round;
+        auto summary = (*reader)->summary();
+        ASSERT_THAT(summary, IsOk());
+        EXPECT_FALSE(summary->complete);
+        EXPECT_EQ(summary->run.status, RunStatus::kRecording);
+        EXPECT_EQ(summary->events.spans, summary->steps.size() * 500);
+        auto spans = (*reader)->spans({0}, {0}, kEverything);
+        ASSERT_THAT(spans, IsOk());
+        EXPECT_EQ(spans->size(), summary->events.spans);
+    }
+    EXPECT_GT(opened, 0u);
+}
+
+TEST(KilledWriter, WalIsReadWithoutSharedMemoryWhereNoneCanBeMade) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_EQ(inChild([&] {
+                  const auto done =
+                      test::writeSampleRecording(path, {.steps = 3, .finalise = false});
+                  if (!done) _exit(1);
+              }),
+              0);
+    // The child's writer was destroyed properly; leave a WAL as a kill would.
+    const pid_t child = fork();
+    if (child == 0) recordForever(path);
+    usleep(150'000);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    fs::remove(path + "-shm");
+    ASSERT_TRUE(fs::exists(path + "-wal"));
+    auto connection = Connection::open(path, Connection::Mode::kReadOnlyPrivate);
+    ASSERT_THAT(connection, IsOk());
+    auto steps = connection->integer("SELECT count(*) FROM steps");
+    ASSERT_THAT(steps, IsOk());
+    EXPECT_GT(*steps, 0);
+    EXPECT_FALSE(fs::exists(path + "-shm"));
+}
+
+TEST(DiskFull, IsSaidInWordsAndLosesNothingCommitted) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    const int status = inChild([&] {
+        // A file size limit stands in for a full disk.
+        const rlimit limit{1 << 20, 1 << 20};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        std::signal(SIGXFSZ, SIG_IGN);
+        auto writer = RecordingWriter::create(path, someRun(), false);
+        if (!writer) _exit(1);
+        test::RandomEvents random(2);
+        for (int i = 0; i < 10'000; ++i) {
+            auto stored = writer->addChunk(columns::encodeSpans({0}, random.spans(2000)));
+            if (stored) stored = writer->flush();
+            if (stored) continue;
+            const bool said =
+                stored.error().message.find(path) != std::string::npos &&
+                stored.error().message.find("committed before stays readable") != std::string::npos;
+            _exit(said ? 42 : 2);
+        }
+        _exit(3);
+    });
+    EXPECT_EQ(status, 42);
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_GT((*reader)->summary()->events.spans, 0u);
+}
+
+}  // namespace
+}  // namespace shardscope::storage
