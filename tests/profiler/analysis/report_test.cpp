@@ -1,0 +1,191 @@
+#include "profiler/analysis/report.h"
+
+#include "engine/control/run_config.h"
+#include "engine/theory/theory.h"
+#include "storage/recording/recording_reader.h"
+#include "tests/support/result_matchers.h"
+#include "tests/support/sample_recording.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/timeline.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace shardscope::analysis {
+namespace {
+
+using test::SampleOptions;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Report reportOf(const SampleOptions& options) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    EXPECT_THAT(test::writeSampleRecording(path, options), test::IsOk());
+    auto reader = storage::openRecording(path).value();
+    const auto summary = reader->summary().value();
+    std::vector<RankEvents> ranks;
+    for (const RankFacts& rank : summary.ranks)
+        ranks.push_back(
+            reader->rankEvents(rank.rank, {summary.bounds.begin, {summary.bounds.end.ns + 1}})
+                .value());
+    return analyse(summary, ranks);
+}
+
+TEST(Report, CertifiesACompleteRun) {
+    const Report report = reportOf({});
+    EXPECT_TRUE(report.completeness.known);
+    EXPECT_TRUE(report.completeness.complete);
+    EXPECT_THAT(report.completeness.missing, IsEmpty());
+    EXPECT_EQ(report.ledger.size(), 20u);
+    EXPECT_EQ(report.lossFirst, 5.5);
+    EXPECT_TRUE(report.validationLossLast.has_value());
+    EXPECT_GT(*report.overlap.ratio(), 0.5);
+}
+
+TEST(Report, SaysWhichStepMissesAGather) {
+    const Report report = reportOf({.dropGathersOfStep = 3});
+    EXPECT_FALSE(report.completeness.complete);
+    EXPECT_THAT(report.completeness.missing,
+                Contains(HasSubstr("rank 1 step 3: 12 of 13 gathers are recorded")));
+}
+
+TEST(Report, CountsDroppedEvents) {
+    const Report report = reportOf({.dropped = 5});
+    EXPECT_EQ(report.dropped, 10u);
+    EXPECT_FALSE(report.completeness.complete);
+    EXPECT_THAT(report.completeness.missing, Contains(HasSubstr("rank 0: 5 of")));
+}
+
+TEST(Report, SaysWhenTheWriterNeverFinished) {
+    const Report report = reportOf({.finalise = false});
+    EXPECT_FALSE(report.finalised);
+    EXPECT_THAT(report.completeness.missing, Contains(HasSubstr("not finalised")));
+}
+
+TEST(Report, CompletenessIsUnknownAtALowCaptureLevel) {
+    auto timeline = test::drawTimeline("rank 0 step |ssss1sss2sss|");
+    const Report report = analyse(timeline.summary, timeline.ranks);
+    EXPECT_FALSE(report.completeness.known);
+    EXPECT_FALSE(report.completeness.complete);
+    EXPECT_THAT(report.completeness.missing, Contains(HasSubstr("unknown")));
+    EXPECT_THAT(report.ledger, IsEmpty());
+}
+
+TEST(Report, SaysWhichRankLacksSteps) {
+    auto timeline = test::drawTimeline(R"(
+        rank 0 step |ssss1sss2sss|
+        rank 1 step |ssss1sss....|
+    )");
+    const Report report = analyse(timeline.summary, timeline.ranks);
+    EXPECT_THAT(report.completeness.missing, Contains("rank 1: 2 of 3 steps are recorded"));
+}
+
+TEST(Throughput, IsTokensOfAStepOverTheMedianStepOfAllRanks) {
+    auto timeline = test::drawTimeline(R"(
+        rank 0 step |sss1sss.2sss....|
+        rank 1 step |.sss1sss2sssss..|
+    )");
+    const Report report = analyse(timeline.summary, timeline.ranks);
+    // Walls over both ranks: 0-4, 3-8 and 8-14 ticks; median 5 us, 2,000 tokens.
+    EXPECT_DOUBLE_EQ(*report.stepSecondsMedian, 5e-6);
+    EXPECT_DOUBLE_EQ(*report.tokensPerSecond, 2000 / 5e-6);
+    EXPECT_EQ(report.warmupStepsLeftOut, 0);
+}
+
+TEST(Throughput, LeavesWarmUpAndEvaluationStepsOut) {
+    auto timeline = test::drawTimeline(R"(
+        rank 0 step    |sssssssss1ssssssss2ssss3sssssss4ssss|
+        rank 0 compute |fffffffffffffffffffffffffffeeeefffff|
+    )");
+    const Report report = analyse(timeline.summary, timeline.ranks);
+    EXPECT_EQ(report.warmupStepsLeftOut, 2);
+    EXPECT_DOUBLE_EQ(*report.stepSecondsMedian, 5e-6);
+}
+
+TEST(Mfu, IsPalmFlopsOverThePeakOfAllRanks) {
+    const Report report = reportOf({});
+    const control::ModelConfig model;
+    ASSERT_TRUE(report.mfu.value.has_value());
+    EXPECT_DOUBLE_EQ(*report.mfu.value,
+                     *report.tokensPerSecond * theory::palmFlopsPerToken(model) / 1.8e11);
+    EXPECT_EQ(report.mfu.peakFlops, 1.8e11);
+    EXPECT_EQ(report.mfu.variant, "palm");
+    EXPECT_THAT(report.mfu.peakSource, HasSubstr("measured"));
+}
+
+TEST(Mfu, IsAbsentWithAReasonWithoutAPeak) {
+    const Report report = reportOf({.steps = 3, .peakKnown = false});
+    EXPECT_FALSE(report.mfu.value.has_value());
+    EXPECT_THAT(report.mfu.reason, HasSubstr("rank 0 has no known peak: not measured"));
+}
+
+TEST(Mfu, AboveThePeakIsFlagged) {
+    auto timeline = test::drawTimeline("rank 0 step |ssss1sss2sss|");
+    timeline.summary.run.configJson = control::toJson(control::RunConfig{});
+    timeline.summary.ranks[0].peakFlops = 1e6;
+    timeline.summary.ranks[0].peakSource = "a test";
+    const Report report = analyse(timeline.summary, timeline.ranks);
+    EXPECT_GT(*report.mfu.value, 1.0);
+    ASSERT_EQ(report.diagnostics.size(), 1u);
+    EXPECT_EQ(report.diagnostics[0].code, "mfu-above-peak");
+}
+
+TEST(Memory, ComparesThePeakWithTheory) {
+    const Report report = reportOf({});
+    ASSERT_EQ(report.memory.size(), 2u);
+    const RankMemory& memory = report.memory[0];
+    EXPECT_TRUE(memory.known);
+    Bytes sum;
+    for (const Bytes bytes : memory.byCategory) sum += bytes;
+    EXPECT_EQ(sum, memory.peak);
+    EXPECT_EQ(memory.theory, theory::total(memory.theoryByCategory));
+    const auto shards = static_cast<std::size_t>(MemoryCategory::kParameterShard);
+    EXPECT_EQ(memory.byCategory[shards], memory.theoryByCategory[shards]);
+}
+
+TEST(Memory, IsUnknownWithoutMemoryEvents) {
+    const Report report = reportOf({.steps = 2, .memory = false});
+    EXPECT_FALSE(report.memory[0].known);
+    const auto json = nlohmann::json::parse(toJson(report));
+    EXPECT_TRUE(json["memory"][0]["peak_bytes"].is_null());
+}
+
+TEST(ReportJson, HasTheStableKeys) {
+    const auto json = nlohmann::json::parse(toJson(reportOf({})));
+    EXPECT_EQ(json["schema"], "shardscope.report/1");
+    EXPECT_EQ(json["run"]["parameters"], 10'774'272);
+    EXPECT_EQ(json["run"]["strategy"], "zero3");
+    EXPECT_EQ(json["run"]["world_size"], 2);
+    EXPECT_TRUE(json["loss"]["first"].is_number());
+    EXPECT_TRUE(json["loss"]["last"].is_number());
+    EXPECT_TRUE(json["throughput"]["tokens_per_s"].is_number());
+    EXPECT_TRUE(json["throughput"]["step_s_median"].is_number());
+    for (const char* key : {"value", "variant", "peak_flops", "peak_source"})
+        EXPECT_TRUE(json["mfu"].contains(key)) << key;
+    for (const char* key : {"ratio", "communication_ns", "hidden_ns", "exposed_ns"})
+        EXPECT_TRUE(json["overlap"][key].is_number()) << key;
+    const auto& row = json["ledger"][0];
+    std::int64_t sum = 0;
+    for (const auto& part : row["parts"]) sum += part.get<std::int64_t>();
+    EXPECT_EQ(row["wall_ns"], sum);
+    EXPECT_TRUE(row.contains("rank") && row.contains("step"));
+    for (const char* key : {"rank", "peak_bytes", "by_category", "theory_bytes"})
+        EXPECT_TRUE(json["memory"][0].contains(key)) << key;
+    EXPECT_EQ(json["completeness"]["complete"], true);
+    EXPECT_TRUE(json["completeness"]["missing"].is_array());
+    EXPECT_TRUE(json["events"].is_number_unsigned());
+    EXPECT_EQ(json["dropped"], 0);
+    EXPECT_GT(json["file_bytes"].get<std::int64_t>(), 0);
+}
+
+TEST(ReportJson, OfNothingIsStillADocument) {
+    const auto json = nlohmann::json::parse(toJson(analyse({}, {})));
+    EXPECT_TRUE(json["mfu"]["value"].is_null());
+    EXPECT_TRUE(json["loss"]["first"].is_null());
+    EXPECT_TRUE(json["overlap"]["ratio"].is_null());
+}
+
+}  // namespace
+}  // namespace shardscope::analysis
