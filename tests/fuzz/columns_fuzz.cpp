@@ -1,0 +1,64 @@
+// libFuzzer on everything that decodes bytes of a recording: chunks and pyramid segments.
+//
+// First byte: which decoder, and whether the rest is a whole chunk (then the checksum stops most
+// of it) or a payload that is sealed with a valid header and checksum first.
+#include "storage/columns/chunk_frame.h"
+#include "storage/columns/pyramid.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace shardscope::columns {
+namespace {
+
+/// A chunk whose envelope is in order around a payload that need not be.
+ChunkBytes sealed(EventKind kind, ByteReader in) {
+    ChunkHeader header{kCodecVersion, kind, {0}, 0, {}, {}, {}};
+    header.count = 1u + in.number<std::uint16_t>();
+    header.first.ns = in.number<std::int32_t>();
+    header.last.ns = header.first.ns + in.number<std::uint32_t>();
+    if (kind == EventKind::kSpan || kind == EventKind::kCounter)
+        header.lanes.push_back({{0}, header.count});
+    return closeChunk(header, in.take(in.left()));
+}
+
+void decodeAs(EventKind kind, std::span<const std::byte> bytes) {
+    switch (kind) {
+        case EventKind::kSpan:
+            static_cast<void>(decodeSpans(bytes));
+            break;
+        case EventKind::kMemory:
+            static_cast<void>(decodeMemory(bytes));
+            break;
+        case EventKind::kCounter:
+            static_cast<void>(decodeCounters(bytes));
+            break;
+        case EventKind::kCollective:
+            static_cast<void>(decodeCollectives(bytes));
+            break;
+    }
+}
+
+void decode(std::span<const std::byte> data) {
+    if (data.empty()) return;
+    const auto selector = static_cast<unsigned>(data.front());
+    const auto rest = data.subspan(1);
+    if ((selector & 8u) != 0) {
+        static_cast<void>(decodeSpanSummaries(rest));
+        static_cast<void>(decodeCounterSummaries(rest));
+        return;
+    }
+    const auto kind = static_cast<EventKind>(1 + (selector & 3u));
+    if ((selector & 4u) != 0)
+        decodeAs(kind, sealed(kind, ByteReader(rest)));
+    else
+        decodeAs(kind, rest);
+}
+
+}  // namespace
+}  // namespace shardscope::columns
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    shardscope::columns::decode(std::as_bytes(std::span(data, size)));
+    return 0;
+}
