@@ -16,6 +16,12 @@ int cellShift(Duration resolution) {
 /// Up to here decoding the events themselves is as fast as anything, and exact.
 constexpr std::uint64_t kExactLimit = 50'000;
 
+/// What can hold events: level arithmetic beyond it could overflow.
+TimeRange sensible(TimeRange range) {
+    constexpr std::int64_t kLimit = std::int64_t{1} << 61;
+    return range.intersection({{-kLimit}, {kLimit}});
+}
+
 std::uint64_t eventsWithin(const std::vector<ChunkEntry>& chunks, TimeRange range) {
     std::uint64_t count = 0;
     for (const ChunkEntry& chunk : chunks)
@@ -43,6 +49,7 @@ Result<std::vector<LaneSlice>> LocalReader::slices(RankId rank, LaneId lane, Tim
                                                    Duration resolution) {
     Visit visit(*this);
     if (auto begun = visit.begin(); !begun) return failure(begun);
+    range = sensible(range);
     const auto& chunks = m_events.directory().chunks(EventKind::kSpan, rank, lane);
     columns::SpanGrouper grouper(cellShift(resolution));
     if (const auto level = levelFor(resolution, eventsWithin(chunks, range))) {
@@ -90,6 +97,7 @@ Result<std::vector<CounterSlice>> LocalReader::counter(RankId rank, LaneId lane,
                                                        Duration resolution) {
     Visit visit(*this);
     if (auto begun = visit.begin(); !begun) return failure(begun);
+    range = sensible(range);
     auto items = counterItems(visit.connection(), rank, lane, range, resolution);
     if (!items) return failure(items);
     const int shift = cellShift(resolution);

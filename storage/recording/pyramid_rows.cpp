@@ -10,6 +10,7 @@ using columns::CounterSummary;
 using columns::SpanSummary;
 
 constexpr int kFirstLevelAlwaysStored = 2;
+constexpr std::int64_t kManySegments = 4096;
 
 template <class Summary>
 Result<std::vector<Summary>> decode(std::span<const std::byte> blob) {
@@ -65,7 +66,8 @@ Result<void> addUncovered(const std::vector<ChunkEntry>& chunks, const PyramidQu
     for (const ChunkEntry& chunk : chunks) {
         const std::int64_t first = std::max(from, columns::segmentOf(level, chunk.first));
         const std::int64_t last = std::min(to, columns::segmentOf(level, chunk.last));
-        bool needed = false;
+        // A chunk over this many segments is not worth the look.
+        bool needed = last - first > kManySegments;
         for (std::int64_t segment = first; segment <= last && !needed; ++segment)
             needed = !covers(segment, chunk.id);
         if (!needed) continue;

@@ -20,8 +20,16 @@ struct RecordingWriter::State {
     template <class Store>
     Result<void> store(Store what) {
         if (auto begun = begin(); !begun) return begun;
-        return what();
+        return noteLoss(what());
     }
+    Result<void> noteLoss(Result<void> result) {
+        // An open transaction that is gone took with it what came since the last flush.
+        if (!result && !connection->inTransaction()) lost = true;
+        return result;
+    }
+
+    /// Something was rolled back: the recording can no longer be finalised as whole.
+    bool lost = false;
 };
 
 Result<RecordingWriter> RecordingWriter::create(const std::string& path, const RunFacts& run,
@@ -33,8 +41,8 @@ Result<RecordingWriter> RecordingWriter::create(const std::string& path, const R
     if (!rows) return failure(rows);
     auto chunks = ChunkWriter::create(*connection);
     if (!chunks) return failure(chunks);
-    auto state =
-        std::make_unique<State>(State{std::move(connection), std::move(*rows), std::move(*chunks)});
+    auto state = std::make_unique<State>(
+        State{std::move(connection), std::move(*rows), std::move(*chunks), false});
     return RecordingWriter(std::move(state));
 }
 
@@ -96,16 +104,19 @@ Result<void> RecordingWriter::addChunk(std::span<const std::byte> chunk) {
 
 Result<void> RecordingWriter::flush() {
     if (!m_state->connection->inTransaction()) return {};
-    if (auto written = m_state->chunks.writePyramids(PyramidStore::Which::kDue); !written)
-        return written;
-    return m_state->connection->execute("COMMIT");
+    auto written = m_state->chunks.writePyramids(PyramidStore::Which::kDue);
+    if (written) written = m_state->connection->execute("COMMIT");
+    return m_state->noteLoss(std::move(written));
 }
 
 Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
-    if (auto begun = m_state->begin(); !begun) return begun;
-    if (auto done = m_state->chunks.writePyramids(PyramidStore::Which::kAll); !done) return done;
-    if (auto done = m_state->rows.finishRun(status, ended); !done) return done;
-    if (auto done = m_state->connection->execute("COMMIT"); !done) return done;
+    auto done = m_state->store([&]() -> Result<void> {
+        auto written = m_state->chunks.writePyramids(PyramidStore::Which::kAll);
+        if (!written) return written;
+        return m_state->rows.finishRun(status, ended, !m_state->lost);
+    });
+    if (done) done = m_state->noteLoss(m_state->connection->execute("COMMIT"));
+    if (!done) return done;
     // Fails while a reader has the file open. Nothing is lost then: the file is complete and only
     // keeps an empty -wal beside it until its last reader closes.
     static_cast<void>(m_state->connection->execute("PRAGMA wal_checkpoint(TRUNCATE)"));

@@ -30,7 +30,7 @@ constexpr const char* kSql[] = {
     "INSERT INTO diagnostics(severity, code, message, remedy, rank, time_ns, count)"
     " VALUES(?,?,?,?,?,?,?)",
     "UPDATE run SET libraries_json=?",
-    "UPDATE run SET status=?, ended_ns=?, finalised=1",
+    "UPDATE run SET status=?, ended_ns=?, finalised=?",
 };
 
 std::int64_t signedOf(std::uint64_t value) {
@@ -151,8 +151,12 @@ Result<void> RowWriter::addDiagnostic(const Diagnostic& diagnostic) {
     return insert.bind(5, std::int64_t{diagnostic.rank->value}).run();
 }
 
-Result<void> RowWriter::finishRun(RunStatus status, Timestamp ended) {
-    return m_statements[kFinish].bind(1, static_cast<std::int64_t>(status)).bind(2, ended.ns).run();
+Result<void> RowWriter::finishRun(RunStatus status, Timestamp ended, bool whole) {
+    return m_statements[kFinish]
+        .bind(1, static_cast<std::int64_t>(status))
+        .bind(2, ended.ns)
+        .bind(3, std::int64_t{whole ? 1 : 0})
+        .run();
 }
 
 }  // namespace shardscope::storage

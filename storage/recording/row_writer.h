@@ -23,7 +23,8 @@ public:
     Result<void> addMetric(const MetricPoint& metric);
     Result<void> addMemoryTheory(const MemoryTheory& theory);
     Result<void> addDiagnostic(const Diagnostic& diagnostic);
-    Result<void> finishRun(RunStatus status, Timestamp ended);
+    /// Not `whole`: the run ended properly, but its recording lost something on the way.
+    Result<void> finishRun(RunStatus status, Timestamp ended, bool whole);
 
 private:
     explicit RowWriter(Connection& connection) : m_connection(&connection) {}

@@ -219,7 +219,7 @@ TEST(DiskFull, IsSaidInWordsAndLosesNothingCommitted) {
     const std::string path = folder.file("run.sscope");
     const int status = inChild([&] {
         // A file size limit stands in for a full disk.
-        const rlimit limit{1 << 20, 1 << 20};
+        const rlimit limit{1 << 20, RLIM_INFINITY};
         setrlimit(RLIMIT_FSIZE, &limit);
         std::signal(SIGXFSZ, SIG_IGN);
         auto writer = RecordingWriter::create(path, someRun(), false);
@@ -232,6 +232,10 @@ TEST(DiskFull, IsSaidInWordsAndLosesNothingCommitted) {
             const bool said =
                 stored.error().message.find(path) != std::string::npos &&
                 stored.error().message.find("committed before stays readable") != std::string::npos;
+            // Small as it is, the end still fits; it must not claim that all is there.
+            const rlimit raised{RLIM_INFINITY, RLIM_INFINITY};
+            setrlimit(RLIMIT_FSIZE, &raised);
+            static_cast<void>(writer->finalise(RunStatus::kFailed, {1}));
             _exit(said ? 42 : 2);
         }
         _exit(3);
@@ -240,6 +244,7 @@ TEST(DiskFull, IsSaidInWordsAndLosesNothingCommitted) {
     auto reader = openRecording(path);
     ASSERT_THAT(reader, IsOk());
     EXPECT_GT((*reader)->summary()->events.spans, 0u);
+    EXPECT_FALSE((*reader)->summary()->complete);
 }
 
 }  // namespace
