@@ -60,12 +60,16 @@ void addSlowStep(const OpenRecording& recording, const LedgerView& ledger,
     if (ledger.ranks.empty() || ledger.rows.size() < 4) return;
     const RankId rank = ledger.ranks.front();
     const Duration median = ledger.medianWall(rank);
+    // a validation pass is asked for, not slow
+    const auto training = [](const analysis::LedgerRow& row) {
+        return row.wall - row.parts[static_cast<std::size_t>(analysis::LedgerPart::kEvaluation)];
+    };
     const analysis::LedgerRow* slowest = nullptr;
     for (const auto& row : ledger.rows) {
-        if (row.rank == rank && (slowest == nullptr || row.wall > slowest->wall)) slowest = &row;
+        if (row.rank == rank && (slowest == nullptr || training(row) > training(*slowest))) slowest = &row;
     }
     if (slowest == nullptr || median.ns == 0) return;
-    const double factor = static_cast<double>(slowest->wall.ns) / static_cast<double>(median.ns);
+    const double factor = static_cast<double>(training(*slowest).ns) / static_cast<double>(median.ns);
     if (factor < kSlowStepFactor) return;
     const auto typical = ledger.median(rank);
     std::size_t grown = 0;
@@ -76,7 +80,7 @@ void addSlowStep(const OpenRecording& recording, const LedgerView& ledger,
     finding.severity = Severity::kWarning;
     finding.title = u"Step %1 took %2 × the median"_s.arg(slowest->step.value).arg(formatNumber(factor));
     finding.detail = u"%1 instead of %2; most of it in %3 (%4 instead of %5)."_s.arg(
-        formatDuration(slowest->wall), formatDuration(median),
+        formatDuration(training(*slowest)), formatDuration(median),
         QString::fromLatin1(analysis::toWord(static_cast<analysis::LedgerPart>(grown))),
         formatDuration(slowest->parts[grown]), formatDuration(typical[grown]));
     finding.evidence = stepSelection(recording, slowest->step);

@@ -47,6 +47,12 @@ QString formatNumber(double value, int significant) {
     return withMinus(screenLocale().toString(value, 'f', decimals));
 }
 
+QString formatTick(double value, double step) {
+    int decimals = 0;
+    for (double unit = std::abs(step); decimals < 9 && unit > 0 && unit < 0.9999; unit *= 10) ++decimals;
+    return withMinus(screenLocale().toString(value, 'f', decimals));
+}
+
 QString formatCount(std::int64_t count) {
     return withMinus(screenLocale().toString(static_cast<qlonglong>(count)));
 }
@@ -73,6 +79,9 @@ ValueText bytesText(Bytes bytes) {
 QString formatBytes(Bytes bytes) { return bytesText(bytes).joined(); }
 
 QString formatPercent(double fraction) {
+    const double percent = std::abs(fraction) * 100;
+    if (percent > 0 && percent < 0.01) return u"< "_s + ValueText{u"0.01"_s, u"%"_s}.joined();
+    if (percent < 1) return ValueText{withMinus(screenLocale().toString(fraction * 100, 'f', percent > 0 ? 2 : 0)), u"%"_s}.joined();
     return ValueText{formatNumber(fraction * 100), u"%"_s}.joined();
 }
 

@@ -21,6 +21,8 @@ struct ValueText {
 
 /// "2,074", "83.4", "0.0123"; whole numbers from 1,000 on.
 [[nodiscard]] QString formatNumber(double value, int significant = 3);
+/// A tick of an axis whose ticks are `step` apart: as many decimals as the step needs.
+[[nodiscard]] QString formatTick(double value, double step);
 /// "214,306"
 [[nodiscard]] QString formatCount(std::int64_t count);
 /// The unit follows the size: ns, µs, ms, s.

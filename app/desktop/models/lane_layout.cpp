@@ -9,9 +9,9 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr int kHeaderHeight = 24;
+constexpr int kHeaderHeight = 22;
 constexpr int kLaneGap = 4;
-constexpr int kRankGap = 12;
+constexpr int kRankGap = 6;
 
 /// Memory by category belongs to the Memory page; here one strip of the sum will do.
 bool isShown(const LaneFacts& lane) {
@@ -21,10 +21,10 @@ bool isShown(const LaneFacts& lane) {
 
 int rowHeight(const LaneRow& row) {
     switch (row.role) {
-        case LaneRole::kRange: return 18;
+        case LaneRole::kRange: return 16 * row.depths;
         case LaneRole::kHost:
-        case LaneRole::kRuntime: return 14 * row.depths;
-        case LaneRole::kCounter: return row.key.lane == kMemoryTotalLane ? 52 : 32;
+        case LaneRole::kRuntime: return 12 * row.depths;
+        case LaneRole::kCounter: return row.key.lane == kMemoryTotalLane ? 48 : 24;
         default: return 24;
     }
 }
@@ -45,6 +45,7 @@ LaneRow rowOf(const RecordingSummary& summary, const LaneFacts& lane, int operat
     row.unit = fromUtf8(lane.unit);
     row.kind = lane.role == LaneRole::kCounter ? LaneRow::Kind::kCounter : LaneRow::Kind::kSpans;
     if (lane.role == LaneRole::kHost) row.depths = operatorDepths;
+    if (lane.role == LaneRole::kRange) row.depths = 2;  // steps, and their stretches below
     if (lane.lane == kMemoryTotalLane) {
         row.name = u"memory"_s;
         row.theoryBytes = theoryPeak(summary, lane.rank);

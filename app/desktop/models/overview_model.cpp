@@ -38,6 +38,8 @@ Duration exposed(const std::array<Duration, kLedgerPartCount>& parts) {
            parts[at(LedgerPart::kExposedOther)] + parts[at(LedgerPart::kWaiting)];
 }
 
+QString targetText(double fraction) { return ValueText{formatNumber(fraction * 100, 2), u"%"_s}.joined(); }
+
 QString stepsText(const LedgerView& ledger) {
     if (!ledger.first) return u"no step"_s;
     if (ledger.first == ledger.last) return u"step %1"_s.arg(ledger.first->value);
@@ -148,7 +150,7 @@ CardContent mfuCard(const OpenRecording& recording, const LedgerView& ledger) {
                                                  ? u"measured peak"_s
                                                  : u"peak of the device"_s);
     card.verdictGood = *mfu.value >= kMfuTarget;
-    card.verdict = (card.verdictGood ? u"PASS ≥ %1"_s : u"FAIL < %1"_s).arg(formatPercent(kMfuTarget));
+    card.verdict = (card.verdictGood ? u"PASS ≥ %1"_s : u"FAIL < %1"_s).arg(targetText(kMfuTarget));
     return card;
 }
 
@@ -192,7 +194,7 @@ CardContent exposedCard(const LedgerView& ledger) {
                                            formatDuration({wall.ns / rows}));
     card.trend = trendOf(ledger, [](const LedgerRow& row) { return share(exposed(row.parts), row.wall); });
     card.verdictGood = fraction <= kExposedTarget;
-    card.verdict = (card.verdictGood ? u"PASS ≤ %1"_s : u"FAIL > %1"_s).arg(formatPercent(kExposedTarget));
+    card.verdict = (card.verdictGood ? u"PASS ≤ %1"_s : u"FAIL > %1"_s).arg(targetText(kExposedTarget));
     return card;
 }
 
@@ -392,7 +394,7 @@ std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger) {
 }
 
 std::vector<TableColumn> partsColumns(const LedgerView& ledger) {
-    std::vector<TableColumn> columns{{u"part"_s, {}, false, false, false, 168}};
+    std::vector<TableColumn> columns{{u"part"_s, {}, false, false, false, 192}};
     for (RankId rank : ledger.ranks) {
         columns.push_back({u"rank %1"_s.arg(rank.value), u"median of %1"_s.arg(stepsText(ledger)),
                            true, false, false, 88});

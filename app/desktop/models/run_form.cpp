@@ -3,6 +3,7 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
+#include <QStringList>
 #include <algorithm>
 #include <thread>
 
@@ -121,6 +122,21 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine) {
                                  .arg(config.ranks).arg(config.threads).arg(machine.cores);
     }
     return prediction;
+}
+
+QString wrappedCommand(const QString& commandLine) {
+    constexpr qsizetype kColumns = 56;
+    QStringList lines{QString()};
+    const QStringList flags = commandLine.split(u" --"_s);
+    for (qsizetype i = 0; i < flags.size(); ++i) {
+        const QString flag = (i > 0 ? u"--"_s : QString()) + flags[i];
+        if (i > 0 && lines.back().size() + flag.size() >= kColumns) {
+            lines << u"    "_s + flag;
+        } else {
+            lines.back() += (i > 0 ? u" "_s : QString()) + flag;
+        }
+    }
+    return lines.join(u" \\\n"_s);
 }
 
 QString suggestedRecordingName(const RunConfig& config, const QString& moment) {

@@ -31,6 +31,8 @@ struct RunPrediction {
 };
 
 [[nodiscard]] RunPrediction predict(const control::RunConfig& config, const MachineFacts& machine);
+/// The command line for reading: one flag a line, continued with backslashes.
+[[nodiscard]] QString wrappedCommand(const QString& commandLine);
 /// A name for the recording that says what it holds: "shakespeare-zero3x2-20260102-1530.sscope".
 [[nodiscard]] QString suggestedRecordingName(const control::RunConfig& config,
                                              const QString& moment);

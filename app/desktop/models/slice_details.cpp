@@ -85,6 +85,15 @@ QString shortCollective(CollectiveOp operation) {
     return {};
 }
 
+/// Steps are pale; of what is below them only the optimizer and the like have a colour.
+Meaning meaningOfStretch(const SliceView& slice) {
+    if (slice.depth == 0) return Meaning::kIdle;
+    for (Phase phase : {Phase::kOptimizer, Phase::kEvaluation, Phase::kData}) {
+        if (slice.name == QLatin1String(toWord(phase))) return meaningOf(phase);
+    }
+    return Meaning::kHost;
+}
+
 QString titleOf(LaneRole role, const SliceView& slice) {
     if (slice.count > 1) {
         return u"%1 events, mostly %2"_s.arg(formatCount(slice.count), slice.name);
@@ -156,8 +165,7 @@ Meaning sliceMeaning(LaneRole role, const SliceView& slice) {
             return slice.phase == Phase::kOptimizer || slice.phase == Phase::kClip ? Meaning::kOptimizer
                                                                                   : Meaning::kCompute;
         case LaneRole::kCopy: return Meaning::kCopy;
-        case LaneRole::kRange:
-            return meaningOf(slice.phase) == Meaning::kCompute ? Meaning::kHost : meaningOf(slice.phase);
+        case LaneRole::kRange: return meaningOfStretch(slice);
         default: return Meaning::kHost;
     }
 }

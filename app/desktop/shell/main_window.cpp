@@ -223,6 +223,7 @@ void MainWindow::showPage(const QString& id) {
     m_page = id;
     m_stack->setCurrentWidget(page);
     m_rail->setCurrent(id);
+    page->setFocus(Qt::OtherFocusReason);  // keys go to the page, not to the first button
     m_status->setHover({});
 }
 

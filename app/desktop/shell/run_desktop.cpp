@@ -1,6 +1,7 @@
 #include "app/desktop/shell/run_desktop.h"
 
 #include <QApplication>
+#include <QCursor>
 #include <QFileInfo>
 #include <QSettings>
 #include <QStyleFactory>
@@ -32,6 +33,7 @@ bool wantsDark(const AppOptions& options, const QSettings& settings) {
 int takeScreenshot(MainWindow& window, const AppOptions& options) {
     ScreenshotJob job(window, options.screenshot);
     QObject::connect(&job, &ScreenshotJob::done, qApp, [](int status) { QApplication::exit(status); }, Qt::QueuedConnection);
+    QCursor::setPos(options.size.width() * 2, options.size.height() * 2);  // nothing looks hovered
     window.resize(options.size);
     window.show();
     job.start();

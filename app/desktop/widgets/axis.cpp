@@ -7,6 +7,8 @@
 
 namespace shardscope::desktop {
 
+double tickStep(const std::vector<double>& ticks) { return ticks.size() > 1 ? ticks[1] - ticks[0] : 1; }
+
 void paintLeftAxis(QPainter& painter, const QRectF& plot, const AxisRange& range,
                    const std::vector<double>& ticks, const TickText& text, const QString& title,
                    const Theme& theme) {

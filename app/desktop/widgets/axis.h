@@ -12,6 +12,8 @@
 namespace shardscope::desktop {
 
 using TickText = std::function<QString(double)>;
+/// Distance between the first two ticks; 1 when there are fewer.
+[[nodiscard]] double tickStep(const std::vector<double>& ticks);
 
 /// Values low..high over a plot's width or height.
 struct AxisRange {

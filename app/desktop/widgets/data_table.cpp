@@ -24,7 +24,7 @@ public:
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option,
                const QModelIndex& index) const override {
-        const Theme& theme = Theme::of(option.palette);
+        const Theme& theme = Theme::of(option.widget);
         painter->save();
         if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(option.rect, theme.neutral);
         painter->fillRect(QRect(option.rect.left(), option.rect.bottom(), option.rect.width(), 1), theme.hairline);

@@ -64,7 +64,7 @@ void DetailList::paintEvent(QPaintEvent*) {
         const int high = rowHeight(value, width());
         painter.setPen(theme.quietText);
         const double nameWidth = QFontMetricsF(painter.font()).horizontalAdvance(name);
-        painter.drawText(QRectF(0, y, m_nameWidth, m_wraps ? kRow : high), Qt::AlignLeft | Qt::AlignVCenter, name);
+        painter.drawText(QRectF(0, y, m_wraps ? m_nameWidth : nameWidth + 1, m_wraps ? kRow : high), Qt::AlignLeft | Qt::AlignVCenter, name);
         painter.setPen(theme.text);
         if (m_wraps) {
             painter.drawText(QRectF(m_nameWidth, y + 6, width() - m_nameWidth, high - 8),

@@ -175,7 +175,7 @@ void LineChart::paintCursor(QPainter& painter, const AxisRange& h, const AxisRan
     painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
     Q_UNUSED(v)
     painter.setFont(textFont(kSmallPixels));
-    const QString text = u"%1 %2: %3"_s.arg(m_bottomTitle, formatNumber(*at, 6), values.join(u", "_s));
+    const QString text = u"%1 %2: %3"_s.arg(m_bottomTitle, formatTick(*at, 1), values.join(u", "_s));
     const double wide = tabularWidth(painter.font(), text) + 16;
     const double left = x + wide + 8 > area.right() ? x - wide - 6 : x + 6;
     const QRectF box(left, area.top() + 2, wide, 22);
@@ -208,11 +208,12 @@ void LineChart::paintEvent(QPaintEvent*) {
         const double right = area.left() + h.position(m_highlight->high, area.width());
         painter.fillRect(QRectF(left, area.top(), right - left, area.height()).intersected(area), tint);
     }
-    paintLeftAxis(painter, area, v, niceTicks(v.low, v.high, std::max(2, static_cast<int>(area.height() / 36))),
-                  m_text, {}, theme);
+    const auto levels = niceTicks(v.low, v.high, std::max(2, static_cast<int>(area.height() / 36)));
+    paintLeftAxis(painter, area, v, levels,
+                  [step = tickStep(levels)](double value) { return formatTick(value, step); }, {}, theme);
     auto ticks = niceTicks(h.low, h.high, std::max(2, static_cast<int>(area.width() / 72)));
     std::erase_if(ticks, [](double tick) { return tick != std::round(tick); });
-    paintBottomAxis(painter, area, h, ticks, [](double value) { return formatNumber(value, 6); },
+    paintBottomAxis(painter, area, h, ticks, [](double value) { return formatTick(value, 1); },
                     m_bottomTitle, QRectF(rect()), theme);
     paintSeries(painter, h, v);
     paintCursor(painter, h, v);

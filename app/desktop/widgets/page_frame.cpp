@@ -6,9 +6,11 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "app/desktop/widgets/scrolling.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
@@ -18,14 +20,28 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
+/// Room at the right that a scroll bar may take; pages without one keep it free.
+constexpr int kBarRoom = 14;
+
+QWidget* beside(QWidget* content, QWidget* parent) {
+    auto* holder = new QWidget(parent);
+    auto* layout = new QHBoxLayout(holder);
+    layout->setContentsMargins(0, 0, kBarRoom, 0);
+    layout->addWidget(content);
+    return holder;
+}
+
 QWidget* scrolling(QWidget* content, QWidget* parent) {
     auto* area = new QScrollArea(parent);
+    area->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
+    hideIdleHandle(area->verticalScrollBar());
     area->setWidgetResizable(true);
     area->setFrameShape(QFrame::NoFrame);
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     area->setFocusPolicy(Qt::NoFocus);
     area->viewport()->setAutoFillBackground(false);
     content->setAutoFillBackground(false);
+    content->setContentsMargins(0, 0, kBarRoom - 10, 0);
     area->setWidget(content);
     return area;
 }
@@ -49,7 +65,7 @@ PageFrame::PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> 
     words->addWidget(m_headline);
     words->addWidget(m_subline);
     auto* header = new QHBoxLayout(m_header);
-    header->setContentsMargins(0, 0, 0, 0);
+    header->setContentsMargins(0, 0, kBarRoom, 0);
     header->setSpacing(kGapGroup);
     header->addLayout(words, 1);
     m_headerActions->setSpacing(kGap);
@@ -57,16 +73,19 @@ PageFrame::PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> 
     header->setAlignment(m_headerActions, Qt::AlignTop);
 
     m_pages[0] = empty;
-    m_pages[1] = new Skeleton(std::move(skeleton), this);
+    m_pages[1] = beside(new Skeleton(std::move(skeleton), this), this);
     m_pages[2] = m_error;
-    m_pages[3] = scrolls ? scrolling(content, this) : content;
+    m_pages[3] = scrolls ? scrolling(content, this) : beside(content, this);
     for (QWidget* page : m_pages) m_stack->addWidget(page);
 
     auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(kGapPage, 20, kGapPage, kGapGroup);
+    layout->setContentsMargins(kGapPage, 20, kGapPage - kBarRoom, kGapGroup);
     layout->setSpacing(kGapGroup);
     layout->addWidget(m_header);
-    layout->addWidget(m_banner);
+    auto* bannerRow = new QHBoxLayout;
+    bannerRow->setContentsMargins(0, 0, kBarRoom, 0);
+    bannerRow->addWidget(m_banner);
+    layout->addLayout(bannerRow);
     layout->addWidget(m_stack, 1);
 
     auto* copy = m_error->addAction(tr("Copy details"), false);

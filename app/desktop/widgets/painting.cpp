@@ -1,7 +1,6 @@
 #include "app/desktop/widgets/painting.h"
 
 #include <QFontMetricsF>
-#include <QPainterPath>
 #include <algorithm>
 #include <cmath>
 
@@ -97,11 +96,16 @@ void paintFill(QPainter& painter, const QRectF& area, const Fill& fill, const Th
 }
 
 void paintSwatch(QPainter& painter, const QRectF& area, const Fill& fill, const Theme& theme) {
+    if (fill.hatched) {
+        paintFill(painter, area, fill, theme);
+        return;
+    }
     painter.save();
-    QPainterPath path;
-    path.addRoundedRect(area, 2, 2);
-    painter.setClipPath(path, Qt::IntersectClip);
-    paintFill(painter, area, fill, theme);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(fill.outlined && !theme.dark ? QPen(fill.colour.darker(150), 1) : QPen(Qt::NoPen));
+    painter.setBrush(fill.colour);
+    const double inset = painter.pen().style() == Qt::NoPen ? 0 : 0.5;
+    painter.drawRoundedRect(area.adjusted(inset, inset, -inset, -inset), 2, 2);
     painter.restore();
 }
 

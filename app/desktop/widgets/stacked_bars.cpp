@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/desktop/widgets/axis.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
@@ -114,11 +115,12 @@ void StackedBars::paintAxis(QPainter& painter) const {
     const double room = width() - m_labelWidth - totalWidth();
     const double top = static_cast<double>(m_bars.size()) * kPitch + 2;
     painter.setFont(textFont(kSmallPixels - 1));
-    for (double value : m_axis.ticks(room / scale(), std::max(2, static_cast<int>(room / 96)))) {
+    const auto ticks = m_axis.ticks(room / scale(), std::max(2, static_cast<int>(room / 96)));
+    for (double value : ticks) {
         const double x = std::round(m_labelWidth + value * scale()) + 0.5;
         painter.setPen(theme.quietText);
         painter.drawLine(QPointF(x, top), QPointF(x, top + 4));
-        drawTabular(painter, QRectF(x - 40, top + 5, 80, 14), Qt::AlignHCenter, m_axis.text(value));
+        drawTabular(painter, QRectF(x - 40, top + 5, 80, 14), Qt::AlignHCenter, m_axis.text(value, tickStep(ticks)));
     }
     painter.setPen(theme.quietText);
     drawTabular(painter, QRectF(m_labelWidth, top + 20, room, 14), Qt::AlignRight, m_axis.title);

@@ -20,7 +20,7 @@ public:
     struct Axis {
         QString title;
         std::function<std::vector<double>(double maximum, int ticks)> ticks;
-        std::function<QString(double)> text;
+        std::function<QString(double value, double step)> text;
     };
     void setAxis(Axis axis);
     void setLabelWidth(int pixels);

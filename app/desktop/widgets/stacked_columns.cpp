@@ -80,8 +80,9 @@ void StackedColumns::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     const QRectF area = plot();
     const AxisRange range{0, highest()};
-    paintLeftAxis(painter, area, range, niceTicks(0, range.high, 4),
-                  [](double value) { return formatNumber(value); }, m_leftTitle, theme);
+    const auto levels = niceTicks(0, range.high, 4);
+    paintLeftAxis(painter, area, range, levels,
+                  [step = tickStep(levels)](double value) { return formatTick(value, step); }, m_leftTitle, theme);
     paintColumns(painter, range);
     const auto count = static_cast<double>(m_columns.size());
     const double step = std::max(1.0, niceStep(count, std::max(2, static_cast<int>(area.width() / 64))));

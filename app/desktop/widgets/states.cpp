@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/text_label.h"
@@ -14,6 +15,12 @@
 namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
+
+namespace {
+
+constexpr int kTextWidth = 520;
+
+}  // namespace
 
 MessageState::MessageState(const QString& icon, const QString& title, const QString& text,
                            QWidget* parent)
@@ -29,8 +36,6 @@ MessageState::MessageState(const QString& icon, const QString& title, const QStr
     m_text->setFont(textFont(kTextPixels));
     m_text->setAlignment(Qt::AlignHCenter);
     m_text->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_text->setMinimumWidth(440);
-    m_text->setMaximumWidth(560);
     m_picture->setAlignment(Qt::AlignHCenter);
     auto* layout = new QVBoxLayout(this);
     layout->addStretch(2);
@@ -43,12 +48,15 @@ MessageState::MessageState(const QString& icon, const QString& title, const QStr
     m_actions->setSpacing(kGap);
     layout->addLayout(m_actions);
     layout->addStretch(3);
+    setText(title, text);
     retint();
 }
 
 void MessageState::setText(const QString& title, const QString& text) {
     m_title->setText(title);
     m_text->setText(text);
+    // a wrapped label between stretches is given too little height unless it is told
+    m_text->setFixedSize(kTextWidth, std::max(20, m_text->heightForWidth(kTextWidth)));
 }
 
 QPushButton* MessageState::addAction(const QString& text, bool primary) {

@@ -1,33 +1,11 @@
 #include "app/desktop/widgets/text_label.h"
 
-#include <QEvent>
 #include <QPainter>
 
 #include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
-
-/// A label in the quiet colour of whatever theme its window has.
-class QuietLabel : public QLabel {
-public:
-    QuietLabel(const QString& text, QWidget* parent) : QLabel(text, parent) { recolour(); }
-
-protected:
-    void changeEvent(QEvent* event) override {
-        QLabel::changeEvent(event);
-        if (event->type() == QEvent::PaletteChange) recolour();
-    }
-
-private:
-    void recolour() {
-        const QColor quiet = Theme::of(this).quietText;
-        if (palette().color(QPalette::WindowText) == quiet) return;
-        QPalette changed = palette();
-        changed.setColor(QPalette::WindowText, quiet);
-        setPalette(changed);
-    }
-};
 
 class Hairline : public QWidget {
 public:
@@ -56,7 +34,8 @@ QLabel* sectionLabel(const QString& text, QWidget* parent) {
 }
 
 QLabel* quietLabel(const QString& text, QWidget* parent) {
-    auto* label = new QuietLabel(text, parent);
+    auto* label = new QLabel(text, parent);
+    label->setForegroundRole(QPalette::PlaceholderText);  // the palette's quiet colour
     label->setFont(textFont(kSmallPixels));
     label->setWordWrap(true);
     return label;

@@ -2,7 +2,7 @@
 
 #include <QFontDatabase>
 #include <QFontInfo>
-#include <QWidget>
+#include <QGuiApplication>
 #include <cmath>
 
 namespace shardscope::desktop {
@@ -75,7 +75,11 @@ const Theme& Theme::of(const QPalette& palette) {
     return palette.color(QPalette::Window).lightnessF() < 0.5F ? darkTheme() : light();
 }
 
-const Theme& Theme::of(const QWidget* widget) { return of(widget->palette()); }
+const Theme& Theme::of(const QWidget*) {
+    // the application's: style sheets give single widgets palettes of their own, and while a
+    // change travels through the window some still have the old one
+    return of(QGuiApplication::palette());
+}
 
 QColor Theme::textOn(const QColor& background) {
     return luminance(background) > 0.30 ? QColor(0x1B, 0x1F, 0x24) : QColor(Qt::white);

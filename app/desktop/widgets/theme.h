@@ -1,5 +1,5 @@
 // Colours, fonts and spacing of the window, light and dark. Values only: a widget asks for the
-// theme that goes with its palette, so a changed palette is all it takes to switch.
+// theme that goes with the application's palette, so a changed palette is all it takes to switch.
 #pragma once
 
 #include <QBrush>

@@ -14,6 +14,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSpinBox>
 #include <QStyle>
 #include <QVBoxLayout>
@@ -25,6 +26,7 @@
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/panel.h"
+#include "app/desktop/widgets/scrolling.h"
 #include "app/desktop/widgets/stacked_bars.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -53,7 +55,7 @@ NewRunPage::NewRunPage(const QString& outputFolder, QWidget* parent)
     , m_moment(QDateTime::currentDateTime().toString(u"yyyyMMdd-HHmm"_s))
     , m_machine(thisMachine()) {
     auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(kGapPage, 20, kGapPage, kGapGroup);
+    layout->setContentsMargins(kGapPage, 20, kGapPage - 14, kGapGroup);
     layout->setSpacing(kGapGroup);
     auto* words = new QVBoxLayout;
     words->setSpacing(kGapSmall);
@@ -66,11 +68,13 @@ NewRunPage::NewRunPage(const QString& outputFolder, QWidget* parent)
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
+    hideIdleHandle(scroll->verticalScrollBar());
     scroll->setFocusPolicy(Qt::NoFocus);
     scroll->viewport()->setAutoFillBackground(false);
     auto* content = new QWidget(scroll);
     auto* columns = new QHBoxLayout(content);
-    columns->setContentsMargins(0, 0, 0, 0);
+    columns->setContentsMargins(0, 0, 4, 0);
     columns->setSpacing(kGapPage);
     columns->addWidget(buildForm(content), 11, Qt::AlignTop);
     columns->addWidget(buildPrediction(content), 8, Qt::AlignTop);
@@ -162,14 +166,14 @@ QWidget* NewRunPage::buildForm(QWidget* parent) {
     m_preset->addItem(tr("custom"));
     connect(m_preset, &QComboBox::activated, this, &NewRunPage::choosePreset);
     m_parameters = addField(0, tr("Size"), m_preset);
-    m_layers = number(1, 999, tr("blocks"), tr("Layers"));
-    addField(1, tr("Layers"), m_layers);
+    m_layers = number(1, 999, {}, tr("Layers"));
+    addField(1, tr("Layers"), m_layers, tr("transformer blocks"));
     m_heads = number(1, 999, {}, tr("Heads"));
     addField(2, tr("Heads"), m_heads);
     m_hidden = number(1, 99999, {}, tr("Hidden size"));
-    addField(0, tr("Hidden"), m_hidden);
-    m_context = number(1, 99999, tr("tokens"), tr("Context"));
-    addField(1, tr("Context"), m_context);
+    addField(0, tr("Hidden"), m_hidden, tr("divisible by heads"));
+    m_context = number(1, 99999, {}, tr("Context"));
+    addField(1, tr("Context"), m_context, tr("tokens"));
     m_vocabulary = number(1, 999999, {}, tr("Vocabulary"));
     addField(2, tr("Vocabulary"), m_vocabulary, tr("256: bytes"));
 
@@ -179,16 +183,16 @@ QWidget* NewRunPage::buildForm(QWidget* parent) {
     m_strategy->addItem(tr("single"), static_cast<int>(control::Strategy::kSingle));
     connect(m_strategy, &QComboBox::currentIndexChanged, this, &NewRunPage::refresh);
     addField(0, tr("Strategy"), m_strategy, tr("ZeRO-3 shards parameters, gradients, optimizer"));
-    m_ranks = number(1, 64, tr("local"), tr("Ranks"));
-    addField(1, tr("Ranks"), m_ranks, tr("of %n core(s)", nullptr, m_machine.cores));
+    m_ranks = number(1, 64, {}, tr("Ranks"));
+    addField(1, tr("Ranks"), m_ranks, m_machine.cores == 1 ? tr("of 1 core") : tr("of %1 cores").arg(m_machine.cores));
     m_threads = number(1, 256, {}, tr("Threads a rank"));
     addField(2, tr("Threads a rank"), m_threads);
-    m_prefetch = number(0, 64, tr("blocks"), tr("Prefetch"));
-    addField(0, tr("Prefetch"), m_prefetch, tr("gathered ahead"));
+    m_prefetch = number(0, 64, {}, tr("Prefetch"));
+    addField(0, tr("Prefetch"), m_prefetch, tr("blocks gathered ahead"));
     m_precision = new QComboBox(form);
     m_precision->addItem(tr("fp32"), static_cast<int>(control::Precision::kFloat32));
     addField(1, tr("Precision"), m_precision);
-    m_batch = number(1, 99999, tr("sequences"), tr("Micro-batch a rank"));
+    m_batch = number(1, 99999, {}, tr("Micro-batch a rank"));
     m_tokens = addField(2, tr("Micro-batch a rank"), m_batch);
 
     addSection(tr("Data and steps"));
@@ -206,14 +210,14 @@ QWidget* NewRunPage::buildForm(QWidget* parent) {
     addField(2, tr("Held back"), m_heldBack, tr("share kept for validation"));
     m_steps = number(1, 9999999, {}, tr("Steps"));
     addField(0, tr("Steps"), m_steps);
-    m_accumulate = number(1, 9999, tr("micro-steps"), tr("Accumulate"));
-    addField(1, tr("Accumulate"), m_accumulate);
-    m_evaluate = number(0, 999999, tr("steps"), tr("Evaluate every"));
-    addField(2, tr("Evaluate every"), m_evaluate, tr("0: never"));
+    m_accumulate = number(1, 9999, {}, tr("Accumulate"));
+    addField(1, tr("Accumulate"), m_accumulate, tr("micro-steps a step"));
+    m_evaluate = number(0, 999999, {}, tr("Evaluate every"));
+    addField(2, tr("Evaluate every"), m_evaluate, tr("steps; 0: never"));
     m_learningRate = decimal(0, 10, 6, tr("Learning rate"));
     addField(0, tr("Learning rate"), m_learningRate, tr("warm-up, then cosine"));
-    m_warmup = number(0, 999999, tr("steps"), tr("Warm-up"));
-    addField(1, tr("Warm-up"), m_warmup);
+    m_warmup = number(0, 999999, {}, tr("Warm-up"));
+    addField(1, tr("Warm-up"), m_warmup, tr("steps"));
     m_weightDecay = decimal(0, 10, 3, tr("Weight decay"));
     addField(2, tr("Weight decay"), m_weightDecay, tr("matrices and embeddings"));
     m_clip = decimal(0, 1000, 2, tr("Clip gradient norm"));
@@ -412,7 +416,7 @@ void NewRunPage::refresh() {
     markInvalid(m_hidden, m_hidden->value() % m_heads->value() != 0);
     markInvalid(m_heads, m_hidden->value() % m_heads->value() != 0);
     m_warning->setText(m_prediction.warning);
-    m_command->setText(m_prediction.commandLine);
+    m_command->setText(wrappedCommand(m_prediction.commandLine));
     m_reason->setText(problem);
     m_reason->setVisible(!problem.isEmpty());
     m_start->setEnabled(problem.isEmpty());

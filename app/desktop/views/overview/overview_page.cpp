@@ -73,7 +73,7 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     m_bars = new StackedBars(evidence);
     m_bars->setAxis({tr("ms a step, median"),
                      [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
-                     [](double value) { return formatNumber(value); }});
+                     formatTick});
     connect(m_bars, &StackedBars::segmentHovered, this, &RecordingPage::hoverChanged);
     connect(m_bars, &StackedBars::barActivated, this, [this](int bar) {
         if (bar < static_cast<int>(m_ledger.ranks.size())) {
@@ -83,7 +83,7 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     m_legend = new Legend(evidence);
     m_steps = new StackedColumns(evidence);
     m_steps->setTitles(tr("ms"), tr("step"));
-    m_steps->setFixedHeight(208);
+    m_steps->setFixedHeight(184);
     connect(m_steps, &StackedColumns::columnActivated, this, &OverviewPage::selectStep);
     m_rank = new QComboBox(evidence);
     m_rank->setAccessibleName(tr("Rank of the step-by-step picture"));

@@ -79,10 +79,10 @@ void LanePainter::paintSlice(QPainter& painter, const QRectF& box, const LaneRow
         paintFill(painter, QRectF(QPointF(body.left(), body.top()), QPointF(split, body.bottom())), waiting, m_theme);
         const QRectF moving(QPointF(split, body.top()), body.bottomRight());
         paintFill(painter, moving, fill, m_theme);
-        paintLabel(painter, moving, row, slice, fill.colour);
+        paintLabel(painter, moving.intersected(area), row, slice, fill.colour);
     } else {
         paintFill(painter, body, fill, m_theme);
-        if (!fill.hatched) paintLabel(painter, body, row, slice, fill.colour);
+        if (!fill.hatched) paintLabel(painter, body.intersected(area), row, slice, fill.colour);
     }
     painter.setOpacity(1);
     ++m_painted;

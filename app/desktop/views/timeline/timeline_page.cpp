@@ -16,7 +16,7 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr int kTableHeight = 28 * 6 + 2;
+constexpr int kTableHeight = 28 * 6 + 4;
 
 }  // namespace
 
@@ -27,6 +27,7 @@ TimelinePage::TimelinePage(SelectionModel& selection, QWidget* parent)
              "communication and memory of all ranks on one time axis."),
           {{0, 0, 0.78, 0.06}, {0.1, 0.1, 0.68, 0.24}, {0.1, 0.38, 0.68, 0.24}, {0.8, 0, 0.2, 0.7}, {0, 0.76, 1, 0.22}},
           false);
+    setFocusProxy(m_canvas);
     connectCanvas();
 }
 
@@ -103,7 +104,6 @@ void TimelinePage::present() {
 void TimelinePage::showEvent(QShowEvent* event) {
     RecordingPage::showEvent(event);
     if (!hasRecording()) return;
-    m_canvas->setFocus();
     m_canvas->setView(m_canvas->view());
     const Selection& current = selection().current();
     Q_EMIT tableRequested(current.range.value_or(recording().bounds()), current.ranks);

@@ -1,0 +1,83 @@
+// Speaks the control protocol of `shardscope record --control stdio` without training anything.
+//
+// The word after --data chooses how the run goes: steps, endless, crash, fail, garbage. Every
+// argument is echoed as a log line, so that tests see what the desktop asked for.
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+void say(const std::string& line) {
+    std::fputs((line + "\n").c_str(), stdout);
+    std::fflush(stdout);
+}
+
+/// The next command, or empty after `timeoutMs`; "stop" at the end of input.
+std::string command(int timeoutMs) {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (poll(&input, 1, timeoutMs) <= 0) return {};
+    char text[256];
+    const ssize_t got = read(STDIN_FILENO, text, sizeof text - 1);
+    if (got <= 0) return "stop";
+    text[got] = '\0';
+    if (std::strstr(text, "\"kill\"") != nullptr) return "kill";
+    return std::strstr(text, "\"stop\"") != nullptr ? "stop" : std::string();
+}
+
+void finish(const char* status, const std::string& output, int code, const char* message) {
+    say(std::string(R"({"event":"finished","status":")") + status + R"(","output":")" + output +
+        R"(","exit_code":)" + std::to_string(code) + R"(,"message":")" + message + R"("})");
+}
+
+void step(int index, int steps) {
+    const std::string i = std::to_string(index);
+    say(R"({"event":"step","step":)" + i + R"(,"steps":)" + std::to_string(steps) +
+        R"(,"loss":)" + std::to_string(5.5 / (1 + 0.05 * index)) +
+        R"(,"tokens_per_s":2000,"learning_rate":0.0006,"gradient_norm":1.5,)"
+        R"("memory_bytes":262144000,"exposed_fraction":0.02,"eta_s":12,"time_s":)" + i + "}");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::string mode = "steps";
+    std::string output;
+    int steps = 5;
+    for (int i = 1; i < argc; ++i) {
+        say(std::string(R"({"event":"log","level":"info","text":"argument )") + argv[i] + "\"}");
+        if (i + 1 == argc) break;
+        if (std::strcmp(argv[i], "--data") == 0) mode = argv[i + 1];
+        if (std::strcmp(argv[i], "--output") == 0) output = argv[i + 1];
+        if (std::strcmp(argv[i], "--steps") == 0) steps = std::atoi(argv[i + 1]);
+    }
+    if (mode == "crash") std::abort();
+    if (mode == "fail") {
+        std::fputs("data file is empty\n", stderr);
+        return 3;
+    }
+    if (mode == "garbage") say("this is not JSON");
+    say(R"({"event":"rank","rank":0,"state":"starting","pid":100})");
+    say(R"({"event":"started","output":")" + output + R"(","model":"shakespeare","strategy":"zero3","ranks":2,"steps":)" +
+        std::to_string(steps) + R"(,"parameters":10774272})");
+    say(R"({"event":"rank","rank":0,"state":"running","pid":100})");
+    for (int i = 0; mode == "endless" || i < steps; ++i) {
+        step(i, steps);
+        if (i == 1) say(R"({"event":"validation","step":1,"loss":5.1})");
+        const std::string asked = command(mode == "endless" ? 20 : 0);
+        if (asked == "stop") {
+            finish("stopped", output, 0, "stopped by request");
+            return 0;
+        }
+        if (asked == "kill") {
+            finish("killed", output, 1, "killed by request");
+            return 1;
+        }
+    }
+    finish("finished", output, 0, "");
+    return 0;
+}

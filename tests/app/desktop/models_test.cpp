@@ -1,0 +1,231 @@
+#include <gmock/gmock.h>
+
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
+
+#include "app/desktop/loading/memory_columns.h"
+#include "app/desktop/loading/range_table.h"
+#include "app/desktop/models/chart_data.h"
+#include "app/desktop/models/lane_layout.h"
+#include "app/desktop/models/run_form.h"
+#include "app/desktop/models/selection.h"
+#include "app/desktop/models/slice_details.h"
+#include "app/desktop/models/table_model.h"
+#include "app/desktop/models/timeline_keys.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using ::testing::ElementsAre;
+
+TableModel* filledModel(QObject* parent) {
+    auto* model = new TableModel(parent);
+    model->setTable({{u"name"_s, {}, false}, {u"value"_s, u"what it is"_s, true}},
+                    {{{u"b"_s, {}, 0, Meaning::kCompute}, {u"2"_s, u"2 ns"_s, 2, Meaning::kNone}},
+                     {{u"a"_s, {}, 0, Meaning::kGather}, {u"10"_s, {}, 10, Meaning::kNone}}});
+    return model;
+}
+
+TEST(TableModel, KeepsTheContractOfItemModels) {
+    QObject owner;
+    TableModel* model = filledModel(&owner);
+    QAbstractItemModelTester tester(model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+    model->sort(1, Qt::DescendingOrder);
+    model->setTable({}, {});
+    EXPECT_EQ(model->rowCount(), 0);
+}
+
+TEST(TableModel, SortsNumbersByValueAndNotByText) {
+    QObject owner;
+    TableModel* model = filledModel(&owner);
+    model->sort(1, Qt::DescendingOrder);
+    EXPECT_EQ(model->index(0, 1).data().toString(), u"10"_s);
+    model->sort(0, Qt::AscendingOrder);
+    EXPECT_EQ(model->index(0, 0).data().toString(), u"a"_s);
+}
+
+TEST(TableModel, CopiesAsTabSeparatedText) {
+    QObject owner;
+    EXPECT_EQ(filledModel(&owner)->toText(), u"name\tvalue\nb\t2\na\t10"_s);
+}
+
+TEST(SelectionModel, GoesBackAndForward) {
+    SelectionModel model;
+    QSignalSpy changed(&model, &SelectionModel::selectionChanged);
+    model.selectRange({{0}, {10}});
+    model.selectRanks({{1}});
+    model.goBack();
+    EXPECT_TRUE(model.current().ranks.empty());
+    EXPECT_TRUE(model.current().range.has_value());
+    model.goBack();
+    EXPECT_TRUE(model.current().isEverything());
+    EXPECT_FALSE(model.canGoBack());
+    model.goForward();
+    EXPECT_TRUE(model.current().range.has_value());
+    EXPECT_EQ(changed.count(), 5);
+}
+
+TEST(SelectionModel, SelectingAgainCutsTheWayForward) {
+    SelectionModel model;
+    model.selectRange({{0}, {10}});
+    model.goBack();
+    model.selectRange({{5}, {6}});
+    EXPECT_FALSE(model.canGoForward());
+    model.selectRange({{5}, {6}});
+    model.goBack();
+    EXPECT_TRUE(model.current().isEverything());
+}
+
+TEST(Decimation, KeepsSpikes) {
+    QVector<QPointF> points;
+    for (int i = 0; i < 10'000; ++i) points.push_back({static_cast<double>(i), i == 5'001 ? 99.0 : 1.0});
+    const auto kept = decimated(points, 100);
+    EXPECT_LE(kept.size(), 100);
+    EXPECT_TRUE(std::any_of(kept.begin(), kept.end(), [](QPointF p) { return p.y() == 99.0; }));
+}
+
+TEST(TimelineKeys, LetterKeysCountByTheirPlace) {
+    EXPECT_EQ(timelineCommand(Qt::Key_Z, 25, Qt::NoModifier), TimelineCommand::kZoomIn);  // AZERTY
+    EXPECT_EQ(timelineCommand(Qt::Key_W, 52, Qt::NoModifier), TimelineCommand::kNone);
+    EXPECT_EQ(timelineCommand(Qt::Key_W, 0, Qt::NoModifier), TimelineCommand::kZoomIn);
+    EXPECT_EQ(timelineCommand(Qt::Key_N, 0, Qt::ShiftModifier), TimelineCommand::kPreviousRank);
+    EXPECT_EQ(timelineCommand(Qt::Key_A, 38, Qt::ControlModifier), TimelineCommand::kNone);
+}
+
+SpanEvent span(std::int64_t start, std::int64_t length, std::uint32_t name, std::uint8_t depth) {
+    SpanEvent event;
+    event.start = {start};
+    event.duration = {length};
+    event.name = {name};
+    event.depth = depth;
+    return event;
+}
+
+// depth 0  |linear....|mm..|     own time of linear = 10 - 6, the second mm is its own
+// depth 1  |..mm......|
+TEST(RangeTable, OwnTimeLeavesNestedEventsOut) {
+    LaneFacts lane;
+    lane.name = "operators";
+    RangeAggregation aggregation({{0}, {100}});
+    aggregation.addLane(lane, {span(0, 10, 1, 0), span(2, 6, 2, 1), span(10, 4, 2, 0)},
+                        [](StringId id) { return id.value == 1 ? u"linear"_s : u"mm"_s; });
+    const RangeTable table = aggregation.table(1);
+    ASSERT_EQ(table.rows.size(), 2U);
+    EXPECT_EQ(table.rows[0].name, u"mm"_s);
+    EXPECT_EQ(table.rows[0].self, Duration{10});
+    EXPECT_EQ(table.rows[0].count, 2);
+    EXPECT_EQ(table.rows[1].self, Duration{4});
+    EXPECT_EQ(table.rows[1].total, Duration{10});
+}
+
+TEST(RangeTable, CountsOnlyTimeWithinTheRange) {
+    LaneFacts lane;
+    RangeAggregation aggregation({{5}, {8}});
+    aggregation.addLane(lane, {span(0, 10, 1, 0)}, [](StringId) { return u"a"_s; });
+    EXPECT_EQ(aggregation.table(1).rows[0].total, Duration{3});
+}
+
+TEST(MemoryColumns, SumIsTheHighestTotalOfItsTime) {
+    MemoryColumnsBuilder builder({0}, {{0}, {20}}, 2);
+    // activations peak at 8 while temporaries peak at 6, but never together: total 10
+    builder.addCategory(MemoryCategory::kActivation, {{{{0}, {10}}, 0, 8, 4}, {{{10}, {20}}, 4, 4, 4}});
+    builder.addCategory(MemoryCategory::kTemporary, {{{{0}, {10}}, 0, 6, 0}, {{{10}, {20}}, 0, 0, 0}});
+    const MemoryColumns columns = builder.build({{{{0}, {10}}, 0, 10, 4}, {{{10}, {20}}, 4, 4, 4}});
+    EXPECT_DOUBLE_EQ(columns.total(0), 10);
+    EXPECT_DOUBLE_EQ(columns.total(1), 4);
+}
+
+TEST(MemoryColumns, ValuesLastUntilTheNextOne) {
+    MemoryColumnsBuilder builder({0}, {{0}, {40}}, 4);
+    builder.addCategory(MemoryCategory::kActivation, {{{{0}, {10}}, 5, 5, 5}});
+    const MemoryColumns columns = builder.build({{{{0}, {10}}, 5, 5, 5}});
+    EXPECT_THAT(columns.categories[static_cast<std::size_t>(MemoryCategory::kActivation)], ElementsAre(5, 5, 5, 5));
+}
+
+RecordingSummary twoRanks() {
+    RecordingSummary summary;
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+        RankFacts facts;
+        facts.rank = {rank};
+        summary.ranks.push_back(facts);
+        summary.lanes.push_back({{rank}, {1}, LaneRole::kCompute, "compute", "", 0});
+        summary.lanes.push_back({{rank}, {3}, LaneRole::kCommunication, "communication", "", 1});
+        summary.lanes.push_back({{rank}, memoryLane(MemoryCategory::kActivation), LaneRole::kCounter, "memory: activations", "bytes", 2});
+        summary.lanes.push_back({{rank}, kMemoryTotalLane, LaneRole::kCounter, "memory", "bytes", 3});
+    }
+    return summary;
+}
+
+TEST(LaneLayout, RowsDoNotOverlap) {
+    const LaneLayout layout = layOutLanes(twoRanks(), {});
+    for (std::size_t i = 1; i < layout.rows.size(); ++i) {
+        EXPECT_GE(layout.rows[i].y, layout.rows[i - 1].y + layout.rows[i - 1].height);
+    }
+    EXPECT_EQ(layout.rows.size(), 8U);  // header, compute, communication, memory, twice
+    EXPECT_EQ(layout.rowAt(layout.rows[2].y + 1), &layout.rows[2]);
+}
+
+TEST(LaneLayout, FoldedRanksKeepTheirComputeLane) {
+    LaneLayoutOptions options;
+    options.collapsed.insert(RankId{0});
+    const LaneLayout layout = layOutLanes(twoRanks(), options);
+    EXPECT_EQ(layout.rows.size(), 6U);
+    EXPECT_TRUE(layout.rows[0].collapsed);
+    EXPECT_EQ(layout.rows[1].role, LaneRole::kCompute);
+}
+
+TEST(LaneLayout, ShowsOnlySelectedRanks) {
+    LaneLayoutOptions options;
+    options.ranks = {RankId{1}};
+    const LaneLayout layout = layOutLanes(twoRanks(), options);
+    for (const LaneRow& row : layout.rows) EXPECT_EQ(row.key.rank, RankId{1});
+}
+
+TEST(SliceLabels, GoFromLongToShort) {
+    SliceView slice;
+    slice.name = u"all-gather"_s;
+    slice.operation = CollectiveOp::kAllGather;
+    slice.layer = {3};
+    EXPECT_THAT(sliceLabels(LaneRole::kCommunication, slice), ElementsAre(u"all-gather block 3"_s, u"g3"_s));
+    slice.count = 12;
+    EXPECT_THAT(sliceLabels(LaneRole::kCommunication, slice), ElementsAre(u"12 ×"_s));
+}
+
+TEST(RunForm, SaysWhyARunCannotStart) {
+    control::RunConfig config;
+    config.model.hidden = 385;
+    const RunPrediction prediction = predict(config, {2, {1LL << 34}, {1LL << 34}});
+    EXPECT_FALSE(prediction.problem.isEmpty());
+    EXPECT_TRUE(prediction.memory.empty());
+}
+
+TEST(RunForm, PredictsMemoryOfTheChosenStrategy) {
+    control::RunConfig config;
+    const RunPrediction prediction = predict(config, {2, {1LL << 34}, {1LL << 34}});
+    EXPECT_TRUE(prediction.problem.isEmpty()) << prediction.problem.toStdString();
+    EXPECT_EQ(prediction.parameters, u"10,774,272 parameters"_s);
+    const auto chosen = std::find_if(prediction.memory.begin(), prediction.memory.end(),
+                                     [](const StackedBar& bar) { return bar.emphasised; });
+    ASSERT_NE(chosen, prediction.memory.end());
+    EXPECT_EQ(chosen->label, u"ZeRO-3 × 2"_s);
+    EXPECT_GT(chosen->sum(), 16.0 * 10'774'272 / 2);
+    EXPECT_TRUE(prediction.headline.startsWith(u"Fits"_s));
+}
+
+TEST(RunForm, WarnsOfMoreThreadsThanCores) {
+    control::RunConfig config;
+    config.ranks = 4;
+    EXPECT_FALSE(predict(config, {2, {1LL << 34}, {1LL << 34}}).warning.isEmpty());
+    EXPECT_TRUE(predict(config, {8, {1LL << 34}, {1LL << 34}}).warning.isEmpty());
+}
+
+TEST(RunForm, WrappedCommandHoldsTheSameFlags) {
+    const QString line = u"shardscope record --model shakespeare --strategy zero3 --ranks 2 --output somewhere.sscope"_s;
+    const QString wrapped = wrappedCommand(line);
+    EXPECT_TRUE(wrapped.contains(u" \\\n"_s));
+    EXPECT_EQ(QString(wrapped).replace(u"\\\n"_s, QString()).simplified(), line);
+}
+
+}  // namespace
+}  // namespace shardscope::desktop

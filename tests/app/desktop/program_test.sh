@@ -1,0 +1,36 @@
+#!/bin/sh
+# program_test.sh SHARDSCOPE_DESKTOP WRITE_SAMPLE: exit codes and screenshots of the program itself.
+set -u
+desktop=$1
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+export XDG_CONFIG_HOME="$folder/config" XDG_STATE_HOME="$folder/state" XDG_DATA_HOME="$folder/data"
+unset DISPLAY WAYLAND_DISPLAY QT_QPA_PLATFORM
+failures=0
+
+expect() { # STATUS DESCRIPTION COMMAND...
+    wanted=$1 what=$2
+    shift 2
+    "$@" >"$folder/out" 2>"$folder/err"
+    got=$?
+    if [ "$got" -ne "$wanted" ]; then
+        echo "$what: exit status $got, expected $wanted"
+        cat "$folder/err"
+        failures=$((failures + 1))
+    fi
+}
+
+"$2" "$folder/run.sscope" 6 || exit 1
+for page in start newrun live overview timeline memory training; do
+    expect 0 "page $page" "$desktop" "$folder/run.sscope" --page "$page" --screenshot "$folder/$page.png" --size 1024x640 --theme dark
+    [ -s "$folder/$page.png" ] || { echo "page $page: no picture"; failures=$((failures + 1)); }
+done
+expect 2 "unknown page" "$desktop" --page nowhere --screenshot "$folder/x.png"
+expect 2 "unknown option" "$desktop" --nothing
+expect 3 "missing file" "$desktop" "$folder/missing.sscope" --screenshot "$folder/x.png"
+echo "not a recording" >"$folder/text.sscope"
+expect 3 "not a recording" "$desktop" "$folder/text.sscope" --page overview --screenshot "$folder/x.png"
+[ -s "$folder/err" ] || { echo "not a recording: nothing said"; failures=$((failures + 1)); }
+expect 1 "unwritable picture" "$desktop" "$folder/run.sscope" --screenshot "$folder/no/such/folder.png"
+expect 0 "help" "$desktop" --help
+exit "$failures"

@@ -1,0 +1,229 @@
+// The loader against sample recordings, and what the models say about them.
+#include <gmock/gmock.h>
+
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "app/desktop/loading/job_thread.h"
+#include "app/desktop/loading/recording_loader.h"
+#include "app/desktop/models/memory_model.h"
+#include "app/desktop/models/overview_model.h"
+#include "app/desktop/models/range_table_model.h"
+#include "app/desktop/models/recent_files.h"
+#include "app/desktop/models/slice_details.h"
+#include "app/desktop/models/training_model.h"
+#include "tests/support/sample_recording.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+class LoaderTest : public ::testing::Test {
+protected:
+    RecordingPtr open(const test::SampleOptions& options = {}) {
+        const QString path = m_folder.filePath(u"sample.sscope"_s);
+        const auto written = test::writeSampleRecording(path.toStdString(), options);
+        EXPECT_TRUE(written) << (written ? "" : written.error().message);
+        QSignalSpy opened(&m_loader, &RecordingLoader::opened);
+        m_loader.open(path);
+        EXPECT_TRUE(opened.wait(10'000));
+        return m_loader.recording();
+    }
+
+    QTemporaryDir m_folder;
+    RecordingLoader m_loader;
+};
+
+TEST_F(LoaderTest, OpensARecordingWithItsReport) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->ranks.size(), 2U);
+    EXPECT_FALSE(recording->report.ledger.empty());
+    EXPECT_EQ(recording->title(), u"shakespeare · zero3 × 2"_s);
+    EXPECT_TRUE(incompleteText(*recording).isEmpty()) << incompleteText(*recording).toStdString();
+}
+
+TEST_F(LoaderTest, SaysWhyAFileCannotBeOpened) {
+    QFile file(m_folder.filePath(u"text.sscope"_s));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write("this is not a recording");
+    file.close();
+    QSignalSpy failed(&m_loader, &RecordingLoader::openFailed);
+    m_loader.open(file.fileName());
+    ASSERT_TRUE(failed.wait(10'000));
+    EXPECT_EQ(failed.front().at(0).toString(), file.fileName());
+    EXPECT_FALSE(failed.front().at(1).toString().isEmpty());
+    EXPECT_FALSE(m_loader.recording());
+}
+
+TEST_F(LoaderTest, AnswersOnlyTheLatestQuestion) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    std::vector<TimelineFramePtr> frames;
+    QObject::connect(&m_loader, &RecordingLoader::timelineLoaded,
+                     [&](const TimelineFramePtr& frame) { frames.push_back(frame); });
+    QSignalSpy idle(&m_loader, &RecordingLoader::idle);
+    const TimeRange bounds = recording->bounds();
+    TimelineQuery query{bounds, {bounds.duration().ns / 500}, {{{0}, test::kPhaseLane}}};
+    for (int i = 1; i <= 20; ++i) {
+        query.resolution = {bounds.duration().ns / (100 * i)};
+        m_loader.requestTimeline(query);
+    }
+    ASSERT_TRUE(idle.wait(10'000));
+    ASSERT_EQ(frames.size(), 1U);
+    EXPECT_EQ(frames.front()->query.resolution, query.resolution);
+    EXPECT_FALSE(frames.front()->lanes.front().slices.empty());
+    EXPECT_TRUE(m_loader.isIdle());
+}
+
+TEST_F(LoaderTest, MemoryColumnsReachTheRecordedPeak) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    MemoryFramePtr frame;
+    QObject::connect(&m_loader, &RecordingLoader::memoryLoaded, [&](const MemoryFramePtr& f) { frame = f; });
+    m_loader.requestMemory({recording->bounds(), 600, {}});
+    ASSERT_TRUE(QTest::qWaitFor([&] { return frame != nullptr; }, 10'000));
+    ASSERT_EQ(frame->ranks.size(), 2U);
+    double highest = 0;
+    for (std::size_t i = 0; i < frame->ranks[0].size(); ++i) highest = std::max(highest, frame->ranks[0].total(i));
+    EXPECT_NEAR(highest, static_cast<double>(recording->ranks[0].peakMemory.count), 1);
+    EXPECT_FALSE(frame->peakOwners.empty());
+}
+
+TEST_F(LoaderTest, NeighboursFollowOnTheLane) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    std::vector<SliceView> found;
+    QObject::connect(&m_loader, &RecordingLoader::neighbourLoaded,
+                     [&](const LaneKey&, const SliceView& slice) { found.push_back(slice); });
+    const auto& phases = recording->ranks[0].phases;
+    ASSERT_GT(phases.size(), 3U);
+    m_loader.requestNeighbour({{{0}, test::kPhaseLane}, phases[1].range(), 0, true});
+    ASSERT_TRUE(QTest::qWaitFor([&] { return found.size() == 1; }, 10'000));
+    EXPECT_EQ(found[0].range, phases[2].range());
+    m_loader.requestNeighbour({{{0}, test::kPhaseLane}, phases[2].range(), 0, false});
+    ASSERT_TRUE(QTest::qWaitFor([&] { return found.size() == 2; }, 10'000));
+    EXPECT_EQ(found[1].range, phases[1].range());
+}
+
+TEST_F(LoaderTest, HeadlinesNameNumbersAndTheirDenominators) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    const LedgerView ledger = selectLedger(*recording, {});
+    const QString overview = overviewHeadline(*recording, ledger);
+    EXPECT_TRUE(overview.contains(u"% of step time is compute"_s)) << overview.toStdString();
+    EXPECT_TRUE(overview.contains(u"a step"_s));
+    EXPECT_TRUE(memoryHeadline(*recording, {}).contains(u"MiB on rank"_s));
+    EXPECT_TRUE(timelineHeadline(*recording, {}).contains(u"collectives take"_s));
+    EXPECT_TRUE(trainingHeadline(*recording).contains(u"nats in 10 steps"_s));
+}
+
+TEST_F(LoaderTest, LedgerFollowsTheSelection) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    Selection selection;
+    selection.range = recording->summary.steps.front().range();
+    selection.ranks = {{1}};
+    const LedgerView ledger = selectLedger(*recording, selection);
+    ASSERT_EQ(ledger.ranks.size(), 1U);
+    EXPECT_EQ(ledger.ranks.front(), RankId{1});
+    EXPECT_LE(ledger.rows.size(), 2U);
+    EXPECT_EQ(ledgerBars(ledger).size(), 1U);
+}
+
+TEST_F(LoaderTest, LedgerBarsAddUpToWallTime) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    const LedgerView ledger = selectLedger(*recording, {});
+    const auto columns = stepColumns(ledger, {0});
+    ASSERT_EQ(columns.size(), 10U);
+    std::size_t column = 0;
+    for (const auto& row : ledger.rows) {
+        if (row.rank != RankId{0}) continue;
+        EXPECT_NEAR(columns[column++].sum(), row.wall.milliseconds(), 1e-6);
+    }
+}
+
+TEST_F(LoaderTest, CollectiveDetailsHoldTheArrivalsOfAllRanks) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    const CollectiveEvent& event = recording->ranks[0].collectives[5];
+    SliceView slice;
+    slice.name = u"all-gather"_s;
+    slice.correlation = event.sequence;
+    slice.range = {event.start, event.end};
+    const LaneFacts lane{{0}, test::kCommunicationLane, LaneRole::kCommunication, "communication", "", 3};
+    const SliceDetails details = sliceDetails(*recording, lane, slice);
+    EXPECT_EQ(details.arrivals.size(), 2U);
+    const auto other = sameCollective(*recording, {{0}, test::kCommunicationLane}, slice, 1);
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other->key.rank, RankId{1});
+    EXPECT_EQ(other->slice.correlation, event.sequence);
+}
+
+TEST_F(LoaderTest, UnfinishedRecordingsSaySo) {
+    test::SampleOptions options;
+    options.finalise = false;
+    const RecordingPtr recording = open(options);
+    ASSERT_TRUE(recording);
+    EXPECT_TRUE(incompleteText(*recording).contains(u"not finished"_s));
+}
+
+TEST_F(LoaderTest, ARunWithoutMemoryEventsSaysHowToGetThem) {
+    test::SampleOptions options;
+    options.memory = false;
+    const RecordingPtr recording = open(options);
+    ASSERT_TRUE(recording);
+    EXPECT_TRUE(memoryHeadline(*recording, {}).contains(u"no memory events"_s));
+    EXPECT_TRUE(memorySubline(*recording, {}).contains(u"full"_s));
+}
+
+TEST_F(LoaderTest, RecentFilesSurviveTheProcess) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    const QString store = m_folder.filePath(u"deep/recent.json"_s);
+    {
+        RecentFiles files(store);
+        files.add(*recording, u"2026-01-02T03:04:05"_s);
+        files.add(*recording, u"2026-01-02T03:05:05"_s);
+    }
+    RecentFiles again(store);
+    ASSERT_EQ(again.files().size(), 1U);
+    EXPECT_EQ(again.files()[0].title, recording->title());
+    EXPECT_GT(again.files()[0].loss.size(), 2);
+}
+
+TEST(JobThread, ANewerJobReplacesAWaitingOne) {
+    std::atomic<int> ran{0};
+    std::atomic<bool> go{false};
+    {
+        JobThread jobs;
+        jobs.submit(0, [&](const std::stop_token& stop) {
+            while (!go && !stop.stop_requested()) std::this_thread::yield();
+        });
+        for (int i = 0; i < 100; ++i) jobs.submit(1, [&](const std::stop_token&) { ++ran; });
+        go = true;
+        while (!jobs.isIdle()) std::this_thread::yield();
+    }
+    EXPECT_EQ(ran, 1);
+}
+
+TEST(JobThread, ANewerJobAsksTheRunningOneToStop) {
+    std::atomic<bool> started{false};
+    std::atomic<bool> stopped{false};
+    JobThread jobs;
+    jobs.submit(2, [&](const std::stop_token& stop) {
+        started = true;
+        while (!stop.stop_requested()) std::this_thread::yield();
+        stopped = true;
+    });
+    while (!started) std::this_thread::yield();
+    jobs.submit(2, [](const std::stop_token&) {});
+    while (!jobs.isIdle()) std::this_thread::yield();
+    EXPECT_TRUE(stopped);
+}
+
+}  // namespace
+}  // namespace shardscope::desktop

@@ -1,0 +1,52 @@
+// A window on a sample recording, with folders of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <memory>
+
+#include "app/desktop/shell/main_window.h"
+#include "tests/support/sample_recording.h"
+
+namespace shardscope::desktop {
+
+class WindowTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        ASSERT_TRUE(m_folder.isValid());
+        const UserFolders folders{m_folder.filePath(QStringLiteral("desktop.ini")),
+                                  m_folder.filePath(QStringLiteral("state/recent.json")),
+                                  m_folder.filePath(QStringLiteral("recordings"))};
+        m_window = std::make_unique<MainWindow>(folders, true);
+        m_window->resize(1280, 800);
+        m_window->show();
+    }
+
+    QString writeSample(const test::SampleOptions& options = {}) {
+        const QString path = m_folder.filePath(QStringLiteral("sample.sscope"));
+        const auto written = test::writeSampleRecording(path.toStdString(), options);
+        EXPECT_TRUE(written) << (written ? "" : written.error().message);
+        return path;
+    }
+
+    void openSample(const test::SampleOptions& options = {}) {
+        const QString path = writeSample(options);
+        QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
+        m_window->openFile(path);
+        ASSERT_TRUE(opened.wait(10'000));
+        settle();
+    }
+
+    void settle() {
+        ASSERT_TRUE(QTest::qWaitFor([this] { return m_window->loader().isIdle(); }, 10'000));
+        QTest::qWait(1);
+    }
+
+    QTemporaryDir m_folder;
+    std::unique_ptr<MainWindow> m_window;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,243 @@
+#include "tests/app/desktop/window_fixture.h"
+
+#include <gmock/gmock.h>
+
+#include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QAbstractSpinBox>
+#include <QComboBox>
+#include <QDialog>
+#include <QDropEvent>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QPlainTextEdit>
+#include <QUrl>
+
+#include "app/desktop/shell/app_options.h"
+#include "app/desktop/shell/screenshot.h"
+#include "app/desktop/views/live/live_page.h"
+#include "app/desktop/views/newrun/new_run_page.h"
+#include "app/desktop/views/recording_page.h"
+#include "app/desktop/views/timeline/timeline_canvas.h"
+#include "app/desktop/views/timeline/timeline_page.h"
+#include "app/desktop/widgets/theme.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+const QStringList kRecordingPages{u"overview"_s, u"timeline"_s, u"memory"_s, u"training"_s};
+
+const PageFrame& frameOf(const MainWindow& window, const QString& id) {
+    return qobject_cast<RecordingPage*>(window.page(id))->frame();
+}
+
+int colours(const QImage& image) {
+    QSet<QRgb> seen;
+    for (int y = 0; y < image.height(); y += 7) {
+        for (int x = 0; x < image.width(); x += 7) seen.insert(image.pixel(x, y));
+    }
+    return static_cast<int>(seen.size());
+}
+
+TEST_F(WindowTest, EveryPageIsEmptyInWordsWithoutARecording) {
+    for (const QString& id : kRecordingPages) {
+        m_window->showPage(id);
+        EXPECT_EQ(frameOf(*m_window, id).state(), PageFrame::State::kEmpty) << id.toStdString();
+        EXPECT_FALSE(m_window->grab().isNull());
+    }
+}
+
+TEST_F(WindowTest, EveryPageShowsTheSampleInBothThemesAndSizes) {
+    openSample();
+    for (const bool dark : {false, true}) {
+        m_window->useTheme(dark);
+        for (const QSize size : {QSize(1600, 1000), QSize(1024, 640)}) {
+            m_window->resize(size);
+            for (const QString& id : pageIds()) {
+                m_window->showPage(id);
+                settle();
+                const QImage picture = m_window->grab().toImage();
+                EXPECT_EQ(picture.size(), size);
+                EXPECT_GT(colours(picture), 8) << id.toStdString();
+            }
+        }
+    }
+    m_window->useTheme(false);
+    for (const QString& id : kRecordingPages) {
+        EXPECT_EQ(frameOf(*m_window, id).state(), PageFrame::State::kFull);
+        EXPECT_FALSE(frameOf(*m_window, id).headline().isEmpty());
+    }
+}
+
+TEST_F(WindowTest, ABrokenFileIsExplainedOnEveryPage) {
+    QFile file(m_folder.filePath(u"broken.sscope"_s));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(QByteArray(5000, 'x'));
+    file.close();
+    QSignalSpy failed(&m_window->loader(), &RecordingLoader::openFailed);
+    m_window->openFile(file.fileName());
+    ASSERT_TRUE(failed.wait(10'000));
+    for (const QString& id : kRecordingPages) {
+        EXPECT_EQ(frameOf(*m_window, id).state(), PageFrame::State::kError) << id.toStdString();
+    }
+}
+
+TEST_F(WindowTest, LoadingShowsTheSkeletonFirst) {
+    const QString path = writeSample();
+    m_window->openFile(path);
+    EXPECT_EQ(frameOf(*m_window, u"overview"_s).state(), PageFrame::State::kLoading);
+    settle();
+    EXPECT_EQ(frameOf(*m_window, u"overview"_s).state(), PageFrame::State::kFull);
+}
+
+TEST_F(WindowTest, AnUnfinishedRecordingCarriesABanner) {
+    test::SampleOptions options;
+    options.finalise = false;
+    openSample(options);
+    for (const QString& id : kRecordingPages) EXPECT_FALSE(frameOf(*m_window, id).banner().isEmpty());
+}
+
+TEST_F(WindowTest, DigitsChangeThePage) {
+    for (int i = 0; i < pageIds().size(); ++i) {
+        QTest::keyClick(m_window.get(), static_cast<Qt::Key>(Qt::Key_1 + i));
+        EXPECT_EQ(m_window->currentPage(), pageIds()[i]);
+    }
+}
+
+TEST_F(WindowTest, AltArrowsWalkTheSelections) {
+    openSample();
+    m_window->selection().selectRange({{0}, {1'000'000'000}});
+    QTest::keyClick(m_window.get(), Qt::Key_Left, Qt::AltModifier);
+    EXPECT_TRUE(m_window->selection().current().isEverything());
+    QTest::keyClick(m_window.get(), Qt::Key_Right, Qt::AltModifier);
+    EXPECT_FALSE(m_window->selection().current().isEverything());
+    QTest::keyClick(m_window.get(), Qt::Key_Backspace, Qt::ControlModifier);
+    EXPECT_TRUE(m_window->selection().current().isEverything());
+}
+
+TEST_F(WindowTest, KeySheetPaletteAndOpenDialogComeUp) {
+    const auto dialogs = [this] { return m_window->findChildren<QDialog*>().size(); };
+    QTest::keyClick(m_window.get(), Qt::Key_Question);
+    EXPECT_EQ(dialogs(), 1);
+    QTest::keyClick(m_window.get(), Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+    EXPECT_EQ(dialogs(), 2);
+    QTest::keyClick(m_window.get(), Qt::Key_O, Qt::ControlModifier);
+    EXPECT_EQ(dialogs(), 3);
+}
+
+TEST_F(WindowTest, CtrlTSwitchesTheTheme) {
+    m_window->useTheme(false);
+    QTest::keyClick(m_window.get(), Qt::Key_T, Qt::ControlModifier);
+    EXPECT_TRUE(m_window->isDark());
+    QTest::keyClick(m_window.get(), Qt::Key_T, Qt::ControlModifier);
+    EXPECT_FALSE(m_window->isDark());
+}
+
+TEST_F(WindowTest, ADroppedFileIsOpened) {
+    const QString path = writeSample();
+    QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(path)});
+    QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(m_window.get(), &drop);
+    ASSERT_TRUE(opened.wait(10'000));
+    EXPECT_EQ(m_window->currentPage(), u"overview"_s);
+}
+
+TEST_F(WindowTest, EveryControlHasAName) {
+    openSample();
+    const auto widgets = m_window->findChildren<QWidget*>();
+    for (const QWidget* widget : widgets) {
+        const auto* button = qobject_cast<const QAbstractButton*>(widget);
+        const bool isControl = button != nullptr || qobject_cast<const QLineEdit*>(widget) != nullptr ||
+                               qobject_cast<const QAbstractSpinBox*>(widget) != nullptr ||
+                               qobject_cast<const QComboBox*>(widget) != nullptr ||
+                               qobject_cast<const QPlainTextEdit*>(widget) != nullptr ||
+                               qobject_cast<const QAbstractItemView*>(widget) != nullptr ||
+                               qobject_cast<const TimelineCanvas*>(widget) != nullptr;
+        if (!isControl || widget->objectName().startsWith(u"qt_"_s)) continue;
+        if (widget->parentWidget()->inherits("QComboBoxPrivateContainer") || widget->inherits("QTableCornerButton") ||
+            widget->inherits("QHeaderView") || widget->parentWidget()->inherits("QTableView")) {
+            continue;
+        }
+        const bool named = !widget->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty());
+        EXPECT_TRUE(named) << widget->metaObject()->className() << " in " << widget->parentWidget()->metaObject()->className();
+    }
+}
+
+TEST_F(WindowTest, TheRunFormFollowsWhatIsTyped) {
+    auto* page = qobject_cast<NewRunPage*>(m_window->page(u"newrun"_s));
+    control::RunConfig config = page->config();
+    config.model.name = "custom";
+    config.model.hidden = 385;
+    page->setConfig(config);
+    EXPECT_FALSE(page->prediction().problem.isEmpty());
+    config.model.hidden = 192;
+    config.ranks = 3;
+    config.data = "some folder";
+    page->setConfig(config);
+    EXPECT_TRUE(page->prediction().problem.isEmpty());
+    EXPECT_TRUE(page->prediction().commandLine.contains(u"--ranks 3"_s));
+    EXPECT_EQ(page->config().model.hidden, 192);
+    EXPECT_EQ(page->config().data, "some folder");
+}
+
+TEST_F(WindowTest, AFinishedRunTurnsIntoItsOverview) {
+    const QString output = writeSample();
+    m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
+    control::RunConfig config;
+    config.data = "steps";
+    config.output = output.toStdString();
+    QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
+    m_window->startRun(config);
+    EXPECT_EQ(m_window->currentPage(), u"live"_s);
+    ASSERT_TRUE(opened.wait(10'000));
+    EXPECT_EQ(m_window->currentPage(), u"overview"_s);
+    auto* live = qobject_cast<LivePage*>(m_window->page(u"live"_s));
+    live->refresh();
+    EXPECT_TRUE(live->frame().headline().contains(u"Step 40 of 40"_s)) << live->frame().headline().toStdString();
+}
+
+TEST_F(WindowTest, ClosingStopsTheRunFirst) {
+    m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
+    control::RunConfig config;
+    config.data = "endless";
+    config.output = m_folder.filePath(u"never.sscope"_s).toStdString();
+    m_window->startRun(config);
+    ASSERT_TRUE(QTest::qWaitFor([this] { return m_window->session().state() == RecorderSession::State::kRunning; }, 10'000));
+    m_window->close();
+    EXPECT_TRUE(m_window->isVisible());
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->isVisible(); }, 10'000));
+    EXPECT_FALSE(m_window->session().isGoing());
+}
+
+TEST_F(WindowTest, AScreenshotWaitsForThePageAndIsWritten) {
+    const QString path = writeSample();
+    const QString picture = m_folder.filePath(u"out.png"_s);
+    m_window->openFile(path);
+    m_window->showPage(u"timeline"_s);
+    ScreenshotJob job(*m_window, picture);
+    QSignalSpy done(&job, &ScreenshotJob::done);
+    job.start();
+    ASSERT_TRUE(done.wait(10'000));
+    EXPECT_EQ(done.front().front().toInt(), 0);
+    EXPECT_GT(colours(QImage(picture)), 8);
+}
+
+TEST(AppOptions, RefuseWhatTheyDoNotKnow) {
+    const auto parse = [](const QStringList& words) { return parseOptions(QStringList{u"shardscope-desktop"_s} + words); };
+    EXPECT_EQ(parse({u"--page"_s, u"nowhere"_s}).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(parse({u"--size"_s, u"big"_s}).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(parse({u"--theme"_s, u"pink"_s}).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(parse({u"--bogus"_s}).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(parse({u"a"_s, u"b"_s}).error().code, ErrorCode::kUsage);
+    const auto good = parse({u"a.sscope"_s, u"--page"_s, u"memory"_s, u"--size"_s, u"1600x1000"_s, u"--theme"_s, u"dark"_s});
+    ASSERT_TRUE(good && good->has_value());
+    EXPECT_EQ((*good)->size, QSize(1600, 1000));
+    EXPECT_EQ((*good)->dark, true);
+}
+
+}  // namespace
+}  // namespace shardscope::desktop
