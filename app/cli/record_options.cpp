@@ -23,7 +23,10 @@ bool isSwitch(const control::RunField& field) {
 void RecordOptions::addTo(CLI::App& app) {
     app.footer(kExamples);
     app.add_option("run_file", m_runFile, "TOML run file")->type_name("RUN.toml");
-    app.add_option("--model", m_model, "model by name")->type_name("NAME")->group("Run");
+    app.add_option("--model", m_model, "model by name")
+        ->type_name("NAME")
+        ->group("Run")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     for (const control::RunField& field : control::runFields()) {
         if (*field.flag == '\0') continue;
         CLI::Option* option = isSwitch(field)

@@ -40,11 +40,7 @@ void RunRecorder::chunk(RankId rank, std::span<const std::byte> bytes) {
     if (!canWrite()) return;
     const auto result = m_writer.addChunk(bytes);
     if (!result && result.error().code == ErrorCode::kUnreadable) {
-        ++m_damagedChunks;
-        addDiagnostic({Severity::kProblem, "chunk-damaged",
-                       fmt::format("rank {} sent events that cannot be read: {}", rank.value,
-                                   result.error().message),
-                       "Use the same build of Shardscope for all processes.", rank, now(), 1});
+        noteDamage(rank, ++m_damagedChunks[rank.value], result.error().message);
         return;
     }
     wrote(result);
@@ -164,6 +160,14 @@ RankFacts& RunRecorder::facts(RankId rank) {
 
 Timestamp RunRecorder::now() const {
     return Timestamp{control::now() - m_originNs};
+}
+
+void RunRecorder::noteDamage(RankId rank, std::int64_t count, const std::string& why) {
+    // The first, and then each time there are twice as many: a rank may send nothing else.
+    if ((count & (count - 1)) != 0) return;
+    addDiagnostic({Severity::kProblem, "chunk-damaged",
+                   fmt::format("rank {} sent events that cannot be read: {}", rank.value, why),
+                   "Use the same build of Shardscope for all processes.", rank, now(), count});
 }
 
 void RunRecorder::noteDrops() {

@@ -63,6 +63,7 @@ private:
     }
     RankFacts& facts(RankId rank);
     [[nodiscard]] Timestamp now() const;
+    void noteDamage(RankId rank, std::int64_t count, const std::string& why);
     void noteDrops();
     void noteEnd(const launch::RunOutcome& outcome, RunEnd& end);
 
@@ -76,7 +77,7 @@ private:
     std::map<std::uint32_t, bool> m_finished;
     StepTally m_tally;
     std::optional<Error> m_writeError;
-    std::uint64_t m_damagedChunks = 0;
+    std::map<std::uint32_t, std::int64_t> m_damagedChunks;  ///< by rank
     std::chrono::steady_clock::time_point m_nextFlush;
 };
 

@@ -143,6 +143,7 @@ void Agent::takeFromRanks() {
         if (m_recorder.pendingBytes() < kLargestOutbox) takeFromRank(rank);
         rank.channel().flush();
         if (rank.reapNow()) noteEnd(rank);
+        if (rank.isOverdue(m_times.lease)) rank.kill();
     }
 }
 

@@ -71,6 +71,7 @@ RankProcess::RankProcess(RankProcess&& other) noexcept
       m_errors(std::move(other.m_errors)),
       m_partialLine(std::move(other.m_partialLine)),
       m_lastWords(std::move(other.m_lastWords)),
+      m_endingSince(other.m_endingSince),
       m_end(other.m_end) {}
 
 RankProcess::~RankProcess() {
@@ -120,7 +121,13 @@ std::vector<std::string> RankProcess::takeErrorLines() {
 bool RankProcess::reapNow() {
     if (m_end) return false;
     m_end = reap(m_pid);
+    if (isEnding() && !m_endingSince) m_endingSince = std::chrono::steady_clock::now();
     return m_end.has_value();
+}
+
+bool RankProcess::isOverdue(std::chrono::milliseconds limit) const {
+    return isRunning() && m_endingSince &&
+           std::chrono::steady_clock::now() - *m_endingSince > limit;
 }
 
 control::RankExited RankProcess::exitMessage() const {

@@ -9,6 +9,7 @@
 
 #include <poll.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ public:
     [[nodiscard]] bool failed() const { return m_end && m_end->code != 0; }
     /// It closed its end, or its stream broke; it will be reaped soon.
     [[nodiscard]] bool isEnding() const { return isRunning() && !m_channel.isOpen(); }
+    /// It has been ending for longer than `limit`: it hangs.
+    [[nodiscard]] bool isOverdue(std::chrono::milliseconds limit) const;
     FrameChannel& channel() { return m_channel; }
 
     void kill();
@@ -51,6 +54,7 @@ private:
     FileDescriptor m_errors;
     std::string m_partialLine;
     std::string m_lastWords;
+    std::optional<std::chrono::steady_clock::time_point> m_endingSince;
     std::optional<ProcessEnd> m_end;
 };
 

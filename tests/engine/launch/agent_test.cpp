@@ -166,6 +166,19 @@ TEST_F(AgentTest, KillsARankThatHangsWhileAnotherHasFailed) {
     EXPECT_EQ(m_exits[1].signal, SIGKILL);
 }
 
+TEST_F(AgentTest, KillsARankThatHasSaidItsLastAndDoesNotEnd) {
+    ::setenv("FAKE_RANK_MODE", "linger", 1);
+    startAgent({.lease = std::chrono::milliseconds(300)});
+    requestRun(20);
+    ASSERT_TRUE(receiveUntil([this] {
+        m_channel.send(control::kNoRank, control::Heartbeat{});
+        return m_done;
+    }));
+    ASSERT_EQ(m_exits.size(), 2u);
+    EXPECT_EQ(m_exits[1].rank, 1);
+    EXPECT_EQ(m_exits[1].signal, SIGKILL);
+}
+
 TEST_F(AgentTest, TellsThatARankCannotBeStarted) {
     startAgent();
     requestRun(1, "/no/such/rank");

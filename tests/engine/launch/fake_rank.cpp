@@ -1,11 +1,10 @@
 // A rank without an engine: speaks the protocol of shardscope-rank, sends plausible events, and
 // fails as a test asks for. Built without LibTorch.
 //
-//   FAKE_RANK_MODE  normal exit kill hang garbage version message chunk nonfinite data wordless
-//   FAKE_RANK_WHO   rank that misbehaves (default 1)
-//   FAKE_RANK_STEP  at which step (default 2)
-//   FAKE_RANK_STEP_MS  length of a step (default 2)
-//   FAKE_RANK_ERROR    what `verify` reports (default 1e-7)
+//   FAKE_RANK_MODE  normal exit kill hang linger garbage version message chunk nonfinite data
+//   wordless FAKE_RANK_WHO   rank that misbehaves (default 1) FAKE_RANK_STEP  at which step
+//   (default 2) FAKE_RANK_STEP_MS  length of a step (default 2) FAKE_RANK_ERROR    what `verify`
+//   reports (default 1e-7)
 #include "engine/control/frame.h"
 #include "engine/control/messages.h"
 #include "engine/control/observer.h"
@@ -191,6 +190,10 @@ private:
         }
         if (mode == "kill") ::kill(::getpid(), SIGKILL);
         if (mode == "hang") ::poll(nullptr, 0, -1);
+        if (mode == "linger") {
+            ::close(m_fd);
+            ::poll(nullptr, 0, -1);
+        }
         if (mode == "garbage") write(std::vector<std::byte>(64, std::byte{0xAB}));
         if (mode == "message") write(control::encodeMessage(rank(), "{\"type\":\"dance\"}"));
         if (mode == "chunk") sendChunk(columns::ChunkBytes(64, std::byte{0xAB}));
