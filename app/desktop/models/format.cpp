@@ -41,8 +41,10 @@ QString ValueText::joined() const { return unit.isEmpty() ? number : number + kT
 QString formatNumber(double value, int significant) {
     if (!std::isfinite(value)) return unknownText();
     if (value == 0.0) return u"0"_s;
-    const int digits = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
-    const int decimals = std::max(0, significant - digits);
+    // the exponent after rounding: 0.9999 has one digit before the point, as 1.00
+    const QString rounded = QString::number(value, 'e', significant - 1);
+    const int exponent = rounded.section(u'e', 1).toInt();
+    const int decimals = std::max(0, significant - 1 - exponent);
     if (decimals > 9) return withMinus(screenLocale().toString(value, 'e', significant - 1));
     return withMinus(screenLocale().toString(value, 'f', decimals));
 }

@@ -76,6 +76,7 @@ TEST_F(TimelineTest, DraggingSelectsARangeAndZZoomsToIt) {
     settle();
     const auto range = m_window->selection().current().range;
     ASSERT_TRUE(range);
+    keepPicture(u"timeline-range"_s);
     press(Qt::Key_Z);
     EXPECT_EQ(m_canvas->view(), *range);
     press(Qt::Key_Escape);
@@ -107,6 +108,8 @@ TEST_F(TimelineTest, StepsFromCollectiveToCollectiveAndRankToRank) {
     QTest::mouseClick(m_canvas->viewport(), Qt::LeftButton, Qt::NoModifier, point);
     ASSERT_TRUE(m_canvas->selectedSlice());
     const SliceView first = m_canvas->selectedSlice()->slice;
+    QTest::mouseMove(m_canvas->viewport(), point + QPoint(2, 2));
+    keepPicture(u"timeline-slice"_s);
     press(Qt::Key_Period);
     EXPECT_GT(m_canvas->selectedSlice()->slice.range.begin, first.range.begin);
     press(Qt::Key_Comma);

@@ -23,6 +23,7 @@ protected:
         m_window = std::make_unique<MainWindow>(folders, true);
         m_window->resize(1280, 800);
         m_window->show();
+        ASSERT_TRUE(QTest::qWaitForWindowActive(m_window.get()));
     }
 
     QString writeSample(const test::SampleOptions& options = {}) {
@@ -38,6 +39,13 @@ protected:
         m_window->openFile(path);
         ASSERT_TRUE(opened.wait(10'000));
         settle();
+    }
+
+    /// For people to look at: written only where SHARDSCOPE_TEST_PICTURES names a folder.
+    void keepPicture(const QString& name) {
+        const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
+        if (folder.isEmpty()) return;
+        EXPECT_TRUE(m_window->grab().save(folder + QStringLiteral("/%1.png").arg(name)));
     }
 
     void settle() {

@@ -125,6 +125,8 @@ TEST_F(WindowTest, KeySheetPaletteAndOpenDialogComeUp) {
     EXPECT_EQ(dialogs(), 2);
     QTest::keyClick(m_window.get(), Qt::Key_O, Qt::ControlModifier);
     EXPECT_EQ(dialogs(), 3);
+    const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
+    if (!folder.isEmpty()) m_window->findChildren<QDialog*>().front()->grab().save(folder + u"/keys.png"_s);
 }
 
 TEST_F(WindowTest, CtrlTSwitchesTheTheme) {
@@ -140,6 +142,9 @@ TEST_F(WindowTest, ADroppedFileIsOpened) {
     QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
     QMimeData data;
     data.setUrls({QUrl::fromLocalFile(path)});
+    QDragEnterEvent enter(QPoint(100, 100), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(m_window.get(), &enter);
+    EXPECT_TRUE(enter.isAccepted());
     QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
     QApplication::sendEvent(m_window.get(), &drop);
     ASSERT_TRUE(opened.wait(10'000));
@@ -197,7 +202,25 @@ TEST_F(WindowTest, AFinishedRunTurnsIntoItsOverview) {
     EXPECT_EQ(m_window->currentPage(), u"overview"_s);
     auto* live = qobject_cast<LivePage*>(m_window->page(u"live"_s));
     live->refresh();
-    EXPECT_TRUE(live->frame().headline().contains(u"Step 40 of 40"_s)) << live->frame().headline().toStdString();
+    EXPECT_TRUE(live->frame().headline().contains(u"Step 5 of 5"_s)) << live->frame().headline().toStdString();
+}
+
+TEST_F(WindowTest, LiveFollowsARunWhileItGoes) {
+    m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
+    m_window->resize(1600, 1000);
+    control::RunConfig config;
+    config.data = "endless";
+    config.output = m_folder.filePath(u"never.sscope"_s).toStdString();
+    m_window->startRun(config);
+    auto* live = qobject_cast<LivePage*>(m_window->page(u"live"_s));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return live->frame().headline().startsWith(u"Step 12"_s); }, 10'000));
+    EXPECT_EQ(live->frame().state(), PageFrame::State::kFull);
+    keepPicture(u"live"_s);
+    m_window->session().kill();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->session().isGoing(); }, 10'000));
+    live->refresh();
+    EXPECT_FALSE(live->frame().banner().isEmpty());
+    keepPicture(u"live-killed"_s);
 }
 
 TEST_F(WindowTest, ClosingStopsTheRunFirst) {
