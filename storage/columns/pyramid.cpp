@@ -107,8 +107,8 @@ Result<void> LanePyramid<Summary>::add(std::span<const Summary> items) {
 
 template <class Summary>
 bool LanePyramid<Summary>::worthStoring(const Key& key, const Held& held) {
-    constexpr int kAlwaysFrom = 2;
-    return key.level >= kAlwaysFrom || held.segment.events() >= 4 * held.segment.size();
+    return key.level >= kFirstLevelAlwaysStored ||
+           held.segment.events() >= kWorthStoring * held.segment.size();
 }
 
 template <class Summary>

@@ -27,6 +27,9 @@ inline constexpr int kPyramidLevels = 13;
 inline constexpr int kBaseShift = 20;
 inline constexpr int kLevelShift = 2;
 inline constexpr int kSegmentShift = 10;
+/// Below this level a segment is stored only where it saves much: kWorthStoring events a summary.
+inline constexpr int kFirstLevelAlwaysStored = 3;
+inline constexpr std::uint64_t kWorthStoring = 32;
 
 [[nodiscard]] constexpr int bucketShift(int level) {
     return kBaseShift + kLevelShift * level;
@@ -94,8 +97,8 @@ public:
     /// Each item is one event.
     Result<void> add(std::span<const Summary> items);
 
-    /// Stores every segment changed since it was stored last. The two finest levels are left out
-    /// where they would hardly be smaller than the events themselves.
+    /// Stores every segment changed since it was stored last. The finest levels are left out where
+    /// reading the events themselves costs little more.
     Result<void> write(const Store& store);
 
     /// Summaries held in memory.

@@ -9,7 +9,6 @@ namespace {
 using columns::CounterSummary;
 using columns::SpanSummary;
 
-constexpr int kFirstLevelAlwaysStored = 2;
 constexpr std::int64_t kManySegments = 4096;
 
 template <class Summary>
@@ -56,7 +55,7 @@ template <class Summary, class ItemsOf>
 Result<void> addUncovered(const std::vector<ChunkEntry>& chunks, const PyramidQuery& query,
                           int level, std::int64_t from, std::int64_t to, Stored<Summary>& stored,
                           ItemsOf itemsOf) {
-    const bool absentIsEmpty = query.finalised && level >= kFirstLevelAlwaysStored;
+    const bool absentIsEmpty = query.finalised && level >= columns::kFirstLevelAlwaysStored;
     const auto covers = [&](std::int64_t segment, std::int64_t chunk) {
         const auto at = stored.through.find(segment);
         if (at == stored.through.end()) return absentIsEmpty;

@@ -15,7 +15,7 @@ Result<std::vector<Summary>> loadSegment(Connection& connection, RankId rank, La
 
 /// Everything that level `level` shows of a lane within `range`, by start: stored segments, and
 /// for what they do not cover yet the chunks themselves. In a `finalised` recording a segment
-/// that was not stored is empty on all but the two finest levels.
+/// that was not stored is empty on all but the finest levels.
 struct PyramidQuery {
     RankId rank;
     LaneId lane;
