@@ -28,8 +28,8 @@ inline constexpr int kBaseShift = 20;
 inline constexpr int kLevelShift = 2;
 inline constexpr int kSegmentShift = 10;
 /// Below this level a segment is stored only where it saves much: kWorthStoring events a summary.
-inline constexpr int kFirstLevelAlwaysStored = 3;
-inline constexpr std::uint64_t kWorthStoring = 32;
+inline constexpr int kFirstLevelAlwaysStored = 2;
+inline constexpr std::uint64_t kWorthStoring = 8;
 
 [[nodiscard]] constexpr int bucketShift(int level) {
     return kBaseShift + kLevelShift * level;

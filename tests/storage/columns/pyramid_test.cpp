@@ -155,8 +155,8 @@ TEST(Pyramid, LeavesOutFineSegmentsThatSaveNothing) {
     }),
                 IsOk());
     EXPECT_FALSE(table.rows.contains({0, 0}));
-    EXPECT_FALSE(table.rows.contains({2, 0}));
-    EXPECT_TRUE(table.rows.contains({3, 0}));
+    EXPECT_FALSE(table.rows.contains({1, 0}));
+    EXPECT_TRUE(table.rows.contains({2, 0}));
 }
 
 TEST(Pyramid, KeepsTheSpikesOfACounter) {
