@@ -100,7 +100,7 @@ struct StringsDeclared {
 
 struct StepDone {
     StepFacts step;
-    /// For the live line; not stored.
+    /// For the live line; not stored. Most tensor memory held during the step.
     Bytes memoryInUse;
     Duration exposedCommunication;
 };

@@ -18,9 +18,9 @@ const char* toWord(Metric metric) {
     return "unknown";
 }
 
-MemoryCategory& threadMemoryCategory() {
-    thread_local MemoryCategory category = MemoryCategory::kOther;
-    return category;
+MemoryUse& threadMemoryUse() {
+    thread_local MemoryUse use;
+    return use;
 }
 
 PhaseScope::PhaseScope(Observer* observer, Phase phase, LayerIndex layer, Cause cause)

@@ -87,19 +87,23 @@ public:
     virtual void metric(Metric metric, std::int32_t step, double value) = 0;
 };
 
-/// Category that allocations of this thread are booked under; read by the allocator wrapper.
-MemoryCategory& threadMemoryCategory();
+/// What allocations of this thread are booked under; read by the allocator wrapper.
+struct MemoryUse {
+    MemoryCategory category = MemoryCategory::kOther;
+    const char* owner = nullptr;  ///< static string; null: the operator that allocates
+};
+MemoryUse& threadMemoryUse();
 
 class MemoryScope {
 public:
-    explicit MemoryScope(MemoryCategory category)
-        : m_previous(std::exchange(threadMemoryCategory(), category)) {}
-    ~MemoryScope() { threadMemoryCategory() = m_previous; }
+    explicit MemoryScope(MemoryCategory category, const char* owner = nullptr)
+        : m_previous(std::exchange(threadMemoryUse(), {category, owner})) {}
+    ~MemoryScope() { threadMemoryUse() = m_previous; }
     MemoryScope(const MemoryScope&) = delete;
     MemoryScope& operator=(const MemoryScope&) = delete;
 
 private:
-    MemoryCategory m_previous;
+    MemoryUse m_previous;
 };
 
 /// Reports one phase from construction to destruction; nothing when observer is null.

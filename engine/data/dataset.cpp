@@ -132,7 +132,7 @@ std::int64_t Dataset::validationTokens() const {
 namespace {
 
 Batch emptyBatch(const BatchPlace& place) {
-    const control::MemoryScope scope(MemoryCategory::kInput);
+    const control::MemoryScope scope(MemoryCategory::kInput, "batch");
     return {at::empty({place.rows, place.context}, at::kLong),
             at::empty({place.rows * place.context}, at::kLong)};
 }

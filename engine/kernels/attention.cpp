@@ -13,6 +13,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -44,6 +45,17 @@ at::Tensor causalMask(std::int64_t context) {
     return at::full({context, context}, -std::numeric_limits<float>::infinity()).triu_(1);
 }
 
+/// A few heads of (BH, T, D); views are no work worth an event.
+at::Tensor some(const at::Tensor& t, std::int64_t begin, std::int64_t count) {
+    const at::DisableRecordFunctionGuard bookkeeping;
+    return t.narrow(0, begin, count);
+}
+
+at::Tensor transposed(const at::Tensor& t) {
+    const at::DisableRecordFunctionGuard bookkeeping;
+    return t.transpose(1, 2);
+}
+
 /// Batched products over heads, a few rows of the batch at a time.
 class Blocked {
 public:
@@ -61,8 +73,7 @@ public:
         const at::Tensor out = at::empty_like(m_q);
         for (std::int64_t at = 0; at < m_batches; at += m_step) {
             const std::int64_t count = std::min(m_step, m_batches - at);
-            batchedMatmul(probabilities(at, count), m_v.narrow(0, at, count),
-                          out.narrow(0, at, count));
+            batchedMatmul(probabilities(at, count), some(m_v, at, count), some(out, at, count));
         }
         return out;
     }
@@ -71,14 +82,14 @@ public:
     void backward(const at::Tensor& dOut, const at::Tensor& d) const {
         for (std::int64_t at = 0; at < m_batches; at += m_step) {
             const std::int64_t count = std::min(m_step, m_batches - at);
-            const auto part = [&](const at::Tensor& t) { return t.narrow(0, at, count); };
+            const auto part = [&](const at::Tensor& t) { return some(t, at, count); };
             const at::Tensor p = probabilities(at, count);
-            batchedMatmul(p.transpose(1, 2), part(dOut), part(d[2]));
+            batchedMatmul(transposed(p), part(dOut), part(d[2]));
             const at::Tensor dp = at::empty_like(p);
-            batchedMatmul(part(dOut), part(m_v).transpose(1, 2), dp);
+            batchedMatmul(part(dOut), transposed(part(m_v)), dp);
             at::Tensor ds = at::_softmax_backward_data(dp, p, 2, at::kFloat).mul_(m_scale);
             batchedMatmul(ds, part(m_k), part(d[0]));
-            batchedMatmul(ds.transpose(1, 2), part(m_q), part(d[1]));
+            batchedMatmul(transposed(ds), part(m_q), part(d[1]));
         }
     }
 
@@ -90,7 +101,7 @@ private:
     /// softmax(scale q kᵀ + mask) of `count` heads, (count, T, T)
     at::Tensor probabilities(std::int64_t at, std::int64_t count) const {
         at::Tensor scores = at::empty({count, m_context, m_context}, m_q.options());
-        batchedMatmul(m_q.narrow(0, at, count), m_k.narrow(0, at, count).transpose(1, 2), scores);
+        batchedMatmul(some(m_q, at, count), transposed(some(m_k, at, count)), scores);
         scores.mul_(m_scale).add_(m_mask);
         return at::_softmax(scores, 2, false);
     }

@@ -13,10 +13,14 @@ public:
     explicit Single(std::vector<UnitReference> units) {
         for (const UnitReference& reference : units) {
             UnitState unit{reference, layOut(reference.parameters, 1), {}, {}, {}, {}, true};
-            unit.values = zeros(MemoryCategory::kParameterShard, unit.layout.padded());
-            unit.gradients = zeros(MemoryCategory::kGradientShard, unit.layout.padded());
-            unit.firstMoment = zeros(MemoryCategory::kOptimizerState, unit.layout.padded());
-            unit.secondMoment = zeros(MemoryCategory::kOptimizerState, unit.layout.padded());
+            unit.values =
+                zeros(MemoryCategory::kParameterShard, "parameters", unit.layout.padded());
+            unit.gradients =
+                zeros(MemoryCategory::kGradientShard, "gradients", unit.layout.padded());
+            unit.firstMoment =
+                zeros(MemoryCategory::kOptimizerState, "first moment", unit.layout.padded());
+            unit.secondMoment =
+                zeros(MemoryCategory::kOptimizerState, "second moment", unit.layout.padded());
             bindValues(reference.parameters, unit.layout, unit.values);
             bindGradients(reference.parameters, unit.layout, unit.gradients, false);
             m_units.push_back(std::move(unit));

@@ -3,6 +3,7 @@
 #include "engine/control/observer.h"
 
 #include <ATen/ops/zeros.h>
+#include <ATen/record_function.h>
 
 namespace shardscope::parallel {
 namespace {
@@ -15,6 +16,7 @@ at::Tensor view(const kernels::Parameter& parameter, std::int64_t offset, const 
 
 void bindValues(std::span<kernels::Parameter> parameters, const ShardLayout& layout,
                 const at::Tensor& flat) {
+    const at::DisableRecordFunctionGuard bookkeeping;  // views are no work worth an event
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         parameters[i].value = view(parameters[i], layout.offsets[i], flat);
     }
@@ -26,14 +28,15 @@ void unbindValues(std::span<kernels::Parameter> parameters) {
 
 void bindGradients(std::span<kernels::Parameter> parameters, const ShardLayout& layout,
                    const at::Tensor& flat, bool accumulate) {
+    const at::DisableRecordFunctionGuard bookkeeping;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         parameters[i].gradient = view(parameters[i], layout.offsets[i], flat);
         parameters[i].accumulate = accumulate;
     }
 }
 
-at::Tensor zeros(MemoryCategory category, std::int64_t n) {
-    const control::MemoryScope scope(category);
+at::Tensor zeros(MemoryCategory category, const char* owner, std::int64_t n) {
+    const control::MemoryScope scope(category, owner);
     return at::zeros({n});
 }
 

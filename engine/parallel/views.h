@@ -18,8 +18,8 @@ void unbindValues(std::span<kernels::Parameter> parameters);
 void bindGradients(std::span<kernels::Parameter> parameters, const ShardLayout& layout,
                    const at::Tensor& flat, bool accumulate);
 
-/// (n) zeros booked under `category`.
-at::Tensor zeros(MemoryCategory category, std::int64_t n);
+/// (n) zeros booked under `category` as `owner`, a static string.
+at::Tensor zeros(MemoryCategory category, const char* owner, std::int64_t n);
 
 /// Weight decay on the first `decaying` elements only.
 void updateShard(const kernels::AdamWStep& step, std::int64_t decaying, std::span<float> parameter,

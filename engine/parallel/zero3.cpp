@@ -85,7 +85,7 @@ public:
     void fetch(std::size_t index, Cause cause) override {
         UnitState& unit = m_units[index];
         if (unit.gathered.defined()) return;
-        const control::MemoryScope scope(MemoryCategory::kGatheredParameter);
+        const control::MemoryScope scope(MemoryCategory::kGatheredParameter, "gathered parameters");
         unit.gathered = at::empty({unit.layout.padded()});
         unit.gather = m_communicator.allGather(unit.shard, unit.gathered.mutable_data_ptr<float>(),
                                                {cause, unit.reference.layer, m_step});
@@ -165,9 +165,11 @@ private:
         unit.shard = allocate(unit.layout.shard, MemoryCategory::kParameterShard, reference.layer,
                               "parameter shard");
         unit.shardValues = asTensor(unit.shard);
-        unit.gradients = zeros(MemoryCategory::kGradientShard, unit.layout.shard);
-        unit.firstMoment = zeros(MemoryCategory::kOptimizerState, unit.layout.shard);
-        unit.secondMoment = zeros(MemoryCategory::kOptimizerState, unit.layout.shard);
+        unit.gradients = zeros(MemoryCategory::kGradientShard, "gradients", unit.layout.shard);
+        unit.firstMoment =
+            zeros(MemoryCategory::kOptimizerState, "first moment", unit.layout.shard);
+        unit.secondMoment =
+            zeros(MemoryCategory::kOptimizerState, "second moment", unit.layout.shard);
         m_units.push_back(std::move(unit));
     }
 

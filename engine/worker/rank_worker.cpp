@@ -25,8 +25,9 @@ using control::CaptureLevel;
 constexpr double kCalibrationSeconds = 0.4;
 constexpr std::int64_t kCalibrationSize = 1024;
 
-MemoryCategory currentCategory() {
-    return control::threadMemoryCategory();
+collectors::BlockUse currentUse() {
+    const control::MemoryUse& use = control::threadMemoryUse();
+    return {use.category, use.owner};
 }
 
 capture::SessionOptions sessionOptions(const control::RankStart& start) {
@@ -65,7 +66,7 @@ Result<void> RankWorker::prepare() {
 
     const bool full = config.capture == CaptureLevel::kFull;
     m_session.setDetailed(full);
-    collectors::installRecordingAllocator(&currentCategory);
+    collectors::installRecordingAllocator(&currentUse);
     collectors::attachAllocator(&m_session);
     if (full) m_operators = std::make_unique<collectors::OperatorCollector>(m_session);
     m_outbox.start(m_session, [this] { m_observer.sampleUsage(); });

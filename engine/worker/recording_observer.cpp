@@ -135,7 +135,7 @@ void RecordingObserver::stepEnd(const control::StepReport& report) {
     facts.dropped = m_session.dropped();
     facts.cpuTimeNs = usage.cpuTimeNs - m_stepCpuNs;
     facts.residentSet = usage.residentSet;
-    done.memoryInUse = memoryInUse();
+    done.memoryInUse = {m_bufferBytes.load() + collectors::takePeakAllocatedBytes()};
     done.exposedCommunication = {m_blockedNs};
     m_outbox.post(done);
 }
@@ -199,10 +199,6 @@ void RecordingObserver::sampleUsage() {
     m_session.push(
         CounterEvent{time, kResidentSetLane, static_cast<double>(usage.residentSet.count)});
     m_session.push(CounterEvent{time, kCpuTimeLane, static_cast<double>(usage.cpuTimeNs)});
-}
-
-Bytes RecordingObserver::memoryInUse() const {
-    return {m_bufferBytes.load() + collectors::allocatedBytes()};
 }
 
 }  // namespace shardscope::worker

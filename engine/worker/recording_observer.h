@@ -42,8 +42,6 @@ public:
     /// Resident set and CPU time as counters; outbox thread.
     void sampleUsage();
 
-    [[nodiscard]] Bytes memoryInUse() const;
-
 private:
     /// Stretches of a step that a person thinks in.
     enum class Stretch : std::uint8_t { kNone, kForward, kHead, kBackward, kOptimizer };

@@ -34,7 +34,7 @@ struct Context {
     StepIndex step = kNoStep;
     LayerIndex layer = kNoLayer;
     Phase phase = Phase::kNone;
-    StringId operatorName;
+    StringId operatorName;  ///< outermost operator running
 };
 [[nodiscard]] Context& threadContext();
 

@@ -28,12 +28,28 @@ static_assert(sizeof(Header) == kAlignment);
 // c10::SetCPUAllocator takes an object of static lifetime, and its deleter a plain function.
 std::atomic<capture::CaptureSession*> g_session{nullptr};
 std::atomic<std::int64_t> g_allocated{0};
-MemoryCategory (*g_category)() = nullptr;
+std::atomic<std::int64_t> g_peak{0};
+BlockUse (*g_use)() = nullptr;
 
 std::int64_t hostNow() {
     timespec t{};
     clock_gettime(CLOCK_MONOTONIC, &t);
     return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+/// Id of a static string; owners are few, so a thread's last one usually fits.
+StringId ownerId(capture::CaptureSession& session, const char* owner) {
+    if (owner == nullptr) return capture::threadContext().operatorName;
+    struct Last {
+        const char* text = nullptr;
+        std::uint64_t generation = 0;
+        StringId id;
+    };
+    thread_local Last last;
+    if (last.text != owner || last.generation != session.generation()) {
+        last = {owner, session.generation(), session.intern(owner)};
+    }
+    return last.id;
 }
 
 void report(capture::CaptureSession& session, const Header& header, MemoryAction action) {
@@ -49,6 +65,12 @@ void report(capture::CaptureSession& session, const Header& header, MemoryAction
     event.layer = header.layer;
     event.phase = context.phase;
     session.threadQueue().push(event);
+}
+
+/// Two threads may race for the peak; the loser's few bytes are not worth a loop.
+void raise(std::int64_t size) {
+    const std::int64_t now = g_allocated.fetch_add(size, std::memory_order_relaxed) + size;
+    if (now > g_peak.load(std::memory_order_relaxed)) g_peak.store(now, std::memory_order_relaxed);
 }
 
 void release(void* block) {
@@ -70,14 +92,14 @@ public:
         if (memory == nullptr) throw std::bad_alloc();
         Header* header = ::new (memory) Header{};
         header->size = size;
-        header->category = g_category();
-        g_allocated.fetch_add(static_cast<std::int64_t>(size), std::memory_order_relaxed);
+        const BlockUse use = g_use();
+        header->category = use.category;
+        raise(static_cast<std::int64_t>(size));
         capture::CaptureSession* session = g_session.load(std::memory_order_acquire);
         if (session != nullptr && session->detailed()) {
-            const capture::Context& context = capture::threadContext();
             header->recorded = true;
-            header->owner = context.operatorName;
-            header->layer = context.layer;
+            header->owner = ownerId(*session, use.owner);
+            header->layer = capture::threadContext().layer;
             report(*session, *header, MemoryAction::kAllocate);
         }
         void* block = header + 1;
@@ -93,9 +115,9 @@ public:
 
 }  // namespace
 
-void installRecordingAllocator(MemoryCategory (*category)()) {
+void installRecordingAllocator(BlockUse (*use)()) {
     static RecordingAllocator allocator;
-    g_category = category;
+    g_use = use;
     // Blocks of a few MiB come and go with every layer. Serving them from the heap instead of
     // fresh mappings saves a page fault for every 4 KiB (a percent or two of a step).
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
@@ -110,6 +132,10 @@ void attachAllocator(capture::CaptureSession* session) {
 
 std::int64_t allocatedBytes() {
     return g_allocated.load(std::memory_order_relaxed);
+}
+
+std::int64_t takePeakAllocatedBytes() {
+    return g_peak.exchange(allocatedBytes(), std::memory_order_relaxed);
 }
 
 }  // namespace shardscope::collectors

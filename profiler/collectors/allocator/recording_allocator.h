@@ -1,8 +1,8 @@
 // The CPU tensor allocator with a memory event for every block, of all threads.
 //
 // Owns the memory itself: a 64-byte header in front of a 64-byte aligned block keeps size and
-// category, so that a free is booked where its allocation was. The category is the calling
-// thread's (category source). Installed once, before the first tensor, for the process's life.
+// category, so that a free is booked where its allocation was. What a block is for is asked of
+// the calling thread. Installed once, before the first tensor, for the process's life.
 #pragma once
 
 #include "profiler/capture/capture_session.h"
@@ -12,8 +12,14 @@
 
 namespace shardscope::collectors {
 
-/// Makes the allocator LibTorch's; `category` is asked on the allocating thread.
-void installRecordingAllocator(MemoryCategory (*category)());
+/// What a block is for. `owner` is a static string, or null for the running operator.
+struct BlockUse {
+    MemoryCategory category = MemoryCategory::kOther;
+    const char* owner = nullptr;
+};
+
+/// Makes the allocator LibTorch's; `use` is asked on the allocating thread.
+void installRecordingAllocator(BlockUse (*use)());
 
 /// Where events go from now on; null: nowhere. Frees of blocks that were recorded are always
 /// reported, so that totals stay right over pauses.
@@ -21,5 +27,8 @@ void attachAllocator(capture::CaptureSession* session);
 
 /// Bytes in live blocks.
 [[nodiscard]] std::int64_t allocatedBytes();
+
+/// Most bytes in live blocks since the last call.
+[[nodiscard]] std::int64_t takePeakAllocatedBytes();
 
 }  // namespace shardscope::collectors

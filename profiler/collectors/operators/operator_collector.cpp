@@ -26,7 +26,6 @@ std::int64_t hostNow() {
 struct OpenOperator {
     std::int64_t startNs = 0;
     StringId name;
-    StringId previous;  ///< operator around this one
     StringId arguments;
     bool recorded = false;
 };
@@ -92,8 +91,7 @@ std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function)
         }
         open.name = nameId(*session, state, function.name());
         open.arguments = argumentsId(*session, state, function);
-        open.previous = std::exchange(capture::threadContext().operatorName, open.name);
-        ++state.depth;
+        if (state.depth++ == 0) capture::threadContext().operatorName = open.name;
         open.startNs = hostNow();
     }
     state.open.push_back(open);
@@ -107,9 +105,8 @@ void onEnd(const at::RecordFunction& function, at::ObserverContext*) {
     const OpenOperator open = state.open.back();
     state.open.pop_back();
     if (!open.recorded) return;
-    --state.depth;
     capture::Context& context = capture::threadContext();
-    context.operatorName = open.previous;
+    if (--state.depth == 0) context.operatorName = kEmptyString;
     capture::CaptureSession* session = g_session.load(std::memory_order_acquire);
     if (session == nullptr) return;
     SpanEvent span;

@@ -97,7 +97,7 @@ MemoryCategory g_category = MemoryCategory::kActivation;
 TEST(RecordingAllocator, ReportsEveryBlockWithSizeAndCategoryFromAnyThread) {
     Kept kept;
     capture::CaptureSession session({}, kept);
-    installRecordingAllocator([] { return g_category; });
+    installRecordingAllocator([] { return BlockUse{g_category, nullptr}; });
     attachAllocator(&session);
     const std::int64_t before = allocatedBytes();
     std::thread([] { const at::Tensor t = at::empty({1000}); }).join();
@@ -122,7 +122,7 @@ TEST(RecordingAllocator, ReportsEveryBlockWithSizeAndCategoryFromAnyThread) {
 TEST(RecordingAllocator, PausesWithoutUnbalancingFrees) {
     Kept kept;
     capture::CaptureSession session({}, kept);
-    installRecordingAllocator([] { return g_category; });
+    installRecordingAllocator([] { return BlockUse{g_category, nullptr}; });
     attachAllocator(&session);
     at::Tensor recorded = at::empty({10});
     session.setDetailed(false);
