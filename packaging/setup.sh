@@ -5,6 +5,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/packaging/dependencies.env"
 started=$SECONDS
 
+# A clone elsewhere finds what was compiled here.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+
 say() { printf '== [%s] %s\n' "$(date -u -d "@$((SECONDS - started))" +%M:%S)" "$*"; }
 fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
 
