@@ -31,10 +31,10 @@ private:
 
     mutable std::mutex m_mutex;
     std::condition_variable_any m_wake;
-    std::map<int, Job> m_waiting;   // guarded by m_mutex
-    std::stop_source m_running;     // guarded by m_mutex
-    int m_runningKind = -1;         // guarded by m_mutex
-    std::jthread m_thread;          // last: joins before the rest goes
+    std::map<int, Job> m_waiting;  // guarded by m_mutex
+    std::stop_source m_running;    // guarded by m_mutex
+    int m_runningKind = -1;        // guarded by m_mutex
+    std::jthread m_thread;         // last: joins before the rest goes
 };
 
 }  // namespace shardscope::desktop

@@ -20,7 +20,8 @@ MemoryColumnsBuilder::Track MemoryColumnsBuilder::resample(
     double inForce = 0;
     for (std::size_t column = 0; column < m_columns; ++column) {
         double highest = inForce;
-        while (slice < slices.size() && static_cast<double>(slices[slice].range.begin.ns) < edge(column + 1)) {
+        while (slice < slices.size() &&
+               static_cast<double>(slices[slice].range.begin.ns) < edge(column + 1)) {
             highest = std::max(highest, slices[slice].maximum);
             inForce = slices[slice].last;
             if (static_cast<double>(slices[slice].range.end.ns) > edge(column + 1)) break;
@@ -52,7 +53,8 @@ MemoryColumns MemoryColumnsBuilder::build(const std::vector<storage::CounterSlic
             highests += track.highest[column];
         }
         const double room = highests - lasts;
-        const double share = room > 0 ? std::clamp((sum.highest[column] - lasts) / room, 0.0, 1.0) : 0.0;
+        const double share =
+            room > 0 ? std::clamp((sum.highest[column] - lasts) / room, 0.0, 1.0) : 0.0;
         for (std::size_t i = 0; i < m_tracks.size(); ++i) {
             const Track& track = m_tracks[i];
             if (track.last.empty()) continue;

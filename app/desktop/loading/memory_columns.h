@@ -1,11 +1,11 @@
 // Turns counter slices into the columns of a stacked picture, and live blocks into owners. Pure.
 #pragma once
 
-#include <functional>
-#include <vector>
-
 #include "app/desktop/models/timeline_frame.h"
 #include "storage/recording/recording_reader.h"
+
+#include <functional>
+#include <vector>
 
 namespace shardscope::desktop {
 

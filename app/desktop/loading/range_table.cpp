@@ -15,16 +15,18 @@ void RangeAggregation::addLane(const LaneFacts& lane, const std::vector<SpanEven
         if (isNew) found->second = &m_sums[{laneName, text(name)}];
         return found->second;
     };
-    std::array<Sum*, 256> open{};          // by depth: the span that is open there
+    std::array<Sum*, 256> open{};  // by depth: the span that is open there
     std::array<Timestamp, 256> openEnd{};
     for (const SpanEvent& span : spans) {
         const Duration inside = span.range().intersection(m_range).duration();
         if (inside.ns < 0) continue;
         Sum* sum = sumOf(span.name);
         sum->role = lane.role;
+        if (sum->phase == Phase::kNone) sum->phase = span.phase;
         sum->self += inside;
         sum->durations.push_back(span.duration);
-        if (span.depth > 0 && open[span.depth - 1U] != nullptr && openEnd[span.depth - 1U] >= span.end()) {
+        if (span.depth > 0 && open[span.depth - 1U] != nullptr &&
+            openEnd[span.depth - 1U] >= span.end()) {
             open[span.depth - 1U]->self -= inside;
         }
         // a name inside itself (recursion) counts once
@@ -49,6 +51,7 @@ RangeTable RangeAggregation::table(int ranks) const {
         row.lane = key.first;
         row.name = key.second;
         row.role = sum.role;
+        row.phase = sum.phase;
         row.count = static_cast<std::int64_t>(durations.size());
         row.total = sum.total;
         row.self = sum.self;

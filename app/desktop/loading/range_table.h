@@ -1,11 +1,11 @@
 // Aggregates spans of a time range by name: count, total, own time, median, maximum. Pure.
 #pragma once
 
+#include "app/desktop/models/timeline_frame.h"
+
 #include <functional>
 #include <map>
 #include <vector>
-
-#include "app/desktop/models/timeline_frame.h"
 
 namespace shardscope::desktop {
 
@@ -20,6 +20,7 @@ public:
 private:
     struct Sum {
         LaneRole role = LaneRole::kHost;
+        Phase phase = Phase::kNone;
         Duration total;
         Duration self;
         std::vector<Duration> durations;

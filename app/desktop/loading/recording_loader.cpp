@@ -12,7 +12,9 @@ struct RecordingLoader::Reading {
 
 namespace {
 
-Error noRecording() { return {ErrorCode::kCancelled, "no recording is open"}; }
+Error noRecording() {
+    return {ErrorCode::kCancelled, "no recording is open"};
+}
 
 /// The door at which exceptions of a job become errors.
 template <class Work>
@@ -27,9 +29,13 @@ auto guarded(Work& work, const std::stop_token& stop) -> decltype(work(stop)) {
 }  // namespace
 
 RecordingLoader::RecordingLoader(QObject* parent)
-    : QObject(parent), m_reading(std::make_shared<Reading>()), m_jobs(std::make_unique<JobThread>()) {}
+    : QObject(parent),
+      m_reading(std::make_shared<Reading>()),
+      m_jobs(std::make_unique<JobThread>()) {}
 
-RecordingLoader::~RecordingLoader() { m_jobs.reset(); }
+RecordingLoader::~RecordingLoader() {
+    m_jobs.reset();
+}
 
 template <class Work, class Deliver>
 void RecordingLoader::ask(Kind kind, Work work, Deliver deliver) {

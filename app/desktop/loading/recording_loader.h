@@ -3,15 +3,15 @@
 // question has a generation: answers to superseded questions are dropped. GUI thread.
 #pragma once
 
+#include "app/desktop/loading/job_thread.h"
+#include "app/desktop/loading/recording_queries.h"
+
 #include <QObject>
 #include <QString>
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
-
-#include "app/desktop/loading/job_thread.h"
-#include "app/desktop/loading/recording_queries.h"
 
 namespace shardscope::desktop {
 

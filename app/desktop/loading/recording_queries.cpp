@@ -1,16 +1,18 @@
 #include "app/desktop/loading/recording_queries.h"
 
-#include <algorithm>
-
 #include "app/desktop/loading/memory_columns.h"
 #include "app/desktop/loading/range_table.h"
+
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
 
 constexpr int kDensityBuckets = 1200;
 
-Error cancelled() { return {ErrorCode::kCancelled, "superseded by a newer request"}; }
+Error cancelled() {
+    return {ErrorCode::kCancelled, "superseded by a newer request"};
+}
 
 const LaneFacts* findLane(const RecordingSummary& summary, LaneKey key) {
     for (const LaneFacts& lane : summary.lanes) {
@@ -35,8 +37,9 @@ void addCollective(const OpenRecording& recording, RankId rank, SliceView& slice
 }
 
 std::optional<CollectiveOp> operationNamed(const QString& name) {
-    for (CollectiveOp op : {CollectiveOp::kAllGather, CollectiveOp::kReduceScatter,
-                            CollectiveOp::kAllReduce, CollectiveOp::kBroadcast, CollectiveOp::kBarrier}) {
+    for (CollectiveOp op :
+         {CollectiveOp::kAllGather, CollectiveOp::kReduceScatter, CollectiveOp::kAllReduce,
+          CollectiveOp::kBroadcast, CollectiveOp::kBarrier}) {
         if (name == QLatin1String(toWord(op))) return op;
     }
     return std::nullopt;
@@ -94,7 +97,8 @@ Result<LaneFrame> loadLane(storage::RecordingReader& reader, const OpenRecording
     const auto slices = reader.slices(lane.rank, lane.lane, query.range, query.resolution);
     if (!slices) return failure(slices);
     frame.slices.reserve(slices->size());
-    for (const auto& slice : *slices) frame.slices.push_back(viewOf(reader, recording, lane, slice));
+    for (const auto& slice : *slices)
+        frame.slices.push_back(viewOf(reader, recording, lane, slice));
     return frame;
 }
 
@@ -134,36 +138,41 @@ Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
 
 Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
                                      const OpenRecording& recording, TimeRange range,
-                                     const std::vector<RankId>& ranks, const std::stop_token& stop) {
+                                     const std::vector<RankId>& ranks,
+                                     const std::stop_token& stop) {
     RangeAggregation aggregation(range);
     for (const LaneFacts& lane : recording.summary.lanes) {
-        const bool shown = ranks.empty() || std::find(ranks.begin(), ranks.end(), lane.rank) != ranks.end();
+        const bool shown =
+            ranks.empty() || std::find(ranks.begin(), ranks.end(), lane.rank) != ranks.end();
         if (!shown || lane.role == LaneRole::kCounter || lane.role == LaneRole::kRange) continue;
         if (stop.stop_requested()) return tl::unexpected(cancelled());
         const auto spans = reader.spans(lane.rank, lane.lane, range);
         if (!spans) return failure(spans);
-        aggregation.addLane(lane, *spans, [&](StringId id) { return textOf(reader, lane.rank, id); });
+        aggregation.addLane(lane, *spans,
+                            [&](StringId id) { return textOf(reader, lane.rank, id); });
     }
-    return std::make_shared<const RangeTable>(
-        aggregation.table(static_cast<int>(ranks.empty() ? recording.summary.ranks.size() : ranks.size())));
+    return std::make_shared<const RangeTable>(aggregation.table(
+        static_cast<int>(ranks.empty() ? recording.summary.ranks.size() : ranks.size())));
 }
 
 Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRecording& recording,
                                   const MemoryQuery& query, const std::stop_token& stop) {
     auto frame = std::make_shared<MemoryFrame>();
     frame->query = query;
-    const Duration resolution{std::max<std::int64_t>(1, query.range.duration().ns / std::max(1, query.columns))};
+    const Duration resolution{
+        std::max<std::int64_t>(1, query.range.duration().ns / std::max(1, query.columns))};
     Bytes highest;
     for (const RankEvents& events : recording.ranks) {
-        const bool shown = query.ranks.empty() ||
-                           std::find(query.ranks.begin(), query.ranks.end(), events.rank) != query.ranks.end();
+        const bool shown = query.ranks.empty() || std::find(query.ranks.begin(), query.ranks.end(),
+                                                            events.rank) != query.ranks.end();
         if (!shown || !events.hasMemoryEvents) continue;
         MemoryColumnsBuilder builder(events.rank, query.range, query.columns);
         for (int category = 0; category < kMemoryCategoryCount; ++category) {
             if (stop.stop_requested()) return tl::unexpected(cancelled());
             const auto wanted = static_cast<MemoryCategory>(category);
             if (findLane(recording.summary, {events.rank, memoryLane(wanted)}) == nullptr) continue;
-            const auto slices = reader.counter(events.rank, memoryLane(wanted), query.range, resolution);
+            const auto slices =
+                reader.counter(events.rank, memoryLane(wanted), query.range, resolution);
             if (!slices) return failure(slices);
             builder.addCategory(wanted, *slices);
         }
@@ -179,9 +188,8 @@ Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRe
     if (highest.count > 0 && !stop.stop_requested()) {
         const auto alive = reader.liveMemory(frame->peakRank, frame->peakTime);
         if (!alive) return failure(alive);
-        frame->peakOwners = groupByOwner(*alive, [&](StringId id) {
-            return textOf(reader, frame->peakRank, id);
-        });
+        frame->peakOwners =
+            groupByOwner(*alive, [&](StringId id) { return textOf(reader, frame->peakRank, id); });
     }
     return MemoryFramePtr(std::move(frame));
 }
@@ -195,9 +203,11 @@ Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
     if (lane == nullptr) return std::optional<SliceView>();
     // look close by first: a lane may hold millions of spans
     for (Duration reach{1'000'000}; !stop.stop_requested(); reach = {reach.ns * 8}) {
-        const TimeRange window = query.forward ? TimeRange{query.from.begin, query.from.end + reach}
-                                               : TimeRange{query.from.begin - reach, query.from.begin};
-        const auto spans = reader.spans(query.key.rank, query.key.lane, window.intersection(bounds));
+        const TimeRange window = query.forward
+                                     ? TimeRange{query.from.begin, query.from.end + reach}
+                                     : TimeRange{query.from.begin - reach, query.from.begin};
+        const auto spans =
+            reader.spans(query.key.rank, query.key.lane, window.intersection(bounds));
         if (!spans) return failure(spans);
         const SpanEvent* best = nullptr;
         for (const SpanEvent& span : *spans) {

@@ -2,13 +2,13 @@
 // Functions of a reader and a query; they run on the loader thread and stop when asked.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <stop_token>
-
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/timeline_frame.h"
 #include "storage/recording/recording_reader.h"
+
+#include <functional>
+#include <memory>
+#include <stop_token>
 
 namespace shardscope::desktop {
 

@@ -1,12 +1,12 @@
 // Prepared values for the chart widgets: bars, columns, lines. Plain values, no paint.
 #pragma once
 
+#include "app/desktop/models/meaning.h"
+
 #include <QPointF>
 #include <QString>
 #include <QVector>
 #include <vector>
-
-#include "app/desktop/models/meaning.h"
 
 namespace shardscope::desktop {
 
@@ -22,7 +22,7 @@ struct StackedBar {
     QString label;
     QString total;  ///< text behind the bar
     std::vector<BarSegment> segments;
-    double mark = 0;  ///< dashed tick (theory); 0: none
+    double mark = 0;         ///< dashed tick (theory); 0: none
     bool emphasised = true;  ///< others are drawn pale
     [[nodiscard]] double sum() const;
 };

@@ -1,9 +1,9 @@
 // Findings, run facts and completeness: the words beside the Overview's pictures.
+#include "app/desktop/models/overview_model.h"
+
 #include <QDateTime>
 #include <QLocale>
 #include <algorithm>
-
-#include "app/desktop/models/overview_model.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -11,6 +11,13 @@ namespace {
 using namespace Qt::StringLiterals;
 
 constexpr double kSlowStepFactor = 1.15;
+
+/// With a capital and a full stop.
+QString sentence(QString text) {
+    if (text.isEmpty()) return text;
+    text[0] = text[0].toUpper();
+    return text.endsWith(u'.') ? text : text + u'.';
+}
 
 Selection stepSelection(const OpenRecording& recording, StepIndex step) {
     Selection selection;
@@ -42,7 +49,8 @@ void addWaiting(const OpenRecording& recording, std::vector<Finding>& found) {
             const Duration waited = event.lastArrival() - event.start;
             if (events.rank == worst.late || waited <= longest || event.step == kNoStep) continue;
             longest = waited;
-            const Duration margin{std::max<std::int64_t>((event.end - event.start).ns * 2, 1'000'000)};
+            const Duration margin{
+                std::max<std::int64_t>((event.end - event.start).ns * 2, 1'000'000)};
             evidence.range = TimeRange{event.start - margin, event.end + margin}.intersection(
                 recording.bounds());
         }
@@ -66,10 +74,12 @@ void addSlowStep(const OpenRecording& recording, const LedgerView& ledger,
     };
     const analysis::LedgerRow* slowest = nullptr;
     for (const auto& row : ledger.rows) {
-        if (row.rank == rank && (slowest == nullptr || training(row) > training(*slowest))) slowest = &row;
+        if (row.rank == rank && (slowest == nullptr || training(row) > training(*slowest)))
+            slowest = &row;
     }
     if (slowest == nullptr || median.ns == 0) return;
-    const double factor = static_cast<double>(training(*slowest).ns) / static_cast<double>(median.ns);
+    const double factor =
+        static_cast<double>(training(*slowest).ns) / static_cast<double>(median.ns);
     if (factor < kSlowStepFactor) return;
     const auto typical = ledger.median(rank);
     std::size_t grown = 0;
@@ -78,7 +88,8 @@ void addSlowStep(const OpenRecording& recording, const LedgerView& ledger,
     }
     Finding finding;
     finding.severity = Severity::kWarning;
-    finding.title = u"Step %1 took %2 × the median"_s.arg(slowest->step.value).arg(formatNumber(factor));
+    finding.title =
+        u"Step %1 took %2 × the median"_s.arg(slowest->step.value).arg(formatNumber(factor));
     finding.detail = u"%1 instead of %2; most of it in %3 (%4 instead of %5)."_s.arg(
         formatDuration(training(*slowest)), formatDuration(median),
         QString::fromLatin1(analysis::toWord(static_cast<analysis::LedgerPart>(grown))),
@@ -113,23 +124,22 @@ std::vector<Finding> findings(const OpenRecording& recording, const LedgerView& 
     for (const Diagnostic& diagnostic : recording.report.diagnostics) {
         Finding finding;
         finding.severity = diagnostic.severity;
-        finding.title = fromUtf8(diagnostic.message);
-        finding.detail = fromUtf8(diagnostic.remedy);
+        finding.title = sentence(fromUtf8(diagnostic.message));
+        finding.detail = sentence(fromUtf8(diagnostic.remedy));
         found.push_back(finding);
     }
     for (const std::string& missing : recording.report.completeness.missing) {
         Finding finding;
         finding.severity = Severity::kProblem;
         finding.title = u"Something is missing from the recording"_s;
-        finding.detail = fromUtf8(missing);
+        finding.detail = sentence(fromUtf8(missing));
         found.push_back(finding);
     }
     addWaiting(recording, found);
     addSlowStep(recording, ledger, found);
     addMemory(recording, found);
-    std::stable_sort(found.begin(), found.end(), [](const Finding& a, const Finding& b) {
-        return a.severity > b.severity;
-    });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
     return found;
 }
 
@@ -137,18 +147,20 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     const RunFacts& run = recording.summary.run;
     std::vector<std::pair<QString, QString>> facts{
         {u"model"_s, u"%1, %2 parameters"_s.arg(fromUtf8(run.model), formatCount(run.parameters))},
-        {u"strategy"_s, u"%1 on %2"_s.arg(fromUtf8(run.strategy),
-                                          run.worldSize == 1 ? u"1 rank"_s
-                                                             : u"%1 ranks"_s.arg(run.worldSize))}};
+        {u"strategy"_s,
+         u"%1 on %2"_s.arg(fromUtf8(run.strategy),
+                           run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize))}};
     if (!recording.summary.hosts.empty()) {
         const HostFacts& host = recording.summary.hosts.front();
-        facts.emplace_back(u"host"_s, u"%1, %2, %3 cores, %4"_s.arg(fromUtf8(host.name), fromUtf8(host.cpu))
-                                          .arg(host.cores)
-                                          .arg(formatBytes(host.memory)));
+        facts.emplace_back(u"host"_s,
+                           u"%1, %2, %3 cores, %4"_s.arg(fromUtf8(host.name), fromUtf8(host.cpu))
+                               .arg(host.cores)
+                               .arg(formatBytes(host.memory)));
     }
     if (run.startedUnixNs > 0) {
         const auto started = QDateTime::fromMSecsSinceEpoch(run.startedUnixNs / 1'000'000);
-        facts.emplace_back(u"started"_s, QLocale(QLocale::English).toString(started, u"d MMM yyyy, HH:mm:ss"_s));
+        facts.emplace_back(u"started"_s,
+                           QLocale(QLocale::English).toString(started, u"d MMM yyyy, HH:mm:ss"_s));
     }
     facts.emplace_back(u"length"_s, formatDuration(recording.bounds().duration()));
     facts.emplace_back(u"state"_s, QString::fromLatin1(toWord(run.status)));

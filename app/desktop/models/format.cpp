@@ -13,9 +13,13 @@ using namespace Qt::StringLiterals;
 constexpr QChar kMinus{u'\u2212'};
 constexpr QChar kThinSpace{u'\u2009'};
 
-QLocale screenLocale() { return {QLocale::English, QLocale::UnitedStates}; }
+QLocale screenLocale() {
+    return {QLocale::English, QLocale::UnitedStates};
+}
 
-QString withMinus(QString text) { return text.replace(u'-', kMinus); }
+QString withMinus(QString text) {
+    return text.replace(u'-', kMinus);
+}
 
 struct Scale {
     double factor;
@@ -36,7 +40,9 @@ ValueText scaled(double value, const std::array<Scale, N>& scales) {
 
 }  // namespace
 
-QString ValueText::joined() const { return unit.isEmpty() ? number : number + kThinSpace + unit; }
+QString ValueText::joined() const {
+    return unit.isEmpty() ? number : number + kThinSpace + unit;
+}
 
 QString formatNumber(double value, int significant) {
     if (!std::isfinite(value)) return unknownText();
@@ -51,7 +57,8 @@ QString formatNumber(double value, int significant) {
 
 QString formatTick(double value, double step) {
     int decimals = 0;
-    for (double unit = std::abs(step); decimals < 9 && unit > 0 && unit < 0.9999; unit *= 10) ++decimals;
+    for (double unit = std::abs(step); decimals < 9 && unit > 0 && unit < 0.9999; unit *= 10)
+        ++decimals;
     return withMinus(screenLocale().toString(value, 'f', decimals));
 }
 
@@ -66,7 +73,9 @@ ValueText durationText(Duration duration) {
     return scaled(static_cast<double>(duration.ns), kScales);
 }
 
-QString formatDuration(Duration duration) { return durationText(duration).joined(); }
+QString formatDuration(Duration duration) {
+    return durationText(duration).joined();
+}
 
 ValueText bytesText(Bytes bytes) {
     static constexpr std::array<Scale, 5> kScales{{{1099511627776.0, u"TiB"},
@@ -78,12 +87,17 @@ ValueText bytesText(Bytes bytes) {
     return scaled(static_cast<double>(bytes.count), kScales);
 }
 
-QString formatBytes(Bytes bytes) { return bytesText(bytes).joined(); }
+QString formatBytes(Bytes bytes) {
+    return bytesText(bytes).joined();
+}
 
 QString formatPercent(double fraction) {
     const double percent = std::abs(fraction) * 100;
     if (percent > 0 && percent < 0.01) return u"< "_s + ValueText{u"0.01"_s, u"%"_s}.joined();
-    if (percent < 1) return ValueText{withMinus(screenLocale().toString(fraction * 100, 'f', percent > 0 ? 2 : 0)), u"%"_s}.joined();
+    if (percent < 1)
+        return ValueText{
+            withMinus(screenLocale().toString(fraction * 100, 'f', percent > 0 ? 2 : 0)), u"%"_s}
+            .joined();
     return ValueText{formatNumber(fraction * 100), u"%"_s}.joined();
 }
 
@@ -108,8 +122,12 @@ QString formatLayer(LayerIndex layer) {
     return u"block %1"_s.arg(layer.value);
 }
 
-QString unknownText() { return u"–"_s; }
+QString unknownText() {
+    return u"–"_s;
+}
 
-QString fromUtf8(const std::string& text) { return QString::fromStdString(text); }
+QString fromUtf8(const std::string& text) {
+    return QString::fromStdString(text);
+}
 
 }  // namespace shardscope::desktop

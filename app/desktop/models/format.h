@@ -2,12 +2,12 @@
 // U+2212 for minus, binary units for memory. Pure.
 #pragma once
 
+#include "storage/model/ids.h"
+#include "storage/model/units.h"
+
 #include <QString>
 #include <cstdint>
 #include <optional>
-
-#include "storage/model/ids.h"
-#include "storage/model/units.h"
 
 namespace shardscope::desktop {
 

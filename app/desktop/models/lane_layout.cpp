@@ -1,8 +1,8 @@
 #include "app/desktop/models/lane_layout.h"
 
-#include <algorithm>
-
 #include "app/desktop/models/format.h"
+
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -16,16 +16,21 @@ constexpr int kRankGap = 6;
 /// Memory by category belongs to the Memory page; here one strip of the sum will do.
 bool isShown(const LaneFacts& lane) {
     if (lane.role != LaneRole::kCounter) return true;
-    return lane.lane == kMemoryTotalLane || lane.lane.value < memoryLane(MemoryCategory::kOther).value;
+    return lane.lane == kMemoryTotalLane ||
+           lane.lane.value < memoryLane(MemoryCategory::kOther).value;
 }
 
 int rowHeight(const LaneRow& row) {
     switch (row.role) {
-        case LaneRole::kRange: return 16 * row.depths;
+        case LaneRole::kRange:
+            return 16 * row.depths;
         case LaneRole::kHost:
-        case LaneRole::kRuntime: return 12 * row.depths;
-        case LaneRole::kCounter: return row.key.lane == kMemoryTotalLane ? 48 : 24;
-        default: return 24;
+        case LaneRole::kRuntime:
+            return 12 * row.depths;
+        case LaneRole::kCounter:
+            return row.key.lane == kMemoryTotalLane ? 48 : 24;
+        default:
+            return 24;
     }
 }
 
@@ -87,8 +92,8 @@ LaneLayout layOutLanes(const RecordingSummary& summary, const LaneLayoutOptions&
         layout.rows.push_back(std::move(row));
     };
     for (const RankFacts& rank : summary.ranks) {
-        if (!options.ranks.empty() &&
-            std::find(options.ranks.begin(), options.ranks.end(), rank.rank) == options.ranks.end()) {
+        if (!options.ranks.empty() && std::find(options.ranks.begin(), options.ranks.end(),
+                                                rank.rank) == options.ranks.end()) {
             continue;
         }
         LaneRow header;

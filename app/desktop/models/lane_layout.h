@@ -1,11 +1,11 @@
 // Where each lane of the timeline stands: rows grouped by rank, headers, heights. Pure.
 #pragma once
 
+#include "app/desktop/models/timeline_frame.h"
+
 #include <QString>
 #include <set>
 #include <vector>
-
-#include "app/desktop/models/timeline_frame.h"
 
 namespace shardscope::desktop {
 
@@ -18,7 +18,7 @@ struct LaneRow {
     QString unit;
     int y = 0;
     int height = 0;
-    int depths = 1;       ///< stacked levels of a nested lane
+    int depths = 1;          ///< stacked levels of a nested lane
     bool collapsed = false;  ///< headers only
     double theoryBytes = 0;  ///< dashed line of the memory strip; 0: none
 };

@@ -1,9 +1,9 @@
 #include "app/desktop/models/live_run.h"
 
-#include <QStringList>
-
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/training_model.h"
+
+#include <QStringList>
 
 namespace shardscope::desktop {
 namespace {
@@ -12,7 +12,8 @@ using namespace Qt::StringLiterals;
 
 constexpr std::size_t kLongestLog = 2000;
 
-LineSeries series(const QString& name, const QVector<QPointF>& points, Meaning meaning, bool dots = false) {
+LineSeries series(const QString& name, const QVector<QPointF>& points, Meaning meaning,
+                  bool dots = false) {
     return {name, decimated(points, kChartPointLimit), meaning, dots};
 }
 
@@ -32,7 +33,8 @@ void LiveRun::clear() {
     m_steps = 0;
     m_hasStep = false;
     m_last = {};
-    for (auto* points : {&m_loss, &m_validation, &m_throughput, &m_memory, &m_exposed}) points->clear();
+    for (auto* points : {&m_loss, &m_validation, &m_throughput, &m_memory, &m_exposed})
+        points->clear();
     m_ranks.clear();
     m_log.clear();
     Q_EMIT changed();
@@ -88,13 +90,15 @@ QString LiveRun::headline() const {
     }
     QStringList facts;
     if (m_last.loss) facts << u"loss %1 nats"_s.arg(formatNumber(*m_last.loss));
-    if (m_last.tokensPerSecond) facts << ValueText{formatNumber(*m_last.tokensPerSecond), u"tok/s"_s}.joined();
+    if (m_last.tokensPerSecond)
+        facts << ValueText{formatNumber(*m_last.tokensPerSecond), u"tok/s"_s}.joined();
     const bool going = m_status == u"running"_s || m_status == u"stopping"_s;
     if (going && m_last.secondsLeft) {
         const Duration left{static_cast<std::int64_t>(*m_last.secondsLeft * 1e9)};
         facts << u"about %1 left"_s.arg(formatDuration(left));
     }
-    return u"Step %1 of %2: %3."_s.arg(formatCount(stepsDone()), formatCount(m_steps), facts.join(u", "_s));
+    return u"Step %1 of %2: %3."_s.arg(formatCount(stepsDone()), formatCount(m_steps),
+                                       facts.join(u", "_s));
 }
 
 QString LiveRun::subline() const {
@@ -110,7 +114,8 @@ QString LiveRun::subline() const {
 }
 
 std::vector<LineSeries> LiveRun::lossSeries() const {
-    return {series(u"training"_s, m_loss, Meaning::kCompute), series(u"validation"_s, m_validation, Meaning::kReduction, true)};
+    return {series(u"training"_s, m_loss, Meaning::kCompute),
+            series(u"validation"_s, m_validation, Meaning::kReduction, true)};
 }
 
 std::vector<LineSeries> LiveRun::throughputSeries() const {

@@ -2,6 +2,9 @@
 // the session's events. GUI thread; knows no widget and no process.
 #pragma once
 
+#include "app/desktop/models/chart_data.h"
+#include "storage/model/units.h"
+
 #include <QObject>
 #include <QPointF>
 #include <QString>
@@ -9,9 +12,6 @@
 #include <map>
 #include <optional>
 #include <vector>
-
-#include "app/desktop/models/chart_data.h"
-#include "storage/model/units.h"
 
 namespace shardscope::desktop {
 
@@ -52,8 +52,8 @@ public:
     [[nodiscard]] QString subline() const;
     [[nodiscard]] std::vector<LineSeries> lossSeries() const;
     [[nodiscard]] std::vector<LineSeries> throughputSeries() const;
-    [[nodiscard]] std::vector<LineSeries> memorySeries() const;    ///< MiB
-    [[nodiscard]] std::vector<LineSeries> exposedSeries() const;   ///< percent
+    [[nodiscard]] std::vector<LineSeries> memorySeries() const;   ///< MiB
+    [[nodiscard]] std::vector<LineSeries> exposedSeries() const;  ///< percent
     [[nodiscard]] const std::map<int, LiveRank>& ranks() const { return m_ranks; }
     [[nodiscard]] const std::vector<LiveLogLine>& log() const { return m_log; }
     [[nodiscard]] int steps() const { return m_steps; }

@@ -5,42 +5,64 @@ namespace shardscope::desktop {
 Meaning meaningOf(analysis::LedgerPart part) {
     using analysis::LedgerPart;
     switch (part) {
-        case LedgerPart::kCompute: return Meaning::kCompute;
-        case LedgerPart::kOptimizer: return Meaning::kOptimizer;
-        case LedgerPart::kExposedGather: return Meaning::kGather;
-        case LedgerPart::kExposedReduction: return Meaning::kReduction;
-        case LedgerPart::kExposedOther: return Meaning::kOtherCollective;
-        case LedgerPart::kWaiting: return Meaning::kWaiting;
-        case LedgerPart::kData: return Meaning::kCopy;
-        case LedgerPart::kEvaluation: return Meaning::kEvaluation;
-        case LedgerPart::kOther: return Meaning::kHost;
+        case LedgerPart::kCompute:
+            return Meaning::kCompute;
+        case LedgerPart::kOptimizer:
+            return Meaning::kOptimizer;
+        case LedgerPart::kExposedGather:
+            return Meaning::kGather;
+        case LedgerPart::kExposedReduction:
+            return Meaning::kReduction;
+        case LedgerPart::kExposedOther:
+            return Meaning::kOtherCollective;
+        case LedgerPart::kWaiting:
+            return Meaning::kWaiting;
+        case LedgerPart::kData:
+            return Meaning::kCopy;
+        case LedgerPart::kEvaluation:
+            return Meaning::kEvaluation;
+        case LedgerPart::kOther:
+            return Meaning::kHost;
     }
     return Meaning::kHost;
 }
 
 Meaning meaningOf(MemoryCategory category) {
     switch (category) {
-        case MemoryCategory::kParameterShard: return Meaning::kCompute;
-        case MemoryCategory::kGatheredParameter: return Meaning::kGather;
-        case MemoryCategory::kGradientShard: return Meaning::kGradientShard;
-        case MemoryCategory::kGradient: return Meaning::kReduction;
-        case MemoryCategory::kOptimizerState: return Meaning::kOptimizer;
-        case MemoryCategory::kActivation: return Meaning::kActivation;
-        case MemoryCategory::kCommunication: return Meaning::kOtherCollective;
-        case MemoryCategory::kInput: return Meaning::kCopy;
-        case MemoryCategory::kTemporary: return Meaning::kHost;
-        case MemoryCategory::kOther: return Meaning::kIdle;
+        case MemoryCategory::kParameterShard:
+            return Meaning::kCompute;
+        case MemoryCategory::kGatheredParameter:
+            return Meaning::kGather;
+        case MemoryCategory::kGradientShard:
+            return Meaning::kGradientShard;
+        case MemoryCategory::kGradient:
+            return Meaning::kReduction;
+        case MemoryCategory::kOptimizerState:
+            return Meaning::kOptimizer;
+        case MemoryCategory::kActivation:
+            return Meaning::kActivation;
+        case MemoryCategory::kCommunication:
+            return Meaning::kOtherCollective;
+        case MemoryCategory::kInput:
+            return Meaning::kCopy;
+        case MemoryCategory::kTemporary:
+            return Meaning::kHost;
+        case MemoryCategory::kOther:
+            return Meaning::kIdle;
     }
     return Meaning::kHost;
 }
 
 Meaning meaningOf(CollectiveOp operation) {
     switch (operation) {
-        case CollectiveOp::kAllGather: return Meaning::kGather;
-        case CollectiveOp::kReduceScatter: return Meaning::kReduction;
+        case CollectiveOp::kAllGather:
+            return Meaning::kGather;
+        case CollectiveOp::kReduceScatter:
+            return Meaning::kReduction;
         case CollectiveOp::kAllReduce:
         case CollectiveOp::kBroadcast:
-        case CollectiveOp::kBarrier: return Meaning::kOtherCollective;
+        case CollectiveOp::kBarrier:
+            return Meaning::kOtherCollective;
     }
     return Meaning::kOtherCollective;
 }
@@ -49,18 +71,26 @@ Meaning meaningOf(Phase phase) {
     switch (phase) {
         case Phase::kForward:
         case Phase::kHead:
-        case Phase::kBackward: return Meaning::kCompute;
+        case Phase::kBackward:
+            return Meaning::kCompute;
         case Phase::kOptimizer:
-        case Phase::kClip: return Meaning::kOptimizer;
-        case Phase::kData: return Meaning::kCopy;
-        case Phase::kWaitGather: return Meaning::kWaitGather;
-        case Phase::kWaitReduction: return Meaning::kWaitReduction;
-        case Phase::kWaitOther: return Meaning::kWaitOther;
-        case Phase::kEvaluation: return Meaning::kEvaluation;
+        case Phase::kClip:
+            return Meaning::kOptimizer;
+        case Phase::kData:
+            return Meaning::kCopy;
+        case Phase::kWaitGather:
+            return Meaning::kWaitGather;
+        case Phase::kWaitReduction:
+            return Meaning::kWaitReduction;
+        case Phase::kWaitOther:
+            return Meaning::kWaitOther;
+        case Phase::kEvaluation:
+            return Meaning::kEvaluation;
         case Phase::kCalibration:
         case Phase::kRelease:
         case Phase::kOther:
-        case Phase::kNone: return Meaning::kHost;
+        case Phase::kNone:
+            return Meaning::kHost;
     }
     return Meaning::kHost;
 }

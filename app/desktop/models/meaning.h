@@ -1,10 +1,10 @@
 // What a colour means. One meaning, one colour, on every page (widgets/theme.h has the colours).
 #pragma once
 
-#include <cstdint>
-
 #include "profiler/analysis/report.h"
 #include "storage/model/events.h"
+
+#include <cstdint>
 
 namespace shardscope::desktop {
 
@@ -17,14 +17,14 @@ enum class Meaning : std::uint8_t {
     kCopy,             ///< copies, input data
     kOptimizer,
     kActivation,
-    kHost,          ///< host, runtime, other
-    kGradientShard, ///< reduced gradients: a darker shade of kReduction
-    kEvaluation,    ///< a lighter shade of kCompute
+    kHost,           ///< host, runtime, other
+    kGradientShard,  ///< reduced gradients: a darker shade of kReduction
+    kEvaluation,     ///< a lighter shade of kCompute
     kIdle,
-    kWaitGather,     ///< hatched variants: waiting for a peer
+    kWaitGather,  ///< hatched variants: waiting for a peer
     kWaitReduction,
     kWaitOther,
-    kWaiting,        ///< waiting, whatever the collective
+    kWaiting,  ///< waiting, whatever the collective
     kTheory,
 };
 

@@ -1,17 +1,21 @@
 #include "app/desktop/models/memory_model.h"
 
-#include <algorithm>
-
 #include "app/desktop/models/format.h"
+
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
 
-std::size_t at(MemoryCategory category) { return static_cast<std::size_t>(category); }
+std::size_t at(MemoryCategory category) {
+    return static_cast<std::size_t>(category);
+}
 
-QString word(MemoryCategory category) { return QString::fromLatin1(toWord(category)); }
+QString word(MemoryCategory category) {
+    return QString::fromLatin1(toWord(category));
+}
 
 MemoryCategory largestCategory(const analysis::RankMemory& memory) {
     MemoryCategory largest = MemoryCategory::kOther;
@@ -26,7 +30,8 @@ QString againstTheory(const analysis::RankMemory& memory) {
     const double ratio =
         static_cast<double>(memory.peak.count) / static_cast<double>(memory.theory.count) - 1;
     if (std::abs(ratio) < 0.0005) return u"as theory says"_s;
-    return u"%1 %2 theory"_s.arg(formatPercent(std::abs(ratio)), ratio > 0 ? u"above"_s : u"below"_s);
+    return u"%1 %2 theory"_s.arg(formatPercent(std::abs(ratio)),
+                                 ratio > 0 ? u"above"_s : u"below"_s);
 }
 
 }  // namespace
@@ -67,7 +72,8 @@ QString memorySubline(const OpenRecording& recording, const Selection& selection
     const auto* worst = worstRank(recording, selection);
     if (worst == nullptr) return u"Record with capture level full to see them."_s;
     return u"At %1, %2. Gathered parameters at that moment: %3 (theory %4)."_s.arg(
-        formatInstant(worst->peakTime, {1'000'000}), peakMoment(recording, worst->rank, worst->peakTime),
+        formatInstant(worst->peakTime, {1'000'000}),
+        peakMoment(recording, worst->rank, worst->peakTime),
         formatBytes(worst->byCategory[at(MemoryCategory::kGatheredParameter)]),
         formatBytes(worst->theoryByCategory[at(MemoryCategory::kGatheredParameter)]));
 }
@@ -95,11 +101,11 @@ std::vector<StackedBar> memoryBars(const OpenRecording& recording, const Selecti
 std::vector<LegendEntry> memoryLegend(const OpenRecording& recording) {
     std::vector<LegendEntry> entries;
     for (MemoryCategory category : stackOrder()) {
-        const bool used = std::any_of(
-            recording.report.memory.begin(), recording.report.memory.end(), [&](const auto& memory) {
-                return memory.byCategory[at(category)].count > 0 ||
-                       memory.theoryByCategory[at(category)].count > 0;
-            });
+        const bool used = std::any_of(recording.report.memory.begin(),
+                                      recording.report.memory.end(), [&](const auto& memory) {
+                                          return memory.byCategory[at(category)].count > 0 ||
+                                                 memory.theoryByCategory[at(category)].count > 0;
+                                      });
         if (used) entries.push_back({word(category), meaningOf(category), false});
     }
     entries.push_back({u"theory: peak"_s, Meaning::kTheory, true});
@@ -107,11 +113,12 @@ std::vector<LegendEntry> memoryLegend(const OpenRecording& recording) {
 }
 
 std::vector<TableColumn> memoryColumns() {
-    return {{u"category"_s, {}, false, false, false, 184},
-            {u"at peak"_s, u"bytes alive at the moment of the highest sum"_s, true, false, false, 104},
-            {u"theory"_s, u"what the configuration implies at the peak"_s, true, false, false, 104},
-            {u"difference"_s, u"measured − theory"_s, true, false, false, 112},
-            {u"share of peak"_s, {}, true, false, false, 104}};
+    return {
+        {u"category"_s, {}, false, false, false, 184},
+        {u"at peak"_s, u"bytes alive at the moment of the highest sum"_s, true, false, false, 104},
+        {u"theory"_s, u"what the configuration implies at the peak"_s, true, false, false, 104},
+        {u"difference"_s, u"measured − theory"_s, true, false, false, 112},
+        {u"share of peak"_s, {}, true, false, false, 104}};
 }
 
 std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memory) {
@@ -127,15 +134,16 @@ std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memor
         const auto exact = [](Bytes bytes) { return u"%1 B"_s.arg(formatCount(bytes.count)); };
         QString sign = difference.count > 0 ? u"+"_s : QString();
         rows.push_back({{word(category), {}, 0, meaningOf(category)},
-                        {formatBytes(measured), exact(measured), static_cast<double>(measured.count), Meaning::kNone},
-                        {formatBytes(theory), exact(theory), static_cast<double>(theory.count), Meaning::kNone},
-                        {difference.count == 0 ? u"0"_s : sign + formatBytes(difference), exact(difference),
-                         static_cast<double>(difference.count), Meaning::kNone},
+                        {formatBytes(measured), exact(measured),
+                         static_cast<double>(measured.count), Meaning::kNone},
+                        {formatBytes(theory), exact(theory), static_cast<double>(theory.count),
+                         Meaning::kNone},
+                        {difference.count == 0 ? u"0"_s : sign + formatBytes(difference),
+                         exact(difference), static_cast<double>(difference.count), Meaning::kNone},
                         {formatPercent(share), {}, share, Meaning::kNone}});
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-        return a[1].sortKey > b[1].sortKey;
-    });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a[1].sortKey > b[1].sortKey; });
     return rows;
 }
 

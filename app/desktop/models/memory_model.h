@@ -1,14 +1,14 @@
 // What the Memory page says: sentence, peak table, bars per rank. Pure.
 #pragma once
 
-#include <QString>
-#include <vector>
-
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/models/table_model.h"
 #include "app/desktop/models/timeline_frame.h"
+
+#include <QString>
+#include <vector>
 
 namespace shardscope::desktop {
 

@@ -1,8 +1,8 @@
 #include "app/desktop/models/open_recording.h"
 
-#include <algorithm>
-
 #include "app/desktop/models/format.h"
+
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -20,11 +20,13 @@ bool isBlocked(Phase phase) {
 }
 
 void addShare(std::vector<float>& buckets, TimeRange whole, TimeRange part, float weight) {
-    const double length = static_cast<double>(whole.duration().ns) / static_cast<double>(buckets.size());
+    const double length =
+        static_cast<double>(whole.duration().ns) / static_cast<double>(buckets.size());
     const TimeRange clipped = part.intersection(whole);
     if (clipped.empty() || length <= 0) return;
     const auto bucketOf = [&](Timestamp time) {
-        const auto index = static_cast<std::size_t>(static_cast<double>((time - whole.begin).ns) / length);
+        const auto index =
+            static_cast<std::size_t>(static_cast<double>((time - whole.begin).ns) / length);
         return std::min(index, buckets.size() - 1);
     };
     for (std::size_t i = bucketOf(clipped.begin); i <= bucketOf(clipped.end); ++i) {
@@ -47,9 +49,9 @@ const RankEvents* OpenRecording::rank(RankId wanted) const {
 const CollectiveEvent* OpenRecording::collective(RankId wanted, std::uint64_t sequence) const {
     const RankEvents* events = rank(wanted);
     if (events == nullptr) return nullptr;
-    const auto found =
-        std::lower_bound(events->collectives.begin(), events->collectives.end(), sequence,
-                         [](const CollectiveEvent& event, std::uint64_t value) { return event.sequence < value; });
+    const auto found = std::lower_bound(
+        events->collectives.begin(), events->collectives.end(), sequence,
+        [](const CollectiveEvent& event, std::uint64_t value) { return event.sequence < value; });
     if (found == events->collectives.end() || found->sequence != sequence) return nullptr;
     return &*found;
 }

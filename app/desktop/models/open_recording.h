@@ -2,14 +2,14 @@
 // events of one recording. Immutable once loaded; shared between the loader and GUI threads.
 #pragma once
 
+#include "profiler/analysis/report.h"
+#include "storage/model/recording.h"
+
 #include <QMetaType>
 #include <QString>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include "profiler/analysis/report.h"
-#include "storage/model/recording.h"
 
 namespace shardscope::desktop {
 

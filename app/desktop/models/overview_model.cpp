@@ -13,14 +13,18 @@ using analysis::LedgerPart;
 using analysis::LedgerRow;
 
 constexpr std::array<LedgerPart, kLedgerPartCount> kParts{
-    LedgerPart::kCompute,       LedgerPart::kOptimizer, LedgerPart::kExposedGather,
-    LedgerPart::kExposedReduction, LedgerPart::kExposedOther, LedgerPart::kWaiting,
-    LedgerPart::kData,          LedgerPart::kEvaluation, LedgerPart::kOther};
+    LedgerPart::kCompute,       LedgerPart::kOptimizer,
+    LedgerPart::kExposedGather, LedgerPart::kExposedReduction,
+    LedgerPart::kExposedOther,  LedgerPart::kWaiting,
+    LedgerPart::kData,          LedgerPart::kEvaluation,
+    LedgerPart::kOther};
 
 constexpr double kMfuTarget = 0.40;
 constexpr double kExposedTarget = 0.20;
 
-std::size_t at(LedgerPart part) { return static_cast<std::size_t>(part); }
+std::size_t at(LedgerPart part) {
+    return static_cast<std::size_t>(part);
+}
 
 double share(Duration part, Duration whole) {
     return whole.ns > 0 ? static_cast<double>(part.ns) / static_cast<double>(whole.ns) : 0;
@@ -38,7 +42,9 @@ Duration exposed(const std::array<Duration, kLedgerPartCount>& parts) {
            parts[at(LedgerPart::kExposedOther)] + parts[at(LedgerPart::kWaiting)];
 }
 
-QString targetText(double fraction) { return ValueText{formatNumber(fraction * 100, 2), u"%"_s}.joined(); }
+QString targetText(double fraction) {
+    return ValueText{formatNumber(fraction * 100, 2), u"%"_s}.joined();
+}
 
 QString stepsText(const LedgerView& ledger) {
     if (!ledger.first) return u"no step"_s;
@@ -46,7 +52,9 @@ QString stepsText(const LedgerView& ledger) {
     return u"steps %1–%2"_s.arg(ledger.first->value).arg(ledger.last->value);
 }
 
-QString ranksText(std::size_t ranks) { return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks); }
+QString ranksText(std::size_t ranks) {
+    return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks);
+}
 
 /// One value a step: mean over ranks of value(row).
 template <class Value>
@@ -78,8 +86,9 @@ QVector<QPointF> metricTrend(const OpenRecording& recording, const std::string& 
 
 /// Time of [begin, end) that compute phases cover; `phases` by start, not overlapping.
 Duration coveredByCompute(const std::vector<SpanEvent>& phases, TimeRange range) {
-    auto phase = std::lower_bound(phases.begin(), phases.end(), range.begin,
-                                  [](const SpanEvent& span, Timestamp t) { return span.end() <= t; });
+    auto phase =
+        std::lower_bound(phases.begin(), phases.end(), range.begin,
+                         [](const SpanEvent& span, Timestamp t) { return span.end() <= t; });
     Duration covered;
     for (; phase != phases.end() && phase->start < range.end; ++phase) {
         const Meaning meaning = meaningOf(phase->phase);
@@ -95,8 +104,8 @@ QVector<QPointF> overlapTrend(const OpenRecording& recording, const LedgerView& 
     std::map<StepIndex, std::pair<Duration, Duration>> hiddenAndAll;
     for (const RankEvents& events : recording.ranks) {
         for (const CollectiveEvent& event : events.collectives) {
-            if (event.step == kNoStep || (ledger.first && (event.step < *ledger.first ||
-                                                           event.step > *ledger.last))) {
+            if (event.step == kNoStep ||
+                (ledger.first && (event.step < *ledger.first || event.step > *ledger.last))) {
                 continue;
             }
             auto& [hidden, all] = hiddenAndAll[event.step];
@@ -121,8 +130,9 @@ CardContent throughputCard(const OpenRecording& recording, const LedgerView& led
     } else {
         card.value = {unknownText(), {}};
     }
-    card.detail = u"%1, median of %2"_s.arg(ranksText(recording.summary.ranks.size()))
-                      .arg(u"%1 steps"_s.arg(trendOf(ledger, [](const LedgerRow&) { return 0.0; }).size()));
+    card.detail =
+        u"%1, median of %2"_s.arg(ranksText(recording.summary.ranks.size()))
+            .arg(u"%1 steps"_s.arg(trendOf(ledger, [](const LedgerRow&) { return 0.0; }).size()));
     card.definition =
         u"Tokens of one step over all ranks, divided by the median step time.\n"
         u"Warm-up steps left out: %1.\nSource: steps of the recording."_s.arg(
@@ -165,7 +175,7 @@ CardContent overlapCard(const OpenRecording& recording, const LedgerView& ledger
         card.value = {formatNumber(*ratio), {}};
         card.qualifier = u"of 1"_s;
         card.detail = u"%1 of %2 hidden"_s.arg(formatDuration(overlap.hidden),
-                                                formatDuration(overlap.communication));
+                                               formatDuration(overlap.communication));
         card.trend = overlapTrend(recording, ledger);
     } else {
         card.value = {unknownText(), {}};
@@ -192,9 +202,11 @@ CardContent exposedCard(const LedgerView& ledger) {
     card.value = {formatNumber(fraction * 100), u"%"_s};
     card.detail = u"%1 of %2 a step"_s.arg(formatDuration({blocked.ns / rows}),
                                            formatDuration({wall.ns / rows}));
-    card.trend = trendOf(ledger, [](const LedgerRow& row) { return share(exposed(row.parts), row.wall); });
+    card.trend =
+        trendOf(ledger, [](const LedgerRow& row) { return share(exposed(row.parts), row.wall); });
     card.verdictGood = fraction <= kExposedTarget;
-    card.verdict = (card.verdictGood ? u"PASS ≤ %1"_s : u"FAIL > %1"_s).arg(targetText(kExposedTarget));
+    card.verdict =
+        (card.verdictGood ? u"PASS ≤ %1"_s : u"FAIL > %1"_s).arg(targetText(kExposedTarget));
     return card;
 }
 
@@ -217,16 +229,18 @@ CardContent memoryCard(const OpenRecording& recording) {
     card.value = bytesText(worst->peak);
     card.qualifier = u"on rank %1"_s.arg(worst->rank.value);
     if (worst->theory.count > 0) {
-        card.detail = u"%1 × theory (%2)"_s.arg(
-            formatNumber(static_cast<double>(worst->peak.count) / static_cast<double>(worst->theory.count)),
-            formatBytes(worst->theory));
+        card.detail =
+            u"%1 × theory (%2)"_s.arg(formatNumber(static_cast<double>(worst->peak.count) /
+                                                   static_cast<double>(worst->theory.count)),
+                                      formatBytes(worst->theory));
     } else {
         card.detail = u"no theory in the recording"_s;
     }
     QVector<QPointF> resident;
     for (const StepFacts& step : recording.summary.steps) {
         if (step.rank == worst->rank && step.residentSet.count > 0) {
-            resident.push_back({static_cast<double>(step.step.value), step.residentSet.mebibytes()});
+            resident.push_back(
+                {static_cast<double>(step.step.value), step.residentSet.mebibytes()});
         }
     }
     card.trend = resident;
@@ -262,7 +276,8 @@ StackedBar barOf(const QString& label, const std::array<Duration, kLedgerPartCou
         sum += value;
         if (value.ns == 0) continue;
         bar.segments.push_back({value.milliseconds(), meaningOf(part),
-                                QString::fromLatin1(analysis::toWord(part)), formatDuration(value)});
+                                QString::fromLatin1(analysis::toWord(part)),
+                                formatDuration(value)});
     }
     bar.total = formatDuration(sum);
     return bar;
@@ -315,7 +330,8 @@ LedgerView selectLedger(const OpenRecording& recording, const Selection& selecti
     std::set<RankId> ranks;
     for (const LedgerRow& row : recording.report.ledger) {
         if (!selection.includes(row.rank)) continue;
-        if (selection.range && (!steps || row.step < steps->first || row.step > steps->last)) continue;
+        if (selection.range && (!steps || row.step < steps->first || row.step > steps->last))
+            continue;
         view.rows.push_back(row);
         ranks.insert(row.rank);
         if (!view.first || row.step < *view.first) view.first = row.step;
@@ -347,13 +363,16 @@ QString overviewSubline(const OpenRecording& recording) {
     QStringList parts;
     if (!report.waiting.empty() && report.waiting.front().waited.ns > 0) {
         const auto& worst = report.waiting.front();
-        parts << u"The others waited %1 for rank %2 in %3 collectives."_s.arg(
-            formatDuration(worst.waited)).arg(worst.late.value).arg(formatCount(worst.collectives));
+        parts << u"The others waited %1 for rank %2 in %3 collectives."_s
+                     .arg(formatDuration(worst.waited))
+                     .arg(worst.late.value)
+                     .arg(formatCount(worst.collectives));
     }
     if (!report.completeness.known) {
         parts << u"Completeness unknown at this capture level."_s;
     } else {
-        parts << (report.completeness.complete ? u"Recording complete."_s : u"Recording incomplete."_s);
+        parts << (report.completeness.complete ? u"Recording complete."_s
+                                               : u"Recording incomplete."_s);
     }
     parts << u"%1 of %2 events dropped."_s.arg(
         formatCount(static_cast<std::int64_t>(report.dropped)),
@@ -362,9 +381,12 @@ QString overviewSubline(const OpenRecording& recording) {
 }
 
 std::vector<CardContent> overviewCards(const OpenRecording& recording, const LedgerView& ledger) {
-    return {throughputCard(recording, ledger), mfuCard(recording, ledger),
-            overlapCard(recording, ledger),    exposedCard(ledger),
-            memoryCard(recording),             lossCard(recording, ledger)};
+    return {throughputCard(recording, ledger),
+            mfuCard(recording, ledger),
+            overlapCard(recording, ledger),
+            exposedCard(ledger),
+            memoryCard(recording),
+            lossCard(recording, ledger)};
 }
 
 std::vector<StackedBar> ledgerBars(const LedgerView& ledger) {
@@ -387,7 +409,8 @@ std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger) {
     std::vector<LegendEntry> entries;
     for (LedgerPart part : kParts) {
         if (usesPart(ledger, part)) {
-            entries.push_back({QString::fromLatin1(analysis::toWord(part)), meaningOf(part), false});
+            entries.push_back(
+                {QString::fromLatin1(analysis::toWord(part)), meaningOf(part), false});
         }
     }
     return entries;
@@ -410,7 +433,8 @@ std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger) {
     const Duration wall = ledger.totalWall();
     for (LedgerPart part : kParts) {
         if (total[at(part)].ns == 0) continue;
-        std::vector<TableCell> row{{QString::fromLatin1(analysis::toWord(part)), {}, 0, meaningOf(part)}};
+        std::vector<TableCell> row{
+            {QString::fromLatin1(analysis::toWord(part)), {}, 0, meaningOf(part)}};
         for (RankId rank : ledger.ranks) {
             const Duration value = ledger.median(rank)[at(part)];
             row.push_back({formatDuration(value), u"%1 ns"_s.arg(formatCount(value.ns)),

@@ -2,15 +2,15 @@
 // of the report and the selection; nothing here paints.
 #pragma once
 
-#include <QString>
-#include <optional>
-#include <vector>
-
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/models/table_model.h"
+
+#include <QString>
+#include <optional>
+#include <vector>
 
 namespace shardscope::desktop {
 
@@ -21,7 +21,7 @@ struct CardContent {
     QString detail;      ///< numerator and denominator
     QString definition;  ///< what `?` says: definition, formula, source
     QVector<QPointF> trend;
-    QString verdict;     ///< "PASS ≥ 40 %"
+    QString verdict;  ///< "PASS ≥ 40 %"
     bool verdictGood = true;
 };
 

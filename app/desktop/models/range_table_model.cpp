@@ -1,10 +1,10 @@
 #include "app/desktop/models/range_table_model.h"
 
-#include <QStringList>
-
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/overview_model.h"
 #include "app/desktop/models/slice_details.h"
+
+#include <QStringList>
 
 namespace shardscope::desktop {
 namespace {
@@ -19,7 +19,8 @@ struct Communication {
     RankId waitingRank;
 };
 
-Communication communicationIn(const OpenRecording& recording, TimeRange range, const Selection& selection) {
+Communication communicationIn(const OpenRecording& recording, TimeRange range,
+                              const Selection& selection) {
     Communication sum;
     for (const RankEvents& events : recording.ranks) {
         if (!selection.includes(events.rank)) continue;
@@ -41,26 +42,27 @@ Communication communicationIn(const OpenRecording& recording, TimeRange range, c
 Meaning meaningOfRow(const RangeRow& row) {
     SliceView slice;
     slice.name = row.name;
-    for (CollectiveOp op : {CollectiveOp::kAllGather, CollectiveOp::kReduceScatter, CollectiveOp::kAllReduce}) {
+    for (CollectiveOp op :
+         {CollectiveOp::kAllGather, CollectiveOp::kReduceScatter, CollectiveOp::kAllReduce}) {
         if (row.name == QLatin1String(toWord(op))) slice.operation = op;
     }
-    for (int phase = 1; phase <= static_cast<int>(Phase::kOther); ++phase) {
-        if (row.name == QLatin1String(toWord(static_cast<Phase>(phase)))) slice.phase = static_cast<Phase>(phase);
-    }
+    slice.phase = row.phase;
     return sliceMeaning(row.role, slice);
 }
 
 }  // namespace
 
 std::vector<TableColumn> rangeColumns() {
-    return {{u"in the selected range"_s, {}, false, true, false, 160},
-            {u"count"_s, u"events that touch the range"_s, true, false, false, 88},
-            {u"own time"_s, u"without what is nested inside, all ranks together"_s, true, false, false, 96},
-            {u"share"_s, u"own time divided by length of the range × ranks"_s, true, false, false, 80},
-            {u"total"_s, u"with what is nested inside"_s, true, false, false, 96},
-            {u"median"_s, u"of one event"_s, true, false, false, 96},
-            {u"max"_s, u"longest single event"_s, true, false, false, 96},
-            {u"lane"_s, {}, false, false, true, 128}};
+    return {
+        {u"in the selected range"_s, {}, false, true, false, 160},
+        {u"count"_s, u"events that touch the range"_s, true, false, false, 88},
+        {u"own time"_s, u"without what is nested inside, all ranks together"_s, true, false, false,
+         96},
+        {u"share"_s, u"own time divided by length of the range × ranks"_s, true, false, false, 80},
+        {u"total"_s, u"with what is nested inside"_s, true, false, false, 96},
+        {u"median"_s, u"of one event"_s, true, false, false, 96},
+        {u"max"_s, u"longest single event"_s, true, false, false, 96},
+        {u"lane"_s, {}, false, false, true, 128}};
 }
 
 std::vector<std::vector<TableCell>> rangeRows(const RangeTable& table) {
@@ -72,12 +74,15 @@ std::vector<std::vector<TableCell>> rangeRows(const RangeTable& table) {
                              static_cast<double>(duration.ns), Meaning::kNone};
         };
         const double share = whole > 0 ? static_cast<double>(row.self.ns) / whole : 0;
-        rows.push_back({{row.name, {}, 0, meaningOfRow(row)},
-                        {formatCount(row.count), {}, static_cast<double>(row.count), Meaning::kNone},
-                        time(row.self),
-                        {formatPercent(share), {}, share, Meaning::kNone},
-                        time(row.total), time(row.median), time(row.maximum),
-                        {row.lane, {}, 0, Meaning::kNone}});
+        rows.push_back(
+            {{row.name, {}, 0, meaningOfRow(row)},
+             {formatCount(row.count), {}, static_cast<double>(row.count), Meaning::kNone},
+             time(row.self),
+             {formatPercent(share), {}, share, Meaning::kNone},
+             time(row.total),
+             time(row.median),
+             time(row.maximum),
+             {row.lane, {}, 0, Meaning::kNone}});
     }
     return rows;
 }
@@ -86,14 +91,17 @@ QString timelineHeadline(const OpenRecording& recording, const Selection& select
     const TimeRange range = selection.range.value_or(recording.bounds());
     const Communication sum = communicationIn(recording, range, selection);
     const auto steps = recording.stepsIn(range);
-    const QString where = !steps                        ? u"Selected range"_s
-                          : steps->first == steps->last ? u"Step %1"_s.arg(steps->first.value)
-                                                        : u"Steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value);
-    if (sum.collectives == 0) return u"%1: no collective in %2."_s.arg(where, formatDuration(range.duration()));
+    const QString where = !steps ? u"Selected range"_s
+                          : steps->first == steps->last
+                              ? u"Step %1"_s.arg(steps->first.value)
+                              : u"Steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value);
+    if (sum.collectives == 0)
+        return u"%1: no collective in %2."_s.arg(where, formatDuration(range.duration()));
     const Duration all = sum.moving + sum.waiting;
     return u"%1: %2 collectives take %3, of which %4 (%5) is waiting for a peer."_s.arg(
         where, formatCount(sum.collectives), formatDuration(all), formatDuration(sum.waiting),
-        formatPercent(all.ns > 0 ? static_cast<double>(sum.waiting.ns) / static_cast<double>(all.ns) : 0));
+        formatPercent(all.ns > 0 ? static_cast<double>(sum.waiting.ns) / static_cast<double>(all.ns)
+                                 : 0));
 }
 
 QString timelineSubline(const OpenRecording& recording, const Selection& selection) {
@@ -120,7 +128,8 @@ QString selectionText(const OpenRecording& recording, const Selection& selection
         parts << (ranks.size() == 1 ? u"rank %1"_s : u"ranks %1"_s).arg(ranks.join(u", "_s));
     }
     const Duration resolution{std::max<std::int64_t>(1, range.duration().ns / 1000)};
-    parts << u"%1 – %2"_s.arg(formatInstant(range.begin, resolution), formatInstant(range.end, resolution));
+    parts << u"%1 – %2"_s.arg(formatInstant(range.begin, resolution),
+                              formatInstant(range.end, resolution));
     return parts.join(u" · "_s);
 }
 

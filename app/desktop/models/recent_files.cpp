@@ -1,5 +1,8 @@
 #include "app/desktop/models/recent_files.h"
 
+#include "app/desktop/models/chart_data.h"
+#include "app/desktop/models/format.h"
+
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -7,9 +10,6 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QSaveFile>
-
-#include "app/desktop/models/chart_data.h"
-#include "app/desktop/models/format.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -20,8 +20,11 @@ constexpr std::size_t kMostFiles = 10;
 constexpr int kTrendPoints = 64;
 
 RecentFile fromJson(const QJsonObject& object) {
-    RecentFile file{object.value("path"_L1).toString(), object.value("title"_L1).toString(),
-                    object.value("throughput"_L1).toString(), object.value("opened"_L1).toString(), {}};
+    RecentFile file{object.value("path"_L1).toString(),
+                    object.value("title"_L1).toString(),
+                    object.value("throughput"_L1).toString(),
+                    object.value("opened"_L1).toString(),
+                    {}};
     const QJsonArray loss = object.value("loss"_L1).toArray();
     for (const QJsonValue& value : loss) {
         file.loss.push_back({static_cast<double>(file.loss.size()), value.toDouble()});
@@ -32,8 +35,11 @@ RecentFile fromJson(const QJsonObject& object) {
 QJsonObject toJson(const RecentFile& file) {
     QJsonArray loss;
     for (const QPointF& point : file.loss) loss.append(point.y());
-    return {{u"path"_s, file.path}, {u"title"_s, file.title}, {u"throughput"_s, file.throughput},
-            {u"opened"_s, file.opened}, {u"loss"_s, loss}};
+    return {{u"path"_s, file.path},
+            {u"title"_s, file.title},
+            {u"throughput"_s, file.throughput},
+            {u"opened"_s, file.opened},
+            {u"loss"_s, loss}};
 }
 
 }  // namespace
@@ -48,11 +54,13 @@ void RecentFiles::add(const OpenRecording& recording, const QString& now) {
     file.path = QFileInfo(recording.path).absoluteFilePath();
     file.title = recording.title();
     if (recording.report.tokensPerSecond) {
-        file.throughput = ValueText{formatNumber(*recording.report.tokensPerSecond), u"tok/s"_s}.joined();
+        file.throughput =
+            ValueText{formatNumber(*recording.report.tokensPerSecond), u"tok/s"_s}.joined();
     }
     file.opened = now;
     for (const MetricPoint& point : recording.summary.metrics) {
-        if (point.name == "loss") file.loss.push_back({static_cast<double>(point.step.value), point.value});
+        if (point.name == "loss")
+            file.loss.push_back({static_cast<double>(point.step.value), point.value});
     }
     file.loss = decimated(file.loss, kTrendPoints);
     std::erase_if(m_files, [&](const RecentFile& other) { return other.path == file.path; });

@@ -2,13 +2,13 @@
 // the user's state folder. GUI thread.
 #pragma once
 
+#include "app/desktop/models/open_recording.h"
+
 #include <QObject>
 #include <QPointF>
 #include <QString>
 #include <QVector>
 #include <vector>
-
-#include "app/desktop/models/open_recording.h"
 
 namespace shardscope::desktop {
 

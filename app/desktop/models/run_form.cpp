@@ -1,15 +1,15 @@
 #include "app/desktop/models/run_form.h"
 
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/memory_model.h"
+#include "engine/theory/theory.h"
+
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
 #include <QStringList>
 #include <algorithm>
 #include <thread>
-
-#include "app/desktop/models/format.h"
-#include "app/desktop/models/memory_model.h"
-#include "engine/theory/theory.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -47,7 +47,8 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
         RunConfig zero3 = config;
         zero3.strategy = Strategy::kZero3;
         zero3.ranks = count;
-        bars.push_back(memoryBar(zero3, u"ZeRO-3 × %1"_s.arg(count), sharded && count == config.ranks));
+        bars.push_back(
+            memoryBar(zero3, u"ZeRO-3 × %1"_s.arg(count), sharded && count == config.ranks));
     }
     return bars;
 }
@@ -57,8 +58,9 @@ std::vector<LegendEntry> legendOf(const std::vector<StackedBar>& bars) {
     for (MemoryCategory category : stackOrder()) {
         const QString name = QString::fromLatin1(toWord(category));
         for (const StackedBar& bar : bars) {
-            const bool used = std::any_of(bar.segments.begin(), bar.segments.end(),
-                                          [&](const BarSegment& segment) { return segment.name == name; });
+            const bool used =
+                std::any_of(bar.segments.begin(), bar.segments.end(),
+                            [&](const BarSegment& segment) { return segment.name == name; });
             if (!used) continue;
             entries.push_back({name, meaningOf(category), false});
             break;
@@ -70,8 +72,9 @@ std::vector<LegendEntry> legendOf(const std::vector<StackedBar>& bars) {
 QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& machine) {
     const Bytes all{needed.count * config.ranks};
     if (machine.freeMemory.count == 0) return u"%1 predicted a rank."_s.arg(formatBytes(needed));
-    return (all < machine.freeMemory ? u"Fits: %1 predicted a rank, %2 together, %3 free."_s
-                                     : u"Does not fit: %1 predicted a rank, %2 together, only %3 free."_s)
+    return (all < machine.freeMemory
+                ? u"Fits: %1 predicted a rank, %2 together, %3 free."_s
+                : u"Does not fit: %1 predicted a rank, %2 together, only %3 free."_s)
         .arg(formatBytes(needed), formatBytes(all), formatBytes(machine.freeMemory));
 }
 
@@ -100,8 +103,10 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine) {
         prediction.headline = prediction.problem;
         return prediction;
     }
-    prediction.parameters = u"%1 parameters"_s.arg(formatCount(theory::parameterCount(config.model)));
-    prediction.tokensPerStep = u"%1 tokens a step"_s.arg(formatCount(theory::tokensPerStep(config)));
+    prediction.parameters =
+        u"%1 parameters"_s.arg(formatCount(theory::parameterCount(config.model)));
+    prediction.tokensPerStep =
+        u"%1 tokens a step"_s.arg(formatCount(theory::tokensPerStep(config)));
     prediction.memory = memoryBars(config);
     prediction.legend = legendOf(prediction.memory);
     const Bytes needed = theory::total(theory::memoryTheory(config));
@@ -114,18 +119,21 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine) {
         {u"model FLOPs"_s,
          ValueText{formatNumber(theory::palmFlopsPerToken(config.model) *
                                 static_cast<double>(theory::tokensPerStep(config)) * 1e-9),
-                   u"GFLOP"_s}.joined()},
+                   u"GFLOP"_s}
+             .joined()},
         {u"sharded states a rank"_s, formatBytes(theory::stateTheory(config))}};
     if (config.ranks * config.threads > machine.cores) {
-        prediction.warning = u"%1 ranks × %2 threads share %3 cores: steps will be slower and "
-                             u"waiting times larger than on a machine of their own."_s
-                                 .arg(config.ranks).arg(config.threads).arg(machine.cores);
+        prediction.warning =
+            u"%1 ranks × %2 threads share %3 cores: steps will be slower and "
+            u"waiting times larger than on a machine of their own."_s.arg(config.ranks)
+                .arg(config.threads)
+                .arg(machine.cores);
     }
     return prediction;
 }
 
 QString wrappedCommand(const QString& commandLine) {
-    constexpr qsizetype kColumns = 56;
+    constexpr qsizetype kColumns = 48;
     QStringList lines{QString()};
     const QStringList flags = commandLine.split(u" --"_s);
     for (qsizetype i = 0; i < flags.size(); ++i) {
@@ -140,8 +148,8 @@ QString wrappedCommand(const QString& commandLine) {
 }
 
 QString suggestedRecordingName(const RunConfig& config, const QString& moment) {
-    return u"%1-%2x%3-%4.sscope"_s.arg(fromUtf8(config.model.name),
-                                       QString::fromLatin1(control::toWord(config.strategy)))
+    return u"%1-%2x%3-%4.sscope"_s
+        .arg(fromUtf8(config.model.name), QString::fromLatin1(control::toWord(config.strategy)))
         .arg(config.ranks)
         .arg(moment);
 }

@@ -2,11 +2,11 @@
 // run cannot start. Pure functions of a RunConfig.
 #pragma once
 
-#include <QString>
-#include <vector>
-
 #include "app/desktop/models/chart_data.h"
 #include "engine/control/run_config.h"
+
+#include <QString>
+#include <vector>
 
 namespace shardscope::desktop {
 
@@ -22,7 +22,7 @@ struct RunPrediction {
     QString problem;  ///< why it cannot start, in words; empty: it can
     QString warning;  ///< it can, but
     QString headline;
-    QString parameters;        ///< "10,774,272 parameters"
+    QString parameters;  ///< "10,774,272 parameters"
     QString tokensPerStep;
     std::vector<StackedBar> memory;  ///< one a strategy, the chosen one emphasised
     std::vector<LegendEntry> legend;

@@ -2,12 +2,12 @@
 // GUI thread; owned by the shell, borrowed by every page.
 #pragma once
 
+#include "storage/model/ids.h"
+#include "storage/model/units.h"
+
 #include <QObject>
 #include <optional>
 #include <vector>
-
-#include "storage/model/ids.h"
-#include "storage/model/units.h"
 
 namespace shardscope::desktop {
 

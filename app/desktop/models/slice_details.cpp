@@ -1,8 +1,8 @@
 #include "app/desktop/models/slice_details.h"
 
-#include <algorithm>
-
 #include "app/desktop/models/format.h"
+
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -11,7 +11,9 @@ using namespace Qt::StringLiterals;
 
 using Rows = std::vector<std::pair<QString, QString>>;
 
-QString word(const char* text) { return QString::fromLatin1(text); }
+QString word(const char* text) {
+    return QString::fromLatin1(text);
+}
 
 void addCommon(const SliceView& slice, Rows& rows) {
     if (slice.step != kNoStep) rows.emplace_back(u"step"_s, QString::number(slice.step.value));
@@ -30,7 +32,8 @@ Duration exposedPart(const RankEvents& events, TimeRange range) {
     for (const SpanEvent& phase : events.phases) {
         const Meaning meaning = meaningOf(phase.phase);
         if (meaning != Meaning::kCompute && meaning != Meaning::kOptimizer) continue;
-        if (phase.range().intersects(range)) covered += phase.range().intersection(range).duration();
+        if (phase.range().intersects(range))
+            covered += phase.range().intersection(range).duration();
     }
     return range.duration() - covered;
 }
@@ -59,11 +62,14 @@ void addCollective(const OpenRecording& recording, RankId rank, const Collective
     const bool moves = event.operation == CollectiveOp::kAllGather ||
                        event.operation == CollectiveOp::kReduceScatter;
     if (moves && moved.ns > 0 && ranks > 1) {
-        const double bus = static_cast<double>(event.size.count) * (ranks - 1) / ranks / moved.seconds();
-        rows.emplace_back(u"bus bandwidth"_s, ValueText{formatNumber(bus * 1e-9), u"GB/s"_s}.joined());
+        const double bus =
+            static_cast<double>(event.size.count) * (ranks - 1) / ranks / moved.seconds();
+        rows.emplace_back(u"bus bandwidth"_s,
+                          ValueText{formatNumber(bus * 1e-9), u"GB/s"_s}.joined());
     }
     if (const RankEvents* events = recording.rank(rank)) {
-        rows.emplace_back(u"not behind compute"_s, formatDuration(exposedPart(*events, {event.start, event.end})));
+        rows.emplace_back(u"not behind compute"_s,
+                          formatDuration(exposedPart(*events, {event.start, event.end})));
     }
     rows.emplace_back(u"sequence"_s, formatCount(static_cast<std::int64_t>(event.sequence)));
     for (std::size_t i = 0; i < event.arrivals.size(); ++i) {
@@ -76,11 +82,16 @@ void addCollective(const OpenRecording& recording, RankId rank, const Collective
 
 QString shortCollective(CollectiveOp operation) {
     switch (operation) {
-        case CollectiveOp::kAllGather: return u"g"_s;
-        case CollectiveOp::kReduceScatter: return u"rs"_s;
-        case CollectiveOp::kAllReduce: return u"ar"_s;
-        case CollectiveOp::kBroadcast: return u"bc"_s;
-        case CollectiveOp::kBarrier: return u"b"_s;
+        case CollectiveOp::kAllGather:
+            return u"g"_s;
+        case CollectiveOp::kReduceScatter:
+            return u"rs"_s;
+        case CollectiveOp::kAllReduce:
+            return u"ar"_s;
+        case CollectiveOp::kBroadcast:
+            return u"bc"_s;
+        case CollectiveOp::kBarrier:
+            return u"b"_s;
     }
     return {};
 }
@@ -98,7 +109,8 @@ QString titleOf(LaneRole role, const SliceView& slice) {
     if (slice.count > 1) {
         return u"%1 events, mostly %2"_s.arg(formatCount(slice.count), slice.name);
     }
-    if (role != LaneRole::kHost && slice.layer != kNoLayer) {
+    if (role != LaneRole::kHost && slice.layer != kNoLayer &&
+        !slice.name.contains(formatLayer(slice.layer))) {
         return u"%1 · %2"_s.arg(slice.name, formatLayer(slice.layer));
     }
     return slice.name;
@@ -126,7 +138,8 @@ SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
             addCollective(recording, lane.rank, *event, details);
         }
     } else if (slice.correlation != 0) {
-        details.rows.emplace_back(u"correlation"_s, formatCount(static_cast<std::int64_t>(slice.correlation)));
+        details.rows.emplace_back(u"correlation"_s,
+                                  formatCount(static_cast<std::int64_t>(slice.correlation)));
     }
     if (!slice.arguments.isEmpty()) details.rows.emplace_back(u"arguments"_s, slice.arguments);
     return details;
@@ -150,6 +163,7 @@ std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice) {
     }
     if (role == LaneRole::kCompute) {
         if (layer.isEmpty()) return {slice.name};
+        if (slice.name.endsWith(layer)) return {slice.name, layer, index};
         return {u"%1 %2"_s.arg(slice.name, layer), layer, index};
     }
     return {slice.name};
@@ -157,16 +171,21 @@ std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice) {
 
 Meaning sliceMeaning(LaneRole role, const SliceView& slice) {
     switch (role) {
-        case LaneRole::kCompute: return meaningOf(slice.phase);
+        case LaneRole::kCompute:
+            return meaningOf(slice.phase);
         case LaneRole::kCommunication:
             return slice.operation ? meaningOf(*slice.operation) : Meaning::kOtherCollective;
         case LaneRole::kHost:
             if (slice.name.contains("copy"_L1)) return Meaning::kCopy;
-            return slice.phase == Phase::kOptimizer || slice.phase == Phase::kClip ? Meaning::kOptimizer
-                                                                                  : Meaning::kCompute;
-        case LaneRole::kCopy: return Meaning::kCopy;
-        case LaneRole::kRange: return meaningOfStretch(slice);
-        default: return Meaning::kHost;
+            return slice.phase == Phase::kOptimizer || slice.phase == Phase::kClip
+                       ? Meaning::kOptimizer
+                       : Meaning::kCompute;
+        case LaneRole::kCopy:
+            return Meaning::kCopy;
+        case LaneRole::kRange:
+            return meaningOfStretch(slice);
+        default:
+            return Meaning::kHost;
     }
 }
 
@@ -178,7 +197,8 @@ Rows sliceHover(LaneRole role, const SliceView& slice) {
     }
     addCommon(slice, rows);
     if (slice.waitedUntil > slice.range.begin) {
-        rows.emplace_back(u"waiting for a peer"_s, formatDuration(slice.waitedUntil - slice.range.begin));
+        rows.emplace_back(u"waiting for a peer"_s,
+                          formatDuration(slice.waitedUntil - slice.range.begin));
     }
     rows.emplace_back(u"start"_s, formatInstant(slice.range.begin, {1000}));
     return rows;

@@ -1,13 +1,13 @@
 // What the details of a slice say, and the texts that stand on it. Pure.
 #pragma once
 
-#include <QString>
-#include <utility>
-#include <vector>
-
 #include "app/desktop/models/meaning.h"
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/timeline_frame.h"
+
+#include <QString>
+#include <utility>
+#include <vector>
 
 namespace shardscope::desktop {
 

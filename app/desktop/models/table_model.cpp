@@ -42,17 +42,25 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
     const TableCell& cell =
         m_rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
     switch (role) {
-        case Qt::DisplayRole: return cell.text;
-        case Qt::ToolTipRole: return cell.tip.isEmpty() ? cell.text : cell.tip;
+        case Qt::DisplayRole:
+            return cell.text;
+        case Qt::ToolTipRole:
+            return cell.tip.isEmpty() ? cell.text : cell.tip;
         case Qt::TextAlignmentRole:
             return QVariant::fromValue(Qt::AlignVCenter |
                                        (column.numeric ? Qt::AlignRight : Qt::AlignLeft));
-        case SwatchRole: return static_cast<int>(cell.swatch);
-        case SortRole: return cell.sortKey;
-        case CodeRole: return column.code;
-        case QuietRole: return column.quiet;
-        case NumericRole: return column.numeric;
-        default: return {};
+        case SwatchRole:
+            return static_cast<int>(cell.swatch);
+        case SortRole:
+            return cell.sortKey;
+        case CodeRole:
+            return column.code;
+        case QuietRole:
+            return column.quiet;
+        case NumericRole:
+            return column.numeric;
+        default:
+            return {};
     }
 }
 
@@ -60,12 +68,15 @@ QVariant TableModel::headerData(int section, Qt::Orientation orientation, int ro
     if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
     const TableColumn& column = m_columns[static_cast<std::size_t>(section)];
     switch (role) {
-        case Qt::DisplayRole: return column.title;
-        case Qt::ToolTipRole: return column.definition.isEmpty() ? QVariant{} : column.definition;
+        case Qt::DisplayRole:
+            return column.title;
+        case Qt::ToolTipRole:
+            return column.definition.isEmpty() ? QVariant{} : column.definition;
         case Qt::TextAlignmentRole:
             return QVariant::fromValue(Qt::AlignVCenter |
                                        (column.numeric ? Qt::AlignRight : Qt::AlignLeft));
-        default: return {};
+        default:
+            return {};
     }
 }
 

@@ -2,11 +2,11 @@
 // GUI thread. Knows no widget: colours are Meanings, resolved by the view's delegate.
 #pragma once
 
+#include "app/desktop/models/meaning.h"
+
 #include <QAbstractTableModel>
 #include <QString>
 #include <vector>
-
-#include "app/desktop/models/meaning.h"
 
 namespace shardscope::desktop {
 
@@ -21,7 +21,7 @@ struct TableColumn {
 
 struct TableCell {
     QString text;
-    QString tip;      ///< full value; the text itself when empty
+    QString tip;  ///< full value; the text itself when empty
     double sortKey = 0;
     Meaning swatch = Meaning::kNone;
 };

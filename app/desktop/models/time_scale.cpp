@@ -36,13 +36,13 @@ TimeRange keptWithin(TimeRange range, TimeRange bounds) {
 
 TimeRange zoomed(TimeRange range, double factor, Timestamp anchor, TimeRange bounds) {
     const auto length = static_cast<double>(range.duration().ns);
-    const auto wanted = std::max<std::int64_t>(
-        std::min(kShortestViewNs, bounds.duration().ns),
-        static_cast<std::int64_t>(std::llround(length * factor)));
-    const double share =
-        length > 0 ? static_cast<double>((anchor - range.begin).ns) / length : 0.5;
+    const auto wanted =
+        std::max<std::int64_t>(std::min(kShortestViewNs, bounds.duration().ns),
+                               static_cast<std::int64_t>(std::llround(length * factor)));
+    const double share = length > 0 ? static_cast<double>((anchor - range.begin).ns) / length : 0.5;
     const Timestamp begin =
-        anchor - Duration{static_cast<std::int64_t>(std::llround(share * static_cast<double>(wanted)))};
+        anchor -
+        Duration{static_cast<std::int64_t>(std::llround(share * static_cast<double>(wanted)))};
     return keptWithin({begin, begin + Duration{wanted}}, bounds);
 }
 

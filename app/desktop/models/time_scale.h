@@ -1,9 +1,9 @@
 // Pure geometry: time on an x axis, and ticks at 1-2-5. No widget, no paint.
 #pragma once
 
-#include <vector>
-
 #include "storage/model/units.h"
+
+#include <vector>
 
 namespace shardscope::desktop {
 

@@ -2,14 +2,14 @@
 // Plain values, immutable once handed over.
 #pragma once
 
+#include "storage/model/recording.h"
+
 #include <QString>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include "storage/model/recording.h"
 
 namespace shardscope::desktop {
 
@@ -73,6 +73,7 @@ struct RangeRow {
     QString name;
     QString lane;
     LaneRole role = LaneRole::kHost;
+    Phase phase = Phase::kNone;  ///< of the first such event
     std::int64_t count = 0;
     Duration total;   ///< with what is nested inside
     Duration self;    ///< without

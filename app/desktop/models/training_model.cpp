@@ -1,8 +1,8 @@
 #include "app/desktop/models/training_model.h"
 
-#include <algorithm>
-
 #include "app/desktop/models/format.h"
+
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -13,7 +13,8 @@ LineSeries seriesOf(const std::vector<MetricPoint>& metrics, const std::string& 
                     const QString& title, Meaning meaning, bool dots) {
     LineSeries series{title, {}, meaning, dots};
     for (const MetricPoint& point : metrics) {
-        if (point.name == name) series.points.push_back({static_cast<double>(point.step.value), point.value});
+        if (point.name == name)
+            series.points.push_back({static_cast<double>(point.step.value), point.value});
     }
     series.points = decimated(series.points, kChartPointLimit);
     return series;
@@ -23,17 +24,25 @@ LineSeries seriesOf(const std::vector<MetricPoint>& metrics, const std::string& 
 
 std::vector<MetricChart> metricCharts(const std::vector<MetricPoint>& metrics) {
     return {
-        {u"loss"_s, u"Loss"_s, u"nats"_s,
+        {u"loss"_s,
+         u"Loss"_s,
+         u"nats"_s,
          u"Mean cross entropy over all tokens of a step and all ranks; validation: the same on held-back data."_s,
          {seriesOf(metrics, "loss", u"training"_s, Meaning::kCompute, false),
           seriesOf(metrics, "validation_loss", u"validation"_s, Meaning::kReduction, true)}},
-        {u"learning_rate"_s, u"Learning rate"_s, u"1"_s,
+        {u"learning_rate"_s,
+         u"Learning rate"_s,
+         u"1"_s,
          u"Linear warm-up, then cosine; the value AdamW used in the step."_s,
          {seriesOf(metrics, "learning_rate", u"learning rate"_s, Meaning::kCompute, false)}},
-        {u"gradient_norm"_s, u"Gradient norm"_s, u"1"_s,
+        {u"gradient_norm"_s,
+         u"Gradient norm"_s,
+         u"1"_s,
          u"2-norm of all gradients over all ranks, before clipping."_s,
          {seriesOf(metrics, "gradient_norm", u"gradient norm"_s, Meaning::kCompute, false)}},
-        {u"tokens_per_s"_s, u"Throughput"_s, u"tok/s"_s,
+        {u"tokens_per_s"_s,
+         u"Throughput"_s,
+         u"tok/s"_s,
          u"Tokens of the step over all ranks divided by its wall time."_s,
          {seriesOf(metrics, "tokens_per_s", u"tokens/s"_s, Meaning::kCompute, false)}},
     };

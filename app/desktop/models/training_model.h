@@ -1,11 +1,11 @@
 // Series of the Training page: metrics over steps. Pure.
 #pragma once
 
-#include <QString>
-#include <vector>
-
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/open_recording.h"
+
+#include <QString>
+#include <vector>
 
 namespace shardscope::desktop {
 

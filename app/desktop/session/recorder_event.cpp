@@ -17,7 +17,7 @@ std::optional<double> number(const QJsonObject& object, QLatin1StringView key) {
 }
 
 RunStarted startedOf(const QJsonObject& object) {
-    return {object.value("output"_L1).toString(), object.value("model"_L1).toString(),
+    return {object.value("output"_L1).toString(),   object.value("model"_L1).toString(),
             object.value("strategy"_L1).toString(), object.value("ranks"_L1).toInt(),
             object.value("steps"_L1).toInt(),       object.value("parameters"_L1).toInteger()};
 }
@@ -48,9 +48,8 @@ Result<std::optional<RecorderEvent>> parseRecorderEvent(const QByteArray& line) 
     const QJsonDocument document = QJsonDocument::fromJson(line);
     const QString event = document.object().value("event"_L1).toString();
     if (event.isEmpty()) {
-        return failure(ErrorCode::kFailure,
-                       "the recorder said something that is not an event: " +
-                           line.left(120).toStdString());
+        return failure(ErrorCode::kFailure, "the recorder said something that is not an event: " +
+                                                line.left(120).toStdString());
     }
     const QJsonObject object = document.object();
     if (event == "started"_L1) return std::optional<RecorderEvent>(startedOf(object));

@@ -1,14 +1,14 @@
 // What `shardscope record --control stdio` says, one JSON object a line. Pure parsing.
 #pragma once
 
+#include "storage/model/result.h"
+#include "storage/model/units.h"
+
 #include <QByteArray>
 #include <QString>
 #include <cstdint>
 #include <optional>
 #include <variant>
-
-#include "storage/model/result.h"
-#include "storage/model/units.h"
 
 namespace shardscope::desktop {
 

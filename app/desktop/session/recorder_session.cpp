@@ -40,7 +40,9 @@ void RecorderSession::start(const QString& program, const control::RunConfig& co
     m_killed = false;
     setState(State::kStarting);
     if (program.isEmpty()) {
-        end({u"failed"_s, {}, 4,
+        end({u"failed"_s,
+             {},
+             4,
              tr("The program shardscope is neither beside shardscope-desktop nor in PATH; "
                 "install it or add its folder to PATH.")});
         return;
@@ -122,16 +124,20 @@ void RecorderSession::processEnded(int exitCode, QProcess::ExitStatus status) {
     }
     RunFinished outcome{m_killed ? u"killed"_s : u"failed"_s, m_run.output, exitCode, {}};
     const QString words = QString::fromUtf8(m_lastWords).trimmed();
-    outcome.message = status == QProcess::CrashExit
-                          ? tr("The recorder ended unexpectedly; what it had received is in the recording.")
-                          : tr("The recorder ended with status %1 before it said how the run went.").arg(exitCode);
+    outcome.message =
+        status == QProcess::CrashExit
+            ? tr("The recorder ended unexpectedly; what it had received is in the recording.")
+            : tr("The recorder ended with status %1 before it said how the run went.")
+                  .arg(exitCode);
     if (!words.isEmpty()) outcome.message += u' ' + words.section(u'\n', -1);
     end(outcome);
 }
 
 void RecorderSession::processFailed(QProcess::ProcessError error) {
     if (error != QProcess::FailedToStart) return;
-    end({u"failed"_s, {}, 4,
+    end({u"failed"_s,
+         {},
+         4,
          tr("%1 could not be started: %2.").arg(m_process.program(), m_process.errorString())});
 }
 

@@ -6,13 +6,13 @@
 //              +-----------+---------------------+   (exits, failures, kills)
 #pragma once
 
+#include "app/desktop/session/recorder_event.h"
+#include "engine/control/run_config.h"
+
 #include <QByteArray>
 #include <QObject>
 #include <QProcess>
 #include <QStringList>
-
-#include "app/desktop/session/recorder_event.h"
-#include "engine/control/run_config.h"
 
 namespace shardscope::desktop {
 

@@ -10,27 +10,32 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-void print(const QString& text) { std::fputs(text.toLocal8Bit().constData(), stdout); }
+void print(const QString& text) {
+    std::fputs(text.toLocal8Bit().constData(), stdout);
+}
 
 Result<QSize> parseSize(const QString& text) {
     const QStringList parts = text.split(u'x');
     bool okWidth = false;
     bool okHeight = false;
-    const QSize size = parts.size() == 2 ? QSize(parts[0].toInt(&okWidth), parts[1].toInt(&okHeight)) : QSize();
-    if (!okWidth || !okHeight || size.width() < 320 || size.height() < 240 || size.width() > 16384 ||
-        size.height() > 16384) {
-        return failure(ErrorCode::kUsage, "--size " + text.toStdString() +
-                                              " is not WIDTHxHEIGHT between 320x240 and 16384x16384, e.g. 1600x1000.");
+    const QSize size =
+        parts.size() == 2 ? QSize(parts[0].toInt(&okWidth), parts[1].toInt(&okHeight)) : QSize();
+    if (!okWidth || !okHeight || size.width() < 320 || size.height() < 240 ||
+        size.width() > 16384 || size.height() > 16384) {
+        return failure(ErrorCode::kUsage,
+                       "--size " + text.toStdString() +
+                           " is not WIDTHxHEIGHT between 320x240 and 16384x16384, e.g. 1600x1000.");
     }
     return size;
 }
 
 void declare(QCommandLineParser& parser) {
-    parser.setApplicationDescription(
-        QCoreApplication::translate("options", "Looks at recordings of training runs, and starts new runs."));
+    parser.setApplicationDescription(QCoreApplication::translate(
+        "options", "Looks at recordings of training runs, and starts new runs."));
     parser.addPositionalArgument(u"FILE"_s, u"Recording to open (.sscope)."_s, u"[FILE]"_s);
     parser.addOptions({{u"page"_s, u"Page to show: %1."_s.arg(pageIds().join(u", "_s)), u"NAME"_s},
-                       {u"screenshot"_s, u"Write the page to OUT.png and exit; needs no display."_s, u"OUT.png"_s},
+                       {u"screenshot"_s, u"Write the page to OUT.png and exit; needs no display."_s,
+                        u"OUT.png"_s},
                        {u"size"_s, u"Size of the window, e.g. 1600x1000."_s, u"WxH"_s},
                        {u"theme"_s, u"light or dark."_s, u"NAME"_s},
                        {{u"h"_s, u"help"_s}, u"Show this help."_s},
@@ -49,24 +54,30 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
     QCommandLineParser parser;
     declare(parser);
     if (!parser.parse(arguments)) {
-        return failure(ErrorCode::kUsage, parser.errorText().toStdString() + " See shardscope-desktop --help.");
+        return failure(ErrorCode::kUsage,
+                       parser.errorText().toStdString() + " See shardscope-desktop --help.");
     }
     if (parser.isSet(u"help"_s)) {
-        print(parser.helpText() + u"\nExample:\n  shardscope-desktop run.sscope --page timeline --screenshot timeline.png --size 1600x1000\n"_s);
+        print(
+            parser.helpText() +
+            u"\nExample:\n  shardscope-desktop run.sscope --page timeline --screenshot timeline.png --size 1600x1000\n"_s);
         return std::optional<AppOptions>();
     }
     if (parser.isSet(u"version"_s)) {
-        print(u"shardscope-desktop %1, Qt %2\n"_s.arg(QCoreApplication::applicationVersion(), QLatin1String(qVersion())));
+        print(u"shardscope-desktop %1, Qt %2\n"_s.arg(QCoreApplication::applicationVersion(),
+                                                      QLatin1String(qVersion())));
         return std::optional<AppOptions>();
     }
     AppOptions options;
     if (parser.positionalArguments().size() > 1) {
         return failure(ErrorCode::kUsage, "One recording at a time: give at most one FILE.");
     }
-    if (!parser.positionalArguments().isEmpty()) options.file = parser.positionalArguments().first();
+    if (!parser.positionalArguments().isEmpty())
+        options.file = parser.positionalArguments().first();
     options.page = parser.value(u"page"_s);
     if (!options.page.isEmpty() && !pageIds().contains(options.page)) {
-        return failure(ErrorCode::kUsage, "There is no page " + options.page.toStdString() + "; pages are " +
+        return failure(ErrorCode::kUsage, "There is no page " + options.page.toStdString() +
+                                              "; pages are " +
                                               pageIds().join(u", "_s).toStdString() + ".");
     }
     options.screenshot = parser.value(u"screenshot"_s);
@@ -79,7 +90,8 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
     if (parser.isSet(u"theme"_s)) {
         const QString theme = parser.value(u"theme"_s);
         if (theme != u"light"_s && theme != u"dark"_s) {
-            return failure(ErrorCode::kUsage, "--theme " + theme.toStdString() + " is neither light nor dark.");
+            return failure(ErrorCode::kUsage,
+                           "--theme " + theme.toStdString() + " is neither light nor dark.");
         }
         options.dark = theme == u"dark"_s;
     }
@@ -88,9 +100,11 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
 
 void choosePlatform(int argc, char** argv) {
     if (qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) return;
-    bool hidden = qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY");
+    bool hidden =
+        qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY");
     for (int i = 1; i < argc; ++i) {
-        hidden = hidden || std::strncmp(argv[i], "--screenshot", 12) == 0 || std::strncmp(argv[i], "-screenshot", 11) == 0;
+        hidden = hidden || std::strncmp(argv[i], "--screenshot", 12) == 0 ||
+                 std::strncmp(argv[i], "-screenshot", 11) == 0;
     }
     if (hidden) qputenv("QT_QPA_PLATFORM", "offscreen");
 }

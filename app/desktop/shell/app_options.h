@@ -1,12 +1,12 @@
 // The command line of shardscope-desktop.
 #pragma once
 
+#include "storage/model/result.h"
+
 #include <QSize>
 #include <QString>
 #include <QStringList>
 #include <optional>
-
-#include "storage/model/result.h"
 
 namespace shardscope::desktop {
 

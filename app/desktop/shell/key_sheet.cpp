@@ -1,5 +1,9 @@
 #include "app/desktop/shell/key_sheet.h"
 
+#include "app/desktop/shell/commands.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QGridLayout>
 #include <QKeyEvent>
 #include <QLabel>
@@ -7,10 +11,6 @@
 #include <QListWidget>
 #include <QVBoxLayout>
 #include <algorithm>
-
-#include "app/desktop/shell/commands.h"
-#include "app/desktop/widgets/text_label.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -56,7 +56,10 @@ KeySheet::KeySheet(const Commands& commands, QWidget* parent) : QDialog(parent) 
 }
 
 CommandPalette::CommandPalette(const Commands& commands, QWidget* parent)
-    : QDialog(parent), m_commands(commands), m_text(new QLineEdit(this)), m_list(new QListWidget(this)) {
+    : QDialog(parent),
+      m_commands(commands),
+      m_text(new QLineEdit(this)),
+      m_list(new QListWidget(this)) {
     setAttribute(Qt::WA_DeleteOnClose);
     setWindowTitle(tr("Commands"));
     resize(520, 360);
@@ -96,7 +99,8 @@ void CommandPalette::filter(const QString& text) {
             return line.contains(word, Qt::CaseInsensitive);
         });
         if (!matches) continue;
-        auto* item = new QListWidgetItem(command.keys.isEmpty() ? line : line + u"    "_s + command.keys, m_list);
+        auto* item = new QListWidgetItem(
+            command.keys.isEmpty() ? line : line + u"    "_s + command.keys, m_list);
         item->setData(Qt::UserRole, command.id);
     }
     m_list->setCurrentRow(0);

@@ -1,16 +1,5 @@
 #include "app/desktop/shell/main_window.h"
 
-#include <QApplication>
-#include <QCloseEvent>
-#include <QDateTime>
-#include <QDir>
-#include <QFileDialog>
-#include <QFileInfo>
-#include <QHBoxLayout>
-#include <QMimeData>
-#include <QStackedWidget>
-#include <QVBoxLayout>
-
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/overview_model.h"
 #include "app/desktop/models/range_table_model.h"
@@ -29,21 +18,32 @@
 #include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDateTime>
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QMimeData>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
 namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
 
 MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* parent)
-    : QWidget(parent)
-    , m_folders(folders)
-    , m_remembers(remembers)
-    , m_recent(folders.recentFile)
-    , m_follower(m_session, m_live)
-    , m_commands(this)
-    , m_rail(new Rail(this))
-    , m_topBar(new TopBar(this))
-    , m_status(new StatusLine(this))
-    , m_stack(new QStackedWidget(this)) {
+    : QWidget(parent),
+      m_folders(folders),
+      m_remembers(remembers),
+      m_recent(folders.recentFile),
+      m_follower(m_session, m_live),
+      m_commands(this),
+      m_rail(new Rail(this)),
+      m_topBar(new TopBar(this)),
+      m_status(new StatusLine(this)),
+      m_stack(new QStackedWidget(this)) {
     setWindowTitle(tr("Shardscope"));
     setMinimumSize(800, 560);
     setAcceptDrops(true);
@@ -54,6 +54,9 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     connectLoader();
     connectTimeline();
     connectRun();
+    const MachineFacts machine = thisMachine();
+    m_status->setFacts(
+        tr("%1 cores · %2 memory free").arg(machine.cores).arg(formatBytes(machine.freeMemory)));
     showPage(u"start"_s);
 }
 
@@ -74,7 +77,8 @@ void MainWindow::buildPages() {
     addPage(u"timeline"_s, u"timeline"_s, tr("Timeline"), m_timeline);
     addPage(u"memory"_s, u"memory"_s, tr("Memory"), m_memory);
     addPage(u"training"_s, u"training"_s, tr("Training"), training);
-    for (RecordingPage* page : std::initializer_list<RecordingPage*>{overview, m_timeline, m_memory, training}) {
+    for (RecordingPage* page :
+         std::initializer_list<RecordingPage*>{overview, m_timeline, m_memory, training}) {
         connectRecordingPage(page);
     }
     connect(m_start, &StartPage::openRequested, this, &MainWindow::chooseFile);
@@ -82,7 +86,8 @@ void MainWindow::buildPages() {
     connect(m_start, &StartPage::fileChosen, this, &MainWindow::openFile);
 }
 
-void MainWindow::addPage(const QString& id, const QString& icon, const QString& name, QWidget* page) {
+void MainWindow::addPage(const QString& id, const QString& icon, const QString& name,
+                         QWidget* page) {
     page->setAccessibleName(name);
     m_pages.insert(id, page);
     m_stack->addWidget(page);
@@ -108,10 +113,11 @@ void MainWindow::connectRecordingPage(RecordingPage* page) {
     connect(page, &RecordingPage::openRequested, this, &MainWindow::chooseFile);
     connect(page, &RecordingPage::newRunRequested, this, [this] { showPage(u"newrun"_s); });
     connect(page, &RecordingPage::hoverChanged, m_status, &StatusLine::setHover);
-    connect(page, &RecordingPage::pageRequested, this, [this](const QString& id, const Selection& selection) {
-        m_selection.select(selection);
-        showPage(id);
-    });
+    connect(page, &RecordingPage::pageRequested, this,
+            [this](const QString& id, const Selection& selection) {
+                m_selection.select(selection);
+                showPage(id);
+            });
 }
 
 void MainWindow::addCommands() {
@@ -119,22 +125,30 @@ void MainWindow::addCommands() {
     int number = 1;
     for (const QString& id : pageIds()) {
         const QString name = m_pages.value(id)->accessibleName();
-        m_commands.add(u"page."_s + id, pages, name, {QKeySequence(QString::number(number++))}, [this, id] { showPage(id); });
+        m_commands.add(u"page."_s + id, pages, name, {QKeySequence(QString::number(number++))},
+                       [this, id] { showPage(id); });
     }
     const QString window = tr("Window");
-    m_commands.add(u"open"_s, window, tr("Open a recording"), {QKeySequence::Open}, [this] { chooseFile(); });
-    m_commands.add(u"theme"_s, window, tr("Light or dark"), {QKeySequence(u"Ctrl+T"_s)}, [this] { useTheme(!isDark()); });
-    m_commands.add(u"back"_s, window, tr("Selection before"), {QKeySequence(u"Alt+Left"_s)}, [this] { m_selection.goBack(); });
-    m_commands.add(u"forward"_s, window, tr("Selection after"), {QKeySequence(u"Alt+Right"_s)}, [this] { m_selection.goForward(); });
-    m_commands.add(u"clear"_s, window, tr("Clear the selection"), {QKeySequence(u"Ctrl+Backspace"_s)}, [this] { m_selection.clear(); });
-    m_commands.add(u"keys"_s, window, tr("All keys"), {QKeySequence(u"?"_s), QKeySequence(u"Shift+?"_s)},
+    m_commands.add(u"open"_s, window, tr("Open a recording"), {QKeySequence::Open},
+                   [this] { chooseFile(); });
+    m_commands.add(u"theme"_s, window, tr("Light or dark"), {QKeySequence(u"Ctrl+T"_s)},
+                   [this] { useTheme(!isDark()); });
+    m_commands.add(u"back"_s, window, tr("Selection before"), {QKeySequence(u"Alt+Left"_s)},
+                   [this] { m_selection.goBack(); });
+    m_commands.add(u"forward"_s, window, tr("Selection after"), {QKeySequence(u"Alt+Right"_s)},
+                   [this] { m_selection.goForward(); });
+    m_commands.add(u"clear"_s, window, tr("Clear the selection"),
+                   {QKeySequence(u"Ctrl+Backspace"_s)}, [this] { m_selection.clear(); });
+    m_commands.add(u"keys"_s, window, tr("All keys"),
+                   {QKeySequence(u"?"_s), QKeySequence(u"Shift+?"_s)},
                    [this] { (new KeySheet(m_commands, this))->show(); });
     m_commands.add(u"palette"_s, window, tr("Find a command"), {QKeySequence(u"Ctrl+Shift+P"_s)},
                    [this] { (new CommandPalette(m_commands, this))->show(); });
     m_commands.add(u"fullscreen"_s, window, tr("Full screen"), {QKeySequence(u"F11"_s)},
                    [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
     m_commands.add(u"quit"_s, window, tr("Close"), {QKeySequence::Quit}, [this] { close(); });
-    m_commands.add(u"run.stop"_s, tr("Run"), tr("Stop after this step"), {}, [this] { m_session.stop(); });
+    m_commands.add(u"run.stop"_s, tr("Run"), tr("Stop after this step"), {},
+                   [this] { m_session.stop(); });
     m_commands.add(u"run.kill"_s, tr("Run"), tr("Kill at once"), {}, [this] { m_session.kill(); });
     addTimelineNotes();
 }
@@ -162,7 +176,8 @@ void MainWindow::connectBars() {
     connect(m_topBar, &TopBar::forwardRequested, &m_selection, &SelectionModel::goForward);
     connect(m_topBar, &TopBar::problemsRequested, this, [this] { showPage(u"overview"_s); });
     connect(m_topBar, &TopBar::themeToggled, this, [this] { useTheme(!isDark()); });
-    connect(m_topBar, &TopBar::keysRequested, this, [this] { m_commands.find(u"keys"_s)->trigger(); });
+    connect(m_topBar, &TopBar::keysRequested, this,
+            [this] { m_commands.find(u"keys"_s)->trigger(); });
     connect(&m_selection, &SelectionModel::selectionChanged, this, &MainWindow::presentSelection);
 }
 
@@ -182,8 +197,10 @@ void MainWindow::connectLoader() {
 }
 
 void MainWindow::connectTimeline() {
-    connect(m_timeline, &TimelinePage::pictureRequested, &m_loader, &RecordingLoader::requestTimeline);
-    connect(m_timeline, &TimelinePage::tableRequested, &m_loader, &RecordingLoader::requestRangeTable);
+    connect(m_timeline, &TimelinePage::pictureRequested, &m_loader,
+            &RecordingLoader::requestTimeline);
+    connect(m_timeline, &TimelinePage::tableRequested, &m_loader,
+            &RecordingLoader::requestRangeTable);
     connect(m_timeline, &TimelinePage::neighbourRequested, this,
             [this](const LaneKey& key, const SliceView& from, bool forward) {
                 m_loader.requestNeighbour({key, from.range, from.depth, forward});
@@ -196,19 +213,21 @@ void MainWindow::connectRun() {
     connect(m_livePage, &LivePage::killRequested, &m_session, &RecorderSession::kill);
     connect(m_livePage, &LivePage::newRunRequested, this, [this] { showPage(u"newrun"_s); });
     connect(m_livePage, &LivePage::openRequested, this, &MainWindow::chooseFile);
-    connect(&m_session, &RecorderSession::stateChanged, this, [this] { m_newRun->setBusy(m_session.isGoing()); });
-    connect(&m_follower, &RunFollower::ended, this, [this](const QString& path, const QString& status) {
-        if (m_closing) {
-            close();
-            return;
-        }
-        const bool whole = status == u"finished"_s || status == u"stopped"_s;
-        if (path.isEmpty() || !QFileInfo::exists(path)) return;
-        const bool watching = m_page == u"live"_s;
-        openFile(path);
-        // a run that failed stays on its log; one that ended well turns into its Overview
-        showPage(watching && !whole ? u"live"_s : u"overview"_s);
-    });
+    connect(&m_session, &RecorderSession::stateChanged, this,
+            [this] { m_newRun->setBusy(m_session.isGoing()); });
+    connect(&m_follower, &RunFollower::ended, this,
+            [this](const QString& path, const QString& status) {
+                if (m_closing) {
+                    close();
+                    return;
+                }
+                const bool whole = status == u"finished"_s || status == u"stopped"_s;
+                if (path.isEmpty() || !QFileInfo::exists(path)) return;
+                const bool watching = m_page == u"live"_s;
+                openFile(path);
+                // a run that failed stays on its log; one that ended well turns into its Overview
+                showPage(watching && !whole ? u"live"_s : u"overview"_s);
+            });
 }
 
 void MainWindow::openFile(const QString& path) {
@@ -233,7 +252,9 @@ void MainWindow::startRun(const control::RunConfig& config) {
     showPage(u"live"_s);
 }
 
-bool MainWindow::isDark() const { return Theme::of(this).dark; }
+bool MainWindow::isDark() const {
+    return Theme::of(this).dark;
+}
 
 void MainWindow::useTheme(bool dark) {
     const Theme& theme = dark ? Theme::darkTheme() : Theme::light();
@@ -257,11 +278,13 @@ void MainWindow::presentRecording(const RecordingPtr& recording) {
     m_topBar->setTitle(recording->title(), recording->path);
     const auto& report = recording->report;
     int problems = 0;
-    for (const Diagnostic& diagnostic : report.diagnostics) problems += diagnostic.severity != Severity::kNote ? 1 : 0;
+    for (const Diagnostic& diagnostic : report.diagnostics)
+        problems += diagnostic.severity != Severity::kNote ? 1 : 0;
     m_topBar->setProblems(problems + static_cast<int>(report.completeness.missing.size()));
-    const double perEvent = report.events > 0 ? static_cast<double>(recording->summary.chunkBytes.count) /
-                                                    static_cast<double>(report.events)
-                                              : 0;
+    const double perEvent = report.events > 0
+                                ? static_cast<double>(recording->summary.chunkBytes.count) /
+                                      static_cast<double>(report.events)
+                                : 0;
     m_status->setFacts(tr("%1 events · %2 · %3")
                            .arg(formatCount(static_cast<std::int64_t>(report.events)),
                                 ValueText{formatNumber(perEvent), tr("B/event")}.joined(),
@@ -284,7 +307,8 @@ void MainWindow::presentFailure(const QString& path, const QString& message) {
 void MainWindow::presentSelection() {
     const RecordingPtr recording = m_loader.recording();
     const Selection& current = m_selection.current();
-    m_topBar->setSelection(recording ? selectionText(*recording, current) : QString(), !current.isEverything());
+    m_topBar->setSelection(recording ? selectionText(*recording, current) : QString(),
+                           !current.isEverything());
     m_topBar->setHistory(m_selection.canGoBack(), m_selection.canGoForward());
 }
 
@@ -310,7 +334,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     m_closing = true;
     m_session.stop();
     showPage(u"live"_s);
-    m_status->setMessage(tr("Stopping the run; the window closes when its recording is finished. Close again to kill it."));
+    m_status->setMessage(
+        tr("Stopping the run; the window closes when its recording is finished. Close again to "
+           "kill it."));
 }
 
 }  // namespace shardscope::desktop

@@ -2,9 +2,6 @@
 // nothing about what pages show. GUI thread; owns everything in it.
 #pragma once
 
-#include <QMap>
-#include <QWidget>
-
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/live_run.h"
 #include "app/desktop/models/recent_files.h"
@@ -13,6 +10,9 @@
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/run_follower.h"
 #include "app/desktop/shell/user_folders.h"
+
+#include <QMap>
+#include <QWidget>
 
 class QStackedWidget;
 

@@ -1,11 +1,11 @@
 #include "app/desktop/shell/rail.h"
 
+#include "app/desktop/widgets/icon.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QAbstractButton>
 #include <QPainter>
 #include <QVBoxLayout>
-
-#include "app/desktop/widgets/icon.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -39,15 +39,19 @@ protected:
         } else if (underMouse()) {
             painter.fillRect(rect(), theme.neutral);
         }
-        const QColor colour = isChecked() ? theme.accent : underMouse() ? theme.text : theme.quietText;
-        painter.drawPixmap(QPointF((width() - 20) / 2.0, 10), iconPixmap(m_icon, colour, 20, devicePixelRatioF()));
+        const QColor colour = isChecked()    ? theme.accent
+                              : underMouse() ? theme.text
+                                             : theme.quietText;
+        painter.drawPixmap(QPointF((width() - 20) / 2.0, 10),
+                           iconPixmap(m_icon, colour, 20, devicePixelRatioF()));
         painter.setPen(colour);
         painter.setFont(textFont(11, isChecked() ? QFont::DemiBold : QFont::Normal));
         painter.drawText(QRectF(0, 34, width(), 18), Qt::AlignCenter, text());
         if (hasFocus()) {
             painter.setPen(QPen(theme.accent, 1));
             painter.setBrush(Qt::NoBrush);
-            painter.drawRoundedRect(QRectF(rect()).adjusted(4.5, 3.5, -4.5, -3.5), kCornerRadius, kCornerRadius);
+            painter.drawRoundedRect(QRectF(rect()).adjusted(4.5, 3.5, -4.5, -3.5), kCornerRadius,
+                                    kCornerRadius);
         }
     }
 
@@ -65,7 +69,8 @@ Rail::Rail(QWidget* parent) : QWidget(parent), m_layout(new QVBoxLayout(this)), 
     m_layout->addStretch();
 }
 
-void Rail::addPage(const QString& id, const QString& icon, const QString& name, const QString& key) {
+void Rail::addPage(const QString& id, const QString& icon, const QString& name,
+                   const QString& key) {
     auto* button = new RailButton(icon, name, this);
     button->setObjectName(id);
     button->setToolTip(u"%1 (%2)"_s.arg(name, key));

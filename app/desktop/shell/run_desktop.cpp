@@ -1,17 +1,17 @@
 #include "app/desktop/shell/run_desktop.h"
 
+#include "app/desktop/shell/app_options.h"
+#include "app/desktop/shell/main_window.h"
+#include "app/desktop/shell/screenshot.h"
+#include "app/desktop/widgets/icon.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QApplication>
 #include <QCursor>
 #include <QFileInfo>
 #include <QSettings>
 #include <QStyleFactory>
 #include <cstdio>
-
-#include "app/desktop/shell/app_options.h"
-#include "app/desktop/shell/main_window.h"
-#include "app/desktop/shell/screenshot.h"
-#include "app/desktop/widgets/icon.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -27,12 +27,15 @@ bool wantsDark(const AppOptions& options, const QSettings& settings) {
     if (options.dark) return *options.dark;
     const QVariant last = settings.value(u"dark"_s);
     // "as the system": Qt 6.4 knows no colour scheme, but the start-up palette follows it
-    return last.isValid() ? last.toBool() : QApplication::palette().color(QPalette::Window).lightnessF() < 0.5F;
+    return last.isValid() ? last.toBool()
+                          : QApplication::palette().color(QPalette::Window).lightnessF() < 0.5F;
 }
 
 int takeScreenshot(MainWindow& window, const AppOptions& options) {
     ScreenshotJob job(window, options.screenshot);
-    QObject::connect(&job, &ScreenshotJob::done, qApp, [](int status) { QApplication::exit(status); }, Qt::QueuedConnection);
+    QObject::connect(
+        &job, &ScreenshotJob::done, qApp, [](int status) { QApplication::exit(status); },
+        Qt::QueuedConnection);
     QCursor::setPos(options.size.width() * 2, options.size.height() * 2);  // nothing looks hovered
     window.resize(options.size);
     window.show();
@@ -55,8 +58,9 @@ int runDesktop(int argc, char** argv) {
     if (!*parsed) return 0;
     const AppOptions& options = **parsed;
     if (!options.file.isEmpty() && !QFileInfo::exists(options.file)) {
-        return say({ErrorCode::kUnreadable, "There is no file " + options.file.toStdString() + ". Check its name, or start "
-                                            "without one and open it from the Start page."});
+        return say({ErrorCode::kUnreadable, "There is no file " + options.file.toStdString() +
+                                                ". Check its name, or start "
+                                                "without one and open it from the Start page."});
     }
     const UserFolders folders = userFolders();
     QSettings settings(folders.settingsFile, QSettings::IniFormat);
@@ -69,7 +73,8 @@ int runDesktop(int argc, char** argv) {
     if (!options.file.isEmpty()) window.openFile(options.file);
     if (!options.page.isEmpty()) window.showPage(options.page);
     if (!shows) return takeScreenshot(window, options);
-    QObject::connect(&window, &MainWindow::themeChanged, &window, [&](bool chosen) { settings.setValue(u"dark"_s, chosen); });
+    QObject::connect(&window, &MainWindow::themeChanged, &window,
+                     [&](bool chosen) { settings.setValue(u"dark"_s, chosen); });
     window.resize(options.size);
     if (!options.sizeGiven) window.restoreGeometry(settings.value(u"geometry"_s).toByteArray());
     window.show();

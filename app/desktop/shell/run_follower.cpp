@@ -18,11 +18,13 @@ RunFollower::RunFollower(RecorderSession& session, LiveRun& run, QObject* parent
         m_run.begin(started.model, started.strategy, started.ranks, started.steps, started.output);
     });
     connect(&session, &RecorderSession::stepDone, this, [this](const StepProgress& step) {
-        m_run.addStep({step.step, step.steps, step.loss, step.tokensPerSecond, step.memoryBytes, step.exposedFraction,
-                       step.secondsLeft});
+        m_run.addStep({step.step, step.steps, step.loss, step.tokensPerSecond, step.memoryBytes,
+                       step.exposedFraction, step.secondsLeft});
     });
     connect(&session, &RecorderSession::validationDone, this,
-            [this](const ValidationDone& validation) { m_run.addValidation(validation.step, validation.loss); });
+            [this](const ValidationDone& validation) {
+                m_run.addValidation(validation.step, validation.loss);
+            });
     connect(&session, &RecorderSession::rankChanged, this,
             [this](const RankChanged& rank) { m_run.setRank(rank.rank, rank.state, rank.pid); });
     connect(&session, &RecorderSession::logged, this,

@@ -2,10 +2,10 @@
 // outlive it.
 #pragma once
 
-#include <QObject>
-
 #include "app/desktop/models/live_run.h"
 #include "app/desktop/session/recorder_session.h"
+
+#include <QObject>
 
 namespace shardscope::desktop {
 

@@ -1,10 +1,10 @@
 #include "app/desktop/shell/screenshot.h"
 
+#include "app/desktop/shell/main_window.h"
+
 #include <QPixmap>
 #include <QTimer>
 #include <cstdio>
-
-#include "app/desktop/shell/main_window.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -17,14 +17,17 @@ constexpr int kQuietRounds = 4;
 
 ScreenshotJob::ScreenshotJob(MainWindow& window, const QString& path, QObject* parent)
     : QObject(parent), m_window(window), m_path(path) {
-    connect(&window.loader(), &RecordingLoader::openFailed, this, [this](const QString&, const QString& message) {
-        std::fprintf(stderr, "%s\n", message.toLocal8Bit().constData());
-        m_done = true;
-        Q_EMIT done(static_cast<int>(ErrorCode::kUnreadable));
-    });
+    connect(&window.loader(), &RecordingLoader::openFailed, this,
+            [this](const QString&, const QString& message) {
+                std::fprintf(stderr, "%s\n", message.toLocal8Bit().constData());
+                m_done = true;
+                Q_EMIT done(static_cast<int>(ErrorCode::kUnreadable));
+            });
 }
 
-void ScreenshotJob::start() { QTimer::singleShot(kRoundMs, this, &ScreenshotJob::settle); }
+void ScreenshotJob::start() {
+    QTimer::singleShot(kRoundMs, this, &ScreenshotJob::settle);
+}
 
 void ScreenshotJob::settle() {
     if (m_done) return;

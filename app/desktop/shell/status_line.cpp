@@ -1,11 +1,11 @@
 #include "app/desktop/shell/status_line.h"
 
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
-
-#include "app/desktop/widgets/text_label.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 
@@ -36,9 +36,13 @@ void StatusLine::setMessage(const QString& text) {
     present();
 }
 
-void StatusLine::setFacts(const QString& text) { m_right->setText(text); }
+void StatusLine::setFacts(const QString& text) {
+    m_right->setText(text);
+}
 
-void StatusLine::present() { m_left->setText(m_hover.isEmpty() ? m_message : m_hover); }
+void StatusLine::present() {
+    m_left->setText(m_hover.isEmpty() ? m_message : m_hover);
+}
 
 void StatusLine::paintEvent(QPaintEvent*) {
     const Theme& theme = Theme::of(this);

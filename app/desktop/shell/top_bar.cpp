@@ -1,5 +1,8 @@
 #include "app/desktop/shell/top_bar.h"
 
+#include "app/desktop/widgets/icon.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -7,23 +10,20 @@
 #include <QPushButton>
 #include <QToolButton>
 
-#include "app/desktop/widgets/icon.h"
-#include "app/desktop/widgets/theme.h"
-
 namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
 
 TopBar::TopBar(QWidget* parent)
-    : QWidget(parent)
-    , m_title(new QLabel(this))
-    , m_selection(new QPushButton(this))
-    , m_open(tool(tr("Open a recording (Ctrl+O)")))
-    , m_back(tool(tr("Selection before (Alt+Left)")))
-    , m_forward(tool(tr("Selection after (Alt+Right)")))
-    , m_theme(tool(tr("Light or dark (Ctrl+T)")))
-    , m_keys(tool(tr("Keys (?)")))
-    , m_problems(new QPushButton(this)) {
+    : QWidget(parent),
+      m_title(new QLabel(this)),
+      m_selection(new QPushButton(this)),
+      m_open(tool(tr("Open a recording (Ctrl+O)"))),
+      m_back(tool(tr("Selection before (Alt+Left)"))),
+      m_forward(tool(tr("Selection after (Alt+Right)"))),
+      m_theme(tool(tr("Light or dark (Ctrl+T)"))),
+      m_keys(tool(tr("Keys (?)"))),
+      m_problems(new QPushButton(this)) {
     setFixedHeight(44);
     m_title->setFont(textFont(kTextPixels, QFont::DemiBold));
     m_selection->setToolTip(tr("The selection all pages obey; click to clear it"));
@@ -99,7 +99,8 @@ void TopBar::retint() {
     const Theme& theme = Theme::of(this);
     m_open->setIcon(tintedIcon(u"open"_s, theme.quietText));
     m_back->setIcon(tintedIcon(u"back"_s, m_back->isEnabled() ? theme.text : theme.quietText));
-    m_forward->setIcon(tintedIcon(u"forward"_s, m_forward->isEnabled() ? theme.text : theme.quietText));
+    m_forward->setIcon(
+        tintedIcon(u"forward"_s, m_forward->isEnabled() ? theme.text : theme.quietText));
     m_theme->setIcon(tintedIcon(u"theme"_s, theme.quietText));
     m_keys->setIcon(tintedIcon(u"help"_s, theme.quietText));
     m_problems->setIcon(tintedIcon(u"warning"_s, theme.warning));

@@ -1,10 +1,10 @@
 #include "app/desktop/views/recording_page.h"
 
-#include <QPushButton>
-#include <QVBoxLayout>
-
 #include "app/desktop/models/overview_model.h"
 #include "app/desktop/widgets/states.h"
+
+#include <QPushButton>
+#include <QVBoxLayout>
 
 namespace shardscope::desktop {
 

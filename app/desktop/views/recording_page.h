@@ -2,12 +2,12 @@
 // A page asks for more by signals; the shell connects them to the loader. GUI thread.
 #pragma once
 
-#include <QWidget>
-#include <vector>
-
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/widgets/page_frame.h"
+
+#include <QWidget>
+#include <vector>
 
 namespace shardscope::desktop {
 

@@ -1,13 +1,15 @@
 #include "app/desktop/widgets/axis.h"
 
+#include "app/desktop/widgets/painting.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "app/desktop/widgets/painting.h"
-
 namespace shardscope::desktop {
 
-double tickStep(const std::vector<double>& ticks) { return ticks.size() > 1 ? ticks[1] - ticks[0] : 1; }
+double tickStep(const std::vector<double>& ticks) {
+    return ticks.size() > 1 ? ticks[1] - ticks[0] : 1;
+}
 
 void paintLeftAxis(QPainter& painter, const QRectF& plot, const AxisRange& range,
                    const std::vector<double>& ticks, const TickText& text, const QString& title,
@@ -42,13 +44,15 @@ void paintBottomAxis(QPainter& painter, const QRectF& plot, const AxisRange& ran
         painter.drawLine(QPointF(x, plot.bottom()), QPointF(x, plot.bottom() + 4));
         const QString label = text(tick);
         const double wide = tabularWidth(painter.font(), label);
-        const double left = std::clamp(x - wide / 2, limits.left(), std::max(limits.left(), limits.right() - wide));
+        const double left =
+            std::clamp(x - wide / 2, limits.left(), std::max(limits.left(), limits.right() - wide));
         if (left < free) continue;
         drawTabular(painter, QRectF(left, plot.bottom() + 5, wide, 14), Qt::AlignLeft, label);
         free = left + wide + 8;
     }
     if (!title.isEmpty()) {
-        drawTabular(painter, QRectF(plot.left(), plot.bottom() + 20, plot.width(), 14), Qt::AlignRight, title);
+        drawTabular(painter, QRectF(plot.left(), plot.bottom() + 20, plot.width(), 14),
+                    Qt::AlignRight, title);
     }
     painter.restore();
 }

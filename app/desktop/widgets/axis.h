@@ -1,13 +1,13 @@
 // Painting of chart axes: tick marks, labels, grid lines, titles with units. Pure paint.
 #pragma once
 
+#include "app/desktop/widgets/theme.h"
+
 #include <QPainter>
 #include <QRectF>
 #include <QString>
 #include <functional>
 #include <vector>
-
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 

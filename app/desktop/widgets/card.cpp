@@ -1,14 +1,14 @@
 #include "app/desktop/widgets/card.h"
 
-#include <QEvent>
-#include <QPainter>
-#include <QToolButton>
-#include <QToolTip>
-
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/sparkline.h"
 #include "app/desktop/widgets/theme.h"
+
+#include <QEvent>
+#include <QPainter>
+#include <QToolButton>
+#include <QToolTip>
 
 namespace shardscope::desktop {
 namespace {
@@ -65,8 +65,8 @@ void Card::setVerdict(const QString& text, bool good) {
 }
 
 void Card::describe() {
-    setAccessibleName(u"%1: %2 %3 %4. %5 %6"_s.arg(m_title, m_number, m_unit, m_qualifier, m_detail,
-                                                   m_verdict));
+    setAccessibleName(
+        u"%1: %2 %3 %4. %5 %6"_s.arg(m_title, m_number, m_unit, m_qualifier, m_detail, m_verdict));
     setToolTip(m_detail);
     update();
 }
@@ -80,7 +80,9 @@ void Card::changeEvent(QEvent* event) {
     if (event->type() == QEvent::PaletteChange) retint();
 }
 
-void Card::resizeEvent(QResizeEvent*) { m_help->move(width() - m_help->width() - 6, 6); }
+void Card::resizeEvent(QResizeEvent*) {
+    m_help->move(width() - m_help->width() - 6, 6);
+}
 
 void Card::paintEvent(QPaintEvent*) {
     const Theme& theme = Theme::of(this);
@@ -102,13 +104,15 @@ void Card::paintEvent(QPaintEvent*) {
     const QRectF valueArea(kInset, 30, inner, 30);
     drawTabular(painter, valueArea, Qt::AlignLeft, m_number);
     double x = kInset + tabularWidth(painter.font(), m_number) + 5;
-    const double baseline = valueArea.center().y() + (QFontMetricsF(painter.font()).ascent() -
-                                                      QFontMetricsF(painter.font()).descent()) / 2;
+    const double baseline =
+        valueArea.center().y() +
+        (QFontMetricsF(painter.font()).ascent() - QFontMetricsF(painter.font()).descent()) / 2;
     painter.setFont(textFont(kTextPixels));
     painter.setPen(theme.quietText);
     const QString behind = (m_unit + u' ' + m_qualifier).trimmed();
-    painter.drawText(QPointF(x, baseline), QFontMetricsF(painter.font())
-                                               .elidedText(behind, Qt::ElideRight, width() - kInset - x));
+    painter.drawText(
+        QPointF(x, baseline),
+        QFontMetricsF(painter.font()).elidedText(behind, Qt::ElideRight, width() - kInset - x));
 
     const bool hasTrend = m_trend.size() > 1 && width() > 150;
     const double textWidth = inner - (hasTrend ? kTrendWidth + 8 : 0);
@@ -123,8 +127,8 @@ void Card::paintEvent(QPaintEvent*) {
         drawTabular(painter, QRectF(kInset, 92, textWidth, 16), Qt::AlignLeft, m_verdict);
     }
     if (hasTrend) {
-        paintSparkline(painter, QRectF(width() - kInset - kTrendWidth, 66, kTrendWidth, 30), m_trend,
-                       theme.accent);
+        paintSparkline(painter, QRectF(width() - kInset - kTrendWidth, 66, kTrendWidth, 30),
+                       m_trend, theme.accent);
     }
 }
 

@@ -1,5 +1,8 @@
 #include "app/desktop/widgets/data_table.h"
 
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QApplication>
 #include <QClipboard>
 #include <QHeaderView>
@@ -7,9 +10,6 @@
 #include <QPainter>
 #include <QStyledItemDelegate>
 #include <algorithm>
-
-#include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -26,21 +26,25 @@ public:
                const QModelIndex& index) const override {
         const Theme& theme = Theme::of(option.widget);
         painter->save();
-        if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(option.rect, theme.neutral);
-        painter->fillRect(QRect(option.rect.left(), option.rect.bottom(), option.rect.width(), 1), theme.hairline);
+        if (option.state.testFlag(QStyle::State_Selected))
+            painter->fillRect(option.rect, theme.neutral);
+        painter->fillRect(QRect(option.rect.left(), option.rect.bottom(), option.rect.width(), 1),
+                          theme.hairline);
         QRectF area = QRectF(option.rect).adjusted(8, 0, -8, -1);
         const auto meaning = static_cast<Meaning>(index.data(TableModel::SwatchRole).toInt());
         if (meaning != Meaning::kNone) {
-            paintSwatch(*painter, QRectF(area.left(), area.center().y() - 5, 10, 10), theme.fill(meaning), theme);
+            paintSwatch(*painter, QRectF(area.left(), area.center().y() - 5, 10, 10),
+                        theme.fill(meaning), theme);
             area.setLeft(area.left() + 18);
         }
         const bool code = index.data(TableModel::CodeRole).toBool();
         painter->setFont(code ? codeFont(kSmallPixels) : textFont(kTextPixels));
         painter->setPen(index.data(TableModel::QuietRole).toBool() ? theme.quietText : theme.text);
         const bool numeric = index.data(TableModel::NumericRole).toBool();
-        const QString text = QFontMetricsF(painter->font())
-                                 .elidedText(index.data().toString(), code ? Qt::ElideMiddle : Qt::ElideRight,
-                                             area.width() + 2);
+        const QString text =
+            QFontMetricsF(painter->font())
+                .elidedText(index.data().toString(), code ? Qt::ElideMiddle : Qt::ElideRight,
+                            area.width() + 2);
         drawTabular(*painter, area, numeric ? Qt::AlignRight : Qt::AlignLeft, text);
         painter->restore();
     }
@@ -69,14 +73,16 @@ DataTable::DataTable(const QString& accessibleName, QWidget* parent)
     horizontalHeader()->setFont(textFont(kSmallPixels));
     connect(horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int section) {
         const bool again = horizontalHeader()->sortIndicatorSection() == section;
-        const bool descending = !again || horizontalHeader()->sortIndicatorOrder() == Qt::AscendingOrder;
+        const bool descending =
+            !again || horizontalHeader()->sortIndicatorOrder() == Qt::AscendingOrder;
         const Qt::SortOrder order = descending ? Qt::DescendingOrder : Qt::AscendingOrder;
         horizontalHeader()->setSortIndicator(section, order);
         m_model->sort(section, order);
     });
 }
 
-void DataTable::setTable(std::vector<TableColumn> columns, std::vector<std::vector<TableCell>> rows) {
+void DataTable::setTable(std::vector<TableColumn> columns,
+                         std::vector<std::vector<TableCell>> rows) {
     m_model->setTable(std::move(columns), std::move(rows));
     fitColumns();
     fitHeight();

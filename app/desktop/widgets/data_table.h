@@ -2,9 +2,9 @@
 // sortable by its headers, Ctrl+C copies. GUI thread; owns its model.
 #pragma once
 
-#include <QTableView>
-
 #include "app/desktop/models/table_model.h"
+
+#include <QTableView>
 
 namespace shardscope::desktop {
 

@@ -1,11 +1,11 @@
 #include "app/desktop/widgets/detail_list.h"
 
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QFontMetrics>
 #include <QPainter>
 #include <algorithm>
-
-#include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -51,9 +51,13 @@ int DetailList::heightForWidth(int width) const {
     return height;
 }
 
-QSize DetailList::sizeHint() const { return {240, heightForWidth(std::max(width(), 240))}; }
+QSize DetailList::sizeHint() const {
+    return {240, heightForWidth(std::max(width(), 240))};
+}
 
-QSize DetailList::minimumSizeHint() const { return {160, m_wraps ? 0 : sizeHint().height()}; }
+QSize DetailList::minimumSizeHint() const {
+    return {160, m_wraps ? 0 : sizeHint().height()};
+}
 
 void DetailList::paintEvent(QPaintEvent*) {
     const Theme& theme = Theme::of(this);
@@ -64,15 +68,18 @@ void DetailList::paintEvent(QPaintEvent*) {
         const int high = rowHeight(value, width());
         painter.setPen(theme.quietText);
         const double nameWidth = QFontMetricsF(painter.font()).horizontalAdvance(name);
-        painter.drawText(QRectF(0, y, m_wraps ? m_nameWidth : nameWidth + 1, m_wraps ? kRow : high), Qt::AlignLeft | Qt::AlignVCenter, name);
+        painter.drawText(QRectF(0, y, m_wraps ? m_nameWidth : nameWidth + 1, m_wraps ? kRow : high),
+                         Qt::AlignLeft | Qt::AlignVCenter, name);
         painter.setPen(theme.text);
         if (m_wraps) {
             painter.drawText(QRectF(m_nameWidth, y + 6, width() - m_nameWidth, high - 8),
-                             Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap | Qt::TextWrapAnywhere, value);
+                             Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap | Qt::TextWrapAnywhere,
+                             value);
         } else {
             const QRectF area(nameWidth + 8, y, width() - nameWidth - 8, high);
-            drawTabular(painter, area, Qt::AlignRight,
-                        QFontMetricsF(painter.font()).elidedText(value, Qt::ElideMiddle, area.width()));
+            drawTabular(
+                painter, area, Qt::AlignRight,
+                QFontMetricsF(painter.font()).elidedText(value, Qt::ElideMiddle, area.width()));
         }
         y += high;
         painter.fillRect(QRect(0, y - 1, width(), 1), theme.hairline);

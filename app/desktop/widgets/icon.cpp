@@ -8,8 +8,7 @@ namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
 
-QPixmap iconPixmap(const QString& name, const QColor& colour, int pixels,
-                   double devicePixelRatio) {
+QPixmap iconPixmap(const QString& name, const QColor& colour, int pixels, double devicePixelRatio) {
     QFile file(u":/icons/%1.svg"_s.arg(name));
     if (!file.open(QIODevice::ReadOnly)) return {};
     QByteArray svg = file.readAll();

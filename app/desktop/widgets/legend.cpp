@@ -1,11 +1,11 @@
 #include "app/desktop/widgets/legend.h"
 
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QFontMetricsF>
 #include <QPainter>
 #include <QStringList>
-
-#include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -49,7 +49,9 @@ std::vector<QPointF> Legend::positions(int width) const {
     return result;
 }
 
-QSize Legend::sizeHint() const { return {240, heightForWidth(std::max(width(), 240))}; }
+QSize Legend::sizeHint() const {
+    return {240, heightForWidth(std::max(width(), 240))};
+}
 
 int Legend::heightForWidth(int width) const {
     const auto places = positions(width);
@@ -62,7 +64,8 @@ void Legend::paintEvent(QPaintEvent*) {
     painter.setFont(textFont(kSmallPixels));
     const auto places = positions(width());
     for (std::size_t i = 0; i < m_entries.size(); ++i) {
-        const QRectF swatch(places[i].x(), places[i].y() + (kLine - kSwatch) / 2.0, kSwatch, kSwatch);
+        const QRectF swatch(places[i].x(), places[i].y() + (kLine - kSwatch) / 2.0, kSwatch,
+                            kSwatch);
         if (m_entries[i].dashed) {
             painter.setPen(QPen(theme.text, 1.2, Qt::DashLine));
             painter.drawLine(QPointF(swatch.left() - 2, swatch.center().y()),

@@ -1,10 +1,10 @@
 // Swatches with names in a row that wraps. GUI thread.
 #pragma once
 
+#include "app/desktop/models/chart_data.h"
+
 #include <QWidget>
 #include <vector>
-
-#include "app/desktop/models/chart_data.h"
 
 namespace shardscope::desktop {
 

@@ -1,13 +1,13 @@
 #include "app/desktop/widgets/line_chart.h"
 
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/time_scale.h"
+#include "app/desktop/widgets/painting.h"
+
 #include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
-
-#include "app/desktop/models/format.h"
-#include "app/desktop/models/time_scale.h"
-#include "app/desktop/widgets/painting.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -73,7 +73,9 @@ void LineChart::hideCursor() {
     update();
 }
 
-QRectF LineChart::plot() const { return QRectF(rect()).adjusted(64, 32, -12, -40); }
+QRectF LineChart::plot() const {
+    return QRectF(rect()).adjusted(64, 32, -12, -40);
+}
 
 AxisRange LineChart::horizontal() const {
     if (m_range) return *m_range;
@@ -102,7 +104,8 @@ AxisRange LineChart::vertical() const {
         }
     }
     if (m_startsAtZero) range.low = std::min(range.low, 0.0);
-    const double span = range.high > range.low ? range.high - range.low : std::max(std::abs(range.high), 1e-9);
+    const double span =
+        range.high > range.low ? range.high - range.low : std::max(std::abs(range.high), 1e-9);
     if (!m_startsAtZero) range.low -= span * 0.06;
     range.high += span * 0.08;
     return range;
@@ -125,7 +128,8 @@ void LineChart::paintTitle(QPainter& painter) const {
         if (series->points.isEmpty()) continue;
         const double nameWidth = QFontMetricsF(painter.font()).horizontalAdvance(series->name);
         painter.setPen(theme.quietText);
-        painter.drawText(QRectF(right - nameWidth, 0, nameWidth + 1, 18), Qt::AlignVCenter, series->name);
+        painter.drawText(QRectF(right - nameWidth, 0, nameWidth + 1, 18), Qt::AlignVCenter,
+                         series->name);
         painter.setPen(QPen(theme.fill(series->meaning).colour, 2));
         painter.drawLine(QPointF(right - nameWidth - 20, 9.5), QPointF(right - nameWidth - 6, 9.5));
         right -= nameWidth + 36;
@@ -167,7 +171,8 @@ void LineChart::paintCursor(QPainter& painter, const AxisRange& h, const AxisRan
         const QPointF* point = nearest(series.points, *m_cursor);
         if (point == nullptr || (series.dots && std::abs(point->x() - *m_cursor) > 0.5)) continue;
         if (!at) at = point->x();
-        values << (m_series.size() > 1 ? u"%1 %2"_s.arg(series.name, m_text(point->y())) : m_text(point->y()));
+        values << (m_series.size() > 1 ? u"%1 %2"_s.arg(series.name, m_text(point->y()))
+                                       : m_text(point->y()));
     }
     if (!at) return;
     const double x = std::round(area.left() + h.position(*at, area.width())) + 0.5;
@@ -175,7 +180,8 @@ void LineChart::paintCursor(QPainter& painter, const AxisRange& h, const AxisRan
     painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
     Q_UNUSED(v)
     painter.setFont(textFont(kSmallPixels));
-    const QString text = u"%1 %2: %3"_s.arg(m_bottomTitle, formatTick(*at, 1), values.join(u", "_s));
+    const QString text =
+        u"%1 %2: %3"_s.arg(m_bottomTitle, formatTick(*at, 1), values.join(u", "_s));
     const double wide = tabularWidth(painter.font(), text) + 16;
     const double left = x + wide + 8 > area.right() ? x - wide - 6 : x + 6;
     const QRectF box(left, area.top() + 2, wide, 22);
@@ -191,8 +197,9 @@ void LineChart::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     paintTitle(painter);
     const QRectF area = plot();
-    const bool empty = std::all_of(m_series.begin(), m_series.end(),
-                                   [](const LineSeries& series) { return series.points.isEmpty(); });
+    const bool empty = std::all_of(m_series.begin(), m_series.end(), [](const LineSeries& series) {
+        return series.points.isEmpty();
+    });
     if (empty) {
         painter.setPen(theme.quietText);
         painter.setFont(textFont(kSmallPixels));
@@ -206,15 +213,18 @@ void LineChart::paintEvent(QPaintEvent*) {
         tint.setAlphaF(0.12F);
         const double left = area.left() + h.position(m_highlight->low, area.width());
         const double right = area.left() + h.position(m_highlight->high, area.width());
-        painter.fillRect(QRectF(left, area.top(), right - left, area.height()).intersected(area), tint);
+        painter.fillRect(QRectF(left, area.top(), right - left, area.height()).intersected(area),
+                         tint);
     }
     const auto levels = niceTicks(v.low, v.high, std::max(2, static_cast<int>(area.height() / 36)));
-    paintLeftAxis(painter, area, v, levels,
-                  [step = tickStep(levels)](double value) { return formatTick(value, step); }, {}, theme);
+    paintLeftAxis(
+        painter, area, v, levels,
+        [step = tickStep(levels)](double value) { return formatTick(value, step); }, {}, theme);
     auto ticks = niceTicks(h.low, h.high, std::max(2, static_cast<int>(area.width() / 72)));
     std::erase_if(ticks, [](double tick) { return tick != std::round(tick); });
-    paintBottomAxis(painter, area, h, ticks, [](double value) { return formatTick(value, 1); },
-                    m_bottomTitle, QRectF(rect()), theme);
+    paintBottomAxis(
+        painter, area, h, ticks, [](double value) { return formatTick(value, 1); }, m_bottomTitle,
+        QRectF(rect()), theme);
     paintSeries(painter, h, v);
     paintCursor(painter, h, v);
 }
@@ -235,6 +245,8 @@ void LineChart::mousePressEvent(QMouseEvent* event) {
     }
 }
 
-void LineChart::leaveEvent(QEvent*) { Q_EMIT cursorLeft(); }
+void LineChart::leaveEvent(QEvent*) {
+    Q_EMIT cursorLeft();
+}
 
 }  // namespace shardscope::desktop

@@ -2,12 +2,12 @@
 // and decimated by the models (at most a few thousand points). GUI thread.
 #pragma once
 
+#include "app/desktop/models/chart_data.h"
+#include "app/desktop/widgets/axis.h"
+
 #include <QWidget>
 #include <optional>
 #include <vector>
-
-#include "app/desktop/models/chart_data.h"
-#include "app/desktop/widgets/axis.h"
 
 namespace shardscope::desktop {
 

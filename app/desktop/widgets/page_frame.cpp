@@ -1,5 +1,10 @@
 #include "app/desktop/widgets/page_frame.h"
 
+#include "app/desktop/widgets/scrolling.h"
+#include "app/desktop/widgets/states.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QApplication>
 #include <QClipboard>
 #include <QHBoxLayout>
@@ -9,11 +14,6 @@
 #include <QScrollBar>
 #include <QStackedWidget>
 #include <QVBoxLayout>
-
-#include "app/desktop/widgets/scrolling.h"
-#include "app/desktop/widgets/states.h"
-#include "app/desktop/widgets/text_label.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -50,14 +50,14 @@ QWidget* scrolling(QWidget* content, QWidget* parent) {
 
 PageFrame::PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> skeleton,
                      bool scrolls, QWidget* parent)
-    : QWidget(parent)
-    , m_headline(headlineLabel({}, this))
-    , m_subline(quietLabel({}, this))
-    , m_header(new QWidget(this))
-    , m_headerActions(new QHBoxLayout)
-    , m_banner(new Banner(this))
-    , m_error(new MessageState(u"error"_s, {}, {}, this))
-    , m_stack(new QStackedWidget(this)) {
+    : QWidget(parent),
+      m_headline(headlineLabel({}, this)),
+      m_subline(quietLabel({}, this)),
+      m_header(new QWidget(this)),
+      m_headerActions(new QHBoxLayout),
+      m_banner(new Banner(this)),
+      m_error(new MessageState(u"error"_s, {}, {}, this)),
+      m_stack(new QStackedWidget(this)) {
     m_subline->setFont(textFont(kTextPixels));
     m_headline->setAccessibleName(tr("Answer of this page"));
     auto* words = new QVBoxLayout;
@@ -100,7 +100,9 @@ void PageFrame::setHeadline(const QString& headline, const QString& subline) {
     m_subline->setVisible(!subline.isEmpty());
 }
 
-void PageFrame::setBanner(const QString& text) { m_banner->setText(text); }
+void PageFrame::setBanner(const QString& text) {
+    m_banner->setText(text);
+}
 
 void PageFrame::showState(State state) {
     m_state = state;
@@ -115,9 +117,15 @@ void PageFrame::showError(const QString& title, const QString& message) {
     showState(State::kError);
 }
 
-void PageFrame::addHeaderWidget(QWidget* widget) { m_headerActions->addWidget(widget); }
+void PageFrame::addHeaderWidget(QWidget* widget) {
+    m_headerActions->addWidget(widget);
+}
 
-QString PageFrame::headline() const { return m_headline->text(); }
-QString PageFrame::banner() const { return m_banner->text(); }
+QString PageFrame::headline() const {
+    return m_headline->text();
+}
+QString PageFrame::banner() const {
+    return m_banner->text();
+}
 
 }  // namespace shardscope::desktop

@@ -102,7 +102,8 @@ void paintSwatch(QPainter& painter, const QRectF& area, const Fill& fill, const 
     }
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(fill.outlined && !theme.dark ? QPen(fill.colour.darker(150), 1) : QPen(Qt::NoPen));
+    painter.setPen(fill.outlined && !theme.dark ? QPen(fill.colour.darker(150), 1)
+                                                : QPen(Qt::NoPen));
     painter.setBrush(fill.colour);
     const double inset = painter.pen().style() == Qt::NoPen ? 0 : 0.5;
     painter.drawRoundedRect(area.adjusted(inset, inset, -inset, -inset), 2, 2);

@@ -1,11 +1,11 @@
 // Painting that several widgets share: figures of equal width, hatching, fills. GUI thread.
 #pragma once
 
+#include "app/desktop/widgets/theme.h"
+
 #include <QPainter>
 #include <QRectF>
 #include <QString>
-
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 

@@ -1,8 +1,8 @@
 #include "app/desktop/widgets/panel.h"
 
-#include <QPainter>
-
 #include "app/desktop/widgets/theme.h"
+
+#include <QPainter>
 
 namespace shardscope::desktop {
 

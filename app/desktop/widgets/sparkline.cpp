@@ -8,8 +8,9 @@ namespace shardscope::desktop {
 void paintSparkline(QPainter& painter, const QRectF& area, const QVector<QPointF>& points,
                     const QColor& colour) {
     if (points.size() < 2 || area.width() < 8) return;
-    const auto [low, high] = std::minmax_element(
-        points.begin(), points.end(), [](const QPointF& a, const QPointF& b) { return a.y() < b.y(); });
+    const auto [low, high] =
+        std::minmax_element(points.begin(), points.end(),
+                            [](const QPointF& a, const QPointF& b) { return a.y() < b.y(); });
     const double bottom = low->y();
     const double span = high->y() - bottom;
     const double first = points.front().x();

@@ -1,15 +1,15 @@
 #include "app/desktop/widgets/stacked_area.h"
 
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/time_scale.h"
+#include "app/desktop/widgets/axis.h"
+#include "app/desktop/widgets/painting.h"
+
 #include <QEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
-
-#include "app/desktop/models/format.h"
-#include "app/desktop/models/time_scale.h"
-#include "app/desktop/widgets/axis.h"
-#include "app/desktop/widgets/painting.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -72,7 +72,9 @@ QRectF StackedArea::plot() const {
     return QRectF(rect()).adjusted(kLeft, kTop, -8, m_showsAxis ? -kAxis : -8);
 }
 
-int StackedArea::plotWidth() const { return std::max(1, static_cast<int>(plot().width())); }
+int StackedArea::plotWidth() const {
+    return std::max(1, static_cast<int>(plot().width()));
+}
 
 QPixmap StackedArea::renderBands() const {
     const QRectF area = plot();
@@ -95,7 +97,8 @@ QPixmap StackedArea::renderBands() const {
             const double top = area.height() * (1 - below[i] / m_highest);
             const double left = std::floor(static_cast<double>(i) * wide);
             const double right = std::floor(static_cast<double>(i + 1) * wide);
-            painter.fillRect(QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)), colour);
+            painter.fillRect(QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)),
+                             colour);
         }
     }
     return picture;
@@ -105,8 +108,10 @@ void StackedArea::paintAxes(QPainter& painter) const {
     const Theme& theme = Theme::of(this);
     const QRectF area = plot();
     const int ticks = std::max(2, static_cast<int>(area.height() / 40));
-    paintLeftAxis(painter, area, {0, m_highest}, binaryTicks(m_highest, ticks),
-                  [](double bytes) { return bytes > 0 ? formatBytes({std::llround(bytes)}) : u"0"_s; }, {}, theme);
+    paintLeftAxis(
+        painter, area, {0, m_highest}, binaryTicks(m_highest, ticks),
+        [](double bytes) { return bytes > 0 ? formatBytes({std::llround(bytes)}) : u"0"_s; }, {},
+        theme);
     painter.setFont(textFont(kSmallPixels, QFont::DemiBold));
     painter.setPen(theme.text);
     drawTabular(painter, QRectF(0, 0, kLeft + 200, 20), Qt::AlignLeft, m_title);
@@ -118,10 +123,13 @@ void StackedArea::paintMarks(QPainter& painter) const {
     const TimeScale scale{m_range, area.width()};
     const double seconds = m_range.duration().seconds();
     const double begin = m_range.begin.seconds();
-    const Duration step{static_cast<std::int64_t>(niceStep(seconds, std::max(2, static_cast<int>(area.width() / 96))) * 1e9)};
-    paintBottomAxis(painter, area, {begin, begin + seconds},
-                    niceTicks(begin, begin + seconds, std::max(2, static_cast<int>(area.width() / 96))),
-                    [&](double at) { return formatInstant({std::llround(at * 1e9)}, step); }, {}, QRectF(rect()), theme);
+    const Duration step{static_cast<std::int64_t>(
+        niceStep(seconds, std::max(2, static_cast<int>(area.width() / 96))) * 1e9)};
+    paintBottomAxis(
+        painter, area, {begin, begin + seconds},
+        niceTicks(begin, begin + seconds, std::max(2, static_cast<int>(area.width() / 96))),
+        [&](double at) { return formatInstant({std::llround(at * 1e9)}, step); }, {},
+        QRectF(rect()), theme);
     painter.setFont(textFont(kSmallPixels - 1));
     double free = area.left();
     for (const AreaMark& mark : m_marks) {
@@ -129,7 +137,8 @@ void StackedArea::paintMarks(QPainter& painter) const {
         const double wide = tabularWidth(painter.font(), mark.text);
         if (x < free || x + wide > area.right()) continue;
         painter.setPen(theme.hairline);
-        painter.drawLine(QPointF(std::round(x) + 0.5, area.bottom()), QPointF(std::round(x) + 0.5, area.bottom() + 34));
+        painter.drawLine(QPointF(std::round(x) + 0.5, area.bottom()),
+                         QPointF(std::round(x) + 0.5, area.bottom() + 34));
         painter.setPen(theme.quietText);
         drawTabular(painter, QRectF(x + 4, area.bottom() + 21, wide, 14), Qt::AlignLeft, mark.text);
         free = x + wide + 20;
@@ -145,12 +154,15 @@ void StackedArea::paintCursor(QPainter& painter) const {
         QColor tint = theme.accent;
         tint.setAlphaF(0.18F);
         const double from = area.left() + *m_dragFrom * area.width();
-        painter.fillRect(QRectF(QPointF(std::min(x, from), area.top()), QPointF(std::max(x, from), area.bottom())), tint);
+        painter.fillRect(QRectF(QPointF(std::min(x, from), area.top()),
+                                QPointF(std::max(x, from), area.bottom())),
+                         tint);
     }
     painter.setPen(QPen(theme.accent, 1));
     painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
     const std::size_t columns = m_bands.front().values.size();
-    const auto column = std::min(columns - 1, static_cast<std::size_t>(*m_cursor * static_cast<double>(columns)));
+    const auto column =
+        std::min(columns - 1, static_cast<std::size_t>(*m_cursor * static_cast<double>(columns)));
     double sum = 0;
     for (const AreaBand& band : m_bands) sum += band.values[column];
     std::vector<std::pair<QString, QString>> lines;
@@ -158,7 +170,8 @@ void StackedArea::paintCursor(QPainter& painter) const {
     lines.emplace_back(formatInstant(scale.time(static_cast<double>(column)), scale.resolution()),
                        formatBytes({std::llround(sum)}));
     for (auto band = m_bands.rbegin(); band != m_bands.rend(); ++band) {
-        if (band->values[column] > 0) lines.emplace_back(band->name, formatBytes({std::llround(band->values[column])}));
+        if (band->values[column] > 0)
+            lines.emplace_back(band->name, formatBytes({std::llround(band->values[column])}));
     }
     painter.setFont(textFont(kSmallPixels));
     const double high = static_cast<double>(lines.size()) * 18 + 12;
@@ -172,8 +185,10 @@ void StackedArea::paintCursor(QPainter& painter) const {
     for (std::size_t i = 0; i < lines.size(); ++i) {
         painter.setFont(textFont(kSmallPixels, i == 0 ? QFont::DemiBold : QFont::Normal));
         painter.setPen(theme.text);
-        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignLeft, lines[i].first);
-        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignRight, lines[i].second);
+        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignLeft,
+                    lines[i].first);
+        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignRight,
+                    lines[i].second);
         y += 18;
     }
 }
@@ -191,7 +206,8 @@ void StackedArea::paintEvent(QPaintEvent*) {
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
         painter.setFont(textFont(kSmallPixels));
         painter.setPen(theme.text);
-        drawTabular(painter, QRectF(area.left(), 2, area.width(), 16), Qt::AlignRight, m_referenceText);
+        drawTabular(painter, QRectF(area.left(), 2, area.width(), 16), Qt::AlignRight,
+                    m_referenceText);
     }
     if (m_peak && m_range.contains(*m_peak)) {
         const TimeScale scale{m_range, area.width()};
@@ -199,14 +215,17 @@ void StackedArea::paintEvent(QPaintEvent*) {
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setPen(Qt::NoPen);
         painter.setBrush(theme.text);
-        const QPolygonF arrow{QPointF(x - 4, area.top() - 8), QPointF(x + 4, area.top() - 8), QPointF(x, area.top() - 2)};
+        const QPolygonF arrow{QPointF(x - 4, area.top() - 8), QPointF(x + 4, area.top() - 8),
+                              QPointF(x, area.top() - 2)};
         painter.drawPolygon(arrow);
         painter.setRenderHint(QPainter::Antialiasing, false);
         painter.setFont(textFont(kSmallPixels));
         painter.setPen(theme.text);
         const double wide = tabularWidth(painter.font(), m_peakText);
-        const bool leftSide = x + wide + 16 > area.right() - tabularWidth(painter.font(), m_referenceText) - 16;
-        drawTabular(painter, QRectF(leftSide ? x - wide - 8 : x + 8, 6, wide, 16), Qt::AlignLeft, m_peakText);
+        const bool leftSide =
+            x + wide + 16 > area.right() - tabularWidth(painter.font(), m_referenceText) - 16;
+        drawTabular(painter, QRectF(leftSide ? x - wide - 8 : x + 8, 6, wide, 16), Qt::AlignLeft,
+                    m_peakText);
     }
     if (m_showsAxis) paintMarks(painter);
     paintCursor(painter);
@@ -253,6 +272,8 @@ void StackedArea::mouseReleaseEvent(QMouseEvent* event) {
     Q_EMIT rangeSelected({scale.time(std::min(from, to)), scale.time(std::max(from, to))});
 }
 
-void StackedArea::leaveEvent(QEvent*) { Q_EMIT cursorMoved(std::nullopt); }
+void StackedArea::leaveEvent(QEvent*) {
+    Q_EMIT cursorMoved(std::nullopt);
+}
 
 }  // namespace shardscope::desktop

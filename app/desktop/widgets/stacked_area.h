@@ -2,13 +2,13 @@
 // dashed reference line, step ticks below, hover explains the instant. GUI thread.
 #pragma once
 
+#include "app/desktop/models/meaning.h"
+#include "storage/model/units.h"
+
 #include <QPixmap>
 #include <QWidget>
 #include <optional>
 #include <vector>
-
-#include "app/desktop/models/meaning.h"
-#include "storage/model/units.h"
 
 namespace shardscope::desktop {
 

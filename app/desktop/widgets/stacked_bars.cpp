@@ -1,14 +1,14 @@
 #include "app/desktop/widgets/stacked_bars.h"
 
+#include "app/desktop/widgets/axis.h"
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
-
-#include "app/desktop/widgets/axis.h"
-#include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -51,7 +51,9 @@ QSize StackedBars::sizeHint() const {
     return {400, bars * kPitch + (m_axis.title.isEmpty() ? 0 : kAxisHeight)};
 }
 
-QSize StackedBars::minimumSizeHint() const { return {200, sizeHint().height()}; }
+QSize StackedBars::minimumSizeHint() const {
+    return {200, sizeHint().height()};
+}
 
 double StackedBars::totalWidth() const {
     double widest = 0;
@@ -120,7 +122,8 @@ void StackedBars::paintAxis(QPainter& painter) const {
         const double x = std::round(m_labelWidth + value * scale()) + 0.5;
         painter.setPen(theme.quietText);
         painter.drawLine(QPointF(x, top), QPointF(x, top + 4));
-        drawTabular(painter, QRectF(x - 40, top + 5, 80, 14), Qt::AlignHCenter, m_axis.text(value, tickStep(ticks)));
+        drawTabular(painter, QRectF(x - 40, top + 5, 80, 14), Qt::AlignHCenter,
+                    m_axis.text(value, tickStep(ticks)));
     }
     painter.setPen(theme.quietText);
     drawTabular(painter, QRectF(m_labelWidth, top + 20, room, 14), Qt::AlignRight, m_axis.title);
@@ -155,6 +158,8 @@ void StackedBars::mousePressEvent(QMouseEvent* event) {
     if (index >= 0) Q_EMIT barActivated(index);
 }
 
-void StackedBars::leaveEvent(QEvent*) { Q_EMIT segmentHovered({}); }
+void StackedBars::leaveEvent(QEvent*) {
+    Q_EMIT segmentHovered({});
+}
 
 }  // namespace shardscope::desktop

@@ -1,11 +1,11 @@
 // Stacked horizontal bars on one scale, with an axis below: ledgers, memory by rank. GUI thread.
 #pragma once
 
+#include "app/desktop/models/chart_data.h"
+
 #include <QWidget>
 #include <functional>
 #include <vector>
-
-#include "app/desktop/models/chart_data.h"
 
 namespace shardscope::desktop {
 

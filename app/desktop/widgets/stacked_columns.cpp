@@ -1,14 +1,14 @@
 #include "app/desktop/widgets/stacked_columns.h"
 
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/time_scale.h"
+#include "app/desktop/widgets/painting.h"
+
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
-
-#include "app/desktop/models/format.h"
-#include "app/desktop/models/time_scale.h"
-#include "app/desktop/widgets/painting.h"
 
 namespace shardscope::desktop {
 
@@ -22,7 +22,8 @@ StackedColumns::StackedColumns(QWidget* parent) : QWidget(parent) {
 void StackedColumns::setColumns(std::vector<StackedBar> columns) {
     m_columns = std::move(columns);
     m_hovered = -1;
-    setAccessibleName(tr("%n columns", nullptr, static_cast<int>(m_columns.size())) + u", "_s + m_bottomTitle);
+    setAccessibleName(tr("%n columns", nullptr, static_cast<int>(m_columns.size())) + u", "_s +
+                      m_bottomTitle);
     update();
 }
 
@@ -45,7 +46,8 @@ double StackedColumns::highest() const {
 int StackedColumns::columnAt(double x) const {
     const QRectF area = plot();
     if (m_columns.empty() || x < area.left() || x >= area.right()) return -1;
-    return static_cast<int>((x - area.left()) / area.width() * static_cast<double>(m_columns.size()));
+    return static_cast<int>((x - area.left()) / area.width() *
+                            static_cast<double>(m_columns.size()));
 }
 
 void StackedColumns::paintColumns(QPainter& painter, const AxisRange& range) const {
@@ -63,7 +65,9 @@ void StackedColumns::paintColumns(QPainter& painter, const AxisRange& range) con
             const double top = area.bottom() - range.position(below, area.height());
             Fill fill = theme.fill(segment.meaning);
             fill.outlined = false;
-            paintFill(painter, QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)), fill, theme);
+            paintFill(painter,
+                      QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)), fill,
+                      theme);
         }
         if (static_cast<int>(i) == m_hovered) {
             const double top = area.bottom() - range.position(below, area.height());
@@ -81,11 +85,14 @@ void StackedColumns::paintEvent(QPaintEvent*) {
     const QRectF area = plot();
     const AxisRange range{0, highest()};
     const auto levels = niceTicks(0, range.high, 4);
-    paintLeftAxis(painter, area, range, levels,
-                  [step = tickStep(levels)](double value) { return formatTick(value, step); }, m_leftTitle, theme);
+    paintLeftAxis(
+        painter, area, range, levels,
+        [step = tickStep(levels)](double value) { return formatTick(value, step); }, m_leftTitle,
+        theme);
     paintColumns(painter, range);
     const auto count = static_cast<double>(m_columns.size());
-    const double step = std::max(1.0, niceStep(count, std::max(2, static_cast<int>(area.width() / 64))));
+    const double step =
+        std::max(1.0, niceStep(count, std::max(2, static_cast<int>(area.width() / 64))));
     std::vector<double> ticks;
     for (double i = 0; i < count; ++i) {
         const int label = m_columns[static_cast<std::size_t>(i)].label.toInt();
@@ -104,7 +111,8 @@ void StackedColumns::mouseMoveEvent(QMouseEvent* event) {
     if (column < 0) return;
     const StackedBar& bar = m_columns[static_cast<std::size_t>(column)];
     QStringList lines{u"%1 %2: %3"_s.arg(m_bottomTitle, bar.label, bar.total)};
-    for (const BarSegment& segment : bar.segments) lines << u"%1  %2"_s.arg(segment.name, segment.text);
+    for (const BarSegment& segment : bar.segments)
+        lines << u"%1  %2"_s.arg(segment.name, segment.text);
     QToolTip::showText(event->globalPosition().toPoint(), lines.join(u'\n'), this);
 }
 

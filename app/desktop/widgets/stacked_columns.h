@@ -1,11 +1,11 @@
 // Stacked columns over an index (steps), value axis on the left. GUI thread.
 #pragma once
 
-#include <QWidget>
-#include <vector>
-
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/widgets/axis.h"
+
+#include <QWidget>
+#include <vector>
 
 namespace shardscope::desktop {
 

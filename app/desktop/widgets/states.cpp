@@ -1,5 +1,9 @@
 #include "app/desktop/widgets/states.h"
 
+#include "app/desktop/widgets/icon.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -7,10 +11,6 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 #include <algorithm>
-
-#include "app/desktop/widgets/icon.h"
-#include "app/desktop/widgets/text_label.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 
@@ -24,12 +24,12 @@ constexpr int kTextWidth = 520;
 
 MessageState::MessageState(const QString& icon, const QString& title, const QString& text,
                            QWidget* parent)
-    : QWidget(parent)
-    , m_icon(icon)
-    , m_picture(new QLabel(this))
-    , m_title(sectionLabel(title, this))
-    , m_text(quietLabel(text, this))
-    , m_actions(new QVBoxLayout) {
+    : QWidget(parent),
+      m_icon(icon),
+      m_picture(new QLabel(this)),
+      m_title(sectionLabel(title, this)),
+      m_text(quietLabel(text, this)),
+      m_actions(new QVBoxLayout) {
     m_title->setFont(textFont(16, QFont::DemiBold));
     m_title->setAlignment(Qt::AlignHCenter);
     m_title->setWordWrap(true);
@@ -87,13 +87,14 @@ void Skeleton::paintEvent(QPaintEvent*) {
     painter.setPen(Qt::NoPen);
     painter.setBrush(Theme::of(this).neutral);
     for (const QRectF& block : m_blocks) {
-        painter.drawRoundedRect(QRectF(block.x() * width(), block.y() * height(), block.width() * width(),
-                                       block.height() * height()),
+        painter.drawRoundedRect(QRectF(block.x() * width(), block.y() * height(),
+                                       block.width() * width(), block.height() * height()),
                                 kCornerRadius, kCornerRadius);
     }
 }
 
-Banner::Banner(QWidget* parent) : QWidget(parent), m_icon(new QLabel(this)), m_label(new QLabel(this)) {
+Banner::Banner(QWidget* parent)
+    : QWidget(parent), m_icon(new QLabel(this)), m_label(new QLabel(this)) {
     m_label->setWordWrap(true);
     m_label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_icon->setFixedWidth(20);
@@ -112,7 +113,9 @@ void Banner::setText(const QString& text) {
     setVisible(!text.isEmpty());
 }
 
-QString Banner::text() const { return m_label->text(); }
+QString Banner::text() const {
+    return m_label->text();
+}
 
 void Banner::paintEvent(QPaintEvent*) {
     const Theme& theme = Theme::of(this);

@@ -5,7 +5,8 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr const char16_t* kTemplate = uR"(
+constexpr const char16_t* kTemplate =
+    uR"(
 QPushButton { background: @panel; border: 1px solid @hairline; border-radius: 4px;
               padding: 0 12px; min-height: 28px; color: @text; }
 QPushButton:hover { border-color: @quiet; }
@@ -19,7 +20,7 @@ QPushButton[primary="true"]:focus { border: 1px solid @text; }
 QPushButton[primary="true"]:disabled { background: @neutral; color: @quiet; border-color: @hairline; }
 QPushButton[danger="true"] { color: @bad; }
 QPushButton[link="true"] { background: transparent; border: 1px solid transparent; color: @accent;
-                           padding: 0 4px; min-height: 20px; text-align: left; }
+                           padding: 0 4px; min-height: 16px; text-align: left; }
 QPushButton[link="true"]:focus { border: 1px solid @accent; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 4px;
               padding: 3px; color: @text; }

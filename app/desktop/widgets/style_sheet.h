@@ -1,9 +1,9 @@
 // The style sheet of standard controls: flat fields and buttons in the theme's colours.
 #pragma once
 
-#include <QString>
-
 #include "app/desktop/widgets/theme.h"
+
+#include <QString>
 
 namespace shardscope::desktop {
 

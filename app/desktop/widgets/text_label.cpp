@@ -1,8 +1,8 @@
 #include "app/desktop/widgets/text_label.h"
 
-#include <QPainter>
-
 #include "app/desktop/widgets/theme.h"
+
+#include <QPainter>
 
 namespace shardscope::desktop {
 namespace {
@@ -49,6 +49,8 @@ QLabel* codeLabel(const QString& text, QWidget* parent) {
     return label;
 }
 
-QWidget* hairline(QWidget* parent) { return new Hairline(parent); }
+QWidget* hairline(QWidget* parent) {
+    return new Hairline(parent);
+}
 
 }  // namespace shardscope::desktop

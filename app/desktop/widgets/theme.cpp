@@ -87,23 +87,40 @@ QColor Theme::textOn(const QColor& background) {
 
 Fill Theme::fill(Meaning meaning) const {
     switch (meaning) {
-        case Meaning::kCompute: return {QColor(0x00, 0x72, 0xB2)};
-        case Meaning::kGather: return {QColor(0xE6, 0x9F, 0x00)};
-        case Meaning::kReduction: return {QColor(0xD5, 0x5E, 0x00)};
-        case Meaning::kOtherCollective: return {QColor(0xCC, 0x79, 0xA7)};
-        case Meaning::kCopy: return {QColor(0x00, 0x9E, 0x73)};
-        case Meaning::kOptimizer: return {QColor(0xF0, 0xE4, 0x42), false, true};
-        case Meaning::kActivation: return {QColor(0x56, 0xB4, 0xE9)};
-        case Meaning::kHost: return {QColor(0x8A, 0x92, 0x9C)};
-        case Meaning::kGradientShard: return {QColor(0xA6, 0x4B, 0x12)};
-        case Meaning::kEvaluation: return {QColor(0x7F, 0xB2, 0xD6)};
-        case Meaning::kIdle: return {dark ? QColor(0x5B, 0x64, 0x70) : QColor(0xC3, 0xC9, 0xD1)};
-        case Meaning::kWaitGather: return {QColor(0xE6, 0x9F, 0x00), true};
-        case Meaning::kWaitReduction: return {QColor(0xD5, 0x5E, 0x00), true};
-        case Meaning::kWaitOther: return {QColor(0xCC, 0x79, 0xA7), true};
-        case Meaning::kWaiting: return {QColor(0x8A, 0x92, 0x9C), true};
-        case Meaning::kTheory: return {text};
-        case Meaning::kNone: return {QColor()};
+        case Meaning::kCompute:
+            return {QColor(0x00, 0x72, 0xB2)};
+        case Meaning::kGather:
+            return {QColor(0xE6, 0x9F, 0x00)};
+        case Meaning::kReduction:
+            return {QColor(0xD5, 0x5E, 0x00)};
+        case Meaning::kOtherCollective:
+            return {QColor(0xCC, 0x79, 0xA7)};
+        case Meaning::kCopy:
+            return {QColor(0x00, 0x9E, 0x73)};
+        case Meaning::kOptimizer:
+            return {QColor(0xF0, 0xE4, 0x42), false, true};
+        case Meaning::kActivation:
+            return {QColor(0x56, 0xB4, 0xE9)};
+        case Meaning::kHost:
+            return {QColor(0x8A, 0x92, 0x9C)};
+        case Meaning::kGradientShard:
+            return {QColor(0xA6, 0x4B, 0x12)};
+        case Meaning::kEvaluation:
+            return {QColor(0x7F, 0xB2, 0xD6)};
+        case Meaning::kIdle:
+            return {dark ? QColor(0x5B, 0x64, 0x70) : QColor(0xC3, 0xC9, 0xD1)};
+        case Meaning::kWaitGather:
+            return {QColor(0xE6, 0x9F, 0x00), true};
+        case Meaning::kWaitReduction:
+            return {QColor(0xD5, 0x5E, 0x00), true};
+        case Meaning::kWaitOther:
+            return {QColor(0xCC, 0x79, 0xA7), true};
+        case Meaning::kWaiting:
+            return {QColor(0x8A, 0x92, 0x9C), true};
+        case Meaning::kTheory:
+            return {text};
+        case Meaning::kNone:
+            return {QColor()};
     }
     return {QColor()};
 }
@@ -147,8 +164,8 @@ QFont textFont(int pixels, QFont::Weight weight) {
 }
 
 QFont codeFont(int pixels) {
-    static const QString family = firstInstalled({u"JetBrains Mono"_s, u"DejaVu Sans Mono"_s},
-                                                 QFontDatabase::FixedFont);
+    static const QString family =
+        firstInstalled({u"JetBrains Mono"_s, u"DejaVu Sans Mono"_s}, QFontDatabase::FixedFont);
     QFont font(family);
     font.setPixelSize(pixels);
     font.setStyleHint(QFont::Monospace);

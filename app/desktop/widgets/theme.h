@@ -2,12 +2,12 @@
 // theme that goes with the application's palette, so a changed palette is all it takes to switch.
 #pragma once
 
+#include "app/desktop/models/meaning.h"
+
 #include <QBrush>
 #include <QColor>
 #include <QFont>
 #include <QPalette>
-
-#include "app/desktop/models/meaning.h"
 
 class QWidget;
 
@@ -23,7 +23,7 @@ struct Fill {
 struct Theme {
     bool dark = false;
     QColor window, panel, hairline, text, quietText, accent, good, bad, warning;
-    QColor field;  ///< background of inputs and code
+    QColor field;    ///< background of inputs and code
     QColor neutral;  ///< idle time, skeletons
 
     [[nodiscard]] Fill fill(Meaning meaning) const;

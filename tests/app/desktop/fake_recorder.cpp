@@ -36,10 +36,11 @@ void finish(const char* status, const std::string& output, int code, const char*
 
 void step(int index, int steps) {
     const std::string i = std::to_string(index);
-    say(R"({"event":"step","step":)" + i + R"(,"steps":)" + std::to_string(steps) +
-        R"(,"loss":)" + std::to_string(5.5 / (1 + 0.05 * index)) +
+    say(R"({"event":"step","step":)" + i + R"(,"steps":)" + std::to_string(steps) + R"(,"loss":)" +
+        std::to_string(5.5 / (1 + 0.05 * index)) +
         R"(,"tokens_per_s":2000,"learning_rate":0.0006,"gradient_norm":1.5,)"
-        R"("memory_bytes":262144000,"exposed_fraction":0.02,"eta_s":12,"time_s":)" + i + "}");
+        R"("memory_bytes":262144000,"exposed_fraction":0.02,"eta_s":12,"time_s":)" +
+        i + "}");
 }
 
 }  // namespace
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
     std::string mode = "steps";
     std::string output;
     int steps = 5;
+    constexpr int kEndless = 200;
     for (int i = 1; i < argc; ++i) {
         say(std::string(R"({"event":"log","level":"info","text":"argument )") + argv[i] + "\"}");
         if (i + 1 == argc) break;
@@ -62,11 +64,12 @@ int main(int argc, char** argv) {
     }
     if (mode == "garbage") say("this is not JSON");
     say(R"({"event":"rank","rank":0,"state":"starting","pid":100})");
-    say(R"({"event":"started","output":")" + output + R"(","model":"shakespeare","strategy":"zero3","ranks":2,"steps":)" +
-        std::to_string(steps) + R"(,"parameters":10774272})");
+    say(R"({"event":"started","output":")" + output +
+        R"(","model":"shakespeare","strategy":"zero3","ranks":2,"steps":)" + std::to_string(steps) +
+        R"(,"parameters":10774272})");
     say(R"({"event":"rank","rank":0,"state":"running","pid":100})");
     for (int i = 0; mode == "endless" || i < steps; ++i) {
-        step(i, steps);
+        step(i, mode == "endless" ? kEndless : steps);
         if (i == 1) say(R"({"event":"validation","step":1,"loss":5.1})");
         const std::string asked = command(mode == "endless" ? 20 : 0);
         if (asked == "stop") {

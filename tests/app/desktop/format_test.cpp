@@ -46,7 +46,9 @@ TEST(Format, TicksHaveTheDecimalsOfTheirStep) {
     EXPECT_EQ(formatTick(2.5, 0.5), u"2.5"_s);
 }
 
-TEST(Format, TinySharesAreNotZero) { EXPECT_EQ(formatPercent(1e-6), u"< 0.01\u2009%"_s); }
+TEST(Format, TinySharesAreNotZero) {
+    EXPECT_EQ(formatPercent(1e-6), u"< 0.01\u2009%"_s);
+}
 
 }  // namespace
 }  // namespace shardscope::desktop

@@ -1,11 +1,11 @@
 // Qt needs an application object before any widget; the platform comes from ctest's environment.
+#include "app/desktop/widgets/style_sheet.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <gmock/gmock.h>
 
 #include <QApplication>
 #include <QStyleFactory>
-
-#include "app/desktop/widgets/style_sheet.h"
-#include "app/desktop/widgets/theme.h"
 
 int main(int argc, char** argv) {
     if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");

@@ -1,8 +1,3 @@
-#include <gmock/gmock.h>
-
-#include <QAbstractItemModelTester>
-#include <QSignalSpy>
-
 #include "app/desktop/loading/memory_columns.h"
 #include "app/desktop/loading/range_table.h"
 #include "app/desktop/models/chart_data.h"
@@ -12,6 +7,11 @@
 #include "app/desktop/models/slice_details.h"
 #include "app/desktop/models/table_model.h"
 #include "app/desktop/models/timeline_keys.h"
+
+#include <gmock/gmock.h>
+
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
 
 namespace shardscope::desktop {
 namespace {
@@ -79,7 +79,8 @@ TEST(SelectionModel, SelectingAgainCutsTheWayForward) {
 
 TEST(Decimation, KeepsSpikes) {
     QVector<QPointF> points;
-    for (int i = 0; i < 10'000; ++i) points.push_back({static_cast<double>(i), i == 5'001 ? 99.0 : 1.0});
+    for (int i = 0; i < 10'000; ++i)
+        points.push_back({static_cast<double>(i), i == 5'001 ? 99.0 : 1.0});
     const auto kept = decimated(points, 100);
     EXPECT_LE(kept.size(), 100);
     EXPECT_TRUE(std::any_of(kept.begin(), kept.end(), [](QPointF p) { return p.y() == 99.0; }));
@@ -129,8 +130,10 @@ TEST(RangeTable, CountsOnlyTimeWithinTheRange) {
 TEST(MemoryColumns, SumIsTheHighestTotalOfItsTime) {
     MemoryColumnsBuilder builder({0}, {{0}, {20}}, 2);
     // activations peak at 8 while temporaries peak at 6, but never together: total 10
-    builder.addCategory(MemoryCategory::kActivation, {{{{0}, {10}}, 0, 8, 4}, {{{10}, {20}}, 4, 4, 4}});
-    builder.addCategory(MemoryCategory::kTemporary, {{{{0}, {10}}, 0, 6, 0}, {{{10}, {20}}, 0, 0, 0}});
+    builder.addCategory(MemoryCategory::kActivation,
+                        {{{{0}, {10}}, 0, 8, 4}, {{{10}, {20}}, 4, 4, 4}});
+    builder.addCategory(MemoryCategory::kTemporary,
+                        {{{{0}, {10}}, 0, 6, 0}, {{{10}, {20}}, 0, 0, 0}});
     const MemoryColumns columns = builder.build({{{{0}, {10}}, 0, 10, 4}, {{{10}, {20}}, 4, 4, 4}});
     EXPECT_DOUBLE_EQ(columns.total(0), 10);
     EXPECT_DOUBLE_EQ(columns.total(1), 4);
@@ -140,7 +143,8 @@ TEST(MemoryColumns, ValuesLastUntilTheNextOne) {
     MemoryColumnsBuilder builder({0}, {{0}, {40}}, 4);
     builder.addCategory(MemoryCategory::kActivation, {{{{0}, {10}}, 5, 5, 5}});
     const MemoryColumns columns = builder.build({{{{0}, {10}}, 5, 5, 5}});
-    EXPECT_THAT(columns.categories[static_cast<std::size_t>(MemoryCategory::kActivation)], ElementsAre(5, 5, 5, 5));
+    EXPECT_THAT(columns.categories[static_cast<std::size_t>(MemoryCategory::kActivation)],
+                ElementsAre(5, 5, 5, 5));
 }
 
 RecordingSummary twoRanks() {
@@ -151,8 +155,14 @@ RecordingSummary twoRanks() {
         summary.ranks.push_back(facts);
         summary.lanes.push_back({{rank}, {1}, LaneRole::kCompute, "compute", "", 0});
         summary.lanes.push_back({{rank}, {3}, LaneRole::kCommunication, "communication", "", 1});
-        summary.lanes.push_back({{rank}, memoryLane(MemoryCategory::kActivation), LaneRole::kCounter, "memory: activations", "bytes", 2});
-        summary.lanes.push_back({{rank}, kMemoryTotalLane, LaneRole::kCounter, "memory", "bytes", 3});
+        summary.lanes.push_back({{rank},
+                                 memoryLane(MemoryCategory::kActivation),
+                                 LaneRole::kCounter,
+                                 "memory: activations",
+                                 "bytes",
+                                 2});
+        summary.lanes.push_back(
+            {{rank}, kMemoryTotalLane, LaneRole::kCounter, "memory", "bytes", 3});
     }
     return summary;
 }
@@ -187,7 +197,8 @@ TEST(SliceLabels, GoFromLongToShort) {
     slice.name = u"all-gather"_s;
     slice.operation = CollectiveOp::kAllGather;
     slice.layer = {3};
-    EXPECT_THAT(sliceLabels(LaneRole::kCommunication, slice), ElementsAre(u"all-gather block 3"_s, u"g3"_s));
+    EXPECT_THAT(sliceLabels(LaneRole::kCommunication, slice),
+                ElementsAre(u"all-gather block 3"_s, u"g3"_s));
     slice.count = 12;
     EXPECT_THAT(sliceLabels(LaneRole::kCommunication, slice), ElementsAre(u"12 ×"_s));
 }
@@ -221,7 +232,8 @@ TEST(RunForm, WarnsOfMoreThreadsThanCores) {
 }
 
 TEST(RunForm, WrappedCommandHoldsTheSameFlags) {
-    const QString line = u"shardscope record --model shakespeare --strategy zero3 --ranks 2 --output somewhere.sscope"_s;
+    const QString line =
+        u"shardscope record --model shakespeare --strategy zero3 --ranks 2 --output somewhere.sscope"_s;
     const QString wrapped = wrappedCommand(line);
     EXPECT_TRUE(wrapped.contains(u" \\\n"_s));
     EXPECT_EQ(QString(wrapped).replace(u"\\\n"_s, QString()).simplified(), line);

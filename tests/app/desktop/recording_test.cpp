@@ -1,10 +1,4 @@
 // The loader against sample recordings, and what the models say about them.
-#include <gmock/gmock.h>
-
-#include <QSignalSpy>
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "app/desktop/loading/job_thread.h"
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/memory_model.h"
@@ -14,6 +8,12 @@
 #include "app/desktop/models/slice_details.h"
 #include "app/desktop/models/training_model.h"
 #include "tests/support/sample_recording.h"
+
+#include <gmock/gmock.h>
+
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
 
 namespace shardscope::desktop {
 namespace {
@@ -82,12 +82,14 @@ TEST_F(LoaderTest, MemoryColumnsReachTheRecordedPeak) {
     const RecordingPtr recording = open();
     ASSERT_TRUE(recording);
     MemoryFramePtr frame;
-    QObject::connect(&m_loader, &RecordingLoader::memoryLoaded, [&](const MemoryFramePtr& f) { frame = f; });
+    QObject::connect(&m_loader, &RecordingLoader::memoryLoaded,
+                     [&](const MemoryFramePtr& f) { frame = f; });
     m_loader.requestMemory({recording->bounds(), 600, {}});
     ASSERT_TRUE(QTest::qWaitFor([&] { return frame != nullptr; }, 10'000));
     ASSERT_EQ(frame->ranks.size(), 2U);
     double highest = 0;
-    for (std::size_t i = 0; i < frame->ranks[0].size(); ++i) highest = std::max(highest, frame->ranks[0].total(i));
+    for (std::size_t i = 0; i < frame->ranks[0].size(); ++i)
+        highest = std::max(highest, frame->ranks[0].total(i));
     EXPECT_NEAR(highest, static_cast<double>(recording->ranks[0].peakMemory.count), 1);
     EXPECT_FALSE(frame->peakOwners.empty());
 }
@@ -154,7 +156,8 @@ TEST_F(LoaderTest, CollectiveDetailsHoldTheArrivalsOfAllRanks) {
     slice.name = u"all-gather"_s;
     slice.correlation = event.sequence;
     slice.range = {event.start, event.end};
-    const LaneFacts lane{{0}, test::kCommunicationLane, LaneRole::kCommunication, "communication", "", 3};
+    const LaneFacts lane{
+        {0}, test::kCommunicationLane, LaneRole::kCommunication, "communication", "", 3};
     const SliceDetails details = sliceDetails(*recording, lane, slice);
     EXPECT_EQ(details.arrivals.size(), 2U);
     const auto other = sameCollective(*recording, {{0}, test::kCommunicationLane}, slice, 1);

@@ -16,10 +16,14 @@ using ::testing::ElementsAre;
 class SessionTest : public ::testing::Test {
 protected:
     SessionTest() {
-        QObject::connect(&m_session, &RecorderSession::stateChanged, [this](State state) { m_states.push_back(state); });
-        QObject::connect(&m_session, &RecorderSession::finished, [this](const RunFinished& outcome) { m_outcome = outcome; });
-        QObject::connect(&m_session, &RecorderSession::stepDone, [this](const StepProgress& step) { m_steps.push_back(step); });
-        QObject::connect(&m_session, &RecorderSession::logged, [this](const RecorderLog& line) { m_log << line.text; });
+        QObject::connect(&m_session, &RecorderSession::stateChanged,
+                         [this](State state) { m_states.push_back(state); });
+        QObject::connect(&m_session, &RecorderSession::finished,
+                         [this](const RunFinished& outcome) { m_outcome = outcome; });
+        QObject::connect(&m_session, &RecorderSession::stepDone,
+                         [this](const StepProgress& step) { m_steps.push_back(step); });
+        QObject::connect(&m_session, &RecorderSession::logged,
+                         [this](const RecorderLog& line) { m_log << line.text; });
     }
 
     void start(const char* mode) {
@@ -57,7 +61,8 @@ TEST_F(SessionTest, AsksForTheControlProtocolAndKeepsPathsWhole) {
     start("steps");
     ASSERT_TRUE(waitForEnd());
     EXPECT_TRUE(m_log.contains(u"argument --control"_s));
-    EXPECT_TRUE(m_log.contains(u"argument a folder/run.sscope"_s)) << m_log.join(u'\n').toStdString();
+    EXPECT_TRUE(m_log.contains(u"argument a folder/run.sscope"_s))
+        << m_log.join(u'\n').toStdString();
 }
 
 TEST_F(SessionTest, StopEndsTheRunAfterItsStep) {
@@ -89,7 +94,8 @@ TEST_F(SessionTest, AnEarlyExitKeepsItsLastWords) {
     start("fail");
     ASSERT_TRUE(waitForEnd());
     EXPECT_EQ(m_outcome->exitCode, 3);
-    EXPECT_TRUE(m_outcome->message.contains(u"data file is empty"_s)) << m_outcome->message.toStdString();
+    EXPECT_TRUE(m_outcome->message.contains(u"data file is empty"_s))
+        << m_outcome->message.toStdString();
 }
 
 TEST_F(SessionTest, LinesThatAreNoEventsAreLogged) {

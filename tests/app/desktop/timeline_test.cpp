@@ -1,4 +1,8 @@
 // Keys and mouse on the timeline, and what it costs to draw.
+#include "app/desktop/views/timeline/lane_painter.h"
+#include "app/desktop/views/timeline/timeline_canvas.h"
+#include "app/desktop/views/timeline/timeline_geometry.h"
+#include "app/desktop/views/timeline/timeline_page.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>
@@ -6,11 +10,6 @@
 #include <QImage>
 #include <QPainter>
 #include <QWheelEvent>
-
-#include "app/desktop/views/timeline/lane_painter.h"
-#include "app/desktop/views/timeline/timeline_canvas.h"
-#include "app/desktop/views/timeline/timeline_geometry.h"
-#include "app/desktop/views/timeline/timeline_page.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -40,7 +39,9 @@ protected:
         for (int x = kLabelWidth + 2; x < m_canvas->viewport()->width(); x += 3) {
             const QPoint point(x, kRulerHeight + row->y + 3);
             const auto hit = m_canvas->hitAt(point);
-            if (hit && hit->key == key && hit->slice.count == 1 && hit->slice.range.begin >= m_canvas->view().begin) return point;
+            if (hit && hit->key == key && hit->slice.count == 1 &&
+                hit->slice.range.begin >= m_canvas->view().begin)
+                return point;
         }
         return {};
     }
@@ -95,7 +96,8 @@ TEST_F(TimelineTest, ShiftDragMovesTheView) {
 
 TEST_F(TimelineTest, CtrlWheelZoomsAtThePointer) {
     const TimeRange before = m_canvas->view();
-    QWheelEvent wheel(QPointF(600, 100), QPointF(600, 100), {}, QPoint(0, 120), Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
+    QWheelEvent wheel(QPointF(600, 100), QPointF(600, 100), {}, QPoint(0, 120), Qt::NoButton,
+                      Qt::ControlModifier, Qt::NoScrollPhase, false);
     QApplication::sendEvent(m_canvas->viewport(), &wheel);
     EXPECT_LT(m_canvas->view().duration(), before.duration());
     EXPECT_GT(m_canvas->view().begin, before.begin);
@@ -134,7 +136,8 @@ TEST_F(TimelineTest, MarksStayUntilEscape) {
 
 TEST_F(TimelineTest, ClickingARankFoldsIt) {
     const int before = m_canvas->lanes().height;
-    QTest::mouseClick(m_canvas->viewport(), Qt::LeftButton, Qt::NoModifier, QPoint(20, kRulerHeight + 8));
+    QTest::mouseClick(m_canvas->viewport(), Qt::LeftButton, Qt::NoModifier,
+                      QPoint(20, kRulerHeight + 8));
     settle();
     EXPECT_LT(m_canvas->lanes().height, before);
 }
@@ -162,7 +165,8 @@ TEST(LanePainter, ZeroLengthEventsAreStillOnePixelWide) {
     SliceView slice;
     slice.range = {{500}, {500}};
     LaneRow row;
-    EXPECT_GE(LanePainter::sliceArea(QRectF(0, 0, 100, 20), row, slice, {{{0}, {1000}}, 100}).width(), 1);
+    EXPECT_GE(
+        LanePainter::sliceArea(QRectF(0, 0, 100, 20), row, slice, {{{0}, {1000}}, 100}).width(), 1);
 }
 
 }  // namespace

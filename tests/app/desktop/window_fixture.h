@@ -1,15 +1,15 @@
 // A window on a sample recording, with folders of its own.
 #pragma once
 
+#include "app/desktop/shell/main_window.h"
+#include "tests/support/sample_recording.h"
+
 #include <gtest/gtest.h>
 
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 #include <memory>
-
-#include "app/desktop/shell/main_window.h"
-#include "tests/support/sample_recording.h"
 
 namespace shardscope::desktop {
 

@@ -1,3 +1,11 @@
+#include "app/desktop/shell/app_options.h"
+#include "app/desktop/shell/screenshot.h"
+#include "app/desktop/views/live/live_page.h"
+#include "app/desktop/views/newrun/new_run_page.h"
+#include "app/desktop/views/recording_page.h"
+#include "app/desktop/views/timeline/timeline_canvas.h"
+#include "app/desktop/views/timeline/timeline_page.h"
+#include "app/desktop/widgets/theme.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>
@@ -12,15 +20,6 @@
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QUrl>
-
-#include "app/desktop/shell/app_options.h"
-#include "app/desktop/shell/screenshot.h"
-#include "app/desktop/views/live/live_page.h"
-#include "app/desktop/views/newrun/new_run_page.h"
-#include "app/desktop/views/recording_page.h"
-#include "app/desktop/views/timeline/timeline_canvas.h"
-#include "app/desktop/views/timeline/timeline_page.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -96,7 +95,8 @@ TEST_F(WindowTest, AnUnfinishedRecordingCarriesABanner) {
     test::SampleOptions options;
     options.finalise = false;
     openSample(options);
-    for (const QString& id : kRecordingPages) EXPECT_FALSE(frameOf(*m_window, id).banner().isEmpty());
+    for (const QString& id : kRecordingPages)
+        EXPECT_FALSE(frameOf(*m_window, id).banner().isEmpty());
 }
 
 TEST_F(WindowTest, DigitsChangeThePage) {
@@ -126,7 +126,8 @@ TEST_F(WindowTest, KeySheetPaletteAndOpenDialogComeUp) {
     QTest::keyClick(m_window.get(), Qt::Key_O, Qt::ControlModifier);
     EXPECT_EQ(dialogs(), 3);
     const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
-    if (!folder.isEmpty()) m_window->findChildren<QDialog*>().front()->grab().save(folder + u"/keys.png"_s);
+    if (!folder.isEmpty())
+        m_window->findChildren<QDialog*>().front()->grab().save(folder + u"/keys.png"_s);
 }
 
 TEST_F(WindowTest, CtrlTSwitchesTheTheme) {
@@ -156,19 +157,23 @@ TEST_F(WindowTest, EveryControlHasAName) {
     const auto widgets = m_window->findChildren<QWidget*>();
     for (const QWidget* widget : widgets) {
         const auto* button = qobject_cast<const QAbstractButton*>(widget);
-        const bool isControl = button != nullptr || qobject_cast<const QLineEdit*>(widget) != nullptr ||
+        const bool isControl = button != nullptr ||
+                               qobject_cast<const QLineEdit*>(widget) != nullptr ||
                                qobject_cast<const QAbstractSpinBox*>(widget) != nullptr ||
                                qobject_cast<const QComboBox*>(widget) != nullptr ||
                                qobject_cast<const QPlainTextEdit*>(widget) != nullptr ||
                                qobject_cast<const QAbstractItemView*>(widget) != nullptr ||
                                qobject_cast<const TimelineCanvas*>(widget) != nullptr;
         if (!isControl || widget->objectName().startsWith(u"qt_"_s)) continue;
-        if (widget->parentWidget()->inherits("QComboBoxPrivateContainer") || widget->inherits("QTableCornerButton") ||
-            widget->inherits("QHeaderView") || widget->parentWidget()->inherits("QTableView")) {
+        if (widget->parentWidget()->inherits("QComboBoxPrivateContainer") ||
+            widget->inherits("QTableCornerButton") || widget->inherits("QHeaderView") ||
+            widget->parentWidget()->inherits("QTableView")) {
             continue;
         }
-        const bool named = !widget->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty());
-        EXPECT_TRUE(named) << widget->metaObject()->className() << " in " << widget->parentWidget()->metaObject()->className();
+        const bool named =
+            !widget->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty());
+        EXPECT_TRUE(named) << widget->metaObject()->className() << " in "
+                           << widget->parentWidget()->metaObject()->className();
     }
 }
 
@@ -202,7 +207,8 @@ TEST_F(WindowTest, AFinishedRunTurnsIntoItsOverview) {
     EXPECT_EQ(m_window->currentPage(), u"overview"_s);
     auto* live = qobject_cast<LivePage*>(m_window->page(u"live"_s));
     live->refresh();
-    EXPECT_TRUE(live->frame().headline().contains(u"Step 5 of 5"_s)) << live->frame().headline().toStdString();
+    EXPECT_TRUE(live->frame().headline().contains(u"Step 5 of 5"_s))
+        << live->frame().headline().toStdString();
 }
 
 TEST_F(WindowTest, LiveFollowsARunWhileItGoes) {
@@ -213,7 +219,8 @@ TEST_F(WindowTest, LiveFollowsARunWhileItGoes) {
     config.output = m_folder.filePath(u"never.sscope"_s).toStdString();
     m_window->startRun(config);
     auto* live = qobject_cast<LivePage*>(m_window->page(u"live"_s));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return live->frame().headline().startsWith(u"Step 12"_s); }, 10'000));
+    ASSERT_TRUE(
+        QTest::qWaitFor([&] { return live->frame().headline().startsWith(u"Step 12"_s); }, 10'000));
     EXPECT_EQ(live->frame().state(), PageFrame::State::kFull);
     keepPicture(u"live"_s);
     m_window->session().kill();
@@ -229,7 +236,9 @@ TEST_F(WindowTest, ClosingStopsTheRunFirst) {
     config.data = "endless";
     config.output = m_folder.filePath(u"never.sscope"_s).toStdString();
     m_window->startRun(config);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return m_window->session().state() == RecorderSession::State::kRunning; }, 10'000));
+    ASSERT_TRUE(QTest::qWaitFor(
+        [this] { return m_window->session().state() == RecorderSession::State::kRunning; },
+        10'000));
     m_window->close();
     EXPECT_TRUE(m_window->isVisible());
     ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->isVisible(); }, 10'000));
@@ -250,13 +259,16 @@ TEST_F(WindowTest, AScreenshotWaitsForThePageAndIsWritten) {
 }
 
 TEST(AppOptions, RefuseWhatTheyDoNotKnow) {
-    const auto parse = [](const QStringList& words) { return parseOptions(QStringList{u"shardscope-desktop"_s} + words); };
+    const auto parse = [](const QStringList& words) {
+        return parseOptions(QStringList{u"shardscope-desktop"_s} + words);
+    };
     EXPECT_EQ(parse({u"--page"_s, u"nowhere"_s}).error().code, ErrorCode::kUsage);
     EXPECT_EQ(parse({u"--size"_s, u"big"_s}).error().code, ErrorCode::kUsage);
     EXPECT_EQ(parse({u"--theme"_s, u"pink"_s}).error().code, ErrorCode::kUsage);
     EXPECT_EQ(parse({u"--bogus"_s}).error().code, ErrorCode::kUsage);
     EXPECT_EQ(parse({u"a"_s, u"b"_s}).error().code, ErrorCode::kUsage);
-    const auto good = parse({u"a.sscope"_s, u"--page"_s, u"memory"_s, u"--size"_s, u"1600x1000"_s, u"--theme"_s, u"dark"_s});
+    const auto good = parse({u"a.sscope"_s, u"--page"_s, u"memory"_s, u"--size"_s, u"1600x1000"_s,
+                             u"--theme"_s, u"dark"_s});
     ASSERT_TRUE(good && good->has_value());
     EXPECT_EQ((*good)->size, QSize(1600, 1000));
     EXPECT_EQ((*good)->dark, true);

@@ -1,8 +1,8 @@
 // write_sample OUT.sscope [steps] [ranks] [unfinished]: a recording to look at pages with.
+#include "tests/support/sample_recording.h"
+
 #include <cstdio>
 #include <cstdlib>
-
-#include "tests/support/sample_recording.h"
 
 int main(int argc, char** argv) {
     if (argc < 2) {

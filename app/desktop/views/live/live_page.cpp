@@ -1,13 +1,5 @@
 #include "app/desktop/views/live/live_page.h"
 
-#include <QComboBox>
-#include <QGridLayout>
-#include <QHBoxLayout>
-#include <QPlainTextEdit>
-#include <QPushButton>
-#include <QScrollBar>
-#include <QVBoxLayout>
-
 #include "app/desktop/models/format.h"
 #include "app/desktop/views/live/rank_rows.h"
 #include "app/desktop/widgets/line_chart.h"
@@ -15,6 +7,14 @@
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+
+#include <QComboBox>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QScrollBar>
+#include <QVBoxLayout>
 
 namespace shardscope::desktop {
 namespace {
@@ -32,13 +32,21 @@ bool passes(const LiveLogLine& line, int filter) {
 }  // namespace
 
 LivePage::LivePage(LiveRun& run, QWidget* parent) : QWidget(parent), m_run(run) {
-    auto* empty = new MessageState(u"live"_s, tr("No run is going"),
-                                   tr("Start one: loss, throughput, memory and exposed communication then appear here "
-                                      "while it trains, and its Overview when it has ended."), this);
-    connect(empty->addAction(tr("Start a new run"), true), &QPushButton::clicked, this, &LivePage::newRunRequested);
-    connect(empty->addAction(tr("Open a recording…"), false), &QPushButton::clicked, this, &LivePage::openRequested);
+    auto* empty = new MessageState(
+        u"live"_s, tr("No run is going"),
+        tr("Start one: loss, throughput, memory and exposed communication then appear here "
+           "while it trains, and its Overview when it has ended."),
+        this);
+    connect(empty->addAction(tr("Start a new run"), true), &QPushButton::clicked, this,
+            &LivePage::newRunRequested);
+    connect(empty->addAction(tr("Open a recording…"), false), &QPushButton::clicked, this,
+            &LivePage::openRequested);
     m_frame = new PageFrame(buildContent(), empty,
-                            {{0, 0, 0.48, 0.3}, {0.52, 0, 0.48, 0.3}, {0, 0.34, 0.48, 0.3}, {0.52, 0.34, 0.48, 0.3}, {0, 0.7, 1, 0.28}},
+                            {{0, 0, 0.48, 0.3},
+                             {0.52, 0, 0.48, 0.3},
+                             {0, 0.34, 0.48, 0.3},
+                             {0.52, 0.34, 0.48, 0.3},
+                             {0, 0.7, 1, 0.28}},
                             false, this);
     m_stop = new QPushButton(tr("Stop"), this);
     m_stop->setToolTip(tr("After the current step; the recording is finished properly."));
@@ -73,8 +81,10 @@ QWidget* LivePage::buildContent() {
     grid->setHorizontalSpacing(32);
     grid->setVerticalSpacing(kGap);
     const std::array<std::pair<QString, QString>, 4> titles{
-        {{tr("Loss"), tr("nats")}, {tr("Throughput"), tr("tok/s, all ranks")},
-         {tr("Memory in use"), tr("MiB, largest rank")}, {tr("Exposed communication"), tr("% of the step")}}};
+        {{tr("Loss"), tr("nats")},
+         {tr("Throughput"), tr("tok/s, all ranks")},
+         {tr("Memory in use"), tr("MiB, largest rank")},
+         {tr("Exposed communication"), tr("% of the step")}}};
     for (std::size_t i = 0; i < m_charts.size(); ++i) {
         m_charts[i] = new LineChart(content);
         m_charts[i]->setTitles(titles[i].first, titles[i].second, tr("step"));
@@ -143,7 +153,8 @@ void LivePage::refresh() {
     m_charts[1]->setSeries(m_run.throughputSeries());
     m_charts[2]->setSeries(m_run.memorySeries());
     m_charts[3]->setSeries(m_run.exposedSeries());
-    for (LineChart* chart : m_charts) chart->setRange(0, std::max(1, m_run.steps() - 1));
+    for (LineChart* chart : m_charts)
+        chart->setRange(0, std::max({1, m_run.steps() - 1, m_run.stepsDone() - 1}));
     m_ranks->setRanks(m_run.ranks());
     presentLog();
 }
@@ -157,7 +168,8 @@ void LivePage::presentLog() {
     for (; m_shownLines < log.size(); ++m_shownLines) {
         const LiveLogLine& line = log[m_shownLines];
         if (!passes(line, m_filter->currentIndex())) continue;
-        m_log->appendPlainText(line.level == u"info"_s ? line.text : line.level + u": "_s + line.text);
+        m_log->appendPlainText(line.level == u"info"_s ? line.text
+                                                       : line.level + u": "_s + line.text);
     }
 }
 

@@ -1,11 +1,11 @@
 // Live: follows the run this window started. Repaints at most ten times a second. GUI thread.
 #pragma once
 
+#include "app/desktop/models/live_run.h"
+
 #include <QTimer>
 #include <QWidget>
 #include <array>
-
-#include "app/desktop/models/live_run.h"
 
 class QComboBox;
 class QPlainTextEdit;

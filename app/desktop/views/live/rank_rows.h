@@ -1,10 +1,10 @@
 // One row a rank: state as mark and word, process id. GUI thread.
 #pragma once
 
+#include "app/desktop/models/live_run.h"
+
 #include <QWidget>
 #include <map>
-
-#include "app/desktop/models/live_run.h"
 
 namespace shardscope::desktop {
 

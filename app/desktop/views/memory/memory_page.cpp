@@ -1,11 +1,5 @@
 #include "app/desktop/views/memory/memory_page.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QPushButton>
-#include <QVBoxLayout>
-#include <algorithm>
-
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/memory_model.h"
 #include "app/desktop/widgets/data_table.h"
@@ -14,6 +8,12 @@
 #include "app/desktop/widgets/stacked_bars.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -40,7 +40,11 @@ MemoryPage::MemoryPage(SelectionModel& selection, QWidget* parent)
     setUp(buildContent(), u"memory"_s, tr("Where does the memory go?"),
           tr("Open a recording or start a run with capture level full: this page then shows the "
              "bytes of every category over time against what theory says."),
-          {{0, 0.02, 0.7, 0.5}, {0, 0.58, 0.7, 0.36}, {0.74, 0.02, 0.26, 0.14}, {0.74, 0.22, 0.26, 0.4}}, true);
+          {{0, 0.02, 0.7, 0.5},
+           {0, 0.58, 0.7, 0.36},
+           {0.74, 0.02, 0.26, 0.14},
+           {0.74, 0.22, 0.26, 0.4}},
+          true);
 }
 
 QWidget* MemoryPage::buildContent() {
@@ -97,11 +101,13 @@ QWidget* MemoryPage::buildSide(QWidget* parent) {
 
 void MemoryPage::present() {
     const Selection& current = selection().current();
-    pageFrame().setHeadline(memoryHeadline(recording(), current), memorySubline(recording(), current));
+    pageFrame().setHeadline(memoryHeadline(recording(), current),
+                            memorySubline(recording(), current));
     m_legend->setEntries(memoryLegend(recording()));
     m_bars->setBars(memoryBars(recording(), current));
     const auto* worst = worstRank(recording(), current);
-    m_table->setTable(memoryColumns(), worst != nullptr ? memoryRows(*worst) : std::vector<std::vector<TableCell>>{});
+    m_table->setTable(memoryColumns(), worst != nullptr ? memoryRows(*worst)
+                                                        : std::vector<std::vector<TableCell>>{});
     m_showPeak->setVisible(worst != nullptr);
     request();
 }
@@ -135,9 +141,13 @@ void MemoryPage::placePictures(std::size_t ranks) {
         });
         connect(picture, &StackedArea::rangeSelected, this,
                 [this](TimeRange range) { this->selection().selectRange(range); });
-        if (m_pictures.empty()) connect(picture, &StackedArea::plotResized, this, [this] {
-            if (hasRecording()) request();
-        }, Qt::QueuedConnection);
+        if (m_pictures.empty())
+            connect(
+                picture, &StackedArea::plotResized, this,
+                [this] {
+                    if (hasRecording()) request();
+                },
+                Qt::QueuedConnection);
         m_pictureColumn->addWidget(picture, 1);
         m_pictures.push_back(picture);
     }
@@ -149,7 +159,8 @@ void MemoryPage::showFrame(const MemoryFramePtr& frame) {
     placePictures(frame->ranks.size());
     double highest = 0;
     for (const MemoryColumns& columns : frame->ranks) {
-        for (std::size_t i = 0; i < columns.size(); ++i) highest = std::max(highest, columns.total(i));
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            highest = std::max(highest, columns.total(i));
     }
     for (const auto& memory : recording().report.memory) {
         highest = std::max(highest, static_cast<double>(memory.theory.count));
@@ -165,7 +176,8 @@ void MemoryPage::fillPicture(StackedArea& picture, const MemoryColumns& columns,
     std::vector<AreaBand> bands;
     for (MemoryCategory category : stackOrder()) {
         const auto& values = columns.categories[static_cast<std::size_t>(category)];
-        if (std::none_of(values.begin(), values.end(), [](double value) { return value > 0; })) continue;
+        if (std::none_of(values.begin(), values.end(), [](double value) { return value > 0; }))
+            continue;
         bands.push_back({QString::fromLatin1(toWord(category)), meaningOf(category), values});
     }
     picture.setTitle(tr("rank %1").arg(columns.rank.value));
@@ -182,7 +194,8 @@ void MemoryPage::fillPicture(StackedArea& picture, const MemoryColumns& columns,
 
 void MemoryPage::presentPeak() {
     if (m_frame->peakOwners.empty()) {
-        m_peakWords->setText(tr("No block was alive at the peak, or memory events were not captured."));
+        m_peakWords->setText(
+            tr("No block was alive at the peak, or memory events were not captured."));
         m_owners->setTable({}, {});
         return;
     }
@@ -193,21 +206,25 @@ void MemoryPage::presentPeak() {
         sum += owner.size;
     }
     m_peakWords->setText(tr("Rank %1 at %2, %3: %4 blocks alive, %5 together. The largest:")
-                             .arg(QString::number(m_frame->peakRank.value), formatInstant(m_frame->peakTime, {1'000'000}),
-                                  peakMoment(recording(), m_frame->peakRank, m_frame->peakTime), formatCount(blocks),
-                                  formatBytes(sum)));
+                             .arg(QString::number(m_frame->peakRank.value),
+                                  formatInstant(m_frame->peakTime, {1'000'000}),
+                                  peakMoment(recording(), m_frame->peakRank, m_frame->peakTime),
+                                  formatCount(blocks), formatBytes(sum)));
     std::vector<std::vector<TableCell>> rows;
     for (const PeakOwner& owner : m_frame->peakOwners) {
         if (rows.size() == kMostOwners) break;
         QString name = owner.owner.isEmpty() ? tr("(unnamed)") : owner.owner;
-        const QString where = owner.layer == kNoLayer ? QString() : u", "_s + formatLayer(owner.layer);
-        rows.push_back({{name, name + where + u": "_s + QString::fromLatin1(toWord(owner.category)), 0, meaningOf(owner.category)},
-                        {formatCount(owner.blocks), {}, static_cast<double>(owner.blocks), Meaning::kNone},
-                        {formatBytes(owner.size), {}, static_cast<double>(owner.size.count), Meaning::kNone}});
+        const QString where =
+            owner.layer == kNoLayer ? QString() : u", "_s + formatLayer(owner.layer);
+        rows.push_back(
+            {{name, name + where + u": "_s + QString::fromLatin1(toWord(owner.category)), 0,
+              meaningOf(owner.category)},
+             {formatCount(owner.blocks), {}, static_cast<double>(owner.blocks), Meaning::kNone},
+             {formatBytes(owner.size), {}, static_cast<double>(owner.size.count), Meaning::kNone}});
     }
     m_owners->setTable({{tr("owner"), {}, false, true, false, 96},
-                        {tr("blocks"), {}, true, false, true, 64},
-                        {tr("size"), {}, true, false, false, 88}},
+                        {tr("blocks"), {}, true, false, true, 60},
+                        {tr("size"), {}, true, false, false, 80}},
                        std::move(rows));
 }
 

@@ -2,10 +2,10 @@
 // made the peak. Asks for its columns by a signal. GUI thread.
 #pragma once
 
-#include <vector>
-
 #include "app/desktop/models/timeline_frame.h"
 #include "app/desktop/views/recording_page.h"
+
+#include <vector>
 
 class QLabel;
 class QPushButton;

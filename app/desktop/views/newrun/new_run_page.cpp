@@ -1,5 +1,16 @@
 #include "app/desktop/views/newrun/new_run_page.h"
 
+#include "app/desktop/models/format.h"
+#include "app/desktop/widgets/detail_list.h"
+#include "app/desktop/widgets/legend.h"
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/panel.h"
+#include "app/desktop/widgets/scrolling.h"
+#include "app/desktop/widgets/stacked_bars.h"
+#include "app/desktop/widgets/states.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
@@ -21,17 +32,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/desktop/models/format.h"
-#include "app/desktop/widgets/detail_list.h"
-#include "app/desktop/widgets/legend.h"
-#include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/panel.h"
-#include "app/desktop/widgets/scrolling.h"
-#include "app/desktop/widgets/stacked_bars.h"
-#include "app/desktop/widgets/states.h"
-#include "app/desktop/widgets/text_label.h"
-#include "app/desktop/widgets/theme.h"
-
 namespace shardscope::desktop {
 namespace {
 
@@ -50,10 +50,10 @@ void markInvalid(QWidget* widget, bool invalid) {
 }  // namespace
 
 NewRunPage::NewRunPage(const QString& outputFolder, QWidget* parent)
-    : QWidget(parent)
-    , m_outputFolder(outputFolder)
-    , m_moment(QDateTime::currentDateTime().toString(u"yyyyMMdd-HHmm"_s))
-    , m_machine(thisMachine()) {
+    : QWidget(parent),
+      m_outputFolder(outputFolder),
+      m_moment(QDateTime::currentDateTime().toString(u"yyyyMMdd-HHmm"_s)),
+      m_machine(thisMachine()) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kGapPage, 20, kGapPage - 14, kGapGroup);
     layout->setSpacing(kGapGroup);
@@ -81,6 +81,10 @@ NewRunPage::NewRunPage(const QString& outputFolder, QWidget* parent)
     scroll->setWidget(content);
     content->setAutoFillBackground(false);
     layout->addWidget(scroll, 1);
+    for (QComboBox* box : {m_preset, m_strategy, m_precision, m_capture}) {
+        box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+        box->setMinimumContentsLength(6);
+    }
     setConfig(RunConfig{});
 }
 
@@ -89,7 +93,8 @@ void NewRunPage::addSection(const QString& title) {
     m_grid->addWidget(sectionLabel(title, this), m_row++, 0, 1, kColumns);
 }
 
-QLabel* NewRunPage::addField(int column, const QString& label, QWidget* field, const QString& note) {
+QLabel* NewRunPage::addField(int column, const QString& label, QWidget* field,
+                             const QString& note) {
     auto* cell = new QWidget(this);
     auto* layout = new QVBoxLayout(cell);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -104,7 +109,7 @@ QLabel* NewRunPage::addField(int column, const QString& label, QWidget* field, c
     below->setMinimumHeight(16);
     layout->addWidget(below);
     if (field->accessibleName().isEmpty()) field->setAccessibleName(label);
-    m_grid->addWidget(cell, m_row, column);
+    m_grid->addWidget(cell, m_row, column, Qt::AlignTop);
     if (column == kColumns - 1) ++m_row;
     return below;
 }
@@ -182,9 +187,10 @@ QWidget* NewRunPage::buildForm(QWidget* parent) {
     m_strategy->addItem(tr("ZeRO-3"), static_cast<int>(control::Strategy::kZero3));
     m_strategy->addItem(tr("single"), static_cast<int>(control::Strategy::kSingle));
     connect(m_strategy, &QComboBox::currentIndexChanged, this, &NewRunPage::refresh);
-    addField(0, tr("Strategy"), m_strategy, tr("ZeRO-3 shards parameters, gradients, optimizer"));
+    addField(0, tr("Strategy"), m_strategy, tr("ZeRO-3 shards all states"));
     m_ranks = number(1, 64, {}, tr("Ranks"));
-    addField(1, tr("Ranks"), m_ranks, m_machine.cores == 1 ? tr("of 1 core") : tr("of %1 cores").arg(m_machine.cores));
+    addField(1, tr("Ranks"), m_ranks,
+             m_machine.cores == 1 ? tr("of 1 core") : tr("of %1 cores").arg(m_machine.cores));
     m_threads = number(1, 256, {}, tr("Threads a rank"));
     addField(2, tr("Threads a rank"), m_threads);
     m_prefetch = number(0, 64, {}, tr("Prefetch"));
@@ -205,7 +211,7 @@ QWidget* NewRunPage::buildForm(QWidget* parent) {
     m_dataNote = quietLabel({}, cell);
     m_dataNote->setFont(textFont(kSmallPixels - 1));
     cellLayout->addWidget(m_dataNote);
-    m_grid->addWidget(cell, m_row, 0, 1, 2);
+    m_grid->addWidget(cell, m_row, 0, 1, 2, Qt::AlignTop);
     m_heldBack = decimal(0, 0.9, 2, tr("Held back for validation"));
     addField(2, tr("Held back"), m_heldBack, tr("share kept for validation"));
     m_steps = number(1, 9999999, {}, tr("Steps"));
@@ -226,9 +232,12 @@ QWidget* NewRunPage::buildForm(QWidget* parent) {
     m_seed->setGroupSeparatorShown(false);
     addField(1, tr("Seed"), m_seed);
     m_capture = new QComboBox(form);
-    m_capture->addItem(tr("full: operators, memory"), static_cast<int>(control::CaptureLevel::kFull));
-    m_capture->addItem(tr("light: phases, collectives"), static_cast<int>(control::CaptureLevel::kLight));
-    m_capture->addItem(tr("steps: steps, metrics"), static_cast<int>(control::CaptureLevel::kSteps));
+    m_capture->addItem(tr("full: operators, memory"),
+                       static_cast<int>(control::CaptureLevel::kFull));
+    m_capture->addItem(tr("light: phases, collectives"),
+                       static_cast<int>(control::CaptureLevel::kLight));
+    m_capture->addItem(tr("steps: steps, metrics"),
+                       static_cast<int>(control::CaptureLevel::kSteps));
     m_capture->addItem(tr("off"), static_cast<int>(control::CaptureLevel::kOff));
     connect(m_capture, &QComboBox::currentIndexChanged, this, &NewRunPage::refresh);
     addField(2, tr("Capture"), m_capture);
@@ -403,8 +412,10 @@ void NewRunPage::refresh() {
     markInvalid(m_output, taken);
     QString problem = m_prediction.problem;
     if (problem.isEmpty() && !source.usable) problem = source.text;
-    if (problem.isEmpty() && taken) problem = tr("The recording %1 is already there.").arg(m_output->text());
-    if (problem.isEmpty() && m_busy) problem = tr("A run is going; stop it on the Live page or wait for its end.");
+    if (problem.isEmpty() && taken)
+        problem = tr("The recording %1 is already there.").arg(m_output->text());
+    if (problem.isEmpty() && m_busy)
+        problem = tr("A run is going; stop it on the Live page or wait for its end.");
     m_headline->setText(m_prediction.headline);
     m_parameters->setText(m_prediction.parameters);
     m_tokens->setText(m_prediction.tokensPerStep);
@@ -432,9 +443,11 @@ void NewRunPage::saveRunFile() {
         QFile file(path);
         const std::string text = control::toToml(config());
         const bool written = file.open(QIODevice::WriteOnly) &&
-                             file.write(text.data(), static_cast<qint64>(text.size())) == static_cast<qint64>(text.size());
-        m_warning->setText(written ? tr("Saved. Run it with: shardscope record %1").arg(path)
-                                   : tr("%1 could not be written: %2.").arg(path, file.errorString()));
+                             file.write(text.data(), static_cast<qint64>(text.size())) ==
+                                 static_cast<qint64>(text.size());
+        m_warning->setText(written
+                               ? tr("Saved. Run it with: shardscope record %1").arg(path)
+                               : tr("%1 could not be written: %2.").arg(path, file.errorString()));
     });
     dialog->open();
 }

@@ -2,10 +2,10 @@
 // and the same as a command line. GUI thread.
 #pragma once
 
+#include "app/desktop/models/run_form.h"
+
 #include <QWidget>
 #include <vector>
-
-#include "app/desktop/models/run_form.h"
 
 class QComboBox;
 class QDoubleSpinBox;
@@ -58,13 +58,18 @@ private:
 
     QGridLayout* m_grid = nullptr;
     int m_row = 0;
-    QLabel *m_headline = nullptr, *m_parameters = nullptr, *m_tokens = nullptr, *m_dataNote = nullptr;
+    QLabel *m_headline = nullptr, *m_parameters = nullptr, *m_tokens = nullptr,
+           *m_dataNote = nullptr;
     QLabel *m_command = nullptr, *m_reason = nullptr, *m_outputNote = nullptr;
-    QComboBox *m_preset = nullptr, *m_strategy = nullptr, *m_precision = nullptr, *m_capture = nullptr;
-    QSpinBox *m_vocabulary = nullptr, *m_context = nullptr, *m_layers = nullptr, *m_heads = nullptr, *m_hidden = nullptr;
-    QSpinBox *m_ranks = nullptr, *m_threads = nullptr, *m_prefetch = nullptr, *m_batch = nullptr, *m_accumulate = nullptr;
+    QComboBox *m_preset = nullptr, *m_strategy = nullptr, *m_precision = nullptr,
+              *m_capture = nullptr;
+    QSpinBox *m_vocabulary = nullptr, *m_context = nullptr, *m_layers = nullptr, *m_heads = nullptr,
+             *m_hidden = nullptr;
+    QSpinBox *m_ranks = nullptr, *m_threads = nullptr, *m_prefetch = nullptr, *m_batch = nullptr,
+             *m_accumulate = nullptr;
     QSpinBox *m_steps = nullptr, *m_warmup = nullptr, *m_evaluate = nullptr, *m_seed = nullptr;
-    QDoubleSpinBox *m_learningRate = nullptr, *m_weightDecay = nullptr, *m_clip = nullptr, *m_heldBack = nullptr;
+    QDoubleSpinBox *m_learningRate = nullptr, *m_weightDecay = nullptr, *m_clip = nullptr,
+                   *m_heldBack = nullptr;
     QLineEdit *m_data = nullptr, *m_output = nullptr;
     Banner* m_warning = nullptr;
     StackedBars* m_memory = nullptr;

@@ -1,14 +1,14 @@
 #include "app/desktop/views/overview/finding_list.h"
 
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLayoutItem>
 #include <QPainter>
 #include <QPushButton>
 #include <QVBoxLayout>
-
-#include "app/desktop/widgets/text_label.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -24,9 +24,10 @@ public:
 protected:
     void paintEvent(QPaintEvent*) override {
         const Theme& theme = Theme::of(this);
-        const QColor colour = m_severity == Severity::kProblem   ? theme.bad
-                              : m_severity == Severity::kWarning ? theme.fill(Meaning::kGather).colour
-                                                                 : theme.quietText;
+        const QColor colour = m_severity == Severity::kProblem ? theme.bad
+                              : m_severity == Severity::kWarning
+                                  ? theme.fill(Meaning::kGather).colour
+                                  : theme.quietText;
         QPainter painter(this);
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setPen(QPen(colour, 1.6));
@@ -57,7 +58,8 @@ void FindingList::setFindings(std::vector<Finding> findings) {
     }
     if (findings.empty()) {
         m_layout->addWidget(quietLabel(tr("Nothing stands out: no waiting, no slow step, memory as "
-                                          "theory says, nothing missing."), this));
+                                          "theory says, nothing missing."),
+                                       this));
     }
     for (const Finding& finding : findings) {
         m_layout->addWidget(rowOf(finding));

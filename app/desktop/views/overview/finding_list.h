@@ -1,10 +1,10 @@
 // Findings one below the other: severity mark, sentence, detail, "Show me". GUI thread.
 #pragma once
 
+#include "app/desktop/models/overview_model.h"
+
 #include <QWidget>
 #include <vector>
-
-#include "app/desktop/models/overview_model.h"
 
 class QVBoxLayout;
 

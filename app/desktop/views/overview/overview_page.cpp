@@ -1,12 +1,5 @@
 #include "app/desktop/views/overview/overview_page.h"
 
-#include <QComboBox>
-#include <QGridLayout>
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QSignalBlocker>
-#include <QVBoxLayout>
-
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/views/overview/finding_list.h"
 #include "app/desktop/widgets/card.h"
@@ -17,6 +10,13 @@
 #include "app/desktop/widgets/stacked_columns.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+
+#include <QComboBox>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
 
 namespace shardscope::desktop {
 namespace {

@@ -2,10 +2,10 @@
 // GUI thread.
 #pragma once
 
-#include <vector>
-
 #include "app/desktop/models/overview_model.h"
 #include "app/desktop/views/recording_page.h"
+
+#include <vector>
 
 class QComboBox;
 class QGridLayout;

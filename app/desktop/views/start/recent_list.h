@@ -2,10 +2,10 @@
 // so. GUI thread.
 #pragma once
 
+#include "app/desktop/models/recent_files.h"
+
 #include <QWidget>
 #include <vector>
-
-#include "app/desktop/models/recent_files.h"
 
 class QVBoxLayout;
 

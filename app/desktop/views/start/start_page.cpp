@@ -1,16 +1,16 @@
 #include "app/desktop/views/start/start_page.h"
 
+#include "app/desktop/views/start/recent_list.h"
+#include "app/desktop/widgets/states.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QVBoxLayout>
-
-#include "app/desktop/views/start/recent_list.h"
-#include "app/desktop/widgets/states.h"
-#include "app/desktop/widgets/text_label.h"
-#include "app/desktop/widgets/theme.h"
 
 namespace shardscope::desktop {
 
@@ -21,7 +21,8 @@ StartPage::StartPage(RecentFiles& recent, QWidget* parent)
     layout->setSpacing(kGapGroup);
     auto* words = new QVBoxLayout;
     words->setSpacing(kGapSmall);
-    words->addWidget(headlineLabel(tr("Train a transformer on several ranks and see where time and memory go."), this));
+    words->addWidget(headlineLabel(
+        tr("Train a transformer on several ranks and see where time and memory go."), this));
     auto* subline = quietLabel(tr("Start a run, or open a recording of one."), this);
     subline->setFont(textFont(kTextPixels));
     words->addWidget(subline);
@@ -71,23 +72,31 @@ QWidget* StartPage::buildActions(QWidget* parent) {
     newRun->setProperty("primary", true);
     connect(newRun, &QPushButton::clicked, this, &StartPage::newRunRequested);
     layout->addWidget(newRun);
-    layout->addWidget(quietLabel(tr("Choose model, strategy and data; see the memory it will need before it starts."), side));
+    layout->addWidget(quietLabel(
+        tr("Choose model, strategy and data; see the memory it will need before it starts."),
+        side));
     layout->addSpacing(kGapGroup);
     layout->addWidget(sectionLabel(tr("Open"), side));
     auto* open = new QPushButton(tr("Open a recording…"), side);
     connect(open, &QPushButton::clicked, this, &StartPage::openRequested);
     layout->addWidget(open);
-    layout->addWidget(quietLabel(tr("Ctrl+O, or drop an .sscope file anywhere. A run that is still being recorded opens too."), side));
+    layout->addWidget(quietLabel(tr("Ctrl+O, or drop an .sscope file anywhere. A run that is still "
+                                    "being recorded opens too."),
+                                 side));
     layout->addSpacing(kGapGroup);
     layout->addWidget(sectionLabel(tr("On the command line"), side));
-    auto* command = codeLabel(tr("shardscope record --ranks 2 \\\n    --data texts --output run.sscope"), side);
+    auto* command =
+        codeLabel(tr("shardscope record --ranks 2 \\\n    --data texts --output run.sscope"), side);
     command->setWordWrap(false);
     layout->addWidget(command);
-    layout->addWidget(quietLabel(tr("writes the same recording without a window; shardscope report explains it."), side));
+    layout->addWidget(quietLabel(
+        tr("writes the same recording without a window; shardscope report explains it."), side));
     layout->addStretch();
     return side;
 }
 
-void StartPage::showProblem(const QString& text) { m_banner->setText(text); }
+void StartPage::showProblem(const QString& text) {
+    m_banner->setText(text);
+}
 
 }  // namespace shardscope::desktop

@@ -1,9 +1,9 @@
 // Start: recent recordings on the left, what one can do on the right. GUI thread.
 #pragma once
 
-#include <QWidget>
-
 #include "app/desktop/models/recent_files.h"
+
+#include <QWidget>
 
 namespace shardscope::desktop {
 

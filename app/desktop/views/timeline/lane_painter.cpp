@@ -1,12 +1,12 @@
 #include "app/desktop/views/timeline/lane_painter.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/slice_details.h"
 #include "app/desktop/widgets/painting.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace shardscope::desktop {
 namespace {
@@ -68,7 +68,9 @@ void LanePainter::paintSlice(QPainter& painter, const QRectF& box, const LaneRow
     const QRectF body = box.width() > 4 ? box.adjusted(0, 0, -1, 0) : box;
     double covered = 1;
     if (slice.count > 1 && slice.range.duration().ns > 0) {
-        covered = std::clamp(static_cast<double>(slice.busy.ns) / static_cast<double>(slice.range.duration().ns), 0.25, 1.0);
+        covered = std::clamp(
+            static_cast<double>(slice.busy.ns) / static_cast<double>(slice.range.duration().ns),
+            0.25, 1.0);
     }
     painter.setOpacity(covered);
     const double waitedTo = area.left() + scale.x(slice.waitedUntil);
@@ -76,7 +78,8 @@ void LanePainter::paintSlice(QPainter& painter, const QRectF& box, const LaneRow
         Fill waiting = fill;
         waiting.hatched = true;
         const double split = std::min(std::floor(waitedTo), body.right());
-        paintFill(painter, QRectF(QPointF(body.left(), body.top()), QPointF(split, body.bottom())), waiting, m_theme);
+        paintFill(painter, QRectF(QPointF(body.left(), body.top()), QPointF(split, body.bottom())),
+                  waiting, m_theme);
         const QRectF moving(QPointF(split, body.top()), body.bottomRight());
         paintFill(painter, moving, fill, m_theme);
         paintLabel(painter, moving.intersected(area), row, slice, fill.colour);
@@ -117,7 +120,8 @@ void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const Lane
     for (const CounterView& point : frame.points) {
         if (!point.range.intersects(scale.range)) continue;
         const double left = std::floor(area.left() + std::max(scale.x(point.range.begin), 0.0));
-        const double right = std::floor(area.left() + std::min(scale.x(point.range.end), area.width()));
+        const double right =
+            std::floor(area.left() + std::min(scale.x(point.range.end), area.width()));
         const double high = area.height() * std::clamp(point.maximum / top, 0.0, 1.0);
         const double wide = std::max(right - left, 1.0);
         painter.fillRect(QRectF(left, area.bottom() - high, wide, high), pale);

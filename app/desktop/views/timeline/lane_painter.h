@@ -2,15 +2,15 @@
 // what falls into pixels already drawn, so that cost follows pixels.
 #pragma once
 
-#include <QPainter>
-#include <QRectF>
-#include <QString>
-#include <unordered_map>
-
 #include "app/desktop/models/lane_layout.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/models/timeline_frame.h"
 #include "app/desktop/widgets/theme.h"
+
+#include <QPainter>
+#include <QRectF>
+#include <QString>
+#include <unordered_map>
 
 namespace shardscope::desktop {
 

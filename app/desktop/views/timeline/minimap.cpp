@@ -1,22 +1,24 @@
 #include "app/desktop/views/timeline/minimap.h"
 
-#include <QMouseEvent>
-#include <QPainter>
-#include <algorithm>
-#include <cmath>
-
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/views/timeline/timeline_geometry.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QMouseEvent>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
 namespace shardscope::desktop {
 
 Minimap::Minimap(QWidget* parent) : QWidget(parent) {
     setFixedHeight(48);
     setAccessibleName(tr("Whole run: density of compute and exposed communication"));
-    setToolTip(tr("Blue: share of compute. Orange from below: share blocked in collectives, all ranks. Drag to move."));
+    setToolTip(
+        tr("Blue: share of compute. Orange from below: share blocked in collectives, all ranks. "
+           "Drag to move."));
 }
 
 void Minimap::setRecording(const RecordingPtr& recording) {
@@ -29,7 +31,9 @@ void Minimap::setView(TimeRange view) {
     update();
 }
 
-QRectF Minimap::strip() const { return QRectF(rect()).adjusted(kLabelWidth, 2, 0, -4); }
+QRectF Minimap::strip() const {
+    return QRectF(rect()).adjusted(kLabelWidth, 2, 0, -4);
+}
 
 void Minimap::centreOn(double x) {
     if (!m_recording) return;
@@ -39,7 +43,9 @@ void Minimap::centreOn(double x) {
     Q_EMIT viewRequested({centre - half, centre + half});
 }
 
-void Minimap::mousePressEvent(QMouseEvent* event) { centreOn(event->position().x()); }
+void Minimap::mousePressEvent(QMouseEvent* event) {
+    centreOn(event->position().x());
+}
 
 void Minimap::mouseMoveEvent(QMouseEvent* event) {
     if (event->buttons().testFlag(Qt::LeftButton)) centreOn(event->position().x());
@@ -52,7 +58,8 @@ void Minimap::paintEvent(QPaintEvent*) {
     const QRectF area = strip();
     painter.setFont(textFont(kSmallPixels));
     painter.setPen(theme.quietText);
-    drawTabular(painter, QRectF(16, area.top(), kLabelWidth - 16, 18), Qt::AlignLeft, tr("whole run"));
+    drawTabular(painter, QRectF(16, area.top(), kLabelWidth - 16, 18), Qt::AlignLeft,
+                tr("whole run"));
     drawTabular(painter, QRectF(16, area.top() + 18, kLabelWidth - 16, 18), Qt::AlignLeft,
                 formatDuration(m_recording->bounds().duration()));
     painter.fillRect(area, theme.panel);
@@ -84,7 +91,8 @@ void Minimap::paintEvent(QPaintEvent*) {
     painter.fillRect(QRectF(area.topLeft(), QPointF(left, area.bottom())), shade);
     painter.fillRect(QRectF(QPointF(right, area.top()), area.bottomRight()), shade);
     painter.setPen(QPen(theme.accent, 2));
-    painter.drawRect(QRectF(QPointF(std::max(left, area.left() + 1), area.top() + 1), QPointF(std::min(right, area.right() - 1), area.bottom())));
+    painter.drawRect(QRectF(QPointF(std::max(left, area.left() + 1), area.top() + 1),
+                            QPointF(std::min(right, area.right() - 1), area.bottom())));
 }
 
 }  // namespace shardscope::desktop

@@ -2,10 +2,10 @@
 // the visible part as a frame to drag. GUI thread.
 #pragma once
 
+#include "app/desktop/models/open_recording.h"
+
 #include <QWidget>
 #include <optional>
-
-#include "app/desktop/models/open_recording.h"
 
 namespace shardscope::desktop {
 

@@ -1,16 +1,17 @@
 #include "app/desktop/views/timeline/slice_panel.h"
 
-#include <QLabel>
-#include <QPainter>
-#include <QVBoxLayout>
-#include <algorithm>
-
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/widgets/detail_list.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+
+#include <QLabel>
+#include <QPainter>
+#include <QScrollArea>
+#include <QVBoxLayout>
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -28,7 +29,9 @@ void ArrivalBars::setBars(std::vector<ArrivalBar> bars, Meaning meaning) {
     setFixedHeight(static_cast<int>(m_bars.size()) * kPitch + 20);
     QStringList words;
     for (const ArrivalBar& bar : m_bars) {
-        words << tr("rank %1 waited %2").arg(QString::number(bar.rank.value), formatDuration(bar.lastArrival - bar.arrival));
+        words << tr("rank %1 waited %2")
+                     .arg(QString::number(bar.rank.value),
+                          formatDuration(bar.lastArrival - bar.arrival));
     }
     setAccessibleName(words.join(QStringLiteral(", ")));
     update();
@@ -52,32 +55,46 @@ void ArrivalBars::paintEvent(QPaintEvent*) {
         const double y = static_cast<double>(i) * kPitch;
         painter.setFont(textFont(kSmallPixels, bar.selected ? QFont::DemiBold : QFont::Normal));
         painter.setPen(bar.selected ? theme.text : theme.quietText);
-        drawTabular(painter, QRectF(0, y, kNameWidth, kPitch - 8), Qt::AlignLeft, tr("rank %1").arg(bar.rank.value));
+        drawTabular(painter, QRectF(0, y, kNameWidth, kPitch - 8), Qt::AlignLeft,
+                    tr("rank %1").arg(bar.rank.value));
         const double from = kNameWidth + scale.x(bar.arrival);
         const double split = kNameWidth + scale.x(bar.lastArrival);
         const double end = kNameWidth + scale.x(bar.end);
-        paintFill(painter, QRectF(QPointF(from, y + 2), QPointF(split, y + kPitch - 8)), waiting, theme);
-        paintFill(painter, QRectF(QPointF(split, y + 2), QPointF(end, y + kPitch - 8)), moving, theme);
+        paintFill(painter, QRectF(QPointF(from, y + 2), QPointF(split, y + kPitch - 8)), waiting,
+                  theme);
+        paintFill(painter, QRectF(QPointF(split, y + 2), QPointF(end, y + kPitch - 8)), moving,
+                  theme);
     }
     painter.setFont(textFont(kSmallPixels - 1));
     painter.setPen(theme.quietText);
     const double y = static_cast<double>(m_bars.size()) * kPitch;
-    drawTabular(painter, QRectF(kNameWidth, y, width() - kNameWidth, 16), Qt::AlignLeft, tr("first arrival"));
+    drawTabular(painter, QRectF(kNameWidth, y, width() - kNameWidth, 16), Qt::AlignLeft,
+                tr("first arrival"));
     drawTabular(painter, QRectF(kNameWidth, y, width() - kNameWidth, 16), Qt::AlignRight,
                 QStringLiteral("+") + formatDuration(range.duration()));
 }
 
 SlicePanel::SlicePanel(QWidget* parent)
-    : QWidget(parent)
-    , m_title(sectionLabel({}, this))
-    , m_rows(new DetailList(this))
-    , m_arrivalsTitle(sectionLabel(tr("Arrivals"), this))
-    , m_arrivals(new ArrivalBars(this))
-    , m_hint(quietLabel({}, this)) {
+    : QWidget(parent),
+      m_title(sectionLabel({}, this)),
+      m_rows(new DetailList(this)),
+      m_arrivalsTitle(sectionLabel(tr("Arrivals"), this)),
+      m_arrivals(new ArrivalBars(this)),
+      m_hint(quietLabel({}, this)) {
     setFixedWidth(288);
     m_title->setWordWrap(true);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(16, 12, 16, 12);
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->viewport()->setAutoFillBackground(false);
+    auto* content = new QWidget(scroll);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 4, 2, 4);
+    outer->addWidget(scroll);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(16, 8, 12, 8);
     layout->setSpacing(kGap);
     layout->addWidget(m_title);
     layout->addWidget(m_rows);
@@ -87,28 +104,36 @@ SlicePanel::SlicePanel(QWidget* parent)
     layout->addSpacing(kGap);
     layout->addWidget(m_hint);
     layout->addStretch();
+    scroll->setWidget(content);
+    content->setAutoFillBackground(false);
     showNothing();
 }
 
 void SlicePanel::showDetails(const SliceDetails& details) {
     m_title->setText(details.title);
     m_rows->setRows(details.rows);
+    m_rows->show();
     const bool collective = !details.arrivals.empty();
     m_arrivalsTitle->setVisible(collective);
     m_arrivals->setVisible(collective);
     if (collective) m_arrivals->setBars(details.arrivals, details.meaning);
-    m_hint->setText(collective ? tr("N  same collective, next rank · Shift+N  previous\n.  ,  next and previous on this lane\nHatched: waiting for the last rank")
-                               : tr(".  ,  next and previous on this lane\nZ  zoom to it · Esc  let go"));
+    m_hint->setText(collective
+                        ? tr("N  same collective on the next rank\n.  ,  next and previous on this "
+                             "lane\nHatched: waiting for the last rank")
+                        : tr(".  ,  next and previous on this lane\nZ  zoom to it · Esc  let go"));
 }
 
 void SlicePanel::showNothing() {
     m_title->setText(tr("Nothing selected"));
     m_rows->setRows({});
+    m_rows->hide();
     m_arrivalsTitle->hide();
     m_arrivals->hide();
-    m_hint->setText(tr("Click an event for its details. Drag to select a range; the table below then adds it up.\n\n"
-                       "W  S  zoom\nA  D  move\nCtrl+wheel  zoom at the pointer\nShift+drag  move\nF  whole run\n"
-                       "Z  zoom to the selection\nM  mark, and measure between marks\n?  all keys"));
+    m_hint->setText(tr(
+        "Click an event for its details. Drag to select a range; the table below then adds it "
+        "up.\n\n"
+        "W  S  zoom\nA  D  move\nCtrl+wheel  zoom at the pointer\nShift+drag  move\nF  whole run\n"
+        "Z  zoom to the selection\nM  mark, and measure between marks\n?  all keys"));
 }
 
 void SlicePanel::paintEvent(QPaintEvent*) {

@@ -1,10 +1,10 @@
 // Details of the slice that was clicked: facts, arrivals of all ranks, what the keys do.
 #pragma once
 
+#include "app/desktop/models/slice_details.h"
+
 #include <QWidget>
 #include <vector>
-
-#include "app/desktop/models/slice_details.h"
 
 class QLabel;
 

@@ -1,16 +1,16 @@
 #include "app/desktop/views/timeline/timeline_canvas.h"
 
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/slice_details.h"
+#include "app/desktop/views/timeline/lane_painter.h"
+#include "app/desktop/views/timeline/timeline_geometry.h"
+
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QScrollBar>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
-
-#include "app/desktop/models/format.h"
-#include "app/desktop/models/slice_details.h"
-#include "app/desktop/views/timeline/lane_painter.h"
-#include "app/desktop/views/timeline/timeline_geometry.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -28,7 +28,8 @@ TimelineCanvas::TimelineCanvas(QWidget* parent) : QAbstractScrollArea(parent) {
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     viewport()->setMouseTracking(true);
     setAccessibleName(tr("Timeline of all ranks"));
-    setAccessibleDescription(tr("W and S zoom, A and D move, comma and period step from event to event"));
+    setAccessibleDescription(
+        tr("W and S zoom, A and D move, comma and period step from event to event"));
 }
 
 void TimelineCanvas::setRecording(const RecordingPtr& recording) {
@@ -54,7 +55,9 @@ void TimelineCanvas::setFrame(const TimelineFramePtr& frame) {
     touchPicture();
 }
 
-void TimelineCanvas::setView(TimeRange view) { changeView(view); }
+void TimelineCanvas::setView(TimeRange view) {
+    changeView(view);
+}
 
 void TimelineCanvas::setSelectedRange(std::optional<TimeRange> range) {
     m_selectedRange = range;
@@ -73,10 +76,12 @@ void TimelineCanvas::selectSlice(LaneKey key, const SliceView& slice) {
     if (row != nullptr) {
         const int top = verticalScrollBar()->value();
         const int room = static_cast<int>(lanesArea().height());
-        if (row->y < top || row->y + row->height > top + room) verticalScrollBar()->setValue(row->y - 24);
+        if (row->y < top || row->y + row->height > top + room)
+            verticalScrollBar()->setValue(row->y - 24);
     }
-    setAccessibleDescription(sliceLabels(m_selected->role, slice).empty() ? slice.name
-                                                                          : sliceLabels(m_selected->role, slice).front());
+    setAccessibleDescription(sliceLabels(m_selected->role, slice).empty()
+                                 ? slice.name
+                                 : sliceLabels(m_selected->role, slice).front());
     viewport()->update();
     Q_EMIT sliceSelected();
 }
@@ -97,7 +102,9 @@ QRectF TimelineCanvas::rowArea(const LaneRow& row) const {
             static_cast<double>(row.height)};
 }
 
-Timestamp TimelineCanvas::timeAt(double x) const { return m_scale.time(x - lanesArea().left()); }
+Timestamp TimelineCanvas::timeAt(double x) const {
+    return m_scale.time(x - lanesArea().left());
+}
 
 void TimelineCanvas::layOut() {
     m_layout = m_recording ? layOutLanes(m_recording->summary, m_options) : LaneLayout{};
@@ -139,14 +146,16 @@ void TimelineCanvas::zoom(double factor, Timestamp anchor) {
 
 std::optional<TimelineCanvas::Hit> TimelineCanvas::hitAt(QPointF at) const {
     if (!m_frame || !lanesArea().contains(at)) return std::nullopt;
-    const LaneRow* row = m_layout.rowAt(static_cast<int>(at.y() - lanesArea().top()) + verticalScrollBar()->value());
+    const LaneRow* row =
+        m_layout.rowAt(static_cast<int>(at.y() - lanesArea().top()) + verticalScrollBar()->value());
     if (row == nullptr || row->kind != LaneRow::Kind::kSpans) return std::nullopt;
     const LaneFrame* lane = m_frame->lane(row->key);
     if (lane == nullptr) return std::nullopt;
     std::optional<Hit> best;
     for (const SliceView& slice : lane->slices) {
         if (slice.depth >= row->depths || !slice.range.intersects(m_scale.range)) continue;
-        if (LanePainter::sliceArea(rowArea(*row), *row, slice, m_scale).contains(at)) best = Hit{row->key, row->role, slice};
+        if (LanePainter::sliceArea(rowArea(*row), *row, slice, m_scale).contains(at))
+            best = Hit{row->key, row->role, slice};
     }
     return best;
 }
@@ -157,24 +166,38 @@ void TimelineCanvas::run(TimelineCommand command) {
                                  ? timeAt(m_cursor->x())
                                  : view().begin + Duration{view().duration().ns / 2};
     switch (command) {
-        case TimelineCommand::kNone: return;
-        case TimelineCommand::kZoomIn: return zoom(kZoomStep, anchor);
-        case TimelineCommand::kZoomOut: return zoom(1 / kZoomStep, anchor);
-        case TimelineCommand::kPanLeft: return changeView(panned(view(), -kPanStep, m_recording->bounds()));
-        case TimelineCommand::kPanRight: return changeView(panned(view(), kPanStep, m_recording->bounds()));
+        case TimelineCommand::kNone:
+            return;
+        case TimelineCommand::kZoomIn:
+            return zoom(kZoomStep, anchor);
+        case TimelineCommand::kZoomOut:
+            return zoom(1 / kZoomStep, anchor);
+        case TimelineCommand::kPanLeft:
+            return changeView(panned(view(), -kPanStep, m_recording->bounds()));
+        case TimelineCommand::kPanRight:
+            return changeView(panned(view(), kPanStep, m_recording->bounds()));
         case TimelineCommand::kScrollUp:
             return verticalScrollBar()->setValue(verticalScrollBar()->value() - kScrollStep);
         case TimelineCommand::kScrollDown:
             return verticalScrollBar()->setValue(verticalScrollBar()->value() + kScrollStep);
-        case TimelineCommand::kFit: return changeView(m_recording->bounds());
+        case TimelineCommand::kFit:
+            return changeView(m_recording->bounds());
         case TimelineCommand::kZoomToSelection:
             if (m_selectedRange) return changeView(*m_selectedRange);
             if (m_selected) return changeView(m_selected->slice.range);
             return;
-        case TimelineCommand::kNextSlice: Q_EMIT neighbourRequested(true); return;
-        case TimelineCommand::kPreviousSlice: Q_EMIT neighbourRequested(false); return;
-        case TimelineCommand::kNextRank: Q_EMIT sameCollectiveRequested(1); return;
-        case TimelineCommand::kPreviousRank: Q_EMIT sameCollectiveRequested(-1); return;
+        case TimelineCommand::kNextSlice:
+            Q_EMIT neighbourRequested(true);
+            return;
+        case TimelineCommand::kPreviousSlice:
+            Q_EMIT neighbourRequested(false);
+            return;
+        case TimelineCommand::kNextRank:
+            Q_EMIT sameCollectiveRequested(1);
+            return;
+        case TimelineCommand::kPreviousRank:
+            Q_EMIT sameCollectiveRequested(-1);
+            return;
         case TimelineCommand::kMark:
             m_marks.push_back(anchor);
             std::sort(m_marks.begin(), m_marks.end());
@@ -193,7 +216,8 @@ void TimelineCanvas::run(TimelineCommand command) {
 }
 
 void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
-    const TimelineCommand command = timelineCommand(event->key(), event->nativeScanCode(), event->modifiers());
+    const TimelineCommand command =
+        timelineCommand(event->key(), event->nativeScanCode(), event->modifiers());
     if (command == TimelineCommand::kNone) {
         QAbstractScrollArea::keyPressEvent(event);
         return;
@@ -207,18 +231,21 @@ void TimelineCanvas::wheelEvent(QWheelEvent* event) {
     const double sideways = event->angleDelta().x() / 120.0;
     if (event->modifiers().testFlag(Qt::ControlModifier)) {
         zoom(std::pow(kZoomStep, notches), timeAt(event->position().x()));
-    } else if (m_recording && (event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(sideways) > std::abs(notches))) {
+    } else if (m_recording && (event->modifiers().testFlag(Qt::ShiftModifier) ||
+                               std::abs(sideways) > std::abs(notches))) {
         const double steps = std::abs(sideways) > std::abs(notches) ? sideways : notches;
         changeView(panned(view(), -steps * kPanStep, m_recording->bounds()));
     } else {
-        verticalScrollBar()->setValue(verticalScrollBar()->value() - static_cast<int>(notches * kScrollStep));
+        verticalScrollBar()->setValue(verticalScrollBar()->value() -
+                                      static_cast<int>(notches * kScrollStep));
     }
     event->accept();
 }
 
 void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return;
-    const bool pans = event->modifiers().testFlag(Qt::ShiftModifier) || event->button() == Qt::MiddleButton;
+    const bool pans =
+        event->modifiers().testFlag(Qt::ShiftModifier) || event->button() == Qt::MiddleButton;
     m_drag = Drag{event->position(), view(), pans, false};
 }
 
@@ -256,9 +283,11 @@ void TimelineCanvas::endDrag(QPointF at) {
 
 void TimelineCanvas::click(QPointF at) {
     if (at.x() < kLabelWidth) {
-        const LaneRow* row = m_layout.rowAt(static_cast<int>(at.y() - kRulerHeight) + verticalScrollBar()->value());
+        const LaneRow* row =
+            m_layout.rowAt(static_cast<int>(at.y() - kRulerHeight) + verticalScrollBar()->value());
         if (row == nullptr || row->kind != LaneRow::Kind::kHeader) return;
-        if (!m_options.collapsed.insert(row->key.rank).second) m_options.collapsed.erase(row->key.rank);
+        if (!m_options.collapsed.insert(row->key.rank).second)
+            m_options.collapsed.erase(row->key.rank);
         layOut();
         requestPicture();
         return;
@@ -280,11 +309,14 @@ void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
 void TimelineCanvas::hover(QPointF at) {
     m_hovered = hitAt(at);
     if (!m_hovered) {
-        Q_EMIT hoverChanged(lanesArea().contains(at) ? formatInstant(timeAt(at.x()), m_scale.resolution()) : QString());
+        Q_EMIT hoverChanged(lanesArea().contains(at)
+                                ? formatInstant(timeAt(at.x()), m_scale.resolution())
+                                : QString());
         return;
     }
     QStringList words{tr("rank %1").arg(m_hovered->key.rank.value)};
-    for (const auto& [name, value] : sliceHover(m_hovered->role, m_hovered->slice)) words << name + u' ' + value;
+    for (const auto& [name, value] : sliceHover(m_hovered->role, m_hovered->slice))
+        words << name + u' ' + value;
     Q_EMIT hoverChanged(words.join(QStringLiteral(" · ")));
 }
 
@@ -303,7 +335,9 @@ void TimelineCanvas::resizeEvent(QResizeEvent*) {
     requestPicture();
 }
 
-void TimelineCanvas::scrollContentsBy(int, int) { touchPicture(); }
+void TimelineCanvas::scrollContentsBy(int, int) {
+    touchPicture();
+}
 
 void TimelineCanvas::focusInEvent(QFocusEvent* event) {
     QAbstractScrollArea::focusInEvent(event);

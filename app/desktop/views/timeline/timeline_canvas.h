@@ -2,16 +2,16 @@
 // sent last, scaled, until the next picture comes. GUI thread.
 #pragma once
 
-#include <QAbstractScrollArea>
-#include <QPixmap>
-#include <optional>
-#include <vector>
-
 #include "app/desktop/models/lane_layout.h"
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/models/timeline_frame.h"
 #include "app/desktop/models/timeline_keys.h"
+
+#include <QAbstractScrollArea>
+#include <QPixmap>
+#include <optional>
+#include <vector>
 
 namespace shardscope::desktop {
 
@@ -82,6 +82,8 @@ private:
     void hover(QPointF at);
     void touchPicture();
     [[nodiscard]] QPixmap renderPicture() const;
+    /// Every how many steps the ruler has room for a name.
+    [[nodiscard]] int stepStride() const;
     void paintRuler(QPainter& painter) const;
     void paintLabels(QPainter& painter) const;
     void paintOverlay(QPainter& painter) const;

@@ -1,9 +1,4 @@
 // How the canvas looks; timeline_canvas.cpp is how it behaves.
-#include <QPainter>
-#include <QScrollBar>
-#include <algorithm>
-#include <cmath>
-
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/slice_details.h"
 #include "app/desktop/views/timeline/lane_painter.h"
@@ -11,12 +6,18 @@
 #include "app/desktop/views/timeline/timeline_geometry.h"
 #include "app/desktop/widgets/painting.h"
 
+#include <QPainter>
+#include <QScrollBar>
+#include <algorithm>
+#include <cmath>
+
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
 
 constexpr double kTickRoom = 104;
+constexpr double kStepLabelRoom = 64;
 
 std::vector<Timestamp> rulerTicks(const TimeScale& scale) {
     // nanoseconds as doubles lose the last digits after days: count from the view's begin
@@ -24,7 +25,8 @@ std::vector<Timestamp> rulerTicks(const TimeScale& scale) {
     const auto step = std::max<std::int64_t>(
         1, std::llround(niceStep(span, std::max(2, static_cast<int>(scale.width / kTickRoom)))));
     std::vector<Timestamp> ticks;
-    for (std::int64_t at = (scale.range.begin.ns + step - 1) / step * step; at <= scale.range.end.ns; at += step) {
+    for (std::int64_t at = (scale.range.begin.ns + step - 1) / step * step;
+         at <= scale.range.end.ns; at += step) {
         ticks.push_back({at});
     }
     return ticks;
@@ -60,7 +62,8 @@ QPixmap TimelineCanvas::renderPicture() const {
     for (const LaneRow& row : m_layout.rows) {
         const QRectF area = rowArea(row);
         if (area.bottom() < lanes.top() || area.top() > lanes.bottom()) continue;
-        const LaneFrame* frame = m_frame && row.kind != LaneRow::Kind::kHeader ? m_frame->lane(row.key) : nullptr;
+        const LaneFrame* frame =
+            m_frame && row.kind != LaneRow::Kind::kHeader ? m_frame->lane(row.key) : nullptr;
         if (frame == nullptr) continue;
         if (row.kind == LaneRow::Kind::kCounter) {
             lanePainter.paintCounter(painter, area, row, *frame, m_scale);
@@ -88,6 +91,7 @@ void TimelineCanvas::paintRuler(QPainter& painter) const {
     }
     if (!m_recording || m_recording->summary.steps.empty()) return;
     const RankId first = m_recording->summary.steps.front().rank;
+    const int stride = stepStride();
     double free = lanes.left();
     for (const StepFacts& step : m_recording->summary.steps) {
         if (step.rank != first || !step.range().intersects(view())) continue;
@@ -95,15 +99,29 @@ void TimelineCanvas::paintRuler(QPainter& painter) const {
         const double end = lanes.left() + std::min(m_scale.width, m_scale.x(step.end));
         if (m_scale.x(step.start) >= 0) {
             painter.setPen(theme.quietText);
-            painter.drawLine(QPointF(std::round(begin) + 0.5, kRulerHeight - 18), QPointF(std::round(begin) + 0.5, kRulerHeight - 4));
+            painter.drawLine(QPointF(std::round(begin) + 0.5, kRulerHeight - 18),
+                             QPointF(std::round(begin) + 0.5, kRulerHeight - 4));
         }
         const QString full = tr("step %1").arg(step.step.value);
         const double wide = tabularWidth(painter.font(), full);
-        if (begin < free || begin + wide + 8 > std::max(end, begin + 24) + 40 || begin + wide > lanes.right()) continue;
+        const bool fits = stride > 1 ? step.step.value % stride == 0 : begin + wide + 8 <= end;
+        if (begin < free || !fits || begin + wide + 8 > lanes.right()) continue;
         painter.setPen(theme.quietText);
-        drawTabular(painter, QRectF(begin + 4, kRulerHeight - 20, wide + 8, 16), Qt::AlignLeft, full);
+        drawTabular(painter, QRectF(begin + 4, kRulerHeight - 20, wide + 8, 16), Qt::AlignLeft,
+                    full);
         free = begin + wide + 16;
     }
+}
+
+int TimelineCanvas::stepStride() const {
+    const auto& steps = m_recording->summary.steps;
+    const double all =
+        static_cast<double>(steps.size()) /
+        static_cast<double>(std::max<std::size_t>(1, m_recording->summary.ranks.size()));
+    const TimeScale whole{m_recording->bounds(), m_scale.width};
+    const double pitch =
+        whole.width * whole.nsPerPixel() / m_scale.nsPerPixel() / std::max(1.0, all);
+    return static_cast<int>(std::max(1.0, niceStep(kStepLabelRoom / std::max(pitch, 0.01), 1)));
 }
 
 void TimelineCanvas::paintLabels(QPainter& painter) const {
@@ -115,31 +133,38 @@ void TimelineCanvas::paintLabels(QPainter& painter) const {
         if (row.kind == LaneRow::Kind::kHeader) {
             painter.setFont(textFont(kTextPixels, QFont::DemiBold));
             painter.setPen(theme.text);
-            painter.drawText(QRectF(16, area.top(), kLabelWidth - 16, area.height()), Qt::AlignVCenter, row.name);
+            painter.drawText(QRectF(16, area.top(), kLabelWidth - 16, area.height()),
+                             Qt::AlignVCenter, row.name);
             painter.setPen(Qt::NoPen);
             painter.setBrush(theme.quietText);
             painter.setRenderHint(QPainter::Antialiasing);
             const QPointF c(6, area.center().y());
-            painter.drawPolygon(row.collapsed ? QPolygonF{c + QPointF(-2.5, -4), c + QPointF(3.5, 0), c + QPointF(-2.5, 4)}
-                                              : QPolygonF{c + QPointF(-4, -2.5), c + QPointF(4, -2.5), c + QPointF(0, 3.5)});
+            painter.drawPolygon(
+                row.collapsed
+                    ? QPolygonF{c + QPointF(-2.5, -4), c + QPointF(3.5, 0), c + QPointF(-2.5, 4)}
+                    : QPolygonF{c + QPointF(-4, -2.5), c + QPointF(4, -2.5), c + QPointF(0, 3.5)});
             painter.setRenderHint(QPainter::Antialiasing, false);
             painter.setBrush(Qt::NoBrush);
             continue;
         }
         painter.setFont(textFont(kSmallPixels));
         painter.setPen(theme.quietText);
-        const QRectF label(16, area.top(), kLabelWidth - 24, row.depths > 1 ? 16 : std::min(area.height(), 24.0));
+        const QRectF label(16, area.top(), kLabelWidth - 24,
+                           row.depths > 1 ? 16 : std::min(area.height(), 24.0));
         painter.drawText(label, Qt::AlignVCenter, row.name);
         if (row.kind != LaneRow::Kind::kCounter || !m_frame) continue;
         const LaneFrame* frame = m_frame->lane(row.key);
         if (frame == nullptr || frame->points.empty()) continue;
         painter.setFont(textFont(kSmallPixels - 2));
-        const QString scale = row.theoryBytes > 0 ? tr("theory %1").arg(formatBytes({std::llround(row.theoryBytes)}))
-                                                  : counterScaleText(row, LanePainter::counterTop(row, *frame));
+        const QString scale =
+            row.theoryBytes > 0 ? tr("theory %1").arg(formatBytes({std::llround(row.theoryBytes)}))
+                                : counterScaleText(row, LanePainter::counterTop(row, *frame));
         if (area.height() > 40) {
-            drawTabular(painter, QRectF(16, area.top() + 20, kLabelWidth - 24, 16), Qt::AlignLeft, scale);
+            drawTabular(painter, QRectF(16, area.top() + 20, kLabelWidth - 24, 16), Qt::AlignLeft,
+                        scale);
         } else {
-            drawTabular(painter, QRectF(16, area.top() + 16, kLabelWidth - 24, 14), Qt::AlignLeft, scale);
+            drawTabular(painter, QRectF(16, area.top() + 16, kLabelWidth - 24, 14), Qt::AlignLeft,
+                        scale);
         }
     }
 }
@@ -150,8 +175,8 @@ void TimelineCanvas::paintOverlay(QPainter& painter) const {
     QColor tint = theme.accent;
     tint.setAlphaF(0.14F);
     const auto paintRange = [&](double left, double right) {
-        const QRectF area = QRectF(QPointF(left, kRulerHeight - 20), QPointF(right, lanes.bottom())).intersected(
-            lanes.adjusted(0, -20, 0, 0));
+        const QRectF area = QRectF(QPointF(left, kRulerHeight - 20), QPointF(right, lanes.bottom()))
+                                .intersected(lanes.adjusted(0, -20, 0, 0));
         if (area.width() <= 0) return;
         painter.fillRect(area, tint);
         painter.setPen(QPen(theme.accent, 1));
@@ -165,14 +190,17 @@ void TimelineCanvas::paintOverlay(QPainter& painter) const {
         const Duration length{std::llround((right - left) * m_scale.nsPerPixel())};
         painter.setFont(textFont(kSmallPixels, QFont::DemiBold));
         painter.setPen(theme.text);
-        drawTabular(painter, QRectF(left, kRulerHeight, right - left, 18), Qt::AlignHCenter, formatDuration(length));
+        drawTabular(painter, QRectF(left, kRulerHeight, right - left, 18), Qt::AlignHCenter,
+                    formatDuration(length));
     } else if (m_selectedRange) {
-        paintRange(lanes.left() + m_scale.x(m_selectedRange->begin), lanes.left() + m_scale.x(m_selectedRange->end));
+        paintRange(lanes.left() + m_scale.x(m_selectedRange->begin),
+                   lanes.left() + m_scale.x(m_selectedRange->end));
     }
     painter.setClipRect(lanes);
     if (m_selected) {
         if (const LaneRow* row = m_layout.row(m_selected->key)) {
-            const QRectF box = LanePainter::sliceArea(rowArea(*row), *row, m_selected->slice, m_scale);
+            const QRectF box =
+                LanePainter::sliceArea(rowArea(*row), *row, m_selected->slice, m_scale);
             painter.setPen(QPen(theme.text, 2));
             painter.setBrush(Qt::NoBrush);
             painter.drawRect(box.adjusted(-1, -1, 0, 1));
@@ -217,9 +245,11 @@ void TimelineCanvas::paintHover(QPainter& painter) const {
         painter.setPen(i == 0 ? theme.text : theme.quietText);
         const double valueWidth = tabularWidth(painter.font(), lines[i].second);
         drawTabular(painter, QRectF(box.left() + 10, y, wide, 18), Qt::AlignLeft,
-                    QFontMetricsF(painter.font()).elidedText(lines[i].first, Qt::ElideMiddle, wide - valueWidth - 32));
+                    QFontMetricsF(painter.font())
+                        .elidedText(lines[i].first, Qt::ElideMiddle, wide - valueWidth - 32));
         painter.setPen(theme.text);
-        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignRight, lines[i].second);
+        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignRight,
+                    lines[i].second);
         y += 18;
     }
 }
@@ -230,7 +260,8 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
     painter.drawPixmap(0, 0, m_picture);
     paintOverlay(painter);
     if (hasFocus()) {
-        painter.fillRect(QRectF(0, kRulerHeight, 2, viewport()->height() - kRulerHeight), Theme::of(this).accent);
+        painter.fillRect(QRectF(0, kRulerHeight, 2, viewport()->height() - kRulerHeight),
+                         Theme::of(this).accent);
     }
     if (m_cursor && lanesArea().contains(*m_cursor) && !m_drag) {
         painter.setPen(QPen(Theme::of(this).quietText, 1, Qt::DotLine));

@@ -1,8 +1,5 @@
 #include "app/desktop/views/timeline/timeline_page.h"
 
-#include <QHBoxLayout>
-#include <QVBoxLayout>
-
 #include "app/desktop/models/range_table_model.h"
 #include "app/desktop/models/slice_details.h"
 #include "app/desktop/views/timeline/minimap.h"
@@ -11,12 +8,17 @@
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr int kTableHeight = 28 * 6 + 4;
+constexpr int kRow = 28;
+constexpr int kLowPage = 720;
+constexpr int kNarrowPage = 1100;
 
 }  // namespace
 
@@ -25,7 +27,11 @@ TimelinePage::TimelinePage(SelectionModel& selection, QWidget* parent)
     setUp(buildContent(), u"timeline"_s, tr("What happens when, on every rank?"),
           tr("Open a recording or start a run: this page then shows compute, operators, "
              "communication and memory of all ranks on one time axis."),
-          {{0, 0, 0.78, 0.06}, {0.1, 0.1, 0.68, 0.24}, {0.1, 0.38, 0.68, 0.24}, {0.8, 0, 0.2, 0.7}, {0, 0.76, 1, 0.22}},
+          {{0, 0, 0.78, 0.06},
+           {0.1, 0.1, 0.68, 0.24},
+           {0.1, 0.38, 0.68, 0.24},
+           {0.8, 0, 0.2, 0.7},
+           {0, 0.76, 1, 0.22}},
           false);
     setFocusProxy(m_canvas);
     connectCanvas();
@@ -44,7 +50,6 @@ QWidget* TimelinePage::buildContent() {
     m_canvas = new TimelineCanvas(content);
     m_panel = new SlicePanel(content);
     m_table = new DataTable(tr("Events of the selected range by name"), content);
-    m_table->setFixedHeight(kTableHeight);
     pictures->addWidget(m_minimap);
     pictures->addWidget(m_canvas, 1);
     upper->addLayout(pictures, 1);
@@ -60,13 +65,16 @@ void TimelinePage::connectCanvas() {
     connect(m_minimap, &Minimap::viewRequested, m_canvas, &TimelineCanvas::setView);
     connect(m_canvas, &TimelineCanvas::rangeSelected, this,
             [this](TimeRange range) { this->selection().selectRange(range); });
-    connect(m_canvas, &TimelineCanvas::selectionCleared, this, [this] { this->selection().clear(); });
+    connect(m_canvas, &TimelineCanvas::selectionCleared, this,
+            [this] { this->selection().clear(); });
     connect(m_canvas, &TimelineCanvas::sliceSelected, this, &TimelinePage::presentSlice);
     connect(m_canvas, &TimelineCanvas::sliceCleared, m_panel, &SlicePanel::showNothing);
     connect(m_canvas, &TimelineCanvas::hoverChanged, this, &RecordingPage::hoverChanged);
-    connect(m_canvas, &TimelineCanvas::sameCollectiveRequested, this, &TimelinePage::goToSameCollective);
+    connect(m_canvas, &TimelineCanvas::sameCollectiveRequested, this,
+            &TimelinePage::goToSameCollective);
     connect(m_canvas, &TimelineCanvas::neighbourRequested, this, [this](bool forward) {
-        if (const auto& hit = m_canvas->selectedSlice()) Q_EMIT neighbourRequested(hit->key, hit->slice, forward);
+        if (const auto& hit = m_canvas->selectedSlice())
+            Q_EMIT neighbourRequested(hit->key, hit->slice, forward);
     });
 }
 
@@ -78,7 +86,9 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
     TimeRange view{};
     for (const StepFacts& step : steps) {
         if (step.step != middle) continue;
-        view = view.empty() ? step.range() : TimeRange{std::min(view.begin, step.start), std::max(view.end, step.end)};
+        view = view.empty()
+                   ? step.range()
+                   : TimeRange{std::min(view.begin, step.start), std::max(view.end, step.end)};
     }
     const Duration margin{view.duration().ns / 16};
     return {view.begin - margin, view.end + margin};
@@ -86,7 +96,8 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
 
 void TimelinePage::present() {
     const Selection& current = selection().current();
-    pageFrame().setHeadline(timelineHeadline(recording(), current), timelineSubline(recording(), current));
+    pageFrame().setHeadline(timelineHeadline(recording(), current),
+                            timelineSubline(recording(), current));
     if (m_shown != &recording()) {
         m_shown = &recording();
         const RecordingPtr shared = shownRecording();
@@ -97,8 +108,10 @@ void TimelinePage::present() {
     }
     m_canvas->setRanks(current.ranks);
     m_canvas->setSelectedRange(current.range);
-    if (current.range && !current.range->intersects(m_canvas->view())) m_canvas->setView(*current.range);
-    if (isVisible()) Q_EMIT tableRequested(current.range.value_or(recording().bounds()), current.ranks);
+    if (current.range && !current.range->intersects(m_canvas->view()))
+        m_canvas->setView(*current.range);
+    if (isVisible())
+        Q_EMIT tableRequested(current.range.value_or(recording().bounds()), current.ranks);
 }
 
 void TimelinePage::showEvent(QShowEvent* event) {
@@ -109,11 +122,23 @@ void TimelinePage::showEvent(QShowEvent* event) {
     Q_EMIT tableRequested(current.range.value_or(recording().bounds()), current.ranks);
 }
 
-void TimelinePage::showFrame(const TimelineFramePtr& frame) { m_canvas->setFrame(frame); }
+void TimelinePage::resizeEvent(QResizeEvent* event) {
+    RecordingPage::resizeEvent(event);
+    m_table->setFixedHeight((height() < kLowPage ? 4 : 6) * kRow + 4);
+    m_panel->setFixedWidth(width() < kNarrowPage ? 232 : 288);
+}
 
-void TimelinePage::showTable(const RangeTablePtr& table) { m_table->setTable(rangeColumns(), rangeRows(*table)); }
+void TimelinePage::showFrame(const TimelineFramePtr& frame) {
+    m_canvas->setFrame(frame);
+}
 
-void TimelinePage::showNeighbour(LaneKey key, const SliceView& slice) { m_canvas->selectSlice(key, slice); }
+void TimelinePage::showTable(const RangeTablePtr& table) {
+    m_table->setTable(rangeColumns(), rangeRows(*table));
+}
+
+void TimelinePage::showNeighbour(LaneKey key, const SliceView& slice) {
+    m_canvas->selectSlice(key, slice);
+}
 
 void TimelinePage::presentSlice() {
     const auto& hit = m_canvas->selectedSlice();

@@ -30,6 +30,7 @@ Q_SIGNALS:
 protected:
     void present() override;
     void showEvent(QShowEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     QWidget* buildContent();

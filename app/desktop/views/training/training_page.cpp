@@ -1,10 +1,10 @@
 #include "app/desktop/views/training/training_page.h"
 
-#include <QGridLayout>
-
 #include "app/desktop/models/training_model.h"
 #include "app/desktop/widgets/line_chart.h"
 #include "app/desktop/widgets/theme.h"
+
+#include <QGridLayout>
 
 namespace shardscope::desktop {
 namespace {
@@ -44,7 +44,10 @@ TrainingPage::TrainingPage(SelectionModel& selection, QWidget* parent)
     setUp(content, u"training"_s, tr("Does it learn?"),
           tr("Open a recording or start a run: this page then shows loss, learning rate, gradient "
              "norm and throughput over the steps."),
-          {{0, 0, 0.48, 0.46}, {0.52, 0, 0.48, 0.46}, {0, 0.52, 0.48, 0.46}, {0.52, 0.52, 0.48, 0.46}},
+          {{0, 0, 0.48, 0.46},
+           {0.52, 0, 0.48, 0.46},
+           {0, 0.52, 0.48, 0.46},
+           {0.52, 0.52, 0.48, 0.46}},
           false);
 }
 
@@ -62,7 +65,8 @@ void TrainingPage::present() {
         }
     }
     for (std::size_t i = 0; i < m_charts.size(); ++i) {
-        m_charts[i]->setTitles(charts[i].title, charts[i].unit == u"1"_s ? QString() : charts[i].unit, tr("step"));
+        m_charts[i]->setTitles(charts[i].title,
+                               charts[i].unit == u"1"_s ? QString() : charts[i].unit, tr("step"));
         m_charts[i]->setToolTip(charts[i].definition);
         m_charts[i]->setSeries(charts[i].series);
         m_charts[i]->setRange(0, lastStep);

@@ -2,9 +2,9 @@
 // cursor. GUI thread.
 #pragma once
 
-#include <vector>
-
 #include "app/desktop/views/recording_page.h"
+
+#include <vector>
 
 namespace shardscope::desktop {
 
