@@ -150,6 +150,9 @@ std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice) {
         if (role == LaneRole::kHost) return {};
         return {u"%1 ×"_s.arg(formatCount(slice.count))};
     }
+    if (role == LaneRole::kRange && slice.depth == 0 && slice.step != kNoStep) {
+        return {u"step %1"_s.arg(slice.step.value), QString::number(slice.step.value)};
+    }
     const QString layer = slice.layer == kRootLayer ? u"root"_s
                           : slice.layer == kNoLayer ? QString()
                                                     : u"block %1"_s.arg(slice.layer.value);

@@ -80,6 +80,7 @@ void TopBar::setSelection(const QString& text, bool clearable) {
 void TopBar::setHistory(bool canGoBack, bool canGoForward) {
     m_back->setEnabled(canGoBack);
     m_forward->setEnabled(canGoForward);
+    retint();
 }
 
 void TopBar::setProblems(int count) {

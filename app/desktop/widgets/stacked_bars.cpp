@@ -93,7 +93,9 @@ void StackedBars::paintBar(QPainter& painter, int index) const {
         painter.setFont(textFont(kSmallPixels));
         painter.setPen(fill.hatched ? theme.text : Theme::textOn(fill.colour));
         for (const QString& text : {full, segment.text}) {
-            if (fill.hatched || tabularWidth(painter.font(), text) + 16 > area.width()) continue;
+            if (fill.hatched || !bar.emphasised ||
+                tabularWidth(painter.font(), text) + 16 > area.width())
+                continue;
             drawTabular(painter, area.adjusted(8, 0, -8, 0), Qt::AlignLeft, text);
             break;
         }

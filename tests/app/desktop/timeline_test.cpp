@@ -161,6 +161,15 @@ TEST(LanePainter, DrawsNoMoreRectanglesThanPixels) {
     EXPECT_GE(lanes.painted(), 400);
 }
 
+TEST(LanePainter, CounterColumnsKeepTheHighestValue) {
+    LaneFrame frame;
+    frame.points = {{{{0}, {10}}, 1, 1, 1}, {{{10}, {12}}, 0, 9, 2}, {{{12}, {100}}, 2, 2, 2}};
+    const auto columns = counterColumns(frame, {{{0}, {100}}, 10}, 10);
+    EXPECT_EQ(columns[0], 1);
+    EXPECT_EQ(columns[1], 9);
+    EXPECT_EQ(columns[9], 2);
+}
+
 TEST(LanePainter, ZeroLengthEventsAreStillOnePixelWide) {
     SliceView slice;
     slice.range = {{500}, {500}};

@@ -135,7 +135,7 @@ void MemoryPage::placePictures(std::size_t ranks) {
     }
     while (m_pictures.size() < wanted) {
         auto* picture = new StackedArea(this);
-        picture->setMinimumHeight(wanted > 1 ? 176 : 280);
+        picture->setMinimumHeight(wanted > 2 ? 136 : wanted > 1 ? 176 : 280);
         connect(picture, &StackedArea::cursorMoved, this, [this](std::optional<double> share) {
             for (StackedArea* each : m_pictures) each->showCursor(share);
         });
@@ -214,10 +214,11 @@ void MemoryPage::presentPeak() {
     for (const PeakOwner& owner : m_frame->peakOwners) {
         if (rows.size() == kMostOwners) break;
         QString name = owner.owner.isEmpty() ? tr("(unnamed)") : owner.owner;
-        const QString where =
-            owner.layer == kNoLayer ? QString() : u", "_s + formatLayer(owner.layer);
+        const QString where = owner.layer == kNoLayer || name.contains(formatLayer(owner.layer))
+                                  ? QString()
+                                  : u" · "_s + formatLayer(owner.layer);
         rows.push_back(
-            {{name, name + where + u": "_s + QString::fromLatin1(toWord(owner.category)), 0,
+            {{name + where, name + where + u": "_s + QString::fromLatin1(toWord(owner.category)), 0,
               meaningOf(owner.category)},
              {formatCount(owner.blocks), {}, static_cast<double>(owner.blocks), Meaning::kNone},
              {formatBytes(owner.size), {}, static_cast<double>(owner.size.count), Meaning::kNone}});

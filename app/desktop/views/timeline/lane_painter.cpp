@@ -15,6 +15,21 @@ constexpr double kNarrowestLabel = 12;
 
 }  // namespace
 
+std::vector<double> counterColumns(const LaneFrame& frame, const TimeScale& scale, int width) {
+    std::vector<double> columns(static_cast<std::size_t>(std::max(1, width)));
+    const double last = static_cast<double>(columns.size());
+    for (const CounterView& point : frame.points) {
+        if (!point.range.intersects(scale.range)) continue;
+        const auto from =
+            static_cast<std::size_t>(std::clamp(scale.x(point.range.begin), 0.0, last - 1));
+        const auto to = static_cast<std::size_t>(std::clamp(scale.x(point.range.end), 0.0, last));
+        for (std::size_t x = from; x < std::max(to, from + 1); ++x) {
+            columns[x] = std::max(columns[x], point.maximum);
+        }
+    }
+    return columns;
+}
+
 QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const SliceView& slice,
                               const TimeScale& scale) {
     const double left = std::max(scale.x(slice.range.begin), -4.0);
@@ -117,16 +132,19 @@ void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const Lane
     QColor colour = m_theme.fill(memory ? Meaning::kActivation : Meaning::kHost).colour;
     QColor pale = colour;
     pale.setAlphaF(memory ? 0.55F : 0.40F);
-    for (const CounterView& point : frame.points) {
-        if (!point.range.intersects(scale.range)) continue;
-        const double left = std::floor(area.left() + std::max(scale.x(point.range.begin), 0.0));
-        const double right =
-            std::floor(area.left() + std::min(scale.x(point.range.end), area.width()));
-        const double high = area.height() * std::clamp(point.maximum / top, 0.0, 1.0);
-        const double wide = std::max(right - left, 1.0);
+    const std::vector<double> columns =
+        counterColumns(frame, scale, static_cast<int>(area.width()));
+    for (std::size_t first = 0; first < columns.size();) {
+        std::size_t end = first + 1;
+        while (end < columns.size() && columns[end] == columns[first]) ++end;
+        const double high = area.height() * std::clamp(columns[first] / top, 0.0, 1.0);
+        const double left = area.left() + static_cast<double>(first);
+        const double wide = static_cast<double>(end - first);
         painter.fillRect(QRectF(left, area.bottom() - high, wide, high), pale);
-        painter.fillRect(QRectF(left, area.bottom() - high, wide, 1.5), colour);
+        if (columns[first] > 0)
+            painter.fillRect(QRectF(left, area.bottom() - high, wide, 1.5), colour);
         ++m_painted;
+        first = end;
     }
     if (row.theoryBytes > 0) {
         const double y = std::round(area.bottom() - area.height() * row.theoryBytes / top) + 0.5;

@@ -11,8 +11,13 @@
 #include <QRectF>
 #include <QString>
 #include <unordered_map>
+#include <vector>
 
 namespace shardscope::desktop {
+
+/// The highest value of a counter in each pixel column.
+[[nodiscard]] std::vector<double> counterColumns(const LaneFrame& frame, const TimeScale& scale,
+                                                 int width);
 
 class LanePainter {
 public:
