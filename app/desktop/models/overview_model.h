@@ -4,6 +4,7 @@
 
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/ledger_view.h"
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/models/table_model.h"
@@ -32,20 +33,6 @@ struct Finding {
     QString page;        ///< where "Show me" leads; empty: nothing to show
     Selection evidence;  ///< and what it selects there
 };
-
-/// The ledger rows of the selection.
-struct LedgerView {
-    std::vector<analysis::LedgerRow> rows;
-    std::vector<RankId> ranks;
-    std::optional<StepIndex> first, last;
-    /// Median over the rows' steps of each part of one rank.
-    [[nodiscard]] std::array<Duration, analysis::kLedgerPartCount> median(RankId rank) const;
-    [[nodiscard]] Duration medianWall(RankId rank) const;
-    /// Sum over all rows.
-    [[nodiscard]] std::array<Duration, analysis::kLedgerPartCount> total() const;
-    [[nodiscard]] Duration totalWall() const;
-};
-[[nodiscard]] LedgerView selectLedger(const OpenRecording& recording, const Selection& selection);
 
 [[nodiscard]] QString overviewHeadline(const OpenRecording& recording, const LedgerView& ledger);
 [[nodiscard]] QString overviewSubline(const OpenRecording& recording);

@@ -18,6 +18,8 @@ using namespace Qt::StringLiterals;
 using control::RunConfig;
 using control::Strategy;
 
+constexpr int kByteVocabulary = 256;
+
 StackedBar memoryBar(const RunConfig& config, const QString& label, bool chosen) {
     const theory::MemoryByCategory categories = theory::memoryTheory(config);
     StackedBar bar;
@@ -100,6 +102,12 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine) {
     prediction.commandLine = fromUtf8(control::toCommandLine(config));
     if (const auto valid = control::validate(config); !valid) {
         prediction.problem = fromUtf8(valid.error().message);
+        prediction.headline = prediction.problem;
+        return prediction;
+    }
+    if (config.model.vocabulary < kByteVocabulary) {
+        prediction.problem =
+            u"Data is read as bytes: the vocabulary must be at least %1."_s.arg(kByteVocabulary);
         prediction.headline = prediction.problem;
         return prediction;
     }

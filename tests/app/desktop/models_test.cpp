@@ -211,6 +211,12 @@ TEST(RunForm, SaysWhyARunCannotStart) {
     EXPECT_TRUE(prediction.memory.empty());
 }
 
+TEST(RunForm, BytesNeedAVocabularyOf256) {
+    control::RunConfig config;
+    config.model.vocabulary = 64;
+    EXPECT_TRUE(predict(config, {2, {1LL << 34}, {1LL << 34}}).problem.contains(u"256"_s));
+}
+
 TEST(RunForm, PredictsMemoryOfTheChosenStrategy) {
     control::RunConfig config;
     const RunPrediction prediction = predict(config, {2, {1LL << 34}, {1LL << 34}});

@@ -97,10 +97,9 @@ SlicePanel::SlicePanel(QWidget* parent)
     layout->setContentsMargins(16, 8, 12, 8);
     layout->setSpacing(kGap);
     layout->addWidget(m_title);
-    layout->addWidget(m_rows);
-    layout->addSpacing(kGap);
     layout->addWidget(m_arrivalsTitle);
     layout->addWidget(m_arrivals);
+    layout->addWidget(m_rows);
     layout->addSpacing(kGap);
     layout->addWidget(m_hint);
     layout->addStretch();
