@@ -80,6 +80,8 @@ TEST_F(WindowTest, ABrokenFileIsExplainedOnEveryPage) {
     ASSERT_TRUE(failed.wait(10'000));
     for (const QString& id : kRecordingPages) {
         EXPECT_EQ(frameOf(*m_window, id).state(), PageFrame::State::kError) << id.toStdString();
+        m_window->showPage(id);
+        keepPicture(u"error-"_s + id);
     }
 }
 

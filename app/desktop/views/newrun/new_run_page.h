@@ -40,6 +40,11 @@ Q_SIGNALS:
 private:
     QWidget* buildForm(QWidget* parent);
     QWidget* buildPrediction(QWidget* parent);
+    void addModelFields();
+    void addStrategyFields();
+    void addDataFields();
+    void addStepFields();
+    void addOutputFields();
     void addSection(const QString& title);
     QLabel* addField(int column, const QString& label, QWidget* field, const QString& note = {});
     QSpinBox* number(int low, int high, const QString& suffix, const QString& name);
