@@ -56,6 +56,7 @@ QString formatNumber(double value, int significant) {
 }
 
 QString formatTick(double value, double step) {
+    if (value == 0.0) return u"0"_s;
     int decimals = 0;
     for (double unit = std::abs(step); decimals < 9 && unit > 0 && unit < 0.9999; unit *= 10)
         ++decimals;

@@ -82,7 +82,11 @@ const Theme& Theme::of(const QWidget*) {
 }
 
 QColor Theme::textOn(const QColor& background) {
-    return luminance(background) > 0.30 ? QColor(0x1B, 0x1F, 0x24) : QColor(Qt::white);
+    const QColor black(0x1B, 0x1F, 0x24);
+    // WCAG 2 contrast: (lighter + 0.05) / (darker + 0.05)
+    const double ground = luminance(background) + 0.05;
+    const bool blackReads = ground / (luminance(black) + 0.05) > 1.05 / ground;
+    return blackReads ? black : QColor(Qt::white);
 }
 
 Fill Theme::fill(Meaning meaning) const {
