@@ -17,19 +17,6 @@ struct Recorded {
     std::int32_t phases = 0;
 };
 
-bool isStepPhase(Phase phase) {
-    switch (phase) {
-        case Phase::kForward:
-        case Phase::kHead:
-        case Phase::kBackward:
-        case Phase::kClip:
-        case Phase::kOptimizer:
-            return true;
-        default:
-            return false;
-    }
-}
-
 bool isStepGather(const CollectiveEvent& collective) {
     return collective.operation == CollectiveOp::kAllGather &&
            (collective.cause == Cause::kDemand || collective.cause == Cause::kPrefetch);
@@ -54,7 +41,7 @@ std::map<StepIndex, Recorded> countByStep(const RankEvents& events) {
             ++steps[collective.step].reductions;
     }
     for (const SpanEvent& phase : events.phases)
-        if (isStepPhase(phase.phase)) ++steps[phase.step].phases;
+        if (isWork(phase.phase)) ++steps[phase.step].phases;
     return steps;
 }
 

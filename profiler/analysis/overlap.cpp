@@ -1,9 +1,7 @@
 #include "profiler/analysis/findings.h"
 
 namespace shardscope::analysis {
-namespace {
 
-/// Phases behind which communication is hidden.
 bool isWork(Phase phase) {
     switch (phase) {
         case Phase::kForward:
@@ -16,8 +14,6 @@ bool isWork(Phase phase) {
             return false;
     }
 }
-
-}  // namespace
 
 Intervals trainingTime(const RecordingSummary& summary, const RankEvents& events) {
     std::vector<TimeRange> steps;

@@ -1,5 +1,7 @@
 #include "profiler/collectors/allocator/recording_allocator.h"
 
+#include "profiler/capture/host_clock.h"
+
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <malloc.h>
@@ -7,7 +9,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <new>
 
 namespace shardscope::collectors {
@@ -31,12 +32,6 @@ std::atomic<std::int64_t> g_allocated{0};
 std::atomic<std::int64_t> g_peak{0};
 BlockUse (*g_use)() = nullptr;
 
-std::int64_t hostNow() {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
 /// Id of a static string; owners are few, so a thread's last one usually fits.
 StringId ownerId(capture::CaptureSession& session, const char* owner) {
     if (owner == nullptr) return capture::threadContext().operatorName;
@@ -55,7 +50,7 @@ StringId ownerId(capture::CaptureSession& session, const char* owner) {
 void report(capture::CaptureSession& session, const Header& header, MemoryAction action) {
     const capture::Context& context = capture::threadContext();
     MemoryEvent event;
-    event.time = session.at(hostNow());
+    event.time = session.at(capture::hostNow());
     event.address = reinterpret_cast<std::uint64_t>(&header + 1);
     event.size = {static_cast<std::int64_t>(header.size)};
     event.action = action;

@@ -1,10 +1,11 @@
 #include "profiler/collectors/operators/operator_collector.h"
 
+#include "profiler/capture/host_clock.h"
+
 #include <ATen/record_function.h>
 
 #include <atomic>
 #include <cctype>
-#include <ctime>
 #include <unordered_map>
 #include <vector>
 
@@ -16,12 +17,6 @@ std::atomic<capture::CaptureSession*> g_session{nullptr};
 
 constexpr std::string_view kEngineWrapper = "autograd::engine::evaluate_function";
 constexpr std::string_view kNodePrefix = "torch::autograd::CppNode<";
-
-std::int64_t hostNow() {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 struct OpenOperator {
     std::int64_t startNs = 0;
@@ -92,14 +87,14 @@ std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function)
         open.name = nameId(*session, state, function.name());
         open.arguments = argumentsId(*session, state, function);
         if (state.depth++ == 0) capture::threadContext().operatorName = open.name;
-        open.startNs = hostNow();
+        open.startNs = capture::hostNow();
     }
     state.open.push_back(open);
     return nullptr;
 }
 
 void onEnd(const at::RecordFunction& function, at::ObserverContext*) {
-    const std::int64_t end = hostNow();
+    const std::int64_t end = capture::hostNow();
     ThreadState& state = threadState();
     if (state.open.empty()) return;  // began before this collector
     const OpenOperator open = state.open.back();

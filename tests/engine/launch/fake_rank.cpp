@@ -189,7 +189,10 @@ private:
             ::_exit(7);
         }
         if (mode == "kill") ::kill(::getpid(), SIGKILL);
-        if (mode == "hang") ::poll(nullptr, 0, -1);
+        if (mode == "hang") {
+            write(control::encodeMessage(rank(), control::encode(control::LogLine{"info", "hangs"})));
+            ::poll(nullptr, 0, -1);
+        }
         if (mode == "linger") {
             ::close(m_fd);
             ::poll(nullptr, 0, -1);
