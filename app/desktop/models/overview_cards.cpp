@@ -95,9 +95,11 @@ CardContent throughputCard(const OpenRecording& recording, const LedgerView& led
     } else {
         card.value = {unknownText(), {}};
     }
-    card.detail =
-        u"%1, median of %2"_s.arg(ranksText(recording.summary.ranks.size()))
-            .arg(u"%1 steps"_s.arg(trendOf(ledger, [](const LedgerRow&) { return 0.0; }).size()));
+    card.detail = u"%1, median of %2"_s.arg(ranksText(recording.summary.ranks.size()))
+                      .arg(u"%1 steps"_s.arg(
+                          static_cast<std::int64_t>(
+                              trendOf(ledger, [](const LedgerRow&) { return 0.0; }).size()) -
+                          report.warmupStepsLeftOut));
     card.definition =
         u"Tokens of one step over all ranks, divided by the median step time.\n"
         u"Warm-up steps left out: %1.\nSource: steps of the recording."_s.arg(

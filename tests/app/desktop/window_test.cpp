@@ -213,6 +213,28 @@ TEST_F(WindowTest, AFinishedRunTurnsIntoItsOverview) {
         << live->frame().headline().toStdString();
 }
 
+#ifdef SHARDSCOPE_RECORDER
+TEST_F(WindowTest, TrainsWithTheRealRecorderAndShowsTheOverview) {
+    m_window->setRecorder(QStringLiteral(SHARDSCOPE_RECORDER));
+    m_window->resize(1600, 1000);
+    control::RunConfig config;
+    config.model = {"small test", 256, 32, 2, 2, 32};
+    config.batch = 2;
+    config.steps = 6;
+    config.calibrate = false;
+    config.output = m_folder.filePath(u"real.sscope"_s).toStdString();
+    QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
+    m_window->startRun(config);
+    ASSERT_TRUE(opened.wait(20'000));
+    EXPECT_EQ(m_window->currentPage(), u"overview"_s);
+    auto* live = qobject_cast<LivePage*>(m_window->page(u"live"_s));
+    live->refresh();
+    EXPECT_TRUE(live->frame().headline().contains(u"Step 6 of 6"_s))
+        << live->frame().headline().toStdString();
+    keepPicture(u"real-run"_s);
+}
+#endif
+
 TEST_F(WindowTest, LiveFollowsARunWhileItGoes) {
     m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
     m_window->resize(1600, 1000);
