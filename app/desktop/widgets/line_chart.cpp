@@ -12,6 +12,12 @@
 namespace shardscope::desktop {
 namespace {
 
+/// Compute's blue has too little contrast for a thin line on a dark window.
+QColor lineColour(const Theme& theme, Meaning meaning) {
+    if (theme.dark && meaning == Meaning::kCompute) return theme.accent;
+    return theme.fill(meaning).colour;
+}
+
 using namespace Qt::StringLiterals;
 
 const QPointF* nearest(const QVector<QPointF>& points, double x) {
@@ -130,7 +136,7 @@ void LineChart::paintTitle(QPainter& painter) const {
         painter.setPen(theme.quietText);
         painter.drawText(QRectF(right - nameWidth, 0, nameWidth + 1, 18), Qt::AlignVCenter,
                          series->name);
-        painter.setPen(QPen(theme.fill(series->meaning).colour, 2));
+        painter.setPen(QPen(lineColour(theme, series->meaning), 2));
         painter.drawLine(QPointF(right - nameWidth - 20, 9.5), QPointF(right - nameWidth - 6, 9.5));
         right -= nameWidth + 36;
     }
@@ -143,15 +149,14 @@ void LineChart::paintSeries(QPainter& painter, const AxisRange& h, const AxisRan
     painter.setClipRect(area.adjusted(-3, -4, 4, 4));
     painter.setRenderHint(QPainter::Antialiasing);
     for (const LineSeries& series : m_series) {
-        QColor colour = theme.fill(series.meaning).colour;
-        if (theme.dark && series.meaning == Meaning::kCompute) colour = theme.accent;
         QPolygonF line;
         for (const QPointF& point : series.points) {
             if (!std::isfinite(point.y())) continue;
             line << QPointF(area.left() + h.position(point.x(), area.width()),
                             area.bottom() - v.position(point.y(), area.height()));
         }
-        painter.setPen(QPen(colour, 1.6, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+        painter.setPen(QPen(lineColour(theme, series.meaning), 1.6, Qt::SolidLine, Qt::RoundCap,
+                            Qt::RoundJoin));
         painter.setBrush(Qt::NoBrush);
         painter.drawPolyline(line);
         if (!series.dots && line.size() > 1) continue;
