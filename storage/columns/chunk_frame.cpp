@@ -8,20 +8,6 @@ namespace {
 constexpr std::uint32_t kMagic = 0x314B4353u;  // "SCK1"
 constexpr std::size_t kFixedBytes = 36;
 
-const char* kindWord(EventKind kind) {
-    switch (kind) {
-        case EventKind::kSpan:
-            return "span";
-        case EventKind::kMemory:
-            return "memory";
-        case EventKind::kCounter:
-            return "counter";
-        case EventKind::kCollective:
-            return "collective";
-    }
-    return "unknown";
-}
-
 bool plausible(const ChunkHeader& header) {
     if (header.count == 0 || header.count > kMaxChunkEvents) return false;
     if (header.first.ns < -kValueLimit || header.last.ns > 2 * kValueLimit) return false;
@@ -36,7 +22,7 @@ bool plausible(const ChunkHeader& header) {
 
 tl::unexpected<Error> badChunk(EventKind kind, const std::string& how) {
     return failure(ErrorCode::kUnreadable,
-                   std::string("a ") + kindWord(kind) + " chunk " + how +
+                   std::string("a ") + toWord(kind) + " chunk " + how +
                        "; the sender or the file is damaged there, its events are left out");
 }
 
@@ -75,7 +61,7 @@ Result<OpenChunk> openChunk(std::span<const std::byte> chunk, EventKind kind,
     if (!header) return failure(header);
     if (header->kind != kind)
         return badChunk(header->kind,
-                        std::string("stands where one of kind ") + kindWord(kind) + " belongs");
+                        std::string("stands where one of kind ") + toWord(kind) + " belongs");
     const std::size_t front = kFixedBytes + 8 * header->lanes.size();
     auto payload = unseal(chunk, front, header->count * maxBytesAnEvent + 4096, "an event chunk");
     if (!payload) return failure(payload);

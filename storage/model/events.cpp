@@ -2,6 +2,16 @@
 
 namespace shardscope {
 
+const char* toWord(EventKind kind) {
+    switch (kind) {
+        case EventKind::kSpan: return "span";
+        case EventKind::kMemory: return "memory";
+        case EventKind::kCounter: return "counter";
+        case EventKind::kCollective: return "collective";
+    }
+    return "unknown";
+}
+
 const char* toWord(LaneRole role) {
     switch (role) {
         case LaneRole::kCompute:

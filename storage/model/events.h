@@ -155,6 +155,7 @@ struct CounterEvent {
 };
 
 /// Lower-case words used in SQL, JSON and on screen ("all-gather", "gathered parameters").
+[[nodiscard]] const char* toWord(EventKind kind);
 [[nodiscard]] const char* toWord(LaneRole role);
 [[nodiscard]] const char* toWord(Phase phase);
 [[nodiscard]] const char* toWord(CollectiveOp operation);

@@ -52,20 +52,6 @@ constexpr const char* kViews =
     "CREATE TEMP VIEW counters AS SELECT rank, lane, lane_name AS name, start_ns AS time_ns, value"
     " FROM events WHERE kind='counter';";
 
-const char* kindWord(EventKind kind) {
-    switch (kind) {
-        case EventKind::kSpan:
-            return "span";
-        case EventKind::kMemory:
-            return "memory";
-        case EventKind::kCounter:
-            return "counter";
-        case EventKind::kCollective:
-            return "collective";
-    }
-    return "unknown";
-}
-
 /// What the constraints leave to be read.
 struct Wanted {
     std::optional<std::string> kind;
@@ -109,7 +95,7 @@ struct Wanted {
         return chunk.first.ns <= startTo && chunk.last.ns >= std::max(startFrom, endFrom);
     }
     [[nodiscard]] bool has(const ChunkDirectory::Lane& lane, const std::string& laneRole) const {
-        if (kind && *kind != kindWord(lane.kind)) return false;
+        if (kind && *kind != toWord(lane.kind)) return false;
         if (lane.rank.value < rankFrom || lane.rank.value > rankTo) return false;
         if (lane.kind == EventKind::kMemory) return !lanesOnly && !role;
         if (role && *role != laneRole) return false;
@@ -189,7 +175,7 @@ public:
     [[nodiscard]] SqlValue value(int column) const override {
         switch (column) {
             case kKind:
-                return std::string_view(kindWord(m_lane.kind));
+                return std::string_view(toWord(m_lane.kind));
             case kRank:
                 return std::int64_t{m_lane.rank.value};
             default:
