@@ -1,0 +1,57 @@
+// What a device launch belongs to, carried through the vendor's tracer as a 64-bit id.
+//
+// The step, layer, phase and operator of the launching thread are packed into the id itself, so
+// that nothing has to be looked up later and a lost record loses only itself. Pushing and
+// popping must balance on one thread. With no annotator installed it costs one branch.
+#pragma once
+
+#include "storage/model/events.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace shardscope::capture {
+
+struct LaunchContext {
+    StepIndex step = kNoStep;
+    LayerIndex layer = kNoLayer;
+    Phase phase = Phase::kNone;
+    StringId operatorName;  ///< outermost operator running
+    friend bool operator==(const LaunchContext&, const LaunchContext&) = default;
+};
+
+/// step + 1: 24 bits, layer + 2: 16, phase: 4, operator: 20, from the top. A step or string id
+/// that does not fit becomes "none": ids never wrap into somebody else's.
+[[nodiscard]] constexpr std::uint64_t pack(const LaunchContext& context) {
+    const auto step = static_cast<std::uint64_t>(context.step.value + 1);
+    const auto layer = static_cast<std::uint64_t>(context.layer.value + 2) & 0xffffu;
+    const auto phase = static_cast<std::uint64_t>(context.phase) & 0xfu;
+    const std::uint64_t name = context.operatorName.value;
+    return (step >> 24 == 0 ? step : 0) << 40 | layer << 24 | phase << 20 |
+           (name >> 20 == 0 ? name : 0);
+}
+
+[[nodiscard]] constexpr LaunchContext unpack(std::uint64_t id) {
+    LaunchContext context;
+    context.step = {static_cast<std::int32_t>(id >> 40) - 1};
+    context.layer = {static_cast<std::int16_t>(static_cast<std::int32_t>(id >> 24 & 0xffff) - 2)};
+    context.phase = static_cast<Phase>(id >> 20 & 0xf);
+    context.operatorName = {static_cast<std::uint32_t>(id & 0xfffff)};
+    return context;
+}
+
+/// Two independent stacks a thread: launch contexts, and NCCL launches (nccl_profiler.h).
+enum class AnnotationStack : std::uint8_t { kContext = 0, kNcclLaunch = 1 };
+
+struct DeviceAnnotator {
+    void (*push)(AnnotationStack stack, std::uint64_t id);
+    void (*pop)(AnnotationStack stack);
+};
+
+/// Of the process; null: none. Lives as long as the process once set.
+inline std::atomic<const DeviceAnnotator*>& deviceAnnotator() {
+    static std::atomic<const DeviceAnnotator*> annotator{nullptr};
+    return annotator;
+}
+
+}  // namespace shardscope::capture
