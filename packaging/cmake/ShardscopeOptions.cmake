@@ -71,7 +71,7 @@ else()
     shardscope_note("ENGINE: LibTorch 2.11.0 from ${SHARDSCOPE_LIBTORCH}")
 endif()
 
-shardscope_note("CUDA: left out, GPU ranks are not part of this version")
+include(ShardscopeCuda)
 
 set(SHARDSCOPE_HAVE_DESKTOP OFF)
 if(SHARDSCOPE_WITH_DESKTOP STREQUAL "OFF")

@@ -1,0 +1,11 @@
+// LibTorch's CUDA caching allocator, told to DeviceAllocationHook.
+#pragma once
+
+#include "profiler/collectors/allocator/device_allocation.h"
+
+namespace shardscope::worker {
+
+/// After the device was opened; cannot be undone. A second hook replaces the first.
+void traceCudaAllocations(collectors::DeviceAllocationHook hook);
+
+}  // namespace shardscope::worker
