@@ -36,6 +36,8 @@ public:
     /// From the host's CLOCK_MONOTONIC.
     [[nodiscard]] virtual Timestamp at(std::int64_t hostNs) const = 0;
     virtual StringId intern(std::string_view text) = 0;
+    /// Of an id that was interned by anyone in this rank; empty: not known.
+    [[nodiscard]] virtual std::string text(StringId) const { return {}; }
     virtual void declareLane(LaneId lane, LaneRole role, const std::string& name,
                              const std::string& unit) = 0;
     virtual void spans(const std::vector<SpanEvent>& spans) = 0;

@@ -1,0 +1,67 @@
+// One subscription to CUPTI: what is enabled, and the buffers it fills.
+#pragma once
+
+#include "profiler/capture/device_sink.h"
+#include "profiler/collectors/cupti/buffer_pool.h"
+#include "profiler/collectors/cupti/cupti_api.h"
+#include "profiler/collectors/cupti/graph_nodes.h"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::collectors::cupti {
+
+class Session final : public CuptiClient {
+public:
+    struct Settings {
+        bool graphNodes = true;
+        std::size_t buffers = 32;
+        std::size_t bufferBytes = std::size_t{4} << 20;
+    };
+    Session(CuptiApi& api, const Settings& settings);
+    /// Switches everything off and unsubscribes.
+    ~Session() override;
+
+    /// Why there can be no session, or nothing. Enables what `level` asks for.
+    [[nodiscard]] std::optional<Diagnostic> start(capture::DeviceLevel level);
+    /// Any thread. Above the level of the start: that level.
+    void setLevel(capture::DeviceLevel level);
+    [[nodiscard]] capture::DeviceLevel level() const {
+        return m_level.load(std::memory_order_relaxed);
+    }
+    /// What could not be enabled, in words, once.
+    [[nodiscard]] std::vector<std::string> takeRefused();
+
+    /// After start().
+    BufferPool& pool() { return *m_pool; }
+    [[nodiscard]] const GraphNodes& graphNodes() const { return m_graphNodes; }
+
+    std::uint8_t* takeBuffer(std::size_t& bytes) noexcept override;
+    void completeBuffer(std::uint8_t* buffer, std::size_t validBytes) noexcept override;
+    void graphNodeCreated(std::uint64_t node) noexcept override;
+    void graphNodeCloned(std::uint64_t original, std::uint64_t node) noexcept override;
+
+private:
+    [[nodiscard]] std::optional<Diagnostic> subscribe();
+    [[nodiscard]] std::optional<Diagnostic> configure();
+    void apply(capture::DeviceLevel from, capture::DeviceLevel to);
+    void applyKinds(capture::DeviceLevel from, capture::DeviceLevel to);
+    void applyCalls(capture::DeviceLevel from, capture::DeviceLevel to);
+    void note(int code, const std::string& what);
+
+    CuptiApi& m_api;
+    const Settings m_settings;
+    std::optional<BufferPool> m_pool;  ///< made once it is known that CUPTI is ours
+    GraphNodes m_graphNodes;
+    bool m_subscribed = false;
+    std::atomic<capture::DeviceLevel> m_level{capture::DeviceLevel::kIdle};
+    capture::DeviceLevel m_highest = capture::DeviceLevel::kIdle;
+    std::mutex m_mutex;                  ///< one level change at a time; no callback takes it
+    int m_kernelsCode = kCuptiSuccess;   // guarded by m_mutex
+    std::vector<std::string> m_refused;  // guarded by m_mutex
+};
+
+}  // namespace shardscope::collectors::cupti

@@ -1,0 +1,35 @@
+// Which launch context each node of a CUDA graph was captured in.
+//
+// A replay launches the whole graph under one correlation id, long after the operators that
+// were captured; the node's id in a kernel's record leads back to them. Any thread.
+#pragma once
+
+#include "profiler/capture/device_annotation.h"
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace shardscope::collectors::cupti {
+
+struct CapturedLaunch {
+    capture::LaunchContext context;
+    std::uint64_t ncclLaunch = 0;  ///< 0: none
+};
+
+class GraphNodes {
+public:
+    static constexpr std::size_t kMostNodes = std::size_t{1} << 18;
+
+    void add(std::uint64_t node, const CapturedLaunch& launch);
+    /// Instantiating a graph gives its nodes new ids.
+    void clone(std::uint64_t original, std::uint64_t node);
+    [[nodiscard]] std::optional<CapturedLaunch> find(std::uint64_t node) const;
+
+private:
+    mutable std::mutex m_mutex;
+    std::unordered_map<std::uint64_t, CapturedLaunch> m_launches;  // guarded by m_mutex
+};
+
+}  // namespace shardscope::collectors::cupti
