@@ -1,11 +1,11 @@
 // Collectives between ranks. Every rank calls the same operations in the same order.
 //
-// Operations are queued and run in order on the communicator's own thread, so that they
-// proceed behind the caller's compute. Each is reported to the observer with issue, start,
-// every peer's arrival and end. Errors (a peer that asks for something else, a lost peer)
-// surface as CommunicationError from Work::wait().
+// Operations are queued and run in order on the communicator's own thread (on a GPU: its own
+// stream), so that they proceed behind the caller's compute. Each is reported to the observer
+// with issue, start, end and, where peers can be seen, every peer's arrival. Errors (a peer that
+// asks for something else, a lost peer) surface as CommunicationError from Work::wait().
 //
-// Sizes are in floats; `n` counts one rank's shard, W the ranks.
+// Sizes are in elements; `n` counts one rank's shard, W the ranks.
 #pragma once
 
 #include "engine/control/observer.h"
@@ -31,15 +31,39 @@ struct CollectiveTag {
     std::int32_t step = -1;
 };
 
-/// Memory at the same place of every rank's arena, readable by all peers. Owned by the
-/// communicator and released with it.
+[[nodiscard]] constexpr std::size_t elementBytes(DataType dtype) {
+    switch (dtype) {
+        case DataType::kByte:
+            return 1;
+        case DataType::kBFloat16:
+        case DataType::kFloat16:
+            return 2;
+        case DataType::kFloat32:
+            return 4;
+        case DataType::kInt64:
+        case DataType::kFloat64:
+            return 8;
+    }
+    return 1;
+}
+
+/// Memory at the same place of every rank's arena, readable by all peers; on a GPU any device
+/// memory. Owned by the communicator and released with it.
 struct SymmetricBuffer {
     std::size_t offset = 0;
-    std::size_t floats = 0;
-    float* local = nullptr;
+    std::size_t count = 0;
+    DataType dtype = DataType::kFloat32;  ///< fp32 or bf16
+    void* local = nullptr;
+    [[nodiscard]] std::size_t bytes() const { return count * elementBytes(dtype); }
 };
 
-class WorkState;
+/// What a communicator knows of a queued collective.
+class WorkState {
+public:
+    virtual ~WorkState() = default;
+    [[nodiscard]] virtual bool ready() const = 0;
+    virtual void wait() = 0;
+};
 
 /// A queued collective. Copies share it.
 class Work {
@@ -47,9 +71,10 @@ public:
     Work() = default;
     explicit Work(std::shared_ptr<WorkState> state) : m_state(std::move(state)) {}
     [[nodiscard]] bool valid() const { return m_state != nullptr; }
-    [[nodiscard]] bool ready() const;
-    /// Blocks until this rank's part is done; rethrows what went wrong.
-    void wait() const;
+    [[nodiscard]] bool ready() const { return m_state->ready(); }
+    /// What follows sees this rank's part done: blocks the thread, or on a GPU the current
+    /// stream. Rethrows what went wrong.
+    void wait() const { m_state->wait(); }
 
 private:
     std::shared_ptr<WorkState> m_state;
@@ -67,18 +92,19 @@ public:
 
     /// Same calls in the same order on every rank. Zero-filled, 64-byte aligned.
     /// Throws CommunicationError when the arena is exhausted.
-    virtual SymmetricBuffer allocate(std::size_t floats) = 0;
+    virtual SymmetricBuffer allocate(std::size_t count, DataType dtype) = 0;
 
-    /// out[p * n + i] = shard of rank p. `shard` may be rewritten once any later collective of
-    /// this communicator has completed.
-    virtual Work allGather(const SymmetricBuffer& shard, float* out, CollectiveTag tag) = 0;
+    /// out[p * n + i] = shard of rank p, in the shard's type. `shard` may be rewritten once any
+    /// later collective of this communicator has completed.
+    virtual Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) = 0;
 
-    /// out[i] (+)= sum over ranks, in rank order, of full[rank() * n + i]; full has W * n floats.
+    /// out[i] (+)= sum over ranks of full[rank() * n + i]; full has W * n elements. Shared memory
+    /// sums in fp32 and in rank order, NCCL in full's type and in its own order.
     /// `full` may be rewritten once waitPeers(work) has returned.
     virtual Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                                CollectiveTag tag) = 0;
 
-    /// Every rank's buffer becomes the sum over ranks, added in rank order.
+    /// Every rank's buffer, which is fp32, becomes the sum over ranks.
     virtual Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) = 0;
 
     /// At most RankSlot::kScratch values, in place; `values` stays alive until the work is done.

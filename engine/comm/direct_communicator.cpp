@@ -20,24 +20,21 @@
 
 namespace shardscope::comm {
 
+namespace {
+
 /// Shared by the caller and the communication thread.
-class WorkState {
+class DirectWork final : public WorkState {
 public:
+    bool ready() const override { return finished.load(std::memory_order_acquire) != 0; }
+    void wait() override {
+        finished.wait(0, std::memory_order_acquire);
+        if (error) std::rethrow_exception(error);
+    }
+
     std::uint32_t sequence = 0;
     std::atomic<std::uint32_t> finished{0};
     std::exception_ptr error;  // written before `finished` is set
 };
-
-bool Work::ready() const {
-    return m_state->finished.load(std::memory_order_acquire) != 0;
-}
-
-void Work::wait() const {
-    m_state->finished.wait(0, std::memory_order_acquire);
-    if (m_state->error) std::rethrow_exception(m_state->error);
-}
-
-namespace {
 
 constexpr timespec kFutexSlice{0, 200'000'000};  // how often waiting ranks look for an abort
 
@@ -75,40 +72,47 @@ public:
     int rank() const override { return m_rank; }
     int size() const override { return m_segment->worldSize(); }
 
-    SymmetricBuffer allocate(std::size_t floats) override {
-        const std::size_t bytes = (floats * sizeof(float) + 63) / 64 * 64;
+    SymmetricBuffer allocate(std::size_t count, DataType dtype) override {
+        const std::size_t bytes = (count * elementBytes(dtype) + 63) / 64 * 64;
         if (m_allocated + bytes > m_segment->arenaBytes()) {
             throw CommunicationError(fmt::format(
                 "the shared-memory arena of rank {} ({} bytes) has no room for another {} bytes",
                 m_rank, m_segment->arenaBytes(), bytes));
         }
         const std::size_t offset = std::exchange(m_allocated, m_allocated + bytes);
-        return {offset, floats, peer(offset, m_rank)};
+        return {offset, count, dtype, peer<std::byte>(offset, m_rank)};
     }
 
-    Work allGather(const SymmetricBuffer& shard, float* out, CollectiveTag tag) override {
-        const std::size_t bytes = shard.floats * sizeof(float) * static_cast<std::size_t>(size());
-        return submit(CollectiveOp::kAllGather, DataType::kFloat32, bytes, tag, [=, this] {
-            for (int p = 0; p < size(); ++p) {
-                std::memcpy(out + static_cast<std::size_t>(p) * shard.floats, peer(shard.offset, p),
-                            shard.floats * sizeof(float));
+    Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) override {
+        const std::size_t bytes = shard.bytes() * static_cast<std::size_t>(size());
+        return submit(CollectiveOp::kAllGather, shard.dtype, bytes, tag, [=, this] {
+            auto* to = static_cast<std::byte*>(out);
+            for (int p = 0; p < size(); ++p, to += shard.bytes()) {
+                std::memcpy(to, peer<std::byte>(shard.offset, p), shard.bytes());
             }
         });
     }
 
     Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                        CollectiveTag tag) override {
-        return submit(CollectiveOp::kReduceScatter, DataType::kFloat32, full.floats * sizeof(float),
-                      tag, [=, this] {
-                          const std::size_t n = full.floats / static_cast<std::size_t>(size());
-                          sumPeers(full.offset, static_cast<std::size_t>(m_rank) * n, n, out,
-                                   accumulate == Accumulate::kYes);
-                      });
+        return submit(CollectiveOp::kReduceScatter, full.dtype, full.bytes(), tag, [=, this] {
+            const std::size_t n = full.count / static_cast<std::size_t>(size());
+            const std::size_t begin = static_cast<std::size_t>(m_rank) * n;
+            const bool add = accumulate == Accumulate::kYes;
+            if (full.dtype == DataType::kBFloat16) {
+                sumPeers<std::uint16_t>(full.offset, begin, n, out, add);
+            } else {
+                sumPeers<float>(full.offset, begin, n, out, add);
+            }
+        });
     }
 
     Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) override {
-        return submit(CollectiveOp::kAllReduce, DataType::kFloat32, buffer.floats * sizeof(float),
-                      tag, [=, this] { allReduceInPlace(buffer); });
+        if (buffer.dtype != DataType::kFloat32) {
+            throw CommunicationError("an all-reduce over shared memory takes fp32 only");
+        }
+        return submit(CollectiveOp::kAllReduce, DataType::kFloat32, buffer.bytes(), tag,
+                      [=, this] { allReduceInPlace(buffer); });
     }
 
     Work allReduceSmall(std::span<double> values, Reduction reduction, CollectiveTag tag) override {
@@ -127,12 +131,10 @@ public:
     }
 
     Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
-        return submit(CollectiveOp::kBroadcast, DataType::kFloat32, buffer.floats * sizeof(float),
-                      tag, [=, this] {
-                          if (root == m_rank) return;
-                          std::memcpy(buffer.local, peer(buffer.offset, root),
-                                      buffer.floats * sizeof(float));
-                      });
+        return submit(CollectiveOp::kBroadcast, buffer.dtype, buffer.bytes(), tag, [=, this] {
+            if (root == m_rank) return;
+            std::memcpy(buffer.local, peer<std::byte>(buffer.offset, root), buffer.bytes());
+        });
     }
 
     Work barrier(CollectiveTag tag) override {
@@ -141,9 +143,8 @@ public:
 
     void waitPeers(const Work& work) override {
         work.wait();
-        for (int p = 0; p < size(); ++p) {
-            await(m_segment->slot(p).done, stateOf(work).sequence, p);
-        }
+        const std::uint32_t sequence = static_cast<DirectWork&>(stateOf(work)).sequence;
+        for (int p = 0; p < size(); ++p) await(m_segment->slot(p).done, sequence, p);
     }
 
     void abort() override {
@@ -157,13 +158,14 @@ private:
 
     struct Operation {
         control::CollectiveReport report;
-        std::shared_ptr<WorkState> state;
+        std::shared_ptr<DirectWork> state;
         Publish publish;  ///< before the arrival is announced
         std::function<void()> move;
     };
 
-    float* peer(std::size_t offset, int rank) const {
-        return reinterpret_cast<float*>(m_segment->arena(rank) + offset);
+    template <class T>
+    T* peer(std::size_t offset, int rank) const {
+        return reinterpret_cast<T*>(m_segment->arena(rank) + offset);
     }
 
     Work submit(CollectiveOp kind, DataType dtype, std::size_t bytes, CollectiveTag tag,
@@ -178,7 +180,7 @@ private:
         operation.report.algorithm = "direct";
         operation.report.protocol = m_protocol;
         operation.report.issueNs = control::now();
-        operation.state = std::make_shared<WorkState>();
+        operation.state = std::make_shared<DirectWork>();
         operation.move = std::move(move);
         operation.publish = std::move(publish);
         Work work(operation.state);
@@ -270,31 +272,33 @@ private:
             toWord(static_cast<CollectiveOp>(theirs.operation)), theirs.bytes));
     }
 
+    template <class T>
     void sumPeers(std::size_t offset, std::size_t begin, std::size_t n, float* out,
                   bool accumulate) const {
-        std::vector<const float*> sources;
-        for (int p = 0; p < size(); ++p) sources.push_back(peer(offset, p) + begin);
-        sumSources(sources, out, n, accumulate);
+        std::vector<const T*> sources;
+        for (int p = 0; p < size(); ++p) sources.push_back(peer<T>(offset, p) + begin);
+        sumSources(std::span<const T* const>(sources), out, n, accumulate);
     }
 
     /// Rank r sums slice r into its own buffer, which nobody else reads there; after all have,
     /// everybody copies the other slices.
     void allReduceInPlace(const SymmetricBuffer& buffer) {
         const auto world = static_cast<std::size_t>(size());
-        const auto sliceBegin = [&](std::size_t p) { return buffer.floats * p / world; };
+        const auto sliceBegin = [&](std::size_t p) { return buffer.count * p / world; };
         const auto own = static_cast<std::size_t>(m_rank);
-        sumPeers(buffer.offset, sliceBegin(own), sliceBegin(own + 1) - sliceBegin(own),
-                 buffer.local + sliceBegin(own), false);
+        auto* local = static_cast<float*>(buffer.local);
+        sumPeers<float>(buffer.offset, sliceBegin(own), sliceBegin(own + 1) - sliceBegin(own),
+                        local + sliceBegin(own), false);
         control::CollectiveReport second;
         second.operation = CollectiveOp::kAllGather;
-        second.sizeBytes = static_cast<std::int64_t>(buffer.floats * sizeof(float));
+        second.sizeBytes = static_cast<std::int64_t>(buffer.bytes());
         const std::vector<std::int64_t> firstArrivals = m_arrivals;
         meet(second);
         m_arrivals = firstArrivals;
         for (std::size_t p = 0; p < world; ++p) {
             if (p == own) continue;
-            std::memcpy(buffer.local + sliceBegin(p),
-                        peer(buffer.offset, static_cast<int>(p)) + sliceBegin(p),
+            std::memcpy(local + sliceBegin(p),
+                        peer<float>(buffer.offset, static_cast<int>(p)) + sliceBegin(p),
                         (sliceBegin(p + 1) - sliceBegin(p)) * sizeof(float));
         }
     }

@@ -40,8 +40,8 @@ struct DeviceEvent {
 };
 
 struct DeviceMemory {
-    std::int64_t freeBytes = 0;   ///< as the driver sees it
-    std::int64_t totalBytes = 0;  ///< of the device
+    std::int64_t freeBytes = 0;       ///< as the driver sees it
+    std::int64_t totalBytes = 0;      ///< of the device
     std::int64_t allocatedBytes = 0;  ///< tensors of this process
     std::int64_t reservedBytes = 0;   ///< by this process's caching allocator
 };

@@ -9,6 +9,10 @@
 //                       VerifyResult
 #pragma once
 
+#include "engine/control/run_config.h"
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,10 +20,6 @@
 #include <string_view>
 #include <variant>
 #include <vector>
-
-#include "engine/control/run_config.h"
-#include "storage/model/recording.h"
-#include "storage/model/result.h"
 
 namespace shardscope::control {
 
@@ -34,8 +34,8 @@ struct AgentHello {
 
 struct LaunchRequest {
     RunConfig config;
-    std::int64_t originNs = 0;  ///< host clock at the recording clock's zero
-    std::string rankProgram;    ///< path of shardscope-rank; empty: beside the agent
+    std::int64_t originNs = 0;      ///< host clock at the recording clock's zero
+    std::string rankProgram;        ///< path of shardscope-rank; empty: beside the agent
     std::int64_t segmentBytes = 0;  ///< of the ranks' shared memory; sparse, so be generous
     std::map<std::string, std::string> environment;
 };
@@ -138,15 +138,14 @@ struct VerifyResult {
     double weights = 0;
     std::string worstTensor;
     std::int32_t steps = 0;
-    std::int64_t stateBytes = 0;  ///< largest over ranks: shards, gradients, moments held
-    std::int64_t theoryStateBytes = 0;  ///< 16 B x parameters / ranks
+    std::int64_t stateBytes = 0;        ///< largest over ranks: shards, gradients, moments held
+    std::int64_t theoryStateBytes = 0;  ///< theory::stateTheory()
 };
 
-using Message =
-    std::variant<AgentHello, LaunchRequest, RankStart, Command, Heartbeat, RankStarted, RankExited,
-                 AgentDone, LogLine, RankHello, PeakMeasured, LaneDeclared, StringsDeclared,
-                 StepDone, MetricReported, TheoryReported, DiagnosticRaised, RankFinished,
-                 RankFailed, VerifyResult>;
+using Message = std::variant<AgentHello, LaunchRequest, RankStart, Command, Heartbeat, RankStarted,
+                             RankExited, AgentDone, LogLine, RankHello, PeakMeasured, LaneDeclared,
+                             StringsDeclared, StepDone, MetricReported, TheoryReported,
+                             DiagnosticRaised, RankFinished, RankFailed, VerifyResult>;
 
 std::string encode(const Message& message);
 Result<Message> decode(std::string_view json);

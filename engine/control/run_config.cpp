@@ -74,53 +74,123 @@ std::optional<ModelConfig> findModelPreset(std::string_view name) {
     return std::nullopt;
 }
 
+namespace {
+
+/// The words of an enumeration, in the order in which they are suggested.
+template <class E>
+struct Word {
+    E value;
+    const char* text;
+};
+constexpr Word<Strategy> kStrategies[] = {{Strategy::kSingle, "single"},
+                                          {Strategy::kZero3, "zero3"}};
+constexpr Word<Device> kDevices[] = {{Device::kCpu, "cpu"}, {Device::kCuda, "cuda"}};
+constexpr Word<Precision> kPrecisions[] = {
+    {Precision::kFloat32, "fp32"}, {Precision::kTf32, "tf32"}, {Precision::kBFloat16, "bf16"}};
+constexpr Word<GradientType> kGradientTypes[] = {{GradientType::kFloat32, "fp32"},
+                                                 {GradientType::kBFloat16, "bf16"}};
+constexpr Word<DeviceCapture> kDeviceCaptures[] = {
+    {DeviceCapture::kAuto, "auto"},         {DeviceCapture::kNever, "never"},
+    {DeviceCapture::kIdle, "idle"},         {DeviceCapture::kKernels, "kernels"},
+    {DeviceCapture::kLaunches, "launches"}, {DeviceCapture::kFull, "full"}};
+constexpr Word<CaptureLevel> kCaptureLevels[] = {{CaptureLevel::kOff, "off"},
+                                                 {CaptureLevel::kSteps, "steps"},
+                                                 {CaptureLevel::kLight, "light"},
+                                                 {CaptureLevel::kFull, "full"}};
+
+template <class E, std::size_t N>
+const char* wordOf(const Word<E> (&words)[N], E value) {
+    for (const Word<E>& word : words) {
+        if (word.value == value) return word.text;
+    }
+    return "unknown";
+}
+
+template <class E, std::size_t N>
+std::optional<E> parse(const Word<E> (&words)[N], std::string_view text) {
+    for (const Word<E>& word : words) {
+        if (text == word.text) return word.value;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
 const char* toWord(Strategy strategy) {
-    switch (strategy) {
-        case Strategy::kSingle:
-            return "single";
-        case Strategy::kZero3:
-            return "zero3";
-    }
-    return "unknown";
+    return wordOf(kStrategies, strategy);
 }
-
+const char* toWord(Device device) {
+    return wordOf(kDevices, device);
+}
 const char* toWord(Precision precision) {
-    return precision == Precision::kFloat32 ? "fp32" : "unknown";
+    return wordOf(kPrecisions, precision);
 }
-
+const char* toWord(GradientType type) {
+    return wordOf(kGradientTypes, type);
+}
+const char* toWord(DeviceCapture capture) {
+    return wordOf(kDeviceCaptures, capture);
+}
 const char* toWord(CaptureLevel level) {
-    switch (level) {
-        case CaptureLevel::kOff:
-            return "off";
-        case CaptureLevel::kSteps:
-            return "steps";
-        case CaptureLevel::kLight:
-            return "light";
-        case CaptureLevel::kFull:
-            return "full";
-    }
-    return "unknown";
+    return wordOf(kCaptureLevels, level);
 }
 
 std::optional<Strategy> parseStrategy(std::string_view word) {
-    for (const Strategy each : {Strategy::kSingle, Strategy::kZero3}) {
-        if (word == toWord(each)) return each;
-    }
-    return std::nullopt;
+    return parse(kStrategies, word);
 }
-
+std::optional<Device> parseDevice(std::string_view word) {
+    return parse(kDevices, word);
+}
 std::optional<Precision> parsePrecision(std::string_view word) {
-    if (word == toWord(Precision::kFloat32)) return Precision::kFloat32;
-    return std::nullopt;
+    return parse(kPrecisions, word);
+}
+std::optional<GradientType> parseGradientType(std::string_view word) {
+    return parse(kGradientTypes, word);
+}
+std::optional<DeviceCapture> parseDeviceCapture(std::string_view word) {
+    return parse(kDeviceCaptures, word);
+}
+std::optional<CaptureLevel> parseCaptureLevel(std::string_view word) {
+    return parse(kCaptureLevels, word);
 }
 
-std::optional<CaptureLevel> parseCaptureLevel(std::string_view word) {
-    for (const CaptureLevel each :
-         {CaptureLevel::kOff, CaptureLevel::kSteps, CaptureLevel::kLight, CaptureLevel::kFull}) {
-        if (word == toWord(each)) return each;
+DeviceCapture effectiveDeviceCapture(const RunConfig& config) {
+    if (config.device != Device::kCuda) return DeviceCapture::kNever;
+    if (config.deviceCapture != DeviceCapture::kAuto) return config.deviceCapture;
+    switch (config.capture) {
+        case CaptureLevel::kFull:
+            return DeviceCapture::kFull;
+        case CaptureLevel::kLight:
+            return DeviceCapture::kKernels;
+        default:
+            return DeviceCapture::kNever;
     }
-    return std::nullopt;
 }
+
+namespace {
+
+Result<void> checkDevice(const RunConfig& c) {
+    const bool cuda = c.device == Device::kCuda;
+    if (c.precision == Precision::kTf32 && !cuda) {
+        return failure(
+            ErrorCode::kUsage,
+            "precision tf32 exists on GPUs only; use --precision fp32, or --device cuda");
+    }
+    if (c.reduceIn == GradientType::kBFloat16 && c.precision != Precision::kBFloat16) {
+        return failure(ErrorCode::kUsage,
+                       fmt::format("gradients are not computed in bf16 at --precision {}; use "
+                                   "--reduce fp32 or --precision bf16",
+                                   toWord(c.precision)));
+    }
+    if (!cuda && (c.shareDevice || c.deviceCapture != DeviceCapture::kAuto)) {
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{} is about GPUs; add --device cuda or leave it out",
+                                   c.shareDevice ? "--share-device" : "--device-capture"));
+    }
+    return {};
+}
+
+}  // namespace
 
 Result<void> validate(const RunConfig& c) {
     if (auto within = checkLimits(c); !within) return within;
@@ -130,6 +200,7 @@ Result<void> validate(const RunConfig& c) {
                                    "multiple of --heads",
                                    c.model.hidden, c.model.heads));
     }
+    if (auto device = checkDevice(c); !device) return device;
     if (c.strategy == Strategy::kSingle && c.ranks != 1) {
         return failure(ErrorCode::kUsage,
                        fmt::format("strategy single trains on one rank, not on {}; use --ranks 1 "

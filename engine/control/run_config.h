@@ -3,13 +3,13 @@
 // Sources, later wins: defaults, model preset, TOML run file, command-line flags.
 #pragma once
 
+#include "storage/model/result.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "storage/model/result.h"
 
 namespace shardscope::control {
 
@@ -29,16 +29,36 @@ struct ModelConfig {
 [[nodiscard]] std::optional<ModelConfig> findModelPreset(std::string_view name);
 
 enum class Strategy : std::uint8_t { kSingle = 1, kZero3 = 2 };
-enum class Precision : std::uint8_t { kFloat32 = 1 };
+enum class Device : std::uint8_t { kCpu = 1, kCuda = 2 };
+/// fp32: IEEE throughout; tf32: fp32 tensors, products in TF32 (GPU only); bf16: parameters,
+/// activations and products in bf16 with fp32 master weights and moments.
+enum class Precision : std::uint8_t { kFloat32 = 1, kTf32 = 2, kBFloat16 = 3 };
+/// What gradients are summed over ranks in; this rank's part is always kept in fp32.
+enum class GradientType : std::uint8_t { kFloat32 = 1, kBFloat16 = 2 };
+/// What is traced on a GPU (profiler/capture/device_sink.h); automatic: by the capture level.
+enum class DeviceCapture : std::uint8_t {
+    kAuto = 0,
+    kNever = 1,
+    kIdle = 2,
+    kKernels = 3,
+    kLaunches = 4,
+    kFull = 5
+};
 /// off: nothing; steps: steps and metrics; light: and phases, collectives; full: and operators,
 /// memory events.
 enum class CaptureLevel : std::uint8_t { kOff = 0, kSteps = 1, kLight = 2, kFull = 3 };
 
 [[nodiscard]] const char* toWord(Strategy strategy);
+[[nodiscard]] const char* toWord(Device device);
 [[nodiscard]] const char* toWord(Precision precision);
+[[nodiscard]] const char* toWord(GradientType type);
+[[nodiscard]] const char* toWord(DeviceCapture capture);
 [[nodiscard]] const char* toWord(CaptureLevel level);
 [[nodiscard]] std::optional<Strategy> parseStrategy(std::string_view word);
+[[nodiscard]] std::optional<Device> parseDevice(std::string_view word);
 [[nodiscard]] std::optional<Precision> parsePrecision(std::string_view word);
+[[nodiscard]] std::optional<GradientType> parseGradientType(std::string_view word);
+[[nodiscard]] std::optional<DeviceCapture> parseDeviceCapture(std::string_view word);
 [[nodiscard]] std::optional<CaptureLevel> parseCaptureLevel(std::string_view word);
 
 struct RunConfig {
@@ -46,13 +66,17 @@ struct RunConfig {
     Strategy strategy = Strategy::kZero3;
     std::int32_t ranks = 2;
     std::int32_t threads = 1;  ///< intra-op threads a rank
+    Device device = Device::kCpu;
+    /// More ranks than GPUs: let ranks share one. Works, but says nothing about speed.
+    bool shareDevice = false;
     Precision precision = Precision::kFloat32;
+    GradientType reduceIn = GradientType::kFloat32;
 
-    std::string data;            ///< file or folder; empty: the project's own source tree
-    double heldBack = 0.1;       ///< fraction at the end of the data used for validation
+    std::string data;       ///< file or folder; empty: the project's own source tree
+    double heldBack = 0.1;  ///< fraction at the end of the data used for validation
     std::int32_t steps = 40;
-    std::int32_t batch = 8;      ///< sequences a rank and micro-step
-    std::int32_t accumulate = 1; ///< micro-steps a step
+    std::int32_t batch = 8;            ///< sequences a rank and micro-step
+    std::int32_t accumulate = 1;       ///< micro-steps a step
     std::int32_t evaluateEvery = 20;   ///< steps; 0: never
     std::int32_t evaluateBatches = 4;  ///< batches a rank of one validation pass
 
@@ -68,16 +92,20 @@ struct RunConfig {
 
     std::int32_t prefetch = 1;  ///< blocks gathered ahead
     CaptureLevel capture = CaptureLevel::kFull;
+    DeviceCapture deviceCapture = DeviceCapture::kAuto;
     /// Alternate captured (at `capture`) and uncaptured steps, to measure the observer effect.
     bool alternateCapture = false;
     bool calibrate = true;  ///< measure the matrix-multiply peak before the first step
 
-    std::string output;     ///< recording to write
+    std::string output;  ///< recording to write
     /// `shardscope verify`: a reference folder to follow instead of training on `data`.
     std::string reference;
 
     friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
+
+/// What kAuto stands for at this capture level.
+[[nodiscard]] DeviceCapture effectiveDeviceCapture(const RunConfig& config);
 
 /// Says what is wrong and what to do (kUsage): hidden not divisible by heads, no steps, ...
 Result<void> validate(const RunConfig& config);

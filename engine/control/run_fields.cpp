@@ -23,7 +23,24 @@ struct Words<Strategy> {
 template <>
 struct Words<Precision> {
     static constexpr auto parse = parsePrecision;
-    static std::vector<std::string> all() { return {"fp32"}; }
+    static std::vector<std::string> all() { return {"fp32", "tf32", "bf16"}; }
+};
+template <>
+struct Words<Device> {
+    static constexpr auto parse = parseDevice;
+    static std::vector<std::string> all() { return {"cpu", "cuda"}; }
+};
+template <>
+struct Words<GradientType> {
+    static constexpr auto parse = parseGradientType;
+    static std::vector<std::string> all() { return {"fp32", "bf16"}; }
+};
+template <>
+struct Words<DeviceCapture> {
+    static constexpr auto parse = parseDeviceCapture;
+    static std::vector<std::string> all() {
+        return {"auto", "never", "idle", "kernels", "launches", "full"};
+    }
 };
 template <>
 struct Words<CaptureLevel> {
@@ -133,7 +150,13 @@ const std::vector<RunField>& runFields() {
         field<&C::strategy>("strategy", "--strategy", "WORD", "single or zero3"),
         field<&C::ranks>("ranks", "--ranks", "N", "training processes"),
         field<&C::threads>("threads", "--threads", "N", "compute threads of a rank"),
-        field<&C::precision>("precision", "--precision", "WORD", "fp32"),
+        field<&C::device>("device", "--device", "WORD", "cpu or cuda (one GPU a rank)"),
+        field<&C::shareDevice>("share_device", "--share-device", "",
+                               "let several ranks use one GPU; for trying out, not for timing"),
+        field<&C::precision>("precision", "--precision", "WORD",
+                             "fp32, tf32 (GPU) or bf16 (fp32 master weights)"),
+        field<&C::reduceIn>("reduce", "--reduce", "WORD",
+                            "sum gradients over ranks in fp32 or bf16"),
         field<&C::data>("data", "--data", "PATH",
                         "text file or folder; default: the project's own source tree"),
         field<&C::heldBack>("held_back", "--held-back", "FRACTION",
@@ -157,6 +180,8 @@ const std::vector<RunField>& runFields() {
         field<&C::seed>("seed", "--seed", "N", "of weights and batches"),
         field<&C::prefetch>("prefetch", "--prefetch", "N", "blocks gathered ahead"),
         field<&C::capture>("capture", "--capture", "WORD", "off, steps, light or full"),
+        field<&C::deviceCapture>("device_capture", "--device-capture", "WORD",
+                                 "auto, never, idle, kernels, launches or full"),
         field<&C::alternateCapture>("alternate_capture", "--alternate-capture", "",
                                     "trace every other step only, to measure tracing's cost"),
         field<&C::calibrate>("calibrate", "--no-calibrate", "",

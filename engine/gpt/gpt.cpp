@@ -2,11 +2,11 @@
 
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cross_entropy.h"
+#include "engine/kernels/embedding.h"
 #include "engine/kernels/linear.h"
 #include "engine/kernels/operator_scope.h"
 
 #include <ATen/ops/add.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/native_layer_norm.h>
@@ -65,39 +65,14 @@ kernels::Parameter& Gpt::parameter(std::int64_t unit, int slot) {
 at::Tensor Gpt::embed(const at::Tensor& tokens) const {
     const kernels::OperatorScope scope("embedding");
     const auto& root = m_units[0].parameters;
-    const std::int64_t hidden = m_config.hidden;
-    at::Tensor x = at::empty({tokens.numel(), hidden});
-    const float* wte = root[kTokens].value.const_data_ptr<float>();
-    const float* wpe = root[kPositions].value.const_data_ptr<float>();
-    const std::int64_t* ids = tokens.const_data_ptr<std::int64_t>();
-    float* out = x.mutable_data_ptr<float>();
-    for (std::int64_t n = 0; n < tokens.numel(); ++n) {
-        const float* token = wte + ids[n] * hidden;
-        const float* position = wpe + n % tokens.size(1) * hidden;
-        for (std::int64_t c = 0; c < hidden; ++c) out[n * hidden + c] = token[c] + position[c];
-    }
-    return x;
+    return kernels::embed(root[kTokens].value, root[kPositions].value, tokens);
 }
 
 void Gpt::embedBackward(const at::Tensor& tokens, const at::Tensor& dx) {
     const kernels::OperatorScope scope("embedding_backward");
     auto& root = m_units[0].parameters;
-    const std::int64_t hidden = m_config.hidden;
-    float* wte = root[kTokens].gradient.mutable_data_ptr<float>();
-    at::Tensor positions = root[kPositions].gradient;
-    if (!root[kPositions].accumulate) positions.zero_();
-    float* wpe = positions.mutable_data_ptr<float>();
-    const std::int64_t* ids = tokens.const_data_ptr<std::int64_t>();
-    const at::Tensor gradient = dx.contiguous();
-    const float* in = gradient.const_data_ptr<float>();
-    for (std::int64_t n = 0; n < tokens.numel(); ++n) {
-        float* token = wte + ids[n] * hidden;
-        float* position = wpe + n % tokens.size(1) * hidden;
-        for (std::int64_t c = 0; c < hidden; ++c) {
-            token[c] += in[n * hidden + c];
-            position[c] += in[n * hidden + c];
-        }
-    }
+    if (!root[kPositions].accumulate) root[kPositions].gradient.zero_();
+    kernels::addEmbeddingGradients(tokens, dx, root[kTokens].gradient, root[kPositions].gradient);
 }
 
 at::Tensor Gpt::block(std::int64_t index, const at::Tensor& x, std::int64_t rows) {
@@ -111,28 +86,21 @@ at::Tensor Gpt::block(std::int64_t index, const at::Tensor& x, std::int64_t rows
     return at::add(residual, kernels::linear(at::gelu(wide), p(kOut)));
 }
 
-Gpt::Head Gpt::head(const at::Tensor& x, const at::Tensor& targets, double scale, bool gradient) {
+at::Tensor Gpt::head(const at::Tensor& x, const at::Tensor& targets, double scale, bool gradient,
+                     const at::Tensor& loss) {
     auto& weight = parameter(0, kFinalWeight);
     auto& bias = parameter(0, kFinalBias);
     const auto [normed, mean, rstd] = at::native_layer_norm(x, {m_config.hidden}, weight.value,
                                                             bias.value, kernels::kLayerNormEpsilon);
-    Head result;
     at::Tensor dNormed;
     if (gradient) dNormed = at::empty_like(normed);
-    result.lossSum =
-        kernels::linearCrossEntropy(normed, parameter(0, kTokens), targets, scale, dNormed);
-    if (!gradient) return result;
+    kernels::linearCrossEntropy(normed, parameter(0, kTokens), targets, scale, dNormed, loss);
+    if (!gradient) return {};
     auto [dx, dWeight, dBias] = at::native_layer_norm_backward(
         dNormed, x, {m_config.hidden}, mean, rstd, weight.value, bias.value, {true, true, true});
-    if (weight.accumulate) {
-        weight.gradient.add_(dWeight);
-        bias.gradient.add_(dBias);
-    } else {
-        weight.gradient.copy_(dWeight);
-        bias.gradient.copy_(dBias);
-    }
-    result.dx = dx;
-    return result;
+    kernels::storeGradient(dWeight, weight);
+    kernels::storeGradient(dBias, bias);
+    return dx;
 }
 
 }  // namespace shardscope::gpt

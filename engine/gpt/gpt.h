@@ -38,13 +38,11 @@ public:
     /// x (N, C) -> (N, C); records an autograd graph when x requires grad. `rows` is B.
     [[nodiscard]] at::Tensor block(std::int64_t index, const at::Tensor& x, std::int64_t rows);
 
-    struct Head {
-        double lossSum = 0;  ///< over N tokens, nats
-        at::Tensor dx;       ///< (N, C), gradient of scale * lossSum; undefined without gradient
-    };
-    /// Final norm, tied linear layer and cross entropy, forward and backward at once.
-    [[nodiscard]] Head head(const at::Tensor& x, const at::Tensor& targets, double scale,
-                            bool gradient);
+    /// Final norm, tied linear layer and cross entropy, forward and backward at once. Adds the
+    /// cross entropy of all N tokens in nats to `loss`, () float64 on x's device. Returns the
+    /// gradient (N, C) of scale times that; undefined without `gradient`.
+    [[nodiscard]] at::Tensor head(const at::Tensor& x, const at::Tensor& targets, double scale,
+                                  bool gradient, const at::Tensor& loss);
 
     /// Adds the gradients of both embeddings to the root's, after head(). dx (N, C).
     void embedBackward(const at::Tensor& tokens, const at::Tensor& dx);

@@ -4,7 +4,9 @@
 #include "engine/kernels/matmul.h"
 #include "engine/kernels/operator_scope.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_fused_sdp_choice.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <ATen/ops/_softmax.h>
@@ -13,10 +15,12 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -120,7 +124,7 @@ struct CausalAttention : torch::autograd::Function<CausalAttention> {
         context->saved_data["rows"] = rows;
         context->saved_data["heads"] = heads;
         const at::Tensor qkv_3BHTD = unpack(qkv, rows, heads);
-        if (g_kind == AttentionKind::kFlash) {
+        if (g_kind == AttentionKind::kFlash || qkv.scalar_type() != at::kFloat) {
             auto [out, logSumExp] = at::_scaled_dot_product_flash_attention_for_cpu(
                 qkv_3BHTD[0], qkv_3BHTD[1], qkv_3BHTD[2], 0.0, true);
             context->save_for_backward({qkv_3BHTD, out, logSumExp});
@@ -153,6 +157,13 @@ struct CausalAttention : torch::autograd::Function<CausalAttention> {
         return {dPacked.view({rows * length, 3 * heads * qkv.size(4)}), Variable(), Variable()};
     }
 };
+
+/// (N, 3C) -> q, k, v (B, H, T, D), views.
+std::array<at::Tensor, 3> views(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
+    const auto parts =
+        qkv.view({rows, qkv.size(0) / rows, 3, heads, qkv.size(1) / 3 / heads}).unbind(2);
+    return {parts[0].transpose(1, 2), parts[1].transpose(1, 2), parts[2].transpose(1, 2)};
+}
 
 double secondsOfOnePass(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
     std::int64_t best = INT64_MAX;
@@ -191,7 +202,37 @@ AttentionKind fasterAttention(std::int64_t rows, std::int64_t context, std::int6
     return seconds[1] < seconds[0] ? AttentionKind::kBlocked : AttentionKind::kFlash;
 }
 
+void useDeviceAttention(DeviceAttention kind) {
+    // Numbered as at::SDPBackend: math 0, flash 1, memory-efficient 2, cuDNN 3.
+    at::Context& context = at::globalContext();
+    context.setSDPUseCuDNN(true);
+    context.setSDPPriorityOrder(kind == DeviceAttention::kCudnn
+                                    ? std::vector<std::int64_t>{3, 1, 2, 0}
+                                    : std::vector<std::int64_t>{1, 3, 2, 0});
+}
+
+const char* deviceAttentionInUse(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
+    const auto [q, k, v] = views(qkv, rows, heads);
+    switch (at::_fused_sdp_choice(q, k, v, {}, 0.0, true)) {
+        case 1:
+            return "flash";
+        case 2:
+            return "memory-efficient";
+        case 3:
+            return "cudnn";
+        default:
+            return "math";
+    }
+}
+
+at::Tensor dispatchedAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
+    const auto [q, k, v] = views(qkv, rows, heads);
+    const at::Tensor out = at::scaled_dot_product_attention(q, k, v, {}, 0.0, true);
+    return out.transpose(1, 2).reshape({qkv.size(0), qkv.size(1) / 3});
+}
+
 at::Tensor causalAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
+    if (qkv.is_cuda()) return dispatchedAttention(qkv, rows, heads);
     const OperatorScope scope("causal_attention", true);
     return CausalAttention::apply(qkv, rows, heads);
 }

@@ -8,10 +8,11 @@
 
 namespace shardscope::kernels {
 
-/// x (N, C), weight (V, C), targets (N) int64. Returns the sum over rows of the cross entropy
-/// in nats. When `dx` is defined, dx (N, C) and weight.gradient receive the gradients of
-/// scale * sum (weight.gradient is added to when weight.accumulate).
-double linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
-                          double scale, const at::Tensor& dx);
+/// x (N, C), weight (V, C), targets (N) int64. Adds the sum over rows of the cross entropy in nats
+/// to `loss`, () float64 on x's device, without waiting for the device. When `dx` is defined, dx
+/// (N, C) and weight.gradient receive the gradients of scale * sum (weight.gradient is added to
+/// when weight.accumulate).
+void linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
+                        double scale, const at::Tensor& dx, const at::Tensor& loss);
 
 }  // namespace shardscope::kernels

@@ -19,9 +19,9 @@ struct DeviceKernels {
 
     /// logits (rows, width) in fp32 or bf16, targets (rows). *loss += sum of -log p[target].
     /// With `gradient` the logits become scale * (p - onehot), in place.
-    void (*softmaxCrossEntropy)(void* logits, DataType dtype, std::int64_t rows,
-                                std::int64_t width, const std::int64_t* targets, float scale,
-                                bool gradient, double* loss, void* stream);
+    void (*softmaxCrossEntropy)(void* logits, DataType dtype, std::int64_t rows, std::int64_t width,
+                                const std::int64_t* targets, float scale, bool gradient,
+                                double* loss, void* stream);
 
     /// out[i] (+)= in[i]; `in` fp32 or bf16, out fp32.
     void (*accumulate)(const void* in, DataType dtype, float* out, std::int64_t n, bool add,

@@ -25,14 +25,6 @@ Parameter& recall(AutogradContext* context, const char* key) {
     return *reinterpret_cast<Parameter*>(context->saved_data[key].toInt());
 }
 
-void store(const at::Tensor& gradient, Parameter& parameter) {
-    if (parameter.accumulate) {
-        parameter.gradient.add_(gradient);
-    } else {
-        parameter.gradient.copy_(gradient);
-    }
-}
-
 struct Linear : torch::autograd::Function<Linear> {
     static Variable forward(AutogradContext* context, const Variable& x, Parameter* weight) {
         context->save_for_backward({x});
@@ -71,13 +63,21 @@ struct LayerNorm : torch::autograd::Function<LayerNorm> {
         auto [dx, dw, db] = at::native_layer_norm_backward(
             outputs[0].contiguous(), saved[0], {saved[0].size(-1)}, saved[1], saved[2],
             weight.value, bias.value, {true, true, true});
-        store(dw, weight);
-        store(db, bias);
+        storeGradient(dw, weight);
+        storeGradient(db, bias);
         return {dx, Variable(), Variable()};
     }
 };
 
 }  // namespace
+
+void storeGradient(const at::Tensor& gradient, Parameter& parameter) {
+    if (parameter.accumulate) {
+        parameter.gradient.add_(gradient);
+    } else {
+        parameter.gradient.copy_(gradient);
+    }
+}
 
 at::Tensor linear(const at::Tensor& x, Parameter& weight) {
     const OperatorScope scope("linear", true);

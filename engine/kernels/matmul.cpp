@@ -30,6 +30,18 @@ double bestSeconds(const at::Tensor& a, const at::Tensor& b, const at::Tensor& o
     return static_cast<double>(best) * 1e-9;
 }
 
+/// bf16 products kept in fp32. cuBLAS writes fp32 itself; a CPU product is rounded once first.
+void widenedMatmul(const at::Tensor& a, const at::Tensor& b, at::Tensor out, bool accumulate) {
+    if (!out.is_cuda()) {
+        const at::Tensor product = at::mm(a, b);
+        accumulate ? out.add_(product) : out.copy_(product);
+    } else if (accumulate) {
+        at::addmm_out(out, out, a, b, at::kFloat);
+    } else {
+        at::mm_out(out, a, b, at::kFloat);
+    }
+}
+
 }  // namespace
 
 const char* toWord(MatmulLibrary library) {
@@ -41,7 +53,9 @@ void useMatmulLibrary(MatmulLibrary library) {
 }
 
 void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out, bool accumulate) {
-    if (g_library == MatmulLibrary::kOneDnn) {
+    if (out.scalar_type() != a.scalar_type()) return widenedMatmul(a, b, out, accumulate);
+    const bool chosen = a.is_cpu() && a.scalar_type() == at::kFloat;
+    if (chosen && g_library == MatmulLibrary::kOneDnn) {
         at::native::mkldnn_matmul(a, b, out, accumulate ? 1.0F : 0.0F, 1.0F);
         return;
     }

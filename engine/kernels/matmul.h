@@ -19,8 +19,9 @@ enum class MatmulLibrary : std::uint8_t { kMkl = 0, kOneDnn = 1 };
 void useMatmulLibrary(MatmulLibrary library);
 [[nodiscard]] const char* toWord(MatmulLibrary library);
 
-/// out = a b (+ out when accumulate). a (m, k), b (k, n): contiguous or transposed fp32;
-/// out (m, n) contiguous.
+/// out = a b (+ out when accumulate). a (m, k), b (k, n): contiguous or transposed, fp32 or bf16;
+/// out (m, n) contiguous, of the same type, or fp32 for bf16 a and b. Sums are taken in fp32. The
+/// choice of library above is for fp32 on a CPU; a GPU always takes cuBLAS.
 void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
             bool accumulate = false);
 

@@ -12,6 +12,8 @@
 #include "engine/kernels/adamw.h"
 #include "engine/kernels/parameter.h"
 
+#include <c10/core/TensorOptions.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,6 +28,22 @@ struct UnitReference {
     std::span<kernels::Parameter> parameters;
 };
 
+/// Where tensors live and what they are computed in. Master parameters, moments and the reduced
+/// gradients are fp32 always.
+struct Placement {
+    at::Device device = at::kCPU;
+    at::ScalarType compute = at::kFloat;   ///< parameters in use, activations: fp32 or bf16
+    at::ScalarType gradient = at::kFloat;  ///< a unit's full gradients before reduction
+
+    [[nodiscard]] at::TensorOptions master() const {
+        return at::TensorOptions().device(device).dtype(at::kFloat);
+    }
+    /// Whether a copy of the parameters is kept beside the fp32 master.
+    [[nodiscard]] bool copies() const { return compute != at::kFloat; }
+    /// State of a rank in bytes per parameter of its shard.
+    [[nodiscard]] std::int64_t stateBytesEach() const { return copies() ? 18 : 16; }
+};
+
 using ValueSource = std::function<at::Tensor(const kernels::Parameter&)>;
 using ValueSink = std::function<void(const kernels::Parameter&, const at::Tensor&)>;
 
@@ -35,7 +53,7 @@ public:
 
     /// Sets every parameter; all ranks pass the same values, each keeps its part.
     virtual void load(const ValueSource& source) = 0;
-    /// Hands out every parameter whole, unit by unit; a collective.
+    /// Hands out every parameter whole, as it is computed with, unit by unit; a collective.
     virtual void visit(const ValueSink& sink) = 0;
 
     /// A new step: gradients start from nothing.
@@ -49,8 +67,9 @@ public:
 
     /// Blocks until all gradients of the step are reduced.
     virtual void finishReductions() = 0;
-    /// Of this rank's part of the gradients.
-    [[nodiscard]] virtual double squaredNorm() const = 0;
+    /// total += sum of squares of this rank's part of the gradients; total is () float64 on the
+    /// device. Waits for nothing.
+    virtual void addSquaredNorm(const at::Tensor& total) const = 0;
     /// AdamW on this rank's part; weightDecay on matrices only.
     virtual void update(const kernels::AdamWStep& step) = 0;
 
@@ -61,12 +80,14 @@ public:
 };
 
 /// One rank, everything whole.
-std::unique_ptr<Partitioning> makeSingle(std::vector<UnitReference> units);
+std::unique_ptr<Partitioning> makeSingle(std::vector<UnitReference> units,
+                                         const Placement& placement);
 
 /// ZeRO stage 3 (Rajbhandari et al., arXiv 1910.02054): parameters, gradients and moments
 /// sharded evenly; a unit is gathered for use, its gradients are reduce-scattered behind the
 /// rest of backward. `communicator` and `observer` (may be null) outlive it.
 std::unique_ptr<Partitioning> makeZero3(std::vector<UnitReference> units,
+                                        const Placement& placement,
                                         comm::Communicator& communicator,
                                         control::Observer* observer);
 

@@ -1,41 +1,31 @@
+#include "engine/kernels/shard_update.h"
 #include "engine/parallel/partitioning.h"
 #include "engine/parallel/shard_layout.h"
 #include "engine/parallel/views.h"
-
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 namespace shardscope::parallel {
 namespace {
 
 class Single final : public Partitioning {
 public:
-    explicit Single(std::vector<UnitReference> units) {
-        for (const UnitReference& reference : units) {
-            UnitState unit{reference, layOut(reference.parameters, 1), {}, {}, {}, {}, true};
-            unit.values =
-                zeros(MemoryCategory::kParameterShard, "parameters", unit.layout.padded());
-            unit.gradients =
-                zeros(MemoryCategory::kGradientShard, "gradients", unit.layout.padded());
-            unit.firstMoment =
-                zeros(MemoryCategory::kOptimizerState, "first moment", unit.layout.padded());
-            unit.secondMoment =
-                zeros(MemoryCategory::kOptimizerState, "second moment", unit.layout.padded());
-            bindValues(reference.parameters, unit.layout, unit.values);
-            bindGradients(reference.parameters, unit.layout, unit.gradients, false);
-            m_units.push_back(std::move(unit));
-        }
+    Single(std::vector<UnitReference> units, const Placement& placement) : m_placement(placement) {
+        for (const UnitReference& reference : units) addUnit(reference);
     }
 
     void load(const ValueSource& source) override {
         for (UnitState& unit : m_units) {
-            for (kernels::Parameter& p : unit.reference.parameters) p.value.copy_(source(p));
+            const auto& parameters = unit.reference.parameters;
+            for (std::size_t i = 0; i < parameters.size(); ++i) {
+                unit.state.parameter.narrow(0, unit.layout.offsets[i], parameters[i].count())
+                    .copy_(source(parameters[i]).reshape({-1}));
+            }
+            if (m_placement.copies()) unit.state.compute.copy_(unit.state.parameter);
         }
     }
 
     void visit(const ValueSink& sink) override {
-        for (UnitState& unit : m_units) {
-            for (const kernels::Parameter& p : unit.reference.parameters) sink(p, p.value);
+        for (const UnitState& unit : m_units) {
+            visitValues(unit.reference.parameters, unit.layout, unit.state.parameter, sink);
         }
     }
 
@@ -56,24 +46,20 @@ public:
     void reduce(std::size_t) override {}
     void finishReductions() override {}
 
-    double squaredNorm() const override {
-        double sum = 0;
-        for (const UnitState& unit : m_units)
-            sum += kernels::sumOfSquares(constFloats(unit.gradients));
-        return sum;
+    void addSquaredNorm(const at::Tensor& total) const override {
+        for (const UnitState& unit : m_units) kernels::addSquaredNorm(unit.state.gradient, total);
     }
 
     void update(const kernels::AdamWStep& step) override {
-        for (UnitState& unit : m_units) {
-            updateShard(step, unit.layout.decaying, floats(unit.values),
-                        constFloats(unit.gradients), floats(unit.firstMoment),
-                        floats(unit.secondMoment));
+        for (const UnitState& unit : m_units) {
+            kernels::updateShard(step, unit.layout.decaying, unit.state);
         }
     }
 
     std::int64_t stateBytes() const override {
         std::int64_t bytes = 0;
-        for (const UnitState& unit : m_units) bytes += 16 * unit.layout.padded();
+        for (const UnitState& unit : m_units)
+            bytes += m_placement.stateBytesEach() * unit.layout.padded();
         return bytes;
     }
 
@@ -83,17 +69,37 @@ private:
     struct UnitState {
         UnitReference reference;
         ShardLayout layout;
-        at::Tensor values, gradients, firstMoment, secondMoment;  // (padded)
-        bool fresh = true;  ///< no gradient written in this step yet
+        kernels::ShardState state;  // (padded); gradients are written in fp32 directly
+        bool fresh = true;          ///< no gradient written in this step yet
     };
 
+    void addUnit(const UnitReference& reference) {
+        UnitState unit{reference, layOut(reference.parameters, 1), {}, true};
+        const auto make = [&](MemoryCategory category, const char* owner, at::ScalarType type) {
+            return zeros(category, owner, unit.layout.padded(), m_placement.master().dtype(type));
+        };
+        kernels::ShardState& state = unit.state;
+        state.parameter = make(MemoryCategory::kParameterShard, "parameters", at::kFloat);
+        state.compute = m_placement.copies() ? make(MemoryCategory::kParameterShard, "bf16 copy",
+                                                    m_placement.compute)
+                                             : state.parameter;
+        state.gradient = make(MemoryCategory::kGradientShard, "gradients", at::kFloat);
+        state.firstMoment = make(MemoryCategory::kOptimizerState, "first moment", at::kFloat);
+        state.secondMoment = make(MemoryCategory::kOptimizerState, "second moment", at::kFloat);
+        bindValues(reference.parameters, unit.layout, state.compute);
+        bindGradients(reference.parameters, unit.layout, state.gradient, false);
+        m_units.push_back(std::move(unit));
+    }
+
+    const Placement m_placement;
     std::vector<UnitState> m_units;
 };
 
 }  // namespace
 
-std::unique_ptr<Partitioning> makeSingle(std::vector<UnitReference> units) {
-    return std::make_unique<Single>(std::move(units));
+std::unique_ptr<Partitioning> makeSingle(std::vector<UnitReference> units,
+                                         const Placement& placement) {
+    return std::make_unique<Single>(std::move(units), placement);
 }
 
 }  // namespace shardscope::parallel

@@ -35,21 +35,18 @@ void bindGradients(std::span<kernels::Parameter> parameters, const ShardLayout& 
     }
 }
 
-at::Tensor zeros(MemoryCategory category, const char* owner, std::int64_t n) {
-    const control::MemoryScope scope(category, owner);
-    return at::zeros({n});
+void visitValues(std::span<const kernels::Parameter> parameters, const ShardLayout& layout,
+                 const at::Tensor& flat,
+                 const std::function<void(const kernels::Parameter&, const at::Tensor&)>& sink) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        sink(parameters[i], view(parameters[i], layout.offsets[i], flat));
+    }
 }
 
-void updateShard(const kernels::AdamWStep& step, std::int64_t decaying, std::span<float> parameter,
-                 std::span<const float> gradient, std::span<float> firstMoment,
-                 std::span<float> secondMoment) {
-    const auto head = static_cast<std::size_t>(decaying);
-    kernels::adamW(step, parameter.first(head), gradient.first(head), firstMoment.first(head),
-                   secondMoment.first(head));
-    kernels::AdamWStep plain = step;
-    plain.weightDecay = 0;
-    kernels::adamW(plain, parameter.subspan(head), gradient.subspan(head),
-                   firstMoment.subspan(head), secondMoment.subspan(head));
+at::Tensor zeros(MemoryCategory category, const char* owner, std::int64_t n,
+                 const at::TensorOptions& options) {
+    const control::MemoryScope scope(category, owner);
+    return at::zeros({n}, options);
 }
 
 }  // namespace shardscope::parallel

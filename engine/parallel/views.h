@@ -1,13 +1,14 @@
-// Parameters and their gradients as views into flat buffers, and AdamW on a shard.
+// Parameters and their gradients as views into flat buffers.
 #pragma once
 
-#include "engine/kernels/adamw.h"
 #include "engine/kernels/parameter.h"
 #include "engine/parallel/shard_layout.h"
 #include "storage/model/events.h"
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/TensorOptions.h>
 
+#include <functional>
 #include <span>
 
 namespace shardscope::parallel {
@@ -18,19 +19,13 @@ void unbindValues(std::span<kernels::Parameter> parameters);
 void bindGradients(std::span<kernels::Parameter> parameters, const ShardLayout& layout,
                    const at::Tensor& flat, bool accumulate);
 
+/// Hands out views of the whole unit in `flat`.
+void visitValues(std::span<const kernels::Parameter> parameters, const ShardLayout& layout,
+                 const at::Tensor& flat,
+                 const std::function<void(const kernels::Parameter&, const at::Tensor&)>& sink);
+
 /// (n) zeros booked under `category` as `owner`, a static string.
-at::Tensor zeros(MemoryCategory category, const char* owner, std::int64_t n);
-
-/// Weight decay on the first `decaying` elements only.
-void updateShard(const kernels::AdamWStep& step, std::int64_t decaying, std::span<float> parameter,
-                 std::span<const float> gradient, std::span<float> firstMoment,
-                 std::span<float> secondMoment);
-
-inline std::span<float> floats(const at::Tensor& flat) {
-    return {flat.mutable_data_ptr<float>(), static_cast<std::size_t>(flat.numel())};
-}
-inline std::span<const float> constFloats(const at::Tensor& flat) {
-    return {flat.const_data_ptr<float>(), static_cast<std::size_t>(flat.numel())};
-}
+at::Tensor zeros(MemoryCategory category, const char* owner, std::int64_t n,
+                 const at::TensorOptions& options);
 
 }  // namespace shardscope::parallel

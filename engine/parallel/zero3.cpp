@@ -1,9 +1,11 @@
+#include "engine/kernels/shard_update.h"
 #include "engine/parallel/partitioning.h"
 #include "engine/parallel/shard_layout.h"
 #include "engine/parallel/views.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
 
 #include <array>
 
@@ -14,8 +16,8 @@ using comm::CollectiveTag;
 using comm::SymmetricBuffer;
 using comm::Work;
 
-at::Tensor asTensor(const SymmetricBuffer& buffer) {
-    return at::from_blob(buffer.local, {static_cast<std::int64_t>(buffer.floats)}, at::kFloat);
+DataType dtypeOf(at::ScalarType type) {
+    return type == at::kBFloat16 ? DataType::kBFloat16 : DataType::kFloat32;
 }
 
 /// Full gradients of one unit, where peers read them while the next unit writes another slot.
@@ -28,10 +30,10 @@ struct GradientSlot {
 struct UnitState {
     UnitReference reference;
     ShardLayout layout;
-    SymmetricBuffer shard;                            // parameters, (shard)
-    at::Tensor shardValues;                           // the same memory
-    at::Tensor gradients, firstMoment, secondMoment;  // (shard)
-    at::Tensor gathered;                              // (padded) while fetched
+    SymmetricBuffer master;     // parameters in fp32, (shard)
+    SymmetricBuffer shard;      // as they are gathered, (shard): the master or a bf16 copy
+    kernels::ShardState state;  // the same memory as tensors; gradients and moments
+    at::Tensor gathered;        // (padded) while fetched
     Work gather;
     bool bound = false;  ///< gathered and waited for
     GradientSlot* slot = nullptr;
@@ -40,9 +42,12 @@ struct UnitState {
 
 class Zero3 final : public Partitioning {
 public:
-    Zero3(std::vector<UnitReference> units, comm::Communicator& communicator,
-          control::Observer* observer)
-        : m_communicator(communicator), m_observer(observer), m_phaseObserver(observer) {
+    Zero3(std::vector<UnitReference> units, const Placement& placement,
+          comm::Communicator& communicator, control::Observer* observer)
+        : m_placement(placement),
+          m_communicator(communicator),
+          m_observer(observer),
+          m_phaseObserver(observer) {
         std::int64_t largestBlock = 0;
         for (const UnitReference& reference : units) {
             addUnit(reference);
@@ -56,24 +61,27 @@ public:
 
     void load(const ValueSource& source) override {
         for (UnitState& unit : m_units) {
-            const at::Tensor flat = at::empty({unit.layout.padded()}).zero_();
+            const at::Tensor flat = at::zeros({unit.layout.padded()});
             const auto& parameters = unit.reference.parameters;
             for (std::size_t i = 0; i < parameters.size(); ++i) {
                 flat.narrow(0, unit.layout.offsets[i], parameters[i].count())
                     .copy_(source(parameters[i]).reshape({-1}));
             }
-            unit.shardValues.copy_(
+            unit.state.parameter.copy_(
                 flat.narrow(0, m_communicator.rank() * unit.layout.shard, unit.layout.shard));
+            if (m_placement.copies()) unit.state.compute.copy_(unit.state.parameter);
         }
         m_communicator.barrier({Cause::kStart}).wait();
     }
 
     void visit(const ValueSink& sink) override {
-        for (std::size_t i = 0; i < m_units.size(); ++i) {
-            fetch(i, Cause::kStart);
-            wait(i);
-            for (const kernels::Parameter& p : m_units[i].reference.parameters) sink(p, p.value);
-            release(i);
+        for (const UnitState& unit : m_units) {
+            const at::Tensor whole = at::empty({unit.layout.padded()}, m_placement.master());
+            m_communicator
+                .allGather(unit.master, whole.mutable_data_ptr(),
+                           {Cause::kStart, unit.reference.layer, m_step})
+                .wait();
+            visitValues(unit.reference.parameters, unit.layout, whole, sink);
         }
     }
 
@@ -86,8 +94,9 @@ public:
         UnitState& unit = m_units[index];
         if (unit.gathered.defined()) return;
         const control::MemoryScope scope(MemoryCategory::kGatheredParameter, "gathered parameters");
-        unit.gathered = at::empty({unit.layout.padded()});
-        unit.gather = m_communicator.allGather(unit.shard, unit.gathered.mutable_data_ptr<float>(),
+        unit.gathered =
+            at::empty({unit.layout.padded()}, m_placement.master().dtype(m_placement.compute));
+        unit.gather = m_communicator.allGather(unit.shard, unit.gathered.mutable_data_ptr(),
                                                {cause, unit.reference.layer, m_step});
     }
 
@@ -101,6 +110,9 @@ public:
 
     void release(std::size_t index) override {
         UnitState& unit = m_units[index];
+        // On a device the memory is reused in the order of the current stream: it may only go
+        // back once that stream has waited for the gather that writes it.
+        if (unit.gathered.defined() && !unit.bound) unit.gather.wait();
         unbindValues(unit.reference.parameters);
         unit.gathered = at::Tensor();
         unit.bound = false;
@@ -120,9 +132,9 @@ public:
     void reduce(std::size_t index) override {
         UnitState& unit = m_units[index];
         SymmetricBuffer part = unit.slot->buffer;
-        part.floats = static_cast<std::size_t>(unit.layout.padded());
+        part.count = static_cast<std::size_t>(unit.layout.padded());
         unit.slot->reduction = m_communicator.reduceScatter(
-            part, unit.gradients.mutable_data_ptr<float>(),
+            part, unit.state.gradient.mutable_data_ptr<float>(),
             unit.fresh ? comm::Accumulate::kNo : comm::Accumulate::kYes,
             {Cause::kGradient, unit.reference.layer, m_step});
         m_lastReduction = unit.slot->reduction;
@@ -134,24 +146,21 @@ public:
         if (m_lastReduction.valid()) block(m_lastReduction, Phase::kWaitReduction, kRootLayer);
     }
 
-    double squaredNorm() const override {
-        double sum = 0;
-        for (const UnitState& unit : m_units)
-            sum += kernels::sumOfSquares(constFloats(unit.gradients));
-        return sum;
+    void addSquaredNorm(const at::Tensor& total) const override {
+        for (const UnitState& unit : m_units) kernels::addSquaredNorm(unit.state.gradient, total);
     }
 
     void update(const kernels::AdamWStep& step) override {
         for (UnitState& unit : m_units) {
-            updateShard(step, unit.layout.decayingInShard(m_communicator.rank()),
-                        floats(unit.shardValues), constFloats(unit.gradients),
-                        floats(unit.firstMoment), floats(unit.secondMoment));
+            kernels::updateShard(step, unit.layout.decayingInShard(m_communicator.rank()),
+                                 unit.state);
         }
     }
 
     std::int64_t stateBytes() const override {
         std::int64_t bytes = 0;
-        for (const UnitState& unit : m_units) bytes += 16 * unit.layout.shard;
+        for (const UnitState& unit : m_units)
+            bytes += m_placement.stateBytesEach() * unit.layout.shard;
         return bytes;
     }
 
@@ -162,28 +171,43 @@ private:
         UnitState unit;
         unit.reference = reference;
         unit.layout = layOut(reference.parameters, m_communicator.size());
-        unit.shard = allocate(unit.layout.shard, MemoryCategory::kParameterShard, reference.layer,
-                              "parameter shard");
-        unit.shardValues = asTensor(unit.shard);
-        unit.gradients = zeros(MemoryCategory::kGradientShard, "gradients", unit.layout.shard);
-        unit.firstMoment =
-            zeros(MemoryCategory::kOptimizerState, "first moment", unit.layout.shard);
-        unit.secondMoment =
-            zeros(MemoryCategory::kOptimizerState, "second moment", unit.layout.shard);
+        const std::int64_t n = unit.layout.shard;
+        const auto own = [&](DataType dtype, const char* owner) {
+            return allocate(n, dtype, MemoryCategory::kParameterShard, reference.layer, owner);
+        };
+        unit.master = own(DataType::kFloat32, "parameter shard");
+        unit.shard =
+            m_placement.copies() ? own(dtypeOf(m_placement.compute), "bf16 copy") : unit.master;
+        unit.state.parameter = asTensor(unit.master);
+        unit.state.compute = m_placement.copies() ? asTensor(unit.shard) : unit.state.parameter;
+        const at::TensorOptions options = m_placement.master();
+        unit.state.gradient = zeros(MemoryCategory::kGradientShard, "gradients", n, options);
+        unit.state.firstMoment = zeros(MemoryCategory::kOptimizerState, "first moment", n, options);
+        unit.state.secondMoment =
+            zeros(MemoryCategory::kOptimizerState, "second moment", n, options);
         m_units.push_back(std::move(unit));
     }
 
+    at::Tensor asTensor(const SymmetricBuffer& buffer) const {
+        const auto type = buffer.dtype == DataType::kBFloat16 ? at::kBFloat16 : at::kFloat;
+        return at::from_blob(buffer.local, {static_cast<std::int64_t>(buffer.count)},
+                             m_placement.master().dtype(type));
+    }
+
     void makeSlot(GradientSlot& slot, std::int64_t n, LayerIndex layer) {
-        slot.buffer = allocate(n, MemoryCategory::kGradient, layer, "layer gradients");
+        slot.buffer = allocate(n, dtypeOf(m_placement.gradient), MemoryCategory::kGradient, layer,
+                               "layer gradients");
         slot.flat = asTensor(slot.buffer);
     }
 
-    SymmetricBuffer allocate(std::int64_t n, MemoryCategory category, LayerIndex layer,
-                             const char* owner) {
-        const SymmetricBuffer buffer = m_communicator.allocate(static_cast<std::size_t>(n));
-        if (m_observer != nullptr) {
-            m_observer->buffer({buffer.local, 4 * n, MemoryAction::kAllocate, category, layer,
-                                owner, control::now()});
+    SymmetricBuffer allocate(std::int64_t n, DataType dtype, MemoryCategory category,
+                             LayerIndex layer, const char* owner) {
+        const control::MemoryScope scope(category, owner);
+        const SymmetricBuffer buffer = m_communicator.allocate(static_cast<std::size_t>(n), dtype);
+        // Device memory comes from the tensor allocator, which reports it itself.
+        if (m_observer != nullptr && m_placement.device.is_cpu()) {
+            m_observer->buffer({buffer.local, static_cast<std::int64_t>(buffer.bytes()),
+                                MemoryAction::kAllocate, category, layer, owner, control::now()});
         }
         return buffer;
     }
@@ -197,6 +221,7 @@ private:
         work.wait();
     }
 
+    const Placement m_placement;
     comm::Communicator& m_communicator;
     control::Observer* const m_observer;
     control::Observer* m_phaseObserver;
@@ -210,9 +235,10 @@ private:
 }  // namespace
 
 std::unique_ptr<Partitioning> makeZero3(std::vector<UnitReference> units,
+                                        const Placement& placement,
                                         comm::Communicator& communicator,
                                         control::Observer* observer) {
-    return std::make_unique<Zero3>(std::move(units), communicator, observer);
+    return std::make_unique<Zero3>(std::move(units), placement, communicator, observer);
 }
 
 }  // namespace shardscope::parallel

@@ -1,5 +1,7 @@
 #include "engine/theory/theory.h"
 
+#include "engine/control/head_chunk.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -8,17 +10,33 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
 
-/// Activations kept for backward, in floats. A block keeps its input, both norms' outputs with
-/// mean and inverse deviation, q k v, the attention output with its log-sum-exp, the first
-/// residual, the fc output and the GELU output: 16 C + 4 + H a token; the last output is C more.
-std::int64_t activationFloats(const control::ModelConfig& m, std::int64_t tokens) {
-    return tokens * (m.layers * (16 * m.hidden + 4 + m.heads) + m.hidden);
+/// Of parameters in use, activations and logits.
+std::int64_t computeBytes(const control::RunConfig& config) {
+    return config.precision == control::Precision::kBFloat16 ? 2 : kFloatBytes;
 }
 
-/// Floats of logits that the fused head holds twice (engine/kernels/cross_entropy.cpp).
-std::int64_t logitFloats(const control::ModelConfig& m, std::int64_t tokens) {
-    constexpr std::int64_t kChunkFloats = std::int64_t{2} << 20;
-    return std::min(tokens, std::max<std::int64_t>(1, kChunkFloats / m.vocabulary)) * m.vocabulary;
+std::int64_t gradientBytes(const control::RunConfig& config) {
+    return config.reduceIn == control::GradientType::kBFloat16 ? 2 : kFloatBytes;
+}
+
+/// Activations kept for backward, in bytes. A block keeps its input, both norms' outputs, q k v,
+/// the attention output, the first residual, the fc output and the GELU output, 16 C a token, and
+/// in fp32 the norms' means and inverse deviations and the attention's log-sum-exp, 4 + H; the
+/// last output is C more.
+std::int64_t activationBytes(const control::RunConfig& config, std::int64_t tokens) {
+    const auto& m = config.model;
+    return tokens * (computeBytes(config) * (m.layers * 16 * m.hidden + m.hidden) +
+                     kFloatBytes * m.layers * (4 + m.heads));
+}
+
+/// Bytes of logits that the fused head holds: twice on a CPU, once and in place on a GPU
+/// (engine/kernels/cross_entropy.cpp).
+std::int64_t logitBytes(const control::RunConfig& config, std::int64_t tokens) {
+    const auto& m = config.model;
+    const bool cpu = config.device == control::Device::kCpu;
+    const std::int64_t chunk = cpu ? control::kHostLogitChunk : control::kDeviceLogitChunk;
+    const std::int64_t rows = std::min(tokens, std::max<std::int64_t>(1, chunk / m.vocabulary));
+    return rows * m.vocabulary * (cpu ? kFloatBytes + computeBytes(config) : computeBytes(config));
 }
 
 }  // namespace
@@ -42,23 +60,25 @@ double palmFlopsPerToken(const control::ModelConfig& m) {
 
 Bytes stateTheory(const control::RunConfig& config) {
     const std::int64_t shards = config.strategy == control::Strategy::kZero3 ? config.ranks : 1;
-    return {16 * parameterCount(config.model) / shards};
+    const std::int64_t each = config.precision == control::Precision::kBFloat16 ? 18 : 16;
+    return {each * parameterCount(config.model) / shards};
 }
 
 namespace {
 
 /// What is there besides state and activations at one of the two moments that can be the peak.
 struct Moment {
-    std::int64_t gathered = 0;
+    std::int64_t gathered = 0;  ///< bytes
     std::int64_t temporary = 0;
     [[nodiscard]] std::int64_t total() const { return gathered + temporary; }
 };
 
-/// In the head: root and last block are gathered; its input's norm, its gradient, two chunks of
+/// In the head: root and last block are gathered; its input's norm, its gradient and the chunk of
 /// logits are temporary.
-Moment headMoment(const control::ModelConfig& m, std::int64_t tokens) {
-    return {rootParameterCount(m) + blockParameterCount(m),
-            2 * tokens * m.hidden + 2 * logitFloats(m, tokens)};
+Moment headMoment(const control::RunConfig& config, std::int64_t tokens) {
+    const auto& m = config.model;
+    return {computeBytes(config) * (rootParameterCount(m) + blockParameterCount(m)),
+            computeBytes(config) * 2 * tokens * m.hidden + logitBytes(config, tokens)};
 }
 
 /// In the last block's backward: it and the prefetched ones are gathered; the gradients of its
@@ -66,7 +86,8 @@ Moment headMoment(const control::ModelConfig& m, std::int64_t tokens) {
 Moment backwardMoment(const control::RunConfig& config, std::int64_t tokens) {
     const auto& m = config.model;
     const std::int64_t blocks = std::min<std::int64_t>(m.layers, 1 + config.prefetch);
-    return {blocks * blockParameterCount(m), 5 * tokens * m.hidden};
+    return {computeBytes(config) * blocks * blockParameterCount(m),
+            computeBytes(config) * 5 * tokens * m.hidden};
 }
 
 }  // namespace
@@ -76,26 +97,34 @@ MemoryByCategory memoryTheory(const control::RunConfig& config) {
     const bool sharded = config.strategy == control::Strategy::kZero3;
     const std::int64_t state = parameterCount(m) / (sharded ? config.ranks : 1);
     const std::int64_t tokens = std::int64_t{config.batch} * m.context;
-    Moment head = headMoment(m, tokens);
+    Moment head = headMoment(config, tokens);
     Moment backward = backwardMoment(config, tokens);
     if (!sharded) head.gathered = backward.gathered = 0;
     const Moment& peak = head.total() > backward.total() ? head : backward;
 
     MemoryByCategory theory{};
-    const auto set = [&](MemoryCategory category, std::int64_t count) {
-        theory[static_cast<std::size_t>(category)] = {kFloatBytes * count};
+    const auto set = [&](MemoryCategory category, std::int64_t bytes) {
+        theory[static_cast<std::size_t>(category)] = {bytes};
     };
-    set(MemoryCategory::kParameterShard, state);
-    set(MemoryCategory::kGradientShard, state);
-    set(MemoryCategory::kOptimizerState, 2 * state);
+    const bool copied = config.precision == control::Precision::kBFloat16;
+    set(MemoryCategory::kParameterShard, (kFloatBytes + (copied ? 2 : 0)) * state);
+    set(MemoryCategory::kGradientShard, kFloatBytes * state);
+    set(MemoryCategory::kOptimizerState, 2 * kFloatBytes * state);
     set(MemoryCategory::kGatheredParameter, peak.gathered);
     set(MemoryCategory::kTemporary, peak.temporary);
-    set(MemoryCategory::kActivation, activationFloats(m, tokens));
+    set(MemoryCategory::kActivation, activationBytes(config, tokens));
     // Two slots of block gradients take turns; the root has one of its own.
     if (sharded) {
-        set(MemoryCategory::kGradient, 2 * blockParameterCount(m) + rootParameterCount(m));
+        set(MemoryCategory::kGradient,
+            gradientBytes(config) * (2 * blockParameterCount(m) + rootParameterCount(m)));
     }
-    set(MemoryCategory::kInput, 2 * 2 * tokens);  // tokens and targets, int64
+    // On a GPU reduced gradients arrive beside the shard that they are added to.
+    if (sharded && config.device == control::Device::kCuda) {
+        set(MemoryCategory::kCommunication,
+            gradientBytes(config) * std::max(blockParameterCount(m), rootParameterCount(m)) /
+                config.ranks);
+    }
+    set(MemoryCategory::kInput, 2 * 8 * tokens);  // tokens and targets, int64
     return theory;
 }
 
@@ -122,8 +151,8 @@ Bytes trafficPerStep(const control::RunConfig& config) {
     const std::int64_t gathered =
         2 * rootParameterCount(m) + (2 * m.layers - 1) * blockParameterCount(m);
     const std::int64_t reduced = parameterCount(m);
-    return {kFloatBytes * config.accumulate * (gathered + reduced) * (config.ranks - 1) /
-            config.ranks};
+    const std::int64_t bytes = computeBytes(config) * gathered + gradientBytes(config) * reduced;
+    return {config.accumulate * bytes * (config.ranks - 1) / config.ranks};
 }
 
 std::int64_t tokensPerStep(const control::RunConfig& config) {

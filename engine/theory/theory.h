@@ -26,7 +26,8 @@ namespace shardscope::theory {
 using MemoryByCategory = std::array<Bytes, kMemoryCategoryCount>;
 [[nodiscard]] MemoryByCategory memoryTheory(const control::RunConfig& config);
 [[nodiscard]] Bytes total(const MemoryByCategory& categories);
-/// Shards of parameters, gradients and two moments: 16 B x parameters / ranks (zero3, fp32).
+/// Shards of parameters, gradients and two moments: 16 B x parameters / ranks in fp32 (zero3);
+/// bf16 keeps a copy of the parameters in bf16 beside the fp32 master: 18 B.
 [[nodiscard]] Bytes stateTheory(const control::RunConfig& config);
 
 /// What one training step of one rank must contain (no evaluation).

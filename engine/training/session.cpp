@@ -2,15 +2,24 @@
 
 namespace shardscope::training {
 
+parallel::Placement placementOf(const control::RunConfig& config, at::Device device) {
+    parallel::Placement placement;
+    placement.device = device;
+    if (config.precision == control::Precision::kBFloat16) placement.compute = at::kBFloat16;
+    if (config.reduceIn == control::GradientType::kBFloat16) placement.gradient = at::kBFloat16;
+    return placement;
+}
+
 std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfig& config,
+                                                         const parallel::Placement& placement,
                                                          gpt::Gpt& model,
                                                          comm::Communicator& communicator,
                                                          control::Observer* observer) {
     std::vector<parallel::UnitReference> units;
     for (gpt::Unit& unit : model.units()) units.push_back({unit.layer, unit.parameters});
     if (config.strategy == control::Strategy::kSingle)
-        return parallel::makeSingle(std::move(units));
-    return parallel::makeZero3(std::move(units), communicator, observer);
+        return parallel::makeSingle(std::move(units), placement);
+    return parallel::makeZero3(std::move(units), placement, communicator, observer);
 }
 
 BatchSource textBatches(const control::RunConfig& config, const data::Dataset& dataset, int rank) {

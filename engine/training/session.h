@@ -12,7 +12,11 @@
 
 namespace shardscope::training {
 
+/// `device`: where the run's tensors go.
+[[nodiscard]] parallel::Placement placementOf(const control::RunConfig& config, at::Device device);
+
 std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfig& config,
+                                                         const parallel::Placement& placement,
                                                          gpt::Gpt& model,
                                                          comm::Communicator& communicator,
                                                          control::Observer* observer);

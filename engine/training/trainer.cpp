@@ -3,11 +3,15 @@
 #include "engine/training/schedule.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/record_function.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 namespace shardscope::training {
 namespace {
@@ -20,12 +24,24 @@ LayerIndex layerOf(std::int64_t block) {
 }
 constexpr std::size_t kRoot = 0;
 
+/// (n) float64 zeros that operators' events and memory accounting need not know of.
+at::Tensor scalars(std::int64_t n, at::Device device) {
+    const at::DisableRecordFunctionGuard bookkeeping;
+    return at::zeros({n}, at::TensorOptions().dtype(at::kDouble).device(device));
+}
+
+at::Tensor element(const at::Tensor& values, std::int64_t index) {
+    const at::DisableRecordFunctionGuard bookkeeping;
+    return values.select(0, index);
+}
+
 }  // namespace
 
-Trainer::Trainer(const control::RunConfig& config, gpt::Gpt& model,
+Trainer::Trainer(const control::RunConfig& config, at::Device device, gpt::Gpt& model,
                  parallel::Partitioning& partitioning, comm::Communicator& communicator,
                  BatchSource batches, control::Observer* observer)
     : m_config(config),
+      m_device(device),
       m_model(model),
       m_partitioning(partitioning),
       m_communicator(communicator),
@@ -118,45 +134,55 @@ void Trainer::backward(const data::Batch& batch, at::Tensor dx) {
     m_partitioning.reduce(kRoot);
 }
 
-double Trainer::microStep(std::int32_t step, std::int32_t index) {
+/// Through pinned memory, so that the copy runs behind the kernels before it.
+data::Batch Trainer::onDevice(const data::Batch& batch) const {
+    if (m_device.is_cpu()) return batch;
+    const control::MemoryScope memory(MemoryCategory::kInput);
+    const auto move = [&](const at::Tensor& t) { return t.pin_memory().to(m_device, true); };
+    return {move(batch.tokens), move(batch.targets)};
+}
+
+void Trainer::microStep(std::int32_t step, std::int32_t index, const at::Tensor& loss) {
     data::Batch batch;
     {
         const auto scope = phase(Phase::kData, kNoLayer);
-        batch = m_batches.training(step, index);
+        batch = onDevice(m_batches.training(step, index));
     }
     const at::Tensor x = forward(batch);
     m_partitioning.wait(kRoot);
     m_partitioning.beginGradients(kRoot);
-    gpt::Gpt::Head head;
+    at::Tensor dx;
     {
         const auto scope = phase(Phase::kHead, kRootLayer);
         const control::MemoryScope memory(MemoryCategory::kTemporary);
         const double scale =
             1.0 / static_cast<double>(m_batches.globalTokens * m_config.accumulate);
-        head = m_model.head(x, batch.targets, scale, true);
+        dx = m_model.head(x, batch.targets, scale, true, loss);
     }
     m_partitioning.release(kRoot);
-    backward(batch, std::move(head.dx));
-    return head.lossSum;
+    backward(batch, std::move(dx));
 }
 
 StepResult Trainer::runStep(std::int32_t step, bool stopWanted) {
     m_place = {step, Phase::kNone, kNoLayer};
     m_partitioning.beginStep(step);
-    double lossSum = 0;
-    for (std::int32_t i = 0; i < m_config.accumulate; ++i) lossSum += microStep(step, i);
+    // Squared gradient norm and loss stay on the device until the one wait of the step.
+    const at::Tensor local = scalars(2, m_device);
+    for (std::int32_t i = 0; i < m_config.accumulate; ++i) microStep(step, i, element(local, 1));
     m_partitioning.finishReductions();
 
     StepResult result;
     result.learningRate = learningRate(m_config, step);
     // One small all-reduce carries the norm, the loss and the agreement to stop.
-    std::array<double, 3> sums{0, lossSum, stopWanted ? 1.0 : 0.0};
+    std::array<double, 3> sums{0, 0, stopWanted ? 1.0 : 0.0};
     {
         const auto scope = phase(Phase::kClip, kNoLayer);
-        sums[0] = m_partitioning.squaredNorm();
+        m_partitioning.addSquaredNorm(element(local, 0));
     }
     {
         const auto scope = phase(Phase::kWaitOther, kNoLayer);
+        const at::Tensor values = local.cpu();
+        std::copy_n(values.const_data_ptr<double>(), 2, sums.begin());
         m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kNorm, kNoLayer, step})
             .wait();
     }
@@ -190,16 +216,18 @@ double Trainer::runEvaluation() {
     control::Observer* const observer = std::exchange(m_observer, nullptr);
     m_partitioning.reportPhases(false);
     m_partitioning.beginStep(-1);
+    const at::Tensor loss = scalars(1, m_device);
     std::array<double, 2> sums{0, 0};
     for (std::int32_t i = 0; i < m_config.evaluateBatches; ++i) {
-        const data::Batch batch = m_batches.validation(i);
+        const data::Batch batch = onDevice(m_batches.validation(i));
         const at::Tensor x = forward(batch);
         m_partitioning.release(unitOf(m_config.model.layers - 1));
         m_partitioning.wait(kRoot);
-        sums[0] += m_model.head(x, batch.targets, 1.0, false).lossSum;
+        std::ignore = m_model.head(x, batch.targets, 1.0, false, element(loss, 0));
         sums[1] += static_cast<double>(batch.targets.numel());
         m_partitioning.release(kRoot);
     }
+    sums[0] = loss.item<double>();
     m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kLoss}).wait();
     m_partitioning.reportPhases(true);
     m_observer = observer;

@@ -44,8 +44,9 @@ struct Place {
 class Trainer {
 public:
     /// All references outlive the trainer; `observer` may be null.
-    Trainer(const control::RunConfig& config, gpt::Gpt& model, parallel::Partitioning& partitioning,
-            comm::Communicator& communicator, BatchSource batches, control::Observer* observer);
+    Trainer(const control::RunConfig& config, at::Device device, gpt::Gpt& model,
+            parallel::Partitioning& partitioning, comm::Communicator& communicator,
+            BatchSource batches, control::Observer* observer);
 
     /// One optimizer step. `stopWanted`: this rank was asked to stop after it.
     Result<StepResult> step(std::int32_t step, bool stopWanted);
@@ -58,7 +59,9 @@ public:
 private:
     StepResult runStep(std::int32_t step, bool stopWanted);
     double runEvaluation();
-    double microStep(std::int32_t step, std::int32_t index);
+    /// Adds the micro-step's cross entropy to `loss`.
+    void microStep(std::int32_t step, std::int32_t index, const at::Tensor& loss);
+    [[nodiscard]] data::Batch onDevice(const data::Batch& batch) const;
     at::Tensor forward(const data::Batch& batch);
     void backward(const data::Batch& batch, at::Tensor dx);
     void prefetch(std::int64_t after);
@@ -70,6 +73,7 @@ private:
     };
 
     const control::RunConfig& m_config;
+    const at::Device m_device;
     gpt::Gpt& m_model;
     parallel::Partitioning& m_partitioning;
     comm::Communicator& m_communicator;

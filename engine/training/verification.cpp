@@ -16,7 +16,7 @@ double relativeError(double value, double expected) {
 
 /// ||value - expected|| / ||expected|| in the 2-norm, summed in double precision.
 double relativeError(const at::Tensor& value, const at::Tensor& expected) {
-    const at::Tensor flat = value.contiguous();
+    const at::Tensor flat = value.cpu().contiguous();
     const float* a = flat.const_data_ptr<float>();
     const float* b = expected.const_data_ptr<float>();
     double difference = 0;
@@ -32,11 +32,12 @@ double relativeError(const at::Tensor& value, const at::Tensor& expected) {
 }  // namespace
 
 Result<control::VerifyResult> verify(const data::Reference& reference,
-                                     const control::RunConfig& config,
+                                     const control::RunConfig& config, at::Device device,
                                      comm::Communicator& communicator,
                                      control::Observer* observer) {
     gpt::Gpt model(config.model);
-    const auto partitioning = makePartitioning(config, model, communicator, observer);
+    const auto partitioning =
+        makePartitioning(config, placementOf(config, device), model, communicator, observer);
     partitioning->load([&](const kernels::Parameter& p) { return reference.initial(p.name); });
 
     BatchSource batches;
@@ -44,7 +45,7 @@ Result<control::VerifyResult> verify(const data::Reference& reference,
     batches.training = [&](std::int32_t step, std::int32_t microStep) {
         return reference.batch(step, microStep, communicator.rank(), communicator.size());
     };
-    Trainer trainer(config, model, *partitioning, communicator, batches, observer);
+    Trainer trainer(config, device, model, *partitioning, communicator, batches, observer);
 
     control::VerifyResult result;
     for (const data::ReferenceStep& expected : reference.steps()) {

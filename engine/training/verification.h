@@ -13,7 +13,7 @@ namespace shardscope::training {
 /// Runs all steps of the reference on this rank; `config` is Reference::apply()'s. A
 /// collective of all ranks, each of which gets the same answer.
 Result<control::VerifyResult> verify(const data::Reference& reference,
-                                     const control::RunConfig& config,
+                                     const control::RunConfig& config, at::Device device,
                                      comm::Communicator& communicator, control::Observer* observer);
 
 }  // namespace shardscope::training

@@ -55,6 +55,9 @@ RankWorker::~RankWorker() {
 
 Result<void> RankWorker::prepare() {
     const control::RunConfig& config = m_start.config;
+    if (config.device == control::Device::kCuda) {
+        return failure(ErrorCode::kLaunch, "this build has no GPU ranks; use --device cpu");
+    }
     at::set_num_threads(config.threads);
     control::RankHello hello;
     hello.protocol = control::kProtocolVersion;
@@ -220,12 +223,12 @@ Result<void> RankWorker::train() {
         return failure(dataset);
     }
     gpt::Gpt model(config.model);
-    const auto partitioning =
-        training::makePartitioning(config, model, *m_communicator, &m_observer);
+    const auto partitioning = training::makePartitioning(
+        config, training::placementOf(config, m_device), model, *m_communicator, &m_observer);
     partitioning->load([&](const kernels::Parameter& p) {
         return gpt::initialValue(p, config.model, config.seed);
     });
-    training::Trainer trainer(config, model, *partitioning, *m_communicator,
+    training::Trainer trainer(config, m_device, model, *partitioning, *m_communicator,
                               training::textBatches(config, *dataset, m_start.rank), &m_observer);
 
     const std::int64_t tokens =
@@ -258,7 +261,7 @@ Result<void> RankWorker::followReference() {
         return failure(reference);
     }
     const control::RunConfig config = reference->apply(m_start.config);
-    auto result = training::verify(*reference, config, *m_communicator, &m_observer);
+    auto result = training::verify(*reference, config, m_device, *m_communicator, &m_observer);
     if (!result) {
         reportFailure(result.error(), "failure");
         return failure(result);

@@ -40,6 +40,7 @@ private:
     void reportFailure(const Error& error, const std::string& code);
 
     const control::RankStart m_start;
+    at::Device m_device = at::kCPU;
     CommandReader& m_commands;
     Outbox m_outbox;
     capture::CaptureSession m_session;

@@ -19,7 +19,10 @@ RunConfig changed() {
         if (auto* number = std::get_if<double>(&value)) *number = *number / 3;
         if (auto* text = std::get_if<std::string>(&value)) *text += "other \"text\"";
         if (std::string(field.key) == "strategy") value = "single";
-        if (std::string(field.key) == "precision") continue;  // there is one
+        if (std::string(field.key) == "precision") value = "bf16";
+        if (std::string(field.key) == "reduce") value = "bf16";
+        if (std::string(field.key) == "device") value = "cuda";
+        if (std::string(field.key) == "device_capture") value = "kernels";
         if (std::string(field.key) == "capture") value = "light";
         EXPECT_TRUE(field.set(config, value).has_value()) << field.key;
     }
@@ -50,8 +53,8 @@ TEST(RunConfig, TheFieldTableKnowsEveryField) {
         ASSERT_TRUE(field.set(target, field.get(source)).has_value());
     }
     EXPECT_EQ(target, source);
-    // 26 members of RunConfig and 6 of its model: a new member changes the size.
-    EXPECT_EQ(runFields().size(), 32u);
+    // 30 members of RunConfig and 6 of its model: a new member changes the size.
+    EXPECT_EQ(runFields().size(), 36u);
 }
 
 TEST(RunConfig, RefusesAnUnknownKeyByName) {
@@ -111,6 +114,41 @@ TEST(Validate, ByteDataNeedsTheVocabulary) {
     EXPECT_THAT(complaint(config), HasSubstr("--vocabulary 256"));
     config.reference = "some/folder";
     EXPECT_TRUE(validate(config).has_value());
+}
+
+TEST(Validate, SaysWhatIsForGpusOnly) {
+    RunConfig config;
+    config.precision = Precision::kTf32;
+    EXPECT_THAT(complaint(config), HasSubstr("--device cuda"));
+    config.device = Device::kCuda;
+    EXPECT_TRUE(validate(config).has_value());
+    config = {};
+    config.shareDevice = true;
+    EXPECT_THAT(complaint(config), HasSubstr("--share-device"));
+    config = {};
+    config.deviceCapture = DeviceCapture::kKernels;
+    EXPECT_THAT(complaint(config), HasSubstr("--device-capture"));
+}
+
+TEST(Validate, GradientsInBf16NeedComputingInBf16) {
+    RunConfig config;
+    config.reduceIn = GradientType::kBFloat16;
+    EXPECT_THAT(complaint(config), HasSubstr("--precision bf16"));
+    config.precision = Precision::kBFloat16;
+    EXPECT_TRUE(validate(config).has_value());
+}
+
+TEST(RunConfig, TheCaptureLevelDecidesWhatIsTracedOnAGpu) {
+    RunConfig config;
+    EXPECT_EQ(effectiveDeviceCapture(config), DeviceCapture::kNever);
+    config.device = Device::kCuda;
+    EXPECT_EQ(effectiveDeviceCapture(config), DeviceCapture::kFull);
+    config.capture = CaptureLevel::kLight;
+    EXPECT_EQ(effectiveDeviceCapture(config), DeviceCapture::kKernels);
+    config.capture = CaptureLevel::kSteps;
+    EXPECT_EQ(effectiveDeviceCapture(config), DeviceCapture::kNever);
+    config.deviceCapture = DeviceCapture::kIdle;
+    EXPECT_EQ(effectiveDeviceCapture(config), DeviceCapture::kIdle);
 }
 
 TEST(Validate, NamesTheValueThatIsOutOfRange) {

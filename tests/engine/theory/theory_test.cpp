@@ -5,7 +5,9 @@
 namespace shardscope::theory {
 namespace {
 
-control::RunConfig shakespeare() { return {}; }
+control::RunConfig shakespeare() {
+    return {};
+}
 
 Bytes of(const MemoryByCategory& categories, MemoryCategory category) {
     return categories[static_cast<std::size_t>(category)];
@@ -16,8 +18,7 @@ TEST(Theory, CountsParametersOfTheNamedModels) {
     const auto reference = control::findModelPreset("ref");
     ASSERT_TRUE(reference);
     EXPECT_EQ(parameterCount(*reference), 203'033'600);
-    EXPECT_EQ(rootParameterCount(*reference) +
-                  reference->layers * blockParameterCount(*reference),
+    EXPECT_EQ(rootParameterCount(*reference) + reference->layers * blockParameterCount(*reference),
               203'033'600);
 }
 
@@ -30,15 +31,30 @@ TEST(Theory, StatesAreSixteenBytesAParameterSplitOverZero3Ranks) {
     control::RunConfig config = shakespeare();
     EXPECT_EQ(stateTheory(config).count, 16 * 10'774'272 / 2);
     const MemoryByCategory memory = memoryTheory(config);
-    EXPECT_EQ((of(memory, MemoryCategory::kParameterShard) +
-               of(memory, MemoryCategory::kGradientShard) +
-               of(memory, MemoryCategory::kOptimizerState))
-                  .count,
-              stateTheory(config).count);
+    EXPECT_EQ(
+        (of(memory, MemoryCategory::kParameterShard) + of(memory, MemoryCategory::kGradientShard) +
+         of(memory, MemoryCategory::kOptimizerState))
+            .count,
+        stateTheory(config).count);
     config.strategy = control::Strategy::kSingle;
     config.ranks = 1;
     EXPECT_EQ(stateTheory(config).count, 16 * 10'774'272);
     EXPECT_EQ(of(memoryTheory(config), MemoryCategory::kGatheredParameter).count, 0);
+}
+
+TEST(Theory, Bf16KeepsACopyOfTheParametersAndHalvesWhatIsComputedWith) {
+    control::RunConfig config = shakespeare();
+    const MemoryByCategory fp32 = memoryTheory(config);
+    config.precision = control::Precision::kBFloat16;
+    const MemoryByCategory bf16 = memoryTheory(config);
+    EXPECT_EQ(stateTheory(config).count, 18 * 10'774'272 / 2);
+    EXPECT_EQ(of(bf16, MemoryCategory::kParameterShard).count, 6 * 10'774'272 / 2);
+    EXPECT_EQ(2 * of(bf16, MemoryCategory::kGatheredParameter).count,
+              of(fp32, MemoryCategory::kGatheredParameter).count);
+    EXPECT_EQ(of(bf16, MemoryCategory::kGradient), of(fp32, MemoryCategory::kGradient));
+    config.reduceIn = control::GradientType::kBFloat16;
+    EXPECT_EQ(2 * of(memoryTheory(config), MemoryCategory::kGradient).count,
+              of(fp32, MemoryCategory::kGradient).count);
 }
 
 // By hand: 1,024 tokens, C 384, H 6, L 6.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <mutex>
 
 namespace shardscope {
@@ -21,13 +22,43 @@ float mark(int rank, std::size_t i) {
     return static_cast<float>(rank * 1000) + static_cast<float>(i);
 }
 
+float* floats(const SymmetricBuffer& buffer) {
+    return static_cast<float*>(buffer.local);
+}
+
 void fill(const SymmetricBuffer& buffer, int rank) {
-    for (std::size_t i = 0; i < buffer.floats; ++i) buffer.local[i] = mark(rank, i);
+    for (std::size_t i = 0; i < buffer.count; ++i) floats(buffer)[i] = mark(rank, i);
+}
+
+TEST_P(Collectives, ReduceScatterSumsBfloat16InFp32) {
+    test::runRanks(GetParam(), [&](Communicator& c) {
+        const std::size_t n = 3000;
+        const auto ranks = static_cast<std::size_t>(c.size());
+        const SymmetricBuffer full = c.allocate(n * ranks, DataType::kBFloat16);
+        auto* values = static_cast<std::uint16_t*>(full.local);
+        // 1 + i/128 of small i is exact in bf16; the sum of several is not, and must not be cut.
+        const auto value = [](int rank, std::size_t i) {
+            return 1.0F + static_cast<float>((i + static_cast<std::size_t>(rank)) % 128) / 128.0F;
+        };
+        for (std::size_t i = 0; i < full.count; ++i) {
+            values[i] =
+                static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value(c.rank(), i)) >> 16);
+        }
+        std::vector<float> out(n, 0.25F);
+        c.waitPeers(c.reduceScatter(full, out.data(), Accumulate::kYes, {}));
+        for (std::size_t i = 0; i < n; ++i) {
+            float sum = 0.25F;
+            for (int p = 0; p < c.size(); ++p) {
+                sum += value(p, static_cast<std::size_t>(c.rank()) * n + i);
+            }
+            ASSERT_EQ(out[i], sum);
+        }
+    });
 }
 
 TEST_P(Collectives, AllGatherPutsEveryShardInRankOrder) {
     test::runRanks(GetParam(), [&](Communicator& c) {
-        const SymmetricBuffer shard = c.allocate(100);
+        const SymmetricBuffer shard = c.allocate(100, DataType::kFloat32);
         fill(shard, c.rank());
         std::vector<float> out(100 * static_cast<std::size_t>(c.size()));
         c.allGather(shard, out.data(), {}).wait();
@@ -42,7 +73,8 @@ TEST_P(Collectives, AllGatherPutsEveryShardInRankOrder) {
 TEST_P(Collectives, ReduceScatterSumsThisRanksPartAndAddsWhenAsked) {
     test::runRanks(GetParam(), [&](Communicator& c) {
         const std::size_t n = 5000;  // more than one tile
-        const SymmetricBuffer full = c.allocate(n * static_cast<std::size_t>(c.size()));
+        const SymmetricBuffer full =
+            c.allocate(n * static_cast<std::size_t>(c.size()), DataType::kFloat32);
         fill(full, c.rank());
         std::vector<float> out(n, 1.0F);
         for (Accumulate accumulate : {Accumulate::kNo, Accumulate::kYes}) {
@@ -60,13 +92,13 @@ TEST_P(Collectives, ReduceScatterSumsThisRanksPartAndAddsWhenAsked) {
 
 TEST_P(Collectives, AllReduceGivesEveryRankTheSum) {
     test::runRanks(GetParam(), [&](Communicator& c) {
-        const SymmetricBuffer buffer = c.allocate(1001);  // does not divide
+        const SymmetricBuffer buffer = c.allocate(1001, DataType::kFloat32);  // does not divide
         fill(buffer, c.rank());
         c.allReduce(buffer, {}).wait();
-        for (std::size_t i = 0; i < buffer.floats; ++i) {
+        for (std::size_t i = 0; i < buffer.count; ++i) {
             float sum = 0;
             for (int p = 0; p < c.size(); ++p) sum += mark(p, i);
-            ASSERT_EQ(buffer.local[i], sum);
+            ASSERT_EQ(floats(buffer)[i], sum);
         }
     });
 }
@@ -88,16 +120,16 @@ TEST_P(Collectives, SmallAllReduceSumsOrTakesTheLargest) {
 TEST_P(Collectives, BroadcastCopiesTheRootsBuffer) {
     test::runRanks(GetParam(), [&](Communicator& c) {
         const int root = c.size() - 1;
-        const SymmetricBuffer buffer = c.allocate(64);
+        const SymmetricBuffer buffer = c.allocate(64, DataType::kFloat32);
         fill(buffer, c.rank());
         c.broadcast(buffer, root, {}).wait();
-        for (std::size_t i = 0; i < buffer.floats; ++i) ASSERT_EQ(buffer.local[i], mark(root, i));
+        for (std::size_t i = 0; i < buffer.count; ++i) ASSERT_EQ(floats(buffer)[i], mark(root, i));
     });
 }
 
 TEST_P(Collectives, ManyInFlightKeepTheirOrder) {
     test::runRanks(GetParam(), [&](Communicator& c) {
-        const SymmetricBuffer shard = c.allocate(16);
+        const SymmetricBuffer shard = c.allocate(16, DataType::kFloat32);
         std::vector<std::vector<float>> outs(200);
         std::vector<comm::Work> works;
         fill(shard, c.rank());
@@ -118,7 +150,7 @@ TEST(Communicator, RefusesRanksThatAskForDifferentThings) {
     for (int rank = 0; rank < 2; ++rank) {
         threads.emplace_back([&, rank] {
             const auto c = comm::makeDirectCommunicator(*segment, rank, nullptr, "threads");
-            const SymmetricBuffer buffer = c->allocate(rank == 0 ? 16 : 32);
+            const SymmetricBuffer buffer = c->allocate(rank == 0 ? 16 : 32, DataType::kFloat32);
             std::vector<float> out(64);
             try {
                 c->allGather(buffer, out.data(), {}).wait();
@@ -146,7 +178,7 @@ TEST(Communicator, SaysWhenTheArenaIsFull) {
     auto segment = comm::Segment::anonymous(64 << 10, 1);
     ASSERT_TRUE(segment);
     const auto c = comm::makeDirectCommunicator(*segment, 0, nullptr, "threads");
-    EXPECT_THROW(c->allocate(1 << 20), comm::CommunicationError);
+    EXPECT_THROW(c->allocate(1 << 20, DataType::kFloat32), comm::CommunicationError);
 }
 
 class Reports final : public control::Observer {
@@ -178,7 +210,7 @@ TEST(Communicator, ReportsIssueArrivalsStartAndEndInOrder) {
         threads.emplace_back([&, rank] {
             const auto c = comm::makeDirectCommunicator(
                 *segment, rank, &observers[static_cast<std::size_t>(rank)], "threads");
-            const SymmetricBuffer shard = c->allocate(16);
+            const SymmetricBuffer shard = c->allocate(16, DataType::kFloat32);
             std::vector<float> out(32);
             c->allGather(shard, out.data(), {Cause::kPrefetch, LayerIndex{3}, 7}).wait();
             c->barrier({}).wait();

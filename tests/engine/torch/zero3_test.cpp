@@ -108,7 +108,8 @@ std::vector<double> trainTiny(const control::RunConfig& config, std::vector<Coun
                 counters == nullptr ? nullptr : &(*counters)[static_cast<std::size_t>(rank)];
             const auto c = comm::makeDirectCommunicator(*segment, rank, observer, "threads");
             gpt::Gpt model(config.model);
-            const auto partitioning = training::makePartitioning(config, model, *c, observer);
+            const auto partitioning = training::makePartitioning(
+                config, training::placementOf(config, at::kCPU), model, *c, observer);
             partitioning->load([&](const kernels::Parameter& p) {
                 return gpt::initialValue(p, config.model, config.seed);
             });
@@ -117,7 +118,8 @@ std::vector<double> trainTiny(const control::RunConfig& config, std::vector<Coun
             batches.training = [&](std::int32_t step, std::int32_t) {
                 return patternBatch(config, step, rank);
             };
-            training::Trainer trainer(config, model, *partitioning, *c, batches, observer);
+            training::Trainer trainer(config, at::kCPU, model, *partitioning, *c, batches,
+                                      observer);
             for (std::int32_t step = 0; step < config.steps; ++step) {
                 const auto result = trainer.step(step, false);
                 ASSERT_TRUE(result) << result.error().message;

@@ -1,0 +1,56 @@
+#include "engine/kernels/shard_update.h"
+
+#include "engine/kernels/device_kernels.h"
+#include "engine/kernels/device_stream.h"
+#include "engine/kernels/operator_scope.h"
+
+#include <span>
+
+namespace shardscope::kernels {
+namespace {
+
+std::span<float> part(const at::Tensor& flat, std::int64_t begin, std::int64_t end) {
+    return {flat.mutable_data_ptr<float>() + begin, static_cast<std::size_t>(end - begin)};
+}
+
+void updateOnHost(const AdamWStep& step, const ShardState& shard, std::int64_t begin,
+                  std::int64_t end) {
+    adamW(step, part(shard.parameter, begin, end), part(shard.gradient, begin, end),
+          part(shard.firstMoment, begin, end), part(shard.secondMoment, begin, end));
+}
+
+bool copied(const ShardState& shard) {
+    return !shard.compute.is_same(shard.parameter);
+}
+
+}  // namespace
+
+void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState& shard) {
+    const OperatorScope scope("adamw");
+    if (shard.parameter.is_cuda()) {
+        deviceKernels()->adamW(
+            step, shard.parameter.numel(), decaying, shard.parameter.mutable_data_ptr<float>(),
+            shard.gradient.const_data_ptr<float>(), shard.firstMoment.mutable_data_ptr<float>(),
+            shard.secondMoment.mutable_data_ptr<float>(),
+            copied(shard) ? shard.compute.mutable_data_ptr() : nullptr,
+            nativeStream(shard.parameter.device()));
+        return;
+    }
+    updateOnHost(step, shard, 0, decaying);
+    AdamWStep plain = step;
+    plain.weightDecay = 0;
+    updateOnHost(plain, shard, decaying, shard.parameter.numel());
+    if (copied(shard)) shard.compute.copy_(shard.parameter);
+}
+
+void addSquaredNorm(const at::Tensor& gradient, const at::Tensor& total) {
+    double* sum = total.mutable_data_ptr<double>();
+    if (gradient.is_cuda()) {
+        deviceKernels()->sumOfSquares(gradient.const_data_ptr<float>(), gradient.numel(), sum,
+                                      nativeStream(gradient.device()));
+    } else {
+        *sum += sumOfSquares(part(gradient, 0, gradient.numel()));
+    }
+}
+
+}  // namespace shardscope::kernels

@@ -1,0 +1,25 @@
+// What the optimizer does to one flat shard, on whatever device it lies.
+#pragma once
+
+#include "engine/kernels/adamw.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace shardscope::kernels {
+
+/// One shard; all (n), fp32. `compute` holds the parameters as they are computed with: the
+/// parameters themselves, or a bf16 copy of them.
+struct ShardState {
+    at::Tensor parameter, gradient, firstMoment, secondMoment;
+    at::Tensor compute;
+};
+
+/// AdamW with weight decay on the first `decaying` elements only; refreshes `compute`.
+void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState& shard);
+
+/// total += sum of squares of gradient; total is () float64 on the gradient's device.
+void addSquaredNorm(const at::Tensor& gradient, const at::Tensor& total);
+
+}  // namespace shardscope::kernels
