@@ -13,12 +13,18 @@ static_assert(ncclSuccess == kNcclSuccess && ncclInProgress == kNcclInProgress);
 
 std::optional<ncclDataType_t> toNccl(DataType dtype) {
     switch (dtype) {
-        case DataType::kFloat32: return ncclFloat32;
-        case DataType::kBFloat16: return ncclBfloat16;
-        case DataType::kFloat16: return ncclFloat16;
-        case DataType::kInt64: return ncclInt64;
-        case DataType::kByte: return ncclUint8;
-        case DataType::kFloat64: return ncclFloat64;
+        case DataType::kFloat32:
+            return ncclFloat32;
+        case DataType::kBFloat16:
+            return ncclBfloat16;
+        case DataType::kFloat16:
+            return ncclFloat16;
+        case DataType::kInt64:
+            return ncclInt64;
+        case DataType::kByte:
+            return ncclUint8;
+        case DataType::kFloat64:
+            return ncclFloat64;
     }
     return std::nullopt;
 }
@@ -54,8 +60,8 @@ int initialise(NcclHandle* out, int ranks, const NcclUniqueId* id, int rank, con
     return result;
 }
 
-int allGather(const void* send, void* receive, std::size_t count, DataType dtype,
-              NcclHandle handle, void* stream) {
+int allGather(const void* send, void* receive, std::size_t count, DataType dtype, NcclHandle handle,
+              void* stream) {
     const auto type = toNccl(dtype);
     if (!type) return ncclInvalidArgument;
     return ncclAllGather(send, receive, count, *type, communicator(handle), cudaStream(stream));
@@ -109,9 +115,9 @@ const char* lastError(NcclHandle handle) {
     return text != nullptr ? text : "";
 }
 
-constexpr NcclApi kLibrary{&version,   &uniqueId,  &initialise, &allGather,
-                           &reduceScatter, &allReduce, &broadcast,  &asyncError,
-                           &abortCommunicator, &destroy, &errorText,  &lastError};
+constexpr NcclApi kLibrary{&version,           &uniqueId,  &initialise, &allGather,
+                           &reduceScatter,     &allReduce, &broadcast,  &asyncError,
+                           &abortCommunicator, &destroy,   &errorText,  &lastError};
 
 }  // namespace
 

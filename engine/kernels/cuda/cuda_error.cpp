@@ -22,7 +22,8 @@ const char* remedy(cudaError_t code) {
         case cudaErrorHardwareStackError:
         case cudaErrorNvlinkUncorrectable:
             return "the device needs a reset; dmesg names the Xid";
-        default: break;
+        default:
+            break;
     }
     return faultOf(code) == control::DeviceFault::kLost
                ? "the process must end; dmesg names the Xid when the device is at fault"
@@ -33,7 +34,8 @@ const char* remedy(cudaError_t code) {
 
 control::DeviceFault faultOf(cudaError_t code) {
     switch (code) {
-        case cudaErrorMemoryAllocation: return control::DeviceFault::kOutOfMemory;
+        case cudaErrorMemoryAllocation:
+            return control::DeviceFault::kOutOfMemory;
         case cudaErrorECCUncorrectable:
         case cudaErrorNvlinkUncorrectable:
         case cudaErrorHardwareStackError:
@@ -51,8 +53,10 @@ control::DeviceFault faultOf(cudaError_t code) {
         case cudaErrorMpsRpcFailure:
         case cudaErrorMpsServerNotReady:
         case cudaErrorExternalDevice:
-        case cudaErrorUnknown: return control::DeviceFault::kLost;
-        default: return control::DeviceFault::kOther;
+        case cudaErrorUnknown:
+            return control::DeviceFault::kLost;
+        default:
+            return control::DeviceFault::kOther;
     }
 }
 

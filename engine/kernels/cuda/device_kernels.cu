@@ -1,5 +1,5 @@
-#include "engine/kernels/cuda/cuda_launch.cuh"
 #include "engine/kernels/cuda/cuda_kernels.h"
+#include "engine/kernels/cuda/cuda_launch.cuh"
 #include "engine/kernels/cuda/device_table.cuh"
 
 namespace shardscope::kernels {

@@ -34,16 +34,16 @@ inline Grid flatGrid(std::int64_t n, int width) {
     const std::int64_t threads = std::min<std::int64_t>(256, limits.blockThreads);
     const std::int64_t packs = (n + width - 1) / width;
     const std::int64_t blocks = (packs + threads - 1) / threads;
-    return {static_cast<unsigned>(
-                std::min(blocks, kBlocksPerMultiprocessor * limits.multiprocessors)),
-            static_cast<unsigned>(threads)};
+    return {
+        static_cast<unsigned>(std::min(blocks, kBlocksPerMultiprocessor * limits.multiprocessors)),
+        static_cast<unsigned>(threads)};
 }
 
 /// A block a row; narrow rows take fewer warps.
 inline Grid rowGrid(std::int64_t rows, std::int64_t width, int packWidth) {
     const std::int64_t packs = (width + packWidth - 1) / packWidth;
-    const std::int64_t warps = std::clamp<std::int64_t>(
-        (packs + kWarp - 1) / kWarp, 1, launchLimits().blockThreads / kWarp);
+    const std::int64_t warps = std::clamp<std::int64_t>((packs + kWarp - 1) / kWarp, 1,
+                                                        launchLimits().blockThreads / kWarp);
     return {static_cast<unsigned>(rows), static_cast<unsigned>(warps * kWarp)};
 }
 
@@ -51,8 +51,8 @@ inline void adamW(const AdamWStep& step, std::int64_t n, std::int64_t decaying, 
                   const float* gradient, float* firstMoment, float* secondMoment, void* cast,
                   void* stream) {
     if (n <= 0) return;
-    const AdamWShard shard{n,           decaying,     parameter, gradient,
-                           firstMoment, secondMoment, static_cast<BFloat16*>(cast)};
+    const AdamWShard shard{
+        n, decaying, parameter, gradient, firstMoment, secondMoment, static_cast<BFloat16*>(cast)};
     const bool wide = packed<kFlatWidth>(parameter) && packed<kFlatWidth>(gradient) &&
                       packed<kFlatWidth>(firstMoment) && packed<kFlatWidth>(secondMoment) &&
                       packed<kFlatWidth>(shard.cast);
@@ -64,18 +64,17 @@ template <class T>
 void softmaxCrossEntropyOf(T* logits, std::int64_t rows, std::int64_t width,
                            const std::int64_t* targets, float scale, bool gradient, double* loss,
                            void* stream) {
-    launch(softmaxCrossEntropyKernel<T>,
-           rowGrid(rows, width, 16 / static_cast<int>(sizeof(T))), stream, logits, width, targets,
-           scale, gradient, loss);
+    launch(softmaxCrossEntropyKernel<T>, rowGrid(rows, width, 16 / static_cast<int>(sizeof(T))),
+           stream, logits, width, targets, scale, gradient, loss);
 }
 
-inline void softmaxCrossEntropy(void* logits, DataType dtype, std::int64_t rows,
-                                std::int64_t width, const std::int64_t* targets, float scale,
-                                bool gradient, double* loss, void* stream) {
+inline void softmaxCrossEntropy(void* logits, DataType dtype, std::int64_t rows, std::int64_t width,
+                                const std::int64_t* targets, float scale, bool gradient,
+                                double* loss, void* stream) {
     if (rows <= 0) return;
     if (dtype == DataType::kBFloat16) {
-        softmaxCrossEntropyOf(static_cast<BFloat16*>(logits), rows, width, targets, scale,
-                              gradient, loss, stream);
+        softmaxCrossEntropyOf(static_cast<BFloat16*>(logits), rows, width, targets, scale, gradient,
+                              loss, stream);
     } else {
         requireFloat32(dtype);
         softmaxCrossEntropyOf(static_cast<float*>(logits), rows, width, targets, scale, gradient,

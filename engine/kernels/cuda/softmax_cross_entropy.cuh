@@ -122,8 +122,7 @@ __global__ void softmaxCrossEntropyKernel(T* logits, std::int64_t width,
         atomicAdd(loss, log(static_cast<double>(part.sum)) +
                             (static_cast<double>(part.maximum) - static_cast<double>(wanted)));
     }
-    if (gradient)
-        visitRow<kWidth>(split, width, SoftmaxGradient<T>{row, part, target, scale});
+    if (gradient) visitRow<kWidth>(split, width, SoftmaxGradient<T>{row, part, target, scale});
 }
 
 }  // namespace shardscope::kernels::device

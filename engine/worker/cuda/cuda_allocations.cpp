@@ -17,15 +17,24 @@ std::atomic<collectors::DeviceAllocationHook> g_hook{nullptr};
 
 std::optional<DeviceAllocationAction> toAction(TraceEntry::Action action) {
     switch (action) {
-        case TraceEntry::ALLOC: return DeviceAllocationAction::kAllocate;
-        case TraceEntry::FREE_REQUESTED: return DeviceAllocationAction::kFreeRequested;
-        case TraceEntry::FREE_COMPLETED: return DeviceAllocationAction::kFreeCompleted;
-        case TraceEntry::SEGMENT_ALLOC: return DeviceAllocationAction::kSegmentAllocate;
-        case TraceEntry::SEGMENT_FREE: return DeviceAllocationAction::kSegmentFree;
-        case TraceEntry::SEGMENT_MAP: return DeviceAllocationAction::kSegmentMap;
-        case TraceEntry::SEGMENT_UNMAP: return DeviceAllocationAction::kSegmentUnmap;
-        case TraceEntry::OOM: return DeviceAllocationAction::kOutOfMemory;
-        case TraceEntry::SNAPSHOT: break;
+        case TraceEntry::ALLOC:
+            return DeviceAllocationAction::kAllocate;
+        case TraceEntry::FREE_REQUESTED:
+            return DeviceAllocationAction::kFreeRequested;
+        case TraceEntry::FREE_COMPLETED:
+            return DeviceAllocationAction::kFreeCompleted;
+        case TraceEntry::SEGMENT_ALLOC:
+            return DeviceAllocationAction::kSegmentAllocate;
+        case TraceEntry::SEGMENT_FREE:
+            return DeviceAllocationAction::kSegmentFree;
+        case TraceEntry::SEGMENT_MAP:
+            return DeviceAllocationAction::kSegmentMap;
+        case TraceEntry::SEGMENT_UNMAP:
+            return DeviceAllocationAction::kSegmentUnmap;
+        case TraceEntry::OOM:
+            return DeviceAllocationAction::kOutOfMemory;
+        case TraceEntry::SNAPSHOT:
+            break;
     }
     return std::nullopt;
 }
@@ -54,9 +63,8 @@ void forward(const TraceEntry& entry) {
 void traceCudaAllocations(collectors::DeviceAllocationHook hook) {
     static std::once_flag once;
     g_hook.store(hook, std::memory_order_release);
-    std::call_once(once, [] {
-        c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(&forward);
-    });
+    std::call_once(once,
+                   [] { c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(&forward); });
 }
 
 }  // namespace shardscope::worker

@@ -61,10 +61,14 @@ private:
 
 at::ScalarType scalarType(DataType dtype) {
     switch (dtype) {
-        case DataType::kFloat32: return at::kFloat;
-        case DataType::kBFloat16: return at::kBFloat16;
-        case DataType::kFloat16: return at::kHalf;
-        default: break;
+        case DataType::kFloat32:
+            return at::kFloat;
+        case DataType::kBFloat16:
+            return at::kBFloat16;
+        case DataType::kFloat16:
+            return at::kHalf;
+        default:
+            break;
     }
     throw DeviceError(DeviceFault::kOther, "matrix products are measured in fp32, bf16 and fp16");
 }

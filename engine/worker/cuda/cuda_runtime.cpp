@@ -118,8 +118,7 @@ public:
         std::size_t total = 0;
         check(cudaMemGetInfo(&free, &total), "reading the device's memory");
         const auto statistics = c10::cuda::CUDACachingAllocator::getDeviceStats(deviceIndex());
-        constexpr auto kAll = static_cast<std::size_t>(
-            c10::CachingAllocator::StatType::AGGREGATE);
+        constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
         return {static_cast<std::int64_t>(free), static_cast<std::int64_t>(total),
                 statistics.allocated_bytes[kAll].current, statistics.reserved_bytes[kAll].current};
     }
@@ -149,9 +148,10 @@ control::DeviceRuntime& openCudaDevice(std::int32_t index) {
     const std::scoped_lock lock(mutex);
     if (runtime == nullptr) runtime = std::make_unique<CudaRuntime>(index).release();
     if (runtime->index() != index) {
-        throw DeviceError(DeviceFault::kOther,
-                          "device " + std::to_string(index) + " was asked for, but this rank uses " +
-                              std::to_string(runtime->index()) + "; a rank has one device");
+        throw DeviceError(DeviceFault::kOther, "device " + std::to_string(index) +
+                                                   " was asked for, but this rank uses " +
+                                                   std::to_string(runtime->index()) +
+                                                   "; a rank has one device");
     }
     return *runtime;
 }

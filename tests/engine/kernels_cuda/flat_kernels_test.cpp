@@ -1,0 +1,199 @@
+// AdamW, accumulation and sums of squares: the CUDA kernels on CPU threads against their twins.
+#include "engine/kernels/adamw.h"
+#include "tests/support/cuda_emulation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace shardscope::kernels {
+namespace {
+
+constexpr std::array<std::int64_t, 10> kSizes = {0, 1, 3, 4, 31, 32, 33, 255, 1000, 2051};
+
+std::vector<float> randomValues(std::int64_t n, unsigned seed, float low = -1, float high = 1) {
+    std::mt19937 generator(seed);
+    std::uniform_real_distribution<float> distribution(low, high);
+    std::vector<float> values(static_cast<std::size_t>(n));
+    for (float& value : values) value = distribution(generator);
+    return values;
+}
+
+/// n elements whose first lies `shift` elements behind an address of 16 bytes' multiple.
+template <class T>
+class Shifted {
+public:
+    Shifted(const std::vector<T>& values, std::size_t shift)
+        : m_storage(values.size() + shift + 16 / sizeof(T)), m_size(values.size()) {
+        auto address = reinterpret_cast<std::uintptr_t>(m_storage.data());
+        m_begin = (16 - address % 16) % 16 / sizeof(T) + shift;
+        std::copy(values.begin(), values.end(), data());
+    }
+    T* data() { return m_storage.data() + m_begin; }
+    std::span<const T> values() { return {data(), m_size}; }
+
+private:
+    std::vector<T> m_storage;
+    std::size_t m_begin = 0;
+    std::size_t m_size;
+};
+
+struct AdamWCase {
+    std::int64_t n, decaying;
+    std::size_t shift;
+    bool cast;
+};
+
+struct AdamWState {
+    std::vector<float> parameter, first, second;
+};
+
+AdamWStep step(std::int64_t index) {
+    AdamWStep s;
+    s.learningRate = 3e-3;
+    s.weightDecay = 0.1;
+    s.step = index;
+    s.gradientScale = 0.7;
+    return s;
+}
+
+/// The CPU's kernel, once with and once without weight decay.
+void twin(std::int64_t index, const AdamWCase& c, AdamWState& state,
+          const std::vector<float>& gradient) {
+    const auto boundary = static_cast<std::size_t>(c.decaying);
+    const auto part = [&](auto& v, bool decaying) {
+        std::span all(v);
+        return decaying ? all.subspan(0, boundary) : all.subspan(boundary);
+    };
+    for (bool decaying : {true, false}) {
+        AdamWStep s = step(index);
+        if (!decaying) s.weightDecay = 0;
+        adamW(s, part(state.parameter, decaying), part(gradient, decaying),
+              part(state.first, decaying), part(state.second, decaying));
+    }
+}
+
+/// The twin may fuse a multiplication with an addition, so that last bits differ.
+void expectClose(std::span<const float> found, std::span<const float> expected, float size) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+        ASSERT_NEAR(found[i], expected[i], 4e-7F * (size + std::abs(expected[i]))) << "at " << i;
+}
+
+void checkAdamW(const AdamWCase& c) {
+    SCOPED_TRACE(::testing::Message() << c.n << " elements, " << c.decaying << " decaying, shift "
+                                      << c.shift << (c.cast ? ", cast" : ""));
+    AdamWState expected{randomValues(c.n, 1), randomValues(c.n, 2, -0.1F, 0.1F),
+                        randomValues(c.n, 3, 0, 0.01F)};
+    Shifted parameter(expected.parameter, c.shift);
+    Shifted first(expected.first, c.shift);
+    Shifted second(expected.second, c.shift);
+    Shifted cast(std::vector<__nv_bfloat16>(static_cast<std::size_t>(c.n)), c.shift);
+    for (std::int64_t index = 1; index <= 3; ++index) {
+        const std::vector<float> values = randomValues(c.n, 10 + static_cast<unsigned>(index));
+        Shifted gradient(values, c.shift);
+        device::kTable.adamW(step(index), c.n, c.decaying, parameter.data(), gradient.data(),
+                             first.data(), second.data(), c.cast ? cast.data() : nullptr, nullptr);
+        twin(index, c, expected, values);
+    }
+    expectClose(parameter.values(), expected.parameter, 0.01F);
+    expectClose(first.values(), expected.first, 0.1F);
+    expectClose(second.values(), expected.second, 0.01F);
+    for (std::size_t i = 0; i < cast.values().size(); ++i) {
+        const __nv_bfloat16 wanted =
+            c.cast ? __float2bfloat16_rn(parameter.values()[i]) : __nv_bfloat16{};
+        ASSERT_EQ(cast.values()[i], wanted) << "at " << i;
+    }
+}
+
+TEST(CudaAdamW, StepsAsItsTwinOnTheCpu) {
+    for (std::int64_t n : kSizes)
+        for (bool cast : {false, true}) checkAdamW({n, n / 2, 0, cast});
+}
+
+TEST(CudaAdamW, DecaysUpToTheBoundaryWhereverItLies) {
+    for (std::int64_t decaying : {0, 1, 2, 5, 62, 63, 64, 65, 129, 131})
+        checkAdamW({131, decaying, 0, true});
+}
+
+TEST(CudaAdamW, TakesAddressesThatAreNoMultipleOf16) {
+    for (std::size_t shift : {1u, 2u, 3u})
+        for (std::int64_t n : {1, 33, 130}) checkAdamW({n, n / 3, shift, true});
+}
+
+TEST(CudaAdamW, StridesWhenTheShardIsLargerThanTheGrid) {
+    const std::int64_t grid = 8 * 64 * 4;
+    checkAdamW({5 * grid + 7, 2 * grid + 3, 0, true});
+}
+
+TEST(CudaAdamW, QueuesNothingForAnEmptyShard) {
+    const int before = testing::emulatedLaunches();
+    device::kTable.adamW(step(1), 0, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    EXPECT_EQ(testing::emulatedLaunches(), before);
+}
+
+std::vector<__nv_bfloat16> rounded(const std::vector<float>& values) {
+    std::vector<__nv_bfloat16> result;
+    for (float value : values) result.push_back(__float2bfloat16_rn(value));
+    return result;
+}
+
+template <class T>
+void checkAccumulate(const std::vector<T>& in, DataType dtype, bool add, std::size_t shift) {
+    const auto n = static_cast<std::int64_t>(in.size());
+    SCOPED_TRACE(::testing::Message() << n << " elements of type " << static_cast<int>(dtype)
+                                      << (add ? ", added" : "") << ", shift " << shift);
+    const std::vector<float> before = randomValues(n, 5);
+    Shifted from(in, shift);
+    Shifted out(before, shift);
+    device::kTable.accumulate(from.data(), dtype, out.data(), n, add, nullptr);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        const float value = device::toFloat(in[i]);
+        ASSERT_EQ(out.values()[i], add ? before[i] + value : value) << "at " << i;
+    }
+}
+
+TEST(CudaAccumulate, AddsOrReplacesInBothTypes) {
+    for (std::int64_t n : kSizes) {
+        for (bool add : {false, true}) {
+            for (std::size_t shift : {0u, 1u, 2u}) {
+                const std::vector<float> in = randomValues(n, 6, -100, 100);
+                checkAccumulate(in, DataType::kFloat32, add, shift);
+                checkAccumulate(rounded(in), DataType::kBFloat16, add, shift);
+            }
+        }
+    }
+}
+
+TEST(CudaAccumulate, RefusesOtherTypes) {
+    float out = 0;
+    EXPECT_THROW(device::kTable.accumulate(&out, DataType::kInt64, &out, 1, true, nullptr),
+                 control::DeviceError);
+}
+
+TEST(CudaSumOfSquares, EqualsItsTwinAndAdds) {
+    for (std::int64_t n : kSizes) {
+        for (std::size_t shift : {0u, 3u}) {
+            const std::vector<float> values = randomValues(n, 7, -3, 3);
+            Shifted shifted(values, shift);
+            double sum = 2.5;
+            device::kTable.sumOfSquares(shifted.data(), n, &sum, nullptr);
+            const double expected = 2.5 + sumOfSquares(values);
+            EXPECT_NEAR(sum, expected, 1e-14 * expected) << n << " elements, shift " << shift;
+        }
+    }
+}
+
+TEST(CudaSumOfSquares, KeepsWhatAFloatWouldLose) {
+    std::vector<float> values(3000, 1e-4F);
+    values[17] = 1e4F;
+    double sum = 0;
+    device::kTable.sumOfSquares(values.data(), 3000, &sum, nullptr);
+    EXPECT_NEAR(sum - 1e8, 2999e-8, 1e-7);
+}
+
+}  // namespace
+}  // namespace shardscope::kernels

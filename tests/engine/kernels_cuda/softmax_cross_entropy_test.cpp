@@ -1,0 +1,200 @@
+// The fused softmax cross entropy of the GPU on CPU threads, against sums in double.
+#include "tests/support/cuda_emulation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace shardscope::kernels {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Rows {
+    std::int64_t rows, width;
+    std::vector<float> logits;
+    std::vector<std::int64_t> targets;
+};
+
+Rows randomRows(std::int64_t rows, std::int64_t width, float size = 4) {
+    Rows r{rows, width, std::vector<float>(static_cast<std::size_t>(rows * width)), {}};
+    std::mt19937 generator(static_cast<unsigned>(width));
+    std::uniform_real_distribution<float> logit(-size, size);
+    // What bf16 can hold, so that both types are given the same problem.
+    for (float& value : r.logits) value = __bfloat162float(__float2bfloat16_rn(logit(generator)));
+    for (std::int64_t row = 0; row < rows; ++row)
+        r.targets.push_back(static_cast<std::int64_t>(generator()) % width);
+    return r;
+}
+
+struct Answer {
+    double loss = 0;
+    std::vector<double> gradient;
+};
+
+/// By definition, in double.
+Answer expected(const Rows& r, double scale) {
+    Answer answer;
+    for (std::int64_t row = 0; row < r.rows; ++row) {
+        const auto begin = r.logits.begin() + row * r.width;
+        const double most = *std::max_element(begin, begin + r.width);
+        double sum = 0;
+        for (std::int64_t i = 0; i < r.width; ++i) sum += std::exp(begin[i] - most);
+        const std::int64_t target = r.targets[static_cast<std::size_t>(row)];
+        answer.loss += std::log(sum) + most - begin[target];
+        for (std::int64_t i = 0; i < r.width; ++i) {
+            const double p = std::exp(begin[i] - most) / sum;
+            answer.gradient.push_back(scale * (p - (i == target ? 1 : 0)));
+        }
+    }
+    return answer;
+}
+
+template <class T>
+std::vector<T> as(const std::vector<float>& values) {
+    std::vector<T> result;
+    for (float value : values) result.push_back(device::fromFloat<T>(value));
+    return result;
+}
+
+template <class T>
+constexpr DataType kTypeOf = std::is_same_v<T, float> ? DataType::kFloat32 : DataType::kBFloat16;
+
+/// `shift` elements off the alignment of the heap.
+template <class T>
+Answer found(const Rows& r, float scale, bool gradient, std::size_t shift = 0) {
+    std::vector<T> logits(shift);
+    const std::vector<T> given = as<T>(r.logits);
+    logits.insert(logits.end(), given.begin(), given.end());
+    Answer answer;
+    device::kTable.softmaxCrossEntropy(logits.data() + shift, kTypeOf<T>, r.rows, r.width,
+                                       r.targets.data(), scale, gradient, &answer.loss, nullptr);
+    for (std::size_t i = shift; i < logits.size(); ++i)
+        answer.gradient.push_back(static_cast<double>(device::toFloat(logits[i])));
+    return answer;
+}
+
+template <class T>
+void check(const Rows& r, std::size_t shift = 0) {
+    SCOPED_TRACE(::testing::Message() << r.rows << " x " << r.width << ", shift " << shift);
+    constexpr float kScale = 0.125F;
+    const Answer wanted = expected(r, static_cast<double>(kScale));
+    const Answer answer = found<T>(r, kScale, true, shift);
+    EXPECT_NEAR(answer.loss, wanted.loss, 2e-6 * std::max(1.0, std::abs(wanted.loss)));
+    // bf16 keeps 8 bits.
+    const double relative = std::is_same_v<T, float> ? 4e-6 : 1.0 / 256;
+    ASSERT_EQ(answer.gradient.size(), wanted.gradient.size());
+    for (std::size_t i = 0; i < wanted.gradient.size(); ++i) {
+        const double w = wanted.gradient[i];
+        // p - 1 of a p near 1 keeps p's last bit as its error.
+        const double lost = w < 0 ? 2e-7 * static_cast<double>(kScale) : 1e-12;
+        ASSERT_NEAR(answer.gradient[i], w, lost + relative * std::abs(w)) << "at " << i;
+    }
+}
+
+template <class T>
+class CudaCrossEntropy : public ::testing::Test {};
+using Types = ::testing::Types<float, __nv_bfloat16>;
+class TypeNames {
+public:
+    template <class T>
+    static std::string GetName(int) {
+        return std::is_same_v<T, float> ? "fp32" : "bf16";
+    }
+};
+TYPED_TEST_SUITE(CudaCrossEntropy, Types, TypeNames);
+
+TYPED_TEST(CudaCrossEntropy, GivesLossAndGradientAtAnyWidth) {
+    for (std::int64_t width : {1, 2, 7, 8, 9, 31, 32, 33, 257, 1000, 1003})
+        check<TypeParam>(randomRows(3, width));
+}
+
+TYPED_TEST(CudaCrossEntropy, TakesRowsAtAnyAddress) {
+    for (std::size_t shift : {1u, 2u, 3u, 5u, 7u}) {
+        check<TypeParam>(randomRows(2, 3), shift);
+        check<TypeParam>(randomRows(2, 101), shift);
+    }
+}
+
+TYPED_TEST(CudaCrossEntropy, TakesTheVocabularyOfGpt2) {
+    check<TypeParam>(randomRows(2, 50257));
+}
+
+TYPED_TEST(CudaCrossEntropy, SurvivesExtremeLogits) {
+    Rows r = randomRows(4, 65);
+    for (std::size_t i = 0; i < 65; ++i) {
+        r.logits[i] = i % 2 == 0 ? 1e4F : -1e4F;
+        r.logits[65 + i] = -1e4F;
+        r.logits[130 + i] = i == 64 ? 1e4F : 0;
+        r.logits[195 + i] = 0;
+    }
+    r.logits = [&] {
+        std::vector<float> held;
+        for (float v : r.logits) held.push_back(__bfloat162float(__float2bfloat16_rn(v)));
+        return held;
+    }();
+    r.targets = {0, 5, 64, 33};
+    check<TypeParam>(r);
+    r.targets = {1, 5, 0, 33};  // as wrong as can be: a loss of thousands
+    check<TypeParam>(r);
+}
+
+TYPED_TEST(CudaCrossEntropy, GivesMaskedLogitsNoProbability) {
+    Rows r = randomRows(2, 77);
+    for (std::size_t i = 0; i < 77; ++i)
+        if (i % 3 != 0) r.logits[i] = -kInfinity;
+    // All but the last: whole packs and warps see nothing but masks.
+    for (std::size_t i = 77; i < 153; ++i) r.logits[i] = -kInfinity;
+    r.targets = {3, 76};
+    check<TypeParam>(r);
+    const Answer answer = found<TypeParam>(r, 1, true);
+    EXPECT_EQ(answer.gradient[1], 0);
+    EXPECT_EQ(answer.gradient[153], 0);
+}
+
+TYPED_TEST(CudaCrossEntropy, SaysWhenARowHasNoAnswer) {
+    Rows masked = randomRows(1, 40);
+    std::fill(masked.logits.begin(), masked.logits.end(), -kInfinity);
+    EXPECT_TRUE(std::isnan(found<TypeParam>(masked, 1, true).loss));
+    Rows broken = randomRows(1, 40);
+    broken.logits[13] = std::numeric_limits<float>::quiet_NaN();
+    broken.targets = {2};
+    EXPECT_TRUE(std::isnan(found<TypeParam>(broken, 1, true).loss));
+    Rows wrong = randomRows(1, 40);
+    wrong.logits[6] = -kInfinity;
+    wrong.targets = {6};
+    EXPECT_EQ(found<TypeParam>(wrong, 1, true).loss, std::numeric_limits<double>::infinity());
+}
+
+TYPED_TEST(CudaCrossEntropy, LeavesLogitsAloneWithoutGradient) {
+    const Rows r = randomRows(2, 130);
+    const Answer answer = found<TypeParam>(r, 1, false);
+    EXPECT_NEAR(answer.loss, expected(r, 1).loss, 1e-5);
+    for (std::size_t i = 0; i < r.logits.size(); ++i)
+        ASSERT_EQ(answer.gradient[i], static_cast<double>(r.logits[i]));
+}
+
+TYPED_TEST(CudaCrossEntropy, RunsWithTheBlocksOfADevice) {
+    const auto before = testing::emulatedLimits();
+    testing::emulatedLimits() = {2, 1024};
+    check<TypeParam>(randomRows(1, 9000));
+    testing::emulatedLimits() = before;
+}
+
+TEST(CudaCrossEntropyTable, RefusesOtherTypesAndSkipsNoRows) {
+    double loss = 0;
+    const std::int64_t target = 0;
+    EXPECT_THROW(device::kTable.softmaxCrossEntropy(&loss, DataType::kFloat64, 1, 1, &target, 1,
+                                                    true, &loss, nullptr),
+                 control::DeviceError);
+    const int launches = testing::emulatedLaunches();
+    device::kTable.softmaxCrossEntropy(nullptr, DataType::kFloat32, 0, 50257, nullptr, 1, true,
+                                       &loss, nullptr);
+    EXPECT_EQ(testing::emulatedLaunches(), launches);
+}
+
+}  // namespace
+}  // namespace shardscope::kernels

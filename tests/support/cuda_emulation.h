@@ -1,0 +1,148 @@
+// Runs our CUDA kernels on the CPU: one std::thread a CUDA thread, blocks one after another.
+//
+// Declares what nvcc would and includes engine/kernels/cuda/device_table.cuh at its end: the
+// keywords, the built-in variables, barriers, warp shuffles, atomics and bf16. A kernel whose
+// threads do not all reach a barrier or shuffle hangs here as it would there. Not emulated:
+// different speeds of warps, memory ordering, fused multiply-adds.
+#pragma once
+
+#include "engine/kernels/cuda/launch_limits.h"
+
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+// One block runs at a time, so that a static is what its threads share.
+#define __shared__ static
+
+struct dim3 {
+    unsigned x = 1;
+};
+
+inline thread_local dim3 threadIdx;
+inline thread_local dim3 blockIdx;
+inline thread_local dim3 blockDim;
+inline thread_local dim3 gridDim;
+
+/// Bits of an IEEE fp32 number's upper half.
+struct __nv_bfloat16 {
+    std::uint16_t bits = 0;
+    friend bool operator==(__nv_bfloat16, __nv_bfloat16) = default;
+};
+
+inline float __bfloat162float(__nv_bfloat16 value) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
+}
+
+inline __nv_bfloat16 __float2bfloat16_rn(float value) {
+    if (std::isnan(value)) return {0x7fff};
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t odd = bits >> 16 & 1;
+    return {static_cast<std::uint16_t>((bits + 0x7fff + odd) >> 16)};
+}
+
+inline float __expf(float value) {
+    return std::exp(value);
+}
+
+namespace shardscope::testing {
+
+inline constexpr unsigned kEmulatedWarp = 32;
+
+/// The place where the threads of a warp put what they shuffle.
+struct EmulatedWarp {
+    std::barrier<> barrier{kEmulatedWarp};
+    std::array<std::array<std::byte, 16>, kEmulatedWarp> lanes{};
+};
+
+struct EmulatedBlock {
+    explicit EmulatedBlock(unsigned threads) : barrier(threads) {
+        for (unsigned i = 0; i < threads / kEmulatedWarp; ++i)
+            warps.push_back(std::make_unique<EmulatedWarp>());
+    }
+    std::barrier<> barrier;
+    std::vector<std::unique_ptr<EmulatedWarp>> warps;
+};
+
+inline thread_local EmulatedBlock* emulatedBlock = nullptr;
+
+/// What launchLimits() answers; small, so that a test sees several blocks and strides.
+inline kernels::device::LaunchLimits& emulatedLimits() {
+    static kernels::device::LaunchLimits limits{1, 64};
+    return limits;
+}
+
+/// Kernel launches since the start of the process.
+inline int& emulatedLaunches() {
+    static int launches = 0;
+    return launches;
+}
+
+}  // namespace shardscope::testing
+
+inline void __syncthreads() {
+    shardscope::testing::emulatedBlock->barrier.arrive_and_wait();
+}
+
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int laneMask) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
+    using shardscope::testing::kEmulatedWarp;
+    if (mask != 0xffffffffu) std::terminate();  // partial warps are not emulated
+    auto& warp = *shardscope::testing::emulatedBlock->warps[threadIdx.x / kEmulatedWarp];
+    const unsigned lane = threadIdx.x % kEmulatedWarp;
+    std::memcpy(warp.lanes[lane].data(), &value, sizeof value);
+    warp.barrier.arrive_and_wait();
+    std::memcpy(&value, warp.lanes[lane ^ static_cast<unsigned>(laneMask)].data(), sizeof value);
+    warp.barrier.arrive_and_wait();
+    return value;
+}
+
+inline double atomicAdd(double* address, double value) {
+    return std::atomic_ref<double>(*address).fetch_add(value);
+}
+
+namespace shardscope::kernels::device {
+
+inline LaunchLimits launchLimits() {
+    return testing::emulatedLimits();
+}
+
+/// Runs the kernel to its end.
+template <class... Parameters>
+void launch(void (*kernel)(Parameters...), Grid grid, void*,
+            std::type_identity_t<Parameters>... arguments) {
+    ++testing::emulatedLaunches();
+    testing::EmulatedBlock block(grid.threads);
+    std::vector<std::jthread> threads;
+    for (unsigned thread = 0; thread < grid.threads; ++thread) {
+        threads.emplace_back([&, thread] {
+            testing::emulatedBlock = &block;
+            threadIdx = {thread};
+            blockDim = {grid.threads};
+            gridDim = {grid.blocks};
+            for (unsigned index = 0; index < grid.blocks; ++index) {
+                blockIdx = {index};
+                kernel(arguments...);
+                block.barrier.arrive_and_wait();
+            }
+        });
+    }
+}
+
+}  // namespace shardscope::kernels::device
+
+// After what it is written in.
+#include "engine/kernels/cuda/device_table.cuh"
