@@ -1,14 +1,13 @@
 #include "engine/worker/cuda/cuda_tracing.h"
 
+#include "profiler/collectors/cupti/cupti_collector.h"
+#include "profiler/collectors/cupti/cupti_library.h"
+
 namespace shardscope::worker {
 
-collectors::DeviceCollectorStart startCudaTracing(capture::DeviceLevel, capture::DeviceSink&) {
-    Diagnostic missing;
-    missing.severity = Severity::kWarning;
-    missing.code = "kernels-not-traced";
-    missing.message = "the CUDA module was built without the CUPTI collector";
-    missing.remedy = "build it with profiler/collectors/cupti";
-    return {nullptr, missing};
+collectors::DeviceCollectorStart startCudaTracing(capture::DeviceLevel level,
+                                                  capture::DeviceSink& sink) {
+    return collectors::startCuptiCollector(collectors::cuptiLibrary(), level, sink);
 }
 
 }  // namespace shardscope::worker
