@@ -59,6 +59,11 @@ private:
     bool m_before;
 };
 
+std::string firstLine(const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    return text.substr(0, text.find('\n'));
+}
+
 at::ScalarType scalarType(DataType dtype) {
     switch (dtype) {
         case DataType::kFloat32:
@@ -111,6 +116,9 @@ double measureCudaMatmul(std::int64_t m, std::int64_t n, std::int64_t k, DataTyp
         throw DeviceError(DeviceFault::kOutOfMemory,
                           "no memory for a matrix product of " + std::to_string(m) + " x " +
                               std::to_string(k) + " x " + std::to_string(n));
+    } catch (const c10::Error& error) {
+        throw DeviceError(DeviceFault::kOther,
+                          "matrix products cannot be measured: " + firstLine(error));
     }
 }
 
