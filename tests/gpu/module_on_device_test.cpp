@@ -13,6 +13,7 @@ namespace {
 
 using collectors::DeviceAllocation;
 using collectors::DeviceAllocationAction;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Field;
 using ::testing::Ge;
