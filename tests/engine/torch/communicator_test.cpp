@@ -14,8 +14,9 @@ using comm::Accumulate;
 using comm::Communicator;
 using comm::SymmetricBuffer;
 
-class Collectives : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 7));
+class Collectives : public testing::TestWithParam<test::RankSet> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::ValuesIn(test::rankSets({1, 2, 3, 4, 7})),
+                         [](const auto& tested) { return tested.param.name(); });
 
 /// A value that tells rank and position apart.
 float mark(int rank, std::size_t i) {
@@ -30,7 +31,10 @@ void fill(const SymmetricBuffer& buffer, int rank) {
     for (std::size_t i = 0; i < buffer.count; ++i) floats(buffer)[i] = mark(rank, i);
 }
 
-TEST_P(Collectives, ReduceScatterSumsBfloat16InFp32) {
+class SharedMemory : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, SharedMemory, testing::Values(1, 2, 3, 4, 7));
+
+TEST_P(SharedMemory, SumsBfloat16InFp32) {
     test::runRanks(GetParam(), [&](Communicator& c) {
         const std::size_t n = 3000;
         const auto ranks = static_cast<std::size_t>(c.size());
@@ -57,7 +61,7 @@ TEST_P(Collectives, ReduceScatterSumsBfloat16InFp32) {
 }
 
 TEST_P(Collectives, AllGatherPutsEveryShardInRankOrder) {
-    test::runRanks(GetParam(), [&](Communicator& c) {
+    GetParam().run([&](Communicator& c) {
         const SymmetricBuffer shard = c.allocate(100, DataType::kFloat32);
         fill(shard, c.rank());
         std::vector<float> out(100 * static_cast<std::size_t>(c.size()));
@@ -71,7 +75,7 @@ TEST_P(Collectives, AllGatherPutsEveryShardInRankOrder) {
 }
 
 TEST_P(Collectives, ReduceScatterSumsThisRanksPartAndAddsWhenAsked) {
-    test::runRanks(GetParam(), [&](Communicator& c) {
+    GetParam().run([&](Communicator& c) {
         const std::size_t n = 5000;  // more than one tile
         const SymmetricBuffer full =
             c.allocate(n * static_cast<std::size_t>(c.size()), DataType::kFloat32);
@@ -91,7 +95,7 @@ TEST_P(Collectives, ReduceScatterSumsThisRanksPartAndAddsWhenAsked) {
 }
 
 TEST_P(Collectives, AllReduceGivesEveryRankTheSum) {
-    test::runRanks(GetParam(), [&](Communicator& c) {
+    GetParam().run([&](Communicator& c) {
         const SymmetricBuffer buffer = c.allocate(1001, DataType::kFloat32);  // does not divide
         fill(buffer, c.rank());
         c.allReduce(buffer, {}).wait();
@@ -104,7 +108,7 @@ TEST_P(Collectives, AllReduceGivesEveryRankTheSum) {
 }
 
 TEST_P(Collectives, SmallAllReduceSumsOrTakesTheLargest) {
-    test::runRanks(GetParam(), [&](Communicator& c) {
+    GetParam().run([&](Communicator& c) {
         for (int round = 0; round < 5; ++round) {
             std::array<double, 2> sum{1.0, static_cast<double>(c.rank() + round)};
             c.allReduceSmall(sum, comm::Reduction::kSum, {}).wait();
@@ -118,7 +122,7 @@ TEST_P(Collectives, SmallAllReduceSumsOrTakesTheLargest) {
 }
 
 TEST_P(Collectives, BroadcastCopiesTheRootsBuffer) {
-    test::runRanks(GetParam(), [&](Communicator& c) {
+    GetParam().run([&](Communicator& c) {
         const int root = c.size() - 1;
         const SymmetricBuffer buffer = c.allocate(64, DataType::kFloat32);
         fill(buffer, c.rank());
@@ -128,7 +132,7 @@ TEST_P(Collectives, BroadcastCopiesTheRootsBuffer) {
 }
 
 TEST_P(Collectives, ManyInFlightKeepTheirOrder) {
-    test::runRanks(GetParam(), [&](Communicator& c) {
+    GetParam().run([&](Communicator& c) {
         const SymmetricBuffer shard = c.allocate(16, DataType::kFloat32);
         std::vector<std::vector<float>> outs(200);
         std::vector<comm::Work> works;

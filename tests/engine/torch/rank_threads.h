@@ -1,16 +1,24 @@
-// Runs one function a rank, each rank a thread with a communicator over shared memory.
+// Runs one function a rank, each rank a thread with a communicator.
 #pragma once
 
 #include "engine/comm/direct_communicator.h"
+#include "engine/comm/nccl/nccl_communicator.h"
+#include "tests/engine/torch/fake_device.h"
+#include "tests/engine/torch/fake_nccl.h"
 
+#include <bit>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace shardscope::test {
 
-inline void runRanks(int ranks, const std::function<void(comm::Communicator&)>& body,
+using RankBody = std::function<void(comm::Communicator&)>;
+
+/// Over shared memory.
+inline void runRanks(int ranks, const RankBody& body,
                      std::size_t segmentBytes = std::size_t{256} << 20) {
     auto segment = comm::Segment::anonymous(segmentBytes, ranks);
     if (!segment) throw std::runtime_error(segment.error().message);
@@ -24,6 +32,76 @@ inline void runRanks(int ranks, const std::function<void(comm::Communicator&)>& 
         });
     }
     for (std::thread& thread : threads) thread.join();
+}
+
+/// The kernel's arithmetic, in the order of the stream.
+inline void accumulateOnFake(const void* in, DataType dtype, float* out, std::int64_t n, bool add,
+                             void* stream) {
+    FakeDevice::queue(stream, [=] {
+        for (std::int64_t i = 0; i < n; ++i) {
+            const float value =
+                dtype == DataType::kBFloat16
+                    ? std::bit_cast<float>(
+                          static_cast<std::uint32_t>(static_cast<const std::uint16_t*>(in)[i])
+                          << 16)
+                    : static_cast<const float*>(in)[i];
+            out[i] = add ? out[i] + value : value;
+        }
+    });
+}
+
+/// Setup of one rank of `ranks` on a device of its own.
+inline comm::NcclSetup fakeSetup(FakeDevice& device, control::DeviceClock& clock,
+                                 const comm::NcclUniqueId& id, int rank, int ranks) {
+    comm::NcclSetup setup;
+    setup.api = &fakeNccl();
+    setup.runtime = &device;
+    setup.clock = &clock;
+    setup.device = at::kCPU;
+    setup.rank = rank;
+    setup.size = ranks;
+    setup.id = id;
+    setup.accumulate = &accumulateOnFake;
+    return setup;
+}
+
+/// Over NCCL's communicator with the fake NCCL; `change` may alter a rank's setup.
+inline void runNcclRanks(int ranks, const RankBody& body,
+                         const std::function<void(comm::NcclSetup&)>& change = {}) {
+    comm::NcclUniqueId id;
+    fakeNccl().uniqueId(&id);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank) {
+        threads.emplace_back([&, rank] {
+            FakeDevice device;
+            control::DeviceClock clock(device);
+            comm::NcclSetup setup = fakeSetup(device, clock, id, rank, ranks);
+            if (change) change(setup);
+            const auto communicator = comm::makeNcclCommunicator(std::move(setup));
+            body(*communicator);
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+}
+
+/// How ranks talk in a parametrised test.
+struct RankSet {
+    bool nccl = false;
+    int ranks = 1;
+    [[nodiscard]] std::string name() const {
+        return (nccl ? "Nccl" : "SharedMemory") + std::to_string(ranks);
+    }
+    void run(const RankBody& body) const {
+        nccl ? runNcclRanks(ranks, body) : runRanks(ranks, body);
+    }
+};
+
+inline std::vector<RankSet> rankSets(const std::vector<int>& counts) {
+    std::vector<RankSet> sets;
+    for (const bool nccl : {false, true}) {
+        for (const int ranks : counts) sets.push_back({nccl, ranks});
+    }
+    return sets;
 }
 
 }  // namespace shardscope::test

@@ -15,7 +15,7 @@ namespace {
 
 struct Case {
     control::Strategy strategy;
-    int ranks;
+    test::RankSet ranks;
     kernels::MatmulLibrary library;
 };
 
@@ -30,18 +30,18 @@ TEST_P(FollowsReference, InLossNormAndWeights) {
     ASSERT_TRUE(reference) << reference.error().message;
     control::RunConfig config;
     config.strategy = GetParam().strategy;
-    config.ranks = GetParam().ranks;
+    config.ranks = GetParam().ranks.ranks;
     config = reference->apply(config);
 
     std::mutex mutex;
     std::vector<control::VerifyResult> results;
-    test::runRanks(GetParam().ranks, [&](comm::Communicator& communicator) {
+    GetParam().ranks.run([&](comm::Communicator& communicator) {
         auto result = training::verify(*reference, config, at::kCPU, communicator, nullptr);
         const std::lock_guard lock(mutex);
         ASSERT_TRUE(result) << result.error().message;
         results.push_back(*result);
     });
-    ASSERT_EQ(results.size(), static_cast<std::size_t>(GetParam().ranks));
+    ASSERT_EQ(results.size(), static_cast<std::size_t>(GetParam().ranks.ranks));
     for (const control::VerifyResult& result : results) {
         EXPECT_EQ(result.steps, 20);
         EXPECT_LE(result.loss, 2e-6);
@@ -57,7 +57,7 @@ TEST_P(FollowsReference, InLossNormAndWeights) {
 /// 1.28e-2 in final weights. The limits are a quarter above the largest of each.
 struct Bf16Case {
     control::Strategy strategy;
-    int ranks;
+    test::RankSet ranks;
     control::GradientType reduceIn;
 };
 
@@ -72,11 +72,11 @@ TEST_P(FollowsReferenceInBf16, AsCloselyAsPyTorchDoes) {
     ASSERT_TRUE(reference) << reference.error().message;
     control::RunConfig config;
     config.strategy = GetParam().strategy;
-    config.ranks = GetParam().ranks;
+    config.ranks = GetParam().ranks.ranks;
     config.precision = control::Precision::kBFloat16;
     config.reduceIn = GetParam().reduceIn;
     config = reference->apply(config);
-    test::runRanks(GetParam().ranks, [&](comm::Communicator& communicator) {
+    GetParam().ranks.run([&](comm::Communicator& communicator) {
         const auto result = training::verify(*reference, config, at::kCPU, communicator, nullptr);
         ASSERT_TRUE(result) << result.error().message;
         EXPECT_LE(result->loss, 1.25e-4);
@@ -94,33 +94,38 @@ constexpr auto kZero3 = control::Strategy::kZero3;
 constexpr auto kMkl = kernels::MatmulLibrary::kMkl;
 constexpr auto kOneDnn = kernels::MatmulLibrary::kOneDnn;
 
-INSTANTIATE_TEST_SUITE_P(Strategies, FollowsReference,
-                         testing::Values(Case{kSingle, 1, kMkl}, Case{kZero3, 1, kMkl},
-                                         Case{kZero3, 2, kMkl}, Case{kZero3, 3, kMkl},
-                                         Case{kZero3, 4, kMkl}, Case{kSingle, 1, kOneDnn},
-                                         Case{kZero3, 2, kOneDnn}, Case{kZero3, 3, kOneDnn}),
-                         [](const auto& tested) {
-                             return std::string(tested.param.strategy == kSingle ? "Single"
-                                                                                 : "Zero3") +
-                                    "x" + std::to_string(tested.param.ranks) +
-                                    kernels::toWord(tested.param.library);
-                         });
+using test::RankSet;
+constexpr bool kShared = false, kNccl = true;
+
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, FollowsReference,
+    testing::Values(Case{kSingle, {kShared, 1}, kMkl}, Case{kZero3, {kShared, 1}, kMkl},
+                    Case{kZero3, {kShared, 2}, kMkl}, Case{kZero3, {kShared, 3}, kMkl},
+                    Case{kZero3, {kShared, 4}, kMkl}, Case{kSingle, {kShared, 1}, kOneDnn},
+                    Case{kZero3, {kShared, 2}, kOneDnn}, Case{kZero3, {kShared, 3}, kOneDnn},
+                    Case{kSingle, {kNccl, 1}, kMkl}, Case{kZero3, {kNccl, 1}, kMkl},
+                    Case{kZero3, {kNccl, 2}, kMkl}, Case{kZero3, {kNccl, 3}, kMkl},
+                    Case{kZero3, {kNccl, 4}, kMkl}),
+    [](const auto& tested) {
+        return std::string(tested.param.strategy == kSingle ? "Single" : "Zero3") + "x" +
+               tested.param.ranks.name() + kernels::toWord(tested.param.library);
+    });
 
 constexpr auto kInFp32 = control::GradientType::kFloat32;
 constexpr auto kInBf16 = control::GradientType::kBFloat16;
 
-INSTANTIATE_TEST_SUITE_P(Strategies, FollowsReferenceInBf16,
-                         testing::Values(Bf16Case{kSingle, 1, kInFp32},
-                                         Bf16Case{kZero3, 1, kInFp32}, Bf16Case{kZero3, 2, kInFp32},
-                                         Bf16Case{kZero3, 4, kInFp32}, Bf16Case{kZero3, 1, kInBf16},
-                                         Bf16Case{kZero3, 2, kInBf16},
-                                         Bf16Case{kZero3, 4, kInBf16}),
-                         [](const auto& tested) {
-                             return std::string(tested.param.strategy == kSingle ? "Single"
-                                                                                 : "Zero3") +
-                                    "x" + std::to_string(tested.param.ranks) + "Reduce" +
-                                    control::toWord(tested.param.reduceIn);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, FollowsReferenceInBf16,
+    testing::Values(
+        Bf16Case{kSingle, {kShared, 1}, kInFp32}, Bf16Case{kZero3, {kShared, 1}, kInFp32},
+        Bf16Case{kZero3, {kShared, 2}, kInFp32}, Bf16Case{kZero3, {kShared, 4}, kInFp32},
+        Bf16Case{kZero3, {kShared, 1}, kInBf16}, Bf16Case{kZero3, {kShared, 2}, kInBf16},
+        Bf16Case{kZero3, {kShared, 4}, kInBf16}, Bf16Case{kZero3, {kNccl, 2}, kInFp32},
+        Bf16Case{kZero3, {kNccl, 2}, kInBf16}, Bf16Case{kZero3, {kNccl, 4}, kInBf16}),
+    [](const auto& tested) {
+        return std::string(tested.param.strategy == kSingle ? "Single" : "Zero3") + "x" +
+               tested.param.ranks.name() + "Reduce" + control::toWord(tested.param.reduceIn);
+    });
 
 }  // namespace
 }  // namespace shardscope

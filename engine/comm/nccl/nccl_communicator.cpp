@@ -1,0 +1,440 @@
+#include "engine/comm/nccl/nccl_communicator.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/record_function.h>
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace shardscope::comm {
+namespace {
+
+using control::DeviceEvent;
+using control::DeviceRuntime;
+using control::DeviceStream;
+
+constexpr std::chrono::milliseconds kPoll{1};
+constexpr std::chrono::milliseconds kErrorPoll{200};
+constexpr std::size_t kSmall = 32;  ///< values of a small all-reduce
+
+/// Events that operations take in turn. Outlives the communicator while Works do.
+class EventPool {
+public:
+    explicit EventPool(DeviceRuntime& runtime) : m_runtime(runtime) {}
+    ~EventPool() {
+        for (DeviceEvent event : m_free) m_runtime.destroy(event);
+    }
+    EventPool(const EventPool&) = delete;
+    EventPool& operator=(const EventPool&) = delete;
+
+    DeviceEvent take() {
+        const std::lock_guard lock(m_mutex);
+        if (m_free.empty()) return m_runtime.createEvent();
+        const DeviceEvent event = m_free.back();
+        m_free.pop_back();
+        return event;
+    }
+    void give(DeviceEvent event) {
+        const std::lock_guard lock(m_mutex);
+        m_free.push_back(event);
+    }
+    DeviceRuntime& runtime() { return m_runtime; }
+
+private:
+    DeviceRuntime& m_runtime;
+    std::mutex m_mutex;
+    std::vector<DeviceEvent> m_free;  // guarded by m_mutex
+};
+
+/// Set once by the watcher; read by everybody who waits.
+class Alarm {
+public:
+    void raise(std::string sentence) {
+        const std::lock_guard lock(m_mutex);
+        if (m_raised.load()) return;
+        m_sentence = std::move(sentence);
+        m_raised.store(true);
+    }
+    [[nodiscard]] bool raised() const { return m_raised.load(); }
+    void check() const {
+        if (!raised()) return;
+        const std::lock_guard lock(m_mutex);
+        throw CommunicationError(m_sentence);
+    }
+
+private:
+    std::atomic<bool> m_raised{false};
+    mutable std::mutex m_mutex;
+    std::string m_sentence;  // guarded by m_mutex
+};
+
+class NcclWork : public WorkState {
+public:
+    NcclWork(std::shared_ptr<EventPool> events, std::shared_ptr<const Alarm> alarm)
+        : m_events(std::move(events)),
+          m_alarm(std::move(alarm)),
+          started(m_events->take()),
+          ended(m_events->take()) {}
+    ~NcclWork() override {
+        m_events->give(started);
+        m_events->give(ended);
+    }
+    NcclWork(const NcclWork&) = delete;
+    NcclWork& operator=(const NcclWork&) = delete;
+
+    bool ready() const override {
+        m_alarm->check();
+        return m_events->runtime().reached(ended);
+    }
+    void wait() override {
+        m_alarm->check();
+        m_events->runtime().wait(m_events->runtime().currentStream(), ended);
+    }
+
+private:
+    std::shared_ptr<EventPool> m_events;
+    std::shared_ptr<const Alarm> m_alarm;
+
+public:
+    const DeviceEvent started, ended;
+};
+
+/// Brings the result of a small all-reduce back to the host.
+class SmallWork final : public NcclWork {
+public:
+    SmallWork(std::shared_ptr<EventPool> events, std::shared_ptr<const Alarm> alarm,
+              at::Tensor device, std::span<double> values)
+        : NcclWork(std::move(events), std::move(alarm)),
+          m_device(std::move(device)),
+          m_values(values) {}
+
+    void wait() override {
+        NcclWork::wait();
+        const at::DisableRecordFunctionGuard bookkeeping;
+        const at::Tensor host = m_device.cpu();  // waits for the current stream
+        std::copy_n(host.const_data_ptr<double>(), m_values.size(), m_values.begin());
+    }
+
+private:
+    const at::Tensor m_device;
+    const std::span<double> m_values;
+};
+
+class NcclCommunicator final : public Communicator {
+public:
+    explicit NcclCommunicator(NcclSetup setup)
+        : m_setup(std::move(setup)),
+          m_runtime(*m_setup.runtime),
+          m_stream(m_runtime.createStream(true)),
+          m_events(std::make_shared<EventPool>(m_runtime)),
+          m_alarm(std::make_shared<Alarm>()),
+          m_issuedOn(m_runtime.createEvent()) {
+        require(m_setup.api->initialise(&m_handle, m_setup.size, &m_setup.id, m_setup.rank,
+                                        m_setup.name),
+                "joining the other ranks");
+        m_small = at::zeros({static_cast<std::int64_t>(kSmall)}, options(at::kDouble));
+        m_watcher = std::thread([this] { watch(); });
+        pthread_setname_np(m_watcher.native_handle(), "collectives");
+    }
+
+    ~NcclCommunicator() override {
+        {
+            const std::lock_guard lock(m_mutex);
+            m_stopping = true;
+        }
+        m_wakeUp.notify_one();
+        m_watcher.join();
+        // After an alarm the communicator may hang in its own clean-up: the process is ending.
+        if (!m_alarm->raised()) m_setup.api->destroy(m_handle);
+        m_runtime.destroy(m_issuedOn);
+    }
+
+    int rank() const override { return m_setup.rank; }
+    int size() const override { return m_setup.size; }
+
+    SymmetricBuffer allocate(std::size_t count, DataType dtype) override {
+        const std::size_t bytes = (count * elementBytes(dtype) + 63) / 64 * 64;
+        m_owned.push_back(at::zeros({static_cast<std::int64_t>(bytes)}, options(at::kByte)));
+        return {0, count, dtype, m_owned.back().mutable_data_ptr()};
+    }
+
+    Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) override {
+        const std::size_t bytes = shard.bytes() * static_cast<std::size_t>(size());
+        return submit(CollectiveOp::kAllGather, shard.dtype, bytes, tag, [&] {
+            return m_setup.api->allGather(shard.local, out, shard.count, shard.dtype, m_handle,
+                                          m_stream.handle);
+        });
+    }
+
+    Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
+                       CollectiveTag tag) override {
+        const std::size_t n = full.count / static_cast<std::size_t>(size());
+        const bool direct = full.dtype == DataType::kFloat32 && accumulate == Accumulate::kNo;
+        void* received = direct ? out : staging(n * elementBytes(full.dtype));
+        return submit(CollectiveOp::kReduceScatter, full.dtype, full.bytes(), tag, [&] {
+            const int result = m_setup.api->reduceScatter(full.local, received, n, full.dtype,
+                                                          m_handle, m_stream.handle);
+            if (result == kNcclSuccess && !direct) {
+                m_setup.accumulate(received, full.dtype, out, static_cast<std::int64_t>(n),
+                                   accumulate == Accumulate::kYes, m_stream.handle);
+            }
+            return result;
+        });
+    }
+
+    Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) override {
+        return submit(CollectiveOp::kAllReduce, buffer.dtype, buffer.bytes(), tag, [&] {
+            return m_setup.api->allReduce(buffer.local, buffer.local, buffer.count, buffer.dtype,
+                                          false, m_handle, m_stream.handle);
+        });
+    }
+
+    Work allReduceSmall(std::span<double> values, Reduction reduction, CollectiveTag tag) override {
+        return reduceSmall(CollectiveOp::kAllReduce, values, reduction, tag);
+    }
+
+    Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
+        return submit(CollectiveOp::kBroadcast, buffer.dtype, buffer.bytes(), tag, [&] {
+            return m_setup.api->broadcast(buffer.local, buffer.local, buffer.count, buffer.dtype,
+                                          root, m_handle, m_stream.handle);
+        });
+    }
+
+    /// NCCL has none: an all-reduce of one value that nobody looks at.
+    Work barrier(CollectiveTag tag) override {
+        return reduceSmall(CollectiveOp::kBarrier, m_nothing, Reduction::kSum, tag);
+    }
+
+    /// NCCL's kernel ends on this rank only after its input has been consumed.
+    void waitPeers(const Work& work) override { work.wait(); }
+
+    void abort() override {
+        m_alarm->raise(fmt::format("rank {} gave up", rank()));
+        // May hang itself; the process ends all the same, see NcclSetup::failed.
+        std::thread([api = m_setup.api, handle = m_handle] { api->abort(handle); }).detach();
+    }
+
+private:
+    struct Pending {
+        control::CollectiveReport report;
+        std::shared_ptr<NcclWork> work;
+    };
+
+    at::TensorOptions options(at::ScalarType type) const {
+        return at::TensorOptions().device(m_setup.device).dtype(type);
+    }
+
+    Work reduceSmall(CollectiveOp operation, std::span<double> values, Reduction reduction,
+                     CollectiveTag tag) {
+        if (values.size() > kSmall) {
+            throw CommunicationError(fmt::format(
+                "a small all-reduce takes at most {} values, got {}", kSmall, values.size()));
+        }
+        const at::DisableRecordFunctionGuard bookkeeping;
+        // The last one's values may not have been looked at yet.
+        if (m_lastSmall) m_lastSmall->NcclWork::wait();
+        const auto n = static_cast<std::int64_t>(values.size());
+        at::Tensor device = m_small.narrow(0, 0, n);
+        device.copy_(at::from_blob(values.data(), {n}, at::kDouble));
+        m_lastSmall = std::make_shared<SmallWork>(m_events, m_alarm, device, values);
+        return submit(operation, DataType::kFloat64, values.size_bytes(), tag, m_lastSmall, [&] {
+            return m_setup.api->allReduce(device.data_ptr(), device.data_ptr(), values.size(),
+                                          DataType::kFloat64, reduction == Reduction::kMax,
+                                          m_handle, m_stream.handle);
+        });
+    }
+
+    /// Where reduced gradients arrive before they are added: operations on the stream take turns
+    /// with it. Grows in the first step only, and never goes back to the allocator, which would
+    /// not know that the stream still uses it.
+    void* staging(std::size_t bytes) {
+        if (bytes > m_stagingBytes) {
+            const control::MemoryScope scope(MemoryCategory::kCommunication, "reduced gradients");
+            m_owned.push_back(at::empty({static_cast<std::int64_t>(bytes)}, options(at::kByte)));
+            m_staging = m_owned.back().mutable_data_ptr();
+            m_stagingBytes = bytes;
+        }
+        return m_staging;
+    }
+
+    template <class Call>
+    Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
+                Call call) {
+        return submit(operation, dtype, bytes, tag, std::make_shared<NcclWork>(m_events, m_alarm),
+                      call);
+    }
+
+    template <class Call>
+    Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
+                std::shared_ptr<NcclWork> work, Call call) {
+        m_alarm->check();
+        Pending pending;
+        pending.report.operation = operation;
+        pending.report.dtype = dtype;
+        pending.report.cause = tag.cause;
+        pending.report.layer = tag.layer;
+        pending.report.step = tag.step;
+        pending.report.sequence = ++m_sequence;
+        pending.report.sizeBytes = static_cast<std::int64_t>(bytes);
+        pending.report.protocol = "NCCL";
+        pending.report.issueNs = control::now();
+        pending.work = std::move(work);
+        Work handle(pending.work);
+
+        m_runtime.record(m_issuedOn, m_runtime.currentStream());
+        m_runtime.wait(m_stream, m_issuedOn);
+        m_runtime.record(pending.work->started, m_stream);
+        if (m_setup.annotate != nullptr) m_setup.annotate(0, m_sequence);
+        const int result = call();
+        if (m_setup.annotate != nullptr) m_setup.annotate(0, 0);
+        require(result, toWord(operation));
+        m_runtime.record(pending.work->ended, m_stream);
+        {
+            const std::lock_guard lock(m_mutex);
+            m_pending.push_back(std::move(pending));
+        }
+        m_wakeUp.notify_one();
+        return handle;
+    }
+
+    void require(int result, const char* doing) const {
+        if (result == kNcclSuccess) return;
+        const char* last = m_handle.handle != nullptr ? m_setup.api->lastError(m_handle) : "";
+        throw CommunicationError(fmt::format("NCCL failed on rank {} of {} in {}: {}{}{}", rank(),
+                                             size(), doing, m_setup.api->errorText(result),
+                                             *last != '\0' ? "; " : "", last));
+    }
+
+    void watch() {
+        using Clock = std::chrono::steady_clock;
+        Clock::time_point startedAt{};  // of the front, once it was seen to run
+        Clock::time_point nextErrorPoll = Clock::now();
+        for (;;) {
+            Pending* front = nullptr;
+            {
+                std::unique_lock lock(m_mutex);
+                m_wakeUp.wait_for(lock, kErrorPoll,
+                                  [this] { return m_stopping || !m_pending.empty(); });
+                if (!m_pending.empty()) front = &m_pending.front();  // deque: stays where it is
+                if (m_stopping && (front == nullptr || m_alarm->raised())) return;
+            }
+            m_setup.clock->refresh();
+            const Clock::time_point time = Clock::now();
+            if (time >= nextErrorPoll) {
+                nextErrorPoll = time + kErrorPoll;
+                if (peerLost()) return;
+            }
+            if (front == nullptr) continue;
+            if (ended(*front)) {
+                report(*front);
+                const std::lock_guard lock(m_mutex);
+                m_pending.pop_front();
+                startedAt = {};
+                continue;
+            }
+            if (m_alarm->raised()) return;
+            if (startedAt == Clock::time_point{} && m_runtime.reached(front->work->started)) {
+                startedAt = time;
+            }
+            if (startedAt != Clock::time_point{} && time - startedAt > m_setup.timeout) {
+                return alarm(hungSentence(front->report));
+            }
+            std::this_thread::sleep_for(kPoll);
+        }
+    }
+
+    /// A device that has failed says so here; that too ends the run.
+    bool ended(const Pending& pending) {
+        try {
+            return m_runtime.reached(pending.work->ended);
+        } catch (const control::DeviceError& error) {
+            alarm(fmt::format("the device of rank {} failed during {}: {}", rank(),
+                              describe(pending.report), error.what()));
+            return false;
+        }
+    }
+
+    void report(const Pending& pending) {
+        control::CollectiveReport report = pending.report;
+        report.startNs = m_setup.clock->hostNs(pending.work->started);
+        report.endNs = std::max(report.startNs, m_setup.clock->hostNs(pending.work->ended));
+        // The host may be a long way ahead, never behind.
+        report.startNs = std::max(report.startNs, report.issueNs);
+        report.endNs = std::max(report.endNs, report.startNs);
+        if (m_setup.observer != nullptr) m_setup.observer->collective(report);
+    }
+
+    bool peerLost() {
+        int error = kNcclSuccess;
+        const int result = m_setup.api->asyncError(m_handle, &error);
+        if (result != kNcclSuccess) error = result;
+        if (error == kNcclSuccess || error == kNcclInProgress) return false;
+        const char* last = m_setup.api->lastError(m_handle);
+        alarm(fmt::format("NCCL reports on rank {}: {}{}{}; a peer has probably ended", rank(),
+                          m_setup.api->errorText(error), *last != '\0' ? "; " : "", last));
+        return true;
+    }
+
+    static std::string describe(const control::CollectiveReport& report) {
+        std::string text = fmt::format("{} {} of {} bytes", toWord(report.operation),
+                                       report.sequence, report.sizeBytes);
+        if (report.step >= 0) text += fmt::format(" in step {}", report.step);
+        if (report.layer.value >= 0) text += fmt::format(", layer {}", report.layer.value);
+        if (report.layer == kRootLayer) text += ", embedding";
+        return text;
+    }
+
+    std::string hungSentence(const control::CollectiveReport& report) const {
+        return fmt::format(
+            "{} has been running on rank {} for more than {} s: a peer is gone, stuck, or asked "
+            "for something else; look at the other ranks' last words",
+            describe(report), rank(), std::chrono::duration<double>(m_setup.timeout).count());
+    }
+
+    void alarm(const std::string& sentence) {
+        m_alarm->raise(sentence);
+        if (m_setup.failed) m_setup.failed(sentence);
+    }
+
+    const NcclSetup m_setup;
+    DeviceRuntime& m_runtime;
+    const DeviceStream m_stream;
+    const std::shared_ptr<EventPool> m_events;
+    const std::shared_ptr<Alarm> m_alarm;
+    NcclHandle m_handle;
+
+    // Step thread.
+    const DeviceEvent m_issuedOn;  ///< re-recorded for each operation
+    std::vector<at::Tensor> m_owned;
+    at::Tensor m_small;  // (kSmall) float64
+    std::shared_ptr<SmallWork> m_lastSmall;
+    void* m_staging = nullptr;
+    std::size_t m_stagingBytes = 0;
+    std::uint64_t m_sequence = 0;
+    std::array<double, 1> m_nothing{};
+
+    std::mutex m_mutex;
+    std::condition_variable m_wakeUp;
+    std::deque<Pending> m_pending;  // guarded by m_mutex; the front is the watcher's
+    bool m_stopping = false;        // guarded by m_mutex
+    std::thread m_watcher;          // last: uses all of the above
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> makeNcclCommunicator(NcclSetup setup) {
+    return std::make_unique<NcclCommunicator>(std::move(setup));
+}
+
+}  // namespace shardscope::comm

@@ -1,0 +1,48 @@
+// Puts device events on the host's clock, for spans and collectives that no tracer times.
+//
+// A reference event on an idle stream is bracketed by two readings of the host clock; other
+// events lie at their elapsed time from it. CUDA gives elapsed times as float milliseconds, so
+// the reference is renewed every second or so: 0.5 us holds for about 8 s around it.
+#pragma once
+
+#include "engine/control/device_runtime.h"
+
+#include <cstdint>
+#include <mutex>
+
+namespace shardscope::control {
+
+class DeviceClock {
+public:
+    /// Takes the first reference; `runtime` outlives the clock.
+    explicit DeviceClock(DeviceRuntime& runtime);
+    ~DeviceClock();
+    DeviceClock(const DeviceClock&) = delete;
+    DeviceClock& operator=(const DeviceClock&) = delete;
+
+    /// Takes a new reference when the last is older than a second. A few tens of microseconds of
+    /// the caller's time; the device is not held up. Any thread.
+    void refresh();
+
+    /// Host clock (control::now()) at which the device passed `event`, which was reached.
+    [[nodiscard]] std::int64_t hostNs(DeviceEvent event) const;
+
+    /// Half the bracket of the reference in use: how far hostNs() may be off.
+    [[nodiscard]] std::int64_t errorNs() const;
+
+private:
+    struct Reference {
+        DeviceEvent event;
+        std::int64_t hostNs = 0;
+        std::int64_t errorNs = 0;
+    };
+    void measure(Reference& reference);
+
+    DeviceRuntime& m_runtime;
+    const DeviceStream m_stream;  ///< nothing else runs there
+    mutable std::mutex m_mutex;
+    Reference m_current;  // guarded by m_mutex
+    Reference m_next;     // guarded by m_mutex
+};
+
+}  // namespace shardscope::control

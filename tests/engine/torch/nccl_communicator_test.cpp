@@ -1,0 +1,240 @@
+#include "engine/comm/nccl/nccl_communicator.h"
+
+#include "engine/control/observer.h"
+#include "tests/engine/torch/rank_threads.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+
+namespace shardscope {
+namespace {
+
+using comm::Accumulate;
+using comm::Communicator;
+using comm::SymmetricBuffer;
+using testing::HasSubstr;
+
+/// The watcher's word, awaited by the test.
+class Failures {
+public:
+    void add(const std::string& sentence) {
+        {
+            const std::lock_guard lock(m_mutex);
+            m_sentences.push_back(sentence);
+        }
+        m_changed.notify_all();
+    }
+    std::string first() {
+        std::unique_lock lock(m_mutex);
+        m_changed.wait(lock, [this] { return !m_sentences.empty(); });
+        return m_sentences.front();
+    }
+    std::size_t count() {
+        const std::lock_guard lock(m_mutex);
+        return m_sentences.size();
+    }
+
+private:
+    std::mutex m_mutex;
+    std::condition_variable m_changed;
+    std::vector<std::string> m_sentences;
+};
+
+class KeptReports final : public control::Observer {
+public:
+    void stepBegin(std::int32_t) override {}
+    void stepEnd(const control::StepReport&) override {}
+    void phaseBegin(Phase, LayerIndex) override {}
+    void phaseEnd(const control::PhaseReport&) override {}
+    void buffer(const control::BufferReport&) override {}
+    void metric(control::Metric, std::int32_t, double) override {}
+    void collective(const control::CollectiveReport& report) override {
+        const std::lock_guard lock(m_mutex);
+        reports.push_back(report);
+    }
+    std::size_t count() {
+        const std::lock_guard lock(m_mutex);
+        return reports.size();
+    }
+    std::vector<control::CollectiveReport> reports;
+
+private:
+    std::mutex m_mutex;
+};
+
+thread_local std::vector<std::uint64_t> t_annotations;
+
+TEST(NcclCommunicator, ReportsEveryOperationInOrderWithItsTag) {
+    std::array<KeptReports, 2> observers;
+    test::runNcclRanks(
+        2,
+        [](Communicator& c) {
+            const SymmetricBuffer shard = c.allocate(16, DataType::kBFloat16);
+            std::vector<std::uint16_t> out(32);
+            c.allGather(shard, out.data(), {Cause::kPrefetch, LayerIndex{3}, 7}).wait();
+            std::array<double, 1> value{1};
+            c.allReduceSmall(value, comm::Reduction::kSum, {Cause::kNorm, kNoLayer, 7}).wait();
+        },
+        [&](comm::NcclSetup& setup) {
+            setup.observer = &observers[static_cast<std::size_t>(setup.rank)];
+        });
+    for (const KeptReports& observer : observers) {
+        ASSERT_EQ(observer.reports.size(), 2u);
+        const control::CollectiveReport& gather = observer.reports[0];
+        EXPECT_EQ(gather.operation, CollectiveOp::kAllGather);
+        EXPECT_EQ(gather.dtype, DataType::kBFloat16);
+        EXPECT_EQ(gather.sizeBytes, 64);
+        EXPECT_EQ(gather.sequence, 1u);
+        EXPECT_EQ(gather.step, 7);
+        EXPECT_EQ(gather.layer, LayerIndex{3});
+        EXPECT_EQ(gather.cause, Cause::kPrefetch);
+        EXPECT_LE(gather.issueNs, gather.startNs);
+        EXPECT_LE(gather.startNs, gather.endNs);
+        EXPECT_TRUE(gather.arrivalsNs.empty());
+        EXPECT_EQ(observer.reports[1].sequence, 2u);
+        EXPECT_EQ(observer.reports[1].dtype, DataType::kFloat64);
+    }
+}
+
+TEST(NcclCommunicator, AnnotatesTheThreadAroundEachCall) {
+    std::mutex mutex;
+    std::vector<std::vector<std::uint64_t>> seen;
+    test::runNcclRanks(
+        2,
+        [&](Communicator& c) {
+            t_annotations.clear();
+            c.barrier({}).wait();
+            c.barrier({}).wait();
+            const std::lock_guard lock(mutex);
+            seen.push_back(t_annotations);
+        },
+        [](comm::NcclSetup& setup) {
+            setup.annotate = [](std::uint32_t, std::uint64_t sequence) {
+                t_annotations.push_back(sequence);
+            };
+        });
+    EXPECT_THAT(seen, testing::Each(testing::ElementsAre(1, 0, 2, 0)));
+}
+
+TEST(NcclCommunicator, OperationsStartAfterWhatTheCallerQueuedBefore) {
+    // The input is rewritten right after each reduction was waited for; a reduction that started
+    // early or read late would see another round's values.
+    test::runNcclRanks(3, [](Communicator& c) {
+        const SymmetricBuffer full = c.allocate(30, DataType::kFloat32);
+        auto* values = static_cast<float*>(full.local);
+        std::vector<float> out(10, 0.0F);
+        float expected = 0;
+        for (int round = 0; round < 50; ++round) {
+            std::fill_n(values, 30, static_cast<float>(round + c.rank()));
+            const comm::Work work = c.reduceScatter(full, out.data(), Accumulate::kYes, {});
+            c.waitPeers(work);
+            expected += static_cast<float>(3 * round + 3);
+            for (float value : out) ASSERT_EQ(value, expected);
+        }
+    });
+}
+
+TEST(NcclCommunicator, AHungOperationIsNamedAndEndsTheWait) {
+    comm::NcclUniqueId id;
+    test::fakeNccl().uniqueId(&id);
+    test::hangAfter(id, 1);
+    test::FakeDevice device;
+    control::DeviceClock clock(device);
+    Failures failures;
+    comm::NcclSetup setup = test::fakeSetup(device, clock, id, 0, 1);
+    setup.timeout = std::chrono::milliseconds(20);
+    setup.failed = [&](const std::string& sentence) { failures.add(sentence); };
+    const auto c = comm::makeNcclCommunicator(std::move(setup));
+    const SymmetricBuffer shard = c->allocate(16, DataType::kFloat32);
+    std::vector<float> out(16);
+    c->allGather(shard, out.data(), {}).wait();
+    const comm::Work hung = c->allGather(shard, out.data(), {Cause::kDemand, LayerIndex{5}, 12});
+    EXPECT_THAT(failures.first(), HasSubstr("all-gather 2 of 64 bytes in step 12, layer 5 has been "
+                                            "running on rank 0"));
+    EXPECT_THROW(hung.wait(), comm::CommunicationError);
+    EXPECT_THROW(c->barrier({}), comm::CommunicationError);
+    c->abort();
+    EXPECT_EQ(failures.count(), 1u);
+}
+
+TEST(NcclCommunicator, WhatNcclNoticesItselfIsToldAtOnce) {
+    comm::NcclUniqueId id;
+    test::fakeNccl().uniqueId(&id);
+    test::FakeDevice device;
+    control::DeviceClock clock(device);
+    Failures failures;
+    comm::NcclSetup setup = test::fakeSetup(device, clock, id, 0, 1);
+    setup.failed = [&](const std::string& sentence) { failures.add(sentence); };
+    const auto c = comm::makeNcclCommunicator(std::move(setup));
+    test::failAsynchronously(id, 6);
+    EXPECT_THAT(failures.first(), HasSubstr("NCCL reports on rank 0: remote process exited"));
+    EXPECT_THROW(c->barrier({}), comm::CommunicationError);
+}
+
+TEST(NcclCommunicator, ALostDeviceIsTold) {
+    comm::NcclUniqueId id;
+    test::fakeNccl().uniqueId(&id);
+    test::FakeDevice device;
+    control::DeviceClock clock(device);
+    Failures failures;
+    comm::NcclSetup setup = test::fakeSetup(device, clock, id, 0, 1);
+    setup.failed = [&](const std::string& sentence) { failures.add(sentence); };
+    const auto c = comm::makeNcclCommunicator(std::move(setup));
+    device.breakDown(control::DeviceFault::kLost, "an illegal memory access was encountered");
+    const comm::Work work = c->barrier({Cause::kStart, kNoLayer, 3});
+    EXPECT_THAT(failures.first(), HasSubstr("the device of rank 0 failed during barrier 1 of 8 "
+                                            "bytes in step 3: an illegal memory access"));
+    EXPECT_THROW(work.wait(), comm::CommunicationError);
+}
+
+TEST(NcclCommunicator, RefusesARankThatDoesNotFitInWords) {
+    comm::NcclUniqueId id;
+    test::fakeNccl().uniqueId(&id);
+    test::FakeDevice device;
+    control::DeviceClock clock(device);
+    try {
+        comm::makeNcclCommunicator(test::fakeSetup(device, clock, id, 3, 2));
+        FAIL() << "joined";
+    } catch (const comm::CommunicationError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("NCCL failed on rank 3 of 2 in joining"));
+    }
+}
+
+TEST(NcclCommunicator, GivesItsEventsBack) {
+    test::FakeDevice device;
+    {
+        control::DeviceClock clock(device);
+        comm::NcclUniqueId id;
+        test::fakeNccl().uniqueId(&id);
+        KeptReports observer;
+        comm::NcclSetup setup = test::fakeSetup(device, clock, id, 0, 1);
+        setup.observer = &observer;
+        const auto c = comm::makeNcclCommunicator(std::move(setup));
+        for (std::size_t round = 1; round <= 10; ++round) {
+            for (int i = 0; i < 20; ++i) c->barrier({}).wait();
+            while (observer.count() < 20 * round) std::this_thread::yield();
+        }
+        EXPECT_LT(device.liveEvents(), 60);  // taken in turn, not two a call
+    }
+    EXPECT_EQ(device.liveEvents(), 0);
+}
+
+TEST(DeviceClock, PutsEventsBetweenTheHostReadingsAroundThem) {
+    test::FakeDevice device;
+    control::DeviceClock clock(device);
+    const auto stream = device.createStream(false);
+    const auto event = device.createEvent();
+    const std::int64_t before = control::now();
+    device.record(event, stream);
+    device.synchronize(event);
+    const std::int64_t after = control::now();
+    EXPECT_GE(clock.hostNs(event), before - clock.errorNs());
+    EXPECT_LE(clock.hostNs(event), after + clock.errorNs());
+    device.destroy(event);
+}
+
+}  // namespace
+}  // namespace shardscope
