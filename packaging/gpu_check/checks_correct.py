@@ -1,0 +1,78 @@
+"""Whether what the engine computes and the profiler records is right and complete."""
+from __future__ import annotations
+
+import json
+
+from . import queries, workloads
+from .results import FAIL, PASS, Failed, Result, Skipped, at_least, equal, info
+
+
+def gpu_tests(session):
+    """the tests labelled gpu"""
+    listed = session.work / "gpu_test.json"
+    program = session.program("shardscope_gpu_test")
+    session.run([program, f"--gtest_output=json:{listed}"], accept=(0, 1))
+    try:
+        suites = json.loads(listed.read_text())["testsuites"]
+    except (OSError, ValueError) as error:
+        raise Failed(f"the test program wrote no result: {error}")
+    tests = [test for suite in suites for test in suite["testsuite"]]
+    failed = [f"{t['classname']}.{t['name']}" for t in tests if t.get("failures")]
+    skipped = sum(t.get("result") == "SKIPPED" for t in tests)
+    if tests and skipped == len(tests):
+        raise Skipped("every test was skipped: no device")
+    reason = ("failed: " + ", ".join(failed)) if failed else (f"{skipped} skipped" if skipped else "")
+    good = not failed and bool(tests)
+    yield Result("gpu-tests", len(tests) - skipped - len(failed), "passed", "0 failed",
+                 PASS if good else FAIL, reason)
+
+
+def verify(session):
+    """loss, gradients and weights against the reference"""
+    if session.reference is None or not session.reference.is_dir():
+        raise Skipped("no reference folder; name one with --reference")
+    for precision in ("fp32", "bf16"):
+        answer = session.json([session.program("shardscope"), "verify", session.reference,
+                               "--device", "cuda", "--precision", precision, "--json"],
+                              accept=(0, 1))
+        worst = max(e["value"] / e["limit"] for e in answer["errors"].values())
+        yield Result(f"verify-{precision}", worst, "of limit", "<= 1",
+                     PASS if answer["pass"] else FAIL, f"worst tensor {answer.get('worst_tensor')}",
+                     answer["errors"])
+
+
+def completeness(session):
+    """the certificate of a fully traced run"""
+    report = session.report(session.shared_recording("traced", workloads.traced()))
+    complete = report["completeness"]
+    yield equal("completeness", bool(complete["complete"]), True,
+                reason="; ".join(map(str, complete["missing"])), **complete)
+    yield equal("dropped-events", report["dropped"], 0, "events")
+
+
+def launched(session):
+    """kernels on the device against launches on the host"""
+    recording = session.shared_recording("traced", workloads.traced())
+    kernels = len(session.query(recording, queries.KERNELS.format(rank=0)))
+    launches = int(session.query(recording, queries.LAUNCHES.format(rank=0))[0][0])
+    if kernels == 0:
+        raise Failed("the recording holds no kernel")
+    yield equal("kernels-launched", kernels, launches, "kernels", f"{launches} launch calls")
+
+
+def two_processes(session):
+    """two ranks that share the device: only for counting and joining, not for timing"""
+    recording = session.shared_recording("two", workloads.two_processes())
+    report = session.report(recording)
+    ratio = report["overlap"]["ratio"]
+    yield info("two-process-overlap", ratio, "ratio", "shared device: ranks take turns",
+               **{k: v for k, v in report["overlap"].items() if k != "by_rank"})
+    collectives = [tuple(row) for row in session.query(recording, queries.COLLECTIVES)]
+    kernels = {tuple(row) for row in session.query(recording, queries.COLLECTIVE_KERNELS)}
+    if not collectives:
+        raise Failed("two ranks recorded no collective")
+    if not kernels:
+        raise Skipped("no NCCL kernel was recorded: the ranks did not communicate by NCCL")
+    joined = sum(row in kernels for row in collectives) / len(collectives)
+    yield at_least("collective-join-rate", 100 * joined, 100, "%",
+                   f"{len(collectives)} collectives, {len(kernels)} NCCL kernels")
