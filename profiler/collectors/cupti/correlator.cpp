@@ -4,6 +4,7 @@
 #include "profiler/collectors/cupti/traced_calls.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -144,6 +145,14 @@ bool Correlator::workReady(const DeviceWork& work, int age) const {
     return launch->context.has_value() || age >= 1;
 }
 
+bool Correlator::kernelReady(const KernelRecord& kernel, int age) const {
+    if (!workReady(kernel.work, age)) return false;
+    // NCCL's own annotation is a record apart from the context.
+    if (!m_names.at(kernel.name).collective || age >= 1) return true;
+    const Launch* launch = launchOf(kernel.work.correlation);
+    return launch == nullptr || launch->ncclLaunch != 0;
+}
+
 bool Correlator::callReady(const CallRecord& call, int age) const {
     const Launch* launch = launchOf(call.correlation);
     if (launch == nullptr) return true;
@@ -162,14 +171,25 @@ bool Correlator::ready(const Pending& pending) const {
     return std::visit(
         Overloaded{[&](const CallRecord& r) { return callReady(r, pending.age); },
                    [&](const SyncRecord& r) { return syncReady(r); },
-                   // An allocation may still have to be put in front of one seen already.
-                   [&](const AllocationRecord&) { return pending.age >= 1; },
+                   [&](const AllocationRecord& r) { return r.time <= m_allocationsUntil; },
+                   [&](const KernelRecord& r) { return kernelReady(r, pending.age); },
                    [&](const OnDevice auto& r) { return workReady(r.work, pending.age); },
                    [](const auto&) { return true; }},
         pending.record);
 }
 
+/// Up to here allocations can be summed: those of one flush ago, and what came late before them.
+std::int64_t Correlator::lastSettledAllocation() const {
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+    for (const Pending& pending : m_pending) {
+        const auto* allocation = std::get_if<AllocationRecord>(&pending.record);
+        if (allocation != nullptr && pending.age >= 1) last = std::max(last, allocation->time);
+    }
+    return last;
+}
+
 void Correlator::drawReady(std::size_t regardless) {
+    m_allocationsUntil = lastSettledAllocation();
     std::vector<Record> batch;
     std::vector<Pending> kept;
     for (std::size_t i = 0; i < m_pending.size(); ++i) {

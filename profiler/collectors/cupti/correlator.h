@@ -80,8 +80,10 @@ private:
 
     [[nodiscard]] bool ready(const Pending& pending) const;
     [[nodiscard]] bool workReady(const DeviceWork& work, int age) const;
+    [[nodiscard]] bool kernelReady(const KernelRecord& kernel, int age) const;
     [[nodiscard]] bool callReady(const CallRecord& call, int age) const;
     [[nodiscard]] bool syncReady(const SyncRecord& sync) const;
+    [[nodiscard]] std::int64_t lastSettledAllocation() const;
     void drawReady(std::size_t regardless);
 
     void draw(const KernelRecord& kernel);
@@ -115,6 +117,7 @@ private:
     BoundedMap<std::uint64_t, EventRecord> m_events;
     std::unordered_map<std::uint64_t, std::uint64_t> m_allocations;  ///< address -> bytes
     std::uint64_t m_allocatedBytes = 0;
+    std::int64_t m_allocationsUntil = 0;
     std::uint64_t m_lastSynthetic = std::uint64_t{1} << 32;
     int m_patience = 0;  ///< flushes a record waits at most
     std::unordered_map<StringId, std::string> m_operators;
