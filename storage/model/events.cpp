@@ -146,6 +146,8 @@ const char* toWord(MemoryCategory category) {
             return "temporary";
         case MemoryCategory::kInput:
             return "input data";
+        case MemoryCategory::kOutside:
+            return "outside the allocator";
     }
     return "unknown";
 }

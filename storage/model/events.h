@@ -87,8 +87,9 @@ enum class MemoryCategory : std::uint8_t {
     kCommunication = 7,
     kTemporary = 8,  ///< scratch inside forward, backward or the optimizer
     kInput = 9,
+    kOutside = 10,  ///< of a device, taken past the tensor allocator: context, NCCL, libraries
 };
-inline constexpr int kMemoryCategoryCount = 10;
+inline constexpr int kMemoryCategoryCount = 11;
 
 /// An interval on a lane.
 struct SpanEvent {

@@ -49,6 +49,8 @@ Meaning meaningOf(MemoryCategory category) {
             return Meaning::kHost;
         case MemoryCategory::kOther:
             return Meaning::kIdle;
+        case MemoryCategory::kOutside:
+            return Meaning::kOutside;
     }
     return Meaning::kHost;
 }

@@ -21,6 +21,7 @@ enum class Meaning : std::uint8_t {
     kGradientShard,  ///< reduced gradients: a darker shade of kReduction
     kEvaluation,     ///< a lighter shade of kCompute
     kIdle,
+    kOutside,     ///< device memory that is not ours to manage
     kWaitGather,  ///< hatched variants: waiting for a peer
     kWaitReduction,
     kWaitOther,

@@ -37,12 +37,17 @@ QString againstTheory(const analysis::RankMemory& memory) {
 }  // namespace
 
 const std::vector<MemoryCategory>& stackOrder() {
-    static const std::vector<MemoryCategory> order{
-        MemoryCategory::kParameterShard, MemoryCategory::kOptimizerState,
-        MemoryCategory::kGradientShard,  MemoryCategory::kInput,
-        MemoryCategory::kCommunication,  MemoryCategory::kGatheredParameter,
-        MemoryCategory::kGradient,       MemoryCategory::kActivation,
-        MemoryCategory::kTemporary,      MemoryCategory::kOther};
+    static const std::vector<MemoryCategory> order{MemoryCategory::kOutside,
+                                                   MemoryCategory::kParameterShard,
+                                                   MemoryCategory::kOptimizerState,
+                                                   MemoryCategory::kGradientShard,
+                                                   MemoryCategory::kInput,
+                                                   MemoryCategory::kCommunication,
+                                                   MemoryCategory::kGatheredParameter,
+                                                   MemoryCategory::kGradient,
+                                                   MemoryCategory::kActivation,
+                                                   MemoryCategory::kTemporary,
+                                                   MemoryCategory::kOther};
     return order;
 }
 

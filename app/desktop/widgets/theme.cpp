@@ -113,6 +113,8 @@ Fill Theme::fill(Meaning meaning) const {
             return {QColor(0x7F, 0xB2, 0xD6)};
         case Meaning::kIdle:
             return {dark ? QColor(0x5B, 0x64, 0x70) : QColor(0xC3, 0xC9, 0xD1)};
+        case Meaning::kOutside:
+            return {dark ? QColor(0xB4, 0xBB, 0xC4) : QColor(0x5A, 0x62, 0x6C)};
         case Meaning::kWaitGather:
             return {QColor(0xE6, 0x9F, 0x00), true};
         case Meaning::kWaitReduction:

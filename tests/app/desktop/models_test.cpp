@@ -2,6 +2,7 @@
 #include "app/desktop/loading/range_table.h"
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/lane_layout.h"
+#include "app/desktop/models/memory_model.h"
 #include "app/desktop/models/run_form.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/models/slice_details.h"
@@ -105,6 +106,13 @@ SpanEvent span(std::int64_t start, std::int64_t length, std::uint32_t name, std:
 
 // depth 0  |linear....|mm..|     own time of linear = 10 - 6, the second mm is its own
 // depth 1  |..mm......|
+TEST(MemoryModel, StacksEveryCategoryOnce) {
+    std::vector<MemoryCategory> all;
+    for (int i = 0; i < kMemoryCategoryCount; ++i) all.push_back(static_cast<MemoryCategory>(i));
+    EXPECT_THAT(stackOrder(), testing::UnorderedElementsAreArray(all));
+    for (MemoryCategory category : all) EXPECT_STRNE(toWord(category), "unknown");
+}
+
 TEST(RangeTable, OwnTimeLeavesNestedEventsOut) {
     LaneFacts lane;
     lane.name = "operators";
