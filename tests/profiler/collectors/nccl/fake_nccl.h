@@ -77,7 +77,7 @@ public:
     }
 
     /// What the proxy thread does later with the handle of the last collective's task.
-    void* lastTask = nullptr;
+    std::atomic<void*> lastTask{nullptr};
 
     static nccl::EventDescriptor describe(std::uint64_t type, void* parent) {
         nccl::EventDescriptor descriptor;
