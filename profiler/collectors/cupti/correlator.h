@@ -8,7 +8,8 @@
 //
 // A kernel belongs to the context pushed when it was launched: (correlation id -> external id),
 // which holds on backward threads as well. Inside a CUDA graph it belongs to the context its
-// node was captured in, with the step of the replay if the replay has one. Spans of role compute
+// node was captured in, with the step of the replay if the replay has one; NCCL's launch of the
+// capture is then reported with each replay. Spans of role compute
 // carry CUPTI's correlation id, or one above 2^32 where there is none: never 0, which means an
 // engine phase there. NCCL's kernels carry 0: on their lanes the number would be a collective's
 // sequence. Decoder thread.

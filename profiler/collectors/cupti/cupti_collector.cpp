@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -21,6 +22,8 @@ using cupti::Session;
 
 /// Kernels without a single launch record: from here on it is no coincidence.
 constexpr std::uint64_t kManyKernels = 256;
+/// Until nothing waits for its other half any more; then being attached costs no flushes.
+constexpr int kFlushesAfterIdle = 4;
 
 class CuptiCollector final : public DeviceCollector {
 public:
@@ -62,6 +65,7 @@ private:
     cupti::RecordClock m_clock;
     cupti::Correlator m_correlator;
     std::chrono::steady_clock::time_point m_lastFlush;
+    int m_flushesToCome = 0;
     std::uint64_t m_dropped = 0;
     bool m_reportedDrops = false;
     bool m_reportedBroken = false;
@@ -145,7 +149,10 @@ void CuptiCollector::serveFlushes() {
         everything = std::exchange(m_everything, false);
     }
     const auto now = std::chrono::steady_clock::now();
-    if (wanted || now - m_lastFlush >= m_options.flushPeriod) {
+    const bool due = now - m_lastFlush >= m_options.flushPeriod;
+    if (m_session.level() > DeviceLevel::kIdle) m_flushesToCome = kFlushesAfterIdle;
+    if (wanted || (due && m_flushesToCome > 0)) {
+        m_flushesToCome = std::max(0, m_flushesToCome - 1);
         flushNow(everything);
         m_lastFlush = now;
     }

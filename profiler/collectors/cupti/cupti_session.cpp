@@ -176,7 +176,9 @@ void Session::completeBuffer(std::uint8_t* buffer, std::size_t validBytes) noexc
 }
 
 void Session::graphNodeCreated(std::uint64_t node) noexcept {
-    m_graphNodes.add(node, threadAnnotations());
+    const CapturedLaunch launch = threadAnnotations();
+    // Captured outside any operator: then the replay's context says more.
+    if (launch != CapturedLaunch{}) m_graphNodes.add(node, launch);
 }
 
 void Session::graphNodeCloned(std::uint64_t original, std::uint64_t node) noexcept {

@@ -16,6 +16,7 @@ namespace shardscope::collectors::cupti {
 struct CapturedLaunch {
     capture::LaunchContext context;
     std::uint64_t ncclLaunch = 0;  ///< 0: none
+    friend bool operator==(const CapturedLaunch&, const CapturedLaunch&) = default;
 };
 
 class GraphNodes {

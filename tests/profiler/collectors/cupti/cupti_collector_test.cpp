@@ -32,14 +32,16 @@ protected:
         g_monotonic = 0;
         g_offset = kEpoch;
     }
-    void start(DeviceLevel level, bool graphNodes = true) {
+    static CuptiOptions options() {
         CuptiOptions options;
-        options.graphNodes = graphNodes;
         options.buffers = 4;
         options.bufferBytes = 64 << 10;
         options.flushPeriod = std::chrono::hours(1);  // only when asked
         options.readClocks = &fakeClocks;
-        started = startCuptiCollector(cupti, level, sink, options);
+        return options;
+    }
+    void start(DeviceLevel level, const CuptiOptions& with = options()) {
+        started = startCuptiCollector(cupti, level, sink, with);
     }
     std::set<std::uint32_t> kinds() {
         return cupti.state([](const FakeCupti& c) { return c.kinds; });
@@ -148,7 +150,9 @@ TEST_F(CuptiCollectorTest, DoesNotRiseAboveTheLevelOfTheStart) {
 }
 
 TEST_F(CuptiCollectorTest, GraphsAsAWholeOnRequest) {
-    start(DeviceLevel::kLaunches, false);
+    CuptiOptions whole = options();
+    whole.graphNodes = false;
+    start(DeviceLevel::kLaunches, whole);
     EXPECT_EQ(kinds().count(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), 1u);
     EXPECT_FALSE(cupti.state([](const FakeCupti& c) { return c.graphNodes; }));
 }
@@ -205,12 +209,22 @@ TEST_F(CuptiCollectorTest, GraphNodesAreRememberedAtCapture) {
     replayed.graphNodeId = 111;
     auto launch = callActivity(9, kStart + 100, kStart + 140);
     launch.cbid = 311;
-    cupti.deliverOnFlush(Activities().add(replayed).add(launch));
+    auto other = kernelActivity(9, kStart + 300, kStart + 400);
+    other.graphNodeId = 12;
+    const capture::LaunchContext replay{{6}, kNoLayer, Phase::kOther, kEmptyString};
+    cupti.deliverOnFlush(Activities()
+                             .add(replayed)
+                             .add(other)
+                             .add(externalActivity(9, capture::pack(replay)))
+                             .add(launch));
     started.collector->flush(true);
     const auto kernels = sink.on("stream 7");
-    ASSERT_EQ(kernels.size(), 1u);
+    ASSERT_EQ(kernels.size(), 2u);
     EXPECT_EQ(kernels[0].layer, LayerIndex{5});
-    EXPECT_EQ(started.collector->counts().attributed, 1u);
+    EXPECT_EQ(kernels[0].phase, Phase::kForward);
+    EXPECT_EQ(kernels[0].step, StepIndex{6});
+    EXPECT_EQ(kernels[1].phase, Phase::kOther) << "the replay's, for want of an own one";
+    EXPECT_EQ(started.collector->counts().attributed, 2u);
 }
 
 TEST_F(CuptiCollectorTest, AFlushOfEverythingLeavesNothingWaiting) {
@@ -222,6 +236,16 @@ TEST_F(CuptiCollectorTest, AFlushOfEverythingLeavesNothingWaiting) {
     EXPECT_EQ(sink.on("stream 7").size(), 1u);
     EXPECT_THAT(cupti.state([](const FakeCupti& c) { return c.flushes; }),
                 ElementsAre(false, true));
+}
+
+TEST_F(CuptiCollectorTest, AttachedAndIdleFlushesOnlyWhenAsked) {
+    CuptiOptions eager = options();
+    eager.flushPeriod = std::chrono::milliseconds(0);
+    eager.pollPeriod = std::chrono::milliseconds(1);
+    start(DeviceLevel::kIdle, eager);
+    for (int i = 0; i < 20; ++i) started.collector->flush(false);
+    EXPECT_EQ(cupti.state([](const FakeCupti& c) { return c.flushes.size(); }), 20u);
+    EXPECT_TRUE(kinds().empty());
 }
 
 TEST_F(CuptiCollectorTest, AnotherSubscriberIsNamed) {
