@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""packaging/fetch-libtorch with small wheels of its own: no network."""
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import tempfile
+import unittest
+import zipfile
+
+PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "packaging"
+FILES = {
+    "nvidia_cuda_runtime": ["nvidia/cu13/lib/libcudart.so.13"],
+    "torch": ["torch/lib/libtorch_cpu.so", "torch/lib/libtorch_cuda.so", "torch/include/a/b.h",
+              "torch/lib/libtorch_python.so"],
+    "nvidia_nccl_cu13": ["nvidia/nccl/lib/libnccl.so.2", "nvidia/nccl/include/nccl.h"],
+    "nvidia_cublas": ["nvidia/cu13/lib/libcublas.so.13"],
+}
+
+
+class Fetch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.wheels = self.root / "wheels"
+        self.wheels.mkdir()
+        sums = {name: self.wheel(name) for name in FILES}
+        (self.root / "packaging").mkdir()
+        shutil.copy(PACKAGING / "fetch-libtorch", self.root / "packaging")
+        (self.root / "packaging/dependencies.env").write_text(f'''
+LIBTORCH_VERSION=2.11.0
+LIBTORCH_PYTHON=3.11
+LIBTORCH_PLATFORMS=none
+LIBTORCH_WHEELS="
+nvidia-cuda-runtime==1 {sums["nvidia_cuda_runtime"]} nvidia/cu13/lib/libcudart.so.13 *.licence
+torch==2.11.0 {sums["torch"]} torch/lib/libtorch_cpu.so torch/include/*"
+LIBTORCH_LINK_WHEELS="
+torch==2.11.0 {sums["torch"]} torch/lib/libtorch_cuda.so"
+LIBTORCH_NCCL_VERSION=2.28.9
+LIBTORCH_NCCL_WHEELS="
+nvidia-nccl-cu13==1 {sums["nvidia_nccl_cu13"]} nvidia/nccl/lib/libnccl.so.2 nvidia/nccl/include/*"
+LIBTORCH_RUN_WHEELS="
+nvidia-cublas==1 {sums["nvidia_cublas"]} nvidia/cu13/lib/libcublas.so.13"
+''')
+        self.target = self.root / "cache/shardscope/libtorch-2.11.0"
+
+    def wheel(self, name):
+        path = self.wheels / f"{name}-1-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            for file in FILES[name]:
+                archive.writestr(file, f"{file} of {name}\n")
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+    def toolkit(self, nccl=None):
+        root = self.root / "cuda"
+        (root / "bin").mkdir(parents=True, exist_ok=True)
+        nvcc = root / "bin/nvcc"
+        nvcc.write_text("#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n")
+        nvcc.chmod(nvcc.stat().st_mode | stat.S_IXUSR)
+        if nccl:
+            (root / "include").mkdir()
+            (root / "lib64").mkdir()
+            (root / "lib64/libnccl.so.2").write_text("")
+            names = zip(("MAJOR", "MINOR", "PATCH"), nccl.split("."))
+            (root / "include/nccl.h").write_text(
+                "".join(f"#define NCCL_{name} {number}\n" for name, number in names))
+        return root
+
+    def fetch(self, *options, cuda=None):
+        cuda = cuda or self.toolkit()
+        path = f"{cuda / 'bin'}:/usr/bin:/bin"
+        done = subprocess.run(
+            ["bash", self.root / "packaging/fetch-libtorch", *options], capture_output=True,
+            text=True, timeout=60,
+            env={"PATH": path, "HOME": str(self.root), "CUDA_HOME": str(cuda),
+                 "XDG_CACHE_HOME": str(self.root / "cache"), "SHARDSCOPE_WHEELS": str(self.wheels),
+                 "PIP_NO_INDEX": "1", "LC_ALL": "C"})
+        return done.returncode, done.stdout + done.stderr
+
+    def files(self):
+        return {str(p.relative_to(self.target)) for p in self.target.rglob("*") if p.is_file()}
+
+    CPU = {"nvidia/cu13/lib/libcudart.so.13", "torch/lib/libtorch_cpu.so", "torch/include/a/b.h"}
+    LINK = {"torch/lib/libtorch_cuda.so"}
+    NCCL = {"nvidia/nccl/lib/libnccl.so.2", "nvidia/nccl/include/nccl.h"}
+
+    def test_cpu_part_only_when_told_so(self):
+        status, text = self.fetch("--cpu", cuda=self.toolkit())
+        self.assertEqual((status, self.files()), (0, self.CPU), text)
+
+    def test_the_module_is_linked_where_nvcc_is(self):
+        status, text = self.fetch(cuda=self.toolkit())
+        self.assertEqual((status, self.files()), (0, self.CPU | self.LINK | self.NCCL), text)
+
+    def test_the_toolkits_nccl_does_when_it_is_the_same(self):
+        self.assertEqual(self.fetch(cuda=self.toolkit(nccl="2.28.9"))[0], 0)
+        self.assertEqual(self.files(), self.CPU | self.LINK)
+
+    def test_another_nccl_does_not(self):
+        self.assertEqual(self.fetch(cuda=self.toolkit(nccl="2.27.3"))[0], 0)
+        self.assertEqual(self.files(), self.CPU | self.LINK | self.NCCL)
+
+    def test_everything_that_a_gpu_needs(self):
+        self.assertEqual(self.fetch("--cuda")[0], 0)
+        self.assertEqual(self.files(), self.CPU | self.LINK | self.NCCL |
+                         {"nvidia/cu13/lib/libcublas.so.13"})
+
+    def test_completes_an_older_folder_and_then_has_nothing_to_do(self):
+        self.fetch("--cpu")
+        before = (self.target / "torch/lib/libtorch_cpu.so").stat().st_mtime_ns
+        status, text = self.fetch(cuda=self.toolkit())
+        self.assertEqual((status, self.files()), (0, self.CPU | self.LINK | self.NCCL), text)
+        self.assertNotIn("libtorch_cpu.so", text)
+        self.assertEqual((self.target / "torch/lib/libtorch_cpu.so").stat().st_mtime_ns, before)
+        shutil.rmtree(self.wheels)
+        self.assertEqual(self.fetch(cuda=self.toolkit())[0], 0)
+
+    def test_takes_up_what_was_interrupted(self):
+        self.fetch("--cpu")
+        (self.target / "torch/lib/libtorch_cpu.so").unlink()
+        (self.target / "torch/include/a/b.h").write_text("half")
+        self.assertEqual(self.fetch("--cpu")[0], 0)
+        self.assertEqual((self.target / "torch/include/a/b.h").read_text(),
+                         "torch/include/a/b.h of torch\n")
+
+    def test_a_wheel_with_another_sum_is_not_used(self):
+        with zipfile.ZipFile(self.wheels / "torch-1-py3-none-any.whl", "a") as archive:
+            archive.writestr("torch/more", "")
+        status, text = self.fetch("--cpu")
+        self.assertEqual(status, 1)
+        self.assertIn("torch==2.11.0 could not be downloaded", text)
+        self.assertNotIn("torch/lib/libtorch_cpu.so", self.files())
+        self.assertEqual(list((self.root / "cache/shardscope").glob("fetch.*")), [])
+
+    def test_options(self):
+        self.assertEqual(self.fetch("--help")[0], 0)
+        self.assertEqual(self.fetch("--gpu")[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
