@@ -99,6 +99,19 @@ void fields(F& f, PeakMeasured& m) {
     f("peak_flops", m.peakFlops), f("source", m.source);
 }
 template <class F>
+void fields(F& f, DeviceFacts& m) {
+    f("rank", m.rank), f("name", m.name), f("uuid", m.uuid), f("pci_bus_id", m.pciBusId);
+    f("memory_bytes", m.memory), f("driver", m.driver), f("shared_by", m.sharedBy);
+    f("mig", m.mig), f("attention", m.attention), f("tracing", m.tracing);
+    f("vendor_peak_flops", m.vendorPeak), f("vendor_peak_source", m.vendorPeakSource);
+    f("measured_peak_flops", m.measuredPeak), f("measured_peak_source", m.measuredPeakSource);
+    f("clock_error_ns", m.clockErrorNs);
+}
+template <class F>
+void fields(F& f, DeviceReported& m) {
+    f("device", m.device);
+}
+template <class F>
 void fields(F& f, LaneDeclared& m) {
     f("lane", m.lane);
 }
@@ -141,10 +154,11 @@ void fields(F& f, VerifyResult& m) {
 
 /// The word under "type", by alternative of Message.
 constexpr const char* kTypes[] = {
-    "agent_hello",     "launch_request",    "rank_start",       "command",     "heartbeat",
-    "rank_started",    "rank_exited",       "agent_done",       "log_line",    "rank_hello",
-    "peak_measured",   "lane_declared",     "strings_declared", "step_done",   "metric_reported",
-    "theory_reported", "diagnostic_raised", "rank_finished",    "rank_failed", "verify_result"};
+    "agent_hello",     "launch_request",  "rank_start",        "command",          "heartbeat",
+    "rank_started",    "rank_exited",     "agent_done",        "log_line",         "rank_hello",
+    "peak_measured",   "device_reported", "lane_declared",     "strings_declared", "step_done",
+    "metric_reported", "theory_reported", "diagnostic_raised", "rank_finished",    "rank_failed",
+    "verify_result"};
 static_assert(std::size(kTypes) == std::variant_size_v<Message>);
 
 template <class T>

@@ -4,7 +4,7 @@
 //   recorder -> agent   LaunchRequest, Command(stop | kill), Heartbeat
 //   agent -> rank       RankStart, Command(stop)
 //   agent -> recorder   AgentHello, RankStarted, RankExited, AgentDone, LogLine, Heartbeat
-//   rank -> recorder    RankHello, LaneDeclared, StringsDeclared, StepDone, MetricReported,
+//   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared, StepDone, MetricReported,
 //                       TheoryReported, DiagnosticRaised, LogLine, RankFinished, RankFailed,
 //                       VerifyResult
 #pragma once
@@ -89,6 +89,11 @@ struct PeakMeasured {
     std::string source;
 };
 
+/// The rank's accelerator, once it is open; sent again when more is known.
+struct DeviceReported {
+    DeviceFacts device;
+};
+
 struct LaneDeclared {
     LaneFacts lane;
 };
@@ -125,7 +130,9 @@ struct RankFinished {
 
 struct RankFailed {
     std::string message;
-    std::string code;  ///< "non-finite-loss" "out-of-memory" "peer-lost" "data" "failure"
+    /// "non-finite-loss" "out-of-memory" "device-lost" "peer-lost" "data" "failure"; "launch":
+    /// this machine cannot do what was asked, e.g. has too few GPUs.
+    std::string code;
     std::int32_t step = -1;
     std::string phase;
     std::int32_t layer = -1;
@@ -143,7 +150,7 @@ struct VerifyResult {
 };
 
 using Message = std::variant<AgentHello, LaunchRequest, RankStart, Command, Heartbeat, RankStarted,
-                             RankExited, AgentDone, LogLine, RankHello, PeakMeasured, LaneDeclared,
+                             RankExited, AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared,
                              StringsDeclared, StepDone, MetricReported, TheoryReported,
                              DiagnosticRaised, RankFinished, RankFailed, VerifyResult>;
 

@@ -294,8 +294,10 @@ void RunSupervisor::endAgent() {
 Error RunSupervisor::rankError(RankId rank) const {
     const RankState& state = m_ranks[rank.value];
     if (state.failed) {
-        const ErrorCode code =
-            state.failed->code == "data" ? ErrorCode::kUnreadable : ErrorCode::kRank;
+        const std::string& word = state.failed->code;
+        const ErrorCode code = word == "data"     ? ErrorCode::kUnreadable
+                               : word == "launch" ? ErrorCode::kLaunch
+                                                  : ErrorCode::kRank;
         return {code, fmt::format("rank {} on {} failed{}: {}", rank.value, m_host,
                                   placeText(*state.failed), state.failed->message)};
     }

@@ -33,7 +33,7 @@ void Outbox::post(const control::Message& message) {
     m_wakeUp.notify_one();
 }
 
-void Outbox::start(capture::CaptureSession& session, std::function<void()> sample) {
+void Outbox::start(capture::CaptureSession& session, std::function<void(bool last)> sample) {
     m_session = &session;
     m_sample = std::move(sample);
     m_thread = std::thread([this] { run(); });
@@ -59,7 +59,8 @@ void Outbox::run() {
                               [this] { return m_finishing || !m_posted.empty(); });
             finishing = m_finishing;
         }
-        m_sample();
+        writePosted();  // first: sampling a broken device may never return
+        m_sample(finishing);
         m_session->drain(control::now(), finishing);
         writePosted();
     }

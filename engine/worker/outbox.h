@@ -25,8 +25,9 @@ public:
     /// Any thread; never blocks on the peer.
     void post(const control::Message& message);
 
-    /// Starts draining `session` a few times a second; `sample` is called before each drain.
-    void start(capture::CaptureSession& session, std::function<void()> sample);
+    /// Starts draining `session` a few times a second; `sample(last)` is called before each drain,
+    /// with true before the last.
+    void start(capture::CaptureSession& session, std::function<void(bool last)> sample);
     /// Drains everything, writes what is queued, then `last`, and ends the thread.
     void finish(const std::optional<control::Message>& last = std::nullopt);
 
@@ -43,7 +44,7 @@ private:
     const int m_fd;
     const RankId m_rank;
     capture::CaptureSession* m_session = nullptr;
-    std::function<void()> m_sample;
+    std::function<void(bool last)> m_sample;
     bool m_broken = false;  ///< the peer is gone; outbox thread
 
     std::mutex m_mutex;

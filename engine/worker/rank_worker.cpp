@@ -25,9 +25,15 @@ using control::CaptureLevel;
 constexpr double kCalibrationSeconds = 0.4;
 constexpr std::int64_t kCalibrationSize = 1024;
 
+/// The step thread's: autograd's device threads allocate on its behalf while it waits.
+const control::MemoryUse* g_stepUse = nullptr;
+
 collectors::BlockUse currentUse() {
-    const control::MemoryUse& use = control::threadMemoryUse();
-    return {use.category, use.owner};
+    const control::MemoryUse* use = &control::threadMemoryUse();
+    if (use->category == MemoryCategory::kOther && use->owner == nullptr && g_stepUse != nullptr) {
+        use = g_stepUse;
+    }
+    return {use->category, use->owner};
 }
 
 capture::SessionOptions sessionOptions(const control::RankStart& start) {
@@ -53,43 +59,81 @@ RankWorker::~RankWorker() {
     collectors::attachAllocator(nullptr);
 }
 
+Result<void> RankWorker::openDevice() {
+    if (m_start.config.device == control::Device::kCpu) return {};
+    // What other threads do for this one is booked as this one's.
+    g_stepUse = &control::threadMemoryUse();
+    capture::lendContext(&capture::threadContext());
+    auto gpu = GpuRank::open(m_start, m_session, m_outbox, m_observer, &currentUse);
+    if (!gpu) return failure(gpu);
+    m_gpu = std::move(*gpu);
+    m_sampled.store(m_gpu.get());
+    m_device = m_gpu->device();
+    return {};
+}
+
+Result<std::unique_ptr<comm::Communicator>> RankWorker::joinHost() {
+    auto segment = comm::Segment::map(
+        m_start.segmentFd, static_cast<std::size_t>(m_start.segmentBytes), m_start.worldSize);
+    if (!segment) return failure(segment);
+    control::Observer* observer = m_gpu ? nullptr : &m_observer;
+    return comm::makeDirectCommunicator(std::move(*segment), m_start.rank, observer,
+                                        "shared memory");
+}
+
 Result<void> RankWorker::prepare() {
     const control::RunConfig& config = m_start.config;
-    if (config.device == control::Device::kCuda) {
-        return failure(ErrorCode::kLaunch, "this build has no GPU ranks; use --device cpu");
-    }
+    const bool full = config.capture == CaptureLevel::kFull;
+    m_session.setDetailed(full);
+    collectors::installRecordingAllocator(&currentUse);
+    m_outbox.start(m_session, [this](bool last) {
+        m_observer.sampleUsage();
+        if (GpuRank* gpu = m_sampled.load()) gpu->sample(last);
+    });
+    if (auto opened = openDevice(); !opened) return opened;
     at::set_num_threads(config.threads);
     control::RankHello hello;
     hello.protocol = control::kProtocolVersion;
     hello.product = "shardscope-rank";
     hello.pid = ::getpid();
-    hello.device = fmt::format("cpu ({} thread{})", config.threads, config.threads == 1 ? "" : "s");
+    hello.device =
+        m_gpu ? m_gpu->deviceText()
+              : fmt::format("cpu ({} thread{})", config.threads, config.threads == 1 ? "" : "s");
     hello.libraries = {{"libtorch", TORCH_VERSION}, {"oneDNN", at::get_mkldnn_version()}};
+    if (m_gpu) hello.libraries.merge(m_gpu->libraries());
     m_outbox.post(hello);
 
-    const bool full = config.capture == CaptureLevel::kFull;
-    m_session.setDetailed(full);
-    collectors::installRecordingAllocator(&currentUse);
-    collectors::attachAllocator(&m_session);
+    // A GPU rank's memory is the device's; what it holds on the host is not the question.
+    if (!m_gpu) collectors::attachAllocator(&m_session);
     if (full) m_operators = std::make_unique<collectors::OperatorCollector>(m_session);
-    m_outbox.start(m_session, [this] { m_observer.sampleUsage(); });
-
-    auto segment = comm::Segment::map(
-        m_start.segmentFd, static_cast<std::size_t>(m_start.segmentBytes), m_start.worldSize);
-    if (!segment) return failure(segment);
-    m_communicator = comm::makeDirectCommunicator(std::move(*segment), m_start.rank, &m_observer,
-                                                  "shared memory");
+    auto host = joinHost();
+    if (!host) return failure(host);
+    if (!m_gpu) {
+        m_communicator = std::move(*host);
+        return {};
+    }
+    m_host = std::move(*host);
+    m_communicator = m_gpu->join(*m_host);
     return {};
 }
 
 bool RankWorker::majority(bool vote) {
     std::array<double, 1> votes{vote ? 1.0 : 0.0};
-    m_communicator->allReduceSmall(votes, comm::Reduction::kSum, {Cause::kStart}).wait();
+    comm::Communicator& ranks = m_host ? *m_host : *m_communicator;
+    ranks.allReduceSmall(votes, comm::Reduction::kSum, {Cause::kStart}).wait();
     return 2 * votes[0] > m_start.worldSize;
 }
 
 /// All ranks follow the majority, so that they compute alike.
 void RankWorker::chooseKernels() {
+    if (m_gpu) {
+        m_gpu->useAttention(majority(m_gpu->cudnnIsFaster()));
+    } else {
+        chooseHostKernels();
+    }
+}
+
+void RankWorker::chooseHostKernels() {
     const control::RunConfig& config = m_start.config;
     const control::ModelConfig& model = config.model;
     const auto library = kernels::fasterMatmulLibrary(config.batch * model.context, model.hidden);
@@ -109,6 +153,11 @@ void RankWorker::chooseKernels() {
 
 void RankWorker::calibrate() {
     control::PeakMeasured peak;
+    if (m_gpu) {
+        m_communicator->barrier({Cause::kStart}).wait();
+        m_outbox.post(m_gpu->peak(m_start.config.calibrate));
+        return;
+    }
     if (!m_start.config.calibrate) {
         peak.source = "not measured: calibration was switched off";
         m_outbox.post(peak);
@@ -147,7 +196,9 @@ void RankWorker::reportFailure(const Error& error, const std::string& code) {
 Result<void> RankWorker::run() {
     try {
         if (auto prepared = prepare(); !prepared) {
-            reportFailure(prepared.error(), "failure");
+            const bool launch = prepared.error().code == ErrorCode::kLaunch && m_gpu == nullptr &&
+                                m_start.config.device == control::Device::kCuda;
+            reportFailure(prepared.error(), launch ? "launch" : "failure");
             return prepared;
         }
         chooseKernels();
@@ -164,6 +215,8 @@ Result<void> RankWorker::run() {
     }
     m_operators.reset();
     m_communicator.reset();
+    m_host.reset();
+    if (m_gpu) m_gpu->finish();
     m_commands.expectEnd();
     control::RankFinished finished;
     finished.stopped = m_commands.stopWanted();
@@ -180,6 +233,7 @@ void RankWorker::captureStep(std::int32_t step) {
     m_observer.setLevel(captured ? m_start.config.capture : CaptureLevel::kSteps);
     m_session.setDetailed(captured && m_start.config.capture == CaptureLevel::kFull);
     if (m_operators) m_operators->setEnabled(captured);
+    if (m_gpu) m_gpu->setCaptured(captured);
 }
 
 void RankWorker::reportStep(const training::StepResult& result, const control::StepReport& report) {
@@ -207,6 +261,11 @@ Result<void> RankWorker::stepFailed(const Result<training::StepResult>& result,
     } else {
         failed.code = "failure";
         failed.message = result.error().message;
+        // LibTorch's own words are for its developers; the device often knows better.
+        if (const auto known = m_gpu ? m_gpu->diagnose() : std::nullopt) {
+            failed.code = known->code;
+            failed.message = known->message;
+        }
     }
     m_outbox.post(failed);
     return failure(ErrorCode::kRank, failed.message);

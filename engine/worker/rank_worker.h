@@ -6,12 +6,14 @@
 #include "engine/control/messages.h"
 #include "engine/training/trainer.h"
 #include "engine/worker/command_reader.h"
+#include "engine/worker/gpu_rank.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/recording_observer.h"
 #include "profiler/capture/capture_session.h"
 #include "profiler/collectors/operators/operator_collector.h"
 #include "storage/model/result.h"
 
+#include <atomic>
 #include <memory>
 
 namespace shardscope::worker {
@@ -29,8 +31,12 @@ private:
     Result<void> prepare();
     Result<void> train();
     Result<void> followReference();
+    /// Opens the GPU before LibTorch is asked about it; nothing on a CPU.
+    Result<void> openDevice();
+    [[nodiscard]] Result<std::unique_ptr<comm::Communicator>> joinHost();
     bool majority(bool vote);
     void chooseKernels();
+    void chooseHostKernels();
     void calibrate();
     void reportTheory();
     void captureStep(std::int32_t step);
@@ -45,8 +51,11 @@ private:
     Outbox m_outbox;
     capture::CaptureSession m_session;
     RecordingObserver m_observer;
+    std::unique_ptr<GpuRank> m_gpu;            ///< null on a CPU
+    std::atomic<GpuRank*> m_sampled{nullptr};  ///< the same, once the outbox thread may use it
     std::unique_ptr<collectors::OperatorCollector> m_operators;
-    std::unique_ptr<comm::Communicator> m_communicator;
+    std::unique_ptr<comm::Communicator> m_host;          ///< GPU ranks: agreement before NCCL
+    std::unique_ptr<comm::Communicator> m_communicator;  ///< gathers, reductions
 };
 
 }  // namespace shardscope::worker

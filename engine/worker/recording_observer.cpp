@@ -1,11 +1,32 @@
 #include "engine/worker/recording_observer.h"
 
+#include "profiler/capture/device_annotation.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "profiler/collectors/host/process_usage.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace shardscope::worker {
 
 using control::CaptureLevel;
+
+namespace {
+
+void pushLaunchContext(const capture::Context& context) {
+    const capture::DeviceAnnotator* annotator = capture::deviceAnnotator().load();
+    if (annotator == nullptr) return;
+    annotator->push(
+        capture::AnnotationStack::kContext,
+        capture::pack({context.step, context.layer, context.phase, context.operatorName}));
+}
+
+void popLaunchContext() {
+    const capture::DeviceAnnotator* annotator = capture::deviceAnnotator().load();
+    if (annotator != nullptr) annotator->pop(capture::AnnotationStack::kContext);
+}
+
+}  // namespace
 
 RecordingObserver::RecordingObserver(const control::RunConfig& config, RankId rank,
                                      capture::CaptureSession& session, Outbox& outbox)
@@ -29,8 +50,6 @@ RecordingObserver::RecordingObserver(const control::RunConfig& config, RankId ra
     m_stretchNames = {kEmptyString, session.intern("forward"), session.intern("head"),
                       session.intern("backward"), session.intern("optimizer")};
     m_stepName = session.intern("step");
-    m_algorithm = session.intern("direct");
-    m_protocol = session.intern("shared memory");
     session.declareLane(kStepLane, LaneRole::kRange, "step");
     session.declareLane(kComputeLane, LaneRole::kCompute, "compute");
     session.declareLane(kCommunicationLane, LaneRole::kCommunication, "communication");
@@ -55,89 +74,158 @@ RecordingObserver::Stretch RecordingObserver::stretchOf(Phase phase, Stretch cur
 }
 
 void RecordingObserver::span(LaneId lane, StringId name, std::int64_t startNs, std::int64_t endNs,
-                             const control::PhaseReport& report, std::uint8_t depth) {
+                             const EndedPhase& phase, std::uint8_t depth) {
     SpanEvent event;
     event.start = m_session.at(startNs);
     event.duration = {endNs - startNs};
     event.lane = lane;
     event.name = name;
-    event.arguments = m_causeArguments[static_cast<std::size_t>(report.cause)];
-    event.step = capture::threadContext().step;
-    event.layer = report.layer;
-    event.phase = report.phase;
+    event.arguments = m_causeArguments[static_cast<std::size_t>(phase.report.cause)];
+    event.step = phase.step;
+    event.layer = phase.report.layer;
+    event.phase = phase.report.phase;
     event.depth = depth;
     m_session.threadQueue().push(event);
 }
 
 void RecordingObserver::stepBegin(std::int32_t step) {
     capture::threadContext() = {StepIndex{step}, kNoLayer, Phase::kNone, kEmptyString};
-    m_blockedNs = 0;
-    m_stretch = Stretch::kNone;
     m_stepWhole = takes(CaptureLevel::kLight);
     m_stepCpuNs = collectors::processUsage().cpuTimeNs;
-    m_stepStartNs = control::now();
-}
-
-void RecordingObserver::closeStretch(std::int64_t nowNs) {
-    if (m_stretch == Stretch::kNone) return;
-    span(kStepLane, m_stretchNames[static_cast<std::size_t>(m_stretch)], m_stretchStartNs, nowNs,
-         {}, 1);
-    m_stretch = Stretch::kNone;
+    if (m_timeline != nullptr) m_stepMark = m_timeline->mark();
 }
 
 void RecordingObserver::phaseBegin(Phase phase, LayerIndex layer) {
     capture::Context& context = capture::threadContext();
     context.phase = phase;
     context.layer = layer;
-    if (context.step == kNoStep || !takes(CaptureLevel::kLight)) return;
-    const Stretch next = stretchOf(phase, m_stretch);
-    if (next == m_stretch) return;
-    const std::int64_t now = control::now();
-    closeStretch(now);
-    m_stretch = next;
-    m_stretchStartNs = now;
+    pushLaunchContext(context);
+    if (m_timeline != nullptr) m_phaseMark = m_timeline->mark();
 }
 
 void RecordingObserver::phaseEnd(const control::PhaseReport& report) {
+    popLaunchContext();
     capture::Context& context = capture::threadContext();
     context.phase = Phase::kNone;
     context.layer = kNoLayer;
+    EndedPhase ended{report, context.step, m_phaseMark, {}};
+    if (m_timeline == nullptr) {
+        tell(ended);
+        return;
+    }
+    ended.end = m_timeline->mark();
+    queue(ended);
+}
+
+void RecordingObserver::tell(const EndedPhase& phase) {
+    const control::PhaseReport& report = phase.report;
     if (report.phase == Phase::kWaitGather || report.phase == Phase::kWaitReduction ||
         report.phase == Phase::kWaitOther) {
         m_blockedNs += report.endNs - report.startNs;
     }
     if (!takes(CaptureLevel::kLight)) return;
+    const Stretch next =
+        phase.step == kNoStep ? Stretch::kNone : stretchOf(report.phase, m_stretch);
+    if (next != m_stretch) {
+        closeStretch(report.startNs, phase.step);
+        m_stretch = next;
+        m_stretchStartNs = report.startNs;
+    }
     span(kComputeLane, m_phaseNames[static_cast<std::size_t>(report.phase)], report.startNs,
-         report.endNs, report, 0);
+         report.endNs, phase, 0);
+}
+
+void RecordingObserver::closeStretch(std::int64_t nowNs, StepIndex step) {
+    if (m_stretch == Stretch::kNone) return;
+    EndedPhase stretch;
+    stretch.step = step;
+    span(kStepLane, m_stretchNames[static_cast<std::size_t>(m_stretch)], m_stretchStartNs, nowNs,
+         stretch, 1);
+    m_stretch = Stretch::kNone;
 }
 
 void RecordingObserver::stepEnd(const control::StepReport& report) {
-    capture::Context& context = capture::threadContext();
-    if (takes(CaptureLevel::kLight)) {
-        closeStretch(report.endNs);
-        span(kStepLane, m_stepName, report.startNs, report.endNs, {}, 0);
-    }
-    context = {};
+    capture::threadContext() = {};
     const collectors::ProcessUsage usage = collectors::processUsage();
-    control::StepDone done;
-    StepFacts& facts = done.step;
+    EndedStep ended{report, {}, m_stepMark, {}};
+    StepFacts& facts = ended.done.step;
     facts.rank = m_rank;
     facts.step = {report.step};
-    facts.start = m_session.at(report.startNs);
-    facts.end = m_session.at(report.endNs);
     facts.tokens = report.tokens;
     if (m_stepWhole) {
         facts.expectedGathers = m_contents.gathers;
         facts.expectedReductions = m_contents.reductions;
         facts.expectedPhases = m_contents.phases;
     }
-    facts.emitted = m_session.emitted();
-    facts.dropped = m_session.dropped();
     facts.cpuTimeNs = usage.cpuTimeNs - m_stepCpuNs;
     facts.residentSet = usage.residentSet;
-    done.memoryInUse = {m_bufferBytes.load() + collectors::takePeakAllocatedBytes()};
-    done.exposedCommunication = {m_blockedNs};
-    m_outbox.post(done);
+    const std::int64_t peak = m_devicePeak ? m_devicePeak() : collectors::takePeakAllocatedBytes();
+    ended.done.memoryInUse = {m_bufferBytes.load() + peak};
+    if (m_timeline == nullptr) {
+        tell(ended);
+        return;
+    }
+    ended.end = m_timeline->mark();
+    queue(std::move(ended));
+}
+
+void RecordingObserver::tell(EndedStep& step) {
+    const control::StepReport& report = step.report;
+    StepFacts& facts = step.done.step;
+    if (takes(CaptureLevel::kLight)) {
+        closeStretch(report.endNs, facts.step);
+        EndedPhase whole;
+        whole.step = facts.step;
+        span(kStepLane, m_stepName, report.startNs, report.endNs, whole, 0);
+    }
+    facts.start = m_session.at(report.startNs);
+    facts.end = m_session.at(report.endNs);
+    facts.emitted = m_session.emitted();
+    facts.dropped = m_session.dropped();
+    step.done.exposedCommunication = {std::exchange(m_blockedNs, 0)};
+    m_outbox.post(step.done);
+}
+
+void RecordingObserver::queue(Ended ended) {
+    const std::lock_guard lock(m_mutex);
+    m_ended.push_back(std::move(ended));
+}
+
+bool RecordingObserver::passed(const Ended& ended, bool everything) {
+    const control::DeviceEvent last = std::visit([](const auto& each) { return each.end; }, ended);
+    if (everything) m_timeline->await(last);
+    return m_timeline->passed(last);
+}
+
+/// Replaces the host's times by the device's.
+void RecordingObserver::readMarks(Ended& ended) {
+    std::visit(
+        [this](auto& each) {
+            each.report.startNs = m_timeline->hostNs(each.begin);
+            each.report.endNs = std::max(each.report.startNs, m_timeline->hostNs(each.end));
+            m_timeline->release(each.begin);
+            m_timeline->release(each.end);
+        },
+        ended);
+}
+
+void RecordingObserver::tellPassed(bool everything) {
+    if (m_timeline == nullptr) return;
+    const std::lock_guard telling(m_telling);
+    m_timeline->refresh();
+    for (;;) {
+        Ended* front = nullptr;
+        {
+            const std::lock_guard lock(m_mutex);
+            if (m_ended.empty()) return;
+            front = &m_ended.front();  // a deque: stays where it is
+        }
+        if (!passed(*front, everything)) return;
+        readMarks(*front);
+        std::visit([this](auto& each) { tell(each); }, *front);
+        const std::lock_guard lock(m_mutex);
+        m_ended.pop_front();
+    }
 }
 
 void RecordingObserver::collective(const control::CollectiveReport& report) {
@@ -151,23 +239,30 @@ void RecordingObserver::collective(const control::CollectiveReport& report) {
     event.group = report.group;
     event.sequence = report.sequence;
     event.size = {report.sizeBytes};
-    event.algorithm = m_algorithm;
-    event.protocol = m_protocol;
+    event.algorithm = m_session.intern(report.algorithm);
+    event.protocol = m_session.intern(report.protocol);
     event.issue = m_session.at(report.issueNs);
     event.start = m_session.at(report.startNs);
     event.end = m_session.at(report.endNs);
     for (std::int64_t arrival : report.arrivalsNs) event.arrivals.push_back(m_session.at(arrival));
-    m_session.push(event);
+    if (m_collectiveTaker) {
+        m_collectiveTaker(event);
+    } else {
+        store(event);
+    }
+}
 
+void RecordingObserver::store(const CollectiveEvent& event) {
+    m_session.push(event);
     SpanEvent drawn;
     drawn.start = event.start;
     drawn.duration = event.end - event.start;
     drawn.lane = kCommunicationLane;
-    drawn.name = m_operationNames[static_cast<std::size_t>(report.operation)];
-    drawn.arguments = m_causeArguments[static_cast<std::size_t>(report.cause)];
-    drawn.correlation = report.sequence;
+    drawn.name = m_operationNames[static_cast<std::size_t>(event.operation)];
+    drawn.arguments = m_causeArguments[static_cast<std::size_t>(event.cause)];
+    drawn.correlation = event.sequence;
     drawn.step = event.step;
-    drawn.layer = report.layer;
+    drawn.layer = event.layer;
     m_session.threadQueue().push(drawn);
 }
 

@@ -1,5 +1,8 @@
 // Turns what the engine reports into events of the capture session and messages of the outbox.
 //
+// On a GPU the step thread only queues work: phases and steps are then timed by marks on the
+// device's timeline and told once the device has passed them.
+//
 // Lanes of a rank: 0 "step" (coarse ranges), 1 "compute" (phases, waits included), 2
 // "operators", 3 "communication", 4 "resident set", 5 "CPU time".
 #pragma once
@@ -7,13 +10,18 @@
 #include "engine/control/observer.h"
 #include "engine/control/run_config.h"
 #include "engine/theory/theory.h"
+#include "engine/worker/device_timeline.h"
 #include "engine/worker/outbox.h"
 #include "profiler/capture/capture_session.h"
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
 #include <optional>
+#include <variant>
 
 namespace shardscope::worker {
 
@@ -36,6 +44,25 @@ public:
     void buffer(const control::BufferReport& report) override;
     void metric(control::Metric metric, std::int32_t step, double value) override;
 
+    /// From now on phases and steps are those of the device; before the first. `timeline` outlives
+    /// the observer's use of it.
+    void timeOn(DeviceTimeline& timeline) { m_timeline = &timeline; }
+    /// Tells what the device has passed since; all that was marked when `everything`, which waits
+    /// for the device. Outbox thread, or the step thread at the end. Throws DeviceError.
+    void tellPassed(bool everything);
+
+    /// Collectives go to `taker` instead of the session (watcher thread); before the first.
+    void handCollectivesTo(std::function<void(const CollectiveEvent&)> taker) {
+        m_collectiveTaker = std::move(taker);
+    }
+    /// Records a collective and draws it; any thread.
+    void store(const CollectiveEvent& event);
+
+    /// Memory that peaked on the device during a step; step thread.
+    void readDevicePeakBy(std::function<std::int64_t()> reader) {
+        m_devicePeak = std::move(reader);
+    }
+
     /// Level in force from the next event on (step thread).
     void setLevel(control::CaptureLevel level) { m_level.store(level); }
 
@@ -45,10 +72,29 @@ public:
 private:
     /// Stretches of a step that a person thinks in.
     enum class Stretch : std::uint8_t { kNone, kForward, kHead, kBackward, kOptimizer };
+
+    /// A phase that has ended, with all that telling it needs.
+    struct EndedPhase {
+        control::PhaseReport report;
+        StepIndex step;
+        control::DeviceEvent begin, end;  ///< on a device
+    };
+    struct EndedStep {
+        control::StepReport report;
+        control::StepDone done;  ///< complete but for start, end and exposed communication
+        control::DeviceEvent begin, end;
+    };
+    using Ended = std::variant<EndedPhase, EndedStep>;
+
     static Stretch stretchOf(Phase phase, Stretch current);
-    void closeStretch(std::int64_t nowNs);
+    void tell(const EndedPhase& phase);
+    void tell(EndedStep& step);
+    void closeStretch(std::int64_t nowNs, StepIndex step);
     void span(LaneId lane, StringId name, std::int64_t startNs, std::int64_t endNs,
-              const control::PhaseReport& report, std::uint8_t depth);
+              const EndedPhase& phase, std::uint8_t depth);
+    [[nodiscard]] bool passed(const Ended& ended, bool everything);
+    void readMarks(Ended& ended);
+    void queue(Ended ended);
     [[nodiscard]] bool takes(control::CaptureLevel level) const { return m_level.load() >= level; }
 
     const control::RunConfig m_config;
@@ -64,15 +110,24 @@ private:
     std::array<StringId, 8> m_operationNames{};  ///< by CollectiveOp
     std::array<StringId, 8> m_causeArguments{};  ///< by Cause
     StringId m_stepName;
-    StringId m_algorithm, m_protocol;
+
+    DeviceTimeline* m_timeline = nullptr;
+    std::function<void(const CollectiveEvent&)> m_collectiveTaker;
+    std::function<std::int64_t()> m_devicePeak;
 
     // Step thread.
+    std::int64_t m_stepCpuNs = 0;
+    bool m_stepWhole = false;  ///< captured at light or more from its beginning
+    control::DeviceEvent m_phaseMark, m_stepMark;
+
+    // Whichever thread tells: the step thread, or on a device the outbox thread.
     Stretch m_stretch = Stretch::kNone;
     std::int64_t m_stretchStartNs = 0;
     std::int64_t m_blockedNs = 0;
-    std::int64_t m_stepStartNs = 0;
-    std::int64_t m_stepCpuNs = 0;
-    bool m_stepWhole = false;  ///< captured at light or more from its beginning
+
+    std::mutex m_mutex;
+    std::deque<Ended> m_ended;  // guarded by m_mutex; on a device only
+    std::mutex m_telling;       // held while tellPassed() runs
 };
 
 }  // namespace shardscope::worker

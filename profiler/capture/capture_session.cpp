@@ -8,15 +8,28 @@ namespace shardscope::capture {
 namespace {
 
 constexpr std::size_t kRareCapacity = 1u << 16;
+constexpr std::size_t kBulkCapacity = 1u << 20;
 constexpr std::uint32_t kFirstExtraLane = 16;
 
 std::atomic<std::uint64_t> g_generations{0};
+std::atomic<const Context*> g_lent{nullptr};
 
 }  // namespace
 
 Context& threadContext() {
     thread_local Context context;
     return context;
+}
+
+void lendContext(const Context* context) {
+    g_lent.store(context, std::memory_order_release);
+}
+
+const Context& effectiveContext() {
+    const Context& own = threadContext();
+    if (own.step != kNoStep || own.phase != Phase::kNone) return own;
+    const Context* lent = g_lent.load(std::memory_order_acquire);
+    return lent != nullptr ? *lent : own;
 }
 
 CaptureSession::CaptureSession(const SessionOptions& options, EventSink& sink)
@@ -74,6 +87,16 @@ void CaptureSession::push(const CounterEvent& event) {
     }
 }
 
+void CaptureSession::push(const std::vector<SpanEvent>& spans) {
+    const std::lock_guard lock(m_mutex);
+    m_rareEmitted += spans.size();
+    const std::size_t room = kBulkCapacity - std::min(kBulkCapacity, m_newSpans.size());
+    const std::size_t taken = std::min(room, spans.size());
+    m_newSpans.insert(m_newSpans.end(), spans.begin(),
+                      spans.begin() + static_cast<std::ptrdiff_t>(taken));
+    m_rareDropped += spans.size() - taken;
+}
+
 void CaptureSession::collect() {
     std::vector<ThreadQueue*> queues;
     {
@@ -84,6 +107,8 @@ void CaptureSession::collect() {
         m_newCollectives.clear();
         m_counters.insert(m_counters.end(), m_newCounters.begin(), m_newCounters.end());
         m_newCounters.clear();
+        m_spans.insert(m_spans.end(), m_newSpans.begin(), m_newSpans.end());
+        m_newSpans.clear();
     }
     for (ThreadQueue* queue : queues) {
         SpanEvent span;

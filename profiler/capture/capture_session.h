@@ -38,6 +38,12 @@ struct Context {
 };
 [[nodiscard]] Context& threadContext();
 
+/// Makes a thread's context stand in for those of threads that have none: autograd's device
+/// threads run backward for the step thread, which waits meanwhile. Null: nobody's.
+void lendContext(const Context* context);
+/// The calling thread's own context, or the one lent.
+[[nodiscard]] const Context& effectiveContext();
+
 struct SessionOptions {
     RankId rank;
     std::int64_t originNs = 0;  ///< host clock at the recording clock's zero
@@ -71,6 +77,8 @@ public:
     /// Rare events (a few hundred a second): under a lock, bounded.
     void push(const CollectiveEvent& event);
     void push(const CounterEvent& event);
+    /// Many at once, from a thread that decodes what a device recorded; under a lock, bounded.
+    void push(const std::vector<SpanEvent>& spans);
 
     /// Operators and memory events are taken only while on; a pause loses nothing else.
     void setDetailed(bool on) { m_detailed.store(on, std::memory_order_relaxed); }
@@ -100,6 +108,7 @@ private:
     std::uint32_t m_operatorLanes = 0;                   // guarded by m_mutex
     std::vector<CollectiveEvent> m_newCollectives;       // guarded by m_mutex
     std::vector<CounterEvent> m_newCounters;             // guarded by m_mutex
+    std::vector<SpanEvent> m_newSpans;                   // guarded by m_mutex
     std::uint64_t m_rareEmitted = 0;                     // guarded by m_mutex
     std::uint64_t m_rareDropped = 0;                     // guarded by m_mutex
 

@@ -61,6 +61,25 @@ struct RankFacts {
     std::optional<std::int32_t> exitSignal;
 };
 
+/// The accelerator of a rank; a CPU rank has none.
+struct DeviceFacts {
+    RankId rank;
+    std::string name;      ///< "NVIDIA H200"
+    std::string uuid;      ///< "GPU-..." or "MIG-..."
+    std::string pciBusId;  ///< "0000:17:00.0"
+    Bytes memory;
+    std::string driver;                ///< "580.159.04"; empty: not known
+    std::int32_t sharedBy = 1;         ///< ranks of the run on this device
+    bool mig = false;                  ///< a slice of a device
+    std::string attention;             ///< kernel that computes attention: "cudnn", "flash"
+    std::string tracing;               ///< what traced it: "CUPTI 130001, full", or why nothing did
+    std::optional<double> vendorPeak;  ///< FLOP/s, dense, at the run's precision
+    std::string vendorPeakSource;      ///< data sheet; the reason when it is absent
+    std::optional<double> measuredPeak;  ///< FLOP/s of matrix products at the run's own shapes
+    std::string measuredPeakSource;
+    std::int64_t clockErrorNs = 0;  ///< bound on how far device events may lie off the host clock
+};
+
 struct LaneFacts {
     RankId rank;
     LaneId lane;
@@ -137,6 +156,7 @@ struct RecordingSummary {
     RunFacts run;
     std::vector<HostFacts> hosts;
     std::vector<RankFacts> ranks;      ///< by rank
+    std::vector<DeviceFacts> devices;  ///< by rank; of GPU ranks
     std::vector<LaneFacts> lanes;      ///< by rank, order
     std::vector<StepFacts> steps;      ///< by step, rank
     std::vector<MetricPoint> metrics;  ///< by time

@@ -1,5 +1,6 @@
 #include "profiler/collectors/operators/operator_collector.h"
 
+#include "profiler/capture/device_annotation.h"
 #include "profiler/capture/host_clock.h"
 
 #include <ATen/record_function.h>
@@ -23,6 +24,7 @@ struct OpenOperator {
     StringId name;
     StringId arguments;
     bool recorded = false;
+    bool annotated = false;  ///< its launch context is on the device tracer's stack
 };
 
 struct ThreadState {
@@ -73,6 +75,16 @@ StringId argumentsId(capture::CaptureSession& session, ThreadState& state,
     return id;
 }
 
+/// Tells the device tracer, when there is one, which operator launches from now on belong to.
+bool annotate(StringId name) {
+    const capture::DeviceAnnotator* annotator = capture::deviceAnnotator().load();
+    if (annotator == nullptr) return false;
+    const capture::Context& context = capture::effectiveContext();
+    annotator->push(capture::AnnotationStack::kContext,
+                    capture::pack({context.step, context.layer, context.phase, name}));
+    return true;
+}
+
 std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function) {
     capture::CaptureSession* session = g_session.load(std::memory_order_acquire);
     ThreadState& state = threadState();
@@ -86,7 +98,10 @@ std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function)
         }
         open.name = nameId(*session, state, function.name());
         open.arguments = argumentsId(*session, state, function);
-        if (state.depth++ == 0) capture::threadContext().operatorName = open.name;
+        if (state.depth++ == 0) {
+            capture::threadContext().operatorName = open.name;
+            open.annotated = annotate(open.name);
+        }
         open.startNs = capture::hostNow();
     }
     state.open.push_back(open);
@@ -100,8 +115,11 @@ void onEnd(const at::RecordFunction& function, at::ObserverContext*) {
     const OpenOperator open = state.open.back();
     state.open.pop_back();
     if (!open.recorded) return;
-    capture::Context& context = capture::threadContext();
-    if (--state.depth == 0) context.operatorName = kEmptyString;
+    if (open.annotated) {
+        capture::deviceAnnotator().load()->pop(capture::AnnotationStack::kContext);
+    }
+    if (--state.depth == 0) capture::threadContext().operatorName = kEmptyString;
+    const capture::Context& context = capture::effectiveContext();
     capture::CaptureSession* session = g_session.load(std::memory_order_acquire);
     if (session == nullptr) return;
     SpanEvent span;

@@ -23,6 +23,13 @@ std::vector<Message> everyMessage() {
     MetricPoint point{"loss", StepIndex{3}, Timestamp{20}, 2.5};
     Diagnostic diagnostic{Severity::kProblem, "code",       "message", "remedy",
                           RankId{1},          Timestamp{5}, 3};
+    DeviceFacts device;
+    device.rank = RankId{1};
+    device.name = "NVIDIA H200";
+    device.sharedBy = 2;
+    device.vendorPeak = 989e12;
+    device.measuredPeakSource = "not measured";
+    device.clockErrorNs = 4000;
     return {AgentHello{1, "shardscope 1", 42, host, 99},
             LaunchRequest{config, 12, "/bin/rank", 4096, {{"OMP_NUM_THREADS", "1"}}},
             RankStart{config, 1, 2, 12, 4, 4096},
@@ -34,6 +41,7 @@ std::vector<Message> everyMessage() {
             LogLine{"warning", "text"},
             RankHello{1, "shardscope 1", 77, "cpu", {{"torch", "2.11.0"}}},
             PeakMeasured{1.5e10, "measured"},
+            DeviceReported{device},
             LaneDeclared{lane},
             StringsDeclared{3, {"a", "b"}},
             StepDone{step, Bytes{5}, Duration{6}},
@@ -67,7 +75,11 @@ TEST(Messages, EveryFieldIsCarried) {
             EXPECT_FALSE(value == 0 || value == "") << json["type"] << "." << key;
         }
     }
-    const auto back = decode(encode(everyMessage()[13]));
+    const auto all = everyMessage();
+    const auto sent = std::find_if(all.begin(), all.end(), [](const Message& message) {
+        return std::holds_alternative<StepDone>(message);
+    });
+    const auto back = decode(encode(*sent));
     ASSERT_TRUE(back.has_value());
     const auto& step = std::get<StepDone>(*back);
     EXPECT_EQ(step.step.residentSet.count, 4096);

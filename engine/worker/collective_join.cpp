@@ -1,0 +1,39 @@
+#include "engine/worker/collective_join.h"
+
+namespace shardscope::worker {
+
+void CollectiveJoin::expect(bool kernels) {
+    const std::lock_guard lock(m_mutex);
+    m_expected = kernels;
+}
+
+void CollectiveJoin::report(const CollectiveEvent& event) {
+    const std::lock_guard lock(m_mutex);
+    m_reports.emplace_back(event, m_expected);
+}
+
+void CollectiveJoin::kernel(const capture::CollectiveKernel& kernel) {
+    const std::lock_guard lock(m_mutex);
+    m_kernels.push_back(kernel);
+}
+
+void CollectiveJoin::collect(collectors::NcclProfiler* profiler, Timestamp now, bool everything,
+                             const std::function<void(const CollectiveEvent&)>& store) {
+    std::vector<std::pair<CollectiveEvent, bool>> reports;
+    std::vector<capture::CollectiveKernel> kernels;
+    {
+        const std::lock_guard lock(m_mutex);
+        reports = std::exchange(m_reports, {});
+        kernels = std::exchange(m_kernels, {});
+    }
+    m_records.clear();
+    if (profiler != nullptr) profiler->drain(m_records);
+    for (const auto& [event, expected] : reports) m_join.report(event, expected, now);
+    for (const collectors::NcclRecord& record : m_records) m_join.record(record, now);
+    for (const capture::CollectiveKernel& kernel : kernels) m_join.kernel(kernel, now);
+    m_complete.clear();
+    m_join.take(m_complete, now, everything);
+    for (const CollectiveEvent& event : m_complete) store(event);
+}
+
+}  // namespace shardscope::worker

@@ -1,0 +1,47 @@
+// When the device did what the step thread queued: a mark is an event on the compute stream.
+//
+// Marks are set on the step thread and looked up later on another; both only take events from a
+// common pool. With a tracer or without one, phases and steps of a GPU rank are timed this way.
+#pragma once
+
+#include "engine/control/device_clock.h"
+#include "engine/control/device_runtime.h"
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace shardscope::worker {
+
+class DeviceTimeline {
+public:
+    /// Both outlive the timeline.
+    DeviceTimeline(control::DeviceRuntime& runtime, control::DeviceClock& clock)
+        : m_runtime(runtime), m_clock(clock) {}
+    ~DeviceTimeline();
+    DeviceTimeline(const DeviceTimeline&) = delete;
+    DeviceTimeline& operator=(const DeviceTimeline&) = delete;
+
+    /// The place in the current stream's work that is queued next.
+    [[nodiscard]] control::DeviceEvent mark();
+    /// Whether the device has passed it. Throws control::DeviceError.
+    [[nodiscard]] bool passed(control::DeviceEvent mark) { return m_runtime.reached(mark); }
+    /// Blocks until it has.
+    void await(control::DeviceEvent mark) { m_runtime.synchronize(mark); }
+    /// Host clock at which the device passed it.
+    [[nodiscard]] std::int64_t hostNs(control::DeviceEvent mark) const {
+        return m_clock.hostNs(mark);
+    }
+    /// The mark is not looked up again.
+    void release(control::DeviceEvent mark);
+    /// Keeps the clock's reference fresh.
+    void refresh() { m_clock.refresh(); }
+
+private:
+    control::DeviceRuntime& m_runtime;
+    control::DeviceClock& m_clock;
+    std::mutex m_mutex;
+    std::vector<control::DeviceEvent> m_free;  // guarded by m_mutex
+};
+
+}  // namespace shardscope::worker

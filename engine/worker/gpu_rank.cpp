@@ -1,0 +1,382 @@
+#include "engine/worker/gpu_rank.h"
+
+#include "engine/comm/nccl/nccl_communicator.h"
+#include "engine/kernels/attention.h"
+#include "engine/kernels/device_kernels.h"
+#include "engine/worker/cuda_library.h"
+#include "engine/worker/gpu_sentences.h"
+#include "profiler/capture/collective_annotation.h"
+#include "profiler/collectors/nccl/nccl_plugin.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/randn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+namespace shardscope::worker {
+namespace {
+
+using capture::DeviceLevel;
+
+constexpr LaneId kReservedLane{capture::kFirstDeviceCounterLane + 0x800};
+constexpr std::int64_t kOutsideStep = std::int64_t{1}
+                                      << 20;  ///< smaller changes are not worth an event
+constexpr double kPeakSeconds = 0.4;
+constexpr std::chrono::seconds kLastWords{5};
+
+DeviceLevel levelOf(const control::RunConfig& config) {
+    switch (control::effectiveDeviceCapture(config)) {
+        case control::DeviceCapture::kIdle:
+            return DeviceLevel::kIdle;
+        case control::DeviceCapture::kKernels:
+            return DeviceLevel::kKernels;
+        case control::DeviceCapture::kLaunches:
+            return DeviceLevel::kLaunches;
+        case control::DeviceCapture::kFull:
+            return DeviceLevel::kFull;
+        default:
+            return DeviceLevel::kNever;
+    }
+}
+
+/// Read by NCCL and LibTorch when they are first used.
+void setEnvironment(const control::RankStart& start, DeviceLevel level) {
+    ::setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", 0);
+    if (level >= DeviceLevel::kFull) ::setenv("NCCL_PROFILER_PLUGIN", "STATIC_PLUGIN", 1);
+    // NCCL refuses two ranks on one device when they are on one host by this name.
+    if (start.config.shareDevice) {
+        ::setenv("NCCL_HOSTID", fmt::format("shardscope-rank-{}", start.rank).c_str(), 1);
+    }
+}
+
+void annotate(std::uint32_t group, std::uint64_t sequence) {
+    capture::threadCollective() = {group, sequence};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GpuRank>> GpuRank::open(const control::RankStart& start,
+                                               capture::CaptureSession& session, Outbox& outbox,
+                                               RecordingObserver& observer,
+                                               collectors::BlockUse (*use)()) {
+    auto rank = std::unique_ptr<GpuRank>(new GpuRank(start, session, outbox, observer));
+    if (auto found = rank->findDevice(); !found) return failure(found);
+    rank->startTracing();
+    try {
+        rank->openDevice(use);
+    } catch (const control::DeviceError& error) {
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("{} cannot be opened: {}", rank->deviceText(), error.what()));
+    }
+    rank->noteSharing();
+    return rank;
+}
+
+GpuRank::GpuRank(const control::RankStart& start, capture::CaptureSession& session, Outbox& outbox,
+                 RecordingObserver& observer)
+    : m_start(start),
+      m_rank{static_cast<std::uint32_t>(start.rank)},
+      m_session(session),
+      m_outbox(outbox),
+      m_observer(observer),
+      m_level(levelOf(start.config)),
+      m_join([&session](std::string_view text) { return session.intern(text); }),
+      m_sink(session, m_join, outbox, m_rank) {}
+
+GpuRank::~GpuRank() {
+    if (m_profiler != nullptr) m_profiler->setRecording(false);
+    if (m_memory != nullptr) m_memory->attach(nullptr);
+    capture::deviceAnnotator().store(nullptr);
+}
+
+Result<void> GpuRank::findDevice() {
+    setEnvironment(m_start, m_level);
+    auto module = loadCudaModule();
+    if (!module) return failure(module);
+    m_module = *module;
+    m_probe = m_module->probe();
+    if (const std::string why = whyNoDevice(m_probe); !why.empty())
+        return failure(ErrorCode::kLaunch, why);
+    auto index = chooseDevice(m_probe, m_start.rank, m_start.worldSize, m_start.config.shareDevice);
+    if (!index) return failure(index);
+    m_index = *index;
+    const DeviceProperties& device = m_probe.devices[static_cast<std::size_t>(m_index)];
+    m_facts.rank = m_rank;
+    m_facts.name = device.name;
+    m_facts.uuid = device.uuid;
+    m_facts.pciBusId = device.pciBusId;
+    m_facts.memory = {device.memoryBytes};
+    m_facts.mig = device.name.find(" MIG ") != std::string::npos;
+    const auto devices = static_cast<std::int32_t>(m_probe.devices.size());
+    m_facts.sharedBy = (m_start.worldSize - m_index + devices - 1) / devices;
+    return {};
+}
+
+/// Before the first CUDA call that creates a context.
+void GpuRank::startTracing() {
+    if (m_level == DeviceLevel::kNever) {
+        m_facts.tracing = "not traced: switched off";
+        return;
+    }
+    collectors::DeviceCollectorStart started = m_module->startTracing(m_level, m_sink);
+    m_tracing = std::move(started.collector);
+    if (m_tracing) {
+        m_facts.tracing = fmt::format("CUPTI {}", m_probe.cuptiVersion);
+        capture::deviceAnnotator().store(&m_tracing->annotator());
+    } else if (started.diagnostic) {
+        m_facts.tracing = "not traced: " + started.diagnostic->message;
+        m_sink.diagnostic(*started.diagnostic);
+    }
+    const bool profiled = m_tracing && m_level == DeviceLevel::kFull && m_start.worldSize > 1;
+    if (!profiled) return;
+    m_profiler = new collectors::NcclProfiler();  // NCCL may call it until the process ends
+    collectors::NcclProfiler::install(ncclProfiler_v5.name != nullptr ? m_profiler : nullptr);
+    m_join.expect(true);
+}
+
+void GpuRank::openDevice(collectors::BlockUse (*use)()) {
+    m_runtime = &m_module->openDevice(m_index);
+    m_clock.emplace(*m_runtime);
+    m_timeline.emplace(*m_runtime, *m_clock);
+    kernels::useDeviceKernels(m_module->kernels);
+    at::globalContext().setAllowTF32CuBLAS(m_start.config.precision == control::Precision::kTf32);
+
+    collectors::DeviceMemoryOptions options;
+    options.device = m_index;
+    m_memory = new collectors::DeviceMemory(options, use);  // see m_memory
+    collectors::DeviceMemory::install(m_memory);
+    m_module->traceAllocations(collectors::DeviceMemory::hook());
+    m_memory->attach(&m_session);
+    m_session.declareLane(kReservedLane, LaneRole::kCounter, "device memory reserved", "bytes");
+
+    m_observer.timeOn(*m_timeline);
+    m_observer.readDevicePeakBy([this] { return m_memory->takePeakAllocatedBytes(); });
+    m_observer.handCollectivesTo([this](const CollectiveEvent& event) { m_join.report(event); });
+    m_facts.clockErrorNs = m_clock->errorNs();
+}
+
+at::Device GpuRank::device() const {
+    return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(m_index));
+}
+
+std::string GpuRank::deviceText() const {
+    std::string text = fmt::format("{} ({})", m_facts.name, m_facts.pciBusId);
+    if (m_facts.sharedBy > 1) text += fmt::format(", shared device of {} ranks", m_facts.sharedBy);
+    return text;
+}
+
+std::map<std::string, std::string> GpuRank::libraries() const {
+    const auto dotted = [](std::int32_t version) {
+        return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+    };
+    const std::int32_t nccl = m_probe.ncclVersion;
+    return {{"CUDA driver", dotted(m_probe.driverVersion)},
+            {"CUDA runtime", dotted(m_probe.runtimeVersion)},
+            {"CUPTI", std::to_string(m_probe.cuptiVersion)},
+            {"NCCL", fmt::format("{}.{}.{}", nccl / 10000, nccl / 100 % 100, nccl % 100)}};
+}
+
+void GpuRank::noteSharing() {
+    if (m_facts.sharedBy < 2 || m_start.rank != 0) return;
+    m_sink.diagnostic({Severity::kWarning, "shared-device",
+                       fmt::format("shared device: {} ranks use one {}; their kernels take turns, "
+                                   "so no time in this recording says how fast the run would be on "
+                                   "a device each",
+                                   m_facts.sharedBy, m_facts.name),
+                       "Use one GPU a rank for figures of speed.", m_rank,
+                       m_session.at(control::now()), 1});
+}
+
+std::unique_ptr<comm::Communicator> GpuRank::join(comm::Communicator& host) {
+    // NCCL's id is rank 0's to give; it travels through the host's shared memory.
+    const comm::SymmetricBuffer shared = host.allocate(sizeof(comm::NcclUniqueId), DataType::kByte);
+    comm::NcclSetup setup;
+    if (host.rank() == 0) {
+        if (const int result = m_module->nccl->uniqueId(&setup.id); result != comm::kNcclSuccess) {
+            throw comm::CommunicationError(
+                fmt::format("NCCL gives no id: {}", m_module->nccl->errorText(result)));
+        }
+        std::memcpy(shared.local, setup.id.data(), setup.id.size());
+    }
+    host.broadcast(shared, 0, {Cause::kStart}).wait();
+    std::memcpy(setup.id.data(), shared.local, setup.id.size());
+
+    setup.api = m_module->nccl;
+    setup.runtime = m_runtime;
+    setup.clock = &*m_clock;
+    setup.device = device();
+    setup.rank = host.rank();
+    setup.size = host.size();
+    setup.observer = &m_observer;
+    setup.accumulate = m_module->kernels->accumulate;
+    setup.annotate = &annotate;
+    setup.failed = [this](const std::string& sentence) { endProcess(sentence); };
+    return comm::makeNcclCommunicator(std::move(setup));
+}
+
+/// The step thread may hang in the driver for ever: what is known is told, then the process goes.
+void GpuRank::endProcess(const std::string& sentence) {
+    control::RankFailed failed;
+    failed.code = "peer-lost";
+    failed.message = sentence;
+    m_outbox.post(failed);
+    m_abandoned = true;
+    std::thread([] {
+        std::this_thread::sleep_for(kLastWords);
+        std::_Exit(exitStatus({ErrorCode::kRank, ""}));
+    }).detach();
+    m_outbox.finish();
+    std::_Exit(exitStatus({ErrorCode::kRank, ""}));
+}
+
+double GpuRank::attentionSeconds(bool cudnn) {
+    const control::RunConfig& config = m_start.config;
+    const control::ModelConfig& model = config.model;
+    kernels::useDeviceAttention(cudnn ? kernels::DeviceAttention::kCudnn
+                                      : kernels::DeviceAttention::kFlash2);
+    const auto type =
+        config.precision == control::Precision::kBFloat16 ? at::kBFloat16 : at::kFloat;
+    const at::AutoGradMode gradient(true);
+    std::int64_t best = std::numeric_limits<std::int64_t>::max();
+    try {
+        for (int i = 0; i < 4; ++i) {
+            const at::Tensor qkv = at::randn({config.batch * model.context, 3 * model.hidden},
+                                             at::TensorOptions().device(device()).dtype(type))
+                                       .set_requires_grad(true);
+            const auto begin = m_timeline->mark();
+            const at::Tensor out = kernels::causalAttention(qkv, config.batch, model.heads);
+            out.backward(out.detach());
+            const auto end = m_timeline->mark();
+            m_timeline->await(end);
+            if (i > 0) best = std::min(best, m_timeline->hostNs(end) - m_timeline->hostNs(begin));
+            m_timeline->release(begin);
+            m_timeline->release(end);
+        }
+    } catch (const c10::Error&) {
+        // A kernel that refuses these shapes is not the faster one.
+        return std::numeric_limits<double>::infinity();
+    }
+    return static_cast<double>(best) * 1e-9;
+}
+
+bool GpuRank::cudnnIsFaster() {
+    return attentionSeconds(true) < attentionSeconds(false);
+}
+
+void GpuRank::useAttention(bool cudnn) {
+    kernels::useDeviceAttention(cudnn ? kernels::DeviceAttention::kCudnn
+                                      : kernels::DeviceAttention::kFlash2);
+    const control::ModelConfig& model = m_start.config.model;
+    const auto type =
+        m_start.config.precision == control::Precision::kBFloat16 ? at::kBFloat16 : at::kFloat;
+    const at::Tensor qkv = at::randn({m_start.config.batch * model.context, 3 * model.hidden},
+                                     at::TensorOptions().device(device()).dtype(type));
+    m_facts.attention = kernels::deviceAttentionInUse(qkv.set_requires_grad(true),
+                                                      m_start.config.batch, model.heads);
+    m_outbox.post(control::DeviceReported{m_facts});
+}
+
+control::PeakMeasured GpuRank::peak(bool measure) {
+    const control::RunConfig& config = m_start.config;
+    const control::ModelConfig& model = config.model;
+    control::PeakMeasured peak;
+    if (measure) {
+        const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
+        const bool bf16 = config.precision == control::Precision::kBFloat16;
+        const std::int64_t rows = config.batch * model.context;
+        m_facts.measuredPeak = m_module->measureMatmul(
+            rows, 4 * model.hidden, model.hidden, bf16 ? DataType::kBFloat16 : DataType::kFloat32,
+            config.precision == control::Precision::kTf32, kPeakSeconds);
+        m_facts.measuredPeakSource = fmt::format(
+            "measured: best {} {} x {} x {} matrix product of random data before the first step",
+            toWord(config.precision), rows, model.hidden, 4 * model.hidden);
+    } else {
+        m_facts.measuredPeakSource = "not measured: calibration was switched off";
+    }
+    m_outbox.post(control::DeviceReported{m_facts});
+    return peak;
+}
+
+void GpuRank::setCaptured(bool captured) {
+    if (m_tracing) m_tracing->setLevel(captured ? m_level : DeviceLevel::kIdle);
+    if (m_profiler != nullptr) m_profiler->setRecording(captured);
+    m_join.expect(captured && m_profiler != nullptr);
+}
+
+/// Memory that is in use, but not by this process's tensors or by its allocator's reserve: CUDA
+/// context, NCCL, libraries, and on a shared device other processes.
+void GpuRank::sampleMemory() {
+    if (!m_session.detailed()) return;
+    const control::DeviceMemory memory = m_runtime->memory();
+    m_session.push(CounterEvent{m_session.at(control::now()), kReservedLane,
+                                static_cast<double>(memory.reservedBytes)});
+    const std::int64_t outside =
+        std::max<std::int64_t>(0, memory.totalBytes - memory.freeBytes - memory.reservedBytes);
+    if (m_outsideBytes >= 0 && std::abs(outside - m_outsideBytes) < kOutsideStep) return;
+    m_outsideBytes = outside;
+    m_memory->setOutsideBytes(outside);
+}
+
+void GpuRank::sample(bool everything) {
+    const std::lock_guard lock(m_sampling);
+    if (m_abandoned) everything = false;
+    try {
+        m_observer.tellPassed(everything);
+        sampleMemory();
+    } catch (const control::DeviceError&) {
+        return;  // the step thread or the watcher meets it too, and reports it
+    }
+    m_join.collect(m_profiler, m_session.at(control::now()), everything,
+                   [this](const CollectiveEvent& event) { m_observer.store(event); });
+}
+
+void GpuRank::finish() {
+    sample(true);
+    if (m_tracing) {
+        m_tracing->flush(true);
+        noteLosses();
+        capture::deviceAnnotator().store(nullptr);
+        m_tracing.reset();
+    }
+    sample(true);
+}
+
+void GpuRank::noteLosses() {
+    const capture::DeviceCounts counts = m_tracing->counts();
+    for (const Diagnostic& diagnostic : lossDiagnostics(counts)) {
+        Diagnostic own = diagnostic;
+        own.time = m_session.at(control::now());
+        m_sink.diagnostic(own);
+    }
+    m_outbox.post(control::LogLine{"info", countsText(counts, m_join.counts())});
+}
+
+std::optional<control::RankFailed> GpuRank::diagnose() {
+    if (m_memory == nullptr) return std::nullopt;
+    control::RankFailed failed;
+    if (const auto outOfMemory = m_memory->takeOutOfMemory()) {
+        failed.code = "out-of-memory";
+        failed.message = outOfMemoryText(*outOfMemory, m_facts);
+        return failed;
+    }
+    try {
+        static_cast<void>(m_runtime->memory());
+    } catch (const control::DeviceError& error) {
+        failed.code = "device-lost";
+        failed.message = fmt::format(
+            "{} failed: {}; `dmesg | grep -i xid` says why, and the process must be started anew",
+            deviceText(), error.what());
+        return failed;
+    }
+    return std::nullopt;
+}
+
+}  // namespace shardscope::worker

@@ -1,0 +1,99 @@
+#include "engine/worker/gpu_sentences.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace shardscope::worker {
+namespace {
+
+std::string mebibytes(Bytes size) {
+    return fmt::format("{:.1f} MiB", size.mebibytes());
+}
+
+/// The three that hold most, largest first.
+std::string holders(const collectors::OutOfMemory& outOfMemory) {
+    std::array<std::size_t, kMemoryCategoryCount> order{};
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return outOfMemory.byCategory[a] > outOfMemory.byCategory[b];
+    });
+    std::string text;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const Bytes size = outOfMemory.byCategory[order[i]];
+        if (size.count == 0) break;
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                            toWord(static_cast<MemoryCategory>(order[i])), mebibytes(size));
+    }
+    return text.empty() ? "nothing" : text;
+}
+
+Diagnostic warning(const char* code, std::string message, const char* remedy, std::uint64_t count) {
+    return {Severity::kWarning,
+            code,
+            std::move(message),
+            remedy,
+            std::nullopt,
+            {},
+            static_cast<std::int64_t>(count)};
+}
+
+}  // namespace
+
+std::string outOfMemoryText(const collectors::OutOfMemory& outOfMemory, const DeviceFacts& device) {
+    const std::string free =
+        outOfMemory.free.count < 0 ? "" : fmt::format(", {} free", mebibytes(outOfMemory.free));
+    return fmt::format(
+        "{} has no memory for another {} ({}): {} in tensors ({}), {} reserved, {} waiting for a "
+        "stream{} of {}; lower --batch, use --precision bf16, or more ranks",
+        device.name, mebibytes(outOfMemory.asked), toWord(outOfMemory.wanted.category),
+        mebibytes(outOfMemory.allocated), holders(outOfMemory), mebibytes(outOfMemory.reserved),
+        mebibytes(outOfMemory.pending), free, mebibytes(device.memory));
+}
+
+std::vector<Diagnostic> lossDiagnostics(const capture::DeviceCounts& counts) {
+    std::vector<Diagnostic> list;
+    if (counts.dropped > 0) {
+        list.push_back(
+            warning("device-records-dropped",
+                    fmt::format("CUPTI dropped {} records for want of buffers: kernels are missing",
+                                counts.dropped),
+                    "Record fewer steps, or with --device-capture kernels.", counts.dropped));
+    }
+    if (counts.untimed > 0) {
+        list.push_back(
+            warning("device-records-untimed",
+                    fmt::format("{} kernels came without times and are left out", counts.untimed),
+                    "Record with --device-capture kernels.", counts.untimed));
+    }
+    if (counts.reversed + counts.unknown > 0) {
+        list.push_back(warning(
+            "device-records-invalid",
+            fmt::format("{} records ended before they started, {} were of an unknown kind; they "
+                        "are left out",
+                        counts.reversed, counts.unknown),
+            "Use the CUPTI that this build was made for (`shardscope doctor`).",
+            counts.reversed + counts.unknown));
+    }
+    if (counts.launches > 0 && counts.kernels < counts.launches) {
+        list.push_back(warning("kernels-missing",
+                               fmt::format("{} kernels were launched, {} were traced",
+                                           counts.launches, counts.kernels),
+                               "Figures from kernels are too low; those from phases are not.",
+                               counts.launches - counts.kernels));
+    }
+    return list;
+}
+
+std::string countsText(const capture::DeviceCounts& counts,
+                       const collectors::NcclJoinCounts& joined) {
+    const std::uint64_t collectives = joined.joined + joined.unjoined + joined.withoutEvents;
+    return fmt::format(
+        "{} kernels traced, {} launched, {} with their operator; {} of {} collectives joined with "
+        "their kernel",
+        counts.kernels, counts.launches, counts.attributed, joined.joined, collectives);
+}
+
+}  // namespace shardscope::worker

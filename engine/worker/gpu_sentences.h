@@ -1,0 +1,25 @@
+// What a GPU rank has to say, in words. Pure.
+#pragma once
+
+#include "profiler/capture/device_sink.h"
+#include "profiler/collectors/allocator/device_memory.h"
+#include "profiler/collectors/nccl/nccl_join.h"
+#include "storage/model/recording.h"
+
+#include <string>
+#include <vector>
+
+namespace shardscope::worker {
+
+/// What was asked for, what holds the memory, and what to change.
+[[nodiscard]] std::string outOfMemoryText(const collectors::OutOfMemory& outOfMemory,
+                                          const DeviceFacts& device);
+
+/// One for each way in which the tracer's record is not whole; without time and rank.
+[[nodiscard]] std::vector<Diagnostic> lossDiagnostics(const capture::DeviceCounts& counts);
+
+/// "1200 of 1200 launched kernels traced, 1200 with their operator; 96 of 96 collectives joined"
+[[nodiscard]] std::string countsText(const capture::DeviceCounts& counts,
+                                     const collectors::NcclJoinCounts& joined);
+
+}  // namespace shardscope::worker
