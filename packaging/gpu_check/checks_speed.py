@@ -12,17 +12,18 @@ MFU_GOALS = {"micro-4": 0.45, "fused-32": 0.55}
 PEER_GOALS = {"single": ("eager", 1.5), "compile": ("compile", 1.1)}
 
 
-def _ours(session, batch, accumulate, precision):
+def _ours(session, name):
+    batch, accumulate, precision = VARIANTS[name]
     arguments = [*workloads.DEVICE, "--model", "ref", "--precision", precision, "--strategy",
                  "single", "--ranks", "1", "--batch", str(batch), "--accumulate", str(accumulate),
                  *workloads.LEVELS["never"], "--steps", "25"]
-    return session.report(session.record("speed", arguments))
+    return session.report(session.shared_recording(f"speed-{name}", arguments))
 
 
 def ref_speed(session):
     """tokens a second and MFU of the engine"""
     for name, (batch, accumulate, precision) in VARIANTS.items():
-        report = _ours(session, batch, accumulate, precision)
+        report = _ours(session, name)
         tokens, mfu = report["throughput"]["tokens_per_s"], report["mfu"]
         yield info(f"ref-{name}", tokens, "tokens/s", f"{precision}, {batch} x {accumulate}")
         goal, value = MFU_GOALS.get(name), mfu["value"]
@@ -37,8 +38,8 @@ def peers(session):
         raise Skipped("bench_peer.py was not found; name its folder with --peers")
     if session.torch is None:
         raise Skipped("this Python has no torch")
-    batch, accumulate, precision = VARIANTS["micro-4"]
-    ours = _ours(session, batch, accumulate, precision)["throughput"]["tokens_per_s"]
+    batch, accumulate, _ = VARIANTS["micro-4"]
+    ours = _ours(session, "micro-4")["throughput"]["tokens_per_s"]
     if not ours:
         raise Failed("the engine's run has no tokens/s to compare with")
     for strategy, (name, goal) in PEER_GOALS.items():

@@ -39,6 +39,19 @@ def library_path(bundle_lib, torch):
     return ":".join(map(str, folders))
 
 
+def _name(command):
+    """"shardscope record"; the whole command is in the JSON."""
+    verb = str(command[1]) if len(command) > 1 else ""
+    name = pathlib.Path(str(command[0])).name
+    return f"{name} {verb}" if verb.isalpha() else name
+
+
+def _last_words(err, out):
+    lines = [line for line in (err.strip() or out.strip()).splitlines()
+             if line.strip() and not line.startswith("Run '")]
+    return lines[-1].strip() if lines else "no output"
+
+
 class Session:
     def __init__(self, bin_folder, work, peers=None, reference=None, budget=520.0):
         self.bin, self.work = pathlib.Path(bin_folder), pathlib.Path(work)
@@ -73,7 +86,7 @@ class Session:
         entry = {"check": self.check_name, "command": shlex.join(command)}
         self.commands.append(entry)
         if self.left() <= 0:
-            raise Failed("no time was left for " + entry["command"])
+            raise Failed("no time was left for " + _name(command))
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, errors="replace", env={**self.environment, **(environment or {})},
@@ -83,14 +96,13 @@ class Session:
         except subprocess.TimeoutExpired:
             out, err = self._end(process)
             entry["exit"] = "timeout"
-            raise Failed(f"took longer than {time.monotonic() - began:.0f} s: {entry['command']}")
+            raise Failed(f"{_name(command)} took longer than {time.monotonic() - began:.0f} s")
         finally:
             entry["seconds"] = round(time.monotonic() - began, 3)
         entry["exit"] = process.returncode
         if process.returncode not in accept:
             entry["stderr"] = err[-2000:]
-            last = (err.strip() or out.strip() or "no output").splitlines()[-1]
-            raise Failed(f"exit status {process.returncode} of {entry['command']}: {last}")
+            raise Failed(f"{_name(command)} ended with {process.returncode}: {_last_words(err, out)}")
         return out
 
     @staticmethod
@@ -111,7 +123,7 @@ class Session:
         for text in (out, (out.strip().splitlines() or [""])[-1]):
             with contextlib.suppress(ValueError):
                 return json.loads(text)
-        raise Failed(f"no JSON from {shlex.join(map(str, command))}")
+        raise Failed(f"{_name(command)} printed no JSON")
 
     def record(self, name, arguments, environment=None) -> Recording:
         path = self.work / f"{name}.sscope"
@@ -121,10 +133,16 @@ class Session:
         return Recording(path, time.monotonic() - began, time.time())
 
     def shared_recording(self, name, arguments) -> Recording:
-        """Made once for all checks that look at it."""
+        """Made once for all checks that look at it; so is its failure."""
         if name not in self._recordings:
-            self._recordings[name] = self.record(name, arguments)
-        return self._recordings[name]
+            try:
+                self._recordings[name] = self.record(name, arguments)
+            except Failed as reason:
+                self._recordings[name] = reason
+        made = self._recordings[name]
+        if isinstance(made, Failed):
+            raise made
+        return made
 
     def report(self, recording):
         return self.json([self.program("shardscope"), "report", recording.path, "--json"])

@@ -128,7 +128,10 @@ class WholeRun(Bundle):
         self.assertEqual(found["gpu-tests"]["status"], "pass")
         self.assertEqual(found["verify-bf16"]["status"], "pass")
         self.assertIn("out of device memory", found["cost"]["reason"])
-        self.assertIn("exit status 5", found["completeness"]["reason"])
+        self.assertIn("shardscope record ended with 5", found["completeness"]["reason"])
+        # Its recording is not tried again for each check that needs it.
+        traced = [c for c in document["commands"] if "traced.sscope" in c["command"]]
+        self.assertEqual(len(traced), 1)
 
     def test_an_unreadable_recording_is_a_failure(self):
         _, _, document = self.check("--only", "bytes", broken=True)
