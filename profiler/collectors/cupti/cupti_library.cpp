@@ -36,6 +36,7 @@ void CUPTIAPI onResource(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id
     if (client == nullptr || domain != CUPTI_CB_DOMAIN_RESOURCE) return;
     const auto* resource = static_cast<const CUpti_ResourceData*>(data);
     const auto* graph = static_cast<const CUpti_GraphData*>(resource->resourceDescriptor);
+    if (graph == nullptr) return;
     std::uint64_t node = 0;
     if (cuptiGetGraphNodeId(graph->node, &node) != CUPTI_SUCCESS) return;
     if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
