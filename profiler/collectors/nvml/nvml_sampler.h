@@ -1,0 +1,120 @@
+// What a device says of itself a few times a second: power, clocks, temperature, links, memory of
+// others and, on Hopper and newer, how busy tensor cores and memory are.
+//
+// Samples cover 100 ms or more: they belong to steps, never to kernels. What a device does not
+// have is noted once and left alone. One thread calls sample(); the rest is for any thread.
+#pragma once
+
+#include "profiler/capture/device_sink.h"
+#include "profiler/collectors/nvml/nvml_devices.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::collectors {
+
+/// First of the lanes; their order is that of NvmlCounter.
+inline constexpr std::uint32_t kFirstNvmlLane = capture::kFirstDeviceCounterLane + 0x100;
+
+enum class NvmlCounter : std::uint8_t {
+    kPower,        ///< W, not averaged
+    kEnergy,       ///< J since the driver was loaded
+    kSmClock,      ///< Hz
+    kMemoryClock,  ///< Hz
+    kTemperature,  ///< degrees Celsius
+    kPowerCapped,  ///< share of time clocks were held back for power
+    kSoftThermal,  ///< for temperature, by the driver
+    kHardThermal,  ///< for temperature, by the hardware
+    kPcieSent,     ///< bytes/s
+    kPcieReceived,
+    kNvlinkSent,  ///< bytes/s, all links
+    kNvlinkReceived,
+    kMemoryOfOthers,  ///< bytes of other processes
+    kSmBusy,          ///< share; GPM from here on
+    kOccupancy,
+    kTensorCores,
+    kMemoryBandwidth,
+};
+inline constexpr int kNvmlCounterCount = 17;
+[[nodiscard]] constexpr LaneId laneOf(NvmlCounter counter) {
+    return {kFirstNvmlLane + static_cast<std::uint32_t>(counter)};
+}
+[[nodiscard]] const char* toWord(NvmlCounter counter);
+[[nodiscard]] const char* unitOf(NvmlCounter counter);
+
+class NvmlSampler {
+public:
+    /// `api` and `sink` outlive it. Only whole devices have the counters of processes and of
+    /// GPM: for a MIG slice the others are those of the device around it, which is noted.
+    NvmlSampler(const NvmlApi& api, const NvmlDeviceFacts& device, std::int64_t pid,
+                capture::DeviceSink& sink);
+    ~NvmlSampler();
+    NvmlSampler(const NvmlSampler&) = delete;
+    NvmlSampler& operator=(const NvmlSampler&) = delete;
+
+    /// Reads everything once. `hostNs`: CLOCK_MONOTONIC, rising. False once the device is lost.
+    bool sample(std::int64_t hostNs);
+
+    /// The device's energy counter, J since the driver was loaded: two readings around a step
+    /// give its energy. Of the whole device, whoever uses it. Any thread.
+    [[nodiscard]] std::optional<double> energyJoules() const;
+
+    /// Device memory of this process as the driver sees it: the allocator's reservation, context,
+    /// NCCL. Nothing in a container that hides its process ids. Any thread.
+    [[nodiscard]] std::optional<Bytes> ownMemory() const;
+
+private:
+    enum class State : std::uint8_t { kFresh, kDeclared, kDropped };
+    struct Counter {
+        State state = State::kFresh;
+        int failures = 0;         ///< in a row
+        double lastValue = 0;     ///< of a running counter
+        std::int64_t lastNs = 0;  ///< 0: none yet
+    };
+    struct Processes {
+        int result = kNvmlSuccess;
+        std::int64_t own = 0;
+        std::int64_t others = 0;
+        bool ownFound = false;
+    };
+
+    bool check(NvmlCounter counter, int result);
+    void put(NvmlCounter counter, std::int64_t hostNs, double value);
+    void putRate(NvmlCounter counter, std::int64_t hostNs, double value, double scale, bool wraps);
+    void drop(NvmlCounter counter, const std::string& why);
+    void lose(int result);
+    [[nodiscard]] bool wanted(NvmlCounter counter) const;
+    void sampleFields(std::int64_t hostNs);
+    void takeField(std::int64_t hostNs, const NvmlFieldValue& field);
+    void sampleClocks(std::int64_t hostNs);
+    void sampleTemperature(std::int64_t hostNs);
+    void sampleReasons();
+    void sampleProcesses(std::int64_t hostNs);
+    void leaveOutForMig();
+    void startGpm();
+    void sampleGpm(std::int64_t hostNs);
+    [[nodiscard]] Processes processes() const;
+    void tell(Severity severity, const char* code, std::string message, std::string remedy);
+
+    const NvmlApi& m_api;
+    const NvmlDeviceFacts m_device;
+    const std::int64_t m_pid;
+    capture::DeviceSink& m_sink;
+    std::array<Counter, kNvmlCounterCount> m_counters{};
+    std::vector<CounterEvent> m_events;  ///< of one sample
+    std::int64_t m_nowNs = 0;
+    unsigned long long m_reasonsTold = 0;
+    int m_strangers = 0;  ///< samples in a row whose processes are all unknown
+    bool m_lost = false;
+
+    NvmlGpmSample m_gpmPrevious = nullptr;
+    NvmlGpmSample m_gpmCurrent = nullptr;
+    std::int64_t m_gpmNs = 0;  ///< of m_gpmPrevious; 0: none yet
+    std::unique_ptr<NvmlGpmMetrics> m_gpm;
+};
+
+}  // namespace shardscope::collectors
