@@ -1,7 +1,5 @@
 #include "tests/gpu/device_fixture.h"
 
-#include <ATen/ATen.h>
-
 namespace shardscope::worker {
 namespace {
 
