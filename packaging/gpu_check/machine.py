@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import pathlib
 import platform
 import re
 
@@ -21,6 +22,13 @@ def device(session):
         return {"name": None, "driver": None, "memory": None}
     name, driver, memory = (part.strip() for part in fields[0].split(","))
     return {"name": name, "driver": driver, "memory": memory, "count": len(fields)}
+
+
+def why_no_device(facts, nodes=pathlib.Path("/dev")):
+    """Empty where there may be a GPU. nvidia-smi is missing in some containers that have one."""
+    if facts["device"]["name"] or any(nodes.glob("nvidia[0-9]*")):
+        return ""
+    return "no NVIDIA GPU on this machine: neither nvidia-smi nor /dev knows one"
 
 
 def versions(session):

@@ -16,7 +16,7 @@ sys.path[:0] = [str(PACKAGING), str(pathlib.Path(__file__).resolve().parent)]
 sys.dont_write_bytecode = True
 
 import fake_programs  # noqa: E402
-from gpu_check import intervals, results, runner, session  # noqa: E402
+from gpu_check import intervals, machine, results, runner, session  # noqa: E402
 
 
 class Intervals(unittest.TestCase):
@@ -149,8 +149,16 @@ class WholeRun(Bundle):
         self.assertIn("--peers", found["peers"]["reason"])
 
     def test_tests_without_a_device_are_skipped_not_passed(self):
-        _, _, document = self.check("--only", "gpu-tests", gpu_result="SKIPPED")
+        status, _, document = self.check("--only", "gpu-tests", gpu_result="SKIPPED")
+        self.assertEqual(status, 1)
         self.assertEqual(self.by_name(document)["gpu-tests"]["status"], "skip")
+
+    def test_a_machine_without_a_gpu_is_told_so_once(self):
+        none = {"device": {"name": None}}
+        self.assertIn("no NVIDIA GPU", machine.why_no_device(none, self.root))
+        (self.root / "nvidia0").write_text("")
+        self.assertEqual(machine.why_no_device(none, self.root), "")
+        self.assertEqual(machine.why_no_device({"device": {"name": "H200"}}, self.root / "bin"), "")
 
     def test_without_time_the_rest_is_skipped(self):
         status, _, document = self.check("--budget", "0.5")
