@@ -16,7 +16,7 @@ using analysis::Report;
 
 constexpr const char* kIndent = "  ";
 
-std::string line(const char* name, const std::string& value) {
+std::string line(std::string_view name, const std::string& value) {
     return fmt::format("  {:<22}{}\n", name, value);
 }
 
@@ -69,7 +69,51 @@ std::string training(const Report& report) {
                                         mfu.peakSource));
     else
         text += line("MFU", "n/a: " + mfu.reason);
+    if (report.measuredPeakUse)
+        text += line("of measured peak",
+                     fmt::format("{:.1f} % of what matrix products reached on these devices",
+                                 *report.measuredPeakUse * 100));
     return text;
+}
+
+std::string deviceText(const analysis::DeviceUse& use) {
+    const DeviceFacts& device = use.device;
+    std::string text = line(fmt::format("rank {}", device.rank.value),
+                            fmt::format("{} ({}), {}, driver {}", device.name, device.pciBusId,
+                                        bytesText(device.memory.count),
+                                        device.driver.empty() ? "not known" : device.driver));
+    if (device.sharedBy > 1)
+        text += line("", fmt::format("shared device of {} ranks: its times say nothing of speed",
+                                     device.sharedBy));
+    if (device.measuredPeak)
+        text += line("", fmt::format("{:.1f} TFLOP/s, {}", *device.measuredPeak * 1e-12,
+                                     device.measuredPeakSource));
+    text +=
+        line("", fmt::format("attention by {}; traced by {}", device.attention, device.tracing));
+    if (use.joulesPerStep)
+        text += line("", fmt::format("{:.1f} J a step{}", *use.joulesPerStep,
+                                     use.joulesPerToken ? fmt::format(", {:.3f} mJ a token",
+                                                                      *use.joulesPerToken * 1e3)
+                                                        : ""));
+    return text;
+}
+
+std::string devices(const Report& report) {
+    if (report.devices.empty()) return {};
+    std::string text = "\nDevices (kernels within steps, validation left out)\n";
+    TextTable table({"rank", "kernels", "compute", "communication", "hidden", "overlap", "idle"});
+    bool traced = false;
+    for (const analysis::DeviceUse& use : report.devices) {
+        text += deviceText(use);
+        if (use.kernels == 0) continue;
+        traced = true;
+        table.add({std::to_string(use.device.rank.value),
+                   countText(static_cast<std::uint64_t>(use.kernels)), durationText(use.compute.ns),
+                   durationText(use.communication.ns), durationText(use.hidden.ns),
+                   use.overlap() ? fmt::format("{:.3f}", *use.overlap()) : "none",
+                   durationText(use.idle.ns)});
+    }
+    return traced ? text + table.text(kIndent) : text;
 }
 
 std::string overlap(const Report& report) {
@@ -185,7 +229,7 @@ std::string recording(const Report& report) {
 
 std::string reportText(const Report& report, const std::string& path) {
     return fmt::format("Report of {}\n\n", path) + configuration(report) + training(report) +
-           overlap(report) + ledger(report) + memory(report) + recording(report);
+           devices(report) + overlap(report) + ledger(report) + memory(report) + recording(report);
 }
 
 }  // namespace shardscope::cli

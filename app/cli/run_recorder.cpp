@@ -75,6 +75,10 @@ void RunRecorder::on(RankId rank, const control::PeakMeasured& peak) {
     facts(rank).peakSource = peak.source;
 }
 
+void RunRecorder::on(RankId, const control::DeviceReported& reported) {
+    if (canWrite()) wrote(m_writer.putDevice(reported.device));
+}
+
 void RunRecorder::on(RankId, const control::LaneDeclared& declared) {
     if (canWrite()) wrote(m_writer.addLane(declared.lane));
 }

@@ -40,6 +40,7 @@ private:
     void on(RankId rank, const control::RankStarted& started);
     void on(RankId rank, const control::RankHello& hello);
     void on(RankId rank, const control::PeakMeasured& peak);
+    void on(RankId rank, const control::DeviceReported& reported);
     void on(RankId rank, const control::LaneDeclared& declared);
     void on(RankId rank, const control::StringsDeclared& declared);
     void on(RankId rank, const control::StepDone& done);

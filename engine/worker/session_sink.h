@@ -17,6 +17,7 @@ public:
 
     [[nodiscard]] Timestamp at(std::int64_t hostNs) const override { return m_session.at(hostNs); }
     StringId intern(std::string_view text) override { return m_session.intern(text); }
+    [[nodiscard]] std::string text(StringId id) const override { return m_session.text(id); }
     void declareLane(LaneId lane, LaneRole role, const std::string& name,
                      const std::string& unit) override {
         m_session.declareLane(lane, role, name, unit);

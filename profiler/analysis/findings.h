@@ -38,6 +38,13 @@ template <class Wanted>
 [[nodiscard]] Completeness certify(const RecordingSummary& summary,
                                    const std::vector<RankEvents>& ranks);
 
+/// What a rank's device did within training time; nothing for a CPU rank.
+[[nodiscard]] std::optional<DeviceUse> deviceUse(const RecordingSummary& summary,
+                                                 const RankEvents& events);
+/// Model FLOP/s (palm) over what matrix products reached on these devices before the first step.
+[[nodiscard]] std::optional<double> measuredPeakUse(const RecordingSummary& summary,
+                                                    std::optional<double> tokensPerSecond);
+
 struct Throughput {
     std::optional<double> tokensPerSecond;
     std::optional<double> stepSecondsMedian;

@@ -24,6 +24,7 @@ void takeThroughput(const RecordingSummary& summary, const std::vector<RankEvent
     report.stepSecondsMedian = throughput.stepSecondsMedian;
     report.warmupStepsLeftOut = throughput.warmupStepsLeftOut;
     report.mfu = modelFlopsUtilisation(summary, throughput.tokensPerSecond);
+    report.measuredPeakUse = measuredPeakUse(summary, throughput.tokensPerSecond);
     if (report.mfu.value && *report.mfu.value > 1.0)
         report.diagnostics.push_back(
             {Severity::kWarning,
@@ -49,6 +50,7 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
         const auto rows = rankLedger(summary, events);
         report.ledger.insert(report.ledger.end(), rows.begin(), rows.end());
         report.memory.push_back(rankMemory(summary, events));
+        if (const auto use = deviceUse(summary, events)) report.devices.push_back(*use);
     }
     std::stable_sort(report.ledger.begin(), report.ledger.end(),
                      [](const LedgerRow& a, const LedgerRow& b) { return a.step < b.step; });

@@ -73,6 +73,24 @@ struct RankMemory {
     bool known = false;
 };
 
+/// A rank's device within training time, by its kernels. Times are unions: two kernels at the same
+/// time count once.
+struct DeviceUse {
+    DeviceFacts device;
+    std::int64_t kernels = 0;  ///< of the whole recording; 0: none were traced
+    Duration compute;
+    Duration communication;               ///< kernels of collectives, waiting inside them included
+    Duration hidden;                      ///< of it, behind compute kernels
+    Duration idle;                        ///< no kernel at all
+    std::optional<double> joulesPerStep;  ///< of the whole device, sampled
+    std::optional<double> joulesPerToken;
+    /// hidden / communication, HTA's definition (hta/analyzers/communication_analysis.py)
+    [[nodiscard]] std::optional<double> overlap() const {
+        if (communication.ns == 0) return std::nullopt;
+        return static_cast<double>(hidden.ns) / static_cast<double>(communication.ns);
+    }
+};
+
 struct WaitingForRank {
     RankId late;      ///< last to arrive most often
     Duration waited;  ///< by all others together
@@ -88,11 +106,13 @@ struct Report {
     std::optional<double> stepSecondsMedian;  ///< warm-up steps left out
     std::int32_t warmupStepsLeftOut = 0;
     Mfu mfu;
-    Overlap overlap;                      ///< all ranks together
-    std::vector<Overlap> overlapByRank;   ///< by rank
-    std::vector<LedgerRow> ledger;        ///< by step, rank
-    std::vector<RankMemory> memory;       ///< by rank
-    std::vector<WaitingForRank> waiting;  ///< worst first
+    std::optional<double> measuredPeakUse;  ///< as MFU, over the measured matrix-product rate
+    std::vector<DeviceUse> devices;         ///< by rank; of GPU ranks
+    Overlap overlap;                        ///< all ranks together
+    std::vector<Overlap> overlapByRank;     ///< by rank
+    std::vector<LedgerRow> ledger;          ///< by step, rank
+    std::vector<RankMemory> memory;         ///< by rank
+    std::vector<WaitingForRank> waiting;    ///< worst first
     Completeness completeness;
     std::vector<Diagnostic> diagnostics;
     std::uint64_t events = 0;

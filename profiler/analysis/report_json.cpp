@@ -87,6 +87,39 @@ Json memoryJson(const Report& report) {
     return rows;
 }
 
+Json devicesJson(const Report& report) {
+    Json rows = Json::array();
+    for (const DeviceUse& use : report.devices) {
+        const DeviceFacts& device = use.device;
+        const bool traced = use.kernels > 0;
+        const auto known = [&](Duration time) { return traced ? Json(time.ns) : Json(nullptr); };
+        rows.push_back({{"rank", device.rank.value},
+                        {"name", device.name},
+                        {"uuid", device.uuid},
+                        {"pci_bus_id", device.pciBusId},
+                        {"memory_bytes", device.memory.count},
+                        {"driver", device.driver},
+                        {"shared_by", device.sharedBy},
+                        {"mig", device.mig},
+                        {"attention", device.attention},
+                        {"tracing", device.tracing},
+                        {"vendor_peak_flops", number(device.vendorPeak)},
+                        {"vendor_peak_source", device.vendorPeakSource},
+                        {"measured_peak_flops", number(device.measuredPeak)},
+                        {"measured_peak_source", device.measuredPeakSource},
+                        {"clock_error_ns", device.clockErrorNs},
+                        {"kernels", use.kernels},
+                        {"compute_ns", known(use.compute)},
+                        {"communication_ns", known(use.communication)},
+                        {"hidden_ns", known(use.hidden)},
+                        {"idle_ns", known(use.idle)},
+                        {"overlap", number(use.overlap())},
+                        {"joules_per_step", number(use.joulesPerStep)},
+                        {"joules_per_token", number(use.joulesPerToken)}});
+    }
+    return rows;
+}
+
 Json waitingJson(const Report& report) {
     Json rows = Json::array();
     for (const WaitingForRank& waiting : report.waiting)
@@ -122,6 +155,8 @@ std::string toJson(const Report& report) {
                           {"step_s_median", number(report.stepSecondsMedian)},
                           {"warmup_steps_left_out", report.warmupStepsLeftOut}};
     json["mfu"] = mfuJson(report.mfu);
+    json["measured_peak_use"] = number(report.measuredPeakUse);
+    json["devices"] = devicesJson(report);
     json["overlap"] = overlapJson(report.overlap);
     Json byRank = Json::array();
     for (std::size_t i = 0; i < report.overlapByRank.size(); ++i) {

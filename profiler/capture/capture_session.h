@@ -60,6 +60,8 @@ public:
 
     [[nodiscard]] Timestamp at(std::int64_t hostNs) const { return {hostNs - m_options.originNs}; }
     StringId intern(std::string_view text) { return m_strings.intern(text); }
+    /// Of an id that intern() gave; empty: it did not.
+    [[nodiscard]] std::string text(StringId id) const { return m_strings.text(id); }
     /// Differs between sessions of one process; ids cached per thread belong to one.
     [[nodiscard]] std::uint64_t generation() const { return m_generation; }
 

@@ -11,8 +11,14 @@ StringId StringTable::intern(std::string_view text) {
     if (inserted) {
         ++m_next;
         m_fresh.emplace_back(text);
+        m_texts.push_back(&it->first);  // a map's keys stay where they are
     }
     return it->second;
+}
+
+std::string StringTable::text(StringId id) const {
+    const std::lock_guard lock(m_mutex);
+    return id.value == 0 || id.value > m_texts.size() ? std::string() : *m_texts[id.value - 1];
 }
 
 StringTable::Fresh StringTable::takeFresh() {

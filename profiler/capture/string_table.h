@@ -17,6 +17,9 @@ public:
     /// Callers on a hot path keep a cache of their own.
     StringId intern(std::string_view text);
 
+    /// Empty when the id was never given. Not for hot paths.
+    [[nodiscard]] std::string text(StringId id) const;
+
     struct Fresh {
         StringId first;
         std::vector<std::string> texts;
@@ -25,8 +28,9 @@ public:
     Fresh takeFresh();
 
 private:
-    std::mutex m_mutex;
+    mutable std::mutex m_mutex;
     std::unordered_map<std::string, StringId> m_ids;  // guarded by m_mutex
+    std::vector<const std::string*> m_texts;          // guarded by m_mutex; by id - 1
     std::vector<std::string> m_fresh;                 // guarded by m_mutex
     std::uint32_t m_next = 1;                         // guarded by m_mutex; 0 is the empty string
 };

@@ -89,6 +89,11 @@ struct LaneFacts {
     std::int32_t order = 0;  ///< position within the rank, top first
 };
 
+/// Lanes of a device's streams: kernels, copies, kernels of collectives.
+[[nodiscard]] constexpr bool isStreamLane(LaneId lane) {
+    return lane.value >= 0x1000u && lane.value < 0x2000u;
+}
+
 /// Counter lane that RecordingWriter derives from a rank's memory events: bytes alive in a
 /// category, and their sum.
 [[nodiscard]] constexpr LaneId memoryLane(MemoryCategory category) {
@@ -172,8 +177,11 @@ struct RecordingSummary {
 /// What analyses read: everything of one rank that is not an operator.
 struct RankEvents {
     RankId rank;
-    std::vector<SpanEvent> phases;             ///< lane role kCompute, by start
-    std::vector<CollectiveEvent> collectives;  ///< by sequence
+    std::vector<SpanEvent> phases;             ///< lane role kCompute, correlation 0, by start
+    std::vector<CollectiveEvent> collectives;  ///< by sequence; arrivals filled in from peers
+    /// When a device computed and when collectives' kernels ran on it; any order.
+    std::vector<TimeRange> computeKernels, communicationKernels;
+    std::vector<CounterEvent> energy;  ///< joules drawn by the device since some time, by time
     /// Highest sum over categories, and each category's bytes at that moment.
     Bytes peakMemory;
     Timestamp peakTime;

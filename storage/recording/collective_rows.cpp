@@ -3,6 +3,7 @@
 #include "storage/recording/words.h"
 
 #include <cstring>
+#include <map>
 
 namespace shardscope::storage {
 namespace {
@@ -31,6 +32,40 @@ CollectiveEvent collectiveOf(const Statement& row) {
     return event;
 }
 
+/// Over NCCL a rank does not see its peers arrive: their own rows of the same collective say when
+/// they did. Filled in where every rank of the world has one.
+Result<void> fillArrivals(Connection& connection, std::vector<CollectiveEvent>& events) {
+    std::map<std::uint64_t, CollectiveEvent*> blind;
+    for (CollectiveEvent& event : events)
+        if (event.group == 0 && event.arrivals.empty()) blind[event.sequence] = &event;
+    if (blind.empty()) return {};
+    auto select = connection.prepare(
+        "SELECT sequence, start_ns FROM main.collectives WHERE rank=? AND group_id=0"
+        " AND sequence BETWEEN ? AND ?");
+    auto worlds = connection.prepare("SELECT world_size FROM run");
+    if (!select || !worlds) return failure(select ? worlds : select);
+    if (auto row = worlds->step(); !row || !*row) return row ? Result<void>{} : failure(row);
+    const auto world = static_cast<std::size_t>(worlds->integer(0));
+    for (std::size_t peer = 0; peer < world && world > 1; ++peer) {
+        select->bind(1, static_cast<std::int64_t>(peer))
+            .bind(2, static_cast<std::int64_t>(blind.begin()->first))
+            .bind(3, static_cast<std::int64_t>(blind.rbegin()->first));
+        while (true) {
+            auto row = select->step();
+            if (!row) return failure(row);
+            if (!*row) break;
+            const auto found = blind.find(static_cast<std::uint64_t>(select->integer(0)));
+            if (found == blind.end() || found->second->arrivals.size() != peer) continue;
+            found->second->arrivals.push_back({select->integer(1)});
+        }
+        select->reset();
+    }
+    // A rank without the row, e.g. one that died: nobody knows who was last.
+    for (const auto& [sequence, event] : blind)
+        if (event->arrivals.size() != world) event->arrivals.clear();
+    return {};
+}
+
 }  // namespace
 
 Result<std::vector<CollectiveEvent>> readCollectives(Connection& connection, RankId rank,
@@ -45,9 +80,11 @@ Result<std::vector<CollectiveEvent>> readCollectives(Connection& connection, Ran
     while (true) {
         auto row = select->step();
         if (!row) return failure(row);
-        if (!*row) return events;
+        if (!*row) break;
         events.push_back(collectiveOf(*select));
     }
+    if (auto filled = fillArrivals(connection, events); !filled) return failure(filled);
+    return events;
 }
 
 }  // namespace shardscope::storage

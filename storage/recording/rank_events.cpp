@@ -7,17 +7,42 @@
 namespace shardscope::storage {
 namespace {
 
-Result<std::vector<LaneId>> computeLanes(Connection& connection, RankId rank) {
-    auto select = connection.prepare("SELECT lane FROM lanes WHERE rank=? AND role=?");
+struct Lane {
+    LaneId id;
+    LaneRole role = LaneRole::kHost;
+};
+
+/// Of compute and communication; and the device's energy counter.
+Result<std::vector<Lane>> lanesOf(Connection& connection, RankId rank) {
+    auto select = connection.prepare(
+        "SELECT lane, role FROM lanes WHERE rank=? AND (role IN (?,?) OR (name=? AND unit=?))");
     if (!select) return failure(select);
     select->bind(1, std::int64_t{rank.value})
-        .bind(2, static_cast<std::int64_t>(LaneRole::kCompute));
-    std::vector<LaneId> lanes;
+        .bind(2, static_cast<std::int64_t>(LaneRole::kCompute))
+        .bind(3, static_cast<std::int64_t>(LaneRole::kCommunication))
+        .bind(4, "energy")
+        .bind(5, "J");
+    std::vector<Lane> lanes;
     while (true) {
         auto row = select->step();
         if (!row) return failure(row);
         if (!*row) return lanes;
-        lanes.push_back({static_cast<std::uint32_t>(select->integer(0))});
+        lanes.push_back({{static_cast<std::uint32_t>(select->integer(0))},
+                         static_cast<LaneRole>(select->integer(1))});
+    }
+}
+
+/// Sorts a lane's spans by what analyses read: phases, kernels of either kind.
+void take(const Lane& lane, const std::vector<SpanEvent>& spans, RankEvents& events) {
+    const bool compute = lane.role == LaneRole::kCompute;
+    if (!compute && !isStreamLane(lane.id)) return;  // the engine's drawing of its collectives
+    for (const SpanEvent& span : spans) {
+        if (!compute)
+            events.communicationKernels.push_back(span.range());
+        else if (span.correlation != 0)
+            events.computeKernels.push_back(span.range());
+        else
+            events.phases.push_back(span);
     }
 }
 
@@ -70,12 +95,18 @@ Result<RankEvents> LocalReader::rankEvents(RankId rank, TimeRange range) {
     if (auto begun = visit.begin(); !begun) return failure(begun);
     RankEvents events;
     events.rank = rank;
-    auto lanes = computeLanes(visit.connection(), rank);
+    auto lanes = lanesOf(visit.connection(), rank);
     if (!lanes) return failure(lanes);
-    for (const LaneId lane : *lanes) {
-        auto spans = m_events.spans(visit.connection(), rank, lane, range);
+    for (const Lane& lane : *lanes) {
+        if (lane.role == LaneRole::kCounter) {
+            auto samples = m_events.samples(visit.connection(), rank, lane.id, range);
+            if (!samples) return failure(samples);
+            events.energy = std::move(*samples);
+            continue;
+        }
+        auto spans = m_events.spans(visit.connection(), rank, lane.id, range);
         if (!spans) return failure(spans);
-        events.phases.insert(events.phases.end(), spans->begin(), spans->end());
+        take(lane, *spans, events);
     }
     std::stable_sort(events.phases.begin(), events.phases.end(),
                      [](const SpanEvent& a, const SpanEvent& b) { return a.start < b.start; });

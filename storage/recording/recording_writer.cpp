@@ -67,6 +67,9 @@ Result<void> RecordingWriter::addLane(const LaneFacts& lane) {
 Result<void> RecordingWriter::putRank(const RankFacts& rank) {
     return m_state->store([&] { return m_state->rows.putRank(rank); });
 }
+Result<void> RecordingWriter::putDevice(const DeviceFacts& device) {
+    return m_state->store([&] { return m_state->rows.putDevice(device); });
+}
 Result<void> RecordingWriter::addStrings(RankId rank, StringId first,
                                          const std::vector<std::string>& texts) {
     return m_state->store([&] { return m_state->rows.addStrings(rank, first, texts); });

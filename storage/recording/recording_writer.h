@@ -31,6 +31,8 @@ public:
     Result<void> addLane(const LaneFacts& lane);
     /// Replaces the row of the same rank.
     Result<void> putRank(const RankFacts& rank);
+    /// Replaces the row of the same rank.
+    Result<void> putDevice(const DeviceFacts& device);
     Result<void> addStrings(RankId rank, StringId first, const std::vector<std::string>& texts);
     Result<void> addStep(const StepFacts& step);
     Result<void> addMetric(const MetricPoint& metric);

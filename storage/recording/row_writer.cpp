@@ -10,6 +10,7 @@ enum Insert : std::size_t {
     kHost,
     kLane,
     kRank,
+    kDevice,
     kString,
     kStep,
     kMetric,
@@ -23,6 +24,7 @@ constexpr const char* kSql[] = {
     "INSERT OR REPLACE INTO hosts VALUES(?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO lanes VALUES(?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO ranks VALUES(?,?,?,?,?,?,?,?,?,?)",
+    "INSERT OR REPLACE INTO devices VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO strings VALUES(?,?,?)",
     "INSERT OR REPLACE INTO steps VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT INTO metrics VALUES(?,?,?,?)",
@@ -89,6 +91,26 @@ Result<void> RowWriter::putRank(const RankFacts& rank) {
         .bind(8, signedOf(rank.dropped))
         .bind(9, rank.exitCode)
         .bind(10, rank.exitSignal)
+        .run();
+}
+
+Result<void> RowWriter::putDevice(const DeviceFacts& device) {
+    return m_statements[kDevice]
+        .bind(1, std::int64_t{device.rank.value})
+        .bind(2, device.name)
+        .bind(3, device.uuid)
+        .bind(4, device.pciBusId)
+        .bind(5, device.memory.count)
+        .bind(6, device.driver)
+        .bind(7, std::int64_t{device.sharedBy})
+        .bind(8, std::int64_t{device.mig ? 1 : 0})
+        .bind(9, device.attention)
+        .bind(10, device.tracing)
+        .bind(11, device.vendorPeak)
+        .bind(12, device.vendorPeakSource)
+        .bind(13, device.measuredPeak)
+        .bind(14, device.measuredPeakSource)
+        .bind(15, device.clockErrorNs)
         .run();
 }
 

@@ -18,6 +18,7 @@ public:
     Result<void> addHost(const HostFacts& host);
     Result<void> addLane(const LaneFacts& lane);
     Result<void> putRank(const RankFacts& rank);
+    Result<void> putDevice(const DeviceFacts& device);
     Result<void> addStrings(RankId rank, StringId first, const std::vector<std::string>& texts);
     Result<void> addStep(const StepFacts& step);
     Result<void> addMetric(const MetricPoint& metric);

@@ -104,6 +104,50 @@ Result<void> readLanes(Connection& connection, RecordingSummary& summary) {
                       });
 }
 
+/// A recording of format 1.0 has no devices.
+Result<bool> hasDevices(Connection& connection) {
+    bool found = false;
+    auto read =
+        forEachRow(connection, "SELECT 1 FROM sqlite_master WHERE type='table' AND name='devices'",
+                   [&](const Statement&) { found = true; });
+    if (!read) return failure(read);
+    return found;
+}
+
+Result<void> readDevices(Connection& connection, RecordingSummary& summary) {
+    const auto there = hasDevices(connection);
+    if (!there) return failure(there);
+    if (!*there) return {};
+    const auto real = [](const Statement& row, int column) -> std::optional<double> {
+        if (row.isNull(column)) return std::nullopt;
+        return row.real(column);
+    };
+    return forEachRow(
+        connection,
+        "SELECT rank, name, uuid, pci_bus_id, memory_bytes, driver, shared_by, mig, attention,"
+        " tracing, vendor_peak_flops, vendor_peak_source, measured_peak_flops,"
+        " measured_peak_source, clock_error_ns FROM devices ORDER BY rank",
+        [&](const Statement& row) {
+            DeviceFacts device;
+            device.rank = rankOf(row, 0);
+            device.name = textOf(row, 1);
+            device.uuid = textOf(row, 2);
+            device.pciBusId = textOf(row, 3);
+            device.memory = {row.integer(4)};
+            device.driver = textOf(row, 5);
+            device.sharedBy = small(row, 6);
+            device.mig = row.integer(7) != 0;
+            device.attention = textOf(row, 8);
+            device.tracing = textOf(row, 9);
+            device.vendorPeak = real(row, 10);
+            device.vendorPeakSource = textOf(row, 11);
+            device.measuredPeak = real(row, 12);
+            device.measuredPeakSource = textOf(row, 13);
+            device.clockErrorNs = row.integer(14);
+            summary.devices.push_back(std::move(device));
+        });
+}
+
 Result<void> readSteps(Connection& connection, RecordingSummary& summary) {
     return forEachRow(
         connection,
@@ -199,8 +243,8 @@ Bytes sizeOf(const std::string& path) {
 
 Result<RecordingSummary> readSummary(Connection& connection, const ChunkDirectory& chunks) {
     RecordingSummary summary;
-    for (const auto read : {readRun, readHosts, readRanks, readLanes, readSteps, readMetrics,
-                            readTheory, readDiagnostics})
+    for (const auto read : {readRun, readHosts, readRanks, readDevices, readLanes, readSteps,
+                            readMetrics, readTheory, readDiagnostics})
         if (auto done = read(connection, summary); !done) return failure(done);
     summary.events = chunks.counts();
     summary.chunkBytes = chunks.bytes();

@@ -156,6 +156,10 @@ Timeline drawTimeline(const std::string& drawing) {
             drawPhases(cells, events);
         else if (what == "comm")
             drawCollectives(cells, events);
+        else if (what == "kernels")
+            for (const Run& run : runsOf(cells)) events.computeKernels.push_back(run.range);
+        else if (what == "nccl")
+            for (const Run& run : runsOf(cells)) events.communicationKernels.push_back(run.range);
         else if (what == "step")
             drawSteps(cells, events.rank, timeline.summary);
         else

@@ -5,6 +5,8 @@
 //   rank 0 step     |ssssssssss|     g r w waits (gather, reduction, other), e evaluation,
 //                                    x release; '.' is nothing
 //
+// "rank 0 kernels" and "rank 0 nccl" draw compute kernels and collectives' kernels of a device.
+//
 // A run of one letter is one event; '|' ends the drawing. In a comm line '-' is the time before
 // the last rank arrived and the letter the moving of data (--aa is one collective): a gather,
 // r reduction, c any other.
