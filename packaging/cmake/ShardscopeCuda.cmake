@@ -18,7 +18,7 @@ elseif(SHARDSCOPE_SANITIZE)
 endif()
 
 if(NOT cuda_reason)
-    find_program(SHARDSCOPE_NVCC nvcc HINTS ENV CUDACXX ENV CUDA_HOME ENV CUDA_PATH
+    find_program(SHARDSCOPE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH
         PATHS /usr/local/cuda /usr/local/cuda-13.0 PATH_SUFFIXES bin)
     if(NOT SHARDSCOPE_NVCC)
         set(cuda_reason "no nvcc, install the CUDA 13.0 toolkit and name it in CUDA_HOME")

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import random
 import shlex
 import signal
 import subprocess
@@ -125,11 +126,22 @@ class Session:
                 return json.loads(text)
         raise Failed(f"{_name(command)} printed no JSON")
 
+    def text(self):
+        """Something to train on: a bundle has no source tree. The same words every time."""
+        path = self.work / "text.txt"
+        if not path.exists():
+            draw = random.Random(0)
+            words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 9)))
+                     for _ in range(2000)]
+            path.write_text("".join(" ".join(draw.choices(words, k=12)) + ".\n"
+                                    for _ in range(20000)))
+        return path
+
     def record(self, name, arguments, environment=None) -> Recording:
         path = self.work / f"{name}.sscope"
         began = time.monotonic()
-        self.run([self.program("shardscope"), "record", *arguments, "--output", path, "--force",
-                  "--json"], environment=environment)
+        self.run([self.program("shardscope"), "record", *arguments, "--data", self.text(),
+                  "--output", path, "--force", "--json"], environment=environment)
         return Recording(path, time.monotonic() - began, time.time())
 
     def shared_recording(self, name, arguments) -> Recording:

@@ -60,7 +60,7 @@ def within(path, folders):
 def violations(root):
     for top in ("storage", "engine", "profiler", "app"):
         for file in sorted((root / top).rglob("*")):
-            if file.suffix not in (".h", ".cpp", ".cu"):
+            if file.suffix not in (".h", ".cpp", ".cu", ".cuh"):
                 continue
             path = file.relative_to(root).as_posix()
             folder = next((f for f in ARROWS if within(path, [f])), None)

@@ -48,7 +48,6 @@ control::DeviceFault faultOf(cudaError_t code) {
         case cudaErrorLaunchFailure:
         case cudaErrorAssert:
         case cudaErrorContained:
-        case cudaErrorDevicesUnavailable:
         case cudaErrorMpsConnectionFailed:
         case cudaErrorMpsRpcFailure:
         case cudaErrorMpsServerNotReady:
