@@ -27,6 +27,18 @@ def gpu_tests(session):
                  PASS if good else FAIL, reason)
 
 
+def doctor(session):
+    """what the program itself says of driver, device and libraries"""
+    # Exit statuses up to 5 are verdicts.
+    found = session.json([session.program("shardscope"), "doctor", "--json"], accept=range(6))
+    wrong = [f"{c['id']}: {c['found']}" for c in found["checks"]
+             if c["status"] in ("missing", "problem")]
+    works = [part for part in ("cpu", "cuda", "tracing") if found["works"][part]]
+    good = "cuda" in works and "tracing" in works
+    yield Result("doctor", ", ".join(works) or "nothing", "works", "cuda, tracing",
+                 PASS if good else FAIL, "" if good else "; ".join(wrong), found)
+
+
 def verify(session):
     """loss, gradients and weights against the reference"""
     if session.reference is None or not session.reference.is_dir():

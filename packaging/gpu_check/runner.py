@@ -22,7 +22,8 @@ class Check:
 
 # What must be known comes first; the sum is what the whole may take.
 CHECKS = [
-    Check("gpu-tests", 60, checks_correct.gpu_tests),
+    Check("doctor", 15, checks_correct.doctor),
+    Check("gpu-tests", 50, checks_correct.gpu_tests),
     Check("verify", 30, checks_correct.verify),
     Check("completeness", 25, checks_correct.completeness),
     Check("kernels-launched", 10, checks_correct.launched),
@@ -31,7 +32,7 @@ CHECKS = [
     Check("speed", 50, checks_speed.ref_speed),
     Check("kineto", 40, checks_agreement.kineto),
     Check("two-processes", 25, checks_correct.two_processes),
-    Check("hta", 10, checks_agreement.hta),
+    Check("hta", 5, checks_agreement.hta),
     Check("alternating", 20, checks_cost.alternating),
     Check("cost", 135, checks_cost.step_cost),
     Check("peers", 90, checks_speed.peers),

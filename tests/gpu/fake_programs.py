@@ -77,6 +77,12 @@ if arguments[0] == "--version":
     print("shardscope 0.1.0 (0123456789ab)")
 elif arguments[0] == "record":
     record()
+elif arguments[0] == "doctor":
+    print(json.dumps({"schema": "shardscope.doctor/1", "checks": [
+        {"id": "gpu.driver", "status": "missing" if fake.get("no_driver") else "ok",
+         "found": "no driver", "remedy": "install one"}],
+        "works": {"cpu": True, "cuda": not fake.get("no_driver"), "tracing": True}}, indent=1))
+    sys.exit(4 if fake.get("no_driver") else 0)
 elif arguments[0] == "verify":
     print(json.dumps({"errors": {"loss": {"value": fake.get("error", 1e-6), "limit": 1e-5,
                                           "pass": True}},

@@ -72,7 +72,7 @@ class WholeRun(Bundle):
         self.assertEqual(status, 0, text)
         found = self.by_name(document)
         self.assertEqual({r["status"] for r in found.values()} - {"info"}, {"pass"}, text)
-        for name in ("gpu-tests", "verify-fp32", "verify-bf16", "completeness", "dropped-events",
+        for name in ("doctor", "gpu-tests", "verify-fp32", "verify-bf16", "completeness", "dropped-events",
                      "kernels-launched", "kernels-kineto", "busy-against-kineto", "bytes-an-event",
                      "collective-join-rate", "overlap-against-hta", "step-cost-idle",
                      "step-cost-kernels", "step-cost-full", "step-cost-alternating", "ref-micro-4",
@@ -113,6 +113,12 @@ class WholeRun(Bundle):
                                   "collective-join-rate", "overlap-against-hta",
                                   "ref-against-eager", "ref-against-compile"}, text)
         self.assertIn("Device.T1", text)
+
+    def test_doctor_names_what_is_missing(self):
+        _, _, document = self.check("--only", "doctor", no_driver=True)
+        found = self.by_name(document)["doctor"]
+        self.assertEqual((found["status"], found["value"]), ("fail", "cpu, tracing"))
+        self.assertEqual(found["reason"], "gpu.driver: no driver")
 
     def test_other_numbers_of_kernels_cannot_be_compared(self):
         _, _, document = self.check("--only", "kineto", kineto=11)
