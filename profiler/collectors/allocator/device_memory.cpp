@@ -66,7 +66,7 @@ void DeviceMemory::allocate(const DeviceAllocation& allocation) {
     if (now > m_peak.load(std::memory_order_relaxed)) m_peak.store(now, std::memory_order_relaxed);
     const BlockUse use = m_use();
     Block block{allocation.address, allocation.sizeBytes, {}, use.category, {}, false};
-    block.layer = capture::threadContext().layer;
+    block.layer = capture::effectiveContext().layer;
     capture::CaptureSession* session = m_session.load(std::memory_order_acquire);
     block.recorded = session != nullptr && session->detailed();
     if (block.recorded) block.owner = ownerId(*session, use.owner);
@@ -132,7 +132,7 @@ bool DeviceMemory::remove(std::uint64_t address, Block& block) {
 
 /// Owners are static strings and few: their numbers are kept by address, without a lock.
 StringId DeviceMemory::ownerId(capture::CaptureSession& session, const char* owner) {
-    if (owner == nullptr) return capture::threadContext().operatorName;
+    if (owner == nullptr) return capture::effectiveContext().operatorName;
     for (Owner& known : m_owners) {
         const char* text = nullptr;
         if (known.text.compare_exchange_strong(text, owner)) text = owner;
@@ -147,7 +147,7 @@ StringId DeviceMemory::ownerId(capture::CaptureSession& session, const char* own
 }
 
 void DeviceMemory::push(capture::CaptureSession& session, const Block& block, MemoryAction action) {
-    const capture::Context& context = capture::threadContext();
+    const capture::Context& context = capture::effectiveContext();
     MemoryEvent event;
     event.time = session.at(capture::hostNow());
     event.address = block.address;
@@ -193,7 +193,7 @@ void DeviceMemory::noteOutOfMemory(const DeviceAllocation& allocation) {
     note.pending = {pendingBytes()};
     note.free = {allocation.freeBytes};
     for (std::size_t i = 0; i < m_byCategory.size(); ++i) note.byCategory[i] = {m_byCategory[i]};
-    const capture::Context& context = capture::threadContext();
+    const capture::Context& context = capture::effectiveContext();
     note.step = context.step;
     note.layer = context.layer;
     note.phase = context.phase;

@@ -100,6 +100,22 @@ TEST_F(DeviceMemoryTest, WithoutAnOwnerTheRunningOperatorIsOne) {
     EXPECT_EQ(m_kept.text(events()[0].owner), "aten::mm");
 }
 
+// Autograd's device thread has no context of its own while the step thread waits for it.
+TEST_F(DeviceMemoryTest, ThreadsWithoutAContextBookUnderTheOneLent) {
+    const capture::Context step{{8}, {5}, Phase::kBackward, m_session.intern("MmBackward0")};
+    capture::lendContext(&step);
+    std::thread([&] {
+        t_use = {MemoryCategory::kGradient, nullptr};
+        allocate(0x7000, 1);
+    }).join();
+    capture::lendContext(nullptr);
+    ASSERT_EQ(events().size(), 1U);
+    EXPECT_EQ(events()[0].step.value, 8);
+    EXPECT_EQ(events()[0].layer.value, 5);
+    EXPECT_EQ(events()[0].phase, Phase::kBackward);
+    EXPECT_EQ(m_kept.text(events()[0].owner), "MmBackward0");
+}
+
 TEST_F(DeviceMemoryTest, CountsSegmentsPeakAndOnlyItsOwnDevice) {
     tell(DeviceAllocationAction::kSegmentAllocate, 0x10000, 1 << 20);
     tell(DeviceAllocationAction::kSegmentMap, 0x200000, 1 << 21);

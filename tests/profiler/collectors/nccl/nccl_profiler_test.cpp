@@ -2,6 +2,7 @@
 
 #include "tests/profiler/collectors/nccl/fake_nccl.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -68,6 +69,14 @@ protected:
     NcclProfiler m_profiler{{.rings = 4, .ringCapacity = 1 << 12, .handles = 1 << 8}};
     FakeNccl m_nccl;
 };
+
+// What STATIC_PLUGIN does: this test is linked as the worker is.
+TEST(NcclPlugin, IsFoundInTheExecutableItself) {
+    void* self = dlopen(nullptr, RTLD_NOW);
+    ASSERT_NE(self, nullptr);
+    EXPECT_EQ(dlsym(self, "ncclProfiler_v5"), static_cast<void*>(&ncclProfiler_v5));
+    dlclose(self);
+}
 
 TEST_F(NcclProfilerTest, TellsCallLaunchAndTaskOfACollective) {
     auto world = m_nccl.initialise(0xabc, "dp0", 4);
