@@ -80,35 +80,6 @@ double numberOf(const NvmlFieldValue& field) {
 
 }  // namespace
 
-const char* toWord(NvmlCounter counter) {
-    static constexpr std::array<const char*, kNvmlCounterCount> words{
-        "power",
-        "energy",
-        "SM clock",
-        "memory clock",
-        "temperature",
-        "held back: power limit",
-        "held back: temperature (driver)",
-        "held back: temperature (hardware)",
-        "PCIe sent",
-        "PCIe received",
-        "NVLink sent",
-        "NVLink received",
-        "memory of others",
-        "SMs busy (sampled)",
-        "SM occupancy (sampled)",
-        "tensor cores (sampled)",
-        "memory bandwidth (sampled)"};
-    return words[static_cast<std::size_t>(counter)];
-}
-
-const char* unitOf(NvmlCounter counter) {
-    static constexpr std::array<const char*, kNvmlCounterCount> units{
-        "W",       "J",       "Hz",      "Hz",    "degC", "1", "1", "1", "bytes/s",
-        "bytes/s", "bytes/s", "bytes/s", "bytes", "1",    "1", "1", "1"};
-    return units[static_cast<std::size_t>(counter)];
-}
-
 NvmlSampler::NvmlSampler(const NvmlApi& api, const NvmlDeviceFacts& device, std::int64_t pid,
                          capture::DeviceSink& sink)
     : m_api(api), m_device(device), m_pid(pid), m_sink(sink) {
