@@ -3,6 +3,7 @@
 #include "engine/comm/nccl/nccl_communicator.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/device_kernels.h"
+#include "engine/theory/device_peaks.h"
 #include "engine/worker/cuda_library.h"
 #include "engine/worker/gpu_sentences.h"
 #include "profiler/capture/collective_annotation.h"
@@ -77,6 +78,7 @@ Result<std::unique_ptr<GpuRank>> GpuRank::open(const control::RankStart& start,
                        fmt::format("{} cannot be opened: {}", rank->deviceText(), error.what()));
     }
     rank->noteSharing();
+    rank->startTelemetry();
     return rank;
 }
 
@@ -161,6 +163,26 @@ void GpuRank::openDevice(collectors::BlockUse (*use)()) {
     m_observer.readDevicePeakBy([this] { return m_memory->takePeakAllocatedBytes(); });
     m_observer.handCollectivesTo([this](const CollectiveEvent& event) { m_join.report(event); });
     m_facts.clockErrorNs = m_clock->errorNs();
+}
+
+/// Without the driver's library there are no counters; training goes on.
+void GpuRank::startTelemetry() {
+    if (m_start.config.capture < control::CaptureLevel::kLight) return;
+    const auto note = [this](const Error& error) {
+        m_sink.diagnostic(
+            {Severity::kNote, "no-device-telemetry",
+             "power, clocks and links of the device are not recorded: " + error.message,
+             "Look at nvidia-smi.", m_rank, m_session.at(control::now()), 1});
+    };
+    auto library = collectors::NvmlLibrary::open();
+    if (!library) return note(library.error());
+    m_nvml.emplace(std::move(*library));
+    if (auto driver = collectors::nvmlDriverVersion(m_nvml->api())) m_facts.driver = *driver;
+    auto device = collectors::nvmlDevice(m_nvml->api(), m_facts.pciBusId);
+    if (!device) return note(device.error());
+    m_facts.mig = m_facts.mig || device->mig;
+    m_telemetry.emplace(m_nvml->api(), *device, ::getpid(), m_sink);
+    m_telemetryThread.emplace(*m_telemetry);
 }
 
 at::Device GpuRank::device() const {
@@ -284,24 +306,45 @@ void GpuRank::useAttention(bool cudnn) {
     m_outbox.post(control::DeviceReported{m_facts});
 }
 
-control::PeakMeasured GpuRank::peak(bool measure) {
+void GpuRank::measurePeak() {
     const control::RunConfig& config = m_start.config;
     const control::ModelConfig& model = config.model;
-    control::PeakMeasured peak;
-    if (measure) {
-        const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
-        const bool bf16 = config.precision == control::Precision::kBFloat16;
-        const std::int64_t rows = config.batch * model.context;
-        m_facts.measuredPeak = m_module->measureMatmul(
-            rows, 4 * model.hidden, model.hidden, bf16 ? DataType::kBFloat16 : DataType::kFloat32,
-            config.precision == control::Precision::kTf32, kPeakSeconds);
-        m_facts.measuredPeakSource = fmt::format(
-            "measured: best {} {} x {} x {} matrix product of random data before the first step",
-            toWord(config.precision), rows, model.hidden, 4 * model.hidden);
+    const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
+    const bool bf16 = config.precision == control::Precision::kBFloat16;
+    const std::int64_t rows = config.batch * model.context;
+    m_facts.measuredPeak = m_module->measureMatmul(
+        rows, 4 * model.hidden, model.hidden, bf16 ? DataType::kBFloat16 : DataType::kFloat32,
+        config.precision == control::Precision::kTf32, kPeakSeconds);
+    m_facts.measuredPeakSource = fmt::format(
+        "measured: best {} ({} x {}) x ({} x {}) matrix product of random data before "
+        "the first step",
+        toWord(config.precision), rows, model.hidden, model.hidden, 4 * model.hidden);
+}
+
+control::PeakMeasured GpuRank::peak(bool measure) {
+    m_facts.measuredPeakSource = "not measured: calibration was switched off";
+    if (measure) measurePeak();
+    const auto vendor = theory::devicePeak(m_facts.name, toWord(m_start.config.precision));
+    if (!vendor.value) {
+        m_facts.vendorPeakSource = vendor.reason;
+    } else if (m_facts.mig) {
+        m_facts.vendorPeakSource = "the device is split by MIG: the data sheet is about all of it";
     } else {
-        m_facts.measuredPeakSource = "not measured: calibration was switched off";
+        m_facts.vendorPeak = vendor.value->flops;
+        m_facts.vendorPeakSource =
+            fmt::format("dense {}, accumulated in {}, {}{}{}", toWord(m_start.config.precision),
+                        vendor.value->accumulate, vendor.value->source,
+                        vendor.value->mark.empty() ? "" : "; ", vendor.value->mark);
     }
     m_outbox.post(control::DeviceReported{m_facts});
+
+    control::PeakMeasured peak;
+    peak.source = m_facts.vendorPeakSource;
+    if (m_facts.sharedBy > 1) {
+        peak.source = "shared device: ranks that take turns have no peak of their own";
+    } else {
+        peak.peakFlops = m_facts.vendorPeak;
+    }
     return peak;
 }
 
@@ -311,15 +354,16 @@ void GpuRank::setCaptured(bool captured) {
     m_join.expect(captured && m_profiler != nullptr);
 }
 
-/// Memory that is in use, but not by this process's tensors or by its allocator's reserve: CUDA
-/// context, NCCL, libraries, and on a shared device other processes.
+/// Memory that is in use beyond the allocator's reserve: CUDA context, NCCL, libraries. Where the
+/// driver does not say what is this process's, it includes other processes'.
 void GpuRank::sampleMemory() {
     if (!m_session.detailed()) return;
     const control::DeviceMemory memory = m_runtime->memory();
     m_session.push(CounterEvent{m_session.at(control::now()), kReservedLane,
                                 static_cast<double>(memory.reservedBytes)});
-    const std::int64_t outside =
-        std::max<std::int64_t>(0, memory.totalBytes - memory.freeBytes - memory.reservedBytes);
+    const auto own = m_telemetry ? m_telemetry->ownMemory() : std::nullopt;
+    const std::int64_t used = own ? own->count : memory.totalBytes - memory.freeBytes;
+    const std::int64_t outside = std::max<std::int64_t>(0, used - memory.reservedBytes);
     if (m_outsideBytes >= 0 && std::abs(outside - m_outsideBytes) < kOutsideStep) return;
     m_outsideBytes = outside;
     m_memory->setOutsideBytes(outside);

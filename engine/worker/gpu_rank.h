@@ -13,6 +13,7 @@
 #include "profiler/capture/capture_session.h"
 #include "profiler/collectors/allocator/device_memory.h"
 #include "profiler/collectors/nccl/nccl_profiler.h"
+#include "profiler/collectors/nvml/nvml_thread.h"
 #include "storage/model/result.h"
 
 #include <c10/core/Device.h>
@@ -61,6 +62,9 @@ public:
     /// Step thread, after the last step: waits for the device and tells everything.
     void finish();
 
+    /// The run has failed: from now on nobody waits for the device. Any thread.
+    void abandon() { m_abandoned = true; }
+
     /// Why a step failed, when the device knows: its memory ran out, or it is lost.
     [[nodiscard]] std::optional<control::RankFailed> diagnose();
 
@@ -70,12 +74,14 @@ private:
     Result<void> findDevice();
     void startTracing();
     void openDevice(collectors::BlockUse (*use)());
+    void startTelemetry();
     void reportDevice();
     void noteSharing();
     void noteLosses();
     [[nodiscard]] double attentionSeconds(bool cudnn);
     [[noreturn]] void endProcess(const std::string& sentence);
     void sampleMemory();
+    void measurePeak();
 
     const control::RankStart& m_start;
     const RankId m_rank;
@@ -96,9 +102,12 @@ private:
     std::optional<control::DeviceClock> m_clock;
     std::optional<DeviceTimeline> m_timeline;
     collectors::DeviceMemory* m_memory = nullptr;  ///< the allocator calls it until the end
-    std::atomic<bool> m_abandoned{false};          ///< nobody waits for the device any more
-    std::mutex m_sampling;                         // held by sample()
-    std::int64_t m_outsideBytes = -1;              // guarded by m_sampling
+    std::optional<collectors::NvmlLibrary> m_nvml;
+    std::optional<collectors::NvmlSampler> m_telemetry;
+    std::optional<collectors::NvmlThread> m_telemetryThread;  ///< after what it samples
+    std::atomic<bool> m_abandoned{false};  ///< nobody waits for the device any more
+    std::mutex m_sampling;                 // held by sample()
+    std::int64_t m_outsideBytes = -1;      // guarded by m_sampling
 };
 
 }  // namespace shardscope::worker

@@ -41,6 +41,7 @@ void Outbox::start(capture::CaptureSession& session, std::function<void(bool las
 }
 
 void Outbox::finish(const std::optional<control::Message>& last) {
+    const std::lock_guard ending(m_ending);
     if (!m_thread.joinable()) return;
     {
         const std::lock_guard lock(m_mutex);

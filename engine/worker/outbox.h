@@ -28,7 +28,8 @@ public:
     /// Starts draining `session` a few times a second; `sample(last)` is called before each drain,
     /// with true before the last.
     void start(capture::CaptureSession& session, std::function<void(bool last)> sample);
-    /// Drains everything, writes what is queued, then `last`, and ends the thread.
+    /// Drains everything, writes what is queued, then `last`, and ends the thread. Any thread;
+    /// later calls wait for the first.
     void finish(const std::optional<control::Message>& last = std::nullopt);
 
     // EventSink, on the outbox thread.
@@ -47,6 +48,7 @@ private:
     std::function<void(bool last)> m_sample;
     bool m_broken = false;  ///< the peer is gone; outbox thread
 
+    std::mutex m_ending;  // held by finish()
     std::mutex m_mutex;
     std::condition_variable m_wakeUp;
     std::vector<std::vector<std::byte>> m_posted;  // guarded by m_mutex

@@ -204,12 +204,12 @@ Result<void> RankWorker::run() {
         chooseKernels();
         auto result = m_start.config.reference.empty() ? train() : followReference();
         if (!result) {
-            m_communicator->abort();
+            giveUp();
             return result;
         }
         m_communicator->barrier({Cause::kStop}).wait();  // peers may still read this rank's arena
     } catch (const std::exception& error) {
-        if (m_communicator) m_communicator->abort();
+        giveUp();
         reportFailure({ErrorCode::kRank, error.what()}, "failure");
         return failure(ErrorCode::kRank, error.what());
     }
@@ -224,6 +224,13 @@ Result<void> RankWorker::run() {
     finished.dropped = m_session.dropped();
     m_outbox.finish(control::Message(finished));
     return {};
+}
+
+/// Peers fail instead of waiting for this rank, and this rank does not wait for its device.
+void RankWorker::giveUp() {
+    if (m_gpu) m_gpu->abandon();
+    if (m_communicator) m_communicator->abort();
+    if (m_host) m_host->abort();
 }
 
 /// On request every second step runs without capture, to measure what capture costs.

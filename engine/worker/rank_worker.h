@@ -39,6 +39,7 @@ private:
     void chooseHostKernels();
     void calibrate();
     void reportTheory();
+    void giveUp();
     void captureStep(std::int32_t step);
     void reportStep(const training::StepResult& result, const control::StepReport& report);
     Result<void> stepFailed(const Result<training::StepResult>& result,
