@@ -21,5 +21,6 @@ Command addAgent(CLI::App& root);
 Command addReport(CLI::App& root);
 Command addInfo(CLI::App& root);
 Command addQuery(CLI::App& root);
+Command addDoctor(CLI::App& root);
 
 }  // namespace shardscope::cli

@@ -16,12 +16,12 @@ constexpr std::int64_t kMebibyte = 1 << 20;
 /// staging of every rank many times over.
 constexpr std::int64_t kSegmentBytesPerParameter = 64;
 
+}  // namespace
+
 std::string rankProgram() {
     if (const char* named = std::getenv("SHARDSCOPE_RANK_PROGRAM")) return named;
     return (std::filesystem::path(launch::ownProgram()).parent_path() / "shardscope-rank").string();
 }
-
-}  // namespace
 
 Result<launch::RunRequest> localRun(const control::RunConfig& config, std::int64_t originNs) {
     launch::RunRequest request;

@@ -23,8 +23,8 @@ Exit status: 0 ok, 1 failure, 2 usage, 3 input unreadable, 4 launch failed,
 5 a training rank failed, 130 interrupted.)";
 
 std::vector<Command> addCommands(CLI::App& root) {
-    return {addRecord(root), addReport(root), addVerify(root),
-            addInfo(root),   addQuery(root),  addAgent(root)};
+    return {addRecord(root), addReport(root), addVerify(root), addInfo(root),
+            addQuery(root),  addDoctor(root), addAgent(root)};
 }
 
 /// The word where a subcommand was expected, when there is one and it names none.

@@ -1,5 +1,7 @@
-// shardscope-rank: one training rank. Started by `shardscope agent`, never by hand.
+// shardscope-rank: one training rank. Started by `shardscope agent`, or with --probe by
+// `shardscope doctor`; never by hand.
 #include "engine/worker/command_reader.h"
+#include "engine/worker/probe.h"
 #include "engine/worker/rank_worker.h"
 
 #include <unistd.h>
@@ -20,10 +22,20 @@ int streamDescriptor(int argc, char** argv) {
     return parsed.ptr == end ? fd : -1;
 }
 
+/// Ends the process as a rank does.
+[[noreturn]] void probe() {
+    shardscope::worker::probe([](const std::string& line) {
+        std::puts(line.c_str());
+        std::fflush(stdout);
+    });
+    std::_Exit(0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     using namespace shardscope;
+    if (argc == 2 && std::strcmp(argv[1], "--probe") == 0) probe();
     const int fd = streamDescriptor(argc, argv);
     if (fd < 0) {
         std::fputs("shardscope-rank is started by `shardscope record`; run that instead\n", stderr);

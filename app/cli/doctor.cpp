@@ -1,0 +1,142 @@
+// `shardscope doctor`: what is present, what is missing, what is in the way, and what mends it.
+#include "app/cli/command.h"
+#include "app/cli/doctor_gpu.h"
+#include "app/cli/doctor_host.h"
+#include "app/cli/doctor_probe.h"
+#include "app/cli/doctor_report.h"
+#include "app/cli/local_run.h"
+#include "app/cli/version.h"
+#include "engine/launch/process.h"
+#include "storage/model/result.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+extern char** environ;
+
+namespace shardscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A first load of LibTorch's CUDA part from a slow disk takes a few seconds.
+constexpr std::chrono::seconds kPatience{10};
+
+struct DoctorOptions {
+    std::string device = "cpu";
+    bool json = false;
+};
+
+std::string contents(const std::string& path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+std::string toolkit() {
+    for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+        const char* folder = std::getenv(name);
+        if (folder == nullptr) continue;
+        const std::string nvcc = std::string(folder) + "/bin/nvcc";
+        if (::access(nvcc.c_str(), X_OK) == 0) return nvcc;
+    }
+    const std::string found = inPath("nvcc");
+    const std::string usual = "/usr/local/cuda/bin/nvcc";
+    return found.empty() && ::access(usual.c_str(), X_OK) == 0 ? usual : found;
+}
+
+GpuSurroundings surroundings(const std::string& rank, bool wanted) {
+    GpuSurroundings around;
+    around.wanted = wanted;
+    around.moduleFile = fs::exists(fs::path(rank).parent_path() / "libshardscope_cuda.so");
+    around.toolkit = toolkit();
+    around.pci = pciGpus("");
+    for (char** entry = environ; *entry != nullptr; ++entry)
+        around.environment.emplace_back(*entry);
+    around.profilingRule = contents("/proc/driver/nvidia/params");
+    around.root = ::geteuid() == 0;
+    return around;
+}
+
+Check programCheck(const std::string& rank) {
+    if (::access(rank.c_str(), X_OK) == 0) return {"engine.program", CheckStatus::kOk, rank, ""};
+    return {"engine.program", CheckStatus::kMissing, "no shardscope-rank at " + rank,
+            "packaging/quickstart, which fetches LibTorch and builds it"};
+}
+
+Check libraryCheck(const ProbeOutcome& probe) {
+    const nlohmann::json* engine = probe.part("engine");
+    if (engine == nullptr) {
+        return {"engine.libtorch", CheckStatus::kProblem, "shardscope-rank " + probe.problem,
+                "packaging/fetch-libtorch, then configure and build again"};
+    }
+    std::string found =
+        fmt::format("LibTorch {}, oneDNN {}, kernels for {}", engine->value("libtorch", "?"),
+                    engine->value("one_dnn", "?"), engine->value("cpu_capability", "?"));
+    if (engine->value("computes", false)) return {"engine.libtorch", CheckStatus::kOk, found, ""};
+    return {"engine.libtorch", CheckStatus::kProblem,
+            found + ": a product of matrices came out wrong",
+            "packaging/fetch-libtorch; look for failing memory when that does not help"};
+}
+
+int exitCode(const Diagnosis& diagnosis, bool wanted) {
+    if (!diagnosis.cpu) return static_cast<int>(ErrorCode::kFailure);
+    return wanted && !diagnosis.cuda ? static_cast<int>(ErrorCode::kLaunch) : 0;
+}
+
+Diagnosis diagnose(bool wanted) {
+    const std::string rank = rankProgram();
+    Diagnosis diagnosis;
+    const auto add = [&](Check check) { diagnosis.checks.push_back(std::move(check)); };
+    const auto addAll = [&](const std::vector<Check>& checks) {
+        for (const Check& check : checks) add(check);
+    };
+    add({"shardscope.version", CheckStatus::kOk, productVersion(), ""});
+    addAll(hostChecks(""));
+    add(programCheck(rank));
+    ProbeOutcome probe;
+    if (diagnosis.checks.back().status == CheckStatus::kOk) {
+        probe = runProbe(rank, kPatience);
+        add(libraryCheck(probe));
+        diagnosis.cpu = diagnosis.checks.back().status == CheckStatus::kOk;
+    }
+    addGpuChecks(probe, surroundings(rank, wanted), diagnosis);
+    diagnosis.cuda = diagnosis.cuda && diagnosis.cpu;
+    addAll(toolChecks(fs::path(launch::ownProgram()).parent_path().string()));
+    diagnosis.exitCode = exitCode(diagnosis, wanted);
+    return diagnosis;
+}
+
+int run(const DoctorOptions& options) {
+    const Diagnosis diagnosis = diagnose(options.device == "cuda");
+    if (options.json)
+        fmt::print("{}\n", doctorJson(diagnosis));
+    else
+        fmt::print("{}", doctorText(diagnosis));
+    return diagnosis.exitCode;
+}
+
+}  // namespace
+
+Command addDoctor(CLI::App& root) {
+    auto options = std::make_shared<DoctorOptions>();
+    CLI::App* app = root.add_subcommand(
+        "doctor", "say what is present, what is missing, and the command that mends it");
+    app->footer(
+        "Exit status: 0 training on the CPU works, 1 it does not, 4 (--device cuda) training on\n"
+        "a GPU does not.\n\nExamples:\n  shardscope doctor\n  shardscope doctor --device cuda");
+    app->add_option("--device", options->device, "what has to work: cpu or cuda (default: cpu)")
+        ->check(CLI::IsMember({"cpu", "cuda"}));
+    app->add_flag("--json", options->json, "print one JSON document, schema shardscope.doctor/1");
+    return {app, [options] { return run(*options); }};
+}
+
+}  // namespace shardscope::cli

@@ -1,0 +1,524 @@
+// `shardscope doctor`: every state of a machine as a check with its remedy, and a probe that
+// crashes, hangs or is not there.
+#include "app/cli/doctor_gpu.h"
+#include "app/cli/doctor_host.h"
+#include "app/cli/doctor_probe.h"
+#include "app/cli/doctor_report.h"
+#include "app/cli/doctor_tracing.h"
+#include "tests/app/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+namespace shardscope::cli {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const char* const kEngine =
+    R"({"part":"engine","libtorch":"2.11.0","one_dnn":"3.10.2","cpu_capability":"AVX2","computes":true})";
+
+/// What a host with one free H100 answers.
+ProbeOutcome healthy() {
+    ProbeOutcome outcome;
+    outcome.parts["engine"] = json::parse(kEngine);
+    outcome.parts["driver"] = json::parse(R"({
+        "part": "driver", "problem": null, "version": "580.95.05",
+        "devices": [{"name": "NVIDIA H100 80GB HBM3", "pci_bus_id": "00000000:1B:00.0",
+                     "uuid": "GPU-1", "memory_bytes": 85899345920, "memory_used_bytes": 0,
+                     "mig": false, "processes": []}]})");
+    outcome.parts["cuda"] = json::parse(R"({
+        "part": "cuda", "loaded": true, "problem": null, "device_error": 0,
+        "driver_version": 13000, "runtime_version": 13000, "cupti_version": 130001,
+        "nccl_version": 22809,
+        "devices": [{"name": "NVIDIA H100 80GB HBM3", "pci_bus_id": "0000:1b:00.0",
+                     "uuid": "GPU-1", "memory_bytes": 85899345920, "multiprocessors": 132,
+                     "compute_capability": "9.0"}],
+        "loaded_from": {"libcupti.so.13": "/old/cuda/libcupti.so.13"}})");
+    outcome.parts["tracing"] = {
+        {"part", "tracing"}, {"started", true}, {"code", ""}, {"message", ""}, {"remedy", ""}};
+    outcome.parts["end"] = {{"part", "end"}};
+    return outcome;
+}
+
+GpuSurroundings around() {
+    GpuSurroundings surroundings;
+    surroundings.moduleFile = true;
+    surroundings.pci = {"NVIDIA 0000:1b:00.0"};
+    surroundings.profilingRule = "RmProfilingAdminOnly: 1\n";
+    surroundings.root = true;
+    return surroundings;
+}
+
+GpuSurroundings withoutGpu() {
+    GpuSurroundings surroundings;
+    surroundings.moduleFile = true;
+    return surroundings;
+}
+
+Diagnosis diagnosed(const ProbeOutcome& probe, const GpuSurroundings& surroundings) {
+    Diagnosis diagnosis;
+    addGpuChecks(probe, surroundings, diagnosis);
+    return diagnosis;
+}
+
+const Check& checkOf(const Diagnosis& diagnosis, const std::string& id) {
+    for (const Check& check : diagnosis.checks)
+        if (check.id == id) return check;
+    static const Check none{"none", CheckStatus::kOk, "", ""};
+    ADD_FAILURE() << "no check " << id;
+    return none;
+}
+
+testing::Matcher<const Check&> says(CheckStatus status, const testing::Matcher<std::string>& found,
+                                    const testing::Matcher<std::string>& remedy) {
+    return AllOf(testing::Field("status", &Check::status, status),
+                 testing::Field("found", &Check::found, found),
+                 testing::Field("remedy", &Check::remedy, remedy));
+}
+
+TEST(DoctorGpu, FindsNothingToMendOnAHealthyHost) {
+    const Diagnosis diagnosis = diagnosed(healthy(), around());
+    EXPECT_TRUE(diagnosis.cuda);
+    EXPECT_TRUE(diagnosis.tracing);
+    for (const Check& check : diagnosis.checks) {
+        EXPECT_EQ(check.status, CheckStatus::kOk) << check.id << ": " << check.found;
+        EXPECT_EQ(check.remedy, "") << check.id;
+    }
+    EXPECT_THAT(checkOf(diagnosis, "gpu.driver").found,
+                AllOf(HasSubstr("580.95.05"), HasSubstr("CUDA up to 13.0")));
+    EXPECT_THAT(checkOf(diagnosis, "gpu.nccl").found, HasSubstr("2.28.9"));
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device").found,
+                AllOf(HasSubstr("H100"), HasSubstr("80.0 GiB"), HasSubstr("9.0")));
+}
+
+TEST(DoctorGpu, AHostWithoutGpuIsANoteUnlessAGpuIsWanted) {
+    ProbeOutcome probe = healthy();
+    probe.parts["driver"] = {{"part", "driver"},
+                             {"problem", "libnvidia-ml.so.1 is not there"},
+                             {"version", nullptr},
+                             {"devices", json::array()}};
+    probe.parts["cuda"]["problem"] =
+        "there is no NVIDIA driver on this host; install r580 or newer";
+    probe.parts["cuda"]["device_error"] = 35;
+    probe.parts["cuda"]["driver_version"] = 0;
+    probe.parts["cuda"]["devices"] = json::array();
+    probe.parts.erase("tracing");
+    GpuSurroundings surroundings = withoutGpu();
+    const Diagnosis diagnosis = diagnosed(probe, surroundings);
+    EXPECT_FALSE(diagnosis.cuda);
+    EXPECT_THAT(
+        checkOf(diagnosis, "gpu.driver"),
+        says(CheckStatus::kNote, HasSubstr("no NVIDIA GPU on the PCI bus"), HasSubstr("r580")));
+    EXPECT_THAT(checkOf(diagnosis, "tracing.cupti"),
+                says(CheckStatus::kNote, HasSubstr("no GPU"), IsEmpty()));
+    surroundings.wanted = true;
+    EXPECT_EQ(checkOf(diagnosed(probe, surroundings), "gpu.driver").status, CheckStatus::kMissing);
+    // The device is there, its driver is not.
+    surroundings.wanted = false;
+    surroundings.pci = {"NVIDIA 0000:1b:00.0"};
+    EXPECT_THAT(
+        checkOf(diagnosed(probe, surroundings), "gpu.driver"),
+        says(CheckStatus::kMissing, HasSubstr("but NVIDIA 0000:1b:00.0"), HasSubstr("install")));
+}
+
+TEST(DoctorGpu, ADriverThatIsLoadedAndDoesNotAnswerIsAProblem) {
+    ProbeOutcome probe = healthy();
+    probe.parts["driver"] = {{"part", "driver"},
+                             {"problem", "Driver/library version mismatch"},
+                             {"version", nullptr},
+                             {"devices", json::array()}};
+    probe.parts["cuda"]["driver_version"] = 0;
+    EXPECT_THAT(checkOf(diagnosed(probe, around()), "gpu.driver"),
+                says(CheckStatus::kProblem, HasSubstr("version mismatch"), HasSubstr("restart")));
+}
+
+TEST(DoctorGpu, AnOldDriverIsAProblem) {
+    ProbeOutcome probe = healthy();
+    probe.parts["driver"]["version"] = "535.183.01";
+    probe.parts["cuda"]["driver_version"] = 12020;
+    probe.parts["cuda"]["device_error"] = 35;
+    probe.parts["cuda"]["problem"] =
+        "the NVIDIA driver knows CUDA up to 12.2, which is too old; install r580 or newer";
+    probe.parts["cuda"]["devices"] = json::array();
+    probe.parts.erase("tracing");
+    const Diagnosis diagnosis = diagnosed(probe, around());
+    EXPECT_FALSE(diagnosis.cuda);
+    EXPECT_THAT(checkOf(diagnosis, "gpu.driver"),
+                says(CheckStatus::kProblem,
+                     AllOf(HasSubstr("535.183.01"), HasSubstr("CUDA up to 12.2"),
+                           HasSubstr("older than r580")),
+                     HasSubstr("r580")));
+    EXPECT_THAT(checkOf(diagnosis, "gpu.usable"),
+                says(CheckStatus::kProblem, HasSubstr("too old"), "install r580 or newer"));
+    // What the driver has is shown all the same.
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device").found, HasSubstr("H100"));
+}
+
+TEST(DoctorGpu, WhatCudaCannotUseIsToldInTheWorkersWords) {
+    ProbeOutcome probe = healthy();
+    probe.parts["cuda"]["device_error"] = 802;
+    probe.parts["cuda"]["problem"] =
+        "CUDA cannot be used: system not yet initialized (error 802); look at nvidia-smi";
+    probe.parts["cuda"]["devices"] = json::array();
+    EXPECT_THAT(
+        checkOf(diagnosed(probe, around()), "gpu.usable"),
+        says(CheckStatus::kProblem, "CUDA cannot be used: system not yet initialized (error 802)",
+             "look at nvidia-smi"));
+}
+
+TEST(DoctorGpu, AnotherCuptiIsNamedWithTheFileItCameFrom) {
+    ProbeOutcome probe = healthy();
+    probe.parts["cuda"]["cupti_version"] = 130000;
+    const Diagnosis diagnosis = diagnosed(probe, around());
+    EXPECT_TRUE(diagnosis.cuda);
+    EXPECT_THAT(checkOf(diagnosis, "gpu.cupti"),
+                says(CheckStatus::kProblem,
+                     AllOf(HasSubstr("CUPTI 130000 from /old/cuda/libcupti.so.13"),
+                           HasSubstr("needs 130001")),
+                     HasSubstr("LD_LIBRARY_PATH")));
+}
+
+TEST(DoctorGpu, AnotherNcclIsAProblem) {
+    ProbeOutcome probe = healthy();
+    probe.parts["cuda"]["nccl_version"] = 22205;
+    EXPECT_THAT(checkOf(diagnosed(probe, around()), "gpu.nccl"),
+                says(CheckStatus::kProblem, HasSubstr("NCCL 2.22.5; this build needs 2.28.9"),
+                     HasSubstr("libnccl.so.2")));
+}
+
+TEST(DoctorGpu, ABuildWithoutGpuPartIsToldWhatItLacks) {
+    ProbeOutcome probe = healthy();
+    probe.parts["cuda"] = {{"part", "cuda"}, {"loaded", false}, {"problem", "no GPU part"}};
+    GpuSurroundings surroundings = around();
+    surroundings.moduleFile = false;
+    const Diagnosis diagnosis = diagnosed(probe, surroundings);
+    EXPECT_FALSE(diagnosis.cuda);
+    EXPECT_THAT(checkOf(diagnosis, "gpu.module"),
+                says(CheckStatus::kMissing, HasSubstr("libshardscope_cuda.so"),
+                     HasSubstr("SHARDSCOPE_WITH_CUDA=ON")));
+    EXPECT_THAT(checkOf(diagnosis, "gpu.toolkit"),
+                says(CheckStatus::kMissing, HasSubstr("nvcc"), HasSubstr("cuda-toolkit-13-0")));
+    surroundings.toolkit = "/usr/local/cuda/bin/nvcc";
+    EXPECT_EQ(checkOf(diagnosed(probe, surroundings), "gpu.toolkit").status, CheckStatus::kOk);
+    // The devices that it could have used, by the driver's word.
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device").found, HasSubstr("H100"));
+}
+
+TEST(DoctorGpu, AModuleThatCannotBeLoadedNamesTheLibrary) {
+    ProbeOutcome probe = healthy();
+    probe.parts["cuda"] = {{"part", "cuda"},
+                           {"loaded", false},
+                           {"problem",
+                            "x.so cannot be loaded: libcudnn.so.9: no such file; run "
+                            "packaging/fetch-libtorch --cuda"}};
+    EXPECT_THAT(checkOf(diagnosed(probe, around()), "gpu.module"),
+                says(CheckStatus::kProblem, HasSubstr("libcudnn.so.9"),
+                     HasSubstr("fetch-libtorch --cuda")));
+    EXPECT_EQ(checkOf(diagnosed(probe, withoutGpu()), "gpu.module").status, CheckStatus::kNote);
+}
+
+TEST(DoctorGpu, SaysWhoUsesADevicesMemoryAndThatItIsASlice) {
+    ProbeOutcome probe = healthy();
+    json& device = probe.parts["driver"]["devices"][0];
+    device["memory_used_bytes"] = 3 << 20;
+    device["mig"] = true;
+    device["processes"] = json::parse(
+        R"([{"pid": 77, "name": "python3", "memory_bytes": 2097152},
+            {"pid": 78, "name": "", "memory_bytes": null}])");
+    const Diagnosis diagnosis = diagnosed(probe, around());
+    EXPECT_TRUE(diagnosis.cuda);
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device"),
+                says(CheckStatus::kNote,
+                     AllOf(HasSubstr("MIG"), HasSubstr("in use 3.0 MiB"),
+                           HasSubstr("pid 77 python3 2.0 MiB, pid 78")),
+                     HasSubstr("CUDA_VISIBLE_DEVICES")));
+}
+
+TEST(DoctorGpu, ADeviceOlderThanTheKernelsCannotBeUsed) {
+    ProbeOutcome probe = healthy();
+    probe.parts["cuda"]["devices"][0]["compute_capability"] = "7.5";
+    const Diagnosis diagnosis = diagnosed(probe, around());
+    EXPECT_FALSE(diagnosis.cuda);
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device"),
+                says(CheckStatus::kProblem, HasSubstr("7.5, older than 8.0"),
+                     HasSubstr("CUDA_VISIBLE_DEVICES")));
+}
+
+TEST(DoctorTracing, SaysWhoHoldsCupti) {
+    ProbeOutcome probe = healthy();
+    probe.parts["tracing"] = {{"part", "tracing"},
+                              {"started", false},
+                              {"code", "cupti-busy"},
+                              {"message", "'Nsight Systems' already traces this process"},
+                              {"remedy", "End the other tool."}};
+    const Diagnosis diagnosis = diagnosed(probe, around());
+    EXPECT_TRUE(diagnosis.cuda);
+    EXPECT_FALSE(diagnosis.tracing);
+    EXPECT_THAT(checkOf(diagnosis, "tracing.cupti"),
+                says(CheckStatus::kProblem, HasSubstr("Nsight Systems"), "End the other tool."));
+    EXPECT_THAT(doctorText(diagnosis), HasSubstr("kernels cannot be recorded"));
+}
+
+TEST(DoctorTracing, AProbeThatDiesInTheTracerLeavesTheRest) {
+    ProbeOutcome probe = healthy();
+    probe.parts.erase("tracing");
+    probe.parts.erase("end");
+    probe.problem = "was ended by signal 11 (Segmentation fault) while starting the tracer";
+    const Diagnosis diagnosis = diagnosed(probe, around());
+    EXPECT_TRUE(diagnosis.cuda);
+    EXPECT_FALSE(diagnosis.tracing);
+    EXPECT_THAT(checkOf(diagnosis, "gpu.probe"),
+                says(CheckStatus::kProblem, HasSubstr("signal 11"), HasSubstr("xid")));
+    EXPECT_EQ(checkOf(diagnosis, "tracing.cupti").status, CheckStatus::kProblem);
+}
+
+TEST(DoctorTracing, NamesTheVariablesThatLetOtherToolsIn) {
+    EXPECT_THAT(injectionCheck({"CUDA_HOME=/usr", "LD_PRELOAD=", "PATH=/bin"}),
+                says(CheckStatus::kOk, HasSubstr("no variable"), IsEmpty()));
+    EXPECT_THAT(
+        injectionCheck({"CUDA_INJECTION64_PATH=/n/a.so", "NSYS_SESSION=1", "HOME=/"}),
+        says(CheckStatus::kProblem, HasSubstr("CUDA_INJECTION64_PATH=/n/a.so, NSYS_SESSION"),
+             "unset CUDA_INJECTION64_PATH NSYS_SESSION"));
+    for (const std::string name :
+         {"NVTX_INJECTION64_PATH", "NV_COMPUTE_PROFILER_PERFWORKS_DIR", "KINETO_USE_DAEMON"}) {
+        EXPECT_THAT(injectionCheck({name + "=1"}),
+                    says(CheckStatus::kProblem, HasSubstr(name), "unset " + name));
+    }
+    EXPECT_THAT(injectionCheck({"LD_PRELOAD=/lib/jemalloc.so"}),
+                says(CheckStatus::kNote, "LD_PRELOAD=/lib/jemalloc.so", HasSubstr("LD_PRELOAD")));
+}
+
+TEST(DoctorTracing, SaysWhoMayReadCounters) {
+    const std::string restricted = "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n";
+    EXPECT_THAT(countersCheck(restricted, false),
+                says(CheckStatus::kNote, HasSubstr("only root"),
+                     HasSubstr("NVreg_RestrictProfilingToAdminUsers=0")));
+    EXPECT_EQ(countersCheck(restricted, true).status, CheckStatus::kOk);
+    EXPECT_EQ(countersCheck("RmProfilingAdminOnly: 0\n", false).status, CheckStatus::kOk);
+    EXPECT_THAT(countersCheck("", false),
+                says(CheckStatus::kNote, HasSubstr("no driver"), IsEmpty()));
+}
+
+TEST(DoctorReport, JsonHasStableKeys) {
+    Diagnosis diagnosis;
+    diagnosis.cpu = true;
+    diagnosis.exitCode = 4;
+    diagnosis.checks = {{"gpu.driver", CheckStatus::kMissing, "none", "install it"},
+                        {"tools.ssh", CheckStatus::kOk, "/usr/bin/ssh", ""}};
+    const json report = json::parse(doctorJson(diagnosis));
+    EXPECT_EQ(report, json::parse(R"({
+        "schema": "shardscope.doctor/1", "exit_code": 4,
+        "works": {"cpu": true, "cuda": false, "tracing": false},
+        "checks": [
+            {"id": "gpu.driver", "section": "gpu", "status": "missing", "found": "none",
+             "remedy": "install it"},
+            {"id": "tools.ssh", "section": "tools", "status": "ok", "found": "/usr/bin/ssh",
+             "remedy": null}]})"));
+}
+
+TEST(DoctorReport, TextNamesSectionsOnceAndPutsRemediesBelow) {
+    Diagnosis diagnosis;
+    diagnosis.cpu = true;
+    diagnosis.checks = {{"gpu.driver", CheckStatus::kMissing, "none", "install it"},
+                        {"gpu.open_files", CheckStatus::kOk, "many", ""}};
+    EXPECT_EQ(doctorText(diagnosis),
+              "GPU\n"
+              "  missing  driver      none\n"
+              "                       -> install it\n"
+              "  ok       open files  many\n"
+              "Training on the CPU works, on a GPU it does not work.\n");
+}
+
+class Doctor : public CliTest {
+protected:
+    /// A rank program that is a shell script.
+    void useRank(const std::string& script) {
+        const std::string file = path("rank");
+        std::ofstream(file) << "#!/bin/sh\n" << script;
+        ::chmod(file.c_str(), 0700);
+        environment["SHARDSCOPE_RANK_PROGRAM"] = file;
+    }
+    static std::string tell(const std::string& line) { return "echo '" + line + "'\n"; }
+    void write(const std::string& name, const std::string& text) {
+        const std::filesystem::path file = path(name);
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+    }
+    json report(const std::vector<std::string>& more, int status) {
+        std::vector<std::string> arguments = {"doctor", "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const auto program = start(arguments);
+        EXPECT_EQ(program->wait(), status) << program->err();
+        EXPECT_EQ(program->err(), "");
+        return json::parse(program->out());
+    }
+    static json checkIn(const json& report, const std::string& id) {
+        for (const json& check : report.at("checks"))
+            if (check.at("id") == id) return check;
+        ADD_FAILURE() << "no check " << id;
+        return {};
+    }
+};
+
+TEST_F(Doctor, ABuildWithoutEngineCannotTrain) {
+    environment["SHARDSCOPE_RANK_PROGRAM"] = path("no-rank");
+    const json found = report({}, 1);
+    EXPECT_EQ(found.at("works").at("cpu"), false);
+    EXPECT_EQ(checkIn(found, "engine.program").at("status"), "missing");
+    EXPECT_THAT(checkIn(found, "engine.program").at("remedy").get<std::string>(),
+                HasSubstr("packaging/quickstart"));
+}
+
+TEST_F(Doctor, AnEngineWhoseLibraryIsMissingSaysWhich) {
+    useRank("echo 'rank: error while loading shared libraries: libtorch_cpu.so' >&2\nexit 127\n");
+    const json found = report({}, 1);
+    EXPECT_EQ(checkIn(found, "engine.libtorch").at("status"), "problem");
+    EXPECT_THAT(checkIn(found, "engine.libtorch").at("found").get<std::string>(),
+                AllOf(HasSubstr("status 127"), HasSubstr("libtorch_cpu.so")));
+}
+
+TEST_F(Doctor, AnEngineThatComputesWrongCannotTrain) {
+    useRank(tell(R"({"part":"engine","libtorch":"2.11.0","computes":false})") +
+            tell(R"({"part":"end"})"));
+    EXPECT_EQ(checkIn(report({}, 1), "engine.libtorch").at("status"), "problem");
+}
+
+TEST_F(Doctor, TheAbsenceOfAGpuIsAFailureOnlyWhenOneIsWanted) {
+    useRank(tell(kEngine) +
+            tell(R"({"part":"driver","problem":"none","version":null,"devices":[]})") +
+            tell(R"({"part":"cuda","loaded":false,"problem":"no GPU part; build it"})") +
+            tell(R"({"part":"end"})"));
+    EXPECT_EQ(report({}, 0).at("works"),
+              json({{"cpu", true}, {"cuda", false}, {"tracing", false}}));
+    const json wanted = report({"--device", "cuda"}, 4);
+    EXPECT_EQ(wanted.at("exit_code"), 4);
+    EXPECT_EQ(checkIn(wanted, "gpu.module").at("status"), "missing");
+}
+
+TEST_F(Doctor, AUsableGpuSatisfies) {
+    std::string script;
+    for (const char* part : {"engine", "driver", "cuda", "tracing", "end"})
+        script += tell(healthy().parts.at(part).dump());
+    useRank(script);
+    write("libshardscope_cuda.so", "");
+    EXPECT_EQ(report({"--device", "cuda"}, 0).at("works"),
+              json({{"cpu", true}, {"cuda", true}, {"tracing", true}}));
+}
+
+TEST_F(Doctor, ACrashInTheGpuPartLeavesTheCpuUsable) {
+    useRank(tell(kEngine) + tell(R"({"part":"driver","version":"580.1","devices":[]})") +
+            "kill -SEGV $$\n");
+    const json found = report({}, 0);
+    EXPECT_EQ(found.at("works").at("cpu"), true);
+    EXPECT_THAT(checkIn(found, "gpu.probe").at("found").get<std::string>(),
+                AllOf(HasSubstr("signal 11"), HasSubstr("while loading the GPU part")));
+}
+
+TEST_F(Doctor, AHangingProbeIsKilledWithItsChildren) {
+    useRank(tell(kEngine) + "sleep 600 & echo $! > " + path("child") + "\nwait\n");
+    const ProbeOutcome outcome =
+        runProbe(environment["SHARDSCOPE_RANK_PROGRAM"], std::chrono::milliseconds(700));
+    EXPECT_NE(outcome.part("engine"), nullptr);
+    EXPECT_EQ(outcome.part("driver"), nullptr);
+    EXPECT_THAT(outcome.problem,
+                AllOf(HasSubstr("did not answer within"), HasSubstr("asking the NVIDIA driver"),
+                      HasSubstr("was killed (pid ")));
+    pid_t child = 0;
+    std::ifstream(path("child")) >> child;
+    ASSERT_GT(child, 0);
+    EXPECT_TRUE(eventually([&] { return !isAlive(child); }));
+}
+
+TEST_F(Doctor, AHangBehindTheLastWordIsNone) {
+    useRank(tell(kEngine) + tell(R"({"part":"end"})") + "sleep 600\n");
+    EXPECT_EQ(
+        runProbe(environment["SHARDSCOPE_RANK_PROGRAM"], std::chrono::milliseconds(700)).problem,
+        "");
+}
+
+TEST_F(Doctor, NoiseOfAProbeIsPassedOver) {
+    useRank("echo warning: noise\necho '[1]'\necho '{\"part\": 3}'\n" + tell(kEngine) +
+            tell(R"({"part":"end"})"));
+    const ProbeOutcome outcome =
+        runProbe(environment["SHARDSCOPE_RANK_PROGRAM"], std::chrono::seconds(10));
+    EXPECT_EQ(outcome.problem, "");
+    EXPECT_EQ(outcome.parts.size(), 2u);
+}
+
+TEST_F(Doctor, AProgramThatIsNoneIsSaidToBe) {
+    write("rank", "not a program");
+    std::filesystem::permissions(path("rank"), std::filesystem::perms::owner_all);
+    EXPECT_THAT(runProbe(path("rank"), std::chrono::seconds(10)).problem,
+                HasSubstr("cannot be started"));
+}
+
+TEST_F(Doctor, UnknownDevicesAreUsage) {
+    const auto program = start({"doctor", "--device", "tpu"});
+    EXPECT_EQ(program->wait(), 2);
+    EXPECT_THAT(program->err(), HasSubstr("tpu"));
+}
+
+TEST_F(Doctor, ReadsProcessorAndLimitsOfTheHost) {
+    write("host/proc/cpuinfo", "processor : 0\nflags\t\t: fpu sse avx2 fma avx512f amx_bf16\n");
+    write("host/sys/fs/cgroup/cpu.max", "50000 100000\n");
+    write("host/sys/fs/cgroup/memory.max", "1048576\n");
+    Diagnosis diagnosis;
+    diagnosis.checks = hostChecks(path("host"));
+    EXPECT_THAT(checkOf(diagnosis, "host.processor").found,
+                testing::EndsWith(", avx2 fma avx512f amx_bf16"));
+    EXPECT_THAT(checkOf(diagnosis, "host.cores"),
+                says(CheckStatus::kNote, HasSubstr("time of 0.5 of them"), HasSubstr("quota")));
+    EXPECT_THAT(checkOf(diagnosis, "host.memory"),
+                says(CheckStatus::kNote, HasSubstr("1.0 MiB of "), IsEmpty()));
+    EXPECT_THAT(checkOf(diagnosis, "host.shared_memory"),
+                says(CheckStatus::kNote, HasSubstr("no /dev/shm"), HasSubstr("mount")));
+}
+
+TEST_F(Doctor, AProcessorWithoutFmaIsSlowAndNoLimitIsNoNote) {
+    write("host/proc/cpuinfo", "flags : fpu sse\n");
+    write("host/sys/fs/cgroup/cpu.max", "max 100000\n");
+    write("host/sys/fs/cgroup/memory.max", "max\n");
+    Diagnosis diagnosis;
+    diagnosis.checks = hostChecks(path("host"));
+    EXPECT_THAT(checkOf(diagnosis, "host.processor"),
+                says(CheckStatus::kNote, HasSubstr("no AVX2"), HasSubstr("slow")));
+    EXPECT_EQ(checkOf(diagnosis, "host.cores").status, CheckStatus::kOk);
+    EXPECT_EQ(checkOf(diagnosis, "host.memory").status, CheckStatus::kOk);
+}
+
+TEST_F(Doctor, FindsGpusOnTheBus) {
+    const auto device = [&](const std::string& bus, const char* vendor, const char* kind) {
+        write("host/sys/bus/pci/devices/" + bus + "/vendor", vendor);
+        write("host/sys/bus/pci/devices/" + bus + "/class", kind);
+    };
+    device("0000:3b:00.0", "0x10de\n", "0x030200\n");
+    device("0000:1b:00.0", "0x10de\n", "0x030000\n");
+    device("0000:1b:00.1", "0x10de\n", "0x040300\n");  // its sound
+    device("0000:00:02.0", "0x8086\n", "0x030000\n");
+    EXPECT_THAT(pciGpus(path("host")), ElementsAre("NVIDIA 0000:1b:00.0", "NVIDIA 0000:3b:00.0"));
+    EXPECT_THAT(pciGpus(path("nowhere")), IsEmpty());
+}
+
+TEST_F(Doctor, LooksForToolsBesideTheProgramAndInThePath) {
+    write("bin/shardscope-desktop", "");
+    std::filesystem::permissions(path("bin/shardscope-desktop"), std::filesystem::perms::owner_all);
+    Diagnosis diagnosis;
+    diagnosis.checks = toolChecks(path("bin"));
+    EXPECT_EQ(checkOf(diagnosis, "tools.desktop").status, CheckStatus::kOk);
+    diagnosis.checks = toolChecks(path("nowhere"));
+    EXPECT_THAT(checkOf(diagnosis, "tools.desktop"),
+                says(CheckStatus::kMissing, HasSubstr("nowhere"), HasSubstr("qt6-base-dev")));
+    EXPECT_EQ(inPath("sh").substr(inPath("sh").rfind('/')), "/sh");
+    EXPECT_EQ(inPath("no-such-program"), "");
+}
+
+}  // namespace
+}  // namespace shardscope::cli
