@@ -1,27 +1,29 @@
 #include "engine/comm/reduce.h"
 
+#include "engine/control/multiversion.h"
+
 #include <algorithm>
 #include <bit>
 
 namespace shardscope::comm {
 namespace {
 
-#define SHARDSCOPE_MULTIVERSION __attribute__((target_clones("avx512f", "avx2", "default")))
+#define SHARDSCOPE_FOR_EACH_CPU SHARDSCOPE_MULTIVERSION("avx512f", "avx2", "default")
 
-SHARDSCOPE_MULTIVERSION void sumTwo(const float* a, const float* b, float* out, std::size_t n) {
+SHARDSCOPE_FOR_EACH_CPU void sumTwo(const float* a, const float* b, float* out, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + b[i];
 }
 
-SHARDSCOPE_MULTIVERSION void addTwo(const float* a, const float* b, float* out, std::size_t n) {
+SHARDSCOPE_FOR_EACH_CPU void addTwo(const float* a, const float* b, float* out, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) out[i] += a[i] + b[i];
 }
 
-SHARDSCOPE_MULTIVERSION void addOne(const float* a, float* out, std::size_t n) {
+SHARDSCOPE_FOR_EACH_CPU void addOne(const float* a, float* out, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) out[i] += a[i];
 }
 
 /// bf16 is the upper half of fp32.
-SHARDSCOPE_MULTIVERSION void addWidened(const std::uint16_t* a, float* out, std::size_t n) {
+SHARDSCOPE_FOR_EACH_CPU void addWidened(const std::uint16_t* a, float* out, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         out[i] += std::bit_cast<float>(static_cast<std::uint32_t>(a[i]) << 16);
     }

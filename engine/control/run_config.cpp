@@ -40,6 +40,7 @@ Result<void> checkLimits(const RunConfig& c) {
         {"clip", c.clip, 0, 1e12},
         {"seed", real(c.seed), 0, 9.2e18},
         {"prefetch", real(c.prefetch), 0, 32'767},
+        {"collective-timeout", real(c.collectiveTimeout), 1, 86'400},
     };
     for (const Limit& limit : limits) {
         // Written so that NaN fails too.

@@ -93,6 +93,8 @@ struct RunConfig {
     std::int32_t prefetch = 1;  ///< blocks gathered ahead
     CaptureLevel capture = CaptureLevel::kFull;
     DeviceCapture deviceCapture = DeviceCapture::kAuto;
+    /// GPU ranks: seconds that a collective may run before it counts as hung and ends the run.
+    std::int32_t collectiveTimeout = 60;
     /// Alternate captured (at `capture`) and uncaptured steps, to measure the observer effect.
     bool alternateCapture = false;
     bool calibrate = true;  ///< measure the matrix-multiply peak before the first step

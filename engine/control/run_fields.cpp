@@ -182,6 +182,8 @@ const std::vector<RunField>& runFields() {
         field<&C::capture>("capture", "--capture", "WORD", "off, steps, light or full"),
         field<&C::deviceCapture>("device_capture", "--device-capture", "WORD",
                                  "auto, never, idle, kernels, launches or full"),
+        field<&C::collectiveTimeout>("collective_timeout", "--collective-timeout", "SECONDS",
+                                     "GPU ranks: when a running collective counts as hung"),
         field<&C::alternateCapture>("alternate_capture", "--alternate-capture", "",
                                     "trace every other step only, to measure tracing's cost"),
         field<&C::calibrate>("calibrate", "--no-calibrate", "",

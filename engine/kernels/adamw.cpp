@@ -1,18 +1,20 @@
 #include "engine/kernels/adamw.h"
 
+#include "engine/control/multiversion.h"
+
 #include <algorithm>
 #include <cmath>
 
 namespace shardscope::kernels {
 namespace {
 
-#define SHARDSCOPE_MULTIVERSION __attribute__((target_clones("avx512f", "avx2,fma", "default")))
+#define SHARDSCOPE_FOR_EACH_CPU SHARDSCOPE_MULTIVERSION("avx512f", "avx2,fma", "default")
 
 struct Constants {
     float decay, beta2, oneMinusBeta1, oneMinusBeta2, stepSize, inverseCorrection2, epsilon, scale;
 };
 
-SHARDSCOPE_MULTIVERSION void update(const Constants c, float* __restrict p,
+SHARDSCOPE_FOR_EACH_CPU void update(const Constants c, float* __restrict p,
                                     const float* __restrict g, float* __restrict m,
                                     float* __restrict v, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -27,7 +29,7 @@ SHARDSCOPE_MULTIVERSION void update(const Constants c, float* __restrict p,
 }
 
 /// Sixteen running sums keep the order fixed whatever the vector width.
-SHARDSCOPE_MULTIVERSION double squares(const float* __restrict values, std::size_t n) {
+SHARDSCOPE_FOR_EACH_CPU double squares(const float* __restrict values, std::size_t n) {
     constexpr std::size_t kLanes = 16;
     double sums[kLanes] = {};
     const std::size_t whole = n / kLanes * kLanes;

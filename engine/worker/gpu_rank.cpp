@@ -186,7 +186,8 @@ void GpuRank::startTelemetry() {
 }
 
 at::Device GpuRank::device() const {
-    return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(m_index));
+    const at::Device any(m_module->tensorDevice);
+    return {any.type(), static_cast<at::DeviceIndex>(any.is_cpu() ? -1 : m_index)};
 }
 
 std::string GpuRank::deviceText() const {
@@ -240,6 +241,7 @@ std::unique_ptr<comm::Communicator> GpuRank::join(comm::Communicator& host) {
     setup.observer = &m_observer;
     setup.accumulate = m_module->kernels->accumulate;
     setup.annotate = &annotate;
+    setup.timeout = std::chrono::seconds(m_start.config.collectiveTimeout);
     setup.failed = [this](const std::string& sentence) { endProcess(sentence); };
     return comm::makeNcclCommunicator(std::move(setup));
 }

@@ -15,8 +15,10 @@ shardscopeCudaModule();
 const shardscope::worker::CudaModule* shardscopeCudaModule() {
     using namespace shardscope;
     static const worker::CudaModule module{
-        worker::CudaModule::kVersion,  &worker::probeCuda,        &worker::startCudaTracing,
-        &worker::openCudaDevice,       &comm::ncclLibrary(),      &kernels::cudaKernels(),
-        &worker::traceCudaAllocations, &worker::measureCudaMatmul};
+        worker::CudaModule::kVersion, "cuda",
+        &worker::probeCuda,           &worker::startCudaTracing,
+        &worker::openCudaDevice,      &comm::ncclLibrary(),
+        &kernels::cudaKernels(),      &worker::traceCudaAllocations,
+        &worker::measureCudaMatmul};
     return &module;
 }
