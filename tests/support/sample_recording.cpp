@@ -1,5 +1,6 @@
 #include "tests/support/sample_recording.h"
 
+#include "engine/theory/device_peaks.h"
 #include "engine/theory/theory.h"
 #include "tests/support/sample_run.h"
 
@@ -17,6 +18,13 @@ control::RunConfig configOf(const SampleOptions& options) {
     config.model.layers = options.blocks;
     config.evaluateEvery = options.evaluateEvery;
     config.output = "sample.sscope";
+    if (!options.gpu) return config;
+    config.device = control::Device::kCuda;
+    config.shareDevice = options.gpuShared;
+    config.precision = control::Precision::kBFloat16;
+    config.model = *control::findModelPreset("ref");
+    config.model.layers = options.blocks;
+    config.batch = 64;
     return config;
 }
 
@@ -49,6 +57,10 @@ Result<void> declareRank(RecordingWriter& writer, const SampleOptions& options,
         if (lane.lane == kOperatorLane && !options.operators) continue;
         if (auto done = writer.addLane(lane); !done) return done;
     }
+    if (options.gpu) {
+        for (const LaneFacts& lane : SampleDevice::lanes(rank, options.gpuTraced))
+            if (auto done = writer.addLane(lane); !done) return done;
+    }
     const auto theory = theory::memoryTheory(config);
     for (int category = 0; category < kMemoryCategoryCount; ++category) {
         auto done = writer.addMemoryTheory({rank, static_cast<MemoryCategory>(category),
@@ -56,6 +68,52 @@ Result<void> declareRank(RecordingWriter& writer, const SampleOptions& options,
         if (!done) return done;
     }
     return {};
+}
+
+DeviceFacts deviceOf(const SampleOptions& options, RankId rank) {
+    DeviceFacts device;
+    device.rank = rank;
+    device.name = options.gpuName;
+    const unsigned index = options.gpuShared ? 0 : rank.value;
+    device.uuid = "GPU-00000000-0000-0000-0000-00000000000" + std::to_string(index);
+    device.pciBusId = "0000:" + std::to_string(17 + index) + ":00.0";
+    device.memory = {85'520'809'984};
+    device.driver = "580.159.04";
+    device.sharedBy = options.gpuShared ? options.ranks : 1;
+    device.attention = "cudnn";
+    device.tracing = options.gpuTraced ? "CUPTI 130001"
+                                       : "not traced: another profiler uses CUPTI in this process";
+    const auto vendor = theory::devicePeak(device.name, "bf16");
+    if (vendor.value) device.vendorPeak = vendor.value->flops;
+    device.vendorPeakSource =
+        vendor.value ? "dense bf16, accumulated in fp32, " + vendor.value->source : vendor.reason;
+    device.measuredPeakSource = "not measured: calibration was switched off";
+    if (options.peakKnown) {
+        device.measuredPeak = 7.18e14;
+        device.measuredPeakSource =
+            "measured: best bf16 (32768 x 1024) x (1024 x 4096) matrix product of random data "
+            "before the first step";
+    }
+    device.clockErrorNs = 900;
+    return device;
+}
+
+Result<void> noteDevices(RecordingWriter& writer, const SampleOptions& options) {
+    if (!options.gpuTraced) {
+        auto noted = writer.addDiagnostic(
+            {Severity::kWarning, "cupti-busy",
+             "kernels are not traced: another profiler uses CUPTI in this process",
+             "End it, or leave the device untraced with --device-capture never.", RankId{0},
+             Timestamp{}, options.ranks});
+        if (!noted) return noted;
+    }
+    if (!options.gpuShared) return {};
+    return writer.addDiagnostic(
+        {Severity::kWarning, "shared-device",
+         "shared device: " + std::to_string(options.ranks) + " ranks use one " + options.gpuName +
+             "; their kernels take turns, so no time in this recording says how fast the run "
+             "would be on a device each",
+         "Use one GPU a rank for figures of speed.", RankId{0}, Timestamp{}, 1});
 }
 
 Result<void> putRank(RecordingWriter& writer, const SampleOptions& options,
@@ -68,6 +126,17 @@ Result<void> putRank(RecordingWriter& writer, const SampleOptions& options,
     if (options.peakKnown) {
         facts.peakFlops = 9.0e10;
         facts.peakSource = "measured matrix multiply, fp32, 1024 x 1024 x 1024";
+    }
+    if (options.gpu) {
+        const DeviceFacts device = deviceOf(options, rank.id);
+        facts.device = device.name + " (" + device.pciBusId + ")";
+        facts.peakFlops = device.vendorPeak;
+        facts.peakSource = device.vendorPeakSource;
+        if (options.gpuShared) {
+            facts.peakFlops.reset();
+            facts.peakSource = "shared device: ranks that take turns have no peak of their own";
+        }
+        if (auto put = writer.putDevice(device); !put) return put;
     }
     facts.emitted = rank.emitted + options.dropped;
     facts.dropped = options.dropped;
@@ -117,6 +186,8 @@ Result<void> writeSampleRecording(const std::string& path, const SampleOptions& 
     SampleRun run(options, config);
     for (const SampleRank& rank : run.ranks())
         if (auto done = declareRank(*writer, options, config, rank.id); !done) return done;
+    if (options.gpu)
+        if (auto noted = noteDevices(*writer, options); !noted) return noted;
     run.prepare();
     for (std::int32_t step = 0; step < options.steps; ++step)
         if (auto added = addStep(*writer, options, run, step); !added) return added;

@@ -1,7 +1,8 @@
 // A small synthetic recording for tests of everything that reads one: desktop, report, queries.
 //
 // A zero3 run is simulated op by op for all ranks together: gathers prefetched one block ahead,
-// reductions behind backward, the last rank always a little late. Deterministic.
+// reductions behind backward, the last rank always a little late. With a GPU the same run on
+// devices: its phases are filled with kernels, its collectives know no arrivals. Deterministic.
 #pragma once
 
 #include "storage/model/recording.h"
@@ -23,6 +24,10 @@ struct SampleOptions {
     std::int32_t evaluateEvery = 5;       ///< steps; 0: never
     std::int32_t dropGathersOfStep = -1;  ///< leaves the last gather of that step out
     std::uint64_t dropped = 0;            ///< events every rank says it lost
+    bool gpu = false;                     ///< a device a rank, bf16, collectives over NCCL
+    bool gpuTraced = true;                ///< kernels, launches and waits were traced
+    bool gpuShared = false;               ///< all ranks on one device
+    std::string gpuName = "NVIDIA H100 80GB HBM3";
     bool finalise = true;
     RunStatus status = RunStatus::kFinished;
 };

@@ -9,6 +9,9 @@ namespace {
 
 /// Lengths below are those of a fast machine; this makes MFU plausible against the stated peak.
 constexpr double kSlowness = 9.5;
+constexpr double kDeviceSlowness = 0.65;
+constexpr Bytes kContext{640ll << 20};      ///< CUDA's, and what libraries load
+constexpr Bytes kNcclBuffers{190ll << 20};  ///< appear with the first collective
 
 constexpr Duration microseconds(double count) {
     return {static_cast<std::int64_t>(count * 1000)};
@@ -32,6 +35,7 @@ SampleRun::SampleRun(const SampleOptions& options, const control::RunConfig& con
         sample.id = {static_cast<std::uint32_t>(rank)};
         sample.now = Timestamp{} + microseconds(200'000);
         m_ranks.push_back(std::move(sample));
+        if (options.gpu) m_devices.emplace_back(options.gpuTraced);
     }
 }
 
@@ -45,8 +49,18 @@ bool SampleRun::evaluates(std::int32_t step) const {
 }
 
 Bytes SampleRun::unitBytes(LayerIndex layer) const {
-    return {4 * (layer == kRootLayer ? theory::rootParameterCount(m_config.model)
-                                     : theory::blockParameterCount(m_config.model))};
+    const int width = m_config.precision == control::Precision::kBFloat16 ? 2 : 4;
+    return {width * (layer == kRootLayer ? theory::rootParameterCount(m_config.model)
+                                         : theory::blockParameterCount(m_config.model))};
+}
+
+Bytes SampleRun::reserved() const {
+    return {theory::total(theory::memoryTheory(m_config)).count / 100 * 108};
+}
+
+double SampleRun::collectiveMicroseconds(Bytes size) {
+    const double bytes = static_cast<double>(size.count);
+    return (m_options.gpu ? 25 + bytes / 3e5 : 20 + bytes / 700.0) * jitter();
 }
 
 void SampleRun::allocateAll(const std::string& block, Bytes size, MemoryCategory category,
@@ -56,6 +70,7 @@ void SampleRun::allocateAll(const std::string& block, Bytes size, MemoryCategory
 
 void SampleRun::prepare() {
     const auto theory = theory::memoryTheory(m_config);
+    if (m_options.gpu) allocateAll("outside", kContext, MemoryCategory::kOutside, kNoLayer);
     for (const auto category : {MemoryCategory::kParameterShard, MemoryCategory::kGradientShard,
                                 MemoryCategory::kOptimizerState}) {
         const int parts = category == MemoryCategory::kOptimizerState ? 2 : 1;
@@ -65,14 +80,18 @@ void SampleRun::prepare() {
                         kNoLayer);
     }
     phase(Phase::kCalibration, kNoLayer, 60'000);
+    if (!m_options.gpu) return;
+    for (SampleRank& rank : m_ranks) rank.release("outside", rank.now);
+    allocateAll("outside", kContext + kNcclBuffers, MemoryCategory::kOutside, kNoLayer);
 }
 
 void SampleRun::phase(Phase phase, LayerIndex layer, std::int64_t length) {
     for (SampleRank& rank : m_ranks) {
         // The last rank computes a little slower, so that the others wait for it.
         const double slow = rank.id.value + 1 == m_ranks.size() && m_ranks.size() > 1 ? 1.03 : 1;
+        const double slowness = m_options.gpu ? kDeviceSlowness : kSlowness;
         const Timestamp end =
-            rank.now + microseconds(kSlowness * static_cast<double>(length) * slow * jitter());
+            rank.now + microseconds(slowness * static_cast<double>(length) * slow * jitter());
         SpanEvent facts;
         facts.phase = phase;
         facts.layer = layer;
@@ -80,8 +99,12 @@ void SampleRun::phase(Phase phase, LayerIndex layer, std::int64_t length) {
         const std::string name =
             layer == kNoLayer ? toWord(phase) : std::string(toWord(phase)) + " " + nameOf(layer);
         rank.span(kPhaseLane, name, {rank.now, end}, facts);
-        if (m_options.operators) operators(rank, phase, layer, {rank.now, end});
-        rank.now = end + microseconds(15);
+        // On a device the host only launches, ahead of what the device does.
+        const TimeRange host = m_options.gpu
+                                   ? m_devices[rank.id.value].phase(rank, facts, {rank.now, end})
+                                   : TimeRange{rank.now, end};
+        if (m_options.operators) operators(rank, phase, layer, host);
+        rank.now = end + microseconds(m_options.gpu ? 2 : 15);
     }
 }
 
@@ -120,29 +143,30 @@ void SampleRun::issue(const std::string& key, const Collective& collective) {
     for (SampleRank& rank : m_ranks)
         starts.push_back(std::max(rank.now + microseconds(8), rank.communicationFree));
     const Timestamp last = *std::max_element(starts.begin(), starts.end());
-    const double moving = 20 + static_cast<double>(collective.size.count) / 700.0;
     std::vector<Timestamp>& ends = m_ends[key];
     ends.clear();
     for (std::size_t r = 0; r < m_ranks.size(); ++r) {
         SampleRank& rank = m_ranks[r];
-        const Timestamp end = last + microseconds(moving * jitter());
+        const Timestamp end = last + microseconds(collectiveMicroseconds(collective.size));
         rank.communicationFree = end;
         ends.push_back(end);
+        const bool nccl = m_options.gpu;
         CollectiveEvent event{collective.operation,
-                              DataType::kFloat32,
+                              nccl ? DataType::kBFloat16 : DataType::kFloat32,
                               collective.cause,
                               collective.layer,
                               m_step,
                               0,
                               sequence,
                               collective.size,
-                              rank.string("direct"),
-                              rank.string("shared memory"),
+                              rank.string(nccl ? "RING" : "direct"),
+                              rank.string(nccl ? "LL" : "shared memory"),
                               rank.now,
                               starts[r],
                               end,
-                              starts};
+                              nccl ? std::vector<Timestamp>{} : starts};
         rank.collectives.push_back(event);
+        if (nccl) m_devices[r].collective(rank, event);
         SpanEvent facts;
         facts.correlation = sequence;
         facts.layer = collective.layer;
@@ -251,6 +275,8 @@ void SampleRun::step(std::int32_t step) {
     mark(0);
     const std::int64_t tokens = m_config.batch * m_config.model.context;
     allocateAll("batch", {tokens * 16}, MemoryCategory::kInput, kNoLayer);
+    for (std::size_t r = 0; r < m_devices.size(); ++r)
+        m_devices[r].copyBatch(m_ranks[r], m_step, {tokens * 16}, m_ranks[r].now);
     phase(Phase::kData, kNoLayer, 350);
     forward();
     mark(1);
@@ -258,6 +284,10 @@ void SampleRun::step(std::int32_t step) {
     mark(2);
     finishStep();
     if (evaluates(step)) evaluate();
+    for (std::size_t r = 0; r < m_devices.size(); ++r) {
+        m_devices[r].readLoss(m_ranks[r], m_step, m_ranks[r].now);
+        m_devices[r].sample(m_ranks[r], m_ranks[r].now, reserved());
+    }
     const theory::StepContents contents = theory::stepContents(m_config);
     for (std::size_t r = 0; r < m_ranks.size(); ++r) {
         SampleRank& rank = m_ranks[r];

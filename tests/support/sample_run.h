@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/control/run_config.h"
+#include "tests/support/sample_device.h"
 #include "tests/support/sample_rank.h"
 
 #include <map>
@@ -44,12 +45,16 @@ private:
     void allocateAll(const std::string& block, Bytes size, MemoryCategory category,
                      LayerIndex layer);
     [[nodiscard]] Bytes unitBytes(LayerIndex layer) const;
+    /// Most the allocator of a device holds.
+    [[nodiscard]] Bytes reserved() const;
+    [[nodiscard]] double collectiveMicroseconds(Bytes size);
     /// A factor of 1 with a few percent of noise.
     double jitter();
 
     SampleOptions m_options;
     control::RunConfig m_config;
     std::vector<SampleRank> m_ranks;
+    std::vector<SampleDevice> m_devices;                   ///< by rank; empty without a GPU
     std::vector<StepFacts> m_steps;                        ///< of the last step, by rank
     std::map<std::string, std::vector<Timestamp>> m_ends;  ///< of issued collectives, by rank
     std::uint64_t m_sequence = 0;

@@ -1,18 +1,41 @@
-// write_sample OUT.sscope [steps] [ranks] [unfinished]: a recording to look at pages with.
+// write_sample OUT.sscope [steps] [ranks] [unfinished] [gpu] [untraced] [shared] [unknown]:
+// a recording to look at pages with.
 #include "tests/support/sample_recording.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
+
+namespace {
+
+bool takeWord(std::string_view word, shardscope::test::SampleOptions& options) {
+    if (word == "unfinished") options.finalise = false;
+    if (word == "gpu") options.gpu = true;
+    if (word == "untraced") options.gpuTraced = false;
+    if (word == "shared") options.gpuShared = true;
+    if (word == "unknown") options.gpuName = "NVIDIA Prototype 900";
+    return word == "unfinished" || word == "gpu" || word == "untraced" || word == "shared" ||
+           word == "unknown";
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 2) {
-        std::fprintf(stderr, "write_sample OUT.sscope [steps] [ranks] [unfinished]\n");
+    shardscope::test::SampleOptions options;
+    int number = 0;
+    bool understood = argc >= 2;
+    for (int i = 2; i < argc; ++i) {
+        if (takeWord(argv[i], options)) continue;
+        const int value = std::atoi(argv[i]);
+        understood = understood && value > 0 && number < 2;
+        (number++ == 0 ? options.steps : options.ranks) = value;
+    }
+    if (!understood) {
+        std::fprintf(stderr,
+                     "write_sample OUT.sscope [steps] [ranks] [unfinished] [gpu] [untraced] "
+                     "[shared] [unknown]\n");
         return 2;
     }
-    shardscope::test::SampleOptions options;
-    if (argc > 2) options.steps = std::atoi(argv[2]);
-    if (argc > 3) options.ranks = std::atoi(argv[3]);
-    if (argc > 4) options.finalise = false;
     const auto written = shardscope::test::writeSampleRecording(argv[1], options);
     if (written) return 0;
     std::fprintf(stderr, "%s\n", written.error().message.c_str());
