@@ -85,10 +85,18 @@ MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden) {
     return seconds[1] < seconds[0] ? MatmulLibrary::kOneDnn : MatmulLibrary::kMkl;
 }
 
-double measureMatmulPeak(std::int64_t n, double seconds) {
-    const at::Tensor a = at::randn({n, n});
-    const at::Tensor b = at::randn({n, n});
-    const at::Tensor out = at::empty({n, n});
+double bf16Slowdown(std::int64_t tokens, std::int64_t hidden) {
+    const at::Tensor a = at::randn({std::min<std::int64_t>(tokens, 256), hidden});
+    const at::Tensor b = at::randn({hidden, 4 * hidden});
+    const at::Tensor out = at::empty({a.size(0), 4 * hidden});
+    const double plain = bestSeconds(a, b, out, 3);
+    return bestSeconds(a.to(at::kBFloat16), b.to(at::kBFloat16), out.to(at::kBFloat16), 3) / plain;
+}
+
+double measureMatmulPeak(std::int64_t n, double seconds, at::ScalarType type) {
+    const at::Tensor a = at::randn({n, n}).to(type);
+    const at::Tensor b = at::randn({n, n}).to(type);
+    const at::Tensor out = at::empty({n, n}, type);
     const std::int64_t end = control::now() + static_cast<std::int64_t>(seconds * 1e9);
     double best = bestSeconds(a, b, out, 2);
     while (control::now() < end) best = std::min(best, bestSeconds(a, b, out, 1));

@@ -15,6 +15,10 @@ enum class MatmulLibrary : std::uint8_t { kMkl = 0, kOneDnn = 1 };
 
 /// Times both on a (tokens, hidden) x (hidden, 4 hidden) product; a few milliseconds.
 [[nodiscard]] MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden);
+/// How many times longer a bf16 product takes on this CPU than an fp32 one by the library in use:
+/// well below 1 with AMX, up to 90 without AVX-512. A few milliseconds, or a few fp32 ones times
+/// the answer.
+[[nodiscard]] double bf16Slowdown(std::int64_t tokens, std::int64_t hidden);
 /// Chosen once before the first step; all later products of the process use it.
 void useMatmulLibrary(MatmulLibrary library);
 [[nodiscard]] const char* toWord(MatmulLibrary library);
@@ -28,8 +32,8 @@ void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
 /// The same over a leading batch dim, always by oneDNN: a (b, m, k), b (b, k, n), out (b, m, n).
 void batchedMatmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out);
 
-/// Best rate in FLOP/s of an n x n x n fp32 product of random data during about `seconds`, with
-/// the library in use and the process's intra-op threads.
-[[nodiscard]] double measureMatmulPeak(std::int64_t n, double seconds);
+/// Best rate in FLOP/s of an n x n x n product of random data in `type` during about `seconds`,
+/// with the library in use and the process's intra-op threads.
+[[nodiscard]] double measureMatmulPeak(std::int64_t n, double seconds, at::ScalarType type);
 
 }  // namespace shardscope::kernels

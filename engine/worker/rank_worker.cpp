@@ -24,6 +24,8 @@ using control::CaptureLevel;
 
 constexpr double kCalibrationSeconds = 0.4;
 constexpr std::int64_t kCalibrationSize = 1024;
+constexpr double kSlowBf16 = 1.5;       ///< times the time of fp32: worth a word
+constexpr double kHopelessBf16 = 10.0;  ///< not what anybody wanted
 
 /// The step thread's: autograd's device threads allocate on its behalf while it waits.
 const control::MemoryUse* g_stepUse = nullptr;
@@ -133,6 +135,27 @@ void RankWorker::chooseKernels() {
     }
 }
 
+/// On many CPUs bf16 is a trap: refused where it is hopeless, warned of where it is slow.
+void RankWorker::checkBf16() {
+    const control::ModelConfig& model = m_start.config.model;
+    const double slowdown =
+        kernels::bf16Slowdown(m_start.config.batch * model.context, model.hidden);
+    if (slowdown < kSlowBf16 || !m_start.config.reference.empty()) return;
+    const std::string sentence = fmt::format(
+        "a bf16 matrix product takes {:.1f} times as long as an fp32 one on this CPU, "
+        "which has no instructions for it",
+        slowdown);
+    if (slowdown > kHopelessBf16) throw std::runtime_error(sentence + "; use --precision fp32");
+    Diagnostic diagnostic;
+    diagnostic.severity = Severity::kWarning;
+    diagnostic.code = "slow-bf16";
+    diagnostic.message = sentence;
+    diagnostic.remedy = "Use --precision fp32.";
+    diagnostic.rank = RankId{static_cast<std::uint32_t>(m_start.rank)};
+    diagnostic.time = m_session.at(control::now());
+    m_outbox.post(control::DiagnosticRaised{diagnostic});
+}
+
 void RankWorker::chooseHostKernels() {
     const control::RunConfig& config = m_start.config;
     const control::ModelConfig& model = config.model;
@@ -140,8 +163,11 @@ void RankWorker::chooseHostKernels() {
     const bool oneDnn = majority(library == kernels::MatmulLibrary::kOneDnn);
     kernels::useMatmulLibrary(oneDnn ? kernels::MatmulLibrary::kOneDnn
                                      : kernels::MatmulLibrary::kMkl);
-    const auto attention = kernels::fasterAttention(config.batch, model.context, model.heads,
-                                                    model.hidden / model.heads);
+    const bool bf16 = config.precision == control::Precision::kBFloat16;
+    if (bf16) checkBf16();
+    const auto attention = bf16 ? kernels::AttentionKind::kFlash  // the blocked one is for fp32
+                                : kernels::fasterAttention(config.batch, model.context, model.heads,
+                                                           model.hidden / model.heads);
     const bool blocked = majority(attention == kernels::AttentionKind::kBlocked);
     kernels::useAttention(blocked ? kernels::AttentionKind::kBlocked
                                   : kernels::AttentionKind::kFlash);
@@ -166,11 +192,13 @@ void RankWorker::calibrate() {
     // All ranks at once, as in training: cores share power and memory bandwidth.
     m_communicator->barrier({Cause::kStart}).wait();
     const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
-    peak.peakFlops = kernels::measureMatmulPeak(kCalibrationSize, kCalibrationSeconds);
+    const bool bf16 = m_start.config.precision == control::Precision::kBFloat16;
+    peak.peakFlops = kernels::measureMatmulPeak(kCalibrationSize, kCalibrationSeconds,
+                                                bf16 ? at::kBFloat16 : at::kFloat);
     peak.source = fmt::format(
-        "measured: best fp32 {0} x {0} x {0} matrix product before the first "
-        "step, {1} thread(s), all ranks at once",
-        kCalibrationSize, m_start.config.threads);
+        "measured: best {0} {1} x {1} x {1} matrix product before the first "
+        "step, {2} thread(s), all ranks at once",
+        toWord(m_start.config.precision), kCalibrationSize, m_start.config.threads);
     m_outbox.post(peak);
 }
 
