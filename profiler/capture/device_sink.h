@@ -53,15 +53,15 @@ inline constexpr std::uint32_t kFirstDeviceCounterLane = 0x3000;
 
 /// Counts that prove completeness; all since the start of the process.
 struct DeviceCounts {
-    std::uint64_t records = 0;    ///< decoded, of any kind
-    std::uint64_t launches = 0;   ///< launch calls seen (level kLaunches)
-    std::uint64_t kernels = 0;    ///< kernels seen
-    std::uint64_t attributed = 0; ///< of these, with a launch context
-    std::uint64_t dropped = 0;    ///< by the vendor, for want of buffers
-    std::uint64_t untimed = 0;    ///< kernels whose start and end are zero
-    std::uint64_t reversed = 0;   ///< records that end before they start
-    std::uint64_t early = 0;      ///< kernels that seem to start before their launch call
-    std::uint64_t unknown = 0;    ///< records of a kind this build does not know
+    std::uint64_t records = 0;     ///< decoded, of any kind
+    std::uint64_t launches = 0;    ///< launch calls seen (level kLaunches)
+    std::uint64_t kernels = 0;     ///< kernels seen
+    std::uint64_t attributed = 0;  ///< of these, with a launch context
+    std::uint64_t dropped = 0;     ///< by the vendor, for want of buffers
+    std::uint64_t untimed = 0;     ///< kernels whose start and end are zero
+    std::uint64_t reversed = 0;    ///< records that end before they start
+    std::uint64_t early = 0;       ///< kernels that seem to start before their launch call
+    std::uint64_t unknown = 0;     ///< records of a kind this build does not know
 };
 
 }  // namespace shardscope::capture
