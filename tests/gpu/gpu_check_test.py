@@ -72,7 +72,7 @@ class WholeRun(Bundle):
         self.assertEqual(status, 0, text)
         found = self.by_name(document)
         self.assertEqual({r["status"] for r in found.values()} - {"info"}, {"pass"}, text)
-        for name in ("doctor", "gpu-tests", "verify-fp32", "verify-bf16", "completeness", "dropped-events",
+        for name in ("doctor", "gpu-tests", "verify-single-fp32", "verify-zero3-bf16", "completeness", "dropped-events",
                      "kernels-launched", "kernels-kineto", "busy-against-kineto", "bytes-an-event",
                      "collective-join-rate", "overlap-against-hta", "step-cost-idle",
                      "step-cost-kernels", "step-cost-full", "step-cost-alternating", "ref-micro-4",
@@ -108,8 +108,10 @@ class WholeRun(Bundle):
         status, text, document = self.check(**wrong)
         failed = {n for n, r in self.by_name(document).items() if r["status"] == "fail"}
         self.assertEqual(status, 1)
-        self.assertEqual(failed, {"verify-fp32", "verify-bf16", "completeness", "gpu-tests",
-                                  "kernels-launched", "busy-against-kineto", "stop-to-viewable",
+        verified = {f"verify-{strategy}-{precision}" for strategy in ("single", "zero3")
+                    for precision in ("fp32", "bf16")}
+        self.assertEqual(failed, verified | {"completeness", "gpu-tests", "kernels-launched",
+                                  "busy-against-kineto", "stop-to-viewable",
                                   "collective-join-rate", "overlap-against-hta",
                                   "ref-against-eager", "ref-against-compile"}, text)
         self.assertIn("Device.T1", text)
@@ -131,7 +133,7 @@ class WholeRun(Bundle):
         found = self.by_name(document)
         self.assertEqual(status, 1)
         self.assertEqual(found["gpu-tests"]["status"], "pass")
-        self.assertEqual(found["verify-bf16"]["status"], "pass")
+        self.assertEqual(found["verify-zero3-bf16"]["status"], "pass")
         self.assertIn("out of device memory", found["cost"]["reason"])
         self.assertIn("shardscope record ended with 5", found["completeness"]["reason"])
         # Its recording is not tried again for each check that needs it.
