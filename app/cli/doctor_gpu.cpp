@@ -86,7 +86,8 @@ public:
     }
 
 private:
-    void add(const char* id, CheckStatus status, std::string found, std::string remedy = "") {
+    void add(const std::string& id, CheckStatus status, std::string found,
+             std::string remedy = "") {
         m_diagnosis.checks.push_back({id, status, std::move(found), std::move(remedy)});
     }
     /// Nobody asked for a GPU where there is none.
@@ -99,14 +100,7 @@ private:
         const std::string version = m_driver != nullptr ? text(*m_driver, "version") : "";
         const std::int64_t cuda = m_cuda != nullptr ? number(*m_cuda, "driver_version") : 0;
         if (version.empty() && cuda == 0) {
-            if (m_around.profilingRule.empty())
-                noDriver();
-            else
-                add("gpu.driver", CheckStatus::kProblem,
-                    fmt::format("the NVIDIA driver is loaded, and does not answer: {}",
-                                m_driver != nullptr ? text(*m_driver, "problem") : "not asked"),
-                    "nvidia-smi; after an upgrade of the driver restart, and start a container "
-                    "with --gpus all");
+            driverWithoutVersion();
             return;
         }
         const bool old = (cuda != 0 && cuda < kRuntimeVersion) ||
@@ -116,6 +110,20 @@ private:
                         cuda != 0 ? fmt::format(", CUDA up to {}", dotted(cuda)) : "",
                         old ? ": older than r580" : ""),
             old ? kGetDriver : "");
+    }
+
+    void driverWithoutVersion() {
+        if (m_around.profilingRule.empty()) return noDriver();
+        if (m_driver == nullptr) {
+            return add("gpu.driver", CheckStatus::kNote,
+                       "the NVIDIA driver is loaded; shardscope-rank, which would ask it, told "
+                       "nothing of it");
+        }
+        add("gpu.driver", CheckStatus::kProblem,
+            fmt::format("the NVIDIA driver is loaded, and does not answer: {}",
+                        text(*m_driver, "problem")),
+            "nvidia-smi; after an upgrade of the driver restart, and start a container with "
+            "--gpus all");
     }
 
     void noDriver() {
@@ -183,7 +191,7 @@ private:
         }
         // What the driver has, though CUDA or this build cannot use it.
         for (const json& device : devicesOf(m_driver))
-            add("gpu.device", CheckStatus::kNote, deviceText(device) + usersText(device));
+            add(deviceId(), CheckStatus::kNote, deviceText(device) + usersText(device));
     }
 
     void usableDevice(const json& device) {
@@ -192,23 +200,26 @@ private:
             deviceText(device) + ", compute capability " + text(device, "compute_capability");
         if (std::atof(text(device, "compute_capability").c_str()) < std::atof(kOldestCapability)) {
             m_diagnosis.cuda = false;
-            add("gpu.device", CheckStatus::kProblem,
+            add(deviceId(), CheckStatus::kProblem,
                 found +
                     fmt::format(", older than {}, which this build is made for", kOldestCapability),
                 "choose another with CUDA_VISIBLE_DEVICES");
             return;
         }
         if (same == nullptr) {
-            add("gpu.device", CheckStatus::kOk, found);
+            add(deviceId(), CheckStatus::kOk, found);
             return;
         }
         const bool mig = same->value("mig", false);
         const std::string users = usersText(*same);
         if (mig) found += ", a slice (MIG mode)";
-        add("gpu.device", mig || !users.empty() ? CheckStatus::kNote : CheckStatus::kOk,
+        add(deviceId(), mig || !users.empty() ? CheckStatus::kNote : CheckStatus::kOk,
             found + users,
             users.empty() ? "" : "end what uses it, or choose another with CUDA_VISIBLE_DEVICES");
     }
+
+    /// Of the next device: "gpu.device_0".
+    [[nodiscard]] std::string deviceId() { return fmt::format("gpu.device_{}", m_devices++); }
 
     /// NVML writes "00000000:17:00.0" where CUDA writes "0000:17:00.0".
     [[nodiscard]] const json* driverDevice(const std::string& bus) const {
@@ -246,6 +257,7 @@ private:
     Diagnosis& m_diagnosis;
     const json* m_driver;
     const json* m_cuda;
+    int m_devices = 0;  ///< told
 };
 
 }  // namespace

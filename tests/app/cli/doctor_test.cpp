@@ -95,7 +95,7 @@ TEST(DoctorGpu, FindsNothingToMendOnAHealthyHost) {
     EXPECT_THAT(checkOf(diagnosis, "gpu.driver").found,
                 AllOf(HasSubstr("580.95.05"), HasSubstr("CUDA up to 13.0")));
     EXPECT_THAT(checkOf(diagnosis, "gpu.nccl").found, HasSubstr("2.28.9"));
-    EXPECT_THAT(checkOf(diagnosis, "gpu.device").found,
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device_0").found,
                 AllOf(HasSubstr("H100"), HasSubstr("80.0 GiB"), HasSubstr("9.0")));
 }
 
@@ -140,6 +140,23 @@ TEST(DoctorGpu, ADriverThatIsLoadedAndDoesNotAnswerIsAProblem) {
                 says(CheckStatus::kProblem, HasSubstr("version mismatch"), HasSubstr("restart")));
 }
 
+TEST(DoctorGpu, WithoutEngineNobodyAskedTheDriver) {
+    EXPECT_THAT(checkOf(diagnosed({}, around()), "gpu.driver"),
+                says(CheckStatus::kNote, HasSubstr("driver is loaded"), IsEmpty()));
+    EXPECT_THAT(checkOf(diagnosed({}, withoutGpu()), "gpu.driver").found,
+                HasSubstr("no NVIDIA driver"));
+}
+
+TEST(DoctorGpu, EachDeviceHasACheckOfItsOwn) {
+    ProbeOutcome probe = healthy();
+    json& devices = probe.parts["cuda"]["devices"];
+    devices.push_back(devices[0]);
+    devices[1]["pci_bus_id"] = "0000:2b:00.0";
+    const Diagnosis diagnosis = diagnosed(probe, around());
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device_0").found, HasSubstr("1b:00.0"));
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device_1").found, HasSubstr("2b:00.0"));
+}
+
 TEST(DoctorGpu, AnOldDriverIsAProblem) {
     ProbeOutcome probe = healthy();
     probe.parts["driver"]["version"] = "535.183.01";
@@ -159,7 +176,7 @@ TEST(DoctorGpu, AnOldDriverIsAProblem) {
     EXPECT_THAT(checkOf(diagnosis, "gpu.usable"),
                 says(CheckStatus::kProblem, HasSubstr("too old"), "install r580 or newer"));
     // What the driver has is shown all the same.
-    EXPECT_THAT(checkOf(diagnosis, "gpu.device").found, HasSubstr("H100"));
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device_0").found, HasSubstr("H100"));
 }
 
 TEST(DoctorGpu, WhatCudaCannotUseIsToldInTheWorkersWords) {
@@ -209,7 +226,7 @@ TEST(DoctorGpu, ABuildWithoutGpuPartIsToldWhatItLacks) {
     surroundings.toolkit = "/usr/local/cuda/bin/nvcc";
     EXPECT_EQ(checkOf(diagnosed(probe, surroundings), "gpu.toolkit").status, CheckStatus::kOk);
     // The devices that it could have used, by the driver's word.
-    EXPECT_THAT(checkOf(diagnosis, "gpu.device").found, HasSubstr("H100"));
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device_0").found, HasSubstr("H100"));
 }
 
 TEST(DoctorGpu, AModuleThatCannotBeLoadedNamesTheLibrary) {
@@ -235,7 +252,7 @@ TEST(DoctorGpu, SaysWhoUsesADevicesMemoryAndThatItIsASlice) {
             {"pid": 78, "name": "", "memory_bytes": null}])");
     const Diagnosis diagnosis = diagnosed(probe, around());
     EXPECT_TRUE(diagnosis.cuda);
-    EXPECT_THAT(checkOf(diagnosis, "gpu.device"),
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device_0"),
                 says(CheckStatus::kNote,
                      AllOf(HasSubstr("MIG"), HasSubstr("in use 3.0 MiB"),
                            HasSubstr("pid 77 python3 2.0 MiB, pid 78")),
@@ -247,7 +264,7 @@ TEST(DoctorGpu, ADeviceOlderThanTheKernelsCannotBeUsed) {
     probe.parts["cuda"]["devices"][0]["compute_capability"] = "7.5";
     const Diagnosis diagnosis = diagnosed(probe, around());
     EXPECT_FALSE(diagnosis.cuda);
-    EXPECT_THAT(checkOf(diagnosis, "gpu.device"),
+    EXPECT_THAT(checkOf(diagnosis, "gpu.device_0"),
                 says(CheckStatus::kProblem, HasSubstr("7.5, older than 8.0"),
                      HasSubstr("CUDA_VISIBLE_DEVICES")));
 }
