@@ -1,20 +1,14 @@
 #include "engine/kernels/adamw.h"
 
 #include "engine/control/multiversion.h"
-
-#include <algorithm>
-#include <cmath>
+#include "engine/kernels/adamw_constants.h"
 
 namespace shardscope::kernels {
 namespace {
 
 #define SHARDSCOPE_FOR_EACH_CPU SHARDSCOPE_MULTIVERSION("avx512f", "avx2,fma", "default")
 
-struct Constants {
-    float decay, beta2, oneMinusBeta1, oneMinusBeta2, stepSize, inverseCorrection2, epsilon, scale;
-};
-
-SHARDSCOPE_FOR_EACH_CPU void update(const Constants c, float* __restrict p,
+SHARDSCOPE_FOR_EACH_CPU void update(const AdamWConstants c, float* __restrict p,
                                     const float* __restrict g, float* __restrict m,
                                     float* __restrict v, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -51,19 +45,8 @@ SHARDSCOPE_FOR_EACH_CPU double squares(const float* __restrict values, std::size
 
 void adamW(const AdamWStep& step, std::span<float> parameter, std::span<const float> gradient,
            std::span<float> firstMoment, std::span<float> secondMoment) {
-    const double correction1 = 1.0 - std::pow(step.beta1, static_cast<double>(step.step));
-    const double correction2 = 1.0 - std::pow(step.beta2, static_cast<double>(step.step));
-    Constants c{};
-    c.decay = static_cast<float>(1.0 - step.learningRate * step.weightDecay);
-    c.beta2 = static_cast<float>(step.beta2);
-    c.oneMinusBeta1 = static_cast<float>(1.0 - step.beta1);
-    c.oneMinusBeta2 = static_cast<float>(1.0 - step.beta2);
-    c.stepSize = static_cast<float>(step.learningRate / correction1);
-    c.inverseCorrection2 = static_cast<float>(1.0 / std::sqrt(correction2));
-    c.epsilon = static_cast<float>(step.epsilon);
-    c.scale = static_cast<float>(step.gradientScale);
-    update(c, parameter.data(), gradient.data(), firstMoment.data(), secondMoment.data(),
-           parameter.size());
+    update(adamWConstants(step), parameter.data(), gradient.data(), firstMoment.data(),
+           secondMoment.data(), parameter.size());
 }
 
 double sumOfSquares(std::span<const float> values) {

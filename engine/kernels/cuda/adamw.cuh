@@ -2,32 +2,12 @@
 // step. Bound by memory: 28 bytes an element, 30 with the cast.
 #pragma once
 
-#include "engine/kernels/adamw.h"
+#include "engine/kernels/adamw_constants.h"
 #include "engine/kernels/cuda/pack.cuh"
 
-#include <cmath>
 #include <cstdint>
 
 namespace shardscope::kernels::device {
-
-struct AdamWConstants {
-    float decay, beta2, oneMinusBeta1, oneMinusBeta2, stepSize, inverseCorrection2, epsilon, scale;
-};
-
-inline AdamWConstants adamWConstants(const AdamWStep& step) {
-    const double correction1 = 1.0 - std::pow(step.beta1, static_cast<double>(step.step));
-    const double correction2 = 1.0 - std::pow(step.beta2, static_cast<double>(step.step));
-    AdamWConstants c{};
-    c.decay = static_cast<float>(1.0 - step.learningRate * step.weightDecay);
-    c.beta2 = static_cast<float>(step.beta2);
-    c.oneMinusBeta1 = static_cast<float>(1.0 - step.beta1);
-    c.oneMinusBeta2 = static_cast<float>(1.0 - step.beta2);
-    c.stepSize = static_cast<float>(step.learningRate / correction1);
-    c.inverseCorrection2 = static_cast<float>(1.0 / std::sqrt(correction2));
-    c.epsilon = static_cast<float>(step.epsilon);
-    c.scale = static_cast<float>(step.gradientScale);
-    return c;
-}
 
 struct AdamWShard {
     std::int64_t n = 0;

@@ -1,4 +1,5 @@
 #include "engine/comm/reduce.h"
+#include "tests/engine/torch/kept_reports.h"
 #include "tests/engine/torch/rank_threads.h"
 
 #include <gmock/gmock.h>
@@ -185,30 +186,10 @@ TEST(Communicator, SaysWhenTheArenaIsFull) {
     EXPECT_THROW(c->allocate(1 << 20, DataType::kFloat32), comm::CommunicationError);
 }
 
-class Reports final : public control::Observer {
-public:
-    void stepBegin(std::int32_t) override {}
-    void stepEnd(const control::StepReport&) override {}
-    void phaseBegin(Phase, LayerIndex) override {}
-    void phaseEnd(const control::PhaseReport&) override {}
-    void buffer(const control::BufferReport&) override {}
-    void metric(control::Metric, std::int32_t, double) override {}
-    void collective(const control::CollectiveReport& report) override {
-        const std::lock_guard lock(m_mutex);
-        reports.push_back(report);
-        arrivals.emplace_back(report.arrivalsNs.begin(), report.arrivalsNs.end());
-    }
-    std::vector<control::CollectiveReport> reports;
-    std::vector<std::vector<std::int64_t>> arrivals;
-
-private:
-    std::mutex m_mutex;
-};
-
 TEST(Communicator, ReportsIssueArrivalsStartAndEndInOrder) {
     auto segment = comm::Segment::anonymous(1 << 20, 2);
     ASSERT_TRUE(segment);
-    std::array<Reports, 2> observers;
+    std::array<test::KeptReports, 2> observers;
     std::vector<std::thread> threads;
     for (int rank = 0; rank < 2; ++rank) {
         threads.emplace_back([&, rank] {

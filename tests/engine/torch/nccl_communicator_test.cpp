@@ -1,6 +1,7 @@
 #include "engine/comm/nccl/nccl_communicator.h"
 
 #include "engine/control/observer.h"
+#include "tests/engine/torch/kept_reports.h"
 #include "tests/engine/torch/rank_threads.h"
 
 #include <gmock/gmock.h>
@@ -15,6 +16,7 @@ namespace {
 using comm::Accumulate;
 using comm::Communicator;
 using comm::SymmetricBuffer;
+using test::KeptReports;
 using testing::HasSubstr;
 
 /// The watcher's word, awaited by the test.
@@ -41,28 +43,6 @@ private:
     std::mutex m_mutex;
     std::condition_variable m_changed;
     std::vector<std::string> m_sentences;
-};
-
-class KeptReports final : public control::Observer {
-public:
-    void stepBegin(std::int32_t) override {}
-    void stepEnd(const control::StepReport&) override {}
-    void phaseBegin(Phase, LayerIndex) override {}
-    void phaseEnd(const control::PhaseReport&) override {}
-    void buffer(const control::BufferReport&) override {}
-    void metric(control::Metric, std::int32_t, double) override {}
-    void collective(const control::CollectiveReport& report) override {
-        const std::lock_guard lock(m_mutex);
-        reports.push_back(report);
-    }
-    std::size_t count() {
-        const std::lock_guard lock(m_mutex);
-        return reports.size();
-    }
-    std::vector<control::CollectiveReport> reports;
-
-private:
-    std::mutex m_mutex;
 };
 
 thread_local std::vector<std::uint64_t> t_annotations;
@@ -93,7 +73,7 @@ TEST(NcclCommunicator, ReportsEveryOperationInOrderWithItsTag) {
         EXPECT_EQ(gather.cause, Cause::kPrefetch);
         EXPECT_LE(gather.issueNs, gather.startNs);
         EXPECT_LE(gather.startNs, gather.endNs);
-        EXPECT_TRUE(gather.arrivalsNs.empty());
+        EXPECT_TRUE(observer.arrivals[0].empty());
         EXPECT_EQ(observer.reports[1].sequence, 2u);
         EXPECT_EQ(observer.reports[1].dtype, DataType::kFloat64);
     }
