@@ -81,7 +81,7 @@ public:
         devices();
         if (!m_probe.problem.empty() && m_probe.part("engine") != nullptr) {
             add("gpu.probe", CheckStatus::kProblem, "shardscope-rank --probe " + m_probe.problem,
-                "nvidia-smi; dmesg | grep -i xid");
+                "once more, when the disk is slow; nvidia-smi; dmesg | grep -i xid");
         }
     }
 
