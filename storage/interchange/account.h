@@ -1,0 +1,29 @@
+// What became of a foreign trace's events: every import ends with one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace shardscope::interchange {
+
+struct ImportAccount {
+    std::uint64_t read = 0;      ///< events found in the input
+    std::uint64_t kept = 0;      ///< of these, in the recording, repaired ones included
+    std::uint64_t repaired = 0;  ///< kept, but not as they stood ("negative time clamped to 0")
+    std::map<std::string, std::uint64_t> repairs;     ///< by reason
+    std::map<std::string, std::uint64_t> rejections;  ///< by reason; kept + rejected == read
+    std::vector<std::string> notes;                   ///< sentences about the file as a whole
+
+    void repair(const std::string& reason) { ++repaired, ++repairs[reason]; }
+    void reject(const std::string& reason) { ++rejections[reason]; }
+    [[nodiscard]] std::uint64_t rejected() const {
+        std::uint64_t sum = 0;
+        for (const auto& [reason, count] : rejections) sum += count;
+        return sum;
+    }
+    void add(const ImportAccount& other);
+};
+
+}  // namespace shardscope::interchange

@@ -1,0 +1,47 @@
+// Recordings into other tools' formats.
+#pragma once
+
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+#include "storage/recording/recording_reader.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::interchange {
+
+struct ExportOptions {
+    std::string output;  ///< file; kineto with several ranks: folder, one file a rank
+    bool overwrite = false;
+    std::optional<TimeRange> range;        ///< nothing: all
+    std::vector<RankId> ranks;             ///< empty: all
+    bool integerMicroseconds = false;      ///< kineto: for HTA, which rounds fractions
+    std::string view;                      ///< csv: "kernels", "operators", ...
+    std::function<bool(double)> progress;  ///< returns false to cancel
+};
+
+struct ExportAccount {
+    std::uint64_t events = 0;
+    std::vector<std::string> files;
+    std::vector<std::string> notes;  ///< what the format cannot hold, in sentences
+};
+
+/// One function a format; atomically: an export that fails leaves no file.
+Result<ExportAccount> exportKineto(storage::RecordingReader& reader, const ExportOptions& options);
+Result<ExportAccount> exportPerfetto(storage::RecordingReader& reader,
+                                     const ExportOptions& options);
+Result<ExportAccount> exportMemorySnapshot(storage::RecordingReader& reader,
+                                           const ExportOptions& options);
+Result<ExportAccount> exportFolded(storage::RecordingReader& reader, const ExportOptions& options);
+Result<ExportAccount> exportSpeedscope(storage::RecordingReader& reader,
+                                       const ExportOptions& options);
+Result<ExportAccount> exportCsv(storage::RecordingReader& reader, const ExportOptions& options);
+Result<ExportAccount> exportNsysSqlite(storage::RecordingReader& reader,
+                                       const ExportOptions& options);
+/// A smaller recording with all that lies in range and ranks; opens everywhere.
+Result<ExportAccount> exportRecording(storage::RecordingReader& reader,
+                                      const ExportOptions& options);
+
+}  // namespace shardscope::interchange

@@ -1,0 +1,62 @@
+// Foreign traces into recordings: the format is recognised by content, never by name.
+#pragma once
+
+#include "storage/interchange/account.h"
+#include "storage/interchange/trace_builder.h"
+#include "storage/model/result.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shardscope::interchange {
+
+enum class TraceFormat : std::uint8_t {
+    kKineto,          ///< Chrome JSON, object or bare array, plain or gzip
+    kNsysSqlite,      ///< Nsight Systems SQLite export
+    kMemorySnapshot,  ///< PyTorch CUDA memory snapshot (pickle)
+    kRecording,       ///< our own, perhaps of an older format
+    kFolded,          ///< folded stacks
+    kPerfetto,        ///< .pftrace written by us
+};
+[[nodiscard]] const char* toWord(TraceFormat format);
+
+/// From the first bytes of a file (64 KiB are enough), gzip looked through. kUnreadable with a
+/// sentence that names what it seems to be instead ("an execution trace", "truncated gzip").
+Result<TraceFormat> recogniseTrace(const std::string& path);
+
+struct ImportOptions {
+    std::string output;
+    bool overwrite = false;
+    bool strict = false;  ///< any rejected event fails the import
+    /// Share of the input read, now and then; returns false to cancel (kCancelled).
+    std::function<bool(double)> progress;
+};
+
+/// Files, or folders with one file a rank. "-" reads standard input.
+Result<ImportAccount> importTraces(const std::vector<std::string>& inputs,
+                                   const ImportOptions& options);
+
+/// Readers of the formats: one file into `builder`, as rank `rank` unless the file says itself.
+/// Input that is hostile or no such trace is kUnreadable with a sentence; memory stays bounded.
+struct ReaderRequest {
+    std::string path;
+    TraceBuilder* builder = nullptr;
+    RankId rank;
+    std::function<bool(double)> progress;
+};
+struct ReaderResult {
+    ImportAccount account;
+    RankId rank;                  ///< the one it was read as
+    RunFacts run;                 ///< what the file knows of the run
+    Timestamp ended;              ///< latest end of an event
+    std::int64_t baseUnixNs = 0;  ///< wall clock of the builder's time 0; 0: not known
+};
+Result<ReaderResult> readKineto(const ReaderRequest& request);
+Result<ReaderResult> readNsysSqlite(const ReaderRequest& request);
+Result<ReaderResult> readMemorySnapshot(const ReaderRequest& request);
+Result<ReaderResult> readFolded(const ReaderRequest& request);
+Result<ReaderResult> readPerfetto(const ReaderRequest& request);
+
+}  // namespace shardscope::interchange

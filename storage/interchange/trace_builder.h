@@ -1,0 +1,65 @@
+// Makes a recording out of another tool's events: lanes by what the tool calls them, events in
+// nearly any order, in memory that does not grow with the trace.
+//
+// Events of one lane may come a little out of order (within kWindow events of the lane); what
+// comes later still is kept all the same, in a chunk of its own. Spans of one lane that nest get
+// their depth here; overlapping ones (kernels of parallel graph branches) too, so that nothing is
+// drawn over. One thread.
+#pragma once
+
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace shardscope::interchange {
+
+/// What tells lanes of a rank apart in the foreign trace, e.g. ("GPU 0", "stream 7").
+struct LaneKey {
+    std::string process;
+    std::string thread;
+    friend auto operator<=>(const LaneKey&, const LaneKey&) = default;
+};
+
+class TraceBuilder {
+public:
+    /// `run` as far as it is known now; kUsage when the file exists, unless `overwrite`.
+    static Result<TraceBuilder> create(const std::string& path, const RunFacts& run,
+                                       bool overwrite);
+    TraceBuilder(TraceBuilder&&) noexcept;
+    TraceBuilder& operator=(TraceBuilder&&) noexcept;
+    ~TraceBuilder();  ///< an import that was not finished leaves no file
+
+    void putRank(const RankFacts& rank);
+    void putDevice(const DeviceFacts& device);
+    void addHost(const HostFacts& host);
+
+    /// The lane of this key, made at the first call; a later role other than kHost replaces kHost.
+    LaneId lane(RankId rank, const LaneKey& key, LaneRole role, const std::string& name,
+                const std::string& unit = {});
+    StringId intern(RankId rank, std::string_view text);
+
+    void add(RankId rank, const SpanEvent& event);
+    void add(RankId rank, const MemoryEvent& event);
+    void add(RankId rank, const CounterEvent& event);
+    void add(RankId rank, const CollectiveEvent& event);
+    void addStep(const StepFacts& step);
+    void addMetric(const MetricPoint& metric);
+    void addDiagnostic(const Diagnostic& diagnostic);
+
+    /// The first error of anything above, or nothing. Long imports look at it now and then.
+    [[nodiscard]] const Result<void>& state() const;
+
+    /// Replaces what create() was given (rank count, model, start) and finalises the file.
+    Result<void> finish(const RunFacts& run, Timestamp ended);
+
+private:
+    struct State;
+    explicit TraceBuilder(std::unique_ptr<State> state);
+    std::unique_ptr<State> m_state;
+};
+
+}  // namespace shardscope::interchange
