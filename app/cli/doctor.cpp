@@ -58,6 +58,7 @@ GpuSurroundings surroundings(const std::string& rank, bool wanted) {
     around.wanted = wanted;
     around.moduleFile = fs::exists(fs::path(rank).parent_path() / "libshardscope_cuda.so");
     around.toolkit = toolkit();
+    around.toolkitVersion = toolkitVersion(around.toolkit);
     around.pci = pciGpus("");
     for (char** entry = environ; *entry != nullptr; ++entry)
         around.environment.emplace_back(*entry);

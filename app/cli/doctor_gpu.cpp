@@ -23,6 +23,9 @@ constexpr const char* kOldestCapability = "8.0";
 constexpr const char* kBuildModule =
     "packaging/fetch-libtorch --cuda && cmake --preset release -D SHARDSCOPE_WITH_CUDA=ON && "
     "cmake --build --preset release";
+constexpr const char* kGetToolkit =
+    "install the CUDA 13.0 toolkit (apt-get install cuda-toolkit-13-0, from NVIDIA's repository) "
+    "and name it in CUDA_HOME";
 constexpr const char* kGetDriver =
     "install NVIDIA's driver r580 or newer (https://www.nvidia.com/drivers); in a container, "
     "start it with --gpus all";
@@ -133,17 +136,26 @@ private:
         add("gpu.driver", absent(), fmt::format("no NVIDIA driver, {}", bus), kGetDriver);
     }
 
+    /// What the GPU part could be built with.
+    void toolkit() {
+        if (m_around.toolkit.empty())
+            return add("gpu.toolkit", absent(), "no nvcc, so the GPU part cannot be built here",
+                       kGetToolkit);
+        if (m_around.toolkitVersion == kRuntimeVersion)
+            return add("gpu.toolkit", CheckStatus::kOk, m_around.toolkit);
+        const std::string found = m_around.toolkitVersion != 0 ? dotted(m_around.toolkitVersion)
+                                                               : "a version that is not known";
+        add("gpu.toolkit", absent(),
+            fmt::format("{} is of CUDA {}, and the GPU part is built with {}", m_around.toolkit,
+                        found, dotted(kRuntimeVersion)),
+            kGetToolkit);
+    }
+
     void module() {
         if (!m_around.moduleFile) {
             add("gpu.module", absent(), "libshardscope_cuda.so is not beside shardscope-rank",
                 kBuildModule);
-            if (m_around.toolkit.empty()) {
-                add("gpu.toolkit", absent(), "no nvcc, so the GPU part cannot be built here",
-                    "install the CUDA 13.0 toolkit (apt-get install cuda-toolkit-13-0, from "
-                    "NVIDIA's repository) and name it in CUDA_HOME");
-            } else {
-                add("gpu.toolkit", CheckStatus::kOk, m_around.toolkit);
-            }
+            toolkit();
             return;
         }
         if (m_cuda == nullptr) return;  // the probe did not get there; see gpu.probe

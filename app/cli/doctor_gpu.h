@@ -13,6 +13,7 @@ namespace shardscope::cli {
 struct GpuSurroundings {
     bool wanted = false;                   ///< a GPU run is asked for: its absence is no mere note
     bool moduleFile = false;               ///< libshardscope_cuda.so lies beside the rank program
+    int toolkitVersion = 0;                ///< 13000; 0: not known
     std::string toolkit;                   ///< nvcc's path, or empty
     std::vector<std::string> pci;          ///< GPUs on the bus, whatever the driver says
     std::vector<std::string> environment;  ///< NAME=value

@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 namespace shardscope::cli {
 namespace {
@@ -174,6 +175,17 @@ std::vector<std::string> pciGpus(const std::string& root) {
     }
     std::sort(found.begin(), found.end());
     return found;
+}
+
+int toolkitVersion(const std::string& nvcc) {
+    constexpr std::string_view kDefine = "#define CUDART_VERSION";
+    std::error_code error;
+    const fs::path root = fs::canonical(nvcc, error).parent_path().parent_path();
+    std::ifstream header(root / "include" / "cuda_runtime_api.h");
+    for (std::string line; std::getline(header, line);) {
+        if (line.starts_with(kDefine)) return std::atoi(line.c_str() + kDefine.size());
+    }
+    return 0;
 }
 
 }  // namespace shardscope::cli

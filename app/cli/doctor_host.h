@@ -17,6 +17,9 @@ namespace shardscope::cli {
 /// "NVIDIA 0000:17:00.0" of every display or compute device of NVIDIA's on the PCI bus.
 [[nodiscard]] std::vector<std::string> pciGpus(const std::string& root);
 
+/// CUDART_VERSION of the CUDA toolkit that `nvcc` belongs to, by its header; 0: not known.
+[[nodiscard]] int toolkitVersion(const std::string& nvcc);
+
 /// The program of that name in PATH, or empty.
 [[nodiscard]] std::string inPath(const std::string& program);
 

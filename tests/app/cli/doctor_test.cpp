@@ -224,7 +224,12 @@ TEST(DoctorGpu, ABuildWithoutGpuPartIsToldWhatItLacks) {
     EXPECT_THAT(checkOf(diagnosis, "gpu.toolkit"),
                 says(CheckStatus::kMissing, HasSubstr("nvcc"), HasSubstr("cuda-toolkit-13-0")));
     surroundings.toolkit = "/usr/local/cuda/bin/nvcc";
+    surroundings.toolkitVersion = 13000;
     EXPECT_EQ(checkOf(diagnosed(probe, surroundings), "gpu.toolkit").status, CheckStatus::kOk);
+    surroundings.toolkitVersion = 12040;
+    EXPECT_THAT(checkOf(diagnosed(probe, surroundings), "gpu.toolkit"),
+                says(CheckStatus::kMissing, HasSubstr("is of CUDA 12.4, and the GPU part"),
+                     HasSubstr("cuda-toolkit-13-0")));
     // The devices that it could have used, by the driver's word.
     EXPECT_THAT(checkOf(diagnosis, "gpu.device_0").found, HasSubstr("H100"));
 }
@@ -522,6 +527,18 @@ TEST_F(Doctor, FindsGpusOnTheBus) {
     device("0000:00:02.0", "0x8086\n", "0x030000\n");
     EXPECT_THAT(pciGpus(path("host")), ElementsAre("NVIDIA 0000:1b:00.0", "NVIDIA 0000:3b:00.0"));
     EXPECT_THAT(pciGpus(path("nowhere")), IsEmpty());
+}
+
+TEST_F(Doctor, ReadsTheToolkitsVersionFromItsHeader) {
+    write("cuda-13.0/bin/nvcc", "");
+    write("cuda-13.0/include/cuda_runtime_api.h",
+          "/* text */\n#define CUDART_VERSION  13000\n#define OTHER 1\n");
+    EXPECT_EQ(toolkitVersion(path("cuda-13.0/bin/nvcc")), 13000);
+    std::filesystem::create_directory_symlink(path("cuda-13.0"), path("cuda"));
+    std::filesystem::create_symlink(path("cuda/bin/nvcc"), path("nvcc"));
+    EXPECT_EQ(toolkitVersion(path("nvcc")), 13000);
+    EXPECT_EQ(toolkitVersion(path("text.txt")), 0);
+    EXPECT_EQ(toolkitVersion(""), 0);
 }
 
 TEST_F(Doctor, LooksForToolsBesideTheProgramAndInThePath) {
