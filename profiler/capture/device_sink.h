@@ -54,7 +54,7 @@ inline constexpr std::uint32_t kFirstDeviceCounterLane = 0x3000;
 /// Counts that prove completeness; all since the start of the process.
 struct DeviceCounts {
     std::uint64_t records = 0;     ///< decoded, of any kind
-    std::uint64_t launches = 0;    ///< launch calls seen (level kLaunches)
+    std::uint64_t launches = 0;    ///< successful calls that launch a kernel (level kLaunches)
     std::uint64_t kernels = 0;     ///< kernels seen
     std::uint64_t attributed = 0;  ///< of these, with a launch context
     std::uint64_t dropped = 0;     ///< by the vendor, for want of buffers

@@ -317,7 +317,7 @@ void Correlator::draw(const CallRecord& call) {
     if (call.domain == CallDomain::kDriver && launch != nullptr && launch->byRuntime) return;
     const Attribution attribution = attributionOf(launch, 0);
     const TracedCall* known = findCall(call.domain, call.id);
-    if (known != nullptr && known->launches) ++m_counts.launches;
+    if (known != nullptr && launchesKernel(*known) && call.result == 0) ++m_counts.launches;
     SpanEvent drawn = span(call.time, attribution);
     drawn.lane = m_lanes.calls(call.thread);
     drawn.name = m_sink.intern(callName(call));

@@ -3,6 +3,7 @@
 #include <cupti.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace shardscope::collectors::cupti {
 namespace {
@@ -58,6 +59,11 @@ const TracedCall* findCall(CallDomain domain, std::uint32_t id) {
         return call.domain == domain && call.id == id;
     });
     return found == calls.end() ? nullptr : &*found;
+}
+
+bool launchesKernel(const TracedCall& call) {
+    const std::string_view name = call.name;
+    return name.starts_with("cudaLaunch") || name.starts_with("cuLaunch");
 }
 
 bool tracedAt(const TracedCall& call, DeviceLevel level) {

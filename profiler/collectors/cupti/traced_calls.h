@@ -24,6 +24,8 @@ struct TracedCall {
 [[nodiscard]] const std::vector<TracedCall>& tracedCalls();
 /// Null: not one of them.
 [[nodiscard]] const TracedCall* findCall(CallDomain domain, std::uint32_t id);
+/// Whether a successful call puts one kernel onto a stream (copies, sets and graphs do not).
+[[nodiscard]] bool launchesKernel(const TracedCall& call);
 [[nodiscard]] bool tracedAt(const TracedCall& call, capture::DeviceLevel level);
 
 /// CUPTI activity kinds. `graphNodes`: each node of a CUDA graph, else one record a launch.

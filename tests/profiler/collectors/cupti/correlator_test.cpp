@@ -269,6 +269,15 @@ TEST_F(CorrelatorTest, FailedAndUnlistedCalls) {
     ASSERT_EQ(calls.size(), 2u);
     EXPECT_EQ(argumentsOf(calls[0]), R"({"error":719})");
     EXPECT_EQ(nameOf(calls[1]), "CUDA runtime call 9999");
+    EXPECT_EQ(correlator.counts().launches, 0u) << "no kernel comes of it";
+}
+
+TEST_F(CorrelatorTest, OnlyKernelLaunchesAreHeldAgainstKernels) {
+    // cudaLaunchKernel, cudaMemcpyAsync, cudaMemsetAsync, cudaGraphLaunch
+    correlator.add({call(1, 100, 110), call(2, 120, 130, 100, 41), call(3, 140, 150, 100, 51),
+                    call(4, 160, 170, 100, 311)});
+    correlator.finish();
+    EXPECT_EQ(sink.on("CUDA calls (thread 100)").size(), 4u);
     EXPECT_EQ(correlator.counts().launches, 1u);
 }
 
