@@ -89,11 +89,11 @@ std::vector<Diagnostic> lossDiagnostics(const capture::DeviceCounts& counts) {
 
 std::string countsText(const capture::DeviceCounts& counts,
                        const collectors::NcclJoinCounts& joined) {
-    const std::uint64_t collectives = joined.joined + joined.unjoined + joined.withoutEvents;
     return fmt::format(
-        "{} kernels traced, {} launched, {} with their operator; {} of {} collectives joined with "
-        "their kernel",
-        counts.kernels, counts.launches, counts.attributed, joined.joined, collectives);
+        "{} kernels traced, {} launched, {} with their operator; {} collectives joined with their "
+        "kernel, {} timed by device events",
+        counts.kernels, counts.launches, counts.attributed, joined.joined,
+        joined.unjoined + joined.withoutEvents);
 }
 
 }  // namespace shardscope::worker

@@ -18,7 +18,8 @@ namespace shardscope::worker {
 /// One for each way in which the tracer's record is not whole; without time and rank.
 [[nodiscard]] std::vector<Diagnostic> lossDiagnostics(const capture::DeviceCounts& counts);
 
-/// "1200 of 1200 launched kernels traced, 1200 with their operator; 96 of 96 collectives joined"
+/// "1200 kernels traced, 1200 launched, 1200 with their operator; 96 collectives joined with their
+/// kernel, 0 timed by device events"
 [[nodiscard]] std::string countsText(const capture::DeviceCounts& counts,
                                      const collectors::NcclJoinCounts& joined);
 

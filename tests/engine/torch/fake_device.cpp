@@ -153,15 +153,18 @@ void FakeDevice::wait(control::DeviceStream stream, control::DeviceEvent event) 
     }
 }
 
+void FakeDevice::throwWhenBroken() const {
+    const std::lock_guard lock(m_state->mutex);
+    if (m_state->fault) throw control::DeviceError(*m_state->fault);
+}
+
 bool FakeDevice::reached(control::DeviceEvent event) {
-    {
-        const std::lock_guard lock(m_state->mutex);
-        if (m_state->fault) throw control::DeviceError(*m_state->fault);
-    }
+    throwWhenBroken();
     return at(event).reached();
 }
 
 void FakeDevice::synchronize(control::DeviceEvent event) {
+    throwWhenBroken();
     at(event).await(at(event).requested());
 }
 

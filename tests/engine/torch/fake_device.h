@@ -35,6 +35,8 @@ public:
     [[nodiscard]] int liveEvents() const;
 
 private:
+    void throwWhenBroken() const;
+
     struct State;
     std::unique_ptr<State> m_state;
 };

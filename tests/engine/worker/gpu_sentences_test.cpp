@@ -115,8 +115,8 @@ TEST(CountsText, TellsKernelsAndCollectives) {
     joined.unjoined = 4;
     joined.withoutEvents = 2;
     EXPECT_EQ(countsText(counts, joined),
-              "900 kernels traced, 901 launched, 890 with their operator; 90 of 96 collectives "
-              "joined with their kernel");
+              "900 kernels traced, 901 launched, 890 with their operator; 90 collectives joined "
+              "with their kernel, 6 timed by device events");
 }
 
 }  // namespace
