@@ -58,6 +58,9 @@ RecordingWriter::~RecordingWriter() {
 Result<void> RecordingWriter::putLibraries(const std::string& librariesJson) {
     return m_state->store([&] { return m_state->rows.putLibraries(librariesJson); });
 }
+Result<void> RecordingWriter::putRun(const RunFacts& run) {
+    return m_state->store([&] { return m_state->rows.putRun(run); });
+}
 Result<void> RecordingWriter::addHost(const HostFacts& host) {
     return m_state->store([&] { return m_state->rows.addHost(host); });
 }

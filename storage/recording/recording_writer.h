@@ -27,6 +27,8 @@ public:
 
     /// Replaces RunFacts::librariesJson, known only once a rank has said hello.
     Result<void> putLibraries(const std::string& librariesJson);
+    /// Replaces what create() was given, all but the status: an import knows it only at its end.
+    Result<void> putRun(const RunFacts& run);
     Result<void> addHost(const HostFacts& host);
     Result<void> addLane(const LaneFacts& lane);
     /// Replaces the row of the same rank.

@@ -17,6 +17,7 @@ enum Insert : std::size_t {
     kTheory,
     kDiagnostic,
     kLibraries,
+    kRun,
     kFinish
 };
 
@@ -32,6 +33,8 @@ constexpr const char* kSql[] = {
     "INSERT INTO diagnostics(severity, code, message, remedy, rank, time_ns, count)"
     " VALUES(?,?,?,?,?,?,?)",
     "UPDATE run SET libraries_json=?",
+    "UPDATE run SET id=?, config_json=?, command_line=?, product=?, libraries_json=?,"
+    " environment_json=?, model=?, strategy=?, world_size=?, parameters=?, started_unix_ns=?",
     "UPDATE run SET status=?, ended_ns=?, finalised=?",
 };
 
@@ -53,6 +56,22 @@ Result<RowWriter> RowWriter::create(Connection& connection) {
 
 Result<void> RowWriter::putLibraries(const std::string& librariesJson) {
     return m_statements[kLibraries].bind(1, librariesJson).run();
+}
+
+Result<void> RowWriter::putRun(const RunFacts& run) {
+    return m_statements[kRun]
+        .bind(1, run.id)
+        .bind(2, run.configJson)
+        .bind(3, run.commandLine)
+        .bind(4, run.product)
+        .bind(5, run.librariesJson)
+        .bind(6, run.environmentJson)
+        .bind(7, run.model)
+        .bind(8, run.strategy)
+        .bind(9, std::int64_t{run.worldSize})
+        .bind(10, run.parameters)
+        .bind(11, run.startedUnixNs)
+        .run();
 }
 
 Result<void> RowWriter::addHost(const HostFacts& host) {

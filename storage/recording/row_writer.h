@@ -15,6 +15,7 @@ public:
     static Result<RowWriter> create(Connection& connection);
 
     Result<void> putLibraries(const std::string& librariesJson);
+    Result<void> putRun(const RunFacts& run);
     Result<void> addHost(const HostFacts& host);
     Result<void> addLane(const LaneFacts& lane);
     Result<void> putRank(const RankFacts& rank);

@@ -1,0 +1,330 @@
+#include "storage/interchange/trace_builder.h"
+
+#include "storage/columns/chunk.h"
+#include "storage/interchange/event_window.h"
+#include "storage/interchange/output_file.h"
+#include "storage/interchange/string_cache.h"
+#include "storage/recording/recording_writer.h"
+
+#include <array>
+#include <map>
+#include <optional>
+
+namespace shardscope::interchange {
+namespace {
+
+/// An event may come this many places late in its lane and still be stored in order.
+constexpr std::size_t kWindow = 16'384;
+constexpr std::size_t kFull = columns::kMaxChunkEvents + kWindow;
+/// Of all lanes together; beyond it the longest window is stored early. About 30 MB.
+constexpr std::size_t kMostBuffered = 600'000;
+constexpr std::size_t kStringBatchBytes = std::size_t{1} << 20;
+constexpr int kChunksACommit = 64;
+/// A trace with more rows than this is broken or hostile, and every lane costs memory.
+constexpr std::uint32_t kMostLanesAKind = 4096;
+/// Beyond this an event cannot be stored (storage/schema/FORMAT.md).
+constexpr std::int64_t kTimeLimit = std::int64_t{1} << 60;
+
+/// First lane id by kind of lane: device streams, launching threads and counters lie where the
+/// analyses look for them.
+constexpr std::array<std::uint32_t, 4> kFirstLane = {1, 0x1000, 0x2000, 0x3000};
+
+std::size_t kindOf(LaneRole role) {
+    switch (role) {
+        case LaneRole::kCompute:
+        case LaneRole::kCommunication:
+        case LaneRole::kCopy:
+            return 1;
+        case LaneRole::kRuntime:
+            return 2;
+        case LaneRole::kCounter:
+            return 3;
+        default:
+            return 0;
+    }
+}
+
+/// Top first: ranges, threads, streams, counters.
+std::int32_t positionOf(LaneRole role, std::int32_t index) {
+    switch (role) {
+        case LaneRole::kRange:
+            return index;
+        case LaneRole::kHost:
+        case LaneRole::kRuntime:
+        case LaneRole::kSync:
+            return 100'000 + index;
+        case LaneRole::kCounter:
+            return 300'000 + index;
+        default:
+            return 200'000 + index;
+    }
+}
+
+bool inRange(Timestamp time) {
+    return time.ns >= -kTimeLimit && time.ns <= kTimeLimit;
+}
+
+struct Lane {
+    LaneFacts facts;
+    EventWindow<SpanEvent> spans;
+    EventWindow<CounterEvent> samples;
+    DepthRows rows;
+};
+
+struct Rank {
+    std::optional<RankFacts> facts;
+    std::map<LaneKey, LaneId> keys;
+    std::map<LaneId, Lane> lanes;
+    std::array<std::uint32_t, kFirstLane.size()> lanesOfKind{};
+    EventWindow<MemoryEvent> memory;
+    std::vector<CollectiveEvent> collectives;
+    StringCache strings;
+    std::uint64_t events = 0;
+};
+
+}  // namespace
+
+struct TraceBuilder::State {
+    State(OutputFile file, storage::RecordingWriter recording)
+        : output(std::move(file)), writer(std::move(recording)) {}
+
+    OutputFile output;  ///< outlives the writer, which closes the file
+    std::optional<storage::RecordingWriter> writer;
+    std::map<RankId, Rank> ranks;
+    Result<void> status;
+    std::size_t buffered = 0;
+    int chunksSinceCommit = 0;
+
+    RankId lastRankId;
+    Rank* lastRank = nullptr;
+    LaneId lastLaneId;
+    Lane* lastLane = nullptr;
+
+    void note(Result<void> done) {
+        if (status && !done) status = failure(done);
+    }
+    void refuse(const std::string& sentence) { note(failure(ErrorCode::kUnreadable, sentence)); }
+
+    Rank& rank(RankId id) {
+        if (lastRank == nullptr || lastRankId != id) {
+            lastRank = &ranks[id];
+            lastRankId = id;
+            lastLane = nullptr;
+        }
+        return *lastRank;
+    }
+    /// Null when the reader never declared it.
+    Lane* lane(RankId rankId, LaneId id) {
+        Rank& owner = rank(rankId);
+        if (lastLane != nullptr && lastLaneId == id) return lastLane;
+        const auto at = owner.lanes.find(id);
+        if (at == owner.lanes.end()) return nullptr;
+        lastLane = &at->second;
+        lastLaneId = id;
+        return lastLane;
+    }
+
+    void store(const columns::ChunkBytes& chunk) {
+        if (!status) return;
+        note(writer->addChunk(chunk));
+        if (++chunksSinceCommit < kChunksACommit) return;
+        chunksSinceCommit = 0;
+        note(writer->flush());
+    }
+    void storeStrings(RankId id, Rank& owner) {
+        const StringCache::Batch batch = owner.strings.take();
+        if (status && !batch.texts.empty()) note(writer->addStrings(id, batch.first, batch.texts));
+    }
+    void storeSpans(RankId id, Lane& from, std::size_t count) {
+        std::vector<SpanEvent> spans = from.spans.take(count);
+        buffered -= spans.size();
+        for (SpanEvent& span : spans) from.rows.place(span);
+        for (std::size_t at = 0; at < spans.size(); at += columns::kMaxChunkEvents)
+            store(columns::encodeSpans(id, part(spans, at)));
+    }
+    void storeSamples(RankId id, Lane& from, std::size_t count) {
+        const std::vector<CounterEvent> samples = from.samples.take(count);
+        buffered -= samples.size();
+        for (std::size_t at = 0; at < samples.size(); at += columns::kMaxChunkEvents)
+            store(columns::encodeCounters(id, part(samples, at)));
+    }
+    void storeMemory(RankId id, Rank& owner, std::size_t count) {
+        const std::vector<MemoryEvent> events = owner.memory.take(count);
+        buffered -= events.size();
+        for (std::size_t at = 0; at < events.size(); at += columns::kMaxChunkEvents)
+            store(columns::encodeMemory(id, part(events, at)));
+    }
+    void storeCollectives(RankId id, Rank& owner) {
+        if (owner.collectives.empty()) return;
+        std::stable_sort(
+            owner.collectives.begin(), owner.collectives.end(),
+            [](const CollectiveEvent& a, const CollectiveEvent& b) { return a.start < b.start; });
+        store(columns::encodeCollectives(id, owner.collectives));
+        buffered -= owner.collectives.size();
+        owner.collectives.clear();
+    }
+    template <class Event>
+    static std::span<const Event> part(const std::vector<Event>& events, std::size_t at) {
+        return std::span(events).subspan(at,
+                                         std::min(events.size() - at, columns::kMaxChunkEvents));
+    }
+
+    /// Too much waits in many lanes: stores most of the longest one.
+    void relieve() {
+        RankId owner;
+        Lane* longest = nullptr;
+        const auto waiting = [](const Lane& l) { return l.spans.size() + l.samples.size(); };
+        for (auto& [id, r] : ranks) {
+            for (auto& [laneId, l] : r.lanes) {
+                if (longest != nullptr && waiting(l) <= waiting(*longest)) continue;
+                longest = &l;
+                owner = id;
+            }
+        }
+        if (longest == nullptr) return;
+        storeSpans(owner, *longest, longest->spans.size() / 4 * 3 + 1);
+        storeSamples(owner, *longest, longest->samples.size() / 4 * 3 + 1);
+    }
+    void added(Rank& owner) {
+        ++owner.events;
+        if (++buffered > kMostBuffered) relieve();
+    }
+    void finishRank(RankId id, Rank& owner);
+};
+
+void TraceBuilder::State::finishRank(RankId id, Rank& owner) {
+    for (auto& [laneId, l] : owner.lanes) {
+        storeSpans(id, l, l.spans.size());
+        storeSamples(id, l, l.samples.size());
+        if (status) note(writer->addLane(l.facts));
+    }
+    storeMemory(id, owner, owner.memory.size());
+    storeCollectives(id, owner);
+    storeStrings(id, owner);
+    RankFacts facts = owner.facts.value_or(RankFacts{});
+    facts.rank = id;
+    if (facts.emitted == 0) facts.emitted = owner.events;
+    if (status) note(writer->putRank(facts));
+}
+
+Result<TraceBuilder> TraceBuilder::create(const std::string& path, const RunFacts& run,
+                                          bool overwrite) {
+    auto output = OutputFile::reserve(path, overwrite);
+    if (!output) return failure(output);
+    auto writer = storage::RecordingWriter::create(output->part(), run, true);
+    if (!writer) return failure(writer);
+    return TraceBuilder(std::make_unique<State>(std::move(*output), std::move(*writer)));
+}
+
+TraceBuilder::TraceBuilder(std::unique_ptr<State> state) : m_state(std::move(state)) {}
+TraceBuilder::TraceBuilder(TraceBuilder&&) noexcept = default;
+TraceBuilder& TraceBuilder::operator=(TraceBuilder&&) noexcept = default;
+TraceBuilder::~TraceBuilder() = default;
+
+void TraceBuilder::putRank(const RankFacts& rank) {
+    m_state->rank(rank.rank).facts = rank;
+}
+void TraceBuilder::putDevice(const DeviceFacts& device) {
+    m_state->note(m_state->writer->putDevice(device));
+}
+void TraceBuilder::addHost(const HostFacts& host) {
+    m_state->note(m_state->writer->addHost(host));
+}
+
+LaneId TraceBuilder::lane(RankId rank, const LaneKey& key, LaneRole role, const std::string& name,
+                          const std::string& unit) {
+    Rank& owner = m_state->rank(rank);
+    if (const auto at = owner.keys.find(key); at != owner.keys.end()) {
+        LaneFacts& facts = owner.lanes[at->second].facts;
+        if (facts.role == LaneRole::kHost && role != LaneRole::kHost) {
+            facts.role = role;
+            facts.order = positionOf(role, facts.order % 100'000);
+        }
+        if (!name.empty()) facts.name = name;
+        return at->second;
+    }
+    const std::size_t kind = kindOf(role);
+    std::uint32_t& count = owner.lanesOfKind[kind];
+    if (count == kMostLanesAKind - 1) {
+        m_state->refuse("the trace has more than " + std::to_string(count) + " " + toWord(role) +
+                        " lanes in rank " + std::to_string(rank.value) +
+                        ": it is damaged, or no trace of a program");
+        return {kFirstLane[kind]};
+    }
+    const LaneId id{kFirstLane[kind] + count++};
+    const auto index = static_cast<std::int32_t>(owner.keys.size());
+    owner.keys.emplace(key, id);
+    owner.lanes[id].facts = {rank, id, role, name, unit, positionOf(role, index)};
+    return id;
+}
+
+StringId TraceBuilder::intern(RankId rank, std::string_view text) {
+    Rank& owner = m_state->rank(rank);
+    const StringId id = owner.strings.intern(text);
+    if (owner.strings.newBytes() > kStringBatchBytes) m_state->storeStrings(rank, owner);
+    return id;
+}
+
+void TraceBuilder::add(RankId rank, const SpanEvent& event) {
+    if (!inRange(event.start) || event.duration.ns < 0 || event.duration.ns > kTimeLimit)
+        return m_state->refuse("an event's time is out of range");
+    Lane* into = m_state->lane(rank, event.lane);
+    if (into == nullptr) return m_state->refuse("an event lies on a lane that was never declared");
+    into->spans.add(event);
+    if (into->spans.size() >= kFull) m_state->storeSpans(rank, *into, columns::kMaxChunkEvents);
+    m_state->added(m_state->rank(rank));
+}
+
+void TraceBuilder::add(RankId rank, const CounterEvent& event) {
+    if (!inRange(event.time)) return m_state->refuse("a sample's time is out of range");
+    Lane* into = m_state->lane(rank, event.lane);
+    if (into == nullptr) return m_state->refuse("a sample lies on a lane that was never declared");
+    into->samples.add(event);
+    if (into->samples.size() >= kFull) m_state->storeSamples(rank, *into, columns::kMaxChunkEvents);
+    m_state->added(m_state->rank(rank));
+}
+
+void TraceBuilder::add(RankId rank, const MemoryEvent& event) {
+    if (!inRange(event.time) || event.size.count < 0 || event.size.count > kTimeLimit)
+        return m_state->refuse("a memory event's time or size is out of range");
+    Rank& owner = m_state->rank(rank);
+    owner.memory.add(event);
+    if (owner.memory.size() >= kFull) m_state->storeMemory(rank, owner, columns::kMaxChunkEvents);
+    m_state->added(owner);
+}
+
+void TraceBuilder::add(RankId rank, const CollectiveEvent& event) {
+    if (!inRange(event.issue) || !inRange(event.start) || !inRange(event.end) ||
+        event.end < event.start || event.size.count < 0 || event.size.count > kTimeLimit)
+        return m_state->refuse("a collective's time or size is out of range");
+    Rank& owner = m_state->rank(rank);
+    owner.collectives.push_back(event);
+    m_state->added(owner);
+    if (owner.collectives.size() == columns::kMaxChunkEvents)
+        m_state->storeCollectives(rank, owner);
+}
+
+void TraceBuilder::addStep(const StepFacts& step) {
+    m_state->note(m_state->writer->addStep(step));
+}
+void TraceBuilder::addMetric(const MetricPoint& metric) {
+    m_state->note(m_state->writer->addMetric(metric));
+}
+void TraceBuilder::addDiagnostic(const Diagnostic& diagnostic) {
+    m_state->note(m_state->writer->addDiagnostic(diagnostic));
+}
+
+const Result<void>& TraceBuilder::state() const {
+    return m_state->status;
+}
+
+Result<void> TraceBuilder::finish(const RunFacts& run, Timestamp ended) {
+    for (auto& [id, owner] : m_state->ranks) m_state->finishRank(id, owner);
+    if (m_state->status) m_state->note(m_state->writer->putRun(run));
+    if (m_state->status) m_state->note(m_state->writer->finalise(RunStatus::kFinished, ended));
+    if (!m_state->status) return m_state->status;
+    m_state->writer.reset();
+    return m_state->output.commit();
+}
+
+}  // namespace shardscope::interchange
