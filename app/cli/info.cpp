@@ -2,6 +2,7 @@
 #include "app/cli/command.h"
 #include "app/cli/report_table.h"
 #include "storage/recording/recording_reader.h"
+#include "storage/recording/verify_recording.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ using Json = nlohmann::ordered_json;
 struct InfoOptions {
     std::string path;
     bool json = false;
+    bool verify = false;
 };
 
 std::string startedText(std::int64_t unixNs) {
@@ -92,7 +94,60 @@ std::string infoText(const RecordingSummary& summary, const std::string& path) {
     return text;
 }
 
+Json verificationJson(const storage::Verification& found) {
+    Json json;
+    json["schema"] = "shardscope.verification/1";
+    json["sound"] = found.sound();
+    json["complete"] = found.complete;
+    json["rows"] = found.rows;
+    json["chunks"] = found.chunks;
+    json["memory_states"] = found.memoryStates;
+    json["pyramid_segments"] = found.pyramidSegments;
+    json["events"] = {{"spans", found.events.spans},
+                      {"collectives", found.events.collectives},
+                      {"memory", found.events.memory},
+                      {"counters", found.events.counters}};
+    json["fault_count"] = found.faultCount;
+    json["faults"] = Json::array();
+    for (const storage::Fault& fault : found.faults)
+        json["faults"].push_back({{"where", fault.where}, {"what", fault.what}});
+    json["notes"] = found.notes;
+    return json;
+}
+
+std::string verificationText(const storage::Verification& found, const std::string& path) {
+    std::string text = fmt::format(
+        "checked     {}: {} rows, {} chunks with {} events, {} memory states, {} pyramid "
+        "segments\n",
+        path, countText(found.rows), countText(found.chunks), countText(found.events.total()),
+        countText(found.memoryStates), countText(found.pyramidSegments));
+    for (const std::string& note : found.notes) text += fmt::format("note        {}\n", note);
+    for (const storage::Fault& fault : found.faults)
+        text += fmt::format("fault       {}: {}\n", fault.where, fault.what);
+    if (found.faultCount > found.faults.size())
+        text += fmt::format("fault       and {} more\n", found.faultCount - found.faults.size());
+    return text + (found.sound() ? "sound       everything agrees\n"
+                                 : fmt::format("unsound     {} faults: salvage what is left with "
+                                               "`shardscope repair {} -o OUT`\n",
+                                               found.faultCount, path));
+}
+
+int verify(const InfoOptions& options) {
+    const auto found = storage::verifyRecording(options.path);
+    if (!found) {
+        fmt::print(stderr, "shardscope: {}\n", found.error().message);
+        return exitStatus(found.error());
+    }
+    if (options.json)
+        fmt::print("{}\n", verificationJson(*found).dump(2, ' ', false,
+                                                         Json::error_handler_t::replace));
+    else
+        fmt::print("{}", verificationText(*found, options.path));
+    return found->sound() ? 0 : 1;
+}
+
 int run(const InfoOptions& options) {
+    if (options.verify) return verify(options);
     auto reader = storage::openRecording(options.path);
     const auto summary = reader ? (*reader)->summary() : Result<RecordingSummary>(failure(reader));
     if (!summary) {
@@ -111,9 +166,15 @@ int run(const InfoOptions& options) {
 Command addInfo(CLI::App& root) {
     auto options = std::make_shared<InfoOptions>();
     CLI::App* app = root.add_subcommand("info", "say what a recording holds");
-    app->footer("Example:\n  shardscope info run.sscope");
+    app->footer(
+        "With --verify the exit status is 0 when the recording is sound, 1 when it is not, 3 when\n"
+        "it cannot be read.\n\n"
+        "Examples:\n  shardscope info run.sscope\n  shardscope info --verify run.sscope");
     app->add_option("recording", options->path, "recording to describe")->required();
     app->add_flag("--json", options->json, "print one JSON document, schema shardscope.info/1");
+    app->add_flag("--verify", options->verify,
+                  "check every chunk and row, and print what was found (with --json: schema "
+                  "shardscope.verification/1)");
     return {app, [options] { return run(*options); }};
 }
 

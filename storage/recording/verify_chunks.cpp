@@ -1,0 +1,233 @@
+#include "storage/columns/chunk.h"
+#include "storage/recording/memory_tally.h"
+#include "storage/recording/pyramid_audit.h"
+#include "storage/recording/verify_parts.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace shardscope::storage {
+namespace {
+
+std::string nameOf(std::int64_t chunk) {
+    return "chunk " + std::to_string(chunk);
+}
+
+/// The chunks of one kind, rank and lane.
+class LaneVerifier {
+public:
+    LaneVerifier(VerifyContext& context, Statement& select, const ChunkDirectory::Lane& lane)
+        : m_context(context), m_select(select), m_lane(lane) {}
+
+    void run() {
+        if (m_lane.kind == EventKind::kMemory) return runMemory();
+        PyramidAudit audit(m_context, m_lane.rank, m_lane.lane);
+        audit.load(m_lane.kind == EventKind::kSpan);
+        expectLane();
+        bool whole = true;
+        for (const ChunkEntry& entry : inOrder()) {
+            const auto bytes = chunk(entry);
+            if (!bytes) whole = false;
+            else if (m_lane.kind == EventKind::kSpan) whole = addSpans(entry, *bytes, audit) && whole;
+            else whole = addCounters(entry, *bytes, audit) && whole;
+        }
+        // A lost chunk is the fault then, not the sums that still count it.
+        if (whole) audit.compare(false);
+    }
+
+private:
+    [[nodiscard]] std::vector<ChunkEntry> inOrder() const {
+        std::vector<ChunkEntry> chunks = *m_lane.chunks;
+        std::sort(chunks.begin(), chunks.end(),
+                  [](const ChunkEntry& a, const ChunkEntry& b) { return a.id < b.id; });
+        return chunks;
+    }
+
+    void fault(const ChunkEntry& entry, const std::string& what) {
+        m_context.found.add("chunks", nameOf(entry.id) + " " + what);
+    }
+
+    void expectLane() {
+        if (!m_context.known.ranks.contains(m_lane.rank.value))
+            m_context.found.add("chunks", "events of rank " + std::to_string(m_lane.rank.value) +
+                                              ", which has no row in ranks");
+        if (m_lane.kind == EventKind::kMemory) return;
+        if (!m_context.known.lanes.contains({m_lane.rank, m_lane.lane}))
+            m_context.found.add("chunks", "events of rank " + std::to_string(m_lane.rank.value) +
+                                              " on lane " + std::to_string(m_lane.lane.value) +
+                                              ", which has no row in lanes");
+    }
+
+    /// The chunk's bytes, when its header agrees with its row.
+    std::optional<std::vector<std::byte>> chunk(const ChunkEntry& entry) {
+        ++m_context.found.chunks;
+        auto row = m_select.bind(1, entry.id).step();
+        if (!row || !*row) {
+            fault(entry, row ? "is in the index but not in the table"
+                             : "cannot be read: " + row.error().message);
+            m_select.reset();
+            return std::nullopt;
+        }
+        const auto blob = m_select.blob(0);
+        std::vector<std::byte> bytes(blob.begin(), blob.end());
+        const bool sized = m_select.integer(1) == static_cast<std::int64_t>(bytes.size());
+        m_select.reset();
+        auto header = columns::decodeHeader(bytes);
+        if (!header) {
+            fault(entry, "is no chunk: " + header.error().message);
+            return std::nullopt;
+        }
+        const bool same = header->kind == m_lane.kind && header->rank == m_lane.rank &&
+                          header->count == entry.count && header->first == entry.first &&
+                          header->last == entry.last;
+        const bool sameLane =
+            header->lanes.empty() ||
+            (header->lanes.size() == 1 && header->lanes.front().lane == m_lane.lane);
+        if (!same || !sameLane || !sized) fault(entry, "says something else than its row");
+        return bytes;
+    }
+
+    template <class Events>
+    bool decoded(const ChunkEntry& entry, const Events& events) {
+        if (!events) {
+            fault(entry, "does not decode: " + events.error().message);
+            return false;
+        }
+        m_context.eventsOfRank[m_lane.rank] += events->size();
+        return true;
+    }
+
+    void expectStrings(const ChunkEntry& entry, std::uint64_t missing) {
+        if (missing > 0)
+            fault(entry, "refers to strings that are not there, " + std::to_string(missing) +
+                             " times");
+    }
+
+    bool addSpans(const ChunkEntry& entry, std::span<const std::byte> bytes, PyramidAudit& audit) {
+        const auto events = columns::decodeSpans(bytes);
+        if (!decoded(entry, events)) return false;
+        m_context.found.events.spans += events->size();
+        std::uint64_t missing = 0;
+        for (const SpanEvent& event : *events)
+            for (const StringId id : {event.name, event.arguments})
+                if (!m_context.known.hasString(m_lane.rank, id)) ++missing;
+        expectStrings(entry, missing);
+        audit.add(entry.id, *events);
+        return true;
+    }
+
+    bool addCounters(const ChunkEntry& entry, std::span<const std::byte> bytes,
+                     PyramidAudit& audit) {
+        const auto events = columns::decodeCounters(bytes);
+        if (!decoded(entry, events)) return false;
+        m_context.found.events.counters += events->size();
+        audit.add(entry.id, *events);
+        return true;
+    }
+
+    void runMemory() {
+        expectLane();
+        std::map<LaneId, PyramidAudit> lanes;
+        for (const auto& [key, role] : m_context.known.lanes) {
+            if (key.first != m_lane.rank || key.second.value < memoryLane({}).value) continue;
+            const auto at = lanes.try_emplace(key.second, m_context, key.first, key.second).first;
+            at->second.load(false);
+        }
+        MemoryTally tally;
+        bool whole = true;
+        for (const ChunkEntry& entry : inOrder()) {
+            const auto bytes = chunk(entry);
+            whole = bytes && addMemory(entry, *bytes, tally, lanes) && whole;
+        }
+        if (!whole) return;
+        for (auto& [lane, audit] : lanes) audit.compare(true);
+    }
+
+    bool addMemory(const ChunkEntry& entry, std::span<const std::byte> bytes, MemoryTally& tally,
+                   std::map<LaneId, PyramidAudit>& lanes) {
+        const auto events = columns::decodeMemory(bytes);
+        if (!decoded(entry, events)) return false;
+        m_context.found.events.memory += events->size();
+        std::uint64_t missing = 0;
+        for (const MemoryEvent& event : *events)
+            if (!m_context.known.hasString(m_lane.rank, event.owner)) ++missing;
+        expectStrings(entry, missing);
+        for (auto& [lane, audit] : lanes) {
+            auto samples = laneSamples(tally, lane, *events);
+            // The first repeats the value in force, see PyramidAudit::compare.
+            samples.erase(samples.begin());
+            audit.add(entry.id, samples);
+        }
+        const MemoryTally::ByCategory before = tally.bytes();
+        tally.restartPeak(entry.first);
+        for (const MemoryEvent& event : *events) tally.apply(event);
+        expectState(entry, before, tally);
+        return true;
+    }
+
+    void expectState(const ChunkEntry& entry, const MemoryTally::ByCategory& before,
+                     const MemoryTally& after) {
+        std::int64_t rows = 0;
+        forRows(m_context, "memory_state",
+                "SELECT before, peak_ns, peak_bytes, peak FROM memory_state WHERE chunk=" +
+                    std::to_string(entry.id),
+                [&](const Statement& row) {
+                    ++rows;
+                    ++m_context.found.memoryStates;
+                    const bool same = MemoryTally::fromBlob(row.blob(0)) == before &&
+                                      row.integer(1) == after.peakTime().ns &&
+                                      row.integer(2) == after.peak().count &&
+                                      MemoryTally::fromBlob(row.blob(3)) == after.atPeak();
+                    if (!same)
+                        m_context.found.add("memory_state", "of " + nameOf(entry.id) +
+                                                                " is not what its events sum up to");
+                });
+        if (rows == 0) m_context.found.add("memory_state", nameOf(entry.id) + " has none");
+    }
+
+    VerifyContext& m_context;
+    Statement& m_select;
+    const ChunkDirectory::Lane& m_lane;
+};
+
+void verifyLeftovers(VerifyContext& context) {
+    forRows(context, "memory_state",
+            "SELECT count(*) FROM memory_state WHERE chunk NOT IN"
+            " (SELECT id FROM chunks WHERE kind=2)",
+            [&](const Statement& row) {
+                if (row.integer(0) > 0)
+                    context.found.add("memory_state", std::to_string(row.integer(0)) +
+                                                          " rows belong to no memory chunk");
+            });
+    std::set<std::pair<RankId, LaneId>> lanes;
+    forRows(context, "pyramid", "SELECT DISTINCT rank, lane FROM pyramid",
+            [&](const Statement& row) {
+                const RankId rank{static_cast<std::uint32_t>(row.integer(0))};
+                const LaneId lane{static_cast<std::uint32_t>(row.integer(1))};
+                if (!context.known.lanes.contains({rank, lane}))
+                    context.found.add("pyramid", "rank " + std::to_string(rank.value) + " lane " +
+                                                     std::to_string(lane.value) +
+                                                     " has no row in lanes");
+            });
+}
+
+}  // namespace
+
+void verifyChunks(VerifyContext& context) {
+    ChunkDirectory directory;
+    if (auto read = directory.refresh(context.connection); !read)
+        context.found.add("chunks", "their index cannot be read: " + read.error().message);
+    auto select = context.connection.prepare("SELECT data, bytes FROM chunks WHERE id=?");
+    if (!select) return context.found.add("chunks", "cannot be read: " + select.error().message);
+    for (const ChunkDirectory::Lane& lane : directory.lanes()) {
+        if (lane.kind != EventKind::kSpan && lane.kind != EventKind::kMemory &&
+            lane.kind != EventKind::kCounter) {
+            context.found.add("chunks", "a row has a kind that does not exist");
+            continue;
+        }
+        LaneVerifier(context, *select, lane).run();
+    }
+    verifyLeftovers(context);
+}
+
+}  // namespace shardscope::storage

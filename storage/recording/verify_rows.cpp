@@ -1,0 +1,142 @@
+#include "storage/recording/verify_parts.h"
+#include "storage/recording/words.h"
+
+namespace shardscope::storage {
+namespace {
+
+std::string number(std::int64_t value) {
+    return std::to_string(value);
+}
+RankId rankOf(const Statement& row, int column) {
+    return {static_cast<std::uint32_t>(row.integer(column))};
+}
+
+void expectRank(VerifyContext& context, const char* table, const Statement& row, int column) {
+    ++context.found.rows;
+    if (!context.known.ranks.contains(rankOf(row, column).value))
+        context.found.add(table, "a row names rank " + number(row.integer(column)) +
+                                     ", which has no row in ranks");
+}
+
+void verifyRun(VerifyContext& context) {
+    std::int64_t runs = 0;
+    forRows(context, "run", "SELECT status, ended_ns, finalised, world_size FROM run",
+            [&](const Statement& row) {
+                ++runs;
+                ++context.found.rows;
+                context.found.complete = row.integer(2) != 0;
+                if (row.integer(0) < 1 || row.integer(0) > 5)
+                    context.found.add("run", "has status " + number(row.integer(0)) +
+                                                 ", which is none of 1 to 5");
+                if (context.found.complete && row.isNull(1))
+                    context.found.add("run", "is finalised but has no end");
+                if (row.integer(3) < 0) context.found.add("run", "has a negative world size");
+            });
+    if (runs != 1) context.found.add("run", "has " + number(runs) + " rows instead of one");
+}
+
+/// Hosts, ranks, lanes and strings, remembered for what refers to them.
+void verifyNames(VerifyContext& context) {
+    KnownRows& known = context.known;
+    forRows(context, "hosts", "SELECT host FROM hosts", [&](const Statement& row) {
+        ++context.found.rows;
+        known.hosts.insert(row.integer(0));
+    });
+    forRows(context, "ranks", "SELECT rank, host, emitted, dropped FROM ranks",
+            [&](const Statement& row) {
+                ++context.found.rows;
+                known.ranks.insert(rankOf(row, 0).value);
+                if (!known.hosts.contains(row.integer(1)))
+                    context.found.add("ranks", "rank " + number(row.integer(0)) +
+                                                   " runs on host " + number(row.integer(1)) +
+                                                   ", which has no row");
+                if (row.integer(3) < 0 || row.integer(3) > row.integer(2))
+                    context.found.add("ranks", "rank " + number(row.integer(0)) +
+                                                   " dropped more events than it produced");
+            });
+    forRows(context, "lanes", "SELECT rank, lane, role FROM lanes", [&](const Statement& row) {
+        expectRank(context, "lanes", row, 0);
+        known.lanes[{rankOf(row, 0), {static_cast<std::uint32_t>(row.integer(1))}}] =
+            static_cast<LaneRole>(row.integer(2));
+        if (row.integer(2) < 1 || row.integer(2) > 8)
+            context.found.add("lanes", "a lane has role " + number(row.integer(2)));
+    });
+    forRows(context, "strings", "SELECT rank, id FROM strings", [&](const Statement& row) {
+        expectRank(context, "strings", row, 0);
+        known.strings.insert(
+            KnownRows::key(rankOf(row, 0), {static_cast<std::uint32_t>(row.integer(1))}));
+    });
+}
+
+void verifySteps(VerifyContext& context) {
+    std::map<std::uint32_t, std::int64_t> lastEnd;
+    forRows(context, "steps", "SELECT rank, step, start_ns, end_ns FROM steps ORDER BY step, rank",
+            [&](const Statement& row) {
+                expectRank(context, "steps", row, 0);
+                const std::string which =
+                    "step " + number(row.integer(1)) + " of rank " + number(row.integer(0));
+                if (row.integer(3) < row.integer(2))
+                    context.found.add("steps", which + " ends before it starts");
+                const auto [last, first] =
+                    lastEnd.try_emplace(rankOf(row, 0).value, row.integer(3));
+                if (!first && row.integer(2) < last->second)
+                    context.found.add("steps", which + " starts before the one before it ends");
+                last->second = row.integer(3);
+            });
+}
+
+void verifyCollectives(VerifyContext& context) {
+    const char* sql =
+        "SELECT rank, sequence, operation, dtype, cause, algorithm_id, protocol_id, start_ns,"
+        " end_ns, last_arrival_ns, length(arrivals) FROM collectives";
+    forRows(context, "collectives", sql, [&](const Statement& row) {
+        expectRank(context, "collectives", row, 0);
+        const RankId rank = rankOf(row, 0);
+        ++context.eventsOfRank[rank];
+        ++context.found.events.collectives;
+        const std::string which =
+            "collective " + number(row.integer(1)) + " of rank " + number(row.integer(0));
+        if (row.integer(8) < row.integer(7) || row.integer(9) > row.integer(8))
+            context.found.add("collectives", which + " has times out of order");
+        if (row.integer(10) % 8 != 0)
+            context.found.add("collectives", which + " has half an arrival");
+        if (!fromWord(row.text(2), CollectiveOp::kAllGather, CollectiveOp::kBarrier) ||
+            !fromWord(row.text(3), DataType::kFloat32, DataType::kFloat64) ||
+            !fromWord(row.text(4), Cause::kNone, Cause::kStop))
+            context.found.add("collectives", which + " has an unknown word");
+        for (const int column : {5, 6})
+            if (!context.known.hasString(rank, {static_cast<std::uint32_t>(row.integer(column))}))
+                context.found.add("collectives", which + " names a string that is not there");
+    });
+}
+
+}  // namespace
+
+void verifyRows(VerifyContext& context) {
+    verifyRun(context);
+    verifyNames(context);
+    verifySteps(context);
+    verifyCollectives(context);
+    forRows(context, "memory_theory", "SELECT rank, category FROM memory_theory",
+            [&](const Statement& row) {
+                expectRank(context, "memory_theory", row, 0);
+                if (row.integer(1) < 0 || row.integer(1) >= kMemoryCategoryCount)
+                    context.found.add("memory_theory",
+                                      "has category " + number(row.integer(1)));
+            });
+    forRows(context, "metrics", "SELECT name FROM metrics",
+            [&](const Statement&) { ++context.found.rows; });
+    forRows(context, "diagnostics", "SELECT severity FROM diagnostics", [&](const Statement& row) {
+        ++context.found.rows;
+        if (row.integer(0) < 1 || row.integer(0) > 3)
+            context.found.add("diagnostics", "has severity " + number(row.integer(0)));
+    });
+    bool devices = false;  // since 1.1
+    forRows(context, "file", "SELECT 1 FROM sqlite_master WHERE type='table' AND name='devices'",
+            [&](const Statement&) { devices = true; });
+    if (devices)
+        forRows(context, "devices", "SELECT rank FROM devices",
+                [&](const Statement& row) { expectRank(context, "devices", row, 0); });
+}
+
+}  // namespace shardscope::storage
