@@ -68,9 +68,13 @@ struct RankMemory {
     Bytes peak;
     Timestamp peakTime;
     std::array<Bytes, kMemoryCategoryCount> byCategory{};  ///< at the peak
-    Bytes theory;
+    Bytes theory;  ///< of what the allocator holds; knows nothing of kOutside
     std::array<Bytes, kMemoryCategoryCount> theoryByCategory{};
     bool known = false;
+    /// What theory speaks of: the peak without memory outside the allocator.
+    [[nodiscard]] Bytes managed() const {
+        return peak - byCategory[static_cast<std::size_t>(MemoryCategory::kOutside)];
+    }
 };
 
 /// A rank's device within training time, by its kernels. Times are unions: two kernels at the same

@@ -38,10 +38,15 @@ void MemoryColumnsBuilder::addCategory(MemoryCategory category,
     m_tracks[static_cast<std::size_t>(category)] = resample(slices);
 }
 
+void MemoryColumnsBuilder::addReserved(const std::vector<storage::CounterSlice>& slices) {
+    m_reserved = resample(slices);
+}
+
 MemoryColumns MemoryColumnsBuilder::build(const std::vector<storage::CounterSlice>& total) const {
     MemoryColumns columns;
     columns.rank = m_rank;
     columns.range = m_range;
+    columns.reserved = m_reserved.highest;
     for (auto& category : columns.categories) category.assign(m_columns, 0.0);
     const Track sum = resample(total);
     for (std::size_t column = 0; column < m_columns; ++column) {

@@ -15,6 +15,7 @@ class MemoryColumnsBuilder {
 public:
     MemoryColumnsBuilder(RankId rank, TimeRange range, int columns);
     void addCategory(MemoryCategory category, const std::vector<storage::CounterSlice>& slices);
+    void addReserved(const std::vector<storage::CounterSlice>& slices);
     [[nodiscard]] MemoryColumns build(const std::vector<storage::CounterSlice>& total) const;
 
 private:
@@ -28,6 +29,7 @@ private:
     TimeRange m_range;
     std::size_t m_columns;
     std::array<Track, kMemoryCategoryCount> m_tracks;
+    Track m_reserved;
 };
 
 /// Blocks with the same owner, layer and category become one row; largest first.

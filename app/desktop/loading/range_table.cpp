@@ -22,6 +22,7 @@ void RangeAggregation::addLane(const LaneFacts& lane, const std::vector<SpanEven
         if (inside.ns < 0) continue;
         Sum* sum = sumOf(span.name);
         sum->role = lane.role;
+        sum->onDevice = isStreamLane(lane.lane);
         if (sum->phase == Phase::kNone) sum->phase = span.phase;
         sum->self += inside;
         sum->durations.push_back(span.duration);
@@ -52,6 +53,7 @@ RangeTable RangeAggregation::table(int ranks) const {
         row.name = key.second;
         row.role = sum.role;
         row.phase = sum.phase;
+        row.onDevice = sum.onDevice;
         row.count = static_cast<std::int64_t>(durations.size());
         row.total = sum.total;
         row.self = sum.self;

@@ -21,6 +21,7 @@ private:
     struct Sum {
         LaneRole role = LaneRole::kHost;
         Phase phase = Phase::kNone;
+        bool onDevice = false;
         Duration total;
         Duration self;
         std::vector<Duration> durations;

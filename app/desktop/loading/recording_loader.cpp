@@ -139,4 +139,15 @@ void RecordingLoader::requestNeighbour(const NeighbourQuery& query) {
         });
 }
 
+void RecordingLoader::requestLinks(const LinkQuery& query) {
+    auto reading = m_reading;
+    ask(
+        kLinks,
+        [reading, query](const std::stop_token& stop) -> Result<std::vector<LinkedSlice>> {
+            if (!reading->recording) return tl::unexpected(noRecording());
+            return loadLinks(*reading->reader, *reading->recording, query, stop);
+        },
+        [this, query](const std::vector<LinkedSlice>& links) { Q_EMIT linksLoaded(query, links); });
+}
+
 }  // namespace shardscope::desktop

@@ -27,6 +27,7 @@ public:
     void requestRangeTable(TimeRange range, const std::vector<RankId>& ranks);
     void requestMemory(const MemoryQuery& query);
     void requestNeighbour(const NeighbourQuery& query);
+    void requestLinks(const LinkQuery& query);
 
     [[nodiscard]] RecordingPtr recording() const { return m_recording; }
     /// No question is open.
@@ -41,13 +42,15 @@ Q_SIGNALS:
     void memoryLoaded(const shardscope::desktop::MemoryFramePtr& frame);
     void neighbourLoaded(const shardscope::desktop::LaneKey& key,
                          const shardscope::desktop::SliceView& slice);
+    void linksLoaded(const shardscope::desktop::LinkQuery& query,
+                     const std::vector<shardscope::desktop::LinkedSlice>& links);
     /// A question failed; the recording stays open.
     void questionFailed(const QString& message);
     /// The last open question was answered.
     void idle();
 
 private:
-    enum Kind { kOpen, kTimeline, kNeighbour, kMemory, kRangeTable, kKinds };
+    enum Kind { kOpen, kTimeline, kNeighbour, kLinks, kMemory, kRangeTable, kKinds };
     struct Reading;  ///< the loader thread's reader and what it opened
 
     /// Runs `work` on the loader thread and `deliver` here, unless a newer one was asked for.

@@ -2,8 +2,11 @@
 
 #include "app/desktop/loading/memory_columns.h"
 #include "app/desktop/loading/range_table.h"
+#include "app/desktop/models/device_slice.h"
+#include "app/desktop/models/memory_model.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace shardscope::desktop {
 namespace {
@@ -59,7 +62,10 @@ SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recordin
     view.phase = slice.phase;
     view.depth = slice.depth;
     view.waitedUntil = slice.range.begin;
-    if (lane.role == LaneRole::kCommunication) {
+    view.onDevice = isStreamLane(lane.lane);
+    if (view.onDevice) {
+        view.operation = collectiveOfKernel(view.name);
+    } else if (lane.role == LaneRole::kCommunication) {
         view.operation = operationNamed(view.name);
         addCollective(recording, lane.rank, view);
     }
@@ -136,6 +142,43 @@ Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
     return TimelineFramePtr(std::move(frame));
 }
 
+namespace {
+
+/// A launch is on a host's lane and what it starts on a stream's, or the other way round.
+bool canLink(LaneId from, const LaneFacts& lane) {
+    return isTraced(lane.lane) && lane.role != LaneRole::kCommunication && lane.lane != from &&
+           !(isStreamLane(from) && isStreamLane(lane.lane));
+}
+
+}  // namespace
+
+Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
+                                           const OpenRecording& recording, const LinkQuery& query,
+                                           const std::stop_token& stop) {
+    std::vector<LinkedSlice> links;
+    const TimeRange bounds = recording.bounds();
+    for (Duration reach{1'000'000}; links.empty() && !stop.stop_requested();
+         reach = {reach.ns * 8}) {
+        const TimeRange window{query.from.begin - reach, query.from.end + reach};
+        for (const LaneFacts& lane : recording.summary.lanes) {
+            if (lane.rank != query.key.rank || !canLink(query.key.lane, lane)) continue;
+            const auto spans = reader.spans(lane.rank, lane.lane, window.intersection(bounds));
+            if (!spans) return failure(spans);
+            for (const SpanEvent& span : *spans) {
+                if (span.correlation != query.correlation) continue;
+                links.push_back({{lane.rank, lane.lane}, viewOf(reader, recording, lane, span)});
+            }
+        }
+        if (window.begin <= bounds.begin && window.end >= bounds.end) break;
+    }
+    // what ran on the device first: it is what a call is asked about
+    std::stable_sort(links.begin(), links.end(), [](const LinkedSlice& a, const LinkedSlice& b) {
+        return std::tuple(!a.slice.onDevice, a.slice.range.begin) <
+               std::tuple(!b.slice.onDevice, b.slice.range.begin);
+    });
+    return links;
+}
+
 Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
                                      const OpenRecording& recording, TimeRange range,
                                      const std::vector<RankId>& ranks,
@@ -175,6 +218,11 @@ Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRe
                 reader.counter(events.rank, memoryLane(wanted), query.range, resolution);
             if (!slices) return failure(slices);
             builder.addCategory(wanted, *slices);
+        }
+        if (const LaneFacts* lane = findReservedLane(recording.summary, events.rank)) {
+            const auto slices = reader.counter(events.rank, lane->lane, query.range, resolution);
+            if (!slices) return failure(slices);
+            builder.addReserved(*slices);
         }
         const auto total = reader.counter(events.rank, kMemoryTotalLane, query.range, resolution);
         if (!total) return failure(total);

@@ -40,4 +40,14 @@ Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
                                                const NeighbourQuery& query,
                                                const std::stop_token& stop);
 
+/// Slices of the same rank with the correlation of a kernel, copy, CUDA call or wait, by start.
+struct LinkQuery {
+    LaneKey key;
+    TimeRange from;
+    std::uint64_t correlation = 0;
+};
+Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
+                                           const OpenRecording& recording, const LinkQuery& query,
+                                           const std::stop_token& stop);
+
 }  // namespace shardscope::desktop

@@ -103,13 +103,14 @@ void addMemory(const OpenRecording& recording, std::vector<Finding>& found) {
     for (const auto& memory : recording.report.memory) {
         if (!memory.known || memory.theory.count == 0) continue;
         const double ratio =
-            static_cast<double>(memory.peak.count) / static_cast<double>(memory.theory.count) - 1;
+            static_cast<double>(memory.managed().count) / static_cast<double>(memory.theory.count) -
+            1;
         if (ratio < 0.02) continue;
         Finding finding;
         finding.severity = ratio > 0.10 ? Severity::kWarning : Severity::kNote;
         finding.title = u"Memory of rank %1 is %2 above theory"_s.arg(memory.rank.value)
                             .arg(formatPercent(ratio));
-        finding.detail = u"%1 at the peak, %2 expected."_s.arg(formatBytes(memory.peak),
+        finding.detail = u"%1 at the peak, %2 expected."_s.arg(formatBytes(memory.managed()),
                                                                formatBytes(memory.theory));
         finding.page = u"memory"_s;
         found.push_back(finding);

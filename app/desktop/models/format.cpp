@@ -92,6 +92,35 @@ QString formatBytes(Bytes bytes) {
     return bytesText(bytes).joined();
 }
 
+ValueText siText(double value, const QString& unit) {
+    static constexpr std::array<Scale, 8> kScales{{{1e15, u"P"},
+                                                   {1e12, u"T"},
+                                                   {1e9, u"G"},
+                                                   {1e6, u"M"},
+                                                   {1e3, u"k"},
+                                                   {1, u""},
+                                                   {1e-3, u"m"},
+                                                   {1e-6, u"µ"}}};
+    if (value == 0.0) return {u"0"_s, unit};
+    ValueText text = scaled(value, kScales);
+    text.unit += unit;
+    return text;
+}
+
+QString formatSi(double value, const QString& unit) {
+    return siText(value, unit).joined();
+}
+
+QString formatCounter(double value, const QString& unit) {
+    if (unit == u"bytes") return formatBytes({std::llround(value)});
+    if (unit == u"ns") return formatDuration({std::llround(value)});
+    if (unit == u"1") return formatPercent(value);
+    if (unit == u"degC") return ValueText{formatNumber(value), u"°C"_s}.joined();
+    if (unit == u"bytes/s") return formatSi(value, u"B/s"_s);
+    if (unit == u"Hz" || unit == u"W" || unit == u"J") return formatSi(value, unit);
+    return ValueText{formatNumber(value), unit}.joined();
+}
+
 QString formatPercent(double fraction) {
     const double percent = std::abs(fraction) * 100;
     if (percent > 0 && percent < 0.01) return u"< "_s + ValueText{u"0.01"_s, u"%"_s}.joined();

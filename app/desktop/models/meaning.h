@@ -27,6 +27,7 @@ enum class Meaning : std::uint8_t {
     kWaitOther,
     kWaiting,  ///< waiting, whatever the collective
     kTheory,
+    kReserved,  ///< a line: what an allocator holds, used or not
 };
 
 [[nodiscard]] Meaning meaningOf(analysis::LedgerPart part);

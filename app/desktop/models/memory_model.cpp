@@ -9,6 +9,9 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
+const QString kOutsideTheory =
+    u"theory knows nothing of the CUDA context, NCCL's buffers and libraries"_s;
+
 std::size_t at(MemoryCategory category) {
     return static_cast<std::size_t>(category);
 }
@@ -25,10 +28,14 @@ MemoryCategory largestCategory(const analysis::RankMemory& memory) {
     return largest;
 }
 
+Bytes outsideOf(const analysis::RankMemory& memory) {
+    return memory.byCategory[at(MemoryCategory::kOutside)];
+}
+
 QString againstTheory(const analysis::RankMemory& memory) {
     if (memory.theory.count == 0) return u"no theory recorded"_s;
     const double ratio =
-        static_cast<double>(memory.peak.count) / static_cast<double>(memory.theory.count) - 1;
+        static_cast<double>(memory.managed().count) / static_cast<double>(memory.theory.count) - 1;
     if (std::abs(ratio) < 0.0005) return u"as theory says"_s;
     return u"%1 %2 theory"_s.arg(formatPercent(std::abs(ratio)),
                                  ratio > 0 ? u"above"_s : u"below"_s);
@@ -37,18 +44,23 @@ QString againstTheory(const analysis::RankMemory& memory) {
 }  // namespace
 
 const std::vector<MemoryCategory>& stackOrder() {
-    static const std::vector<MemoryCategory> order{MemoryCategory::kOutside,
-                                                   MemoryCategory::kParameterShard,
-                                                   MemoryCategory::kOptimizerState,
-                                                   MemoryCategory::kGradientShard,
-                                                   MemoryCategory::kInput,
-                                                   MemoryCategory::kCommunication,
-                                                   MemoryCategory::kGatheredParameter,
-                                                   MemoryCategory::kGradient,
-                                                   MemoryCategory::kActivation,
-                                                   MemoryCategory::kTemporary,
-                                                   MemoryCategory::kOther};
+    static const std::vector<MemoryCategory> order{
+        MemoryCategory::kParameterShard, MemoryCategory::kOptimizerState,
+        MemoryCategory::kGradientShard,  MemoryCategory::kInput,
+        MemoryCategory::kCommunication,  MemoryCategory::kGatheredParameter,
+        MemoryCategory::kGradient,       MemoryCategory::kActivation,
+        MemoryCategory::kTemporary,      MemoryCategory::kOther,
+        MemoryCategory::kOutside};
     return order;
+}
+
+const LaneFacts* findReservedLane(const RecordingSummary& summary, std::optional<RankId> rank) {
+    for (const LaneFacts& lane : summary.lanes) {
+        const bool wanted = !rank || lane.rank == *rank;
+        if (wanted && lane.role == LaneRole::kCounter && lane.name == "device memory reserved")
+            return &lane;
+    }
+    return nullptr;
 }
 
 const analysis::RankMemory* worstRank(const OpenRecording& recording, const Selection& selection) {
@@ -68,6 +80,13 @@ QString memoryHeadline(const OpenRecording& recording, const Selection& selectio
                              ? static_cast<double>(worst->byCategory[at(largest)].count) /
                                    static_cast<double>(worst->peak.count)
                              : 0;
+    if (outsideOf(*worst).count > 0) {
+        return u"Peak is %1 on rank %2: %3 outside the allocator, the rest %4; %5 of it is %6."_s
+            .arg(formatBytes(worst->peak))
+            .arg(worst->rank.value)
+            .arg(formatBytes(outsideOf(*worst)), againstTheory(*worst), formatPercent(share),
+                 word(largest));
+    }
     return u"Peak is %1 on rank %2, %3; %4 of it is %5."_s.arg(formatBytes(worst->peak))
         .arg(worst->rank.value)
         .arg(againstTheory(*worst), formatPercent(share), word(largest));
@@ -76,11 +95,21 @@ QString memoryHeadline(const OpenRecording& recording, const Selection& selectio
 QString memorySubline(const OpenRecording& recording, const Selection& selection) {
     const auto* worst = worstRank(recording, selection);
     if (worst == nullptr) return u"Record with capture level full to see them."_s;
-    return u"At %1, %2. Gathered parameters at that moment: %3 (theory %4)."_s.arg(
+    QString text = u"At %1, %2. Gathered parameters at that moment: %3 (theory %4)."_s.arg(
         formatInstant(worst->peakTime, {1'000'000}),
         peakMoment(recording, worst->rank, worst->peakTime),
         formatBytes(worst->byCategory[at(MemoryCategory::kGatheredParameter)]),
         formatBytes(worst->theoryByCategory[at(MemoryCategory::kGatheredParameter)]));
+    for (const DeviceFacts& device : recording.summary.devices) {
+        if (device.rank == worst->rank)
+            text += u" The device has %1."_s.arg(formatBytes(device.memory));
+    }
+    if (outsideOf(*worst).count > 0) {
+        text +=
+            u" Outside the allocator are the CUDA context, NCCL and libraries; theory knows "
+            u"nothing of them."_s;
+    }
+    return text;
 }
 
 std::vector<StackedBar> memoryBars(const OpenRecording& recording, const Selection& selection) {
@@ -113,7 +142,13 @@ std::vector<LegendEntry> memoryLegend(const OpenRecording& recording) {
                                       });
         if (used) entries.push_back({word(category), meaningOf(category), false});
     }
-    entries.push_back({u"theory: peak"_s, Meaning::kTheory, true});
+    const bool outside =
+        std::any_of(recording.report.memory.begin(), recording.report.memory.end(),
+                    [](const auto& memory) { return outsideOf(memory).count > 0; });
+    entries.push_back({outside ? u"theory: peak within the allocator"_s : u"theory: peak"_s,
+                       Meaning::kTheory, true});
+    if (findReservedLane(recording.summary) != nullptr)
+        entries.push_back({u"reserved by the allocator"_s, Meaning::kReserved, false});
     return entries;
 }
 
@@ -132,20 +167,25 @@ std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memor
         const Bytes measured = memory.byCategory[at(category)];
         const Bytes theory = memory.theoryByCategory[at(category)];
         if (measured.count == 0 && theory.count == 0) continue;
+        const bool outside = category == MemoryCategory::kOutside;
         const Bytes difference = measured - theory;
         const double share = memory.peak.count > 0 ? static_cast<double>(measured.count) /
                                                          static_cast<double>(memory.peak.count)
                                                    : 0;
         const auto exact = [](Bytes bytes) { return u"%1 B"_s.arg(formatCount(bytes.count)); };
         QString sign = difference.count > 0 ? u"+"_s : QString();
-        rows.push_back({{word(category), {}, 0, meaningOf(category)},
-                        {formatBytes(measured), exact(measured),
-                         static_cast<double>(measured.count), Meaning::kNone},
-                        {formatBytes(theory), exact(theory), static_cast<double>(theory.count),
-                         Meaning::kNone},
-                        {difference.count == 0 ? u"0"_s : sign + formatBytes(difference),
-                         exact(difference), static_cast<double>(difference.count), Meaning::kNone},
-                        {formatPercent(share), {}, share, Meaning::kNone}});
+        rows.push_back(
+            {{word(category), {}, 0, meaningOf(category)},
+             {formatBytes(measured), exact(measured), static_cast<double>(measured.count),
+              Meaning::kNone},
+             outside ? TableCell{unknownText(), kOutsideTheory, -1, Meaning::kNone}
+                     : TableCell{formatBytes(theory), exact(theory),
+                                 static_cast<double>(theory.count), Meaning::kNone},
+             outside ? TableCell{unknownText(), kOutsideTheory, 0, Meaning::kNone}
+                     : TableCell{difference.count == 0 ? u"0"_s : sign + formatBytes(difference),
+                                 exact(difference), static_cast<double>(difference.count),
+                                 Meaning::kNone},
+             {formatPercent(share), {}, share, Meaning::kNone}});
     }
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a[1].sortKey > b[1].sortKey; });

@@ -8,12 +8,17 @@
 #include "app/desktop/models/timeline_frame.h"
 
 #include <QString>
+#include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
 
-/// Categories from the bottom of the stack to its top: what stays first.
+/// Categories from the bottom of the stack to its top: what stays first. Memory outside the
+/// allocator lies on top, so that theory and reserve meet the stack where they speak of it.
 [[nodiscard]] const std::vector<MemoryCategory>& stackOrder();
+/// What a device's allocator has taken from the driver, as a counter; null where not recorded.
+[[nodiscard]] const LaneFacts* findReservedLane(const RecordingSummary& summary,
+                                                std::optional<RankId> rank = std::nullopt);
 [[nodiscard]] const analysis::RankMemory* worstRank(const OpenRecording& recording,
                                                     const Selection& selection);
 [[nodiscard]] QString memoryHeadline(const OpenRecording& recording, const Selection& selection);

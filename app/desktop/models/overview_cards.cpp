@@ -115,17 +115,25 @@ CardContent mfuCard(const OpenRecording& recording, const LedgerView& ledger) {
         u"Model FLOPs a second divided by the peak of all ranks.\nVariant %1: 6N + 12·L·C·T FLOPs "
         u"a token.\nPeak: %2"_s.arg(fromUtf8(mfu.variant), fromUtf8(mfu.peakSource));
     card.trend = metricTrend(recording, "tokens_per_s", ledger);
+    const bool gpu = !recording.summary.devices.empty();
+    if (const auto use = recording.report.measuredPeakUse) {
+        card.qualifier = u"· %1 of measured"_s.arg(formatPercent(*use));
+        card.definition +=
+            u"\nOf measured: the same over what matrix products of the run's own "
+            u"shapes reached.\nMeasured: %1"_s.arg(
+                fromUtf8(recording.summary.devices.front().measuredPeakSource));
+    }
     if (!mfu.value) {
-        card.value = {unknownText(), {}};
+        card.value = {gpu ? u"n/a"_s : unknownText(), {}};
         card.detail = fromUtf8(mfu.reason);
         card.trend.clear();
         return card;
     }
     card.value = {formatNumber(*mfu.value * 100), u"%"_s};
-    card.detail = u"of %1 GFLOP/s, %2"_s.arg(formatNumber(mfu.peakFlops.value_or(0) * 1e-9),
-                                             mfu.peakSource.find("measured") != std::string::npos
-                                                 ? u"measured peak"_s
-                                                 : u"peak of the device"_s);
+    const bool measured = mfu.peakSource.find("measured") != std::string::npos;
+    card.detail = u"of %1, %2"_s.arg(
+        formatSi(mfu.peakFlops.value_or(0), u"FLOP/s"_s),
+        measured ? u"measured peak"_s : (gpu ? u"data sheet"_s : u"peak of the device"_s));
     card.verdictGood = *mfu.value >= kMfuTarget;
     card.verdict = (card.verdictGood ? u"PASS ≥ %1"_s : u"FAIL < %1"_s).arg(targetText(kMfuTarget));
     return card;
@@ -197,9 +205,15 @@ CardContent memoryCard(const OpenRecording& recording) {
     card.qualifier = u"on rank %1"_s.arg(worst->rank.value);
     if (worst->theory.count > 0) {
         card.detail =
-            u"%1 × theory (%2)"_s.arg(formatNumber(static_cast<double>(worst->peak.count) /
+            u"%1 × theory (%2)"_s.arg(formatNumber(static_cast<double>(worst->managed().count) /
                                                    static_cast<double>(worst->theory.count)),
                                       formatBytes(worst->theory));
+        if (const Bytes outside = worst->peak - worst->managed(); outside.count > 0) {
+            card.detail += u", without %1 outside the allocator"_s.arg(formatBytes(outside));
+            card.definition +=
+                u"\nTheory knows nothing of memory outside the allocator (CUDA context, NCCL, "
+                u"libraries): it is in the peak, but not in what theory is compared with."_s;
+        }
     } else {
         card.detail = u"no theory in the recording"_s;
     }

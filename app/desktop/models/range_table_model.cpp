@@ -1,5 +1,6 @@
 #include "app/desktop/models/range_table_model.h"
 
+#include "app/desktop/models/device_slice.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/overview_model.h"
 #include "app/desktop/models/slice_details.h"
@@ -47,6 +48,8 @@ Meaning meaningOfRow(const RangeRow& row) {
         if (row.name == QLatin1String(toWord(op))) slice.operation = op;
     }
     slice.phase = row.phase;
+    slice.onDevice = row.onDevice;
+    if (row.onDevice) slice.operation = collectiveOfKernel(row.name);
     return sliceMeaning(row.role, slice);
 }
 

@@ -72,6 +72,10 @@ std::vector<LegendEntry> legendOf(const std::vector<StackedBar>& bars) {
 }
 
 QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& machine) {
+    if (config.device == control::Device::kCuda) {
+        return u"%1 predicted a rank on its GPU, besides what CUDA and NCCL take; this window does "
+               u"not know the GPUs."_s.arg(formatBytes(needed));
+    }
     const Bytes all{needed.count * config.ranks};
     if (machine.freeMemory.count == 0) return u"%1 predicted a rank."_s.arg(formatBytes(needed));
     return (all < machine.freeMemory
@@ -95,6 +99,19 @@ MachineFacts thisMachine() {
         if (words[0] == "MemAvailable:") machine.freeMemory.count = words[1].toLongLong() * 1024;
     }
     return machine;
+}
+
+FieldReasons fieldReasons(const RunConfig& config) {
+    FieldReasons reasons;
+    if (config.device != control::Device::kCuda) {
+        reasons.shareDevice = u"GPUs only"_s;
+        reasons.deviceCapture = u"GPUs only"_s;
+    }
+    if (config.precision != control::Precision::kBFloat16) {
+        reasons.reduceIn = u"fp32, as gradients are at %1"_s.arg(
+            QString::fromLatin1(control::toWord(config.precision)));
+    }
+    return reasons;
 }
 
 RunPrediction predict(const RunConfig& config, const MachineFacts& machine) {
@@ -130,7 +147,14 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine) {
                    u"GFLOP"_s}
              .joined()},
         {u"sharded states a rank"_s, formatBytes(theory::stateTheory(config))}};
-    if (config.ranks * config.threads > machine.cores) {
+    if (config.shareDevice) {
+        prediction.warning =
+            u"Ranks that share a GPU take turns: the run works, but its times say nothing of speed."_s;
+    } else if (config.device == control::Device::kCpu &&
+               config.precision == control::Precision::kBFloat16) {
+        prediction.warning =
+            u"bf16 on a CPU without matrix units for it is many times slower than fp32."_s;
+    } else if (config.ranks * config.threads > machine.cores) {
         prediction.warning =
             u"%1 ranks × %2 threads share %3 cores: steps will be slower and "
             u"waiting times larger than on a machine of their own."_s.arg(config.ranks)

@@ -18,6 +18,14 @@ struct MachineFacts {
 };
 [[nodiscard]] MachineFacts thisMachine();
 
+/// Which fields of a run mean something, and why the others do not (empty: they do).
+struct FieldReasons {
+    QString shareDevice;
+    QString deviceCapture;
+    QString reduceIn;
+};
+[[nodiscard]] FieldReasons fieldReasons(const control::RunConfig& config);
+
 struct RunPrediction {
     QString problem;  ///< why it cannot start, in words; empty: it can
     QString warning;  ///< it can, but

@@ -1,5 +1,6 @@
 #include "app/desktop/models/slice_details.h"
 
+#include "app/desktop/models/device_slice.h"
 #include "app/desktop/models/format.h"
 
 #include <algorithm>
@@ -105,10 +106,24 @@ Meaning meaningOfStretch(const SliceView& slice) {
     return Meaning::kHost;
 }
 
+/// A kernel computes whatever it was launched for; only what is not the model differs.
+Meaning meaningOfKernel(const SliceView& slice) {
+    switch (slice.phase) {
+        case Phase::kOptimizer:
+        case Phase::kClip:
+            return Meaning::kOptimizer;
+        case Phase::kEvaluation:
+            return Meaning::kEvaluation;
+        default:
+            return Meaning::kCompute;
+    }
+}
+
 QString titleOf(LaneRole role, const SliceView& slice) {
     if (slice.count > 1) {
         return u"%1 events, mostly %2"_s.arg(formatCount(slice.count), slice.name);
     }
+    if (slice.onDevice) return slice.name;
     if (role != LaneRole::kHost && slice.layer != kNoLayer &&
         !slice.name.contains(formatLayer(slice.layer))) {
         return u"%1 · %2"_s.arg(slice.name, formatLayer(slice.layer));
@@ -133,6 +148,12 @@ SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
     }
     addCommon(slice, details.rows);
     addTimes(slice, details.rows);
+    if (isTraced(lane.lane)) {
+        const Rows traced = tracedRows(lane.role, slice);
+        details.rows.insert(details.rows.end(), traced.begin(), traced.end());
+        details.code = wholeKernelName(slice);
+        return details;
+    }
     if (lane.role == LaneRole::kCommunication) {
         if (const auto* event = recording.collective(lane.rank, slice.correlation)) {
             addCollective(recording, lane.rank, *event, details);
@@ -147,12 +168,14 @@ SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
 
 std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice) {
     if (slice.count > 1) {
-        if (role == LaneRole::kHost) return {};
+        if (role == LaneRole::kHost || role == LaneRole::kRuntime || role == LaneRole::kSync)
+            return {};
         return {u"%1 ×"_s.arg(formatCount(slice.count))};
     }
     if (role == LaneRole::kRange && slice.depth == 0 && slice.step != kNoStep) {
         return {u"step %1"_s.arg(slice.step.value), QString::number(slice.step.value)};
     }
+    if (slice.onDevice) return {slice.name};
     const QString layer = slice.layer == kRootLayer ? u"root"_s
                           : slice.layer == kNoLayer ? QString()
                                                     : u"block %1"_s.arg(slice.layer.value);
@@ -175,7 +198,9 @@ std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice) {
 Meaning sliceMeaning(LaneRole role, const SliceView& slice) {
     switch (role) {
         case LaneRole::kCompute:
-            return meaningOf(slice.phase);
+            return slice.onDevice ? meaningOfKernel(slice) : meaningOf(slice.phase);
+        case LaneRole::kSync:
+            return Meaning::kIdle;
         case LaneRole::kCommunication:
             return slice.operation ? meaningOf(*slice.operation) : Meaning::kOtherCollective;
         case LaneRole::kHost:
@@ -210,14 +235,16 @@ Rows sliceHover(LaneRole role, const SliceView& slice) {
 std::optional<CollectiveSlice> sameCollective(const OpenRecording& recording, LaneKey from,
                                               const SliceView& slice, int rankStep) {
     const auto ranks = static_cast<int>(recording.ranks.size());
-    if (ranks < 2) return std::nullopt;
+    // a kernel of NCCL does not say which collective it belongs to
+    if (ranks < 2 || isStreamLane(from.lane)) return std::nullopt;
     const int wanted = ((static_cast<int>(from.rank.value) + rankStep) % ranks + ranks) % ranks;
     const RankId rank = recording.ranks[static_cast<std::size_t>(wanted)].rank;
     const CollectiveEvent* event = recording.collective(rank, slice.correlation);
     if (event == nullptr) return std::nullopt;
     CollectiveSlice found{{rank, from.lane}, slice};
     for (const LaneFacts& lane : recording.summary.lanes) {
-        if (lane.rank == rank && lane.role == LaneRole::kCommunication) found.key.lane = lane.lane;
+        if (lane.rank == rank && lane.role == LaneRole::kCommunication && !isStreamLane(lane.lane))
+            found.key.lane = lane.lane;
     }
     found.slice.range = {event->start, event->end};
     found.slice.busy = event->end - event->start;

@@ -24,6 +24,7 @@ struct SliceDetails {
     QString title;
     std::vector<std::pair<QString, QString>> rows;
     std::vector<ArrivalBar> arrivals;  ///< collectives only
+    QString code;                      ///< whole name of a kernel, where the title is a shorter one
     Meaning meaning = Meaning::kHost;
 };
 

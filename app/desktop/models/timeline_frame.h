@@ -31,6 +31,7 @@ struct SliceView {
     StepIndex step = kNoStep;
     Phase phase = Phase::kNone;
     std::uint8_t depth = 0;
+    bool onDevice = false;                  ///< on a stream of a device
     std::optional<CollectiveOp> operation;  ///< on communication lanes
     Timestamp waitedUntil;  ///< last arrival of a collective; range.begin when nobody waited
 
@@ -49,6 +50,12 @@ struct LaneFrame {
     LaneRole role = LaneRole::kHost;
     std::vector<SliceView> slices;
     std::vector<CounterView> points;
+};
+
+/// A slice that shares its correlation with another of its rank: the launch of a kernel.
+struct LinkedSlice {
+    LaneKey key;
+    SliceView slice;
 };
 
 struct TimelineQuery {
@@ -74,6 +81,7 @@ struct RangeRow {
     QString lane;
     LaneRole role = LaneRole::kHost;
     Phase phase = Phase::kNone;  ///< of the first such event
+    bool onDevice = false;
     std::int64_t count = 0;
     Duration total;   ///< with what is nested inside
     Duration self;    ///< without
@@ -93,6 +101,7 @@ struct MemoryColumns {
     RankId rank;
     TimeRange range;
     std::array<std::vector<double>, kMemoryCategoryCount> categories;
+    std::vector<double> reserved;  ///< by a device's allocator; empty: not recorded
     [[nodiscard]] std::size_t size() const { return categories[0].size(); }
     [[nodiscard]] double total(std::size_t column) const;
 };

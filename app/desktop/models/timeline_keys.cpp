@@ -63,6 +63,10 @@ TimelineCommand timelineCommand(int key, quint32 scanCode, Qt::KeyboardModifiers
             return TimelineCommand::kPreviousSlice;
         case Qt::Key_N:
             return shift ? TimelineCommand::kPreviousRank : TimelineCommand::kNextRank;
+        case Qt::Key_BracketLeft:
+            return TimelineCommand::kFollowBack;
+        case Qt::Key_BracketRight:
+            return TimelineCommand::kFollowForward;
         case Qt::Key_M:
             return TimelineCommand::kMark;
         case Qt::Key_Escape:

@@ -22,6 +22,8 @@ enum class TimelineCommand {
     kPreviousSlice,
     kNextRank,
     kPreviousRank,
+    kFollowBack,     ///< from a kernel to its launch
+    kFollowForward,  ///< from a launch to its kernel
     kMark,
     kClear,
 };

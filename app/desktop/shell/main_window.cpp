@@ -164,6 +164,7 @@ void MainWindow::addTimelineNotes() {
     m_commands.addNote(timeline, tr("Z"), tr("zoom to the selection"));
     m_commands.addNote(timeline, tr(".  ,"), tr("next, previous on the lane"));
     m_commands.addNote(timeline, tr("N  Shift+N"), tr("same collective, next or previous rank"));
+    m_commands.addNote(timeline, tr("[  ]"), tr("from a kernel to its launch, and back"));
     m_commands.addNote(timeline, tr("M"), tr("mark this moment"));
     m_commands.addNote(timeline, tr("Esc"), tr("let go of slice, range, marks"));
 }
@@ -191,6 +192,10 @@ void MainWindow::connectLoader() {
     connect(&m_loader, &RecordingLoader::timelineLoaded, m_timeline, &TimelinePage::showFrame);
     connect(&m_loader, &RecordingLoader::rangeTableLoaded, m_timeline, &TimelinePage::showTable);
     connect(&m_loader, &RecordingLoader::neighbourLoaded, m_timeline, &TimelinePage::showNeighbour);
+    connect(&m_loader, &RecordingLoader::linksLoaded, this,
+            [this](const LinkQuery& query, const std::vector<LinkedSlice>& links) {
+                m_timeline->showLinks(query.key, query.correlation, links);
+            });
     connect(&m_loader, &RecordingLoader::memoryLoaded, m_memory, &MemoryPage::showFrame);
     connect(&m_loader, &RecordingLoader::questionFailed, m_status, &StatusLine::setMessage);
     connect(m_memory, &MemoryPage::columnsRequested, &m_loader, &RecordingLoader::requestMemory);
@@ -204,6 +209,10 @@ void MainWindow::connectTimeline() {
     connect(m_timeline, &TimelinePage::neighbourRequested, this,
             [this](const LaneKey& key, const SliceView& from, bool forward) {
                 m_loader.requestNeighbour({key, from.range, from.depth, forward});
+            });
+    connect(m_timeline, &TimelinePage::linksRequested, this,
+            [this](const LaneKey& key, const SliceView& from) {
+                m_loader.requestLinks({key, from.range, from.correlation});
             });
 }
 

@@ -1,5 +1,6 @@
 #include "app/desktop/views/recording_page.h"
 
+#include "app/desktop/models/device_model.h"
 #include "app/desktop/models/overview_model.h"
 #include "app/desktop/widgets/states.h"
 
@@ -49,7 +50,10 @@ void RecordingPage::showError(const QString& message) {
 void RecordingPage::showRecording(const RecordingPtr& recording) {
     m_recording = recording;
     m_frame->showState(PageFrame::State::kFull);
-    m_frame->setBanner(incompleteText(*recording));
+    const QString shared = sharedDeviceText(*recording);
+    QString limits = incompleteText(*recording);
+    if (!limits.isEmpty() && !shared.isEmpty()) limits += u' ';
+    m_frame->setBanner(limits + shared);
     present();
 }
 

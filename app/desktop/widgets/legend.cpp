@@ -70,6 +70,9 @@ void Legend::paintEvent(QPaintEvent*) {
             painter.setPen(QPen(theme.text, 1.2, Qt::DashLine));
             painter.drawLine(QPointF(swatch.left() - 2, swatch.center().y()),
                              QPointF(swatch.right() + 2, swatch.center().y()));
+        } else if (m_entries[i].meaning == Meaning::kReserved) {
+            painter.fillRect(QRectF(swatch.left() - 2, swatch.center().y() - 1, kSwatch + 4, 2),
+                             theme.fill(Meaning::kReserved).colour);
         } else {
             paintSwatch(painter, swatch, theme.fill(m_entries[i].meaning), theme);
         }

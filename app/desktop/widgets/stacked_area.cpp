@@ -47,6 +47,11 @@ void StackedArea::setReference(double value, const QString& text) {
     update();
 }
 
+void StackedArea::setLine(const QString& name, std::vector<double> values) {
+    m_line = {name, Meaning::kReserved, std::move(values)};
+    update();
+}
+
 void StackedArea::setMarks(std::vector<AreaMark> marks) {
     m_marks = std::move(marks);
     update();
@@ -117,6 +122,21 @@ void StackedArea::paintAxes(QPainter& painter) const {
     drawTabular(painter, QRectF(0, 0, kLeft + 200, 20), Qt::AlignLeft, m_title);
 }
 
+void StackedArea::paintLine(QPainter& painter) const {
+    const QRectF area = plot();
+    const std::size_t columns = m_line.values.size();
+    if (columns == 0) return;
+    QPolygonF line;
+    for (std::size_t i = 0; i < columns; ++i) {
+        const double wide = area.width() / static_cast<double>(columns);
+        const double y = area.bottom() - area.height() * m_line.values[i] / m_highest;
+        line << QPointF(area.left() + static_cast<double>(i) * wide, y)
+             << QPointF(area.left() + static_cast<double>(i + 1) * wide, y);
+    }
+    painter.setPen(QPen(Theme::of(this).fill(m_line.meaning).colour, 1.6));
+    painter.drawPolyline(line);
+}
+
 void StackedArea::paintMarks(QPainter& painter) const {
     const Theme& theme = Theme::of(this);
     const QRectF area = plot();
@@ -173,6 +193,8 @@ void StackedArea::paintCursor(QPainter& painter) const {
         if (band->values[column] > 0)
             lines.emplace_back(band->name, formatBytes({std::llround(band->values[column])}));
     }
+    if (column < m_line.values.size())
+        lines.emplace_back(m_line.name, formatBytes({std::llround(m_line.values[column])}));
     painter.setFont(textFont(kSmallPixels));
     const double high = static_cast<double>(lines.size()) * 18 + 12;
     const double wide = 248;
@@ -200,6 +222,7 @@ void StackedArea::paintEvent(QPaintEvent*) {
     paintAxes(painter);
     if (m_picture.isNull()) m_picture = renderBands();
     painter.drawPixmap(area.topLeft(), m_picture);
+    paintLine(painter);
     if (m_reference > 0) {
         const double y = std::round(area.bottom() - m_reference / m_highest * area.height()) + 0.5;
         painter.setPen(QPen(theme.text, 1.4, Qt::DashLine));

@@ -32,6 +32,8 @@ public:
     /// Bands bottom first, over `range`; `highest` fixes the scale so that pictures compare.
     void setBands(std::vector<AreaBand> bands, TimeRange range, double highest);
     void setReference(double value, const QString& text);
+    /// A line over the bands, one value a column; empty: none.
+    void setLine(const QString& name, std::vector<double> values);
     void setMarks(std::vector<AreaMark> marks);  ///< on the time axis: steps
     void setPeak(std::optional<Timestamp> time, const QString& text);
     void setShowsAxis(bool shows);
@@ -60,11 +62,13 @@ private:
     [[nodiscard]] QRectF plot() const;
     [[nodiscard]] QPixmap renderBands() const;
     void paintAxes(QPainter& painter) const;
+    void paintLine(QPainter& painter) const;
     void paintMarks(QPainter& painter) const;
     void paintCursor(QPainter& painter) const;
 
     QString m_title, m_referenceText, m_peakText;
     std::vector<AreaBand> m_bands;
+    AreaBand m_line;
     std::vector<AreaMark> m_marks;
     TimeRange m_range;
     double m_highest = 1;

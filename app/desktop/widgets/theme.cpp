@@ -125,6 +125,8 @@ Fill Theme::fill(Meaning meaning) const {
             return {QColor(0x8A, 0x92, 0x9C), true};
         case Meaning::kTheory:
             return {text};
+        case Meaning::kReserved:
+            return {text};
         case Meaning::kNone:
             return {QColor()};
     }

@@ -161,6 +161,7 @@ void MemoryPage::showFrame(const MemoryFramePtr& frame) {
     for (const MemoryColumns& columns : frame->ranks) {
         for (std::size_t i = 0; i < columns.size(); ++i)
             highest = std::max(highest, columns.total(i));
+        for (double reserved : columns.reserved) highest = std::max(highest, reserved);
     }
     for (const auto& memory : recording().report.memory) {
         highest = std::max(highest, static_cast<double>(memory.theory.count));
@@ -182,12 +183,16 @@ void MemoryPage::fillPicture(StackedArea& picture, const MemoryColumns& columns,
     }
     picture.setTitle(tr("rank %1").arg(columns.rank.value));
     picture.setBands(std::move(bands), columns.range, highest);
+    picture.setLine(tr("reserved by the allocator"), columns.reserved);
     picture.setMarks(stepMarks(recording(), columns.rank, columns.range));
     picture.setPeak(std::nullopt, {});
     for (const auto& memory : recording().report.memory) {
         if (memory.rank != columns.rank || !memory.known) continue;
-        picture.setReference(static_cast<double>(memory.theory.count),
-                             tr("theory: peak %1").arg(formatBytes(memory.theory)));
+        picture.setReference(
+            static_cast<double>(memory.theory.count),
+            memory.managed() == memory.peak
+                ? tr("theory: peak %1").arg(formatBytes(memory.theory))
+                : tr("theory within the allocator: %1").arg(formatBytes(memory.theory)));
         picture.setPeak(memory.peakTime, tr("peak %1").arg(formatBytes(memory.peak)));
     }
 }

@@ -4,6 +4,7 @@
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QGridLayout>
@@ -112,12 +113,18 @@ void NewRunPage::addModelFields() {
     addField(2, tr("Vocabulary"), m_vocabulary, tr("256: bytes"));
 }
 
+QComboBox* NewRunPage::choice(const QString& name) {
+    auto* box = new QComboBox(this);
+    box->setAccessibleName(name);
+    connect(box, &QComboBox::currentIndexChanged, this, &NewRunPage::refresh);
+    return box;
+}
+
 void NewRunPage::addStrategyFields() {
     addSection(tr("Strategy"));
-    m_strategy = new QComboBox(this);
+    m_strategy = choice(tr("Strategy"));
     m_strategy->addItem(tr("ZeRO-3"), static_cast<int>(control::Strategy::kZero3));
     m_strategy->addItem(tr("single"), static_cast<int>(control::Strategy::kSingle));
-    connect(m_strategy, &QComboBox::currentIndexChanged, this, &NewRunPage::refresh);
     addField(0, tr("Strategy"), m_strategy, tr("ZeRO-3 shards all states"));
     m_ranks = number(1, 64, {}, tr("Ranks"));
     addField(1, tr("Ranks"), m_ranks,
@@ -126,11 +133,39 @@ void NewRunPage::addStrategyFields() {
     addField(2, tr("Threads a rank"), m_threads);
     m_prefetch = number(0, 64, {}, tr("Prefetch"));
     addField(0, tr("Prefetch"), m_prefetch, tr("blocks gathered ahead"));
-    m_precision = new QComboBox(this);
-    m_precision->addItem(tr("fp32"), static_cast<int>(control::Precision::kFloat32));
-    addField(1, tr("Precision"), m_precision);
     m_batch = number(1, 99999, {}, tr("Micro-batch a rank"));
-    m_tokens = addField(2, tr("Micro-batch a rank"), m_batch);
+    m_tokens = addField(1, tr("Micro-batch a rank"), m_batch);
+    m_accumulate = number(1, 9999, {}, tr("Accumulate"));
+    addField(2, tr("Accumulate"), m_accumulate, tr("micro-steps a step"));
+}
+
+void NewRunPage::addDeviceFields() {
+    addSection(tr("Device"));
+    m_device = choice(tr("Device"));
+    m_device->addItem(tr("CPU"), static_cast<int>(control::Device::kCpu));
+    m_device->addItem(tr("CUDA GPU, one a rank"), static_cast<int>(control::Device::kCuda));
+    auto* cell = new QWidget(this);
+    auto* layout = new QVBoxLayout(cell);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(2);
+    m_share = new QCheckBox(tr("let ranks share one"), cell);
+    m_share->setFont(textFont(kSmallPixels));
+    connect(m_share, &QCheckBox::toggled, this, &NewRunPage::refresh);
+    auto* label = quietLabel(tr("Device"), cell);
+    label->setBuddy(m_device);
+    layout->addWidget(label);
+    layout->addWidget(m_device);
+    layout->addWidget(m_share);
+    m_grid->addWidget(cell, m_row, 0, Qt::AlignTop);
+    m_precision = choice(tr("Precision"));
+    m_precision->addItem(tr("fp32"), static_cast<int>(control::Precision::kFloat32));
+    m_precision->addItem(tr("tf32"), static_cast<int>(control::Precision::kTf32));
+    m_precision->addItem(tr("bf16"), static_cast<int>(control::Precision::kBFloat16));
+    addField(1, tr("Precision"), m_precision, tr("of parameters and products"));
+    m_reduce = choice(tr("Reduce gradients in"));
+    m_reduce->addItem(tr("fp32"), static_cast<int>(control::GradientType::kFloat32));
+    m_reduce->addItem(tr("bf16"), static_cast<int>(control::GradientType::kBFloat16));
+    m_reduceNote = addField(2, tr("Reduce gradients in"), m_reduce);
 }
 
 void NewRunPage::addDataFields() {
@@ -152,22 +187,20 @@ void NewRunPage::addDataFields() {
 void NewRunPage::addStepFields() {
     m_steps = number(1, 9999999, {}, tr("Steps"));
     addField(0, tr("Steps"), m_steps);
-    m_accumulate = number(1, 9999, {}, tr("Accumulate"));
-    addField(1, tr("Accumulate"), m_accumulate, tr("micro-steps a step"));
     m_evaluate = number(0, 999999, {}, tr("Evaluate every"));
-    addField(2, tr("Evaluate every"), m_evaluate, tr("steps; 0: never"));
+    addField(1, tr("Evaluate every"), m_evaluate, tr("steps; 0: never"));
     m_learningRate = decimal(0, 10, 6, tr("Learning rate"));
-    addField(0, tr("Learning rate"), m_learningRate, tr("warm-up, then cosine"));
+    addField(2, tr("Learning rate"), m_learningRate, tr("warm-up, then cosine"));
     m_warmup = number(0, 999999, {}, tr("Warm-up"));
-    addField(1, tr("Warm-up"), m_warmup, tr("steps"));
+    addField(0, tr("Warm-up"), m_warmup, tr("steps"));
     m_weightDecay = decimal(0, 10, 3, tr("Weight decay"));
-    addField(2, tr("Weight decay"), m_weightDecay, tr("matrices and embeddings"));
+    addField(1, tr("Weight decay"), m_weightDecay, tr("matrices and embeddings"));
     m_clip = decimal(0, 1000, 2, tr("Clip gradient norm"));
-    addField(0, tr("Clip gradient norm"), m_clip, tr("0: never"));
+    addField(2, tr("Clip gradient norm"), m_clip, tr("0: never"));
     m_seed = number(0, 2147483647, {}, tr("Seed"));
     m_seed->setGroupSeparatorShown(false);
-    addField(1, tr("Seed"), m_seed);
-    m_capture = new QComboBox(this);
+    addField(0, tr("Seed"), m_seed);
+    m_capture = choice(tr("Capture"));
     m_capture->addItem(tr("full: operators, memory"),
                        static_cast<int>(control::CaptureLevel::kFull));
     m_capture->addItem(tr("light: phases, collectives"),
@@ -175,8 +208,18 @@ void NewRunPage::addStepFields() {
     m_capture->addItem(tr("steps: steps, metrics"),
                        static_cast<int>(control::CaptureLevel::kSteps));
     m_capture->addItem(tr("off"), static_cast<int>(control::CaptureLevel::kOff));
-    connect(m_capture, &QComboBox::currentIndexChanged, this, &NewRunPage::refresh);
-    addField(2, tr("Capture"), m_capture);
+    addField(1, tr("Capture"), m_capture);
+    m_deviceCapture = choice(tr("Capture on the device"));
+    const std::pair<QString, control::DeviceCapture> levels[] = {
+        {tr("auto: by the capture level"), control::DeviceCapture::kAuto},
+        {tr("never: no tracer"), control::DeviceCapture::kNever},
+        {tr("idle: tracer attached only"), control::DeviceCapture::kIdle},
+        {tr("kernels: kernels, copies"), control::DeviceCapture::kKernels},
+        {tr("launches: and CUDA calls"), control::DeviceCapture::kLaunches},
+        {tr("full: and waits, NCCL"), control::DeviceCapture::kFull}};
+    for (const auto& [name, level] : levels)
+        m_deviceCapture->addItem(name, static_cast<int>(level));
+    m_deviceCaptureNote = addField(2, tr("Capture on the device"), m_deviceCapture);
 }
 
 void NewRunPage::addOutputFields() {
@@ -206,6 +249,7 @@ QWidget* NewRunPage::buildForm(QWidget* parent) {
     for (int column = 0; column < kColumns; ++column) m_grid->setColumnStretch(column, 1);
     addModelFields();
     addStrategyFields();
+    addDeviceFields();
     addDataFields();
     addStepFields();
     addOutputFields();

@@ -12,6 +12,7 @@
 #include "app/desktop/widgets/theme.h"
 
 #include <QApplication>
+#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QDateTime>
@@ -79,7 +80,8 @@ NewRunPage::NewRunPage(const QString& outputFolder, QWidget* parent)
     scroll->setWidget(content);
     content->setAutoFillBackground(false);
     layout->addWidget(scroll, 1);
-    for (QComboBox* box : {m_preset, m_strategy, m_precision, m_capture}) {
+    for (QComboBox* box :
+         {m_preset, m_strategy, m_precision, m_capture, m_device, m_reduce, m_deviceCapture}) {
         box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         box->setMinimumContentsLength(6);
     }
@@ -144,6 +146,16 @@ RunConfig NewRunPage::config() const {
     config.ranks = m_ranks->value();
     config.threads = m_threads->value();
     config.precision = static_cast<control::Precision>(m_precision->currentData().toInt());
+    config.device = static_cast<control::Device>(m_device->currentData().toInt());
+    // What cannot be chosen is as it is by itself.
+    const FieldReasons reasons = fieldReasons(config);
+    config.shareDevice = reasons.shareDevice.isEmpty() && m_share->isChecked();
+    if (reasons.reduceIn.isEmpty())
+        config.reduceIn = static_cast<control::GradientType>(m_reduce->currentData().toInt());
+    if (reasons.deviceCapture.isEmpty()) {
+        config.deviceCapture =
+            static_cast<control::DeviceCapture>(m_deviceCapture->currentData().toInt());
+    }
     config.data = m_data->text().trimmed().toStdString();
     config.heldBack = m_heldBack->value();
     config.steps = m_steps->value();
@@ -175,6 +187,11 @@ void NewRunPage::setConfig(const RunConfig& config) {
     m_ranks->setValue(config.ranks);
     m_threads->setValue(config.threads);
     m_precision->setCurrentIndex(m_precision->findData(static_cast<int>(config.precision)));
+    m_device->setCurrentIndex(m_device->findData(static_cast<int>(config.device)));
+    m_share->setChecked(config.shareDevice);
+    m_reduce->setCurrentIndex(m_reduce->findData(static_cast<int>(config.reduceIn)));
+    m_deviceCapture->setCurrentIndex(
+        m_deviceCapture->findData(static_cast<int>(config.deviceCapture)));
     m_data->setText(fromUtf8(config.data));
     m_heldBack->setValue(config.heldBack);
     m_steps->setValue(config.steps);
@@ -220,8 +237,30 @@ void NewRunPage::chooseData(bool folder) {
     dialog->open();
 }
 
+/// What does not apply cannot be chosen, and says why.
+void NewRunPage::enableFields() {
+    const RunConfig chosen = config();
+    const FieldReasons reasons = fieldReasons(chosen);
+    m_share->setEnabled(reasons.shareDevice.isEmpty());
+    m_share->setToolTip(reasons.shareDevice);
+    m_reduce->setEnabled(reasons.reduceIn.isEmpty());
+    m_reduce->setToolTip(reasons.reduceIn);
+    m_reduceNote->setText(reasons.reduceIn.isEmpty() ? tr("sums over ranks") : reasons.reduceIn);
+    m_deviceCapture->setEnabled(reasons.deviceCapture.isEmpty());
+    m_deviceCapture->setToolTip(reasons.deviceCapture);
+    m_deviceCaptureNote->setText(!reasons.deviceCapture.isEmpty()
+                                     ? reasons.deviceCapture
+                                     : tr("traces %1")
+                                           .arg(QString::fromLatin1(control::toWord(
+                                               control::effectiveDeviceCapture(chosen)))));
+    const bool noTf32 =
+        chosen.precision == control::Precision::kTf32 && chosen.device != control::Device::kCuda;
+    markInvalid(m_precision, noTf32);
+}
+
 void NewRunPage::refresh() {
     if (m_filling) return;
+    enableFields();
     if (!m_outputEdited) {
         const QString name = suggestedRecordingName(config(), m_moment);
         m_filling = true;

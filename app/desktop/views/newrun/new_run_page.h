@@ -7,6 +7,7 @@
 #include <QWidget>
 #include <vector>
 
+class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
 class QGridLayout;
@@ -42,6 +43,7 @@ private:
     QWidget* buildPrediction(QWidget* parent);
     void addModelFields();
     void addStrategyFields();
+    void addDeviceFields();
     void addDataFields();
     void addStepFields();
     void addOutputFields();
@@ -53,6 +55,8 @@ private:
     void choosePreset(int index);
     void chooseData(bool folder);
     void refresh();
+    void enableFields();
+    QComboBox* choice(const QString& name);
     void saveRunFile();
 
     QString m_outputFolder;
@@ -67,7 +71,10 @@ private:
            *m_dataNote = nullptr;
     QLabel *m_command = nullptr, *m_reason = nullptr, *m_outputNote = nullptr;
     QComboBox *m_preset = nullptr, *m_strategy = nullptr, *m_precision = nullptr,
-              *m_capture = nullptr;
+              *m_capture = nullptr, *m_device = nullptr, *m_reduce = nullptr,
+              *m_deviceCapture = nullptr;
+    QCheckBox* m_share = nullptr;
+    QLabel *m_reduceNote = nullptr, *m_deviceCaptureNote = nullptr;
     QSpinBox *m_vocabulary = nullptr, *m_context = nullptr, *m_layers = nullptr, *m_heads = nullptr,
              *m_hidden = nullptr;
     QSpinBox *m_ranks = nullptr, *m_threads = nullptr, *m_prefetch = nullptr, *m_batch = nullptr,
@@ -82,7 +89,7 @@ private:
     DetailList* m_traffic = nullptr;
     QPushButton* m_start = nullptr;
     bool m_outputEdited = false;
-    bool m_filling = false;
+    bool m_filling = true;  ///< by us, until the first config stands
 };
 
 }  // namespace shardscope::desktop

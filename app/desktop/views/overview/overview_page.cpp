@@ -1,5 +1,6 @@
 #include "app/desktop/views/overview/overview_page.h"
 
+#include "app/desktop/models/device_model.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/views/overview/finding_list.h"
 #include "app/desktop/widgets/card.h"
@@ -93,6 +94,7 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     layout->addWidget(sectionLabel(tr("Where a step goes"), evidence));
     layout->addWidget(m_bars);
     layout->addWidget(m_legend);
+    layout->addWidget(buildDevices(evidence));
     layout->addSpacing(kGap);
     auto* stepTitle = new QHBoxLayout;
     stepTitle->addWidget(sectionLabel(tr("The same, step by step"), evidence));
@@ -105,6 +107,32 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     layout->addWidget(m_parts);
     layout->addStretch();
     return evidence;
+}
+
+QWidget* OverviewPage::buildDevices(QWidget* parent) {
+    m_deviceBlock = new QWidget(parent);
+    auto* layout = new QVBoxLayout(m_deviceBlock);
+    layout->setContentsMargins(0, kGap, 0, 0);
+    layout->setSpacing(kGap);
+    m_devices = new DataTable(tr("Devices and their peaks"), m_deviceBlock);
+    m_devices->setFitsRows(true);
+    m_deviceTimes = new DataTable(tr("What kernels did, by device"), m_deviceBlock);
+    m_deviceTimes->setFitsRows(true);
+    m_deviceNote = quietLabel({}, m_deviceBlock);
+    layout->addWidget(sectionLabel(tr("Devices"), m_deviceBlock));
+    layout->addWidget(m_devices);
+    layout->addSpacing(kGap);
+    layout->addWidget(sectionLabel(tr("What the kernels did"), m_deviceBlock));
+    layout->addWidget(m_deviceTimes);
+    layout->addWidget(m_deviceNote);
+    return m_deviceBlock;
+}
+
+void OverviewPage::presentDevices() {
+    m_deviceBlock->setVisible(!recording().summary.devices.empty());
+    m_devices->setTable(deviceColumns(), deviceRows(recording()));
+    m_deviceTimes->setTable(deviceTimeColumns(), deviceTimeRows(recording()));
+    m_deviceNote->setText(deviceTimeNote(recording()));
 }
 
 QWidget* OverviewPage::buildSide(QWidget* parent) {
@@ -155,6 +183,7 @@ void OverviewPage::present() {
         m_rank->setCurrentIndex(before >= 0 && before < m_rank->count() ? before : 0);
         m_rank->setVisible(m_rank->count() > 1);
     }
+    presentDevices();
     presentSteps();
     m_parts->setTable(partsColumns(m_ledger), partsRows(m_ledger));
     m_findings->setFindings(findings(recording(), m_ledger));

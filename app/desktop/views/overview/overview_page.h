@@ -9,6 +9,7 @@
 
 class QComboBox;
 class QGridLayout;
+class QLabel;
 
 namespace shardscope::desktop {
 
@@ -33,7 +34,9 @@ protected:
 private:
     QWidget* buildContent();
     QWidget* buildEvidence(QWidget* parent);
+    QWidget* buildDevices(QWidget* parent);
     QWidget* buildSide(QWidget* parent);
+    void presentDevices();
     void placeCards();
     void presentCards(const std::vector<CardContent>& cards);
     void presentSteps();
@@ -47,6 +50,9 @@ private:
     Legend* m_legend = nullptr;
     QComboBox* m_rank = nullptr;
     DataTable* m_parts = nullptr;
+    QWidget* m_deviceBlock = nullptr;  ///< only for runs on GPUs
+    DataTable *m_devices = nullptr, *m_deviceTimes = nullptr;
+    QLabel* m_deviceNote = nullptr;
     FindingList* m_findings = nullptr;
     DetailList* m_facts = nullptr;
     LedgerView m_ledger;

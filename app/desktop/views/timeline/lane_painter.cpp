@@ -30,6 +30,24 @@ std::vector<double> counterColumns(const LaneFrame& frame, const TimeScale& scal
     return columns;
 }
 
+CounterScale counterScale(const LaneRow& row, const LaneFrame& frame) {
+    CounterScale scale;
+    if (frame.points.empty()) return scale;
+    double lowest = frame.points.front().minimum;
+    for (const CounterView& point : frame.points) {
+        scale.highest = std::max(scale.highest, point.maximum);
+        lowest = std::min(lowest, point.minimum);
+    }
+    if (row.unit == QLatin1String("J")) scale.bottom = lowest;
+    if (row.unit == QLatin1String("1")) {
+        scale.top = std::max(1.0, scale.highest);  // a share of a whole
+        return scale;
+    }
+    const double high = std::max(scale.highest, row.theoryBytes) - scale.bottom;
+    scale.top = scale.bottom + (high > 0 ? high * 1.08 : 1);
+    return scale;
+}
+
 QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const SliceView& slice,
                               const TimeScale& scale) {
     const double left = std::max(scale.x(slice.range.begin), -4.0);
@@ -42,16 +60,11 @@ QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const Slic
     return {x, area.top() + depth * level, end - x, level - gap};
 }
 
-double LanePainter::counterTop(const LaneRow& row, const LaneFrame& frame) {
-    double highest = row.theoryBytes;
-    for (const CounterView& point : frame.points) highest = std::max(highest, point.maximum);
-    return highest > 0 ? highest * 1.08 : 1;
-}
-
 QColor LanePainter::colourOf(const LaneRow& row, const SliceView& slice) {
     const Meaning meaning = sliceMeaning(row.role, slice);
     const QColor base = m_theme.fill(meaning).colour;
-    if (row.role != LaneRole::kHost) return base;
+    const bool kernel = slice.onDevice && row.role == LaneRole::kCompute;
+    if (row.role != LaneRole::kHost && !kernel) return base;
     const auto [found, isNew] = m_shades.try_emplace(slice.name.toStdString());
     if (isNew) found->second = shadeFor(base, slice.name);
     return found->second;
@@ -69,7 +82,7 @@ void LanePainter::paintLabel(QPainter& painter, const QRectF& box, const LaneRow
         painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter, label);
         return;
     }
-    if (row.role != LaneRole::kHost || room < 40 || labels.empty()) return;
+    if ((row.role != LaneRole::kHost && !slice.onDevice) || room < 40 || labels.empty()) return;
     painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
                      metrics.elidedText(labels.front(), Qt::ElideMiddle, room));
 }
@@ -127,7 +140,10 @@ void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const Lane
                                const LaneFrame& frame, const TimeScale& scale) {
     painter.save();
     painter.setClipRect(area.adjusted(0, -1, 0, 1));
-    const double top = counterTop(row, frame);
+    const CounterScale values = counterScale(row, frame);
+    const auto share = [&](double value) {
+        return std::clamp((value - values.bottom) / (values.top - values.bottom), 0.0, 1.0);
+    };
     const bool memory = row.key.lane == kMemoryTotalLane;
     QColor colour = m_theme.fill(memory ? Meaning::kActivation : Meaning::kHost).colour;
     QColor pale = colour;
@@ -137,7 +153,7 @@ void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const Lane
     for (std::size_t first = 0; first < columns.size();) {
         std::size_t end = first + 1;
         while (end < columns.size() && columns[end] == columns[first]) ++end;
-        const double high = area.height() * std::clamp(columns[first] / top, 0.0, 1.0);
+        const double high = area.height() * share(columns[first]);
         const double left = area.left() + static_cast<double>(first);
         const double wide = static_cast<double>(end - first);
         painter.fillRect(QRectF(left, area.bottom() - high, wide, high), pale);
@@ -147,7 +163,7 @@ void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const Lane
         first = end;
     }
     if (row.theoryBytes > 0) {
-        const double y = std::round(area.bottom() - area.height() * row.theoryBytes / top) + 0.5;
+        const double y = std::round(area.bottom() - area.height() * share(row.theoryBytes)) + 0.5;
         painter.setPen(QPen(m_theme.text, 1, Qt::DashLine));
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
     }

@@ -19,6 +19,14 @@ namespace shardscope::desktop {
 [[nodiscard]] std::vector<double> counterColumns(const LaneFrame& frame, const TimeScale& scale,
                                                  int width);
 
+/// What the bottom and the top of a counter's strip stand for.
+struct CounterScale {
+    double bottom = 0;  ///< above 0 for a running sum: only its growth says something
+    double top = 1;
+    double highest = 0;  ///< of what is shown
+};
+[[nodiscard]] CounterScale counterScale(const LaneRow& row, const LaneFrame& frame);
+
 class LanePainter {
 public:
     /// `theme` outlives the painter.
@@ -34,8 +42,6 @@ public:
 
     [[nodiscard]] static QRectF sliceArea(const QRectF& area, const LaneRow& row,
                                           const SliceView& slice, const TimeScale& scale);
-    /// Top of a counter's scale.
-    [[nodiscard]] static double counterTop(const LaneRow& row, const LaneFrame& frame);
 
 private:
     void paintSlice(QPainter& painter, const QRectF& box, const LaneRow& row,

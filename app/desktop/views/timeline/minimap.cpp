@@ -13,7 +13,7 @@
 
 namespace shardscope::desktop {
 
-Minimap::Minimap(QWidget* parent) : QWidget(parent) {
+Minimap::Minimap(QWidget* parent) : QWidget(parent), m_labelWidth(kLabelWidth) {
     setFixedHeight(48);
     setAccessibleName(tr("Whole run: density of compute and exposed communication"));
     setToolTip(
@@ -31,8 +31,16 @@ void Minimap::setView(TimeRange view) {
     update();
 }
 
+void Minimap::setPlot(int left, int width) {
+    m_labelWidth = left;
+    m_plotWidth = width;
+    update();
+}
+
 QRectF Minimap::strip() const {
-    return QRectF(rect()).adjusted(kLabelWidth, 2, 0, -4);
+    QRectF area = QRectF(rect()).adjusted(m_labelWidth, 2, 0, -4);
+    if (m_plotWidth > 0) area.setWidth(m_plotWidth);
+    return area;
 }
 
 void Minimap::centreOn(double x) {
@@ -58,9 +66,9 @@ void Minimap::paintEvent(QPaintEvent*) {
     const QRectF area = strip();
     painter.setFont(textFont(kSmallPixels));
     painter.setPen(theme.quietText);
-    drawTabular(painter, QRectF(16, area.top(), kLabelWidth - 16, 18), Qt::AlignLeft,
+    drawTabular(painter, QRectF(16, area.top(), m_labelWidth - 16, 18), Qt::AlignLeft,
                 tr("whole run"));
-    drawTabular(painter, QRectF(16, area.top() + 18, kLabelWidth - 16, 18), Qt::AlignLeft,
+    drawTabular(painter, QRectF(16, area.top() + 18, m_labelWidth - 16, 18), Qt::AlignLeft,
                 formatDuration(m_recording->bounds().duration()));
     painter.fillRect(area, theme.panel);
     const RunDensity& density = m_recording->density;

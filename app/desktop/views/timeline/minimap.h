@@ -16,6 +16,8 @@ public:
     explicit Minimap(QWidget* parent = nullptr);
     void setRecording(const RecordingPtr& recording);
     void setView(TimeRange view);
+    /// Where the lanes begin, and how wide they are.
+    void setPlot(int left, int width);
     [[nodiscard]] QSize sizeHint() const override { return {400, 48}; }
 
 Q_SIGNALS:
@@ -32,6 +34,8 @@ private:
 
     RecordingPtr m_recording;
     TimeRange m_view;
+    int m_labelWidth;
+    int m_plotWidth = 0;  ///< 0: to the right edge
 };
 
 }  // namespace shardscope::desktop

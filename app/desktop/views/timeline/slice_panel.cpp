@@ -9,6 +9,7 @@
 
 #include <QLabel>
 #include <QPainter>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -18,6 +19,17 @@ namespace {
 
 constexpr int kPitch = 28;
 constexpr int kNameWidth = 56;
+
+/// Names of kernels have no spaces: they may break where a reader would break them.
+QString breakable(const QString& name) {
+    static constexpr QChar kMayBreak{u'\u200B'};
+    QString text;
+    for (QChar c : name) {
+        text += c;
+        if (c == u'_' || c == u':' || c == u',' || c == u'<' || c == u'(') text += kMayBreak;
+    }
+    return text;
+}
 
 }  // namespace
 
@@ -77,11 +89,18 @@ void ArrivalBars::paintEvent(QPaintEvent*) {
 SlicePanel::SlicePanel(QWidget* parent)
     : QWidget(parent),
       m_title(sectionLabel({}, this)),
+      m_link(new QPushButton(this)),
+      m_code(codeLabel({}, this)),
       m_rows(new DetailList(this)),
       m_arrivalsTitle(sectionLabel(tr("Arrivals"), this)),
       m_arrivals(new ArrivalBars(this)),
       m_hint(quietLabel({}, this)) {
     setFixedWidth(288);
+    m_link->setProperty("link", true);
+    m_link->setAccessibleName(tr("Go to the linked event"));
+    connect(m_link, &QPushButton::clicked, this, &SlicePanel::linkFollowed);
+    m_code->setAccessibleName(tr("Whole name of the kernel"));
+    m_code->setTextFormat(Qt::PlainText);
     m_title->setWordWrap(true);
     auto* scroll = new QScrollArea(this);
     scroll->setWidgetResizable(true);
@@ -100,6 +119,8 @@ SlicePanel::SlicePanel(QWidget* parent)
     layout->addWidget(m_arrivalsTitle);
     layout->addWidget(m_arrivals);
     layout->addWidget(m_rows);
+    layout->addWidget(m_link, 0, Qt::AlignLeft);
+    layout->addWidget(m_code);
     layout->addSpacing(kGap);
     layout->addWidget(m_hint);
     layout->addStretch();
@@ -109,7 +130,10 @@ SlicePanel::SlicePanel(QWidget* parent)
 }
 
 void SlicePanel::showDetails(const SliceDetails& details) {
-    m_title->setText(details.title);
+    m_title->setText(breakable(details.title));
+    m_code->setText(breakable(details.code));
+    m_code->setVisible(!details.code.isEmpty());
+    m_link->hide();
     m_rows->setRows(details.rows);
     m_rows->show();
     const bool collective = !details.arrivals.empty();
@@ -122,7 +146,18 @@ void SlicePanel::showDetails(const SliceDetails& details) {
                         : tr(".  ,  next and previous on this lane\nZ  zoom to it · Esc  let go"));
 }
 
+void SlicePanel::showLinks(const LinkTexts& texts) {
+    auto rows = m_rows->rows();
+    rows.insert(rows.end(), texts.rows.begin(), texts.rows.end());
+    m_rows->setRows(std::move(rows));
+    m_link->setText(texts.action);
+    m_link->setAccessibleName(texts.action);
+    m_link->setVisible(!texts.action.isEmpty());
+}
+
 void SlicePanel::showNothing() {
+    m_link->hide();
+    m_code->hide();
     m_title->setText(tr("Nothing selected"));
     m_rows->setRows({});
     m_rows->hide();

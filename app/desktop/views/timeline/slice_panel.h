@@ -1,12 +1,14 @@
 // Details of the slice that was clicked: facts, arrivals of all ranks, what the keys do.
 #pragma once
 
+#include "app/desktop/models/device_slice.h"
 #include "app/desktop/models/slice_details.h"
 
 #include <QWidget>
 #include <vector>
 
 class QLabel;
+class QPushButton;
 
 namespace shardscope::desktop {
 
@@ -35,12 +37,20 @@ public:
     explicit SlicePanel(QWidget* parent = nullptr);
     void showDetails(const SliceDetails& details);
     void showNothing();
+    /// What the slice that is shown is linked to: facts below its own, and a way there.
+    void showLinks(const LinkTexts& texts);
+    [[nodiscard]] const DetailList& rows() const { return *m_rows; }
+
+Q_SIGNALS:
+    void linkFollowed();
 
 protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
     QLabel* m_title;
+    QPushButton* m_link;
+    QLabel* m_code;
     DetailList* m_rows;
     QLabel* m_arrivalsTitle;
     ArrivalBars* m_arrivals;

@@ -4,7 +4,9 @@
 #include "app/desktop/models/slice_details.h"
 #include "app/desktop/views/timeline/lane_painter.h"
 #include "app/desktop/views/timeline/timeline_geometry.h"
+#include "app/desktop/widgets/theme.h"
 
+#include <QFontMetricsF>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QScrollBar>
@@ -15,6 +17,8 @@
 namespace shardscope::desktop {
 namespace {
 
+using namespace Qt::StringLiterals;
+
 constexpr double kZoomStep = 0.7;
 constexpr double kPanStep = 0.15;
 constexpr double kClickSlack = 4;
@@ -22,7 +26,8 @@ constexpr int kScrollStep = 48;
 
 }  // namespace
 
-TimelineCanvas::TimelineCanvas(QWidget* parent) : QAbstractScrollArea(parent) {
+TimelineCanvas::TimelineCanvas(QWidget* parent)
+    : QAbstractScrollArea(parent), m_labelWidth(kLabelWidth) {
     setFrameShape(QFrame::NoFrame);
     setFocusPolicy(Qt::StrongFocus);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -36,6 +41,7 @@ void TimelineCanvas::setRecording(const RecordingPtr& recording) {
     m_recording = recording;
     m_frame.reset();
     m_selected.reset();
+    m_links.clear();
     m_hovered.reset();
     m_marks.clear();
     m_options = {};
@@ -66,6 +72,13 @@ void TimelineCanvas::setSelectedRange(std::optional<TimeRange> range) {
 
 void TimelineCanvas::selectSlice(LaneKey key, const SliceView& slice) {
     const LaneRow* row = m_layout.row(key);
+    if (row == nullptr && m_recording) {
+        m_options = revealing(m_recording->summary, m_options, key);
+        layOut();
+        requestPicture();
+        row = m_layout.row(key);
+    }
+    m_links.clear();
     m_selected = Hit{key, row != nullptr ? row->role : LaneRole::kHost, slice};
     const TimeRange& range = slice.range;
     if (!view().contains(range.begin) || !view().contains(range.end)) {
@@ -86,14 +99,26 @@ void TimelineCanvas::selectSlice(LaneKey key, const SliceView& slice) {
     Q_EMIT sliceSelected();
 }
 
+void TimelineCanvas::setLinks(std::vector<LinkedSlice> links) {
+    m_links = std::move(links);
+    viewport()->update();
+}
+
+void TimelineCanvas::followLink() {
+    if (m_links.empty()) return;
+    const LinkedSlice to = m_links.front();
+    selectSlice(to.key, to.slice);
+}
+
 void TimelineCanvas::clearSlice() {
     m_selected.reset();
+    m_links.clear();
     viewport()->update();
     Q_EMIT sliceCleared();
 }
 
 QRectF TimelineCanvas::lanesArea() const {
-    return QRectF(viewport()->rect()).adjusted(kLabelWidth, kRulerHeight, 0, 0);
+    return QRectF(viewport()->rect()).adjusted(m_labelWidth, kRulerHeight, 0, 0);
 }
 
 QRectF TimelineCanvas::rowArea(const LaneRow& row) const {
@@ -108,12 +133,38 @@ Timestamp TimelineCanvas::timeAt(double x) const {
 
 void TimelineCanvas::layOut() {
     m_layout = m_recording ? layOutLanes(m_recording->summary, m_options) : LaneLayout{};
+    fitLabels();
     const int room = std::max(1, static_cast<int>(lanesArea().height()));
     verticalScrollBar()->setRange(0, std::max(0, m_layout.height - room));
     verticalScrollBar()->setPageStep(room);
     verticalScrollBar()->setSingleStep(kScrollStep);
     m_scale.width = std::max(1.0, lanesArea().width());
+    Q_EMIT plotChanged(m_labelWidth, static_cast<int>(m_scale.width));
     touchPicture();
+}
+
+/// As wide as the longest name that is shown, so that none is cut.
+void TimelineCanvas::fitLabels() {
+    const QFontMetricsF metrics(textFont(kSmallPixels));
+    double widest = kLabelWidth;
+    for (const LaneRow& row : m_layout.rows) {
+        if (row.isLane())
+            widest = std::max(widest, 16 + row.indent + metrics.horizontalAdvance(row.name) + 12);
+    }
+    const int wanted = std::min(kMostLabelWidth, static_cast<int>(std::ceil(widest)));
+    m_labelWidth = wanted;
+}
+
+void TimelineCanvas::toggle(const LaneRow& row) {
+    if (row.kind == LaneRow::Kind::kHeader) {
+        if (!m_options.collapsed.insert(row.key.rank).second)
+            m_options.collapsed.erase(row.key.rank);
+    } else {
+        const std::pair group{row.key.rank, row.group};
+        if (!m_options.toggled.insert(group).second) m_options.toggled.erase(group);
+    }
+    layOut();
+    requestPicture();
 }
 
 void TimelineCanvas::touchPicture() {
@@ -197,6 +248,12 @@ void TimelineCanvas::run(TimelineCommand command) {
             return;
         case TimelineCommand::kPreviousRank:
             Q_EMIT sameCollectiveRequested(-1);
+            return;
+        case TimelineCommand::kFollowBack:
+            if (m_selected && m_selected->slice.onDevice) followLink();
+            return;
+        case TimelineCommand::kFollowForward:
+            if (m_selected && !m_selected->slice.onDevice) followLink();
             return;
         case TimelineCommand::kMark:
             m_marks.push_back(anchor);
@@ -282,14 +339,10 @@ void TimelineCanvas::endDrag(QPointF at) {
 }
 
 void TimelineCanvas::click(QPointF at) {
-    if (at.x() < kLabelWidth) {
+    if (at.x() < m_labelWidth) {
         const LaneRow* row =
             m_layout.rowAt(static_cast<int>(at.y() - kRulerHeight) + verticalScrollBar()->value());
-        if (row == nullptr || row->kind != LaneRow::Kind::kHeader) return;
-        if (!m_options.collapsed.insert(row->key.rank).second)
-            m_options.collapsed.erase(row->key.rank);
-        layOut();
-        requestPicture();
+        if (row != nullptr && !row->isLane()) toggle(*row);
         return;
     }
     if (const auto hit = hitAt(at)) {
@@ -309,15 +362,37 @@ void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
 void TimelineCanvas::hover(QPointF at) {
     m_hovered = hitAt(at);
     if (!m_hovered) {
-        Q_EMIT hoverChanged(lanesArea().contains(at)
-                                ? formatInstant(timeAt(at.x()), m_scale.resolution())
-                                : QString());
+        QString text = lanesArea().contains(at)
+                           ? formatInstant(timeAt(at.x()), m_scale.resolution())
+                           : QString();
+        if (const QString counter = counterText(at); !counter.isEmpty())
+            text = counter + u" · "_s + text;
+        Q_EMIT hoverChanged(text);
         return;
     }
     QStringList words{tr("rank %1").arg(m_hovered->key.rank.value)};
     for (const auto& [name, value] : sliceHover(m_hovered->role, m_hovered->slice))
         words << name + u' ' + value;
     Q_EMIT hoverChanged(words.join(QStringLiteral(" · ")));
+}
+
+/// "rank 0 · power 312 W" of the counter lane at a position.
+QString TimelineCanvas::counterText(QPointF at) const {
+    if (!m_frame || !lanesArea().contains(at)) return {};
+    const LaneRow* row =
+        m_layout.rowAt(static_cast<int>(at.y() - lanesArea().top()) + verticalScrollBar()->value());
+    if (row == nullptr || row->kind != LaneRow::Kind::kCounter) return {};
+    const LaneFrame* frame = m_frame->lane(row->key);
+    if (frame == nullptr) return {};
+    const Timestamp time = timeAt(at.x());
+    for (auto point = frame->points.rbegin(); point != frame->points.rend(); ++point) {
+        if (point->range.begin > time) continue;
+        return tr("rank %1 · %2 %3")
+            .arg(QString::number(row->key.rank.value), row->name,
+                 formatCounter(point->range.contains(time) ? point->maximum : point->last,
+                               row->unit));
+    }
+    return {};
 }
 
 bool TimelineCanvas::viewportEvent(QEvent* event) {

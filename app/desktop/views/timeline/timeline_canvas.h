@@ -29,6 +29,11 @@ public:
     void setSelectedRange(std::optional<TimeRange> range);
     void selectSlice(LaneKey key, const SliceView& slice);
     void clearSlice();
+    /// What the selected slice is linked to: arrows, and where the keys lead.
+    void setLinks(std::vector<LinkedSlice> links);
+    /// To the first linked slice; unfolds what hides it.
+    void followLink();
+    [[nodiscard]] const std::vector<LinkedSlice>& links() const { return m_links; }
 
     [[nodiscard]] TimeRange view() const { return m_scale.range; }
     [[nodiscard]] const LaneLayout& lanes() const { return m_layout; }
@@ -53,6 +58,8 @@ Q_SIGNALS:
     void neighbourRequested(bool forward);
     void sameCollectiveRequested(int rankStep);
     void hoverChanged(const QString& text);
+    /// Where the lanes begin, and how wide they are.
+    void plotChanged(int left, int width);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -74,6 +81,9 @@ private:
     [[nodiscard]] QRectF rowArea(const LaneRow& row) const;
     [[nodiscard]] Timestamp timeAt(double x) const;
     void layOut();
+    void fitLabels();
+    void toggle(const LaneRow& row);
+    [[nodiscard]] QString counterText(QPointF at) const;
     void changeView(TimeRange view);
     void requestPicture();
     void zoom(double factor, Timestamp anchor);
@@ -86,6 +96,9 @@ private:
     [[nodiscard]] int stepStride() const;
     void paintRuler(QPainter& painter) const;
     void paintLabels(QPainter& painter) const;
+    void paintHeader(QPainter& painter, const LaneRow& row) const;
+    void paintLaneName(QPainter& painter, const LaneRow& row) const;
+    void paintLinks(QPainter& painter) const;
     void paintOverlay(QPainter& painter) const;
     void paintHover(QPainter& painter) const;
 
@@ -97,7 +110,9 @@ private:
     std::optional<TimeRange> m_selectedRange;
     std::optional<Hit> m_selected;
     std::optional<Hit> m_hovered;
+    std::vector<LinkedSlice> m_links;  ///< of m_selected
     std::vector<Timestamp> m_marks;
+    int m_labelWidth;
     QPixmap m_picture;
     std::optional<QPointF> m_cursor;
     struct Drag {

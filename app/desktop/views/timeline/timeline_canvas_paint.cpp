@@ -6,7 +6,9 @@
 #include "app/desktop/views/timeline/timeline_geometry.h"
 #include "app/desktop/widgets/painting.h"
 
+#include <QFontMetricsF>
 #include <QPainter>
+#include <QPainterPath>
 #include <QScrollBar>
 #include <algorithm>
 #include <cmath>
@@ -36,10 +38,24 @@ Duration tickResolution(const std::vector<Timestamp>& ticks) {
     return ticks.size() > 1 ? ticks[1] - ticks[0] : Duration{1'000'000};
 }
 
-QString counterScaleText(const LaneRow& row, double top) {
-    if (row.unit == u"bytes") return formatBytes({std::llround(top)});
-    if (row.unit == u"ns") return formatDuration({std::llround(top)});
-    return formatNumber(top);
+/// What the height of a counter's strip stands for.
+QString counterScaleText(const LaneRow& row, const LaneFrame& frame) {
+    const CounterScale scale = counterScale(row, frame);
+    if (row.theoryBytes > 0)
+        return QObject::tr("theory %1").arg(formatCounter(row.theoryBytes, row.unit));
+    if (scale.bottom > 0) return u"+ "_s + formatCounter(scale.highest - scale.bottom, row.unit);
+    return QObject::tr("up to %1").arg(formatCounter(scale.highest, row.unit));
+}
+
+void paintTriangle(QPainter& painter, QPointF c, bool folded, const QColor& colour) {
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(colour);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.drawPolygon(
+        folded ? QPolygonF{c + QPointF(-2.5, -4), c + QPointF(3.5, 0), c + QPointF(-2.5, 4)}
+               : QPolygonF{c + QPointF(-4, -2.5), c + QPointF(4, -2.5), c + QPointF(0, 3.5)});
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.setBrush(Qt::NoBrush);
 }
 
 }  // namespace
@@ -62,8 +78,7 @@ QPixmap TimelineCanvas::renderPicture() const {
     for (const LaneRow& row : m_layout.rows) {
         const QRectF area = rowArea(row);
         if (area.bottom() < lanes.top() || area.top() > lanes.bottom()) continue;
-        const LaneFrame* frame =
-            m_frame && row.kind != LaneRow::Kind::kHeader ? m_frame->lane(row.key) : nullptr;
+        const LaneFrame* frame = m_frame && row.isLane() ? m_frame->lane(row.key) : nullptr;
         if (frame == nullptr) continue;
         if (row.kind == LaneRow::Kind::kCounter) {
             lanePainter.paintCounter(painter, area, row, *frame, m_scale);
@@ -124,49 +139,85 @@ int TimelineCanvas::stepStride() const {
     return static_cast<int>(std::max(1.0, niceStep(kStepLabelRoom / std::max(pitch, 0.01), 1)));
 }
 
-void TimelineCanvas::paintLabels(QPainter& painter) const {
+void TimelineCanvas::paintHeader(QPainter& painter, const LaneRow& row) const {
     const Theme& theme = Theme::of(this);
+    const QRectF area = rowArea(row);
+    const bool isRank = row.kind == LaneRow::Kind::kHeader;
+    const double left = isRank ? 16 : 16 + 10;
+    paintTriangle(painter, {left - 10, area.center().y()}, row.collapsed, theme.quietText);
+    painter.setFont(isRank ? textFont(kTextPixels, QFont::DemiBold)
+                           : textFont(kSmallPixels, QFont::DemiBold));
+    painter.setPen(isRank ? theme.text : theme.quietText);
+    const double wide = QFontMetricsF(painter.font()).horizontalAdvance(row.name);
+    painter.drawText(QRectF(left, area.top(), wide + 2, area.height()), Qt::AlignVCenter, row.name);
+    if (!isRank) {
+        painter.fillRect(QRectF(area.left(), std::round(area.center().y()), area.width(), 1),
+                         theme.hairline);
+    }
+    if (row.note.isEmpty()) return;
+    painter.setFont(textFont(kSmallPixels, row.warns ? QFont::DemiBold : QFont::Normal));
+    const QRectF note(left + wide + 12, area.top(),
+                      QFontMetricsF(painter.font()).horizontalAdvance(row.note) + 6, area.height());
+    painter.fillRect(note, theme.window);  // the ruler's lines stop before it
+    painter.setPen(row.warns ? theme.warning : theme.quietText);
+    painter.drawText(note, Qt::AlignVCenter, row.note);
+}
+
+void TimelineCanvas::paintLaneName(QPainter& painter, const LaneRow& row) const {
+    const Theme& theme = Theme::of(this);
+    const QRectF area = rowArea(row);
+    const double left = 16 + row.indent;
+    const double wide = m_labelWidth - left - 8;
+    const bool counter = row.kind == LaneRow::Kind::kCounter;
+    painter.setFont(textFont(kSmallPixels));
+    painter.setPen(theme.quietText);
+    const double high = counter || row.depths > 1 ? 16 : area.height();
+    painter.drawText(QRectF(left, area.top() - (counter ? 2 : 0), wide, high), Qt::AlignVCenter,
+                     QFontMetricsF(painter.font()).elidedText(row.name, Qt::ElideMiddle, wide));
+    const LaneFrame* frame = counter && m_frame ? m_frame->lane(row.key) : nullptr;
+    if (frame == nullptr || frame->points.empty()) return;
+    painter.setFont(textFont(kSmallPixels - 2));
+    drawTabular(painter, QRectF(left, area.top() + (area.height() > 40 ? 18 : 14), wide, 14),
+                Qt::AlignLeft, counterScaleText(row, *frame));
+}
+
+void TimelineCanvas::paintLabels(QPainter& painter) const {
     const QRectF lanes = lanesArea();
     for (const LaneRow& row : m_layout.rows) {
         const QRectF area = rowArea(row);
         if (area.bottom() < lanes.top() || area.top() > lanes.bottom()) continue;
-        if (row.kind == LaneRow::Kind::kHeader) {
-            painter.setFont(textFont(kTextPixels, QFont::DemiBold));
-            painter.setPen(theme.text);
-            painter.drawText(QRectF(16, area.top(), kLabelWidth - 16, area.height()),
-                             Qt::AlignVCenter, row.name);
-            painter.setPen(Qt::NoPen);
-            painter.setBrush(theme.quietText);
-            painter.setRenderHint(QPainter::Antialiasing);
-            const QPointF c(6, area.center().y());
-            painter.drawPolygon(
-                row.collapsed
-                    ? QPolygonF{c + QPointF(-2.5, -4), c + QPointF(3.5, 0), c + QPointF(-2.5, 4)}
-                    : QPolygonF{c + QPointF(-4, -2.5), c + QPointF(4, -2.5), c + QPointF(0, 3.5)});
-            painter.setRenderHint(QPainter::Antialiasing, false);
-            painter.setBrush(Qt::NoBrush);
-            continue;
-        }
-        painter.setFont(textFont(kSmallPixels));
-        painter.setPen(theme.quietText);
-        const QRectF label(16, area.top(), kLabelWidth - 24,
-                           row.depths > 1 ? 16 : std::min(area.height(), 24.0));
-        painter.drawText(label, Qt::AlignVCenter, row.name);
-        if (row.kind != LaneRow::Kind::kCounter || !m_frame) continue;
-        const LaneFrame* frame = m_frame->lane(row.key);
-        if (frame == nullptr || frame->points.empty()) continue;
-        painter.setFont(textFont(kSmallPixels - 2));
-        const QString scale =
-            row.theoryBytes > 0 ? tr("theory %1").arg(formatBytes({std::llround(row.theoryBytes)}))
-                                : counterScaleText(row, LanePainter::counterTop(row, *frame));
-        if (area.height() > 40) {
-            drawTabular(painter, QRectF(16, area.top() + 20, kLabelWidth - 24, 16), Qt::AlignLeft,
-                        scale);
+        if (row.isLane()) {
+            paintLaneName(painter, row);
         } else {
-            drawTabular(painter, QRectF(16, area.top() + 16, kLabelWidth - 24, 14), Qt::AlignLeft,
-                        scale);
+            paintHeader(painter, row);
         }
     }
+}
+
+/// From the end of a launch to the begin of what it started.
+void TimelineCanvas::paintLinks(QPainter& painter) const {
+    const LaneRow* row = m_selected ? m_layout.row(m_selected->key) : nullptr;
+    if (row == nullptr) return;
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(Theme::of(this).text, 1.2));
+    for (const LinkedSlice& link : m_links) {
+        const LaneRow* other = m_layout.row(link.key);
+        if (other == nullptr) continue;
+        const QRectF mine = LanePainter::sliceArea(rowArea(*row), *row, m_selected->slice, m_scale);
+        const QRectF theirs = LanePainter::sliceArea(rowArea(*other), *other, link.slice, m_scale);
+        const bool down = theirs.top() > mine.top();
+        const QPointF from(mine.left() + 1, down ? mine.bottom() : mine.top());
+        const QPointF to(theirs.left() + 1, down ? theirs.top() : theirs.bottom());
+        QPainterPath path(from);
+        const double middle = (from.y() + to.y()) / 2;
+        path.cubicTo({from.x(), middle}, {to.x(), middle}, to);
+        painter.setBrush(Qt::NoBrush);
+        painter.drawPath(path);
+        painter.setBrush(Theme::of(this).text);
+        painter.drawEllipse(to, 2.2, 2.2);
+    }
+    painter.setBrush(Qt::NoBrush);
+    painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
 void TimelineCanvas::paintOverlay(QPainter& painter) const {
@@ -205,6 +256,7 @@ void TimelineCanvas::paintOverlay(QPainter& painter) const {
             painter.setBrush(Qt::NoBrush);
             painter.drawRect(box.adjusted(-1, -1, 0, 1));
         }
+        paintLinks(painter);
     }
     for (std::size_t i = 0; i < m_marks.size(); ++i) {
         const double x = std::round(lanes.left() + m_scale.x(m_marks[i])) + 0.5;

@@ -69,6 +69,8 @@ void TimelinePage::connectCanvas() {
             [this] { this->selection().clear(); });
     connect(m_canvas, &TimelineCanvas::sliceSelected, this, &TimelinePage::presentSlice);
     connect(m_canvas, &TimelineCanvas::sliceCleared, m_panel, &SlicePanel::showNothing);
+    connect(m_canvas, &TimelineCanvas::plotChanged, m_minimap, &Minimap::setPlot);
+    connect(m_panel, &SlicePanel::linkFollowed, m_canvas, &TimelineCanvas::followLink);
     connect(m_canvas, &TimelineCanvas::hoverChanged, this, &RecordingPage::hoverChanged);
     connect(m_canvas, &TimelineCanvas::sameCollectiveRequested, this,
             &TimelinePage::goToSameCollective);
@@ -148,6 +150,17 @@ void TimelinePage::presentSlice() {
             m_panel->showDetails(sliceDetails(recording(), lane, hit->slice));
         }
     }
+    if (mayBeLinked(hit->key.lane, hit->slice)) Q_EMIT linksRequested(hit->key, hit->slice);
+}
+
+void TimelinePage::showLinks(LaneKey from, std::uint64_t correlation,
+                             const std::vector<LinkedSlice>& links) {
+    const auto& hit = m_canvas->selectedSlice();
+    // another slice may have been clicked since
+    if (!hit || !hasRecording() || hit->key != from || hit->slice.correlation != correlation)
+        return;
+    m_canvas->setLinks(links);
+    m_panel->showLinks(linkTexts(recording().summary, from, hit->slice, links));
 }
 
 void TimelinePage::goToSameCollective(int rankStep) {

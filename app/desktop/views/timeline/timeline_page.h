@@ -19,6 +19,8 @@ public:
     void showFrame(const TimelineFramePtr& frame);
     void showTable(const RangeTablePtr& table);
     void showNeighbour(LaneKey key, const SliceView& slice);
+    void showLinks(LaneKey from, std::uint64_t correlation, const std::vector<LinkedSlice>& links);
+    [[nodiscard]] SlicePanel& panel() const { return *m_panel; }
     [[nodiscard]] TimelineCanvas& canvas() const { return *m_canvas; }
 
 Q_SIGNALS:
@@ -26,6 +28,9 @@ Q_SIGNALS:
     void tableRequested(shardscope::TimeRange range, const std::vector<shardscope::RankId>& ranks);
     void neighbourRequested(const shardscope::desktop::LaneKey& key,
                             const shardscope::desktop::SliceView& from, bool forward);
+    /// What shares the correlation of this slice?
+    void linksRequested(const shardscope::desktop::LaneKey& key,
+                        const shardscope::desktop::SliceView& from);
 
 protected:
     void present() override;

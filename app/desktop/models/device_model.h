@@ -1,0 +1,28 @@
+// What pages say about the GPUs of a run: which, shared or not, how much of their peaks is used,
+// what their kernels did, what they draw. Pure.
+#pragma once
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/table_model.h"
+
+#include <QString>
+#include <vector>
+
+namespace shardscope::desktop {
+
+/// Ranks that share a device limit what every figure of speed means; empty: none does.
+[[nodiscard]] QString sharedDeviceText(const OpenRecording& recording);
+/// Why there are no kernels: switched off, another tracer, too old a driver; empty: there are.
+[[nodiscard]] QString untracedText(const OpenRecording& recording);
+
+/// One row a rank: device, memory, driver, peaks.
+[[nodiscard]] std::vector<TableColumn> deviceColumns();
+[[nodiscard]] std::vector<std::vector<TableCell>> deviceRows(const OpenRecording& recording);
+/// One row a rank: what its kernels did within training time, and the device's energy.
+[[nodiscard]] std::vector<TableColumn> deviceTimeColumns();
+[[nodiscard]] std::vector<std::vector<TableCell>> deviceTimeRows(const OpenRecording& recording);
+/// What the second table is of, or why it is empty.
+[[nodiscard]] QString deviceTimeNote(const OpenRecording& recording);
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,478 @@
+// What the models say about ranks on GPUs: lanes and their groups, kernels, counters, devices.
+#include "app/desktop/loading/recording_queries.h"
+#include "app/desktop/models/device_model.h"
+#include "app/desktop/models/device_slice.h"
+#include "app/desktop/models/lane_layout.h"
+#include "app/desktop/models/memory_model.h"
+#include "app/desktop/models/overview_model.h"
+#include "app/desktop/models/run_form.h"
+#include "app/desktop/models/slice_details.h"
+#include "app/desktop/views/timeline/lane_painter.h"
+#include "tests/support/sample_device.h"
+#include "tests/support/sample_recording.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using ::testing::ElementsAre;
+using ::testing::Not;
+
+/// A recording opened without a window.
+class GpuRecordingTest : public ::testing::Test {
+protected:
+    void open(test::SampleOptions options = {}) {
+        options.gpu = true;
+        const std::string path = m_folder.file("gpu.sscope");
+        const auto written = test::writeSampleRecording(path, options);
+        ASSERT_TRUE(written) << written.error().message;
+        auto reader = storage::openRecording(path);
+        ASSERT_TRUE(reader) << reader.error().message;
+        m_reader = std::move(*reader);
+        auto loaded = loadRecording(*m_reader, QString::fromStdString(path));
+        ASSERT_TRUE(loaded) << loaded.error().message;
+        m_recording = *loaded;
+    }
+
+    [[nodiscard]] const RecordingSummary& summary() const { return m_recording->summary; }
+
+    /// Slices of a lane, drawn one by one.
+    std::vector<SliceView> slices(LaneId lane) {
+        TimelineQuery query{m_recording->bounds(), {1}, {{RankId{0}, lane}}};
+        const auto frame = loadTimeline(*m_reader, *m_recording, query, {});
+        EXPECT_TRUE(frame);
+        return frame ? (*frame)->lanes.front().slices : std::vector<SliceView>{};
+    }
+
+    SliceView firstSlice(LaneId lane) {
+        const auto all = slices(lane);
+        EXPECT_FALSE(all.empty());
+        return all.empty() ? SliceView{} : all[all.size() / 2];
+    }
+
+    [[nodiscard]] const LaneFacts& lane(LaneId id) const {
+        return *std::find_if(summary().lanes.begin(), summary().lanes.end(),
+                             [&](const LaneFacts& each) { return each.lane == id; });
+    }
+
+    std::vector<LinkedSlice> links(LaneId from, const SliceView& slice) {
+        const auto found = loadLinks(*m_reader, *m_recording,
+                                     {{RankId{0}, from}, slice.range, slice.correlation}, {});
+        EXPECT_TRUE(found);
+        return found ? *found : std::vector<LinkedSlice>{};
+    }
+
+    test::TemporaryFolder m_folder;
+    std::unique_ptr<storage::RecordingReader> m_reader;
+    RecordingPtr m_recording;
+};
+
+std::vector<QString> namesOf(const LaneLayout& layout, RankId rank) {
+    std::vector<QString> names;
+    for (const LaneRow& row : layout.rows) {
+        if (row.key.rank == rank) names.push_back(row.name);
+    }
+    return names;
+}
+
+QString valueOf(const std::vector<std::pair<QString, QString>>& rows, const QString& name) {
+    for (const auto& [key, value] : rows) {
+        if (key == name) return value;
+    }
+    return u"(none)"_s;
+}
+
+TEST_F(GpuRecordingTest, LanesStandInGroups) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    EXPECT_THAT(
+        namesOf(layOutLanes(summary(), {}), {0}),
+        ElementsAre(u"rank 0"_s, u"step"_s, u"compute"_s, u"communication"_s, u"memory"_s,
+                    u"streams"_s, u"stream 7"_s, u"stream 7: copies"_s, u"stream 19"_s,
+                    u"stream 19: NCCL"_s, u"host"_s, u"operators"_s, u"CUDA calls (thread 4711)"_s,
+                    u"CUDA waits (thread 4711)"_s, u"tracer overhead"_s, u"counters (21)"_s));
+}
+
+TEST_F(GpuRecordingTest, CountersAreFoldedUntilAskedFor) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    LaneLayoutOptions options;
+    EXPECT_EQ(layOutLanes(summary(), options).row({RankId{0}, test::kPowerLane}), nullptr);
+    options = revealing(summary(), options, {RankId{0}, test::kPowerLane});
+    const LaneLayout layout = layOutLanes(summary(), options);
+    ASSERT_NE(layout.row({RankId{0}, test::kPowerLane}), nullptr);
+    EXPECT_EQ(layout.row({RankId{1}, test::kPowerLane}), nullptr) << "each rank on its own";
+    for (std::size_t i = 1; i < layout.rows.size(); ++i)
+        EXPECT_GE(layout.rows[i].y, layout.rows[i - 1].y + layout.rows[i - 1].height);
+    EXPECT_EQ(options.toggled,
+              revealing(summary(), options, {RankId{0}, test::kPowerLane}).toggled);
+}
+
+TEST_F(GpuRecordingTest, RevealingOpensTheRankAndTheGroup) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    LaneLayoutOptions options;
+    options.collapsed.insert(RankId{0});
+    options.toggled.insert({RankId{0}, LaneGroup::kHost});
+    const LaneKey call{RankId{0}, test::kCallLane};
+    EXPECT_EQ(layOutLanes(summary(), options).row(call), nullptr);
+    EXPECT_NE(layOutLanes(summary(), revealing(summary(), options, call)).row(call), nullptr);
+}
+
+TEST_F(GpuRecordingTest, AFoldedRankKeepsItsPhasesAndNoKernels) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    LaneLayoutOptions options;
+    options.collapsed.insert(RankId{0});
+    EXPECT_THAT(namesOf(layOutLanes(summary(), options), {0}),
+                ElementsAre(u"rank 0"_s, u"compute"_s));
+}
+
+TEST_F(GpuRecordingTest, WithoutATraceThereIsNoGroupOfStreamsButAReason) {
+    test::SampleOptions options;
+    options.gpuTraced = false;
+    ASSERT_NO_FATAL_FAILURE(open(options));
+    const LaneLayout layout = layOutLanes(summary(), {});
+    EXPECT_THAT(namesOf(layout, {0}), Not(testing::Contains(u"streams"_s)));
+    EXPECT_TRUE(layout.rows.front().note.contains(u"not traced: another profiler"_s));
+    EXPECT_FALSE(layout.rows.front().warns);
+}
+
+TEST_F(GpuRecordingTest, ASharedDeviceIsNamedAtItsRanks) {
+    test::SampleOptions options;
+    options.gpuShared = true;
+    ASSERT_NO_FATAL_FAILURE(open(options));
+    const LaneLayout layout = layOutLanes(summary(), {});
+    EXPECT_EQ(layout.rows.front().note, u"NVIDIA H100 80GB HBM3 · shared by 2 ranks"_s);
+    EXPECT_TRUE(layout.rows.front().warns);
+}
+
+TEST_F(GpuRecordingTest, TheMemoryStripHasNoTheoryWhereItHoldsMore) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    const LaneLayout layout = layOutLanes(summary(), {});
+    EXPECT_EQ(layout.row({RankId{0}, kMemoryTotalLane})->theoryBytes, 0);
+}
+
+TEST_F(GpuRecordingTest, AKernelSaysHowItWasLaunched) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    const auto all = slices(test::kKernelLane);
+    const auto gemm = std::find_if(all.begin(), all.end(), [](const SliceView& slice) {
+        return slice.phase == Phase::kForward && slice.layer == LayerIndex{3} &&
+               slice.name.startsWith(u"nvjet_hsh_192x192"_s);
+    });
+    ASSERT_NE(gemm, all.end());
+    EXPECT_TRUE(gemm->onDevice);
+    const SliceDetails details = sliceDetails(*m_recording, lane(test::kKernelLane), *gemm);
+    EXPECT_EQ(details.title, gemm->name);
+    EXPECT_EQ(details.meaning, Meaning::kCompute);
+    EXPECT_EQ(valueOf(details.rows, u"lane"_s), u"stream 7"_s);
+    EXPECT_EQ(valueOf(details.rows, u"layer"_s), u"block 3"_s);
+    EXPECT_EQ(valueOf(details.rows, u"phase"_s), u"forward"_s);
+    EXPECT_EQ(valueOf(details.rows, u"step"_s), QString::number(gemm->step.value));
+    EXPECT_EQ(valueOf(details.rows, u"operator"_s), u"aten::addmm"_s);
+    EXPECT_EQ(valueOf(details.rows, u"grid"_s), u"132 × 1 × 1"_s);
+    EXPECT_EQ(valueOf(details.rows, u"block"_s), u"384 × 1 × 1"_s);
+    EXPECT_EQ(valueOf(details.rows, u"threads"_s), u"50,688"_s);
+    EXPECT_EQ(valueOf(details.rows, u"registers"_s), u"168 a thread"_s);
+    EXPECT_EQ(valueOf(details.rows, u"shared memory"_s), u"208\u2009KiB a block"_s);
+    EXPECT_EQ(valueOf(details.rows, u"arguments"_s), u"(none)"_s);
+    EXPECT_TRUE(details.code.startsWith(u"void nvjet"_s)) << details.code.toStdString();
+}
+
+TEST_F(GpuRecordingTest, ACopySaysHowMuchHowFastAndWhere) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    const SliceView copy = slices(test::kCopyLane).front();
+    const auto rows = sliceDetails(*m_recording, lane(test::kCopyLane), copy).rows;
+    EXPECT_EQ(valueOf(rows, u"bytes"_s), u"512\u2009KiB"_s);
+    EXPECT_EQ(valueOf(rows, u"from"_s), u"pinned host"_s);
+    EXPECT_EQ(valueOf(rows, u"to"_s), u"device"_s);
+    EXPECT_EQ(valueOf(rows, u"rate"_s), u"5.83\u2009GB/s"_s);
+}
+
+TEST_F(GpuRecordingTest, AKernelAndItsLaunchFindEachOther) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    const SliceView kernel = firstSlice(test::kKernelLane);
+    const auto launches = links(test::kKernelLane, kernel);
+    ASSERT_EQ(launches.size(), 1U);
+    EXPECT_EQ(launches[0].key, (LaneKey{RankId{0}, test::kCallLane}));
+    EXPECT_EQ(launches[0].slice.name, u"cudaLaunchKernelExC"_s);
+    EXPECT_LE(launches[0].slice.range.end, kernel.range.begin);
+    const LinkTexts texts = linkTexts(summary(), {RankId{0}, test::kKernelLane}, kernel, launches);
+    EXPECT_EQ(valueOf(texts.rows, u"launched by"_s), u"cudaLaunchKernelExC"_s);
+    EXPECT_EQ(valueOf(texts.rows, u"launch to start"_s),
+              formatDuration(kernel.range.begin - launches[0].slice.range.begin));
+    EXPECT_FALSE(texts.action.isEmpty());
+
+    const auto back = links(test::kCallLane, launches[0].slice);
+    ASSERT_EQ(back.size(), 1U);
+    EXPECT_EQ(back[0].slice, kernel);
+    const LinkTexts there =
+        linkTexts(summary(), {RankId{0}, test::kCallLane}, launches[0].slice, back);
+    EXPECT_EQ(valueOf(there.rows, u"started"_s), kernel.name);
+    EXPECT_EQ(valueOf(there.rows, u"runs on"_s), u"stream 7"_s);
+}
+
+TEST_F(GpuRecordingTest, AWaitBelongsToTheCallThatWaits) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    const SliceView wait = firstSlice(test::kWaitLane);
+    const auto calls = links(test::kWaitLane, wait);
+    ASSERT_EQ(calls.size(), 1U);
+    EXPECT_EQ(calls[0].slice.name, u"cudaStreamSynchronize"_s);
+    EXPECT_EQ(valueOf(linkTexts(summary(), {RankId{0}, test::kWaitLane}, wait, calls).rows,
+                      u"belongs to"_s),
+              u"cudaStreamSynchronize"_s);
+    EXPECT_EQ(valueOf(tracedRows(LaneRole::kSync, wait), u"waits for stream"_s), u"7"_s);
+}
+
+TEST_F(GpuRecordingTest, AKernelWithoutALaunchSaysSo) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    SliceView kernel = firstSlice(test::kKernelLane);
+    kernel.correlation = 987'654'321;
+    EXPECT_TRUE(links(test::kKernelLane, kernel).empty());
+    const LinkTexts texts = linkTexts(summary(), {RankId{0}, test::kKernelLane}, kernel, {});
+    EXPECT_EQ(valueOf(texts.rows, u"launched by"_s), u"call not recorded"_s);
+    EXPECT_TRUE(texts.action.isEmpty());
+}
+
+TEST_F(GpuRecordingTest, KernelsOfNcclAreNoCollectives) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    SliceView kernel = firstSlice(test::kNcclLane);
+    EXPECT_FALSE(mayBeLinked(test::kNcclLane, kernel));
+    const LaneKey key{RankId{0}, test::kNcclLane};
+    // whatever number stands there, it is no sequence
+    kernel.correlation = m_recording->ranks[0].collectives.front().sequence;
+    EXPECT_FALSE(sameCollective(*m_recording, key, kernel, 1));
+    const SliceDetails details = sliceDetails(*m_recording, lane(test::kNcclLane), kernel);
+    EXPECT_TRUE(details.arrivals.empty());
+    EXPECT_EQ(valueOf(details.rows, u"sequence"_s), u"(none)"_s);
+    EXPECT_EQ(valueOf(details.rows, u"grid"_s), u"24 × 1 × 1"_s);
+    EXPECT_EQ(kernel.waitedUntil, kernel.range.begin);
+}
+
+TEST_F(GpuRecordingTest, TheSameCollectiveIsOnTheEnginesOwnLane) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    const SliceView slice = firstSlice(test::kCommunicationLane);
+    const auto other =
+        sameCollective(*m_recording, {RankId{0}, test::kCommunicationLane}, slice, 1);
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other->key, (LaneKey{RankId{1}, test::kCommunicationLane}));
+    EXPECT_EQ(other->slice.correlation, slice.correlation);
+}
+
+TEST_F(GpuRecordingTest, NcclKernelsTakeTheColourOfTheirCollective) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    std::set<Meaning> meanings;
+    for (const SliceView& kernel : slices(test::kNcclLane))
+        meanings.insert(sliceMeaning(LaneRole::kCommunication, kernel));
+    EXPECT_THAT(meanings,
+                ElementsAre(Meaning::kGather, Meaning::kReduction, Meaning::kOtherCollective));
+}
+
+TEST(KernelMeaning, FollowsThePhaseAndNeverWaits) {
+    SliceView kernel;
+    kernel.onDevice = true;
+    const auto meaning = [&](Phase phase) {
+        kernel.phase = phase;
+        return sliceMeaning(LaneRole::kCompute, kernel);
+    };
+    EXPECT_EQ(meaning(Phase::kBackward), Meaning::kCompute);
+    EXPECT_EQ(meaning(Phase::kOptimizer), Meaning::kOptimizer);
+    EXPECT_EQ(meaning(Phase::kEvaluation), Meaning::kEvaluation);
+    EXPECT_EQ(meaning(Phase::kWaitGather), Meaning::kCompute) << "launched while waiting";
+    EXPECT_EQ(meaning(Phase::kNone), Meaning::kCompute) << "not attributed";
+    EXPECT_EQ(sliceMeaning(LaneRole::kCopy, kernel), Meaning::kCopy);
+    kernel.onDevice = false;
+    EXPECT_EQ(meaning(Phase::kWaitGather), Meaning::kWaitGather);
+}
+
+TEST(CounterUnits, AreThoseAPersonReads) {
+    EXPECT_EQ(formatCounter(312, u"W"_s), u"312\u2009W"_s);
+    EXPECT_EQ(formatCounter(1.25e6, u"J"_s), u"1.25\u2009MJ"_s);
+    EXPECT_EQ(formatCounter(1.98e9, u"Hz"_s), u"1.98\u2009GHz"_s);
+    EXPECT_EQ(formatCounter(64, u"degC"_s), u"64.0\u2009°C"_s);
+    EXPECT_EQ(formatCounter(0.831, u"1"_s), u"83.1\u2009%"_s);
+    EXPECT_EQ(formatCounter(4.1e10, u"bytes/s"_s), u"41.0\u2009GB/s"_s);
+    EXPECT_EQ(formatCounter(8589934592.0, u"bytes"_s), u"8.00\u2009GiB"_s);
+    EXPECT_EQ(formatCounter(0, u"W"_s), u"0\u2009W"_s);
+    EXPECT_EQ(formatSi(0.00109, u"J"_s), u"1.09\u2009mJ"_s);
+}
+
+TEST(CounterScales, SharesFillToOneAndSumsStartAtTheirFirstValue) {
+    LaneFrame frame;
+    frame.points = {{{{0}, {10}}, 0.2, 0.4, 0.4}};
+    LaneRow row;
+    row.unit = u"1"_s;
+    EXPECT_EQ(counterScale(row, frame).top, 1);
+    frame.points = {{{{0}, {10}}, 1e6, 1e6, 1e6}, {{{10}, {20}}, 1e6 + 50, 1e6 + 50, 1e6 + 50}};
+    row.unit = u"J"_s;
+    EXPECT_EQ(counterScale(row, frame).bottom, 1e6);
+    EXPECT_NEAR(counterScale(row, frame).top, 1e6 + 54, 1e-6);
+    row.unit = u"W"_s;
+    EXPECT_EQ(counterScale(row, frame).bottom, 0);
+}
+
+TEST_F(GpuRecordingTest, OverviewNamesDevicesPeaksAndKernels) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    const auto devices = deviceRows(*m_recording);
+    ASSERT_EQ(devices.size(), 2U);
+    EXPECT_EQ(devices[1][1].text, u"NVIDIA H100 80GB HBM3"_s);
+    EXPECT_EQ(devices[1][2].text, u"79.6\u2009GiB"_s);
+    EXPECT_EQ(devices[1][3].text, u"580.159.04"_s);
+    EXPECT_EQ(devices[1][4].text, u"989\u2009TFLOP/s"_s);
+    EXPECT_TRUE(devices[1][4].tip.contains(u"dense bf16"_s));
+    EXPECT_EQ(devices[1][5].text, u"718\u2009TFLOP/s"_s);
+    EXPECT_EQ(devices.front().size(), deviceColumns().size());
+    const auto times = deviceTimeRows(*m_recording);
+    ASSERT_EQ(times.size(), 2U);
+    EXPECT_EQ(times.front().size(), deviceTimeColumns().size());
+    for (std::size_t column : {1U, 2U, 3U, 4U})
+        EXPECT_TRUE(times[0][column].text.endsWith(u"%"_s)) << times[0][column].text.toStdString();
+    EXPECT_TRUE(times[0][5].text.endsWith(u"J"_s));
+    EXPECT_TRUE(times[0][6].text.endsWith(u"mJ"_s));
+    EXPECT_TRUE(deviceTimeColumns()[3].definition.contains(u"HTA"_s));
+    EXPECT_TRUE(deviceTimeNote(*m_recording).contains(u"CUPTI 130001"_s));
+    EXPECT_TRUE(sharedDeviceText(*m_recording).isEmpty());
+    const CardContent mfu = overviewCards(*m_recording, selectLedger(*m_recording, {}))[1];
+    EXPECT_TRUE(mfu.detail.contains(u"PFLOP/s, data sheet"_s)) << mfu.detail.toStdString();
+    EXPECT_TRUE(mfu.qualifier.contains(u"of measured"_s));
+    EXPECT_TRUE(mfu.definition.contains(u"matrix product"_s));
+}
+
+TEST_F(GpuRecordingTest, UntracedKernelsAreUnknownAndTheReasonStandsThere) {
+    test::SampleOptions options;
+    options.gpuTraced = false;
+    ASSERT_NO_FATAL_FAILURE(open(options));
+    const auto times = deviceTimeRows(*m_recording);
+    for (std::size_t column : {1U, 2U, 3U, 4U}) {
+        EXPECT_EQ(times[0][column].text, unknownText());
+        EXPECT_TRUE(times[0][column].tip.contains(u"another profiler"_s));
+    }
+    EXPECT_TRUE(times[0][5].text.endsWith(u"J"_s)) << "energy needs no trace";
+    EXPECT_TRUE(deviceTimeNote(*m_recording).contains(u"another profiler"_s));
+}
+
+TEST_F(GpuRecordingTest, AnUnknownDeviceHasNoMfuAndSaysWhy) {
+    test::SampleOptions options;
+    options.gpuName = "NVIDIA Prototype 900";
+    ASSERT_NO_FATAL_FAILURE(open(options));
+    EXPECT_EQ(deviceRows(*m_recording)[0][4].text, u"n/a"_s);
+    const CardContent mfu = overviewCards(*m_recording, selectLedger(*m_recording, {}))[1];
+    EXPECT_EQ(mfu.value.number, u"n/a"_s);
+    EXPECT_TRUE(mfu.detail.contains(u"Prototype 900"_s)) << mfu.detail.toStdString();
+    EXPECT_TRUE(mfu.verdict.isEmpty());
+    EXPECT_TRUE(mfu.qualifier.contains(u"of measured"_s)) << "what is known stays";
+}
+
+TEST_F(GpuRecordingTest, SharingIsSaidAndTakesThePeakAway) {
+    test::SampleOptions options;
+    options.gpuShared = true;
+    ASSERT_NO_FATAL_FAILURE(open(options));
+    EXPECT_TRUE(sharedDeviceText(*m_recording).startsWith(u"Shared device: 2 ranks"_s));
+    EXPECT_TRUE(deviceRows(*m_recording)[0][1].text.contains(u"shared by 2"_s));
+    const CardContent mfu = overviewCards(*m_recording, selectLedger(*m_recording, {}))[1];
+    EXPECT_EQ(mfu.value.number, u"n/a"_s);
+    EXPECT_TRUE(mfu.qualifier.isEmpty());
+}
+
+TEST_F(GpuRecordingTest, TheoryIsComparedWithWhatTheAllocatorHolds) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    const auto* worst = worstRank(*m_recording, {});
+    ASSERT_NE(worst, nullptr);
+    const Bytes outside = worst->byCategory[static_cast<std::size_t>(MemoryCategory::kOutside)];
+    EXPECT_EQ(outside, Bytes{830LL << 20});
+    EXPECT_EQ(worst->managed() + outside, worst->peak);
+    // with the outside band the peak lies above theory, without it below
+    ASSERT_GT(worst->peak, worst->theory);
+    ASSERT_LT(worst->managed(), worst->theory);
+    const QString headline = memoryHeadline(*m_recording, {});
+    EXPECT_TRUE(headline.contains(u"830\u2009MiB outside the allocator"_s))
+        << headline.toStdString();
+    EXPECT_TRUE(headline.contains(u"below theory"_s));
+    EXPECT_TRUE(memorySubline(*m_recording, {}).contains(u"theory knows nothing"_s));
+    for (const Finding& finding : findings(*m_recording, selectLedger(*m_recording, {})))
+        EXPECT_FALSE(finding.title.contains(u"above theory"_s));
+    const CardContent card = overviewCards(*m_recording, selectLedger(*m_recording, {}))[4];
+    EXPECT_TRUE(card.detail.startsWith(u"0.9"_s)) << card.detail.toStdString();
+    EXPECT_TRUE(card.detail.contains(u"without 830"_s));
+}
+
+TEST_F(GpuRecordingTest, TheOutsideBandHasItsWordAndNoTheory) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    EXPECT_EQ(stackOrder().back(), MemoryCategory::kOutside) << "above what theory speaks of";
+    const auto legend = memoryLegend(*m_recording);
+    const auto has = [&](const QString& text, Meaning meaning) {
+        return std::any_of(legend.begin(), legend.end(), [&](const LegendEntry& entry) {
+            return entry.text == text && entry.meaning == meaning;
+        });
+    };
+    EXPECT_TRUE(has(u"outside the allocator"_s, Meaning::kOutside));
+    EXPECT_TRUE(has(u"theory: peak within the allocator"_s, Meaning::kTheory));
+    EXPECT_TRUE(has(u"reserved by the allocator"_s, Meaning::kReserved));
+    for (const auto& row : memoryRows(*worstRank(*m_recording, {}))) {
+        if (row[0].text != u"outside the allocator"_s) continue;
+        EXPECT_EQ(row[2].text, unknownText());
+        EXPECT_EQ(row[3].text, unknownText());
+        EXPECT_TRUE(row[2].tip.contains(u"theory knows nothing"_s));
+    }
+}
+
+TEST_F(GpuRecordingTest, ReservedMemoryLiesOverTheStack) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    const auto frame = loadMemory(*m_reader, *m_recording, {m_recording->bounds(), 300, {}}, {});
+    ASSERT_TRUE(frame);
+    for (const MemoryColumns& columns : (*frame)->ranks) {
+        ASSERT_EQ(columns.reserved.size(), columns.size());
+        const auto& outside =
+            columns.categories[static_cast<std::size_t>(MemoryCategory::kOutside)];
+        for (std::size_t i = columns.size() / 2; i < columns.size(); ++i)
+            EXPECT_GE(columns.reserved[i], columns.total(i) - outside[i]);
+    }
+}
+
+TEST_F(GpuRecordingTest, CpuRanksHaveNoneOfIt) {
+    const std::string path = m_folder.file("cpu.sscope");
+    ASSERT_TRUE(test::writeSampleRecording(path, {}));
+    auto reader = storage::openRecording(path);
+    ASSERT_TRUE(reader);
+    const auto recording = loadRecording(**reader, {});
+    ASSERT_TRUE(recording);
+    EXPECT_TRUE(deviceRows(**recording).empty());
+    EXPECT_TRUE(deviceTimeNote(**recording).isEmpty());
+    EXPECT_EQ(findReservedLane((*recording)->summary), nullptr);
+    EXPECT_EQ(worstRank(**recording, {})->managed(), worstRank(**recording, {})->peak);
+    EXPECT_FALSE(memoryHeadline(**recording, {}).contains(u"outside"_s));
+    for (const LaneRow& row : layOutLanes((*recording)->summary, {}).rows)
+        EXPECT_NE(row.kind, LaneRow::Kind::kGroup);
+}
+
+TEST(GpuRunForm, SaysWhatTheCommandLineSays) {
+    control::RunConfig config;
+    config.precision = control::Precision::kTf32;
+    const auto said = control::validate(config);
+    ASSERT_FALSE(said);
+    EXPECT_EQ(predict(config, {2, {1LL << 34}, {1LL << 34}}).problem,
+              fromUtf8(said.error().message));
+    config.device = control::Device::kCuda;
+    config.shareDevice = true;
+    const RunPrediction cuda = predict(config, {2, {1LL << 34}, {1LL << 34}});
+    EXPECT_TRUE(cuda.problem.isEmpty()) << cuda.problem.toStdString();
+    EXPECT_TRUE(cuda.warning.contains(u"take turns"_s));
+    EXPECT_TRUE(cuda.headline.contains(u"GPU"_s)) << "host memory is not what limits it";
+    EXPECT_TRUE(cuda.commandLine.contains(u"--share-device"_s));
+}
+
+TEST(GpuRunForm, FieldsThatDoNotApplyHaveAReason) {
+    control::RunConfig config;
+    EXPECT_EQ(fieldReasons(config).shareDevice, u"GPUs only"_s);
+    EXPECT_EQ(fieldReasons(config).deviceCapture, u"GPUs only"_s);
+    EXPECT_TRUE(fieldReasons(config).reduceIn.contains(u"fp32"_s));
+    config.device = control::Device::kCuda;
+    config.precision = control::Precision::kBFloat16;
+    EXPECT_TRUE(fieldReasons(config).shareDevice.isEmpty());
+    EXPECT_TRUE(fieldReasons(config).deviceCapture.isEmpty());
+    EXPECT_TRUE(fieldReasons(config).reduceIn.isEmpty());
+}
+
+}  // namespace
+}  // namespace shardscope::desktop
