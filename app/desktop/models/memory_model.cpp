@@ -81,7 +81,7 @@ QString memoryHeadline(const OpenRecording& recording, const Selection& selectio
                                    static_cast<double>(worst->peak.count)
                              : 0;
     if (outsideOf(*worst).count > 0) {
-        return u"Peak is %1 on rank %2: %3 outside the allocator, the rest %4; %5 of it is %6."_s
+        return u"Peak is %1 on rank %2: %3 outside the allocator, the rest %4; %5 of the peak is %6."_s
             .arg(formatBytes(worst->peak))
             .arg(worst->rank.value)
             .arg(formatBytes(outsideOf(*worst)), againstTheory(*worst), formatPercent(share),

@@ -108,8 +108,7 @@ FieldReasons fieldReasons(const RunConfig& config) {
         reasons.deviceCapture = u"GPUs only"_s;
     }
     if (config.precision != control::Precision::kBFloat16) {
-        reasons.reduceIn = u"fp32, as gradients are at %1"_s.arg(
-            QString::fromLatin1(control::toWord(config.precision)));
+        reasons.reduceIn = u"needs precision bf16"_s;
     }
     return reasons;
 }

@@ -33,8 +33,11 @@ QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border: 1px solid @accent; }
 QLineEdit[invalid="true"], QSpinBox[invalid="true"], QDoubleSpinBox[invalid="true"],
 QComboBox[invalid="true"] { border: 1px solid @bad; }
+QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled {
+    background: @neutral; border-color: @neutral; color: @quiet; }
 QComboBox::drop-down { border: none; width: 24px; }
 QComboBox::down-arrow { image: url(:/icons/@chevron.svg); width: 12px; height: 12px; }
+QComboBox::down-arrow:disabled { image: none; }
 QComboBox QAbstractItemView { background: @field; color: @text; border: 1px solid @hairline;
     selection-background-color: @neutral; selection-color: @text; outline: none; }
 QPlainTextEdit { background: @field; border: 1px solid @hairline; border-radius: 4px; color: @text; }
@@ -58,6 +61,13 @@ QMenu::item:selected { background: @neutral; color: @text; }
 QMenu::item:disabled { color: @quiet; }
 QMenu::separator { height: 1px; background: @hairline; margin: 4px 8px; }
 QCheckBox { spacing: 8px; }
+QCheckBox:disabled { color: @quiet; }
+QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @quiet; border-radius: 3px;
+    background: @field; }
+QCheckBox::indicator:checked { background: @accent; border-color: @accent;
+    image: url(:/icons/check.svg); }
+QCheckBox::indicator:disabled { background: @neutral; border-color: @hairline; }
+QCheckBox:focus { color: @accent; }
 QDialog { background: @window; }
 QListView { background: transparent; border: none; outline: none; }
 QListView::item { padding: 4px 8px; border-radius: 4px; }

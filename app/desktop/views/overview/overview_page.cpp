@@ -94,7 +94,6 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     layout->addWidget(sectionLabel(tr("Where a step goes"), evidence));
     layout->addWidget(m_bars);
     layout->addWidget(m_legend);
-    layout->addWidget(buildDevices(evidence));
     layout->addSpacing(kGap);
     auto* stepTitle = new QHBoxLayout;
     stepTitle->addWidget(sectionLabel(tr("The same, step by step"), evidence));
@@ -102,6 +101,7 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     stepTitle->addWidget(m_rank);
     layout->addLayout(stepTitle);
     layout->addWidget(m_steps);
+    layout->addWidget(buildDevices(evidence));
     layout->addSpacing(kGap);
     layout->addWidget(sectionLabel(tr("Parts of a step"), evidence));
     layout->addWidget(m_parts);

@@ -123,7 +123,8 @@ void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneR
                               const LaneFrame& frame, const TimeScale& scale) {
     painter.save();
     painter.setClipRect(area);
-    painter.setFont(textFont(row.role == LaneRole::kHost ? 10 : 11));
+    // Inter draws 192x192 as a product; names of kernels are code
+    painter.setFont(row.onDevice ? codeFont(10) : textFont(row.role == LaneRole::kHost ? 10 : 11));
     std::array<double, 256> drawnTo{};
     drawnTo.fill(-1e9);
     for (const SliceView& slice : frame.slices) {

@@ -116,10 +116,10 @@ SlicePanel::SlicePanel(QWidget* parent)
     layout->setContentsMargins(16, 8, 12, 8);
     layout->setSpacing(kGap);
     layout->addWidget(m_title);
+    layout->addWidget(m_link, 0, Qt::AlignLeft);
     layout->addWidget(m_arrivalsTitle);
     layout->addWidget(m_arrivals);
     layout->addWidget(m_rows);
-    layout->addWidget(m_link, 0, Qt::AlignLeft);
     layout->addWidget(m_code);
     layout->addSpacing(kGap);
     layout->addWidget(m_hint);
@@ -130,6 +130,9 @@ SlicePanel::SlicePanel(QWidget* parent)
 }
 
 void SlicePanel::showDetails(const SliceDetails& details) {
+    // Inter draws 192x192 as a product; names of kernels are code
+    m_title->setFont(details.code.isEmpty() ? textFont(kTextPixels, QFont::DemiBold)
+                                            : codeFont(kSmallPixels));
     m_title->setText(breakable(details.title));
     m_code->setText(breakable(details.code));
     m_code->setVisible(!details.code.isEmpty());
@@ -153,11 +156,17 @@ void SlicePanel::showLinks(const LinkTexts& texts) {
     m_link->setText(texts.action);
     m_link->setAccessibleName(texts.action);
     m_link->setVisible(!texts.action.isEmpty());
+    if (!texts.action.isEmpty()) {
+        m_hint->setText(
+            tr("[  ]  from a kernel to its launch, and back\n.  ,  next and previous on "
+               "this lane\nZ  zoom to it · Esc  let go"));
+    }
 }
 
 void SlicePanel::showNothing() {
     m_link->hide();
     m_code->hide();
+    m_title->setFont(textFont(kTextPixels, QFont::DemiBold));
     m_title->setText(tr("Nothing selected"));
     m_rows->setRows({});
     m_rows->hide();
