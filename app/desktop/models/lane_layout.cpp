@@ -35,7 +35,7 @@ int rowHeight(const LaneRow& row) {
         case LaneRole::kCopy:
             return 16;
         case LaneRole::kCounter:
-            return row.key.lane == kMemoryTotalLane ? 48 : 28;
+            return row.key.lane == kMemoryTotalLane ? 48 : 26;
         default:
             return 24;
     }

@@ -466,7 +466,7 @@ TEST(GpuRunForm, FieldsThatDoNotApplyHaveAReason) {
     control::RunConfig config;
     EXPECT_EQ(fieldReasons(config).shareDevice, u"GPUs only"_s);
     EXPECT_EQ(fieldReasons(config).deviceCapture, u"GPUs only"_s);
-    EXPECT_TRUE(fieldReasons(config).reduceIn.contains(u"fp32"_s));
+    EXPECT_EQ(fieldReasons(config).reduceIn, u"needs precision bf16"_s);
     config.device = control::Device::kCuda;
     config.precision = control::Precision::kBFloat16;
     EXPECT_TRUE(fieldReasons(config).shareDevice.isEmpty());

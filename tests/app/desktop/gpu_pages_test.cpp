@@ -146,7 +146,7 @@ TEST_F(GpuPagesTest, UnfoldedCountersHaveRoomForTheirNames) {
         break;
     }
     settle();
-    EXPECT_GT(canvas.lanes().height, before + 20 * 28);
+    EXPECT_GT(canvas.lanes().height, before + 20 * 26);
     ASSERT_FALSE(plot.isEmpty());
     const int left = plot.back().front().toInt();
     const QFontMetricsF metrics(textFont(kSmallPixels));
@@ -228,6 +228,12 @@ TEST_F(GpuPagesTest, ARunOnGpusSurvivesTheForm) {
     config.deviceCapture = control::DeviceCapture::kLaunches;
     page->setConfig(config);
     EXPECT_EQ(page->config(), config);
+    m_window->resize(1600, 1000);
+    m_window->showPage(u"newrun"_s);
+    keepPicture(u"gpu-newrun"_s);
+    m_window->useTheme(true);
+    keepPicture(u"gpu-newrun-dark"_s);
+    m_window->useTheme(false);
     EXPECT_TRUE(page->prediction().problem.isEmpty());
     for (const QString& flag : {u"--device cuda"_s, u"--share-device"_s, u"--precision bf16"_s,
                                 u"--reduce bf16"_s, u"--device-capture launches"_s})
