@@ -144,6 +144,10 @@ Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
 
 namespace {
 
+/// From a launch to the end of what it started; what lies further apart is not looked for, so
+/// that an unmatched correlation does not read the whole run.
+constexpr Duration kLongestFlight{16'000'000'000};
+
 /// A launch is on a host's lane and what it starts on a stream's, or the other way round.
 bool canLink(LaneId from, const LaneFacts& lane) {
     return isTraced(lane.lane) && lane.role != LaneRole::kCommunication && lane.lane != from &&
@@ -157,7 +161,8 @@ Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
                                            const std::stop_token& stop) {
     std::vector<LinkedSlice> links;
     const TimeRange bounds = recording.bounds();
-    for (Duration reach{1'000'000}; links.empty() && !stop.stop_requested();
+    for (Duration reach{1'000'000};
+         links.empty() && reach <= kLongestFlight && !stop.stop_requested();
          reach = {reach.ns * 8}) {
         const TimeRange window{query.from.begin - reach, query.from.end + reach};
         for (const LaneFacts& lane : recording.summary.lanes) {

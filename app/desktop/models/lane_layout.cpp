@@ -48,6 +48,13 @@ const DeviceFacts* deviceOf(const RecordingSummary& summary, RankId rank) {
     return nullptr;
 }
 
+/// A run that is still being recorded may have lanes of a device before the device's row.
+bool hasDeviceLanes(const RecordingSummary& summary, RankId rank) {
+    return std::any_of(summary.lanes.begin(), summary.lanes.end(), [&](const LaneFacts& lane) {
+        return lane.rank == rank && isStreamLane(lane.lane);
+    });
+}
+
 bool holdsOutside(const RecordingSummary& summary, RankId rank) {
     return std::any_of(summary.lanes.begin(), summary.lanes.end(), [&](const LaneFacts& lane) {
         return lane.rank == rank && lane.lane == memoryLane(MemoryCategory::kOutside);
@@ -149,7 +156,7 @@ public:
                 header.note += u" · "_s + fromUtf8(device->tracing);
         }
         add(header, kHeaderHeight, 0);
-        if (header.collapsed || device == nullptr) {
+        if (header.collapsed || !(device != nullptr || hasDeviceLanes(m_summary, rank))) {
             addPlain(rank, header.collapsed);
         } else {
             for (LaneGroup group :

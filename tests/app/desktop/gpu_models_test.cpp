@@ -121,6 +121,13 @@ TEST_F(GpuRecordingTest, RevealingOpensTheRankAndTheGroup) {
     EXPECT_NE(layOutLanes(summary(), revealing(summary(), options, call)).row(call), nullptr);
 }
 
+TEST_F(GpuRecordingTest, StreamsAreGroupedBeforeTheDeviceIsKnown) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    RecordingSummary unfinished = summary();
+    unfinished.devices.clear();
+    EXPECT_THAT(namesOf(layOutLanes(unfinished, {}), {0}), testing::Contains(u"streams"_s));
+}
+
 TEST_F(GpuRecordingTest, AFoldedRankKeepsItsPhasesAndNoKernels) {
     ASSERT_NO_FATAL_FAILURE(open());
     LaneLayoutOptions options;
