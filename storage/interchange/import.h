@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,10 @@ struct ReaderRequest {
     std::string path;
     TraceBuilder* builder = nullptr;
     RankId rank;
+    /// Of traces whose times are relative: to what, until the file says itself.
+    std::optional<std::int64_t> clockBaseNs;
+    /// The builder's time 0 on the clock that the files share; nothing: this file sets it.
+    std::optional<std::int64_t> zeroNs;
     std::function<bool(double)> progress;
 };
 struct ReaderResult {
@@ -52,6 +57,11 @@ struct ReaderResult {
     RunFacts run;                 ///< what the file knows of the run
     Timestamp ended;              ///< latest end of an event
     std::int64_t baseUnixNs = 0;  ///< wall clock of the builder's time 0; 0: not known
+    std::int64_t clockBaseNs = 0;
+    std::int64_t zeroNs = 0;
+    /// The file said only at its end that rank or clock base differ from what was assumed: what
+    /// was built is wrong, read again with these.
+    bool readAgain = false;
 };
 Result<ReaderResult> readKineto(const ReaderRequest& request);
 Result<ReaderResult> readNsysSqlite(const ReaderRequest& request);

@@ -1,0 +1,149 @@
+#include "storage/interchange/formats/export_scope.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace shardscope::interchange {
+namespace {
+
+constexpr std::uint64_t kWindowEvents = 200'000;
+
+Result<std::vector<RankId>> chosenRanks(const RecordingSummary& summary,
+                                        const std::vector<RankId>& wanted) {
+    std::vector<RankId> ranks;
+    for (const RankFacts& rank : summary.ranks) ranks.push_back(rank.rank);
+    for (const LaneFacts& lane : summary.lanes) ranks.push_back(lane.rank);
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    if (wanted.empty()) return ranks;
+    std::vector<RankId> chosen = wanted;
+    std::sort(chosen.begin(), chosen.end());
+    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    for (const RankId rank : chosen)
+        if (!std::binary_search(ranks.begin(), ranks.end(), rank))
+            return failure(ErrorCode::kUsage, "the recording has no rank " +
+                                                  std::to_string(rank.value) + ": it has " +
+                                                  std::to_string(ranks.size()) + " ranks");
+    return chosen;
+}
+
+}  // namespace
+
+Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
+                                    const ExportOptions& options) {
+    ExportScope scope;
+    scope.m_reader = &reader;
+    scope.m_options = &options;
+    auto summary = reader.summary();
+    if (!summary) return failure(summary);
+    scope.m_summary = std::move(*summary);
+    auto ranks = chosenRanks(scope.m_summary, options.ranks);
+    if (!ranks) return failure(ranks);
+    scope.m_ranks = std::move(*ranks);
+    const TimeRange bounds = scope.m_summary.bounds;
+    // An event may lie on the very last nanosecond.
+    scope.m_range = options.range.value_or(TimeRange{bounds.begin, bounds.end + Duration{1}});
+    if (scope.m_range.empty())
+        return failure(ErrorCode::kUsage,
+                       "the range to export is empty: its end must lie after "
+                       "its beginning");
+    return scope;
+}
+
+std::vector<LaneFacts> ExportScope::lanes(RankId rank) const {
+    std::vector<LaneFacts> found;
+    for (const LaneFacts& lane : m_summary.lanes)
+        if (lane.rank == rank) found.push_back(lane);
+    return found;
+}
+
+std::vector<TimeRange> ExportScope::windows(std::uint64_t events) const {
+    const auto count = static_cast<std::int64_t>(1 + events / kWindowEvents);
+    const TimeRange within =
+        m_range.intersection({m_summary.bounds.begin, m_summary.bounds.end + Duration{1}});
+    if (within.empty()) return {};
+    const std::int64_t width = std::max<std::int64_t>(1, within.duration().ns / count + 1);
+    std::vector<TimeRange> found;
+    for (Timestamp at = within.begin; at < within.end; at = at + Duration{width})
+        found.push_back({at, std::min(within.end, at + Duration{width})});
+    return found;
+}
+
+Result<void> ExportScope::forEachSpan(const LaneFacts& lane,
+                                      const std::function<void(const SpanEvent&)>& show) {
+    bool first = true;
+    for (const TimeRange window : windows(m_summary.events.spans)) {
+        auto spans = m_reader->spans(lane.rank, lane.lane, window);
+        if (!spans) return failure(spans);
+        // What began before the window was shown with the one it began in.
+        if (!first)
+            std::erase_if(*spans, [&](const SpanEvent& s) { return s.start < window.begin; });
+        first = false;
+        std::stable_sort(spans->begin(), spans->end(), [](const SpanEvent& a, const SpanEvent& b) {
+            return std::tuple(a.start, a.depth, b.duration) <
+                   std::tuple(b.start, b.depth, a.duration);
+        });
+        for (const SpanEvent& span : *spans) show(span);
+        if (auto more = advance(spans->size()); !more) return more;
+    }
+    return {};
+}
+
+Result<void> ExportScope::forEachSample(const LaneFacts& lane,
+                                        const std::function<void(Timestamp, double)>& show) {
+    std::optional<double> shown;
+    for (const TimeRange window : windows(m_summary.events.counters + m_summary.events.memory)) {
+        auto samples = m_reader->counter(lane.rank, lane.lane, window, Duration{0});
+        if (!samples) return failure(samples);
+        for (const storage::CounterSlice& sample : *samples) {
+            // Every window begins with the value in force.
+            const bool repeated = sample.range.begin == window.begin && shown == sample.last;
+            if (!repeated) show(sample.range.begin, sample.last);
+            shown = sample.last;
+        }
+        if (auto more = advance(samples->size()); !more) return more;
+    }
+    return {};
+}
+
+Result<void> ExportScope::forEachMemoryEvent(RankId rank,
+                                             const std::function<void(const MemoryEvent&)>& show) {
+    for (const TimeRange window : windows(m_summary.events.memory)) {
+        auto events = m_reader->memoryEvents(rank, window);
+        if (!events) return failure(events);
+        for (const MemoryEvent& event : *events) show(event);
+        if (auto more = advance(events->size()); !more) return more;
+    }
+    return {};
+}
+
+Result<void> ExportScope::advance(std::uint64_t events) {
+    m_done += events;
+    if (!m_options->progress) return {};
+    const double share = static_cast<double>(m_done) /
+                         static_cast<double>(std::max<std::uint64_t>(1, m_summary.events.total()));
+    if (m_options->progress(std::min(share, 1.0))) return {};
+    return failure(ErrorCode::kCancelled, "the export was cancelled; no file was written");
+}
+
+std::string rankTitle(const RecordingSummary& summary, RankId rank) {
+    std::string title = "rank " + std::to_string(rank.value);
+    for (const RankFacts& facts : summary.ranks)
+        if (facts.rank == rank && !facts.device.empty()) title += " (" + facts.device + ")";
+    return title;
+}
+
+std::string layerTitle(LayerIndex layer) {
+    if (layer == kNoLayer) return {};
+    if (layer == kRootLayer) return "root";
+    return "layer " + std::to_string(layer.value);
+}
+
+std::string jsonString(std::string_view text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace shardscope::interchange

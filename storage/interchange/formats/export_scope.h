@@ -1,0 +1,61 @@
+// What of a recording is exported: ranks and range, and walks over them in bounded memory.
+#pragma once
+
+#include "storage/interchange/export.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shardscope::interchange {
+
+/// One export in work. Lives as long as the reader and options it was made from; one thread.
+class ExportScope {
+public:
+    /// kUsage when a rank is not in the recording or the range is empty.
+    static Result<ExportScope> of(storage::RecordingReader& reader, const ExportOptions& options);
+
+    [[nodiscard]] storage::RecordingReader& reader() const { return *m_reader; }
+    [[nodiscard]] const RecordingSummary& summary() const { return m_summary; }
+    [[nodiscard]] const std::vector<RankId>& ranks() const { return m_ranks; }
+    /// As asked for, or around everything stored.
+    [[nodiscard]] TimeRange range() const { return m_range; }
+    /// Lanes of a rank, top first.
+    [[nodiscard]] std::vector<LaneFacts> lanes(RankId rank) const;
+
+    /// Spans of a lane that touch the range, by start, enclosing ones first. Each is shown once.
+    Result<void> forEachSpan(const LaneFacts& lane,
+                             const std::function<void(const SpanEvent&)>& show);
+    /// Samples of a counter lane within the range, with the value in force at its beginning.
+    /// Several at the same nanosecond are one: the last.
+    Result<void> forEachSample(const LaneFacts& lane,
+                               const std::function<void(Timestamp, double)>& show);
+    /// Memory events of a rank within the range, by time.
+    Result<void> forEachMemoryEvent(RankId rank,
+                                    const std::function<void(const MemoryEvent&)>& show);
+
+    /// Tells of `events` more done; kCancelled when the user has had enough.
+    Result<void> advance(std::uint64_t events);
+
+private:
+    ExportScope() = default;
+    /// Stretches of the range with about kWindowEvents of a kind's `events` each.
+    [[nodiscard]] std::vector<TimeRange> windows(std::uint64_t events) const;
+
+    storage::RecordingReader* m_reader = nullptr;
+    const ExportOptions* m_options = nullptr;
+    RecordingSummary m_summary;
+    std::vector<RankId> m_ranks;
+    TimeRange m_range;
+    std::uint64_t m_done = 0;
+};
+
+/// "rank 0 (NVIDIA H200)"
+[[nodiscard]] std::string rankTitle(const RecordingSummary& summary, RankId rank);
+/// "layer 3", "root"; empty for none.
+[[nodiscard]] std::string layerTitle(LayerIndex layer);
+/// A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD.
+[[nodiscard]] std::string jsonString(std::string_view text);
+
+}  // namespace shardscope::interchange

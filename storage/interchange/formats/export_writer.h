@@ -1,0 +1,36 @@
+// A growing text or binary file that gets its name only once it is whole.
+#pragma once
+
+#include "storage/interchange/output_file.h"
+#include "storage/model/result.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace shardscope::interchange {
+
+/// The first failed write is kept and said by finish(). One thread.
+class ExportWriter {
+public:
+    /// kUsage when `path` cannot be written, or exists and `overwrite` is not set.
+    static Result<ExportWriter> open(const std::string& path, bool overwrite);
+
+    void write(std::string_view bytes);
+    Result<void> finish();
+
+private:
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    ExportWriter(std::string path, OutputFile output, std::FILE* file)
+        : m_path(std::move(path)), m_output(std::move(output)), m_file(file) {}
+
+    std::string m_path;
+    OutputFile m_output;
+    std::unique_ptr<std::FILE, Close> m_file;
+    int m_error = 0;  ///< errno of the first failed write
+};
+
+}  // namespace shardscope::interchange

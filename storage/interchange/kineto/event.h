@@ -1,0 +1,32 @@
+// One event of a Chrome trace as it stands in the text.
+#pragma once
+
+#include "storage/interchange/kineto/json_text.h"
+
+#include <string_view>
+#include <vector>
+
+namespace shardscope::interchange::kineto {
+
+/// JSON values, not resolved; empty where absent. Views into the window.
+struct Event {
+    std::string_view text;  ///< the whole event
+    std::string_view phase;
+    std::string_view category;
+    std::string_view name;
+    std::string_view process;
+    std::string_view thread;
+    std::string_view time;
+    std::string_view duration;
+    std::string_view id;
+    std::string_view scope;
+    std::string_view arguments;   ///< the object, whole
+    std::vector<Member> members;  ///< of the arguments
+    TextFlags flags;
+};
+
+/// Reads the element at the front of `text` into `event` and returns how long it is, 0 at a text
+/// without elements. What is malformed ends at the end of its brackets; then `event.text` is empty.
+[[nodiscard]] std::size_t readEvent(std::string_view text, Event& event);
+
+}  // namespace shardscope::interchange::kineto

@@ -1,0 +1,352 @@
+#include "storage/interchange/kineto/trace_mapper.h"
+
+#include "storage/interchange/kineto/decimal.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace shardscope::interchange::kineto {
+namespace {
+
+constexpr std::size_t kMostOpen = 100'000;
+constexpr std::size_t kMostMemoryDevices = 1024;
+constexpr std::int64_t kTimeLimit = std::int64_t{1} << 59;
+constexpr std::int64_t kMostBlock = std::int64_t{1} << 50;
+
+/// A value without its quotes; escapes stay (pids, tids and categories have none).
+std::string_view bare(std::string_view value) {
+    return isString(value) ? value.substr(1, value.size() - 2) : value;
+}
+
+bool isAt(std::string_view value, std::string_view text) {
+    return bare(value) == text;
+}
+
+std::string threadKey(const Event& event) {
+    return std::string(bare(event.process)).append("\n").append(bare(event.thread));
+}
+
+std::optional<double> numberOf(std::string_view value) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
+    return number;
+}
+
+std::optional<std::int64_t> integerOf(const Event& event, std::string_view key) {
+    return parseInteger(bare(valueOf(event.members, key)));
+}
+
+}  // namespace
+
+TraceMapper::TraceMapper(TraceBuilder& builder, ImportAccount& account, const Setting& setting)
+    : m_builder(&builder),
+      m_account(&account),
+      m_setting(setting),
+      m_lanes(builder, setting.rank),
+      m_collectives(builder, setting.rank, setting.worldSize) {}
+
+void TraceMapper::add(const Event& event) {
+    ++m_account->read;
+    if (event.text.empty()) return reject("malformed JSON");
+    m_repaired = false;
+    const std::string_view phase = bare(event.phase);
+    if (phase.size() != 1) return reject(phase.empty() ? "no phase (ph)" : "unknown phase (ph)");
+    const std::uint64_t kept = m_account->kept;
+    switch (phase.front()) {
+        case 'X':
+            addComplete(event);
+            break;
+        case 'i':
+        case 'I':
+        case 'R':
+            addInstant(event);
+            break;
+        case 's':
+        case 't':
+        case 'f':
+            addFlow(event);
+            break;
+        case 'M':
+            addMetadata(event);
+            break;
+        case 'C':
+            addCounter(event);
+            break;
+        case 'B':
+            addBegin(event);
+            break;
+        case 'E':
+            addEnd(event);
+            break;
+        default:
+            return reject("a phase (ph) that profilers of training do not write");
+    }
+    if (m_account->kept == kept) return;
+    if (event.flags.nonFinite) m_account->repair("NaN or an infinity, kept as text");
+    if (m_repaired) m_account->repair("a time that was text, negative or finer than 1 ns");
+}
+
+std::optional<std::int64_t> TraceMapper::nanoseconds(std::string_view value) {
+    if (isString(value)) m_repaired = true;
+    const auto parsed = parseMicroseconds(bare(value));
+    if (!parsed) return std::nullopt;
+    if (parsed->rounded) m_repaired = true;
+    return parsed->value;
+}
+
+std::optional<Timestamp> TraceMapper::timeOf(const Event& event) {
+    const auto time = nanoseconds(event.time);
+    if (!time) return std::nullopt;
+    // Both lie within 2^60, so that the sum does not overflow.
+    const Timestamp shifted{*time + m_setting.shiftNs};
+    if (shifted.ns > kTimeLimit || shifted.ns < -kTimeLimit) return std::nullopt;
+    return shifted;
+}
+
+/// The arguments without their correlation, which the span has itself.
+StringId TraceMapper::argumentsOf(const Event& event, std::uint64_t& correlation) {
+    correlation = 0;
+    if (event.members.empty()) return kEmptyString;
+    if (event.flags.nonFinite)
+        return m_builder->intern(m_setting.rank, quoteNonFinite(event.arguments));
+    const std::string_view value = valueOf(event.members, "correlation");
+    const auto number = value.empty() ? std::nullopt : parseInteger(value);
+    if (!number || *number <= 0 || static_cast<std::uint64_t>(*number) >= kNoCorrelation)
+        return m_builder->intern(m_setting.rank, event.arguments);
+    correlation = static_cast<std::uint64_t>(*number);
+    if (event.members.size() == 1) return kEmptyString;
+    // The member with its key's quotes, its colon and one comma.
+    constexpr std::size_t kKeyBytes = sizeof("\"correlation\":") - 1;
+    const char* begin = event.arguments.data();
+    const char* end = begin + event.arguments.size();
+    const char* from = value.data() - kKeyBytes;
+    const char* to = value.data() + value.size();
+    if (*to == ',')
+        ++to;
+    else
+        --from;
+    m_arguments.assign(begin, from);
+    m_arguments.append(to, end);
+    return m_builder->intern(m_setting.rank, m_arguments);
+}
+
+std::optional<SpanEvent> TraceMapper::spanOf(const Event& event, const Category& category) {
+    const auto start = timeOf(event);
+    if (!start) return std::nullopt;
+    SpanEvent span;
+    span.start = *start;
+    span.arguments = argumentsOf(event, span.correlation);
+    if (category.kernel && span.correlation == 0) {
+        // Without one it would not count as a kernel.
+        span.correlation = kNoCorrelation + m_uncorrelated++;
+    }
+    span.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
+    span.lane = m_lanes.lane(bare(event.process), bare(event.thread), category);
+    return span;
+}
+
+void TraceMapper::hold(const SpanEvent& span, const Event& event) {
+    release();
+    m_held.span = span;
+    m_held.process.assign(bare(event.process));
+    m_held.thread.assign(bare(event.thread));
+    m_held.full = true;
+    m_ended = std::max(m_ended, span.end());
+}
+
+void TraceMapper::release() {
+    if (m_held.full) m_builder->add(m_setting.rank, m_held.span);
+    m_held.full = false;
+}
+
+void TraceMapper::addComplete(const Event& event) {
+    Category category = categoryOf(bare(event.category));
+    const std::string_view name = textOf(event.name, m_scratch);
+    if (category.kernel && category.role == LaneRole::kCompute &&
+        (isCollectiveKernel(name) || !valueOf(event.members, "Collective name").empty()))
+        category.role = LaneRole::kCommunication;
+    auto duration = nanoseconds(event.duration);
+    if (!duration) return reject("no duration");
+    if (*duration > kTimeLimit) return reject("a time out of range");
+    if (*duration < 0) {
+        duration = 0;
+        m_repaired = true;
+    }
+    auto span = spanOf(event, category);
+    if (!span) return reject("no time, or one out of range");
+    span->duration = {*duration};
+    noteSpan(event, category, *span, name);
+    hold(*span, event);
+    keep();
+}
+
+void TraceMapper::noteSpan(const Event& event, const Category& category, const SpanEvent& span,
+                           std::string_view name) {
+    if (category.role == LaneRole::kCommunication)
+        m_collectives.addKernel(name, event.members, span.range());
+    if (category.device) {
+        if (m_device.empty() && category.role != LaneRole::kRange) m_device = bare(event.process);
+        return;
+    }
+    if (m_hostProcess.empty() && category.role != LaneRole::kRange)
+        m_hostProcess = bare(event.process);
+    if (name == "record_param_comms") m_collectives.addOperation(event.members, span.range());
+    if (name.starts_with("ProfilerStep#")) noteStep(name, span);
+}
+
+void TraceMapper::noteStep(std::string_view name, const SpanEvent& span) {
+    const auto number = parseInteger(name.substr(name.find('#') + 1));
+    if (!number || *number < 0 || *number > std::numeric_limits<std::int32_t>::max()) return;
+    StepFacts step;
+    step.rank = m_setting.rank;
+    step.step = {static_cast<std::int32_t>(*number)};
+    step.start = span.start;
+    step.end = span.end();
+    m_builder->addStep(step);
+}
+
+void TraceMapper::addInstant(const Event& event) {
+    if (isAt(event.name, "[memory]")) {
+        const auto time = timeOf(event);
+        if (!time) return reject("no time, or one out of range");
+        return addMemory(event, *time);
+    }
+    // The scope tells how it is drawn: of its thread, its process or everything.
+    const std::string_view own = bare(event.category);
+    const std::string name =
+        std::string(own.empty() ? "instant" : own) + (isAt(event.scope, "g") ? ", global" : "");
+    auto span = spanOf(event, {name, LaneRole::kRange, false, false});
+    if (!span) return reject("no time, or one out of range");
+    hold(*span, event);
+    keep();
+}
+
+void TraceMapper::addFlow(const Event& event) {
+    const auto time = timeOf(event);
+    if (!time) return reject("no time, or one out of range");
+    const bool bound = m_held.full && m_held.span.start == *time &&
+                       m_held.process == bare(event.process) && m_held.thread == bare(event.thread);
+    const auto id = parseInteger(bare(event.id));
+    if (bound && id && *id > 0) {
+        const auto number = static_cast<std::uint64_t>(*id);
+        if (isAt(event.category, "fwdbwd") && m_held.span.correlation == 0)
+            m_held.span.correlation = number;
+        if (m_held.span.correlation == number) return keep();
+    }
+    release();
+    SpanEvent span;
+    span.start = *time;
+    span.lane = m_lanes.lane(bare(event.process), bare(event.thread),
+                             {"flow", LaneRole::kRange, false, false});
+    span.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
+    span.arguments = m_builder->intern(m_setting.rank, event.text);
+    m_builder->add(m_setting.rank, span);
+    m_ended = std::max(m_ended, span.start);
+    keep();
+}
+
+void TraceMapper::addMetadata(const Event& event) {
+    const std::string name = textOf(event.name);
+    const auto text = [&](const char* key) { return textOf(valueOf(event.members, key)); };
+    if (name == "process_name" || name == "process_labels") {
+        // "python", then "CPU" or "GPU 0": the label says more.
+        const std::string label = text(name == "process_name" ? "name" : "labels");
+        if (!label.empty()) m_lanes.nameProcess(bare(event.process), label);
+    } else if (name == "thread_name") {
+        m_lanes.nameThread(bare(event.process), bare(event.thread), text("name"));
+    }
+    keep();
+}
+
+void TraceMapper::addCounter(const Event& event) {
+    const auto time = timeOf(event);
+    if (!time) return reject("no time, or one out of range");
+    bool any = false;
+    const std::string name = textOf(event.name);
+    for (const Member& member : event.members) {
+        const auto value = numberOf(bare(member.value));
+        if (!value) continue;
+        const LaneId lane = m_lanes.counter(bare(event.process), name, member.key);
+        m_builder->add(m_setting.rank, CounterEvent{*time, lane, *value});
+        any = true;
+    }
+    if (!any) return reject("a counter without a number");
+    m_ended = std::max(m_ended, *time);
+    keep();
+}
+
+void TraceMapper::addBegin(const Event& event) {
+    if (m_openCount == kMostOpen) return reject("more begun events than any program has open");
+    auto span = spanOf(event, categoryOf(bare(event.category)));
+    if (!span) return reject("no time, or one out of range");
+    m_open[threadKey(event)].push_back({*span, textOf(event.name)});
+    ++m_openCount;
+    // Kept once its end is there.
+}
+
+void TraceMapper::addEnd(const Event& event) {
+    const auto at = m_open.find(threadKey(event));
+    if (at == m_open.end() || at->second.empty()) return reject("an end without a begin");
+    const auto time = timeOf(event);
+    if (!time) return reject("no time, or one out of range");
+    Open open = std::move(at->second.back());
+    at->second.pop_back();
+    if (at->second.empty()) m_open.erase(at);
+    --m_openCount;
+    open.span.duration = {std::max<std::int64_t>(0, (*time - open.span.start).ns)};
+    if (*time < open.span.start) m_repaired = true;
+    if (open.name.starts_with("ProfilerStep#")) noteStep(open.name, open.span);
+    hold(open.span, event);
+    m_account->kept += 2;
+}
+
+void TraceMapper::addBlocksBefore(const std::string& device, std::int64_t alive, Timestamp time) {
+    if (m_memoryDevices.size() >= kMostMemoryDevices || !m_memoryDevices.insert(device).second)
+        return;
+    if (alive <= 0 || alive > kMostBlock) return;
+    MemoryEvent before;
+    before.time = time;
+    before.size = {alive};
+    before.owner = m_builder->intern(m_setting.rank, "alive before the trace (" + device + ")");
+    m_builder->add(m_setting.rank, before);
+}
+
+void TraceMapper::addMemory(const Event& event, Timestamp time) {
+    const auto bytes = integerOf(event, "Bytes");
+    if (!bytes || *bytes == 0 || std::abs(*bytes) > kMostBlock)
+        return reject("a memory event without bytes");
+    const bool onHost = integerOf(event, "Device Type").value_or(0) == 0;
+    const std::string device =
+        onHost ? "cpu" : "cuda:" + std::to_string(integerOf(event, "Device Id").value_or(0));
+    const auto total = integerOf(event, "Total Allocated");
+    if (total) {
+        if (*total <= kMostBlock) addBlocksBefore(device, *total - *bytes, time);
+        const LaneId lane = m_lanes.counter(device, "allocated", device);
+        m_builder->add(m_setting.rank, CounterEvent{time, lane, static_cast<double>(*total)});
+    }
+    if (const auto reserved = integerOf(event, "Total Reserved"); reserved && !onHost) {
+        const LaneId lane = m_lanes.counter(device, "reserved", device);
+        m_builder->add(m_setting.rank, CounterEvent{time, lane, static_cast<double>(*reserved)});
+    }
+    MemoryEvent memory;
+    memory.time = time;
+    memory.address = static_cast<std::uint64_t>(integerOf(event, "Addr").value_or(0));
+    memory.size = {std::abs(*bytes)};
+    memory.action = *bytes > 0 ? MemoryAction::kAllocate : MemoryAction::kFree;
+    memory.owner = m_builder->intern(m_setting.rank, device);
+    m_builder->add(m_setting.rank, memory);
+    m_ended = std::max(m_ended, time);
+    keep();
+}
+
+void TraceMapper::finish() {
+    release();
+    for (const auto& [thread, open] : m_open)
+        for (std::size_t i = 0; i < open.size(); ++i) reject("a begin without an end");
+    m_open.clear();
+    m_collectives.finish();
+    m_lanes.finish();
+}
+
+}  // namespace shardscope::interchange::kineto

@@ -1,0 +1,100 @@
+// Turns events of one Kineto trace into what a recording holds.
+//
+// What goes where: X to spans, on lanes by category; `correlation` to the span's correlation (it is
+// taken out of the arguments and stands there for who writes the trace again), all other arguments
+// as they stand. Kernels without one get a number from kNoCorrelation up. i to spans of no length,
+// [memory] to memory events; C to counters; B and E to spans. A flow that binds to the event
+// before it is that event's correlation (ac2g: it is already; fwdbwd: it becomes that); any other
+// is a span of no length on a lane "flow". ProfilerStep#N are the steps as well.
+#pragma once
+
+#include "storage/interchange/import.h"
+#include "storage/interchange/kineto/collective_join.h"
+#include "storage/interchange/kineto/event.h"
+#include "storage/interchange/kineto/lane_table.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace shardscope::interchange::kineto {
+
+/// Correlations from here on are the importer's, not the trace's.
+inline constexpr std::uint64_t kNoCorrelation = std::uint64_t{1} << 62;
+
+class TraceMapper {
+public:
+    struct Setting {
+        RankId rank;
+        std::int64_t shiftNs = 0;  ///< builder's time = time in the trace + this
+        std::int64_t worldSize = 0;
+    };
+    TraceMapper(TraceBuilder& builder, ImportAccount& account, const Setting& setting);
+
+    void add(const Event& event);
+    /// Adds what was held back, and names the lanes.
+    void finish();
+
+    [[nodiscard]] Timestamp ended() const { return m_ended; }
+    /// Process of the first host event, and of the first device event; empty: none.
+    [[nodiscard]] const std::string& hostProcess() const { return m_hostProcess; }
+    [[nodiscard]] const std::string& device() const { return m_device; }
+    [[nodiscard]] const LaneTable& lanes() const { return m_lanes; }
+    [[nodiscard]] const CollectiveJoin& collectives() const { return m_collectives; }
+
+private:
+    /// The last span: a flow that follows may belong to it.
+    struct Held {
+        SpanEvent span;
+        std::string process, thread;
+        bool full = false;
+    };
+    struct Open {
+        SpanEvent span;
+        std::string name;
+    };
+
+    void addComplete(const Event& event);
+    void addInstant(const Event& event);
+    void addFlow(const Event& event);
+    void addMetadata(const Event& event);
+    void addCounter(const Event& event);
+    void addBegin(const Event& event);
+    void addEnd(const Event& event);
+    void addMemory(const Event& event, Timestamp time);
+    void addBlocksBefore(const std::string& device, std::int64_t alive, Timestamp time);
+
+    std::optional<Timestamp> timeOf(const Event& event);
+    std::optional<std::int64_t> nanoseconds(std::string_view value);
+    std::optional<SpanEvent> spanOf(const Event& event, const Category& category);
+    StringId argumentsOf(const Event& event, std::uint64_t& correlation);
+    void hold(const SpanEvent& span, const Event& event);
+    void release();
+    void noteSpan(const Event& event, const Category& category, const SpanEvent& span,
+                  std::string_view name);
+    void noteStep(std::string_view name, const SpanEvent& span);
+    void keep() { ++m_account->kept; }
+    void reject(const char* reason) { m_account->reject(reason); }
+
+    TraceBuilder* m_builder;
+    ImportAccount* m_account;
+    Setting m_setting;
+    LaneTable m_lanes;
+    CollectiveJoin m_collectives;
+    Held m_held;
+    std::map<std::string, std::vector<Open>, std::less<>> m_open;
+    std::size_t m_openCount = 0;
+    std::set<std::string> m_memoryDevices;
+    std::uint64_t m_uncorrelated = 0;
+    Timestamp m_ended;
+    std::string m_hostProcess;
+    std::string m_device;
+    std::string m_scratch;
+    std::string m_nameScratch;
+    std::string m_arguments;
+    bool m_repaired = false;
+};
+
+}  // namespace shardscope::interchange::kineto

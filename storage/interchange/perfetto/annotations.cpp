@@ -1,0 +1,102 @@
+#include "storage/interchange/perfetto/annotations.h"
+
+#include <nlohmann/json.hpp>
+#include <protozero/pbf_writer.hpp>
+
+#include <algorithm>
+
+namespace shardscope::interchange {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using protozero::pbf_writer;
+
+// DebugAnnotation
+constexpr std::uint32_t kNameId = 1, kBool = 2, kUint = 3, kInt = 4, kDouble = 5, kString = 6,
+                        kName = 10, kEntries = 11, kValues = 12;
+constexpr int kDeepest = 32;
+
+/// How deep brackets nest; strings are not looked into, so it is an upper bound.
+int depthOf(std::string_view json) {
+    int depth = 0, deepest = 0;
+    for (const char c : json) {
+        if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
+        if (c == '}' || c == ']') --depth;
+    }
+    return deepest;
+}
+
+void appendValue(std::string& bytes, const Json& value);
+
+void appendMembers(std::string& bytes, const Json& object) {
+    for (const auto& [name, value] : object.items()) {
+        std::string entry;
+        pbf_writer(entry).add_string(kName, name);
+        appendValue(entry, value);
+        pbf_writer(bytes).add_message(kEntries, entry);
+    }
+}
+
+void appendElements(std::string& bytes, const Json& array) {
+    for (const Json& value : array) {
+        std::string element;
+        appendValue(element, value);
+        pbf_writer(bytes).add_message(kValues, element);
+    }
+}
+
+void appendValue(std::string& bytes, const Json& value) {
+    switch (value.type()) {
+        case Json::value_t::boolean:
+            return pbf_writer(bytes).add_bool(kBool, value.get<bool>());
+        case Json::value_t::number_unsigned:
+            return pbf_writer(bytes).add_uint64(kUint, value.get<std::uint64_t>());
+        case Json::value_t::number_integer:
+            return pbf_writer(bytes).add_int64(kInt, value.get<std::int64_t>());
+        case Json::value_t::number_float:
+            return pbf_writer(bytes).add_double(kDouble, value.get<double>());
+        case Json::value_t::string:
+            return pbf_writer(bytes).add_string(kString, value.get_ref<const std::string&>());
+        case Json::value_t::object:
+            return appendMembers(bytes, value);
+        case Json::value_t::array:
+            return appendElements(bytes, value);
+        default:
+            return pbf_writer(bytes).add_string(kString, "null");
+    }
+}
+
+}  // namespace
+
+void appendAnnotation(std::string& bytes, std::uint32_t field, std::uint64_t nameId,
+                      std::string_view value) {
+    std::string annotation;
+    pbf_writer writer(annotation);
+    writer.add_uint64(kNameId, nameId);
+    writer.add_string(kString, value.data(), value.size());
+    pbf_writer(bytes).add_message(field, annotation);
+}
+
+void appendAnnotation(std::string& bytes, std::uint32_t field, std::uint64_t nameId,
+                      std::int64_t value) {
+    std::string annotation;
+    pbf_writer writer(annotation);
+    writer.add_uint64(kNameId, nameId);
+    writer.add_int64(kInt, value);
+    pbf_writer(bytes).add_message(field, annotation);
+}
+
+void appendJsonAnnotations(std::string& bytes, std::uint32_t field, std::string_view json,
+                           const std::function<std::uint64_t(std::string_view)>& nameId) {
+    Json parsed;
+    if (depthOf(json) <= kDeepest) parsed = Json::parse(json, nullptr, false);
+    if (!parsed.is_object()) return appendAnnotation(bytes, field, nameId("arguments"), json);
+    for (const auto& [name, value] : parsed.items()) {
+        std::string annotation;
+        pbf_writer(annotation).add_uint64(kNameId, nameId(name));
+        appendValue(annotation, value);
+        pbf_writer(bytes).add_message(field, annotation);
+    }
+}
+
+}  // namespace shardscope::interchange

@@ -1,0 +1,22 @@
+// Perfetto's DebugAnnotation: typed arguments of a slice, nested as in JSON.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace shardscope::interchange {
+
+/// Appends field `field` of a message to `bytes`: one annotation with an interned name.
+void appendAnnotation(std::string& bytes, std::uint32_t field, std::uint64_t nameId,
+                      std::string_view value);
+void appendAnnotation(std::string& bytes, std::uint32_t field, std::uint64_t nameId,
+                      std::int64_t value);
+
+/// An annotation for each member of a JSON object. Text that is none, or is nested deeper than
+/// 32 levels, becomes one annotation "arguments".
+void appendJsonAnnotations(std::string& bytes, std::uint32_t field, std::string_view json,
+                           const std::function<std::uint64_t(std::string_view)>& nameId);
+
+}  // namespace shardscope::interchange

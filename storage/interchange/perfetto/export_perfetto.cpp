@@ -1,0 +1,158 @@
+// A recording as a Perfetto trace: a process a rank, a track a lane, counters, flows, arguments.
+#include "storage/interchange/formats/export_scope.h"
+#include "storage/interchange/formats/nested_tracks.h"
+#include "storage/interchange/perfetto/track_writer.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace shardscope::interchange {
+namespace {
+
+enum class FlowKind : std::uint8_t { kLaunch = 1, kBackward = 2 };
+
+/// 64 well mixed bits (splitmix64's finaliser), never 0.
+std::uint64_t flowId(RankId rank, FlowKind kind, std::uint64_t correlation) {
+    std::uint64_t x = correlation + (std::uint64_t{rank.value} * 4 + static_cast<unsigned>(kind)) *
+                                        0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    x ^= x >> 31;
+    return x == 0 ? 1 : x;
+}
+
+CounterUnit unitOf(const std::string& unit) {
+    if (unit == "bytes") return CounterUnit::kBytes;
+    if (unit == "ns") return CounterUnit::kNanoseconds;
+    if (unit == "1") return CounterUnit::kCount;
+    return CounterUnit::kNone;
+}
+
+class PerfettoExport {
+public:
+    PerfettoExport(ExportScope& scope, ExportWriter& writer)
+        : m_scope(scope), m_tracks(writer, shiftOf(scope), scope.summary().run.startedUnixNs) {}
+
+    Result<void> rank(RankId rank) {
+        const auto process = m_tracks.addProcess(pidOf(rank), rankTitle(m_scope.summary(), rank));
+        for (const LaneFacts& lane : m_scope.lanes(rank)) {
+            auto done =
+                lane.role == LaneRole::kCounter ? counter(process, lane) : spans(process, lane);
+            if (!done) return done;
+        }
+        return {};
+    }
+    [[nodiscard]] std::uint64_t events() const { return m_events; }
+
+private:
+    struct Nothing {};
+    using Tracks = NestedTracks<Nothing>;
+
+    static Duration shiftOf(const ExportScope& scope) {
+        return {std::max<std::int64_t>(0, -scope.summary().bounds.begin.ns)};
+    }
+    /// The rank's own where it tells ranks apart; Perfetto would merge equal ones of two hosts.
+    [[nodiscard]] std::int32_t pidOf(RankId rank) const {
+        std::set<std::int64_t> pids;
+        std::int64_t own = 0;
+        for (const RankFacts& facts : m_scope.summary().ranks) {
+            pids.insert(facts.pid);
+            if (facts.rank == rank) own = facts.pid;
+        }
+        const bool distinct = pids.size() == m_scope.summary().ranks.size();
+        if (distinct && own > 0 && own <= std::numeric_limits<std::int32_t>::max())
+            return static_cast<std::int32_t>(own);
+        return static_cast<std::int32_t>(rank.value) + 1;
+    }
+
+    Result<void> counter(TrackWriter::Uuid process, const LaneFacts& lane) {
+        TrackWriter::Uuid track = 0;
+        return m_scope.forEachSample(lane, [&](Timestamp time, double value) {
+            if (track == 0)
+                track = m_tracks.addCounter(process, lane.name, unitOf(lane.unit), lane.unit);
+            m_tracks.sample(track, time, value);
+            ++m_events;
+        });
+    }
+
+    Result<void> spans(TrackWriter::Uuid process, const LaneFacts& lane) {
+        std::vector<TrackWriter::Uuid> uuids;
+        Tracks tracks;
+        const auto begin = [&](std::size_t at, const Tracks::Track& track) {
+            // One that overlaps stands below, under the same name.
+            if (at == uuids.size()) uuids.push_back(m_tracks.addTrack(process, lane.name));
+            slice(uuids[at], lane, track);
+        };
+        const auto end = [&](std::size_t at, const Tracks::Track& track) {
+            m_tracks.end(uuids[at], track.back().end);
+        };
+        auto walked =
+            m_scope.forEachSpan(lane, [&](const SpanEvent& span) { tracks.add(span, begin, end); });
+        if (!walked) return walked;
+        tracks.finish(end);
+        return {};
+    }
+
+    void slice(TrackWriter::Uuid uuid, const LaneFacts& lane, const Tracks::Track& track) {
+        const SpanEvent& span = track.back().span;
+        storage::RecordingReader& reader = m_scope.reader();
+        if (span.step != kNoStep) m_tracks.annotate("step", std::int64_t{span.step.value});
+        if (span.layer != kNoLayer) m_tracks.annotate("layer", layerTitle(span.layer));
+        if (span.phase != Phase::kNone) m_tracks.annotate("phase", toWord(span.phase));
+        if (span.correlation != 0)
+            m_tracks.annotate("correlation", static_cast<std::int64_t>(span.correlation));
+        if (span.arguments != kEmptyString)
+            m_tracks.annotateJson(reader.text(lane.rank, span.arguments));
+        TrackSlice slice;
+        slice.name = reader.text(lane.rank, span.name);
+        slice.category = toWord(lane.role);
+        addFlow(slice, lane, track);
+        m_tracks.begin(uuid, span.start, slice);
+        ++m_events;
+    }
+
+    /// From a call to the kernel it launched, from a forward operator to its backward one.
+    static void addFlow(TrackSlice& slice, const LaneFacts& lane, const Tracks::Track& track) {
+        const SpanEvent& span = track.back().span;
+        if (span.correlation == 0) return;
+        if (lane.role == LaneRole::kRuntime)
+            slice.flow = flowId(lane.rank, FlowKind::kLaunch, span.correlation);
+        if (lane.role == LaneRole::kCompute || lane.role == LaneRole::kCopy)
+            slice.flowEnd = flowId(lane.rank, FlowKind::kLaunch, span.correlation);
+        if (lane.role != LaneRole::kHost) return;
+        // Operators within one share its number; the outermost has the arrow.
+        for (std::size_t i = 0; i + 1 < track.size(); ++i)
+            if (track[i].span.correlation == span.correlation) return;
+        const std::uint64_t flow = flowId(lane.rank, FlowKind::kBackward, span.correlation);
+        (span.phase == Phase::kBackward ? slice.flowEnd : slice.flow) = flow;
+    }
+
+    ExportScope& m_scope;
+    TrackWriter m_tracks;
+    std::uint64_t m_events = 0;
+};
+
+}  // namespace
+
+Result<ExportAccount> exportPerfetto(storage::RecordingReader& reader,
+                                     const ExportOptions& options) {
+    auto scope = ExportScope::of(reader, options);
+    if (!scope) return failure(scope);
+    auto writer = ExportWriter::open(options.output, options.overwrite);
+    if (!writer) return failure(writer);
+    PerfettoExport perfetto(*scope, *writer);
+    for (const RankId rank : scope->ranks())
+        if (auto done = perfetto.rank(rank); !done) return failure(done, "exporting for Perfetto");
+    if (perfetto.events() == 0)
+        return failure(ErrorCode::kUsage,
+                       "no event lies within what is to be exported: choose "
+                       "other ranks or a wider range");
+    if (auto done = writer->finish(); !done) return failure(done);
+    return ExportAccount{perfetto.events(),
+                         {options.output},
+                         {"single memory events are left out; memory by category is there as "
+                          "counters"}};
+}
+
+}  // namespace shardscope::interchange

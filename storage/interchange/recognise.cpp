@@ -1,0 +1,111 @@
+// What a file is, from its first bytes.
+#include "storage/interchange/byte_source.h"
+#include "storage/interchange/import.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace shardscope::interchange {
+namespace {
+
+constexpr std::size_t kFront = std::size_t{64} << 10;
+
+struct Magic {
+    std::string_view bytes;
+    const char* what;
+};
+/// What people mistake for traces.
+constexpr Magic kOthers[] = {{"\x7f"
+                              "ELF",
+                              "a program"},
+                             {"PK\x03\x04", "a zip archive: unpack it first"},
+                             {"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it first"},
+                             {"BZh", "compressed with bzip2: unpack it first"},
+                             {"\xfd"
+                              "7zXZ",
+                              "compressed with xz: unpack it first"},
+                             {"\x1f\x8b", "gzip within gzip: unpack it once"},
+                             {"\x89PNG", "a picture"},
+                             {"\x93NUMPY", "a NumPy array"},
+                             {"<", "HTML or XML"}};
+
+/// "main;train;step 42" lines.
+bool looksFolded(std::string_view text) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const std::size_t space = line.rfind(' ');
+    if (space == std::string_view::npos || space == 0 || space + 1 == line.size()) return false;
+    return std::all_of(line.begin() + static_cast<std::ptrdiff_t>(space) + 1, line.end(),
+                       [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Result<std::string> frontOf(const std::string& path) {
+    auto source = openBytes(path);
+    if (!source) return failure(source);
+    std::string front(kFront, '\0');
+    std::size_t filled = 0;
+    while (filled < front.size()) {
+        auto count = (*source)->read(std::span(front).subspan(filled));
+        if (!count) {
+            // Enough to tell what it is; the reader will say where it breaks.
+            if (filled > 0) break;
+            return failure(count);
+        }
+        if (*count == 0) break;
+        filled += *count;
+    }
+    front.resize(filled);
+    return front;
+}
+
+}  // namespace
+
+const char* toWord(TraceFormat format) {
+    switch (format) {
+        case TraceFormat::kKineto:
+            return "a PyTorch profiler (Kineto) trace";
+        case TraceFormat::kNsysSqlite:
+            return "an Nsight Systems SQLite export";
+        case TraceFormat::kMemorySnapshot:
+            return "a PyTorch memory snapshot";
+        case TraceFormat::kRecording:
+            return "a Shardscope recording";
+        case TraceFormat::kFolded:
+            return "folded stacks";
+        case TraceFormat::kPerfetto:
+            return "a Perfetto trace";
+    }
+    return "unknown";
+}
+
+Result<TraceFormat> recogniseTrace(const std::string& path) {
+    auto front = frontOf(path);
+    if (!front) return failure(front);
+    std::string_view text = *front;
+    if (text.empty()) return failure(ErrorCode::kUnreadable, path + " is empty");
+    if (text.starts_with(std::string_view("SQLite format 3\0", 16))) {
+        constexpr std::size_t kApplicationId = 68;
+        return text.size() > 72 && text.substr(kApplicationId, 4) == "SScp"
+                   ? TraceFormat::kRecording
+                   : TraceFormat::kNsysSqlite;
+    }
+    for (const Magic& magic : kOthers)
+        if (text.starts_with(magic.bytes))
+            return failure(ErrorCode::kUnreadable,
+                           path + " is no trace: it is " + std::string(magic.what));
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos)
+        return failure(ErrorCode::kUnreadable, path + " holds nothing but white space");
+    if (text[first] == '{' || text[first] == '[') return TraceFormat::kKineto;
+    if (text[0] == '\x80' && text.size() > 1 && text[1] >= 2 && text[1] <= 5)
+        return TraceFormat::kMemorySnapshot;
+    if (looksFolded(text)) return TraceFormat::kFolded;
+    if (text[0] == '\x0a') return TraceFormat::kPerfetto;
+    return failure(ErrorCode::kUnreadable,
+                   path +
+                       " is no trace that Shardscope knows: it is not JSON, nor an SQLite "
+                       "export, a memory snapshot or folded stacks");
+}
+
+}  // namespace shardscope::interchange
