@@ -21,6 +21,7 @@ Command addAgent(CLI::App& root);
 Command addReport(CLI::App& root);
 Command addInfo(CLI::App& root);
 Command addQuery(CLI::App& root);
+Command addRepair(CLI::App& root);
 Command addDoctor(CLI::App& root);
 
 }  // namespace shardscope::cli

@@ -139,8 +139,8 @@ int verify(const InfoOptions& options) {
         return exitStatus(found.error());
     }
     if (options.json)
-        fmt::print("{}\n", verificationJson(*found).dump(2, ' ', false,
-                                                         Json::error_handler_t::replace));
+        fmt::print("{}\n",
+                   verificationJson(*found).dump(2, ' ', false, Json::error_handler_t::replace));
     else
         fmt::print("{}", verificationText(*found, options.path));
     return found->sound() ? 0 : 1;

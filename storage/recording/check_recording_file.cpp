@@ -61,7 +61,7 @@ Result<Header> readHeader(const std::string& path) {
 
 }  // namespace
 
-Result<void> checkRecordingFile(const std::string& path) {
+Result<std::int64_t> claimedFileSize(const std::string& path) {
     auto header = readHeader(path);
     if (!header) return failure(header);
     if (word(*header, 68) != static_cast<std::uint32_t>(kApplicationId))
@@ -73,12 +73,20 @@ Result<void> checkRecordingFile(const std::string& path) {
         return unreadable(path + " has recording format " + std::to_string(major) +
                           ", this program reads up to " + std::to_string(kFormatMajor) +
                           ": open it with a newer Shardscope");
-    const std::int64_t claimed = claimedSize(*header);
+    return claimedSize(*header);
+}
+
+Result<void> checkRecordingFile(const std::string& path) {
+    const auto claims = claimedFileSize(path);
+    if (!claims) return failure(claims);
+    const std::int64_t claimed = *claims;
     const std::int64_t size = sizeOf(path);
     // With a WAL beside it the main file may rightly be shorter.
     if (size < claimed && sizeOf(path + "-wal") == 0)
         return unreadable(path + " is truncated: " + std::to_string(size) + " of " +
-                          std::to_string(claimed) + " bytes are there, copy it again");
+                          std::to_string(claimed) +
+                          " bytes are there, copy it again or salvage "
+                          "what is left with `shardscope repair`");
     return {};
 }
 

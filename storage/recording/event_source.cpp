@@ -31,6 +31,19 @@ bool isMemoryLane(LaneId lane) {
 
 }  // namespace
 
+Result<void> EventSource::refresh(Connection& connection) {
+    auto finalised = connection.integer("SELECT finalised FROM run");
+    if (!finalised) return failure(finalised);
+    if (m_growing && *finalised != 0) {
+        m_growing = false;
+        m_directory = {};
+        m_spans = BoundedCache<EventsPtr<SpanEvent>>(kCacheBytes);
+        m_memory = BoundedCache<EventsPtr<MemoryEvent>>(kCacheBytes);
+        m_counters = BoundedCache<EventsPtr<CounterEvent>>(kCacheBytes);
+    }
+    return m_directory.refresh(connection);
+}
+
 Result<std::vector<std::byte>> EventSource::blob(Connection& connection, std::int64_t id) {
     auto select = connection.prepare("SELECT data FROM chunks WHERE id = ?");
     if (!select) return failure(select);

@@ -56,7 +56,9 @@ using EventsPtr = std::shared_ptr<const std::vector<Event>>;
 
 class EventSource {
 public:
-    Result<void> refresh(Connection& connection) { return m_directory.refresh(connection); }
+    /// Must see one state of the file together with what is read after it: within a transaction
+    /// where the recording grows. Finalising renumbers chunks, so all is forgotten then.
+    Result<void> refresh(Connection& connection);
     [[nodiscard]] const ChunkDirectory& directory() const { return m_directory; }
 
     Result<EventsPtr<SpanEvent>> spanChunk(Connection& connection, std::int64_t id);
@@ -88,6 +90,7 @@ private:
 
     static constexpr std::size_t kCacheBytes = 48u << 20;  ///< of each kind
 
+    bool m_growing = true;  ///< when last refreshed
     ChunkDirectory m_directory;
     BoundedCache<EventsPtr<SpanEvent>> m_spans{kCacheBytes};
     BoundedCache<EventsPtr<MemoryEvent>> m_memory{kCacheBytes};

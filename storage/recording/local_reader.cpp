@@ -23,6 +23,8 @@ Result<void> LocalReader::connect() {
     if (m_connection) return {};
     auto connection = openReadingConnection(m_path);
     if (!connection) return failure(connection);
+    // A growing recording is read in one state per call; it may be finalised meanwhile.
+    if (auto begun = connection->execute("BEGIN"); !begun) return begun;
     auto run = connection->prepare("SELECT id, finalised FROM run");
     if (!run) return failure(run);
     auto row = run->step();
@@ -36,6 +38,9 @@ Result<void> LocalReader::connect() {
                        m_path + " was replaced by another recording: open it again");
     m_runId = id;
     m_growing = run->integer(1) == 0;
+    run->reset();
+    if (!m_growing)
+        if (auto ended = connection->execute("COMMIT"); !ended) return ended;
     m_connection.emplace(std::move(*connection));
     return {};
 }

@@ -17,6 +17,8 @@ Result<TableResult> LocalReader::query(const std::string& sql) {
     // A connection of its own: the authorizer and the views are nothing for other calls.
     auto connection = openReadingConnection(m_path);
     if (!connection) return failure(connection);
+    // Chunks as one state of the file has them, also while its writer goes on.
+    if (auto begun = connection->execute("BEGIN"); !begun) return failure(begun);
     if (auto refreshed = m_events.refresh(*connection); !refreshed) return failure(refreshed);
     if (auto added = addEventsTable(*connection, m_events); !added) return failure(added);
     connection->refuseWrites();

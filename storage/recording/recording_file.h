@@ -14,6 +14,10 @@ namespace shardscope::storage {
 Result<Connection> createRecordingFile(const std::string& path, const RunFacts& run,
                                        bool overwrite);
 
+/// Bytes that a recording must have by its own header, 0 when the header cannot tell. Fails like
+/// checkRecordingFile, but not for a file that is shorter.
+Result<std::int64_t> claimedFileSize(const std::string& path);
+
 /// Says in words why `path` is no recording of ours, or nothing when it is one.
 Result<void> checkRecordingFile(const std::string& path);
 

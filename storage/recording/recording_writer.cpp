@@ -1,8 +1,10 @@
 #include "storage/recording/recording_writer.h"
 
 #include "storage/recording/chunk_writer.h"
+#include "storage/recording/finish_recording.h"
 #include "storage/recording/recording_file.h"
 #include "storage/recording/row_writer.h"
+#include "storage/sqlite/transaction.h"
 
 namespace shardscope::storage {
 
@@ -21,6 +23,14 @@ struct RecordingWriter::State {
     Result<void> store(Store what) {
         if (auto begun = begin(); !begun) return begun;
         return noteLoss(what());
+    }
+    /// All of `what`, or nothing.
+    template <class Store>
+    Result<void> inTransaction(Store what) {
+        auto transaction = Transaction::begin(*connection);
+        if (!transaction) return failure(transaction);
+        if (auto done = what(); !done) return done;
+        return transaction->commit();
     }
     Result<void> noteLoss(Result<void> result) {
         // An open transaction that is gone took with it what came since the last flush.
@@ -116,17 +126,22 @@ Result<void> RecordingWriter::flush() {
 }
 
 Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
-    auto done = m_state->store([&]() -> Result<void> {
-        auto written = m_state->chunks.writePyramids(PyramidStore::Which::kAll);
-        if (!written) return written;
-        return m_state->rows.finishRun(status, ended, !m_state->lost);
-    });
+    auto done =
+        m_state->store([&] { return m_state->chunks.writePyramids(PyramidStore::Which::kAll); });
     if (done) done = m_state->noteLoss(m_state->connection->execute("COMMIT"));
     if (!done) return done;
-    // Fails while a reader has the file open. Nothing is lost then: the file is complete and only
-    // keeps an empty -wal beside it until its last reader closes.
-    static_cast<void>(m_state->connection->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
-    static_cast<void>(m_state->connection->execute("PRAGMA journal_mode=DELETE"));
+    const bool whole = !m_state->lost;
+    const auto finish = [&] { return m_state->rows.finishRun(status, ended, whole); };
+    // Only a whole recording becomes a finalised one, whose readers look at its chunks anew. Where
+    // the disk is too full for making it smaller it stays as it is.
+    const bool merged = whole && m_state->inTransaction([&]() -> Result<void> {
+        if (auto step = mergeSmallChunks(*m_state->connection); !step) return step;
+        if (auto step = thinPyramids(*m_state->connection); !step) return step;
+        return finish();
+    });
+    if (!merged)
+        if (done = m_state->inTransaction(finish); !done) return done;
+    settleIntoOneFile(*m_state->connection);
     return {};
 }
 

@@ -27,9 +27,12 @@ public:
         bool whole = true;
         for (const ChunkEntry& entry : inOrder()) {
             const auto bytes = chunk(entry);
-            if (!bytes) whole = false;
-            else if (m_lane.kind == EventKind::kSpan) whole = addSpans(entry, *bytes, audit) && whole;
-            else whole = addCounters(entry, *bytes, audit) && whole;
+            if (!bytes)
+                whole = false;
+            else if (m_lane.kind == EventKind::kSpan)
+                whole = addSpans(entry, *bytes, audit) && whole;
+            else
+                whole = addCounters(entry, *bytes, audit) && whole;
         }
         // A lost chunk is the fault then, not the sums that still count it.
         if (whole) audit.compare(false);
@@ -80,9 +83,8 @@ private:
         const bool same = header->kind == m_lane.kind && header->rank == m_lane.rank &&
                           header->count == entry.count && header->first == entry.first &&
                           header->last == entry.last;
-        const bool sameLane =
-            header->lanes.empty() ||
-            (header->lanes.size() == 1 && header->lanes.front().lane == m_lane.lane);
+        const bool sameLane = header->lanes.empty() || (header->lanes.size() == 1 &&
+                                                        header->lanes.front().lane == m_lane.lane);
         if (!same || !sameLane || !sized) fault(entry, "says something else than its row");
         return bytes;
     }
@@ -99,8 +101,8 @@ private:
 
     void expectStrings(const ChunkEntry& entry, std::uint64_t missing) {
         if (missing > 0)
-            fault(entry, "refers to strings that are not there, " + std::to_string(missing) +
-                             " times");
+            fault(entry,
+                  "refers to strings that are not there, " + std::to_string(missing) + " times");
     }
 
     bool addSpans(const ChunkEntry& entry, std::span<const std::byte> bytes, PyramidAudit& audit) {
@@ -179,8 +181,9 @@ private:
                                       row.integer(2) == after.peak().count &&
                                       MemoryTally::fromBlob(row.blob(3)) == after.atPeak();
                     if (!same)
-                        m_context.found.add("memory_state", "of " + nameOf(entry.id) +
-                                                                " is not what its events sum up to");
+                        m_context.found.add(
+                            "memory_state",
+                            "of " + nameOf(entry.id) + " is not what its events sum up to");
                 });
         if (rows == 0) m_context.found.add("memory_state", nameOf(entry.id) + " has none");
     }
@@ -190,7 +193,8 @@ private:
     const ChunkDirectory::Lane& m_lane;
 };
 
-void verifyLeftovers(VerifyContext& context) {
+/// What no chunk led to.
+void verifyLeftovers(VerifyContext& context, const ChunkDirectory& directory) {
     forRows(context, "memory_state",
             "SELECT count(*) FROM memory_state WHERE chunk NOT IN"
             " (SELECT id FROM chunks WHERE kind=2)",
@@ -199,16 +203,24 @@ void verifyLeftovers(VerifyContext& context) {
                     context.found.add("memory_state", std::to_string(row.integer(0)) +
                                                           " rows belong to no memory chunk");
             });
-    std::set<std::pair<RankId, LaneId>> lanes;
-    forRows(context, "pyramid", "SELECT DISTINCT rank, lane FROM pyramid",
-            [&](const Statement& row) {
-                const RankId rank{static_cast<std::uint32_t>(row.integer(0))};
-                const LaneId lane{static_cast<std::uint32_t>(row.integer(1))};
-                if (!context.known.lanes.contains({rank, lane}))
-                    context.found.add("pyramid", "rank " + std::to_string(rank.value) + " lane " +
-                                                     std::to_string(lane.value) +
-                                                     " has no row in lanes");
-            });
+    forRows(
+        context, "pyramid", "SELECT DISTINCT rank, lane FROM pyramid", [&](const Statement& row) {
+            const RankId rank{static_cast<std::uint32_t>(row.integer(0))};
+            const LaneId lane{static_cast<std::uint32_t>(row.integer(1))};
+            const auto at = context.known.lanes.find({rank, lane});
+            const bool counter =
+                at != context.known.lanes.end() && at->second == LaneRole::kCounter;
+            const auto kind = counter ? EventKind::kCounter : EventKind::kSpan;
+            if (lane.value < memoryLane({}).value && directory.chunks(kind, rank, lane).empty()) {
+                PyramidAudit audit(context, rank, lane);
+                audit.load(!counter);
+                audit.compare(false);
+            }
+            if (at == context.known.lanes.end())
+                context.found.add("pyramid", "rank " + std::to_string(rank.value) + " lane " +
+                                                 std::to_string(lane.value) +
+                                                 " has no row in lanes");
+        });
 }
 
 }  // namespace
@@ -227,7 +239,7 @@ void verifyChunks(VerifyContext& context) {
         }
         LaneVerifier(context, *select, lane).run();
     }
-    verifyLeftovers(context);
+    verifyLeftovers(context, directory);
 }
 
 }  // namespace shardscope::storage

@@ -29,7 +29,8 @@ struct VerifyContext {
     Connection& connection;
     Verification& found;
     KnownRows known;
-    std::map<RankId, std::uint64_t> eventsOfRank;  ///< stored, collectives included
+    std::map<RankId, std::uint64_t> eventsOfRank;                 ///< stored, collectives included
+    std::set<std::pair<std::string, std::int64_t>> missingRanks;  ///< said already, by table
 };
 
 /// All tables of rows: who refers to whom, times that run backwards.
@@ -37,7 +38,8 @@ void verifyRows(VerifyContext& context);
 /// Every chunk, memory state and pyramid segment.
 void verifyChunks(VerifyContext& context);
 
-/// Runs `sql` and calls `use` for every row; a file that cannot be read there is a fault of `where`.
+/// Runs `sql` and calls `use` for every row; a file that cannot be read there is a fault of
+/// `where`.
 template <class Use>
 bool forRows(VerifyContext& context, const char* where, const std::string& sql, Use use) {
     auto select = context.connection.prepare(sql);

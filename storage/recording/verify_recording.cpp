@@ -22,22 +22,22 @@ void verifyTotals(VerifyContext& context) {
             [&](const Statement& row) { status = row.integer(0); });
     const bool orderly = status == static_cast<std::int64_t>(RunStatus::kFinished) ||
                          status == static_cast<std::int64_t>(RunStatus::kStopped);
-    forRows(
-        context, "ranks", "SELECT rank, emitted, dropped FROM ranks", [&](const Statement& row) {
-            const RankId rank{static_cast<std::uint32_t>(row.integer(0))};
-            const auto kept = static_cast<std::uint64_t>(row.integer(1) - row.integer(2));
-            const std::uint64_t stored = context.eventsOfRank[rank];
-            if (row.integer(1) == 0 || kept == stored) return;
-            const std::string sentence =
-                "rank " + std::to_string(rank.value) + " says it kept " + std::to_string(kept) +
-                " events, " + std::to_string(stored) + " are stored";
-            // A rank that died, or lives on, had no chance of a last word; and what it records while
-            // it says it comes on top.
-            if (context.found.complete && orderly && stored < kept)
-                context.found.add("ranks", sentence);
-            else
-                context.found.notes.push_back(sentence);
-        });
+    forRows(context, "ranks", "SELECT rank, emitted, dropped FROM ranks",
+            [&](const Statement& row) {
+                const RankId rank{static_cast<std::uint32_t>(row.integer(0))};
+                const auto kept = static_cast<std::uint64_t>(row.integer(1) - row.integer(2));
+                const std::uint64_t stored = context.eventsOfRank[rank];
+                if (row.integer(1) == 0 || kept == stored) return;
+                const std::string sentence = "rank " + std::to_string(rank.value) +
+                                             " says it kept " + std::to_string(kept) + " events, " +
+                                             std::to_string(stored) + " are stored";
+                // A rank that died, or lives on, had no chance of a last word; and what it records
+                // while it says it comes on top.
+                if (context.found.complete && orderly && stored < kept)
+                    context.found.add("ranks", sentence);
+                else
+                    context.found.notes.push_back(sentence);
+            });
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Result<Verification> verifyRecording(const std::string& path) {
     // One state of the file for all parts, also while its writer goes on.
     if (auto begun = connection->execute("BEGIN"); !begun) return failure(begun);
     Verification found;
-    VerifyContext context{*connection, found, {}, {}};
+    VerifyContext context{*connection, found, {}, {}, {}};
     verifyStructure(context);
     verifyRows(context);
     verifyChunks(context);

@@ -13,9 +13,10 @@ RankId rankOf(const Statement& row, int column) {
 
 void expectRank(VerifyContext& context, const char* table, const Statement& row, int column) {
     ++context.found.rows;
-    if (!context.known.ranks.contains(rankOf(row, column).value))
-        context.found.add(table, "a row names rank " + number(row.integer(column)) +
-                                     ", which has no row in ranks");
+    if (!context.known.ranks.contains(rankOf(row, column).value) &&
+        context.missingRanks.emplace(table, row.integer(column)).second)
+        context.found.add(
+            table, "rows name rank " + number(row.integer(column)) + ", which has no row in ranks");
 }
 
 void verifyRun(VerifyContext& context) {
@@ -47,9 +48,8 @@ void verifyNames(VerifyContext& context) {
                 ++context.found.rows;
                 known.ranks.insert(rankOf(row, 0).value);
                 if (!known.hosts.contains(row.integer(1)))
-                    context.found.add("ranks", "rank " + number(row.integer(0)) +
-                                                   " runs on host " + number(row.integer(1)) +
-                                                   ", which has no row");
+                    context.found.add("ranks", "rank " + number(row.integer(0)) + " runs on host " +
+                                                   number(row.integer(1)) + ", which has no row");
                 if (row.integer(3) < 0 || row.integer(3) > row.integer(2))
                     context.found.add("ranks", "rank " + number(row.integer(0)) +
                                                    " dropped more events than it produced");
@@ -121,8 +121,7 @@ void verifyRows(VerifyContext& context) {
             [&](const Statement& row) {
                 expectRank(context, "memory_theory", row, 0);
                 if (row.integer(1) < 0 || row.integer(1) >= kMemoryCategoryCount)
-                    context.found.add("memory_theory",
-                                      "has category " + number(row.integer(1)));
+                    context.found.add("memory_theory", "has category " + number(row.integer(1)));
             });
     forRows(context, "metrics", "SELECT name FROM metrics",
             [&](const Statement&) { ++context.found.rows; });

@@ -39,6 +39,12 @@ Statement& Statement::bind(int index, std::nullopt_t) {
     return *this;
 }
 
+Statement& Statement::bindColumn(int index, const Statement& row, int column) {
+    sqlite3_bind_value(m_statement.get(), index,
+                       sqlite3_column_value(row.m_statement.get(), column));
+    return *this;
+}
+
 Result<bool> Statement::step() {
     const int code = sqlite3_step(m_statement.get());
     if (code == SQLITE_ROW) return true;

@@ -23,6 +23,8 @@ public:
     Statement& bind(int index, std::string_view value);
     Statement& bind(int index, std::span<const std::byte> value);
     Statement& bind(int index, std::nullopt_t);
+    /// The value of a column of another statement's row, whatever its type.
+    Statement& bindColumn(int index, const Statement& row, int column);
     template <class T>
     Statement& bind(int index, const std::optional<T>& value) {
         if (!value) return bind(index, std::nullopt);

@@ -138,7 +138,8 @@ TEST(Recording, ReaderSeesWhatAWriterAddsBetweenCalls) {
 TEST(Recording, SlicesOfManyEventsAreTheSameFromPyramidAndChunks) {
     const test::TemporaryFolder folder;
     const std::string path = folder.file("run.sscope");
-    const auto events = operators(120'000);
+    // More than a recording that needs no pyramids.
+    const auto events = operators(600'000);
     auto writer = someWriter(path);
     ASSERT_THAT(writer, IsOk());
     ASSERT_THAT(addInChunks(*writer, events), IsOk());
@@ -155,6 +156,44 @@ TEST(Recording, SlicesOfManyEventsAreTheSameFromPyramidAndChunks) {
             expectSame(*slices, grouped(events, shift));
         }
     }
+}
+
+TEST(Recording, MergesSmallChunksWhenFinalised) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    const auto events = operators(150'000);
+    auto writer = someWriter(path);
+    ASSERT_THAT(writer, IsOk());
+    for (std::size_t at = 0; at < events.size(); at += 500)
+        ASSERT_THAT(
+            writer->addChunk(columns::encodeSpans(kRank, std::span(events).subspan(at, 500))),
+            IsOk());
+    ASSERT_THAT(writer->flush(), IsOk());
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    // One who has read before, its directory and caches full of small chunks.
+    EXPECT_EQ(*(*reader)->spans(kRank, kLane, kEverything), events);
+    EXPECT_EQ((*reader)->query("SELECT count(*) FROM chunks")->rows[0][0], "300");
+    const Bytes before = (*reader)->summary()->fileSize;
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    EXPECT_EQ(*(*reader)->spans(kRank, kLane, kEverything), events);
+    EXPECT_EQ((*reader)->query("SELECT count(*) FROM chunks")->rows[0][0], "3");
+    EXPECT_EQ((*reader)->query("SELECT count(*) FROM events")->rows[0][0], "150000");
+    EXPECT_LT((*reader)->summary()->fileSize, before);
+    EXPECT_EQ((*reader)->summary()->events.spans, events.size());
+}
+
+TEST(Recording, QueriesAfterFinalisingForgetChunksThatWereMerged) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    auto writer = someWriter(path);
+    ASSERT_THAT(writer, IsOk());
+    ASSERT_THAT(addInChunks(*writer, operators(20'000)), IsOk());
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_EQ((*reader)->query("SELECT count(*) FROM events")->rows[0][0], "20000");
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    EXPECT_EQ((*reader)->query("SELECT count(*) FROM events")->rows[0][0], "20000");
 }
 
 TEST(Recording, SlicesOfAPartReachOverItsEdges) {
@@ -215,13 +254,16 @@ TEST(Recording, ManyCounterSamplesAreTheSameFromPyramidAndChunks) {
     constexpr LaneId kCounter{9};
     test::RandomEvents random(8);
     std::vector<CounterEvent> samples;
-    for (int i = 0; i < 60'000; ++i)
-        samples.push_back({{i * std::int64_t{40'000}},
+    for (int i = 0; i < 600'000; ++i)
+        samples.push_back({{i * std::int64_t{4'000}},
                            kCounter,
                            static_cast<double>(random.between(0, 1'000'000))});
     auto writer = someWriter(path);
     ASSERT_THAT(writer, IsOk());
-    ASSERT_THAT(writer->addChunk(columns::encodeCounters(kRank, samples)), IsOk());
+    for (std::size_t at = 0; at < samples.size(); at += 10'000)
+        ASSERT_THAT(writer->addChunk(
+                        columns::encodeCounters(kRank, std::span(samples).subspan(at, 10'000))),
+                    IsOk());
     ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
     auto reader = openRecording(path);
     ASSERT_THAT(reader, IsOk());

@@ -1,0 +1,73 @@
+// `shardscope repair`: what can be saved of a damaged recording, into a new one.
+#include "app/cli/command.h"
+#include "app/cli/report_table.h"
+#include "storage/recording/salvage_recording.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace shardscope::cli {
+namespace {
+
+struct RepairOptions {
+    std::string input;
+    std::string output;
+    bool force = false;
+};
+
+std::string lostText(const storage::LostEvents& lost) {
+    const std::string lane =
+        lost.kind == EventKind::kMemory ? std::string() : fmt::format(" lane {}", lost.lane.value);
+    return fmt::format(
+        "lost        {} {} events of rank {}{} in {} chunks, between {:.6f} s and "
+        "{:.6f} s\n",
+        countText(lost.events), toWord(lost.kind), lost.rank.value, lane, lost.chunks,
+        lost.range.begin.seconds(), lost.range.end.seconds());
+}
+
+std::string accountText(const storage::Salvage& salvage, const RepairOptions& options) {
+    std::string text =
+        fmt::format("repaired    {} from {}\nkept        {} events in {} chunks\n", options.output,
+                    options.input, countText(salvage.events.total()), countText(salvage.chunks));
+    for (const storage::SalvagedTable& table : salvage.tables) {
+        if (table.name != "chunks")
+            text += fmt::format("kept        {} rows of {}\n", countText(table.copied), table.name);
+        if (table.refused > 0)
+            text += fmt::format("lost        {} rows of {}: damaged values\n",
+                                countText(table.refused), table.name);
+        for (const std::string& gap : table.gaps)
+            text += fmt::format("lost        rows of {} with {}: unreadable\n", table.name, gap);
+    }
+    for (const storage::LostEvents& lost : salvage.lost) text += lostText(lost);
+    for (const std::string& note : salvage.notes) text += fmt::format("note        {}\n", note);
+    if (salvage.lossless()) text += "nothing was lost\n";
+    return text;
+}
+
+int run(const RepairOptions& options) {
+    const auto salvaged = storage::salvageRecording(options.input, options.output, options.force);
+    if (!salvaged) {
+        fmt::print(stderr, "shardscope: {}\n", salvaged.error().message);
+        return exitStatus(salvaged.error());
+    }
+    fmt::print("{}", accountText(*salvaged, options));
+    return 0;
+}
+
+}  // namespace
+
+Command addRepair(CLI::App& root) {
+    auto options = std::make_shared<RepairOptions>();
+    CLI::App* app = root.add_subcommand("repair", "save what is left of a damaged recording");
+    app->footer(
+        "The damaged file is only read. The new one holds everything that can be read and passes\n"
+        "its checksum, and says so in a diagnostic; check it with `shardscope info --verify`.\n\n"
+        "Example:\n  shardscope repair damaged.sscope --output saved.sscope");
+    app->add_option("recording", options->input, "damaged or truncated recording")->required();
+    app->add_option("-o,--output", options->output, "recording to write")->required();
+    app->add_flag("--force", options->force, "replace the output if it exists");
+    return {app, [options] { return run(*options); }};
+}
+
+}  // namespace shardscope::cli

@@ -1,0 +1,22 @@
+// What makes a recording small and one file when its writer is done. Part of the writer.
+#pragma once
+
+#include "storage/sqlite/connection.h"
+
+namespace shardscope::storage {
+
+/// Rewrites neighbouring small chunks of one kind, rank and lane into chunks of up to 65,536
+/// events, within the open transaction. A merged chunk has the id of its first part: what pyramid
+/// segments sum up stays true, as each reaches at least through every chunk it has events of.
+/// Pyramids must have been written. Stops after some tens of millions of events.
+Result<void> mergeSmallChunks(Connection& connection);
+
+/// Empties fine pyramid segments that are hardly smaller than the events they sum up, in a small
+/// recording all of them: readers then take the chunks. Within the open transaction.
+Result<void> thinPyramids(Connection& connection);
+
+/// Outside a transaction: gives free pages back, ends WAL mode. What fails here (a reader has the
+/// file open, the disk is full) costs bytes only.
+void settleIntoOneFile(Connection& connection);
+
+}  // namespace shardscope::storage

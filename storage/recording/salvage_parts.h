@@ -1,0 +1,34 @@
+// What the parts of salvageRecording share. Internal to storage/recording.
+#pragma once
+
+#include "storage/recording/chunk_writer.h"
+#include "storage/recording/damaged_file.h"
+#include "storage/recording/salvage_recording.h"
+
+#include <map>
+#include <set>
+
+namespace shardscope::storage {
+
+struct SalvageContext {
+    Connection& damaged;
+    Connection& output;
+    Salvage& account;
+    std::set<std::uint32_t> ranks;                         ///< that rows or events belong to
+    std::map<std::pair<RankId, LaneId>, EventKind> lanes;  ///< that events lie on
+    std::map<RankId, std::set<std::uint32_t>> strings;     ///< that events refer to
+    std::map<RankId, std::uint64_t> events;                ///< copied, by rank
+    TimeRange bounds;                                      ///< of copied events
+};
+
+/// Every chunk that can be read and decodes.
+Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer);
+/// All tables of rows.
+Result<void> salvageRows(SalvageContext& context);
+/// Takes out rows that cannot be true and makes up those that others refer to.
+Result<void> mendRows(SalvageContext& context);
+
+/// "id 12" or "id 12 to 40".
+[[nodiscard]] std::string gapText(const std::string& key, const TolerantScan::Gap& gap);
+
+}  // namespace shardscope::storage

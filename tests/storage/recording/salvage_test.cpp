@@ -1,0 +1,207 @@
+// Damage of every sort, and what is saved of it: the result is always sound.
+#include "storage/recording/finish_recording.h"
+#include "storage/recording/recording_reader.h"
+#include "storage/recording/salvage_recording.h"
+#include "storage/recording/verify_recording.h"
+#include "storage/sqlite/connection.h"
+#include "tests/support/random_events.h"
+#include "tests/support/result_matchers.h"
+#include "tests/support/sample_recording.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace shardscope::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using test::FailsAs;
+using test::FailsWith;
+using test::IsOk;
+using ::testing::AllOf;
+
+constexpr TimeRange kEverything{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}};
+constexpr std::int64_t kPage = 4096;
+
+std::string contentsOf(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string faultsOf(const Verification& found) {
+    std::string text;
+    for (const Fault& fault : found.faults) text += fault.where + ": " + fault.what + "\n";
+    return text;
+}
+
+class SalvageTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        ASSERT_THAT(test::writeSampleRecording(m_good, {.steps = 4, .finalise = true}), IsOk());
+        m_bytes = contentsOf(m_good);
+        m_events = openRecording(m_good).value()->summary()->events.total();
+    }
+
+    /// Salvages `bytes`; the result is sound, the input as it was. Nothing when it is refused.
+    std::optional<Salvage> salvage(const std::string& bytes, const std::string& what) {
+        write(m_bad, bytes);
+        auto saved = salvageRecording(m_bad, m_out, true);
+        EXPECT_EQ(contentsOf(m_bad), bytes) << what;
+        if (!saved) {
+            EXPECT_THAT(saved, FailsAs(ErrorCode::kUnreadable)) << what;
+            EXPECT_THAT(saved, FailsWith(m_bad)) << what;
+            return std::nullopt;
+        }
+        const auto found = verifyRecording(m_out);
+        EXPECT_THAT(found, IsOk()) << what;
+        if (found) {
+            EXPECT_TRUE(found->sound()) << what << "\n" << faultsOf(*found);
+        }
+        auto reader = openRecording(m_out);
+        EXPECT_THAT(reader, IsOk()) << what;
+        if (reader) {
+            EXPECT_THAT((*reader)->rankEvents({0}, kEverything), IsOk()) << what;
+        }
+        return *saved;
+    }
+
+    test::TemporaryFolder m_folder;
+    std::string m_good = m_folder.file("good.sscope");
+    std::string m_bad = m_folder.file("bad.sscope");
+    std::string m_out = m_folder.file("out.sscope");
+    std::string m_bytes;
+    std::uint64_t m_events = 0;
+};
+
+TEST_F(SalvageTest, OfAGoodRecordingLosesNothing) {
+    const auto saved = salvage(m_bytes, "good");
+    ASSERT_TRUE(saved.has_value());
+    EXPECT_TRUE(saved->lossless());
+    EXPECT_EQ(saved->events.total(), m_events);
+    auto before = openRecording(m_good);
+    auto after = openRecording(m_out);
+    const auto a = (*before)->summary();
+    const auto b = (*after)->summary();
+    EXPECT_EQ(a->run.id, b->run.id);
+    EXPECT_EQ(a->run.configJson, b->run.configJson);
+    EXPECT_EQ(a->run.ended, b->run.ended);
+    EXPECT_EQ(a->steps.size(), b->steps.size());
+    EXPECT_EQ(a->lanes.size(), b->lanes.size());
+    EXPECT_EQ(a->metrics.size(), b->metrics.size());
+    EXPECT_EQ(a->diagnostics.size(), b->diagnostics.size());
+    EXPECT_TRUE(b->complete);
+    for (const LaneFacts& lane : a->lanes)
+        EXPECT_EQ(*(*before)->spans(lane.rank, lane.lane, kEverything),
+                  *(*after)->spans(lane.rank, lane.lane, kEverything));
+    EXPECT_EQ((*before)->rankEvents({1}, kEverything)->peakMemory,
+              (*after)->rankEvents({1}, kEverything)->peakMemory);
+}
+
+TEST_F(SalvageTest, OfABadChunkLosesItsEventsAndSaysWhen) {
+    auto connection = Connection::open(m_good, Connection::Mode::kCreate);
+    const auto count = connection->integer("SELECT count FROM chunks WHERE kind=1 ORDER BY id");
+    ASSERT_THAT(connection->execute("UPDATE chunks SET data=zeroblob(bytes) WHERE id=(SELECT"
+                                    " min(id) FROM chunks WHERE kind=1)"),
+                IsOk());
+    const auto found = verifyRecording(m_good);
+    ASSERT_THAT(found, IsOk());
+    EXPECT_FALSE(found->sound());
+    EXPECT_EQ(found->faults.front().where, "chunks");
+    const auto saved = salvage(contentsOf(m_good), "one chunk");
+    ASSERT_TRUE(saved.has_value());
+    ASSERT_EQ(saved->lost.size(), 1u);
+    EXPECT_EQ(saved->lost.front().events, static_cast<std::uint64_t>(*count));
+    EXPECT_LT(saved->lost.front().range.begin, saved->lost.front().range.end);
+    EXPECT_EQ(saved->events.total() + saved->lostEvents(), m_events);
+    const auto summary = openRecording(m_out).value()->summary();
+    EXPECT_EQ(summary->diagnostics.back().code, "repaired");
+    EXPECT_GT(summary->ranks[0].dropped + summary->ranks[1].dropped, 0u);
+}
+
+TEST_F(SalvageTest, OfAnyZeroedPageIsSound) {
+    std::size_t kept = 0;
+    const auto pages = static_cast<std::int64_t>(m_bytes.size()) / kPage;
+    for (std::int64_t page = 1; page < pages; ++page) {
+        std::string bytes = m_bytes;
+        std::fill_n(bytes.begin() + page * kPage, kPage, '\0');
+        const auto saved = salvage(bytes, "page " + std::to_string(page + 1));
+        if (saved && saved->events.total() * 2 > m_events) ++kept;
+    }
+    // Losing the root of the chunks or their index costs much, any other page little.
+    EXPECT_GE(kept + 6, static_cast<std::size_t>(pages));
+}
+
+TEST_F(SalvageTest, OfACutFileIsSound) {
+    test::RandomEvents random(11);
+    for (int round = 0; round < 25; ++round) {
+        const auto length = random.between(1, static_cast<std::int64_t>(m_bytes.size()) - 1);
+        static_cast<void>(salvage(m_bytes.substr(0, static_cast<std::size_t>(length)),
+                                  "cut at " + std::to_string(length)));
+    }
+    EXPECT_TRUE(salvage(m_bytes.substr(0, m_bytes.size() - 1), "last byte").has_value());
+}
+
+TEST_F(SalvageTest, OfFlippedBytesIsSound) {
+    test::RandomEvents random(12);
+    int saved = 0;
+    for (int round = 0; round < 80; ++round) {
+        std::string bytes = m_bytes;
+        for (int i = 0; i < 1 + round % 12; ++i)
+            bytes[static_cast<std::size_t>(
+                random.between(16, static_cast<std::int64_t>(bytes.size()) - 1))] =
+                static_cast<char>(random.bits());
+        if (salvage(bytes, "round " + std::to_string(round))) ++saved;
+    }
+    EXPECT_GT(saved, 60);
+}
+
+TEST_F(SalvageTest, MendsWhatEveryHeaderHolds) {
+    for (const std::size_t at : {16u, 18u, 21u, 28u, 36u, 47u, 52u, 59u, 95u}) {
+        std::string bytes = m_bytes;
+        bytes[at] = static_cast<char>(bytes[at] ^ 0x5A);
+        const auto saved = salvage(bytes, "byte " + std::to_string(at));
+        ASSERT_TRUE(saved.has_value()) << at;
+        EXPECT_EQ(saved->events.total(), m_events) << at;
+    }
+}
+
+TEST_F(SalvageTest, RefusesADestroyedHeaderInWords) {
+    write(m_bad, std::string(100, '\0') + m_bytes.substr(100));
+    EXPECT_THAT(salvageRecording(m_bad, m_out, false),
+                AllOf(FailsWith("is not a recording"), FailsAs(ErrorCode::kUnreadable)));
+    write(m_bad, m_bytes.substr(0, 100) + std::string(m_bytes.size() - 100, '\0'));
+    EXPECT_THAT(salvageRecording(m_bad, m_out, false), FailsAs(ErrorCode::kUnreadable));
+    EXPECT_FALSE(fs::exists(m_out));
+    EXPECT_EQ(std::distance(fs::directory_iterator(m_folder.path()), {}), 2) << "nothing stays";
+}
+
+TEST_F(SalvageTest, NeverWritesToItsInputOrOverAFile) {
+    EXPECT_THAT(salvageRecording(m_good, m_good, true), FailsWith("never changes"));
+    write(m_out, "precious");
+    EXPECT_THAT(salvageRecording(m_good, m_out, false),
+                AllOf(FailsWith("already exists"), FailsAs(ErrorCode::kUsage)));
+    EXPECT_EQ(contentsOf(m_out), "precious");
+    EXPECT_EQ(contentsOf(m_good), m_bytes);
+}
+
+TEST_F(SalvageTest, FinishesWhatItsWriterCouldNot) {
+    ASSERT_THAT(test::writeSampleRecording(m_good, {.steps = 4, .finalise = false}), IsOk());
+    auto saved = salvageRecording(m_good, m_out, false);
+    ASSERT_THAT(saved, IsOk());
+    EXPECT_EQ(saved->events.total(), m_events);
+    const auto summary = openRecording(m_out).value()->summary();
+    EXPECT_TRUE(summary->complete);
+    EXPECT_EQ(summary->run.status, RunStatus::kFailed);
+    EXPECT_TRUE(verifyRecording(m_out)->sound());
+}
+
+}  // namespace
+}  // namespace shardscope::storage
