@@ -20,6 +20,7 @@ Command addVerify(CLI::App& root);
 Command addAgent(CLI::App& root);
 Command addReport(CLI::App& root);
 Command addInfo(CLI::App& root);
+Command addImport(CLI::App& root);
 Command addQuery(CLI::App& root);
 Command addRepair(CLI::App& root);
 Command addDoctor(CLI::App& root);

@@ -23,7 +23,7 @@ Exit status: 0 ok, 1 failure, 2 usage, 3 input unreadable, 4 launch failed,
 5 a training rank failed, 130 interrupted.)";
 
 std::vector<Command> addCommands(CLI::App& root) {
-    return {addRecord(root), addReport(root), addVerify(root), addInfo(root),
+    return {addRecord(root), addImport(root), addReport(root), addVerify(root), addInfo(root),
             addQuery(root),  addRepair(root), addDoctor(root), addAgent(root)};
 }
 

@@ -176,7 +176,7 @@ Result<void> Import::finish() {
 
 Result<bool> Import::run() {
     m_run.id = randomId();
-    m_run.product = "imported";
+    m_run.product = "shardscope import";
     auto builder = TraceBuilder::create(m_options->output, m_run, m_options->overwrite);
     if (!builder) return failure(builder);
     m_builder.emplace(std::move(*builder));
@@ -184,7 +184,7 @@ Result<bool> Import::run() {
     for (std::size_t i = 0; i < m_inputs->size(); ++i)
         if (auto done = read(i); !done) return failure(done);
     m_run.id = id;
-    m_run.product = "imported";
+    m_run.product = "shardscope import";
     if (m_readAgain) return false;
     if (auto done = finish(); !done) return failure(done);
     return true;

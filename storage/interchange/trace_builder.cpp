@@ -9,6 +9,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace shardscope::interchange {
 namespace {
@@ -91,6 +92,7 @@ struct TraceBuilder::State {
     OutputFile output;  ///< outlives the writer, which closes the file
     std::optional<storage::RecordingWriter> writer;
     std::map<RankId, Rank> ranks;
+    std::set<std::int32_t> hosts;  ///< that have a row
     Result<void> status;
     std::size_t buffered = 0;
     int chunksSinceCommit = 0;
@@ -189,6 +191,12 @@ struct TraceBuilder::State {
         ++owner.events;
         if (++buffered > kMostBuffered) relieve();
     }
+    /// A rank's host must have a row, even if nothing is known of it.
+    void addHost(std::int32_t host) {
+        HostFacts unknown;
+        unknown.host = host;
+        if (status) note(writer->addHost(unknown));
+    }
     void finishRank(RankId id, Rank& owner);
 };
 
@@ -203,7 +211,8 @@ void TraceBuilder::State::finishRank(RankId id, Rank& owner) {
     storeStrings(id, owner);
     RankFacts facts = owner.facts.value_or(RankFacts{});
     facts.rank = id;
-    if (facts.emitted == 0) facts.emitted = owner.events;
+    facts.emitted = owner.events;
+    if (hosts.insert(facts.host).second) addHost(facts.host);
     if (status) note(writer->putRank(facts));
 }
 
@@ -228,6 +237,7 @@ void TraceBuilder::putDevice(const DeviceFacts& device) {
     m_state->note(m_state->writer->putDevice(device));
 }
 void TraceBuilder::addHost(const HostFacts& host) {
+    m_state->hosts.insert(host.host);
     m_state->note(m_state->writer->addHost(host));
 }
 

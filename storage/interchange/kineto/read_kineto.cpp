@@ -203,7 +203,13 @@ void Reader::describeDevice() {
     rank.pid = parseInteger(m_mapper->hostProcess()).value_or(0);
     rank.device = "cpu";
     rank.peakSource = "an imported trace does not say it";
-    rank.emitted = m_result.account.kept;
+    if (const std::string host = textOf(metadata("host_name")); !host.empty()) {
+        // Which ranks share a host is known by name only, and each file names one.
+        HostFacts facts;
+        facts.host = rank.host = static_cast<std::int32_t>(m_result.rank.value);
+        facts.name = host;
+        m_request->builder->addHost(facts);
+    }
     const std::string& used = m_mapper->device();
     const std::string devices = metadata("deviceProperties");
     DeviceFacts device;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 namespace shardscope {
 namespace {
@@ -109,18 +110,21 @@ TEST_F(RealTrace, KernelsGiveTheNumbersOfHolisticTraceAnalysis) {
 TEST_F(RealTrace, CollectivesAreJoinedWithTheirKernels) {
     const auto events = imported.reader->rankEvents({0}, kEverything);
     ASSERT_THAT(events, test::IsOk());
-    ASSERT_EQ(events->collectives.size(), events->communicationKernels.size());
-    std::size_t issuedBefore = 0;
+    EXPECT_EQ(events->communicationKernels.size(), 21u);
+    ASSERT_EQ(events->collectives.size(), 21u);
+    std::map<CollectiveOp, std::int64_t> bytes;
+    std::map<DataType, int> types;
     for (const CollectiveEvent& collective : events->collectives) {
         EXPECT_EQ(collective.group, 0u);
         EXPECT_EQ(imported.text(collective.algorithm), "RING");
-        if (collective.issue < collective.start) ++issuedBefore;
-        if (collective.size.count > 0) {
-            EXPECT_EQ(collective.operation, CollectiveOp::kAllReduce);
-            EXPECT_EQ(collective.dtype, DataType::kFloat32);
-        }
+        EXPECT_EQ(imported.text(collective.protocol), "LL");
+        EXPECT_LT(collective.issue, collective.start);
+        bytes[collective.operation] += collective.size.count;
+        ++types[collective.dtype];
     }
-    EXPECT_GT(issuedBefore, 0u);
+    EXPECT_EQ(bytes, (std::map<CollectiveOp, std::int64_t>{{CollectiveOp::kAllReduce, 306'684'384},
+                                                           {CollectiveOp::kBroadcast, 638'712}}));
+    EXPECT_EQ(types, (std::map<DataType, int>{{DataType::kFloat32, 18}, {DataType::kInt64, 3}}));
 }
 
 }  // namespace
