@@ -195,8 +195,10 @@ std::string memory(const Report& report) {
                        theory == 0 ? "–" : bytesText(theory),
                        percent(static_cast<double>(held), static_cast<double>(theory))});
         }
-        table.add({"total", bytesText(rank.peak.count), bytesText(rank.theory.count),
-                   percent(static_cast<double>(rank.peak.count),
+        const bool outside = rank.managed() != rank.peak;
+        table.add({outside ? "total within the allocator" : "total",
+                   bytesText(rank.managed().count), bytesText(rank.theory.count),
+                   percent(static_cast<double>(rank.managed().count),
                            static_cast<double>(rank.theory.count))});
         text += table.text("    ");
     }

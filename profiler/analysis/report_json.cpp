@@ -77,12 +77,14 @@ Json memoryJson(const Report& report) {
     Json rows = Json::array();
     for (const RankMemory& memory : report.memory) {
         const bool known = memory.known;
-        rows.push_back({{"rank", memory.rank.value},
-                        {"peak_bytes", known ? Json(memory.peak.count) : Json(nullptr)},
-                        {"peak_time_ns", known ? Json(memory.peakTime.ns) : Json(nullptr)},
-                        {"by_category", known ? categories(memory.byCategory) : Json(nullptr)},
-                        {"theory_bytes", memory.theory.count},
-                        {"theory_by_category", categories(memory.theoryByCategory)}});
+        rows.push_back(
+            {{"rank", memory.rank.value},
+             {"peak_bytes", known ? Json(memory.peak.count) : Json(nullptr)},
+             {"peak_managed_bytes", known ? Json(memory.managed().count) : Json(nullptr)},
+             {"peak_time_ns", known ? Json(memory.peakTime.ns) : Json(nullptr)},
+             {"by_category", known ? categories(memory.byCategory) : Json(nullptr)},
+             {"theory_bytes", memory.theory.count},
+             {"theory_by_category", categories(memory.theoryByCategory)}});
     }
     return rows;
 }

@@ -155,9 +155,15 @@ public:
         }
         m_wakeUp.notify_one();
         m_watcher.join();
-        // After an alarm the communicator may hang in its own clean-up: the process is ending.
-        if (!m_alarm->raised()) m_setup.api->destroy(m_handle);
         m_runtime.destroy(m_issuedOn);
+        if (!m_alarm->raised()) {
+            m_setup.api->destroy(m_handle);
+            return;
+        }
+        // After an alarm the communicator may hang in its own clean-up, and operations may still
+        // run on the buffers: both are left to the end of the process, which is near.
+        m_owned.push_back(m_small);
+        static_cast<void>(new std::vector<at::Tensor>(std::move(m_owned)));
     }
 
     int rank() const override { return m_setup.rank; }
