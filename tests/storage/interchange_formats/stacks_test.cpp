@@ -1,5 +1,6 @@
 // Folded stacks and speedscope: what their readers' grammars allow, and that no time is lost.
 #include "storage/interchange/export.h"
+#include "storage/interchange/import.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <fstream>
 #include <map>
 #include <regex>
 #include <sstream>
@@ -188,6 +190,74 @@ TEST(ExportSpeedscope, ARealisticRunOfTwoRanksHasAProfileALane) {
     options.output = folder.file("run.folded");
     ASSERT_THAT(exportFolded(**reader, options), IsOk());
     EXPECT_GT(parseFolded(contentOf(options.output)).size(), 20u);
+}
+
+Result<ReaderResult> importFolded(const std::string& path, const std::string& output) {
+    RunFacts run;
+    run.id = "import";
+    auto builder = TraceBuilder::create(output, run, true);
+    if (!builder) return failure(builder);
+    ReaderRequest request;
+    request.path = path;
+    request.builder = &*builder;
+    auto result = readFolded(request);
+    if (!result) return result;
+    if (auto done = builder->finish(result->run, result->ended); !done) return failure(done);
+    return result;
+}
+
+TEST(ReadFolded, ComesBackAsTheSameStacks) {
+    const test::TemporaryFolder folder;
+    test::RandomEvents random(23);
+    Stacks stacks;
+    for (int i = 0; i < 500; ++i) {
+        std::string stack = "stacks";
+        for (std::int64_t depth = random.between(1, 12); depth > 0; --depth)
+            stack += ";f" + std::to_string(random.between(0, 5)) + " (x)";
+        stacks[stack] += random.between(1, 1'000'000);
+    }
+    std::ofstream file(folder.file("in.folded"));
+    for (const auto& [stack, count] : stacks) {
+        // Equal stacks add up, wherever they stand.
+        file << stack.substr(7) << ' ' << count - 1 << '\n';
+        if (count % 2 == 0) file << '\n';
+    }
+    for (const auto& [stack, count] : stacks) file << stack.substr(7) << " 1\r\n";
+    file.close();
+    const auto result = importFolded(folder.file("in.folded"), folder.file("run.sscope"));
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(result->account.read, 2 * stacks.size());
+    EXPECT_EQ(result->account.kept, 2 * stacks.size());
+    auto reader = storage::openRecording(folder.file("run.sscope"));
+    ASSERT_THAT(reader, IsOk());
+    ExportOptions options;
+    options.output = folder.file("out.folded");
+    ASSERT_THAT(exportFolded(**reader, options), IsOk());
+    EXPECT_EQ(parseFolded(contentOf(options.output)), stacks);
+}
+
+TEST(ReadFolded, AccountsForEveryLine) {
+    const test::TemporaryFolder folder;
+    std::ofstream(folder.file("in")) << "a;b 10\na 2.5\nno count\na -3\n"
+                                     << "a 99999999999999999999\n;;a;;c; 1\na 1152921504606846976";
+    const auto result = importFolded(folder.file("in"), folder.file("run.sscope"));
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(result->account.read, 7u);
+    EXPECT_EQ(result->account.kept, 3u);
+    EXPECT_EQ(result->account.repaired, 1u);
+    EXPECT_EQ(result->account.rejections.at("a line without a count"), 3u);
+    EXPECT_EQ(result->account.rejections.at("a count out of range"), 1u);
+    EXPECT_EQ(result->ended, Timestamp{13});
+}
+
+TEST(ReadFolded, RefusesWhatItIsNot) {
+    const test::TemporaryFolder folder;
+    std::ofstream(folder.file("in")) << "hello\nworld\n";
+    EXPECT_THAT(importFolded(folder.file("in"), folder.file("run.sscope")),
+                FailsWith("holds no folded stacks"));
+    std::ofstream(folder.file("in")) << std::string(3u << 20, 'a');
+    EXPECT_THAT(importFolded(folder.file("in"), folder.file("run.sscope")),
+                FailsWith("a line of more than a megabyte"));
 }
 
 }  // namespace

@@ -1,0 +1,377 @@
+// PyTorch memory snapshots out (read back by Python's pickle and by our reader) and in.
+#include "storage/interchange/import.h"
+#include "storage/interchange/memory_snapshot/pickle_reader.h"
+#include "storage/interchange/memory_snapshot/snapshot_walk.h"
+#include "tests/storage/interchange_formats/drawn_recording.h"
+#include "tests/support/random_events.h"
+#include "tests/support/result_matchers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace shardscope::interchange {
+namespace {
+
+using test::contentOf;
+using test::DrawnEvents;
+using test::DrawnFolder;
+using test::FailsWith;
+using test::IsOk;
+
+constexpr std::int64_t kUs = 1000;
+
+class TextSource : public ByteSource {
+public:
+    explicit TextSource(std::string text) : m_text(std::move(text)) {}
+    Result<std::size_t> read(std::span<char> into) override {
+        // In small pieces, so that everything is cut somewhere.
+        const std::size_t part = std::min({into.size(), m_text.size() - m_at, std::size_t{7}});
+        std::memcpy(into.data(), m_text.data() + m_at, part);
+        m_at += part;
+        return part;
+    }
+    [[nodiscard]] double share() const override { return 0; }
+
+private:
+    std::string m_text;
+    std::size_t m_at = 0;
+};
+
+Result<PickleDocument> parse(const std::string& text, std::size_t budget = kPickleBudget) {
+    TextSource source(text);
+    return readPickle(source, budget);
+}
+
+std::string bytes(std::initializer_list<int> codes) {
+    std::string text;
+    for (const int code : codes) text += static_cast<char>(code);
+    return text;
+}
+const std::string kProtocol4 = bytes({0x80, 4});
+
+bool havePython() {
+    return std::system("python3 -c 'import pickle' > /dev/null 2>&1") == 0;
+}
+
+TEST(PickleReader, ReadsNumbersOfEveryWidth) {
+    const auto document =
+        parse(kProtocol4 + "]" + "(" + bytes({'K', 200, 'M', 1, 2}) +
+              bytes({'J', 0xff, 0xff, 0xff, 0xff}) + bytes({0x8a, 2, 0x00, 0x80}) +
+              bytes({0x8a, 0}) + bytes({0x8a, 9, 1, 0, 0, 0, 0, 0, 0, 0x80, 0}) +
+              bytes({'G', 0x3f, 0xe0, 0, 0, 0, 0, 0, 0}) + bytes({0x88, 0x89, 'N'}) + "e.");
+    ASSERT_THAT(document, IsOk());
+    const auto& items = document->items(document->root);
+    ASSERT_EQ(items.size(), 10u);
+    const std::int64_t expected[] = {200,    513, -1,
+                                     -32768, 0,   static_cast<std::int64_t>(0x8000000000000001u)};
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(items[i].integer, expected[i]) << i;
+    EXPECT_EQ(items[6].real, 0.5);
+    EXPECT_EQ(items[7].integer, 1);
+    EXPECT_EQ(items[9].kind, PickleKind::kNone);
+}
+
+TEST(PickleReader, SharesWhatWasRemembered) {
+    // {'a': [1], 'b': the same list}
+    const auto document = parse(kProtocol4 + "}(" + bytes({0x8c, 1, 'a', ']', 0x94, 'K', 1, 'a'}) +
+                                bytes({0x8c, 1, 'b', 'h', 0}) + "u.");
+    ASSERT_THAT(document, IsOk());
+    for (const char* key : {"a", "b"})
+        EXPECT_EQ(document->items(document->member(document->root, key)).size(), 1u);
+    EXPECT_FALSE(document->has(document->root, "c"));
+}
+
+TEST(PickleReader, RefusesByNameWhatWouldRunCode) {
+    const std::pair<int, const char*> codes[] = {
+        {'c', "GLOBAL"},     {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"},
+        {'b', "BUILD"},      {'i', "INST"},          {'o', "OBJ"},
+        {0x81, "NEWOBJ"},    {0x92, "NEWOBJ_EX"},    {'P', "PERSID"},
+        {'Q', "BINPERSID"},  {0x82, "EXT1"},         {0x83, "EXT2"},
+        {0x84, "EXT4"},      {0x97, "NEXT_BUFFER"},  {0x98, "READONLY_BUFFER"},
+        {0x8f, "EMPTY_SET"}, {'I', "protocol 0"},    {0xfe, "where an opcode belongs"}};
+    for (const auto& [code, name] : codes)
+        EXPECT_THAT(parse(kProtocol4 + bytes({code}) + "os\nsystem\n."), FailsWith(name));
+}
+
+TEST(PickleReader, RefusesBrokenStacks) {
+    EXPECT_THAT(parse("hello"), FailsWith("does not begin as one"));
+    EXPECT_THAT(parse(bytes({0x80, 6})), FailsWith("protocol 6"));
+    EXPECT_THAT(parse(kProtocol4 + "."), FailsWith("where there is none"));
+    EXPECT_THAT(parse(kProtocol4 + "(."), FailsWith("where there is none"));
+    EXPECT_THAT(parse(kProtocol4 + "e"), FailsWith("never opened"));
+    EXPECT_THAT(parse(kProtocol4 + "N(Ne"), FailsWith("no list or dict"));
+    EXPECT_THAT(parse(kProtocol4 + "}(Nu"), FailsWith("without a value"));
+    EXPECT_THAT(parse(kProtocol4 + "NN."), FailsWith("belong to nothing"));
+    EXPECT_THAT(parse(kProtocol4 + bytes({'h', 3})), FailsWith("never written"));
+    EXPECT_THAT(parse(kProtocol4 + "q"), FailsWith("ends in the middle"));
+    EXPECT_THAT(parse(kProtocol4 + bytes({0x94})), FailsWith("where there is none"));
+    EXPECT_THAT(parse(kProtocol4 + bytes({0x8a, 20})), FailsWith("number of 20 bytes"));
+}
+
+TEST(PickleReader, MemoryIsBounded) {
+    constexpr std::size_t kBudget = 1u << 20;
+    const std::string huge = bytes({0x8d, 0, 0, 0, 0, 0, 1, 0, 0});
+    EXPECT_THAT(parse(kProtocol4 + huge, kBudget), FailsWith("more than 1 MiB"));
+    // Promised, but not there: nothing is allocated for it.
+    EXPECT_THAT(parse(kProtocol4 + bytes({'X', 0, 0, 0, 0x7f}) + "abc"),
+                FailsWith("ends in the middle"));
+    EXPECT_THAT(parse(kProtocol4 + std::string(1u << 20, '('), kBudget), FailsWith("1 MiB"));
+    EXPECT_THAT(parse(kProtocol4 + std::string(1u << 20, ']'), kBudget), FailsWith("1 MiB"));
+    std::string keys = kProtocol4 + "}(";
+    for (int i = 0; i < 1001; ++i) keys += bytes({'M', i & 255, i >> 8, 'N'});
+    EXPECT_THAT(parse(keys + "u."), FailsWith("thousand keys"));
+    EXPECT_THAT(parse(kProtocol4 + bytes({']', 0x94, 'h', 0, 'a', '.'})), IsOk())
+        << "a list that holds itself is only data";
+}
+
+TEST(PickleReader, AnyDamageIsNamedOrHarmless) {
+    const std::string good = kProtocol4 + "}(" +
+                             bytes({0x8c, 1, 'a', 0x94, ']', '(', 'K', 1, 'M', 1, 2, 'e'}) +
+                             bytes({0x8c, 1, 'b', 'h', 0, 'u', '.'});
+    ASSERT_THAT(parse(good), IsOk());
+    for (std::size_t length = 0; length < good.size(); ++length)
+        EXPECT_FALSE(parse(good.substr(0, length)).has_value()) << length;
+    test::RandomEvents random(3);
+    int refused = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        std::string damaged = good;
+        for (int k = 0; k < 3; ++k)
+            damaged[static_cast<std::size_t>(
+                random.between(0, static_cast<std::int64_t>(good.size()) - 1))] =
+                static_cast<char>(random.between(0, 255));
+        const auto document = parse(damaged, 1u << 16);
+        if (!document) ++refused;
+        if (document) static_cast<void>(document->items(document->member(document->root, "a")));
+    }
+    EXPECT_GT(refused, 1000);
+}
+
+DrawnEvents someMemory(std::size_t count) {
+    test::RandomEvents random(19);
+    DrawnEvents events;
+    events.strings = {"aten::mm", "wq"};
+    std::vector<MemoryEvent> alive;
+    for (std::size_t i = 0; i < count; ++i) {
+        MemoryEvent event;
+        event.time = {static_cast<std::int64_t>(i) * 5 * kUs};
+        if (!alive.empty() && random.between(0, 2) == 0) {
+            event = alive.back();
+            alive.pop_back();
+            event.time = {static_cast<std::int64_t>(i) * 5 * kUs};
+            event.action = MemoryAction::kFree;
+        } else {
+            event.address = 0x7f0000000000u + i * 4096;
+            event.size = {random.between(1, 4096)};
+            event.category = static_cast<MemoryCategory>(random.between(0, 9));
+            event.owner = {static_cast<std::uint32_t>(random.between(0, 2))};
+            alive.push_back(event);
+        }
+        events.memory.push_back(event);
+    }
+    return events;
+}
+
+TEST(ExportMemorySnapshot, PythonLoadsItAndTheBytesAddUp) {
+    if (!havePython()) GTEST_SKIP() << "python3 is not installed: read by our own reader only";
+    DrawnFolder drawn(someMemory(5000));
+    ASSERT_THAT(exportMemorySnapshot(drawn.reader(), drawn.options()), IsOk());
+    std::ofstream(drawn.file("check.py")) << R"(
+import pickle, pickletools, sys
+data = open(sys.argv[1], "rb").read()
+allowed = set("PROTO EMPTY_DICT EMPTY_LIST EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 LIST DICT MARK "
+    "APPEND APPENDS SETITEM SETITEMS NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 BINFLOAT "
+    "SHORT_BINUNICODE BINUNICODE MEMOIZE BINPUT LONG_BINPUT BINGET LONG_BINGET STOP".split())
+used = {code.name for code, _, _ in pickletools.genops(data)}
+assert used <= allowed, used - allowed
+assert all(len(pickle.encode_long(arg)) <= 8
+           for code, arg, _ in pickletools.genops(data) if code.name == "LONG1")
+snapshot = pickle.loads(data)
+trace, = snapshot["device_traces"]
+assert len(trace) == 5000, len(trace)
+alive = {}
+for entry in trace:
+    assert "category" not in entry
+    assert entry["frames"][0]["name"], entry
+    if entry["action"] == "alloc":
+        alive[entry["addr"]] = entry["size"]
+    else:
+        assert entry["action"] == "free_completed", entry
+        assert alive.pop(entry["addr"]) == entry["size"]
+assert trace[0]["time_us"] == 1767225600000000, trace[0]["time_us"]
+assert trace[1]["time_us"] - trace[0]["time_us"] == 5
+blocks = {}
+for segment in snapshot["segments"]:
+    at = segment["address"]
+    for block in segment["blocks"]:
+        assert block["address"] == at
+        at += block["size"]
+        if block["state"] == "active_allocated":
+            blocks[block["address"]] = block["requested_size"]
+    assert at - segment["address"] == segment["total_size"]
+assert blocks == alive, (len(blocks), len(alive))
+print("fine", len(alive))
+)";
+    const std::string command = "python3 " + drawn.file("check.py") + " " + drawn.options().output +
+                                " > " + drawn.file("said") + " 2>&1";
+    EXPECT_EQ(std::system(command.c_str()), 0) << contentOf(drawn.file("said"));
+    EXPECT_NE(contentOf(drawn.file("said")).find("fine"), std::string::npos);
+}
+
+TEST(ExportMemorySnapshot, NoMemoryIsSaid) {
+    DrawnEvents events;
+    events.spans = {test::drawnSpan(0, 0, 10)};
+    DrawnFolder drawn(events);
+    EXPECT_THAT(exportMemorySnapshot(drawn.reader(), drawn.options()),
+                FailsWith("no memory event lies within"));
+    EXPECT_EQ(test::filesIn(drawn.folder()), 1u);
+}
+
+/// Imports `path` and opens what it became.
+struct Imported {
+    ReaderResult result;
+    std::unique_ptr<storage::RecordingReader> reader;
+};
+Result<Imported> import(const std::string& path, const std::string& output) {
+    RunFacts run;
+    run.id = "import";
+    auto builder = TraceBuilder::create(output, run, true);
+    if (!builder) return failure(builder);
+    ReaderRequest request;
+    request.path = path;
+    request.builder = &*builder;
+    auto result = readMemorySnapshot(request);
+    if (!result) return failure(result);
+    result->run.id = run.id;
+    if (auto done = builder->finish(result->run, result->ended); !done) return failure(done);
+    auto reader = storage::openRecording(output);
+    if (!reader) return failure(reader);
+    return Imported{std::move(*result), std::move(*reader)};
+}
+
+constexpr TimeRange kAll{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}};
+
+TEST(ReadMemorySnapshot, OurOwnExportComesBackWhole) {
+    const DrawnEvents events = someMemory(3000);
+    DrawnFolder drawn(events);
+    ASSERT_THAT(exportMemorySnapshot(drawn.reader(), drawn.options()), IsOk());
+    auto imported = import(drawn.options().output, drawn.file("back.sscope"));
+    ASSERT_THAT(imported, IsOk());
+    EXPECT_EQ(imported->result.baseUnixNs, test::kDrawnStart);
+    EXPECT_EQ(imported->result.account.read, 3000u);
+    EXPECT_EQ(imported->result.account.kept, 3000u);
+    const auto back = imported->reader->memoryEvents({0}, kAll);
+    ASSERT_THAT(back, IsOk());
+    ASSERT_EQ(back->size(), events.memory.size());
+    for (std::size_t i = 0; i < back->size(); ++i) {
+        MemoryEvent expected = events.memory[i], got = (*back)[i];
+        EXPECT_EQ(imported->reader->text({0}, got.owner),
+                  expected.owner.value == 0 ? "" : events.strings[expected.owner.value - 1]);
+        expected.owner = got.owner = {};
+        ASSERT_EQ(got, expected) << i;
+    }
+}
+
+TEST(ReadMemorySnapshot, WhatWasThereBeforeRunsOutAndSegments) {
+    if (!havePython()) GTEST_SKIP() << "python3 writes this test's pickles and is not installed";
+    const test::TemporaryFolder folder;
+    std::ofstream(folder.file("write.py")) << R"(
+import pickle, sys
+def entry(action, addr, size, us, **more):
+    return dict(action=action, addr=addr, size=size, stream=3, time_us=1_700_000_000_000_000 + us,
+                frames=[dict(filename="/x/torch/nn.py", line=1, name="linear"),
+                        dict(filename="/x/model.py", line=7, name="forward")], **more)
+trace = [entry("segment_alloc", 4096, 2 << 20, 0), entry("alloc", 4096, 1000, 1),
+         entry("free_requested", 100, 50, 2), entry("free_completed", 100, 50, 3),
+         dict(action="oom", device_free=77, size=1 << 40, stream=0,
+              time_us=1_700_000_000_000_004, frames=[]),
+         entry("alloc", 8192, 64, 5), entry("free", 8192, 64, 6), dict(nonsense=1)]
+block = lambda a, n, r, s: dict(address=a, size=n, requested_size=r, state=s, frames=[])
+segments = [dict(device=0, address=4096, total_size=2 << 20, stream=3, segment_type="large",
+                 blocks=[block(4096, 1024, 1000, "active_allocated"),
+                         block(5120, 512, 500, "active_allocated"),
+                         block(5632, (2 << 20) - 1536, 0, "inactive")])]
+annotations = [dict(stage="START", name="step", device=0, time_us=1_700_000_000_000_001),
+               dict(stage="END", name="step", device=0, time_us=1_700_000_000_000_005)]
+for protocol in (2, 3, 4, 5):
+    with open(f"{sys.argv[1]}/{protocol}.pickle", "wb") as file:
+        pickle.dump(dict(segments=segments, device_traces=[trace], allocator_settings={},
+                         external_annotations=annotations), file, protocol=protocol)
+)";
+    ASSERT_EQ(std::system(("python3 " + folder.file("write.py") + " " + folder.path()).c_str()), 0);
+    for (const char* protocol : {"2", "3", "4", "5"}) {
+        auto imported =
+            import(folder.file(std::string(protocol) + ".pickle"), folder.file("back.sscope"));
+        ASSERT_THAT(imported, IsOk());
+        const ImportAccount& account = imported->result.account;
+        EXPECT_EQ(account.read, account.kept + account.rejected());
+        EXPECT_EQ(account.rejections.at("an entry without an action"), 1u);
+        const auto memory = imported->reader->memoryEvents({0}, kAll);
+        ASSERT_THAT(memory, IsOk());
+        std::vector<std::tuple<std::int64_t, std::uint64_t, std::int64_t, bool>> got;
+        for (const MemoryEvent& event : *memory)
+            got.emplace_back(event.time.ns, event.address, event.size.count,
+                             event.action == MemoryAction::kAllocate);
+        EXPECT_EQ(got, (decltype(got){{0, 100, 50, true},
+                                      {0, 5120, 500, true},
+                                      {1000, 4096, 1000, true},
+                                      {3000, 100, 50, false},
+                                      {5000, 8192, 64, true},
+                                      {6000, 8192, 64, false}}));
+        EXPECT_EQ(imported->reader->text({0}, (*memory)[2].owner), "forward model.py:7");
+        const auto summary = imported->reader->summary();
+        ASSERT_THAT(summary, IsOk());
+        ASSERT_EQ(summary->diagnostics.size(), 1u);
+        EXPECT_EQ(summary->diagnostics[0].code, "out-of-memory");
+        EXPECT_EQ(summary->diagnostics[0].time, Timestamp{4000});
+        const auto spans = imported->reader->query(
+            "SELECT name, start_ns, duration_ns FROM events WHERE kind='span' AND role='range'");
+        ASSERT_THAT(spans, IsOk());
+        ASSERT_EQ(spans->rows.size(), 1u);
+        EXPECT_EQ(*spans->rows[0][2], "4000");
+        const auto reserved =
+            imported->reader->query("SELECT value FROM counters WHERE name LIKE 'reserved%'");
+        ASSERT_THAT(reserved, IsOk());
+        ASSERT_EQ(reserved->rows.size(), 2u) << "before and after the segment";
+        EXPECT_EQ(std::stod(*reserved->rows[0][0]), 0);
+        EXPECT_EQ(std::stod(*reserved->rows[1][0]), 2 << 20);
+    }
+}
+
+TEST(ReadMemorySnapshot, RefusesInSentences) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("a.pickle");
+    std::ofstream(path) << kProtocol4 << "}.";
+    EXPECT_THAT(import(path, folder.file("out.sscope")), FailsWith("is no memory snapshot"));
+    std::ofstream(path) << kProtocol4 << "cos\nsystem\n.";
+    EXPECT_THAT(import(path, folder.file("out.sscope")), FailsWith("GLOBAL, which imports code"));
+    EXPECT_FALSE(std::filesystem::exists(folder.file("out.sscope")));
+}
+
+TEST(ReadMemorySnapshot, RealInferenceHasTheSizesMemoryVizDraws) {
+    const std::string path = SHARDSCOPE_SHARED_TRACES "/torch_memory_snapshot_inference.pickle";
+    if (!std::filesystem::exists(path))
+        GTEST_SKIP() << path << " is not there: no real snapshot was read";
+    const test::TemporaryFolder folder;
+    auto imported = import(path, folder.file("real.sscope"));
+    ASSERT_THAT(imported, IsOk());
+    // 3,840 entries, and blocks alive without an allocation in them.
+    EXPECT_EQ(imported->result.account.read, 3840u + 223u);
+    EXPECT_EQ(imported->result.account.rejected(), 0u);
+    const auto events = imported->reader->rankEvents({0}, kAll);
+    ASSERT_THAT(events, IsOk());
+    EXPECT_EQ(events->peakMemory, (Bytes{1'736'962'048})) << "by the viewer's algorithm in Python";
+    const auto alive = imported->reader->liveMemory({0}, imported->result.ended);
+    ASSERT_THAT(alive, IsOk());
+    std::int64_t sum = 0;
+    for (const MemoryEvent& block : *alive) sum += block.size.count;
+    EXPECT_EQ(alive->size(), 223u);
+    EXPECT_EQ(sum, 1'701'310'464);
+}
+
+}  // namespace
+}  // namespace shardscope::interchange
