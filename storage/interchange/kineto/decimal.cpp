@@ -6,7 +6,8 @@
 namespace shardscope::interchange::kineto {
 namespace {
 
-constexpr std::int64_t kLimit = std::int64_t{1} << 60;
+/// The year 2043 in Unix time.
+constexpr std::int64_t kLimit = (std::int64_t{1} << 61) - 1;
 /// Beyond it a number is zero or out of range, whatever its digits.
 constexpr int kMostExponent = 10'000;
 
@@ -50,13 +51,14 @@ struct Digits {
 std::optional<Nanoseconds> toInteger(const Digits& digits, std::int64_t point) {
     Nanoseconds result;
     for (std::int64_t i = 0; i < point; ++i) {
+        if (result.value > kLimit / 10) return std::nullopt;
         result.value = result.value * 10 + digits.at(i);
-        if (result.value > kLimit) return std::nullopt;
         if (result.value == 0 && i >= digits.count()) break;
     }
     for (std::int64_t i = std::max<std::int64_t>(point, 0); i < digits.count(); ++i)
         result.rounded = result.rounded || digits.at(i) != 0;
     if (digits.at(point) >= 5) ++result.value;
+    if (result.value > kLimit) return std::nullopt;
     return result;
 }
 

@@ -12,7 +12,7 @@ struct Nanoseconds {
     bool rounded = false;  ///< the text had digits below a nanosecond
 };
 /// A JSON number in microseconds ("4458676522690.655", "1.5e3"). Digits below a nanosecond are
-/// rounded half away from zero. Nothing: no number, or beyond 2^60 ns either way.
+/// rounded half away from zero. Nothing: no number, or 2^61 ns or beyond either way.
 [[nodiscard]] std::optional<Nanoseconds> parseMicroseconds(std::string_view text);
 
 /// A JSON integer; nothing when it has a fraction, an exponent, or does not fit.

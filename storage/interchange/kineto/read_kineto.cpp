@@ -86,7 +86,7 @@ std::optional<std::int64_t> Reader::rankInFile() const {
 
 std::optional<std::int64_t> Reader::baseInFile() const {
     const auto base = parseInteger(metadata("baseTimeNanoseconds"));
-    constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+    constexpr std::int64_t kLimit = (std::int64_t{1} << 61) - 1;
     if (!base || *base < 0 || *base > kLimit) return std::nullopt;
     return base;
 }

@@ -98,7 +98,7 @@ std::optional<std::int64_t> TraceMapper::nanoseconds(std::string_view value) {
 std::optional<Timestamp> TraceMapper::timeOf(const Event& event) {
     const auto time = nanoseconds(event.time);
     if (!time) return std::nullopt;
-    // Both lie within 2^60, so that the sum does not overflow.
+    // Time and both parts of the shift lie within 2^61, so that the sum does not overflow.
     const Timestamp shifted{*time + m_setting.shiftNs};
     if (shifted.ns > kTimeLimit || shifted.ns < -kTimeLimit) return std::nullopt;
     return shifted;

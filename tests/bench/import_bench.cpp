@@ -1,0 +1,87 @@
+// How fast a Kineto trace becomes a finished recording, and in how much memory.
+//
+//   import_bench [MEGABYTES]          generates a trace, imports it, prints figures
+//   import_bench --write MEGABYTES    writes the trace to standard output
+#include "storage/interchange/import.h"
+#include "tests/bench/kineto_generator.h"
+#include "tests/support/temporary_folder.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace shardscope::bench {
+namespace {
+
+constexpr std::uint64_t kMegabyte = 1'000'000;
+
+double processorSeconds() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double peakMegabytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+}
+
+std::string load() {
+    std::ifstream file("/proc/loadavg");
+    std::string average;
+    file >> average;
+    return average;
+}
+
+int measure(std::uint64_t megabytes) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("trace.json");
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    if (file == nullptr) return 1;
+    const KinetoSize size = writeKinetoTrace(file, megabytes * kMegabyte);
+    std::fclose(file);
+    interchange::ImportOptions options;
+    options.output = folder.file("out.sscope");
+    const double before = processorSeconds();
+    const auto start = std::chrono::steady_clock::now();
+    const auto account = interchange::importTraces({path}, options);
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+    const double processor = processorSeconds() - before;
+    if (!account) {
+        fmt::print(stderr, "{}\n", account.error().message);
+        return 1;
+    }
+    const auto events = static_cast<double>(size.events);
+    const auto bytes = static_cast<double>(size.bytes);
+    const auto stored = static_cast<double>(std::filesystem::file_size(options.output));
+    fmt::print("{:.0f} MB, {} events, {} kept; load average {}\n", bytes / 1e6, size.events,
+               account->kept, load());
+    fmt::print("wall       {:6.2f} s  {:5.2f} M events/s  {:5.0f} MB/s\n", wall.count(),
+               events / wall.count() / 1e6, bytes / wall.count() / 1e6);
+    fmt::print("processor  {:6.2f} s  {:5.2f} M events/s  {:5.0f} MB/s\n", processor,
+               events / processor / 1e6, bytes / processor / 1e6);
+    fmt::print("peak memory {:.0f} MB; recording {:.1f} MB, {:.1f} B/event\n", peakMegabytes(),
+               stored / 1e6, stored / events);
+    return 0;
+}
+
+}  // namespace
+}  // namespace shardscope::bench
+
+int main(int argc, char** argv) {
+    using namespace shardscope::bench;
+    if (argc == 3 && std::strcmp(argv[1], "--write") == 0)
+        return writeKinetoTrace(stdout, std::strtoull(argv[2], nullptr, 10) * kMegabyte).events > 0
+                   ? 0
+                   : 1;
+    return measure(argc == 2 ? std::strtoull(argv[1], nullptr, 10) : 300);
+}

@@ -1,0 +1,262 @@
+// What becomes of each phase and category of a Kineto trace.
+#include "tests/storage/interchange/kineto_samples.h"
+
+#include <gtest/gtest.h>
+
+namespace shardscope {
+namespace {
+
+using test::IsOk;
+
+/// A trace whose time 0 is at 100 us, with these events.
+std::string traceOf(const std::string& events, const std::string& metadata = "") {
+    return "{\"traceEvents\":[\n"
+           R"({"ph":"X","cat":"cpu_op","name":"first","pid":9,"tid":1,"ts":100,"dur":1})" +
+           (events.empty() ? "" : ",\n" + events) + "]" + metadata + "}";
+}
+
+class KinetoEvents : public ::testing::Test {
+protected:
+    void import(const std::string& events, const std::string& metadata = "") {
+        account = imported.importText(traceOf(events, metadata));
+        ASSERT_THAT(account, IsOk());
+        EXPECT_EQ(account->read, account->kept + account->rejected());
+    }
+    [[nodiscard]] std::uint64_t rejected(const std::string& reason) const {
+        const auto at = account->rejections.find(reason);
+        return at == account->rejections.end() ? 0 : at->second;
+    }
+    test::Imported imported;
+    Result<interchange::ImportAccount> account;
+};
+
+TEST_F(KinetoEvents, CategoriesGiveLanesTheirRoles) {
+    const struct {
+        const char* category;
+        LaneRole role;
+        const char* lane;
+    } kExpected[] = {
+        {"cpu_op", LaneRole::kHost, "thread 7: cpu_op"},
+        {"Operator", LaneRole::kHost, "thread 7: cpu_op"},
+        {"python_function", LaneRole::kHost, "thread 7: python_function"},
+        {"user_annotation", LaneRole::kRange, "thread 7: user_annotation"},
+        {"gpu_user_annotation", LaneRole::kRange, "GPU 0 stream 7: gpu_user_annotation"},
+        {"kernel", LaneRole::kCompute, "GPU 0 stream 7"},
+        {"Kernel", LaneRole::kCompute, "GPU 0 stream 7"},
+        {"gpu_memcpy", LaneRole::kCopy, "GPU 0 stream 7: gpu_memcpy"},
+        {"Memcpy", LaneRole::kCopy, "GPU 0 stream 7: gpu_memcpy"},
+        {"gpu_memset", LaneRole::kCopy, "GPU 0 stream 7: gpu_memset"},
+        {"cuda_runtime", LaneRole::kRuntime, "thread 7: cuda_runtime"},
+        {"Runtime", LaneRole::kRuntime, "thread 7: cuda_runtime"},
+        {"cuda_driver", LaneRole::kRuntime, "thread 7: cuda_driver"},
+        {"cuda_sync", LaneRole::kSync, "GPU 0 stream 7: cuda_sync"},
+        {"overhead", LaneRole::kHost, "thread 7: overhead"},
+        {"of my own", LaneRole::kHost, "thread 7: of my own"},
+    };
+    std::string events;
+    for (const auto& expected : kExpected) {
+        if (!events.empty()) events += ",";
+        events += std::string(R"({"ph":"X","cat":")") + expected.category +
+                  R"(","name":"n","pid":0,"tid":7,"ts":200,"dur":5.5,"args":{"correlation":3}})";
+    }
+    import(events);
+    EXPECT_EQ(account->rejected(), 0u);
+    for (const auto& expected : kExpected) {
+        const LaneFacts* lane = imported.lane(expected.lane);
+        ASSERT_NE(lane, nullptr) << expected.lane;
+        EXPECT_EQ(lane->role, expected.role) << expected.lane;
+        const bool device = expected.role == LaneRole::kCompute || expected.role == LaneRole::kCopy;
+        EXPECT_EQ(isStreamLane(lane->lane), device) << expected.lane;
+        EXPECT_EQ(imported.spans(expected.lane).at(0).duration.ns, 5'500);
+    }
+}
+
+TEST_F(KinetoEvents, ArgumentsStandAsTheyAreButForTheCorrelation) {
+    import(R"({"ph":"X","cat":"cuda_runtime","name":"a","pid":9,"tid":1,"ts":101.001,"dur":0.25,
+               "args":{"External id": 5, "correlation": 77, "list": [1, "two"], "b":{}}},
+              {"ph":"X","cat":"cuda_runtime","name":"b","pid":9,"tid":1,"ts":102,"dur":1,
+               "args":{"x": null, "correlation": 78}},
+              {"ph":"X","cat":"cuda_runtime","name":"c","pid":9,"tid":1,"ts":103,"dur":1,
+               "args":{"correlation": 79}},
+              {"ph":"X","cat":"cuda_runtime","name":"d","pid":9,"tid":1,"ts":104,"dur":1,
+               "args":{"correlation": -1, "warps": inf}})");
+    const auto spans = imported.spans("thread 1: cuda_runtime");
+    ASSERT_EQ(spans.size(), 4u);
+    EXPECT_EQ(spans[0].start.ns, 1'001);
+    EXPECT_EQ(spans[0].duration.ns, 250);
+    EXPECT_EQ(spans[0].correlation, 77u);
+    EXPECT_EQ(imported.text(spans[0].arguments), R"({"External id":5,"list":[1,"two"],"b":{}})");
+    EXPECT_EQ(imported.text(spans[1].arguments), R"({"x":null})");
+    EXPECT_EQ(spans[1].correlation, 78u);
+    EXPECT_EQ(spans[2].arguments, kEmptyString);
+    EXPECT_EQ(spans[3].correlation, 0u);
+    EXPECT_EQ(imported.text(spans[3].arguments), R"({"correlation":-1,"warps":"inf"})");
+    EXPECT_EQ(account->repairs.at("NaN or an infinity, kept as text"), 1u);
+}
+
+TEST_F(KinetoEvents, KernelsOfOneStreamMayOverlapAndAlwaysCorrelate) {
+    import(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":200,"dur":10},
+              {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":205,"dur":10},
+              {"ph":"X","cat":"kernel","name":"ncclDevKernel_AllGather_RING_LL","pid":0,
+               "tid":7,"ts":220,"dur":10,"args":{
+    "correlation" : 4}})");
+    const auto kernels = imported.spans("GPU 0 stream 7");
+ASSERT_EQ(kernels.size(), 2u);
+EXPECT_EQ(kernels[0].depth, 0);
+EXPECT_EQ(kernels[1].depth, 1);
+EXPECT_NE(kernels[0].correlation, 0u);
+EXPECT_NE(kernels[1].correlation, 0u);
+EXPECT_EQ(imported.lane("GPU 0 stream 7: collectives")->role, LaneRole::kCommunication);
+EXPECT_EQ(imported.summary.events.collectives, 1u);
+}
+
+TEST_F(KinetoEvents, FlowsBecomeCorrelationsOrStandAlone) {
+    import(R"({"ph":"X","cat":"cpu_op","name":"forward","pid":9,"tid":1,"ts":110,"dur":5},
+              {"ph":"s","id":3,"pid":9,"tid":1,"ts":110,"cat":"fwdbwd","name":"fwdbwd"},
+              {"ph":"X","cat":"cpu_op","name":"backward","pid":9,"tid":2,"ts":120,"dur":5},
+              {"ph":"f","id":3,"pid":9,"tid":2,"ts":120,"cat":"fwdbwd","name":"fwdbwd","bp":"e"},
+              {"ph":"X","cat":"cuda_runtime","name":"launch","pid":9,"tid":2,"ts":121,"dur":1,
+               "args":{"correlation":8}},
+              {"ph":"s","id":8,"pid":9,"tid":2,"ts":121,"cat":"ac2g","name":"ac2g"},
+              {"ph":"f","id":99,"pid":0,"tid":7,"ts":150,"cat":"ac2g","name":"ac2g","bp":"e"})");
+    EXPECT_EQ(account->rejected(), 0u);
+    EXPECT_EQ(imported.spans("thread 1: cpu_op").at(1).correlation, 3u);
+    EXPECT_EQ(imported.spans("thread 2: cpu_op").at(0).correlation, 3u);
+    const auto alone = imported.spans("thread 7: flow");
+    ASSERT_EQ(alone.size(), 1u);
+    EXPECT_THAT(imported.text(alone[0].arguments), ::testing::HasSubstr("\"id\":99"));
+}
+
+TEST_F(KinetoEvents, InstantsCountersAndPairs) {
+    import(R"({"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":300},
+              {"ph":"C","name":"power","pid":0,"ts":110,"args":{"W":1.5,"":2,"note":"x"}},
+              {"ph":"C","name":"nothing","pid":0,"ts":110,"args":{"note":"x"}},
+              {"ph":"B","name":"outer","pid":9,"tid":4,"ts":110,"args":{"a":1}},
+              {"ph":"B","name":"inner","pid":9,"tid":4,"ts":111},
+              {"ph":"E","pid":9,"tid":4,"ts":112}, {"ph":"E","pid":9,"tid":4,"ts":120},
+              {"ph":"E","pid":9,"tid":4,"ts":121},
+              {"ph":"B","name":"never ends","pid":9,"tid":4,"ts":130},
+              {"ph":"b","id":1,"name":"async","pid":9,"tid":4,"ts":130})");
+    EXPECT_EQ(imported.spans("thread : instant, global").at(0).duration.ns, 0);
+    EXPECT_NE(imported.lane("power: W"), nullptr);
+    EXPECT_EQ(imported.summary.events.counters, 2u);
+    const auto pairs = imported.spans("thread 4");
+    ASSERT_EQ(pairs.size(), 2u);
+    EXPECT_EQ(pairs[0].duration.ns, 10'000);
+    EXPECT_EQ(imported.text(pairs[0].arguments), R"({"a":1})");
+    EXPECT_EQ(pairs[1].depth, 1);
+    EXPECT_EQ(rejected("an end without a begin"), 1u);
+    EXPECT_EQ(rejected("a begin without an end"), 1u);
+    EXPECT_EQ(rejected("a counter without a number"), 1u);
+    EXPECT_EQ(account->rejected(), 4u);
+    EXPECT_EQ(imported.summary.diagnostics.at(0).code, "events-rejected");
+}
+
+TEST_F(KinetoEvents, MemoryEventsStartFromWhatIsAlive) {
+    import(
+        R"({"ph":"i","s":"t","cat":"cpu_instant_event","name":"[memory]","pid":9,"tid":1,"ts":110,
+               "args":{"Addr":4096,"Bytes":512,"Total Allocated":1512,"Total Reserved":4096,
+                       "Device Type":1,"Device Id":0,"Ev Idx":1}},
+              {"ph":"i","s":"t","cat":"cpu_instant_event","name":"[memory]","pid":9,"tid":1,"ts":111,
+               "args":{"Addr":4096,"Bytes":-512,"Total Allocated":1000,"Total Reserved":4096,
+                       "Device Type":1,"Device Id":0,"Ev Idx":2}})");
+    const auto events = imported.reader->memoryEvents({0}, {{-1}, {1'000'000}});
+    ASSERT_THAT(events, IsOk());
+    ASSERT_EQ(events->size(), 3u);
+    EXPECT_EQ((*events)[0].size.count, 1000);
+    EXPECT_EQ((*events)[1].address, 4096u);
+    EXPECT_EQ((*events)[2].action, MemoryAction::kFree);
+    EXPECT_EQ((*events)[2].size.count, 512);
+    EXPECT_EQ(imported.text((*events)[2].owner), "cuda:0");
+    EXPECT_EQ(imported.summary.events.counters, 4u);
+}
+
+TEST_F(KinetoEvents, CollectivesTakeTheirFactsFromTheHost) {
+    const std::string comms =
+        R"({"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":9,"tid":1,"ts":110,"dur":5,
+            "args":{"External id":50,"Collective name":"_reduce_scatter_base","dtype":"BFloat16",
+            "In msg nelems":1000,"Out msg nelems":250,"Group size":4,"Seq":17,
+            "Process Group Name":"0","Process Group Ranks":"[0, 1, 2, 3]"}},
+           {"ph":"X","cat":"kernel","name":"ncclDevKernel_ReduceScatter_Sum_bf16_TREE_LL128",
+            "pid":0,"tid":9,"ts":130,"dur":20,"args":{"External id":50,"correlation":6}},
+           {"ph":"X","cat":"kernel","name":"ncclDevKernel_SendRecv","pid":0,"tid":9,"ts":160,
+            "dur":2,"args":{"External id":51,"correlation":7}})";
+    import(comms, R"(,"distributedInfo":{"rank":0,"world_size":4})");
+const auto events = imported.reader->rankEvents({0}, {{-1}, {1'000'000}});
+ASSERT_EQ(events->collectives.size(), 1u);
+const CollectiveEvent& collective = events->collectives[0];
+EXPECT_EQ(collective.operation, CollectiveOp::kReduceScatter);
+EXPECT_EQ(collective.dtype, DataType::kBFloat16);
+EXPECT_EQ(collective.size.count, 2000);
+EXPECT_EQ(collective.sequence, 17u);
+EXPECT_EQ(collective.issue.ns, 10'000);
+EXPECT_EQ(collective.start.ns, 30'000);
+EXPECT_EQ(collective.end.ns, 50'000);
+EXPECT_EQ(imported.text(collective.algorithm), "TREE");
+EXPECT_EQ(imported.text(collective.protocol), "LL128");
+EXPECT_EQ(events->communicationKernels.size(), 2u);
+EXPECT_EQ(account->notes.size(), 1u);
+}
+
+TEST_F(KinetoEvents, SequencesUsedTwiceAreCountedInstead) {
+    std::string events;
+    for (int i = 0; i < 3; ++i)
+        events +=
+            std::string(i == 0 ? "" : ",") +
+            R"({"ph":"X","cat":"kernel","name":"ncclKernel_AllReduce","pid":0,"tid":9,"ts":)" +
+            std::to_string(130 + i) +
+            R"(,"dur":1,"args":{"Collective name":"allreduce","Seq":5,"correlation":6}})";
+    import(events);
+    const auto stored = imported.reader->rankEvents({0}, {{-1}, {1'000'000}});
+    ASSERT_EQ(stored->collectives.size(), 3u);
+    EXPECT_EQ(stored->collectives[2].sequence, 2u);
+}
+
+TEST_F(KinetoEvents, OddValuesAreRepairedOrRejectedByReason) {
+    import(R"({"ph":"X","cat":"cpu_op","name":"a","pid":"9","tid":"25738","ts":"110","dur":1},
+              {"ph":"X","cat":"cpu_op","name":"b","pid":9,"tid":1,"ts":111,"dur":-3},
+              {"ph":"X","cat":"cpu_op","name":"c","pid":9,"tid":1,"ts":112.00049,"dur":1},
+              {"ph":"X","cat":"cpu_op","name":"d","pid":9,"tid":1,"ts":NaN,"dur":1},
+              {"ph":"X","cat":"cpu_op","name":"e","pid":9,"tid":1,"ts":113},
+              {"ph":"X","cat":"cpu_op","name":"f","pid":9,"tid":1,"ts":1e40,"dur":1},
+              {"ph":"X","cat":"cpu_op","name":"g)"
+           "\x01\xff"
+           R"(","pid":9,"tid":1,"ts":114,"dur":1},
+              {"name":"no phase"}, {"ph":"X" "ts":1}, 5)");
+    EXPECT_EQ(imported.spans("thread 25738: cpu_op").size(), 1u);
+    const auto spans = imported.spans("thread 1: cpu_op");
+    ASSERT_EQ(spans.size(), 4u);
+    EXPECT_EQ(spans[1].duration.ns, 0);
+    EXPECT_EQ(imported.text(spans[3].name), "g ?");
+    EXPECT_EQ(account->repaired, 4u);
+    EXPECT_EQ(rejected("no time, or one out of range"), 2u);
+    EXPECT_EQ(rejected("no duration"), 1u);
+    EXPECT_EQ(rejected("no phase (ph)"), 1u);
+    EXPECT_EQ(rejected("malformed JSON"), 2u);
+}
+
+TEST_F(KinetoEvents, MetadataIsKept) {
+    import(R"({"ph":"M","name":"process_name","pid":9,"tid":0,"ts":0,"args":{"name":"python"}},
+              {"ph":"M","name":"thread_name","pid":9,"tid":1,"ts":0,"args":{"name":"main "}},
+              {"ph":"X","cat":"user_annotation","name":"ProfilerStep#3","pid":9,"tid":1,"ts":120,
+               "dur":50},
+              {"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":121,"dur":1})",
+           R"(,"deviceProperties":[{"id":0,"name":"A"},{"id":1,"name":"B","totalGlobalMem":64}],
+              "distributedInfo":{"backend":"nccl","rank":2,"world_size":8},"host_name":"node7",
+              "cuda_runtime_version":13000,"baseTimeNanoseconds":1711964646000000000)");
+    const RecordingSummary& summary = imported.summary;
+    EXPECT_EQ(summary.ranks.at(0).rank.value, 2u);  // said only at the end of the file
+    EXPECT_EQ(summary.run.worldSize, 8);
+    EXPECT_EQ(summary.run.startedUnixNs, 1'711'964'646'000'100'000);
+    EXPECT_EQ(summary.hosts.at(0).name, "node7");
+    EXPECT_EQ(summary.devices.at(0).name, "B");
+    EXPECT_EQ(summary.devices.at(0).memory.count, 64);
+    EXPECT_NE(imported.lane("main: cpu_op"), nullptr);
+    EXPECT_EQ(summary.steps.at(0).step.value, 3);
+    EXPECT_EQ(summary.steps.at(0).end.ns, 70'000);
+    EXPECT_EQ(summary.run.librariesJson, R"({"cuda_runtime_version":"13000"})");
+    EXPECT_THAT(summary.run.configJson, ::testing::HasSubstr("\"backend\":\"nccl\""));
+}
+
+}  // namespace
+}  // namespace shardscope
