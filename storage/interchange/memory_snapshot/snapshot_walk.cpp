@@ -1,6 +1,7 @@
 #include "storage/interchange/memory_snapshot/snapshot_walk.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,6 +10,7 @@ namespace shardscope::interchange {
 namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMostDevices = 256;
 constexpr std::int64_t kLatestUs = std::int64_t{1} << 51;  ///< year 2041; ns fit below 2^61
 
 bool closes(std::string_view action) {
@@ -87,7 +89,10 @@ private:
     }
     void alive(PickleValue segment, const std::unordered_set<std::uint64_t>& open) {
         std::uint64_t address = addressOf(segment, "address");
-        for (const PickleValue block : m_document.items(m_document.member(segment, "blocks"))) {
+        const PickleValue blocks = m_document.member(segment, "blocks");
+        // A list that is referred to again and again would make much out of little.
+        if (blocks.kind == PickleKind::kList && !m_seen.insert(blocks.index).second) return;
+        for (const PickleValue block : m_document.items(blocks)) {
             const auto size = sizeOf(block);
             const std::uint64_t at =
                 m_document.has(block, "address") ? addressOf(block, "address") : address;
@@ -151,6 +156,7 @@ private:
     PickleValue m_history;
     std::int64_t m_reserved = 0;
     std::unordered_map<std::uint64_t, SnapshotAllocation> m_open;
+    std::unordered_set<std::uint32_t> m_seen;  ///< lists of blocks
 };
 
 }  // namespace
@@ -159,11 +165,19 @@ Result<void> checkSnapshot(const PickleDocument& document) {
     const auto isList = [&](std::string_view key) {
         return document.member(document.root, key).kind == PickleKind::kList;
     };
-    if (document.root.kind == PickleKind::kDict && isList("segments") && isList("device_traces"))
-        return {};
-    return failure(ErrorCode::kUnreadable,
-                   "this pickle is no memory snapshot: it has no segments and device_traces; "
-                   "torch.cuda.memory._dump_snapshot writes both");
+    if (document.root.kind != PickleKind::kDict || !isList("segments") || !isList("device_traces"))
+        return failure(ErrorCode::kUnreadable,
+                       "this pickle is no memory snapshot: it has no segments and device_traces; "
+                       "torch.cuda.memory._dump_snapshot writes both");
+    std::set<std::uint32_t> histories;
+    const auto& traces = document.items(document.member(document.root, "device_traces"));
+    for (const PickleValue history : traces)
+        if (!document.items(history).empty() && !histories.insert(history.index).second)
+            return failure(ErrorCode::kUnreadable, "two devices of the snapshot share one history");
+    if (std::ssize(traces) > kMostDevices)
+        return failure(ErrorCode::kUnreadable,
+                       "the snapshot claims to have " + std::to_string(traces.size()) + " devices");
+    return {};
 }
 
 std::vector<std::size_t> devicesOf(const PickleDocument& document) {
@@ -173,7 +187,7 @@ std::vector<std::size_t> devicesOf(const PickleDocument& document) {
         if (!document.items(traces[i]).empty()) devices.insert(i);
     for (const PickleValue segment : document.items(document.member(document.root, "segments"))) {
         const std::int64_t device = document.integer(segment, "device").value_or(0);
-        if (device >= 0 && device < 4096) devices.insert(static_cast<std::size_t>(device));
+        if (device >= 0 && device < kMostDevices) devices.insert(static_cast<std::size_t>(device));
     }
     return {devices.begin(), devices.end()};
 }

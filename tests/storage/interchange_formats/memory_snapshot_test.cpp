@@ -349,6 +349,13 @@ TEST(ReadMemorySnapshot, RefusesInSentences) {
     EXPECT_THAT(import(path, folder.file("out.sscope")), FailsWith("is no memory snapshot"));
     std::ofstream(path) << kProtocol4 << "cos\nsystem\n.";
     EXPECT_THAT(import(path, folder.file("out.sscope")), FailsWith("GLOBAL, which imports code"));
+    // {'segments': [], 'device_traces': [[1], the same list]}
+    const auto key = [](const std::string& name) {
+        return bytes({0x8c, static_cast<int>(name.size())}) + name;
+    };
+    std::ofstream(path) << kProtocol4 << "}(" << key("segments") << "]" << key("device_traces")
+                        << "](" << bytes({']', 0x94, 'K', 1, 'a', 'h', 0}) << "eu.";
+    EXPECT_THAT(import(path, folder.file("out.sscope")), FailsWith("share one history"));
     EXPECT_FALSE(std::filesystem::exists(folder.file("out.sscope")));
 }
 
