@@ -1,0 +1,65 @@
+// libFuzzer on what reads the text of a Kineto trace: windows, events, numbers.
+//
+// First byte: how large the pieces are in which the source gives its bytes.
+#include "storage/interchange/kineto/decimal.h"
+#include "storage/interchange/kineto/event.h"
+#include "storage/interchange/kineto/event_stream.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+namespace shardscope::interchange::kineto {
+namespace {
+
+class Pieces : public ByteSource {
+public:
+    Pieces(std::span<const char> bytes, std::size_t piece) : m_bytes(bytes), m_piece(piece) {}
+    Result<std::size_t> read(std::span<char> into) override {
+        const std::size_t count = std::min({into.size(), m_piece, m_bytes.size()});
+        std::copy_n(m_bytes.begin(), count, into.begin());
+        m_bytes = m_bytes.subspan(count);
+        return count;
+    }
+    [[nodiscard]] double share() const override { return 0; }
+
+private:
+    std::span<const char> m_bytes;
+    std::size_t m_piece;
+};
+
+void require(bool condition) {
+    if (!condition) std::abort();
+}
+
+void readEvents(std::string_view window) {
+    Event event;
+    while (const std::size_t length = readEvent(window, event)) {
+        require(length <= window.size());
+        window.remove_prefix(length);
+        static_cast<void>(parseMicroseconds(event.time));
+        static_cast<void>(textOf(event.name));
+        for (const Member& member : event.members) static_cast<void>(textOf(member.value));
+        if (event.flags.nonFinite) static_cast<void>(quoteNonFinite(event.arguments));
+    }
+}
+
+void readTrace(std::span<const char> bytes, std::size_t piece) {
+    Pieces source(bytes, piece);
+    EventStream stream(source, "fuzz", {64, 4096, 256});
+    while (true) {
+        auto window = stream.next();
+        if (!window || !*window) return;
+        readEvents({(*window)->data(), (*window)->size()});
+    }
+}
+
+}  // namespace
+}  // namespace shardscope::interchange::kineto
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const std::span text(reinterpret_cast<const char*>(data) + 1, size - 1);
+    shardscope::interchange::kineto::readTrace(text, std::size_t{1} + data[0]);
+    return 0;
+}
