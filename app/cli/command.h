@@ -23,6 +23,7 @@ Command addInfo(CLI::App& root);
 Command addImport(CLI::App& root);
 Command addQuery(CLI::App& root);
 Command addRepair(CLI::App& root);
+Command addExport(CLI::App& root);
 Command addDoctor(CLI::App& root);
 
 }  // namespace shardscope::cli

@@ -24,7 +24,7 @@ Exit status: 0 ok, 1 failure, 2 usage, 3 input unreadable, 4 launch failed,
 
 std::vector<Command> addCommands(CLI::App& root) {
     return {addRecord(root), addImport(root), addReport(root), addVerify(root), addInfo(root),
-            addQuery(root),  addRepair(root), addDoctor(root), addAgent(root)};
+            addQuery(root),  addRepair(root), addExport(root), addDoctor(root), addAgent(root)};
 }
 
 /// The word where a subcommand was expected, when there is one and it names none.

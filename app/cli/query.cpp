@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
 #include <memory>
 
 namespace shardscope::cli {
@@ -20,11 +21,21 @@ struct QueryOptions {
     bool csv = false;
 };
 
+/// Numbers as numbers. JSON has no infinity: it becomes null, like SQL's NULL.
+Json cellJson(const std::optional<std::string>& cell, storage::TableResult::CellType type) {
+    using Type = storage::TableResult::CellType;
+    if (!cell) return nullptr;
+    if (type == Type::kInteger) return std::stoll(*cell);
+    if (type == Type::kReal) return std::strtod(cell->c_str(), nullptr);
+    return *cell;
+}
+
 std::string jsonOf(const storage::TableResult& table) {
     Json rows = Json::array();
-    for (const auto& row : table.rows) {
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
         Json cells = Json::array();
-        for (const auto& cell : row) cells.push_back(cell ? Json(*cell) : Json(nullptr));
+        for (std::size_t column = 0; column < table.rows[i].size(); ++column)
+            cells.push_back(cellJson(table.rows[i][column], table.types[i][column]));
         rows.push_back(std::move(cells));
     }
     const Json json = {
@@ -90,7 +101,8 @@ Command addQuery(CLI::App& root) {
     CLI::App* app = root.add_subcommand("query", "run a read-only SQL statement on a recording");
     app->footer(
         "Besides the tables of the file (storage/schema/FORMAT.md) there are the virtual table\n"
-        "events and the views operators, phases, kernels, memory_events and counters.\n\n"
+        "events and the views operators, phases, kernels, collectives, steps, memory_events and\n"
+        "counters.\n\n"
         "Example:\n"
         "  shardscope query run.sscope \"SELECT name, count(*), sum(duration_ns) FROM operators\n"
         "    GROUP BY name ORDER BY 3 DESC LIMIT 10\"");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace shardscope::storage {
 namespace {
@@ -40,22 +41,36 @@ constexpr const char* kDeclaration =
     " category TEXT, address INTEGER, value REAL, arguments TEXT";
 
 constexpr const char* kViews =
-    "CREATE TEMP VIEW operators AS SELECT rank, lane, name, start_ns, duration_ns, end_ns, step,"
+    "CREATE TEMP VIEW IF NOT EXISTS operators AS SELECT rank, lane, name, start_ns, duration_ns, "
+    "end_ns, step,"
     " layer, phase, depth, correlation, arguments FROM events WHERE kind='span' AND role='host';"
-    "CREATE TEMP VIEW phases AS SELECT rank, lane, name, phase, layer, step, start_ns, duration_ns,"
+    "CREATE TEMP VIEW IF NOT EXISTS phases AS SELECT rank, lane, name, phase, layer, step, "
+    "start_ns, duration_ns,"
     " end_ns FROM events WHERE kind='span' AND role='compute' AND correlation=0;"
-    "CREATE TEMP VIEW kernels AS SELECT rank, lane, name, start_ns, duration_ns, end_ns, step,"
+    "CREATE TEMP VIEW IF NOT EXISTS kernels AS SELECT rank, lane, name, start_ns, duration_ns, "
+    "end_ns, step,"
     " layer, phase, correlation, arguments FROM events"
     " WHERE kind='span' AND role='compute' AND correlation<>0;"
-    "CREATE TEMP VIEW memory_events AS SELECT rank, start_ns AS time_ns, action, size_bytes,"
+    "CREATE TEMP VIEW IF NOT EXISTS memory_events AS SELECT rank, start_ns AS time_ns, action, "
+    "size_bytes,"
     " category, address, name AS owner, step, layer, phase FROM events WHERE kind='memory';"
-    "CREATE TEMP VIEW counters AS SELECT rank, lane, lane_name AS name, start_ns AS time_ns, value"
-    " FROM events WHERE kind='counter';";
+    "CREATE TEMP VIEW IF NOT EXISTS counters AS SELECT rank, lane, lane_name AS name, start_ns AS "
+    "time_ns, value"
+    " FROM events WHERE kind='counter';"
+    "CREATE TEMP VIEW IF NOT EXISTS collectives AS SELECT c.*, c.end_ns - c.start_ns AS"
+    " duration_ns, max(c.last_arrival_ns - c.start_ns, 0) AS waiting_ns, a.text AS algorithm,"
+    " p.text AS protocol FROM main.collectives c"
+    " LEFT JOIN main.strings a ON a.rank=c.rank AND a.id=c.algorithm_id"
+    " LEFT JOIN main.strings p ON p.rank=c.rank AND p.id=c.protocol_id;"
+    "CREATE TEMP VIEW IF NOT EXISTS steps AS SELECT s.*, s.end_ns - s.start_ns AS duration_ns"
+    " FROM main.steps s;";
 
 /// What the constraints leave to be read.
 struct Wanted {
     std::optional<std::string> kind;
     std::optional<std::string> role;
+    std::optional<std::string> name;  ///< of the span, the memory's owner or the counter lane
+    std::optional<std::string> laneName;
     std::int64_t rankFrom = 0, rankTo = std::numeric_limits<std::int64_t>::max();
     std::int64_t laneFrom = 0, laneTo = std::numeric_limits<std::int64_t>::max();
     std::int64_t startFrom = std::numeric_limits<std::int64_t>::min();
@@ -67,6 +82,8 @@ struct Wanted {
             if (constraint.comparison != Comparison::kEqual) return;
             if (constraint.column == kKind) kind = *text;
             if (constraint.column == kRole) role = *text;
+            if (constraint.column == kName) name = *text;
+            if (constraint.column == kLaneName) laneName = *text;
             return;
         }
         const std::int64_t value = std::get<std::int64_t>(constraint.value);
@@ -94,11 +111,17 @@ struct Wanted {
     [[nodiscard]] bool has(const ChunkEntry& chunk) const {
         return chunk.first.ns <= startTo && chunk.last.ns >= std::max(startFrom, endFrom);
     }
-    [[nodiscard]] bool has(const ChunkDirectory::Lane& lane, const std::string& laneRole) const {
+    [[nodiscard]] bool has(TimeRange event) const {
+        return event.begin.ns >= startFrom && event.begin.ns <= startTo && event.end.ns >= endFrom;
+    }
+    [[nodiscard]] bool has(const ChunkDirectory::Lane& lane, const std::string& laneRole,
+                           const std::string& ownName) const {
         if (kind && *kind != toWord(lane.kind)) return false;
         if (lane.rank.value < rankFrom || lane.rank.value > rankTo) return false;
-        if (lane.kind == EventKind::kMemory) return !lanesOnly && !role;
+        if (lane.kind == EventKind::kMemory) return !lanesOnly && !role && !laneName;
         if (role && *role != laneRole) return false;
+        if (laneName && *laneName != ownName) return false;
+        if (lane.kind == EventKind::kCounter && name && *name != ownName) return false;
         return lane.lane.value >= laneFrom && lane.lane.value <= laneTo;
     }
 };
@@ -116,8 +139,16 @@ struct Names {
         return std::uint64_t{rank.value} << 32 | id.value;
     }
     [[nodiscard]] std::string_view text(RankId rank, StringId id) const {
+        if (id == kEmptyString) return {};
         const auto at = strings.find(key(rank, id));
         return at == strings.end() ? std::string_view{} : at->second;
+    }
+    /// Strings of that text; one that is not in the file is nobody's name.
+    [[nodiscard]] std::unordered_set<std::uint64_t> idsOf(const std::string& text) const {
+        std::unordered_set<std::uint64_t> ids;
+        for (const auto& [id, own] : strings)
+            if (own == text) ids.insert(id);
+        return ids;
     }
     Result<void> load(Connection& connection);
 };
@@ -154,9 +185,11 @@ class EventsCursor : public RowCursor {
 public:
     EventsCursor(Connection& connection, EventSource& events, std::shared_ptr<const Names> names,
                  const Wanted& wanted)
-        : m_connection(connection), m_events(events), m_names(std::move(names)) {
+        : m_connection(connection), m_events(events), m_names(std::move(names)), m_wanted(wanted) {
+        if (wanted.name) m_nameIds = m_names->idsOf(*wanted.name);
         for (const ChunkDirectory::Lane& lane : events.directory().lanes()) {
-            if (!wanted.has(lane, namesOf(lane).role)) continue;
+            const Names::LaneNames own = namesOf(lane);
+            if (!wanted.has(lane, own.role, own.name)) continue;
             for (const ChunkEntry& chunk : *lane.chunks)
                 if (wanted.has(chunk)) m_chunks.push_back({lane, chunk.id});
         }
@@ -164,12 +197,13 @@ public:
 
     Result<bool> next() override {
         ++m_event;
-        while (m_event >= m_size) {
+        while (true) {
+            while (m_event < m_size && !isWanted()) ++m_event;
+            if (m_event < m_size) return true;
             if (m_next == m_chunks.size()) return false;
             if (auto loaded = load(m_chunks[m_next++]); !loaded) return failure(loaded);
             m_event = 0;
         }
-        return true;
     }
 
     [[nodiscard]] SqlValue value(int column) const override {
@@ -208,6 +242,31 @@ private:
     [[nodiscard]] Names::LaneNames namesOf(const ChunkDirectory::Lane& lane) const {
         const auto at = m_names->lanes.find({lane.rank, lane.lane});
         return at == m_names->lanes.end() ? Names::LaneNames{} : at->second;
+    }
+
+    /// SQLite would find out as well, but only after fetching columns by their texts.
+    [[nodiscard]] bool isWanted() const {
+        const auto named = [this](StringId id) {
+            return !m_wanted.name || m_nameIds.contains(Names::key(m_lane.rank, id)) ||
+                   (id == kEmptyString && m_wanted.name->empty());
+        };
+        switch (m_lane.kind) {
+            case EventKind::kSpan: {
+                const SpanEvent& event = (*m_spans)[m_event];
+                return m_wanted.has(event.range()) && named(event.name);
+            }
+            case EventKind::kMemory: {
+                const MemoryEvent& event = (*m_memory)[m_event];
+                return m_wanted.has({event.time, event.time}) && named(event.owner);
+            }
+            case EventKind::kCounter: {
+                const CounterEvent& event = (*m_counters)[m_event];
+                return m_wanted.has({event.time, event.time});
+            }
+            case EventKind::kCollective:
+                break;
+        }
+        return true;
     }
 
     Result<void> load(const Chunk& chunk) {
@@ -310,6 +369,8 @@ private:
     Connection& m_connection;
     EventSource& m_events;
     std::shared_ptr<const Names> m_names;
+    Wanted m_wanted;
+    std::unordered_set<std::uint64_t> m_nameIds;  ///< strings that are the wanted name
     std::vector<Chunk> m_chunks;
     std::size_t m_next = 0;  ///< chunk to load
     std::int64_t m_chunk = 0;
@@ -324,14 +385,14 @@ private:
 
 class EventsTable : public RowSource {
 public:
-    EventsTable(Connection& connection, EventSource& events)
-        : m_connection(connection), m_events(events) {}
+    EventsTable(Connection& connection, EventSource& events, std::shared_ptr<void> owner)
+        : m_owner(std::move(owner)), m_connection(connection), m_events(events) {}
 
     [[nodiscard]] std::string declaration() const override { return kDeclaration; }
 
     [[nodiscard]] bool usesConstraintsOn(int column) const override {
         return column == kKind || column == kRank || column == kLane || column == kRole ||
-               column == kStart || column == kEnd;
+               column == kName || column == kLaneName || column == kStart || column == kEnd;
     }
 
     Result<std::unique_ptr<RowCursor>> scan(std::vector<ColumnConstraint> constraints) override {
@@ -347,6 +408,7 @@ public:
     }
 
 private:
+    std::shared_ptr<void> m_owner;  ///< of the two below, where nobody else is
     Connection& m_connection;
     EventSource& m_events;
     std::shared_ptr<const Names> m_names;  ///< loaded with the first scan
@@ -355,15 +417,31 @@ private:
 }  // namespace
 
 Result<void> addEventsTable(Connection& connection, EventSource& events) {
-    auto added =
-        addVirtualTable(connection, "events", std::make_unique<EventsTable>(connection, events));
-    if (!added) return added;
+    auto table = std::make_unique<EventsTable>(connection, events, nullptr);
+    if (auto added = addVirtualTable(connection, "events", std::move(table)); !added) return added;
     // The views are temporary: they live in this connection, not in the file.
     auto made = connection.execute(std::string("PRAGMA query_only=OFF; PRAGMA temp_store=MEMORY;") +
                                    kViews + "PRAGMA query_only=ON;");
     if (!made) return made;
     // Connects the table now: later the authorizer would take its declaration for a write.
     return connection.execute("SELECT 1 FROM events LIMIT 0");
+}
+
+Result<void> addEventsTable(Connection host) {
+    struct Parts {
+        Connection connection;
+        EventSource events;
+    };
+    auto parts = std::make_shared<Parts>(Parts{std::move(host), {}});
+    Connection& connection = parts->connection;
+    // Refreshed once: what a writer adds later is seen by a connection opened later.
+    if (!parts->events.refresh(connection))
+        return failure(ErrorCode::kUsage, connection.path() +
+                                              " is no recording of Shardscope: open one, then "
+                                              "load this extension");
+    auto table = std::make_unique<EventsTable>(connection, parts->events, parts);
+    if (auto added = addVirtualTable(connection, "events", std::move(table)); !added) return added;
+    return connection.execute(kViews);
 }
 
 }  // namespace shardscope::storage

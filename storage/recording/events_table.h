@@ -8,4 +8,7 @@ namespace shardscope::storage {
 /// `connection` and `events` must stay where they are as long as the connection is used.
 Result<void> addEventsTable(Connection& connection, EventSource& events);
 
+/// For a connection of another program, which must be to a recording; lives as long as it does.
+Result<void> addEventsTable(Connection host);
+
 }  // namespace shardscope::storage

@@ -94,6 +94,12 @@ Result<std::vector<SpanEvent>> LocalReader::spans(RankId rank, LaneId lane, Time
     return m_events.spans(visit.connection(), rank, lane, range);
 }
 
+Result<std::vector<CounterEvent>> LocalReader::samples(RankId rank, LaneId lane, TimeRange range) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.samples(visit.connection(), rank, lane, range);
+}
+
 Result<std::vector<MemoryEvent>> LocalReader::memoryEvents(RankId rank, TimeRange range) {
     Visit visit(*this);
     if (auto begun = visit.begin(); !begun) return failure(begun);

@@ -24,6 +24,7 @@ public:
                                           Duration resolution) override;
     Result<std::vector<CounterSlice>> counter(RankId rank, LaneId lane, TimeRange range,
                                               Duration resolution) override;
+    Result<std::vector<CounterEvent>> samples(RankId rank, LaneId lane, TimeRange range) override;
     Result<std::vector<MemoryEvent>> memoryEvents(RankId rank, TimeRange range) override;
     Result<std::vector<MemoryEvent>> liveMemory(RankId rank, Timestamp time) override;
     Result<TableResult> query(const std::string& sql) override;

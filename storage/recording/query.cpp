@@ -3,12 +3,39 @@
 #include "storage/recording/local_reader.h"
 #include "storage/recording/open_connection.h"
 
+#include <array>
+#include <charconv>
+#include <cmath>
+
 namespace shardscope::storage {
 namespace {
 
 std::optional<std::string> cellText(const Statement& row, int column) {
-    if (row.isNull(column)) return std::nullopt;
-    return std::string(row.text(column));
+    const Statement::Type type = row.type(column);
+    if (type == Statement::Type::kNull) return std::nullopt;
+    std::string text(row.text(column));
+    if (type != Statement::Type::kReal) return text;
+    // SQLite writes 15 digits; where these are not enough, as many as it takes.
+    const double value = row.real(column);
+    double read = 0;
+    std::from_chars(text.data(), text.data() + text.size(), read);
+    if (read == value || !std::isfinite(value)) return text;
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    return std::string(digits.data(), end);
+}
+
+TableResult::CellType cellType(const Statement& row, int column) {
+    switch (row.type(column)) {
+        case Statement::Type::kNull:
+            return TableResult::CellType::kNull;
+        case Statement::Type::kInteger:
+            return TableResult::CellType::kInteger;
+        case Statement::Type::kReal:
+            return TableResult::CellType::kReal;
+        default:
+            return TableResult::CellType::kText;
+    }
 }
 
 }  // namespace
@@ -32,8 +59,11 @@ Result<TableResult> LocalReader::query(const std::string& sql) {
         if (!row) return failure(row, "SQL");
         if (!*row) return table;
         auto& cells = table.rows.emplace_back();
-        for (int column = 0; column < statement->columnCount(); ++column)
+        auto& types = table.types.emplace_back();
+        for (int column = 0; column < statement->columnCount(); ++column) {
+            types.push_back(cellType(*statement, column));
             cells.push_back(cellText(*statement, column));
+        }
     }
 }
 

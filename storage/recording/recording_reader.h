@@ -37,10 +37,12 @@ struct CounterSlice {
     double last = 0;
 };
 
-/// One row of an SQL answer, as text; nullopt is SQL NULL.
+/// An SQL answer, cells as text; nullopt is SQL NULL. Real numbers have all their digits.
 struct TableResult {
+    enum class CellType : std::uint8_t { kNull, kInteger, kReal, kText };
     std::vector<std::string> columns;
     std::vector<std::vector<std::optional<std::string>>> rows;
+    std::vector<std::vector<CellType>> types;  ///< of the cells of `rows`
 };
 
 class RecordingReader {
@@ -68,6 +70,10 @@ public:
     /// range.begin.
     virtual Result<std::vector<CounterSlice>> counter(RankId rank, LaneId lane, TimeRange range,
                                                       Duration resolution) = 0;
+
+    /// Samples of a counter lane within `range`, by time, with the last one before it in front.
+    virtual Result<std::vector<CounterEvent>> samples(RankId rank, LaneId lane,
+                                                      TimeRange range) = 0;
 
     virtual Result<std::vector<MemoryEvent>> memoryEvents(RankId rank, TimeRange range) = 0;
 

@@ -1,8 +1,7 @@
 #include "storage/sqlite/connection.h"
 
+#include "storage/sqlite/sqlite_api.h"
 #include "storage/sqlite/sqlite_error.h"
-
-#include <sqlite3.h>
 
 namespace shardscope::storage {
 namespace {
@@ -48,7 +47,11 @@ int readsOnly(void*, int action, const char* first, const char* second, const ch
 }  // namespace
 
 void Connection::Closer::operator()(sqlite3* database) const {
-    sqlite3_close_v2(database);
+    if (owned) sqlite3_close_v2(database);
+}
+
+Connection Connection::borrow(sqlite3* database, std::string path) {
+    return {database, std::move(path), false};
 }
 
 Result<Connection> Connection::open(const std::string& path, Mode mode) {

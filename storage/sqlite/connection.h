@@ -24,6 +24,9 @@ public:
 
     static Result<Connection> open(const std::string& path, Mode mode);
 
+    /// One that somebody else opened, and closes later than this.
+    [[nodiscard]] static Connection borrow(sqlite3* database, std::string path);
+
     /// Runs any number of statements that give no rows.
     Result<void> execute(const std::string& sql);
     Result<Statement> prepare(std::string_view sql);
@@ -43,10 +46,12 @@ public:
 
 private:
     struct Closer {
+        bool owned = true;
         void operator()(sqlite3* database) const;
     };
-    Connection(sqlite3* database, std::string path)
-        : m_database(database), m_path(std::make_shared<const std::string>(std::move(path))) {}
+    Connection(sqlite3* database, std::string path, bool owned = true)
+        : m_database(database, Closer{owned}),
+          m_path(std::make_shared<const std::string>(std::move(path))) {}
 
     std::unique_ptr<sqlite3, Closer> m_database;
     std::shared_ptr<const std::string> m_path;

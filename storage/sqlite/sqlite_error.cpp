@@ -1,6 +1,6 @@
 #include "storage/sqlite/sqlite_error.h"
 
-#include <sqlite3.h>
+#include "storage/sqlite/sqlite_api.h"
 
 #include <cerrno>
 

@@ -1,8 +1,7 @@
 #include "storage/sqlite/statement.h"
 
+#include "storage/sqlite/sqlite_api.h"
 #include "storage/sqlite/sqlite_error.h"
-
-#include <sqlite3.h>
 
 namespace shardscope::storage {
 
@@ -76,6 +75,21 @@ int Statement::columnCount() const {
 std::string Statement::columnName(int column) const {
     const char* name = sqlite3_column_name(m_statement.get(), column);
     return name == nullptr ? "" : name;
+}
+
+Statement::Type Statement::type(int column) const {
+    switch (sqlite3_column_type(m_statement.get(), column)) {
+        case SQLITE_INTEGER:
+            return Type::kInteger;
+        case SQLITE_FLOAT:
+            return Type::kReal;
+        case SQLITE_TEXT:
+            return Type::kText;
+        case SQLITE_BLOB:
+            return Type::kBlob;
+        default:
+            return Type::kNull;
+    }
 }
 
 bool Statement::isNull(int column) const {

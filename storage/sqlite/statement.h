@@ -43,6 +43,8 @@ public:
     /// Columns count from 0; views are valid until the next step().
     [[nodiscard]] int columnCount() const;
     [[nodiscard]] std::string columnName(int column) const;
+    enum class Type { kInteger, kReal, kText, kBlob, kNull };
+    [[nodiscard]] Type type(int column) const;
     [[nodiscard]] bool isNull(int column) const;
     [[nodiscard]] std::int64_t integer(int column) const;
     [[nodiscard]] double real(int column) const;

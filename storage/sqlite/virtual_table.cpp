@@ -1,8 +1,7 @@
 #include "storage/sqlite/virtual_table.h"
 
+#include "storage/sqlite/sqlite_api.h"
 #include "storage/sqlite/sqlite_error.h"
-
-#include <sqlite3.h>
 
 #include <optional>
 #include <sstream>

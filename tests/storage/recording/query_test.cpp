@@ -54,13 +54,32 @@ TEST_F(Query, CountsEventsAsTheSummaryDoes) {
 }
 
 TEST_F(Query, ConstraintsGiveWhatAFullScanGives) {
-    const std::regex kColumns("\\b(rank|lane|kind|role|start_ns|end_ns)\\b");
+    const std::regex kColumns("\\b(rank|lane|lane_name|kind|role|name|start_ns|end_ns)\\b");
     // A unary plus keeps SQLite from pushing the constraint down.
-    for (const char* where :
-         {"rank=1", "lane=2", "lane<>2", "kind='span'", "role='compute'", "start_ns<900000000",
-          "start_ns>=900000000 AND start_ns<1800000000", "end_ns>1500000000 AND rank<1",
-          "lane IS NULL", "role IS NULL", "start_ns BETWEEN 800000000 AND 1e9",
-          "kind IN ('memory','counter')", "lane>1 OR rank=0", "5>lane", "start_ns<'x'"}) {
+    for (const char* where : {"rank=1",
+                              "lane=2",
+                              "lane<>2",
+                              "kind='span'",
+                              "role='compute'",
+                              "start_ns<900000000",
+                              "start_ns>=900000000 AND start_ns<1800000000",
+                              "end_ns>1500000000 AND rank<1",
+                              "lane IS NULL",
+                              "role IS NULL",
+                              "start_ns BETWEEN 800000000 AND 1e9",
+                              "kind IN ('memory','counter')",
+                              "lane>1 OR rank=0",
+                              "5>lane",
+                              "start_ns<'x'",
+                              "name='aten::addmm'",
+                              "name=''",
+                              "name='no such name'",
+                              "name='CPU time'",
+                              "lane_name='operators'",
+                              "lane_name IS NULL",
+                              "name='aten::addmm' AND rank=1 AND start_ns>900000000",
+                              "name<'b'",
+                              "start_ns=end_ns AND start_ns>900000000"}) {
         const std::string scan = std::regex_replace(std::string(where), kColumns, "+$1");
         const std::string count = "SELECT count(*), total(start_ns) FROM events WHERE ";
         const auto pushed = ask(count + where);
@@ -89,6 +108,25 @@ TEST_F(Query, JoinsEventsWithCollectives) {
                    " e.role='communication' AND e.correlation=c.sequence"
                    " WHERE e.start_ns=c.start_ns AND e.end_ns=c.end_ns"),
               cell("SELECT count(*) FROM collectives"));
+}
+
+TEST_F(Query, CollectivesAndStepsSayHowLong) {
+    EXPECT_EQ(cell("SELECT count(*) FROM collectives WHERE duration_ns<>end_ns-start_ns"), "0");
+    EXPECT_EQ(cell("SELECT DISTINCT algorithm FROM collectives"), "direct");
+    EXPECT_EQ(cell("SELECT min(waiting_ns)>=0 FROM collectives"), "1");
+    EXPECT_EQ(cell("SELECT sum(duration_ns)=sum(end_ns)-sum(start_ns) FROM steps"), "1");
+}
+
+TEST_F(Query, KnowsTypesAndAllDigits) {
+    const auto table = ask("SELECT 1, 0.1+0.2, 'x', NULL, 1e300*1e10, 2.5, -9223372036854775808");
+    ASSERT_THAT(table, IsOk());
+    using Type = TableResult::CellType;
+    EXPECT_EQ(table->types[0],
+              (std::vector<Type>{Type::kInteger, Type::kReal, Type::kText, Type::kNull, Type::kReal,
+                                 Type::kReal, Type::kInteger}));
+    EXPECT_EQ(table->rows[0][1], "0.30000000000000004");
+    EXPECT_EQ(table->rows[0][5], "2.5");
+    EXPECT_EQ(table->rows[0][6], "-9223372036854775808");
 }
 
 TEST_F(Query, RefusesEverythingButReading) {

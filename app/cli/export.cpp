@@ -1,0 +1,176 @@
+// `shardscope export`: a recording, or a part of it, in another format.
+#include "storage/interchange/export.h"
+
+#include "app/cli/command.h"
+#include "app/cli/report_table.h"
+#include "engine/control/near_miss.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+namespace shardscope::cli {
+namespace {
+
+using interchange::ExportAccount;
+using interchange::ExportOptions;
+
+struct Arguments {
+    std::string path;
+    std::string format;
+    std::string range;
+    std::string steps;
+    std::vector<std::uint32_t> ranks;
+    ExportOptions options;
+};
+
+struct Format {
+    const char* name;
+    const char* what;
+    Result<ExportAccount> (*write)(storage::RecordingReader&, const ExportOptions&);
+};
+/// A format is one line here.
+constexpr Format kFormats[] = {
+    {"sscope", "a smaller recording", interchange::exportRecording},
+    {"perfetto", "a trace for ui.perfetto.dev (.pftrace)", interchange::exportPerfetto},
+    {"memory-snapshot", "for pytorch.org/memory_viz", interchange::exportMemorySnapshot},
+    {"folded", "stacks for flamegraph.pl, nanoseconds", interchange::exportFolded},
+    {"speedscope", "for speedscope.app", interchange::exportSpeedscope},
+    {"csv", "rows of a view, see --view", interchange::exportCsv},
+};
+
+Result<const Format*> findFormat(const std::string& name) {
+    std::vector<std::string> names;
+    for (const Format& format : kFormats) {
+        if (name == format.name) return &format;
+        names.emplace_back(format.name);
+    }
+    return failure(ErrorCode::kUsage,
+                   fmt::format("unknown format '{}'{}: there is {}", name,
+                               control::suggestion(name, names), fmt::join(names, ", ")));
+}
+
+/// "1.5", "1.5s", "20ms", "7us", "9ns"; seconds without a unit.
+std::optional<Timestamp> timeOf(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || !std::isfinite(value)) return std::nullopt;
+    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    const std::pair<std::string_view, double> units[] = {
+        {"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    for (const auto& [name, scale] : units)
+        if (unit == name && std::abs(value * scale) < 1e18)
+            return Timestamp{std::llround(value * scale)};
+    return std::nullopt;
+}
+
+Result<TimeRange> rangeOf(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    const std::string_view all(text);
+    const auto begin = timeOf(all.substr(0, colon));
+    const auto end = colon == std::string::npos ? std::nullopt : timeOf(all.substr(colon + 1));
+    if (!begin || !end || *end <= *begin)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--range {} is no stretch of time: write BEGIN:END in seconds "
+                                   "of the recording, like 1.5:2 or 200ms:350ms",
+                                   text));
+    return TimeRange{*begin, *end};
+}
+
+/// From the first start to the last end of steps "3-5" or "4" on the ranks that are asked for.
+Result<TimeRange> rangeOfSteps(const std::string& text, const RecordingSummary& summary,
+                               const std::vector<RankId>& ranks) {
+    std::int32_t first = -1, last = -1;
+    const char* end = text.data() + text.size();
+    auto parsed = std::from_chars(text.data(), end, first);
+    last = first;
+    if (parsed.ec == std::errc{} && parsed.ptr != end && *parsed.ptr == '-')
+        parsed = std::from_chars(parsed.ptr + 1, end, last);
+    if (parsed.ec != std::errc{} || parsed.ptr != end || first < 0 || last < first)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--steps {} names no steps: write FIRST-LAST, like 3-5", text));
+    std::optional<TimeRange> range;
+    for (const StepFacts& step : summary.steps) {
+        if (step.step.value < first || step.step.value > last) continue;
+        if (!ranks.empty() && std::find(ranks.begin(), ranks.end(), step.rank) == ranks.end())
+            continue;
+        if (!range) range = step.range();
+        range->begin = std::min(range->begin, step.start);
+        range->end = std::max(range->end, step.end);
+    }
+    if (range) return *range;
+    return failure(
+        ErrorCode::kUsage,
+        fmt::format("the recording has no step {}: it has {} steps, counted from 0", text,
+                    summary.steps.empty() ? 0 : summary.steps.back().step.value + 1));
+}
+
+Result<ExportAccount> write(const Arguments& arguments) {
+    const auto format = findFormat(arguments.format);
+    if (!format) return failure(format);
+    auto reader = storage::openRecording(arguments.path);
+    if (!reader) return failure(reader);
+    ExportOptions options = arguments.options;
+    for (const std::uint32_t rank : arguments.ranks) options.ranks.push_back({rank});
+    if (!arguments.range.empty()) {
+        auto range = rangeOf(arguments.range);
+        if (!range) return failure(range);
+        options.range = *range;
+    }
+    if (!arguments.steps.empty()) {
+        const auto summary = (*reader)->summary();
+        if (!summary) return failure(summary);
+        auto range = rangeOfSteps(arguments.steps, *summary, options.ranks);
+        if (!range) return failure(range);
+        options.range = *range;
+    }
+    return (*format)->write(**reader, options);
+}
+
+int run(const Arguments& arguments) {
+    const auto account = write(arguments);
+    if (!account) {
+        fmt::print(stderr, "shardscope: {}\n", account.error().message);
+        return exitStatus(account.error());
+    }
+    for (const std::string& file : account->files) fmt::print("wrote       {}\n", file);
+    fmt::print("events      {}\n", countText(account->events));
+    for (const std::string& note : account->notes) fmt::print("note        {}\n", note);
+    return 0;
+}
+
+std::string footer() {
+    std::string text = "Formats:\n";
+    for (const Format& format : kFormats)
+        text += fmt::format("  {:<17}{}\n", format.name, format.what);
+    return text +
+           "\nEvents that reach into the part are kept whole.\n\nExamples:\n"
+           "  shardscope export run.sscope --format sscope --steps 3-5 --output part.sscope\n"
+           "  shardscope export run.sscope --format sscope --range 1.5:2 --ranks 0,2 -o "
+           "part.sscope";
+}
+
+}  // namespace
+
+Command addExport(CLI::App& root) {
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* app = root.add_subcommand("export", "write a recording, or a part, to another file");
+    app->footer(footer());
+    app->add_option("recording", arguments->path, "recording to read")->required();
+    app->add_option("--format", arguments->format, "what to write, see below")->required();
+    app->add_option("-o,--output", arguments->options.output, "file to write")->required();
+    auto* range =
+        app->add_option("--range", arguments->range, "BEGIN:END in seconds, or with a unit");
+    app->add_option("--steps", arguments->steps, "FIRST-LAST, whole steps")->excludes(range);
+    app->add_option("--ranks", arguments->ranks, "comma-separated ranks; all unless given")
+        ->delimiter(',');
+    app->add_option("--view", arguments->options.view,
+                    "csv: kernels, operators, phases, collectives, memory_events, steps, counters");
+    app->add_flag("--force", arguments->options.overwrite, "replace the output if it exists");
+    return {app, [arguments] { return run(*arguments); }};
+}
+
+}  // namespace shardscope::cli

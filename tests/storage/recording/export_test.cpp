@@ -1,0 +1,156 @@
+// A part of a recording as a recording of its own.
+#include "storage/interchange/export.h"
+
+#include "storage/recording/verify_recording.h"
+#include "tests/support/result_matchers.h"
+#include "tests/support/sample_recording.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+namespace shardscope::interchange {
+namespace {
+
+using storage::openRecording;
+using test::FailsAs;
+using test::FailsWith;
+using test::IsOk;
+
+constexpr TimeRange kEverything{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}};
+
+class ExportRecording : public ::testing::TestWithParam<bool> {
+protected:
+    void SetUp() override {
+        ASSERT_THAT(test::writeSampleRecording(m_path, {.steps = 6, .gpu = GetParam()}), IsOk());
+        m_reader = openRecording(m_path);
+        ASSERT_THAT(m_reader, IsOk());
+        m_summary = *(*m_reader)->summary();
+    }
+    storage::RecordingReader& whole() { return **m_reader; }
+    /// The exported part, checked from end to end.
+    std::unique_ptr<storage::RecordingReader> part(std::optional<TimeRange> range,
+                                                   std::vector<RankId> ranks = {}) {
+        ExportOptions options;
+        options.range = range;
+        options.ranks = std::move(ranks);
+        options.output = m_folder.file("part.sscope");
+        options.overwrite = true;
+        auto account = exportRecording(whole(), options);
+        EXPECT_THAT(account, IsOk());
+        const auto found = storage::verifyRecording(options.output);
+        EXPECT_TRUE(found && found->sound())
+            << (found && !found->faults.empty() ? found->faults[0].what : "");
+        auto reader = openRecording(options.output);
+        EXPECT_THAT(reader, IsOk());
+        if (account && reader) {
+            EXPECT_EQ(account->events, (*reader)->summary()->events.total());
+        }
+        return reader ? std::move(*reader) : nullptr;
+    }
+    TimeRange rangeOf(std::int32_t first, std::int32_t last) const {
+        TimeRange range{{INT64_MAX}, {0}};
+        for (const StepFacts& step : m_summary.steps) {
+            if (step.step.value < first || step.step.value > last) continue;
+            range.begin = std::min(range.begin, step.start);
+            range.end = std::max(range.end, step.end);
+        }
+        return range;
+    }
+
+    test::TemporaryFolder m_folder;
+    std::string m_path = m_folder.file("whole.sscope");
+    Result<std::unique_ptr<storage::RecordingReader>> m_reader = nullptr;
+    RecordingSummary m_summary;
+};
+
+TEST_P(ExportRecording, OfEverythingIsTheSame) {
+    const auto copy = part({});
+    ASSERT_NE(copy, nullptr);
+    const auto summary = copy->summary();
+    EXPECT_EQ(summary->events.total(), m_summary.events.total());
+    EXPECT_EQ(summary->run.id, m_summary.run.id);
+    EXPECT_EQ(summary->steps.size(), m_summary.steps.size());
+    EXPECT_EQ(summary->lanes.size(), m_summary.lanes.size());
+    EXPECT_EQ(summary->devices.size(), m_summary.devices.size());
+    EXPECT_EQ(summary->diagnostics.size(), m_summary.diagnostics.size());
+    for (const LaneFacts& lane : m_summary.lanes) {
+        const auto ours = *copy->spans(lane.rank, lane.lane, kEverything);
+        const auto theirs = *whole().spans(lane.rank, lane.lane, kEverything);
+        ASSERT_EQ(ours.size(), theirs.size());
+        for (std::size_t i = 0; i < ours.size(); ++i) {
+            EXPECT_EQ(ours[i].range(), theirs[i].range());
+            EXPECT_EQ(copy->text(lane.rank, ours[i].name), whole().text(lane.rank, theirs[i].name));
+            EXPECT_EQ(copy->text(lane.rank, ours[i].arguments),
+                      whole().text(lane.rank, theirs[i].arguments));
+        }
+    }
+    EXPECT_EQ(copy->rankEvents({0}, kEverything)->peakMemory,
+              whole().rankEvents({0}, kEverything)->peakMemory);
+}
+
+TEST_P(ExportRecording, KeepsWholeEventsThatReachIntoTheRange) {
+    TimeRange range = rangeOf(2, 3);
+    range.begin = range.begin + Duration{5'000'001};
+    const auto cut = part(range);
+    ASSERT_NE(cut, nullptr);
+    for (const LaneFacts& lane : m_summary.lanes)
+        EXPECT_EQ(cut->spans(lane.rank, lane.lane, kEverything)->size(),
+                  whole().spans(lane.rank, lane.lane, range)->size());
+    // A step that is cut is no step.
+    const auto summary = *cut->summary();
+    for (const StepFacts& step : summary.steps) EXPECT_EQ(step.step.value, 3);
+    EXPECT_EQ(summary.diagnostics.back().code, "part");
+}
+
+TEST_P(ExportRecording, KnowsTheMemoryThatWasAliveBefore) {
+    const TimeRange range = rangeOf(3, 4);
+    const auto cut = part(range);
+    ASSERT_NE(cut, nullptr);
+    for (const Timestamp time :
+         {range.begin, range.begin + Duration{range.duration().ns / 2}, range.end - Duration{1}}) {
+        const auto ours = *cut->liveMemory({1}, time);
+        const auto theirs = *whole().liveMemory({1}, time);
+        ASSERT_FALSE(ours.empty());
+        ASSERT_EQ(ours.size(), theirs.size());
+        for (std::size_t i = 0; i < ours.size(); ++i) {
+            EXPECT_EQ(ours[i].address, theirs[i].address);
+            EXPECT_EQ(ours[i].size, theirs[i].size);
+            const bool marked =
+                cut->text({1}, ours[i].owner).find("(alive before") != std::string_view::npos;
+            EXPECT_EQ(marked, theirs[i].time < range.begin);
+        }
+    }
+    EXPECT_EQ(cut->rankEvents({1}, range)->peakMemory, whole().rankEvents({1}, range)->peakMemory);
+}
+
+TEST_P(ExportRecording, LeavesOtherRanksOut) {
+    const auto one = part({}, {RankId{1}});
+    ASSERT_NE(one, nullptr);
+    const auto summary = *one->summary();
+    ASSERT_EQ(summary.ranks.size(), 1u);
+    EXPECT_EQ(summary.ranks[0].rank.value, 1u);
+    for (const LaneFacts& lane : summary.lanes) EXPECT_EQ(lane.rank.value, 1u);
+    EXPECT_EQ(summary.events.total(), m_summary.ranks[1].emitted - m_summary.ranks[1].dropped);
+}
+
+TEST_P(ExportRecording, FailsWithoutLeavingAFile) {
+    ExportOptions options;
+    options.output = m_folder.file("x.sscope");
+    options.ranks = {RankId{9}};
+    EXPECT_THAT(exportRecording(whole(), options), FailsAs(ErrorCode::kUsage));
+    options.ranks.clear();
+    options.progress = [](double) { return false; };
+    EXPECT_THAT(exportRecording(whole(), options), FailsAs(ErrorCode::kCancelled));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(m_folder.path()), {}), 1);
+    options.output = m_path;
+    EXPECT_THAT(exportRecording(whole(), options), FailsWith("already exists"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, ExportRecording, ::testing::Values(false, true));
+
+}  // namespace
+}  // namespace shardscope::interchange
