@@ -5,21 +5,18 @@
 #include "engine/kernels/device_kernels.h"
 #include "engine/theory/device_peaks.h"
 #include "engine/worker/cuda_library.h"
+#include "engine/worker/device_attention.h"
 #include "engine/worker/gpu_sentences.h"
 #include "profiler/capture/collective_annotation.h"
 #include "profiler/collectors/nccl/nccl_plugin.h"
 
 #include <ATen/Context.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/randn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <thread>
 
 namespace shardscope::worker {
@@ -165,24 +162,19 @@ void GpuRank::openDevice(collectors::BlockUse (*use)()) {
     m_facts.clockErrorNs = m_clock->errorNs();
 }
 
-/// Without the driver's library there are no counters; training goes on.
 void GpuRank::startTelemetry() {
     if (m_start.config.capture < control::CaptureLevel::kLight) return;
-    const auto note = [this](const Error& error) {
+    auto telemetry = DeviceTelemetry::start(m_facts.pciBusId, m_sink);
+    if (!telemetry) {
         m_sink.diagnostic(
             {Severity::kNote, "no-device-telemetry",
-             "power, clocks and links of the device are not recorded: " + error.message,
+             "power, clocks and links of the device are not recorded: " + telemetry.error().message,
              "Look at nvidia-smi.", m_rank, m_session.at(control::now()), 1});
-    };
-    auto library = collectors::NvmlLibrary::open();
-    if (!library) return note(library.error());
-    m_nvml.emplace(std::move(*library));
-    if (auto driver = collectors::nvmlDriverVersion(m_nvml->api())) m_facts.driver = *driver;
-    auto device = collectors::nvmlDevice(m_nvml->api(), m_facts.pciBusId);
-    if (!device) return note(device.error());
-    m_facts.mig = m_facts.mig || device->mig;
-    m_telemetry.emplace(m_nvml->api(), *device, ::getpid(), m_sink);
-    m_telemetryThread.emplace(*m_telemetry);
+        return;
+    }
+    m_telemetry = std::move(*telemetry);
+    m_facts.driver = m_telemetry->driver();
+    m_facts.mig = m_facts.mig || m_telemetry->mig();
 }
 
 at::Device GpuRank::device() const {
@@ -261,50 +253,16 @@ void GpuRank::endProcess(const std::string& sentence) {
     std::_Exit(exitStatus({ErrorCode::kRank, ""}));
 }
 
-double GpuRank::attentionSeconds(bool cudnn) {
-    const control::RunConfig& config = m_start.config;
-    const control::ModelConfig& model = config.model;
-    kernels::useDeviceAttention(cudnn ? kernels::DeviceAttention::kCudnn
-                                      : kernels::DeviceAttention::kFlash2);
-    const auto type =
-        config.precision == control::Precision::kBFloat16 ? at::kBFloat16 : at::kFloat;
-    const at::AutoGradMode gradient(true);
-    std::int64_t best = std::numeric_limits<std::int64_t>::max();
-    try {
-        for (int i = 0; i < 4; ++i) {
-            const at::Tensor qkv = at::randn({config.batch * model.context, 3 * model.hidden},
-                                             at::TensorOptions().device(device()).dtype(type))
-                                       .set_requires_grad(true);
-            const auto begin = m_timeline->mark();
-            const at::Tensor out = kernels::causalAttention(qkv, config.batch, model.heads);
-            out.backward(out.detach());
-            const auto end = m_timeline->mark();
-            m_timeline->await(end);
-            if (i > 0) best = std::min(best, m_timeline->hostNs(end) - m_timeline->hostNs(begin));
-            m_timeline->release(begin);
-            m_timeline->release(end);
-        }
-    } catch (const c10::Error&) {
-        // A kernel that refuses these shapes is not the faster one.
-        return std::numeric_limits<double>::infinity();
-    }
-    return static_cast<double>(best) * 1e-9;
-}
-
 bool GpuRank::cudnnIsFaster() {
-    return attentionSeconds(true) < attentionSeconds(false);
+    return worker::cudnnIsFaster(m_start.config, device(), *m_timeline);
 }
 
 void GpuRank::useAttention(bool cudnn) {
     kernels::useDeviceAttention(cudnn ? kernels::DeviceAttention::kCudnn
                                       : kernels::DeviceAttention::kFlash2);
-    const control::ModelConfig& model = m_start.config.model;
-    const auto type =
-        m_start.config.precision == control::Precision::kBFloat16 ? at::kBFloat16 : at::kFloat;
-    const at::Tensor qkv = at::randn({m_start.config.batch * model.context, 3 * model.hidden},
-                                     at::TensorOptions().device(device()).dtype(type));
-    m_facts.attention = kernels::deviceAttentionInUse(qkv.set_requires_grad(true),
-                                                      m_start.config.batch, model.heads);
+    const at::Tensor qkv = attentionInput(m_start.config, device()).set_requires_grad(true);
+    m_facts.attention =
+        kernels::deviceAttentionInUse(qkv, m_start.config.batch, m_start.config.model.heads);
     m_outbox.post(control::DeviceReported{m_facts});
 }
 

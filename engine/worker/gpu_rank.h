@@ -6,6 +6,7 @@
 #include "engine/control/messages.h"
 #include "engine/worker/collective_join.h"
 #include "engine/worker/cuda_module.h"
+#include "engine/worker/device_telemetry.h"
 #include "engine/worker/device_timeline.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/recording_observer.h"
@@ -13,7 +14,6 @@
 #include "profiler/capture/capture_session.h"
 #include "profiler/collectors/allocator/device_memory.h"
 #include "profiler/collectors/nccl/nccl_profiler.h"
-#include "profiler/collectors/nvml/nvml_thread.h"
 #include "storage/model/result.h"
 
 #include <c10/core/Device.h>
@@ -78,7 +78,6 @@ private:
     void reportDevice();
     void noteSharing();
     void noteLosses();
-    [[nodiscard]] double attentionSeconds(bool cudnn);
     [[noreturn]] void endProcess(const std::string& sentence);
     void sampleMemory();
     void measurePeak();
@@ -102,12 +101,10 @@ private:
     std::optional<control::DeviceClock> m_clock;
     std::optional<DeviceTimeline> m_timeline;
     collectors::DeviceMemory* m_memory = nullptr;  ///< the allocator calls it until the end
-    std::optional<collectors::NvmlLibrary> m_nvml;
-    std::optional<collectors::NvmlSampler> m_telemetry;
-    std::optional<collectors::NvmlThread> m_telemetryThread;  ///< after what it samples
-    std::atomic<bool> m_abandoned{false};  ///< nobody waits for the device any more
-    std::mutex m_sampling;                 // held by sample()
-    std::int64_t m_outsideBytes = -1;      // guarded by m_sampling
+    std::unique_ptr<DeviceTelemetry> m_telemetry;  ///< null: no counters
+    std::atomic<bool> m_abandoned{false};          ///< nobody waits for the device any more
+    std::mutex m_sampling;                         // held by sample()
+    std::int64_t m_outsideBytes = -1;              // guarded by m_sampling
 };
 
 }  // namespace shardscope::worker

@@ -1,0 +1,18 @@
+// Which attention kernel a device runs faster at a run's own shapes.
+#pragma once
+
+#include "engine/control/run_config.h"
+#include "engine/worker/device_timeline.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace shardscope::worker {
+
+/// (B T, 3 C) of random data in the type that the run computes in.
+[[nodiscard]] at::Tensor attentionInput(const control::RunConfig& config, at::Device device);
+
+/// Times forward and backward of cuDNN's and FlashAttention's kernel; leaves either in use.
+[[nodiscard]] bool cudnnIsFaster(const control::RunConfig& config, at::Device device,
+                                 DeviceTimeline& timeline);
+
+}  // namespace shardscope::worker
