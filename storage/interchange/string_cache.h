@@ -8,10 +8,10 @@
 #include "storage/model/ids.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace shardscope::interchange {
@@ -21,7 +21,7 @@ public:
     static constexpr std::size_t kGenerationBytes = std::size_t{8} << 20;
 
     explicit StringCache(std::size_t generationBytes = kGenerationBytes)
-        : m_generationBytes(generationBytes) {}
+        : m_generationBytes(generationBytes), m_young(generationBytes), m_old(0) {}
 
     StringId intern(std::string_view text);
 
@@ -34,18 +34,31 @@ public:
     [[nodiscard]] Batch take();
 
 private:
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const noexcept {
-            return std::hash<std::string_view>{}(text);
-        }
-    };
-    using Generation = std::unordered_map<std::string, StringId, Hash, std::equal_to<>>;
+    /// Open addressing over one block of text: no allocation an entry.
+    class Generation {
+    public:
+        explicit Generation(std::size_t bytes);
+        /// Nothing when it is not here.
+        [[nodiscard]] std::optional<StringId> find(std::string_view text, std::size_t hash) const;
+        /// false: it is full.
+        [[nodiscard]] bool add(std::string_view text, std::size_t hash, StringId id);
 
-    void remember(std::string_view text, StringId id);
+    private:
+        struct Slot {
+            std::size_t hash = 0;
+            std::uint32_t at = 0;
+            std::uint32_t size = 0;
+            StringId id;  ///< 0: free
+        };
+        std::size_t m_bytes;
+        std::size_t m_count = 0;
+        std::vector<Slot> m_slots;  ///< a power of two
+        std::string m_text;
+    };
+
+    void remember(std::string_view text, std::size_t hash, StringId id);
 
     std::size_t m_generationBytes;
-    std::size_t m_youngBytes = 0;
     Generation m_young;
     Generation m_old;
     std::uint32_t m_next = 1;  ///< 0 is the empty string
