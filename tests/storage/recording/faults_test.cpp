@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -187,6 +188,38 @@ TEST(KilledWriter, LeavesAFileThatOpensAtAnyMoment) {
         EXPECT_EQ(spans->size(), summary->events.spans);
     }
     EXPECT_GT(opened, 0u);
+}
+
+TEST(KilledWriter, WhileFinalisingLosesNothing) {
+    const test::TemporaryFolder folder;
+    test::RandomEvents random(10);
+    const auto spans = random.nestedSpans(60'000, {0});
+    for (int round = 0; round < 12; ++round) {
+        const std::string path = folder.file("run" + std::to_string(round) + ".sscope");
+        const std::string ready = path + ".ready";
+        const pid_t child = fork();
+        if (child == 0) {
+            auto writer = RecordingWriter::create(path, someRun(), true);
+            for (std::size_t at = 0; writer && at < spans.size(); at += 500)
+                if (!writer->addChunk(columns::encodeSpans({0}, std::span(spans).subspan(at, 500))))
+                    _exit(1);
+            if (!writer || !writer->flush()) _exit(2);
+            writeText(ready, "x");
+            static_cast<void>(writer->finalise(RunStatus::kFinished, {1}));
+            _exit(0);
+        }
+        while (!fs::exists(ready) && waitpid(child, nullptr, WNOHANG) == 0) usleep(200);
+        usleep(static_cast<useconds_t>(random.between(0, 40'000)));
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+        auto reader = openRecording(path);
+        ASSERT_THAT(reader, IsOk()) << "round " << round;
+        EXPECT_EQ((*reader)->summary()->events.spans, spans.size());
+        EXPECT_EQ((*reader)->spans({0}, {0}, kEverything)->size(),
+                  static_cast<std::size_t>(
+                      std::count_if(spans.begin(), spans.end(),
+                                    [](const SpanEvent& span) { return span.lane == LaneId{0}; })));
+    }
 }
 
 TEST(KilledWriter, WalIsReadWithoutSharedMemoryWhereNoneCanBeMade) {

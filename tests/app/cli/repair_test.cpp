@@ -1,0 +1,108 @@
+// `info --verify`, `repair` and `export` as programs: what they print, how they end.
+#include "storage/recording/verify_recording.h"
+#include "tests/app/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace shardscope::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Repair : public CliTest {
+protected:
+    void SetUp() override {
+        const auto program = startRecord();
+        ASSERT_EQ(program->wait(), 0) << program->err();
+    }
+    /// Zeros over the first bytes of the first chunk.
+    void damage() const {
+        std::fstream file(output(), std::ios::binary | std::ios::in | std::ios::out);
+        const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+        const std::size_t chunk = bytes.find("SCK1");
+        ASSERT_NE(chunk, std::string::npos);
+        file.seekp(static_cast<std::streamoff>(chunk));
+        file.write("\0\0\0\0", 4);
+    }
+};
+
+TEST_F(Repair, VerifySaysThatAGoodRecordingIsSound) {
+    const auto text = start({"info", "--verify", output()});
+    EXPECT_EQ(text->wait(), 0) << text->out() << text->err();
+    EXPECT_THAT(text->out(), HasSubstr("everything agrees"));
+    const auto json = start({"info", "--verify", "--json", output()});
+    EXPECT_EQ(json->wait(), 0);
+    const auto found = nlohmann::json::parse(json->out());
+    EXPECT_EQ(found["schema"], "shardscope.verification/1");
+    EXPECT_TRUE(found["sound"].get<bool>());
+    EXPECT_GT(found["events"]["spans"].get<int>(), 0);
+    const auto none = start({"info", "--verify", path("none.sscope")});
+    EXPECT_EQ(none->wait(), 3);
+    EXPECT_THAT(none->err(), HasSubstr("none.sscope does not exist"));
+}
+
+TEST_F(Repair, SavesWhatIsLeftAndSaysWhatIsNot) {
+    damage();
+    const auto before = start({"info", "--verify", output()});
+    EXPECT_THAT(before->wait(), testing::AnyOf(1, 3)) << before->out();
+    const auto repair = start({"repair", output(), "-o", path("saved.sscope")});
+    ASSERT_EQ(repair->wait(), 0) << repair->err();
+    EXPECT_THAT(repair->out(), AllOf(HasSubstr("repaired"), HasSubstr("lost")));
+    const auto after = start({"info", "--verify", path("saved.sscope")});
+    EXPECT_EQ(after->wait(), 0) << after->out() << after->err();
+    const auto report = start({"report", path("saved.sscope")});
+    EXPECT_THAT(report->wait(), testing::AnyOf(0, 1)) << report->err();
+    const auto again = start({"repair", output(), "-o", path("saved.sscope")});
+    EXPECT_EQ(again->wait(), 2);
+    EXPECT_THAT(again->err(), HasSubstr("already exists"));
+}
+
+TEST_F(Repair, RefusesWhatIsNoRecording) {
+    const auto repair = start({"repair", path("text.txt"), "-o", path("saved.sscope")});
+    EXPECT_EQ(repair->wait(), 3);
+    EXPECT_THAT(repair->err(), HasSubstr("not a recording"));
+    EXPECT_FALSE(std::filesystem::exists(path("saved.sscope")));
+}
+
+TEST_F(Repair, AnExportedPartIsReadByEveryVerb) {
+    const auto part = path("part.sscope");
+    const auto exported =
+        start({"export", output(), "--format", "sscope", "--steps", "1-2", "-o", part});
+    ASSERT_EQ(exported->wait(), 0) << exported->err();
+    EXPECT_THAT(exported->out(), HasSubstr("wrote"));
+    for (const std::vector<std::string>& verb : {std::vector<std::string>{"info", "--verify", part},
+                                                 {"report", part},
+                                                 {"info", part},
+                                                 {"query", part, "SELECT count(*) FROM phases"}}) {
+        const auto program = start(verb);
+        EXPECT_EQ(program->wait(), 0) << verb[0] << program->out() << program->err();
+    }
+}
+
+TEST_F(Repair, ExportSaysWhatItDoesNotUnderstand) {
+    const std::pair<std::vector<std::string>, const char*> wrong[] = {
+        {{"--format", "sscop"}, "did you mean 'sscope'"},
+        {{"--format", "sscope", "--range", "3"}, "--range 3 is no stretch of time"},
+        {{"--format", "sscope", "--range", "2:1"}, "is no stretch of time"},
+        {{"--format", "sscope", "--range", "5000:6000"}, "nothing was recorded between"},
+        {{"--format", "sscope", "--steps", "x"}, "--steps x names no steps"},
+        {{"--format", "sscope", "--steps", "90-99"}, "has no step 90-99"},
+        {{"--format", "sscope", "--ranks", "77"}, "has no rank 77"}};
+    for (const auto& [more, sentence] : wrong) {
+        std::vector<std::string> arguments = {"export", output(), "-o", path("x.sscope")};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const auto program = start(arguments);
+        EXPECT_EQ(program->wait(), 2) << sentence;
+        EXPECT_THAT(program->err(), HasSubstr(sentence));
+        EXPECT_FALSE(std::filesystem::exists(path("x.sscope")));
+    }
+}
+
+}  // namespace
+}  // namespace shardscope::cli
