@@ -19,7 +19,7 @@ struct Input {
 };
 
 bool endsLikeATrace(const std::string& name) {
-    for (const char* ending : {".json", ".json.gz", ".sqlite", ".pickle"})
+    for (const char* ending : {".json", ".json.gz", ".pickle", ".folded"})
         if (name.ends_with(ending)) return true;
     return false;
 }
@@ -35,7 +35,7 @@ Result<std::vector<std::string>> filesIn(const std::string& folder) {
         return failure(ErrorCode::kUnreadable, "cannot list " + folder + ": " + error.message());
     if (files.empty())
         return failure(ErrorCode::kUnreadable,
-                       folder + " holds no traces (*.json, *.json.gz, *.sqlite, *.pickle)");
+                       folder + " holds no traces (*.json, *.json.gz, *.pickle, *.folded)");
     std::sort(files.begin(), files.end());
     return files;
 }
@@ -82,6 +82,8 @@ Result<ReaderResult> readAny(const ReaderRequest& request) {
                                       : recogniseTrace(request.path);
     if (!format) return failure(format);
     if (*format == TraceFormat::kKineto) return readKineto(request);
+    if (*format == TraceFormat::kMemorySnapshot) return readMemorySnapshot(request);
+    if (*format == TraceFormat::kFolded) return readFolded(request);
     return failure(ErrorCode::kUnreadable,
                    request.path + " is " + toWord(*format) + ", which cannot be imported");
 }
