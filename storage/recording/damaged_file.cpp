@@ -87,8 +87,8 @@ Result<DamagedFile> DamagedFile::open(const std::string& input, const std::strin
     if (!set)
         return failure(ErrorCode::kUnreadable,
                        input +
-                           " cannot be repaired, its first page is damaged: the list of "
-                           "tables is lost; restore the file from a copy");
+                           " cannot be repaired: the pages that list its tables are "
+                           "damaged; restore the file from a copy");
     return copy;
 }
 
