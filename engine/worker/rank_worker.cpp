@@ -89,7 +89,7 @@ Result<void> RankWorker::prepare() {
     m_session.setDetailed(full);
     collectors::installRecordingAllocator(&currentUse);
     m_outbox.start(m_session, [this](bool last) {
-        m_observer.sampleUsage();
+        if (!last) m_observer.sampleUsage();  // what the rank counted at its end stays true
         if (GpuRank* gpu = m_sampled.load()) gpu->sample(last);
     });
     if (auto opened = openDevice(); !opened) return opened;
