@@ -285,6 +285,12 @@ void TraceBuilder::add(RankId rank, const SpanEvent& event) {
     m_state->added(m_state->rank(rank));
 }
 
+void TraceBuilder::add(RankId rank, const SpanEvent& event, std::string_view arguments) {
+    SpanEvent with = event;
+    with.arguments = intern(rank, arguments);
+    add(rank, with);
+}
+
 void TraceBuilder::add(RankId rank, const CounterEvent& event) {
     if (!inRange(event.time)) return m_state->refuse("a sample's time is out of range");
     Lane* into = m_state->lane(rank, event.lane);

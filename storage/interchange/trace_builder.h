@@ -43,6 +43,9 @@ public:
     StringId intern(RankId rank, std::string_view text);
 
     void add(RankId rank, const SpanEvent& event);
+    /// With its arguments as a JSON object, which are stored as columns: numbers apart from keys.
+    /// They come back as the same values, without white space. What is no object is kept as it is.
+    void add(RankId rank, const SpanEvent& event, std::string_view arguments);
     void add(RankId rank, const MemoryEvent& event);
     void add(RankId rank, const CounterEvent& event);
     void add(RankId rank, const CollectiveEvent& event);

@@ -2,7 +2,7 @@
 // kernel ran on the device (External id), and with the copy of it that kernels carry since 2024.
 #pragma once
 
-#include "storage/interchange/kineto/json_text.h"
+#include "storage/interchange/json_text.h"
 #include "storage/interchange/trace_builder.h"
 
 #include <cstdint>

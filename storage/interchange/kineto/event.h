@@ -1,7 +1,7 @@
 // One event of a Chrome trace as it stands in the text.
 #pragma once
 
-#include "storage/interchange/kineto/json_text.h"
+#include "storage/interchange/json_text.h"
 
 #include <string_view>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "storage/interchange/kineto/lane_table.h"
 
-#include "storage/interchange/kineto/json_text.h"
+#include "storage/interchange/json_text.h"
 
 namespace shardscope::interchange::kineto {
 namespace {

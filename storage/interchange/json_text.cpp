@@ -1,4 +1,4 @@
-#include "storage/interchange/kineto/json_text.h"
+#include "storage/interchange/json_text.h"
 
 #include <array>
 #include <bit>
@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace shardscope::interchange::kineto {
+namespace shardscope::interchange {
 namespace {
 
 bool isSpecial(char c) {
@@ -284,4 +284,4 @@ std::string quoteNonFinite(std::string_view value) {
     return text;
 }
 
-}  // namespace shardscope::interchange::kineto
+}  // namespace shardscope::interchange

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace shardscope::interchange::kineto {
+namespace shardscope::interchange {
 
 /// What a value may have besides being sound.
 struct TextFlags {
@@ -52,4 +52,4 @@ struct Member {
 /// The same with NaN and infinities as strings, which JSON has.
 [[nodiscard]] std::string quoteNonFinite(std::string_view value);
 
-}  // namespace shardscope::interchange::kineto
+}  // namespace shardscope::interchange
