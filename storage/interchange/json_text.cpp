@@ -1,5 +1,7 @@
 #include "storage/interchange/json_text.h"
 
+#include <nlohmann/json.hpp>
+
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -244,18 +246,7 @@ std::string textOf(std::string_view value) {
 }
 
 std::string jsonString(std::string_view text) {
-    constexpr const char* kHex = "0123456789abcdef";
-    std::string json = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\')
-            json.append("\\").append(1, c);
-        else if (byte < 0x20)
-            json.append("\\u00").append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);
-        else
-            json += c;
-    }
-    return json + "\"";
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string quoteNonFinite(std::string_view value) {

@@ -46,7 +46,7 @@ struct Member {
 /// Likewise without a copy where nothing is escaped; `scratch` holds it otherwise.
 [[nodiscard]] std::string_view textOf(std::string_view value, std::string& scratch);
 
-/// A text as a JSON string.
+/// A text as a JSON string; bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string jsonString(std::string_view text);
 
 /// The same with NaN and infinities as strings, which JSON has.

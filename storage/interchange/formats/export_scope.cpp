@@ -1,7 +1,5 @@
 #include "storage/interchange/formats/export_scope.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -140,10 +138,6 @@ std::string layerTitle(LayerIndex layer) {
     if (layer == kNoLayer) return {};
     if (layer == kRootLayer) return "root";
     return "layer " + std::to_string(layer.value);
-}
-
-std::string jsonString(std::string_view text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace shardscope::interchange

@@ -55,7 +55,5 @@ private:
 [[nodiscard]] std::string rankTitle(const RecordingSummary& summary, RankId rank);
 /// "layer 3", "root"; empty for none.
 [[nodiscard]] std::string layerTitle(LayerIndex layer);
-/// A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD.
-[[nodiscard]] std::string jsonString(std::string_view text);
 
 }  // namespace shardscope::interchange

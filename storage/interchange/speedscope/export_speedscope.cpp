@@ -5,6 +5,7 @@
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/formats/nested_tracks.h"
+#include "storage/interchange/json_text.h"
 
 #include <algorithm>
 #include <unordered_map>
