@@ -52,11 +52,12 @@ LaneId LaneTable::counter(std::string_view process, std::string_view name,
                           std::string_view series) {
     std::string key(process);
     key.append("\n").append(name).append("\n").append(series);
-    if (const auto at = m_counters.find(key); at != m_counters.end()) return at->second;
+    if (const auto at = m_counters.find(key); at != m_counters.end()) return at->second.lane;
     std::string title(name);
     if (!series.empty() && series != name) title.append(": ").append(series);
     const LaneId lane = m_builder->lane(m_rank, {"counter", key}, LaneRole::kCounter, title);
-    m_counters.emplace(std::move(key), lane);
+    m_counters.emplace(std::move(key), Counter{lane, std::string(process), std::string(name),
+                                               std::string(series)});
     return lane;
 }
 
@@ -98,6 +99,18 @@ std::string LaneTable::toJson() const {
         if (json.size() > 1) json += ',';
         json.append("[").append(std::to_string(entry.lane.value));
         for (const std::string& part : {entry.process, entry.thread, entry.category})
+            json.append(",").append(jsonString(part));
+        json += "]";
+    }
+    return json + "]";
+}
+
+std::string LaneTable::countersToJson() const {
+    std::string json = "[";
+    for (const auto& [key, counter] : m_counters) {
+        if (json.size() > 1) json += ',';
+        json.append("[").append(std::to_string(counter.lane.value));
+        for (const std::string& part : {counter.process, counter.name, counter.series})
             json.append(",").append(jsonString(part));
         json += "]";
     }

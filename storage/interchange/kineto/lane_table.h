@@ -29,6 +29,8 @@ public:
 
     /// Rows of the lane table for who writes the trace again: [lane, pid, tid, category] as JSON.
     [[nodiscard]] std::string toJson() const;
+    /// Likewise of counters: [lane, pid, name, series].
+    [[nodiscard]] std::string countersToJson() const;
 
 private:
     struct Entry {
@@ -48,7 +50,11 @@ private:
     RankId m_rank;
     std::map<LaneKey, Entry> m_entries;
     std::array<Recent, 16> m_recent;
-    std::map<std::string, LaneId, std::less<>> m_counters;
+    struct Counter {
+        LaneId lane;
+        std::string process, name, series;
+    };
+    std::map<std::string, Counter, std::less<>> m_counters;
     std::map<std::string, std::string, std::less<>> m_processNames;
     std::map<LaneKey, std::string> m_threadNames;
 };

@@ -264,7 +264,10 @@ std::string Reader::configJson() const {
         first = false;
         json += name + ":" + dense;
     }
-    return json + "},\"lanes\":" + m_mapper->lanes().toJson() + "}";
+    return json + "},\"zero_ns\":" + std::to_string(m_result.zeroNs) +
+           ",\"lanes\":" + m_mapper->lanes().toJson() +
+           ",\"counters\":" + m_mapper->lanes().countersToJson() + ",\"metadata_events\":[" +
+           m_mapper->metadataEvents() + "]}";
 }
 
 }  // namespace

@@ -12,6 +12,12 @@ constexpr std::size_t kMostOpen = 100'000;
 constexpr std::size_t kMostMemoryDevices = 1024;
 constexpr std::int64_t kTimeLimit = std::int64_t{1} << 59;
 constexpr std::int64_t kMostBlock = std::int64_t{1} << 50;
+constexpr std::size_t kMostMetadataEvents = std::size_t{1} << 20;
+
+/// Whether `correlation` joins events of this category with others.
+bool correlates(const Category& category) {
+    return category.device || category.role == LaneRole::kRuntime;
+}
 
 /// A value without its quotes; escapes stay (pids, tids and categories have none).
 std::string_view bare(std::string_view value) {
@@ -105,12 +111,14 @@ std::optional<Timestamp> TraceMapper::timeOf(const Event& event) {
 }
 
 /// The arguments without their correlation, which the span has itself.
-StringId TraceMapper::argumentsOf(const Event& event, std::uint64_t& correlation) {
+StringId TraceMapper::argumentsOf(const Event& event, bool correlates,
+                                  std::uint64_t& correlation) {
     correlation = 0;
     if (event.members.empty()) return kEmptyString;
     if (event.flags.nonFinite)
         return m_builder->intern(m_setting.rank, quoteNonFinite(event.arguments));
-    const std::string_view value = valueOf(event.members, "correlation");
+    const std::string_view value =
+        correlates ? valueOf(event.members, "correlation") : std::string_view();
     const auto number = value.empty() ? std::nullopt : parseInteger(value);
     if (!number || *number <= 0 || static_cast<std::uint64_t>(*number) >= kNoCorrelation)
         return m_builder->intern(m_setting.rank, event.arguments);
@@ -136,7 +144,7 @@ std::optional<SpanEvent> TraceMapper::spanOf(const Event& event, const Category&
     if (!start) return std::nullopt;
     SpanEvent span;
     span.start = *start;
-    span.arguments = argumentsOf(event, span.correlation);
+    span.arguments = argumentsOf(event, correlates(category), span.correlation);
     if (category.kernel && span.correlation == 0) {
         // Without one it would not count as a kernel.
         span.correlation = kNoCorrelation + m_uncorrelated++;
@@ -146,11 +154,12 @@ std::optional<SpanEvent> TraceMapper::spanOf(const Event& event, const Category&
     return span;
 }
 
-void TraceMapper::hold(const SpanEvent& span, const Event& event) {
+void TraceMapper::hold(const SpanEvent& span, const Event& event, bool correlates) {
     release();
     m_held.span = span;
     m_held.process.assign(bare(event.process));
     m_held.thread.assign(bare(event.thread));
+    m_held.correlates = correlates;
     m_held.full = true;
     m_ended = std::max(m_ended, span.end());
 }
@@ -177,7 +186,7 @@ void TraceMapper::addComplete(const Event& event) {
     if (!span) return reject("no time, or one out of range");
     span->duration = {*duration};
     noteSpan(event, category, *span, name);
-    hold(*span, event);
+    hold(*span, event, correlates(category));
     keep();
 }
 
@@ -214,11 +223,12 @@ void TraceMapper::addInstant(const Event& event) {
     }
     // The scope tells how it is drawn: of its thread, its process or everything.
     const std::string_view own = bare(event.category);
-    const std::string name =
-        std::string(own.empty() ? "instant" : own) + (isAt(event.scope, "g") ? ", global" : "");
+    std::string name = own.empty() ? "instant" : std::string(own) + ", instant";
+    if (isAt(event.scope, "g")) name += ", global";
+    if (isAt(event.scope, "p")) name += ", process";
     auto span = spanOf(event, {name, LaneRole::kRange, false, false});
     if (!span) return reject("no time, or one out of range");
-    hold(*span, event);
+    hold(*span, event, false);
     keep();
 }
 
@@ -230,9 +240,15 @@ void TraceMapper::addFlow(const Event& event) {
     const auto id = parseInteger(bare(event.id));
     if (bound && id && *id > 0) {
         const auto number = static_cast<std::uint64_t>(*id);
-        if (isAt(event.category, "fwdbwd") && m_held.span.correlation == 0)
-            m_held.span.correlation = number;
-        if (m_held.span.correlation == number) return keep();
+        if (isAt(event.category, "fwdbwd")) {
+            if (!m_held.correlates && m_held.span.correlation == 0) {
+                m_held.span.correlation = number;
+                m_held.span.phase = isAt(event.phase, "s") ? Phase::kForward : Phase::kBackward;
+                return keep();
+            }
+        } else if (m_held.correlates && m_held.span.correlation == number) {
+            return keep();
+        }
     }
     release();
     SpanEvent span;
@@ -256,6 +272,11 @@ void TraceMapper::addMetadata(const Event& event) {
     } else if (name == "thread_name") {
         m_lanes.nameThread(bare(event.process), bare(event.thread), text("name"));
     }
+    if (m_metadataEvents.size() + event.text.size() < kMostMetadataEvents &&
+        !event.flags.nonFinite) {
+        if (!m_metadataEvents.empty()) m_metadataEvents += ',';
+        m_metadataEvents += event.text;
+    }
     keep();
 }
 
@@ -278,9 +299,10 @@ void TraceMapper::addCounter(const Event& event) {
 
 void TraceMapper::addBegin(const Event& event) {
     if (m_openCount == kMostOpen) return reject("more begun events than any program has open");
-    auto span = spanOf(event, categoryOf(bare(event.category)));
+    const Category category = categoryOf(bare(event.category));
+    auto span = spanOf(event, category);
     if (!span) return reject("no time, or one out of range");
-    m_open[threadKey(event)].push_back({*span, textOf(event.name)});
+    m_open[threadKey(event)].push_back({*span, textOf(event.name), correlates(category)});
     ++m_openCount;
     // Kept once its end is there.
 }
@@ -297,7 +319,7 @@ void TraceMapper::addEnd(const Event& event) {
     open.span.duration = {std::max<std::int64_t>(0, (*time - open.span.start).ns)};
     if (*time < open.span.start) m_repaired = true;
     if (open.name.starts_with("ProfilerStep#")) noteStep(open.name, open.span);
-    hold(open.span, event);
+    hold(open.span, event, open.correlates);
     m_account->kept += 2;
 }
 

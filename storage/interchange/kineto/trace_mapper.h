@@ -1,11 +1,13 @@
 // Turns events of one Kineto trace into what a recording holds.
 //
 // What goes where: X to spans, on lanes by category; `correlation` to the span's correlation (it is
-// taken out of the arguments and stands there for who writes the trace again), all other arguments
-// as they stand. Kernels without one get a number from kNoCorrelation up. i to spans of no length,
-// [memory] to memory events; C to counters; B and E to spans. A flow that binds to the event
-// before it is that event's correlation (ac2g: it is already; fwdbwd: it becomes that); any other
-// is a span of no length on a lane "flow". ProfilerStep#N are the steps as well.
+// taken out of the arguments of device events and their calls and stands there for who writes the
+// trace again), all other arguments as they stand. Kernels without one get a number from
+// kNoCorrelation up. i to spans of no length on lanes of their own, by scope; [memory] to memory
+// events; C to counters; B and E to spans. A flow that binds to the event before it is that event's
+// correlation (ac2g: it is already; fwdbwd: it becomes that, and says forward or backward); any
+// other is a span of no length on a lane "flow". ProfilerStep#N are the steps as well. M names
+// lanes, and is kept for who writes the trace again.
 #pragma once
 
 #include "storage/interchange/import.h"
@@ -42,6 +44,8 @@ public:
     [[nodiscard]] const std::string& hostProcess() const { return m_hostProcess; }
     [[nodiscard]] const std::string& device() const { return m_device; }
     [[nodiscard]] const LaneTable& lanes() const { return m_lanes; }
+    /// M events as they stand, comma-separated; the first megabyte of them.
+    [[nodiscard]] const std::string& metadataEvents() const { return m_metadataEvents; }
     [[nodiscard]] const CollectiveJoin& collectives() const { return m_collectives; }
 
 private:
@@ -49,11 +53,13 @@ private:
     struct Held {
         SpanEvent span;
         std::string process, thread;
+        bool correlates = false;  ///< its correlation is an argument of the trace
         bool full = false;
     };
     struct Open {
         SpanEvent span;
         std::string name;
+        bool correlates = false;
     };
 
     void addComplete(const Event& event);
@@ -69,8 +75,8 @@ private:
     std::optional<Timestamp> timeOf(const Event& event);
     std::optional<std::int64_t> nanoseconds(std::string_view value);
     std::optional<SpanEvent> spanOf(const Event& event, const Category& category);
-    StringId argumentsOf(const Event& event, std::uint64_t& correlation);
-    void hold(const SpanEvent& span, const Event& event);
+    StringId argumentsOf(const Event& event, bool correlates, std::uint64_t& correlation);
+    void hold(const SpanEvent& span, const Event& event, bool correlates);
     void release();
     void noteSpan(const Event& event, const Category& category, const SpanEvent& span,
                   std::string_view name);
@@ -94,6 +100,7 @@ private:
     std::string m_scratch;
     std::string m_nameScratch;
     std::string m_arguments;
+    std::string m_metadataEvents;
     bool m_repaired = false;
 };
 
