@@ -1,96 +1,113 @@
 #include "storage/recording/event_source.h"
 
 #include "storage/columns/chunk.h"
+#include "storage/recording/blob_loader.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace shardscope::storage {
 namespace {
 
-template <class Event, class Decode>
-Result<EventsPtr<Event>> cached(BoundedCache<EventsPtr<Event>>& cache, std::int64_t id,
-                                Decode decode) {
-    if (const EventsPtr<Event>* found = cache.find(id)) return *found;
-    Result<std::vector<Event>> events = decode();
+/// Events that one request holds decoded beside the cache, at most.
+constexpr std::uint64_t kEventsABatch = 1'000'000;
+
+using Decoded = Result<std::pair<AnyEvents, std::size_t>>;
+
+template <class Event>
+Decoded shared(Result<std::vector<Event>> events) {
     if (!events) return failure(events);
     const std::size_t size = events->size() * sizeof(Event) + 256;
-    return cache.put(id, std::make_shared<const std::vector<Event>>(std::move(*events)), size);
+    return std::pair<AnyEvents, std::size_t>(
+        std::make_shared<const std::vector<Event>>(std::move(*events)), size);
 }
 
-/// Chunks of one lane seldom overlap: sort only when they do.
-template <class Event, class Before>
-void sortIfNeeded(std::vector<Event>& events, Before before) {
-    if (!std::is_sorted(events.begin(), events.end(), before))
-        std::stable_sort(events.begin(), events.end(), before);
-}
-
-bool isMemoryLane(LaneId lane) {
-    return lane.value >= memoryLane({}).value;
+Decoded decode(const EventSource::Wanted& wanted, std::span<const std::byte> bytes) {
+    switch (wanted.kind) {
+        case EventKind::kSpan:
+            return shared(columns::decodeSpans(bytes));
+        case EventKind::kMemory:
+            return shared(columns::decodeMemory(bytes));
+        default:
+            return shared(columns::decodeCounters(bytes));
+    }
 }
 
 }  // namespace
 
+std::vector<ChunkEntry> touching(const std::vector<ChunkEntry>& chunks, TimeRange range) {
+    std::vector<ChunkEntry> found;
+    for (const ChunkEntry& chunk : chunks)
+        if (mayTouch(chunk, range)) found.push_back(chunk);
+    return found;
+}
+
 Result<void> EventSource::refresh(Connection& connection) {
+    // A finalised recording never changes any more.
+    if (!m_growing) return {};
     auto finalised = connection.integer("SELECT finalised FROM run");
     if (!finalised) return failure(finalised);
-    if (m_growing && *finalised != 0) {
+    if (*finalised != 0) {
         m_growing = false;
         m_directory = {};
-        m_spans = BoundedCache<EventsPtr<SpanEvent>>(kCacheBytes);
-        m_memory = BoundedCache<EventsPtr<MemoryEvent>>(kCacheBytes);
-        m_counters = BoundedCache<EventsPtr<CounterEvent>>(kCacheBytes);
+        m_cache.clear();
     }
     return m_directory.refresh(connection);
 }
 
-Result<std::vector<std::byte>> EventSource::blob(Connection& connection, std::int64_t id) {
+Result<void> EventSource::load(Connection& connection, const std::vector<Wanted>& wanted,
+                               const Generation& generation, LoadedChunks& loaded) {
     auto select = connection.prepare("SELECT data FROM chunks WHERE id = ?");
     if (!select) return failure(select);
-    auto row = select->bind(1, id).step();
-    if (!row) return failure(row);
-    if (!*row)
-        return failure(ErrorCode::kUnreadable, connection.path() + " lacks event chunk " +
-                                                   std::to_string(id) +
-                                                   ": the file was replaced, open it again");
-    const auto bytes = select->blob(0);
-    return std::vector<std::byte>(bytes.begin(), bytes.end());
+    return loadBlobs(*select, m_pool, wanted, generation, decode, m_cache, loaded.m_events);
+}
+
+template <class Event>
+Result<EventsPtr<Event>> EventSource::chunk(Connection& connection, Wanted wanted) {
+    LoadedChunks loaded;
+    if (auto done = load(connection, {wanted}, {}, loaded); !done) return failure(done);
+    return std::get<EventsPtr<Event>>(loaded.m_events.at(wanted.id));
 }
 
 Result<EventsPtr<SpanEvent>> EventSource::spanChunk(Connection& connection, std::int64_t id) {
-    return cached(m_spans, id, [&]() -> Result<std::vector<SpanEvent>> {
-        auto bytes = blob(connection, id);
-        if (!bytes) return failure(bytes);
-        return columns::decodeSpans(*bytes);
-    });
+    return chunk<SpanEvent>(connection, {EventKind::kSpan, id});
 }
 
 Result<EventsPtr<MemoryEvent>> EventSource::memoryChunk(Connection& connection, std::int64_t id) {
-    return cached(m_memory, id, [&]() -> Result<std::vector<MemoryEvent>> {
-        auto bytes = blob(connection, id);
-        if (!bytes) return failure(bytes);
-        return columns::decodeMemory(*bytes);
-    });
+    return chunk<MemoryEvent>(connection, {EventKind::kMemory, id});
 }
 
 Result<EventsPtr<CounterEvent>> EventSource::counterChunk(Connection& connection, std::int64_t id) {
-    return cached(m_counters, id, [&]() -> Result<std::vector<CounterEvent>> {
-        auto bytes = blob(connection, id);
-        if (!bytes) return failure(bytes);
-        return columns::decodeCounters(*bytes);
-    });
+    return chunk<CounterEvent>(connection, {EventKind::kCounter, id});
+}
+
+template <class Event>
+Result<void> EventSource::forChunks(Connection& connection, EventKind kind,
+                                    const std::vector<ChunkEntry>& chunks,
+                                    const std::function<void(const std::vector<Event>&)>& use) {
+    for (std::size_t at = 0; at < chunks.size();) {
+        std::vector<Wanted> batch;
+        for (std::uint64_t events = 0; at < chunks.size() && events < kEventsABatch; ++at) {
+            batch.push_back({kind, chunks[at].id});
+            events += chunks[at].count;
+        }
+        LoadedChunks loaded;
+        if (auto done = load(connection, batch, {}, loaded); !done) return done;
+        for (const Wanted& one : batch) use(loaded.events<Event>(one.id));
+    }
+    return {};
 }
 
 Result<std::vector<SpanEvent>> EventSource::spans(Connection& connection, RankId rank, LaneId lane,
                                                   TimeRange range) {
     std::vector<SpanEvent> found;
-    for (const ChunkEntry& chunk : m_directory.chunks(EventKind::kSpan, rank, lane)) {
-        if (!mayTouch(chunk, range)) continue;
-        auto events = spanChunk(connection, chunk.id);
-        if (!events) return failure(events);
-        for (const SpanEvent& event : **events)
-            if (touches(event, range)) found.push_back(event);
-    }
+    auto done =
+        forChunks<SpanEvent>(connection, EventKind::kSpan,
+                             touching(m_directory.chunks(EventKind::kSpan, rank, lane), range),
+                             [&](const std::vector<SpanEvent>& events) {
+                                 for (const SpanEvent& event : events)
+                                     if (touches(event, range)) found.push_back(event);
+                             });
+    if (!done) return failure(done);
     sortIfNeeded(found, [](const SpanEvent& a, const SpanEvent& b) { return a.start < b.start; });
     return found;
 }
@@ -98,13 +115,14 @@ Result<std::vector<SpanEvent>> EventSource::spans(Connection& connection, RankId
 Result<std::vector<MemoryEvent>> EventSource::memory(Connection& connection, RankId rank,
                                                      TimeRange range) {
     std::vector<MemoryEvent> found;
-    for (const ChunkEntry& chunk : m_directory.chunks(EventKind::kMemory, rank, {})) {
-        if (!mayTouch(chunk, range)) continue;
-        auto events = memoryChunk(connection, chunk.id);
-        if (!events) return failure(events);
-        for (const MemoryEvent& event : **events)
-            if (range.contains(event.time)) found.push_back(event);
-    }
+    auto done =
+        forChunks<MemoryEvent>(connection, EventKind::kMemory,
+                               touching(m_directory.chunks(EventKind::kMemory, rank, {}), range),
+                               [&](const std::vector<MemoryEvent>& events) {
+                                   for (const MemoryEvent& event : events)
+                                       if (range.contains(event.time)) found.push_back(event);
+                               });
+    if (!done) return failure(done);
     sortIfNeeded(found, [](const MemoryEvent& a, const MemoryEvent& b) { return a.time < b.time; });
     return found;
 }
@@ -117,58 +135,67 @@ Result<MemoryTally::ByCategory> EventSource::memoryBefore(Connection& connection
     return *row ? MemoryTally::fromBlob(select->blob(0)) : MemoryTally::ByCategory{};
 }
 
-Result<std::vector<CounterEvent>> EventSource::chunkSamples(Connection& connection, LaneId lane,
-                                                            std::int64_t id) {
-    if (!isMemoryLane(lane)) {
-        auto events = counterChunk(connection, id);
-        if (!events) return failure(events);
-        return **events;
-    }
-    auto events = memoryChunk(connection, id);
-    if (!events) return failure(events);
-    auto before = memoryBefore(connection, id);
-    if (!before) return failure(before);
-    return laneSamples(MemoryTally::startingAt(*before), lane, **events);
+const std::vector<ChunkEntry>& EventSource::sampleChunks(RankId rank, LaneId lane) const {
+    return m_directory.chunks(sampleKind(lane), rank, isMemoryLane(lane) ? LaneId{} : lane);
 }
 
-const std::vector<ChunkEntry>& EventSource::sampleChunks(RankId rank, LaneId lane) const {
-    if (isMemoryLane(lane)) return m_directory.chunks(EventKind::kMemory, rank, {});
-    return m_directory.chunks(EventKind::kCounter, rank, lane);
+std::vector<ChunkEntry> EventSource::sampleChunks(RankId rank, LaneId lane, TimeRange range) const {
+    const std::vector<ChunkEntry>& chunks = sampleChunks(rank, lane);
+    std::vector<ChunkEntry> found = touching(chunks, range);
+    // A chunk has a sample at its very beginning: one that begins earlier tells the value in force.
+    const bool begun = std::any_of(found.begin(), found.end(), [&](const ChunkEntry& chunk) {
+        return chunk.first < range.begin;
+    });
+    if (begun) return found;
+    const auto before = std::find_if(chunks.rbegin(), chunks.rend(), [&](const ChunkEntry& chunk) {
+        return chunk.last < range.begin;
+    });
+    if (before != chunks.rend()) found.push_back(*before);
+    return found;
 }
 
 Result<std::vector<CounterEvent>> EventSource::samples(Connection& connection, RankId rank,
                                                        LaneId lane, TimeRange range) {
-    const std::vector<ChunkEntry>& chunks = sampleChunks(rank, lane);
-    std::vector<CounterEvent> found;
-    std::optional<CounterEvent> before;
-    const auto take = [&](const std::vector<CounterEvent>& samples) {
-        for (const CounterEvent& sample : samples) {
-            if (range.contains(sample.time)) found.push_back(sample);
-            if (sample.time < range.begin && (!before || sample.time >= before->time))
-                before = sample;
+    SampleCollector collector(range);
+    const std::vector<ChunkEntry> chunks = sampleChunks(rank, lane, range);
+    Result<void> done;
+    if (!isMemoryLane(lane)) {
+        done = forChunks<CounterEvent>(
+            connection, EventKind::kCounter, chunks,
+            [&](const std::vector<CounterEvent>& samples) { collector.add(samples); });
+    } else {
+        std::vector<MemoryTally::ByCategory> before;
+        for (const ChunkEntry& chunk : chunks) {
+            auto state = memoryBefore(connection, chunk.id);
+            if (!state) return failure(state);
+            before.push_back(*state);
         }
-    };
-    // Newest first, so that the value in force before the range is met with one more chunk.
-    std::vector<const ChunkEntry*> wanted;
-    for (const ChunkEntry& chunk : chunks)
-        if (mayTouch(chunk, range)) wanted.push_back(&chunk);
-    for (const ChunkEntry* chunk : wanted) {
-        auto samples = chunkSamples(connection, lane, chunk->id);
-        if (!samples) return failure(samples);
-        take(*samples);
+        auto state = before.begin();
+        done = forChunks<MemoryEvent>(
+            connection, EventKind::kMemory, chunks, [&](const std::vector<MemoryEvent>& events) {
+                collector.add(laneSamples(MemoryTally::startingAt(*state++), lane, events));
+            });
     }
-    for (auto chunk = chunks.rbegin(); chunk != chunks.rend() && !before; ++chunk) {
-        if (chunk->last >= range.begin) continue;
-        auto samples = chunkSamples(connection, lane, chunk->id);
-        if (!samples) return failure(samples);
-        take(*samples);
+    if (!done) return failure(done);
+    return collector.take();
+}
+
+void SampleCollector::add(const std::vector<CounterEvent>& samples) {
+    for (const CounterEvent& sample : samples) {
+        if (m_range.contains(sample.time)) m_found.push_back(sample);
+        if (sample.time >= m_range.begin) continue;
+        if (m_before.empty())
+            m_before.push_back(sample);
+        else if (sample.time >= m_before.front().time)
+            m_before.front() = sample;
     }
-    const auto byTime = [](const CounterEvent& a, const CounterEvent& b) {
-        return a.time < b.time;
-    };
-    sortIfNeeded(found, byTime);
-    if (before) found.insert(found.begin(), *before);
-    return found;
+}
+
+std::vector<CounterEvent> SampleCollector::take() {
+    sortIfNeeded(m_found,
+                 [](const CounterEvent& a, const CounterEvent& b) { return a.time < b.time; });
+    m_before.insert(m_before.end(), m_found.begin(), m_found.end());
+    return std::move(m_before);
 }
 
 }  // namespace shardscope::storage

@@ -1,65 +1,62 @@
 // Decoded events of a recording by lane and time, with a bounded cache of chunks.
 //
-// Lives on the reader's thread. The connection is lent for each call, because a reader of a
-// growing recording closes its own between calls.
+// Lives on the reader's thread, which alone reads the file; chunks are decoded on several. The
+// connection is lent for each call, because a reader of a growing recording closes its own between
+// calls.
 #pragma once
 
+#include "storage/recording/bounded_cache.h"
 #include "storage/recording/chunk_directory.h"
+#include "storage/recording/generation.h"
 #include "storage/recording/memory_tally.h"
+#include "storage/recording/worker_pool.h"
 
-#include <list>
-#include <map>
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 namespace shardscope::storage {
 
-/// Keeps the values used last, up to a number of bytes.
-template <class Value>
-class BoundedCache {
-public:
-    explicit BoundedCache(std::size_t budget) : m_budget(budget) {}
+template <class Event>
+using EventsPtr = std::shared_ptr<const std::vector<Event>>;
+using AnyEvents =
+    std::variant<EventsPtr<SpanEvent>, EventsPtr<MemoryEvent>, EventsPtr<CounterEvent>>;
 
-    [[nodiscard]] const Value* find(std::int64_t id) {
-        const auto at = m_index.find(id);
-        if (at == m_index.end()) return nullptr;
-        m_items.splice(m_items.begin(), m_items, at->second);
-        return &m_items.front().value;
-    }
-    const Value& put(std::int64_t id, Value value, std::size_t size) {
-        while (!m_items.empty() && m_used + size > m_budget) {
-            m_used -= m_items.back().size;
-            m_index.erase(m_items.back().id);
-            m_items.pop_back();
-        }
-        m_items.push_front({id, size, std::move(value)});
-        m_index[id] = m_items.begin();
-        m_used += size;
-        return m_items.front().value;
+/// Decoded chunks that a request works on: kept until it is done, whatever the cache forgets.
+class LoadedChunks {
+public:
+    template <class Event>
+    [[nodiscard]] const std::vector<Event>& events(std::int64_t id) const {
+        return *std::get<EventsPtr<Event>>(m_events.at(id));
     }
 
 private:
-    struct Item {
-        std::int64_t id;
-        std::size_t size;
-        Value value;
-    };
-    std::size_t m_budget;
-    std::size_t m_used = 0;
-    std::list<Item> m_items;  ///< used last first
-    std::unordered_map<std::int64_t, typename std::list<Item>::iterator> m_index;
+    friend class EventSource;
+    std::unordered_map<std::int64_t, AnyEvents> m_events;
 };
-
-template <class Event>
-using EventsPtr = std::shared_ptr<const std::vector<Event>>;
 
 class EventSource {
 public:
+    /// Decodes on at most `threads` threads; 0 is as many as the hardware has.
+    explicit EventSource(std::size_t threads = 1) : m_pool(threads) {}
+
     /// Must see one state of the file together with what is read after it: within a transaction
     /// where the recording grows. Finalising renumbers chunks, so all is forgotten then.
     Result<void> refresh(Connection& connection);
     [[nodiscard]] const ChunkDirectory& directory() const { return m_directory; }
+    [[nodiscard]] WorkerPool& pool() { return m_pool; }
+
+    struct Wanted {
+        EventKind kind = EventKind::kSpan;
+        std::int64_t id = 0;
+    };
+    /// Adds chunks to `loaded`, each once. kCancelled as soon as `generation` is superseded; what
+    /// was decoded until then stays in the cache.
+    Result<void> load(Connection& connection, const std::vector<Wanted>& wanted,
+                      const Generation& generation, LoadedChunks& loaded);
 
     Result<EventsPtr<SpanEvent>> spanChunk(Connection& connection, std::int64_t id);
     Result<EventsPtr<MemoryEvent>> memoryChunk(Connection& connection, std::int64_t id);
@@ -75,26 +72,54 @@ public:
     Result<std::vector<CounterEvent>> samples(Connection& connection, RankId rank, LaneId lane,
                                               TimeRange range);
 
-    /// Chunks that a counter lane's samples come from, and the samples of one of them.
+    /// Chunks that a counter lane's samples come from.
     [[nodiscard]] const std::vector<ChunkEntry>& sampleChunks(RankId rank, LaneId lane) const;
-    Result<std::vector<CounterEvent>> chunkSamples(Connection& connection, LaneId lane,
-                                                   std::int64_t id);
+    /// Those of them that samples() of `range` needs.
+    [[nodiscard]] std::vector<ChunkEntry> sampleChunks(RankId rank, LaneId lane,
+                                                       TimeRange range) const;
+    /// What was alive before a memory chunk, by category.
+    Result<MemoryTally::ByCategory> memoryBefore(Connection& connection, std::int64_t id);
 
     /// Fills in the memory peak of a rank within `range`.
     Result<void> findMemoryPeak(Connection& connection, RankId rank, TimeRange range,
                                 RankEvents& events);
 
 private:
-    Result<std::vector<std::byte>> blob(Connection& connection, std::int64_t id);
-    Result<MemoryTally::ByCategory> memoryBefore(Connection& connection, std::int64_t id);
+    template <class Event>
+    Result<EventsPtr<Event>> chunk(Connection& connection, Wanted wanted);
+    /// Calls `use` with the events of one chunk after the other, and decodes some of them ahead.
+    template <class Event>
+    Result<void> forChunks(Connection& connection, EventKind kind,
+                           const std::vector<ChunkEntry>& chunks,
+                           const std::function<void(const std::vector<Event>&)>& use);
 
-    static constexpr std::size_t kCacheBytes = 48u << 20;  ///< of each kind
+    static constexpr std::size_t kCacheBytes = 96u << 20;
 
     bool m_growing = true;  ///< when last refreshed
     ChunkDirectory m_directory;
-    BoundedCache<EventsPtr<SpanEvent>> m_spans{kCacheBytes};
-    BoundedCache<EventsPtr<MemoryEvent>> m_memory{kCacheBytes};
-    BoundedCache<EventsPtr<CounterEvent>> m_counters{kCacheBytes};
+    BoundedCache<AnyEvents> m_cache{kCacheBytes};
+    WorkerPool m_pool;
+};
+
+/// Bytes alive are lanes too, derived from memory events.
+[[nodiscard]] inline bool isMemoryLane(LaneId lane) {
+    return lane.value >= memoryLane({}).value;
+}
+[[nodiscard]] inline EventKind sampleKind(LaneId lane) {
+    return isMemoryLane(lane) ? EventKind::kMemory : EventKind::kCounter;
+}
+
+/// Samples within `range` and the last one before it in front, out of chunks in any order.
+class SampleCollector {
+public:
+    explicit SampleCollector(TimeRange range) : m_range(range) {}
+    void add(const std::vector<CounterEvent>& samples);
+    [[nodiscard]] std::vector<CounterEvent> take();
+
+private:
+    TimeRange m_range;
+    std::vector<CounterEvent> m_found;
+    std::vector<CounterEvent> m_before;  ///< one, or none
 };
 
 /// Whether a span has to do with `range`: it overlaps, or is empty and starts inside.
@@ -104,6 +129,15 @@ private:
 /// Chunk bounds are closed: `last` is the latest end or time.
 [[nodiscard]] inline bool mayTouch(const ChunkEntry& chunk, TimeRange range) {
     return chunk.first < range.end && chunk.last >= range.begin;
+}
+[[nodiscard]] std::vector<ChunkEntry> touching(const std::vector<ChunkEntry>& chunks,
+                                               TimeRange range);
+
+/// Events of one lane seldom come out of order: sort only when they do.
+template <class Event, class Before>
+void sortIfNeeded(std::vector<Event>& events, Before before) {
+    if (!std::is_sorted(events.begin(), events.end(), before))
+        std::stable_sort(events.begin(), events.end(), before);
 }
 
 }  // namespace shardscope::storage

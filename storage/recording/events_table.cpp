@@ -429,10 +429,11 @@ Result<void> addEventsTable(Connection& connection, EventSource& events) {
 
 Result<void> addEventsTable(Connection host) {
     struct Parts {
+        explicit Parts(Connection opened) : connection(std::move(opened)) {}
         Connection connection;
         EventSource events;
     };
-    auto parts = std::make_shared<Parts>(Parts{std::move(host), {}});
+    auto parts = std::make_shared<Parts>(std::move(host));
     Connection& connection = parts->connection;
     // Refreshed once: what a writer adds later is seen by a connection opened later.
     if (!parts->events.refresh(connection))

@@ -3,17 +3,34 @@
 #include "storage/recording/collective_rows.h"
 #include "storage/recording/open_connection.h"
 #include "storage/recording/summary_rows.h"
+#include "storage/recording/view_loader.h"
 
 #include <algorithm>
 
 namespace shardscope::storage {
 
-Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path) {
-    return LocalReader::open(path);
+Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path,
+                                                       std::size_t threads) {
+    return LocalReader::open(path, threads);
 }
 
-Result<std::unique_ptr<RecordingReader>> LocalReader::open(const std::string& path) {
-    std::unique_ptr<LocalReader> reader(new LocalReader(path));
+Result<std::vector<LaneSlice>> RecordingReader::slices(RankId rank, LaneId lane, TimeRange range,
+                                                       Duration resolution) {
+    auto slices = spans({{rank, lane}}, {range, resolution, {}});
+    if (!slices) return failure(slices);
+    return std::move(slices->front());
+}
+
+Result<std::vector<CounterSlice>> RecordingReader::counter(RankId rank, LaneId lane,
+                                                           TimeRange range, Duration resolution) {
+    auto slices = counters({{rank, lane}}, {range, resolution, {}});
+    if (!slices) return failure(slices);
+    return std::move(slices->front());
+}
+
+Result<std::unique_ptr<RecordingReader>> LocalReader::open(const std::string& path,
+                                                           std::size_t threads) {
+    std::unique_ptr<LocalReader> reader(new LocalReader(path, threads));
     Visit visit(*reader);
     if (auto begun = visit.begin(); !begun) return failure(begun);
     return std::unique_ptr<RecordingReader>(std::move(reader));
@@ -47,6 +64,7 @@ Result<void> LocalReader::connect() {
 
 Result<void> LocalReader::Visit::begin() {
     if (auto connected = m_reader->connect(); !connected) return connected;
+    m_reader->m_pyramid.begin(m_reader->m_growing);
     return m_reader->m_events.refresh(*m_reader->m_connection);
 }
 
@@ -92,6 +110,22 @@ Result<std::vector<SpanEvent>> LocalReader::spans(RankId rank, LaneId lane, Time
     Visit visit(*this);
     if (auto begun = visit.begin(); !begun) return failure(begun);
     return m_events.spans(visit.connection(), rank, lane, range);
+}
+
+Result<std::vector<std::vector<LaneSlice>>> LocalReader::spans(
+    const std::vector<LaneAddress>& lanes, const View& view) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    ViewLoader loader(visit.connection(), m_events, m_pyramid, !m_growing);
+    return loader.spans(lanes, {sensible(view.range), view.resolution, view.generation});
+}
+
+Result<std::vector<std::vector<CounterSlice>>> LocalReader::counters(
+    const std::vector<LaneAddress>& lanes, const View& view) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    ViewLoader loader(visit.connection(), m_events, m_pyramid, !m_growing);
+    return loader.counters(lanes, {sensible(view.range), view.resolution, view.generation});
 }
 
 Result<std::vector<CounterEvent>> LocalReader::samples(RankId rank, LaneId lane, TimeRange range) {

@@ -1,8 +1,9 @@
-// RecordingReader of a file on this machine. One thread; owns its connection and caches.
+// RecordingReader of a file on this machine. One thread; owns its connection, caches and the
+// threads that decode.
 #pragma once
 
-#include "storage/columns/summary.h"
 #include "storage/recording/event_source.h"
+#include "storage/recording/pyramid_source.h"
 #include "storage/recording/recording_reader.h"
 
 #include <memory>
@@ -14,16 +15,17 @@ namespace shardscope::storage {
 
 class LocalReader : public RecordingReader {
 public:
-    static Result<std::unique_ptr<RecordingReader>> open(const std::string& path);
+    static Result<std::unique_ptr<RecordingReader>> open(const std::string& path,
+                                                         std::size_t threads);
 
     Result<RecordingSummary> summary() override;
     std::string_view text(RankId rank, StringId id) override;
     Result<RankEvents> rankEvents(RankId rank, TimeRange range) override;
     Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) override;
-    Result<std::vector<LaneSlice>> slices(RankId rank, LaneId lane, TimeRange range,
-                                          Duration resolution) override;
-    Result<std::vector<CounterSlice>> counter(RankId rank, LaneId lane, TimeRange range,
-                                              Duration resolution) override;
+    Result<std::vector<std::vector<LaneSlice>>> spans(const std::vector<LaneAddress>& lanes,
+                                                      const View& view) override;
+    Result<std::vector<std::vector<CounterSlice>>> counters(const std::vector<LaneAddress>& lanes,
+                                                            const View& view) override;
     Result<std::vector<CounterEvent>> samples(RankId rank, LaneId lane, TimeRange range) override;
     Result<std::vector<MemoryEvent>> memoryEvents(RankId rank, TimeRange range) override;
     Result<std::vector<MemoryEvent>> liveMemory(RankId rank, Timestamp time) override;
@@ -47,11 +49,9 @@ private:
         LocalReader* m_reader;
     };
 
-    explicit LocalReader(std::string path) : m_path(std::move(path)) {}
+    LocalReader(std::string path, std::size_t threads)
+        : m_path(std::move(path)), m_events(threads) {}
     Result<void> connect();
-    Result<std::vector<columns::CounterSummary>> counterItems(Connection& connection, RankId rank,
-                                                              LaneId lane, TimeRange range,
-                                                              Duration resolution);
     Result<void> loadStrings(Connection& connection, RankId rank);
 
     std::string m_path;
@@ -59,6 +59,7 @@ private:
     std::string m_runId;
     bool m_growing = false;  ///< not finalised when last looked at
     EventSource m_events;
+    PyramidSource m_pyramid;
 
     struct Strings {
         std::unordered_map<std::uint32_t, std::string> texts;  ///< views into it stay valid

@@ -1,8 +1,8 @@
-// Pyramid segments as rows, and what to draw of a lane from them.
+// Pyramid segments as rows.
 #pragma once
 
 #include "storage/columns/pyramid.h"
-#include "storage/recording/event_source.h"
+#include "storage/sqlite/connection.h"
 
 #include <vector>
 
@@ -13,20 +13,20 @@ template <class Summary>
 Result<std::vector<Summary>> loadSegment(Connection& connection, RankId rank, LaneId lane,
                                          int level, std::int64_t segment);
 
-/// Everything that level `level` shows of a lane within `range`, by start: stored segments, and
-/// for what they do not cover yet the chunks themselves. In a `finalised` recording a segment
-/// that was not stored is empty on all but the finest levels.
-struct PyramidQuery {
-    RankId rank;
-    LaneId lane;
-    TimeRange range;
+/// A row of the table `pyramid` but for its summaries.
+struct SegmentEntry {
+    std::int64_t id = 0;
     int level = 0;
-    bool finalised = false;
+    std::int64_t segment = 0;
+    std::int64_t throughChunk = 0;  ///< last chunk that is in it
 };
-Result<std::vector<columns::SpanSummary>> spanSummaries(Connection& connection, EventSource& events,
-                                                        const PyramidQuery& query);
-Result<std::vector<columns::CounterSummary>> counterSummaries(Connection& connection,
-                                                              EventSource& events,
-                                                              const PyramidQuery& query);
+
+/// All segments of a lane, by level and segment.
+Result<std::vector<SegmentEntry>> listSegments(Statement& select, RankId rank, LaneId lane);
+/// The statement for it.
+Result<Statement> prepareListSegments(Connection& connection);
+
+template <class Summary>
+Result<std::vector<Summary>> decodeSummaries(std::span<const std::byte> blob);
 
 }  // namespace shardscope::storage

@@ -1,12 +1,14 @@
 // Reads a recording. An interface, so that later a recording can be read where it lies.
 //
-// One reader belongs to one thread. Works on finished files, on files being written (WAL)
-// and on files whose writer died. Never writes to the file.
+// One reader belongs to one thread, and decodes on several of its own. Works on finished files, on
+// files being written (WAL) and on files whose writer died. Never writes to the file.
 #pragma once
 
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
+#include "storage/recording/generation.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,6 +39,20 @@ struct CounterSlice {
     double last = 0;
 };
 
+struct LaneAddress {
+    RankId rank;
+    LaneId lane;
+    friend bool operator==(const LaneAddress&, const LaneAddress&) = default;
+};
+
+/// What is on screen, and which request it is: one that a newer has superseded ends soon with
+/// kCancelled.
+struct View {
+    TimeRange range;
+    Duration resolution;  ///< time a pixel
+    Generation generation;
+};
+
 /// An SQL answer, cells as text; nullopt is SQL NULL. Real numbers have all their digits.
 struct TableResult {
     enum class CellType : std::uint8_t { kNull, kInteger, kReal, kText };
@@ -52,7 +68,8 @@ public:
     /// Reads all rows again (a recording may still be growing).
     virtual Result<RecordingSummary> summary() = 0;
 
-    /// Text of a rank's string; empty when unknown.
+    /// Text of a rank's string; empty when unknown. That of a span's arguments is JSON, may be
+    /// empty though the id is not, and is valid until the next call; others stay valid.
     virtual std::string_view text(RankId rank, StringId id) = 0;
 
     /// Phases, collectives and memory peak of one rank within `range` (whole run: bounds).
@@ -61,15 +78,22 @@ public:
     /// Spans of one lane that intersect `range`, by start.
     virtual Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) = 0;
 
-    /// What to draw of a lane at `resolution` (time a pixel): merged slices from the pyramid
-    /// where a bucket is not coarser than a pixel, else single events. By depth, then start.
-    virtual Result<std::vector<LaneSlice>> slices(RankId rank, LaneId lane, TimeRange range,
-                                                  Duration resolution) = 0;
+    /// What to draw of many lanes, in their order: merged slices from the pyramid where a bucket is
+    /// not coarser than a pixel, else single events. Each lane by depth, then start; a lane that
+    /// does not exist shows nothing.
+    virtual Result<std::vector<std::vector<LaneSlice>>> spans(const std::vector<LaneAddress>& lanes,
+                                                              const View& view) = 0;
 
-    /// Likewise for a counter lane; the first slice starts with the value in force at
+    /// Likewise for counter lanes; the first slice of each starts with the value in force at
     /// range.begin.
-    virtual Result<std::vector<CounterSlice>> counter(RankId rank, LaneId lane, TimeRange range,
-                                                      Duration resolution) = 0;
+    virtual Result<std::vector<std::vector<CounterSlice>>> counters(
+        const std::vector<LaneAddress>& lanes, const View& view) = 0;
+
+    /// The same of one lane.
+    Result<std::vector<LaneSlice>> slices(RankId rank, LaneId lane, TimeRange range,
+                                          Duration resolution);
+    Result<std::vector<CounterSlice>> counter(RankId rank, LaneId lane, TimeRange range,
+                                              Duration resolution);
 
     /// Samples of a counter lane within `range`, by time, with the last one before it in front.
     virtual Result<std::vector<CounterEvent>> samples(RankId rank, LaneId lane,
@@ -85,7 +109,9 @@ public:
 };
 
 /// Errors are kUnreadable: no such file, not a recording, truncated beyond use, or written by
-/// a newer major version (named in the message).
-Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path);
+/// a newer major version (named in the message). The reader decodes on at most `threads` threads,
+/// its own one among them; 0 is as many as the hardware has. What it answers is always the same.
+Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path,
+                                                       std::size_t threads = 0);
 
 }  // namespace shardscope::storage

@@ -1,0 +1,76 @@
+#include "storage/recording/worker_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+namespace shardscope::storage {
+namespace {
+
+class Workers : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(Workers, DoEveryJobOnceBeforeWaitReturns) {
+    WorkerPool pool(GetParam());
+    for (int round = 0; round < 20; ++round) {
+        std::vector<int> done(500);
+        for (int& each : done) pool.submit([&each] { ++each; });
+        pool.wait();
+        EXPECT_EQ(done, std::vector<int>(500, 1));
+    }
+}
+
+TEST_P(Workers, AreNoMoreThanAskedFor) {
+    WorkerPool pool(GetParam());
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+    for (int i = 0; i < 2000; ++i)
+        pool.submit([&] {
+            const std::scoped_lock lock(mutex);
+            threads.insert(std::this_thread::get_id());
+        });
+    pool.wait();
+    EXPECT_LE(threads.size(), GetParam());
+}
+
+TEST_P(Workers, HandOnAnExceptionWhenAllIsDone) {
+    WorkerPool pool(GetParam());
+    std::atomic<int> done = 0;
+    for (int i = 0; i < 100; ++i)
+        pool.submit([&done, i] {
+            ++done;
+            if (i == 30) throw std::runtime_error("out of memory");
+        });
+    EXPECT_THROW(pool.wait(), std::runtime_error);
+    EXPECT_EQ(done, 100);
+    pool.wait();  // and only once
+}
+
+TEST_P(Workers, FinishBeforeAScopeIsLeftByAnException) {
+    WorkerPool pool(GetParam());
+    std::atomic<int> done = 0;
+    const auto leave = [&] {
+        std::vector<int> data(100, 1);
+        const WorkerPool::Drain drain(pool);
+        for (int& each : data) pool.submit([&] { done += each; });
+        throw std::runtime_error("left");
+    };
+    EXPECT_THROW(leave(), std::runtime_error);
+    EXPECT_EQ(done, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, Workers, testing::Values(1, 2, 3, 8));
+
+TEST(WorkerPool, OfOneThreadWorksAtOnceOnTheCallersOwn) {
+    WorkerPool pool(1);
+    std::thread::id worked;
+    pool.submit([&] { worked = std::this_thread::get_id(); });
+    EXPECT_EQ(worked, std::this_thread::get_id());
+    pool.wait();
+}
+
+}  // namespace
+}  // namespace shardscope::storage
