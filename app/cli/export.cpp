@@ -36,6 +36,8 @@ struct Format {
 constexpr Format kFormats[] = {
     {"sscope", "a smaller recording", interchange::exportRecording},
     {"perfetto", "a trace for ui.perfetto.dev (.pftrace)", interchange::exportPerfetto},
+    {"kineto", "PyTorch profiler traces, one .json.gz a rank, see --hta",
+     interchange::exportKineto},
     {"memory-snapshot", "for pytorch.org/memory_viz", interchange::exportMemorySnapshot},
     {"folded", "stacks for flamegraph.pl, nanoseconds", interchange::exportFolded},
     {"speedscope", "for speedscope.app", interchange::exportSpeedscope},
@@ -161,7 +163,9 @@ Command addExport(CLI::App& root) {
     app->footer(footer());
     app->add_option("recording", arguments->path, "recording to read")->required();
     app->add_option("--format", arguments->format, "what to write, see below")->required();
-    app->add_option("-o,--output", arguments->options.output, "file to write")->required();
+    app->add_option("-o,--output", arguments->options.output,
+                    "file to write; kineto: folder of several ranks")
+        ->required();
     auto* range =
         app->add_option("--range", arguments->range, "BEGIN:END in seconds, or with a unit");
     app->add_option("--steps", arguments->steps, "FIRST-LAST, whole steps")->excludes(range);
@@ -169,6 +173,8 @@ Command addExport(CLI::App& root) {
         ->delimiter(',');
     app->add_option("--view", arguments->options.view,
                     "csv: kernels, operators, phases, collectives, memory_events, steps, counters");
+    app->add_flag("--hta", arguments->options.integerMicroseconds,
+                  "kineto: whole microseconds, because HTA rounds fractions away");
     app->add_flag("--force", arguments->options.overwrite, "replace the output if it exists");
     return {app, [arguments] { return run(*arguments); }};
 }

@@ -107,6 +107,19 @@ Result<void> ExportScope::forEachSample(const LaneFacts& lane,
     return {};
 }
 
+Result<void> ExportScope::forEachStoredSample(const LaneFacts& lane,
+                                              const std::function<void(Timestamp, double)>& show) {
+    for (const TimeRange window : windows(m_summary.events.counters)) {
+        auto samples = m_reader->samples(lane.rank, lane.lane, window);
+        if (!samples) return failure(samples);
+        for (const CounterEvent& sample : *samples)
+            // The last one before the window was shown with the window it lies in.
+            if (sample.time >= window.begin) show(sample.time, sample.value);
+        if (auto more = advance(samples->size()); !more) return more;
+    }
+    return {};
+}
+
 Result<void> ExportScope::forEachMemoryEvent(RankId rank,
                                              const std::function<void(const MemoryEvent&)>& show) {
     for (const TimeRange window : windows(m_summary.events.memory)) {

@@ -31,18 +31,21 @@ public:
     /// Several at the same nanosecond are one: the last.
     Result<void> forEachSample(const LaneFacts& lane,
                                const std::function<void(Timestamp, double)>& show);
+    /// Every stored sample of a counter lane within the range, those of the same time as well.
+    Result<void> forEachStoredSample(const LaneFacts& lane,
+                                     const std::function<void(Timestamp, double)>& show);
     /// Memory events of a rank within the range, by time.
     Result<void> forEachMemoryEvent(RankId rank,
                                     const std::function<void(const MemoryEvent&)>& show);
+
+    /// Stretches of the range with about kWindowEvents of a kind's `events` each.
+    [[nodiscard]] std::vector<TimeRange> windows(std::uint64_t events) const;
 
     /// Tells of `events` more done; kCancelled when the user has had enough.
     Result<void> advance(std::uint64_t events);
 
 private:
     ExportScope() = default;
-    /// Stretches of the range with about kWindowEvents of a kind's `events` each.
-    [[nodiscard]] std::vector<TimeRange> windows(std::uint64_t events) const;
-
     storage::RecordingReader* m_reader = nullptr;
     const ExportOptions* m_options = nullptr;
     RecordingSummary m_summary;

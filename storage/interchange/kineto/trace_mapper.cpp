@@ -111,8 +111,7 @@ std::optional<Timestamp> TraceMapper::timeOf(const Event& event) {
 }
 
 /// The arguments without their correlation, which the span has itself.
-StringId TraceMapper::argumentsOf(const Event& event, bool correlates,
-                                  std::uint64_t& correlation) {
+StringId TraceMapper::argumentsOf(const Event& event, bool correlates, std::uint64_t& correlation) {
     correlation = 0;
     if (event.members.empty()) return kEmptyString;
     if (event.flags.nonFinite)
@@ -288,7 +287,8 @@ void TraceMapper::addCounter(const Event& event) {
     for (const Member& member : event.members) {
         const auto value = numberOf(bare(member.value));
         if (!value) continue;
-        const LaneId lane = m_lanes.counter(bare(event.process), name, member.key);
+        const std::string series = textOf(std::string("\"").append(member.key).append("\""));
+        const LaneId lane = m_lanes.counter(bare(event.process), name, series);
         m_builder->add(m_setting.rank, CounterEvent{*time, lane, *value});
         any = true;
     }

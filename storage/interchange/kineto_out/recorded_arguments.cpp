@@ -1,0 +1,100 @@
+#include "storage/interchange/kineto_out/recorded_arguments.h"
+
+#include "storage/interchange/kineto/decimal.h"
+#include "storage/interchange/kineto_out/device_names.h"
+
+namespace shardscope::interchange::kineto_out {
+
+void RecordedArguments::begin(std::string_view object) {
+    m_members.clear();
+    m_own.clear();
+    m_object.clear();
+    if (object.empty()) return;
+    m_object.append("{").append(m_check.members(object)).append("}");
+    TextFlags flags;
+    const char* end = m_object.data() + m_object.size();
+    if (readMembers(m_object.data(), end, m_own, flags) == end) return;
+    m_own.clear();  // what is no object has a blank behind its key
+    m_own.push_back({"arguments", std::string_view(m_object).substr(
+                                      sizeof("{\"arguments\": ") - 1,
+                                      m_object.size() - sizeof("{\"arguments\": "))});
+}
+
+std::string RecordedArguments::own(std::string_view key) const {
+    const std::string_view value = valueOf(m_own, key);
+    return value.empty() ? std::string() : textOf(value);
+}
+
+std::optional<std::int64_t> RecordedArguments::ownInteger(std::string_view key) const {
+    return kineto::parseInteger(valueOf(m_own, key));
+}
+
+void RecordedArguments::key(std::string_view key) {
+    m_members.append(m_members.empty() ? "\"" : ", \"").append(key).append("\": ");
+}
+
+void RecordedArguments::addOwn(bool device) {
+    for (const Member& member : m_own) {
+        // Each of these is written by who knows it better.
+        if (member.key == "correlation" || (device && member.key == "stream")) continue;
+        if (device)
+            key(argumentName(member.key));
+        else
+            key(member.key == "stream"   ? "on stream"
+                : member.key == "shapes" ? "Input Dims"
+                                         : member.key);
+        m_members.append(member.value);
+    }
+}
+
+void RecordedArguments::addPlace(const SpanEvent& span) {
+    if (span.step != kNoStep) add("step", std::int64_t{span.step.value});
+    if (span.layer != kNoLayer) add("layer", layerTitle(span.layer));
+    if (span.phase != Phase::kNone) add("phase", toWord(span.phase));
+}
+
+void RecordedArguments::add(std::string_view name, std::int64_t value) {
+    key(name);
+    appendInteger(m_members, value);
+}
+
+void RecordedArguments::add(std::string_view name, std::string_view value) {
+    key(name);
+    appendString(m_members, value);
+}
+
+void RecordedArguments::addNumber(std::string_view name, double value) {
+    key(name);
+    appendNumber(m_members, value);
+}
+
+void addCollective(RecordedArguments& arguments, const CollectiveEvent& collective,
+                   const GroupFacts& group) {
+    const bool world = collective.group == 0;
+    const std::int64_t all = collective.size.count / bytesOf(collective.dtype);
+    const std::int64_t part = world && group.worldSize > 0 ? all / group.worldSize : all;
+    const bool gathers = collective.operation == CollectiveOp::kAllGather;
+    const bool scatters = collective.operation == CollectiveOp::kReduceScatter;
+    arguments.add("Collective name", collectiveName(collective.operation));
+    arguments.add("dtype", scalarTypeName(collective.dtype));
+    arguments.add("In msg nelems", gathers ? part : all);
+    arguments.add("Out msg nelems", scatters ? part : all);
+    if (world) arguments.add("Group size", std::int64_t{group.worldSize});
+    arguments.add("Process Group Name", std::to_string(collective.group));
+    if (world) {
+        constexpr std::int32_t kMostNamed = 64;  // Kineto cuts long lists as well
+        std::string ranks = "[";
+        for (std::int32_t rank = 0; rank < std::min(group.worldSize, kMostNamed); ++rank)
+            ranks.append(rank == 0 ? "" : ", ").append(std::to_string(rank));
+        arguments.add("Process Group Description", "default_pg");
+        arguments.add("Process Group Ranks",
+                      ranks + (group.worldSize > kMostNamed ? ", ...]" : "]"));
+    }
+    arguments.add("Rank", std::int64_t{group.rank});
+    arguments.add("Seq", static_cast<std::int64_t>(collective.sequence));
+    if (collective.cause != Cause::kNone) arguments.add("cause", toWord(collective.cause));
+    if (collective.step != kNoStep) arguments.add("step", std::int64_t{collective.step.value});
+    if (collective.layer != kNoLayer) arguments.add("layer", layerTitle(collective.layer));
+}
+
+}  // namespace shardscope::interchange::kineto_out

@@ -1,0 +1,51 @@
+// Events of a Chrome trace on their way out of a recording: who walks the recording does not know
+// whether they are written, or only counted by what HTA would see of them.
+#pragma once
+
+#include "storage/interchange/formats/export_scope.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace shardscope::interchange::kineto_out {
+
+/// JSON values: `12`, `"stream 7"`.
+struct Row {
+    std::string pid, tid;
+};
+
+/// Views are valid during add() only.
+struct TraceEvent {
+    char phase = 'X';
+    std::string_view category;
+    std::string_view name;
+    const Row* row = nullptr;
+    std::int64_t startNs = 0;  ///< on the trace's clock, ns
+    std::int64_t durationNs = 0;
+    std::string_view arguments;     ///< members of a JSON object, without its brackets
+    std::uint64_t correlation = 0;  ///< an argument as well; 0: none
+    std::uint64_t flow = 0;         ///< id of phases s and f
+    char scope = 't';               ///< of phase i
+};
+
+class EventSink {
+public:
+    virtual ~EventSink() = default;
+    virtual void add(const TraceEvent& event) = 0;
+    /// An event as JSON that nothing else is known of.
+    virtual void addText(std::string_view object) = 0;
+};
+
+/// All events of one rank, metadata events first. `clockNs` is added to times of the recording.
+/// Memory: a window of events, and 8 bytes an event that has a correlation.
+struct WalkSetting {
+    RankId rank;
+    std::int64_t clockNs = 0;
+};
+struct ImportedTrace;
+Result<void> walkImported(ExportScope& scope, const WalkSetting& setting,
+                          const ImportedTrace& trace, EventSink& sink);
+Result<void> walkRecorded(ExportScope& scope, const WalkSetting& setting, EventSink& sink);
+
+}  // namespace shardscope::interchange::kineto_out
