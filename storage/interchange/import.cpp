@@ -16,10 +16,11 @@ struct Input {
     std::string path;
     RankId rank;
     std::optional<std::int64_t> clockBaseNs;
+    bool rankKnown = false;  ///< else files before it may have had several ranks
 };
 
 bool endsLikeATrace(const std::string& name) {
-    for (const char* ending : {".json", ".json.gz", ".pickle", ".folded"})
+    for (const char* ending : {".json", ".json.gz", ".pickle", ".folded", ".sqlite"})
         if (name.ends_with(ending)) return true;
     return false;
 }
@@ -35,7 +36,7 @@ Result<std::vector<std::string>> filesIn(const std::string& folder) {
         return failure(ErrorCode::kUnreadable, "cannot list " + folder + ": " + error.message());
     if (files.empty())
         return failure(ErrorCode::kUnreadable,
-                       folder + " holds no traces (*.json, *.json.gz, *.pickle, *.folded)");
+                       folder + " holds no traces (*.json, *.json.gz, *.pickle, *.folded, *.sqlite)");
     std::sort(files.begin(), files.end());
     return files;
 }
@@ -44,7 +45,7 @@ Result<std::vector<Input>> collectInputs(const std::vector<std::string>& paths) 
     if (paths.empty()) return failure(ErrorCode::kUsage, "no trace to import was named");
     std::vector<Input> inputs;
     const auto add = [&](const std::string& path) {
-        inputs.push_back({path, {static_cast<std::uint32_t>(inputs.size())}, std::nullopt});
+        inputs.push_back({path, {static_cast<std::uint32_t>(inputs.size())}, std::nullopt, false});
     };
     for (const std::string& path : paths) {
         std::error_code ignored;
@@ -84,6 +85,7 @@ Result<ReaderResult> readAny(const ReaderRequest& request) {
     if (*format == TraceFormat::kKineto) return readKineto(request);
     if (*format == TraceFormat::kMemorySnapshot) return readMemorySnapshot(request);
     if (*format == TraceFormat::kFolded) return readFolded(request);
+    if (*format == TraceFormat::kNsysSqlite) return readNsysSqlite(request);
     return failure(ErrorCode::kUnreadable,
                    request.path + " is " + toWord(*format) + ", which cannot be imported");
 }
@@ -115,6 +117,7 @@ private:
     std::map<RankId, std::string> m_ranks;
     std::string m_configs;
     bool m_readAgain = false;
+    std::uint32_t m_extraRanks = 0;  ///< of files with several
 };
 
 bool Import::report(std::size_t index, double share) const {
@@ -133,14 +136,18 @@ Result<void> Import::addRank(RankId rank, const std::string& path) {
 
 Result<void> Import::read(std::size_t index) {
     Input& input = (*m_inputs)[index];
+    if (!input.rankKnown) input.rank.value += m_extraRanks;
     ReaderRequest request{input.path, &*m_builder,
                           input.rank, input.clockBaseNs ? input.clockBaseNs : m_clockBaseNs,
                           m_zeroNs,   [&](double share) { return report(index, share); }};
     auto result = readAny(request);
     if (!result) return failure(result);
-    if (auto added = addRank(result->rank, input.path); !added) return added;
+    for (std::uint32_t i = 0; i < result->ranks; ++i)
+        if (auto added = addRank({result->rank.value + i}, input.path); !added) return added;
+    m_extraRanks += result->ranks - 1;
     m_readAgain = m_readAgain || result->readAgain;
     input.rank = result->rank;
+    input.rankKnown = true;
     input.clockBaseNs = result->clockBaseNs;
     if (!m_zeroNs) {
         m_zeroNs = result->zeroNs;

@@ -44,7 +44,7 @@ Result<ImportAccount> importTraces(const std::vector<std::string>& inputs,
 struct ReaderRequest {
     std::string path;
     TraceBuilder* builder = nullptr;
-    RankId rank;
+    RankId rank;  ///< the first of them where a file holds several
     /// Of traces whose times are relative: to what, until the file says itself.
     std::optional<std::int64_t> clockBaseNs;
     /// The builder's time 0 on the clock that the files share; nothing: this file sets it.
@@ -53,7 +53,8 @@ struct ReaderRequest {
 };
 struct ReaderResult {
     ImportAccount account;
-    RankId rank;                  ///< the one it was read as
+    RankId rank;                  ///< the one it was read as, or the first of several
+    std::uint32_t ranks = 1;      ///< a file may hold several processes: ranks from `rank` on
     RunFacts run;                 ///< what the file knows of the run
     Timestamp ended;              ///< latest end of an event
     std::int64_t baseUnixNs = 0;  ///< wall clock of the builder's time 0; 0: not known

@@ -17,6 +17,7 @@ ARROWS = {
     "storage/columns": [],
     "storage/schema": [],
     "storage/recording": ["storage/sqlite", "storage/columns", "storage/schema"],
+    "storage/interchange/nsys": ["storage/interchange", "storage/recording", "storage/sqlite"],
     "storage/interchange": ["storage/recording", "storage/columns"],
     "engine/control": [],
     "engine/theory": ["engine/control"],

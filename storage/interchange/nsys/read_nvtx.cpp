@@ -1,0 +1,132 @@
+// NVTX_EVENTS: ranges and marks, with their domains, categories and payloads.
+#include "storage/interchange/nsys/import_state.h"
+
+namespace shardscope::interchange::nsys {
+namespace {
+
+enum Column : int {
+    kStart,
+    kEnd,
+    kThread,
+    kType,
+    kText,
+    kTextId,
+    kDomain,
+    kCategory,
+    kEndThread,
+    kFirstField,
+};
+
+class NvtxReader {
+public:
+    explicit NvtxReader(ImportState& state) : m_state(state) {}
+
+    Result<void> run() {
+        std::vector<std::string> columns = {"start",  "end",      "globalTid", "eventType", "text",
+                                            "textId", "domainId", "category",  "endGlobalTid"};
+        appendColumns(columns, nvtxFields());
+        auto rows = m_state.file.scan("NVTX_EVENTS", columns);
+        if (!rows) return failure(rows);
+        while (*rows) {
+            auto more = (*rows)->next();
+            if (!more) return failure(more);
+            if (!*more) break;
+            if (auto counted = m_state.tick(); !counted) return counted;
+            Row row((*rows)->row());
+            if (auto done = add(row); !done) return done;
+        }
+        return {};
+    }
+
+private:
+    Result<void> add(Row& row) {
+        const std::int64_t type = row.integer(kType).value_or(nvtx::kPushPop);
+        switch (type) {
+            case nvtx::kPushPop:
+            case nvtx::kStartEnd:
+            case nvtx::kMark:
+                return addRange(row, type);
+            default:
+                // Names of domains, categories, threads and CUDA objects: no events of their own.
+                m_state.keep(false);
+                return {};
+        }
+    }
+
+    Result<void> addRange(Row& row, std::int64_t type) {
+        auto end = row.integer(kEnd);
+        const bool open = !end && type != nvtx::kMark && row.integer(kStart);
+        // It had not ended when the profiler stopped.
+        if (open) end = std::max(m_state.survey.last, *row.integer(kStart));
+        const auto place = m_state.place(row.integer(kStart), end, type != nvtx::kMark);
+        if (!place) return {};
+        if (open) m_state.account.repair("a range without an end, ended with the trace");
+        SpanEvent span;
+        span.start = place->first;
+        span.duration = place->second;
+        const std::int64_t thread = row.integer(kThread).value_or(0);
+        const std::int64_t domain = row.integer(kDomain).value_or(0);
+        const RankMap::Entry& owner = m_state.survey.ranks.of(
+            row.integer(kThread) ? processOf(thread) : RankMap::kUnknownProcess);
+        span.lane = m_state.lanes.nvtx(owner, thread, domain, type == nvtx::kStartEnd);
+        auto name = nameOf(row);
+        if (!name) return failure(name);
+        span.name = m_state.builder().intern(owner.rank, *name);
+        if (auto done = addArguments(row, type, thread, domain); !done) return done;
+        m_state.builder().add(owner.rank, span, m_arguments.done());
+        m_state.ended = std::max(m_state.ended, span.end());
+        m_state.keep(row.anyWrong());
+        return {};
+    }
+
+    Result<void> addArguments(Row& row, std::int64_t type, std::int64_t thread,
+                              std::int64_t domain) {
+        m_arguments.clear();
+        if (type == nvtx::kMark) m_arguments.word("nvtx", "mark");
+        if (type == nvtx::kStartEnd) m_arguments.word("nvtx", "start/end range");
+        int column = kFirstField;
+        for (const Field& field : nvtxFields()) {
+            if (field.column == "domainId" && domain == 0)
+                ++column;
+            else if (auto done = addArgument(m_state, field, row, column, m_arguments); !done)
+                return done;
+        }
+        if (const auto category = row.integer(kCategory)) {
+            const auto at =
+                m_state.survey.categories.find({{processOf(thread), domain}, *category});
+            if (at != m_state.survey.categories.end())
+                m_arguments.json("category_name", jsonString(at->second));
+        }
+        const auto endThread = row.integer(kEndThread);
+        if (type == nvtx::kStartEnd && endThread && *endThread != thread)
+            m_arguments.integer("end_thread", tidOf(*endThread));
+        return {};
+    }
+
+    /// Valid until the next call.
+    Result<std::string_view> nameOf(Row& row) {
+        if (const auto own = row.text(kText)) {
+            m_name = soundText(*own, m_state.changedTexts);
+            return std::string_view(m_name);
+        }
+        if (const auto id = row.integer(kTextId)) {
+            auto text = m_state.texts.find(*id);
+            if (!text) return failure(text);
+            if (*text != nullptr) return std::string_view((*text)->plain);
+            m_state.account.repair("a name that is not in StringIds");
+        }
+        return std::string_view("(unnamed)");
+    }
+
+    ImportState& m_state;
+    ArgumentWriter m_arguments;
+    std::string m_name;
+};
+
+}  // namespace
+
+Result<void> readNvtx(ImportState& state) {
+    return NvtxReader(state).run();
+}
+
+}  // namespace shardscope::interchange::nsys

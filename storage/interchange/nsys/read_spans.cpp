@@ -1,0 +1,284 @@
+// Rows of the CUDA tables as spans.
+#include "storage/interchange/kineto/category.h"
+#include "storage/interchange/nsys/import_state.h"
+
+namespace shardscope::interchange::nsys {
+namespace {
+
+/// Fixed columns, before those of the fields.
+enum Column : int {
+    kStart,
+    kEnd,
+    kOwner,
+    kCorrelation,
+    kName,
+    kDevice,
+    kContext,
+    kStream,
+    kFirstField,
+};
+
+/// "cudaLaunchKernel_v7000" is cudaLaunchKernel as of CUDA 7.0; "_v2" is part of a name.
+struct CallName {
+    std::string_view name;
+    std::string_view version;
+};
+CallName splitVersion(std::string_view name) {
+    const std::size_t at = name.rfind("_v");
+    constexpr std::size_t kFewestDigits = 4, kMostDigits = 9;
+    if (at == std::string_view::npos || at == 0) return {name, {}};
+    const std::string_view digits = name.substr(at + 2);
+    const bool version =
+        digits.size() >= kFewestDigits && digits.size() <= kMostDigits && digits[0] != '0' &&
+        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    return version ? CallName{name.substr(0, at), digits} : CallName{name, {}};
+}
+
+std::string copyName(const Word* kind) {
+    return kind == nullptr || kind->id == 0 ? "copy" : "copy " + std::string(kind->word);
+}
+std::string waitName(const Word* type) {
+    if (type == nullptr || type->id == 0) return "wait";
+    constexpr std::int64_t kStreamWait = 2;
+    return type->id == kStreamWait ? std::string(type->word) : "wait for " + std::string(type->word);
+}
+
+class SpanReader {
+public:
+    SpanReader(ImportState& state, const TableSpec& spec) : m_state(state), m_spec(spec) {}
+
+    Result<void> run() {
+        std::vector<std::string> columns = {m_spec.instant ? "timestamp" : "start",
+                                            m_spec.instant ? "" : "end",
+                                            m_spec.ofProcess ? "globalPid" : "globalTid",
+                                            m_spec.correlated ? "correlationId" : "",
+                                            std::string(m_spec.nameColumn),
+                                            m_spec.ofProcess ? "deviceId" : "",
+                                            m_spec.ofProcess ? "contextId" : "",
+                                            m_spec.ofProcess ? "streamId" : ""};
+        appendColumns(columns, m_spec.fields);
+        auto rows = m_state.file.scan(m_spec.table, columns);
+        if (!rows) return failure(rows);
+        while (*rows) {
+            auto more = (*rows)->next();
+            if (!more) return failure(more);
+            if (!*more) break;
+            Row row((*rows)->row());
+            // Before 3.25 events have no time; 0 says that none was taken.
+            if (m_spec.instant && row.integer(kStart).value_or(0) == 0) {
+                ++m_state.timeless;
+                continue;
+            }
+            if (auto counted = m_state.tick(); !counted) return counted;
+            if (auto done = add(row); !done) return done;
+        }
+        return {};
+    }
+
+private:
+    Result<void> add(Row& row) {
+        const auto place = m_state.place(row.integer(kStart), row.integer(kEnd), !m_spec.instant);
+        if (!place) return {};
+        SpanEvent span;
+        span.start = place->first;
+        span.duration = place->second;
+        m_arguments.clear();
+        m_version = {};
+        auto name = nameOf(row);
+        if (!name) return failure(name);
+        const RankMap::Entry& owner = placeOf(row, span, *name);
+        int column = kFirstField;
+        for (const Field& field : m_spec.fields)
+            if (auto done = addArgument(m_state, field, row, column, m_arguments); !done)
+                return done;
+        addDerived(row);
+        if (!m_version.empty()) m_arguments.json("version", m_version);
+        if (m_ownName.empty())
+            span.name = m_state.builder().intern(owner.rank, *name);
+        else
+            span.name = m_state.builder().intern(owner.rank, m_ownName);
+        m_state.builder().add(owner.rank, span, m_arguments.done());
+        m_state.ended = std::max(m_state.ended, span.end());
+        m_state.keep(row.anyWrong());
+        return {};
+    }
+
+    /// Whose it is and on which lane.
+    const RankMap::Entry& placeOf(Row& row, SpanEvent& span, std::string_view name) {
+        const auto global = row.integer(kOwner);
+        const std::int64_t process = global ? processOf(*global) : RankMap::kUnknownProcess;
+        const auto correlation = row.integer(kCorrelation);
+        const RankMap::Entry* owner = nullptr;
+        if (m_spec.ofProcess) {
+            const std::int64_t device = row.integer(kDevice).value_or(0);
+            const std::int64_t context = row.integer(kContext).value_or(0);
+            const std::int64_t stream = row.integer(kStream).value_or(0);
+            owner = &m_state.survey.ranks.of(process, device);
+            const bool collective =
+                m_spec.activity == Activity::kKernel && kineto::isCollectiveKernel(name);
+            span.lane =
+                m_state.lanes.stream(*owner, m_spec.activity, collective, device, context, stream);
+            m_arguments.integer("device", device);
+            m_arguments.integer("context", context);
+            m_arguments.integer("stream", stream);
+        } else {
+            owner = &m_state.survey.ranks.of(process);
+            span.lane = m_state.lanes.thread(*owner, m_spec.activity, global.value_or(0));
+        }
+        if (!correlation) return *owner;
+        // Numbers of another process would join what does not belong together.
+        const bool own = owner->process == process || owner->process == RankMap::kUnknownProcess ||
+                         process == RankMap::kUnknownProcess;
+        if (own && *correlation > 0)
+            span.correlation = static_cast<std::uint64_t>(*correlation);
+        else if (*correlation != 0)
+            m_arguments.integer("correlationId", *correlation);
+        return *owner;
+    }
+
+    /// The name in the file, or empty and m_ownName is it.
+    Result<std::string_view> nameOf(Row& row) {
+        m_ownName.clear();
+        if (m_spec.nameColumn.empty()) {
+            m_ownName = nameByKind(row);
+            return std::string_view();
+        }
+        const auto id = row.integer(kName);
+        if (id) {
+            auto text = m_state.texts.find(*id);
+            if (!text) return failure(text);
+            if (*text != nullptr) {
+                const CallName call = m_spec.activity == Activity::kRuntime
+                                          ? splitVersion((*text)->plain)
+                                          : CallName{(*text)->plain, {}};
+                m_version.assign(call.version);
+                // Texts of arguments may push this one out.
+                m_name.assign(call.name);
+                return std::string_view(m_name);
+            }
+        }
+        m_ownName = id ? "text " + std::to_string(*id) : "(unnamed)";
+        if (id) m_state.account.repair("a name that is not in StringIds");
+        return std::string_view();
+    }
+
+    [[nodiscard]] std::string nameByKind(Row& row) const {
+        switch (m_spec.activity) {
+            case Activity::kMemcpy:
+                return copyName(word(row, "copyKind"));
+            case Activity::kMemset:
+                return "set memory";
+            case Activity::kGraphTrace:
+                return "CUDA graph";
+            case Activity::kSynchronization:
+                return waitName(word(row, "syncType"));
+            default:
+                return "event recorded";
+        }
+    }
+    [[nodiscard]] const Word* word(Row& row, std::string_view columnName) const {
+        int column = kFirstField;
+        for (const Field& field : m_spec.fields) {
+            if (field.column == columnName) {
+                const auto id = row.integer(column);
+                return id ? wordOf(field.words, *id) : nullptr;
+            }
+            column += field.form == Form::kTriple ? 3 : 1;
+        }
+        return nullptr;
+    }
+
+    /// What recordings of our own say of a kernel.
+    void addDerived(Row& row) {
+        if (m_spec.activity != Activity::kKernel) return;
+        std::int64_t sum = 0;
+        int column = kFirstField;
+        for (const Field& field : m_spec.fields) {
+            const bool shared =
+                field.column == "staticSharedMemory" || field.column == "dynamicSharedMemory";
+            const std::int64_t bytes = shared ? row.integer(column).value_or(0) : 0;
+            constexpr std::int64_t kMost = std::int64_t{1} << 40;
+            sum += bytes > 0 && bytes < kMost ? bytes : 0;
+            column += field.form == Form::kTriple ? 3 : 1;
+        }
+        m_arguments.integer("shared_bytes", sum);
+    }
+
+    ImportState& m_state;
+    const TableSpec& m_spec;
+    ArgumentWriter m_arguments;
+    std::string m_name, m_ownName, m_version;
+};
+
+}  // namespace
+
+std::optional<std::pair<Timestamp, Duration>> ImportState::place(std::optional<std::int64_t> start,
+                                                                 std::optional<std::int64_t> end,
+                                                                 bool needsEnd) {
+    if (!start || (needsEnd && !end)) {
+        account.reject("no time, or one that is no whole number");
+        return std::nullopt;
+    }
+    const std::int64_t until = end.value_or(*start);
+    const auto fits = [](std::int64_t time) { return time >= -kMostTime && time <= kMostTime; };
+    if (!fits(*start) || !fits(until) || !fits(*start + shiftNs) || !fits(until + shiftNs) ||
+        until - *start > kMostTime) {
+        account.reject("a time out of range");
+        return std::nullopt;
+    }
+    if (until < *start) account.repair("an end before its start");
+    return std::pair(Timestamp{*start + shiftNs},
+                     Duration{std::max<std::int64_t>(0, until - *start)});
+}
+
+void appendColumns(std::vector<std::string>& columns, std::span<const Field> fields) {
+    for (const Field& field : fields) {
+        const std::string name(field.column);
+        if (field.form != Form::kTriple) {
+            columns.push_back(name);
+            continue;
+        }
+        for (const char axis : {'X', 'Y', 'Z'}) columns.push_back(name + axis);
+    }
+}
+
+Result<void> addArgument(ImportState& state, const Field& field, Row& row, int& column,
+                         ArgumentWriter& arguments) {
+    const int at = column;
+    column += field.form == Form::kTriple ? 3 : 1;
+    switch (field.form) {
+        case Form::kInteger:
+            if (const auto value = row.integer(at); value && !(field.required && *value == 0)) {
+                if (const Word* word = wordOf(field.words, *value))
+                    arguments.word(field.key, word->word);
+                else
+                    arguments.integer(field.key, *value);
+            }
+            return {};
+        case Form::kReal:
+            if (const auto value = row.real(at)) arguments.real(field.key, *value);
+            return {};
+        case Form::kText:
+            if (const auto value = row.text(at); value && !(field.required && value->empty()))
+                arguments.json(field.key, jsonString(soundText(*value, state.changedTexts)));
+            return {};
+        case Form::kString:
+            if (const auto id = row.integer(at)) {
+                auto text = state.texts.find(*id);
+                if (!text) return failure(text);
+                if (*text != nullptr) arguments.json(field.key, (*text)->json);
+            }
+            return {};
+        case Form::kTriple:
+            break;
+    }
+    const auto x = row.integer(at), y = row.integer(at + 1), z = row.integer(at + 2);
+    if (x && y && z) arguments.triple(field.key, *x, *y, *z);
+    return {};
+}
+
+Result<void> readSpans(ImportState& state, const TableSpec& spec) {
+    return SpanReader(state, spec).run();
+}
+
+}  // namespace shardscope::interchange::nsys
