@@ -128,18 +128,42 @@ private:
     std::vector<std::int64_t> m_values;
 };
 
-}  // namespace
-
-void encodeColumn(std::span<const std::int64_t> values, std::vector<std::byte>& out) {
-    Extent plain;
-    Extent delta;
+struct Extents {
+    Extent plain, delta;
+    bool preferDelta = false;
+};
+/// Prefers what leaves fewer bits in all: a few wide steps cost little, as their high planes are
+/// nearly all zeros.
+Extents extentsOf(std::span<const std::int64_t> values) {
+    Extents extents;
     std::int64_t previous = values.empty() ? 0 : values.front();
     for (const std::int64_t value : values) {
-        plain.add(value);
-        delta.add(difference(value, previous));
+        extents.plain.add(value);
+        extents.delta.add(difference(value, previous));
         previous = value;
     }
-    if (delta.width() < plain.width()) {
+    if (extents.plain.width() == 0 || extents.delta.width() == 0) {
+        extents.preferDelta = extents.delta.width() < extents.plain.width();
+        return extents;
+    }
+    std::int64_t saved = 0;
+    previous = values.front();
+    const auto bits = [](std::int64_t value, std::int64_t least) {
+        return std::bit_width(static_cast<std::uint64_t>(difference(value, least)));
+    };
+    for (const std::int64_t value : values) {
+        saved += bits(value, extents.plain.least);
+        saved -= bits(difference(value, previous), extents.delta.least);
+        previous = value;
+    }
+    extents.preferDelta = saved > 0;
+    return extents;
+}
+
+void encodeFlat(std::span<const std::int64_t> values, const Extents& extents,
+                std::vector<std::byte>& out) {
+    const auto& [plain, delta, preferDelta] = extents;
+    if (preferDelta) {
         putNumber(out, std::uint8_t{kDelta});
         putNumber(out, delta.width());
         putNumber(out, delta.least);
@@ -156,6 +180,19 @@ void encodeColumn(std::span<const std::int64_t> values, std::vector<std::byte>& 
     appendPlanes(out, plain.width(), values.size(), [&](std::size_t i) {
         return static_cast<std::uint64_t>(difference(values[i], plain.least));
     });
+}
+
+}  // namespace
+
+void encodeColumn(std::span<const std::int64_t> values, std::vector<std::byte>& out) {
+    encodeFlat(values, extentsOf(values), out);
+}
+
+void encodeSmallestColumn(std::span<const std::int64_t> values, std::vector<std::byte>& out) {
+    const Extents extents = extentsOf(values);
+    if (std::min(extents.plain.width(), extents.delta.width()) <= 1)
+        return encodeFlat(values, extents, out);
+    encodeRepeatingColumn(values, out);
 }
 
 void encodeRepeatingColumn(std::span<const std::int64_t> values, std::vector<std::byte>& out) {

@@ -19,6 +19,9 @@ void encodeColumn(std::span<const std::int64_t> values, std::vector<std::byte>& 
 /// The same for values that repeat in no order (addresses, sizes): a dictionary where it pays.
 void encodeRepeatingColumn(std::span<const std::int64_t> values, std::vector<std::byte>& out);
 
+/// A dictionary where neither plain nor delta values fit a byte.
+void encodeSmallestColumn(std::span<const std::int64_t> values, std::vector<std::byte>& out);
+
 /// Reads a column in blocks, in order. Keeps views into the bytes it was given.
 class ColumnReader {
 public:

@@ -30,6 +30,8 @@ public:
         m_events.push_back(event);
     }
     [[nodiscard]] std::size_t size() const { return m_events.size(); }
+    /// What take() left; all but its place in the order may be changed.
+    [[nodiscard]] std::vector<Event>& waiting() { return m_events; }
 
     /// The first `count` in order; the rest stays.
     [[nodiscard]] std::vector<Event> take(std::size_t count) {

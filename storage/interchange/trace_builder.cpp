@@ -1,6 +1,7 @@
 #include "storage/interchange/trace_builder.h"
 
 #include "storage/columns/chunk.h"
+#include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/event_window.h"
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/string_cache.h"
@@ -21,6 +22,8 @@ constexpr std::size_t kFull = columns::kMaxChunkEvents + kWindow;
 constexpr std::size_t kMostBuffered = 600'000;
 constexpr std::size_t kStringBatchBytes = std::size_t{1} << 20;
 constexpr int kChunksACommit = 64;
+/// Form and number of values before the values of waiting arguments.
+constexpr std::size_t kRecordFront = 2;
 /// A trace with more rows than this is broken or hostile, and every lane costs memory.
 constexpr std::uint32_t kMostLanesAKind = 4096;
 /// Beyond this an event cannot be stored (storage/schema/FORMAT.md).
@@ -69,6 +72,9 @@ struct Lane {
     LaneFacts facts;
     EventWindow<SpanEvent> spans;
     EventWindow<CounterEvent> samples;
+    /// Of waiting spans, whose `arguments` is where in here theirs begin, and kPending: form,
+    /// number of values, values.
+    std::vector<std::int64_t> arguments;
     DepthRows rows;
 };
 
@@ -80,6 +86,8 @@ struct Rank {
     EventWindow<MemoryEvent> memory;
     std::vector<CollectiveEvent> collectives;
     StringCache strings;
+    std::unique_ptr<ArgumentSplitter> splitter;
+    std::uint32_t nextArguments = columns::kFirstArguments;
     std::uint64_t events = 0;
 };
 
@@ -96,6 +104,7 @@ struct TraceBuilder::State {
     Result<void> status;
     std::size_t buffered = 0;
     int chunksSinceCommit = 0;
+    SplitArguments scratch;
 
     RankId lastRankId;
     Rank* lastRank = nullptr;
@@ -141,8 +150,90 @@ struct TraceBuilder::State {
         std::vector<SpanEvent> spans = from.spans.take(count);
         buffered -= spans.size();
         for (SpanEvent& span : spans) from.rows.place(span);
+        if (!from.arguments.empty()) storeArguments(id, from, spans);
         for (std::size_t at = 0; at < spans.size(); at += columns::kMaxChunkEvents)
             store(columns::encodeSpans(id, part(spans, at)));
+    }
+    /// Gives spans the ids of their arguments. All spans get one, so that ids count up evenly.
+    void storeArguments(RankId id, Lane& from, std::vector<SpanEvent>& spans) {
+        Rank& owner = rank(id);
+        ArgumentBatch batch;
+        std::uint32_t first = owner.nextArguments;
+        const auto write = [&] {
+            if (status && !batch.empty()) note(writer->addArguments(id, {first}, batch.rows()));
+            first = owner.nextArguments;
+            batch.clear();
+        };
+        for (SpanEvent& span : spans) {
+            // Interned by the importer itself, or none at all.
+            if (span.arguments != kEmptyString && !columns::isArguments(span.arguments)) continue;
+            const std::span<const std::int64_t> values = valuesOf(from, span);
+            if (!batch.hasRoom(values.size())) write();
+            if (span.arguments == kEmptyString)
+                batch.addNone();
+            else
+                batch.add(formOf(from, span), values);
+            span.arguments.value = owner.nextArguments++;
+        }
+        write();
+        keepWaiting(from);
+    }
+    static std::size_t placeOf(const SpanEvent& span) {
+        return span.arguments.value - columns::kFirstArguments;
+    }
+    static columns::ArgumentForm formOf(const Lane& lane, const SpanEvent& span) {
+        const std::int64_t* record = &lane.arguments[placeOf(span)];
+        return {{static_cast<std::uint32_t>(record[0])}, static_cast<std::uint32_t>(record[1])};
+    }
+    static std::span<const std::int64_t> valuesOf(const Lane& lane, const SpanEvent& span) {
+        if (span.arguments == kEmptyString) return {};
+        const std::int64_t* record = &lane.arguments[placeOf(span)];
+        return {record + kRecordFront, static_cast<std::size_t>(record[1])};
+    }
+    /// Drops arguments of spans that no longer wait.
+    static void keepWaiting(Lane& lane) {
+        std::vector<std::int64_t> kept;
+        for (SpanEvent& span : lane.spans.waiting()) {
+            if (!columns::isArguments(span.arguments)) continue;
+            const std::size_t from = placeOf(span);
+            const auto size = kRecordFront + static_cast<std::size_t>(lane.arguments[from + 1]);
+            span.arguments.value =
+                columns::kFirstArguments + static_cast<std::uint32_t>(kept.size());
+            kept.insert(kept.end(), &lane.arguments[from], &lane.arguments[from] + size);
+        }
+        lane.arguments = std::move(kept);
+    }
+    ArgumentSplitter& splitter(RankId id) {
+        Rank& owner = rank(id);
+        if (owner.splitter == nullptr)
+            owner.splitter = std::make_unique<ArgumentSplitter>(
+                [this, id](std::string_view text) { return intern(id, text); });
+        return *owner.splitter;
+    }
+    StringId intern(RankId id, std::string_view text) {
+        Rank& owner = rank(id);
+        const StringId string = owner.strings.intern(text);
+        if (owner.strings.newBytes() > kStringBatchBytes) storeStrings(id, owner);
+        return string;
+    }
+    void addWith(RankId id, const SpanEvent& event, const SplitArguments& arguments) {
+        Lane* into = lane(id, event.lane);
+        if (into == nullptr) return refuse("an event lies on a lane that was never declared");
+        SpanEvent with = event;
+        with.arguments.value =
+            columns::kFirstArguments + static_cast<std::uint32_t>(into->arguments.size());
+        into->arguments.push_back(arguments.form.text.value);
+        into->arguments.push_back(arguments.form.count);
+        into->arguments.insert(into->arguments.end(), arguments.values.begin(),
+                               arguments.values.end());
+        addSpan(id, *into, with);
+    }
+    void addSpan(RankId id, Lane& into, const SpanEvent& event) {
+        if (!inRange(event.start) || event.duration.ns < 0 || event.duration.ns > kTimeLimit)
+            return refuse("an event's time is out of range");
+        into.spans.add(event);
+        if (into.spans.size() >= kFull) storeSpans(id, into, columns::kMaxChunkEvents);
+        added(rank(id));
     }
     void storeSamples(RankId id, Lane& from, std::size_t count) {
         const std::vector<CounterEvent> samples = from.samples.take(count);
@@ -269,26 +360,34 @@ LaneId TraceBuilder::lane(RankId rank, const LaneKey& key, LaneRole role, const 
 }
 
 StringId TraceBuilder::intern(RankId rank, std::string_view text) {
-    Rank& owner = m_state->rank(rank);
-    const StringId id = owner.strings.intern(text);
-    if (owner.strings.newBytes() > kStringBatchBytes) m_state->storeStrings(rank, owner);
-    return id;
+    return m_state->intern(rank, text);
 }
 
 void TraceBuilder::add(RankId rank, const SpanEvent& event) {
-    if (!inRange(event.start) || event.duration.ns < 0 || event.duration.ns > kTimeLimit)
-        return m_state->refuse("an event's time is out of range");
     Lane* into = m_state->lane(rank, event.lane);
     if (into == nullptr) return m_state->refuse("an event lies on a lane that was never declared");
-    into->spans.add(event);
-    if (into->spans.size() >= kFull) m_state->storeSpans(rank, *into, columns::kMaxChunkEvents);
-    m_state->added(m_state->rank(rank));
+    m_state->addSpan(rank, *into, event);
 }
 
 void TraceBuilder::add(RankId rank, const SpanEvent& event, std::string_view arguments) {
-    SpanEvent with = event;
-    with.arguments = intern(rank, arguments);
-    add(rank, with);
+    if (arguments.empty()) return add(rank, event);
+    SplitArguments& split = m_state->scratch;
+    split.values.clear();
+    split.form = m_state->splitter(rank).split(arguments, split.values);
+    add(rank, event, split);
+}
+
+void TraceBuilder::split(RankId rank, std::span<const Member> arguments, bool nonFinite,
+                         SplitArguments& into) {
+    into.values.clear();
+    into.form = {};
+    if (!arguments.empty())
+        into.form = m_state->splitter(rank).split(arguments, nonFinite, into.values);
+}
+
+void TraceBuilder::add(RankId rank, const SpanEvent& event, const SplitArguments& arguments) {
+    if (arguments.form.text == kEmptyString) return add(rank, event);
+    m_state->addWith(rank, event, arguments);
 }
 
 void TraceBuilder::add(RankId rank, const CounterEvent& event) {

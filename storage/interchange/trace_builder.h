@@ -7,13 +7,17 @@
 // drawn over. One thread.
 #pragma once
 
+#include "storage/columns/arguments.h"
+#include "storage/interchange/json_text.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shardscope::interchange {
 
@@ -22,6 +26,12 @@ struct LaneKey {
     std::string process;
     std::string thread;
     friend auto operator<=>(const LaneKey&, const LaneKey&) = default;
+};
+
+/// Arguments of one span, ready to be stored; belongs to the builder and rank that made it.
+struct SplitArguments {
+    columns::ArgumentForm form;
+    std::vector<std::int64_t> values;
 };
 
 class TraceBuilder {
@@ -46,6 +56,11 @@ public:
     /// With its arguments as a JSON object, which are stored as columns: numbers apart from keys.
     /// They come back as the same values, without white space. What is no object is kept as it is.
     void add(RankId rank, const SpanEvent& event, std::string_view arguments);
+    /// Likewise in two steps, for arguments that are parsed already and must outlive their text.
+    /// `nonFinite`: NaN or infinities are among them.
+    void split(RankId rank, std::span<const Member> arguments, bool nonFinite,
+               SplitArguments& into);
+    void add(RankId rank, const SpanEvent& event, const SplitArguments& arguments);
     void add(RankId rank, const MemoryEvent& event);
     void add(RankId rank, const CounterEvent& event);
     void add(RankId rank, const CollectiveEvent& event);

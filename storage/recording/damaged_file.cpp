@@ -11,18 +11,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Of large recordings, and of small ones once they are finalised.
 constexpr std::uintmax_t kOurPageSize = 4096;
+constexpr std::uintmax_t kSmallPageSize = 1024;
 
 void putWord(std::array<char, 100>& header, std::size_t at, std::uint64_t value) {
     for (std::size_t i = 0; i < 4; ++i) header[at + i] = static_cast<char>(value >> (24 - 8 * i));
 }
 
-std::uintmax_t pageSizeOf(const std::array<char, 100>& header) {
+/// Whether what begins at `at` looks like a page of a B-tree of that size.
+bool looksLikePage(std::fstream& file, std::uintmax_t at, std::uintmax_t size) {
+    std::array<char, 8> front{};
+    file.clear();
+    file.seekg(static_cast<std::streamoff>(at));
+    file.read(front.data(), front.size());
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(front[i]); };
+    const bool tree = byte(0) == 2 || byte(0) == 5 || byte(0) == 10 || byte(0) == 13;
+    const std::uintmax_t content = byte(5) * 256u + byte(6);
+    return file && tree && content >= front.size() && content <= size;
+}
+
+/// What the header should say, when it says something impossible.
+std::uintmax_t guessPageSize(std::fstream& file) {
+    int small = 0;
+    for (std::uintmax_t page = 1; page < kOurPageSize / kSmallPageSize; ++page)
+        if (looksLikePage(file, page * kSmallPageSize, kSmallPageSize)) ++small;
+    return small >= 2 ? kSmallPageSize : kOurPageSize;
+}
+
+std::uintmax_t pageSizeOf(std::fstream& file, const std::array<char, 100>& header) {
     const auto high = static_cast<unsigned char>(header[16]);
     const auto low = static_cast<unsigned char>(header[17]);
     const std::uintmax_t size = high * 256u + low;
     const bool possible = size >= 512 && (size & (size - 1)) == 0;
-    return possible ? size : kOurPageSize;
+    return possible ? size : guessPageSize(file);
 }
 
 /// Everything in SQLite's header that is the same in all our files, so that a flipped bit there
@@ -31,7 +53,8 @@ Result<void> mendHeader(const std::string& path, std::int64_t claimed, bool with
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     std::array<char, 100> header{};
     file.read(header.data(), header.size());
-    const std::uintmax_t page = pageSizeOf(header);
+    const std::uintmax_t page = pageSizeOf(file, header);
+    file.clear();
     const std::uintmax_t size = std::max(fs::file_size(path), static_cast<std::uintmax_t>(claimed));
     const std::uintmax_t pages = (size + page - 1) / page;
     header[16] = static_cast<char>(page >> 8);

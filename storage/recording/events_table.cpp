@@ -1,6 +1,7 @@
 #include "storage/recording/events_table.h"
 
 #include "storage/columns/chunk.h"
+#include "storage/recording/argument_texts.h"
 #include "storage/sqlite/virtual_table.h"
 
 #include <algorithm>
@@ -138,10 +139,13 @@ struct Names {
     static std::uint64_t key(RankId rank, StringId id) {
         return std::uint64_t{rank.value} << 32 | id.value;
     }
-    [[nodiscard]] std::string_view text(RankId rank, StringId id) const {
-        if (id == kEmptyString) return {};
+    [[nodiscard]] std::optional<std::string_view> find(RankId rank, StringId id) const {
         const auto at = strings.find(key(rank, id));
-        return at == strings.end() ? std::string_view{} : at->second;
+        if (at == strings.end()) return std::nullopt;
+        return at->second;
+    }
+    [[nodiscard]] std::string_view text(RankId rank, StringId id) const {
+        return find(rank, id).value_or(std::string_view{});
     }
     /// Strings of that text; one that is not in the file is nobody's name.
     [[nodiscard]] std::unordered_set<std::uint64_t> idsOf(const std::string& text) const {
@@ -320,11 +324,19 @@ private:
             case kCorrelation:
                 return static_cast<std::int64_t>(event.correlation);
             case kArguments:
-                if (event.arguments == kEmptyString) return std::monostate{};
-                return m_names->text(m_lane.rank, event.arguments);
+                return argumentsOf(event.arguments);
             default:
                 return laneValue(column);
         }
+    }
+    [[nodiscard]] SqlValue argumentsOf(StringId id) const {
+        if (id == kEmptyString) return std::monostate{};
+        if (!columns::isArguments(id)) return m_names->text(m_lane.rank, id);
+        const std::string_view json = m_arguments.text(
+            m_connection, m_lane.rank, id,
+            [this](RankId rank, StringId each) { return m_names->find(rank, each); });
+        if (json.empty()) return std::monostate{};
+        return json;
     }
     [[nodiscard]] SqlValue memoryValue(const MemoryEvent& event, int column) const {
         const bool allocate = event.action == MemoryAction::kAllocate;
@@ -376,6 +388,7 @@ private:
     std::int64_t m_chunk = 0;
     ChunkDirectory::Lane m_lane{};
     Names::LaneNames m_laneNames;
+    mutable ArgumentTexts m_arguments;  ///< decoded as they are asked for
     EventsPtr<SpanEvent> m_spans;
     EventsPtr<MemoryEvent> m_memory;
     EventsPtr<CounterEvent> m_counters;

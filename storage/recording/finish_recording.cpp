@@ -18,6 +18,8 @@ constexpr std::int64_t kFullEnough = columns::kMaxChunkEvents / 2;
 /// Some seconds of work, whatever the length of the recording.
 constexpr std::int64_t kMaxEvents = 40'000'000;
 constexpr std::int64_t kSettleUpTo = std::int64_t{512} << 20;
+/// Below this, half-empty pages would be a good part of the file: it gets small pages.
+constexpr std::int64_t kSmallFile = std::int64_t{4} << 20;
 
 struct Part {
     std::int64_t id = 0;
@@ -240,12 +242,15 @@ void settleIntoOneFile(Connection& connection) {
     const auto bytes = connection.integer(
         "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
     const auto pages = connection.integer("SELECT page_count FROM pragma_page_count");
-    if (free && bytes && pages && *free * 10 > *pages && *bytes < kSettleUpTo)
+    const bool small = bytes && *bytes < kSmallFile;
+    if (!small && free && bytes && pages && *free * 10 > *pages && *bytes < kSettleUpTo)
         static_cast<void>(connection.execute("VACUUM"));
     // Fails while a reader has the file open. Nothing is lost then: the file is complete and only
     // keeps an empty -wal beside it until its last reader closes.
     static_cast<void>(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"));
-    static_cast<void>(connection.execute("PRAGMA journal_mode=DELETE"));
+    const auto plain = connection.execute("PRAGMA journal_mode=DELETE");
+    // The size of pages is set by a vacuum, but not in WAL mode.
+    if (small && plain) static_cast<void>(connection.execute("PRAGMA page_size=1024; VACUUM"));
 }
 
 }  // namespace shardscope::storage

@@ -89,21 +89,35 @@ Result<void> LocalReader::loadStrings(Connection& connection, RankId rank) {
     }
 }
 
+std::string_view LocalReader::knownString(RankId rank, StringId id) const {
+    const auto strings = m_strings.find(rank);
+    if (strings == m_strings.end()) return {};
+    const auto at = strings->second.texts.find(id.value);
+    return at == strings->second.texts.end() ? std::string_view{} : at->second;
+}
+
+std::string_view LocalReader::string(Connection& connection, RankId rank, StringId id) {
+    const bool known = m_strings.contains(rank);
+    const std::string_view found = knownString(rank, id);
+    if (!found.empty() || (known && !m_growing)) return found;
+    // An unreadable string is an unknown one; the call that needs the file says why.
+    if (!loadStrings(connection, rank)) return {};
+    return knownString(rank, id);
+}
+
 std::string_view LocalReader::text(RankId rank, StringId id) {
     if (id == kEmptyString) return {};
-    const auto find = [&]() -> std::string_view {
-        const auto strings = m_strings.find(rank);
-        if (strings == m_strings.end()) return {};
-        const auto at = strings->second.texts.find(id.value);
-        return at == strings->second.texts.end() ? std::string_view{} : at->second;
-    };
-    const bool known = m_strings.contains(rank);
-    if (const std::string_view found = find(); !found.empty() || (known && !m_growing))
-        return found;
+    if (!columns::isArguments(id))
+        if (const std::string_view found = knownString(rank, id); !found.empty()) return found;
     Visit visit(*this);
-    // An unreadable string is an unknown one; the call that needs the file says why.
-    if (!connect() || !loadStrings(visit.connection(), rank)) return {};
-    return find();
+    if (!connect()) return {};
+    Connection& connection = visit.connection();
+    if (!columns::isArguments(id)) return string(connection, rank, id);
+    if (m_growing) m_arguments.forget();
+    return m_arguments.text(connection, rank, id, [&](RankId of, StringId each) {
+        const std::string_view found = string(connection, of, each);
+        return found.empty() ? std::nullopt : std::optional(found);
+    });
 }
 
 Result<std::vector<SpanEvent>> LocalReader::spans(RankId rank, LaneId lane, TimeRange range) {

@@ -2,6 +2,7 @@
 // threads that decode.
 #pragma once
 
+#include "storage/recording/argument_texts.h"
 #include "storage/recording/event_source.h"
 #include "storage/recording/pyramid_source.h"
 #include "storage/recording/recording_reader.h"
@@ -53,6 +54,8 @@ private:
         : m_path(std::move(path)), m_events(threads) {}
     Result<void> connect();
     Result<void> loadStrings(Connection& connection, RankId rank);
+    [[nodiscard]] std::string_view knownString(RankId rank, StringId id) const;
+    std::string_view string(Connection& connection, RankId rank, StringId id);
 
     std::string m_path;
     std::optional<Connection> m_connection;
@@ -66,6 +69,7 @@ private:
         std::int64_t lastId = 0;
     };
     std::unordered_map<RankId, Strings> m_strings;
+    ArgumentTexts m_arguments;
 };
 
 }  // namespace shardscope::storage

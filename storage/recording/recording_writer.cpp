@@ -87,6 +87,10 @@ Result<void> RecordingWriter::addStrings(RankId rank, StringId first,
                                          const std::vector<std::string>& texts) {
     return m_state->store([&] { return m_state->rows.addStrings(rank, first, texts); });
 }
+Result<void> RecordingWriter::addArguments(RankId rank, StringId first,
+                                           const columns::ArgumentRows& rows) {
+    return m_state->store([&] { return m_state->rows.addArguments(rank, first, rows); });
+}
 Result<void> RecordingWriter::addStep(const StepFacts& step) {
     return m_state->store([&] { return m_state->rows.addStep(step); });
 }

@@ -5,6 +5,7 @@
 // A process that dies between two flushes loses at most what came since the last one.
 #pragma once
 
+#include "storage/columns/arguments.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 
@@ -36,6 +37,8 @@ public:
     /// Replaces the row of the same rank.
     Result<void> putDevice(const DeviceFacts& device);
     Result<void> addStrings(RankId rank, StringId first, const std::vector<std::string>& texts);
+    /// Arguments of spans (storage/columns/arguments.h), whose ids count from `first`.
+    Result<void> addArguments(RankId rank, StringId first, const columns::ArgumentRows& rows);
     Result<void> addStep(const StepFacts& step);
     Result<void> addMetric(const MetricPoint& metric);
     Result<void> addMemoryTheory(const MemoryTheory& theory);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <span>
 
 namespace shardscope::storage {
 namespace {
@@ -12,6 +13,7 @@ enum Insert : std::size_t {
     kRank,
     kDevice,
     kString,
+    kArguments,
     kStep,
     kMetric,
     kTheory,
@@ -27,6 +29,7 @@ constexpr const char* kSql[] = {
     "INSERT OR REPLACE INTO ranks VALUES(?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO devices VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT OR REPLACE INTO strings VALUES(?,?,?)",
+    "INSERT INTO arguments(rank, first_id, count, bytes, data) VALUES(?,?,?,?,?)",
     "INSERT OR REPLACE INTO steps VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT INTO metrics VALUES(?,?,?,?)",
     "INSERT OR REPLACE INTO memory_theory VALUES(?,?,?)",
@@ -145,6 +148,18 @@ Result<void> RowWriter::addStrings(RankId rank, StringId first,
         if (!done) return done;
     }
     return {};
+}
+
+Result<void> RowWriter::addArguments(RankId rank, StringId first,
+                                     const columns::ArgumentRows& rows) {
+    const columns::ChunkBytes bytes = columns::encodeArguments(rows);
+    return m_statements[kArguments]
+        .bind(1, std::int64_t{rank.value})
+        .bind(2, std::int64_t{first.value})
+        .bind(3, static_cast<std::int64_t>(rows.rows.size()))
+        .bind(4, static_cast<std::int64_t>(bytes.size()))
+        .bind(5, std::span<const std::byte>(bytes))
+        .run();
 }
 
 Result<void> RowWriter::addStep(const StepFacts& step) {

@@ -1,6 +1,7 @@
 // Inserts the small things of a recording, one function a table. Part of the writer.
 #pragma once
 
+#include "storage/columns/arguments.h"
 #include "storage/model/recording.h"
 #include "storage/sqlite/connection.h"
 
@@ -21,6 +22,7 @@ public:
     Result<void> putRank(const RankFacts& rank);
     Result<void> putDevice(const DeviceFacts& device);
     Result<void> addStrings(RankId rank, StringId first, const std::vector<std::string>& texts);
+    Result<void> addArguments(RankId rank, StringId first, const columns::ArgumentRows& rows);
     Result<void> addStep(const StepFacts& step);
     Result<void> addMetric(const MetricPoint& metric);
     Result<void> addMemoryTheory(const MemoryTheory& theory);

@@ -60,7 +60,7 @@ CREATE TABLE strings (
     id INTEGER NOT NULL,
     text TEXT NOT NULL,
     PRIMARY KEY (rank, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE steps (
     rank INTEGER NOT NULL,

@@ -53,10 +53,21 @@ std::string us(std::uint64_t ns) {
     return fmt::format("{}.{:03}", ns / 1000, ns % 1000);
 }
 
-/// One operator with what it leaves on the device. Noise comes from multiplying its number.
+/// Bits without a pattern that a compressor could find (splitmix64).
+std::uint64_t noiseOf(std::uint64_t n) {
+    n = (n + 1) * 0x9E3779B97F4A7C15u;
+    n = (n ^ n >> 30) * 0xBF58476D1CE4E5B9u;
+    n = (n ^ n >> 27) * 0x94D049BB133111EBu;
+    return n ^ n >> 31;
+}
+
+/// One operator with what it leaves on the device. As in training, what runs repeats with every
+/// step, and no time does.
 void putOperator(Writer& out, std::uint64_t n, std::uint64_t start) {
-    const std::uint64_t noise = n * 2'654'435'761u >> 7;
-    const std::uint64_t duration = 4'000 + noise % 9'000;
+    const std::uint64_t noise = noiseOf(n % kOperatorsAStep);
+    const std::uint64_t time = noiseOf(n);
+    const std::uint64_t duration = 4'000 + time % 9'000;
+    start += time / 9'000 % 3'000;
     const std::uint64_t id = 1000 + n;
     out.event(
         "  {{\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"{}\", \"pid\": 2910249, "
@@ -72,13 +83,13 @@ void putOperator(Writer& out, std::uint64_t n, std::uint64_t start) {
         "2910249, \"tid\": 2910249,\n    \"ts\": {}, \"dur\": {},\n    \"args\": {{\n      "
         "\"External "
         "id\": {}, \"cbid\": 211, \"correlation\": {}\n    }}\n  }}",
-        us(launch), us(1'500 + noise % 700), id, id);
+        us(launch), us(1'500 + time % 700), id, id);
     out.event(
         "  {{\n    \"ph\": \"s\", \"id\": {}, \"pid\": 2910249, \"tid\": 2910249, \"ts\": {},\n    "
         "\"cat\": \"ac2g\", \"name\": \"ac2g\"\n  }}",
         id, us(launch));
     const bool nccl = n % 200 == 1;
-    const std::uint64_t run = launch + 20'000;
+    const std::uint64_t run = launch + 20'000 + time % 1'500;
     out.event(
         "  {{\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"{}\", \"pid\": 0, \"tid\": "
         "{},\n    "
@@ -91,8 +102,8 @@ void putOperator(Writer& out, std::uint64_t n, std::uint64_t start) {
         "[512, 1, 1],\n      \"est. achieved occupancy %\": {}{}\n    }}\n  }}",
         nccl ? "ncclDevKernel_AllGather_RING_LL(ncclDevComm*, unsigned long, ncclWork*)"
              : kKernels[noise % std::size(kKernels)],
-        nccl ? 40 : 7, us(run), us(2'000 + noise % 3'000), id, nccl ? 40 : 7, id,
-        32 + noise % 8 * 8, noise % 4 * 400, noise % 9, noise % 64, 1u << noise % 10, noise % 100,
+        nccl ? 40 : 7, us(run), us(2'000 + time % 3'000), id, nccl ? 40 : 7, id, 32 + noise % 8 * 8,
+        noise % 4 * 400, noise % 9, noise % 64, 1u << noise % 10, noise % 100,
         nccl
             ? ", \"Collective name\": \"all_gather\", \"In msg nelems\": 1024, \"Out msg nelems\": "
               "8192, \"Group size\": 8, \"dtype\": \"BFloat16\", \"Process Group Name\": \"0\""

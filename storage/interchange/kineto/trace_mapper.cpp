@@ -52,7 +52,7 @@ TraceMapper::TraceMapper(TraceBuilder& builder, ImportAccount& account, const Se
       m_lanes(builder, setting.rank),
       m_collectives(builder, setting.rank, setting.worldSize) {}
 
-void TraceMapper::add(const Event& event) {
+void TraceMapper::add(Event& event) {
     ++m_account->read;
     if (event.text.empty()) return reject("malformed JSON");
     m_repaired = false;
@@ -110,40 +110,28 @@ std::optional<Timestamp> TraceMapper::timeOf(const Event& event) {
     return shifted;
 }
 
-/// The arguments without their correlation, which the span has itself.
-StringId TraceMapper::argumentsOf(const Event& event, bool correlates, std::uint64_t& correlation) {
-    correlation = 0;
-    if (event.members.empty()) return kEmptyString;
-    if (event.flags.nonFinite)
-        return m_builder->intern(m_setting.rank, quoteNonFinite(event.arguments));
-    const std::string_view value =
-        correlates ? valueOf(event.members, "correlation") : std::string_view();
-    const auto number = value.empty() ? std::nullopt : parseInteger(value);
-    if (!number || *number <= 0 || static_cast<std::uint64_t>(*number) >= kNoCorrelation)
-        return m_builder->intern(m_setting.rank, event.arguments);
-    correlation = static_cast<std::uint64_t>(*number);
-    if (event.members.size() == 1) return kEmptyString;
-    // The member with its key's quotes, its colon and one comma.
-    constexpr std::size_t kKeyBytes = sizeof("\"correlation\":") - 1;
-    const char* begin = event.arguments.data();
-    const char* end = begin + event.arguments.size();
-    const char* from = value.data() - kKeyBytes;
-    const char* to = value.data() + value.size();
-    if (*to == ',')
-        ++to;
-    else
-        --from;
-    m_arguments.assign(begin, from);
-    m_arguments.append(to, end);
-    return m_builder->intern(m_setting.rank, m_arguments);
+/// Splits the arguments but for the correlation, which the span has itself, and returns that.
+std::uint64_t TraceMapper::splitArguments(Event& event, bool correlates) {
+    std::uint64_t correlation = 0;
+    const auto at = std::find_if(event.members.begin(), event.members.end(),
+                                 [](const Member& m) { return m.key == "correlation"; });
+    if (correlates && at != event.members.end()) {
+        const auto number = parseInteger(at->value);
+        if (number && *number > 0 && static_cast<std::uint64_t>(*number) < kNoCorrelation) {
+            correlation = static_cast<std::uint64_t>(*number);
+            event.members.erase(at);
+        }
+    }
+    m_builder->split(m_setting.rank, event.members, event.flags.nonFinite, m_split);
+    return correlation;
 }
 
-std::optional<SpanEvent> TraceMapper::spanOf(const Event& event, const Category& category) {
+std::optional<SpanEvent> TraceMapper::spanOf(Event& event, const Category& category) {
     const auto start = timeOf(event);
     if (!start) return std::nullopt;
     SpanEvent span;
     span.start = *start;
-    span.arguments = argumentsOf(event, correlates(category), span.correlation);
+    span.correlation = splitArguments(event, correlates(category));
     if (category.kernel && span.correlation == 0) {
         // Without one it would not count as a kernel.
         span.correlation = kNoCorrelation + m_uncorrelated++;
@@ -156,6 +144,7 @@ std::optional<SpanEvent> TraceMapper::spanOf(const Event& event, const Category&
 void TraceMapper::hold(const SpanEvent& span, const Event& event, bool correlates) {
     release();
     m_held.span = span;
+    std::swap(m_held.arguments, m_split);
     m_held.process.assign(bare(event.process));
     m_held.thread.assign(bare(event.thread));
     m_held.correlates = correlates;
@@ -164,11 +153,11 @@ void TraceMapper::hold(const SpanEvent& span, const Event& event, bool correlate
 }
 
 void TraceMapper::release() {
-    if (m_held.full) m_builder->add(m_setting.rank, m_held.span);
+    if (m_held.full) m_builder->add(m_setting.rank, m_held.span, m_held.arguments);
     m_held.full = false;
 }
 
-void TraceMapper::addComplete(const Event& event) {
+void TraceMapper::addComplete(Event& event) {
     Category category = categoryOf(bare(event.category));
     const std::string_view name = textOf(event.name, m_scratch);
     if (category.kernel && category.role == LaneRole::kCompute &&
@@ -214,7 +203,7 @@ void TraceMapper::noteStep(std::string_view name, const SpanEvent& span) {
     m_builder->addStep(step);
 }
 
-void TraceMapper::addInstant(const Event& event) {
+void TraceMapper::addInstant(Event& event) {
     if (isAt(event.name, "[memory]")) {
         const auto time = timeOf(event);
         if (!time) return reject("no time, or one out of range");
@@ -255,8 +244,7 @@ void TraceMapper::addFlow(const Event& event) {
     span.lane = m_lanes.lane(bare(event.process), bare(event.thread),
                              {"flow", LaneRole::kRange, false, false});
     span.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
-    span.arguments = m_builder->intern(m_setting.rank, event.text);
-    m_builder->add(m_setting.rank, span);
+    m_builder->add(m_setting.rank, span, event.text);
     m_ended = std::max(m_ended, span.start);
     keep();
 }
@@ -297,12 +285,13 @@ void TraceMapper::addCounter(const Event& event) {
     keep();
 }
 
-void TraceMapper::addBegin(const Event& event) {
+void TraceMapper::addBegin(Event& event) {
     if (m_openCount == kMostOpen) return reject("more begun events than any program has open");
     const Category category = categoryOf(bare(event.category));
     auto span = spanOf(event, category);
     if (!span) return reject("no time, or one out of range");
-    m_open[threadKey(event)].push_back({*span, textOf(event.name), correlates(category)});
+    m_open[threadKey(event)].push_back(
+        {*span, textOf(event.name), m_split, correlates(category)});
     ++m_openCount;
     // Kept once its end is there.
 }
@@ -319,6 +308,7 @@ void TraceMapper::addEnd(const Event& event) {
     open.span.duration = {std::max<std::int64_t>(0, (*time - open.span.start).ns)};
     if (*time < open.span.start) m_repaired = true;
     if (open.name.starts_with("ProfilerStep#")) noteStep(open.name, open.span);
+    m_split = std::move(open.arguments);
     hold(open.span, event, open.correlates);
     m_account->kept += 2;
 }

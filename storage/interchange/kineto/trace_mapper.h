@@ -35,7 +35,8 @@ public:
     };
     TraceMapper(TraceBuilder& builder, ImportAccount& account, const Setting& setting);
 
-    void add(const Event& event);
+    /// Takes the correlation out of the event's members.
+    void add(Event& event);
     /// Adds what was held back, and names the lanes.
     void finish();
 
@@ -52,6 +53,7 @@ private:
     /// The last span: a flow that follows may belong to it.
     struct Held {
         SpanEvent span;
+        SplitArguments arguments;
         std::string process, thread;
         bool correlates = false;  ///< its correlation is an argument of the trace
         bool full = false;
@@ -59,23 +61,24 @@ private:
     struct Open {
         SpanEvent span;
         std::string name;
+        SplitArguments arguments;
         bool correlates = false;
     };
 
-    void addComplete(const Event& event);
-    void addInstant(const Event& event);
+    void addComplete(Event& event);
+    void addInstant(Event& event);
     void addFlow(const Event& event);
     void addMetadata(const Event& event);
     void addCounter(const Event& event);
-    void addBegin(const Event& event);
+    void addBegin(Event& event);
     void addEnd(const Event& event);
     void addMemory(const Event& event, Timestamp time);
     void addBlocksBefore(const std::string& device, std::int64_t alive, Timestamp time);
 
     std::optional<Timestamp> timeOf(const Event& event);
     std::optional<std::int64_t> nanoseconds(std::string_view value);
-    std::optional<SpanEvent> spanOf(const Event& event, const Category& category);
-    StringId argumentsOf(const Event& event, bool correlates, std::uint64_t& correlation);
+    std::optional<SpanEvent> spanOf(Event& event, const Category& category);
+    std::uint64_t splitArguments(Event& event, bool correlates);
     void hold(const SpanEvent& span, const Event& event, bool correlates);
     void release();
     void noteSpan(const Event& event, const Category& category, const SpanEvent& span,
@@ -99,7 +102,7 @@ private:
     std::string m_device;
     std::string m_scratch;
     std::string m_nameScratch;
-    std::string m_arguments;
+    SplitArguments m_split;  ///< arguments of the event at hand
     std::string m_metadataEvents;
     bool m_repaired = false;
 };

@@ -129,11 +129,10 @@ private:
         span.start = time;
         span.lane = lane;
         span.name = m_builder.intern(rank, incident.action);
-        span.arguments =
-            m_builder.intern(rank, "{\"address\":" + std::to_string(incident.address) +
-                                       ",\"bytes\":" + std::to_string(incident.size) +
-                                       ",\"stream\":" + std::to_string(incident.stream) + "}");
-        m_builder.add(rank, span);
+        m_builder.add(rank, span,
+                      "{\"address\":" + std::to_string(incident.address) +
+                          ",\"bytes\":" + std::to_string(incident.size) +
+                          ",\"stream\":" + std::to_string(incident.stream) + "}");
         if (incident.action != "oom") return;
         m_builder.addDiagnostic(
             {Severity::kProblem, "out-of-memory",

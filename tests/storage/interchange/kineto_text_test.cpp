@@ -75,7 +75,7 @@ TEST(JsonText, EscapesAreResolved) {
               "\xEF\xBF\xBD \xEF\xBF\xBD"
               "12");
     EXPECT_EQ(textOf("7"), "7");
-    EXPECT_EQ(jsonString("a\"\n"), R"("a\"\u000a")");
+    EXPECT_EQ(jsonString("a\"\n"), R"("a\"\n")");
     EXPECT_EQ(quoteNonFinite(R"({"a":NaN,"b":[1,-inf,"NaN"],"c":{}})"),
               R"({"a":"NaN","b":[1,"-inf","NaN"],"c":{}})");
 }

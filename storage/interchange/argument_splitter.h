@@ -1,0 +1,67 @@
+// Arguments of foreign events, split into a form and values (storage/columns/arguments.h).
+//
+// Integers and decimals become numbers where they can be written again digit by digit; any other
+// value, and what is no object at all, is a string of the recording. One thread.
+#pragma once
+
+#include "storage/columns/arguments.h"
+#include "storage/interchange/json_text.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace shardscope::interchange {
+
+class ArgumentSplitter {
+public:
+    using Intern = std::function<StringId(std::string_view)>;
+    explicit ArgumentSplitter(Intern intern) : m_intern(std::move(intern)) {}
+
+    /// Appends the values to `values` and returns their form. `nonFinite`: some of them are NaN or
+    /// infinities, which JSON does not have: they become strings.
+    columns::ArgumentForm split(std::span<const Member> members, bool nonFinite,
+                                std::vector<std::int64_t>& values);
+    /// Any text, an object mostly.
+    columns::ArgumentForm split(std::string_view json, std::vector<std::int64_t>& values);
+
+private:
+    struct Recent {
+        std::string text;
+        StringId id;
+    };
+    void add(const Member& member, bool nonFinite, std::vector<std::int64_t>& values);
+    columns::ArgumentForm whole(std::string_view json, std::vector<std::int64_t>& values);
+    StringId formId();
+
+    Intern m_intern;
+    std::string m_form;
+    std::array<Recent, 64> m_recent;  ///< forms used last, by their length
+    std::vector<char> m_dense;
+    std::vector<Member> m_members;
+};
+
+/// Rows of one chunk of arguments, from split ones.
+class ArgumentBatch {
+public:
+    /// Has room for another row with `values` values.
+    [[nodiscard]] bool hasRoom(std::size_t values) const;
+    void add(const columns::ArgumentForm& form, std::span<const std::int64_t> values);
+    void addNone() { add({}, {}); }
+    [[nodiscard]] bool empty() const { return m_rows.rows.empty(); }
+    [[nodiscard]] const columns::ArgumentRows& rows() const { return m_rows; }
+    void clear();
+
+private:
+    columns::ArgumentRows m_rows;
+    std::unordered_map<StringId, std::uint32_t> m_index;  ///< of forms
+    StringId m_lastForm;
+    std::uint32_t m_lastIndex = 0;
+};
+
+}  // namespace shardscope::interchange
