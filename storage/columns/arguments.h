@@ -37,7 +37,7 @@ struct ArgumentRows {
     friend bool operator==(const ArgumentRows&, const ArgumentRows&) = default;
 };
 
-/// At least one row, at most kMaxChunkEvents and kMaxArgumentValues.
+/// At least one row, at most kMaxChunkEvents and kMaxArgumentValues; no more forms than rows.
 ChunkBytes encodeArguments(const ArgumentRows& rows);
 Result<ArgumentRows> decodeArguments(std::span<const std::byte> chunk);
 

@@ -117,12 +117,11 @@ columns::ArgumentForm ArgumentSplitter::split(std::string_view json,
     return split(m_members, flags.nonFinite, values);
 }
 
-bool ArgumentBatch::hasRoom(std::size_t values) const {
-    return m_rows.rows.size() < columns::kMaxChunkEvents &&
-           m_rows.values.size() + values <= columns::kMaxArgumentValues;
-}
-
-void ArgumentBatch::add(const columns::ArgumentForm& form, std::span<const std::int64_t> values) {
+StringId ArgumentTable::add(const columns::ArgumentForm& form,
+                            std::span<const std::int64_t> values) {
+    if (m_rows.rows.size() == columns::kMaxChunkEvents ||
+        m_rows.values.size() + values.size() > columns::kMaxArgumentValues)
+        static_cast<void>(flush());
     if (m_rows.rows.empty() || form.text != m_lastForm) {
         const auto [at, added] =
             m_index.emplace(form.text, static_cast<std::uint32_t>(m_rows.forms.size()));
@@ -130,15 +129,21 @@ void ArgumentBatch::add(const columns::ArgumentForm& form, std::span<const std::
         m_lastForm = form.text;
         m_lastIndex = at->second;
     }
+    const StringId id{m_first + static_cast<std::uint32_t>(m_rows.rows.size())};
     m_rows.rows.push_back(m_lastIndex);
     m_rows.values.insert(m_rows.values.end(), values.begin(), values.end());
+    return id;
 }
 
-void ArgumentBatch::clear() {
+Result<void> ArgumentTable::flush() {
+    if (m_rows.rows.empty()) return m_status;
+    if (m_status) m_status = m_store({m_first}, m_rows);
+    m_first += static_cast<std::uint32_t>(m_rows.rows.size());
     m_rows.forms.clear();
     m_rows.rows.clear();
     m_rows.values.clear();
     m_index.clear();
+    return m_status;
 }
 
 }  // namespace shardscope::interchange

@@ -46,22 +46,27 @@ private:
     std::vector<Member> m_members;
 };
 
-/// Rows of one chunk of arguments, from split ones.
-class ArgumentBatch {
+/// Split arguments of one rank's spans, numbered and stored a chunk at a time.
+class ArgumentTable {
 public:
-    /// Has room for another row with `values` values.
-    [[nodiscard]] bool hasRoom(std::size_t values) const;
-    void add(const columns::ArgumentForm& form, std::span<const std::int64_t> values);
-    void addNone() { add({}, {}); }
-    [[nodiscard]] bool empty() const { return m_rows.rows.empty(); }
-    [[nodiscard]] const columns::ArgumentRows& rows() const { return m_rows; }
-    void clear();
+    using Store = std::function<Result<void>(StringId first, const columns::ArgumentRows& rows)>;
+    explicit ArgumentTable(Store store) : m_store(std::move(store)) {}
+
+    /// The id of the next span's arguments. Spans without any get one as well where others of
+    /// their chunk have some, so that ids count up evenly and cost nothing.
+    StringId add(const columns::ArgumentForm& form, std::span<const std::int64_t> values);
+    StringId addNone() { return add({}, {}); }
+    /// Stores what is not stored yet; the first error of all.
+    Result<void> flush();
 
 private:
+    Store m_store;
     columns::ArgumentRows m_rows;
     std::unordered_map<StringId, std::uint32_t> m_index;  ///< of forms
+    std::uint32_t m_first = columns::kFirstArguments;     ///< id of the first of `m_rows`
     StringId m_lastForm;
     std::uint32_t m_lastIndex = 0;
+    Result<void> m_status;
 };
 
 }  // namespace shardscope::interchange

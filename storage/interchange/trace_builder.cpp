@@ -87,7 +87,7 @@ struct Rank {
     std::vector<CollectiveEvent> collectives;
     StringCache strings;
     std::unique_ptr<ArgumentSplitter> splitter;
-    std::uint32_t nextArguments = columns::kFirstArguments;
+    std::unique_ptr<ArgumentTable> arguments;
     std::uint64_t events = 0;
 };
 
@@ -156,26 +156,14 @@ struct TraceBuilder::State {
     }
     /// Gives spans the ids of their arguments. All spans get one, so that ids count up evenly.
     void storeArguments(RankId id, Lane& from, std::vector<SpanEvent>& spans) {
-        Rank& owner = rank(id);
-        ArgumentBatch batch;
-        std::uint32_t first = owner.nextArguments;
-        const auto write = [&] {
-            if (status && !batch.empty()) note(writer->addArguments(id, {first}, batch.rows()));
-            first = owner.nextArguments;
-            batch.clear();
-        };
+        ArgumentTable& table = argumentTable(id);
         for (SpanEvent& span : spans) {
-            // Interned by the importer itself, or none at all.
-            if (span.arguments != kEmptyString && !columns::isArguments(span.arguments)) continue;
-            const std::span<const std::int64_t> values = valuesOf(from, span);
-            if (!batch.hasRoom(values.size())) write();
             if (span.arguments == kEmptyString)
-                batch.addNone();
-            else
-                batch.add(formOf(from, span), values);
-            span.arguments.value = owner.nextArguments++;
+                span.arguments = table.addNone();
+            else if (columns::isArguments(span.arguments))
+                span.arguments = table.add(formOf(from, span), valuesOf(from, span));
         }
-        write();
+        note(table.flush());
         keepWaiting(from);
     }
     static std::size_t placeOf(const SpanEvent& span) {
@@ -186,7 +174,6 @@ struct TraceBuilder::State {
         return {{static_cast<std::uint32_t>(record[0])}, static_cast<std::uint32_t>(record[1])};
     }
     static std::span<const std::int64_t> valuesOf(const Lane& lane, const SpanEvent& span) {
-        if (span.arguments == kEmptyString) return {};
         const std::int64_t* record = &lane.arguments[placeOf(span)];
         return {record + kRecordFront, static_cast<std::size_t>(record[1])};
     }
@@ -202,6 +189,15 @@ struct TraceBuilder::State {
             kept.insert(kept.end(), &lane.arguments[from], &lane.arguments[from] + size);
         }
         lane.arguments = std::move(kept);
+    }
+    ArgumentTable& argumentTable(RankId id) {
+        Rank& owner = rank(id);
+        if (owner.arguments == nullptr)
+            owner.arguments = std::make_unique<ArgumentTable>(
+                [this, id](StringId first, const columns::ArgumentRows& rows) {
+                    return writer->addArguments(id, first, rows);
+                });
+        return *owner.arguments;
     }
     ArgumentSplitter& splitter(RankId id) {
         Rank& owner = rank(id);

@@ -1,8 +1,10 @@
 // What the parts of salvageRecording share. Internal to storage/recording.
 #pragma once
 
+#include "storage/recording/argument_audit.h"
 #include "storage/recording/chunk_writer.h"
 #include "storage/recording/damaged_file.h"
+#include "storage/recording/row_writer.h"
 #include "storage/recording/salvage_recording.h"
 
 #include <map>
@@ -17,6 +19,7 @@ struct SalvageContext {
     std::set<std::uint32_t> ranks;                         ///< that rows or events belong to
     std::map<std::pair<RankId, LaneId>, EventKind> lanes;  ///< that events lie on
     std::map<RankId, std::set<std::uint32_t>> strings;     ///< that events refer to
+    std::map<RankId, std::vector<IdRun>> arguments;        ///< that events refer to
     std::map<RankId, std::uint64_t> events;                ///< copied, by rank
     TimeRange bounds;                                      ///< of copied events
 };
@@ -25,6 +28,8 @@ struct SalvageContext {
 Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer);
 /// All tables of rows.
 Result<void> salvageRows(SalvageContext& context);
+/// Takes out unsound arguments and makes up empty ones that events refer to. Strings are mended.
+Result<void> mendArguments(SalvageContext& context, RowWriter& rows);
 /// Takes out rows that cannot be true and makes up those that others refer to.
 Result<void> mendRows(SalvageContext& context);
 

@@ -1,5 +1,6 @@
 #include "storage/recording/salvage_recording.h"
 
+#include "storage/columns/arguments.h"
 #include "storage/columns/chunk.h"
 #include "storage/recording/finish_recording.h"
 #include "storage/recording/recording_file.h"
@@ -114,10 +115,16 @@ private:
         if (header.kind == EventKind::kSpan) {
             const auto events = columns::decodeSpans(bytes);
             if (!events) return false;
+            std::vector<std::uint32_t> arguments;
             for (const SpanEvent& event : *events) {
                 need(event.name);
-                need(event.arguments);
+                if (columns::isArguments(event.arguments))
+                    arguments.push_back(event.arguments.value);
+                else
+                    need(event.arguments);
             }
+            auto& known = m_context.arguments[header.rank];
+            for (const IdRun& run : runsOf(arguments)) known.push_back(run);
             return true;
         }
         if (header.kind == EventKind::kMemory) {
@@ -193,7 +200,7 @@ Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path) {
     auto rows = RowWriter::create(*output);
     if (!writer || !rows) return writer ? failure(rows) : failure(writer);
     Salvage account;
-    SalvageContext context{damaged.connection(), *output, account, {}, {}, {}, {}, {}};
+    SalvageContext context{damaged.connection(), *output, account, {}, {}, {}, {}, {}, {}};
     const auto commit = [&] { return output->execute("COMMIT; BEGIN IMMEDIATE"); };
     auto done = output->execute("BEGIN IMMEDIATE");
     if (done) done = salvageChunks(context, *writer);
@@ -201,6 +208,7 @@ Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path) {
     if (done) done = commit();
     if (done) done = salvageRows(context);
     if (done) done = mendRows(context);
+    if (done) done = mendArguments(context, *rows);
     if (done) done = commit();
     if (done) done = mergeSmallChunks(*output);
     if (done) done = thinPyramids(*output);

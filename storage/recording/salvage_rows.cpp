@@ -85,9 +85,9 @@ bool hasTable(Connection& connection, const std::string& table) {
 
 Result<void> copyTable(SalvageContext& context, const std::string& table, const std::string& key,
                        const std::vector<std::string>& scopes = {""}) {
-    // Rows are kept in tables that format 1.0 did not have yet.
     if (!hasTable(context.damaged, table)) {
-        if (table != "devices")
+        const bool later = table == "devices" || table == "arguments";  // than format 1.0
+        if (!later)
             context.account.notes.push_back("the table " + table +
                                             " is lost: its description is damaged");
         return {};
@@ -147,7 +147,8 @@ Result<void> salvageRows(SalvageContext& context) {
     const auto ranks = scopesOf(context.ranks);
     for (const auto& [table, key] :
          {std::pair{"hosts", "host"}, std::pair{"ranks", "rank"}, std::pair{"devices", "rank"},
-          std::pair{"metrics", "rowid"}, std::pair{"diagnostics", "id"}})
+          std::pair{"metrics", "rowid"}, std::pair{"diagnostics", "id"},
+          std::pair{"arguments", "id"}})
         if (auto done = copyTable(context, table, key); !done) return done;
     for (const auto& [table, key] :
          {std::pair{"strings", "id"}, std::pair{"lanes", "lane"}, std::pair{"steps", "step"},
@@ -200,6 +201,7 @@ Result<void> refuseImpossible(SalvageContext& context) {
         {"devices", foreign},
         {"lanes", foreign + " OR role NOT BETWEEN 1 AND 8 OR lane NOT BETWEEN 0 AND 4294967295"},
         {"strings", foreign},
+        {"arguments", foreign},
         {"steps",
          foreign + " OR end_ns < start_ns OR " + outside("start_ns") + " OR " + outside("end_ns")},
         {"steps",

@@ -112,7 +112,7 @@ private:
         std::uint64_t missing = 0;
         for (const SpanEvent& event : *events)
             for (const StringId id : {event.name, event.arguments})
-                if (!m_context.known.hasString(m_lane.rank, id)) ++missing;
+                if (!m_context.hasText(m_lane.rank, id)) ++missing;
         expectStrings(entry, missing);
         audit.add(entry.id, *events);
         return true;

@@ -1,10 +1,13 @@
 // What the parts of verifyRecording share. Internal to storage/recording.
 #pragma once
 
+#include "storage/columns/arguments.h"
+#include "storage/recording/argument_audit.h"
 #include "storage/recording/chunk_directory.h"
 #include "storage/recording/verify_recording.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_set>
 
@@ -31,6 +34,13 @@ struct VerifyContext {
     KnownRows known;
     std::map<RankId, std::uint64_t> eventsOfRank;                 ///< stored, collectives included
     std::set<std::pair<std::string, std::int64_t>> missingRanks;  ///< said already, by table
+    std::optional<ArgumentAudit> arguments = std::nullopt;        ///< of a file that has some
+
+    /// A string, or arguments.
+    [[nodiscard]] bool hasText(RankId rank, StringId id) const {
+        if (!columns::isArguments(id)) return known.hasString(rank, id);
+        return arguments && arguments->holds(rank, id);
+    }
 };
 
 /// All tables of rows: who refers to whom, times that run backwards.

@@ -110,6 +110,24 @@ void verifyCollectives(VerifyContext& context) {
     });
 }
 
+void verifyArguments(VerifyContext& context) {
+    if (!ArgumentAudit::hasTable(context.connection)) return;
+    auto audit = ArgumentAudit::create(context.connection);
+    if (!audit)
+        return context.found.add("arguments", "cannot be checked: " + audit.error().message);
+    context.arguments.emplace(std::move(*audit));
+    forRows(context, "arguments", "SELECT rank, first_id, count, data, id, bytes FROM arguments",
+            [&](const Statement& row) {
+                expectRank(context, "arguments", row, 0);
+                const std::string which = "row " + number(row.integer(4));
+                const auto fault = context.arguments->check(rankOf(row, 0), row.integer(1),
+                                                            row.integer(2), row.blob(3));
+                if (fault) context.found.add("arguments", which + " " + *fault);
+                if (row.integer(5) != static_cast<std::int64_t>(row.blob(3).size()))
+                    context.found.add("arguments", which + " has another length than it says");
+            });
+}
+
 }  // namespace
 
 void verifyRows(VerifyContext& context) {
@@ -117,6 +135,7 @@ void verifyRows(VerifyContext& context) {
     verifyNames(context);
     verifySteps(context);
     verifyCollectives(context);
+    verifyArguments(context);
     forRows(context, "memory_theory", "SELECT rank, category FROM memory_theory",
             [&](const Statement& row) {
                 expectRank(context, "memory_theory", row, 0);

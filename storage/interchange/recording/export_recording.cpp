@@ -1,5 +1,6 @@
 // A part of a recording as a recording of its own.
 #include "storage/columns/chunk.h"
+#include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/export.h"
 #include "storage/interchange/output_file.h"
 #include "storage/recording/recording_writer.h"
@@ -31,6 +32,14 @@ public:
         return idOf(kMark | id.value,
                     text.empty() ? "(alive before the part)" : text + " (alive before the part)");
     }
+    /// A text that the part needs and the recording may not have by itself.
+    StringId intern(std::string_view text) {
+        if (const auto at = m_interned.find(text); at != m_interned.end()) return at->second;
+        m_texts.emplace_back(text);
+        const StringId id{static_cast<std::uint32_t>(m_texts.size())};
+        m_interned.emplace(text, id);
+        return id;
+    }
     [[nodiscard]] const std::vector<std::string>& texts() const { return m_texts; }
 
 private:
@@ -46,7 +55,37 @@ private:
     RecordingReader* m_reader;
     RankId m_rank;
     std::unordered_map<std::uint64_t, StringId> m_ids;
+    std::map<std::string, StringId, std::less<>> m_interned;
     std::vector<std::string> m_texts;
+};
+
+/// Arguments of one rank's spans, split and numbered anew.
+class ArgumentSubset {
+public:
+    ArgumentSubset(RecordingReader& reader, RecordingWriter& writer, RankId rank,
+                   StringSubset& strings)
+        : m_reader(&reader),
+          m_rank(rank),
+          m_splitter([&strings](std::string_view text) { return strings.intern(text); }),
+          m_table([&writer, rank](StringId first, const columns::ArgumentRows& rows) {
+              return writer.addArguments(rank, first, rows);
+          }) {}
+
+    StringId keep(StringId id) {
+        const std::string_view json = m_reader->text(m_rank, id);
+        if (json.empty()) return m_table.addNone();
+        m_values.clear();
+        const columns::ArgumentForm form = m_splitter.split(json, m_values);
+        return m_table.add(form, m_values);
+    }
+    Result<void> flush() { return m_table.flush(); }
+
+private:
+    RecordingReader* m_reader;
+    RankId m_rank;
+    ArgumentSplitter m_splitter;
+    ArgumentTable m_table;
+    std::vector<std::int64_t> m_values;
 };
 
 class Trimmer {
@@ -84,6 +123,11 @@ private:
     }
     StringSubset& stringsOf(RankId rank) {
         return m_strings.try_emplace(rank, m_reader, rank).first->second;
+    }
+
+    ArgumentSubset& argumentsOf(RankId rank) {
+        return m_arguments.try_emplace(rank, m_reader, m_writer, rank, stringsOf(rank))
+            .first->second;
     }
 
     Result<void> writeFacts() {
@@ -145,10 +189,13 @@ private:
         auto spans = m_reader.spans(lane.rank, lane.lane, m_range);
         if (!spans) return failure(spans);
         StringSubset& strings = stringsOf(lane.rank);
+        ArgumentSubset& arguments = argumentsOf(lane.rank);
         for (SpanEvent& span : *spans) {
             span.name = strings.keep(span.name);
-            span.arguments = strings.keep(span.arguments);
+            span.arguments = columns::isArguments(span.arguments) ? arguments.keep(span.arguments)
+                                                                  : strings.keep(span.arguments);
         }
+        if (auto stored = arguments.flush(); !stored) return stored;
         return writeChunks<SpanEvent>(lane.rank, *spans, columns::encodeSpans);
     }
 
@@ -244,6 +291,7 @@ private:
     TimeRange m_range;
     bool m_cut = false;
     std::map<RankId, StringSubset> m_strings;
+    std::map<RankId, ArgumentSubset> m_arguments;  ///< stands on its rank's strings
     std::map<RankId, std::uint64_t> m_stored;
     std::map<RankId, std::uint64_t> m_dropped;
     std::size_t m_synthetic = 0;

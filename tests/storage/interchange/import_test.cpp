@@ -88,7 +88,7 @@ TEST_F(ImportTest, OtherFilesAreNamed) {
                 FailsWith("a program"));
     EXPECT_THAT(refused("PK\x03\x04"), FailsWith("zip archive"));
     EXPECT_THAT(refused(std::string("SQLite format 3\0", 16) + std::string(100, '\0')),
-                FailsWith("Nsight Systems"));
+                FailsWith("cannot be read as an SQLite database"));
     EXPECT_THAT(refused("\x80\x04pickle"), FailsWith("memory snapshot"));
     EXPECT_THAT(refused(R"({"schema":"1.1.1-chakra","nodes":[]})"), FailsWith("execution trace"));
     EXPECT_THAT(refused("{\"a\":"), FailsWith("no traceEvents"));
