@@ -72,7 +72,26 @@ const char* tokenEnd(const char* at, const char* end) {
     return at;
 }
 
+const char* skipDigits(const char* at, const char* end) {
+    while (at < end && isDigit(*at)) ++at;
+    return at;
+}
+
+/// After a number without an exponent, which nearly all are; null for anything else.
+const char* skipPlainNumber(const char* at, const char* end) {
+    if (at < end && *at == '-') ++at;
+    const char* after = skipDigits(at, end);
+    if (after == at) return nullptr;
+    if (after < end && *after == '.') {
+        at = after + 1;
+        after = skipDigits(at, end);
+        if (after == at) return nullptr;
+    }
+    return after == end || *after == ',' || *after == '}' || *after == ']' ? after : nullptr;
+}
+
 const char* skipScalar(const char* at, const char* end, TextFlags& flags) {
+    if (const char* number = skipPlainNumber(at, end)) return number;
     const char* after = tokenEnd(at, end);
     const std::string_view token(at, static_cast<std::size_t>(after - at));
     if (isNumber(token) || token == "true" || token == "false" || token == "null") return after;

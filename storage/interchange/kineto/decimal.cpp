@@ -62,9 +62,34 @@ std::optional<Nanoseconds> toInteger(const Digits& digits, std::int64_t point) {
     return result;
 }
 
+/// Microseconds with up to three decimals, as profilers write them; nothing for anything else.
+std::optional<Nanoseconds> parsePlain(std::string_view text) {
+    constexpr std::size_t kMostWhole = 15;
+    constexpr std::size_t kPlaces = 3;
+    std::int64_t value = 0;
+    std::size_t at = 0;
+    const auto takeAll = [&](std::size_t most) {
+        const std::size_t from = at;
+        for (; at < text.size() && isDigit(text[at]) && at - from <= most; ++at)
+            value = value * 10 + (text[at] - '0');
+        return at - from;
+    };
+    const std::size_t whole = takeAll(kMostWhole);
+    if (whole == 0 || whole > kMostWhole) return std::nullopt;
+    std::size_t places = 0;
+    if (at < text.size()) {
+        if (text[at++] != '.') return std::nullopt;
+        places = takeAll(kPlaces);
+        if (places == 0 || places > kPlaces || at < text.size()) return std::nullopt;
+    }
+    for (; places < kPlaces; ++places) value *= 10;
+    return Nanoseconds{value, false};
+}
+
 }  // namespace
 
 std::optional<Nanoseconds> parseMicroseconds(std::string_view text) {
+    if (const auto plain = parsePlain(text)) return plain;
     const bool negative = text.starts_with('-');
     if (negative) text.remove_prefix(1);
     Digits digits;
