@@ -116,6 +116,35 @@ std::string devices(const Report& report) {
     return traced ? text + table.text(kIndent) : text;
 }
 
+/// What HTA says of the exported traces by itself.
+std::string hta(const Report& report) {
+    if (report.hta.empty()) return {};
+    std::string text =
+        "\nHTA-compatible (as HolisticTraceAnalysis counts: by kernel names, launched kernels "
+        "only,\n"
+        "without the trace's last step; the exact numbers are above)\n";
+    TextTable table({"rank", "kernel time", "idle", "compute", "non-compute", "overlap"});
+    TextTable streams({"rank", "stream", "host wait", "kernel wait", "other"});
+    for (const analysis::HtaNumbers& numbers : report.hta) {
+        if (numbers.options.wholeMicroseconds || numbers.options.keepLastStep) continue;
+        const std::string rank = std::to_string(numbers.rank.value);
+        const auto share = [&](std::int64_t ns) {
+            return fmt::format(
+                "{} ({})", durationText(ns),
+                percent(static_cast<double>(ns), static_cast<double>(numbers.kernelNs)));
+        };
+        table.add(
+            {rank, durationText(numbers.kernelNs), share(numbers.idleNs), share(numbers.computeNs),
+             share(numbers.nonComputeNs),
+             numbers.overlapPercent ? fmt::format("{:.2f} %", *numbers.overlapPercent) : "none"});
+        for (const analysis::HtaIdle& idle : numbers.idle)
+            streams.add({rank, std::to_string(idle.stream), durationText(idle.hostWaitNs),
+                         durationText(idle.kernelWaitNs), durationText(idle.otherNs)});
+    }
+    return text + table.text(kIndent) + "  Idle between kernels of a stream\n" +
+           streams.text(kIndent);
+}
+
 std::string overlap(const Report& report) {
     const analysis::Overlap& all = report.overlap;
     std::string text = "\nCommunication (all ranks, within steps, validation left out)\n";
@@ -231,7 +260,8 @@ std::string recording(const Report& report) {
 
 std::string reportText(const Report& report, const std::string& path) {
     return fmt::format("Report of {}\n\n", path) + configuration(report) + training(report) +
-           devices(report) + overlap(report) + ledger(report) + memory(report) + recording(report);
+           devices(report) + hta(report) + overlap(report) + ledger(report) + memory(report) +
+           recording(report);
 }
 
 }  // namespace shardscope::cli

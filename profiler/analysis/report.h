@@ -2,6 +2,7 @@
 // Pure: rows and events in, findings out. Half-open intervals, unions before sums, exact int64.
 #pragma once
 
+#include "profiler/analysis/hta_compatible.h"
 #include "storage/model/recording.h"
 
 #include <array>
@@ -117,6 +118,7 @@ struct Report {
     std::vector<LedgerRow> ledger;          ///< by step, rank
     std::vector<RankMemory> memory;         ///< by rank
     std::vector<WaitingForRank> waiting;    ///< worst first
+    std::vector<HtaNumbers> hta;            ///< filled in by who reads the rows; by rank
     Completeness completeness;
     std::vector<Diagnostic> diagnostics;
     std::uint64_t events = 0;

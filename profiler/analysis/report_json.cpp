@@ -122,6 +122,28 @@ Json devicesJson(const Report& report) {
     return rows;
 }
 
+Json htaJson(const Report& report) {
+    Json rows = Json::array();
+    for (const HtaNumbers& numbers : report.hta) {
+        Json idle = Json::array();
+        for (const HtaIdle& stream : numbers.idle)
+            idle.push_back({{"stream", stream.stream},
+                            {"host_wait_ns", stream.hostWaitNs},
+                            {"kernel_wait_ns", stream.kernelWaitNs},
+                            {"other_ns", stream.otherNs}});
+        rows.push_back({{"rank", numbers.rank.value},
+                        {"whole_microseconds", numbers.options.wholeMicroseconds},
+                        {"last_step_kept", numbers.options.keepLastStep},
+                        {"comp_comm_overlap_pctg", number(numbers.overlapPercent)},
+                        {"kernel_time_ns", numbers.kernelNs},
+                        {"idle_time_ns", numbers.idleNs},
+                        {"compute_time_ns", numbers.computeNs},
+                        {"non_compute_time_ns", numbers.nonComputeNs},
+                        {"idle_by_stream", std::move(idle)}});
+    }
+    return rows;
+}
+
 Json waitingJson(const Report& report) {
     Json rows = Json::array();
     for (const WaitingForRank& waiting : report.waiting)
@@ -170,6 +192,7 @@ std::string toJson(const Report& report) {
     json["ledger"] = ledgerJson(report);
     json["memory"] = memoryJson(report);
     json["waiting"] = waitingJson(report);
+    json["hta_compatible"] = htaJson(report);
     json["completeness"] = {{"complete", report.completeness.complete},
                             {"known", report.completeness.known},
                             {"missing", report.completeness.missing}};

@@ -73,26 +73,33 @@ struct ArgumentCheck::Parser {
 ArgumentCheck::ArgumentCheck() : m_parser(std::make_unique<Parser>()) {}
 ArgumentCheck::~ArgumentCheck() = default;
 
-bool ArgumentCheck::isSound(std::string_view object) {
-    if (object.size() < 2 || object.front() != '{' || object.back() != '}') return false;
+/// Of text that has room behind it.
+bool ArgumentCheck::isSound(const std::string& object) {
+    if (object.size() < 2 || object.front() != '{') return false;
     TextFlags flags;
     const char* end = object.data() + object.size();
-    if (skipValue(object.data(), end, flags) != end) return false;  // deep, or broken
-    m_text.assign(object);
-    m_text.reserve(m_text.size() + simdjson::SIMDJSON_PADDING);
-    const auto parsed = m_parser->parser.parse(m_text.data(), m_text.size(), false);
+    if (skipValue(object.data(), end, flags) != end) return false;  // deep, broken, or not dense
+    const auto parsed = m_parser->parser.parse(object.data(), object.size(), false);
     if (parsed.error() == simdjson::SUCCESS) return true;
     // Integers beyond 64 bits are JSON all the same.
     return nlohmann::json::accept(object);
 }
 
+bool ArgumentCheck::minify(std::string_view text) {
+    m_text.resize(text.size() + simdjson::SIMDJSON_PADDING);
+    std::size_t length = 0;
+    const auto error = simdjson::minify(text.data(), text.size(), m_text.data(), length);
+    m_text.resize(length);
+    return error == simdjson::SUCCESS;
+}
+
 std::string_view ArgumentCheck::members(std::string_view object) {
     if (object.empty()) return {};
-    if (isSound(object)) {
-        m_text.assign(object.substr(1, object.size() - 2));
-        return m_text;
-    }
-    m_text = "\"arguments\": " + jsonString(object);
+    m_text.reserve(object.size() + simdjson::SIMDJSON_PADDING);
+    m_text.assign(object);
+    if (isSound(m_text) || (minify(object) && isSound(m_text)))
+        return std::string_view(m_text).substr(1, m_text.size() - 2);
+    m_text = "\"arguments\":" + jsonString(object);
     return m_text;
 }
 

@@ -25,7 +25,8 @@ void appendString(std::string& text, std::string_view value);
 /// A text as a JSON value of process or thread: a number when it is one.
 [[nodiscard]] std::string idValue(std::string_view text);
 
-/// Makes arguments of any recording fit to be written: an object's members without its brackets.
+/// Makes arguments of any recording fit to be written: an object's members without its brackets
+/// and without white space.
 class ArgumentCheck {
 public:
     ArgumentCheck();
@@ -36,7 +37,8 @@ public:
     [[nodiscard]] std::string_view members(std::string_view object);
 
 private:
-    [[nodiscard]] bool isSound(std::string_view object);
+    [[nodiscard]] bool isSound(const std::string& object);
+    [[nodiscard]] bool minify(std::string_view text);
     struct Parser;
     std::unique_ptr<Parser> m_parser;
     std::string m_text;

@@ -65,7 +65,7 @@ void EventWriter::add(const TraceEvent& event) {
     if (!isFlow(event.phase)) {
         m_text.append(", \"args\": {").append(event.arguments);
         if (event.correlation != 0) {
-            m_text += event.arguments.empty() ? "\"correlation\": " : ", \"correlation\": ";
+            m_text += event.arguments.empty() ? "\"correlation\":" : ",\"correlation\":";
             appendInteger(m_text, event.correlation);
         }
         m_text += "}";

@@ -50,6 +50,14 @@ std::vector<TableRow> tableOf(std::string_view array) {
     return rows;
 }
 
+/// The tables hold processes, threads and categories as they stood between their quotes.
+std::string resolved(const std::string& text) {
+    std::string quoted;
+    (quoted += '"').append(text);
+    quoted += '"';
+    return nlohmann::json::accept(quoted) ? textOf(quoted) : text;
+}
+
 ImportedTrace traceOf(const std::vector<Member>& members) {
     ImportedTrace trace;
     for (const Member& member : membersOf(valueOf(members, "metadata"))) {
@@ -59,11 +67,13 @@ ImportedTrace traceOf(const std::vector<Member>& members) {
     }
     trace.zeroNs = kineto::parseInteger(valueOf(members, "zero_ns"));
     for (const TableRow& row : tableOf(valueOf(members, "lanes")))
-        trace.lanes[row.lane] = {{idValue(row.texts[0]), idValue(row.texts[1])}, row.texts[2]};
+        trace.lanes[row.lane] = {
+            {idValue(resolved(row.texts[0])), idValue(resolved(row.texts[1]))},
+            resolved(row.texts[2])};
     for (const TableRow& row : tableOf(valueOf(members, "counters")))
         // The thread of a counter is not kept; nothing goes by it.
         trace.counters[row.lane] = {
-            {idValue(row.texts[0]), "0"}, row.texts[0], row.texts[1], row.texts[2]};
+            {idValue(resolved(row.texts[0])), "0"}, row.texts[0], row.texts[1], row.texts[2]};
     for (const std::string_view event : elementsOf(valueOf(members, "metadata_events")))
         trace.metadataEvents.emplace_back(event);
     return trace;

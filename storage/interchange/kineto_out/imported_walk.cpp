@@ -72,6 +72,7 @@ public:
             for (const Lane& lane : m_lanes)
                 if (lane.kind.flow == flows)
                     if (auto done = flows ? texts(lane) : spans(lane); !done) return done;
+        if (!m_sink.wantsSamples()) return {};
         for (const LaneFacts& lane : m_scope.lanes(m_setting.rank))
             if (auto done = counter(lane); !done) return done;
         return memory();
@@ -180,7 +181,7 @@ private:
         return m_scope.forEachStoredSample(lane, [&](Timestamp time, double value) {
             m_text.clear();
             appendString(m_text, counter.series);
-            m_text += ": ";
+            m_text += ':';
             appendNumber(m_text, value);
             TraceEvent event;
             event.phase = 'C';
@@ -236,7 +237,7 @@ private:
         const std::size_t colon = device.find(':');
         const bool host = colon == std::string_view::npos;
         const auto member = [&](const char* key, std::int64_t value) {
-            m_text.append(m_text.empty() ? "\"" : ", \"").append(key).append("\": ");
+            m_text.append(m_text.empty() ? "\"" : ",\"").append(key).append("\":");
             appendInteger(m_text, value);
         };
         m_text.clear();
@@ -250,7 +251,7 @@ private:
                 member("Total Reserved", static_cast<std::int64_t>(*total));
         }
         member("Device Type", host ? 0 : 1);
-        m_text += ", \"Device Id\": ";
+        m_text += ",\"Device Id\":";
         if (host)
             m_text.append("-1");
         else

@@ -13,11 +13,7 @@ void RecordedArguments::begin(std::string_view object) {
     m_object.append("{").append(m_check.members(object)).append("}");
     TextFlags flags;
     const char* end = m_object.data() + m_object.size();
-    if (readMembers(m_object.data(), end, m_own, flags) == end) return;
-    m_own.clear();  // what is no object has a blank behind its key
-    m_own.push_back({"arguments", std::string_view(m_object).substr(
-                                      sizeof("{\"arguments\": ") - 1,
-                                      m_object.size() - sizeof("{\"arguments\": "))});
+    if (readMembers(m_object.data(), end, m_own, flags) != end) m_own.clear();
 }
 
 std::string RecordedArguments::own(std::string_view key) const {
@@ -30,7 +26,7 @@ std::optional<std::int64_t> RecordedArguments::ownInteger(std::string_view key) 
 }
 
 void RecordedArguments::key(std::string_view key) {
-    m_members.append(m_members.empty() ? "\"" : ", \"").append(key).append("\": ");
+    m_members.append(m_members.empty() ? "\"" : ",\"").append(key).append("\":");
 }
 
 void RecordedArguments::addOwn(bool device) {

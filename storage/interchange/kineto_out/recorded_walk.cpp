@@ -50,6 +50,7 @@ public:
         collectives();
         for (const LaneFacts& lane : m_lanes)
             if (auto done = add(lane); !done) return done;
+        if (!m_sink.wantsSamples()) return {};
         if (auto done = memory(); !done) return done;
         if (m_setting.rank == m_scope.ranks().front()) metrics();
         return {};
@@ -95,13 +96,13 @@ private:
                      std::int64_t order) {
         const Row row{pid, "0"};
         const auto member = [](const char* key, const std::string& value) {
-            std::string text = std::string("\"") + key + "\": ";
+            std::string text = std::string("\"") + key + "\":";
             appendString(text, value);
             return text;
         };
         metadata(row, "process_name", member("name", name));
         metadata(row, "process_labels", member("labels", label));
-        metadata(row, "process_sort_index", "\"sort_index\": " + std::to_string(order));
+        metadata(row, "process_sort_index", "\"sort_index\":" + std::to_string(order));
     }
     void nameProcesses() {
         constexpr std::int64_t kDevicesBelow = 5'000'000;
@@ -126,7 +127,7 @@ private:
             const bool first = rows.rows.empty();
             while (!first && !m_used.insert({rows.pid, tid}).second) tid += kRowStep;
             rows.rows.push_back({rows.pid, std::to_string(tid)});
-            std::string name = "\"name\": ";
+            std::string name = "\"name\":";
             appendString(name, first ? rows.name : rows.name + " (overlapping)");
             metadata(rows.rows.back(), "thread_name", name);
         }
@@ -282,7 +283,7 @@ private:
         if (isStreamLane(lane.lane)) return stream(lane);
         switch (lane.role) {
             case LaneRole::kCounter:
-                return counter(lane);
+                return m_sink.wantsSamples() ? counter(lane) : Result<void>{};
             case LaneRole::kCompute:
                 return phases(lane);
             case LaneRole::kRuntime:
@@ -397,7 +398,7 @@ private:
         if (!std::isfinite(value)) return;
         m_text.clear();
         appendString(m_text, series);
-        m_text += ": ";
+        m_text += ':';
         appendNumber(m_text, value);
         TraceEvent event;
         event.phase = 'C';

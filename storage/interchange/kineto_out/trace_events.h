@@ -23,7 +23,7 @@ struct TraceEvent {
     const Row* row = nullptr;
     std::int64_t startNs = 0;  ///< on the trace's clock, ns
     std::int64_t durationNs = 0;
-    std::string_view arguments;     ///< members of a JSON object, without its brackets
+    std::string_view arguments;     ///< members of a JSON object: no brackets, no white space
     std::uint64_t correlation = 0;  ///< an argument as well; 0: none
     std::uint64_t flow = 0;         ///< id of phases s and f
     char scope = 't';               ///< of phase i
@@ -35,6 +35,8 @@ public:
     virtual void add(const TraceEvent& event) = 0;
     /// An event as JSON that nothing else is known of.
     virtual void addText(std::string_view object) = 0;
+    /// false: counters and memory events are left out.
+    [[nodiscard]] virtual bool wantsSamples() const { return true; }
 };
 
 /// All events of one rank, metadata events first. `clockNs` is added to times of the recording.
