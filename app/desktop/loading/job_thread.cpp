@@ -13,14 +13,12 @@ JobThread::JobThread() : m_thread([this](const std::stop_token& stop) { run(stop
 JobThread::~JobThread() {
     const std::scoped_lock lock(m_mutex);
     m_waiting.clear();
-    m_running.request_stop();
     m_thread.request_stop();
 }
 
 void JobThread::submit(int kind, Job job) {
     {
         const std::scoped_lock lock(m_mutex);
-        if (m_runningKind == kind) m_running.request_stop();
         m_waiting[kind] = std::move(job);
     }
     m_wake.notify_one();
@@ -28,27 +26,24 @@ void JobThread::submit(int kind, Job job) {
 
 bool JobThread::isIdle() const {
     const std::scoped_lock lock(m_mutex);
-    return m_waiting.empty() && m_runningKind < 0;
+    return m_waiting.empty() && !m_running;
 }
 
 void JobThread::run(const std::stop_token& stop) {
     while (true) {
         Job job;
-        std::stop_token jobStop;
         {
             std::unique_lock lock(m_mutex);
             if (!m_wake.wait(lock, stop, [this] { return !m_waiting.empty(); })) return;
             if (stop.stop_requested()) return;
             const auto first = m_waiting.begin();
-            m_runningKind = first->first;
+            m_running = true;
             job = std::move(first->second);
             m_waiting.erase(first);
-            m_running = std::stop_source();
-            jobStop = m_running.get_token();
         }
-        job(jobStop);
+        job();
         const std::scoped_lock lock(m_mutex);
-        m_runningKind = -1;
+        m_running = false;
     }
 }
 

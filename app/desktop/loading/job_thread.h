@@ -1,5 +1,6 @@
-// One background thread that runs jobs, the latest of each kind. A newer job of a kind
-// replaces a waiting one and asks a running one to stop; priorities follow the kinds' order.
+// One background thread that runs jobs, the latest of each kind. A newer job of a kind replaces a
+// waiting one; a running one ends by itself, soon where its generation (storage/recording) is
+// superseded. Priorities follow the kinds' order.
 // submit() from the GUI thread; jobs run on the thread named "loader".
 #pragma once
 
@@ -14,7 +15,7 @@ namespace shardscope::desktop {
 
 class JobThread {
 public:
-    using Job = std::function<void(const std::stop_token&)>;
+    using Job = std::function<void()>;
 
     JobThread();
     ~JobThread();
@@ -32,8 +33,7 @@ private:
     mutable std::mutex m_mutex;
     std::condition_variable_any m_wake;
     std::map<int, Job> m_waiting;  // guarded by m_mutex
-    std::stop_source m_running;    // guarded by m_mutex
-    int m_runningKind = -1;        // guarded by m_mutex
+    bool m_running = false;        // guarded by m_mutex
     std::jthread m_thread;         // last: joins before the rest goes
 };
 

@@ -18,9 +18,9 @@ Error noRecording() {
 
 /// The door at which exceptions of a job become errors.
 template <class Work>
-auto guarded(Work& work, const std::stop_token& stop) -> decltype(work(stop)) {
+auto guarded(Work& work, const storage::Generation& generation) -> decltype(work(generation)) {
     try {
-        return work(stop);
+        return work(generation);
     } catch (const std::exception& error) {
         return failure(ErrorCode::kFailure, std::string("reading the recording: ") + error.what());
     }
@@ -34,18 +34,23 @@ RecordingLoader::RecordingLoader(QObject* parent)
       m_jobs(std::make_unique<JobThread>()) {}
 
 RecordingLoader::~RecordingLoader() {
+    supersedeAll();
     m_jobs.reset();
+}
+
+void RecordingLoader::supersedeAll() {
+    for (storage::Generations& generations : m_generations) generations.supersede();
 }
 
 template <class Work, class Deliver>
 void RecordingLoader::ask(Kind kind, Work work, Deliver deliver) {
-    const std::uint64_t generation = ++m_generation[kind];
-    const auto job = [this, kind, generation, work, deliver](const std::stop_token& stop) mutable {
-        auto result = guarded(work, stop);
+    const storage::Generation generation = m_generations[kind].next();
+    const auto job = [this, kind, generation, work, deliver]() mutable {
+        auto result = guarded(work, generation);
         QMetaObject::invokeMethod(
             this,
             [this, kind, generation, result = std::move(result), deliver]() mutable {
-                if (generation != m_generation[kind]) return;
+                if (generation.superseded()) return;
                 m_open &= ~(1 << kind);
                 if (result) {
                     deliver(std::move(*result));
@@ -70,13 +75,13 @@ void RecordingLoader::open(const QString& path) {
     m_recording.reset();
     m_path = path;
     // answers about the previous recording must not arrive after this
-    for (auto& generation : m_generation) ++generation;
+    supersedeAll();
     m_open = 0;
     Q_EMIT opening(path);
     auto reading = m_reading;
     ask(
         kOpen,
-        [reading, path](const std::stop_token&) -> Result<RecordingPtr> {
+        [reading, path](const storage::Generation&) -> Result<RecordingPtr> {
             reading->recording.reset();
             reading->reader.reset();
             auto reader = storage::openRecording(path.toStdString());
@@ -97,9 +102,9 @@ void RecordingLoader::requestTimeline(const TimelineQuery& query) {
     auto reading = m_reading;
     ask(
         kTimeline,
-        [reading, query](const std::stop_token& stop) -> Result<TimelineFramePtr> {
+        [reading, query](const storage::Generation& generation) -> Result<TimelineFramePtr> {
             if (!reading->recording) return tl::unexpected(noRecording());
-            return loadTimeline(*reading->reader, *reading->recording, query, stop);
+            return loadTimeline(*reading->reader, *reading->recording, query, generation);
         },
         [this](const TimelineFramePtr& frame) { Q_EMIT timelineLoaded(frame); });
 }
@@ -108,9 +113,9 @@ void RecordingLoader::requestRangeTable(TimeRange range, const std::vector<RankI
     auto reading = m_reading;
     ask(
         kRangeTable,
-        [reading, range, ranks](const std::stop_token& stop) -> Result<RangeTablePtr> {
+        [reading, range, ranks](const storage::Generation& generation) -> Result<RangeTablePtr> {
             if (!reading->recording) return tl::unexpected(noRecording());
-            return loadRangeTable(*reading->reader, *reading->recording, range, ranks, stop);
+            return loadRangeTable(*reading->reader, *reading->recording, range, ranks, generation);
         },
         [this](const RangeTablePtr& table) { Q_EMIT rangeTableLoaded(table); });
 }
@@ -119,9 +124,9 @@ void RecordingLoader::requestMemory(const MemoryQuery& query) {
     auto reading = m_reading;
     ask(
         kMemory,
-        [reading, query](const std::stop_token& stop) -> Result<MemoryFramePtr> {
+        [reading, query](const storage::Generation& generation) -> Result<MemoryFramePtr> {
             if (!reading->recording) return tl::unexpected(noRecording());
-            return loadMemory(*reading->reader, *reading->recording, query, stop);
+            return loadMemory(*reading->reader, *reading->recording, query, generation);
         },
         [this](const MemoryFramePtr& frame) { Q_EMIT memoryLoaded(frame); });
 }
@@ -130,9 +135,10 @@ void RecordingLoader::requestNeighbour(const NeighbourQuery& query) {
     auto reading = m_reading;
     ask(
         kNeighbour,
-        [reading, query](const std::stop_token& stop) -> Result<std::optional<SliceView>> {
+        [reading,
+         query](const storage::Generation& generation) -> Result<std::optional<SliceView>> {
             if (!reading->recording) return tl::unexpected(noRecording());
-            return loadNeighbour(*reading->reader, *reading->recording, query, stop);
+            return loadNeighbour(*reading->reader, *reading->recording, query, generation);
         },
         [this, key = query.key](const std::optional<SliceView>& slice) {
             if (slice) Q_EMIT neighbourLoaded(key, *slice);
@@ -143,9 +149,10 @@ void RecordingLoader::requestLinks(const LinkQuery& query) {
     auto reading = m_reading;
     ask(
         kLinks,
-        [reading, query](const std::stop_token& stop) -> Result<std::vector<LinkedSlice>> {
+        [reading,
+         query](const storage::Generation& generation) -> Result<std::vector<LinkedSlice>> {
             if (!reading->recording) return tl::unexpected(noRecording());
-            return loadLinks(*reading->reader, *reading->recording, query, stop);
+            return loadLinks(*reading->reader, *reading->recording, query, generation);
         },
         [this, query](const std::vector<LinkedSlice>& links) { Q_EMIT linksLoaded(query, links); });
 }

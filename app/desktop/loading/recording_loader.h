@@ -1,6 +1,6 @@
 // Opens recordings and answers the pages' questions off the GUI thread. The reader lives on
 // the loader thread; answers come back as queued signals with immutable values. Each kind of
-// question has a generation: answers to superseded questions are dropped. GUI thread.
+// question has generations: a newer one ends the work on the one before it. GUI thread.
 #pragma once
 
 #include "app/desktop/loading/job_thread.h"
@@ -9,7 +9,6 @@
 #include <QObject>
 #include <QString>
 #include <array>
-#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -57,10 +56,12 @@ private:
     template <class Work, class Deliver>
     void ask(Kind kind, Work work, Deliver deliver);
     void answered();
+    /// No open question is worth an answer any more.
+    void supersedeAll();
 
     std::shared_ptr<Reading> m_reading;
     RecordingPtr m_recording;
-    std::array<std::uint64_t, kKinds> m_generation{};
+    std::array<storage::Generations, kKinds> m_generations;
     int m_open = 0;  ///< a bit for each kind that waits for an answer
     QString m_path;
     std::unique_ptr<JobThread> m_jobs;

@@ -87,25 +87,17 @@ SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recordin
     return viewOf(reader, recording, lane, slice);
 }
 
-Result<LaneFrame> loadLane(storage::RecordingReader& reader, const OpenRecording& recording,
-                           const LaneFacts& lane, const TimelineQuery& query) {
-    LaneFrame frame;
-    frame.key = {lane.rank, lane.lane};
-    frame.role = lane.role;
-    if (lane.role == LaneRole::kCounter) {
-        const auto points = reader.counter(lane.rank, lane.lane, query.range, query.resolution);
-        if (!points) return failure(points);
-        for (const auto& point : *points) {
-            frame.points.push_back({point.range, point.minimum, point.maximum, point.last});
-        }
-        return frame;
-    }
-    const auto slices = reader.slices(lane.rank, lane.lane, query.range, query.resolution);
-    if (!slices) return failure(slices);
-    frame.slices.reserve(slices->size());
-    for (const auto& slice : *slices)
+void fillPoints(const std::vector<storage::CounterSlice>& points, LaneFrame& frame) {
+    for (const storage::CounterSlice& point : points)
+        frame.points.push_back({point.range, point.minimum, point.maximum, point.last});
+}
+
+void fillSlices(storage::RecordingReader& reader, const OpenRecording& recording,
+                const LaneFacts& lane, const std::vector<storage::LaneSlice>& slices,
+                LaneFrame& frame) {
+    frame.slices.reserve(slices.size());
+    for (const storage::LaneSlice& slice : slices)
         frame.slices.push_back(viewOf(reader, recording, lane, slice));
-    return frame;
 }
 
 }  // namespace
@@ -128,16 +120,34 @@ Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QStri
 
 Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
                                       const OpenRecording& recording, const TimelineQuery& query,
-                                      const std::stop_token& stop) {
-    auto frame = std::make_shared<TimelineFrame>();
-    frame->query = query;
+                                      const storage::Generation& generation) {
+    std::vector<const LaneFacts*> lanes;
+    std::vector<storage::LaneAddress> ofSpans;
+    std::vector<storage::LaneAddress> ofCounters;
     for (const LaneKey& key : query.lanes) {
-        if (stop.stop_requested()) return tl::unexpected(cancelled());
         const LaneFacts* lane = findLane(recording.summary, key);
         if (lane == nullptr) continue;
-        auto loaded = loadLane(reader, recording, *lane, query);
-        if (!loaded) return failure(loaded);
-        frame->lanes.push_back(std::move(*loaded));
+        lanes.push_back(lane);
+        (lane->role == LaneRole::kCounter ? ofCounters : ofSpans).push_back({key.rank, key.lane});
+    }
+    const storage::View view{query.range, query.resolution, generation};
+    const auto slices = reader.spans(ofSpans, view);
+    if (!slices) return failure(slices);
+    const auto points = reader.counters(ofCounters, view);
+    if (!points) return failure(points);
+    auto frame = std::make_shared<TimelineFrame>();
+    frame->query = query;
+    auto nextSlices = slices->begin();
+    auto nextPoints = points->begin();
+    for (const LaneFacts* lane : lanes) {
+        if (generation.superseded()) return tl::unexpected(cancelled());
+        LaneFrame& shown = frame->lanes.emplace_back();
+        shown.key = {lane->rank, lane->lane};
+        shown.role = lane->role;
+        if (lane->role == LaneRole::kCounter)
+            fillPoints(*nextPoints++, shown);
+        else
+            fillSlices(reader, recording, *lane, *nextSlices++, shown);
     }
     return TimelineFramePtr(std::move(frame));
 }
@@ -158,11 +168,11 @@ bool canLink(LaneId from, const LaneFacts& lane) {
 
 Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
                                            const OpenRecording& recording, const LinkQuery& query,
-                                           const std::stop_token& stop) {
+                                           const storage::Generation& generation) {
     std::vector<LinkedSlice> links;
     const TimeRange bounds = recording.bounds();
     for (Duration reach{1'000'000};
-         links.empty() && reach <= kLongestFlight && !stop.stop_requested();
+         links.empty() && reach <= kLongestFlight && !generation.superseded();
          reach = {reach.ns * 8}) {
         const TimeRange window{query.from.begin - reach, query.from.end + reach};
         for (const LaneFacts& lane : recording.summary.lanes) {
@@ -187,13 +197,13 @@ Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
 Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
                                      const OpenRecording& recording, TimeRange range,
                                      const std::vector<RankId>& ranks,
-                                     const std::stop_token& stop) {
+                                     const storage::Generation& generation) {
     RangeAggregation aggregation(range);
     for (const LaneFacts& lane : recording.summary.lanes) {
         const bool shown =
             ranks.empty() || std::find(ranks.begin(), ranks.end(), lane.rank) != ranks.end();
         if (!shown || lane.role == LaneRole::kCounter || lane.role == LaneRole::kRange) continue;
-        if (stop.stop_requested()) return tl::unexpected(cancelled());
+        if (generation.superseded()) return tl::unexpected(cancelled());
         const auto spans = reader.spans(lane.rank, lane.lane, range);
         if (!spans) return failure(spans);
         aggregation.addLane(lane, *spans,
@@ -203,8 +213,36 @@ Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
         static_cast<int>(ranks.empty() ? recording.summary.ranks.size() : ranks.size())));
 }
 
+namespace {
+
+/// What was alive on a rank by category, what its allocator had reserved, and the total.
+Result<MemoryColumns> loadColumns(storage::RecordingReader& reader, const RecordingSummary& summary,
+                                  RankId rank, const MemoryQuery& query,
+                                  const storage::View& view) {
+    std::vector<MemoryCategory> categories;
+    std::vector<storage::LaneAddress> lanes;
+    for (int category = 0; category < kMemoryCategoryCount; ++category) {
+        const auto wanted = static_cast<MemoryCategory>(category);
+        if (findLane(summary, {rank, memoryLane(wanted)}) == nullptr) continue;
+        categories.push_back(wanted);
+        lanes.push_back({rank, memoryLane(wanted)});
+    }
+    const LaneFacts* reserved = findReservedLane(summary, rank);
+    if (reserved != nullptr) lanes.push_back({rank, reserved->lane});
+    lanes.push_back({rank, kMemoryTotalLane});
+    const auto slices = reader.counters(lanes, view);
+    if (!slices) return failure(slices);
+    MemoryColumnsBuilder builder(rank, query.range, query.columns);
+    for (std::size_t i = 0; i < categories.size(); ++i)
+        builder.addCategory(categories[i], (*slices)[i]);
+    if (reserved != nullptr) builder.addReserved((*slices)[categories.size()]);
+    return builder.build(slices->back());
+}
+
+}  // namespace
+
 Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRecording& recording,
-                                  const MemoryQuery& query, const std::stop_token& stop) {
+                                  const MemoryQuery& query, const storage::Generation& generation) {
     auto frame = std::make_shared<MemoryFrame>();
     frame->query = query;
     const Duration resolution{
@@ -214,31 +252,17 @@ Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRe
         const bool shown = query.ranks.empty() || std::find(query.ranks.begin(), query.ranks.end(),
                                                             events.rank) != query.ranks.end();
         if (!shown || !events.hasMemoryEvents) continue;
-        MemoryColumnsBuilder builder(events.rank, query.range, query.columns);
-        for (int category = 0; category < kMemoryCategoryCount; ++category) {
-            if (stop.stop_requested()) return tl::unexpected(cancelled());
-            const auto wanted = static_cast<MemoryCategory>(category);
-            if (findLane(recording.summary, {events.rank, memoryLane(wanted)}) == nullptr) continue;
-            const auto slices =
-                reader.counter(events.rank, memoryLane(wanted), query.range, resolution);
-            if (!slices) return failure(slices);
-            builder.addCategory(wanted, *slices);
-        }
-        if (const LaneFacts* lane = findReservedLane(recording.summary, events.rank)) {
-            const auto slices = reader.counter(events.rank, lane->lane, query.range, resolution);
-            if (!slices) return failure(slices);
-            builder.addReserved(*slices);
-        }
-        const auto total = reader.counter(events.rank, kMemoryTotalLane, query.range, resolution);
-        if (!total) return failure(total);
-        frame->ranks.push_back(builder.build(*total));
+        auto columns = loadColumns(reader, recording.summary, events.rank, query,
+                                   {query.range, resolution, generation});
+        if (!columns) return failure(columns);
+        frame->ranks.push_back(std::move(*columns));
         if (events.peakMemory > highest) {
             highest = events.peakMemory;
             frame->peakRank = events.rank;
             frame->peakTime = events.peakTime;
         }
     }
-    if (highest.count > 0 && !stop.stop_requested()) {
+    if (highest.count > 0 && !generation.superseded()) {
         const auto alive = reader.liveMemory(frame->peakRank, frame->peakTime);
         if (!alive) return failure(alive);
         frame->peakOwners =
@@ -250,12 +274,12 @@ Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRe
 Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
                                                const OpenRecording& recording,
                                                const NeighbourQuery& query,
-                                               const std::stop_token& stop) {
+                                               const storage::Generation& generation) {
     const LaneFacts* lane = findLane(recording.summary, query.key);
     const TimeRange bounds = recording.bounds();
     if (lane == nullptr) return std::optional<SliceView>();
     // look close by first: a lane may hold millions of spans
-    for (Duration reach{1'000'000}; !stop.stop_requested(); reach = {reach.ns * 8}) {
+    for (Duration reach{1'000'000}; !generation.superseded(); reach = {reach.ns * 8}) {
         const TimeRange window = query.forward
                                      ? TimeRange{query.from.begin, query.from.end + reach}
                                      : TimeRange{query.from.begin - reach, query.from.begin};

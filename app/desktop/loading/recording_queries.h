@@ -1,14 +1,15 @@
 // What the loader thread computes from a reader: pictures and tables as plain values.
-// Functions of a reader and a query; they run on the loader thread and stop when asked.
+// Functions of a reader and a query; they run on the loader thread and end with kCancelled soon
+// after a newer question of their kind was asked.
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/timeline_frame.h"
+#include "storage/recording/generation.h"
 #include "storage/recording/recording_reader.h"
 
 #include <functional>
 #include <memory>
-#include <stop_token>
 
 namespace shardscope::desktop {
 
@@ -17,15 +18,16 @@ Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QStri
 
 Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
                                       const OpenRecording& recording, const TimelineQuery& query,
-                                      const std::stop_token& stop);
+                                      const storage::Generation& generation);
 
 /// Aggregates the spans of all lanes of `ranks` that intersect `range` by name.
 Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
                                      const OpenRecording& recording, TimeRange range,
-                                     const std::vector<RankId>& ranks, const std::stop_token& stop);
+                                     const std::vector<RankId>& ranks,
+                                     const storage::Generation& generation);
 
 Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRecording& recording,
-                                  const MemoryQuery& query, const std::stop_token& stop);
+                                  const MemoryQuery& query, const storage::Generation& generation);
 
 /// The span after (or before) the one that starts at `from` on the same lane and depth;
 /// nullopt at the end of the lane.
@@ -38,7 +40,7 @@ struct NeighbourQuery {
 Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
                                                const OpenRecording& recording,
                                                const NeighbourQuery& query,
-                                               const std::stop_token& stop);
+                                               const storage::Generation& generation);
 
 /// Slices of the same rank with the correlation of a kernel, copy, CUDA call or wait, by start.
 struct LinkQuery {
@@ -48,6 +50,6 @@ struct LinkQuery {
 };
 Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
                                            const OpenRecording& recording, const LinkQuery& query,
-                                           const std::stop_token& stop);
+                                           const storage::Generation& generation);
 
 }  // namespace shardscope::desktop

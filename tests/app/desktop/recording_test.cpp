@@ -198,34 +198,55 @@ TEST_F(LoaderTest, RecentFilesSurviveTheProcess) {
     EXPECT_GT(again.files()[0].loss.size(), 2);
 }
 
+TEST_F(LoaderTest, APanCancelsTheFrameBeforeIt) {
+    const RecordingPtr recording = open();
+    auto reader = storage::openRecording(recording->path.toStdString());
+    ASSERT_TRUE(reader);
+    TimelineQuery query{recording->bounds(), {1}, {}};
+    for (const LaneFacts& lane : recording->summary.lanes)
+        query.lanes.push_back({lane.rank, lane.lane});
+    storage::Generations pans;
+    const storage::Generation before = pans.next();
+    const auto frame = loadTimeline(**reader, *recording, query, pans.next());
+    ASSERT_TRUE(frame);
+    ASSERT_EQ((*frame)->lanes.size(), query.lanes.size());
+    for (std::size_t i = 0; i < query.lanes.size(); ++i)
+        EXPECT_EQ((*frame)->lanes[i].key, query.lanes[i]);
+    const auto cancelled = loadTimeline(**reader, *recording, query, before);
+    ASSERT_FALSE(cancelled);
+    EXPECT_EQ(cancelled.error().code, ErrorCode::kCancelled);
+}
+
+TEST_F(LoaderTest, OnlyTheLastOfManyPansIsShown) {
+    const RecordingPtr recording = open();
+    QSignalSpy loaded(&m_loader, &RecordingLoader::timelineLoaded);
+    QSignalSpy failed(&m_loader, &RecordingLoader::questionFailed);
+    TimelineQuery query{recording->bounds(), {1}, {}};
+    for (const LaneFacts& lane : recording->summary.lanes)
+        query.lanes.push_back({lane.rank, lane.lane});
+    for (std::int64_t shift = 0; shift < 50; ++shift) {
+        query.range.begin.ns += 1000;
+        m_loader.requestTimeline(query);
+    }
+    ASSERT_TRUE(QTest::qWaitFor([this] { return m_loader.isIdle(); }, 10'000));
+    ASSERT_EQ(loaded.count(), 1);
+    EXPECT_TRUE(failed.isEmpty());
+    EXPECT_EQ(loaded.front().front().value<TimelineFramePtr>()->query.range, query.range);
+}
+
 TEST(JobThread, ANewerJobReplacesAWaitingOne) {
     std::atomic<int> ran{0};
     std::atomic<bool> go{false};
     {
         JobThread jobs;
-        jobs.submit(0, [&](const std::stop_token& stop) {
-            while (!go && !stop.stop_requested()) std::this_thread::yield();
+        jobs.submit(0, [&] {
+            while (!go) std::this_thread::yield();
         });
-        for (int i = 0; i < 100; ++i) jobs.submit(1, [&](const std::stop_token&) { ++ran; });
+        for (int i = 0; i < 100; ++i) jobs.submit(1, [&] { ++ran; });
         go = true;
         while (!jobs.isIdle()) std::this_thread::yield();
     }
     EXPECT_EQ(ran, 1);
-}
-
-TEST(JobThread, ANewerJobAsksTheRunningOneToStop) {
-    std::atomic<bool> started{false};
-    std::atomic<bool> stopped{false};
-    JobThread jobs;
-    jobs.submit(2, [&](const std::stop_token& stop) {
-        started = true;
-        while (!stop.stop_requested()) std::this_thread::yield();
-        stopped = true;
-    });
-    while (!started) std::this_thread::yield();
-    jobs.submit(2, [](const std::stop_token&) {});
-    while (!jobs.isIdle()) std::this_thread::yield();
-    EXPECT_TRUE(stopped);
 }
 
 }  // namespace
