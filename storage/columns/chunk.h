@@ -15,6 +15,8 @@
 namespace shardscope::columns {
 
 inline constexpr std::size_t kMaxChunkEvents = 65'536;
+/// What a recording keeps in one chunk: readers decode whole chunks, of every lane on screen.
+inline constexpr std::size_t kStoredChunkEvents = 8'192;
 
 using ChunkBytes = std::vector<std::byte>;
 

@@ -38,7 +38,8 @@ struct SpanSummary {
     }
     /// Several spans have no correlation or arguments in common.
     void merge(const SpanSummary& other) {
-        if (dominance() < other.dominance()) {
+        if (longest < other.longest ||
+            (longest == other.longest && dominance() < other.dominance())) {
             longest = other.longest;
             name = other.name;
             layer = other.layer;

@@ -8,9 +8,17 @@ namespace {
 
 /// Events of a chunk by lane, each in the order they came.
 template <class Event>
-std::map<LaneId, std::vector<Event>> splitByLane(const std::vector<Event>& events) {
+std::map<LaneId, std::vector<Event>> splitByLane(const std::vector<Event>& events,
+                                                 const columns::ChunkHeader& header) {
     std::map<LaneId, std::vector<Event>> lanes;
-    for (const Event& event : events) lanes[event.lane].push_back(event);
+    for (const columns::LaneCount& lane : header.lanes) lanes[lane.lane].reserve(lane.count);
+    // Neighbours are often of one lane.
+    LaneId last;
+    std::vector<Event>* own = nullptr;
+    for (const Event& event : events) {
+        if (own == nullptr || event.lane != last) own = &lanes[last = event.lane];
+        own->push_back(event);
+    }
     return lanes;
 }
 
@@ -25,6 +33,8 @@ std::optional<std::int64_t> lateRank(const CollectiveEvent& event) {
     if (event.arrivals.empty()) return std::nullopt;
     return std::max_element(event.arrivals.begin(), event.arrivals.end()) - event.arrivals.begin();
 }
+
+constexpr std::size_t kStored = columns::kStoredChunkEvents;
 
 constexpr const char* kInsertCollective =
     "INSERT OR REPLACE INTO collectives VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
@@ -70,17 +80,29 @@ Result<void> ChunkWriter::insert(const columns::ChunkHeader& header, std::option
     return {};
 }
 
-Result<void> ChunkWriter::addSpans(RankId rank, std::span<const std::byte> chunk) {
-    auto events = columns::decodeSpans(chunk);
-    if (!events) return failure(events);
-    for (const auto& [lane, own] : splitByLane(*events)) {
-        const bool whole = own.size() == events->size();
-        const columns::ChunkBytes again =
-            whole ? columns::ChunkBytes{} : columns::encodeSpans(rank, own);
-        const std::span<const std::byte> bytes = whole ? chunk : again;
+template <class Event, class Encode>
+Result<void> ChunkWriter::insertParts(RankId rank, LaneId lane, const std::vector<Event>& events,
+                                      Encode encode) {
+    for (std::size_t at = 0; at < events.size(); at += kStored) {
+        const std::span<const Event> rest = std::span(events).subspan(at);
+        const columns::ChunkBytes bytes = encode(rank, rest.first(std::min(kStored, rest.size())));
         auto header = columns::decodeHeader(bytes);
         if (!header) return failure(header);
         if (auto stored = insert(*header, lane, bytes); !stored) return stored;
+    }
+    return {};
+}
+
+Result<void> ChunkWriter::addSpans(RankId rank, std::span<const std::byte> chunk) {
+    auto events = columns::decodeSpans(chunk);
+    if (!events) return failure(events);
+    auto came = columns::decodeHeader(chunk);
+    if (!came) return failure(came);
+    for (const auto& [lane, own] : splitByLane(*events, *came)) {
+        const bool asItIs = own.size() == events->size() && own.size() <= kStored;
+        auto stored = asItIs ? insert(*came, lane, chunk)
+                             : insertParts(rank, lane, own, columns::encodeSpans);
+        if (!stored) return stored;
         if (auto fed = m_pyramids.addSpans(rank, lane, own); !fed) return fed;
         m_events.spans += own.size();
     }
@@ -90,11 +112,11 @@ Result<void> ChunkWriter::addSpans(RankId rank, std::span<const std::byte> chunk
 Result<void> ChunkWriter::addCounters(RankId rank, std::span<const std::byte> chunk) {
     auto events = columns::decodeCounters(chunk);
     if (!events) return failure(events);
-    for (const auto& [lane, own] : splitByLane(*events)) {
-        const columns::ChunkBytes bytes = columns::encodeCounters(rank, own);
-        auto header = columns::decodeHeader(bytes);
-        if (!header) return failure(header);
-        if (auto stored = insert(*header, lane, bytes); !stored) return stored;
+    auto came = columns::decodeHeader(chunk);
+    if (!came) return failure(came);
+    for (const auto& [lane, own] : splitByLane(*events, *came)) {
+        auto stored = insertParts(rank, lane, own, columns::encodeCounters);
+        if (!stored) return stored;
         if (auto fed = m_pyramids.addSamples(rank, lane, own); !fed) return fed;
         m_events.counters += own.size();
     }

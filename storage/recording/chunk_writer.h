@@ -35,6 +35,10 @@ private:
 
     Result<void> insert(const columns::ChunkHeader& header, std::optional<LaneId> lane,
                         std::span<const std::byte> bytes);
+    /// In chunks of the size that readers like.
+    template <class Event, class Encode>
+    Result<void> insertParts(RankId rank, LaneId lane, const std::vector<Event>& events,
+                             Encode encode);
     Result<void> insertCollective(RankId rank, const CollectiveEvent& event);
     Result<void> insertMemoryState(const MemoryTally::ByCategory& before, const MemoryTally& after);
     Result<void> addMemorySamples(RankId rank, const MemoryTally::ByCategory& before,

@@ -9,7 +9,7 @@ namespace shardscope::storage {
 namespace {
 
 /// Events that one request holds decoded beside the cache, at most.
-constexpr std::uint64_t kEventsABatch = 1'000'000;
+constexpr std::uint64_t kEventsABatch = 500'000;
 
 using Decoded = Result<std::pair<AnyEvents, std::size_t>>;
 

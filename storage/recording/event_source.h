@@ -93,7 +93,7 @@ private:
                            const std::vector<ChunkEntry>& chunks,
                            const std::function<void(const std::vector<Event>&)>& use);
 
-    static constexpr std::size_t kCacheBytes = 96u << 20;
+    static constexpr std::size_t kCacheBytes = 64u << 20;
 
     bool m_growing = true;  ///< when last refreshed
     ChunkDirectory m_directory;

@@ -13,8 +13,9 @@
 namespace shardscope::storage {
 namespace {
 
+constexpr auto kMergeUpTo = static_cast<std::int64_t>(columns::kStoredChunkEvents);
 /// A chunk at least this full stays as it is.
-constexpr std::int64_t kFullEnough = columns::kMaxChunkEvents / 2;
+constexpr std::int64_t kFullEnough = kMergeUpTo / 2;
 /// Some seconds of work, whatever the length of the recording.
 constexpr std::int64_t kMaxEvents = 40'000'000;
 constexpr std::int64_t kSettleUpTo = std::int64_t{512} << 20;
@@ -47,9 +48,8 @@ Result<std::vector<Group>> findGroups(Connection& connection) {
         if (!*row) break;
         const Part part{select->integer(3), select->integer(4)};
         const std::tuple next{select->integer(0), select->integer(1), select->integer(2)};
-        const bool fits =
-            !groups.empty() && next == lane && part.count < kFullEnough &&
-            groups.back().count + part.count <= static_cast<std::int64_t>(columns::kMaxChunkEvents);
+        const bool fits = !groups.empty() && next == lane && part.count < kFullEnough &&
+                          groups.back().count + part.count <= kMergeUpTo;
         lane = next;
         if (!fits)
             groups.push_back({static_cast<EventKind>(select->integer(0)),

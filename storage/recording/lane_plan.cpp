@@ -9,7 +9,7 @@ namespace shardscope::storage {
 namespace {
 
 /// Up to here decoding the events themselves is as fast as anything.
-constexpr std::uint64_t kExactLimit = 50'000;
+constexpr std::uint64_t kExactLimit = 4'096;
 /// A chunk over more segments than this is not worth the look.
 constexpr std::int64_t kManySegments = 4096;
 
@@ -32,20 +32,36 @@ bool earlier(const SegmentEntry& entry, const std::pair<int, std::int64_t>& key)
     return std::pair(entry.level, entry.segment) < key;
 }
 
-/// Adds what `level` contributes.
-void planLevel(int level, const std::vector<SegmentEntry>& all,
-               const std::vector<ChunkEntry>& chunks, TimeRange range, LanePlan& plan) {
+void addSegments(int level, const std::vector<SegmentEntry>& all, TimeRange range, LanePlan& plan) {
     const auto [from, to] = segmentsOf(level, range);
     auto entry = std::lower_bound(all.begin(), all.end(), std::pair(level, from), earlier);
     for (; entry != all.end() && entry->level == level && entry->segment <= to; ++entry)
         plan.stored.push_back(*entry);
+}
+
+/// Whether a chunk has events of `level` within `range` that are not stored.
+bool isUncovered(const LanePlan& plan, int level, const ChunkEntry& chunk, TimeRange range) {
+    const auto [from, to] = segmentsOf(level, range);
+    const std::int64_t first = std::max(from, columns::segmentOf(level, chunk.first));
+    const std::int64_t last = std::min(to, columns::segmentOf(level, chunk.last));
+    if (last - first > kManySegments) return true;
+    for (std::int64_t segment = first; segment <= last; ++segment)
+        if (!plan.covers(level, segment, chunk.id)) return true;
+    return false;
+}
+
+/// What the levels from `plan.level` to `highest` contribute.
+void planLevels(int highest, const std::vector<SegmentEntry>& all,
+                const std::vector<ChunkEntry>& chunks, TimeRange range, LanePlan& plan) {
+    for (int level = *plan.level; level <= highest; ++level) addSegments(level, all, range, plan);
     for (const ChunkEntry& chunk : chunks) {
-        const std::int64_t first = std::max(from, columns::segmentOf(level, chunk.first));
-        const std::int64_t last = std::min(to, columns::segmentOf(level, chunk.last));
-        bool needed = last - first > kManySegments;
-        for (std::int64_t segment = first; segment <= last && !needed; ++segment)
-            needed = !plan.covers(level, segment, chunk.id);
-        if (needed) plan.uncovered.push_back({level, chunk.id, chunk.count});
+        if (!mayTouch(chunk, range)) continue;
+        bool needed = false;
+        for (int level = *plan.level; level <= highest && !needed; ++level)
+            needed = isUncovered(plan, level, chunk, range);
+        if (!needed) continue;
+        plan.uncovered.push_back(chunk.id);
+        plan.events += chunk.count;
     }
 }
 
@@ -78,25 +94,20 @@ bool LanePlan::covers(int at, std::int64_t segment, std::int64_t chunk) const {
     return entry->throughChunk >= chunk;
 }
 
-std::uint64_t LanePlan::events() const {
-    std::uint64_t count = countOf(chunks);
-    for (const Uncovered& one : uncovered) count += one.count;
-    return count;
-}
-
 Result<LanePlan> planSpans(const PlanContext& context, LaneAddress lane, const View& view) {
     const auto& chunks = context.events.directory().chunks(EventKind::kSpan, lane.rank, lane.lane);
     LanePlan plan;
     plan.lane = lane;
     plan.missingIsEmpty = context.finalised;
     plan.chunks = touching(chunks, view.range);
-    plan.level = levelFor(view.resolution, countOf(plan.chunks));
+    plan.events = countOf(plan.chunks);
+    plan.level = levelFor(view.resolution, plan.events);
     if (!plan.level) return plan;
     plan.chunks.clear();
+    plan.events = 0;
     auto all = context.pyramid.segments(context.connection, lane.rank, lane.lane);
     if (!all) return failure(all);
-    for (int level = *plan.level; level < columns::kPyramidLevels; ++level)
-        planLevel(level, **all, chunks, view.range, plan);
+    planLevels(columns::kPyramidLevels - 1, **all, chunks, view.range, plan);
     return plan;
 }
 
@@ -109,10 +120,11 @@ Result<LanePlan> planSamples(const PlanContext& context, LaneAddress lane, const
     // From the pyramid only the value in force at the beginning is read as a sample.
     const TimeRange read = plan.level ? TimeRange{view.range.begin, view.range.begin} : view.range;
     plan.chunks = context.events.sampleChunks(lane.rank, lane.lane, read);
+    plan.events = countOf(plan.chunks);
     if (!plan.level) return plan;
     auto all = context.pyramid.segments(context.connection, lane.rank, lane.lane);
     if (!all) return failure(all);
-    planLevel(*plan.level, **all, chunks, view.range, plan);
+    planLevels(*plan.level, **all, chunks, view.range, plan);
     return plan;
 }
 

@@ -24,19 +24,12 @@ struct LanePlan {
     std::vector<SegmentEntry> stored;  ///< segments asked for, by level and segment
     bool missingIsEmpty = false;       ///< finalised: segments of all but the finest levels
 
-    /// Chunks with events that no stored segment of a level holds.
-    struct Uncovered {
-        int level = 0;
-        std::int64_t chunk = 0;
-        std::uint32_t count = 0;
-    };
-    std::vector<Uncovered> uncovered;
+    std::vector<std::int64_t> uncovered;  ///< chunks with events that no stored segment holds
+    std::uint64_t events = 0;             ///< to decode
 
     /// Whether the events of a chunk are in a segment of level `at` as it is stored, or it may be
     /// taken to be empty.
     [[nodiscard]] bool covers(int at, std::int64_t segment, std::int64_t chunk) const;
-    /// Events to decode.
-    [[nodiscard]] std::uint64_t events() const;
 };
 
 /// Segments of `level` that can show something within `range`.

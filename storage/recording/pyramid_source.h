@@ -52,7 +52,7 @@ public:
                       const Generation& generation, LoadedSegments& loaded);
 
 private:
-    static constexpr std::size_t kCacheBytes = 48u << 20;
+    static constexpr std::size_t kCacheBytes = 32u << 20;
 
     std::map<std::pair<RankId, LaneId>, std::vector<SegmentEntry>> m_lanes;
     BoundedCache<AnySummaries> m_cache{kCacheBytes};

@@ -3,6 +3,7 @@
 #include "storage/recording/blob_loader.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace shardscope::storage {
 namespace {
@@ -11,35 +12,71 @@ using columns::CounterSummary;
 using columns::SpanSummary;
 
 /// Lanes are loaded together up to this many events, so that memory stays bounded.
-constexpr std::uint64_t kEventsABatch = 1'000'000;
+constexpr std::uint64_t kEventsABatch = 500'000;
 
 LaneSlice sliceOf(const SpanSummary& s) {
     return {{s.first, s.last}, s.name, s.count, s.busy,  s.count == 1 ? s.correlation : 0,
             s.layer,           s.step, s.phase, s.depth, s.count == 1 ? s.arguments : kEmptyString};
 }
 
-/// What the plan's level shows: its own summaries, lone spans of the ones above, and likewise what
-/// of chunks is not stored yet. `itemsOf(chunk)` gives a chunk's events as summaries.
-template <class Summary, class ItemsOf>
-std::vector<Summary> summariesOf(const LanePlan& plan, const LoadedSegments& segments,
-                                 TimeRange range, ItemsOf itemsOf) {
+/// The level that a chunk's event would be summed up on, or stand alone on, in a view of `level`.
+int levelOf(const SpanEvent& event, int level) {
+    if (event.duration.ns < std::int64_t{1} << columns::bucketShift(level)) return level;
+    const int shift =
+        static_cast<int>(std::bit_width(static_cast<std::uint64_t>(event.duration.ns))) - 1;
+    return std::min((shift - columns::kBaseShift) / columns::kLevelShift,
+                    columns::kPyramidLevels - 1);
+}
+int levelOf(const CounterEvent&, int level) {
+    return level;
+}
+
+Timestamp timeOf(const SpanEvent& event) {
+    return event.start;
+}
+Timestamp timeOf(const CounterEvent& event) {
+    return event.time;
+}
+
+bool isShown(const SpanEvent& event, TimeRange range) {
+    return touches(event, range);
+}
+bool isShown(const CounterEvent& event, TimeRange range) {
+    return range.contains(event.time);
+}
+
+/// Summaries out of stored segments: the level's own, and lone spans of the ones above.
+template <class Summary>
+std::vector<Summary> storedOf(const LanePlan& plan, const LoadedSegments& segments) {
     std::vector<Summary> found;
     for (const SegmentEntry& entry : plan.stored)
         for (const Summary& summary : segments.summaries<Summary>(entry.id))
             if (entry.level == *plan.level || columns::standsAlone(summary, entry.level))
                 found.push_back(summary);
-    for (const LanePlan::Uncovered& part : plan.uncovered) {
-        const auto [from, to] = segmentsOf(part.level, range);
-        itemsOf(part.chunk, [&, from = from, to = to](const Summary& item) {
-            const std::int64_t segment = columns::segmentOf(part.level, item.time());
-            if (segment < from || segment > to || plan.covers(part.level, segment, part.chunk))
-                return;
-            const bool alone = columns::standsAlone(item, part.level);
-            if (alone ? columns::belongsTo(item, part.level) : part.level == *plan.level)
-                found.push_back(item);
-        });
-    }
     return found;
+}
+
+/// Adds events of a chunk, by time, that no stored segment holds.
+template <class Event, class Summary>
+void addUncovered(const LanePlan& plan, std::int64_t chunk, const std::vector<Event>& events,
+                  TimeRange range, std::vector<Summary>& found) {
+    // Neighbours mostly lie in the same segment.
+    int knownLevel = -1;
+    std::int64_t knownSegment = 0;
+    bool covered = false;
+    for (const Event& event : events) {
+        if (timeOf(event) >= range.end) break;
+        if (!isShown(event, range)) continue;
+        const int level = levelOf(event, *plan.level);
+        const std::int64_t segment = columns::segmentOf(level, timeOf(event));
+        if (level != knownLevel || segment != knownSegment) {
+            knownLevel = level;
+            knownSegment = segment;
+            const auto [from, to] = segmentsOf(level, range);
+            covered = segment < from || segment > to || plan.covers(level, segment, chunk);
+        }
+        if (!covered) found.push_back(Summary::of(event));
+    }
 }
 
 template <class Summary>
@@ -47,15 +84,29 @@ void sortByTime(std::vector<Summary>& summaries) {
     sortIfNeeded(summaries, [](const Summary& a, const Summary& b) { return a.time() < b.time(); });
 }
 
-std::vector<SpanSummary> eventsOf(const LanePlan& plan, const LoadedChunks& chunks,
-                                  TimeRange range) {
-    std::vector<SpanSummary> found;
+/// Merges events straight from their chunks; false, and nothing usable, where they are not in
+/// order.
+bool groupInOrder(const LanePlan& plan, const LoadedChunks& chunks, TimeRange range,
+                  columns::SpanGrouper& grouper) {
+    Timestamp previous = range.begin - Duration{std::int64_t{1} << 62};
     for (const ChunkEntry& chunk : plan.chunks) {
         for (const SpanEvent& span : chunks.events<SpanEvent>(chunk.id)) {
             if (span.start >= range.end) break;
-            if (touches(span, range)) found.push_back(SpanSummary::of(span));
+            if (!touches(span, range)) continue;
+            if (span.start < previous) return false;
+            previous = span.start;
+            grouper.add(SpanSummary::of(span));
         }
     }
+    return true;
+}
+
+std::vector<SpanSummary> eventsOf(const LanePlan& plan, const LoadedChunks& chunks,
+                                  TimeRange range) {
+    std::vector<SpanSummary> found;
+    for (const ChunkEntry& chunk : plan.chunks)
+        for (const SpanEvent& span : chunks.events<SpanEvent>(chunk.id))
+            if (touches(span, range)) found.push_back(SpanSummary::of(span));
     return found;
 }
 
@@ -63,25 +114,29 @@ std::vector<SpanSummary> eventsOf(const LanePlan& plan, const LoadedChunks& chun
 
 std::vector<LaneSlice> ViewLoader::showSpans(const LanePlan& plan, const Loaded& loaded,
                                              const View& view) {
-    std::vector<SpanSummary> found;
-    if (plan.level) {
-        found = summariesOf<SpanSummary>(
-            plan, loaded.segments, view.range, [&](std::int64_t chunk, const auto& use) {
-                for (const SpanEvent& span : loaded.chunks.events<SpanEvent>(chunk))
-                    use(SpanSummary::of(span));
-            });
-        std::erase_if(found, [&](const SpanSummary& s) {
-            return s.first >= view.range.end ||
-                   (s.last <= view.range.begin && s.first < view.range.begin);
-        });
-    } else {
-        found = eventsOf(plan, loaded.chunks, view.range);
-    }
-    sortByTime(found);
     columns::SpanGrouper grouper(cellShift(view.resolution));
-    for (const SpanSummary& summary : found) grouper.add(summary);
+    if (plan.level || !groupInOrder(plan, loaded.chunks, view.range, grouper)) {
+        static_cast<void>(grouper.take());
+        std::vector<SpanSummary> found;
+        if (plan.level) {
+            found = storedOf<SpanSummary>(plan, loaded.segments);
+            std::erase_if(found, [&](const SpanSummary& s) {
+                return s.first >= view.range.end ||
+                       (s.last <= view.range.begin && s.first < view.range.begin);
+            });
+            for (const std::int64_t chunk : plan.uncovered)
+                addUncovered(plan, chunk, loaded.chunks.events<SpanEvent>(chunk), view.range,
+                             found);
+        } else {
+            found = eventsOf(plan, loaded.chunks, view.range);
+        }
+        sortByTime(found);
+        for (const SpanSummary& summary : found) grouper.add(summary);
+    }
+    const std::vector<SpanSummary> shown = grouper.take();
     std::vector<LaneSlice> slices;
-    for (const SpanSummary& summary : grouper.take()) slices.push_back(sliceOf(summary));
+    slices.reserve(shown.size());
+    for (const SpanSummary& summary : shown) slices.push_back(sliceOf(summary));
     return slices;
 }
 
@@ -99,13 +154,14 @@ std::vector<CounterSlice> ViewLoader::showSamples(const LanePlan& plan, const Lo
     std::vector<CounterSummary> items;
     for (const CounterEvent& sample : samples.take()) items.push_back(CounterSummary::of(sample));
     if (plan.level) {
-        auto summaries = summariesOf<CounterSummary>(
-            plan, loaded.segments, view.range, [&](std::int64_t chunk, const auto& use) {
-                for (const CounterEvent& sample : samplesOf(chunk)) use(CounterSummary::of(sample));
-            });
+        auto summaries = storedOf<CounterSummary>(plan, loaded.segments);
+        std::erase_if(summaries, [&](const CounterSummary& s) {
+            return s.first >= view.range.end || s.last < view.range.begin;
+        });
+        for (const std::int64_t chunk : plan.uncovered)
+            addUncovered(plan, chunk, samplesOf(chunk), view.range, summaries);
         sortByTime(summaries);
-        for (const CounterSummary& s : summaries)
-            if (s.first < view.range.end && s.last >= view.range.begin) items.push_back(s);
+        items.insert(items.end(), summaries.begin(), summaries.end());
     }
     const int shift = cellShift(view.resolution);
     std::vector<CounterSummary> cells;
@@ -135,7 +191,7 @@ Result<ViewLoader::Loaded> ViewLoader::load(const std::vector<LanePlan>& plans, 
         const EventKind kind = spans ? EventKind::kSpan : sampleKind(plan.lane.lane);
         const std::size_t own = chunks.size();
         for (const ChunkEntry& chunk : plan.chunks) chunks.push_back({kind, chunk.id});
-        for (const LanePlan::Uncovered& part : plan.uncovered) chunks.push_back({kind, part.chunk});
+        for (const std::int64_t chunk : plan.uncovered) chunks.push_back({kind, chunk});
         for (const SegmentEntry& entry : plan.stored) segments.push_back({entry.id, spans});
         for (std::size_t i = own; i < chunks.size() && kind == EventKind::kMemory; ++i) {
             auto [before, isNew] = loaded.before.try_emplace(chunks[i].id);
@@ -166,7 +222,7 @@ Result<std::vector<std::vector<Slice>>> ViewLoader::each(const std::vector<LaneA
             if (view.generation.superseded()) return superseded();
             auto plan = planLane(context, lanes[at], view);
             if (!plan) return failure(plan);
-            events += plan->events();
+            events += plan->events;
             plans.push_back(std::move(*plan));
         }
         auto loaded = load(plans, kSpans, view.generation);

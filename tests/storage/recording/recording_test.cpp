@@ -177,10 +177,26 @@ TEST(Recording, MergesSmallChunksWhenFinalised) {
     const Bytes before = (*reader)->summary()->fileSize;
     ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
     EXPECT_EQ(*(*reader)->spans(kRank, kLane, kEverything), events);
-    EXPECT_EQ((*reader)->query("SELECT count(*) FROM chunks")->rows[0][0], "3");
+    // 16 x 500 each
+    EXPECT_EQ((*reader)->query("SELECT count(*) FROM chunks")->rows[0][0], "19");
     EXPECT_EQ((*reader)->query("SELECT count(*) FROM events")->rows[0][0], "150000");
     EXPECT_LT((*reader)->summary()->fileSize, before);
     EXPECT_EQ((*reader)->summary()->events.spans, events.size());
+}
+
+TEST(Recording, SplitsLargeChunksForViews) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    const auto events = operators(20'000);
+    auto writer = someWriter(path);
+    ASSERT_THAT(writer, IsOk());
+    ASSERT_THAT(writer->addChunk(columns::encodeSpans(kRank, events)), IsOk());
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    auto reader = openRecording(path);
+    EXPECT_EQ(*(*reader)->spans(kRank, kLane, kEverything), events);
+    EXPECT_EQ((*reader)->query("SELECT max(count) FROM chunks")->rows[0][0],
+              std::to_string(columns::kStoredChunkEvents));
+    EXPECT_EQ((*reader)->query("SELECT count(*) FROM chunks")->rows[0][0], "3");
 }
 
 TEST(Recording, QueriesAfterFinalisingForgetChunksThatWereMerged) {
