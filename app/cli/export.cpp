@@ -38,6 +38,7 @@ constexpr Format kFormats[] = {
     {"perfetto", "a trace for ui.perfetto.dev (.pftrace)", interchange::exportPerfetto},
     {"kineto", "PyTorch profiler traces, one .json.gz a rank, see --hta",
      interchange::exportKineto},
+    {"nsys-sqlite", "for queries on Nsight Systems exports", interchange::exportNsysSqlite},
     {"memory-snapshot", "for pytorch.org/memory_viz", interchange::exportMemorySnapshot},
     {"folded", "stacks for flamegraph.pl, nanoseconds", interchange::exportFolded},
     {"speedscope", "for speedscope.app", interchange::exportSpeedscope},

@@ -141,9 +141,10 @@ Command addImport(CLI::App& root) {
     auto options = std::make_shared<ImportCommandOptions>();
     CLI::App* app = root.add_subcommand("import", "make a recording of other tools' traces");
     app->footer(
-        "Reads traces of PyTorch's profiler (Kineto, Chrome JSON), plain or gzip, in constant\n"
-        "memory. What a file is, is recognised by its content. Several files, or a folder with\n"
-        "one file a rank, become one recording with their clocks aligned.\n\n"
+        "Reads traces of PyTorch's profiler (Kineto, Chrome JSON), plain or gzip, and exports of\n"
+        "Nsight Systems (nsys export --type sqlite), in constant memory. What a file is,\n"
+        "is recognised by its content. Several files, or a folder with one file a rank, become one\n"
+        "recording with their clocks aligned.\n\n"
         "Examples:\n"
         "  shardscope import trace.json.gz --output run.sscope\n"
         "  shardscope import traces/ --output run.sscope --strict\n"

@@ -11,6 +11,8 @@
 
 namespace shardscope::interchange::nsys {
 
+inline constexpr const char* kNoTime = "no time, or one that is no whole number";
+
 struct ImportState {
     const ReaderRequest& request;
     NsysFile& file;

@@ -74,9 +74,9 @@ const Lanes::Lane* Lanes::known(const Key& key) {
 
 LaneId Lanes::find(const Key& key, LaneRole role, const std::function<std::string()>& name,
                    const std::string& process, const std::string& thread) {
-    const LaneKey laneKey{std::string(key.category), std::to_string(key.a) + ' ' +
-                                                         std::to_string(key.b) + ' ' +
-                                                         std::to_string(key.c)};
+    const LaneKey laneKey{
+        std::string(key.category),
+        std::to_string(key.a) + ' ' + std::to_string(key.b) + ' ' + std::to_string(key.c)};
     const LaneId id = m_builder->lane(key.rank, laneKey, role, name());
     m_lanes.emplace(key, Lane{id, process, thread});
     ++m_count[key.rank];
@@ -85,8 +85,7 @@ LaneId Lanes::find(const Key& key, LaneRole role, const std::function<std::strin
 
 LaneId Lanes::stream(const RankMap::Entry& owner, Activity activity, bool collective,
                      std::int64_t device, std::int64_t context, std::int64_t stream) {
-    const std::string_view category =
-        collective ? kCollectiveCategory : specOf(activity).category;
+    const std::string_view category = collective ? kCollectiveCategory : specOf(activity).category;
     Key key{owner.rank, category, device, context, stream};
     if (const Lane* lane = known(key)) return lane->id;
     if (m_count[owner.rank] >= kMostLanes) {
@@ -156,8 +155,7 @@ LaneId Lanes::nvtx(const RankMap::Entry& owner, std::int64_t thread, std::int64_
 LaneId Lanes::counter(RankId rank, const std::string& name, const std::string& unit) {
     const auto key = std::pair(rank, name);
     if (const auto at = m_counters.find(key); at != m_counters.end()) return at->second;
-    const LaneId id =
-        m_builder->lane(rank, {"counter", name}, LaneRole::kCounter, name, unit);
+    const LaneId id = m_builder->lane(rank, {"counter", name}, LaneRole::kCounter, name, unit);
     m_counters.emplace(key, id);
     return id;
 }
@@ -179,9 +177,9 @@ std::string Lanes::toJson(RankId rank) const {
 std::string Lanes::threadsJson(const RankMap::Entry& owner) const {
     std::map<std::int64_t, std::string> used;
     for (const auto& [key, lane] : m_lanes) {
-        const bool ofThread = key.category == kNvtxCategory || key.category == kNvtxRangeCategory ||
-                              (specOfCategory(key.category) != nullptr &&
-                               !specOfCategory(key.category)->ofProcess);
+        const bool ofThread =
+            key.category == kNvtxCategory || key.category == kNvtxRangeCategory ||
+            (specOfCategory(key.category) != nullptr && !specOfCategory(key.category)->ofProcess);
         const auto name = m_survey->threads.find(key.a);
         if (key.rank == owner.rank && ofThread && name != m_survey->threads.end())
             used[key.a] = name->second;

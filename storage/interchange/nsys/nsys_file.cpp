@@ -19,10 +19,9 @@ constexpr std::string_view kOtherTables[] = {"NVTX_EVENTS",
                                              "GPU_METRICS",
                                              "CUDA_GPU_MEMORY_USAGE_EVENTS"};
 /// Named in a note when they have rows.
-constexpr std::string_view kLeftOut[] = {"SCHED_EVENTS",        "COMPOSITE_EVENTS",
-                                         "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS",
-                                         "GENERIC_EVENTS",      "DIAGNOSTIC_EVENT",
-                                         "NET_NIC_METRIC",      "GPU_CONTEXT_SWITCH_EVENTS"};
+constexpr std::string_view kLeftOut[] = {
+    "SCHED_EVENTS",   "COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS",
+    "GENERIC_EVENTS", "DIAGNOSTIC_EVENT", "NET_NIC_METRIC",      "GPU_CONTEXT_SWITCH_EVENTS"};
 
 char lower(char c) {
     return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -73,8 +72,8 @@ Result<void> NsysFile::findTables() {
             if (!same && !isVersionOf(object.name, name)) continue;
             if (object.kind == "index") continue;
             if (object.kind != "table")
-                return refuse(path(), std::string(name) + " is a " + object.kind +
-                                          " in it, not a table");
+                return refuse(path(),
+                              std::string(name) + " is a " + object.kind + " in it, not a table");
             std::string& choice = chosen[name];
             const bool better = choice.size() < object.name.size() ||
                                 (choice.size() == object.name.size() && choice < object.name);

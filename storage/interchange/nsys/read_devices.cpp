@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kMostDevices = 1024;
 constexpr std::array<std::string_view, 10> kNumbers = {
-    "l2CacheSize", "memoryBandwidth", "clockRate",    "smCount",      "maxWarpsPerSm",
-    "computeMajor", "computeMinor",   "smMajor",      "smMinor",      "maxBlocksPerSm"};
+    "l2CacheSize",  "memoryBandwidth", "clockRate", "smCount", "maxWarpsPerSm",
+    "computeMajor", "computeMinor",    "smMajor",   "smMinor", "maxBlocksPerSm"};
 
 struct Gpu {
     std::string name, bus, uuid, chip;
@@ -34,7 +34,7 @@ public:
 
 private:
     Result<void> readGpus() {
-        std::vector<std::string> columns = {"id",          "name", "busLocation", "uuid",
+        std::vector<std::string> columns = {"id",          "name",     "busLocation", "uuid",
                                             "totalMemory", "chipName", "cuDevice"};
         const int first = static_cast<int>(columns.size());
         columns.insert(columns.end(), kNumbers.begin(), kNumbers.end());
@@ -57,8 +57,8 @@ private:
             gpu.cudaDevice = row.integer(6);
             for (std::size_t i = 0; i < kNumbers.size(); ++i)
                 if (const auto value = row.integer(first + static_cast<int>(i)))
-                    gpu.numbersJson += ",\"" + std::string(kNumbers[i]) +
-                                       "\":" + std::to_string(*value);
+                    gpu.numbersJson +=
+                        ",\"" + std::string(kNumbers[i]) + "\":" + std::to_string(*value);
             m_gpus[*id] = std::move(gpu);
         }
         return {};
@@ -108,8 +108,8 @@ private:
         }
         const Gpu* gpu = gpuOf(entry);
         const std::string number = "GPU " + std::to_string(*entry.device);
-        rank.device = gpu == nullptr || gpu->name.empty() ? number
-                                                          : gpu->name + " (" + number + ")";
+        rank.device =
+            gpu == nullptr || gpu->name.empty() ? number : gpu->name + " (" + number + ")";
         m_state.builder().putRank(rank);
         DeviceFacts device;
         device.rank = entry.rank;

@@ -9,8 +9,7 @@ namespace {
 
 /// UTC of the file's time 0, when it says when the session began.
 Result<std::optional<std::int64_t>> sessionBase(NsysFile& file) {
-    auto rows =
-        file.scan("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs", "systemClockNs"});
+    auto rows = file.scan("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs", "systemClockNs"});
     if (!rows) return failure(rows);
     std::optional<std::int64_t> base;
     if (!*rows) return base;
@@ -32,8 +31,8 @@ public:
         : m_request(request), m_file(std::move(file)), m_texts(m_file) {}
 
     Result<ReaderResult> read() {
-        auto found = survey(m_file, m_texts,
-                            [&] { return !m_request.progress || m_request.progress(0); });
+        auto found =
+            survey(m_file, m_texts, [&] { return !m_request.progress || m_request.progress(0); });
         if (!found) return failure(found);
         m_survey = std::move(*found);
         if (auto settled = m_survey.ranks.settle(m_request.rank, m_request.path); !settled)

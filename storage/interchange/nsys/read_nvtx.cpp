@@ -22,8 +22,9 @@ public:
     explicit NvtxReader(ImportState& state) : m_state(state) {}
 
     Result<void> run() {
-        std::vector<std::string> columns = {"start",  "end",      "globalTid", "eventType", "text",
-                                            "textId", "domainId", "category",  "endGlobalTid"};
+        std::vector<std::string> columns = {"start",     "end",      "globalTid",
+                                            "eventType", "text",     "textId",
+                                            "domainId",  "category", "endGlobalTid"};
         appendColumns(columns, nvtxFields());
         auto rows = m_state.file.scan("NVTX_EVENTS", columns);
         if (!rows) return failure(rows);
@@ -54,11 +55,12 @@ private:
     }
 
     Result<void> addRange(Row& row, std::int64_t type) {
+        const auto start = row.integer(kStart);
         auto end = row.integer(kEnd);
-        const bool open = !end && type != nvtx::kMark && row.integer(kStart);
+        const bool open = row.isNull(kEnd) && type != nvtx::kMark && start;
         // It had not ended when the profiler stopped.
-        if (open) end = std::max(m_state.survey.last, *row.integer(kStart));
-        const auto place = m_state.place(row.integer(kStart), end, type != nvtx::kMark);
+        if (open) end = std::max(m_state.survey.last, *start);
+        const auto place = m_state.place(start, end, type != nvtx::kMark);
         if (!place) return {};
         if (open) m_state.account.repair("a range without an end, ended with the trace");
         SpanEvent span;

@@ -16,7 +16,8 @@ struct Metric {
 std::string unitOf(const std::string& name) {
     const std::size_t at = name.rfind('[');
     if (at == std::string::npos || name.back() != ']') return "1";
-    return name.find('%', at) != std::string::npos ? "%" : name.substr(at + 1, name.size() - at - 2);
+    return name.find('%', at) != std::string::npos ? "%"
+                                                   : name.substr(at + 1, name.size() - at - 2);
 }
 
 std::string gpuName(std::int64_t device) {
@@ -126,8 +127,8 @@ private:
             return m_state.account.reject("a memory event that neither takes nor frees");
         const auto global = row.integer(kProcess);
         const std::int64_t device = row.integer(kDevice).value_or(0);
-        const RankMap::Entry& owner = m_state.survey.ranks.of(
-            global ? processOf(*global) : RankMap::kUnknownProcess, device);
+        const RankMap::Entry& owner =
+            m_state.survey.ranks.of(global ? processOf(*global) : RankMap::kUnknownProcess, device);
         MemoryEvent event;
         event.time = place->first;
         event.address = static_cast<std::uint64_t>(row.integer(kAddress).value_or(0));
@@ -163,8 +164,8 @@ private:
         for (int i = 0; i < 2; ++i) {
             const auto bytes = row.integer(kPool + i);
             if (!bytes) continue;
-            const LaneId lane = m_state.lanes.counter(
-                rank, gpuName(device).append(" ").append(kNames[i]), "bytes");
+            const LaneId lane =
+                m_state.lanes.counter(rank, gpuName(device).append(" ").append(kNames[i]), "bytes");
             m_state.builder().add(rank, CounterEvent{time, lane, static_cast<double>(*bytes)});
         }
     }

@@ -34,13 +34,17 @@ CallName splitVersion(std::string_view name) {
     return version ? CallName{name.substr(0, at), digits} : CallName{name, {}};
 }
 
+/// A list that every kernel has, mostly empty.
+constexpr std::string_view kNoList = "[]";
+
 std::string copyName(const Word* kind) {
     return kind == nullptr || kind->id == 0 ? "copy" : "copy " + std::string(kind->word);
 }
 std::string waitName(const Word* type) {
     if (type == nullptr || type->id == 0) return "wait";
     constexpr std::int64_t kStreamWait = 2;
-    return type->id == kStreamWait ? std::string(type->word) : "wait for " + std::string(type->word);
+    return type->id == kStreamWait ? std::string(type->word)
+                                   : "wait for " + std::string(type->word);
 }
 
 class SpanReader {
@@ -216,7 +220,7 @@ std::optional<std::pair<Timestamp, Duration>> ImportState::place(std::optional<s
                                                                  std::optional<std::int64_t> end,
                                                                  bool needsEnd) {
     if (!start || (needsEnd && !end)) {
-        account.reject("no time, or one that is no whole number");
+        account.reject(kNoTime);
         return std::nullopt;
     }
     const std::int64_t until = end.value_or(*start);
@@ -259,7 +263,7 @@ Result<void> addArgument(ImportState& state, const Field& field, Row& row, int& 
             if (const auto value = row.real(at)) arguments.real(field.key, *value);
             return {};
         case Form::kText:
-            if (const auto value = row.text(at); value && !(field.required && value->empty()))
+            if (const auto value = row.text(at); value && !(field.required && *value == kNoList))
                 arguments.json(field.key, jsonString(soundText(*value, state.changedTexts)));
             return {};
         case Form::kString:

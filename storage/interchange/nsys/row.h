@@ -39,6 +39,7 @@ public:
         if (type != storage::Statement::Type::kText) return wrong<std::string_view>();
         return m_statement->text(column);
     }
+    [[nodiscard]] bool isNull(int column) const { return m_statement->isNull(column); }
     /// Some cell asked for held what its column cannot.
     [[nodiscard]] bool anyWrong() const { return m_wrong; }
 

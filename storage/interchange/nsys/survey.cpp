@@ -66,7 +66,9 @@ private:
                     {spec.instant ? "timestamp" : "start", "end",
                      spec.ofProcess ? "globalPid" : "globalTid", "deviceId"},
                     [&](Row& row) -> Result<void> {
-                        noteTime(row.integer(0), row.integer(1));
+                        // An event that was not timed says 0.
+                        if (!spec.instant || row.integer(0).value_or(0) != 0)
+                            noteTime(row.integer(0), row.integer(1));
                         const auto owner = row.integer(2);
                         const std::int64_t process =
                             owner ? processOf(*owner) : RankMap::kUnknownProcess;
@@ -89,24 +91,24 @@ private:
     }
 
     Result<void> nvtxEvents() {
-        return each("NVTX_EVENTS",
-                    {"start", "end", "globalTid", "eventType", "domainId", "category", "text",
-                     "textId"},
-                    [&](Row& row) -> Result<void> {
-                        noteTime(row.integer(0), row.integer(1));
-                        const std::int64_t thread = row.integer(2).value_or(0);
-                        const std::int64_t type = row.integer(3).value_or(nvtx::kPushPop);
-                        m_found.ranks.addHost(row.integer(2) ? processOf(thread)
-                                                             : RankMap::kUnknownProcess);
-                        const bool names = type == nvtx::kDomainCreate ||
-                                           type == nvtx::kCategory || type == nvtx::kThread;
-                        if (!names) return {};
-                        auto name = nameOf(row, 6, 7);
-                        if (!name) return failure(name);
-                        note(type, thread, row.integer(4).value_or(0), row.integer(5).value_or(0),
-                             std::move(*name));
-                        return {};
-                    });
+        return each(
+            "NVTX_EVENTS",
+            {"start", "end", "globalTid", "eventType", "domainId", "category", "text", "textId"},
+            [&](Row& row) -> Result<void> {
+                noteTime(row.integer(0), row.integer(1));
+                const std::int64_t thread = row.integer(2).value_or(0);
+                const std::int64_t type = row.integer(3).value_or(nvtx::kPushPop);
+                m_found.ranks.addHost(row.integer(2) ? processOf(thread)
+                                                     : RankMap::kUnknownProcess);
+                const bool names =
+                    type == nvtx::kDomainCreate || type == nvtx::kCategory || type == nvtx::kThread;
+                if (!names) return {};
+                auto name = nameOf(row, 6, 7);
+                if (!name) return failure(name);
+                note(type, thread, row.integer(4).value_or(0), row.integer(5).value_or(0),
+                     std::move(*name));
+                return {};
+            });
     }
 
     void note(std::int64_t type, std::int64_t thread, std::int64_t domain, std::int64_t category,

@@ -22,7 +22,7 @@ struct Survey {
     RankMap ranks;
     std::map<std::int64_t, std::string> threads;  ///< by globalTid
     using InProcess = std::pair<std::int64_t, std::int64_t>;
-    std::map<InProcess, std::string> domains;                             ///< process, domain
+    std::map<InProcess, std::string> domains;                              ///< process, domain
     std::map<std::pair<InProcess, std::int64_t>, std::string> categories;  ///< and category
 };
 

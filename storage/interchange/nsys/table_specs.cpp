@@ -161,9 +161,9 @@ constexpr TableSpec kTables[] = {
 };
 
 constexpr EnumTable kEnumTables[] = {
-    {"ENUM_CUDA_MEMCPY_OPER", kCopyKinds},           {"ENUM_CUDA_MEM_KIND", kMemoryKinds},
-    {"ENUM_CUPTI_SYNC_TYPE", kSyncTypes},            {"ENUM_CUDA_KERNEL_LAUNCH_TYPE", kLaunchTypes},
-    {"ENUM_CUPTI_OVERHEAD_TYPE", kOverheadTypes},    {"ENUM_NSYS_EVENT_CLASS", kEventClasses},
+    {"ENUM_CUDA_MEMCPY_OPER", kCopyKinds},        {"ENUM_CUDA_MEM_KIND", kMemoryKinds},
+    {"ENUM_CUPTI_SYNC_TYPE", kSyncTypes},         {"ENUM_CUDA_KERNEL_LAUNCH_TYPE", kLaunchTypes},
+    {"ENUM_CUPTI_OVERHEAD_TYPE", kOverheadTypes}, {"ENUM_NSYS_EVENT_CLASS", kEventClasses},
     {"ENUM_NSYS_EVENT_TYPE", kEventTypes},
 };
 

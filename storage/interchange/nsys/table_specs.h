@@ -29,7 +29,7 @@ struct Field {
     std::string_view column;  ///< of a triple: without its last letter
     std::string_view key;     ///< of the argument
     Form form = Form::kInteger;
-    /// NOT NULL in the export. 0 (or an empty text) is then left out of the arguments.
+    /// NOT NULL in the export. 0 (of texts an empty list) is then left out of the arguments.
     bool required = false;
     std::span<const Word> words = {};
     std::string_view otherKey = {};  ///< what PyTorch's profiler calls it
