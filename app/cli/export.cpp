@@ -2,6 +2,7 @@
 #include "storage/interchange/export.h"
 
 #include "app/cli/command.h"
+#include "app/cli/export_report.h"
 #include "app/cli/report_table.h"
 #include "engine/control/near_miss.h"
 
@@ -23,6 +24,7 @@ struct Arguments {
     std::string format;
     std::string range;
     std::string steps;
+    std::string report = "overview";
     std::vector<std::uint32_t> ranks;
     ExportOptions options;
 };
@@ -30,7 +32,7 @@ struct Arguments {
 struct Format {
     const char* name;
     const char* what;
-    Result<ExportAccount> (*write)(storage::RecordingReader&, const ExportOptions&);
+    Result<ExportAccount> (*write)(storage::RecordingReader&, const ExportOptions&);  ///< or null
 };
 /// A format is one line here.
 constexpr Format kFormats[] = {
@@ -43,6 +45,7 @@ constexpr Format kFormats[] = {
     {"folded", "stacks for flamegraph.pl, nanoseconds", interchange::exportFolded},
     {"speedscope", "for speedscope.app", interchange::exportSpeedscope},
     {"csv", "rows of a view, see --view", interchange::exportCsv},
+    {"json", "a report, see --report", nullptr},
 };
 
 Result<const Format*> findFormat(const std::string& name) {
@@ -130,6 +133,7 @@ Result<ExportAccount> write(const Arguments& arguments) {
         if (!range) return failure(range);
         options.range = *range;
     }
+    if ((*format)->write == nullptr) return exportReport(arguments.path, arguments.report, options);
     return (*format)->write(**reader, options);
 }
 
@@ -140,7 +144,7 @@ int run(const Arguments& arguments) {
         return exitStatus(account.error());
     }
     for (const std::string& file : account->files) fmt::print("wrote       {}\n", file);
-    fmt::print("events      {}\n", countText(account->events));
+    if (account->events > 0) fmt::print("events      {}\n", countText(account->events));
     for (const std::string& note : account->notes) fmt::print("note        {}\n", note);
     return 0;
 }
@@ -174,6 +178,8 @@ Command addExport(CLI::App& root) {
         ->delimiter(',');
     app->add_option("--view", arguments->options.view,
                     "csv: kernels, operators, phases, collectives, memory_events, steps, counters");
+    app->add_option("--report", arguments->report,
+                    "json: overview (as of `report --json`), info, verification");
     app->add_flag("--hta", arguments->options.integerMicroseconds,
                   "kineto: whole microseconds, because HTA rounds fractions away");
     app->add_flag("--force", arguments->options.overwrite, "replace the output if it exists");

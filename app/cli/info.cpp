@@ -1,19 +1,17 @@
 // `shardscope info`: the facts of a recording, without analysing it.
 #include "app/cli/command.h"
+#include "app/cli/info_json.h"
 #include "app/cli/report_table.h"
 #include "storage/recording/recording_reader.h"
 #include "storage/recording/verify_recording.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 
 namespace shardscope::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct InfoOptions {
     std::string path;
@@ -24,39 +22,6 @@ struct InfoOptions {
 std::string startedText(std::int64_t unixNs) {
     return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
                        fmt::gmtime(static_cast<std::time_t>(unixNs / 1'000'000'000)));
-}
-
-Json infoJson(const RecordingSummary& summary) {
-    const RunFacts& run = summary.run;
-    Json json;
-    json["schema"] = "shardscope.info/1";
-    json["run"] = {{"id", run.id},
-                   {"product", run.product},
-                   {"command_line", run.commandLine},
-                   {"model", run.model},
-                   {"strategy", run.strategy},
-                   {"world_size", run.worldSize},
-                   {"parameters", run.parameters},
-                   {"started_unix_ns", run.startedUnixNs},
-                   {"status", toWord(run.status)},
-                   {"ended_ns", run.ended.ns}};
-    json["complete"] = summary.complete;
-    json["ranks"] = Json::array();
-    for (const RankFacts& rank : summary.ranks)
-        json["ranks"].push_back({{"rank", rank.rank.value},
-                                 {"host", rank.host},
-                                 {"pid", rank.pid},
-                                 {"device", rank.device},
-                                 {"emitted", rank.emitted},
-                                 {"dropped", rank.dropped}});
-    json["steps"] = summary.steps.empty() ? 0 : summary.steps.back().step.value + 1;
-    json["events"] = {{"spans", summary.events.spans},
-                      {"collectives", summary.events.collectives},
-                      {"memory", summary.events.memory},
-                      {"counters", summary.events.counters}};
-    json["file_bytes"] = summary.fileSize.count;
-    json["chunk_bytes"] = summary.chunkBytes.count;
-    return json;
 }
 
 std::string infoText(const RecordingSummary& summary, const std::string& path) {
@@ -94,27 +59,6 @@ std::string infoText(const RecordingSummary& summary, const std::string& path) {
     return text;
 }
 
-Json verificationJson(const storage::Verification& found) {
-    Json json;
-    json["schema"] = "shardscope.verification/1";
-    json["sound"] = found.sound();
-    json["complete"] = found.complete;
-    json["rows"] = found.rows;
-    json["chunks"] = found.chunks;
-    json["memory_states"] = found.memoryStates;
-    json["pyramid_segments"] = found.pyramidSegments;
-    json["events"] = {{"spans", found.events.spans},
-                      {"collectives", found.events.collectives},
-                      {"memory", found.events.memory},
-                      {"counters", found.events.counters}};
-    json["fault_count"] = found.faultCount;
-    json["faults"] = Json::array();
-    for (const storage::Fault& fault : found.faults)
-        json["faults"].push_back({{"where", fault.where}, {"what", fault.what}});
-    json["notes"] = found.notes;
-    return json;
-}
-
 std::string verificationText(const storage::Verification& found, const std::string& path) {
     std::string text = fmt::format(
         "checked     {}: {} rows, {} chunks with {} events, {} memory states, {} pyramid "
@@ -139,8 +83,7 @@ int verify(const InfoOptions& options) {
         return exitStatus(found.error());
     }
     if (options.json)
-        fmt::print("{}\n",
-                   verificationJson(*found).dump(2, ' ', false, Json::error_handler_t::replace));
+        fmt::print("{}\n", verificationJson(*found));
     else
         fmt::print("{}", verificationText(*found, options.path));
     return found->sound() ? 0 : 1;
@@ -155,7 +98,7 @@ int run(const InfoOptions& options) {
         return exitStatus(summary.error());
     }
     if (options.json)
-        fmt::print("{}\n", infoJson(*summary).dump(2, ' ', false, Json::error_handler_t::replace));
+        fmt::print("{}\n", infoJson(*summary));
     else
         fmt::print("{}", infoText(*summary, options.path));
     return 0;

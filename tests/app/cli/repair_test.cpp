@@ -63,6 +63,32 @@ TEST_F(Repair, SavesWhatIsLeftAndSaysWhatIsNot) {
     EXPECT_THAT(again->err(), HasSubstr("already exists"));
 }
 
+TEST_F(Repair, AReportIsExportedAsItIsPrinted) {
+    const std::pair<const char*, std::vector<std::string>> reports[] = {
+        {"overview", {"report", output(), "--json"}},
+        {"info", {"info", output(), "--json"}},
+        {"verification", {"info", output(), "--verify", "--json"}}};
+    for (const auto& [name, command] : reports) {
+        const auto exported = start({"export", output(), "--format", "json", "--report", name, "-o",
+                                     path("report.json"), "--force"});
+        ASSERT_EQ(exported->wait(), 0) << exported->err();
+        const auto printed = start(command);
+        ASSERT_EQ(printed->wait(), 0) << printed->err();
+        std::ifstream file(path("report.json"));
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        EXPECT_EQ(text, printed->out()) << name;
+        EXPECT_TRUE(nlohmann::json::accept(text));
+    }
+    const auto part =
+        start({"export", output(), "--format", "json", "--ranks", "0", "-o", path("part.json")});
+    EXPECT_EQ(part->wait(), 2);
+    EXPECT_THAT(part->err(), HasSubstr("whole recording"));
+    const auto unknown = start(
+        {"export", output(), "--format", "json", "--report", "nonsense", "-o", path("part.json")});
+    EXPECT_EQ(unknown->wait(), 2);
+    EXPECT_FALSE(std::filesystem::exists(path("part.json")));
+}
+
 TEST_F(Repair, RefusesWhatIsNoRecording) {
     const auto repair = start({"repair", path("text.txt"), "-o", path("saved.sscope")});
     EXPECT_EQ(repair->wait(), 3);

@@ -1,0 +1,52 @@
+#include "app/cli/export_report.h"
+
+#include "app/cli/info_json.h"
+#include "app/cli/report_of.h"
+#include "storage/interchange/formats/export_writer.h"
+
+namespace shardscope::cli {
+namespace {
+
+Result<std::string> verification(const std::string& path) {
+    const auto found = storage::verifyRecording(path);
+    if (!found) return failure(found);
+    return verificationJson(*found);
+}
+
+Result<std::string> documentOf(const std::string& path, const std::string& report) {
+    if (report == "verification") return verification(path);
+    if (report != "overview" && report != "info")
+        return failure(ErrorCode::kUsage,
+                       "unknown report '" + report + "': there is overview, info, verification");
+    auto reader = storage::openRecording(path);
+    if (!reader) return failure(reader);
+    if (report == "info") {
+        const auto summary = (*reader)->summary();
+        if (!summary) return failure(summary);
+        return infoJson(*summary);
+    }
+    const auto overview = reportOf(**reader, false);
+    if (!overview) return failure(overview);
+    return analysis::toJson(*overview);
+}
+
+}  // namespace
+
+Result<interchange::ExportAccount> exportReport(const std::string& recording,
+                                                const std::string& report,
+                                                const interchange::ExportOptions& options) {
+    if (options.range || !options.ranks.empty())
+        return failure(ErrorCode::kUsage,
+                       "a report is of a whole recording: export the part with --format sscope "
+                       "and report on that");
+    const auto document = documentOf(recording, report);
+    if (!document) return failure(document);
+    auto writer = interchange::ExportWriter::open(options.output, options.overwrite);
+    if (!writer) return failure(writer);
+    writer->write(*document);
+    writer->write("\n");
+    if (auto done = writer->finish(); !done) return failure(done);
+    return interchange::ExportAccount{0, {options.output}, {}};
+}
+
+}  // namespace shardscope::cli

@@ -1,0 +1,63 @@
+#include "app/cli/info_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace shardscope::cli {
+
+using Json = nlohmann::ordered_json;
+
+std::string infoJson(const RecordingSummary& summary) {
+    const RunFacts& run = summary.run;
+    Json json;
+    json["schema"] = "shardscope.info/1";
+    json["run"] = {{"id", run.id},
+                   {"product", run.product},
+                   {"command_line", run.commandLine},
+                   {"model", run.model},
+                   {"strategy", run.strategy},
+                   {"world_size", run.worldSize},
+                   {"parameters", run.parameters},
+                   {"started_unix_ns", run.startedUnixNs},
+                   {"status", toWord(run.status)},
+                   {"ended_ns", run.ended.ns}};
+    json["complete"] = summary.complete;
+    json["ranks"] = Json::array();
+    for (const RankFacts& rank : summary.ranks)
+        json["ranks"].push_back({{"rank", rank.rank.value},
+                                 {"host", rank.host},
+                                 {"pid", rank.pid},
+                                 {"device", rank.device},
+                                 {"emitted", rank.emitted},
+                                 {"dropped", rank.dropped}});
+    json["steps"] = summary.steps.empty() ? 0 : summary.steps.back().step.value + 1;
+    json["events"] = {{"spans", summary.events.spans},
+                      {"collectives", summary.events.collectives},
+                      {"memory", summary.events.memory},
+                      {"counters", summary.events.counters}};
+    json["file_bytes"] = summary.fileSize.count;
+    json["chunk_bytes"] = summary.chunkBytes.count;
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string verificationJson(const storage::Verification& found) {
+    Json json;
+    json["schema"] = "shardscope.verification/1";
+    json["sound"] = found.sound();
+    json["complete"] = found.complete;
+    json["rows"] = found.rows;
+    json["chunks"] = found.chunks;
+    json["memory_states"] = found.memoryStates;
+    json["pyramid_segments"] = found.pyramidSegments;
+    json["events"] = {{"spans", found.events.spans},
+                      {"collectives", found.events.collectives},
+                      {"memory", found.events.memory},
+                      {"counters", found.events.counters}};
+    json["fault_count"] = found.faultCount;
+    json["faults"] = Json::array();
+    for (const storage::Fault& fault : found.faults)
+        json["faults"].push_back({{"where", fault.where}, {"what", fault.what}});
+    json["notes"] = found.notes;
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace shardscope::cli

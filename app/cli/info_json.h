@@ -1,0 +1,15 @@
+// What `shardscope info` says, as JSON documents with stable keys.
+#pragma once
+
+#include "storage/model/recording.h"
+#include "storage/recording/verify_recording.h"
+
+#include <string>
+
+namespace shardscope::cli {
+
+[[nodiscard]] std::string infoJson(const RecordingSummary& summary);  ///< shardscope.info/1
+/// shardscope.verification/1
+[[nodiscard]] std::string verificationJson(const storage::Verification& found);
+
+}  // namespace shardscope::cli
