@@ -7,8 +7,8 @@
 namespace shardscope::interchange::kineto_out {
 namespace {
 
-/// Measured on a trace of 40,573 events (21 MB of text): level 1 takes 0.10 s and gives 1.02 MB,
-/// level 6 takes 0.27 s and gives 0.75 MB (docs/kineto.md).
+/// Of 7.84 MB of text (the A100 trace) level 1 makes 0.85 MB at 338 MB/s, level 4 0.74 MB at 213,
+/// level 6 0.67 MB at 136: the text itself is made at about 260 MB/s.
 constexpr int kLevel = 1;
 constexpr int kGzip = 15 + 16;
 constexpr int kMemory = 8;
