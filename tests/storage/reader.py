@@ -1,28 +1,16 @@
-#!/usr/bin/env python3
-"""A reader of recordings written from storage/schema/FORMAT.md alone.
-
-  reader.py RECORDING [SHARDSCOPE]     decodes everything; with the program, compares with `query`
-Needs zstandard from PyPI; without it says so and exits with 77 (skipped).
-"""
-import json
+"""A reader of recordings written from storage/schema/FORMAT.md alone: read(path)."""
+import re
 import sqlite3
 import struct
-import subprocess
-import sys
 
-try:
-    import zstandard
-except ImportError:
-    print("skipped: the Python package zstandard is not installed")
-    sys.exit(77)
+import zstandard
 
-KINDS = {1: "span", 2: "memory", 3: "counter"}
+KINDS = [None, "span", "memory", "counter"]
 COLUMNS = {
     1: "start duration lane name arguments correlation step layer phase depth".split(),
     2: "time address size action category owner step layer phase".split(),
     3: "time lane".split(),
 }
-MASK = (1 << 64) - 1
 CRC_TABLE = list(range(256))
 for _ in range(8):
     CRC_TABLE = [c >> 1 ^ (0x82F63B78 if c & 1 else 0) for c in CRC_TABLE]
@@ -36,8 +24,7 @@ def crc32c(data):
 
 
 def signed(value):
-    value &= MASK
-    return value - (1 << 64) if value >> 63 else value
+    return (value + (1 << 63) & (1 << 64) - 1) - (1 << 63)
 
 
 class Payload:
@@ -48,6 +35,10 @@ class Payload:
         values = struct.unpack_from("<" + form, self.data, self.at)
         self.at += struct.calcsize("<" + form)
         return values[0]
+
+    def end(self, result):
+        assert self.at == len(self.data), "bytes left over"
+        return result
 
     def residuals(self, width, count):
         values = [0] * count
@@ -94,56 +85,63 @@ def chunk(blob, row):
     columns = {name: payload.column(count) for name in COLUMNS[kind]}
     if kind == 3:
         columns["value"] = payload.doubles(count)
-    assert payload.at == len(payload.data), "bytes left over"
-    return columns
+    return payload.end(columns)
+
+
+def filled(form, values, strings):
+    def mark(match):
+        if match[0][0] == '"':
+            return match[0]
+        value = next(values)
+        if match[0] == "%":
+            places = next(values)
+            return f"{'-' * (value < 0)}{abs(value) // 10**places}.{abs(value) % 10**places:0{places}}"
+        return str(value) if match[0] == "#" else strings[value]
+    return re.sub(r'"(?:[^"\\]|\\.)*"|[#%@]', mark, form)
+
+
+def texts(file, rank):
+    strings = dict(file.execute("SELECT id, text FROM strings WHERE rank=?", (rank,)))
+    found = {0: "", **strings}
+    for first, count, blob in file.execute(
+            "SELECT first_id, count, data FROM arguments WHERE rank=?", (rank,)):
+        assert struct.unpack_from("<III", blob) == (0x31414353, count, 1), "not arguments"
+        payload = unseal(blob, 12)
+        n = payload.take("I")
+        forms, counts, rows = payload.column(n), payload.column(n), payload.column(count)
+        for form in range(n):
+            of = [i for i, own in enumerate(rows) if own == form]
+            values = zip(*[payload.column(len(of)) for _ in range(counts[form])])
+            for i, own in zip(of, list(values) or [()] * len(of)):
+                found[first + i] = filled(strings.get(forms[form], ""), iter(own), strings)
+    return found
 
 
 def segment(blob):
     magic, form, count = struct.unpack_from("<III", blob)
-    assert magic == 0x31595053 and form in (1, 2), "not a pyramid segment"
+    assert magic == 0x31595053, "not a pyramid segment"
     payload = unseal(blob, 12)
-    columns = [payload.column(count) for _ in range(12 if form == 1 else 3)]
-    columns += [payload.doubles(count) for _ in range(0 if form == 1 else 3)]
-    assert payload.at == len(payload.data), "bytes left over"
-    return sum(columns[4 if form == 1 else 2])
+    columns = [payload.column(count) for _ in range({1: 12, 2: 3}[form])]
+    columns += [payload.doubles(count) for _ in range({1: 0, 2: 3}[form])]
+    return payload.end(sum(columns[4 if form == 1 else 2]))
 
 
 def read(path):
     file = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    assert file.execute("PRAGMA application_id").fetchone()[0] == 0x53536370, "not a recording"
-    assert file.execute("PRAGMA user_version").fetchone()[0] // 1000 == 1, "another version"
+    application, version = next(
+        file.execute("SELECT * FROM pragma_application_id, pragma_user_version"))
+    assert application == 0x53536370 and version // 1000 == 1, "no recording, or another version"
     sums = {}
     rows = file.execute("SELECT kind, rank, first_ns, last_ns, count, data FROM chunks ORDER BY id")
+    found = {rank: texts(file, rank) for (rank,) in file.execute("SELECT rank FROM ranks")}
     for *row, blob in rows:
         columns = chunk(blob, tuple(row))
         start = columns.get("start", columns.get("time"))
         assert start == sorted(start), "events out of order"
-        entry = sums.setdefault((KINDS[row[0]], row[1]), [0] * 6)
-        for i, values in enumerate((None, start, columns.get("duration"), columns.get("size"),
-                                    columns.get("value"), columns.get("correlation"))):
-            entry[i] += len(start) if i == 0 else sum(values or [])
+        fields = [columns.get(c, ()) for c in ("duration", "size", "value", "correlation")]
+        lengths = [len(found[row[1]][i]) for i in columns.get("arguments", ())]
+        entry = sums.get((KINDS[row[0]], row[1]), [0] * 7)
+        sums[KINDS[row[0]], row[1]] = [
+            a + sum(b) for a, b in zip(entry, [[1] * len(start), start, *fields, lengths])]
     events = sum(segment(blob) for (blob,) in file.execute("SELECT data FROM pyramid"))
     return sums, events
-
-
-def main():
-    sums, summarised = read(sys.argv[1])
-    print(f"{sum(s[0] for s in sums.values())} events, pyramids count {summarised}")
-    if len(sys.argv) < 3:
-        return
-    sql = ("SELECT kind, rank, count(*), sum(start_ns), coalesce(sum(duration_ns), 0),"
-           " coalesce(sum(size_bytes), 0), total(value), coalesce(sum(correlation), 0)"
-           " FROM events GROUP BY kind, rank")
-    answer = subprocess.run([sys.argv[2], "query", "--json", sys.argv[1], sql],
-                            capture_output=True, check=True, text=True)
-    asked = {(row[0], int(row[1])): [float(cell) for cell in row[2:]]
-             for row in json.loads(answer.stdout)["rows"]}
-    assert asked.keys() == sums.keys(), (asked.keys(), sums.keys())
-    for key, ours in sums.items():
-        for mine, theirs in zip(ours, asked[key]):
-            assert abs(mine - theirs) <= 1e-9 * max(1, abs(mine)), (key, ours, asked[key])
-    print("agrees with `shardscope query`")
-
-
-if __name__ == "__main__":
-    main()
