@@ -1,5 +1,7 @@
 #include "storage/interchange/output_file.h"
 
+#include "storage/recording/part_files.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -39,7 +41,8 @@ Result<OutputFile> OutputFile::reserve(const std::string& path, bool overwrite) 
     if (access(folder.c_str(), W_OK) != 0)
         return cannotWrite(
             path, "the folder " + folder + " is not writable (" + std::strerror(errno) + ")");
-    OutputFile file(path, path + ".part-" + std::to_string(getpid()), overwrite);
+    storage::removeDeadParts(path);
+    OutputFile file(path, storage::partName(path, "part"), overwrite);
     file.discard();
     return file;
 }

@@ -1,3 +1,4 @@
+#include "storage/recording/part_files.h"
 #include "storage/recording/recording_file.h"
 #include "storage/schema/migrations.h"
 #include "storage/sqlite/transaction.h"
@@ -89,7 +90,8 @@ Result<void> moveIntoPlace(const std::string& from, const std::string& to, bool 
 Result<Connection> createRecordingFile(const std::string& path, const RunFacts& run,
                                        bool overwrite) {
     if (auto target = checkTarget(path, overwrite); !target) return failure(target);
-    const std::string fresh = path + ".new-" + std::to_string(getpid());
+    removeDeadParts(path);
+    const std::string fresh = partName(path, "new");
     unlink(fresh.c_str());
     {
         auto connection = Connection::open(fresh, Connection::Mode::kCreate);

@@ -38,6 +38,12 @@ struct RecordingWriter::State {
         return result;
     }
 
+    /// Pyramids hold what was rolled back as well: then those stored before are the last. Readers
+    /// take the chunks for the rest.
+    Result<void> writePyramids(PyramidStore::Which which) {
+        return lost ? Result<void>{} : chunks.writePyramids(which);
+    }
+
     /// Something was rolled back: the recording can no longer be finalised as whole.
     bool lost = false;
 };
@@ -124,14 +130,13 @@ Result<void> RecordingWriter::addChunk(std::span<const std::byte> chunk) {
 
 Result<void> RecordingWriter::flush() {
     if (!m_state->connection->inTransaction()) return {};
-    auto written = m_state->chunks.writePyramids(PyramidStore::Which::kDue);
+    auto written = m_state->writePyramids(PyramidStore::Which::kDue);
     if (written) written = m_state->connection->execute("COMMIT");
     return m_state->noteLoss(std::move(written));
 }
 
 Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
-    auto done =
-        m_state->store([&] { return m_state->chunks.writePyramids(PyramidStore::Which::kAll); });
+    auto done = m_state->store([&] { return m_state->writePyramids(PyramidStore::Which::kAll); });
     if (done) done = m_state->noteLoss(m_state->connection->execute("COMMIT"));
     if (!done) return done;
     const bool whole = !m_state->lost;

@@ -2,6 +2,7 @@
 #include "storage/columns/chunk.h"
 #include "storage/recording/recording_reader.h"
 #include "storage/recording/recording_writer.h"
+#include "storage/recording/verify_recording.h"
 #include "storage/sqlite/connection.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
@@ -278,6 +279,10 @@ TEST(DiskFull, IsSaidInWordsAndLosesNothingCommitted) {
     ASSERT_THAT(reader, IsOk());
     EXPECT_GT((*reader)->summary()->events.spans, 0u);
     EXPECT_FALSE((*reader)->summary()->complete);
+    const auto found = verifyRecording(path);
+    ASSERT_THAT(found, IsOk());
+    for (const Fault& fault : found->faults)
+        EXPECT_NE(fault.where, "pyramid") << fault.what << ": sums up what was rolled back";
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+#include "storage/recording/part_files.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace shardscope::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kKinds[] = {"part", "new"};
+
+std::string hostName() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) return "host";
+    return name.data();
+}
+
+std::string front(const char* kind) {
+    return std::string(".") + kind + "-" + hostName() + "-";
+}
+
+/// A journal of SQLite's, or the new file of a part. Not any text: "HOST" may begin another's name.
+bool mayFollow(std::string_view rest) {
+    return rest.empty() || rest == "-wal" || rest == "-shm" || rest == "-journal" ||
+           rest.starts_with(".new-");
+}
+
+/// Of "part-HOST-PID..." behind the output's own name.
+std::optional<pid_t> writerOf(std::string_view ending) {
+    for (const char* kind : kKinds) {
+        const std::string expected = front(kind);
+        if (!ending.starts_with(expected)) continue;
+        const std::string_view number = ending.substr(expected.size());
+        pid_t pid = 0;
+        const auto parsed = std::from_chars(number.begin(), number.end(), pid);
+        const std::string_view rest(parsed.ptr, number.end());
+        if (parsed.ec == std::errc{} && pid > 0 && mayFollow(rest)) return pid;
+    }
+    return std::nullopt;
+}
+
+bool isGone(pid_t pid) {
+    return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace
+
+std::string partName(const std::string& path, const char* kind) {
+    return path + front(kind) + std::to_string(getpid());
+}
+
+void removeDeadParts(const std::string& path) {
+    std::error_code error;
+    const fs::path output = fs::absolute(path, error);
+    const std::string name = output.filename().string();
+    for (const auto& entry : fs::directory_iterator(output.parent_path(), error)) {
+        const std::string other = entry.path().filename().string();
+        if (!other.starts_with(name) || !entry.is_regular_file(error)) continue;
+        const auto writer = writerOf(std::string_view(other).substr(name.size()));
+        if (writer && isGone(*writer)) fs::remove(entry.path(), error);
+    }
+}
+
+}  // namespace shardscope::storage
