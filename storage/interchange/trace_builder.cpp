@@ -151,7 +151,7 @@ struct TraceBuilder::State {
         buffered -= spans.size();
         for (SpanEvent& span : spans) from.rows.place(span);
         if (!from.arguments.empty()) storeArguments(id, from, spans);
-        for (std::size_t at = 0; at < spans.size(); at += columns::kMaxChunkEvents)
+        for (std::size_t at = 0; at < spans.size(); at += columns::kStoredChunkEvents)
             store(columns::encodeSpans(id, part(spans, at)));
     }
     /// Gives spans the ids of their arguments. All spans get one, so that ids count up evenly.
@@ -234,13 +234,13 @@ struct TraceBuilder::State {
     void storeSamples(RankId id, Lane& from, std::size_t count) {
         const std::vector<CounterEvent> samples = from.samples.take(count);
         buffered -= samples.size();
-        for (std::size_t at = 0; at < samples.size(); at += columns::kMaxChunkEvents)
+        for (std::size_t at = 0; at < samples.size(); at += columns::kStoredChunkEvents)
             store(columns::encodeCounters(id, part(samples, at)));
     }
     void storeMemory(RankId id, Rank& owner, std::size_t count) {
         const std::vector<MemoryEvent> events = owner.memory.take(count);
         buffered -= events.size();
-        for (std::size_t at = 0; at < events.size(); at += columns::kMaxChunkEvents)
+        for (std::size_t at = 0; at < events.size(); at += columns::kStoredChunkEvents)
             store(columns::encodeMemory(id, part(events, at)));
     }
     void storeCollectives(RankId id, Rank& owner) {
@@ -255,7 +255,7 @@ struct TraceBuilder::State {
     template <class Event>
     static std::span<const Event> part(const std::vector<Event>& events, std::size_t at) {
         return std::span(events).subspan(at,
-                                         std::min(events.size() - at, columns::kMaxChunkEvents));
+                                         std::min(events.size() - at, columns::kStoredChunkEvents));
     }
 
     /// Too much waits in many lanes: stores most of the longest one.

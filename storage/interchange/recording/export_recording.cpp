@@ -176,7 +176,7 @@ private:
 
     template <class Event, class Encode>
     Result<void> writeChunks(RankId rank, std::span<const Event> events, Encode encode) {
-        constexpr std::size_t kMost = columns::kMaxChunkEvents;
+        constexpr std::size_t kMost = columns::kStoredChunkEvents;
         for (std::size_t at = 0; at < events.size(); at += kMost) {
             const auto part = events.subspan(at, std::min(kMost, events.size() - at));
             if (auto done = m_writer.addChunk(encode(rank, part)); !done) return done;
