@@ -20,7 +20,7 @@ struct Input {
 };
 
 bool endsLikeATrace(const std::string& name) {
-    for (const char* ending : {".json", ".json.gz", ".pickle", ".folded", ".sqlite"})
+    for (const char* ending : {".json", ".json.gz", ".pickle", ".folded", ".sqlite", ".pftrace"})
         if (name.ends_with(ending)) return true;
     return false;
 }
@@ -35,8 +35,10 @@ Result<std::vector<std::string>> filesIn(const std::string& folder) {
     if (error)
         return failure(ErrorCode::kUnreadable, "cannot list " + folder + ": " + error.message());
     if (files.empty())
-        return failure(ErrorCode::kUnreadable,
-                       folder + " holds no traces (*.json, *.json.gz, *.pickle, *.folded, *.sqlite)");
+        return failure(
+            ErrorCode::kUnreadable,
+            folder +
+                " holds no traces (*.json, *.json.gz, *.pickle, *.folded, *.sqlite, *.pftrace)");
     std::sort(files.begin(), files.end());
     return files;
 }
@@ -86,6 +88,7 @@ Result<ReaderResult> readAny(const ReaderRequest& request) {
     if (*format == TraceFormat::kMemorySnapshot) return readMemorySnapshot(request);
     if (*format == TraceFormat::kFolded) return readFolded(request);
     if (*format == TraceFormat::kNsysSqlite) return readNsysSqlite(request);
+    if (*format == TraceFormat::kPerfetto) return readPerfetto(request);
     return failure(ErrorCode::kUnreadable,
                    request.path + " is " + toWord(*format) + ", which cannot be imported");
 }
@@ -116,6 +119,7 @@ private:
     std::optional<std::int64_t> m_clockBaseNs;
     std::map<RankId, std::string> m_ranks;
     std::string m_configs;
+    bool m_wholeRun = false;
     bool m_readAgain = false;
     std::uint32_t m_extraRanks = 0;  ///< of files with several
 };
@@ -156,6 +160,7 @@ Result<void> Import::read(std::size_t index) {
     }
     m_run.worldSize = std::max(m_run.worldSize, result->run.worldSize);
     m_ended = std::max(m_ended, result->ended);
+    m_wholeRun = result->wholeRun && m_inputs->size() == 1;
     m_configs += (m_configs.empty() ? "" : ",") + result->run.configJson;
     m_account.add(result->account);
     return {};
@@ -163,7 +168,7 @@ Result<void> Import::read(std::size_t index) {
 
 Result<void> Import::finish() {
     m_run.worldSize = std::max(m_run.worldSize, static_cast<std::int32_t>(m_ranks.size()));
-    m_run.configJson = "{\"traces\":[" + m_configs + "]}";
+    m_run.configJson = m_wholeRun ? m_configs : "{\"traces\":[" + m_configs + "]}";
     if (m_options->strict && m_account.rejected() > 0)
         return failure(ErrorCode::kUnreadable, std::to_string(m_account.rejected()) +
                                                    " events were rejected (the first reason: " +

@@ -56,6 +56,7 @@ struct ReaderResult {
     RankId rank;                  ///< the one it was read as, or the first of several
     std::uint32_t ranks = 1;      ///< a file may hold several processes: ranks from `rank` on
     RunFacts run;                 ///< what the file knows of the run
+    bool wholeRun = false;        ///< run.configJson is the run's own, not the reader's
     Timestamp ended;              ///< latest end of an event
     std::int64_t baseUnixNs = 0;  ///< wall clock of the builder's time 0; 0: not known
     std::int64_t clockBaseNs = 0;

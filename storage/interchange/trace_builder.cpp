@@ -355,6 +355,15 @@ LaneId TraceBuilder::lane(RankId rank, const LaneKey& key, LaneRole role, const 
     return id;
 }
 
+void TraceBuilder::declare(const LaneFacts& lane) {
+    Rank& owner = m_state->rank(lane.rank);
+    if (owner.lanes.size() >= kMostLanesAKind * kFirstLane.size())
+        return m_state->refuse("the trace has more than " + std::to_string(owner.lanes.size()) +
+                               " lanes in rank " + std::to_string(lane.rank.value) +
+                               ": it is damaged, or no trace of a program");
+    owner.lanes[lane.lane].facts = lane;
+}
+
 StringId TraceBuilder::intern(RankId rank, std::string_view text) {
     return m_state->intern(rank, text);
 }

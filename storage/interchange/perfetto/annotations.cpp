@@ -13,7 +13,10 @@ using protozero::pbf_writer;
 
 // DebugAnnotation
 constexpr std::uint32_t kNameId = 1, kBool = 2, kUint = 3, kInt = 4, kDouble = 5, kString = 6,
-                        kName = 10, kEntries = 11, kValues = 12;
+                        kNested = 8, kName = 10, kEntries = 11, kValues = 12;
+// DebugAnnotation.NestedValue, the older way to nest: it can say that a list is empty.
+constexpr std::uint32_t kNestedType = 1;
+constexpr std::int32_t kNestedDictionary = 1, kNestedArray = 2;
 constexpr int kDeepest = 32;
 
 /// How deep brackets nest; strings are not looked into, so it is an upper bound.
@@ -27,6 +30,12 @@ int depthOf(std::string_view json) {
 }
 
 void appendValue(std::string& bytes, const Json& value);
+
+void appendEmpty(std::string& bytes, bool object) {
+    std::string nested;
+    pbf_writer(nested).add_enum(kNestedType, object ? kNestedDictionary : kNestedArray);
+    pbf_writer(bytes).add_message(kNested, nested);
+}
 
 void appendMembers(std::string& bytes, const Json& object) {
     for (const auto& [name, value] : object.items()) {
@@ -46,6 +55,7 @@ void appendElements(std::string& bytes, const Json& array) {
 }
 
 void appendValue(std::string& bytes, const Json& value) {
+    if (value.is_structured() && value.empty()) return appendEmpty(bytes, value.is_object());
     switch (value.type()) {
         case Json::value_t::boolean:
             return pbf_writer(bytes).add_bool(kBool, value.get<bool>());
@@ -62,11 +72,24 @@ void appendValue(std::string& bytes, const Json& value) {
         case Json::value_t::array:
             return appendElements(bytes, value);
         default:
-            return pbf_writer(bytes).add_string(kString, "null");
+            return;  // null is an annotation without a value
     }
 }
 
+constexpr std::string_view kOwn[] = {"step", "layer", "phase", "correlation", "arguments"};
+constexpr std::string_view kEscape = "args.";
+
 }  // namespace
+
+std::string argumentKey(std::string_view name) {
+    const bool taken = name.starts_with(kEscape) ||
+                       std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn);
+    return std::string(taken ? kEscape : "").append(name);
+}
+
+std::string_view argumentName(std::string_view key) {
+    return key.starts_with(kEscape) ? key.substr(kEscape.size()) : key;
+}
 
 void appendAnnotation(std::string& bytes, std::uint32_t field, std::uint64_t nameId,
                       std::string_view value) {
@@ -87,13 +110,14 @@ void appendAnnotation(std::string& bytes, std::uint32_t field, std::uint64_t nam
 }
 
 void appendJsonAnnotations(std::string& bytes, std::uint32_t field, std::string_view json,
+                           bool arguments,
                            const std::function<std::uint64_t(std::string_view)>& nameId) {
     Json parsed;
     if (depthOf(json) <= kDeepest) parsed = Json::parse(json, nullptr, false);
     if (!parsed.is_object()) return appendAnnotation(bytes, field, nameId("arguments"), json);
     for (const auto& [name, value] : parsed.items()) {
         std::string annotation;
-        pbf_writer(annotation).add_uint64(kNameId, nameId(name));
+        pbf_writer(annotation).add_uint64(kNameId, nameId(arguments ? argumentKey(name) : name));
         appendValue(annotation, value);
         pbf_writer(bytes).add_message(field, annotation);
     }

@@ -14,9 +14,16 @@ void appendAnnotation(std::string& bytes, std::uint32_t field, std::uint64_t nam
 void appendAnnotation(std::string& bytes, std::uint32_t field, std::uint64_t nameId,
                       std::int64_t value);
 
+/// Names of annotations that are a slice's own ("step", "layer", "phase", "correlation") are not
+/// those of its arguments: an argument of that name is called "args.step", and back.
+[[nodiscard]] std::string argumentKey(std::string_view name);
+[[nodiscard]] std::string_view argumentName(std::string_view key);
+
 /// An annotation for each member of a JSON object. Text that is none, or is nested deeper than
-/// 32 levels, becomes one annotation "arguments".
+/// 32 levels, becomes one annotation "arguments". null is an annotation without a value.
+/// `arguments`: names that are a slice's own are escaped.
 void appendJsonAnnotations(std::string& bytes, std::uint32_t field, std::string_view json,
+                           bool arguments,
                            const std::function<std::uint64_t(std::string_view)>& nameId);
 
 }  // namespace shardscope::interchange

@@ -1,6 +1,8 @@
 // A recording as a Perfetto trace: a process a rank, a track a lane, counters, flows, arguments.
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/nested_tracks.h"
+#include "storage/interchange/perfetto/descriptions.h"
+#include "storage/interchange/perfetto/fact_instants.h"
 #include "storage/interchange/perfetto/track_writer.h"
 
 #include <algorithm>
@@ -35,13 +37,19 @@ public:
         : m_scope(scope), m_tracks(writer, shiftOf(scope), scope.summary().run.startedUnixNs) {}
 
     Result<void> rank(RankId rank) {
-        const auto process = m_tracks.addProcess(pidOf(rank), rankTitle(m_scope.summary(), rank));
+        const RecordingSummary& summary = m_scope.summary();
+        ProcessDescription description{{}, summary.run, shiftOf(m_scope)};
+        for (const RankFacts& facts : summary.ranks)
+            if (facts.rank == rank) description.rank = facts;
+        description.rank.rank = rank;
+        const auto process =
+            m_tracks.addProcess(pidOf(rank), rankTitle(summary, rank), describe(description));
         for (const LaneFacts& lane : m_scope.lanes(rank)) {
             auto done =
                 lane.role == LaneRole::kCounter ? counter(process, lane) : spans(process, lane);
             if (!done) return done;
         }
-        return {};
+        return facts(process, rank);
     }
     [[nodiscard]] std::uint64_t events() const { return m_events; }
 
@@ -67,21 +75,57 @@ private:
     }
 
     Result<void> counter(TrackWriter::Uuid process, const LaneFacts& lane) {
-        TrackWriter::Uuid track = 0;
+        const auto track = m_tracks.addCounter(process, lane, unitOf(lane.unit), describe(lane));
         return m_scope.forEachSample(lane, [&](Timestamp time, double value) {
-            if (track == 0)
-                track = m_tracks.addCounter(process, lane.name, unitOf(lane.unit), lane.unit);
             m_tracks.sample(track, time, value);
             ++m_events;
         });
     }
 
+    /// What lies on no lane: instants on a track of their own, behind the lanes.
+    Result<void> facts(TrackWriter::Uuid process, RankId rank) {
+        storage::RecordingReader& reader = m_scope.reader();
+        TrackWriter::Uuid track = 0;
+        const auto instant = [&](Timestamp time, std::string_view name, std::string_view category,
+                                 const std::string& fact) {
+            if (track == 0)
+                track = m_tracks.addTrack(process, "memory, collectives, steps, metrics",
+                                          describeFacts());
+            m_tracks.annotateFact(fact);
+            m_tracks.instant(track, time, {name, category});
+            ++m_events;
+        };
+        auto done = m_scope.forEachMemoryEvent(rank, [&](const MemoryEvent& event) {
+            instant(event.time, reader.text(rank, event.owner), kMemoryFact, factOf(event));
+        });
+        if (!done) return done;
+        for (const TimeRange window : m_scope.windows(m_scope.summary().events.spans)) {
+            auto events = reader.rankEvents(rank, window);
+            if (!events) return failure(events);
+            for (const CollectiveEvent& event : events->collectives) {
+                if (!window.contains(event.start)) continue;
+                const std::string algorithm(reader.text(rank, event.algorithm));
+                instant(event.start, toWord(event.operation), kCollectiveFact,
+                        factOf(event, algorithm, reader.text(rank, event.protocol)));
+            }
+        }
+        for (const StepFacts& step : m_scope.summary().steps)
+            if (step.rank == rank && step.range().intersects(m_scope.range()))
+                instant(step.start, "step", kStepFact, factOf(step));
+        if (rank != m_scope.ranks().front()) return {};
+        for (const MetricPoint& metric : m_scope.summary().metrics)
+            if (m_scope.range().contains(metric.time))
+                instant(metric.time, metric.name, kMetricFact, factOf(metric));
+        return {};
+    }
+
     Result<void> spans(TrackWriter::Uuid process, const LaneFacts& lane) {
-        std::vector<TrackWriter::Uuid> uuids;
+        std::vector<TrackWriter::Uuid> uuids{m_tracks.addTrack(process, lane.name, describe(lane))};
         Tracks tracks;
         const auto begin = [&](std::size_t at, const Tracks::Track& track) {
             // One that overlaps stands below, under the same name.
-            if (at == uuids.size()) uuids.push_back(m_tracks.addTrack(process, lane.name));
+            if (at == uuids.size())
+                uuids.push_back(m_tracks.addTrack(process, lane.name, describe(lane)));
             slice(uuids[at], lane, track);
         };
         const auto end = [&](std::size_t at, const Tracks::Track& track) {
@@ -103,7 +147,7 @@ private:
         if (span.correlation != 0)
             m_tracks.annotate("correlation", static_cast<std::int64_t>(span.correlation));
         if (span.arguments != kEmptyString)
-            m_tracks.annotateJson(reader.text(lane.rank, span.arguments));
+            m_tracks.annotateArguments(reader.text(lane.rank, span.arguments));
         TrackSlice slice;
         slice.name = reader.text(lane.rank, span.name);
         slice.category = toWord(lane.role);
@@ -149,10 +193,7 @@ Result<ExportAccount> exportPerfetto(storage::RecordingReader& reader,
                        "no event lies within what is to be exported: choose "
                        "other ranks or a wider range");
     if (auto done = writer->finish(); !done) return failure(done);
-    return ExportAccount{perfetto.events(),
-                         {options.output},
-                         {"single memory events are left out; memory by category is there as "
-                          "counters"}};
+    return ExportAccount{perfetto.events(), {options.output}, {}};
 }
 
 }  // namespace shardscope::interchange

@@ -19,13 +19,13 @@ constexpr std::uint32_t kClockSnapshot = 6, kTimestamp = 8, kSequenceId = 10, kT
 constexpr std::uint32_t kStateCleared = 1, kNeedsState = 2;
 // TrackDescriptor
 constexpr std::uint32_t kUuid = 1, kTrackName = 2, kProcess = 3, kParent = 5, kCounter = 8,
-                        kChildOrdering = 11, kSiblingOrder = 12;
+                        kChildOrdering = 11, kSiblingOrder = 12, kDescription = 14;
 constexpr std::int32_t kExplicitOrder = 3;
 // TrackEvent
 constexpr std::uint32_t kCategoryIds = 3, kAnnotations = 4, kType = 9, kNameId = 10,
                         kEventTrack = 11, kCounterValue = 30, kDoubleValue = 44, kFlows = 47,
                         kEndingFlows = 48;
-constexpr std::uint32_t kBegin = 1, kEnd = 2, kSample = 4;
+constexpr std::uint32_t kBegin = 1, kEnd = 2, kInstant = 3, kSample = 4;
 // InternedData
 constexpr std::uint32_t kEventCategories = 1, kEventNames = 2, kAnnotationNames = 3;
 // ClockSnapshot
@@ -83,7 +83,8 @@ TrackWriter::Uuid TrackWriter::describe(std::string descriptor) {
     return m_lastUuid;
 }
 
-TrackWriter::Uuid TrackWriter::addProcess(std::int32_t pid, std::string_view name) {
+TrackWriter::Uuid TrackWriter::addProcess(std::int32_t pid, std::string_view name,
+                                          std::string_view description) {
     std::string process;
     pbf_writer processWriter(process);
     processWriter.add_int32(1, pid);
@@ -92,29 +93,33 @@ TrackWriter::Uuid TrackWriter::addProcess(std::int32_t pid, std::string_view nam
     pbf_writer writer(descriptor);
     writer.add_message(kProcess, process);
     writer.add_enum(kChildOrdering, kExplicitOrder);
+    writer.add_string(kDescription, description.data(), description.size());
     return describe(descriptor);
 }
 
-TrackWriter::Uuid TrackWriter::addTrack(Uuid process, std::string_view name) {
+TrackWriter::Uuid TrackWriter::addTrack(Uuid process, std::string_view name,
+                                        std::string_view description) {
     std::string descriptor;
     pbf_writer writer(descriptor);
     writer.add_string(kTrackName, name.data(), name.size());
     writer.add_uint64(kParent, process);
     writer.add_int32(kSiblingOrder, ++m_lastOrder);
+    writer.add_string(kDescription, description.data(), description.size());
     return describe(descriptor);
 }
 
-TrackWriter::Uuid TrackWriter::addCounter(Uuid process, std::string_view name, CounterUnit unit,
-                                          std::string_view unitName) {
+TrackWriter::Uuid TrackWriter::addCounter(Uuid process, const LaneFacts& lane, CounterUnit unit,
+                                          std::string_view description) {
     std::string counter;
     pbf_writer counterWriter(counter);
     if (unit != CounterUnit::kNone)
         counterWriter.add_enum(3, static_cast<std::int32_t>(unit));
-    else if (!unitName.empty())
-        counterWriter.add_string(6, unitName.data(), unitName.size());
+    else if (!lane.unit.empty())
+        counterWriter.add_string(6, lane.unit);
     std::string descriptor;
     pbf_writer writer(descriptor);
-    writer.add_string(kTrackName, name.data(), name.size());
+    writer.add_string(kTrackName, lane.name);
+    writer.add_string(kDescription, description.data(), description.size());
     writer.add_uint64(kParent, process);
     writer.add_int32(kSiblingOrder, ++m_lastOrder);
     // An empty message too: it is what makes the track a counter.
@@ -144,10 +149,19 @@ void TrackWriter::annotate(std::string_view name, std::int64_t value) {
                      value);
 }
 
-void TrackWriter::annotateJson(std::string_view json) {
-    appendJsonAnnotations(m_annotations, kAnnotations, json, [this](std::string_view name) {
-        return intern(m_annotationNames, kAnnotationNames, name);
-    });
+void TrackWriter::annotateArguments(std::string_view json) {
+    annotateJson(json, true);
+}
+
+void TrackWriter::annotateFact(std::string_view json) {
+    annotateJson(json, false);
+}
+
+void TrackWriter::annotateJson(std::string_view json, bool arguments) {
+    appendJsonAnnotations(m_annotations, kAnnotations, json, arguments,
+                          [this](std::string_view name) {
+                              return intern(m_annotationNames, kAnnotationNames, name);
+                          });
 }
 
 std::string TrackWriter::event(Uuid track, std::uint32_t type) const {
@@ -166,8 +180,8 @@ void TrackWriter::eventPacket(Timestamp time, const std::string& event) {
     packet(body, kNeedsState);
 }
 
-void TrackWriter::begin(Uuid track, Timestamp time, const TrackSlice& slice) {
-    std::string bytes = event(track, kBegin);
+void TrackWriter::start(std::uint32_t type, Uuid track, Timestamp time, const TrackSlice& slice) {
+    std::string bytes = event(track, type);
     pbf_writer writer(bytes);
     writer.add_uint64(kNameId, intern(m_names, kEventNames, slice.name));
     writer.add_uint64(kCategoryIds, intern(m_categories, kEventCategories, slice.category));
@@ -175,6 +189,14 @@ void TrackWriter::begin(Uuid track, Timestamp time, const TrackSlice& slice) {
     if (slice.flowEnd != 0) writer.add_fixed64(kEndingFlows, slice.flowEnd);
     bytes += std::exchange(m_annotations, {});
     eventPacket(time, bytes);
+}
+
+void TrackWriter::begin(Uuid track, Timestamp time, const TrackSlice& slice) {
+    start(kBegin, track, time, slice);
+}
+
+void TrackWriter::instant(Uuid track, Timestamp time, const TrackSlice& slice) {
+    start(kInstant, track, time, slice);
 }
 
 void TrackWriter::end(Uuid track, Timestamp time) {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "storage/interchange/formats/export_writer.h"
-#include "storage/model/events.h"
+#include "storage/model/recording.h"
 
 #include <protozero/pbf_writer.hpp>
 
@@ -34,19 +34,23 @@ public:
     /// the wall clock at recording time 0; 0: not known.
     TrackWriter(ExportWriter& writer, Duration shift, std::int64_t startedUnixNs);
 
-    Uuid addProcess(std::int32_t pid, std::string_view name);
+    /// `description` says what the track is of (descriptions.h).
+    Uuid addProcess(std::int32_t pid, std::string_view name, std::string_view description);
     /// Shown below its process in the order they are added.
-    Uuid addTrack(Uuid process, std::string_view name);
-    Uuid addCounter(Uuid process, std::string_view name, CounterUnit unit,
-                    std::string_view unitName);
+    Uuid addTrack(Uuid process, std::string_view name, std::string_view description);
+    Uuid addCounter(Uuid process, const LaneFacts& lane, CounterUnit unit,
+                    std::string_view description);
 
     /// Annotations of the next slice, from a JSON object; other text is kept as it is.
     void annotate(std::string_view name, std::string_view value);
     void annotate(std::string_view name, std::int64_t value);
-    void annotateJson(std::string_view json);
+    void annotateArguments(std::string_view json);
+    /// Likewise with the names as they are.
+    void annotateFact(std::string_view json);
 
     void begin(Uuid track, Timestamp time, const TrackSlice& slice);
     void end(Uuid track, Timestamp time);
+    void instant(Uuid track, Timestamp time, const TrackSlice& slice);
     void sample(Uuid counter, Timestamp time, double value);
 
 private:
@@ -55,9 +59,11 @@ private:
         std::unordered_map<std::string, std::uint64_t> ids;
         std::string fresh;
     };
+    void annotateJson(std::string_view json, bool arguments);
     std::uint64_t intern(Interned& names, std::uint32_t field, std::string_view name);
     Uuid describe(std::string descriptor);
     void packet(const std::string& body, std::uint32_t flags);
+    void start(std::uint32_t type, Uuid track, Timestamp time, const TrackSlice& slice);
     [[nodiscard]] std::string event(Uuid track, std::uint32_t type) const;
     void eventPacket(Timestamp time, const std::string& event);
 

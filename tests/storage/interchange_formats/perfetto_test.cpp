@@ -101,6 +101,7 @@ struct Trace {
     std::map<std::uint64_t, Track> tracks;
     std::vector<Slice> slices;
     std::map<std::uint64_t, std::int64_t> clocks;
+    std::map<std::string, std::size_t> instants;  ///< by category
 
     explicit Trace(const std::string& bytes) {
         const Message file(bytes);
@@ -186,6 +187,10 @@ private:
                 open.back().end = time;
                 slices.push_back(open.back());
                 open.pop_back();
+                break;
+            case 3:
+                ASSERT_TRUE(m_interned[2].contains(event.number(10)));
+                ++instants[m_interned[1][event.number(3)]];
                 break;
             default: {
                 ASSERT_EQ(event.number(9), 4u);
@@ -328,6 +333,11 @@ TEST_F(SampleTrace, HasAllSpansAndEveryKernelItsLaunch) {
     const Trace trace(contentOf(m_options.output));
     const auto summary = m_reader->summary();
     EXPECT_EQ(trace.slices.size(), summary->events.spans);
+    EXPECT_EQ(trace.instants,
+              (std::map<std::string, std::size_t>{{"collective", summary->events.collectives},
+                                                  {"memory", summary->events.memory},
+                                                  {"metric", summary->metrics.size()},
+                                                  {"step", summary->steps.size()}}));
     std::set<std::uint64_t> launches;
     std::size_t kernels = 0, launched = 0;
     for (const Slice& slice : trace.slices)

@@ -1,0 +1,196 @@
+#include "storage/interchange/perfetto/fact_instants.h"
+
+#include "storage/interchange/formats/export_scope.h"
+#include "storage/interchange/kineto/decimal.h"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace shardscope::interchange {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using kineto::parseInteger;
+
+constexpr std::int64_t kTimeLimit = std::int64_t{1} << 59;
+constexpr std::size_t kMostArrivals = 1'000'000;
+
+std::string dump(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// The value whose word this is; the first one where none is.
+template <class Enum>
+Enum fromWord(std::string_view word, int first, int last) {
+    for (int i = first; i <= last; ++i)
+        if (word == toWord(static_cast<Enum>(i))) return static_cast<Enum>(i);
+    return static_cast<Enum>(first);
+}
+
+std::string textIn(const std::vector<Member>& members, std::string_view key) {
+    const std::string_view value = valueOf(members, key);
+    return value.empty() ? std::string() : textOf(value);
+}
+
+template <class Integer = std::int64_t>
+Integer integerIn(const std::vector<Member>& members, std::string_view key, Integer otherwise = 0) {
+    const auto value = parseInteger(valueOf(members, key));
+    if (!value || *value < std::numeric_limits<Integer>::min()) return otherwise;
+    if (std::cmp_greater(*value, std::numeric_limits<Integer>::max())) return otherwise;
+    return static_cast<Integer>(*value);
+}
+
+std::uint64_t countIn(const std::vector<Member>& members, std::string_view key) {
+    std::uint64_t value = 0;
+    const std::string_view text = valueOf(members, key);
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    return parsed.ec == std::errc{} ? value : 0;
+}
+
+Timestamp timeIn(const std::vector<Member>& members, std::string_view key, Timestamp otherwise) {
+    const std::int64_t ns = integerIn<std::int64_t>(members, key, otherwise.ns);
+    return ns > kTimeLimit || ns < -kTimeLimit ? otherwise : Timestamp{ns};
+}
+
+StepIndex stepIn(const std::vector<Member>& members) {
+    return {integerIn<std::int32_t>(members, "step", kNoStep.value)};
+}
+
+void addPlace(Json& json, StepIndex step, LayerIndex layer) {
+    if (step != kNoStep) json["step"] = step.value;
+    if (layer != kNoLayer) json["layer"] = layerTitle(layer);
+}
+
+}  // namespace
+
+LayerIndex layerOf(std::string_view title) {
+    if (title == "root") return kRootLayer;
+    constexpr std::string_view kFront = "layer ";
+    if (!title.starts_with(kFront)) return kNoLayer;
+    const auto number = parseInteger(title.substr(kFront.size()));
+    if (!number || *number < 0 || *number > std::numeric_limits<std::int16_t>::max())
+        return kNoLayer;
+    return {static_cast<std::int16_t>(*number)};
+}
+
+Phase phaseOf(std::string_view word) {
+    return fromWord<Phase>(word, 0, static_cast<int>(Phase::kOther));
+}
+
+std::string factOf(const MemoryEvent& event) {
+    Json json{{"address", event.address},
+              {"size", event.size.count},
+              {"action", event.action == MemoryAction::kFree ? "free" : "allocate"},
+              {"category", toWord(event.category)}};
+    addPlace(json, event.step, event.layer);
+    if (event.phase != Phase::kNone) json["phase"] = toWord(event.phase);
+    return dump(json);
+}
+
+MemoryEvent memoryOf(const std::vector<Member>& members, Timestamp time) {
+    MemoryEvent event;
+    event.time = time;
+    event.address = countIn(members, "address");
+    event.size = {std::clamp<std::int64_t>(integerIn(members, "size"), 0, kTimeLimit)};
+    if (textIn(members, "action") == "free") event.action = MemoryAction::kFree;
+    event.category =
+        fromWord<MemoryCategory>(textIn(members, "category"), 0, kMemoryCategoryCount - 1);
+    event.step = stepIn(members);
+    event.layer = layerOf(textIn(members, "layer"));
+    event.phase = phaseOf(textIn(members, "phase"));
+    return event;
+}
+
+std::string factOf(const CollectiveEvent& event, std::string_view algorithm,
+                   std::string_view protocol) {
+    Json json{{"operation", toWord(event.operation)},
+              {"dtype", toWord(event.dtype)},
+              {"cause", toWord(event.cause)},
+              {"group", event.group},
+              {"sequence", event.sequence},
+              {"bytes", event.size.count},
+              {"algorithm", algorithm},
+              {"protocol", protocol},
+              {"issue_ns", event.issue.ns},
+              {"end_ns", event.end.ns}};
+    addPlace(json, event.step, event.layer);
+    if (!event.arrivals.empty()) {
+        Json& arrivals = json["arrivals_ns"] = Json::array();
+        for (const Timestamp arrival : event.arrivals) arrivals.push_back(arrival.ns);
+    }
+    return dump(json);
+}
+
+CollectiveEvent collectiveOf(const std::vector<Member>& members, Timestamp start) {
+    CollectiveEvent event;
+    event.operation = fromWord<CollectiveOp>(textIn(members, "operation"), 1,
+                                             static_cast<int>(CollectiveOp::kBarrier));
+    event.dtype =
+        fromWord<DataType>(textIn(members, "dtype"), 1, static_cast<int>(DataType::kFloat64));
+    event.cause = fromWord<Cause>(textIn(members, "cause"), 0, static_cast<int>(Cause::kStop));
+    event.group = integerIn<std::uint32_t>(members, "group");
+    event.sequence = countIn(members, "sequence");
+    event.size = {std::clamp<std::int64_t>(integerIn(members, "bytes"), 0, kTimeLimit)};
+    event.start = start;
+    event.issue = timeIn(members, "issue_ns", start);
+    event.end = std::max(start, timeIn(members, "end_ns", start));
+    event.step = stepIn(members);
+    event.layer = layerOf(textIn(members, "layer"));
+    const Json arrivals = Json::parse(valueOf(members, "arrivals_ns"), nullptr, false);
+    if (!arrivals.is_array() || arrivals.size() > kMostArrivals) return event;
+    for (const Json& arrival : arrivals)
+        if (arrival.is_number_integer())
+            event.arrivals.push_back(
+                {std::clamp(arrival.get<std::int64_t>(), -kTimeLimit, kTimeLimit)});
+    return event;
+}
+
+std::string factOf(const StepFacts& step) {
+    return dump({{"step", step.step.value},
+                 {"end_ns", step.end.ns},
+                 {"tokens", step.tokens},
+                 {"expected_gathers", step.expectedGathers},
+                 {"expected_reductions", step.expectedReductions},
+                 {"expected_phases", step.expectedPhases},
+                 {"emitted", step.emitted},
+                 {"dropped", step.dropped},
+                 {"cpu_time_ns", step.cpuTimeNs},
+                 {"resident_set_bytes", step.residentSet.count}});
+}
+
+StepFacts stepOf(const std::vector<Member>& members, Timestamp start) {
+    StepFacts step;
+    step.step = stepIn(members);
+    step.start = start;
+    step.end = std::max(start, timeIn(members, "end_ns", start));
+    step.tokens = integerIn(members, "tokens");
+    step.expectedGathers = integerIn<std::int32_t>(members, "expected_gathers", -1);
+    step.expectedReductions = integerIn<std::int32_t>(members, "expected_reductions", -1);
+    step.expectedPhases = integerIn<std::int32_t>(members, "expected_phases", -1);
+    step.emitted = countIn(members, "emitted");
+    step.dropped = countIn(members, "dropped");
+    step.cpuTimeNs = integerIn(members, "cpu_time_ns");
+    step.residentSet = {integerIn(members, "resident_set_bytes")};
+    return step;
+}
+
+std::string factOf(const MetricPoint& metric) {
+    Json json{{"value", metric.value}};
+    addPlace(json, metric.step, kNoLayer);
+    return dump(json);
+}
+
+MetricPoint metricOf(const std::vector<Member>& members, Timestamp time) {
+    MetricPoint metric;
+    metric.time = time;
+    metric.step = stepIn(members);
+    const std::string_view text = valueOf(members, "value");
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), metric.value);
+    if (parsed.ec != std::errc{}) metric.value = std::numeric_limits<double>::quiet_NaN();
+    return metric;
+}
+
+}  // namespace shardscope::interchange
