@@ -126,9 +126,9 @@ Result<TableScan> UntrustedDatabase::scan(std::string_view table,
         sql += (column.empty() ? std::string("NULL") : quoted(column)) + ", ";
     auto statement = m_connection->prepare(sql + "rowid FROM " + quoted(table));
     if (!statement)
-        return failure(ErrorCode::kUnreadable,
-                       path() + ": table " + std::string(table) + " is no plain table (" +
-                           sqlite3_errmsg(m_connection->handle()) + ")");
+        return failure(ErrorCode::kUnreadable, path() + ": table " + std::string(table) +
+                                                   " is no plain table (" +
+                                                   sqlite3_errmsg(m_connection->handle()) + ")");
     return TableScan(std::move(*statement), static_cast<int>(columns.size()), path(),
                      std::string(table));
 }

@@ -21,15 +21,20 @@ void addLane(RankOrigin& origin, const std::string& imported, const Json& row) {
                                                    textOf(row[3])};
 }
 
+void addNames(std::map<std::int64_t, std::string>& names, const Json& rows) {
+    for (const Json& row : rows)
+        if (row.is_array() && row.size() == 2 && row[0].is_number_integer())
+            names[row[0].get<std::int64_t>()] = textOf(row[1]);
+}
+
 void addTrace(std::map<RankId, RankOrigin>& origins, const Json& trace) {
     if (!trace.is_object() || !trace.contains("rank") || !trace["rank"].is_number_unsigned())
         return;
     RankOrigin& origin = origins[{trace["rank"].get<std::uint32_t>()}];
     const std::string imported = textOf(trace.value("imported", Json()));
     for (const Json& row : trace.value("lanes", Json::array())) addLane(origin, imported, row);
-    for (const Json& row : trace.value("threads", Json::array()))
-        if (row.is_array() && row.size() == 2 && row[0].is_number_integer())
-            origin.threads.emplace_back(row[0].get<std::int64_t>(), textOf(row[1]));
+    addNames(origin.threads, trace.value("threads", Json::array()));
+    addNames(origin.domains, trace.value("domains", Json::array()));
     const Json device = trace.value("device", Json::object());
     if (!device.is_object()) return;
     for (const auto& [key, value] : device.items())
@@ -152,6 +157,7 @@ LaneTarget LaneTargets::imported(const LaneFacts& lane, const LaneOrigin& origin
     LaneTarget target = origin.imported == "nsys" ? ofExport(origin.category)
                                                   : ofKineto(origin.category, lane.role);
     target.ofExport = origin.imported == "nsys";
+    target.domains = &this->origin(lane.rank).domains;
     const std::int64_t own = globalPid(lane.rank);
     const std::int64_t pid = numberOf(origin.process, own >> 24 & kTidMask) & kTidMask;
     const std::int64_t tid = numberOf(origin.thread, lane.lane.value) & kTidMask;

@@ -24,6 +24,7 @@ struct LaneTarget {
     std::int64_t globalTid = 0;
     std::int64_t device = 0;
     std::int64_t stream = 0;
+    const std::map<std::int64_t, std::string>* domains = nullptr;  ///< names of NVTX domains
     bool ofExport = false;  ///< came from an Nsight Systems export: arguments are its columns
     /// The correlation is CUDA's; of our own collectives it is their sequence.
     bool correlated = true;
@@ -37,8 +38,9 @@ struct LaneOrigin {
 
 struct RankOrigin {
     std::map<LaneId, LaneOrigin> lanes;
-    std::vector<std::pair<std::int64_t, std::string>> threads;  ///< globalTid, name
-    std::map<std::string, std::int64_t> device;                 ///< TARGET_INFO_GPU's numbers
+    std::map<std::int64_t, std::string> threads;  ///< by globalTid
+    std::map<std::int64_t, std::string> domains;  ///< of NVTX
+    std::map<std::string, std::int64_t> device;   ///< TARGET_INFO_GPU's numbers
     std::string chipName;
 };
 /// From RunFacts::configJson; empty for recordings that were not imported.

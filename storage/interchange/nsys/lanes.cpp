@@ -60,6 +60,15 @@ const char* suffixOf(Activity activity) {
     return "";
 }
 
+std::string pairsJson(const std::map<std::int64_t, std::string>& names) {
+    std::string json = "[";
+    for (const auto& [number, name] : names) {
+        json.append(json.size() > 1 ? ",[" : "[").append(std::to_string(number));
+        json.append(",").append(jsonString(name)).append("]");
+    }
+    return json + "]";
+}
+
 }  // namespace
 
 const Lanes::Lane* Lanes::known(const Key& key) {
@@ -174,6 +183,16 @@ std::string Lanes::toJson(RankId rank) const {
     return json + "]";
 }
 
+std::string Lanes::domainsJson(const RankMap::Entry& owner) const {
+    std::map<std::int64_t, std::string> used;
+    for (const auto& [key, lane] : m_lanes) {
+        if (key.rank != owner.rank || !key.category.starts_with(kNvtxCategory)) continue;
+        const auto name = m_survey->domains.find({processOf(key.a), key.b});
+        if (name != m_survey->domains.end()) used[key.b] = name->second;
+    }
+    return pairsJson(used);
+}
+
 std::string Lanes::threadsJson(const RankMap::Entry& owner) const {
     std::map<std::int64_t, std::string> used;
     for (const auto& [key, lane] : m_lanes) {
@@ -184,12 +203,7 @@ std::string Lanes::threadsJson(const RankMap::Entry& owner) const {
         if (key.rank == owner.rank && ofThread && name != m_survey->threads.end())
             used[key.a] = name->second;
     }
-    std::string json = "[";
-    for (const auto& [thread, name] : used) {
-        json.append(json.size() > 1 ? ",[" : "[").append(std::to_string(thread));
-        json.append(",").append(jsonString(name)).append("]");
-    }
-    return json + "]";
+    return pairsJson(used);
 }
 
 }  // namespace shardscope::interchange::nsys

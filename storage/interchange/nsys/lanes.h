@@ -29,6 +29,8 @@ public:
     /// [lane, process, thread, category] of a rank's lanes, as read_kineto.cpp writes them; for
     /// lanes of a device the process is the device and the thread the stream.
     [[nodiscard]] std::string toJson(RankId rank) const;
+    /// [domain, "name"] of NVTX domains with lanes.
+    [[nodiscard]] std::string domainsJson(const RankMap::Entry& owner) const;
     /// [thread, "name"] of threads with lanes.
     [[nodiscard]] std::string threadsJson(const RankMap::Entry& owner) const;
 

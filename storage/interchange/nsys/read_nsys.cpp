@@ -86,6 +86,7 @@ private:
             json += "{\"imported\":\"nsys\",\"rank\":" + std::to_string(entry.rank.value) +
                     ",\"schema\":\"" + m_file.schema() + "\",\"device\":" + (*devices)[entry.rank] +
                     ",\"threads\":" + state.lanes.threadsJson(entry) +
+                    ",\"domains\":" + state.lanes.domainsJson(entry) +
                     ",\"lanes\":" + state.lanes.toJson(entry.rank) + "}";
         }
         return {};

@@ -1,6 +1,6 @@
 // Rows of the CUDA tables as spans.
-#include "storage/interchange/kineto/category.h"
 #include "storage/interchange/nsys/import_state.h"
+#include "storage/interchange/nsys/span_names.h"
 
 namespace shardscope::interchange::nsys {
 namespace {
@@ -18,38 +18,13 @@ enum Column : int {
     kFirstField,
 };
 
-/// "cudaLaunchKernel_v7000" is cudaLaunchKernel as of CUDA 7.0; "_v2" is part of a name.
-struct CallName {
-    std::string_view name;
-    std::string_view version;
-};
-CallName splitVersion(std::string_view name) {
-    const std::size_t at = name.rfind("_v");
-    constexpr std::size_t kFewestDigits = 4, kMostDigits = 9;
-    if (at == std::string_view::npos || at == 0) return {name, {}};
-    const std::string_view digits = name.substr(at + 2);
-    const bool version =
-        digits.size() >= kFewestDigits && digits.size() <= kMostDigits && digits[0] != '0' &&
-        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-    return version ? CallName{name.substr(0, at), digits} : CallName{name, {}};
-}
-
 /// A list that every kernel has, mostly empty.
 constexpr std::string_view kNoList = "[]";
 
-std::string copyName(const Word* kind) {
-    return kind == nullptr || kind->id == 0 ? "copy" : "copy " + std::string(kind->word);
-}
-std::string waitName(const Word* type) {
-    if (type == nullptr || type->id == 0) return "wait";
-    constexpr std::int64_t kStreamWait = 2;
-    return type->id == kStreamWait ? std::string(type->word)
-                                   : "wait for " + std::string(type->word);
-}
-
 class SpanReader {
 public:
-    SpanReader(ImportState& state, const TableSpec& spec) : m_state(state), m_spec(spec) {}
+    SpanReader(ImportState& state, const TableSpec& spec)
+        : m_state(state), m_spec(spec), m_names(state, spec) {}
 
     Result<void> run() {
         std::vector<std::string> columns = {m_spec.instant ? "timestamp" : "start",
@@ -87,109 +62,52 @@ private:
         span.start = place->first;
         span.duration = place->second;
         m_arguments.clear();
-        m_version = {};
-        auto name = nameOf(row);
-        if (!name) return failure(name);
-        const RankMap::Entry& owner = placeOf(row, span, *name);
+        auto owner = placeOf(row, span);
+        if (!owner) return failure(owner);
+        const RankId rank = *owner;
         int column = kFirstField;
         for (const Field& field : m_spec.fields)
             if (auto done = addArgument(m_state, field, row, column, m_arguments); !done)
                 return done;
         addDerived(row);
-        if (!m_version.empty()) m_arguments.json("version", m_version);
-        if (m_ownName.empty())
-            span.name = m_state.builder().intern(owner.rank, *name);
-        else
-            span.name = m_state.builder().intern(owner.rank, m_ownName);
-        m_state.builder().add(owner.rank, span, m_arguments.done());
+        if (!m_name.version.empty()) m_arguments.json("version", m_name.version);
+        m_state.builder().add(rank, span, m_arguments.done());
         m_state.ended = std::max(m_state.ended, span.end());
         m_state.keep(row.anyWrong());
         return {};
     }
 
-    /// Whose it is and on which lane.
-    const RankMap::Entry& placeOf(Row& row, SpanEvent& span, std::string_view name) {
+    /// Whose it is, how it is called and on which lane.
+    Result<RankId> placeOf(Row& row, SpanEvent& span) {
         const auto global = row.integer(kOwner);
         const std::int64_t process = global ? processOf(*global) : RankMap::kUnknownProcess;
-        const auto correlation = row.integer(kCorrelation);
-        const RankMap::Entry* owner = nullptr;
+        const std::int64_t device = m_spec.ofProcess ? row.integer(kDevice).value_or(0) : 0;
+        const RankMap::Entry& owner = m_spec.ofProcess ? m_state.survey.ranks.of(process, device)
+                                                       : m_state.survey.ranks.of(process);
+        auto name = m_names.of(row, kName, kFirstField, owner.rank);
+        if (!name) return failure(name);
+        m_name = *name;
+        span.name = m_name.id;
         if (m_spec.ofProcess) {
-            const std::int64_t device = row.integer(kDevice).value_or(0);
             const std::int64_t context = row.integer(kContext).value_or(0);
             const std::int64_t stream = row.integer(kStream).value_or(0);
-            owner = &m_state.survey.ranks.of(process, device);
-            const bool collective =
-                m_spec.activity == Activity::kKernel && kineto::isCollectiveKernel(name);
-            span.lane =
-                m_state.lanes.stream(*owner, m_spec.activity, collective, device, context, stream);
+            span.lane = m_state.lanes.stream(owner, m_spec.activity, m_name.collective, device,
+                                             context, stream);
             m_arguments.integer("device", device);
             m_arguments.integer("context", context);
             m_arguments.integer("stream", stream);
         } else {
-            owner = &m_state.survey.ranks.of(process);
-            span.lane = m_state.lanes.thread(*owner, m_spec.activity, global.value_or(0));
+            span.lane = m_state.lanes.thread(owner, m_spec.activity, global.value_or(0));
         }
-        if (!correlation) return *owner;
         // Numbers of another process would join what does not belong together.
-        const bool own = owner->process == process || owner->process == RankMap::kUnknownProcess ||
+        const bool own = owner.process == process || owner.process == RankMap::kUnknownProcess ||
                          process == RankMap::kUnknownProcess;
-        if (own && *correlation > 0)
-            span.correlation = static_cast<std::uint64_t>(*correlation);
-        else if (*correlation != 0)
-            m_arguments.integer("correlationId", *correlation);
-        return *owner;
-    }
-
-    /// The name in the file, or empty and m_ownName is it.
-    Result<std::string_view> nameOf(Row& row) {
-        m_ownName.clear();
-        if (m_spec.nameColumn.empty()) {
-            m_ownName = nameByKind(row);
-            return std::string_view();
-        }
-        const auto id = row.integer(kName);
-        if (id) {
-            auto text = m_state.texts.find(*id);
-            if (!text) return failure(text);
-            if (*text != nullptr) {
-                const CallName call = m_spec.activity == Activity::kRuntime
-                                          ? splitVersion((*text)->plain)
-                                          : CallName{(*text)->plain, {}};
-                m_version.assign(call.version);
-                // Texts of arguments may push this one out.
-                m_name.assign(call.name);
-                return std::string_view(m_name);
-            }
-        }
-        m_ownName = id ? "text " + std::to_string(*id) : "(unnamed)";
-        if (id) m_state.account.repair("a name that is not in StringIds");
-        return std::string_view();
-    }
-
-    [[nodiscard]] std::string nameByKind(Row& row) const {
-        switch (m_spec.activity) {
-            case Activity::kMemcpy:
-                return copyName(word(row, "copyKind"));
-            case Activity::kMemset:
-                return "set memory";
-            case Activity::kGraphTrace:
-                return "CUDA graph";
-            case Activity::kSynchronization:
-                return waitName(word(row, "syncType"));
-            default:
-                return "event recorded";
-        }
-    }
-    [[nodiscard]] const Word* word(Row& row, std::string_view columnName) const {
-        int column = kFirstField;
-        for (const Field& field : m_spec.fields) {
-            if (field.column == columnName) {
-                const auto id = row.integer(column);
-                return id ? wordOf(field.words, *id) : nullptr;
-            }
-            column += field.form == Form::kTriple ? 3 : 1;
-        }
-        return nullptr;
+        const std::int64_t correlation = row.integer(kCorrelation).value_or(0);
+        if (own && correlation > 0)
+            span.correlation = static_cast<std::uint64_t>(correlation);
+        else if (correlation != 0)
+            m_arguments.integer("correlationId", correlation);
+        return owner.rank;
     }
 
     /// What recordings of our own say of a kernel.
@@ -211,7 +129,8 @@ private:
     ImportState& m_state;
     const TableSpec& m_spec;
     ArgumentWriter m_arguments;
-    std::string m_name, m_ownName, m_version;
+    SpanNames m_names;
+    SpanName m_name;
 };
 
 }  // namespace

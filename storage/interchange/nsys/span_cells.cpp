@@ -222,8 +222,31 @@ Cell SpanCells::textCell(std::string_view value) {
     return std::string_view(m_scratch.emplace_back(interchange::textOf(value)));
 }
 
+void SpanCells::addNaming(const LaneTarget& target, Timestamp time, std::int64_t type,
+                          std::int64_t domain, Cell category, std::string_view name) {
+    std::vector<Cell> cells = {time.ns, Cell(), type, target.globalTid, Cell(), name, Cell()};
+    for (const Field& field : nvtxFields())
+        cells.push_back(field.column == "domainId"   ? Cell(domain)
+                        : field.column == "category" ? category
+                                                     : Cell());
+    m_database->insert("NVTX_EVENTS", cells);
+}
+
+void SpanCells::nameDomain(const LaneTarget& target, Timestamp time) {
+    const std::int64_t domain = m_arguments.integer("domain").value_or(0);
+    const std::int64_t process = target.globalTid & ~std::int64_t{0xFFFFFF};
+    const auto name = target.domains->find(domain);
+    if (name != target.domains->end() && m_named.insert({process, domain, -1}).second)
+        addNaming(target, time, nvtx::kDomainCreate, domain, {}, name->second);
+    const auto category = m_arguments.integer("category");
+    const std::string_view text = m_arguments.find("category_name");
+    if (category && isString(text) && m_named.insert({process, domain, *category}).second)
+        addNaming(target, time, nvtx::kCategory, domain, *category, interchange::textOf(text));
+}
+
 void SpanCells::addNvtx(const LaneTarget& target, const SpanEvent& span, std::string_view name,
                         std::string_view arguments) {
+    if (target.ofExport) nameDomain(target, span.start);
     const std::string_view kind = m_arguments.find("nvtx");
     const bool mark = target.ofExport ? kind == "\"mark\"" : span.duration.ns == 0;
     const bool startEnd = kind == "\"start/end range\"";

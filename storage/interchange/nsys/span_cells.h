@@ -6,7 +6,9 @@
 #include "storage/interchange/nsys/lane_targets.h"
 #include "storage/interchange/nsys/nsys_database.h"
 
+#include <array>
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,10 @@ private:
     void addRow(const LaneTarget& target, const SpanEvent& span, std::string_view name);
     void addNvtx(const LaneTarget& target, const SpanEvent& span, std::string_view name,
                  std::string_view arguments);
+    /// Rows that name the domain and category of m_arguments, before their first use.
+    void nameDomain(const LaneTarget& target, Timestamp time);
+    void addNaming(const LaneTarget& target, Timestamp time, std::int64_t type, std::int64_t domain,
+                   Cell category, std::string_view name);
     [[nodiscard]] Activity activityOf(const LaneTarget& target, std::string_view name) const;
     void addField(const Field& field, std::string_view name);
     [[nodiscard]] Cell integerCell(const Field& field, std::string_view name) const;
@@ -49,7 +55,8 @@ private:
     NsysDatabase* m_database;
     Arguments m_arguments;
     std::vector<Cell> m_cells;
-    std::deque<std::string> m_scratch;  ///< texts of the row's cells
+    std::deque<std::string> m_scratch;              ///< texts of the row's cells
+    std::set<std::array<std::int64_t, 3>> m_named;  ///< process, domain, category or -1
     std::uint64_t m_rows = 0;
 };
 
