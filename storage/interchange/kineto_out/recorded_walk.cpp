@@ -4,13 +4,12 @@
 #include "storage/interchange/kineto_out/correlations.h"
 #include "storage/interchange/kineto_out/device_names.h"
 #include "storage/interchange/kineto_out/recorded_arguments.h"
-#include "storage/interchange/kineto_out/trace_events.h"
+#include "storage/interchange/kineto_out/row_table.h"
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
-#include <map>
-#include <set>
+#include <optional>
+#include <utility>
 
 namespace shardscope::interchange::kineto_out {
 namespace {
@@ -22,8 +21,8 @@ constexpr std::uint64_t kPhaseCorrelation = std::uint64_t{1} << 41;
 /// Process ids up to here are devices'.
 constexpr std::int64_t kMostDevices = 1024;
 constexpr std::int64_t kHostPid = 1'000'000;
-/// From one row to the next of what would overlap on it (Kineto's step for "(sync)" rows).
-constexpr std::int64_t kRowStep = 1'000'000;
+/// Rows of a process that are no lane's.
+constexpr std::int64_t kStepRow = 0, kIssueRow = 500'000;
 /// Streams of the device that stands for a rank without one.
 constexpr std::int64_t kComputeStream = 0, kCollectiveStream = 1;
 
@@ -36,7 +35,11 @@ bool isWork(Phase phase) {
 class RecordedWalk {
 public:
     RecordedWalk(ExportScope& scope, const WalkSetting& setting, EventSink& sink)
-        : m_scope(scope), m_setting(setting), m_sink(sink), m_lanes(scope.lanes(setting.rank)) {
+        : m_scope(scope),
+          m_setting(setting),
+          m_sink(sink),
+          m_lanes(scope.lanes(setting.rank)),
+          m_rows(sink) {
         for (const LaneFacts& lane : m_lanes) m_device = m_device || isStreamLane(lane.lane);
         m_group = {scope.summary().run.worldSize, static_cast<std::int32_t>(setting.rank.value)};
         choosePids();
@@ -58,14 +61,6 @@ public:
 
 private:
     struct Nothing {};
-    /// Rows of what one lane holds: one more for each that would overlap.
-    struct Rows {
-        std::string pid;
-        std::int64_t tid = 0;
-        std::string name;
-        std::deque<Row> rows;
-    };
-
     void choosePids() {
         const RecordingSummary& summary = m_scope.summary();
         std::int64_t pid = kHostPid + m_setting.rank.value;
@@ -84,57 +79,17 @@ private:
         return m_scope.reader().text(m_setting.rank, id);
     }
 
-    void metadata(const Row& row, const char* name, const std::string& arguments) {
-        TraceEvent event;
-        event.phase = 'M';
-        event.name = name;
-        event.row = &row;
-        event.arguments = arguments;
-        m_sink.add(event);
-    }
-    void nameProcess(const std::string& pid, const std::string& name, const std::string& label,
-                     std::int64_t order) {
-        const Row row{pid, "0"};
-        const auto member = [](const char* key, const std::string& value) {
-            std::string text = std::string("\"") + key + "\":";
-            appendString(text, value);
-            return text;
-        };
-        metadata(row, "process_name", member("name", name));
-        metadata(row, "process_labels", member("labels", label));
-        metadata(row, "process_sort_index", "\"sort_index\":" + std::to_string(order));
-    }
     void nameProcesses() {
         constexpr std::int64_t kDevicesBelow = 5'000'000;
         const std::string title = rankTitle(m_scope.summary(), m_setting.rank);
-        nameProcess(m_hostPid, title, "CPU", m_setting.rank.value);
-        const std::string number = std::to_string(m_deviceId);
-        if (m_device)
-            nameProcess(m_devicePid, title, "GPU " + number, kDevicesBelow + m_deviceId);
-        else
-            nameProcess(m_devicePid, title, "the rank's CPU as a device",
-                        kDevicesBelow + m_deviceId);
+        m_rows.nameProcess(m_hostPid, title, "CPU", m_setting.rank.value);
+        const std::string label = "GPU " + std::to_string(m_deviceId);
+        m_rows.nameProcess(m_devicePid, title, m_device ? label : "work and collectives as kernels",
+                           kDevicesBelow + m_deviceId);
     }
 
-    /// The first row free of a process; its number is the stream where it can be.
-    Rows rowsOf(const std::string& pid, std::int64_t tid, const std::string& name) {
-        while (!m_used.insert({pid, tid}).second) tid += kRowStep;
-        return {pid, tid, name, {}};
-    }
-    const Row& row(Rows& rows, std::size_t index) {
-        while (rows.rows.size() <= index) {
-            std::int64_t tid = rows.tid;
-            const bool first = rows.rows.empty();
-            while (!first && !m_used.insert({rows.pid, tid}).second) tid += kRowStep;
-            rows.rows.push_back({rows.pid, std::to_string(tid)});
-            std::string name = "\"name\":";
-            appendString(name, first ? rows.name : rows.name + " (overlapping)");
-            metadata(rows.rows.back(), "thread_name", name);
-        }
-        return rows.rows[index];
-    }
     Rows hostRows(const LaneFacts& lane) {
-        return rowsOf(m_hostPid, std::int64_t{lane.lane.value} + 1, lane.name);
+        return m_rows.of(m_hostPid, std::int64_t{lane.lane.value} + 1, lane.name);
     }
 
     /// Shows each span of a lane on a row where it overlaps nothing.
@@ -144,7 +99,7 @@ private:
         const auto end = [](std::size_t, const auto&) {};
         const auto begin = [&](std::size_t index, const auto& track) {
             TraceEvent event;
-            event.row = &row(rows, index);
+            event.row = &m_rows.row(rows, index);
             event.startNs = at(track.back().span.start);
             event.durationNs = track.back().span.duration.ns;
             show(track.back().span, event);
@@ -177,10 +132,13 @@ private:
     }
 
     Result<void> findCorrelations() {
+        m_ran.assign(m_collectives.size(), !m_device);
         for (const LaneFacts& lane : m_lanes) {
             const bool launches = lane.role == LaneRole::kRuntime;
             if (!launches && !isStreamLane(lane.lane)) continue;
             auto done = m_scope.forEachSpan(lane, [&](const SpanEvent& span) {
+                if (lane.role == LaneRole::kCommunication)
+                    if (const auto index = collectiveOf(span)) m_ran[*index] = true;
                 if (span.correlation == 0) return;
                 (launches ? m_launches : m_launched).add(span.correlation);
             });
@@ -193,14 +151,14 @@ private:
 
     /// The steps, and what comes behind the last one as a step of its own: HTA leaves out the last.
     void steps() {
-        Rows rows = rowsOf(m_hostPid, 0, "steps");
+        Rows rows = m_rows.of(m_hostPid, kStepRow, "steps");
         std::optional<StepFacts> last;
         TraceEvent event;
         event.category = "user_annotation";
         const auto show = [&](std::int64_t number, Timestamp start, Timestamp end) {
             const std::string name = "ProfilerStep#" + std::to_string(number);
             event.name = name;
-            event.row = &row(rows, 0);
+            event.row = &m_rows.row(rows, 0);
             event.startNs = at(start);
             event.durationNs = std::max<std::int64_t>(0, (end - start).ns);
             m_sink.add(event);
@@ -230,9 +188,9 @@ private:
     /// kernel as well.
     void collectives() {
         if (m_collectives.empty()) return;
-        Rows issued = rowsOf(m_hostPid, kRowStep / 2, "collectives asked for");
+        Rows issued = m_rows.of(m_hostPid, kIssueRow, "collectives asked for");
         Rows ran =
-            m_device ? Rows{} : rowsOf(m_devicePid, kCollectiveStream, "stream 1: collectives");
+            m_device ? Rows{} : m_rows.of(m_devicePid, kCollectiveStream, "stream 1: collectives");
         NestedTracks<Nothing> tracks;
         for (std::size_t i = 0; i < m_collectives.size(); ++i) {
             const CollectiveEvent& collective = m_collectives[i];
@@ -241,19 +199,21 @@ private:
             TraceEvent event;
             event.category = "cpu_op";
             event.name = "record_param_comms";
-            event.row = &row(issued, 0);
+            event.row = &m_rows.row(issued, 0);
             event.startNs = at(std::min(collective.issue, collective.start));
             event.arguments = m_arguments.members();
             event.correlation = kCollectiveCorrelation + i;
             m_sink.add(event);
-            flow('s', event, event.correlation);
+            if (m_ran[i]) flow('s', event, event.correlation);
             if (m_device) continue;
             SpanEvent span;
             span.start = collective.start;
             span.duration = collective.end - collective.start;
             tracks.add(
                 span,
-                [&](std::size_t index, const auto&) { kernelOf(collective, i, row(ran, index)); },
+                [&](std::size_t index, const auto&) {
+                    kernelOf(collective, i, m_rows.row(ran, index));
+                },
                 [](std::size_t, const auto&) {});
         }
     }
@@ -326,7 +286,8 @@ private:
 
     /// What the step thread did. On a rank without a device its work is the kernels.
     Result<void> phases(const LaneFacts& lane) {
-        Rows works = m_device ? Rows{} : rowsOf(m_devicePid, kComputeStream, "stream 0: compute");
+        Rows works =
+            m_device ? Rows{} : m_rows.of(m_devicePid, kComputeStream, "stream 0: compute");
         std::uint64_t next = kPhaseCorrelation;
         return onRows(lane, hostRows(lane), [&](const SpanEvent& span, TraceEvent& event) {
             const bool kernel = !m_device && isWork(span.phase);
@@ -343,7 +304,7 @@ private:
             addDevice(kComputeStream);
             m_arguments.addPlace(span);
             event.category = "kernel";
-            event.row = &row(works, 0);
+            event.row = &m_rows.row(works, 0);
             event.arguments = m_arguments.members();
             m_sink.add(event);
         });
@@ -353,7 +314,7 @@ private:
         const std::int64_t number =
             streamInName(lane.name).value_or(std::int64_t{lane.lane.value & 0xfffu});
         return onRows(
-            lane, rowsOf(m_devicePid, number, lane.name),
+            lane, m_rows.of(m_devicePid, number, lane.name),
             [&](const SpanEvent& span, TraceEvent& event) { show(lane, number, span, event); });
     }
     void show(const LaneFacts& lane, std::int64_t number, const SpanEvent& span,
@@ -457,7 +418,8 @@ private:
     GroupFacts m_group;
     std::vector<CollectiveEvent> m_collectives;  ///< by start
     Correlations m_launches, m_launched;
-    std::set<std::pair<std::string, std::int64_t>> m_used;
+    std::vector<bool> m_ran;  ///< whether their kernels are there
+    RowTable m_rows;
     RecordedArguments m_arguments;
     std::string m_text;
 };
