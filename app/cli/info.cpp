@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 
 namespace shardscope::cli {
 namespace {
@@ -24,29 +25,42 @@ std::string startedText(std::int64_t unixNs) {
                        fmt::gmtime(static_cast<std::time_t>(unixNs / 1'000'000'000)));
 }
 
+/// "3 (4 to 6)": how many, and which where they do not begin with 0.
+std::string stepsText(const RecordingSummary& summary) {
+    std::set<StepIndex> steps;
+    for (const StepFacts& step : summary.steps) steps.insert(step.step);
+    if (steps.empty() || steps.begin()->value == 0) return std::to_string(steps.size());
+    return fmt::format("{} ({} to {})", steps.size(), steps.begin()->value, steps.rbegin()->value);
+}
+
 std::string infoText(const RecordingSummary& summary, const std::string& path) {
     const RunFacts& run = summary.run;
     const auto line = [](const char* name, const std::string& value) {
         return fmt::format("{:<12}{}\n", name, value);
     };
-    std::string text = line("recording", path) + line("run", run.id) +
-                       line("written by", run.product) + line("command", run.commandLine) +
-                       line("started", startedText(run.startedUnixNs));
+    std::string text =
+        line("recording", path) + line("run", run.id) + line("written by", run.product);
+    if (!run.commandLine.empty()) text += line("command", run.commandLine);
+    text += line("started", startedText(run.startedUnixNs));
     text += line("status", fmt::format("{}{}, {} recorded", toWord(run.status),
                                        summary.complete ? "" : " (not finalised)",
                                        durationText(run.ended.ns)));
-    text += line("model", fmt::format("{}, {} parameters, {} on {} ranks", run.model,
-                                      countText(static_cast<std::uint64_t>(run.parameters)),
-                                      run.strategy, run.worldSize));
+    if (run.model.empty())
+        text +=
+            line("ranks", fmt::format("{}, {} of them here", run.worldSize, summary.ranks.size()));
+    else
+        text += line("model", fmt::format("{}, {} parameters, {} on {} ranks", run.model,
+                                          countText(static_cast<std::uint64_t>(run.parameters)),
+                                          run.strategy, run.worldSize));
     for (const HostFacts& host : summary.hosts)
-        text += line("host", fmt::format("{}: {}, {} cores, {}", host.name, host.cpu, host.cores,
-                                         bytesText(host.memory.count)));
+        if (!host.name.empty())
+            text += line("host", fmt::format("{}: {}, {} cores, {}", host.name, host.cpu,
+                                             host.cores, bytesText(host.memory.count)));
     for (const RankFacts& rank : summary.ranks)
         text += line("rank", fmt::format("{}: {}, pid {}, {} events, {} dropped", rank.rank.value,
                                          rank.device, rank.pid, countText(rank.emitted),
                                          countText(rank.dropped)));
-    text += line("steps",
-                 std::to_string(summary.steps.empty() ? 0 : summary.steps.back().step.value + 1));
+    text += line("steps", stepsText(summary));
     text += line("events",
                  fmt::format("{} spans, {} collectives, {} memory, {} counter samples",
                              countText(summary.events.spans), countText(summary.events.collectives),

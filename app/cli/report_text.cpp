@@ -27,10 +27,14 @@ std::string percent(double part, double whole) {
 std::string configuration(const Report& report) {
     const RunFacts& run = report.run;
     std::string text = "Configuration\n";
-    text += line("model", fmt::format("{}, {} parameters", run.model,
-                                      countText(static_cast<std::uint64_t>(run.parameters))));
-    text += line("strategy", fmt::format("{} on {} rank{}", run.strategy, run.worldSize,
-                                         run.worldSize == 1 ? "" : "s"));
+    const bool imported = run.model.empty();
+    if (imported)
+        text += line("model", "not known: an imported trace does not say it");
+    else
+        text += line("model", fmt::format("{}, {} parameters", run.model,
+                                          countText(static_cast<std::uint64_t>(run.parameters))));
+    text += line("strategy", fmt::format("{} on {} rank{}", imported ? "not known," : run.strategy,
+                                         run.worldSize, run.worldSize == 1 ? "" : "s"));
     if (const auto config = control::parseRunConfigJson(run.configJson)) {
         text += line("batch", fmt::format("{} sequences x {} tokens a rank, {} micro-step{} a step",
                                           config->batch, config->model.context, config->accumulate,
@@ -79,7 +83,8 @@ std::string training(const Report& report) {
 std::string deviceText(const analysis::DeviceUse& use) {
     const DeviceFacts& device = use.device;
     std::string text = line(fmt::format("rank {}", device.rank.value),
-                            fmt::format("{} ({}), {}, driver {}", device.name, device.pciBusId,
+                            fmt::format("{}{}, {}, driver {}", device.name,
+                                        device.pciBusId.empty() ? "" : " (" + device.pciBusId + ")",
                                         bytesText(device.memory.count),
                                         device.driver.empty() ? "not known" : device.driver));
     if (device.sharedBy > 1)
@@ -88,8 +93,9 @@ std::string deviceText(const analysis::DeviceUse& use) {
     if (device.measuredPeak)
         text += line("", fmt::format("{:.1f} TFLOP/s, {}", *device.measuredPeak * 1e-12,
                                      device.measuredPeakSource));
-    text +=
-        line("", fmt::format("attention by {}; traced by {}", device.attention, device.tracing));
+    const std::string attention =
+        device.attention.empty() ? "" : fmt::format("attention by {}; ", device.attention);
+    text += line("", fmt::format("{}traced by {}", attention, device.tracing));
     if (use.joulesPerStep)
         text += line("", fmt::format("{:.1f} J a step{}", *use.joulesPerStep,
                                      use.joulesPerToken ? fmt::format(", {:.3f} mJ a token",

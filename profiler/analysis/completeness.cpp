@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -104,7 +105,11 @@ void certifyRanks(const RecordingSummary& summary, Certificate& certificate) {
     for (std::int32_t rank = 0; rank < summary.run.worldSize; ++rank) {
         const RankId id{static_cast<std::uint32_t>(rank)};
         const std::size_t steps = byRank[id].size();
-        if (steps < all.size())
+        const bool here = std::any_of(summary.ranks.begin(), summary.ranks.end(),
+                                      [id](const RankFacts& facts) { return facts.rank == id; });
+        if (!here && !all.empty())
+            certificate.say(fmt::format("rank {}: is not in this recording", rank));
+        else if (steps < all.size())
             certificate.say(
                 fmt::format("rank {}: {} of {} steps are recorded", rank, steps, all.size()));
     }

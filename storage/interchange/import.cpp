@@ -108,6 +108,7 @@ private:
     Result<void> addRank(RankId rank, const std::string& path);
     [[nodiscard]] bool report(std::size_t index, double share) const;
     Result<void> finish();
+    [[nodiscard]] std::string sourceText() const;
 
     std::vector<Input>* m_inputs;
     const ImportOptions* m_options;
@@ -185,7 +186,21 @@ Result<void> Import::finish() {
              std::nullopt,
              {},
              static_cast<std::int64_t>(m_account.rejected())});
+    m_builder->addDiagnostic({Severity::kNote, "imported", sourceText(), "", std::nullopt, {}, 1});
     return m_builder->finish(m_run, m_ended);
+}
+
+/// What the recording says of where it comes from; folders are nobody's business.
+std::string Import::sourceText() const {
+    std::string names;
+    constexpr std::size_t kMostNamed = 4;
+    for (std::size_t i = 0; i < std::min(kMostNamed, m_inputs->size()); ++i)
+        names += (i == 0 ? "" : ", ") + fs::path((*m_inputs)[i].path).filename().string();
+    if (m_inputs->size() > kMostNamed)
+        names += " and " + std::to_string(m_inputs->size() - kMostNamed) + " more";
+    return "imported from " + names + ": of " + std::to_string(m_account.read) + " events " +
+           std::to_string(m_account.kept) + " were kept, " + std::to_string(m_account.repaired) +
+           " of them repaired";
 }
 
 Result<bool> Import::run() {

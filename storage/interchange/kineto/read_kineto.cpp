@@ -214,7 +214,7 @@ void Reader::describeDevice() {
     const std::string devices = metadata("deviceProperties");
     DeviceFacts device;
     device.rank = m_result.rank;
-    device.tracing = "imported from a PyTorch profiler trace";
+    device.tracing = "the PyTorch profiler";
     device.vendorPeakSource = device.measuredPeakSource = rank.peakSource;
     std::string_view rest = devices;
     while (!used.empty() && rest.find('{') != std::string_view::npos) {

@@ -113,7 +113,7 @@ private:
         m_state.builder().putRank(rank);
         DeviceFacts device;
         device.rank = entry.rank;
-        device.tracing = "imported from an Nsight Systems export";
+        device.tracing = "Nsight Systems";
         device.vendorPeakSource = device.measuredPeakSource = rank.peakSource;
         std::string json = "{\"device\":" + std::to_string(*entry.device);
         if (gpu != nullptr) {
