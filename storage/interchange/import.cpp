@@ -1,6 +1,8 @@
 // Files and folders into one recording: which files, which reader, whose ranks.
 #include "storage/interchange/import.h"
 
+#include "storage/interchange/import_recordings.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -20,7 +22,8 @@ struct Input {
 };
 
 bool endsLikeATrace(const std::string& name) {
-    for (const char* ending : {".json", ".json.gz", ".pickle", ".folded", ".sqlite", ".pftrace"})
+    for (const char* ending :
+         {".json", ".json.gz", ".pickle", ".folded", ".sqlite", ".pftrace", ".sscope"})
         if (name.ends_with(ending)) return true;
     return false;
 }
@@ -38,7 +41,8 @@ Result<std::vector<std::string>> filesIn(const std::string& folder) {
         return failure(
             ErrorCode::kUnreadable,
             folder +
-                " holds no traces (*.json, *.json.gz, *.pickle, *.folded, *.sqlite, *.pftrace)");
+                " holds no traces (*.json, *.json.gz, *.pickle, *.folded, *.sqlite, *.pftrace, "
+                "*.sscope)");
     std::sort(files.begin(), files.end());
     return files;
 }
@@ -91,6 +95,22 @@ Result<ReaderResult> readAny(const ReaderRequest& request) {
     if (*format == TraceFormat::kPerfetto) return readPerfetto(request);
     return failure(ErrorCode::kUnreadable,
                    request.path + " is " + toWord(*format) + ", which cannot be imported");
+}
+
+/// Our own recordings are copied, not translated: all of them, or none. An input that cannot be
+/// recognised is left to its reader, which says why.
+Result<bool> areRecordings(const std::vector<Input>& inputs) {
+    std::size_t recordings = 0;
+    for (const Input& input : inputs) {
+        if (input.path == "-") continue;
+        const auto format = recogniseTrace(input.path);
+        if (format && *format == TraceFormat::kRecording) ++recordings;
+    }
+    if (recordings != 0 && recordings != inputs.size())
+        return failure(ErrorCode::kUsage,
+                       "recordings and traces of other tools cannot be joined: import the traces "
+                       "first, then join the recordings");
+    return recordings != 0;
 }
 
 /// Everything of one go over all inputs.
@@ -226,6 +246,13 @@ Result<ImportAccount> importTraces(const std::vector<std::string>& paths,
     auto inputs = collectInputs(paths);
     if (!inputs) return failure(inputs);
     if (auto fine = refuseOverwritingInputs(*inputs, options.output); !fine) return failure(fine);
+    auto own = areRecordings(*inputs);
+    if (!own) return failure(own);
+    if (*own) {
+        std::vector<std::string> recordings;
+        for (const Input& input : *inputs) recordings.push_back(input.path);
+        return importRecordings(recordings, randomId(), options);
+    }
     // Once more at most: the second round knows what files say only at their end.
     constexpr int kRounds = 2;
     for (int round = 0; round < kRounds; ++round) {

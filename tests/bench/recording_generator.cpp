@@ -53,6 +53,7 @@ public:
         std::vector<std::string> names;
         for (std::uint32_t i = 0; i < kNames; ++i)
             names.push_back("aten::operation_" + std::to_string(i));
+        if (auto added = m_writer.addHost({}); !added) return added;
         for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
             std::int32_t order = 0;
             const auto add = [&](const LaneStyle& lane, const char* unit) {

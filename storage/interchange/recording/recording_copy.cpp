@@ -1,0 +1,218 @@
+#include "storage/interchange/recording/recording_copy.h"
+
+#include "storage/columns/chunk.h"
+
+#include <algorithm>
+
+namespace shardscope::interchange {
+namespace {
+
+/// Spans of a lane are copied in stretches of time with about this many events of all lanes.
+constexpr std::uint64_t kEventsAWindow = 2'000'000;
+
+}  // namespace
+
+std::pair<std::int32_t, bool> SharedFacts::host(const HostFacts& host) {
+    const auto [at, added] = m_hosts.try_emplace({host.bootId, host.name}, host.host);
+    if (added) {
+        while (m_hostNumbers.contains(at->second)) ++at->second;
+        m_hostNumbers.insert(at->second);
+    }
+    return {at->second, added};
+}
+
+bool SharedFacts::metric(const MetricPoint& metric) {
+    return m_metrics.insert({metric.name, metric.step.value, metric.time.ns}).second;
+}
+
+bool SharedFacts::diagnostic(const Diagnostic& diagnostic) {
+    return m_diagnostics.insert({diagnostic.code, diagnostic.message, diagnostic.time.ns}).second;
+}
+
+Result<void> RecordingCopy::copy() {
+    auto done = writeFacts();
+    std::size_t lanes = 0;
+    for (const LaneFacts& lane : m_all.lanes) {
+        const double share = static_cast<double>(lanes++) /
+                             static_cast<double>(std::max<std::size_t>(m_all.lanes.size(), 1));
+        if (m_scope.progress && !m_scope.progress(share))
+            return failure(ErrorCode::kCancelled, "copying the recording was cancelled");
+        if (done && wanted(lane.rank)) done = writeLane(lane);
+    }
+    for (const RankFacts& rank : m_all.ranks)
+        if (done && wanted(rank.rank)) done = writeRank(rank);
+    return done;
+}
+
+bool RecordingCopy::wanted(RankId rank) const {
+    return m_scope.ranks.empty() ||
+           std::find(m_scope.ranks.begin(), m_scope.ranks.end(), rank) != m_scope.ranks.end();
+}
+
+StringSubset& RecordingCopy::stringsOf(RankId rank) {
+    return m_strings.try_emplace(rank, m_reader, rank).first->second;
+}
+
+ArgumentSubset& RecordingCopy::argumentsOf(RankId rank) {
+    return m_arguments.try_emplace(rank, m_reader, m_writer, rank, stringsOf(rank)).first->second;
+}
+
+Result<void> RecordingCopy::writeFacts() {
+    for (HostFacts host : m_all.hosts) {
+        const auto [number, isNew] = m_shared.host(host);
+        m_hosts[host.host] = number;
+        host.host = number;
+        if (!isNew) continue;
+        if (auto done = m_writer.addHost(host); !done) return done;
+    }
+    for (const DeviceFacts& device : m_all.devices)
+        if (wanted(device.rank))
+            if (auto done = m_writer.putDevice(device); !done) return done;
+    for (const MemoryTheory& theory : m_all.memoryTheory)
+        if (wanted(theory.rank))
+            if (auto done = m_writer.addMemoryTheory(theory); !done) return done;
+    for (MetricPoint metric : m_all.metrics) {
+        if (!m_scope.range.contains(metric.time)) continue;
+        metric.time = metric.time + m_scope.shift;
+        if (!m_shared.metric(metric)) continue;
+        if (auto done = m_writer.addMetric(metric); !done) return done;
+    }
+    for (Diagnostic diagnostic : m_all.diagnostics) {
+        if (diagnostic.rank && !wanted(*diagnostic.rank)) continue;
+        diagnostic.time = diagnostic.time + m_scope.shift;
+        if (!m_shared.diagnostic(diagnostic)) continue;
+        if (auto done = m_writer.addDiagnostic(diagnostic); !done) return done;
+    }
+    return writeSteps();
+}
+
+/// Steps that lie whole within the part: half a one would be taken for a fast one.
+Result<void> RecordingCopy::writeSteps() {
+    std::map<RankId, std::pair<std::uint64_t, std::uint64_t>> before;  // emitted, dropped
+    for (StepFacts step : m_all.steps) {
+        if (!wanted(step.rank)) continue;
+        auto& [emitted, dropped] = before[step.rank];
+        if (step.end <= m_scope.range.begin) {
+            emitted = step.emitted;
+            dropped = step.dropped;
+        }
+        if (step.start < m_scope.range.begin || step.end > m_scope.range.end) continue;
+        step.emitted -= std::min(emitted, step.emitted);
+        step.dropped -= std::min(dropped, step.dropped);
+        step.start = step.start + m_scope.shift;
+        step.end = step.end + m_scope.shift;
+        m_dropped[step.rank] = step.dropped;
+        if (auto done = m_writer.addStep(step); !done) return done;
+    }
+    return {};
+}
+
+Result<void> RecordingCopy::writeLane(const LaneFacts& lane) {
+    // Lanes of memory are made from memory events again.
+    if (lane.lane.value >= memoryLane({}).value) return {};
+    if (auto done = m_writer.addLane(lane); !done) return done;
+    if (lane.role == LaneRole::kCounter) return writeSamples(lane);
+    const auto windows = static_cast<std::int64_t>(m_all.events.total() / kEventsAWindow + 1);
+    const std::int64_t width = m_scope.range.duration().ns / windows + 1;
+    for (std::int64_t i = 0; i < windows; ++i) {
+        const Timestamp begin = m_scope.range.begin + Duration{i * width};
+        const TimeRange window{begin, std::min(begin + Duration{width}, m_scope.range.end)};
+        if (auto done = writeSpans(lane, window, i == 0); !done) return done;
+    }
+    return {};
+}
+
+template <class Event, class Encode>
+Result<void> RecordingCopy::writeChunks(RankId rank, std::span<const Event> events, Encode encode) {
+    constexpr std::size_t kMost = columns::kStoredChunkEvents;
+    for (std::size_t at = 0; at < events.size(); at += kMost) {
+        const auto part = events.subspan(at, std::min(kMost, events.size() - at));
+        if (auto done = m_writer.addChunk(encode(rank, part)); !done) return done;
+    }
+    m_stored[rank] += events.size();
+    return m_writer.flush();
+}
+
+Result<void> RecordingCopy::writeSpans(const LaneFacts& lane, TimeRange window, bool first) {
+    auto spans = m_reader.spans(lane.rank, lane.lane, window);
+    if (!spans) return failure(spans);
+    // What began in a window before was copied with that.
+    if (!first)
+        std::erase_if(*spans, [&](const SpanEvent& span) { return span.start < window.begin; });
+    StringSubset& strings = stringsOf(lane.rank);
+    ArgumentSubset& arguments = argumentsOf(lane.rank);
+    for (SpanEvent& span : *spans) {
+        span.start = span.start + m_scope.shift;
+        span.name = strings.keep(span.name);
+        span.arguments = columns::isArguments(span.arguments) ? arguments.keep(span.arguments)
+                                                              : strings.keep(span.arguments);
+    }
+    if (auto stored = arguments.flush(); !stored) return stored;
+    return writeChunks<SpanEvent>(lane.rank, *spans, columns::encodeSpans);
+}
+
+Result<void> RecordingCopy::writeSamples(const LaneFacts& lane) {
+    auto samples = m_reader.samples(lane.rank, lane.lane, m_scope.range);
+    if (!samples) return failure(samples);
+    // The value in force when the part begins.
+    if (!samples->empty()) {
+        CounterEvent& first = samples->front();
+        first.time = std::max(first.time, m_scope.range.begin);
+    }
+    for (CounterEvent& sample : *samples) sample.time = sample.time + m_scope.shift;
+    return writeChunks<CounterEvent>(lane.rank, *samples, columns::encodeCounters);
+}
+
+Result<void> RecordingCopy::writeMemory(RankId rank) {
+    StringSubset& strings = stringsOf(rank);
+    std::vector<MemoryEvent> events;
+    if (m_scope.cut) {
+        auto alive = m_reader.liveMemory(rank, m_scope.range.begin - Duration{1});
+        if (!alive) return failure(alive);
+        m_synthetic += alive->size();
+        for (MemoryEvent& block : *alive) {
+            block.time = m_scope.range.begin;
+            block.owner = strings.keepMarked(block.owner);
+            events.push_back(block);
+        }
+    }
+    auto own = m_reader.memoryEvents(rank, m_scope.range);
+    if (!own) return failure(own);
+    for (MemoryEvent& event : *own) {
+        event.owner = strings.keep(event.owner);
+        events.push_back(event);
+    }
+    for (MemoryEvent& event : events) event.time = event.time + m_scope.shift;
+    return writeChunks<MemoryEvent>(rank, events, columns::encodeMemory);
+}
+
+Result<void> RecordingCopy::writeCollectives(RankId rank) {
+    auto events = m_reader.rankEvents(rank, m_scope.range);
+    if (!events) return failure(events);
+    std::vector<CollectiveEvent>& collectives = events->collectives;
+    StringSubset& strings = stringsOf(rank);
+    for (CollectiveEvent& event : collectives) {
+        event.algorithm = strings.keep(event.algorithm);
+        event.protocol = strings.keep(event.protocol);
+        for (Timestamp* time : {&event.issue, &event.start, &event.end})
+            *time = *time + m_scope.shift;
+        for (Timestamp& arrival : event.arrivals) arrival = arrival + m_scope.shift;
+    }
+    std::stable_sort(
+        collectives.begin(), collectives.end(),
+        [](const CollectiveEvent& a, const CollectiveEvent& b) { return a.start < b.start; });
+    return writeChunks<CollectiveEvent>(rank, collectives, columns::encodeCollectives);
+}
+
+Result<void> RecordingCopy::writeRank(RankFacts rank) {
+    if (auto done = writeMemory(rank.rank); !done) return done;
+    if (auto done = writeCollectives(rank.rank); !done) return done;
+    if (auto done = m_writer.addStrings(rank.rank, {1}, stringsOf(rank.rank).texts()); !done)
+        return done;
+    if (m_scope.cut) rank.dropped = m_dropped[rank.rank];
+    rank.emitted = m_stored[rank.rank] + rank.dropped;
+    if (const auto host = m_hosts.find(rank.host); host != m_hosts.end()) rank.host = host->second;
+    return m_writer.putRank(rank);
+}
+
+}  // namespace shardscope::interchange
