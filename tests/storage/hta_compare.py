@@ -8,6 +8,7 @@ HTA_DISABLE_NS_ROUNDING=1. Exit status 77 when HTA is not installed.
 """
 import json
 import logging
+import math
 import os
 import pathlib
 import shutil
@@ -36,7 +37,10 @@ def run(*command):
 def same(what, hta, ours, tolerance):
     global compared
     compared += 1
-    if abs(hta - ours) > tolerance:
+    if ours is None:
+        if not math.isnan(hta):
+            sys.exit(f"{what}: HTA says {hta}, shardscope nothing")
+    elif not abs(hta - ours) <= tolerance:
         sys.exit(f"{what}: HTA says {hta}, shardscope {ours}")
 
 

@@ -7,6 +7,7 @@ namespace shardscope::interchange::kineto_out {
 
 void RecordedArguments::begin(std::string_view object) {
     m_members.clear();
+    m_keys.clear();
     m_own.clear();
     m_object.clear();
     if (object.empty()) return;
@@ -25,21 +26,23 @@ std::optional<std::int64_t> RecordedArguments::ownInteger(std::string_view key) 
     return kineto::parseInteger(valueOf(m_own, key));
 }
 
-void RecordedArguments::key(std::string_view key) {
-    m_members.append(m_members.empty() ? "\"" : ",\"").append(key).append("\":");
+bool RecordedArguments::key(std::string_view key) {
+    for (const auto& [at, size] : m_keys)
+        if (std::string_view(m_members).substr(at, size) == key) return false;
+    m_members.append(m_members.empty() ? "\"" : ",\"");
+    m_keys.emplace_back(m_members.size(), key.size());
+    m_members.append(key).append("\":");
+    return true;
 }
 
 void RecordedArguments::addOwn(bool device) {
     for (const Member& member : m_own) {
-        // Each of these is written by who knows it better.
-        if (member.key == "correlation" || (device && member.key == "stream")) continue;
-        if (device)
-            key(argumentName(member.key));
-        else
-            key(member.key == "stream"   ? "on stream"
-                : member.key == "shapes" ? "Input Dims"
-                                         : member.key);
-        m_members.append(member.value);
+        if (member.key == "correlation") continue;  // the event's own
+        const std::string_view name = device                   ? argumentName(member.key)
+                                      : member.key == "stream" ? "on stream"
+                                      : member.key == "shapes" ? "Input Dims"
+                                                               : member.key;
+        if (key(name)) m_members.append(member.value);
     }
 }
 
@@ -50,18 +53,15 @@ void RecordedArguments::addPlace(const SpanEvent& span) {
 }
 
 void RecordedArguments::add(std::string_view name, std::int64_t value) {
-    key(name);
-    appendInteger(m_members, value);
+    if (key(name)) appendInteger(m_members, value);
 }
 
 void RecordedArguments::add(std::string_view name, std::string_view value) {
-    key(name);
-    appendString(m_members, value);
+    if (key(name)) appendString(m_members, value);
 }
 
 void RecordedArguments::addNumber(std::string_view name, double value) {
-    key(name);
-    appendNumber(m_members, value);
+    if (key(name)) appendNumber(m_members, value);
 }
 
 void addCollective(RecordedArguments& arguments, const CollectiveEvent& collective,

@@ -9,11 +9,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace shardscope::interchange::kineto_out {
 
-/// Builds the members of one event's arguments; start with begin().
+/// Builds the members of one event's arguments; start with begin(). A key that is there already
+/// stays as it is.
 class RecordedArguments {
 public:
     void begin(std::string_view object);
@@ -32,11 +34,12 @@ public:
     [[nodiscard]] std::string_view members() const { return m_members; }
 
 private:
-    void key(std::string_view key);
+    [[nodiscard]] bool key(std::string_view key);
     ArgumentCheck m_check;
     std::string m_object;
     std::vector<Member> m_own;
     std::string m_members;
+    std::vector<std::pair<std::size_t, std::size_t>> m_keys;  ///< place and length in m_members
 };
 
 /// Of a collective's kernel and of its record_param_comms.

@@ -233,10 +233,14 @@ private:
         flow('f', event, event.correlation);
     }
 
+    /// As the event's own arguments say, where they do.
     void addDevice(std::int64_t stream) {
-        m_arguments.add("device", m_deviceId);
-        m_arguments.add("context", std::int64_t{1});
-        m_arguments.add("stream", stream);
+        const auto add = [&](const char* key, std::int64_t otherwise) {
+            m_arguments.add(key, m_arguments.ownInteger(key).value_or(otherwise));
+        };
+        add("device", m_deviceId);
+        add("context", 1);
+        add("stream", stream);
     }
 
     Result<void> add(const LaneFacts& lane) {
@@ -321,7 +325,7 @@ private:
               TraceEvent& event) {
         std::string name(text(span.name));
         m_arguments.begin(text(span.arguments));
-        addDevice(m_arguments.ownInteger("stream").value_or(number));
+        addDevice(number);
         m_arguments.addOwn(true);
         event.category = "kernel";
         event.correlation = span.correlation;

@@ -19,14 +19,14 @@ Result<void> writeDrawn(const std::string& path, DrawnEvents events) {
     RankFacts rank;
     rank.device = "cpu";
     if (auto done = writer->putRank(rank); !done) return done;
-    if (auto done = writer->addLane({{0}, kDrawnLane, events.role, events.laneName, "", 0}); !done)
+    if (auto done = writer->addLane({{0}, events.lane, events.role, events.laneName, "", 0}); !done)
         return done;
     if (auto done =
             writer->addLane({{0}, kDrawnCounter, LaneRole::kCounter, "resident set", "bytes", 1});
         !done)
         return done;
     if (auto done = writer->addStrings({0}, {1}, events.strings); !done) return done;
-    for (SpanEvent& span : events.spans) span.lane = kDrawnLane;
+    for (SpanEvent& span : events.spans) span.lane = events.lane;
     for (CounterEvent& sample : events.samples) sample.lane = kDrawnCounter;
     if (!events.spans.empty())
         if (auto done = writer->addChunk(columns::encodeSpans({0}, events.spans)); !done)

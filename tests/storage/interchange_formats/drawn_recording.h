@@ -24,6 +24,7 @@ struct DrawnEvents {
     std::vector<MemoryEvent> memory;
     std::string laneName = "operators";
     LaneRole role = LaneRole::kHost;
+    LaneId lane = kDrawnLane;
 };
 
 [[nodiscard]] Result<void> writeDrawn(const std::string& path, DrawnEvents events);

@@ -183,6 +183,34 @@ TEST_F(KinetoOut, AnyBytesGiveJson) {
     EXPECT_EQ(operators, count);
 }
 
+/// What an event says of its device counts, and stands there once.
+TEST_F(KinetoOut, NoKeyTwice) {
+    DrawnEvents events;
+    events.laneName = "stream 9";
+    events.role = LaneRole::kCompute;
+    events.lane = {0x1003};
+    events.strings = {
+        "gemm",
+        R"({"device":2,"context":3,"stream":11,"registers":40,"correlation":5,"grid":[1]})"};
+    events.spans = {drawnSpan(1, 1000, 10), drawnSpan(1, 2000, 10)};
+    events.spans[0].arguments = {2};
+    const std::string path = m_folder.file("drawn.sscope");
+    ASSERT_THAT(test::writeDrawn(path, events), IsOk());
+    const Json trace = exported(path);
+    std::vector<Json> kernels;
+    for (const Json& event : trace["traceEvents"])
+        if (event.value("cat", "") == "kernel") kernels.push_back(event["args"]);
+    EXPECT_EQ(kernels, (std::vector<Json>{Json::parse(
+                                              R"({"device":2,"context":3,"stream":11,
+                                                  "registers per thread":40,"grid":[1]})"),
+                                          Json::parse(R"({"device":0,"context":1,"stream":9})")}));
+    for (std::size_t at = m_text.find("\"stream\":"); at != std::string::npos;) {
+        const std::size_t next = m_text.find("\"stream\":", at + 1);
+        EXPECT_LT(m_text.find('\n', at), next) << "two in one event";
+        at = next;
+    }
+}
+
 TEST_F(KinetoOut, SeveralRanksAreAFolder) {
     const std::string path = m_folder.file("cpu.sscope");
     ASSERT_THAT(test::writeSampleRecording(path, {.steps = 1}), IsOk());
