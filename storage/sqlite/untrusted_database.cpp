@@ -16,6 +16,11 @@ tl::unexpected<Error> unreadable(const std::string& path, const std::string& why
                                                "): it is damaged, export it again");
 }
 
+std::string schemaError(sqlite3* database) {
+    return sqlite3_errcode(database) == SQLITE_INTERRUPT ? "its schema is larger than 64 MiB"
+                                                         : sqlite3_errmsg(database);
+}
+
 std::string quoted(std::string_view name) {
     return '"' + std::string(name) + '"';
 }
@@ -81,10 +86,10 @@ Result<void> UntrustedDatabase::readObjects() {
     sqlite3* database = m_connection->handle();
     sqlite3_progress_handler(database, kOperationsACheck, Guard::check, m_guard.get());
     auto statement = m_connection->prepare("SELECT type, name, rootpage FROM sqlite_master");
-    if (!statement) return unreadable(path(), sqlite3_errmsg(database));
+    if (!statement) return unreadable(path(), schemaError(database));
     while (true) {
         auto row = statement->step();
-        if (!row) return unreadable(path(), sqlite3_errmsg(database));
+        if (!row) return unreadable(path(), schemaError(database));
         if (!*row) break;
         if (m_objects.size() == kMostObjects)
             return unreadable(path(), "more than " + std::to_string(kMostObjects) + " tables");

@@ -3,6 +3,8 @@
 #include "storage/interchange/import.h"
 #include "storage/interchange/nsys/import_state.h"
 
+#include <fstream>
+
 namespace shardscope::interchange {
 namespace nsys {
 namespace {
@@ -64,7 +66,9 @@ private:
         if (auto done = readNvtx(state); !done) return done;
         if (auto done = readMetrics(state); !done) return done;
         if (auto done = readMemory(state); !done) return done;
-        return state.builder().state();
+        if (const auto& built = state.builder().state(); !built)
+            return failure(built, m_request.path);
+        return {};
     }
 
     Result<void> describe(ImportState& state) {
@@ -122,6 +126,11 @@ private:
 }  // namespace nsys
 
 Result<ReaderResult> readNsysSqlite(const ReaderRequest& request) {
+    char front[2] = {};
+    if (std::ifstream(request.path, std::ios::binary).read(front, sizeof front) &&
+        front[0] == '\x1f' && front[1] == '\x8b')
+        return failure(ErrorCode::kUnreadable,
+                       request.path + " is an SQLite database within gzip: unpack it first");
     auto file = nsys::NsysFile::open(request.path);
     if (!file) return failure(file);
     return nsys::Reader(request, std::move(*file)).read();

@@ -29,7 +29,9 @@ public:
     explicit MetricReader(ImportState& state) : m_state(state) {}
 
     Result<void> run() {
+        if (!m_state.file.has("GPU_METRICS")) return {};
         if (auto done = readNames(); !done) return done;
+        if (auto done = readDevices(); !done) return done;
         auto rows = m_state.file.scan("GPU_METRICS", {"timestamp", "typeId", "metricId", "value"});
         if (!rows) return failure(rows);
         while (*rows) {
@@ -63,6 +65,23 @@ private:
         return {};
     }
 
+    /// GPUs are numbered anew in every process that sees only some.
+    Result<void> readDevices() {
+        auto rows = m_state.file.scan("TARGET_INFO_CUDA_DEVICE", {"pid", "cudaId", "gpuId"});
+        if (!rows) return failure(rows);
+        while (*rows) {
+            auto more = (*rows)->next();
+            if (!more) return failure(more);
+            if (!*more) break;
+            Row row((*rows)->row());
+            const auto pid = row.integer(0), device = row.integer(1), gpu = row.integer(2);
+            for (const RankMap::Entry& entry : m_state.survey.ranks.entries())
+                if (gpu && device && entry.device == device && pid == pidOf(entry.process))
+                    m_ranks.try_emplace(*gpu, entry.rank);
+        }
+        return {};
+    }
+
     void add(Row& row) {
         const auto time = row.integer(0), type = row.integer(1), id = row.integer(2);
         const auto value = row.real(3);
@@ -83,6 +102,7 @@ private:
     }
 
     [[nodiscard]] RankId rankOf(std::int64_t gpu) const {
+        if (const auto at = m_ranks.find(gpu); at != m_ranks.end()) return at->second;
         const auto& entries = m_state.survey.ranks.entries();
         for (const RankMap::Entry& entry : entries)
             if (entry.device == gpu) return entry.rank;
@@ -91,6 +111,7 @@ private:
 
     ImportState& m_state;
     std::map<std::pair<std::int64_t, std::int64_t>, Metric> m_names;  ///< by type and metric
+    std::map<std::int64_t, RankId> m_ranks;                           ///< by GPU
 };
 
 class MemoryReader {

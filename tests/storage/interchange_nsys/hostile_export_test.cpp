@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <fstream>
 #include <iterator>
@@ -68,6 +69,30 @@ TEST(HostileExport, MoreRanksThanAnyMachineHas) {
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<5000)"
         " INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i, i, i*16777216, i FROM n",
         "more than 64 processes and devices");
+}
+
+TEST(HostileExport, MoreTablesThanAnyExportHas) {
+    const std::string many =
+        ";PRAGMA writable_schema=ON;WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n"
+        " WHERE i<30000) INSERT INTO sqlite_master SELECT 'view','v'||i,'v'||i,0,"
+        "'CREATE VIEW v'||i||' AS SELECT ";
+    expectRefused(kRanges + many + "1' FROM n", "more than 20000 tables");
+    // Each takes a good deal of memory.
+    expectRefused(kRanges + many + "1'||replace(hex(zeroblob(1900)),'00',',1') FROM n",
+                  "its schema is larger than 64 MiB");
+}
+
+TEST(HostileExport, AnExportWithinGzip) {
+    MadeExport made(test::schema3());
+    std::ifstream in(made.path, std::ios::binary);
+    const std::string whole(std::istreambuf_iterator<char>(in), {});
+    const std::string packed = made.folder.file("made.sqlite.gz");
+    const gzFile file = gzopen(packed.c_str(), "wb");
+    gzwrite(file, whole.data(), static_cast<unsigned>(whole.size()));
+    gzclose(file);
+    const auto account = made.import({packed});
+    ASSERT_FALSE(account);
+    EXPECT_THAT(account.error().message, HasSubstr("within gzip: unpack it first"));
 }
 
 TEST(HostileExport, AValueLargerThanMemoryShouldHold) {

@@ -203,6 +203,24 @@ TEST(NsysImport, ProcessesAndDevicesAreRanks) {
     EXPECT_EQ(made.summary.run.worldSize, 4);
 }
 
+/// Every process sees one GPU, as number 0.
+TEST(NsysImport, MetricsGoToTheRankOfTheirGpu) {
+    const std::string first = std::to_string(globalId(100)), second = std::to_string(globalId(200));
+    MadeExport made(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, globalPid INT);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1,2,0," +
+        first + "),(1,2,0," + second +
+        ");CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INT, cudaId INT, pid INT);"
+        "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (6,0,100),(3,0,200);"
+        "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INT, metricId INT, metricName TEXT);"
+        "INSERT INTO TARGET_INFO_GPU_METRICS VALUES (515,1,'SM'),(518,1,'SM');"
+        "CREATE TABLE GPU_METRICS (timestamp INT, typeId INT, metricId INT, value INT);"
+        "INSERT INTO GPU_METRICS VALUES (1,515,1,7),(1,518,1,8)");
+    ASSERT_THAT(made.import(), IsOk());
+    EXPECT_THAT(made.rows("SELECT rank, name, value FROM counters ORDER BY rank"),
+                ElementsAre("0|GPU 6 SM|8.0", "1|GPU 3 SM|7.0"));
+}
+
 TEST(NsysImport, SeveralFilesFollowOneAnother) {
     MadeExport first(test::schema3()), second(test::schema3());
     ASSERT_THAT(first.import({first.path, second.path}), IsOk());
