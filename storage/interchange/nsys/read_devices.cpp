@@ -99,6 +99,8 @@ private:
     std::string put(const RankMap::Entry& entry) {
         RankFacts rank;
         rank.rank = entry.rank;
+        // Files may be of several machines, whose processes may have one number.
+        rank.host = static_cast<std::int32_t>(m_state.request.rank.value);
         rank.pid = entry.process == RankMap::kUnknownProcess ? 0 : pidOf(entry.process);
         rank.peakSource = "an imported trace does not say it";
         rank.device = "cpu";

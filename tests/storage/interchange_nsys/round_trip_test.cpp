@@ -46,6 +46,19 @@ TEST(NsysRoundTrip, Schema2) {
     expectSameAfterTheWayBack(made);
 }
 
+/// Processes of two files that have one number stay two.
+TEST(NsysRoundTrip, TwoFiles) {
+    MadeExport first(test::schema3()), second(test::schema3()), back("");
+    ASSERT_THAT(first.import({first.path, second.path}), IsOk());
+    ASSERT_THAT(first.exportTo(back.path), IsOk());
+    ASSERT_THAT(back.import(), IsOk());
+    const std::string kernels =
+        "SELECT rank, name, start_ns + (SELECT started_unix_ns FROM run), correlation FROM kernels"
+        " ORDER BY 1, 3";
+    EXPECT_EQ(first.rows(kernels), back.rows(kernels));
+    EXPECT_EQ(first.rows(kernels).size(), 4u);
+}
+
 TEST(NsysRoundTrip, TheRealExport) {
     const std::string path = std::string(SHARDSCOPE_SHARED_TRACES) + "/nsys_h100_2gpu_1s.sqlite";
     if (!std::filesystem::exists(path)) GTEST_SKIP() << "the sample " << path << " is not here";
