@@ -2,6 +2,7 @@
 
 #include "storage/interchange/json_text.h"
 #include "storage/interchange/kineto_out/event_text.h"
+#include "storage/interchange/perfetto/wire_fields.h"
 
 #include <protozero/pbf_reader.hpp>
 
@@ -33,7 +34,7 @@ void appendReal(std::string& json, double value) {
 std::string nameIn(std::string_view bytes) {
     pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next())
-        if (reader.tag() == kName)
+        if (reader.tag_and_type() == bytesField(kName))
             return std::string(viewOf(reader.get_view()));
         else
             reader.skip();
@@ -46,7 +47,7 @@ void appendElements(std::string& json, pbf_reader& reader, std::uint32_t tag, in
     json += dictionary ? '{' : '[';
     bool first = true;
     do {
-        if (reader.tag() != tag) {
+        if (reader.tag_and_type() != bytesField(tag)) {
             reader.skip();
             continue;
         }
@@ -65,7 +66,7 @@ void appendElements(std::string& json, pbf_reader& reader, std::uint32_t tag, in
 const char* emptyOf(std::string_view nested) {
     pbf_reader reader(nested.data(), nested.size());
     while (reader.next())
-        if (reader.tag() == kNestedType)
+        if (reader.tag_and_type() == varintField(kNestedType))
             return reader.get_enum() == kNestedDictionary ? "{}" : "[]";
         else
             reader.skip();
@@ -75,23 +76,23 @@ const char* emptyOf(std::string_view nested) {
 void appendValue(std::string& json, std::string_view bytes, int depth) {
     pbf_reader reader(bytes.data(), bytes.size());
     while (depth < kDeepest && reader.next()) {
-        switch (reader.tag()) {
-            case kBool:
+        switch (reader.tag_and_type()) {
+            case varintField(kBool):
                 json += reader.get_bool() ? "true" : "false";
                 return;
-            case kUint:
+            case varintField(kUint):
                 return kineto_out::appendInteger(json, std::uint64_t{reader.get_uint64()});
-            case kInt:
+            case varintField(kInt):
                 return kineto_out::appendInteger(json, std::int64_t{reader.get_int64()});
-            case kDouble:
+            case fixed64Field(kDouble):
                 return appendReal(json, reader.get_double());
-            case kString:
+            case bytesField(kString):
                 return kineto_out::appendString(json, viewOf(reader.get_view()));
-            case kNested:
+            case bytesField(kNested):
                 json += emptyOf(viewOf(reader.get_view()));
                 return;
-            case kEntries:
-            case kValues:
+            case bytesField(kEntries):
+            case bytesField(kValues):
                 return appendElements(json, reader, reader.tag(), depth);
             default:
                 reader.skip();

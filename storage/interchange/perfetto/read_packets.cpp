@@ -6,6 +6,7 @@
 #include "storage/interchange/perfetto/annotations.h"
 #include "storage/interchange/perfetto/fact_instants.h"
 #include "storage/interchange/perfetto/read_annotations.h"
+#include "storage/interchange/perfetto/wire_fields.h"
 
 #include <protozero/pbf_reader.hpp>
 
@@ -120,21 +121,21 @@ Result<void> PerfettoReader::packet(std::string_view bytes) {
     bool hasEvent = false;
     pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
-        switch (reader.tag()) {
-            case kTimestamp:
+        switch (reader.tag_and_type()) {
+            case varintField(kTimestamp):
                 time = static_cast<std::int64_t>(reader.get_uint64());
                 break;
-            case kTrackEvent:
+            case bytesField(kTrackEvent):
                 track = viewOf(reader.get_view());
                 hasEvent = true;
                 break;
-            case kInternedData:
+            case bytesField(kInternedData):
                 interned = viewOf(reader.get_view());
                 break;
-            case kSequenceFlags:
+            case varintField(kSequenceFlags):
                 if ((reader.get_uint32() & kStateCleared) != 0) clear();
                 break;
-            case kTrackDescriptor:
+            case bytesField(kTrackDescriptor):
                 descriptor = viewOf(reader.get_view());
                 break;
             default:
@@ -151,10 +152,10 @@ Result<void> PerfettoReader::packet(std::string_view bytes) {
 Result<void> PerfettoReader::intern(std::string_view bytes) {
     pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
-        Names* names = reader.tag() == kEventCategories   ? &m_categories
-                       : reader.tag() == kEventNames      ? &m_names
-                       : reader.tag() == kAnnotationNames ? &m_annotationNames
-                                                          : nullptr;
+        Names* names = reader.tag_and_type() == bytesField(kEventCategories)   ? &m_categories
+                       : reader.tag_and_type() == bytesField(kEventNames)      ? &m_names
+                       : reader.tag_and_type() == bytesField(kAnnotationNames) ? &m_annotationNames
+                                                                               : nullptr;
         if (names == nullptr) {
             reader.skip();
             continue;
@@ -163,9 +164,9 @@ Result<void> PerfettoReader::intern(std::string_view bytes) {
         std::uint64_t id = 0;
         std::string_view text;
         while (entry.next()) {
-            if (entry.tag() == 1)
+            if (entry.tag_and_type() == varintField(1))
                 id = entry.get_uint64();
-            else if (entry.tag() == 2)
+            else if (entry.tag_and_type() == bytesField(2))
                 text = viewOf(entry.get_view());
             else
                 entry.skip();
@@ -185,14 +186,14 @@ Result<void> PerfettoReader::describe(std::string_view bytes) {
     std::string_view description;
     pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
-        if (reader.tag() == kUuid)
+        if (reader.tag_and_type() == varintField(kUuid))
             uuid = reader.get_uint64();
-        else if (reader.tag() == kParent)
+        else if (reader.tag_and_type() == varintField(kParent))
             parent = reader.get_uint64();
-        else if (reader.tag() == kDescription)
+        else if (reader.tag_and_type() == bytesField(kDescription))
             description = viewOf(reader.get_view());
         else {
-            isProcess = isProcess || reader.tag() == kProcess;
+            isProcess = isProcess || reader.tag_and_type() == bytesField(kProcess);
             reader.skip();
         }
     }
@@ -233,7 +234,7 @@ void PerfettoReader::annotation(std::string_view bytes, Event& event) const {
     pbf_reader reader(bytes.data(), bytes.size());
     std::uint64_t id = 0;
     while (reader.next())
-        if (reader.tag() == 1)
+        if (reader.tag_and_type() == varintField(1))
             id = reader.get_uint64();
         else
             reader.skip();
@@ -258,26 +259,26 @@ PerfettoReader::Event PerfettoReader::parse(std::string_view bytes) const {
     };
     pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
-        switch (reader.tag()) {
-            case kType:
+        switch (reader.tag_and_type()) {
+            case varintField(kType):
                 event.type = reader.get_uint32();
                 break;
-            case kEventTrack:
+            case varintField(kEventTrack):
                 event.track = reader.get_uint64();
                 break;
-            case kNameId:
+            case varintField(kNameId):
                 event.name = nameOf(m_names, reader.get_uint64());
                 break;
-            case kCategoryIds:
+            case varintField(kCategoryIds):
                 event.category = nameOf(m_categories, reader.get_uint64());
                 break;
-            case kAnnotations:
+            case bytesField(kAnnotations):
                 annotation(viewOf(reader.get_view()), event);
                 break;
-            case kCounterValue:
+            case varintField(kCounterValue):
                 event.value = static_cast<double>(reader.get_int64());
                 break;
-            case kDoubleValue:
+            case fixed64Field(kDoubleValue):
                 event.value = reader.get_double();
                 break;
             default:
