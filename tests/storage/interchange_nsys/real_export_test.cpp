@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace shardscope {
@@ -62,6 +63,45 @@ TEST_F(RealExport, TimesAreExact) {
     // UTC of the session's start, where its system clock stood, and the first kernel.
     EXPECT_EQ(real.one("SELECT min(start_ns) + (SELECT started_unix_ns FROM run) FROM kernels"),
               std::to_string(1'779'630'014'975'716'426 - 35'255'823'190 + 155'360'295'935));
+}
+
+/// Exported again, every cell of the CUDA tables is what it was; times on the wall clock.
+TEST_F(RealExport, EveryCellComesBack) {
+    const std::string back = real.folder.file("back.sqlite");
+    ASSERT_THAT(real.exportTo(back), IsOk());
+    const std::string times =
+        "SELECT start + utcEpochNs - systemClockNs, \"end\" + utcEpochNs - systemClockNs, ";
+    const std::string from = " FROM TARGET_INFO_SESSION_START_TIME, CUPTI_ACTIVITY_KIND_";
+    const std::string place =
+        "deviceId, contextId, greenContextId, streamId, correlationId, globalPid, ";
+    const auto text = [](const std::string& id) {
+        return "(SELECT value FROM StringIds WHERE id = " + id + "), ";
+    };
+    const std::string tables[] = {
+        times + place + text("demangledName") + text("shortName") + text("mangledName") +
+            "launchType, cacheConfig, registersPerThread, gridX, gridY, gridZ, blockX, blockY,"
+            " blockZ, staticSharedMemory, dynamicSharedMemory, localMemoryPerThread,"
+            " localMemoryTotal, gridId, sharedMemoryExecuted, graphNodeId, sharedMemoryLimitConfig,"
+            " graphId, clusterX, clusterY, clusterZ, clusterSchedulingPolicy,"
+            " maxPotentialClusterSize, maxActiveClusters, tensorSizeMinusOneElements" +
+            from + "KERNEL",
+        times + place +
+            "bytes, copyKind, srcKind, dstKind, srcDeviceId, dstDeviceId, migrationCause,"
+            " graphNodeId, virtualAddress, copyCount" +
+            from + "MEMCPY",
+        times + place + "value, bytes, graphNodeId, memKind" + from + "MEMSET",
+        times + text("nameId") + "eventClass, globalTid, correlationId, returnValue, callchainId" +
+            from + "RUNTIME",
+        times + place + "syncType, eventId, eventSyncId" + from + "SYNCHRONIZATION",
+        times + text("nameId") + "eventClass, globalTid, correlationId, overheadType" + from +
+            "OVERHEAD"};
+    for (const std::string& table : tables) {
+        auto theirs = test::rowsOf(path, table), ours = test::rowsOf(back, table);
+        std::sort(theirs.begin(), theirs.end());
+        std::sort(ours.begin(), ours.end());
+        EXPECT_GT(theirs.size(), 0u);
+        EXPECT_EQ(theirs, ours) << table;
+    }
 }
 
 }  // namespace
