@@ -1,4 +1,5 @@
 // NVTX_EVENTS: ranges and marks, with their domains, categories and payloads.
+#include "storage/interchange/nsys/emitted_text.h"
 #include "storage/interchange/nsys/import_state.h"
 
 namespace shardscope::interchange::nsys {
@@ -73,7 +74,8 @@ private:
         span.lane = m_state.lanes.nvtx(owner, thread, domain, type == nvtx::kStartEnd);
         auto name = nameOf(row);
         if (!name) return failure(name);
-        span.name = m_state.builder().intern(owner.rank, *name);
+        m_arguments.clear();
+        span.name = m_state.builder().intern(owner.rank, splitEmitted(*name, m_arguments));
         if (auto done = addArguments(row, type, thread, domain); !done) return done;
         m_state.builder().add(owner.rank, span, m_arguments.done());
         m_state.ended = std::max(m_state.ended, span.end());
@@ -83,7 +85,6 @@ private:
 
     Result<void> addArguments(Row& row, std::int64_t type, std::int64_t thread,
                               std::int64_t domain) {
-        m_arguments.clear();
         if (type == nvtx::kMark) m_arguments.word("nvtx", "mark");
         if (type == nvtx::kStartEnd) m_arguments.word("nvtx", "start/end range");
         int column = kFirstField;

@@ -1,5 +1,7 @@
 #include "storage/interchange/nsys/span_cells.h"
 
+#include "storage/interchange/nsys/emitted_text.h"
+
 #include <charconv>
 #include <cmath>
 
@@ -258,7 +260,11 @@ void SpanCells::addNvtx(const LaneTarget& target, const SpanEvent& span, std::st
     m_cells.push_back(startEnd ? Cell((target.globalTid & ~std::int64_t{0xFFFFFF}) |
                                       endThread.value_or(target.globalTid & 0xFFFFFF))
                                : Cell());
-    m_cells.emplace_back(name);
+    if (target.ofExport)
+        m_cells.emplace_back(
+            std::string_view(m_scratch.emplace_back(joinEmitted(name, m_arguments.members()))));
+    else
+        m_cells.emplace_back(name);
     m_cells.emplace_back();
     if (!target.ofExport) {
         // What another tool said of it, whole.

@@ -9,6 +9,7 @@
 #include <array>
 #include <deque>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ public:
     [[nodiscard]] std::string_view find(std::string_view key) const;
     [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key) const;
     [[nodiscard]] bool empty() const { return m_members.empty(); }
+    [[nodiscard]] std::span<const Member> members() const { return m_members; }
 
 private:
     std::vector<Member> m_members;
