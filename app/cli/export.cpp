@@ -21,7 +21,7 @@ using interchange::ExportOptions;
 
 struct Arguments {
     std::string path;
-    std::string format;
+    std::string format = "perfetto";
     std::string range;
     std::string steps;
     std::string report = "overview";
@@ -167,7 +167,8 @@ Command addExport(CLI::App& root) {
     CLI::App* app = root.add_subcommand("export", "write a recording, or a part, to another file");
     app->footer(footer());
     app->add_option("recording", arguments->path, "recording to read")->required();
-    app->add_option("--format", arguments->format, "what to write, see below")->required();
+    app->add_option("--format", arguments->format, "what to write, see below")
+        ->capture_default_str();
     app->add_option("-o,--output", arguments->options.output,
                     "file to write; kineto: folder of several ranks")
         ->required();

@@ -24,8 +24,8 @@ struct Verification {
     std::uint64_t chunks = 0;
     std::uint64_t memoryStates = 0;
     std::uint64_t pyramidSegments = 0;
-    EventCounts events;          ///< that decoded
-    std::vector<Fault> faults;   ///< the first hundred
+    EventCounts events;         ///< that decoded
+    std::vector<Fault> faults;  ///< the first hundred
     std::uint64_t faultCount = 0;
     std::vector<std::string> notes;  ///< no faults, but worth a word
 
@@ -33,9 +33,10 @@ struct Verification {
     void add(std::string where, std::string what);
 };
 
-/// Checks the file's structure, that rows refer to rows that exist, every chunk (checksum, decoding,
-/// counts and bounds as in its row, order of time, lanes and strings it refers to), memory state
-/// and pyramids against the events, and totals. An error only when the file cannot be opened.
+/// Checks the file's structure, that rows refer to rows that exist, every chunk (checksum,
+/// decoding, counts and bounds as in its row, order of time, lanes and strings it refers to),
+/// memory state and pyramids against the events, and totals. An error only when the file cannot be
+/// opened.
 Result<Verification> verifyRecording(const std::string& path);
 
 }  // namespace shardscope::storage
