@@ -2,7 +2,9 @@
 //
 // First byte: which decoder, and whether the rest is a whole chunk (then the checksum stops most
 // of it) or a payload that is sealed with a valid header and checksum first.
+#include "storage/columns/arguments.h"
 #include "storage/columns/chunk_frame.h"
+#include "storage/columns/envelope.h"
 #include "storage/columns/pyramid.h"
 
 #include <algorithm>
@@ -20,6 +22,16 @@ ChunkBytes sealed(EventKind kind, ByteReader in) {
     if (kind == EventKind::kSpan || kind == EventKind::kCounter)
         header.lanes.push_back({{0}, header.count});
     return closeChunk(header, in.take(in.left()));
+}
+
+ChunkBytes sealedArguments(std::span<const std::byte> data) {
+    ByteReader in(data);
+    ChunkBytes out;
+    putNumber(out, std::uint32_t{0x31414353});
+    putNumber(out, 1u + in.number<std::uint16_t>());
+    putNumber(out, std::uint32_t{1});
+    seal(out, in.take(in.left()));
+    return out;
 }
 
 void decodeAs(EventKind kind, std::span<const std::byte> bytes) {
@@ -46,6 +58,11 @@ void decode(std::span<const std::byte> data) {
     if ((selector & 8u) != 0) {
         static_cast<void>(decodeSpanSummaries(rest));
         static_cast<void>(decodeCounterSummaries(rest));
+        return;
+    }
+    if ((selector & 16u) != 0) {
+        static_cast<void>(decodeArguments(
+            (selector & 4u) != 0 ? sealedArguments(rest) : ChunkBytes(rest.begin(), rest.end())));
         return;
     }
     const auto kind = static_cast<EventKind>(1 + (selector & 3u));
