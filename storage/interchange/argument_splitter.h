@@ -18,6 +18,12 @@
 
 namespace shardscope::interchange {
 
+/// Arguments of one span, ready to be stored; belongs to the splitter that made it.
+struct SplitArguments {
+    columns::ArgumentForm form;
+    std::vector<std::int64_t> values;
+};
+
 class ArgumentSplitter {
 public:
     using Intern = std::function<StringId(std::string_view)>;

@@ -1,9 +1,8 @@
 #include "storage/interchange/trace_builder.h"
 
 #include "storage/columns/chunk.h"
-#include "storage/interchange/argument_splitter.h"
-#include "storage/interchange/event_window.h"
 #include "storage/interchange/output_file.h"
+#include "storage/interchange/pending_spans.h"
 #include "storage/interchange/string_cache.h"
 #include "storage/recording/recording_writer.h"
 
@@ -20,10 +19,10 @@ constexpr std::size_t kWindow = 16'384;
 constexpr std::size_t kFull = columns::kMaxChunkEvents + kWindow;
 /// Of all lanes together; beyond it the longest window is stored early. About 30 MB.
 constexpr std::size_t kMostBuffered = 600'000;
+/// Of their arguments, 8 bytes each.
+constexpr std::size_t kMostNumbers = std::size_t{8} << 20;
 constexpr std::size_t kStringBatchBytes = std::size_t{1} << 20;
 constexpr int kChunksACommit = 64;
-/// Form and number of values before the values of waiting arguments.
-constexpr std::size_t kRecordFront = 2;
 /// A trace with more rows than this is broken or hostile, and every lane costs memory.
 constexpr std::uint32_t kMostLanesAKind = 4096;
 /// Beyond this an event cannot be stored (storage/schema/FORMAT.md).
@@ -70,11 +69,8 @@ bool inRange(Timestamp time) {
 
 struct Lane {
     LaneFacts facts;
-    EventWindow<SpanEvent> spans;
+    PendingSpans spans;
     EventWindow<CounterEvent> samples;
-    /// Of waiting spans, whose `arguments` is where in here theirs begin, and kPending: form,
-    /// number of values, values.
-    std::vector<std::int64_t> arguments;
     DepthRows rows;
 };
 
@@ -103,6 +99,7 @@ struct TraceBuilder::State {
     std::set<std::int32_t> hosts;  ///< that have a row
     Result<void> status;
     std::size_t buffered = 0;
+    std::size_t bufferedNumbers = 0;  ///< of arguments
     int chunksSinceCommit = 0;
     SplitArguments scratch;
 
@@ -150,45 +147,11 @@ struct TraceBuilder::State {
         std::vector<SpanEvent> spans = from.spans.take(count);
         buffered -= spans.size();
         for (SpanEvent& span : spans) from.rows.place(span);
-        if (!from.arguments.empty()) storeArguments(id, from, spans);
+        const std::size_t before = from.spans.numbers();
+        if (before > 0) note(from.spans.resolve(spans, argumentTable(id)));
+        bufferedNumbers -= before - from.spans.numbers();
         for (std::size_t at = 0; at < spans.size(); at += columns::kStoredChunkEvents)
             store(columns::encodeSpans(id, part(spans, at)));
-    }
-    /// Gives spans the ids of their arguments. All spans get one, so that ids count up evenly.
-    void storeArguments(RankId id, Lane& from, std::vector<SpanEvent>& spans) {
-        ArgumentTable& table = argumentTable(id);
-        for (SpanEvent& span : spans) {
-            if (span.arguments == kEmptyString)
-                span.arguments = table.addNone();
-            else if (columns::isArguments(span.arguments))
-                span.arguments = table.add(formOf(from, span), valuesOf(from, span));
-        }
-        note(table.flush());
-        keepWaiting(from);
-    }
-    static std::size_t placeOf(const SpanEvent& span) {
-        return span.arguments.value - columns::kFirstArguments;
-    }
-    static columns::ArgumentForm formOf(const Lane& lane, const SpanEvent& span) {
-        const std::int64_t* record = &lane.arguments[placeOf(span)];
-        return {{static_cast<std::uint32_t>(record[0])}, static_cast<std::uint32_t>(record[1])};
-    }
-    static std::span<const std::int64_t> valuesOf(const Lane& lane, const SpanEvent& span) {
-        const std::int64_t* record = &lane.arguments[placeOf(span)];
-        return {record + kRecordFront, static_cast<std::size_t>(record[1])};
-    }
-    /// Drops arguments of spans that no longer wait.
-    static void keepWaiting(Lane& lane) {
-        std::vector<std::int64_t> kept;
-        for (SpanEvent& span : lane.spans.waiting()) {
-            if (!columns::isArguments(span.arguments)) continue;
-            const std::size_t from = placeOf(span);
-            const auto size = kRecordFront + static_cast<std::size_t>(lane.arguments[from + 1]);
-            span.arguments.value =
-                columns::kFirstArguments + static_cast<std::uint32_t>(kept.size());
-            kept.insert(kept.end(), &lane.arguments[from], &lane.arguments[from] + size);
-        }
-        lane.arguments = std::move(kept);
     }
     ArgumentTable& argumentTable(RankId id) {
         Rank& owner = rank(id);
@@ -212,23 +175,17 @@ struct TraceBuilder::State {
         if (owner.strings.newBytes() > kStringBatchBytes) storeStrings(id, owner);
         return string;
     }
-    void addWith(RankId id, const SpanEvent& event, const SplitArguments& arguments) {
-        Lane* into = lane(id, event.lane);
-        if (into == nullptr) return refuse("an event lies on a lane that was never declared");
-        SpanEvent with = event;
-        with.arguments.value =
-            columns::kFirstArguments + static_cast<std::uint32_t>(into->arguments.size());
-        into->arguments.push_back(arguments.form.text.value);
-        into->arguments.push_back(arguments.form.count);
-        into->arguments.insert(into->arguments.end(), arguments.values.begin(),
-                               arguments.values.end());
-        addSpan(id, *into, with);
-    }
-    void addSpan(RankId id, Lane& into, const SpanEvent& event) {
+    /// Split arguments, or none.
+    template <class... Arguments>
+    void addSpan(RankId id, const SpanEvent& event, const Arguments&... arguments) {
         if (!inRange(event.start) || event.duration.ns < 0 || event.duration.ns > kTimeLimit)
             return refuse("an event's time is out of range");
-        into.spans.add(event);
-        if (into.spans.size() >= kFull) storeSpans(id, into, columns::kMaxChunkEvents);
+        Lane* into = lane(id, event.lane);
+        if (into == nullptr) return refuse("an event lies on a lane that was never declared");
+        const std::size_t before = into->spans.numbers();
+        into->spans.add(event, arguments...);
+        bufferedNumbers += into->spans.numbers() - before;
+        if (into->spans.size() >= kFull) storeSpans(id, *into, columns::kMaxChunkEvents);
         added(rank(id));
     }
     void storeSamples(RankId id, Lane& from, std::size_t count) {
@@ -262,7 +219,10 @@ struct TraceBuilder::State {
     void relieve() {
         RankId owner;
         Lane* longest = nullptr;
-        const auto waiting = [](const Lane& l) { return l.spans.size() + l.samples.size(); };
+        // An event is about 60 bytes.
+        const auto waiting = [](const Lane& l) {
+            return l.spans.size() + l.samples.size() + l.spans.numbers() / 8;
+        };
         for (auto& [id, r] : ranks) {
             for (auto& [laneId, l] : r.lanes) {
                 if (longest != nullptr && waiting(l) <= waiting(*longest)) continue;
@@ -276,7 +236,7 @@ struct TraceBuilder::State {
     }
     void added(Rank& owner) {
         ++owner.events;
-        if (++buffered > kMostBuffered) relieve();
+        if (++buffered > kMostBuffered || bufferedNumbers > kMostNumbers) relieve();
     }
     /// A rank's host must have a row, even if nothing is known of it.
     void addHost(std::int32_t host) {
@@ -369,9 +329,7 @@ StringId TraceBuilder::intern(RankId rank, std::string_view text) {
 }
 
 void TraceBuilder::add(RankId rank, const SpanEvent& event) {
-    Lane* into = m_state->lane(rank, event.lane);
-    if (into == nullptr) return m_state->refuse("an event lies on a lane that was never declared");
-    m_state->addSpan(rank, *into, event);
+    m_state->addSpan(rank, event);
 }
 
 void TraceBuilder::add(RankId rank, const SpanEvent& event, std::string_view arguments) {
@@ -392,7 +350,7 @@ void TraceBuilder::split(RankId rank, std::span<const Member> arguments, bool no
 
 void TraceBuilder::add(RankId rank, const SpanEvent& event, const SplitArguments& arguments) {
     if (arguments.form.text == kEmptyString) return add(rank, event);
-    m_state->addWith(rank, event, arguments);
+    m_state->addSpan(rank, event, arguments);
 }
 
 void TraceBuilder::add(RankId rank, const CounterEvent& event) {

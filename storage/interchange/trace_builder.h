@@ -7,7 +7,7 @@
 // drawn over. One thread.
 #pragma once
 
-#include "storage/columns/arguments.h"
+#include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/json_text.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
@@ -26,12 +26,6 @@ struct LaneKey {
     std::string process;
     std::string thread;
     friend auto operator<=>(const LaneKey&, const LaneKey&) = default;
-};
-
-/// Arguments of one span, ready to be stored; belongs to the builder and rank that made it.
-struct SplitArguments {
-    columns::ArgumentForm form;
-    std::vector<std::int64_t> values;
 };
 
 class TraceBuilder {

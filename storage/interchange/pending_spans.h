@@ -1,0 +1,39 @@
+// Spans of one lane that wait to be stored, put into order, with their split arguments.
+#pragma once
+
+#include "storage/interchange/argument_splitter.h"
+#include "storage/interchange/event_window.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace shardscope::interchange {
+
+class PendingSpans {
+public:
+    /// With the arguments that the event has itself, if any: a string.
+    void add(const SpanEvent& event) { m_window.add(event); }
+    void add(const SpanEvent& event, const SplitArguments& arguments);
+
+    [[nodiscard]] std::size_t size() const { return m_window.size(); }
+    /// Numbers that wait with them, 8 bytes each.
+    [[nodiscard]] std::size_t numbers() const { return m_arguments.size(); }
+
+    /// The first `count` in order.
+    [[nodiscard]] std::vector<SpanEvent> take(std::size_t count) { return m_window.take(count); }
+    /// Gives spans that were taken the ids of their arguments in `table`, and forgets those. All of
+    /// them get one where any waits, so that ids count up evenly.
+    Result<void> resolve(std::vector<SpanEvent>& taken, ArgumentTable& table);
+
+private:
+    [[nodiscard]] std::span<const std::int64_t> recordOf(const SpanEvent& span) const;
+    void keepWaiting();
+
+    /// `arguments` of a span that has some: where its record begins, from kFirstArguments on.
+    EventWindow<SpanEvent> m_window;
+    std::vector<std::int64_t> m_arguments;  ///< records: form, number of values, values
+};
+
+}  // namespace shardscope::interchange
