@@ -164,9 +164,13 @@ std::string overlap(const Report& report) {
     add("communication", all.communication);
     add("hidden by compute", all.hidden);
     add("exposed", all.exposed);
-    add("waiting for the last rank", all.waiting);
-    add("moving data", all.moving);
+    if (report.waitingKnown) {
+        add("waiting for the last rank", all.waiting);
+        add("moving data", all.moving);
+    }
     text += table.text(kIndent);
+    if (!report.waitingKnown)
+        text += "  waiting and moving cannot be told apart: the other ranks are not recorded\n";
     for (const analysis::WaitingForRank& waiting : report.waiting)
         text +=
             fmt::format("  rank {} arrived last in {} collectives; the others waited {} for it\n",

@@ -39,7 +39,10 @@ Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events) {
         intersection(unionOf(std::move(collectives)), trainingTime(summary, events));
     Overlap overlap;
     overlap.communication = total(communication);
-    overlap.hidden = total(intersection(communication, phaseTime(events, isWork)));
+    // An imported trace has no phases; there the device's own kernels say when it computed.
+    const Intervals computing =
+        events.phases.empty() ? unionOf(events.computeKernels) : phaseTime(events, isWork);
+    overlap.hidden = total(intersection(communication, computing));
     overlap.exposed = overlap.communication - overlap.hidden;
     overlap.waiting = total(intersection(communication, waitingTime(events)));
     overlap.moving = overlap.communication - overlap.waiting;

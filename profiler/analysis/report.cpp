@@ -37,6 +37,18 @@ void takeThroughput(const RecordingSummary& summary, const std::vector<RankEvent
              1});
 }
 
+bool seesPeers(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
+    if (summary.run.worldSize <= 1) return true;
+    bool any = false;
+    for (const RankEvents& events : ranks) {
+        for (const CollectiveEvent& collective : events.collectives) {
+            if (collective.arrivals.size() > 1) return true;
+            any = true;
+        }
+    }
+    return !any;
+}
+
 }  // namespace
 
 Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
@@ -56,6 +68,7 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
                      [](const LedgerRow& a, const LedgerRow& b) { return a.step < b.step; });
     report.overlap = sumOf(report.overlapByRank);
     report.waiting = lateRanks(ranks);
+    report.waitingKnown = seesPeers(summary, ranks);
     report.completeness = certify(summary, ranks);
     report.events = summary.events.total();
     for (const RankFacts& rank : summary.ranks) report.dropped += rank.dropped;

@@ -118,6 +118,9 @@ struct Report {
     std::vector<LedgerRow> ledger;          ///< by step, rank
     std::vector<RankMemory> memory;         ///< by rank
     std::vector<WaitingForRank> waiting;    ///< worst first
+    /// Whether peers' arrivals are there: a trace of one rank of several cannot tell waiting from
+    /// moving, and all of it counts as moving.
+    bool waitingKnown = true;
     std::vector<HtaNumbers> hta;            ///< filled in by who reads the rows; by rank
     Completeness completeness;
     std::vector<Diagnostic> diagnostics;

@@ -192,6 +192,7 @@ std::string toJson(const Report& report) {
     json["ledger"] = ledgerJson(report);
     json["memory"] = memoryJson(report);
     json["waiting"] = waitingJson(report);
+    json["waiting_known"] = report.waitingKnown;
     json["hta_compatible"] = htaJson(report);
     json["completeness"] = {{"complete", report.completeness.complete},
                             {"known", report.completeness.known},

@@ -131,8 +131,10 @@ std::vector<Finding> findings(const OpenRecording& recording, const LedgerView& 
     }
     for (const std::string& missing : recording.report.completeness.missing) {
         Finding finding;
-        finding.severity = Severity::kProblem;
-        finding.title = u"Something is missing from the recording"_s;
+        const bool known = recording.report.completeness.known;
+        finding.severity = known ? Severity::kProblem : Severity::kNote;
+        finding.title = known ? u"Something is missing from the recording"_s
+                              : u"Whether the recording is complete cannot be told"_s;
         finding.detail = sentence(fromUtf8(missing));
         found.push_back(finding);
     }
@@ -146,12 +148,16 @@ std::vector<Finding> findings(const OpenRecording& recording, const LedgerView& 
 
 std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording) {
     const RunFacts& run = recording.summary.run;
-    std::vector<std::pair<QString, QString>> facts{
-        {u"model"_s, u"%1, %2 parameters"_s.arg(fromUtf8(run.model), formatCount(run.parameters))},
-        {u"strategy"_s,
-         u"%1 on %2"_s.arg(fromUtf8(run.strategy),
-                           run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize))}};
-    if (!recording.summary.hosts.empty()) {
+    const QString ranks = run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize);
+    std::vector<std::pair<QString, QString>> facts;
+    if (recording.isImported()) {
+        facts.emplace_back(u"run"_s, u"imported, %1"_s.arg(ranks));
+    } else {
+        facts.emplace_back(u"model"_s, u"%1, %2 parameters"_s.arg(fromUtf8(run.model),
+                                                                  formatCount(run.parameters)));
+        facts.emplace_back(u"strategy"_s, u"%1 on %2"_s.arg(fromUtf8(run.strategy), ranks));
+    }
+    if (!recording.summary.hosts.empty() && !recording.summary.hosts.front().name.empty()) {
         const HostFacts& host = recording.summary.hosts.front();
         facts.emplace_back(u"host"_s,
                            u"%1, %2, %3 cores, %4"_s.arg(fromUtf8(host.name), fromUtf8(host.cpu))
@@ -166,7 +172,7 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     facts.emplace_back(u"length"_s, formatDuration(recording.bounds().duration()));
     facts.emplace_back(u"state"_s, QString::fromLatin1(toWord(run.status)));
     facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
-    facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));
+    if (!run.commandLine.empty()) facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));
     return facts;
 }
 

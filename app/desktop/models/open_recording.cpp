@@ -68,6 +68,7 @@ std::optional<OpenRecording::StepSpan> OpenRecording::stepsIn(TimeRange range) c
 }
 
 QString OpenRecording::title() const {
+    if (isImported()) return u"imported trace × %1"_s.arg(summary.run.worldSize);
     return u"%1 · %2 × %3"_s.arg(fromUtf8(summary.run.model), fromUtf8(summary.run.strategy))
         .arg(summary.run.worldSize);
 }

@@ -37,6 +37,8 @@ struct OpenRecording {
         StepIndex last;
     };
     [[nodiscard]] std::optional<StepSpan> stepsIn(TimeRange range) const;
+    /// Another tool's trace, which says nothing of model and strategy.
+    [[nodiscard]] bool isImported() const { return summary.run.model.empty(); }
     /// "shakespeare · zero3 × 2"
     [[nodiscard]] QString title() const;
 };

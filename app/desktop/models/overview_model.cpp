@@ -50,6 +50,9 @@ bool usesPart(const LedgerView& ledger, LedgerPart part) {
 }  // namespace
 
 QString overviewHeadline(const OpenRecording& recording, const LedgerView& ledger) {
+    if (ledger.rows.empty() && recording.isImported())
+        return u"An imported trace of %1 events: it does not say what its steps are made of."_s.arg(
+            formatCount(static_cast<std::int64_t>(recording.report.events)));
     if (ledger.rows.empty()) {
         return recording.summary.steps.empty()
                    ? u"No step was finished; %1 events were recorded before the run ended."_s.arg(

@@ -101,6 +101,9 @@ QString timelineHeadline(const OpenRecording& recording, const Selection& select
     if (sum.collectives == 0)
         return u"%1: no collective in %2."_s.arg(where, formatDuration(range.duration()));
     const Duration all = sum.moving + sum.waiting;
+    if (!recording.report.waitingKnown)
+        return u"%1: %2 collectives take %3."_s.arg(where, formatCount(sum.collectives),
+                                                    formatDuration(all));
     return u"%1: %2 collectives take %3, of which %4 (%5) is waiting for a peer."_s.arg(
         where, formatCount(sum.collectives), formatDuration(all), formatDuration(sum.waiting),
         formatPercent(all.ns > 0 ? static_cast<double>(sum.waiting.ns) / static_cast<double>(all.ns)
@@ -110,6 +113,8 @@ QString timelineHeadline(const OpenRecording& recording, const Selection& select
 QString timelineSubline(const OpenRecording& recording, const Selection& selection) {
     const TimeRange range = selection.range.value_or(recording.bounds());
     const Communication sum = communicationIn(recording, range, selection);
+    if (!recording.report.waitingKnown)
+        return u"The other ranks are not recorded: what of it is waiting cannot be told."_s;
     if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
     return u"Longest single wait: %1, on rank %2."_s.arg(formatDuration(sum.longestWait))
         .arg(sum.waitingRank.value);

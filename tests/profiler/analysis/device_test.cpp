@@ -1,5 +1,6 @@
 #include "engine/control/run_config.h"
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/report.h"
 #include "tests/support/timeline.h"
 
 #include <gtest/gtest.h>
@@ -38,6 +39,27 @@ rank 0 step    |ssssssssss|)");
     EXPECT_EQ(use.hidden.ns, 3 * kTick.ns);
     EXPECT_EQ(use.idle.ns, 2 * kTick.ns);
     EXPECT_DOUBLE_EQ(*use.overlap(), 0.75);
+}
+
+TEST(Overlap, OfATraceWithoutPhasesIsWhatKernelsHide) {
+    const auto timeline = onDevices(R"(
+rank 0 step    |ssssssssss|
+rank 0 comm    |..aaaa....|
+rank 0 kernels |.bbb...c..|)");
+    const Overlap overlap = rankOverlap(timeline.summary, timeline.ranks[0]);
+    EXPECT_EQ(overlap.communication.ns, 4 * kTick.ns);
+    EXPECT_EQ(overlap.hidden.ns, 2 * kTick.ns);
+    EXPECT_EQ(overlap.exposed.ns, 2 * kTick.ns);
+}
+
+TEST(Overlap, OfOneRankOfSeveralDoesNotTellWaitingFromMoving) {
+    auto timeline = onDevices(R"(
+rank 0 step    |ssssssssss|
+rank 0 comm    |..aaaa....|)");
+    EXPECT_TRUE(analyse(timeline.summary, timeline.ranks).waitingKnown);
+    timeline.summary.run.worldSize = 2;
+    for (CollectiveEvent& event : timeline.ranks[0].collectives) event.arrivals.clear();
+    EXPECT_FALSE(analyse(timeline.summary, timeline.ranks).waitingKnown);
 }
 
 TEST(DeviceUse, LeavesOutWhatLiesOutsideStepsAndValidation) {
