@@ -289,7 +289,10 @@ void MainWindow::presentRecording(const RecordingPtr& recording) {
     int problems = 0;
     for (const Diagnostic& diagnostic : report.diagnostics)
         problems += diagnostic.severity != Severity::kNote ? 1 : 0;
-    m_topBar->setProblems(problems + static_cast<int>(report.completeness.missing.size()));
+    // What cannot be told is no problem.
+    if (report.completeness.known)
+        problems += static_cast<int>(report.completeness.missing.size());
+    m_topBar->setProblems(problems);
     const double perEvent = report.events > 0
                                 ? static_cast<double>(recording->summary.chunkBytes.count) /
                                       static_cast<double>(report.events)
