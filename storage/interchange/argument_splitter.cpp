@@ -29,8 +29,8 @@ Number numberOf(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto digit = static_cast<unsigned>(text[i] - '0');
         if (digit <= 9) {
+            if (++digits > kMostDigits) return number;
             number.digits = number.digits * 10 + static_cast<std::int64_t>(digit);
-            ++digits;
         } else if (text[i] == '.' && point == text.size()) {
             point = i;
         } else {
@@ -39,8 +39,7 @@ Number numberOf(std::string_view text) {
     }
     const bool decimal = point < text.size();
     const bool leadingZero = point > 1 && text.front() == '0';
-    if (point == 0 || point + 1 == text.size() || leadingZero || digits > kMostDigits)
-        return number;
+    if (point == 0 || point + 1 == text.size() || leadingZero) return number;
     // Minus zero has no digits to carry its sign.
     if (negative && number.digits == 0) return number;
     if (negative) number.digits = -number.digits;
