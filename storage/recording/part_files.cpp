@@ -27,8 +27,9 @@ std::string front(const char* kind) {
     return std::string(".") + kind + "-" + hostName() + "-";
 }
 
-/// A journal of SQLite's, or the new file of a part. Not any text: "HOST" may begin another's name.
+/// A journal of SQLite's, the copy that repair works on, or the new file of a part. Not any text: "HOST" may begin another's name.
 bool mayFollow(std::string_view rest) {
+    if (rest.starts_with("-in")) rest.remove_prefix(3);
     return rest.empty() || rest == "-wal" || rest == "-shm" || rest == "-journal" ||
            rest.starts_with(".new-");
 }

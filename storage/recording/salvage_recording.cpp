@@ -3,11 +3,10 @@
 #include "storage/columns/arguments.h"
 #include "storage/columns/chunk.h"
 #include "storage/recording/finish_recording.h"
+#include "storage/recording/part_files.h"
 #include "storage/recording/recording_file.h"
 #include "storage/recording/row_writer.h"
 #include "storage/recording/salvage_parts.h"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -275,7 +274,8 @@ Result<Salvage> salvageRecording(const std::string& input, const std::string& ou
         return failure(ErrorCode::kUsage, output +
                                               " already exists: choose another name, or "
                                               "replace it with --force");
-    const std::string stem = output + ".part-" + std::to_string(getpid());
+    removeDeadParts(output);
+    const std::string stem = partName(output, "part");
     auto damaged = DamagedFile::open(input, stem + "-in");
     if (!damaged) return failure(damaged);
     auto salvaged = salvageInto(*damaged, stem);
