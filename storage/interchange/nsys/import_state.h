@@ -51,6 +51,23 @@ struct ImportState {
                                                         bool needsEnd);
 };
 
+/// Counts and hands out every row of a table that NsysFile::scan() opened; a table that is absent
+/// has none. Stops at the first error, and when the import is cancelled.
+template <class Use>
+Result<void> forEachRow(ImportState& state, Result<std::optional<storage::TableScan>>& rows,
+                        Use use) {
+    if (!rows) return failure(rows);
+    while (*rows) {
+        auto more = (*rows)->next();
+        if (!more) return failure(more);
+        if (!*more) break;
+        if (auto counted = state.tick(); !counted) return counted;
+        Row row((*rows)->row());
+        if (Result<void> used = use(row); !used) return used;
+    }
+    return {};
+}
+
 /// Spans of one table.
 Result<void> readSpans(ImportState& state, const TableSpec& spec);
 Result<void> readNvtx(ImportState& state);

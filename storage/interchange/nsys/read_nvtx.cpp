@@ -28,16 +28,7 @@ public:
                                             "domainId",  "category", "endGlobalTid"};
         appendColumns(columns, nvtxFields());
         auto rows = m_state.file.scan("NVTX_EVENTS", columns);
-        if (!rows) return failure(rows);
-        while (*rows) {
-            auto more = (*rows)->next();
-            if (!more) return failure(more);
-            if (!*more) break;
-            if (auto counted = m_state.tick(); !counted) return counted;
-            Row row((*rows)->row());
-            if (auto done = add(row); !done) return done;
-        }
-        return {};
+        return forEachRow(m_state, rows, [this](Row& row) { return add(row); });
     }
 
 private:

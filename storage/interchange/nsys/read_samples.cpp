@@ -33,16 +33,10 @@ public:
         if (auto done = readNames(); !done) return done;
         if (auto done = readDevices(); !done) return done;
         auto rows = m_state.file.scan("GPU_METRICS", {"timestamp", "typeId", "metricId", "value"});
-        if (!rows) return failure(rows);
-        while (*rows) {
-            auto more = (*rows)->next();
-            if (!more) return failure(more);
-            if (!*more) break;
-            if (auto counted = m_state.tick(); !counted) return counted;
-            Row row((*rows)->row());
+        return forEachRow(m_state, rows, [this](Row& row) {
             add(row);
-        }
-        return {};
+            return Result<void>{};
+        });
     }
 
 private:
@@ -123,16 +117,10 @@ public:
             "CUDA_GPU_MEMORY_USAGE_EVENTS",
             {"start", "globalPid", "deviceId", "address", "bytes", "memKind", "memoryOperationType",
              "name", "localMemoryPoolUtilizedSize", "localMemoryPoolSize"});
-        if (!rows) return failure(rows);
-        while (*rows) {
-            auto more = (*rows)->next();
-            if (!more) return failure(more);
-            if (!*more) break;
-            if (auto counted = m_state.tick(); !counted) return counted;
-            Row row((*rows)->row());
+        return forEachRow(m_state, rows, [this](Row& row) {
             add(row);
-        }
-        return {};
+            return Result<void>{};
+        });
     }
 
 private:

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 
 namespace shardscope::interchange {
 namespace {
@@ -103,10 +102,8 @@ TEST_F(KinetoRoundTrip, WholeMicroseconds) {
 
 TEST_F(KinetoRoundTrip, RealTrace) {
     const std::string trace = SHARDSCOPE_SHARED_TRACES "/kineto_a100_2rank_nccl.json.gz";
-    if (!std::filesystem::exists(trace)) {
-        std::cout << "skipped aloud: no " << trace << "\n";
-        GTEST_SKIP();
-    }
+    if (!std::filesystem::exists(trace))
+        GTEST_SKIP() << trace << " is not here: no real trace was read";
     const std::string once = again(trace);
     const auto events = canonicalEvents(once);
     // Of 40,573: 4,966 arrows of launches have no other end in the trace.

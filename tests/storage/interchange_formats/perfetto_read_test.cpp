@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 
 namespace shardscope::interchange {
 namespace {
@@ -169,10 +168,8 @@ TEST_F(ReadPerfetto, OverlappingSpansComeBackToTheirLane) {
 
 TEST_F(ReadPerfetto, RealTraceComesBack) {
     const std::string trace = SHARDSCOPE_SHARED_TRACES "/kineto_a100_2rank_nccl.json.gz";
-    if (!std::filesystem::exists(trace)) {
-        std::cout << "skipped aloud: no " << trace << "\n";
-        GTEST_SKIP();
-    }
+    if (!std::filesystem::exists(trace))
+        GTEST_SKIP() << trace << " is not here: no real trace was read";
     ASSERT_THAT(import(trace, file("real.sscope")), IsOk());
     expectRoundTrip(file("real.sscope"));
 }
