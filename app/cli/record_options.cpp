@@ -18,6 +18,13 @@ bool isSwitch(const control::RunField& field) {
     return *field.argument == '\0';
 }
 
+/// A switch that turns something off has a twin that leaves it on: --no-x, --x.
+std::string switchNames(const std::string& flag) {
+    constexpr std::string_view kNegation = "--no-";
+    if (!flag.starts_with(kNegation)) return flag;
+    return fmt::format("{0},!--{1}", flag, flag.substr(kNegation.size()));
+}
+
 }  // namespace
 
 void RecordOptions::addTo(CLI::App& app) {
@@ -29,10 +36,11 @@ void RecordOptions::addTo(CLI::App& app) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     for (const control::RunField& field : control::runFields()) {
         if (*field.flag == '\0') continue;
-        CLI::Option* option = isSwitch(field)
-                                  ? app.add_flag(field.flag, m_switches[field.key], field.help)
-                                  : app.add_option(field.flag, m_texts[field.key], field.help)
-                                        ->type_name(field.argument);
+        CLI::Option* option =
+            isSwitch(field)
+                ? app.add_flag(switchNames(field.flag), m_switches[field.key], field.help)
+                : app.add_option(field.flag, m_texts[field.key], field.help)
+                      ->type_name(field.argument);
         // As with every compiler: the last one counts.
         option->group("Run")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }

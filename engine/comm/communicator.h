@@ -52,7 +52,7 @@ struct CollectiveTag {
 struct SymmetricBuffer {
     std::size_t offset = 0;
     std::size_t count = 0;
-    DataType dtype = DataType::kFloat32;  ///< fp32 or bf16
+    DataType dtype = DataType::kFloat32;
     void* local = nullptr;
     [[nodiscard]] std::size_t bytes() const { return count * elementBytes(dtype); }
 };
@@ -98,13 +98,17 @@ public:
     /// later collective of this communicator has completed.
     virtual Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) = 0;
 
+    /// Every rank's part of `whole`, n elements from rank() * n on, goes to all ranks. The own part
+    /// may be rewritten once any later collective of this communicator has completed.
+    virtual Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) = 0;
+
     /// out[i] (+)= sum over ranks of full[rank() * n + i]; full has W * n elements. Shared memory
     /// sums in fp32 and in rank order, NCCL in full's type and in its own order.
     /// `full` may be rewritten once waitPeers(work) has returned.
     virtual Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                                CollectiveTag tag) = 0;
 
-    /// Every rank's buffer, which is fp32, becomes the sum over ranks.
+    /// Every rank's buffer, fp32, bf16 or fp16, becomes the sum over ranks, taken in fp32.
     virtual Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) = 0;
 
     /// At most RankSlot::kScratch values, in place; `values` stays alive until the work is done.

@@ -93,6 +93,18 @@ public:
         });
     }
 
+    Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) override {
+        return submit(CollectiveOp::kAllGather, whole.dtype, whole.bytes(), tag, [=, this] {
+            const std::size_t bytes = whole.bytes() / static_cast<std::size_t>(size());
+            auto* local = static_cast<std::byte*>(whole.local);
+            for (int p = 0; p < size(); ++p) {
+                const std::size_t begin = static_cast<std::size_t>(p) * bytes;
+                if (p == m_rank) continue;
+                std::memcpy(local + begin, peer<std::byte>(whole.offset, p) + begin, bytes);
+            }
+        });
+    }
+
     Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                        CollectiveTag tag) override {
         return submit(CollectiveOp::kReduceScatter, full.dtype, full.bytes(), tag, [=, this] {

@@ -14,6 +14,10 @@ const char* toWord(Metric metric) {
             return "gradient_norm";
         case Metric::kTokensPerSecond:
             return "tokens_per_s";
+        case Metric::kValidationPerplexity:
+            return "validation_perplexity";
+        case Metric::kLossScale:
+            return "loss_scale";
     }
     return "unknown";
 }

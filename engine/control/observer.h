@@ -64,6 +64,8 @@ enum class Metric : std::uint8_t {
     kLearningRate,
     kGradientNorm,
     kTokensPerSecond,
+    kValidationPerplexity,
+    kLossScale,
 };
 [[nodiscard]] const char* toWord(Metric metric);  ///< "loss", "validation_loss", ...
 

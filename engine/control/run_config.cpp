@@ -22,6 +22,7 @@ Result<void> checkLimits(const RunConfig& c) {
         {"layers", real(c.model.layers), 1, 32'767},
         {"heads", real(c.model.heads), 1, 1 << 16},
         {"hidden", real(c.model.hidden), 1, 1 << 20},
+        {"ffn-width", real(c.model.ffnWidth), 0, 1 << 24},
         {"ranks", real(c.ranks), 1, 1024},
         {"threads", real(c.threads), 1, 1024},
         {"held-back", c.heldBack, 0, 0.9},
@@ -40,6 +41,17 @@ Result<void> checkLimits(const RunConfig& c) {
         {"clip", c.clip, 0, 1e12},
         {"seed", real(c.seed), 0, 9.2e18},
         {"prefetch", real(c.prefetch), 0, 32'767},
+        {"bucket-mb", c.bucketMegabytes, 1e-6, 1 << 20},
+        {"shard-ranks", real(c.shardRanks), 0, 1024},
+        {"kept-fraction", c.keptFraction, 1e-6, 1},
+        {"recompute-every", real(c.recomputeEvery), 0, 32'767},
+        {"loss-scale", c.lossScale, 1, 1e9},
+        {"link-latency-us", c.linkLatencyMicroseconds, 0, 1e7},
+        {"link-gb-per-s", c.linkGigabytesPerSecond, 0, 1e6},
+        {"checkpoint-every", real(c.checkpointEvery), 0, 2e9},
+        {"keep-checkpoints", real(c.keepCheckpoints), 1, 1e6},
+        {"sample", real(c.sampleTokens), 0, 1 << 20},
+        {"temperature", c.temperature, 0, 100},
         {"collective-timeout", real(c.collectiveTimeout), 1, 86'400},
     };
     for (const Limit& limit : limits) {
@@ -84,10 +96,35 @@ struct Word {
     const char* text;
 };
 constexpr Word<Strategy> kStrategies[] = {{Strategy::kSingle, "single"},
-                                          {Strategy::kZero3, "zero3"}};
+                                          {Strategy::kDdpNaive, "ddp-naive"},
+                                          {Strategy::kDdpFlat, "ddp-flat"},
+                                          {Strategy::kDdpOverlap, "ddp-overlap"},
+                                          {Strategy::kDdpBucket, "ddp-bucket"},
+                                          {Strategy::kZero1, "zero1"},
+                                          {Strategy::kZero2, "zero2"},
+                                          {Strategy::kZero3, "zero3"},
+                                          {Strategy::kHsdp, "hsdp"}};
 constexpr Word<Device> kDevices[] = {{Device::kCpu, "cpu"}, {Device::kCuda, "cuda"}};
-constexpr Word<Precision> kPrecisions[] = {
-    {Precision::kFloat32, "fp32"}, {Precision::kTf32, "tf32"}, {Precision::kBFloat16, "bf16"}};
+constexpr Word<Precision> kPrecisions[] = {{Precision::kFloat32, "fp32"},
+                                           {Precision::kTf32, "tf32"},
+                                           {Precision::kBFloat16, "bf16"},
+                                           {Precision::kFloat16, "fp16"}};
+constexpr Word<Norm> kNorms[] = {{Norm::kLayerNorm, "layernorm"}, {Norm::kRmsNorm, "rmsnorm"}};
+constexpr Word<Position> kPositions[] = {{Position::kLearned, "learned"},
+                                         {Position::kRope, "rope"}};
+constexpr Word<FeedForward> kFeedForwards[] = {{FeedForward::kGelu, "gelu"},
+                                               {FeedForward::kSwiglu, "swiglu"}};
+constexpr Word<Schedule> kSchedules[] = {{Schedule::kCosine, "cosine"},
+                                         {Schedule::kLinear, "linear"},
+                                         {Schedule::kConstant, "constant"}};
+constexpr Word<Compression> kCompressions[] = {
+    {Compression::kNone, "none"}, {Compression::kBFloat16, "bf16"}, {Compression::kTopK, "topk"}};
+constexpr Word<Offload> kOffloads[] = {{Offload::kNone, "none"},
+                                       {Offload::kOptimizer, "optimizer"},
+                                       {Offload::kGradients, "gradients"}};
+constexpr Word<Transport> kTransports[] = {{Transport::kAuto, "auto"},
+                                           {Transport::kSharedMemory, "shared-memory"},
+                                           {Transport::kGloo, "gloo"}};
 constexpr Word<GradientType> kGradientTypes[] = {{GradientType::kFloat32, "fp32"},
                                                  {GradientType::kBFloat16, "bf16"}};
 constexpr Word<DeviceCapture> kDeviceCaptures[] = {
@@ -117,8 +154,41 @@ std::optional<E> parse(const Word<E> (&words)[N], std::string_view text) {
 
 }  // namespace
 
+const char* toWord(Norm norm) {
+    return wordOf(kNorms, norm);
+}
+const char* toWord(Position position) {
+    return wordOf(kPositions, position);
+}
+const char* toWord(FeedForward ffn) {
+    return wordOf(kFeedForwards, ffn);
+}
+const char* toWord(Schedule schedule) {
+    return wordOf(kSchedules, schedule);
+}
+const char* toWord(Compression compression) {
+    return wordOf(kCompressions, compression);
+}
+const char* toWord(Offload offload) {
+    return wordOf(kOffloads, offload);
+}
+const char* toWord(Transport transport) {
+    return wordOf(kTransports, transport);
+}
 const char* toWord(Strategy strategy) {
     return wordOf(kStrategies, strategy);
+}
+bool isDdp(Strategy strategy) {
+    return strategy == Strategy::kDdpNaive || strategy == Strategy::kDdpFlat ||
+           strategy == Strategy::kDdpOverlap || strategy == Strategy::kDdpBucket;
+}
+const std::vector<Strategy>& strategies() {
+    static const std::vector<Strategy> kAll = [] {
+        std::vector<Strategy> all;
+        for (const Word<Strategy>& word : kStrategies) all.push_back(word.value);
+        return all;
+    }();
+    return kAll;
 }
 const char* toWord(Device device) {
     return wordOf(kDevices, device);
@@ -136,6 +206,27 @@ const char* toWord(CaptureLevel level) {
     return wordOf(kCaptureLevels, level);
 }
 
+std::optional<Norm> parseNorm(std::string_view word) {
+    return parse(kNorms, word);
+}
+std::optional<Position> parsePosition(std::string_view word) {
+    return parse(kPositions, word);
+}
+std::optional<FeedForward> parseFeedForward(std::string_view word) {
+    return parse(kFeedForwards, word);
+}
+std::optional<Schedule> parseSchedule(std::string_view word) {
+    return parse(kSchedules, word);
+}
+std::optional<Compression> parseCompression(std::string_view word) {
+    return parse(kCompressions, word);
+}
+std::optional<Offload> parseOffload(std::string_view word) {
+    return parse(kOffloads, word);
+}
+std::optional<Transport> parseTransport(std::string_view word) {
+    return parse(kTransports, word);
+}
 std::optional<Strategy> parseStrategy(std::string_view word) {
     return parse(kStrategies, word);
 }
@@ -182,6 +273,14 @@ Result<void> checkDevice(const RunConfig& c) {
                        fmt::format("gradients are not computed in bf16 at --precision {}; use "
                                    "--reduce fp32 or --precision bf16",
                                    toWord(c.precision)));
+    }
+    // An all-reduce over shared memory takes fp32 only, and stage 1 keeps its gradients in fp32.
+    const bool wholeGradients = isDdp(c.strategy) || c.strategy == Strategy::kZero1;
+    if (c.reduceIn == GradientType::kBFloat16 && wholeGradients) {
+        return failure(ErrorCode::kUsage,
+                       fmt::format("strategy {} sums gradients in fp32; use --reduce fp32, or "
+                                   "--strategy zero2 or zero3",
+                                   toWord(c.strategy)));
     }
     if (!cuda && (c.shareDevice || c.deviceCapture != DeviceCapture::kAuto)) {
         return failure(ErrorCode::kUsage,

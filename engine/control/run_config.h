@@ -13,6 +13,14 @@
 
 namespace shardscope::control {
 
+/// layernorm: weight and bias; rmsnorm: weight only (Zhang and Sennrich, arXiv 1910.07467).
+enum class Norm : std::uint8_t { kLayerNorm = 1, kRmsNorm = 2 };
+/// learned: a table of T rows; rope: queries and keys rotated, base 10,000 (Su et al., arXiv
+/// 2104.09864).
+enum class Position : std::uint8_t { kLearned = 1, kRope = 2 };
+/// gelu: out(gelu(fc(x))); swiglu: out(silu(gate(x)) * fc(x)) (Shazeer, arXiv 2002.05202).
+enum class FeedForward : std::uint8_t { kGelu = 1, kSwiglu = 2 };
+
 struct ModelConfig {
     std::string name = "shakespeare";
     std::int64_t vocabulary = 256;
@@ -20,6 +28,12 @@ struct ModelConfig {
     std::int64_t layers = 6;     ///< L
     std::int64_t heads = 6;      ///< H
     std::int64_t hidden = 384;   ///< C
+    std::int64_t ffnWidth = 0;   ///< F, inner width of the feed-forward part; 0: 4 C
+    Norm norm = Norm::kLayerNorm;
+    Position position = Position::kLearned;
+    FeedForward ffn = FeedForward::kGelu;
+    bool tieHead = true;  ///< the head multiplies by the token embedding
+    [[nodiscard]] std::int64_t innerWidth() const { return ffnWidth > 0 ? ffnWidth : 4 * hidden; }
     friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };
 
@@ -28,11 +42,28 @@ struct ModelConfig {
 [[nodiscard]] const std::vector<ModelConfig>& modelPresets();
 [[nodiscard]] std::optional<ModelConfig> findModelPreset(std::string_view name);
 
-enum class Strategy : std::uint8_t { kSingle = 1, kZero3 = 2 };
+/// ddp-*: everything whole on every rank, and how gradients are all-reduced (engine/parallel);
+/// zero1, zero2, zero3: optimizer state, gradients, parameters sharded, each with those before it;
+/// hsdp: zero3 inside groups of ranks, gradients all-reduced across the groups.
+enum class Strategy : std::uint8_t {
+    kSingle = 1,
+    kZero3 = 2,
+    kDdpNaive = 3,
+    kDdpFlat = 4,
+    kDdpOverlap = 5,
+    kDdpBucket = 6,
+    kZero1 = 7,
+    kZero2 = 8,
+    kHsdp = 9,
+};
+[[nodiscard]] bool isDdp(Strategy strategy);
+/// All of them, in the order in which they are suggested.
+[[nodiscard]] const std::vector<Strategy>& strategies();
 enum class Device : std::uint8_t { kCpu = 1, kCuda = 2 };
 /// fp32: IEEE throughout; tf32: fp32 tensors, products in TF32 (GPU only); bf16: parameters,
-/// activations and products in bf16 with fp32 master weights and moments.
-enum class Precision : std::uint8_t { kFloat32 = 1, kTf32 = 2, kBFloat16 = 3 };
+/// activations and products in bf16 with fp32 master weights and moments; fp16: the same in fp16
+/// with a dynamic loss scale.
+enum class Precision : std::uint8_t { kFloat32 = 1, kTf32 = 2, kBFloat16 = 3, kFloat16 = 4 };
 /// What gradients are summed over ranks in; this rank's part is always kept in fp32.
 enum class GradientType : std::uint8_t { kFloat32 = 1, kBFloat16 = 2 };
 /// What is traced on a GPU (profiler/capture/device_sink.h); automatic: by the capture level.
@@ -48,6 +79,30 @@ enum class DeviceCapture : std::uint8_t {
 /// memory events.
 enum class CaptureLevel : std::uint8_t { kOff = 0, kSteps = 1, kLight = 2, kFull = 3 };
 
+/// Learning rate after the warm-up: a half cosine, a line, or level.
+enum class Schedule : std::uint8_t { kCosine = 1, kLinear = 2, kConstant = 3 };
+/// Lossy forms of what DDP sends; what is left out is added to the next step's gradient (error
+/// feedback: Seide et al. 2014; Stich et al., arXiv 1809.07599).
+enum class Compression : std::uint8_t { kNone = 1, kBFloat16 = 2, kTopK = 3 };
+/// What a GPU rank keeps in host memory; gradients: them and the optimizer's state.
+enum class Offload : std::uint8_t { kNone = 1, kOptimizer = 2, kGradients = 3 };
+/// How ranks reach each other; automatic: NCCL between GPUs, else shared memory.
+enum class Transport : std::uint8_t { kAuto = 1, kSharedMemory = 2, kGloo = 3 };
+
+[[nodiscard]] const char* toWord(Norm norm);
+[[nodiscard]] const char* toWord(Position position);
+[[nodiscard]] const char* toWord(FeedForward ffn);
+[[nodiscard]] const char* toWord(Schedule schedule);
+[[nodiscard]] const char* toWord(Compression compression);
+[[nodiscard]] const char* toWord(Offload offload);
+[[nodiscard]] const char* toWord(Transport transport);
+[[nodiscard]] std::optional<Norm> parseNorm(std::string_view word);
+[[nodiscard]] std::optional<Position> parsePosition(std::string_view word);
+[[nodiscard]] std::optional<FeedForward> parseFeedForward(std::string_view word);
+[[nodiscard]] std::optional<Schedule> parseSchedule(std::string_view word);
+[[nodiscard]] std::optional<Compression> parseCompression(std::string_view word);
+[[nodiscard]] std::optional<Offload> parseOffload(std::string_view word);
+[[nodiscard]] std::optional<Transport> parseTransport(std::string_view word);
 [[nodiscard]] const char* toWord(Strategy strategy);
 [[nodiscard]] const char* toWord(Device device);
 [[nodiscard]] const char* toWord(Precision precision);
@@ -72,7 +127,11 @@ struct RunConfig {
     Precision precision = Precision::kFloat32;
     GradientType reduceIn = GradientType::kFloat32;
 
-    std::string data;       ///< file or folder; empty: the project's own source tree
+    /// Text file or folder, token file (.bin), or "synthetic": random tokens; empty: the project's
+    /// own source tree.
+    std::string data;
+    /// "bytes", or a folder or file with a byte-level BPE (engine/tokens).
+    std::string tokenizer = "bytes";
     double heldBack = 0.1;  ///< fraction at the end of the data used for validation
     std::int32_t steps = 40;
     std::int32_t batch = 8;            ///< sequences a rank and micro-step
@@ -83,17 +142,48 @@ struct RunConfig {
     double learningRate = 6e-4;
     double minimumLearningRate = 6e-5;  ///< end of the cosine
     std::int32_t warmupSteps = 10;
+    Schedule schedule = Schedule::kCosine;
     double weightDecay = 0.1;
+    bool decayEmbeddings = true;  ///< weight decay on token and position tables too
+    bool decayVectors = false;    ///< and on norms' weights and biases
     double beta1 = 0.9;
     double beta2 = 0.95;
     double epsilon = 1e-8;
     double clip = 1.0;  ///< largest gradient norm; 0: no clipping
     std::uint64_t seed = 1337;
 
-    std::int32_t prefetch = 1;  ///< blocks gathered ahead
+    std::int32_t prefetch = 1;        ///< blocks gathered ahead; zero3, hsdp
+    bool reshardAfterForward = true;  ///< free a block's parameters until backward; zero3, hsdp
+    bool keepGathered = false;        ///< and between micro-steps not at all; zero3, hsdp
+    std::int32_t shardRanks = 0;      ///< ranks of a sharding group; hsdp only
+    double bucketMegabytes = 25;      ///< of gradients in a piece, 10^6 bytes; ddp-bucket
+    Compression compression = Compression::kNone;
+    double keptFraction = 0.01;  ///< of gradients sent by top-k
+    Offload offload = Offload::kNone;
+    /// Activation checkpointing: every N-th block keeps its input only and runs forward again in
+    /// backward (Chen et al., arXiv 1604.06174); 0: none, 1: all.
+    std::int32_t recomputeEvery = 0;
+    double lossScale = 65'536;     ///< fp16: at the start
+    bool precisionReport = false;  ///< list the types of tensors as they really were
+
+    Transport transport = Transport::kAuto;
+    std::string interface;  ///< of Gloo: a network interface's name or address
+    /// A link that every collective is slowed down to; no bandwidth: none.
+    double linkLatencyMicroseconds = 0;
+    double linkGigabytesPerSecond = 0;
+
+    std::string checkpoint;            ///< folder that checkpoints are written to; empty: none
+    std::int32_t checkpointEvery = 0;  ///< steps; 0: at the end only
+    std::int32_t keepCheckpoints = 2;
+    std::string resume;             ///< checkpoint, or folder of them, to go on from
+    std::string weights;            ///< safetensors file to start from
+    std::int32_t sampleTokens = 0;  ///< tokens written by the model after each validation pass
+    std::string prompt = "\n";
+    double temperature = 0.8;  ///< 0: the likeliest token always
+
     CaptureLevel capture = CaptureLevel::kFull;
     DeviceCapture deviceCapture = DeviceCapture::kAuto;
-    /// GPU ranks: seconds that a collective may run before it counts as hung and ends the run.
+    /// Seconds that a collective may run before it counts as hung and ends the run.
     std::int32_t collectiveTimeout = 60;
     /// Alternate captured (at `capture`) and uncaptured steps, to measure the observer effect.
     bool alternateCapture = false;

@@ -18,12 +18,51 @@ struct Words;
 template <>
 struct Words<Strategy> {
     static constexpr auto parse = parseStrategy;
-    static std::vector<std::string> all() { return {"single", "zero3"}; }
+    static std::vector<std::string> all() {
+        std::vector<std::string> words;
+        for (const Strategy strategy : strategies()) words.emplace_back(toWord(strategy));
+        return words;
+    }
 };
 template <>
 struct Words<Precision> {
     static constexpr auto parse = parsePrecision;
-    static std::vector<std::string> all() { return {"fp32", "tf32", "bf16"}; }
+    static std::vector<std::string> all() { return {"fp32", "tf32", "bf16", "fp16"}; }
+};
+template <>
+struct Words<Norm> {
+    static constexpr auto parse = parseNorm;
+    static std::vector<std::string> all() { return {"layernorm", "rmsnorm"}; }
+};
+template <>
+struct Words<Position> {
+    static constexpr auto parse = parsePosition;
+    static std::vector<std::string> all() { return {"learned", "rope"}; }
+};
+template <>
+struct Words<FeedForward> {
+    static constexpr auto parse = parseFeedForward;
+    static std::vector<std::string> all() { return {"gelu", "swiglu"}; }
+};
+template <>
+struct Words<Schedule> {
+    static constexpr auto parse = parseSchedule;
+    static std::vector<std::string> all() { return {"cosine", "linear", "constant"}; }
+};
+template <>
+struct Words<Compression> {
+    static constexpr auto parse = parseCompression;
+    static std::vector<std::string> all() { return {"none", "bf16", "topk"}; }
+};
+template <>
+struct Words<Offload> {
+    static constexpr auto parse = parseOffload;
+    static std::vector<std::string> all() { return {"none", "optimizer", "gradients"}; }
+};
+template <>
+struct Words<Transport> {
+    static constexpr auto parse = parseTransport;
+    static std::vector<std::string> all() { return {"auto", "shared-memory", "gloo"}; }
 };
 template <>
 struct Words<Device> {
@@ -147,18 +186,30 @@ const std::vector<RunField>& runFields() {
         modelField<&M::layers>("model.layers", "--layers", "N", "transformer blocks"),
         modelField<&M::heads>("model.heads", "--heads", "N", "attention heads"),
         modelField<&M::hidden>("model.hidden", "--hidden", "N", "width, a multiple of heads"),
-        field<&C::strategy>("strategy", "--strategy", "WORD", "single or zero3"),
+        modelField<&M::ffnWidth>("model.ffn_width", "--ffn-width", "N",
+                                 "inner width of the feed-forward part; 0: 4 x hidden"),
+        modelField<&M::norm>("model.norm", "--norm", "WORD", "layernorm or rmsnorm"),
+        modelField<&M::position>("model.position", "--position", "WORD", "learned or rope"),
+        modelField<&M::ffn>("model.ffn", "--ffn", "WORD", "gelu or swiglu"),
+        modelField<&M::tieHead>("model.tie_head", "--no-tie-head", "",
+                                "give the head a matrix of its own"),
+        field<&C::strategy>("strategy", "--strategy", "WORD",
+                            "single, ddp-naive, ddp-flat, ddp-overlap, ddp-bucket, zero1, zero2, "
+                            "zero3 or hsdp"),
         field<&C::ranks>("ranks", "--ranks", "N", "training processes"),
         field<&C::threads>("threads", "--threads", "N", "compute threads of a rank"),
         field<&C::device>("device", "--device", "WORD", "cpu or cuda (one GPU a rank)"),
         field<&C::shareDevice>("share_device", "--share-device", "",
                                "let several ranks use one GPU; for trying out, not for timing"),
         field<&C::precision>("precision", "--precision", "WORD",
-                             "fp32, tf32 (GPU) or bf16 (fp32 master weights)"),
+                             "fp32, tf32 (GPU), bf16 or fp16 (fp32 master weights)"),
         field<&C::reduceIn>("reduce", "--reduce", "WORD",
                             "sum gradients over ranks in fp32 or bf16"),
         field<&C::data>("data", "--data", "PATH",
-                        "text file or folder; default: the project's own source tree"),
+                        "text file or folder, token file (.bin), or synthetic; default: the "
+                        "project's own source tree"),
+        field<&C::tokenizer>("tokenizer", "--tokenizer", "PATH",
+                             "bytes, or a byte-level BPE: folder, tokenizer.json, vocabulary"),
         field<&C::heldBack>("held_back", "--held-back", "FRACTION",
                             "end of the data kept for validation"),
         field<&C::steps>("steps", "--steps", "N", "training steps"),
@@ -172,18 +223,63 @@ const std::vector<RunField>& runFields() {
         field<&C::minimumLearningRate>("minimum_learning_rate", "--min-lr", "X",
                                        "learning rate at the end of the cosine"),
         field<&C::warmupSteps>("warmup_steps", "--warmup", "N", "steps of linear warm-up"),
+        field<&C::schedule>("schedule", "--schedule", "WORD",
+                            "learning rate after warm-up: cosine, linear or constant"),
         field<&C::weightDecay>("weight_decay", "--weight-decay", "X", "of matrices and embeddings"),
+        field<&C::decayEmbeddings>("decay_embeddings", "--no-decay-embeddings", "",
+                                   "no weight decay on embeddings"),
+        field<&C::decayVectors>("decay_vectors", "--decay-vectors", "",
+                                "weight decay on norms' weights and biases too"),
         field<&C::beta1>("beta1", "", "X", "AdamW's first decay rate"),
         field<&C::beta2>("beta2", "", "X", "AdamW's second decay rate"),
         field<&C::epsilon>("epsilon", "", "X", "AdamW's epsilon"),
         field<&C::clip>("clip", "--clip", "X", "largest gradient norm; 0: no clipping"),
         field<&C::seed>("seed", "--seed", "N", "of weights and batches"),
-        field<&C::prefetch>("prefetch", "--prefetch", "N", "blocks gathered ahead"),
+        field<&C::prefetch>("prefetch", "--prefetch", "N", "zero3, hsdp: blocks gathered ahead"),
+        field<&C::reshardAfterForward>("reshard_after_forward", "--no-reshard-after-forward", "",
+                                       "zero3, hsdp: keep blocks gathered until backward"),
+        field<&C::keepGathered>("keep_gathered", "--keep-gathered", "",
+                                "zero3, hsdp: gather once a step, keep over micro-steps"),
+        field<&C::shardRanks>("shard_ranks", "--shard-ranks", "N",
+                              "hsdp: ranks that share one copy of the state"),
+        field<&C::bucketMegabytes>("bucket_mb", "--bucket-mb", "N",
+                                   "ddp-bucket: megabytes of gradients sent at a time"),
+        field<&C::compression>("compress", "--compress", "WORD",
+                               "ddp: send gradients as none, bf16 or topk (lossy)"),
+        field<&C::keptFraction>("kept_fraction", "--kept-fraction", "FRACTION",
+                                "of gradients that --compress topk sends"),
+        field<&C::offload>("offload", "--offload", "WORD",
+                           "GPU: none, optimizer (state in host memory) or gradients (them too)"),
+        field<&C::recomputeEvery>("recompute_every", "--recompute-every", "N",
+                                  "activation checkpointing of every N-th block; 0: none"),
+        field<&C::lossScale>("loss_scale", "--loss-scale", "X", "fp16: at the start"),
+        field<&C::precisionReport>("precision_report", "--precision-report", "",
+                                   "list the types of tensors as they really were"),
+        field<&C::transport>("transport", "--transport", "WORD", "auto, shared-memory or gloo"),
+        field<&C::interface>("interface", "--interface", "NAME",
+                             "gloo: network interface or address"),
+        field<&C::linkLatencyMicroseconds>("link_latency_us", "--link-latency-us", "X",
+                                           "latency of a modelled link, with --link-gb-per-s"),
+        field<&C::linkGigabytesPerSecond>("link_gb_per_s", "--link-gb-per-s", "X",
+                                          "slow collectives down to this link; 0: do not"),
+        field<&C::checkpoint>("checkpoint", "--checkpoint", "DIR",
+                              "folder to write checkpoints to"),
+        field<&C::checkpointEvery>("checkpoint_every", "--checkpoint-every", "N",
+                                   "steps between checkpoints; 0: at the end only"),
+        field<&C::keepCheckpoints>("keep_checkpoints", "--keep-checkpoints", "N",
+                                   "checkpoints kept"),
+        field<&C::resume>("resume", "--resume", "DIR", "checkpoint to go on from"),
+        field<&C::weights>("weights", "--weights", "FILE", "safetensors file to start from"),
+        field<&C::sampleTokens>("sample", "--sample", "N",
+                                "tokens the model writes after each validation pass"),
+        field<&C::prompt>("prompt", "--prompt", "TEXT", "what its text starts with"),
+        field<&C::temperature>("temperature", "--temperature", "X",
+                               "of its choice; 0: the likeliest token"),
         field<&C::capture>("capture", "--capture", "WORD", "off, steps, light or full"),
         field<&C::deviceCapture>("device_capture", "--device-capture", "WORD",
                                  "auto, never, idle, kernels, launches or full"),
         field<&C::collectiveTimeout>("collective_timeout", "--collective-timeout", "SECONDS",
-                                     "GPU ranks: when a running collective counts as hung"),
+                                     "when a running collective counts as hung"),
         field<&C::alternateCapture>("alternate_capture", "--alternate-capture", "",
                                     "trace every other step only, to measure tracing's cost"),
         field<&C::calibrate>("calibrate", "--no-calibrate", "",

@@ -58,6 +58,9 @@ public:
 
     /// A new step: gradients start from nothing.
     virtual void beginStep(std::int32_t step) = 0;
+    /// Before the backward of a micro-step. Gradients need not be summed over ranks before the
+    /// last one where they are kept whole until then.
+    virtual void beginMicroStep(bool last) = 0;
 
     virtual void fetch(std::size_t unit, Cause cause) = 0;
     virtual void wait(std::size_t unit) = 0;
@@ -82,6 +85,36 @@ public:
 /// One rank, everything whole.
 std::unique_ptr<Partitioning> makeSingle(std::vector<UnitReference> units,
                                          const Placement& placement);
+
+/// How DDP sends gradients; --strategy ddp-naive, ddp-flat, ddp-overlap, ddp-bucket.
+enum class GradientExchange : std::uint8_t {
+    kNaive,       ///< each parameter by itself, after backward, one after the other
+    kFlat,        ///< all of them at once, after backward
+    kOverlapped,  ///< each parameter by itself, as soon as its unit is complete
+    kBucketed,    ///< in pieces of a size, as soon as one is complete
+};
+struct DdpOptions {
+    GradientExchange exchange = GradientExchange::kBucketed;
+    std::int64_t bucketElements = 0;  ///< of fp32; kBucketed only, at least 1
+};
+
+/// Distributed data parallel: everything whole on every rank, gradients all-reduced in fp32.
+std::unique_ptr<Partitioning> makeDdp(std::vector<UnitReference> units, const Placement& placement,
+                                      comm::Communicator& communicator, control::Observer* observer,
+                                      const DdpOptions& options);
+
+/// ZeRO stage 1: the optimizer's state is sharded. Gradients are reduce-scattered in the last
+/// micro-step, updated parameters gathered.
+std::unique_ptr<Partitioning> makeZero1(std::vector<UnitReference> units,
+                                        const Placement& placement,
+                                        comm::Communicator& communicator,
+                                        control::Observer* observer);
+
+/// ZeRO stage 2: gradients too; they are reduce-scattered in every micro-step.
+std::unique_ptr<Partitioning> makeZero2(std::vector<UnitReference> units,
+                                        const Placement& placement,
+                                        comm::Communicator& communicator,
+                                        control::Observer* observer);
 
 /// ZeRO stage 3 (Rajbhandari et al., arXiv 1910.02054): parameters, gradients and moments
 /// sharded evenly; a unit is gathered for use, its gradients are reduce-scattered behind the

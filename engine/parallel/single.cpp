@@ -33,6 +33,8 @@ public:
         for (UnitState& unit : m_units) unit.fresh = true;
     }
 
+    void beginMicroStep(bool) override {}
+
     void fetch(std::size_t, Cause) override {}
     void wait(std::size_t) override {}
     void release(std::size_t) override {}

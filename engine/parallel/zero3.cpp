@@ -90,6 +90,8 @@ public:
         for (UnitState& unit : m_units) unit.fresh = true;
     }
 
+    void beginMicroStep(bool) override {}  // reduces in every one
+
     void fetch(std::size_t index, Cause cause) override {
         UnitState& unit = m_units[index];
         if (unit.gathered.defined()) return;

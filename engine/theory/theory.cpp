@@ -3,6 +3,7 @@
 #include "engine/control/head_chunk.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace shardscope::theory {
@@ -58,10 +59,85 @@ double palmFlopsPerToken(const control::ModelConfig& m) {
            12.0 * static_cast<double>(m.layers * m.hidden * m.context);
 }
 
+namespace {
+
+/// Of which parts of the state a rank keeps only its share.
+struct Sharding {
+    bool parameters = false;
+    bool gradients = false;
+    bool optimizer = false;
+};
+
+Sharding shardingOf(control::Strategy strategy) {
+    switch (strategy) {
+        case control::Strategy::kZero1:
+            return {false, false, true};
+        case control::Strategy::kZero2:
+            return {false, true, true};
+        case control::Strategy::kZero3:
+            return {true, true, true};
+        default:
+            return {};
+    }
+}
+
+struct StateBytes {
+    std::int64_t parameters = 0;  ///< with the fp32 master where they are computed with in bf16
+    std::int64_t gradients = 0;
+    std::int64_t moments = 0;
+    [[nodiscard]] std::int64_t total() const { return parameters + gradients + moments; }
+};
+
+StateBytes stateBytes(const control::RunConfig& config) {
+    const Sharding sharding = shardingOf(config.strategy);
+    const std::int64_t n = parameterCount(config.model);
+    const auto share = [&](bool sharded) { return sharded ? n / config.ranks : n; };
+    const bool copied = config.precision == control::Precision::kBFloat16;
+    StateBytes bytes;
+    bytes.parameters = computeBytes(config) * share(sharding.parameters);
+    if (copied) bytes.parameters += kFloatBytes * share(sharding.optimizer);
+    bytes.gradients = kFloatBytes * share(sharding.gradients);
+    bytes.moments = 2 * kFloatBytes * share(sharding.optimizer);
+    return bytes;
+}
+
+/// Whether gradients of all units are kept whole until they are summed over ranks.
+bool keepsWholeGradients(control::Strategy strategy) {
+    return control::isDdp(strategy) || strategy == control::Strategy::kZero1;
+}
+
+/// Floats of a unit in its flat buffer, which splits into equal shards of whole cache lines
+/// (engine/parallel/shard_layout.h).
+std::int64_t padded(std::int64_t count, std::int64_t ranks) {
+    constexpr std::int64_t kCacheLineFloats = 16;
+    const std::int64_t step = ranks * kCacheLineFloats;
+    return (count + step - 1) / step * step;
+}
+
+/// Pieces in which DDP sends the gradients of a step.
+std::int64_t ddpPieces(const control::RunConfig& config) {
+    constexpr std::int64_t kRootParameters = 4;
+    constexpr std::int64_t kBlockParameters = 8;
+    const auto& m = config.model;
+    switch (config.strategy) {
+        case control::Strategy::kDdpFlat:
+            return 1;
+        case control::Strategy::kDdpBucket: {
+            const std::int64_t total = padded(rootParameterCount(m), config.ranks) +
+                                       m.layers * padded(blockParameterCount(m), config.ranks);
+            const std::int64_t bucket =
+                std::max<std::int64_t>(1, std::llround(config.bucketMegabytes * 1e6 / kFloatBytes));
+            return (total + bucket - 1) / bucket;
+        }
+        default:
+            return kRootParameters + m.layers * kBlockParameters;
+    }
+}
+
+}  // namespace
+
 Bytes stateTheory(const control::RunConfig& config) {
-    const std::int64_t shards = config.strategy == control::Strategy::kZero3 ? config.ranks : 1;
-    const std::int64_t each = config.precision == control::Precision::kBFloat16 ? 18 : 16;
-    return {each * parameterCount(config.model) / shards};
+    return {stateBytes(config).total()};
 }
 
 namespace {
@@ -94,32 +170,34 @@ Moment backwardMoment(const control::RunConfig& config, std::int64_t tokens) {
 
 MemoryByCategory memoryTheory(const control::RunConfig& config) {
     const auto& m = config.model;
-    const bool sharded = config.strategy == control::Strategy::kZero3;
-    const std::int64_t state = parameterCount(m) / (sharded ? config.ranks : 1);
+    const bool gathers = config.strategy == control::Strategy::kZero3;
+    const bool wholeGradients = keepsWholeGradients(config.strategy);
+    const StateBytes state = stateBytes(config);
     const std::int64_t tokens = std::int64_t{config.batch} * m.context;
     Moment head = headMoment(config, tokens);
     Moment backward = backwardMoment(config, tokens);
-    if (!sharded) head.gathered = backward.gathered = 0;
+    if (!gathers) head.gathered = backward.gathered = 0;
     const Moment& peak = head.total() > backward.total() ? head : backward;
 
     MemoryByCategory theory{};
     const auto set = [&](MemoryCategory category, std::int64_t bytes) {
         theory[static_cast<std::size_t>(category)] = {bytes};
     };
-    const bool copied = config.precision == control::Precision::kBFloat16;
-    set(MemoryCategory::kParameterShard, (kFloatBytes + (copied ? 2 : 0)) * state);
-    set(MemoryCategory::kGradientShard, kFloatBytes * state);
-    set(MemoryCategory::kOptimizerState, 2 * kFloatBytes * state);
+    set(MemoryCategory::kParameterShard, state.parameters);
+    set(wholeGradients ? MemoryCategory::kGradient : MemoryCategory::kGradientShard,
+        state.gradients);
+    set(MemoryCategory::kOptimizerState, state.moments);
     set(MemoryCategory::kGatheredParameter, peak.gathered);
     set(MemoryCategory::kTemporary, peak.temporary);
     set(MemoryCategory::kActivation, activationBytes(config, tokens));
     // Two slots of block gradients take turns; the root has one of its own.
-    if (sharded) {
+    const bool slots = shardingOf(config.strategy).gradients;
+    if (slots) {
         set(MemoryCategory::kGradient,
             gradientBytes(config) * (2 * blockParameterCount(m) + rootParameterCount(m)));
     }
     // On a GPU reduced gradients arrive beside the shard that they are added to.
-    if (sharded && config.device == control::Device::kCuda) {
+    if (slots && config.device == control::Device::kCuda) {
         set(MemoryCategory::kCommunication,
             gradientBytes(config) * std::max(blockParameterCount(m), rootParameterCount(m)) /
                 config.ranks);
@@ -133,26 +211,57 @@ Bytes total(const MemoryByCategory& categories) {
 }
 
 StepContents stepContents(const control::RunConfig& config) {
+    using control::Strategy;
     const auto layers = static_cast<std::int32_t>(config.model.layers);
-    const bool sharded = config.strategy == control::Strategy::kZero3;
     StepContents contents;
-    // Forward: the root, every block, the root again for the head; backward: every block but
-    // the last, which is still there.
-    contents.gathers = sharded ? config.accumulate * (2 * layers + 1) : 0;
-    contents.reductions = sharded ? config.accumulate * (layers + 1) : 0;
+    switch (config.strategy) {
+        case Strategy::kSingle:
+            break;
+        case Strategy::kZero1:
+        case Strategy::kZero2:
+            contents.gathers = layers + 1;  // every unit once, updated
+            contents.reductions =
+                (config.strategy == Strategy::kZero2 ? config.accumulate : 1) * (layers + 1);
+            break;
+        case Strategy::kZero3:
+            // Forward: the root, every block, the root again for the head; backward: every block
+            // but the last, which is still there.
+            contents.gathers = config.accumulate * (2 * layers + 1);
+            contents.reductions = config.accumulate * (layers + 1);
+            break;
+        default:
+            contents.reductions = static_cast<std::int32_t>(ddpPieces(config));
+    }
     // Forward and backward of embedding and blocks, the head; clip and optimizer once.
     contents.phases = config.accumulate * (2 * (layers + 1) + 1) + 2;
     return contents;
 }
 
 Bytes trafficPerStep(const control::RunConfig& config) {
-    if (config.strategy != control::Strategy::kZero3) return {};
+    using control::Strategy;
     const auto& m = config.model;
-    const std::int64_t gathered =
-        2 * rootParameterCount(m) + (2 * m.layers - 1) * blockParameterCount(m);
-    const std::int64_t reduced = parameterCount(m);
-    const std::int64_t bytes = computeBytes(config) * gathered + gradientBytes(config) * reduced;
-    return {config.accumulate * bytes * (config.ranks - 1) / config.ranks};
+    const std::int64_t all = parameterCount(m);
+    std::int64_t bytes = 0;
+    switch (config.strategy) {
+        case Strategy::kSingle:
+            break;
+        case Strategy::kZero1:
+            bytes = (kFloatBytes + computeBytes(config)) * all;
+            break;
+        case Strategy::kZero2:
+            bytes = (config.accumulate * gradientBytes(config) + computeBytes(config)) * all;
+            break;
+        case Strategy::kZero3: {
+            const std::int64_t gathered =
+                2 * rootParameterCount(m) + (2 * m.layers - 1) * blockParameterCount(m);
+            bytes =
+                config.accumulate * (computeBytes(config) * gathered + gradientBytes(config) * all);
+            break;
+        }
+        default:
+            bytes = 2 * kFloatBytes * all;  // an all-reduce is a reduce-scatter and a gather
+    }
+    return {bytes * (config.ranks - 1) / config.ranks};
 }
 
 std::int64_t tokensPerStep(const control::RunConfig& config) {

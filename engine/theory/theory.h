@@ -26,8 +26,9 @@ namespace shardscope::theory {
 using MemoryByCategory = std::array<Bytes, kMemoryCategoryCount>;
 [[nodiscard]] MemoryByCategory memoryTheory(const control::RunConfig& config);
 [[nodiscard]] Bytes total(const MemoryByCategory& categories);
-/// Shards of parameters, gradients and two moments: 16 B x parameters / ranks in fp32 (zero3);
-/// bf16 keeps a copy of the parameters in bf16 beside the fp32 master: 18 B.
+/// Parameters, gradients and two moments: 16 B a parameter in fp32, of which zero1 divides the
+/// moments by the ranks, zero2 the gradients as well and zero3 all; bf16 keeps a copy of the
+/// parameters in bf16 beside the fp32 master, which goes with the moments: 18 B.
 [[nodiscard]] Bytes stateTheory(const control::RunConfig& config);
 
 /// What one training step of one rank must contain (no evaluation).

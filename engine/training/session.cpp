@@ -1,6 +1,17 @@
 #include "engine/training/session.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace shardscope::training {
+namespace {
+
+/// fp32 elements of a bucket, at least one.
+std::int64_t bucketElements(const control::RunConfig& config) {
+    return std::max<std::int64_t>(1, std::llround(config.bucketMegabytes * 1e6 / 4));
+}
+
+}  // namespace
 
 parallel::Placement placementOf(const control::RunConfig& config, at::Device device) {
     parallel::Placement placement;
@@ -17,8 +28,30 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfi
                                                          control::Observer* observer) {
     std::vector<parallel::UnitReference> units;
     for (gpt::Unit& unit : model.units()) units.push_back({unit.layer, unit.parameters});
-    if (config.strategy == control::Strategy::kSingle)
-        return parallel::makeSingle(std::move(units), placement);
+    using control::Strategy;
+    const auto ddp = [&](parallel::GradientExchange exchange) {
+        return parallel::makeDdp(std::move(units), placement, communicator, observer,
+                                 {exchange, bucketElements(config)});
+    };
+    switch (config.strategy) {
+        case Strategy::kSingle:
+            return parallel::makeSingle(std::move(units), placement);
+        case Strategy::kDdpNaive:
+            return ddp(parallel::GradientExchange::kNaive);
+        case Strategy::kDdpFlat:
+            return ddp(parallel::GradientExchange::kFlat);
+        case Strategy::kDdpOverlap:
+            return ddp(parallel::GradientExchange::kOverlapped);
+        case Strategy::kDdpBucket:
+            return ddp(parallel::GradientExchange::kBucketed);
+        case Strategy::kZero1:
+            return parallel::makeZero1(std::move(units), placement, communicator, observer);
+        case Strategy::kZero2:
+            return parallel::makeZero2(std::move(units), placement, communicator, observer);
+        case Strategy::kZero3:
+        case Strategy::kHsdp:
+            break;
+    }
     return parallel::makeZero3(std::move(units), placement, communicator, observer);
 }
 

@@ -168,7 +168,10 @@ StepResult Trainer::runStep(std::int32_t step, bool stopWanted) {
     m_partitioning.beginStep(step);
     // Squared gradient norm and loss stay on the device until the one wait of the step.
     const at::Tensor local = scalars(2, m_device);
-    for (std::int32_t i = 0; i < m_config.accumulate; ++i) microStep(step, i, element(local, 1));
+    for (std::int32_t i = 0; i < m_config.accumulate; ++i) {
+        m_partitioning.beginMicroStep(i + 1 == m_config.accumulate);
+        microStep(step, i, element(local, 1));
+    }
     m_partitioning.finishReductions();
 
     StepResult result;

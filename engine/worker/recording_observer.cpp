@@ -36,14 +36,14 @@ RecordingObserver::RecordingObserver(const control::RunConfig& config, RankId ra
       m_outbox(outbox),
       m_contents(theory::stepContents(config)),
       m_level(config.capture) {
-    for (int i = 0; i <= static_cast<int>(Phase::kOther); ++i) {
+    for (int i = 0; i <= static_cast<int>(kLastPhase); ++i) {
         m_phaseNames[static_cast<std::size_t>(i)] = session.intern(toWord(static_cast<Phase>(i)));
     }
-    for (int i = 1; i <= static_cast<int>(CollectiveOp::kBarrier); ++i) {
+    for (int i = 1; i <= static_cast<int>(kLastCollectiveOp); ++i) {
         m_operationNames[static_cast<std::size_t>(i)] =
             session.intern(toWord(static_cast<CollectiveOp>(i)));
     }
-    for (int i = 1; i <= static_cast<int>(Cause::kStop); ++i) {
+    for (int i = 1; i <= static_cast<int>(kLastCause); ++i) {
         m_causeArguments[static_cast<std::size_t>(i)] =
             session.intern(std::string("{\"cause\":\"") + toWord(static_cast<Cause>(i)) + "\"}");
     }

@@ -105,10 +105,12 @@ private:
     std::atomic<control::CaptureLevel> m_level;
     std::atomic<std::int64_t> m_bufferBytes{0};
 
-    std::array<StringId, 16> m_phaseNames{};     ///< by Phase
-    std::array<StringId, 8> m_stretchNames{};    ///< by Stretch
-    std::array<StringId, 8> m_operationNames{};  ///< by CollectiveOp
-    std::array<StringId, 8> m_causeArguments{};  ///< by Cause
+    std::array<StringId, static_cast<std::size_t>(kLastPhase) + 1> m_phaseNames{};  ///< by Phase
+    std::array<StringId, 8> m_stretchNames{};                                       ///< by Stretch
+    std::array<StringId, static_cast<std::size_t>(kLastCollectiveOp) + 1>
+        m_operationNames{};  ///< by CollectiveOp
+    std::array<StringId, static_cast<std::size_t>(kLastCause) + 1>
+        m_causeArguments{};  ///< by Cause
     StringId m_stepName;
 
     DeviceTimeline* m_timeline = nullptr;

@@ -20,7 +20,8 @@ struct Recorded {
 
 bool isStepGather(const CollectiveEvent& collective) {
     return collective.operation == CollectiveOp::kAllGather &&
-           (collective.cause == Cause::kDemand || collective.cause == Cause::kPrefetch);
+           (collective.cause == Cause::kDemand || collective.cause == Cause::kPrefetch ||
+            collective.cause == Cause::kUpdate);
 }
 
 /// What one rank recorded of each step. Gathers of a validation pass do not belong to its step.
@@ -37,9 +38,7 @@ std::map<StepIndex, Recorded> countByStep(const RankEvents& events) {
     for (const CollectiveEvent& collective : events.collectives) {
         if (inEvaluation(collective.issue)) continue;
         if (isStepGather(collective)) ++steps[collective.step].gathers;
-        if (collective.operation == CollectiveOp::kReduceScatter &&
-            collective.cause == Cause::kGradient)
-            ++steps[collective.step].reductions;
+        if (collective.cause == Cause::kGradient) ++steps[collective.step].reductions;
     }
     for (const SpanEvent& phase : events.phases)
         if (isWork(phase.phase)) ++steps[phase.step].phases;

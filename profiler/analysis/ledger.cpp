@@ -40,6 +40,7 @@ LedgerPart partOf(Phase phase) {
         case Phase::kForward:
         case Phase::kHead:
         case Phase::kBackward:
+        case Phase::kRecompute:
             return LedgerPart::kCompute;
         case Phase::kClip:
         case Phase::kOptimizer:
@@ -58,6 +59,8 @@ LedgerPart partOf(Phase phase) {
         case Phase::kCalibration:
         case Phase::kRelease:
         case Phase::kOther:
+        case Phase::kCheckpoint:
+        case Phase::kSample:
             return LedgerPart::kOther;
     }
     return LedgerPart::kOther;

@@ -4,10 +4,14 @@ namespace shardscope {
 
 const char* toWord(EventKind kind) {
     switch (kind) {
-        case EventKind::kSpan: return "span";
-        case EventKind::kMemory: return "memory";
-        case EventKind::kCounter: return "counter";
-        case EventKind::kCollective: return "collective";
+        case EventKind::kSpan:
+            return "span";
+        case EventKind::kMemory:
+            return "memory";
+        case EventKind::kCounter:
+            return "counter";
+        case EventKind::kCollective:
+            return "collective";
     }
     return "unknown";
 }
@@ -64,6 +68,12 @@ const char* toWord(Phase phase) {
             return "release";
         case Phase::kOther:
             return "other";
+        case Phase::kRecompute:
+            return "recompute";
+        case Phase::kCheckpoint:
+            return "checkpoint";
+        case Phase::kSample:
+            return "sample";
     }
     return "unknown";
 }
@@ -80,6 +90,12 @@ const char* toWord(CollectiveOp operation) {
             return "broadcast";
         case CollectiveOp::kBarrier:
             return "barrier";
+        case CollectiveOp::kAllToAll:
+            return "all-to-all";
+        case CollectiveOp::kSend:
+            return "send";
+        case CollectiveOp::kReceive:
+            return "receive";
     }
     return "unknown";
 }
@@ -102,6 +118,8 @@ const char* toWord(Cause cause) {
             return "start";
         case Cause::kStop:
             return "stop";
+        case Cause::kUpdate:
+            return "update";
     }
     return "unknown";
 }

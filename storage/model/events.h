@@ -43,7 +43,11 @@ enum class Phase : std::uint8_t {
     kCalibration = 11,   ///< measuring the matrix-multiply peak
     kRelease = 12,       ///< freeing gathered parameters or activations
     kOther = 13,
+    kRecompute = 14,   ///< forward of a block again, for its backward
+    kCheckpoint = 15,  ///< writing a checkpoint
+    kSample = 16,      ///< text written by the model
 };
+inline constexpr Phase kLastPhase = Phase::kSample;
 
 enum class CollectiveOp : std::uint8_t {
     kAllGather = 1,
@@ -51,7 +55,11 @@ enum class CollectiveOp : std::uint8_t {
     kAllReduce = 3,
     kBroadcast = 4,
     kBarrier = 5,
+    kAllToAll = 6,
+    kSend = 7,
+    kReceive = 8,
 };
+inline constexpr CollectiveOp kLastCollectiveOp = CollectiveOp::kReceive;
 
 /// Why a collective was issued.
 enum class Cause : std::uint8_t {
@@ -63,7 +71,9 @@ enum class Cause : std::uint8_t {
     kLoss = 5,      ///< mean loss of a step
     kStart = 6,     ///< start-up, checkpoint, verification
     kStop = 7,      ///< agreement on stopping after this step
+    kUpdate = 8,    ///< updated parameters go to all ranks
 };
+inline constexpr Cause kLastCause = Cause::kUpdate;
 
 enum class DataType : std::uint8_t {
     kFloat32 = 1,

@@ -145,10 +145,9 @@ Result<void> salvageRows(SalvageContext& context) {
     if (auto done = copyRun(context); !done) return done;
     if (auto done = findRanks(context); !done) return done;
     const auto ranks = scopesOf(context.ranks);
-    for (const auto& [table, key] :
-         {std::pair{"hosts", "host"}, std::pair{"ranks", "rank"}, std::pair{"devices", "rank"},
-          std::pair{"metrics", "rowid"}, std::pair{"diagnostics", "id"},
-          std::pair{"arguments", "id"}})
+    for (const auto& [table, key] : {std::pair{"hosts", "host"}, std::pair{"ranks", "rank"},
+                                     std::pair{"devices", "rank"}, std::pair{"metrics", "rowid"},
+                                     std::pair{"diagnostics", "id"}, std::pair{"arguments", "id"}})
         if (auto done = copyTable(context, table, key); !done) return done;
     for (const auto& [table, key] :
          {std::pair{"strings", "id"}, std::pair{"lanes", "lane"}, std::pair{"steps", "step"},
@@ -218,7 +217,7 @@ Result<void> refuseImpossible(SalvageContext& context) {
              " OR operation NOT IN ('all-gather','reduce-scatter','all-reduce','broadcast',"
              "'barrier') OR dtype NOT IN ('fp32','bf16','fp16','int64','byte','fp64')"
              " OR cause NOT IN ('none','demand','prefetch','gradient','norm','loss','start',"
-             "'stop') OR " +
+             "'stop','update') OR " +
              outside("start_ns") + " OR " + outside("end_ns")},
         {"metrics", outside("time_ns")},
         {"memory_theory",

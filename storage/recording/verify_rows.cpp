@@ -100,9 +100,9 @@ void verifyCollectives(VerifyContext& context) {
             context.found.add("collectives", which + " has times out of order");
         if (row.integer(10) % 8 != 0)
             context.found.add("collectives", which + " has half an arrival");
-        if (!fromWord(row.text(2), CollectiveOp::kAllGather, CollectiveOp::kBarrier) ||
+        if (!fromWord(row.text(2), CollectiveOp::kAllGather, kLastCollectiveOp) ||
             !fromWord(row.text(3), DataType::kFloat32, DataType::kFloat64) ||
-            !fromWord(row.text(4), Cause::kNone, Cause::kStop))
+            !fromWord(row.text(4), Cause::kNone, kLastCause))
             context.found.add("collectives", which + " has an unknown word");
         for (const int column : {5, 6})
             if (!context.known.hasString(rank, {static_cast<std::uint32_t>(row.integer(column))}))

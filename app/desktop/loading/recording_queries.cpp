@@ -42,7 +42,8 @@ void addCollective(const OpenRecording& recording, RankId rank, SliceView& slice
 std::optional<CollectiveOp> operationNamed(const QString& name) {
     for (CollectiveOp op :
          {CollectiveOp::kAllGather, CollectiveOp::kReduceScatter, CollectiveOp::kAllReduce,
-          CollectiveOp::kBroadcast, CollectiveOp::kBarrier}) {
+          CollectiveOp::kBroadcast, CollectiveOp::kBarrier, CollectiveOp::kAllToAll,
+          CollectiveOp::kSend, CollectiveOp::kReceive}) {
         if (name == QLatin1String(toWord(op))) return op;
     }
     return std::nullopt;

@@ -64,6 +64,9 @@ Meaning meaningOf(CollectiveOp operation) {
         case CollectiveOp::kAllReduce:
         case CollectiveOp::kBroadcast:
         case CollectiveOp::kBarrier:
+        case CollectiveOp::kAllToAll:
+        case CollectiveOp::kSend:
+        case CollectiveOp::kReceive:
             return Meaning::kOtherCollective;
     }
     return Meaning::kOtherCollective;
@@ -74,6 +77,7 @@ Meaning meaningOf(Phase phase) {
         case Phase::kForward:
         case Phase::kHead:
         case Phase::kBackward:
+        case Phase::kRecompute:
             return Meaning::kCompute;
         case Phase::kOptimizer:
         case Phase::kClip:
@@ -87,8 +91,10 @@ Meaning meaningOf(Phase phase) {
         case Phase::kWaitOther:
             return Meaning::kWaitOther;
         case Phase::kEvaluation:
+        case Phase::kSample:
             return Meaning::kEvaluation;
         case Phase::kCalibration:
+        case Phase::kCheckpoint:
         case Phase::kRelease:
         case Phase::kOther:
         case Phase::kNone:

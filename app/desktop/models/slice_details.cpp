@@ -93,6 +93,12 @@ QString shortCollective(CollectiveOp operation) {
             return u"bc"_s;
         case CollectiveOp::kBarrier:
             return u"b"_s;
+        case CollectiveOp::kAllToAll:
+            return u"aa"_s;
+        case CollectiveOp::kSend:
+            return u"s"_s;
+        case CollectiveOp::kReceive:
+            return u"r"_s;
     }
     return {};
 }

@@ -183,6 +183,17 @@ public:
         });
     }
 
+    Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) override {
+        const std::size_t count = whole.count / static_cast<std::size_t>(size());
+        const std::size_t own = static_cast<std::size_t>(rank()) * count;
+        const auto* part =
+            static_cast<const std::byte*>(whole.local) + own * elementBytes(whole.dtype);
+        return submit(CollectiveOp::kAllGather, whole.dtype, whole.bytes(), tag, [&] {
+            return m_setup.api->allGather(part, whole.local, count, whole.dtype, m_handle,
+                                          m_stream.handle);
+        });
+    }
+
     Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                        CollectiveTag tag) override {
         const std::size_t n = full.count / static_cast<std::size_t>(size());

@@ -18,11 +18,10 @@ struct Word {
 };
 /// The first that a name holds, lower-case and without underscores: "_reduce_scatter_base",
 /// "ncclDevKernel_AllGather_RING_LL".
-constexpr Word kWords[] = {{"allreduce", CollectiveOp::kAllReduce},
-                           {"reducescatter", CollectiveOp::kReduceScatter},
-                           {"allgather", CollectiveOp::kAllGather},
-                           {"broadcast", CollectiveOp::kBroadcast},
-                           {"barrier", CollectiveOp::kBarrier}};
+constexpr Word kWords[] = {
+    {"allreduce", CollectiveOp::kAllReduce}, {"reducescatter", CollectiveOp::kReduceScatter},
+    {"allgather", CollectiveOp::kAllGather}, {"broadcast", CollectiveOp::kBroadcast},
+    {"barrier", CollectiveOp::kBarrier},     {"alltoall", CollectiveOp::kAllToAll}};
 
 std::optional<CollectiveOp> operationIn(std::string_view name) {
     std::string plain;

@@ -32,6 +32,12 @@ const char* collectiveName(CollectiveOp operation) {
             return "broadcast";
         case CollectiveOp::kBarrier:
             return "barrier";
+        case CollectiveOp::kAllToAll:
+            return "all_to_all";
+        case CollectiveOp::kSend:
+            return "send";
+        case CollectiveOp::kReceive:
+            return "recv";
     }
     return "unknown";
 }
@@ -48,6 +54,10 @@ const char* collectiveKernelName(CollectiveOp operation) {
             return "ncclKernel_Broadcast_CPU";
         case CollectiveOp::kBarrier:
             return "ncclKernel_Barrier_CPU";
+        case CollectiveOp::kAllToAll:
+        case CollectiveOp::kSend:
+        case CollectiveOp::kReceive:
+            return "ncclKernel_SendRecv_CPU";
     }
     return "ncclKernel_CPU";
 }

@@ -77,7 +77,7 @@ LayerIndex layerOf(std::string_view title) {
 }
 
 Phase phaseOf(std::string_view word) {
-    return fromWord<Phase>(word, 0, static_cast<int>(Phase::kOther));
+    return fromWord<Phase>(word, 0, static_cast<int>(kLastPhase));
 }
 
 std::string factOf(const MemoryEvent& event) {
@@ -127,10 +127,10 @@ std::string factOf(const CollectiveEvent& event, std::string_view algorithm,
 CollectiveEvent collectiveOf(const std::vector<Member>& members, Timestamp start) {
     CollectiveEvent event;
     event.operation = fromWord<CollectiveOp>(textIn(members, "operation"), 1,
-                                             static_cast<int>(CollectiveOp::kBarrier));
+                                             static_cast<int>(kLastCollectiveOp));
     event.dtype =
         fromWord<DataType>(textIn(members, "dtype"), 1, static_cast<int>(DataType::kFloat64));
-    event.cause = fromWord<Cause>(textIn(members, "cause"), 0, static_cast<int>(Cause::kStop));
+    event.cause = fromWord<Cause>(textIn(members, "cause"), 0, static_cast<int>(kLastCause));
     event.group = integerIn<std::uint32_t>(members, "group");
     event.sequence = countIn(members, "sequence");
     event.size = {std::clamp<std::int64_t>(integerIn(members, "bytes"), 0, kTimeLimit)};

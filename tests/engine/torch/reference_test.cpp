@@ -97,19 +97,33 @@ constexpr auto kOneDnn = kernels::MatmulLibrary::kOneDnn;
 using test::RankSet;
 constexpr bool kShared = false, kNccl = true;
 
-INSTANTIATE_TEST_SUITE_P(
-    Strategies, FollowsReference,
-    testing::Values(Case{kSingle, {kShared, 1}, kMkl}, Case{kZero3, {kShared, 1}, kMkl},
-                    Case{kZero3, {kShared, 2}, kMkl}, Case{kZero3, {kShared, 3}, kMkl},
-                    Case{kZero3, {kShared, 4}, kMkl}, Case{kSingle, {kShared, 1}, kOneDnn},
-                    Case{kZero3, {kShared, 2}, kOneDnn}, Case{kZero3, {kShared, 3}, kOneDnn},
-                    Case{kSingle, {kNccl, 1}, kMkl}, Case{kZero3, {kNccl, 1}, kMkl},
-                    Case{kZero3, {kNccl, 2}, kMkl}, Case{kZero3, {kNccl, 3}, kMkl},
-                    Case{kZero3, {kNccl, 4}, kMkl}),
-    [](const auto& tested) {
-        return std::string(tested.param.strategy == kSingle ? "Single" : "Zero3") + "x" +
-               tested.param.ranks.name() + kernels::toWord(tested.param.library);
-    });
+std::string nameOf(control::Strategy strategy) {
+    std::string name;
+    for (const char c : std::string(control::toWord(strategy)))
+        if (c != '-') name += c;
+    return name;
+}
+
+std::vector<Case> cases() {
+    std::vector<Case> all{{kSingle, {kShared, 1}, kMkl},
+                          {kSingle, {kShared, 1}, kOneDnn},
+                          {kZero3, {kShared, 2}, kOneDnn},
+                          {kZero3, {kShared, 3}, kOneDnn},
+                          {kSingle, {kNccl, 1}, kMkl}};
+    for (const control::Strategy strategy : control::strategies()) {
+        if (strategy == kSingle) continue;
+        for (const int ranks : {1, 2, 3, 4})
+            for (const bool nccl : {kShared, kNccl}) all.push_back({strategy, {nccl, ranks}, kMkl});
+    }
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, FollowsReference, testing::ValuesIn(cases()),
+                         [](const auto& tested) {
+                             return nameOf(tested.param.strategy) + "x" +
+                                    tested.param.ranks.name() +
+                                    kernels::toWord(tested.param.library);
+                         });
 
 constexpr auto kInFp32 = control::GradientType::kFloat32;
 constexpr auto kInBf16 = control::GradientType::kBFloat16;
@@ -121,10 +135,13 @@ INSTANTIATE_TEST_SUITE_P(
         Bf16Case{kZero3, {kShared, 2}, kInFp32}, Bf16Case{kZero3, {kShared, 4}, kInFp32},
         Bf16Case{kZero3, {kShared, 1}, kInBf16}, Bf16Case{kZero3, {kShared, 2}, kInBf16},
         Bf16Case{kZero3, {kShared, 4}, kInBf16}, Bf16Case{kZero3, {kNccl, 2}, kInFp32},
-        Bf16Case{kZero3, {kNccl, 2}, kInBf16}, Bf16Case{kZero3, {kNccl, 4}, kInBf16}),
+        Bf16Case{kZero3, {kNccl, 2}, kInBf16}, Bf16Case{kZero3, {kNccl, 4}, kInBf16},
+        Bf16Case{control::Strategy::kDdpBucket, {kShared, 2}, kInFp32},
+        Bf16Case{control::Strategy::kZero1, {kShared, 2}, kInFp32},
+        Bf16Case{control::Strategy::kZero2, {kShared, 2}, kInBf16}),
     [](const auto& tested) {
-        return std::string(tested.param.strategy == kSingle ? "Single" : "Zero3") + "x" +
-               tested.param.ranks.name() + "Reduce" + control::toWord(tested.param.reduceIn);
+        return nameOf(tested.param.strategy) + "x" + tested.param.ranks.name() + "Reduce" +
+               control::toWord(tested.param.reduceIn);
     });
 
 }  // namespace

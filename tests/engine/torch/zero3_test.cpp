@@ -66,13 +66,18 @@ public:
     }
     void collective(const control::CollectiveReport& report) override {
         const std::lock_guard lock(m_mutex);
-        const bool fetched = report.cause == Cause::kDemand || report.cause == Cause::kPrefetch;
-        if (report.operation == CollectiveOp::kAllGather && fetched) ++contents.gathers;
-        if (report.operation == CollectiveOp::kReduceScatter) ++contents.reductions;
+        const bool gathered = report.cause == Cause::kDemand || report.cause == Cause::kPrefetch ||
+                              report.cause == Cause::kUpdate;
+        if (gathered) ++contents.gathers;
+        if (report.cause == Cause::kGradient) ++contents.reductions;
+        if (!gathered && report.cause != Cause::kGradient) return;
+        const bool twice = report.operation == CollectiveOp::kAllReduce;
+        sizes += (twice ? 2 : 1) * report.sizeBytes;
     }
     void buffer(const control::BufferReport&) override {}
     void metric(control::Metric, std::int32_t, double) override {}
     theory::StepContents contents;
+    std::int64_t sizes = 0;  ///< all-reduces count twice: a reduce-scatter and a gather
 
 private:
     std::mutex m_mutex;
@@ -160,6 +165,79 @@ TEST(Zero3, LossFallsAndStartsNearUniform) {
     EXPECT_NEAR(losses.front(), std::log(64.0), 0.1);
     EXPECT_LT(losses.back(), losses.front() - 0.5);
 }
+
+TEST(Ddp, SendsBucketsOfTheirSize) {
+    control::RunConfig config = tinyRun(2);
+    config.model.hidden = 256;
+    config.model.heads = 4;
+    config.strategy = control::Strategy::kDdpBucket;
+    config.bucketMegabytes = 1;
+    std::vector<Counter> counters(2);
+    const auto losses = trainTiny(config, &counters);
+    EXPECT_EQ(theory::stepContents(config).reductions, 7);  // 6.4 MB of gradients
+    EXPECT_EQ(counters[0].contents.reductions, 7 * config.steps);
+    config.strategy = control::Strategy::kDdpFlat;
+    EXPECT_EQ(trainTiny(config, nullptr), losses);
+}
+
+class EveryStrategy : public testing::TestWithParam<control::Strategy> {
+protected:
+    static control::RunConfig run(int ranks, int accumulate) {
+        control::RunConfig config = tinyRun(ranks);
+        config.strategy = GetParam();
+        config.accumulate = accumulate;
+        return config;
+    }
+};
+
+TEST_P(EveryStrategy, CommunicatesWhatTheorySays) {
+    for (const int ranks : {2, 4}) {
+        for (const int accumulate : {1, 3}) {
+            const control::RunConfig config = run(ranks, accumulate);
+            std::vector<Counter> counters(static_cast<std::size_t>(ranks));
+            trainTiny(config, &counters);
+            const auto expected = theory::stepContents(config);
+            for (const Counter& counter : counters) {
+                EXPECT_EQ(counter.contents.gathers, config.steps * expected.gathers);
+                EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
+                EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);
+                // To the byte: at these sizes no buffer is padded.
+                EXPECT_EQ(counter.sizes * (ranks - 1) / ranks,
+                          config.steps * theory::trafficPerStep(config).count);
+            }
+        }
+    }
+}
+
+TEST_P(EveryStrategy, TrainsAsZero3Does) {
+    for (const int ranks : {1, 2, 3}) {
+        for (const int accumulate : {1, 3}) {
+            control::RunConfig config = run(ranks, accumulate);
+            const auto losses = trainTiny(config, nullptr);
+            config.strategy = control::Strategy::kZero3;
+            const auto expected = trainTiny(config, nullptr);
+            ASSERT_EQ(losses.size(), expected.size());
+            for (std::size_t i = 0; i < losses.size(); ++i)
+                EXPECT_NEAR(losses[i], expected[i], 1e-6 * expected[i]) << ranks << accumulate;
+        }
+    }
+}
+
+TEST_P(EveryStrategy, GivesTheSameLossesTwice) {
+    EXPECT_EQ(trainTiny(run(3, 2), nullptr), trainTiny(run(3, 2), nullptr));
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy,
+                         testing::Values(control::Strategy::kDdpNaive, control::Strategy::kDdpFlat,
+                                         control::Strategy::kDdpOverlap,
+                                         control::Strategy::kDdpBucket, control::Strategy::kZero1,
+                                         control::Strategy::kZero2, control::Strategy::kZero3),
+                         [](const auto& tested) {
+                             std::string name;
+                             for (const char c : std::string(control::toWord(tested.param)))
+                                 if (c != '-') name += c;
+                             return name;
+                         });
 
 }  // namespace
 }  // namespace shardscope

@@ -1,0 +1,147 @@
+#include "engine/parallel/replicated.h"
+
+#include "engine/parallel/views.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+
+namespace shardscope::parallel {
+
+using comm::SymmetricBuffer;
+
+SymmetricBuffer sliceOf(const SymmetricBuffer& buffer, Slice slice) {
+    const std::size_t skipped =
+        static_cast<std::size_t>(slice.begin) * comm::elementBytes(buffer.dtype);
+    SymmetricBuffer part = buffer;
+    part.offset += skipped;
+    part.count = static_cast<std::size_t>(slice.count);
+    part.local = static_cast<std::byte*>(buffer.local) + skipped;
+    return part;
+}
+
+Replicated::Replicated(std::vector<UnitReference> units, const Placement& placement,
+                       comm::Communicator& communicator, control::Observer* observer,
+                       Optimizer optimizer)
+    : m_placement(placement),
+      m_communicator(communicator),
+      m_observer(observer),
+      m_phaseObserver(observer),
+      m_optimizer(optimizer) {
+    for (const UnitReference& reference : units) addUnit(reference);
+}
+
+Slice Replicated::share(const Unit& unit) const {
+    return {rank() * unit.layout.shard, unit.layout.shard};
+}
+
+Slice Replicated::ownPart(const Unit& unit) const {
+    return m_optimizer == Optimizer::kSharded ? share(unit) : Slice{0, unit.layout.padded()};
+}
+
+void Replicated::addUnit(const UnitReference& reference) {
+    Unit unit;
+    unit.reference = reference;
+    unit.layout = layOut(reference.parameters, m_communicator.size());
+    const bool copies = m_placement.copies();
+    unit.whole = allocate(unit.layout.padded(), copies ? DataType::kBFloat16 : DataType::kFloat32,
+                          MemoryCategory::kParameterShard, reference.layer, "parameters");
+    unit.values = asTensor(unit.whole);
+    const Slice own = ownPart(unit);
+    const auto make = [&](MemoryCategory category, const char* owner) {
+        return zeros(category, owner, own.count, m_placement.master());
+    };
+    unit.state.compute = unit.values.narrow(0, own.begin, own.count);
+    unit.state.parameter =
+        copies ? make(MemoryCategory::kParameterShard, "fp32 master") : unit.state.compute;
+    unit.state.firstMoment = make(MemoryCategory::kOptimizerState, "first moment");
+    unit.state.secondMoment = make(MemoryCategory::kOptimizerState, "second moment");
+    bindValues(reference.parameters, unit.layout, unit.values);
+    m_units.push_back(std::move(unit));
+}
+
+void Replicated::load(const ValueSource& source) {
+    for (Unit& unit : m_units) {
+        const at::Tensor flat = at::zeros({unit.layout.padded()});
+        const auto& parameters = unit.reference.parameters;
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            flat.narrow(0, unit.layout.offsets[i], parameters[i].count())
+                .copy_(source(parameters[i]).reshape({-1}));
+        const Slice own = ownPart(unit);
+        unit.values.copy_(flat);
+        if (m_placement.copies()) unit.state.parameter.copy_(flat.narrow(0, own.begin, own.count));
+    }
+    m_communicator.barrier({Cause::kStart}).wait();
+}
+
+void Replicated::visit(const ValueSink& sink) {
+    for (std::size_t i = 0; i < m_units.size(); ++i) {
+        wait(i);
+        const Unit& unit = m_units[i];
+        if (!m_placement.copies()) {
+            visitValues(unit.reference.parameters, unit.layout, unit.values, sink);
+        } else if (m_optimizer == Optimizer::kWhole) {
+            visitValues(unit.reference.parameters, unit.layout, unit.state.parameter, sink);
+        } else {
+            // Masters are sharded: summed up into one whole copy, which is rare enough.
+            SymmetricBuffer part =
+                allocate(unit.layout.shard, DataType::kFloat32, MemoryCategory::kTemporary,
+                         unit.reference.layer, "master to hand out");
+            asTensor(part).copy_(unit.state.parameter);
+            const at::Tensor whole = at::empty({unit.layout.padded()}, m_placement.master());
+            m_communicator
+                .allGather(part, whole.mutable_data_ptr(),
+                           {Cause::kStart, unit.reference.layer, m_step})
+                .wait();
+            visitValues(unit.reference.parameters, unit.layout, whole, sink);
+        }
+    }
+}
+
+void Replicated::beginStep(std::int32_t step) {
+    m_step = step;
+    for (Unit& unit : m_units) unit.fresh = true;
+}
+
+void Replicated::addSquaredNorm(const at::Tensor& total) const {
+    // Reduced gradients are the same everywhere: each rank answers for its share.
+    for (const Unit& unit : m_units) kernels::addSquaredNorm(shareOfGradient(unit), total);
+}
+
+std::int64_t Replicated::stateBytes() const {
+    std::int64_t bytes = gradientBytes();
+    for (const Unit& unit : m_units) {
+        const std::int64_t own = ownPart(unit).count;
+        const std::int64_t moments = 8 * own;
+        const std::int64_t values =
+            m_placement.copies() ? 2 * unit.layout.padded() + 4 * own : 4 * unit.layout.padded();
+        bytes += moments + values;
+    }
+    return bytes;
+}
+
+SymmetricBuffer Replicated::allocate(std::int64_t count, DataType dtype, MemoryCategory category,
+                                     LayerIndex layer, const char* owner) {
+    const control::MemoryScope scope(category, owner);
+    const SymmetricBuffer buffer = m_communicator.allocate(static_cast<std::size_t>(count), dtype);
+    // Device memory comes from the tensor allocator, which reports it itself.
+    if (m_observer != nullptr && m_placement.device.is_cpu())
+        m_observer->buffer({buffer.local, static_cast<std::int64_t>(buffer.bytes()),
+                            MemoryAction::kAllocate, category, layer, owner, control::now()});
+    return buffer;
+}
+
+at::Tensor Replicated::asTensor(const SymmetricBuffer& buffer) const {
+    const auto type = buffer.dtype == DataType::kBFloat16 ? at::kBFloat16 : at::kFloat;
+    return at::from_blob(buffer.local, {static_cast<std::int64_t>(buffer.count)},
+                         m_placement.master().dtype(type));
+}
+
+void Replicated::block(const comm::Work& work, Phase phase, LayerIndex layer) {
+    if (!work.valid()) return;
+    if (work.ready()) return work.wait();  // rethrows
+    const control::PhaseScope scope(m_phaseObserver, phase, layer);
+    work.wait();
+}
+
+}  // namespace shardscope::parallel
