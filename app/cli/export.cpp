@@ -4,6 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/export_report.h"
 #include "app/cli/report_table.h"
+#include "engine/checkpoint/gpt2_names.h"
 #include "engine/control/near_miss.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 namespace shardscope::cli {
@@ -34,6 +36,7 @@ struct Format {
     const char* what;
     Result<ExportAccount> (*write)(storage::RecordingReader&, const ExportOptions&);  ///< or null
 };
+constexpr const char* kSafetensors = "safetensors";
 /// A format is one line here.
 constexpr Format kFormats[] = {
     {"sscope", "a smaller recording", interchange::exportRecording},
@@ -46,6 +49,7 @@ constexpr Format kFormats[] = {
     {"speedscope", "for speedscope.app", interchange::exportSpeedscope},
     {"csv", "rows of a view, see --view", interchange::exportCsv},
     {"json", "a report, see --report", nullptr},
+    {kSafetensors, "weights by GPT-2's names, from a checkpoint's folder", nullptr},
 };
 
 Result<const Format*> findFormat(const std::string& name) {
@@ -114,9 +118,24 @@ Result<TimeRange> rangeOfSteps(const std::string& text, const RecordingSummary& 
                     summary.steps.empty() ? 0 : summary.steps.back().step.value + 1));
 }
 
+Result<ExportAccount> writeWeights(const Arguments& arguments) {
+    const std::string& output = arguments.options.output;
+    std::error_code error;
+    if (!arguments.options.overwrite && std::filesystem::exists(output, error))
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{} exists; give --force to replace it", output));
+    const auto checkpoint = checkpoint::Checkpoint::open(arguments.path);
+    if (!checkpoint) return failure(checkpoint);
+    if (auto done = checkpoint::exportGpt2(*checkpoint, output); !done) return failure(done);
+    ExportAccount account;
+    account.files.push_back(output);
+    return account;
+}
+
 Result<ExportAccount> write(const Arguments& arguments) {
     const auto format = findFormat(arguments.format);
     if (!format) return failure(format);
+    if ((*format)->name == std::string_view(kSafetensors)) return writeWeights(arguments);
     auto reader = storage::openRecording(arguments.path);
     if (!reader) return failure(reader);
     ExportOptions options = arguments.options;
@@ -166,7 +185,7 @@ Command addExport(CLI::App& root) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* app = root.add_subcommand("export", "write a recording, or a part, to another file");
     app->footer(footer());
-    app->add_option("recording", arguments->path, "recording to read")->required();
+    app->add_option("recording", arguments->path, "recording to read, or a checkpoint")->required();
     app->add_option("--format", arguments->format, "what to write, see below")
         ->capture_default_str();
     app->add_option("-o,--output", arguments->options.output,

@@ -92,6 +92,9 @@ Result<void> settlePaths(control::RunConfig& config, RunProgress& progress) {
     const auto data = checkedData(config.data);
     if (!data) return failure(data);
     config.data = *data;
+    // Ranks run in folders of their own.
+    for (std::string* path : {&config.checkpoint, &config.weights})
+        if (!path->empty()) *path = std::filesystem::absolute(*path).lexically_normal().string();
     if (config.output.empty()) config.output = defaultOutput();
     config.output = std::filesystem::absolute(config.output).lexically_normal().string();
     return {};
@@ -176,7 +179,8 @@ int runRecord(const RecordOptions& options) {
         told.message = end.error().message;
     }
     progress->finished(told);
-    if (options.json) printJson(config ? *config : control::RunConfig{}, told);
+    const control::RunConfig standard;
+    if (options.json) printJson(config ? *config : standard, told);
     return told.exitStatus;
 }
 

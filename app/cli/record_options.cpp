@@ -1,8 +1,11 @@
 #include "app/cli/record_options.h"
 
+#include "engine/checkpoint/checkpoint.h"
 #include "engine/control/run_fields.h"
 
 #include <fmt/format.h>
+
+#include <filesystem>
 
 namespace shardscope::cli {
 namespace {
@@ -11,18 +14,34 @@ constexpr const char* kExamples = R"(Examples:
   shardscope record --strategy zero3 --ranks 2 --model shakespeare --steps 40 --output run.sscope
   shardscope record --model small --batch 4 --data corpus/ --output small.sscope
   shardscope record run.toml --lr 3e-4 --force
+  shardscope record --checkpoint ckpt --checkpoint-every 20 --output first.sscope
+  shardscope record --resume ckpt --steps 80 --ranks 4 --output second.sscope
+  shardscope record --model ref --strategy zero3 --ranks 8 --dry-run
 
 Ctrl-C stops after the step and finishes the recording, a second one kills.)";
 
-bool isSwitch(const control::RunField& field) {
-    return *field.argument == '\0';
+/// What a checkpoint's run was asked for and the next one is not, unless told to.
+void forgetTheOldRun(control::RunConfig& config) {
+    config.output.clear();
+    config.weights.clear();
 }
 
-/// A switch that turns something off has a twin that leaves it on: --no-x, --x.
-std::string switchNames(const std::string& flag) {
-    constexpr std::string_view kNegation = "--no-";
-    if (!flag.starts_with(kNegation)) return flag;
-    return fmt::format("{0},!--{1}", flag, flag.substr(kNegation.size()));
+/// Whether the checkpoint fits the run, before anything is started.
+Result<void> checkResume(control::RunConfig& config) {
+    if (config.resume.empty()) return {};
+    if (!config.weights.empty())
+        return failure(ErrorCode::kUsage,
+                       "--resume brings its own weights; leave out --weights, or start anew");
+    auto from = checkpoint::Checkpoint::open(config.resume);
+    if (!from) return failure(from);
+    config.resume = std::filesystem::absolute(from->path()).lexically_normal().string();
+    if (const auto wrong = checkpoint::mismatch(from->manifest(), config.model))
+        return failure(ErrorCode::kUsage, fmt::format("{}: {}", from->path(), *wrong));
+    if (from->manifest().nextStep >= config.steps)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{} has done all of its {} steps; give more with --steps",
+                                   from->path(), from->manifest().nextStep));
+    return {};
 }
 
 }  // namespace
@@ -34,17 +53,9 @@ void RecordOptions::addTo(CLI::App& app) {
         ->type_name("NAME")
         ->group("Run")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    for (const control::RunField& field : control::runFields()) {
-        if (*field.flag == '\0') continue;
-        CLI::Option* option =
-            isSwitch(field)
-                ? app.add_flag(switchNames(field.flag), m_switches[field.key], field.help)
-                : app.add_option(field.flag, m_texts[field.key], field.help)
-                      ->type_name(field.argument);
-        // As with every compiler: the last one counts.
-        option->group("Run")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    }
+    m_flags.addTo(app, [](const control::RunField&) { return true; });
     app.add_flag("--force", force, "overwrite the output");
+    app.add_flag("--dry-run", dryRun, "print what a rank needs and whether it fits; start nothing");
     app.add_flag("--json", json, "print one JSON object at the end");
     app.add_flag("--quiet", quiet, "warnings and errors only");
     app.add_option("--control", control, "speak JSON lines with a program: stdio")
@@ -54,7 +65,15 @@ void RecordOptions::addTo(CLI::App& app) {
 
 Result<control::RunConfig> RecordOptions::config() const {
     control::RunConfig config;
-    bool ranksGiven = !m_texts.at("ranks").empty();
+    bool ranksGiven = m_flags.given("ranks");
+    if (const std::string resume = m_flags.text("resume"); !resume.empty()) {
+        // Goes on as it began, but for what is said anew.
+        auto from = checkpoint::Checkpoint::open(resume);
+        if (!from) return failure(from);
+        config = from->manifest().config;
+        forgetTheOldRun(config);
+        ranksGiven = true;
+    }
     if (!m_runFile.empty()) {
         auto read = control::readRunFile(m_runFile, config);
         if (!read) return failure(read);
@@ -64,21 +83,11 @@ Result<control::RunConfig> RecordOptions::config() const {
     if (!m_model.empty()) {
         if (auto done = control::setModelPreset(config, m_model); !done) return failure(done);
     }
-    for (const auto& [key, text] : m_texts) {
-        if (text.empty()) continue;
-        auto done = control::setFromText(*control::findRunField(key), config, text);
-        if (!done) return failure(done);
-    }
-    for (const auto& [key, given] : m_switches) {
-        if (!given) continue;
-        const control::RunField& field = *control::findRunField(key);
-        // A switch turns its field away from the default.
-        const bool standard = std::get<bool>(field.get(control::RunConfig{}));
-        if (auto done = field.set(config, !standard); !done) return failure(done);
-    }
+    if (auto done = m_flags.apply(config); !done) return failure(done);
     // One rank is what "single" means; asking for it in words would be pedantic.
     if (config.strategy == control::Strategy::kSingle && !ranksGiven) config.ranks = 1;
     if (auto valid = control::validate(config); !valid) return failure(valid);
+    if (auto possible = checkResume(config); !possible) return failure(possible);
     return config;
 }
 

@@ -1,12 +1,12 @@
 // The options of `shardscope record`, and the configuration they make.
 #pragma once
 
+#include "app/cli/run_flags.h"
 #include "engine/control/run_config.h"
 #include "storage/model/result.h"
 
 #include <CLI/CLI.hpp>
 
-#include <map>
 #include <string>
 
 namespace shardscope::cli {
@@ -21,13 +21,13 @@ public:
     bool force = false;
     bool json = false;
     bool quiet = false;
+    bool dryRun = false;
     std::string control;  ///< "stdio" or nothing
 
 private:
     std::string m_runFile;
     std::string m_model;
-    std::map<std::string, std::string> m_texts;  ///< by key, what followed the flag
-    std::map<std::string, bool> m_switches;      ///< by key, whether the flag was given
+    RunFlags m_flags;
 };
 
 }  // namespace shardscope::cli

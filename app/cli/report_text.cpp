@@ -169,6 +169,10 @@ std::string overlap(const Report& report) {
         add("moving data", all.moving);
     }
     text += table.text(kIndent);
+    if (const auto limit = all.limit(); limit && *limit > 0)
+        text +=
+            fmt::format("  this schedule can hide at most {:.1f} %: {:.3f} of that is reached\n",
+                        100 * *limit, all.ratio().value_or(0) / *limit);
     if (!report.waitingKnown)
         text += "  waiting and moving cannot be told apart: the other ranks are not recorded\n";
     for (const analysis::WaitingForRank& waiting : report.waiting)

@@ -1,6 +1,7 @@
 // `shardscope verify`: follows a reference folder step by step and says how far off it ends.
 #include "app/cli/command.h"
 #include "app/cli/local_run.h"
+#include "app/cli/run_flags.h"
 #include "app/cli/run_requests.h"
 #include "engine/control/observer.h"
 #include "engine/control/run_fields.h"
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <sstream>
 
 namespace shardscope::cli {
@@ -34,6 +36,7 @@ struct Limits {
 Limits limitsOf(const control::RunConfig& config) {
     switch (config.precision) {
         case control::Precision::kBFloat16:
+        case control::Precision::kFloat16:
             return {1.25e-4, 1.5e-3, 1.6e-2};
         case control::Precision::kTf32:
             return {1.6e-5, 1.9e-4, 2e-3};
@@ -46,15 +49,26 @@ Limits limitsOf(const control::RunConfig& config) {
 
 struct VerifyOptions {
     std::string folder;
-    std::string strategy = "zero3";
-    std::string device = "cpu";
-    std::string precision = "fp32";
-    std::string reduceIn = "fp32";
-    bool shareDevice = false;
-    std::int32_t ranks = 0;  ///< 0: what suits the strategy
-    std::int32_t threads = 1;
+    RunFlags flags;
     bool json = false;
 };
+
+/// What a reference leaves open: how it is computed, not what.
+bool leftOpen(const control::RunField& field) {
+    static const std::set<std::string> kKeys = {"strategy",        "ranks",
+                                                "threads",         "device",
+                                                "share_device",    "precision",
+                                                "reduce",          "accumulate",
+                                                "prefetch",        "reshard_after_forward",
+                                                "transport",       "keep_gathered",
+                                                "keep_gradients",  "shard_ranks",
+                                                "bucket_mb",       "interface",
+                                                "compress",        "kept_fraction",
+                                                "recompute_every", "offload",
+                                                "loss_scale",      "link_latency_us",
+                                                "link_gb_per_s"};
+    return kKeys.contains(field.key);
+}
 
 /// Model, hyper-parameters and layout of a reference. Throws nlohmann's exceptions.
 void readReference(const Json& json, control::RunConfig& config) {
@@ -111,16 +125,9 @@ Result<void> readReferenceFolder(const std::string& folder, control::RunConfig& 
 
 Result<control::RunConfig> verifyConfig(const VerifyOptions& options) {
     control::RunConfig config;
-    for (const auto& [key, word] :
-         {std::pair{"strategy", &options.strategy}, std::pair{"device", &options.device},
-          std::pair{"precision", &options.precision}, std::pair{"reduce", &options.reduceIn}}) {
-        auto done = control::setFromText(*control::findRunField(key), config, *word);
-        if (!done) return failure(done);
-    }
-    config.shareDevice = options.shareDevice;
-    config.ranks = options.ranks;
-    if (options.ranks == 0) config.ranks = config.strategy == control::Strategy::kSingle ? 1 : 2;
-    config.threads = options.threads;
+    if (auto done = options.flags.apply(config); !done) return failure(done);
+    if (!options.flags.given("ranks"))
+        config.ranks = config.strategy == control::Strategy::kSingle ? 1 : 2;
     config.evaluateEvery = 0;
     config.calibrate = false;
     config.capture = control::CaptureLevel::kOff;
@@ -128,6 +135,9 @@ Result<control::RunConfig> verifyConfig(const VerifyOptions& options) {
     config.reference = std::filesystem::absolute(options.folder, error).lexically_normal().string();
     if (config.ranks < 1) return failure(ErrorCode::kUsage, "--ranks must be at least 1");
     if (auto read = readReferenceFolder(config.reference, config); !read) return failure(read);
+    // Micro-steps only split the reference's rows otherwise.
+    if (options.flags.given("accumulate"))
+        if (auto done = options.flags.apply(config); !done) return failure(done);
     if (auto valid = control::validate(config); !valid) return failure(valid);
     return config;
 }
@@ -234,15 +244,7 @@ Command addVerify(CLI::App& root) {
     CLI::App* app = root.add_subcommand("verify", "check the engine's numbers against a reference");
     const auto options = std::make_shared<VerifyOptions>();
     app->add_option("folder", options->folder, "reference folder")->required()->type_name("DIR");
-    app->add_option("--strategy", options->strategy, "single or zero3")->type_name("WORD");
-    app->add_option("--ranks", options->ranks, "training processes")->type_name("N");
-    app->add_option("--threads", options->threads, "compute threads of a rank")->type_name("N");
-    app->add_option("--device", options->device, "cpu or cuda")->type_name("WORD");
-    app->add_option("--precision", options->precision, "fp32, tf32 (GPU) or bf16")
-        ->type_name("WORD");
-    app->add_option("--reduce", options->reduceIn, "sum gradients in fp32 or bf16")
-        ->type_name("WORD");
-    app->add_flag("--share-device", options->shareDevice, "let several ranks use one GPU");
+    options->flags.addTo(*app, leftOpen);
     app->add_flag("--json", options->json, "print one JSON object");
     app->footer(
         "Example:\n  shardscope verify reference_tiny --strategy zero3 --ranks 3\n\n"

@@ -5,15 +5,15 @@
 // (engine/control/messages.h).
 #pragma once
 
+#include "storage/model/ids.h"
+#include "storage/model/result.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
-
-#include "storage/model/ids.h"
-#include "storage/model/result.h"
 
 namespace shardscope::control {
 

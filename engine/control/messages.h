@@ -4,7 +4,8 @@
 //   recorder -> agent   LaunchRequest, Command(stop | kill), Heartbeat
 //   agent -> rank       RankStart, Command(stop)
 //   agent -> recorder   AgentHello, RankStarted, RankExited, AgentDone, LogLine, Heartbeat
-//   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared, StepDone, MetricReported,
+//   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared,
+//   StepDone, MetricReported,
 //                       TheoryReported, DiagnosticRaised, LogLine, RankFinished, RankFailed,
 //                       VerifyResult
 #pragma once
@@ -149,10 +150,11 @@ struct VerifyResult {
     std::int64_t theoryStateBytes = 0;  ///< theory::stateTheory()
 };
 
-using Message = std::variant<AgentHello, LaunchRequest, RankStart, Command, Heartbeat, RankStarted,
-                             RankExited, AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared,
-                             StringsDeclared, StepDone, MetricReported, TheoryReported,
-                             DiagnosticRaised, RankFinished, RankFailed, VerifyResult>;
+using Message =
+    std::variant<AgentHello, LaunchRequest, RankStart, Command, Heartbeat, RankStarted, RankExited,
+                 AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared,
+                 StringsDeclared, StepDone, MetricReported, TheoryReported, DiagnosticRaised,
+                 RankFinished, RankFailed, VerifyResult>;
 
 std::string encode(const Message& message);
 Result<Message> decode(std::string_view json);

@@ -74,6 +74,7 @@ struct StepReport {
     std::int64_t startNs = 0;
     std::int64_t endNs = 0;
     std::int64_t tokens = 0;  ///< processed by this rank
+    bool skipped = false;     ///< without an update
 };
 
 class Observer {

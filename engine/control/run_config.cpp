@@ -66,6 +66,8 @@ Result<void> checkLimits(const RunConfig& c) {
 
 }  // namespace
 
+RunConfig::RunConfig() = default;
+
 const std::vector<ModelConfig>& modelPresets() {
     static const std::vector<ModelConfig> kPresets = {
         {"tiny", 64, 32, 2, 2, 32},
@@ -276,11 +278,22 @@ Result<void> checkDevice(const RunConfig& c) {
     }
     // An all-reduce over shared memory takes fp32 only, and stage 1 keeps its gradients in fp32.
     const bool wholeGradients = isDdp(c.strategy) || c.strategy == Strategy::kZero1;
+    const bool kept = c.keepGathered || c.keepGradients;
+    if (c.reduceIn == GradientType::kBFloat16 && kept) {
+        return failure(ErrorCode::kUsage,
+                       "gradients that are kept whole over micro-steps are summed in fp32; use "
+                       "--reduce fp32, or leave out --keep-gathered and --keep-gradients");
+    }
     if (c.reduceIn == GradientType::kBFloat16 && wholeGradients) {
         return failure(ErrorCode::kUsage,
                        fmt::format("strategy {} sums gradients in fp32; use --reduce fp32, or "
                                    "--strategy zero2 or zero3",
                                    toWord(c.strategy)));
+    }
+    if (!cuda && c.offload != Offload::kNone) {
+        return failure(ErrorCode::kUsage,
+                       "--offload is about GPUs: a CPU rank's state lies in host memory as it is; "
+                       "add --device cuda or leave it out");
     }
     if (!cuda && (c.shareDevice || c.deviceCapture != DeviceCapture::kAuto)) {
         return failure(ErrorCode::kUsage,
@@ -288,6 +301,36 @@ Result<void> checkDevice(const RunConfig& c) {
                                    c.shareDevice ? "--share-device" : "--device-capture"));
     }
     return {};
+}
+
+Result<void> checkSharding(const RunConfig& c) {
+    if (c.strategy == Strategy::kHsdp) {
+        if (c.shardRanks > 0 && c.shardRanks <= c.ranks && c.ranks % c.shardRanks == 0) return {};
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--shard-ranks {} does not divide the {} ranks into groups; "
+                                   "choose a divisor",
+                                   c.shardRanks, c.ranks));
+    }
+    if (c.shardRanks != 0)
+        return failure(ErrorCode::kUsage, fmt::format("--shard-ranks is about --strategy hsdp, not "
+                                                      "{}; leave it out",
+                                                      toWord(c.strategy)));
+    const bool sharded = c.strategy == Strategy::kZero3;
+    if (!sharded && (!c.reshardAfterForward || c.keepGathered || c.keepGradients))
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--no-reshard-after-forward, --keep-gathered and "
+                                   "--keep-gradients are about zero3 and hsdp, not {}; leave "
+                                   "them out",
+                                   toWord(c.strategy)));
+    return {};
+}
+
+Result<void> checkCompression(const RunConfig& c) {
+    if (c.compression == Compression::kNone || isDdp(c.strategy)) return {};
+    return failure(ErrorCode::kUsage,
+                   fmt::format("--compress is about what ddp-* strategies send, not {}; leave it "
+                               "out, or use --reduce bf16",
+                               toWord(c.strategy)));
 }
 
 }  // namespace
@@ -307,6 +350,8 @@ Result<void> validate(const RunConfig& c) {
                                    "or --strategy zero3",
                                    c.ranks));
     }
+    if (auto sharding = checkSharding(c); !sharding) return sharding;
+    if (auto lossy = checkCompression(c); !lossy) return lossy;
     if (c.learningRate == 0 || c.minimumLearningRate > c.learningRate) {
         return failure(ErrorCode::kUsage,
                        fmt::format("learning rate {} must be above 0 and not below its minimum {}; "

@@ -117,6 +117,7 @@ enum class Transport : std::uint8_t { kAuto = 1, kSharedMemory = 2, kGloo = 3 };
 [[nodiscard]] std::optional<CaptureLevel> parseCaptureLevel(std::string_view word);
 
 struct RunConfig {
+    RunConfig();  // not inline: g++ 12 takes an inlined one for uninitialised
     ModelConfig model;
     Strategy strategy = Strategy::kZero3;
     std::int32_t ranks = 2;
@@ -154,7 +155,8 @@ struct RunConfig {
 
     std::int32_t prefetch = 1;        ///< blocks gathered ahead; zero3, hsdp
     bool reshardAfterForward = true;  ///< free a block's parameters until backward; zero3, hsdp
-    bool keepGathered = false;        ///< and between micro-steps not at all; zero3, hsdp
+    bool keepGathered = false;        ///< nor between micro-steps; implies keepGradients
+    bool keepGradients = false;       ///< whole until the last micro-step; zero3, hsdp
     std::int32_t shardRanks = 0;      ///< ranks of a sharding group; hsdp only
     double bucketMegabytes = 25;      ///< of gradients in a piece, 10^6 bytes; ddp-bucket
     Compression compression = Compression::kNone;

@@ -240,6 +240,8 @@ const std::vector<RunField>& runFields() {
                                        "zero3, hsdp: keep blocks gathered until backward"),
         field<&C::keepGathered>("keep_gathered", "--keep-gathered", "",
                                 "zero3, hsdp: gather once a step, keep over micro-steps"),
+        field<&C::keepGradients>("keep_gradients", "--keep-gradients", "",
+                                 "zero3, hsdp: reduce gradients in the last micro-step only"),
         field<&C::shardRanks>("shard_ranks", "--shard-ranks", "N",
                               "hsdp: ranks that share one copy of the state"),
         field<&C::bucketMegabytes>("bucket_mb", "--bucket-mb", "N",

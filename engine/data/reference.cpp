@@ -101,7 +101,6 @@ Result<Reference> Reference::load(const std::string& folder) {
 control::RunConfig Reference::apply(control::RunConfig config) const {
     config.model = m_model;
     config.steps = static_cast<std::int32_t>(m_steps.size());
-    config.accumulate = static_cast<std::int32_t>(m_accumulate);
     config.learningRate = m_hyper.learningRate;
     config.minimumLearningRate = m_hyper.learningRate;  // the reference's rate is constant
     config.warmupSteps = 0;
@@ -121,17 +120,29 @@ const at::Tensor& Reference::final(const std::string& tensor) const {
     return m_final.at(tensor);
 }
 
-Batch Reference::batch(std::int64_t step, std::int64_t microStep, std::int64_t rank,
-                       std::int64_t worldSize) const {
-    const std::int64_t each = m_globalBatch / worldSize;
-    const std::int64_t more = m_globalBatch % worldSize;
-    const std::int64_t rows = each + (rank < more ? 1 : 0);
-    const std::int64_t first = rank * each + std::min(rank, more);
+namespace {
+
+struct Rows {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+};
+
+Rows partOf(Rows rows, Reference::Part part) {
+    const std::int64_t each = rows.count / part.of;
+    const std::int64_t more = rows.count % part.of;
+    return {rows.first + part.index * each + std::min(part.index, more),
+            each + (part.index < more ? 1 : 0)};
+}
+
+}  // namespace
+
+Batch Reference::batch(std::int64_t step, Part microStep, Part rank) const {
+    const std::int64_t all = m_accumulate * m_globalBatch;
+    const auto [first, rows] = partOf(partOf({step * all, all}, microStep), rank);
     const std::int64_t context = m_model.context;
     Batch batch{at::empty({rows, context}, at::kLong), at::empty({rows * context}, at::kLong)};
     for (std::int64_t row = 0; row < rows; ++row) {
-        const std::int64_t at =
-            ((step * m_accumulate + microStep) * m_globalBatch + first + row) * (context + 1);
+        const std::int64_t at = (first + row) * (context + 1);
         const std::uint16_t* source = m_tokens.data() + at;
         std::int64_t* tokens = batch.tokens.mutable_data_ptr<std::int64_t>() + row * context;
         std::int64_t* targets = batch.targets.mutable_data_ptr<std::int64_t>() + row * context;

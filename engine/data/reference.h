@@ -23,17 +23,24 @@ class Reference {
 public:
     static Result<Reference> load(const std::string& folder);
 
-    /// `config` with the reference's model, hyper-parameters and number of steps.
+    /// `config` with the reference's model, hyper-parameters and number of steps; its micro-steps
+    /// split the same rows whatever their number.
     [[nodiscard]] control::RunConfig apply(control::RunConfig config) const;
     [[nodiscard]] const std::vector<ReferenceStep>& steps() const { return m_steps; }
     [[nodiscard]] const at::Tensor& initial(const std::string& tensor) const;
     [[nodiscard]] const at::Tensor& final(const std::string& tensor) const;
 
-    /// Rows of `rank` of a micro-step: the global batch split contiguously, the first ranks
+    struct Part {
+        std::int64_t index = 0;
+        std::int64_t of = 1;
+    };
+    /// The rows of a step split contiguously over micro-steps, then over ranks, the first parts
     /// taking one row more where it does not divide.
-    [[nodiscard]] Batch batch(std::int64_t step, std::int64_t microStep, std::int64_t rank,
-                              std::int64_t worldSize) const;
-    [[nodiscard]] std::int64_t globalTokens() const { return m_globalBatch * m_model.context; }
+    [[nodiscard]] Batch batch(std::int64_t step, Part microStep, Part rank) const;
+    /// Of one step, over all ranks and micro-steps.
+    [[nodiscard]] std::int64_t stepTokens() const {
+        return m_accumulate * m_globalBatch * m_model.context;
+    }
 
 private:
     control::ModelConfig m_model;

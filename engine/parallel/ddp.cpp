@@ -64,7 +64,7 @@ public:
         for (const Work& work : m_works) block(work, Phase::kWaitReduction, kRootLayer);
     }
 
-    void update(const kernels::AdamWStep& step) override {
+    void update(const kernels::AdamWStep& step, bool) override {
         for (const Unit& unit : m_units)
             kernels::updateShard(step, unit.layout.decaying, unit.state);
     }

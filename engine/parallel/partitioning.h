@@ -44,6 +44,22 @@ struct Placement {
     [[nodiscard]] std::int64_t stateBytesEach() const { return copies() ? 18 : 16; }
 };
 
+/// What a unit was needed for when it is released.
+enum class After : std::uint8_t { kForward, kBackward, kEvaluation };
+
+/// A run of elements of one parameter in its flat order, with what this rank keeps of it: fp32
+/// views of (count) into its state.
+struct StatePiece {
+    const kernels::Parameter& parameter;
+    std::int64_t begin = 0;
+    at::Tensor values, firstMoment, secondMoment;
+};
+using PieceVisitor = std::function<void(const StatePiece&)>;
+enum class Pieces : std::uint8_t {
+    kHeld,      ///< all that this rank keeps
+    kAnswered,  ///< of that what it writes to a checkpoint: over all ranks every element once
+};
+
 using ValueSource = std::function<at::Tensor(const kernels::Parameter&)>;
 using ValueSink = std::function<void(const kernels::Parameter&, const at::Tensor&)>;
 
@@ -56,6 +72,11 @@ public:
     /// Hands out every parameter whole, as it is computed with, unit by unit; a collective.
     virtual void visit(const ValueSink& sink) = 0;
 
+    /// Hands out this rank's state in pieces; no collective.
+    virtual void visitPieces(Pieces which, const PieceVisitor& visitor) = 0;
+    /// After visitPieces() wrote to what it was handed; a collective.
+    virtual void piecesChanged() = 0;
+
     /// A new step: gradients start from nothing.
     virtual void beginStep(std::int32_t step) = 0;
     /// Before the backward of a micro-step. Gradients need not be summed over ranks before the
@@ -64,7 +85,7 @@ public:
 
     virtual void fetch(std::size_t unit, Cause cause) = 0;
     virtual void wait(std::size_t unit) = 0;
-    virtual void release(std::size_t unit) = 0;
+    virtual void release(std::size_t unit, After use) = 0;
     virtual void beginGradients(std::size_t unit) = 0;
     virtual void reduce(std::size_t unit) = 0;
 
@@ -73,8 +94,9 @@ public:
     /// total += sum of squares of this rank's part of the gradients; total is () float64 on the
     /// device. Waits for nothing.
     virtual void addSquaredNorm(const at::Tensor& total) const = 0;
-    /// AdamW on this rank's part; weightDecay on matrices only.
-    virtual void update(const kernels::AdamWStep& step) = 0;
+    /// AdamW on this rank's part. `another`: a training step follows at once, so that what it
+    /// needs first may be gathered behind the rest of the update.
+    virtual void update(const kernels::AdamWStep& step, bool another) = 0;
 
     /// Bytes of parameter shards, gradient shards and moments held by this rank.
     [[nodiscard]] virtual std::int64_t stateBytes() const = 0;
@@ -116,12 +138,19 @@ std::unique_ptr<Partitioning> makeZero2(std::vector<UnitReference> units,
                                         comm::Communicator& communicator,
                                         control::Observer* observer);
 
+struct Zero3Options {
+    std::int32_t prefetch = 1;        ///< units gathered ahead of use, behind the update too
+    bool reshardAfterForward = true;  ///< free units after forward, gather them again
+    bool keepGathered = false;        ///< gather once a step; gradients are kept whole as well
+    bool keepGradients = false;       ///< whole gradients, reduced in the last micro-step only
+};
+
 /// ZeRO stage 3 (Rajbhandari et al., arXiv 1910.02054): parameters, gradients and moments
 /// sharded evenly; a unit is gathered for use, its gradients are reduce-scattered behind the
 /// rest of backward. `communicator` and `observer` (may be null) outlive it.
 std::unique_ptr<Partitioning> makeZero3(std::vector<UnitReference> units,
                                         const Placement& placement,
                                         comm::Communicator& communicator,
-                                        control::Observer* observer);
+                                        control::Observer* observer, const Zero3Options& options);
 
 }  // namespace shardscope::parallel

@@ -3,31 +3,16 @@
 #include "engine/parallel/views.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
 namespace shardscope::parallel {
 
 using comm::SymmetricBuffer;
 
-SymmetricBuffer sliceOf(const SymmetricBuffer& buffer, Slice slice) {
-    const std::size_t skipped =
-        static_cast<std::size_t>(slice.begin) * comm::elementBytes(buffer.dtype);
-    SymmetricBuffer part = buffer;
-    part.offset += skipped;
-    part.count = static_cast<std::size_t>(slice.count);
-    part.local = static_cast<std::byte*>(buffer.local) + skipped;
-    return part;
-}
-
 Replicated::Replicated(std::vector<UnitReference> units, const Placement& placement,
                        comm::Communicator& communicator, control::Observer* observer,
                        Optimizer optimizer)
-    : m_placement(placement),
-      m_communicator(communicator),
-      m_observer(observer),
-      m_phaseObserver(observer),
-      m_optimizer(optimizer) {
+    : Distributed(placement, communicator, observer), m_optimizer(optimizer) {
     for (const UnitReference& reference : units) addUnit(reference);
 }
 
@@ -44,7 +29,7 @@ void Replicated::addUnit(const UnitReference& reference) {
     unit.reference = reference;
     unit.layout = layOut(reference.parameters, m_communicator.size());
     const bool copies = m_placement.copies();
-    unit.whole = allocate(unit.layout.padded(), copies ? DataType::kBFloat16 : DataType::kFloat32,
+    unit.whole = allocate(unit.layout.padded(), dtypeOf(m_placement.compute),
                           MemoryCategory::kParameterShard, reference.layer, "parameters");
     unit.values = asTensor(unit.whole);
     const Slice own = ownPart(unit);
@@ -98,6 +83,23 @@ void Replicated::visit(const ValueSink& sink) {
     }
 }
 
+void Replicated::visitPieces(Pieces which, const PieceVisitor& visitor) {
+    for (const Unit& unit : m_units) {
+        const Slice held = ownPart(unit);
+        visitPiecesOf(unit.reference, unit.layout, unit.state, held.begin,
+                      which == Pieces::kHeld ? held : share(unit), visitor);
+    }
+}
+
+void Replicated::piecesChanged() {
+    for (Unit& unit : m_units) {
+        if (m_placement.copies()) unit.state.compute.copy_(unit.state.parameter);
+        if (m_optimizer == Optimizer::kWhole) continue;
+        m_communicator.allGatherInPlace(unit.whole, {Cause::kStart, unit.reference.layer, m_step})
+            .wait();
+    }
+}
+
 void Replicated::beginStep(std::int32_t step) {
     m_step = step;
     for (Unit& unit : m_units) unit.fresh = true;
@@ -118,30 +120,6 @@ std::int64_t Replicated::stateBytes() const {
         bytes += moments + values;
     }
     return bytes;
-}
-
-SymmetricBuffer Replicated::allocate(std::int64_t count, DataType dtype, MemoryCategory category,
-                                     LayerIndex layer, const char* owner) {
-    const control::MemoryScope scope(category, owner);
-    const SymmetricBuffer buffer = m_communicator.allocate(static_cast<std::size_t>(count), dtype);
-    // Device memory comes from the tensor allocator, which reports it itself.
-    if (m_observer != nullptr && m_placement.device.is_cpu())
-        m_observer->buffer({buffer.local, static_cast<std::int64_t>(buffer.bytes()),
-                            MemoryAction::kAllocate, category, layer, owner, control::now()});
-    return buffer;
-}
-
-at::Tensor Replicated::asTensor(const SymmetricBuffer& buffer) const {
-    const auto type = buffer.dtype == DataType::kBFloat16 ? at::kBFloat16 : at::kFloat;
-    return at::from_blob(buffer.local, {static_cast<std::int64_t>(buffer.count)},
-                         m_placement.master().dtype(type));
-}
-
-void Replicated::block(const comm::Work& work, Phase phase, LayerIndex layer) {
-    if (!work.valid()) return;
-    if (work.ready()) return work.wait();  // rethrows
-    const control::PhaseScope scope(m_phaseObserver, phase, layer);
-    work.wait();
 }
 
 }  // namespace shardscope::parallel

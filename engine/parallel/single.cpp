@@ -1,6 +1,4 @@
-#include "engine/kernels/shard_update.h"
-#include "engine/parallel/partitioning.h"
-#include "engine/parallel/shard_layout.h"
+#include "engine/parallel/distributed.h"
 #include "engine/parallel/views.h"
 
 namespace shardscope::parallel {
@@ -29,6 +27,17 @@ public:
         }
     }
 
+    void visitPieces(Pieces, const PieceVisitor& visitor) override {
+        for (const UnitState& unit : m_units)
+            visitPiecesOf(unit.reference, unit.layout, unit.state, 0, {0, unit.layout.padded()},
+                          visitor);
+    }
+
+    void piecesChanged() override {
+        for (UnitState& unit : m_units)
+            if (m_placement.copies()) unit.state.compute.copy_(unit.state.parameter);
+    }
+
     void beginStep(std::int32_t) override {
         for (UnitState& unit : m_units) unit.fresh = true;
     }
@@ -37,7 +46,7 @@ public:
 
     void fetch(std::size_t, Cause) override {}
     void wait(std::size_t) override {}
-    void release(std::size_t) override {}
+    void release(std::size_t, After) override {}
 
     void beginGradients(std::size_t index) override {
         UnitState& unit = m_units[index];
@@ -52,7 +61,7 @@ public:
         for (const UnitState& unit : m_units) kernels::addSquaredNorm(unit.state.gradient, total);
     }
 
-    void update(const kernels::AdamWStep& step) override {
+    void update(const kernels::AdamWStep& step, bool) override {
         for (const UnitState& unit : m_units) {
             kernels::updateShard(step, unit.layout.decaying, unit.state);
         }

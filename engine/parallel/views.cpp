@@ -5,6 +5,8 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 
+#include <algorithm>
+
 namespace shardscope::parallel {
 namespace {
 
@@ -40,6 +42,18 @@ void visitValues(std::span<const kernels::Parameter> parameters, const ShardLayo
                  const std::function<void(const kernels::Parameter&, const at::Tensor&)>& sink) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         sink(parameters[i], view(parameters[i], layout.offsets[i], flat));
+    }
+}
+
+void forEachOverlap(
+    std::span<const kernels::Parameter> parameters, const ShardLayout& layout, std::int64_t begin,
+    std::int64_t count,
+    const std::function<void(std::size_t, std::int64_t, std::int64_t, std::int64_t)>& visit) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const std::int64_t first = std::max(begin, layout.offsets[i]);
+        const std::int64_t last =
+            std::min(begin + count, layout.offsets[i] + parameters[i].count());
+        if (first < last) visit(i, first - layout.offsets[i], first - begin, last - first);
     }
 }
 

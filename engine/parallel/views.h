@@ -24,6 +24,13 @@ void visitValues(std::span<const kernels::Parameter> parameters, const ShardLayo
                  const at::Tensor& flat,
                  const std::function<void(const kernels::Parameter&, const at::Tensor&)>& sink);
 
+/// Calls `visit(parameter index, begin inside it, begin of `range`, count)` for every parameter
+/// that overlaps the elements [begin, begin + count) of the flat buffer.
+void forEachOverlap(
+    std::span<const kernels::Parameter> parameters, const ShardLayout& layout, std::int64_t begin,
+    std::int64_t count,
+    const std::function<void(std::size_t, std::int64_t, std::int64_t, std::int64_t)>& visit);
+
 /// (n) zeros booked under `category` as `owner`, a static string.
 at::Tensor zeros(MemoryCategory category, const char* owner, std::int64_t n,
                  const at::TensorOptions& options);

@@ -1,62 +1,40 @@
-#include "engine/kernels/shard_update.h"
-#include "engine/parallel/partitioning.h"
-#include "engine/parallel/shard_layout.h"
+#include "engine/parallel/gradients.h"
 #include "engine/parallel/views.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
-
-#include <array>
 
 namespace shardscope::parallel {
 namespace {
 
-using comm::CollectiveTag;
 using comm::SymmetricBuffer;
 using comm::Work;
-
-DataType dtypeOf(at::ScalarType type) {
-    return type == at::kBFloat16 ? DataType::kBFloat16 : DataType::kFloat32;
-}
-
-/// Full gradients of one unit, where peers read them while the next unit writes another slot.
-struct GradientSlot {
-    SymmetricBuffer buffer;
-    at::Tensor flat;
-    Work reduction;  ///< last one that peers read this slot for
-};
 
 struct UnitState {
     UnitReference reference;
     ShardLayout layout;
     SymmetricBuffer master;     // parameters in fp32, (shard)
-    SymmetricBuffer shard;      // as they are gathered, (shard): the master or a bf16 copy
+    SymmetricBuffer shard;      // as they are gathered, (shard): the master or a narrower copy
     kernels::ShardState state;  // the same memory as tensors; gradients and moments
     at::Tensor gathered;        // (padded) while fetched
     Work gather;
     bool bound = false;  ///< gathered and waited for
-    GradientSlot* slot = nullptr;
-    bool fresh = true;  ///< nothing reduced in this step yet
 };
 
-class Zero3 final : public Partitioning {
+class Zero3 final : public Distributed {
 public:
     Zero3(std::vector<UnitReference> units, const Placement& placement,
-          comm::Communicator& communicator, control::Observer* observer)
-        : m_placement(placement),
-          m_communicator(communicator),
-          m_observer(observer),
-          m_phaseObserver(observer) {
-        std::int64_t largestBlock = 0;
-        for (const UnitReference& reference : units) {
-            addUnit(reference);
-            if (m_units.size() > 1) {
-                largestBlock = std::max(largestBlock, m_units.back().layout.padded());
-            }
-        }
-        makeSlot(m_rootSlot, m_units.front().layout.padded(), kRootLayer);
-        for (GradientSlot& slot : m_blockSlots) makeSlot(slot, largestBlock, kNoLayer);
+          comm::Communicator& communicator, control::Observer* observer,
+          const Zero3Options& options)
+        : Distributed(placement, communicator, observer),
+          m_options(options),
+          m_gradients(*this, communicator,
+                      options.keepGradients || options.keepGathered ? GradientStore::Keep::kAll
+                                                                    : GradientStore::Keep::kTwo) {
+        for (const UnitReference& reference : units) addUnit(reference);
+        m_gradients.finish();
+        for (std::size_t i = 0; i < m_units.size(); ++i)
+            m_units[i].state.gradient = m_gradients.shard(i);
     }
 
     void load(const ValueSource& source) override {
@@ -67,11 +45,9 @@ public:
                 flat.narrow(0, unit.layout.offsets[i], parameters[i].count())
                     .copy_(source(parameters[i]).reshape({-1}));
             }
-            unit.state.parameter.copy_(
-                flat.narrow(0, m_communicator.rank() * unit.layout.shard, unit.layout.shard));
-            if (m_placement.copies()) unit.state.compute.copy_(unit.state.parameter);
+            unit.state.parameter.copy_(flat.narrow(0, ownPart(unit).begin, ownPart(unit).count));
         }
-        m_communicator.barrier({Cause::kStart}).wait();
+        piecesChanged();
     }
 
     void visit(const ValueSink& sink) override {
@@ -85,22 +61,29 @@ public:
         }
     }
 
+    void visitPieces(Pieces, const PieceVisitor& visitor) override {
+        for (const UnitState& unit : m_units)
+            visitPiecesOf(unit.reference, unit.layout, unit.state, ownPart(unit).begin,
+                          ownPart(unit), visitor);
+    }
+
+    void piecesChanged() override {
+        for (UnitState& unit : m_units)
+            if (m_placement.copies()) unit.state.compute.copy_(unit.state.parameter);
+        m_communicator.barrier({Cause::kStart}).wait();
+    }
+
     void beginStep(std::int32_t step) override {
         m_step = step;
-        for (UnitState& unit : m_units) unit.fresh = true;
+        m_gradients.beginStep();
     }
 
-    void beginMicroStep(bool) override {}  // reduces in every one
-
-    void fetch(std::size_t index, Cause cause) override {
-        UnitState& unit = m_units[index];
-        if (unit.gathered.defined()) return;
-        const control::MemoryScope scope(MemoryCategory::kGatheredParameter, "gathered parameters");
-        unit.gathered =
-            at::empty({unit.layout.padded()}, m_placement.master().dtype(m_placement.compute));
-        unit.gather = m_communicator.allGather(unit.shard, unit.gathered.mutable_data_ptr(),
-                                               {cause, unit.reference.layer, m_step});
+    void beginMicroStep(bool last) override {
+        m_lastMicroStep = last;
+        m_gradients.beginMicroStep(last);
     }
+
+    void fetch(std::size_t index, Cause cause) override { fetchFor(index, cause, m_step); }
 
     void wait(std::size_t index) override {
         UnitState& unit = m_units[index];
@@ -110,65 +93,53 @@ public:
         unit.bound = true;
     }
 
-    void release(std::size_t index) override {
-        UnitState& unit = m_units[index];
-        // On a device the memory is reused in the order of the current stream: it may only go
-        // back once that stream has waited for the gather that writes it.
-        if (unit.gathered.defined() && !unit.bound) unit.gather.wait();
-        unbindValues(unit.reference.parameters);
-        unit.gathered = at::Tensor();
-        unit.bound = false;
+    void release(std::size_t index, After use) override {
+        const bool again =
+            use == After::kForward
+                ? !m_options.reshardAfterForward || m_options.keepGathered
+                : use == After::kBackward && m_options.keepGathered && !m_lastMicroStep;
+        if (!again) free(m_units[index]);
     }
 
-    void beginGradients(std::size_t index) override {
-        UnitState& unit = m_units[index];
-        unit.slot = index == 0 ? &m_rootSlot : &m_blockSlots[index % m_blockSlots.size()];
-        if (unit.slot->reduction.valid()) {
-            const control::PhaseScope scope(m_phaseObserver, Phase::kWaitReduction,
-                                            unit.reference.layer);
-            m_communicator.waitPeers(unit.slot->reduction);
-        }
-        bindGradients(unit.reference.parameters, unit.layout, unit.slot->flat, false);
-    }
+    void beginGradients(std::size_t index) override { m_gradients.begin(index); }
 
     void reduce(std::size_t index) override {
-        UnitState& unit = m_units[index];
-        SymmetricBuffer part = unit.slot->buffer;
-        part.count = static_cast<std::size_t>(unit.layout.padded());
-        unit.slot->reduction = m_communicator.reduceScatter(
-            part, unit.state.gradient.mutable_data_ptr<float>(),
-            unit.fresh ? comm::Accumulate::kNo : comm::Accumulate::kYes,
-            {Cause::kGradient, unit.reference.layer, m_step});
-        m_lastReduction = unit.slot->reduction;
-        unit.fresh = false;
+        const Work work = m_gradients.reduce(index, m_step);
+        if (work.valid()) m_lastReduction = work;
     }
 
     void finishReductions() override {
         // In order: when the last one is done, all are.
-        if (m_lastReduction.valid()) block(m_lastReduction, Phase::kWaitReduction, kRootLayer);
+        block(m_lastReduction, Phase::kWaitReduction, kRootLayer);
     }
 
     void addSquaredNorm(const at::Tensor& total) const override {
         for (const UnitState& unit : m_units) kernels::addSquaredNorm(unit.state.gradient, total);
     }
 
-    void update(const kernels::AdamWStep& step) override {
-        for (UnitState& unit : m_units) {
+    void update(const kernels::AdamWStep& step, bool another) override {
+        const auto first = static_cast<std::size_t>(another ? 1 + m_options.prefetch : 0);
+        for (std::size_t i = 0; i < m_units.size(); ++i) {
+            UnitState& unit = m_units[i];
             kernels::updateShard(step, unit.layout.decayingInShard(m_communicator.rank()),
                                  unit.state);
+            // What the next forward starts with is gathered behind the rest of the update.
+            if (i < first) fetchFor(i, Cause::kPrefetch, m_step + 1);
         }
     }
 
     std::int64_t stateBytes() const override {
-        std::int64_t bytes = 0;
-        for (const UnitState& unit : m_units)
-            bytes += m_placement.stateBytesEach() * unit.layout.shard;
+        std::int64_t bytes = m_gradients.stateBytes();
+        const std::int64_t each = m_placement.stateBytesEach() - 4;  // gradients are counted above
+        for (const UnitState& unit : m_units) bytes += each * unit.layout.shard;
         return bytes;
     }
 
-    void reportPhases(bool report) override { m_phaseObserver = report ? m_observer : nullptr; }
-
 private:
+    [[nodiscard]] Slice ownPart(const UnitState& unit) const {
+        return {m_communicator.rank() * unit.layout.shard, unit.layout.shard};
+    }
+
     void addUnit(const UnitReference& reference) {
         UnitState unit;
         unit.reference = reference;
@@ -179,58 +150,41 @@ private:
         };
         unit.master = own(DataType::kFloat32, "parameter shard");
         unit.shard =
-            m_placement.copies() ? own(dtypeOf(m_placement.compute), "bf16 copy") : unit.master;
+            m_placement.copies() ? own(dtypeOf(m_placement.compute), "narrow copy") : unit.master;
         unit.state.parameter = asTensor(unit.master);
         unit.state.compute = m_placement.copies() ? asTensor(unit.shard) : unit.state.parameter;
         const at::TensorOptions options = m_placement.master();
-        unit.state.gradient = zeros(MemoryCategory::kGradientShard, "gradients", n, options);
         unit.state.firstMoment = zeros(MemoryCategory::kOptimizerState, "first moment", n, options);
         unit.state.secondMoment =
             zeros(MemoryCategory::kOptimizerState, "second moment", n, options);
+        m_gradients.add(reference, unit.layout);
         m_units.push_back(std::move(unit));
     }
 
-    at::Tensor asTensor(const SymmetricBuffer& buffer) const {
-        const auto type = buffer.dtype == DataType::kBFloat16 ? at::kBFloat16 : at::kFloat;
-        return at::from_blob(buffer.local, {static_cast<std::int64_t>(buffer.count)},
-                             m_placement.master().dtype(type));
+    void fetchFor(std::size_t index, Cause cause, std::int32_t step) {
+        UnitState& unit = m_units[index];
+        if (unit.gathered.defined()) return;
+        const control::MemoryScope scope(MemoryCategory::kGatheredParameter, "gathered parameters");
+        unit.gathered =
+            at::empty({unit.layout.padded()}, m_placement.master().dtype(m_placement.compute));
+        unit.gather = m_communicator.allGather(unit.shard, unit.gathered.mutable_data_ptr(),
+                                               {cause, unit.reference.layer, step});
     }
 
-    void makeSlot(GradientSlot& slot, std::int64_t n, LayerIndex layer) {
-        slot.buffer = allocate(n, dtypeOf(m_placement.gradient), MemoryCategory::kGradient, layer,
-                               "layer gradients");
-        slot.flat = asTensor(slot.buffer);
+    static void free(UnitState& unit) {
+        // On a device the memory is reused in the order of the current stream: it may only go
+        // back once that stream has waited for the gather that writes it.
+        if (unit.gathered.defined() && !unit.bound) unit.gather.wait();
+        unbindValues(unit.reference.parameters);
+        unit.gathered = at::Tensor();
+        unit.bound = false;
     }
 
-    SymmetricBuffer allocate(std::int64_t n, DataType dtype, MemoryCategory category,
-                             LayerIndex layer, const char* owner) {
-        const control::MemoryScope scope(category, owner);
-        const SymmetricBuffer buffer = m_communicator.allocate(static_cast<std::size_t>(n), dtype);
-        // Device memory comes from the tensor allocator, which reports it itself.
-        if (m_observer != nullptr && m_placement.device.is_cpu()) {
-            m_observer->buffer({buffer.local, static_cast<std::int64_t>(buffer.bytes()),
-                                MemoryAction::kAllocate, category, layer, owner, control::now()});
-        }
-        return buffer;
-    }
-
-    void block(const Work& work, Phase phase, LayerIndex layer) {
-        if (work.ready()) {
-            work.wait();  // rethrows
-            return;
-        }
-        const control::PhaseScope scope(m_phaseObserver, phase, layer);
-        work.wait();
-    }
-
-    const Placement m_placement;
-    comm::Communicator& m_communicator;
-    control::Observer* const m_observer;
-    control::Observer* m_phaseObserver;
+    const Zero3Options m_options;
     std::vector<UnitState> m_units;
-    GradientSlot m_rootSlot;
-    std::array<GradientSlot, 2> m_blockSlots;
+    GradientStore m_gradients;
     Work m_lastReduction;
+    bool m_lastMicroStep = true;
     std::int32_t m_step = -1;
 };
 
@@ -239,8 +193,8 @@ private:
 std::unique_ptr<Partitioning> makeZero3(std::vector<UnitReference> units,
                                         const Placement& placement,
                                         comm::Communicator& communicator,
-                                        control::Observer* observer) {
-    return std::make_unique<Zero3>(std::move(units), placement, communicator, observer);
+                                        control::Observer* observer, const Zero3Options& options) {
+    return std::make_unique<Zero3>(std::move(units), placement, communicator, observer, options);
 }
 
 }  // namespace shardscope::parallel

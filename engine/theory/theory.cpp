@@ -13,7 +13,9 @@ constexpr std::int64_t kFloatBytes = 4;
 
 /// Of parameters in use, activations and logits.
 std::int64_t computeBytes(const control::RunConfig& config) {
-    return config.precision == control::Precision::kBFloat16 ? 2 : kFloatBytes;
+    const bool narrow = config.precision == control::Precision::kBFloat16 ||
+                        config.precision == control::Precision::kFloat16;
+    return narrow ? 2 : kFloatBytes;
 }
 
 std::int64_t gradientBytes(const control::RunConfig& config) {
@@ -75,6 +77,7 @@ Sharding shardingOf(control::Strategy strategy) {
         case control::Strategy::kZero2:
             return {false, true, true};
         case control::Strategy::kZero3:
+        case control::Strategy::kHsdp:
             return {true, true, true};
         default:
             return {};
@@ -91,8 +94,8 @@ struct StateBytes {
 StateBytes stateBytes(const control::RunConfig& config) {
     const Sharding sharding = shardingOf(config.strategy);
     const std::int64_t n = parameterCount(config.model);
-    const auto share = [&](bool sharded) { return sharded ? n / config.ranks : n; };
-    const bool copied = config.precision == control::Precision::kBFloat16;
+    const auto share = [&](bool sharded) { return sharded ? n / shardRanks(config) : n; };
+    const bool copied = computeBytes(config) != kFloatBytes;
     StateBytes bytes;
     bytes.parameters = computeBytes(config) * share(sharding.parameters);
     if (copied) bytes.parameters += kFloatBytes * share(sharding.optimizer);
@@ -210,30 +213,74 @@ Bytes total(const MemoryByCategory& categories) {
     return std::accumulate(categories.begin(), categories.end(), Bytes{});
 }
 
+namespace {
+
+bool shardsParameters(control::Strategy strategy) {
+    return strategy == control::Strategy::kZero3 || strategy == control::Strategy::kHsdp;
+}
+
+/// How often a step of zero3 or hsdp gathers the root and all blocks together.
+struct Gathers {
+    std::int64_t root = 0;
+    std::int64_t blocks = 0;
+};
+
+/// Forward: the root, every block, the root again for the head; backward: every block but the
+/// last, which is still there. What stays gathered is not gathered again.
+Gathers gathersPerStep(const control::RunConfig& config) {
+    const std::int64_t layers = config.model.layers;
+    if (config.keepGathered) return {1, layers};
+    if (!config.reshardAfterForward) return {config.accumulate, config.accumulate * layers};
+    return {2 * config.accumulate, config.accumulate * (2 * layers - 1)};
+}
+
+/// Micro-steps that end with a reduction of every unit.
+std::int64_t reducingMicroSteps(const control::RunConfig& config) {
+    if (config.strategy == control::Strategy::kZero2) return config.accumulate;
+    if (!shardsParameters(config.strategy)) return 1;
+    return config.keepGathered || config.keepGradients ? 1 : config.accumulate;
+}
+
+std::int32_t recomputedBlocks(const control::RunConfig& config) {
+    if (config.recomputeEvery == 0) return 0;
+    const auto layers = static_cast<std::int32_t>(config.model.layers);
+    return (layers + config.recomputeEvery - 1) / config.recomputeEvery;
+}
+
+}  // namespace
+
+std::int32_t shardRanks(const control::RunConfig& config) {
+    const bool groups = config.strategy == control::Strategy::kHsdp && config.shardRanks > 0;
+    return groups ? config.shardRanks : config.ranks;
+}
+
 StepContents stepContents(const control::RunConfig& config) {
     using control::Strategy;
     const auto layers = static_cast<std::int32_t>(config.model.layers);
+    const auto reductions = static_cast<std::int32_t>(reducingMicroSteps(config) * (layers + 1));
     StepContents contents;
     switch (config.strategy) {
         case Strategy::kSingle:
             break;
         case Strategy::kZero1:
         case Strategy::kZero2:
-            contents.gathers = layers + 1;  // every unit once, updated
-            contents.reductions =
-                (config.strategy == Strategy::kZero2 ? config.accumulate : 1) * (layers + 1);
+            contents.gathers = contents.updateGathers = layers + 1;  // every unit once, updated
+            contents.reductions = reductions;
             break;
         case Strategy::kZero3:
-            // Forward: the root, every block, the root again for the head; backward: every block
-            // but the last, which is still there.
-            contents.gathers = config.accumulate * (2 * layers + 1);
-            contents.reductions = config.accumulate * (layers + 1);
+        case Strategy::kHsdp: {
+            const Gathers gathers = gathersPerStep(config);
+            contents.gathers = static_cast<std::int32_t>(gathers.root + gathers.blocks);
+            contents.reductions = reductions;
+            // A shard of every unit goes across the groups.
+            if (config.ranks > shardRanks(config)) contents.reductions += layers + 1;
             break;
+        }
         default:
             contents.reductions = static_cast<std::int32_t>(ddpPieces(config));
     }
     // Forward and backward of embedding and blocks, the head; clip and optimizer once.
-    contents.phases = config.accumulate * (2 * (layers + 1) + 1) + 2;
+    contents.phases = config.accumulate * (2 * (layers + 1) + 1 + recomputedBlocks(config)) + 2;
     return contents;
 }
 
@@ -241,27 +288,33 @@ Bytes trafficPerStep(const control::RunConfig& config) {
     using control::Strategy;
     const auto& m = config.model;
     const std::int64_t all = parameterCount(m);
-    std::int64_t bytes = 0;
+    const std::int64_t group = shardRanks(config);
+    const auto ring = [](std::int64_t bytes, std::int64_t ranks) {
+        return bytes * (ranks - 1) / ranks;
+    };
+    const bool narrow = !config.keepGathered && !config.keepGradients;
     switch (config.strategy) {
         case Strategy::kSingle:
-            break;
+            return {};
         case Strategy::kZero1:
-            bytes = (kFloatBytes + computeBytes(config)) * all;
-            break;
+            return {ring((kFloatBytes + computeBytes(config)) * all, group)};
         case Strategy::kZero2:
-            bytes = (config.accumulate * gradientBytes(config) + computeBytes(config)) * all;
-            break;
-        case Strategy::kZero3: {
+            return {ring((config.accumulate * gradientBytes(config) + computeBytes(config)) * all,
+                         group)};
+        case Strategy::kZero3:
+        case Strategy::kHsdp: {
+            const Gathers gathers = gathersPerStep(config);
             const std::int64_t gathered =
-                2 * rootParameterCount(m) + (2 * m.layers - 1) * blockParameterCount(m);
-            bytes =
-                config.accumulate * (computeBytes(config) * gathered + gradientBytes(config) * all);
-            break;
+                gathers.root * rootParameterCount(m) + gathers.blocks * blockParameterCount(m);
+            const std::int64_t reduced = reducingMicroSteps(config) * all;
+            const std::int64_t each = narrow ? gradientBytes(config) : kFloatBytes;
+            // An all-reduce is a reduce-scatter and a gather.
+            return {ring(computeBytes(config) * gathered + each * reduced, group) +
+                    ring(2 * kFloatBytes * all / group, config.ranks / group)};
         }
         default:
-            bytes = 2 * kFloatBytes * all;  // an all-reduce is a reduce-scatter and a gather
+            return {ring(2 * kFloatBytes * all, group)};
     }
-    return {bytes * (config.ranks - 1) / config.ranks};
 }
 
 std::int64_t tokensPerStep(const control::RunConfig& config) {

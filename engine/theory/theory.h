@@ -31,15 +31,23 @@ using MemoryByCategory = std::array<Bytes, kMemoryCategoryCount>;
 /// parameters in bf16 beside the fp32 master, which goes with the moments: 18 B.
 [[nodiscard]] Bytes stateTheory(const control::RunConfig& config);
 
+/// Ranks that share one copy of the state: all, or a group of hsdp.
+[[nodiscard]] std::int32_t shardRanks(const control::RunConfig& config);
+
 /// What one training step of one rank must contain (no evaluation).
 struct StepContents {
     std::int32_t gathers = 0;
     std::int32_t reductions = 0;
-    std::int32_t phases = 0;  ///< forward, head, backward and optimizer phases
+    std::int32_t phases = 0;         ///< forward, recompute, head, backward, clip, optimizer phases
+    std::int32_t updateGathers = 0;  ///< of `gathers`: none where the update is skipped
 };
 [[nodiscard]] StepContents stepContents(const control::RunConfig& config);
 
-/// Bytes a rank receives or sends in one step: gathers and reductions, ring factor (W-1)/W.
+/// Bytes a rank receives or sends in one step: gathers and reductions, ring factor (W-1)/W. With
+/// P bytes of parameters, A micro-steps: ddp, zero1 and zero3 --keep-gathered 2 P; zero2 (A + 1) P;
+/// zero3 --keep-gradients (2 A + 1) P, else 3 A P, less a block per micro-step that backward finds
+/// still gathered, more the root once that the head needs again (Rajbhandari et al., arXiv
+/// 1910.02054).
 [[nodiscard]] Bytes trafficPerStep(const control::RunConfig& config);
 
 /// Tokens of one step over all ranks.

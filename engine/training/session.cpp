@@ -17,6 +17,7 @@ parallel::Placement placementOf(const control::RunConfig& config, at::Device dev
     parallel::Placement placement;
     placement.device = device;
     if (config.precision == control::Precision::kBFloat16) placement.compute = at::kBFloat16;
+    if (config.precision == control::Precision::kFloat16) placement.compute = at::kHalf;
     if (config.reduceIn == control::GradientType::kBFloat16) placement.gradient = at::kBFloat16;
     return placement;
 }
@@ -52,7 +53,9 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfi
         case Strategy::kHsdp:
             break;
     }
-    return parallel::makeZero3(std::move(units), placement, communicator, observer);
+    return parallel::makeZero3(
+        std::move(units), placement, communicator, observer,
+        {config.prefetch, config.reshardAfterForward, config.keepGathered, config.keepGradients});
 }
 
 BatchSource textBatches(const control::RunConfig& config, const data::Dataset& dataset, int rank) {
@@ -62,7 +65,8 @@ BatchSource textBatches(const control::RunConfig& config, const data::Dataset& d
     place.rows = config.batch;
     place.context = config.model.context;
     BatchSource source;
-    source.globalTokens = std::int64_t{config.batch} * config.model.context * config.ranks;
+    source.stepTokens =
+        std::int64_t{config.batch} * config.model.context * config.ranks * config.accumulate;
     source.training = [&dataset, place](std::int32_t step, std::int32_t microStep) mutable {
         place.step = step;
         place.microStep = microStep;

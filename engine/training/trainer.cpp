@@ -3,6 +3,7 @@
 #include "engine/training/schedule.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 #include <fmt/format.h>
@@ -23,6 +24,7 @@ LayerIndex layerOf(std::int64_t block) {
     return {static_cast<std::int16_t>(block)};
 }
 constexpr std::size_t kRoot = 0;
+using parallel::After;
 
 /// (n) float64 zeros that operators' events and memory accounting need not know of.
 at::Tensor scalars(std::int64_t n, at::Device device) {
@@ -47,7 +49,10 @@ Trainer::Trainer(const control::RunConfig& config, at::Device device, gpt::Gpt& 
       m_communicator(communicator),
       m_batches(std::move(batches)),
       m_observer(observer),
-      m_segments(static_cast<std::size_t>(config.model.layers)) {}
+      m_segments(static_cast<std::size_t>(config.model.layers)) {
+    if (config.precision == control::Precision::kFloat16)
+        m_progress.lossScale.value = config.lossScale;
+}
 
 control::PhaseScope Trainer::phase(Phase phase, LayerIndex layer) {
     m_place.phase = phase;
@@ -55,9 +60,9 @@ control::PhaseScope Trainer::phase(Phase phase, LayerIndex layer) {
     return {m_observer, phase, layer};
 }
 
-Result<StepResult> Trainer::step(std::int32_t step, bool stopWanted) {
+Result<StepResult> Trainer::step(std::int32_t step, bool stopWanted, Next next) {
     try {
-        return runStep(step, stopWanted);
+        return runStep(step, stopWanted, next);
     } catch (const std::exception& error) {
         return failure(ErrorCode::kRank, error.what());
     }
@@ -66,6 +71,14 @@ Result<StepResult> Trainer::step(std::int32_t step, bool stopWanted) {
 Result<double> Trainer::evaluate() {
     try {
         return runEvaluation();
+    } catch (const std::exception& error) {
+        return failure(ErrorCode::kRank, error.what());
+    }
+}
+
+Result<Place> Trainer::findNonFinite(std::int32_t step) {
+    try {
+        return runSearch(step);
     } catch (const std::exception& error) {
         return failure(ErrorCode::kRank, error.what());
     }
@@ -89,23 +102,51 @@ at::Tensor Trainer::forward(const data::Batch& batch) {
         const control::MemoryScope memory(MemoryCategory::kActivation);
         x = m_model.embed(batch.tokens);
     }
-    m_partitioning.release(kRoot);
+    if (m_look) m_look(kRootLayer, x);
+    m_partitioning.release(kRoot, After::kForward);
     for (std::int64_t i = 0; i < layers; ++i) {
         m_partitioning.fetch(unitOf(i), Cause::kDemand);
         prefetch(i);
         if (i + 1 == layers) m_partitioning.fetch(kRoot, Cause::kPrefetch);  // for the head
         m_partitioning.wait(unitOf(i));
-        {
-            const auto scope = phase(Phase::kForward, layerOf(i));
-            const control::MemoryScope memory(MemoryCategory::kActivation);
-            Segment& segment = m_segments[static_cast<std::size_t>(i)];
-            segment.input = x.detach().set_requires_grad(at::GradMode::is_enabled());
-            segment.output = m_model.block(i, segment.input, batch.tokens.size(0));
-            x = segment.output.detach();
-        }
-        if (i + 1 < layers) m_partitioning.release(unitOf(i));  // backward starts with the last
+        x = forwardBlock(i, x, batch.tokens.size(0));
+        if (m_look) m_look(layerOf(i), x);
+        // Backward starts with the last.
+        if (i + 1 < layers) m_partitioning.release(unitOf(i), After::kForward);
     }
     return x;
+}
+
+bool Trainer::recomputes(std::int64_t block) const {
+    return m_config.recomputeEvery > 0 && block % m_config.recomputeEvery == 0;
+}
+
+at::Tensor Trainer::forwardBlock(std::int64_t block, const at::Tensor& x, std::int64_t rows) {
+    const auto scope = phase(Phase::kForward, layerOf(block));
+    const control::MemoryScope memory(MemoryCategory::kActivation);
+    Segment& segment = m_segments[static_cast<std::size_t>(block)];
+    const bool graph = at::GradMode::is_enabled() && !recomputes(block);
+    segment.input = x.detach().set_requires_grad(graph);
+    const at::AutoGradMode mode(graph);
+    const at::Tensor output = m_model.block(block, segment.input, rows);
+    if (graph) segment.output = output;
+    return output.detach();
+}
+
+at::Tensor Trainer::backwardBlock(std::int64_t block, const at::Tensor& dx, std::int64_t rows) {
+    Segment& segment = m_segments[static_cast<std::size_t>(block)];
+    if (!segment.output.defined()) {
+        const auto scope = phase(Phase::kRecompute, layerOf(block));
+        const control::MemoryScope memory(MemoryCategory::kActivation);
+        segment.input.set_requires_grad(true);
+        segment.output = m_model.block(block, segment.input, rows);
+    }
+    const auto scope = phase(Phase::kBackward, layerOf(block));
+    const control::MemoryScope memory(MemoryCategory::kTemporary);
+    torch::autograd::backward({segment.output}, {dx});
+    at::Tensor gradient = segment.input.grad();
+    segment = {};
+    return gradient;
 }
 
 void Trainer::backward(const data::Batch& batch, at::Tensor dx) {
@@ -116,15 +157,8 @@ void Trainer::backward(const data::Batch& batch, at::Tensor dx) {
         }
         m_partitioning.wait(unitOf(i));
         m_partitioning.beginGradients(unitOf(i));
-        {
-            const auto scope = phase(Phase::kBackward, layerOf(i));
-            const control::MemoryScope memory(MemoryCategory::kTemporary);
-            Segment& segment = m_segments[static_cast<std::size_t>(i)];
-            torch::autograd::backward({segment.output}, {dx});
-            dx = segment.input.grad();
-            segment = {};
-        }
-        m_partitioning.release(unitOf(i));
+        dx = backwardBlock(i, dx, batch.tokens.size(0));
+        m_partitioning.release(unitOf(i), After::kBackward);
         m_partitioning.reduce(unitOf(i));
     }
     {
@@ -143,6 +177,7 @@ data::Batch Trainer::onDevice(const data::Batch& batch) const {
 }
 
 void Trainer::microStep(std::int32_t step, std::int32_t index, const at::Tensor& loss) {
+    m_place.microStep = index;
     data::Batch batch;
     {
         const auto scope = phase(Phase::kData, kNoLayer);
@@ -155,16 +190,15 @@ void Trainer::microStep(std::int32_t step, std::int32_t index, const at::Tensor&
     {
         const auto scope = phase(Phase::kHead, kRootLayer);
         const control::MemoryScope memory(MemoryCategory::kTemporary);
-        const double scale =
-            1.0 / static_cast<double>(m_batches.globalTokens * m_config.accumulate);
+        const double scale = m_progress.lossScale.value / static_cast<double>(m_batches.stepTokens);
         dx = m_model.head(x, batch.targets, scale, true, loss);
     }
-    m_partitioning.release(kRoot);
+    m_partitioning.release(kRoot, After::kBackward);
     backward(batch, std::move(dx));
 }
 
-StepResult Trainer::runStep(std::int32_t step, bool stopWanted) {
-    m_place = {step, Phase::kNone, kNoLayer};
+StepResult Trainer::runStep(std::int32_t step, bool stopWanted, Next next) {
+    m_place = {step, -1, Phase::kNone, kNoLayer};
     m_partitioning.beginStep(step);
     // Squared gradient norm and loss stay on the device until the one wait of the step.
     const at::Tensor local = scalars(2, m_device);
@@ -172,10 +206,12 @@ StepResult Trainer::runStep(std::int32_t step, bool stopWanted) {
         m_partitioning.beginMicroStep(i + 1 == m_config.accumulate);
         microStep(step, i, element(local, 1));
     }
+    m_place.microStep = -1;
     m_partitioning.finishReductions();
 
     StepResult result;
     result.learningRate = learningRate(m_config, step);
+    result.lossScale = m_progress.lossScale.value;
     // One small all-reduce carries the norm, the loss and the agreement to stop.
     std::array<double, 3> sums{0, 0, stopWanted ? 1.0 : 0.0};
     {
@@ -189,31 +225,45 @@ StepResult Trainer::runStep(std::int32_t step, bool stopWanted) {
         m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kNorm, kNoLayer, step})
             .wait();
     }
-    result.gradientNorm = std::sqrt(sums[0]);
-    result.loss = sums[1] / static_cast<double>(m_batches.globalTokens * m_config.accumulate);
+    result.gradientNorm = std::sqrt(sums[0]) / result.lossScale;
+    result.loss = sums[1] / static_cast<double>(m_batches.stepTokens);
     result.stop = sums[2] > 0;
-    if (!std::isfinite(result.loss) || !std::isfinite(result.gradientNorm)) {
+    m_progress.nextStep = step + 1;
+    update(result, result.stop ? Next::kOther : next);
+    return result;
+}
+
+/// A result that is not finite leaves the weights as they were, and the caller reports it; at
+/// fp16 it may be the loss scale's doing, then the step is skipped.
+void Trainer::update(StepResult& result, Next next) {
+    const bool finite = std::isfinite(result.loss) && std::isfinite(result.gradientNorm);
+    if (m_config.precision == control::Precision::kFloat16) {
+        LossScale& scale = m_progress.lossScale;
+        result.skipped = !finite && std::isfinite(result.loss) && !scale.exhausted();
+        if (finite || result.skipped) scale.accept(finite);
+    }
+    if (!finite && !result.skipped) {
         m_place.phase = std::isfinite(result.loss) ? Phase::kBackward : Phase::kHead;
-        return result;  // the caller reports it; weights stay as they were
+        return;
     }
     const auto scope = phase(Phase::kOptimizer, kNoLayer);
+    if (result.skipped) return;
     kernels::AdamWStep update;
     update.learningRate = result.learningRate;
     update.beta1 = m_config.beta1;
     update.beta2 = m_config.beta2;
     update.epsilon = m_config.epsilon;
     update.weightDecay = m_config.weightDecay;
-    update.step = step + 1;
+    update.step = ++m_progress.updates;
     // torch.nn.utils.clip_grad_norm_: never scales up, 1e-6 against division by zero.
-    if (m_config.clip > 0) {
+    if (m_config.clip > 0)
         update.gradientScale = std::min(1.0, m_config.clip / (result.gradientNorm + 1e-6));
-    }
-    m_partitioning.update(update);
-    return result;
+    update.gradientScale /= result.lossScale;
+    m_partitioning.update(update, next == Next::kStep);
 }
 
 double Trainer::runEvaluation() {
-    m_place = {-1, Phase::kEvaluation, kNoLayer};
+    m_place = {-1, -1, Phase::kEvaluation, kNoLayer};
     const control::PhaseScope scope(m_observer, Phase::kEvaluation, kNoLayer);
     const at::NoGradGuard noGradient;
     control::Observer* const observer = std::exchange(m_observer, nullptr);
@@ -224,18 +274,63 @@ double Trainer::runEvaluation() {
     for (std::int32_t i = 0; i < m_config.evaluateBatches; ++i) {
         const data::Batch batch = onDevice(m_batches.validation(i));
         const at::Tensor x = forward(batch);
-        m_partitioning.release(unitOf(m_config.model.layers - 1));
+        m_partitioning.release(unitOf(m_config.model.layers - 1), After::kEvaluation);
         m_partitioning.wait(kRoot);
         std::ignore = m_model.head(x, batch.targets, 1.0, false, element(loss, 0));
         sums[1] += static_cast<double>(batch.targets.numel());
-        m_partitioning.release(kRoot);
+        m_partitioning.release(kRoot, After::kEvaluation);
     }
+    releaseAll();
     sums[0] = loss.item<double>();
     m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kLoss}).wait();
     m_partitioning.reportPhases(true);
     m_observer = observer;
     for (Segment& segment : m_segments) segment = {};
     return sums[0] / sums[1];
+}
+
+/// Units that stay gathered after forward, too.
+void Trainer::releaseAll() {
+    for (std::size_t unit = 0; unit <= m_segments.size(); ++unit)
+        m_partitioning.release(unit, After::kEvaluation);
+}
+
+Place Trainer::runSearch(std::int32_t step) {
+    const at::NoGradGuard noGradient;
+    control::Observer* const observer = std::exchange(m_observer, nullptr);
+    m_partitioning.reportPhases(false);
+    m_partitioning.beginStep(-1);
+    // Outputs in the order in which they are computed; the head's is the last of a micro-step.
+    const auto outputs = static_cast<double>(m_segments.size() + 2);
+    double position = 0;
+    std::array<double, 1> first{-1e18};  // the smallest position, negated for the maximum
+    const auto look = [&](const at::Tensor& output) {
+        if (!at::isfinite(output).all().item<bool>()) first[0] = std::max(first[0], -position);
+        ++position;
+    };
+    m_look = [&](LayerIndex, const at::Tensor& output) { look(output); };
+    for (std::int32_t i = 0; i < m_config.accumulate; ++i) {
+        const data::Batch batch = onDevice(m_batches.training(step, i));
+        const at::Tensor x = forward(batch);
+        m_partitioning.wait(kRoot);
+        const at::Tensor loss = scalars(1, m_device);
+        std::ignore = m_model.head(x, batch.targets, 1.0, false, element(loss, 0));
+        look(loss);
+        releaseAll();
+    }
+    m_look = nullptr;
+    m_communicator.allReduceSmall(first, comm::Reduction::kMax, {Cause::kLoss}).wait();
+    m_partitioning.reportPhases(true);
+    m_observer = observer;
+    for (Segment& segment : m_segments) segment = {};
+    Place place{step, -1, Phase::kForward, kNoLayer};
+    if (first[0] < -1e17) return place;
+    place.microStep = static_cast<std::int32_t>(-first[0] / outputs);
+    const auto output = static_cast<std::int64_t>(-first[0] - outputs * place.microStep);
+    const bool head = output == static_cast<std::int64_t>(m_segments.size()) + 1;
+    if (head) place.phase = Phase::kHead;
+    place.layer = output == 0 || head ? kRootLayer : layerOf(output - 1);
+    return place;
 }
 
 }  // namespace shardscope::training

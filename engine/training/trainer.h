@@ -13,6 +13,7 @@
 #include "engine/data/dataset.h"
 #include "engine/gpt/gpt.h"
 #include "engine/parallel/partitioning.h"
+#include "engine/training/loss_scale.h"
 #include "storage/model/result.h"
 
 #include <cstdint>
@@ -24,21 +25,37 @@ namespace shardscope::training {
 struct BatchSource {
     std::function<data::Batch(std::int32_t step, std::int32_t microStep)> training;
     std::function<data::Batch(std::int32_t index)> validation;  ///< may be empty
-    std::int64_t globalTokens = 0;  ///< of one micro-step, over all ranks
+    std::int64_t stepTokens = 0;  ///< of one step, over all ranks and micro-steps
 };
 
 struct StepResult {
     double loss = 0;          ///< mean over all ranks and micro-steps, nats a token
     double gradientNorm = 0;  ///< before clipping
     double learningRate = 0;
-    bool stop = false;  ///< some rank was asked to stop; all ranks see it
+    bool stop = false;     ///< some rank was asked to stop; all ranks see it
+    bool skipped = false;  ///< fp16: a gradient overflowed, weights stay as they were
+    double lossScale = 1;  ///< fp16: that this step was computed with
+};
+
+/// What a resumed run needs to know besides the partitioning's state.
+struct Progress {
+    std::int32_t nextStep = 0;
+    std::int64_t updates = 0;  ///< of the optimizer; skipped steps are none
+    LossScale lossScale;
 };
 
 /// Where training was when it failed.
 struct Place {
     std::int32_t step = -1;
+    std::int32_t microStep = -1;  ///< -1: none in particular
     Phase phase = Phase::kNone;
     LayerIndex layer = kNoLayer;
+};
+
+/// What follows a step at once.
+enum class Next : std::uint8_t {
+    kStep,   ///< another one
+    kOther,  ///< an evaluation, a checkpoint, the end
 };
 
 class Trainer {
@@ -49,16 +66,26 @@ public:
             BatchSource batches, control::Observer* observer);
 
     /// One optimizer step. `stopWanted`: this rank was asked to stop after it.
-    Result<StepResult> step(std::int32_t step, bool stopWanted);
+    Result<StepResult> step(std::int32_t step, bool stopWanted, Next next);
 
     /// Mean validation loss over all ranks, outside any step.
     Result<double> evaluate();
 
     [[nodiscard]] const Place& place() const { return m_place; }
 
+    /// After a step whose loss is not finite: runs its forward again on all ranks and looks for
+    /// the first output that is not finite on any of them. microStep -1: none was found.
+    Result<Place> findNonFinite(std::int32_t step);
+
+    [[nodiscard]] const Progress& progress() const { return m_progress; }
+    void resume(const Progress& progress) { m_progress = progress; }
+
 private:
-    StepResult runStep(std::int32_t step, bool stopWanted);
+    StepResult runStep(std::int32_t step, bool stopWanted, Next next);
+    void update(StepResult& result, Next next);
     double runEvaluation();
+    Place runSearch(std::int32_t step);
+    void releaseAll();
     /// Adds the micro-step's cross entropy to `loss`.
     void microStep(std::int32_t step, std::int32_t index, const at::Tensor& loss);
     [[nodiscard]] data::Batch onDevice(const data::Batch& batch) const;
@@ -66,8 +93,12 @@ private:
     void backward(const data::Batch& batch, at::Tensor dx);
     void prefetch(std::int64_t after);
     control::PhaseScope phase(Phase phase, LayerIndex layer);
+    [[nodiscard]] bool recomputes(std::int64_t block) const;
+    at::Tensor forwardBlock(std::int64_t block, const at::Tensor& x, std::int64_t rows);
+    at::Tensor backwardBlock(std::int64_t block, const at::Tensor& dx, std::int64_t rows);
 
-    /// What a block's backward needs: its detached input and its output.
+    /// What a block's backward needs: its detached input and its output, which is made again
+    /// where activations are recomputed.
     struct Segment {
         at::Tensor input, output;  // (N, C)
     };
@@ -79,8 +110,10 @@ private:
     comm::Communicator& m_communicator;
     BatchSource m_batches;
     control::Observer* m_observer;
-    std::vector<Segment> m_segments;  ///< by block
+    std::vector<Segment> m_segments;                            ///< by block
+    std::function<void(LayerIndex, const at::Tensor&)> m_look;  ///< at outputs; of a search
     Place m_place;
+    Progress m_progress;
 };
 
 }  // namespace shardscope::training

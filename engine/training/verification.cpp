@@ -41,15 +41,16 @@ Result<control::VerifyResult> verify(const data::Reference& reference,
     partitioning->load([&](const kernels::Parameter& p) { return reference.initial(p.name); });
 
     BatchSource batches;
-    batches.globalTokens = reference.globalTokens();
+    batches.stepTokens = reference.stepTokens();
     batches.training = [&](std::int32_t step, std::int32_t microStep) {
-        return reference.batch(step, microStep, communicator.rank(), communicator.size());
+        return reference.batch(step, {microStep, config.accumulate},
+                               {communicator.rank(), communicator.size()});
     };
     Trainer trainer(config, device, model, *partitioning, communicator, batches, observer);
 
     control::VerifyResult result;
     for (const data::ReferenceStep& expected : reference.steps()) {
-        auto step = trainer.step(result.steps, false);
+        auto step = trainer.step(result.steps, false, Next::kStep);
         if (!step) return failure(step);
         result.loss = std::max(result.loss, relativeError(step->loss, expected.loss));
         result.gradientNorm =

@@ -4,8 +4,8 @@
 #include "engine/data/reference.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/matmul.h"
-#include "engine/training/session.h"
 #include "engine/training/verification.h"
+#include "engine/worker/training_run.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
 
 #include <ATen/Parallel.h>
@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cmath>
 
 namespace shardscope::worker {
 namespace {
@@ -271,81 +270,12 @@ void RankWorker::captureStep(std::int32_t step) {
     if (m_gpu) m_gpu->setCaptured(captured);
 }
 
-void RankWorker::reportStep(const training::StepResult& result, const control::StepReport& report) {
-    m_observer.stepEnd(report);
-    const double seconds = static_cast<double>(report.endNs - report.startNs) * 1e-9;
-    const auto tokens = static_cast<double>(report.tokens * m_start.worldSize);
-    m_observer.metric(control::Metric::kLoss, report.step, result.loss);
-    m_observer.metric(control::Metric::kLearningRate, report.step, result.learningRate);
-    m_observer.metric(control::Metric::kGradientNorm, report.step, result.gradientNorm);
-    m_observer.metric(control::Metric::kTokensPerSecond, report.step, tokens / seconds);
-}
-
-Result<void> RankWorker::stepFailed(const Result<training::StepResult>& result,
-                                    const training::Place& place) {
-    control::RankFailed failed;
-    failed.step = place.step;
-    failed.phase = toWord(place.phase);
-    failed.layer = place.layer.value;
-    if (result) {
-        failed.code = "non-finite-loss";
-        failed.message = fmt::format(
-            "the loss became {} (gradient norm {}) in step {}; lower the learning rate or raise "
-            "the warm-up",
-            result->loss, result->gradientNorm, place.step);
-    } else {
-        failed.code = "failure";
-        failed.message = result.error().message;
-        // LibTorch's own words are for its developers; the device often knows better.
-        if (const auto known = m_gpu ? m_gpu->diagnose() : std::nullopt) {
-            failed.code = known->code;
-            failed.message = known->message;
-        }
-    }
-    m_outbox.post(failed);
-    return failure(ErrorCode::kRank, failed.message);
-}
-
 Result<void> RankWorker::train() {
-    const control::RunConfig& config = m_start.config;
     calibrate();
     reportTheory();
-    auto dataset = data::Dataset::load(config.data, config.evaluateEvery > 0 ? config.heldBack : 0,
-                                       config.model.context);
-    if (!dataset) {
-        reportFailure(dataset.error(), "data");
-        return failure(dataset);
-    }
-    gpt::Gpt model(config.model);
-    const auto partitioning = training::makePartitioning(
-        config, training::placementOf(config, m_device), model, *m_communicator, &m_observer);
-    partitioning->load([&](const kernels::Parameter& p) {
-        return gpt::initialValue(p, config.model, config.seed);
-    });
-    training::Trainer trainer(config, m_device, model, *partitioning, *m_communicator,
-                              training::textBatches(config, *dataset, m_start.rank), &m_observer);
-
-    const std::int64_t tokens =
-        std::int64_t{config.batch} * config.model.context * config.accumulate;
-    for (std::int32_t step = 0; step < config.steps; ++step) {
-        captureStep(step);
-        m_observer.stepBegin(step);
-        const std::int64_t start = control::now();
-        auto result = trainer.step(step, m_commands.stopWanted());
-        const std::int64_t end = control::now();
-        const bool finite =
-            result && std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
-        if (!finite) return stepFailed(result, trainer.place());
-        reportStep(*result, {step, start, end, tokens});
-        const bool last = result->stop || step + 1 == config.steps;
-        if (config.evaluateEvery > 0 && (last || (step + 1) % config.evaluateEvery == 0)) {
-            auto loss = trainer.evaluate();
-            if (!loss) return stepFailed(failure(loss), trainer.place());
-            m_observer.metric(control::Metric::kValidationLoss, step, *loss);
-        }
-        if (result->stop) break;
-    }
-    return {};
+    TrainingRun run({m_start, m_device, *m_communicator, m_session, m_observer, m_outbox,
+                     m_commands, m_gpu.get(), [this](std::int32_t step) { captureStep(step); }});
+    return run.run();
 }
 
 Result<void> RankWorker::followReference() {

@@ -42,9 +42,6 @@ private:
     void reportTheory();
     void giveUp();
     void captureStep(std::int32_t step);
-    void reportStep(const training::StepResult& result, const control::StepReport& report);
-    Result<void> stepFailed(const Result<training::StepResult>& result,
-                            const training::Place& place);
     void reportFailure(const Error& error, const std::string& code);
 
     const control::RankStart m_start;

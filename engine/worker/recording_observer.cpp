@@ -153,7 +153,7 @@ void RecordingObserver::stepEnd(const control::StepReport& report) {
     facts.step = {report.step};
     facts.tokens = report.tokens;
     if (m_stepWhole) {
-        facts.expectedGathers = m_contents.gathers;
+        facts.expectedGathers = m_contents.gathers - (report.skipped ? m_contents.updateGathers : 0);
         facts.expectedReductions = m_contents.reductions;
         facts.expectedPhases = m_contents.phases;
     }

@@ -25,6 +25,8 @@ template <class Wanted>
 }
 
 [[nodiscard]] Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events);
+/// Fills in what a perfect run of the same schedule would hide.
+void addOverlapLimit(const RecordingSummary& summary, const RankEvents& events, Overlap& overlap);
 [[nodiscard]] Overlap sumOf(const std::vector<Overlap>& overlaps);
 
 /// Rows of the steps of one rank whose phases were recorded.

@@ -7,6 +7,7 @@ bool isWork(Phase phase) {
         case Phase::kForward:
         case Phase::kHead:
         case Phase::kBackward:
+        case Phase::kRecompute:
         case Phase::kClip:
         case Phase::kOptimizer:
             return true;
@@ -46,6 +47,7 @@ Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events) {
     overlap.exposed = overlap.communication - overlap.hidden;
     overlap.waiting = total(intersection(communication, waitingTime(events)));
     overlap.moving = overlap.communication - overlap.waiting;
+    addOverlapLimit(summary, events, overlap);
     return overlap;
 }
 
@@ -57,6 +59,8 @@ Overlap sumOf(const std::vector<Overlap>& overlaps) {
         sum.exposed += overlap.exposed;
         sum.waiting += overlap.waiting;
         sum.moving += overlap.moving;
+        sum.limitCommunication += overlap.limitCommunication;
+        sum.limitHidden += overlap.limitHidden;
     }
     return sum;
 }

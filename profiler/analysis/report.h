@@ -43,10 +43,20 @@ struct Overlap {
     Duration exposed;        ///< communication - hidden
     Duration waiting;        ///< of communication, before the last rank arrived
     Duration moving;         ///< communication - waiting
+    /// The same if neither step thread nor link ever paused (overlap_limit.cpp).
+    Duration limitCommunication;
+    Duration limitHidden;
     /// hidden / communication; absent without communication
-    [[nodiscard]] std::optional<double> ratio() const {
-        if (communication.ns == 0) return std::nullopt;
-        return static_cast<double>(hidden.ns) / static_cast<double>(communication.ns);
+    [[nodiscard]] std::optional<double> ratio() const { return share(hidden, communication); }
+    /// What the schedule could reach; absent where it is not known.
+    [[nodiscard]] std::optional<double> limit() const {
+        return share(limitHidden, limitCommunication);
+    }
+
+private:
+    static std::optional<double> share(Duration part, Duration whole) {
+        if (whole.ns == 0) return std::nullopt;
+        return static_cast<double>(part.ns) / static_cast<double>(whole.ns);
     }
 };
 
@@ -121,7 +131,7 @@ struct Report {
     /// Whether peers' arrivals are there: a trace of one rank of several cannot tell waiting from
     /// moving, and all of it counts as moving.
     bool waitingKnown = true;
-    std::vector<HtaNumbers> hta;            ///< filled in by who reads the rows; by rank
+    std::vector<HtaNumbers> hta;  ///< filled in by who reads the rows; by rank
     Completeness completeness;
     std::vector<Diagnostic> diagnostics;
     std::uint64_t events = 0;

@@ -24,9 +24,13 @@ Json categories(const std::array<Bytes, kMemoryCategoryCount>& bytes) {
 }
 
 Json overlapJson(const Overlap& overlap) {
-    return {{"ratio", number(overlap.ratio())}, {"communication_ns", overlap.communication.ns},
-            {"hidden_ns", overlap.hidden.ns},   {"exposed_ns", overlap.exposed.ns},
-            {"waiting_ns", overlap.waiting.ns}, {"moving_ns", overlap.moving.ns}};
+    return {{"ratio", number(overlap.ratio())},
+            {"limit", number(overlap.limit())},
+            {"communication_ns", overlap.communication.ns},
+            {"hidden_ns", overlap.hidden.ns},
+            {"exposed_ns", overlap.exposed.ns},
+            {"waiting_ns", overlap.waiting.ns},
+            {"moving_ns", overlap.moving.ns}};
 }
 
 Json configJson(const std::string& text) {

@@ -145,10 +145,12 @@ CardContent overlapCard(const OpenRecording& recording, const LedgerView& ledger
     card.title = u"Overlap"_s;
     card.definition =
         u"Communication time covered by compute of the same rank, divided by all communication "
-        u"time. Union of intervals, summed over ranks.\nSource: collectives and phases."_s;
+        u"time. Union of intervals, summed over ranks. Behind \"of\": what the same schedule would "
+        u"hide if neither compute nor link ever paused.\nSource: collectives and phases."_s;
     if (const auto ratio = overlap.ratio()) {
         card.value = {formatNumber(*ratio), {}};
-        card.qualifier = u"of 1"_s;
+        const auto limit = overlap.limit();
+        card.qualifier = limit ? u"of %1"_s.arg(formatNumber(*limit)) : QString();
         card.detail = u"%1 of %2 hidden"_s.arg(formatDuration(overlap.hidden),
                                                formatDuration(overlap.communication));
         card.trend = overlapTrend(recording, ledger);

@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <utility>
 
 namespace shardscope::collectors {
 namespace {
@@ -31,6 +33,8 @@ std::atomic<capture::CaptureSession*> g_session{nullptr};
 std::atomic<std::int64_t> g_allocated{0};
 std::atomic<std::int64_t> g_peak{0};
 BlockUse (*g_use)() = nullptr;
+std::mutex g_failureMutex;
+std::optional<AllocationFailure> g_failure;  // guarded by g_failureMutex
 
 /// Id of a static string; owners are few, so a thread's last one usually fits.
 StringId ownerId(capture::CaptureSession& session, const char* owner) {
@@ -77,6 +81,14 @@ void release(void* block) {
     std::free(header);
 }
 
+[[noreturn]] void fail(std::size_t size, const BlockUse& use) {
+    {
+        const std::lock_guard lock(g_failureMutex);
+        g_failure = AllocationFailure{size, use};
+    }
+    throw std::bad_alloc();
+}
+
 class RecordingAllocator final : public c10::Allocator {
 public:
     c10::DataPtr allocate(std::size_t size) override {
@@ -84,10 +96,10 @@ public:
         const std::size_t whole =
             (size + sizeof(Header) + kAlignment - 1) / kAlignment * kAlignment;
         void* memory = std::aligned_alloc(kAlignment, whole);
-        if (memory == nullptr) throw std::bad_alloc();
+        const BlockUse use = g_use();
+        if (memory == nullptr) fail(size, use);
         Header* header = ::new (memory) Header{};
         header->size = size;
-        const BlockUse use = g_use();
         header->category = use.category;
         raise(static_cast<std::int64_t>(size));
         capture::CaptureSession* session = g_session.load(std::memory_order_acquire);
@@ -123,6 +135,11 @@ void installRecordingAllocator(BlockUse (*use)()) {
 
 void attachAllocator(capture::CaptureSession* session) {
     g_session.store(session, std::memory_order_release);
+}
+
+std::optional<AllocationFailure> takeAllocationFailure() {
+    const std::lock_guard lock(g_failureMutex);
+    return std::exchange(g_failure, std::nullopt);
 }
 
 std::int64_t allocatedBytes() {

@@ -8,7 +8,9 @@
 #include "profiler/capture/capture_session.h"
 #include "storage/model/events.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace shardscope::collectors {
 
@@ -24,6 +26,13 @@ void installRecordingAllocator(BlockUse (*use)());
 /// Where events go from now on; null: nowhere. Frees of blocks that were recorded are always
 /// reported, so that totals stay right over pauses.
 void attachAllocator(capture::CaptureSession* session);
+
+struct AllocationFailure {
+    std::size_t bytes = 0;
+    BlockUse use;
+};
+/// The last allocation that failed since the last call; it threw std::bad_alloc.
+[[nodiscard]] std::optional<AllocationFailure> takeAllocationFailure();
 
 /// Bytes in live blocks.
 [[nodiscard]] std::int64_t allocatedBytes();

@@ -70,7 +70,7 @@ TEST_F(Verify, AMissingOrMalformedFolderIsUnreadable) {
 TEST_F(Verify, UnknownStrategyIsUsage) {
     const auto program = verify({"--strategy", "zero4"});
     EXPECT_EQ(program->wait(), 2);
-    EXPECT_THAT(program->err(), HasSubstr("did you mean 'zero3'"));
+    EXPECT_THAT(program->err(), HasSubstr("did you mean 'zero1'"));
 }
 
 }  // namespace

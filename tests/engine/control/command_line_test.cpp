@@ -6,7 +6,8 @@ namespace shardscope::control {
 namespace {
 
 TEST(CommandLine, NamesModelStrategyAndRanksEvenAtTheirDefaults) {
-    EXPECT_EQ(toCommandLine(RunConfig{}),
+    const RunConfig standard;
+    EXPECT_EQ(toCommandLine(standard),
               "shardscope record --model shakespeare --strategy zero3 --ranks 2");
 }
 

@@ -15,7 +15,7 @@ class RunFile : public testing::Test {
 protected:
     Result<RunConfig> read(const std::string& text) {
         std::ofstream(m_path) << text;
-        return readRunFile(m_path, RunConfig{});
+        return readRunFile(m_path, m_standard);
     }
     std::string complaint(const std::string& text) {
         const auto config = read(text);
@@ -26,6 +26,7 @@ protected:
     }
     void TearDown() override { std::filesystem::remove(m_path); }
 
+    const RunConfig m_standard;
     std::string m_path = testing::TempDir() + "run_file_test." +
                          testing::UnitTest::GetInstance()->current_test_info()->name() + ".toml";
 };
@@ -74,7 +75,7 @@ TEST_F(RunFile, SaysLineAndColumnOfAWrongValue) {
 }
 
 TEST_F(RunFile, SaysThatAFileIsMissing) {
-    const auto config = readRunFile("/no/such/run.toml", RunConfig{});
+    const auto config = readRunFile("/no/such/run.toml", m_standard);
     ASSERT_FALSE(config.has_value());
     EXPECT_EQ(config.error().code, ErrorCode::kUnreadable);
     EXPECT_THAT(config.error().message, HasSubstr("/no/such/run.toml"));

@@ -17,6 +17,7 @@ struct Case {
     control::Strategy strategy;
     test::RankSet ranks;
     kernels::MatmulLibrary library;
+    std::int32_t accumulate = 2;  ///< as the reference was made
 };
 
 class FollowsReference : public testing::TestWithParam<Case> {};
@@ -31,6 +32,7 @@ TEST_P(FollowsReference, InLossNormAndWeights) {
     control::RunConfig config;
     config.strategy = GetParam().strategy;
     config.ranks = GetParam().ranks.ranks;
+    config.accumulate = GetParam().accumulate;
     config = reference->apply(config);
 
     std::mutex mutex;
@@ -75,6 +77,7 @@ TEST_P(FollowsReferenceInBf16, AsCloselyAsPyTorchDoes) {
     config.ranks = GetParam().ranks.ranks;
     config.precision = control::Precision::kBFloat16;
     config.reduceIn = GetParam().reduceIn;
+    config.accumulate = 2;
     config = reference->apply(config);
     GetParam().ranks.run([&](comm::Communicator& communicator) {
         const auto result = training::verify(*reference, config, at::kCPU, communicator, nullptr);
@@ -114,6 +117,8 @@ std::vector<Case> cases() {
         if (strategy == kSingle) continue;
         for (const int ranks : {1, 2, 3, 4})
             for (const bool nccl : {kShared, kNccl}) all.push_back({strategy, {nccl, ranks}, kMkl});
+        for (const int ranks : {1, 2, 3, 4})
+            for (const int micro : {1, 3}) all.push_back({strategy, {kShared, ranks}, kMkl, micro});
     }
     return all;
 }
@@ -122,7 +127,8 @@ INSTANTIATE_TEST_SUITE_P(Strategies, FollowsReference, testing::ValuesIn(cases()
                          [](const auto& tested) {
                              return nameOf(tested.param.strategy) + "x" +
                                     tested.param.ranks.name() +
-                                    kernels::toWord(tested.param.library);
+                                    kernels::toWord(tested.param.library) + "Micro" +
+                                    std::to_string(tested.param.accumulate);
                          });
 
 constexpr auto kInFp32 = control::GradientType::kFloat32;

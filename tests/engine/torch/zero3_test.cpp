@@ -61,7 +61,7 @@ public:
         const std::lock_guard lock(m_mutex);
         const bool counted = report.phase == Phase::kForward || report.phase == Phase::kHead ||
                              report.phase == Phase::kBackward || report.phase == Phase::kClip ||
-                             report.phase == Phase::kOptimizer;
+                             report.phase == Phase::kRecompute || report.phase == Phase::kOptimizer;
         if (counted) ++contents.phases;
     }
     void collective(const control::CollectiveReport& report) override {
@@ -119,14 +119,17 @@ std::vector<double> trainTiny(const control::RunConfig& config, std::vector<Coun
                 return gpt::initialValue(p, config.model, config.seed);
             });
             training::BatchSource batches;
-            batches.globalTokens = config.batch * config.model.context * config.ranks;
+            batches.stepTokens =
+                config.batch * config.model.context * config.ranks * config.accumulate;
             batches.training = [&](std::int32_t step, std::int32_t) {
                 return patternBatch(config, step, rank);
             };
             training::Trainer trainer(config, at::kCPU, model, *partitioning, *c, batches,
                                       observer);
             for (std::int32_t step = 0; step < config.steps; ++step) {
-                const auto result = trainer.step(step, false);
+                const auto result = trainer.step(
+                    step, false,
+                    step + 1 < config.steps ? training::Next::kStep : training::Next::kOther);
                 ASSERT_TRUE(result) << result.error().message;
                 if (rank == 0) losses.push_back(result->loss);
             }
@@ -149,6 +152,80 @@ TEST(Zero3, StepsContainExactlyWhatTheorySays) {
             EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
             EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);
         }
+    }
+}
+
+struct Zero3Form {
+    const char* name;
+    bool reshardAfterForward;
+    bool keepGathered;
+    bool keepGradients;
+    std::int32_t recomputeEvery;
+};
+
+class EveryZero3 : public testing::TestWithParam<Zero3Form> {
+protected:
+    static control::RunConfig run(int ranks, int accumulate) {
+        control::RunConfig config = tinyRun(ranks);
+        config.accumulate = accumulate;
+        config.reshardAfterForward = GetParam().reshardAfterForward;
+        config.keepGathered = GetParam().keepGathered;
+        config.keepGradients = GetParam().keepGradients;
+        config.recomputeEvery = GetParam().recomputeEvery;
+        return config;
+    }
+};
+
+TEST_P(EveryZero3, CommunicatesWhatTheorySays) {
+    for (const int accumulate : {1, 3}) {
+        const control::RunConfig config = run(2, accumulate);
+        std::vector<Counter> counters(2);
+        trainTiny(config, &counters);
+        const auto expected = theory::stepContents(config);
+        for (const Counter& counter : counters) {
+            EXPECT_EQ(counter.contents.gathers, config.steps * expected.gathers);
+            EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
+            EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);
+            EXPECT_EQ(counter.sizes / 2, config.steps * theory::trafficPerStep(config).count);
+        }
+    }
+}
+
+TEST_P(EveryZero3, FollowsThePlainOne) {
+    for (const int accumulate : {1, 3}) {
+        control::RunConfig plain = tinyRun(2);
+        plain.accumulate = accumulate;
+        const auto expected = trainTiny(plain, nullptr);
+        const auto losses = trainTiny(run(2, accumulate), nullptr);
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            EXPECT_NEAR(losses[i], expected[i], 2e-6 * expected[i]);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, EveryZero3,
+                         testing::Values(Zero3Form{"Plain", true, false, false, 0},
+                                         Zero3Form{"NoReshard", false, false, false, 0},
+                                         Zero3Form{"KeepGathered", true, true, false, 0},
+                                         Zero3Form{"KeepGradients", true, false, true, 0},
+                                         Zero3Form{"RecomputeAll", true, false, false, 1},
+                                         Zero3Form{"RecomputeHalf", false, true, false, 2}),
+                         [](const auto& tested) { return tested.param.name; });
+
+/// Bytes a step moves at 2 ranks in units of the parameters' (performance reference 6.3).
+TEST(Zero3, MovesTheClosedFormsOfAccumulation) {
+    control::RunConfig config = tinyRun(2);
+    const auto& m = config.model;
+    const std::int64_t all = 4 * theory::parameterCount(m) / 2;
+    const std::int64_t block = 4 * theory::blockParameterCount(m) / 2;
+    for (const std::int32_t a : {1, 3, 8}) {
+        config.accumulate = a;
+        config.keepGradients = config.keepGathered = false;
+        // A micro-step gathers the root once more and the last block once less than 2 P.
+        EXPECT_EQ(theory::trafficPerStep(config).count, a * (3 * all - block));
+        config.keepGradients = true;
+        EXPECT_EQ(theory::trafficPerStep(config).count, a * (2 * all - block) + all);
+        config.keepGathered = true;
+        EXPECT_EQ(theory::trafficPerStep(config).count, 2 * all);
     }
 }
 

@@ -123,7 +123,8 @@ TEST(Mfu, IsAbsentWithAReasonWithoutAPeak) {
 
 TEST(Mfu, AboveThePeakIsFlagged) {
     auto timeline = test::drawTimeline("rank 0 step |ssss1sss2sss|");
-    timeline.summary.run.configJson = control::toJson(control::RunConfig{});
+    const control::RunConfig config;
+    timeline.summary.run.configJson = control::toJson(config);
     timeline.summary.ranks[0].peakFlops = 1e6;
     timeline.summary.ranks[0].peakSource = "a test";
     const Report report = analyse(timeline.summary, timeline.ranks);

@@ -85,7 +85,8 @@ NewRunPage::NewRunPage(const QString& outputFolder, QWidget* parent)
         box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         box->setMinimumContentsLength(6);
     }
-    setConfig(RunConfig{});
+    const RunConfig standard;
+    setConfig(standard);
 }
 
 QWidget* NewRunPage::buildPrediction(QWidget* parent) {

@@ -1,0 +1,36 @@
+// The flags that set fields of a RunConfig, for every verb that starts ranks.
+#pragma once
+
+#include "engine/control/run_config.h"
+#include "engine/control/run_fields.h"
+#include "storage/model/result.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace shardscope::cli {
+
+class RunFlags {
+public:
+    using Filter = std::function<bool(const control::RunField&)>;
+
+    /// Adds the fields that `wanted` lets through. *this outlives the app's parsing.
+    void addTo(CLI::App& app, const Filter& wanted);
+
+    /// Sets what was given on the command line, nothing else.
+    Result<void> apply(control::RunConfig& config) const;
+
+    [[nodiscard]] bool given(const std::string& key) const;
+    /// What followed the flag; empty when it was not given.
+    [[nodiscard]] std::string text(const std::string& key) const;
+
+private:
+    std::map<std::string, std::string> m_texts;  ///< by key, what followed the flag
+    std::map<std::string, bool> m_switches;      ///< by key, whether it is turned from its default
+    std::map<std::string, CLI::Option*> m_options;
+};
+
+}  // namespace shardscope::cli

@@ -1,0 +1,104 @@
+// Checkpoints: a folder for each, written by all ranks at once, readable at any number of ranks
+// and strategy.
+//
+//   DIR/step-00000040/manifest.json          what it is, and every file's size and checksum
+//                     rank-00000.safetensors  what rank 0 answered for: runs of elements
+//   DIR/step-00000060.partial/                being written; not a checkpoint
+//
+// A run of elements is a 1-dimensional fp32 tensor "KIND/PARAMETER/BEGIN", KIND one of
+// parameter, first_moment, second_moment. All runs of a kind and parameter together are the whole
+// parameter in its flat order. Each run's CRC-32 lies in the file's metadata under its name.
+//
+// Order of writing: rank 0 makes the partial folder; every rank writes its file and brings it to
+// the disk; rank 0, once all have, writes the manifest, renames the folder and only then removes
+// old ones. So whatever is called step-* is whole, whenever anybody is killed.
+#pragma once
+
+#include "engine/checkpoint/safetensors.h"
+#include "engine/control/run_config.h"
+#include "storage/model/result.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shardscope::checkpoint {
+
+enum class StateKind : std::uint8_t { kParameter, kFirstMoment, kSecondMoment };
+inline constexpr std::array kStateKinds = {StateKind::kParameter, StateKind::kFirstMoment,
+                                           StateKind::kSecondMoment};
+[[nodiscard]] const char* toWord(StateKind kind);
+
+/// What there is besides parameters and moments.
+struct Manifest {
+    std::int32_t nextStep = 0;  ///< the first step that a resumed run takes
+    std::int64_t updates = 0;   ///< of the optimizer
+    double lossScale = 1;       ///< fp16
+    std::int32_t finiteSteps = 0;
+    std::int32_t ranks = 1;
+    control::RunConfig config;
+    std::map<std::string, std::vector<std::int64_t>> parameters;  ///< shapes by name
+};
+
+/// A run of elements; `values` stay alive until they are written.
+struct Run {
+    StateKind kind = StateKind::kParameter;
+    std::string parameter;
+    std::int64_t begin = 0;
+    std::span<const float> values;
+};
+
+/// Steps of writing one; `folder` holds the run's checkpoints. See the order above: prepare and
+/// commit are rank 0's, and a barrier stands between each two.
+Result<void> prepare(const std::string& folder, std::int32_t nextStep);
+Result<void> writeRank(const std::string& folder, std::int32_t nextStep, int rank,
+                       const std::vector<Run>& runs);
+/// Keeps the newest `keep`. Returns the checkpoint's path.
+Result<std::string> commit(const std::string& folder, const Manifest& manifest, std::int32_t keep);
+/// After a failure; what cannot be removed stays.
+void abandon(const std::string& folder, std::int32_t nextStep);
+
+class Checkpoint {
+public:
+    /// `path`: a checkpoint, or a folder of them, of which the newest whole one is taken. Sizes
+    /// and headers of all files are checked, runs when they are read (kUnreadable).
+    static Result<Checkpoint> open(const std::string& path);
+
+    [[nodiscard]] const std::string& path() const { return m_path; }
+    [[nodiscard]] const Manifest& manifest() const { return m_manifest; }
+
+    /// Elements [begin, begin + out.size()) of a parameter's flat order. An element that no file
+    /// holds, or a run that its checksum does not fit, is an error.
+    Result<void> read(StateKind kind, const std::string& parameter, std::int64_t begin,
+                      std::span<float> out) const;
+
+private:
+    struct Source {
+        std::int64_t begin = 0;
+        std::int64_t count = 0;
+        std::size_t file = 0;
+        const TensorInfo* tensor = nullptr;
+        mutable bool checked = false;
+    };
+
+    Result<void> openFile(const std::string& name, std::uint64_t bytes, std::uint32_t header);
+    Result<void> check(const Source& source) const;
+
+    std::string m_path;
+    Manifest m_manifest;
+    std::vector<std::shared_ptr<const SafetensorsFile>> m_files;
+    std::map<std::pair<StateKind, std::string>, std::vector<Source>> m_sources;  ///< by begin
+};
+
+/// Why a checkpoint cannot continue as `config`, in words; nothing when it can. Ranks, strategy,
+/// precision and everything about recording may differ, the model may not.
+[[nodiscard]] std::optional<std::string> mismatch(const Manifest& manifest,
+                                                  const control::ModelConfig& model);
+
+}  // namespace shardscope::checkpoint

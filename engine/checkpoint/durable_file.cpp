@@ -1,0 +1,75 @@
+#include "engine/checkpoint/durable_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace shardscope::checkpoint {
+namespace {
+
+/// Linux writes at most this much at once.
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
+
+std::string reason(int error) {
+    if (error == ENOSPC || error == EDQUOT)
+        return fmt::format("{}; free some room or name another folder", std::strerror(error));
+    return std::strerror(error);
+}
+
+}  // namespace
+
+Result<DurableFile> DurableFile::create(const std::string& path) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+        return failure(ErrorCode::kFailure,
+                       fmt::format("{} cannot be created: {}", path, reason(errno)));
+    return DurableFile(path, descriptor);
+}
+
+DurableFile::DurableFile(DurableFile&& other) noexcept
+    : m_path(std::move(other.m_path)), m_descriptor(std::exchange(other.m_descriptor, -1)) {}
+
+DurableFile::~DurableFile() {
+    if (m_descriptor < 0) return;
+    ::close(m_descriptor);
+    ::unlink(m_path.c_str());
+}
+
+tl::unexpected<Error> DurableFile::failed(const char* what) const {
+    return failure(ErrorCode::kFailure, fmt::format("{} {}: {}", m_path, what, reason(errno)));
+}
+
+Result<void> DurableFile::write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count =
+            ::write(m_descriptor, bytes.data(), std::min(bytes.size(), kMostAtOnce));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return failed("cannot be written");
+        bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+    return {};
+}
+
+Result<void> DurableFile::close() {
+    if (::fsync(m_descriptor) != 0) return failed("cannot be brought to the disk");
+    const int descriptor = std::exchange(m_descriptor, -1);
+    if (::close(descriptor) != 0) return failed("cannot be closed");
+    return {};
+}
+
+Result<void> syncFolder(const std::string& folder) {
+    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+    const int error = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    if (synced) return {};
+    return failure(ErrorCode::kFailure, fmt::format("folder {} cannot be brought to the disk: {}",
+                                                    folder, reason(error)));
+}
+
+}  // namespace shardscope::checkpoint

@@ -1,0 +1,119 @@
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/checkpoint/checkpoint_paths.h"
+#include "engine/checkpoint/durable_file.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+namespace shardscope::checkpoint {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+/// A file as the manifest describes it: the header's checksum, since the header holds those of
+/// the data.
+Result<Json> describe(const std::string& folder, const std::string& name) {
+    const auto file = SafetensorsFile::open(folder + "/" + name);
+    if (!file) return failure(file);
+    return Json{
+        {"name", name}, {"bytes", (*file)->size()}, {"header_crc32", (*file)->headerChecksum()}};
+}
+
+Result<Json> manifestJson(const std::string& folder, const Manifest& manifest) {
+    Json files = Json::array();
+    for (int rank = 0; rank < manifest.ranks; ++rank) {
+        auto file = describe(folder, rankFileName(rank));
+        if (!file) return failure(file);
+        files.push_back(std::move(*file));
+    }
+    return Json{{"schema", kSchema},
+                {"next_step", manifest.nextStep},
+                {"updates", manifest.updates},
+                {"loss_scale", manifest.lossScale},
+                {"finite_steps", manifest.finiteSteps},
+                {"ranks", manifest.ranks},
+                {"config", Json::parse(control::toJson(manifest.config))},
+                {"parameters", manifest.parameters},
+                {"files", std::move(files)}};
+}
+
+Result<void> writeText(const std::string& path, const std::string& text) {
+    auto file = DurableFile::create(path);
+    if (!file) return failure(file);
+    if (auto done = file->write(std::as_bytes(std::span(text))); !done) return done;
+    return file->close();
+}
+
+}  // namespace
+
+const char* toWord(StateKind kind) {
+    switch (kind) {
+        case StateKind::kParameter:
+            return "parameter";
+        case StateKind::kFirstMoment:
+            return "first_moment";
+        case StateKind::kSecondMoment:
+            return "second_moment";
+    }
+    return "unknown";
+}
+
+Result<void> prepare(const std::string& folder, std::int32_t nextStep) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    // Whoever left these behind is dead: a folder belongs to one run at a time.
+    for (const std::string& path : partialCheckpoints(folder)) fs::remove_all(path, error);
+    error.clear();
+    fs::create_directory(partialPath(folder, nextStep), error);
+    if (!error) return {};
+    return failure(ErrorCode::kFailure,
+                   fmt::format("the checkpoint folder {} cannot be made: {}; name another one "
+                               "with --checkpoint",
+                               partialPath(folder, nextStep), error.message()));
+}
+
+Result<void> writeRank(const std::string& folder, std::int32_t nextStep, int rank,
+                       const std::vector<Run>& runs) {
+    std::vector<TensorToWrite> tensors;
+    Metadata metadata;
+    for (const Run& run : runs) {
+        const std::string name =
+            fmt::format("{}/{}/{}", toWord(run.kind), run.parameter, run.begin);
+        tensors.push_back({name, {static_cast<std::int64_t>(run.values.size())}, run.values});
+        metadata[name] = fmt::format("{:08x}", checksum(std::as_bytes(run.values)));
+    }
+    return writeSafetensors(partialPath(folder, nextStep) + "/" + rankFileName(rank), tensors,
+                            metadata);
+}
+
+Result<std::string> commit(const std::string& folder, const Manifest& manifest, std::int32_t keep) {
+    const std::string partial = partialPath(folder, manifest.nextStep);
+    const std::string whole = checkpointPath(folder, manifest.nextStep);
+    auto json = manifestJson(partial, manifest);
+    if (!json) return failure(json);
+    if (auto done = writeText(partial + "/" + kManifestName, json->dump(1)); !done)
+        return failure(done);
+    if (auto done = syncFolder(partial); !done) return failure(done);
+    std::error_code error;
+    // Of the same step there may be one from before the run was resumed.
+    fs::remove_all(whole, error);
+    fs::rename(partial, whole, error);
+    if (error)
+        return failure(ErrorCode::kFailure, fmt::format("the checkpoint {} cannot be named {}: {}",
+                                                        partial, whole, error.message()));
+    if (auto done = syncFolder(folder); !done) return failure(done);
+    std::vector<std::string> all = wholeCheckpoints(folder);
+    for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i)
+        if (all[i] != whole) fs::remove_all(all[i], error);
+    return whole;
+}
+
+void abandon(const std::string& folder, std::int32_t nextStep) {
+    std::error_code error;
+    fs::remove_all(partialPath(folder, nextStep), error);
+}
+
+}  // namespace shardscope::checkpoint

@@ -1,0 +1,77 @@
+#include "engine/parallel/distributed.h"
+
+#include "engine/parallel/views.h"
+
+#include <ATen/ops/from_blob.h>
+#include <ATen/record_function.h>
+
+#include <stdexcept>
+
+namespace shardscope::parallel {
+
+using comm::SymmetricBuffer;
+
+SymmetricBuffer sliceOf(const SymmetricBuffer& buffer, Slice slice) {
+    const std::size_t skipped =
+        static_cast<std::size_t>(slice.begin) * comm::elementBytes(buffer.dtype);
+    SymmetricBuffer part = buffer;
+    part.offset += skipped;
+    part.count = static_cast<std::size_t>(slice.count);
+    part.local = static_cast<std::byte*>(buffer.local) + skipped;
+    return part;
+}
+
+DataType dtypeOf(at::ScalarType type) {
+    if (type == at::kFloat) return DataType::kFloat32;
+    if (type == at::kBFloat16) return DataType::kBFloat16;
+    if (type == at::kHalf) return DataType::kFloat16;
+    throw std::invalid_argument("parameters and gradients are fp32, bf16 or fp16");
+}
+
+namespace {
+
+at::ScalarType scalarOf(DataType dtype) {
+    if (dtype == DataType::kBFloat16) return at::kBFloat16;
+    return dtype == DataType::kFloat16 ? at::kHalf : at::kFloat;
+}
+
+}  // namespace
+
+SymmetricBuffer Distributed::allocate(std::int64_t count, DataType dtype, MemoryCategory category,
+                                      LayerIndex layer, const char* owner) {
+    const control::MemoryScope scope(category, owner);
+    const SymmetricBuffer buffer = m_communicator.allocate(static_cast<std::size_t>(count), dtype);
+    // Device memory comes from the tensor allocator, which reports it itself.
+    if (m_observer != nullptr && m_placement.device.is_cpu())
+        m_observer->buffer({buffer.local, static_cast<std::int64_t>(buffer.bytes()),
+                            MemoryAction::kAllocate, category, layer, owner, control::now()});
+    return buffer;
+}
+
+at::Tensor Distributed::asTensor(const SymmetricBuffer& buffer) const {
+    return at::from_blob(buffer.local, {static_cast<std::int64_t>(buffer.count)},
+                         m_placement.master().dtype(scalarOf(buffer.dtype)));
+}
+
+void Distributed::block(const comm::Work& work, Phase phase, LayerIndex layer) {
+    if (!work.valid()) return;
+    if (work.ready()) return work.wait();  // rethrows
+    const control::PhaseScope scope(m_phaseObserver, phase, layer);
+    work.wait();
+}
+
+void visitPiecesOf(const UnitReference& unit, const ShardLayout& layout,
+                   const kernels::ShardState& state, std::int64_t stateBegin, Slice part,
+                   const PieceVisitor& visitor) {
+    const at::DisableRecordFunctionGuard bookkeeping;
+    forEachOverlap(unit.parameters, layout, part.begin, part.count,
+                   [&](std::size_t i, std::int64_t begin, std::int64_t at, std::int64_t count) {
+                       const auto view = [&](const at::Tensor& flat) {
+                           return flat.narrow(0, part.begin - stateBegin + at, count);
+                       };
+                       visitor({unit.parameters[i], begin, view(state.parameter),
+                                view(state.firstMoment), view(state.secondMoment)});
+                   });
+}
+
+}  // namespace shardscope::parallel

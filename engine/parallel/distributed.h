@@ -1,0 +1,59 @@
+// What every partitioning over several ranks needs: memory that peers can read, waits that are
+// reported, state handed out in pieces. Internal to engine/parallel.
+#pragma once
+
+#include "engine/kernels/shard_update.h"
+#include "engine/parallel/partitioning.h"
+#include "engine/parallel/shard_layout.h"
+
+#include <cstdint>
+
+namespace shardscope::parallel {
+
+/// A run of a flat buffer, in elements.
+struct Slice {
+    std::int64_t begin = 0;
+    std::int64_t count = 0;
+};
+
+/// `slice` of `buffer`.
+[[nodiscard]] comm::SymmetricBuffer sliceOf(const comm::SymmetricBuffer& buffer, Slice slice);
+
+[[nodiscard]] DataType dtypeOf(at::ScalarType type);
+
+class Distributed : public Partitioning {
+public:
+    void reportPhases(bool report) override { m_phaseObserver = report ? m_observer : nullptr; }
+
+    [[nodiscard]] comm::Communicator& communicator() const { return m_communicator; }
+    [[nodiscard]] const Placement& placement() const { return m_placement; }
+    [[nodiscard]] control::Observer* phaseObserver() const { return m_phaseObserver; }
+
+    /// Reported to the observer under `category`; `owner` is a static string.
+    comm::SymmetricBuffer allocate(std::int64_t count, DataType dtype, MemoryCategory category,
+                                   LayerIndex layer, const char* owner);
+    /// The buffer's memory as a tensor (count).
+    [[nodiscard]] at::Tensor asTensor(const comm::SymmetricBuffer& buffer) const;
+    /// Waits for `work`, if valid; blocked time is a phase.
+    void block(const comm::Work& work, Phase phase, LayerIndex layer);
+
+protected:
+    Distributed(const Placement& placement, comm::Communicator& communicator,
+                control::Observer* observer)
+        : m_placement(placement),
+          m_communicator(communicator),
+          m_observer(observer),
+          m_phaseObserver(observer) {}
+
+    const Placement m_placement;
+    comm::Communicator& m_communicator;
+    control::Observer* const m_observer;
+    control::Observer* m_phaseObserver;
+};
+
+/// Visits the pieces of `part` of a unit; `state` begins at `stateBegin` of the unit's buffer.
+void visitPiecesOf(const UnitReference& unit, const ShardLayout& layout,
+                   const kernels::ShardState& state, std::int64_t stateBegin, Slice part,
+                   const PieceVisitor& visitor);
+
+}  // namespace shardscope::parallel

@@ -1,0 +1,85 @@
+#include "engine/parallel/gradients.h"
+
+#include "engine/parallel/views.h"
+
+#include <algorithm>
+
+namespace shardscope::parallel {
+
+using comm::Work;
+
+void GradientStore::add(const UnitReference& unit, const ShardLayout& layout) {
+    m_units.push_back({unit, layout, {}, 0, true});
+}
+
+void GradientStore::makeSlot(std::int64_t count, DataType dtype, LayerIndex layer) {
+    Slot slot;
+    slot.buffer = m_owner.allocate(count, dtype, MemoryCategory::kGradient, layer,
+                                   m_keep == Keep::kAll ? "gradients" : "layer gradients");
+    slot.flat = m_owner.asTensor(slot.buffer);
+    m_slots.push_back(std::move(slot));
+}
+
+void GradientStore::finish() {
+    if (m_keep == Keep::kAll) {
+        for (Unit& unit : m_units) {
+            unit.slot = m_slots.size();
+            makeSlot(unit.layout.padded(), DataType::kFloat32, unit.reference.layer);
+            // Of this rank's buffer nobody else reads its own part.
+            unit.shard = m_slots.back().flat.narrow(0, m_communicator.rank() * unit.layout.shard,
+                                                    unit.layout.shard);
+        }
+        return;
+    }
+    const DataType dtype = dtypeOf(m_owner.placement().gradient);
+    std::int64_t largestBlock = 0;
+    for (std::size_t i = 0; i < m_units.size(); ++i) {
+        Unit& unit = m_units[i];
+        unit.slot = i == 0 ? 0 : 1 + i % 2;
+        if (i > 0) largestBlock = std::max(largestBlock, unit.layout.padded());
+        unit.shard = zeros(MemoryCategory::kGradientShard, "gradients", unit.layout.shard,
+                           m_owner.placement().master());
+    }
+    makeSlot(m_units.front().layout.padded(), dtype, kRootLayer);
+    for (int i = 0; i < 2; ++i) makeSlot(largestBlock, dtype, kNoLayer);
+}
+
+void GradientStore::beginStep() {
+    for (Unit& unit : m_units) unit.fresh = true;
+}
+
+void GradientStore::begin(std::size_t index) {
+    Unit& unit = m_units[index];
+    Slot& slot = m_slots[unit.slot];
+    if (slot.reduction.valid()) {
+        const control::PhaseScope scope(m_owner.phaseObserver(), Phase::kWaitReduction,
+                                        unit.reference.layer);
+        m_communicator.waitPeers(slot.reduction);
+        slot.reduction = {};
+    }
+    const bool accumulate = m_keep == Keep::kAll && !unit.fresh;
+    bindGradients(unit.reference.parameters, unit.layout, slot.flat, accumulate);
+    if (m_keep == Keep::kAll) unit.fresh = false;
+}
+
+Work GradientStore::reduce(std::size_t index, std::int32_t step) {
+    Unit& unit = m_units[index];
+    if (m_keep == Keep::kAll && !m_lastMicroStep) return {};
+    Slot& slot = m_slots[unit.slot];
+    const bool add = m_keep == Keep::kTwo && !unit.fresh;
+    unit.fresh = false;
+    slot.reduction = m_communicator.reduceScatter(
+        sliceOf(slot.buffer, {0, unit.layout.padded()}), unit.shard.mutable_data_ptr<float>(),
+        add ? comm::Accumulate::kYes : comm::Accumulate::kNo,
+        {Cause::kGradient, unit.reference.layer, step});
+    return slot.reduction;
+}
+
+std::int64_t GradientStore::stateBytes() const {
+    std::int64_t bytes = 0;
+    for (const Unit& unit : m_units)
+        bytes += 4 * (m_keep == Keep::kAll ? unit.layout.padded() : unit.layout.shard);
+    return bytes;
+}
+
+}  // namespace shardscope::parallel

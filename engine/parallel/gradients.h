@@ -1,0 +1,64 @@
+// Whole gradients of units until they are summed over ranks into each rank's shard. Internal to
+// engine/parallel.
+#pragma once
+
+#include "engine/parallel/distributed.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace shardscope::parallel {
+
+class GradientStore {
+public:
+    enum class Keep : std::uint8_t {
+        kTwo,  ///< two blocks and the root at a time, reduced in every micro-step
+        kAll,  ///< every unit's, reduced in the last micro-step, in place
+    };
+
+    /// `communicator`: over which shards are spread; its size is the layouts' ranks.
+    GradientStore(Distributed& owner, comm::Communicator& communicator, Keep keep)
+        : m_owner(owner), m_communicator(communicator), m_keep(keep) {}
+
+    /// In the order of the units, then finish().
+    void add(const UnitReference& unit, const ShardLayout& layout);
+    void finish();
+
+    void beginStep();
+    void beginMicroStep(bool last) { m_lastMicroStep = last; }
+    /// Binds the gradients of a unit, once peers have read what was there before.
+    void begin(std::size_t unit);
+    /// Starts the reduction of a unit whose gradients are complete; the shard is the sum over
+    /// the step's micro-steps. Invalid when nothing is to be reduced yet.
+    comm::Work reduce(std::size_t unit, std::int32_t step);
+    /// This rank's shard, fp32.
+    [[nodiscard]] const at::Tensor& shard(std::size_t unit) const { return m_units[unit].shard; }
+    /// Bytes kept from step to step; what takes turns is not state.
+    [[nodiscard]] std::int64_t stateBytes() const;
+
+private:
+    struct Slot {
+        comm::SymmetricBuffer buffer;
+        at::Tensor flat;
+        comm::Work reduction;  ///< last one that peers read this slot for
+    };
+    struct Unit {
+        UnitReference reference;
+        ShardLayout layout;
+        at::Tensor shard;
+        std::size_t slot = 0;
+        bool fresh = true;  ///< nothing of this step yet
+    };
+
+    void makeSlot(std::int64_t count, DataType dtype, LayerIndex layer);
+
+    Distributed& m_owner;
+    comm::Communicator& m_communicator;
+    const Keep m_keep;
+    std::vector<Unit> m_units;
+    std::vector<Slot> m_slots;
+    bool m_lastMicroStep = true;
+};
+
+}  // namespace shardscope::parallel

@@ -1,0 +1,20 @@
+// Sentences for what ends a training step.
+#pragma once
+
+#include "engine/control/run_config.h"
+#include "engine/training/trainer.h"
+
+#include <optional>
+#include <string>
+
+namespace shardscope::worker {
+
+/// `known`: `place` is where the first output that is not finite was found.
+[[nodiscard]] std::string notFiniteSentence(const training::StepResult& result,
+                                            const training::Place& place, bool known);
+
+/// What could not be allocated since this was last asked, and what theory says a rank needs;
+/// nothing when every allocation succeeded.
+[[nodiscard]] std::optional<std::string> outOfMemorySentence(const control::RunConfig& config);
+
+}  // namespace shardscope::worker

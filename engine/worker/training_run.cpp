@@ -1,0 +1,204 @@
+#include "engine/worker/training_run.h"
+
+#include "engine/training/checkpointing.h"
+#include "engine/training/session.h"
+#include "engine/worker/failure_words.h"
+
+#include <ATen/ops/from_blob.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace shardscope::worker {
+
+using training::Next;
+
+Result<void> TrainingRun::fail(const Error& error, const char* code) {
+    control::RankFailed failed;
+    failed.message = error.message;
+    failed.code = code;
+    m_parts.outbox.post(failed);
+    return failure(error.code, error.message);
+}
+
+Result<void> TrainingRun::run() {
+    const double heldBack = m_config.evaluateEvery > 0 ? m_config.heldBack : 0;
+    auto dataset = data::Dataset::load(m_config.data, heldBack, m_config.model.context);
+    if (!dataset) return fail(dataset.error(), "data");
+    gpt::Gpt model(m_config.model);
+    const auto partitioning =
+        training::makePartitioning(m_config, training::placementOf(m_config, m_parts.device), model,
+                                   m_parts.communicator, &m_parts.observer);
+    training::Trainer trainer(m_config, m_parts.device, model, *partitioning, m_parts.communicator,
+                              training::textBatches(m_config, *dataset, m_parts.start.rank),
+                              &m_parts.observer);
+    Engine engine{model, *partitioning, trainer};
+    if (auto loaded = load(engine); !loaded) return loaded;
+    return loop(engine);
+}
+
+/// Initial values, weights from a file, or a checkpoint.
+Result<void> TrainingRun::load(Engine& engine) {
+    if (!m_config.resume.empty()) {
+        auto from = checkpoint::Checkpoint::open(m_config.resume);
+        if (!from) return fail(from.error(), "data");
+        if (const auto wrong = checkpoint::mismatch(from->manifest(), m_config.model))
+            return fail({ErrorCode::kUsage, fmt::format("{}: {}", from->path(), *wrong)}, "data");
+        auto progress = training::readCheckpoint(*from, engine.partitioning, m_parts.communicator);
+        if (!progress) return fail(progress.error(), "data");
+        engine.trainer.resume(*progress);
+        return {};
+    }
+    if (m_config.weights.empty()) {
+        engine.partitioning.load([&](const kernels::Parameter& p) {
+            return gpt::initialValue(p, m_config.model, m_config.seed);
+        });
+        return {};
+    }
+    auto weights = checkpoint::Weights::open(m_config.weights, m_config.model);
+    if (!weights) return fail(weights.error(), "data");
+    Result<void> read;
+    engine.partitioning.load([&](const kernels::Parameter& p) {
+        auto values = weights->read(p.name, p.shape);
+        if (!values && read) read = failure(values);
+        at::Tensor tensor = gpt::initialValue(p, m_config.model, m_config.seed);
+        if (values) tensor.copy_(at::from_blob(values->data(), p.shape));
+        return tensor;
+    });
+    if (!read) return fail(read.error(), "data");
+    return {};
+}
+
+Result<void> TrainingRun::loop(Engine& engine) {
+    for (std::int32_t step = engine.trainer.progress().nextStep; step < m_config.steps; ++step) {
+        auto stop = this->step(engine, step);
+        if (!stop) return failure(stop);
+        const bool last = *stop || step + 1 == m_config.steps;
+        if (evaluatesAfter(step) || (last && m_config.evaluateEvery > 0)) {
+            if (auto done = evaluate(engine, step); !done) return done;
+        }
+        if (savesAfter(step) || (last && !m_config.checkpoint.empty())) {
+            if (auto done = save(engine); !done) return done;
+        }
+        if (*stop) break;
+    }
+    return {};
+}
+
+bool TrainingRun::evaluatesAfter(std::int32_t step) const {
+    return m_config.evaluateEvery > 0 && (step + 1) % m_config.evaluateEvery == 0;
+}
+
+bool TrainingRun::savesAfter(std::int32_t step) const {
+    return !m_config.checkpoint.empty() && m_config.checkpointEvery > 0 &&
+           (step + 1) % m_config.checkpointEvery == 0;
+}
+
+/// Whether the run is to stop after it.
+Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
+    m_parts.beforeStep(step);
+    m_parts.observer.stepBegin(step);
+    const std::int64_t start = control::now();
+    const bool pauses = step + 1 == m_config.steps || evaluatesAfter(step) || savesAfter(step);
+    auto result = engine.trainer.step(step, m_parts.commands.stopWanted(),
+                                      pauses ? Next::kOther : Next::kStep);
+    const std::int64_t end = control::now();
+    const bool finite =
+        result && std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
+    if (!finite && !(result && result->skipped)) {
+        auto failed = stepFailed(result, engine.trainer);
+        return failure(failed);
+    }
+    const std::int64_t tokens =
+        std::int64_t{m_config.batch} * m_config.model.context * m_config.accumulate;
+    report(*result, {step, start, end, tokens, result->skipped});
+    return result->stop;
+}
+
+void TrainingRun::report(const training::StepResult& result, const control::StepReport& report) {
+    using control::Metric;
+    RecordingObserver& observer = m_parts.observer;
+    observer.stepEnd(report);
+    const double seconds = static_cast<double>(report.endNs - report.startNs) * 1e-9;
+    const auto tokens = static_cast<double>(report.tokens * m_parts.start.worldSize);
+    observer.metric(Metric::kLoss, report.step, result.loss);
+    observer.metric(Metric::kLearningRate, report.step, result.learningRate);
+    observer.metric(Metric::kTokensPerSecond, report.step, tokens / seconds);
+    if (result.skipped) {
+        noteSkippedStep(result, report.step);
+    } else {
+        observer.metric(Metric::kGradientNorm, report.step, result.gradientNorm);
+    }
+    if (m_config.precision == control::Precision::kFloat16)
+        observer.metric(Metric::kLossScale, report.step, result.lossScale);
+}
+
+void TrainingRun::noteSkippedStep(const training::StepResult& result, std::int32_t step) {
+    if (m_parts.start.rank != 0) return;
+    note("step-skipped",
+         fmt::format("step {} was skipped: a gradient overflowed in fp16 at loss scale {}; it is "
+                     "halved",
+                     step, result.lossScale),
+         "A few at the start are usual; if they go on, train in bf16 or fp32.");
+}
+
+void TrainingRun::note(const char* code, const std::string& sentence, const std::string& remedy) {
+    Diagnostic diagnostic;
+    diagnostic.severity = Severity::kNote;
+    diagnostic.code = code;
+    diagnostic.message = sentence;
+    diagnostic.remedy = remedy;
+    diagnostic.rank = RankId{static_cast<std::uint32_t>(m_parts.start.rank)};
+    diagnostic.time = m_parts.session.at(control::now());
+    m_parts.outbox.post(control::DiagnosticRaised{diagnostic});
+}
+
+Result<void> TrainingRun::evaluate(Engine& engine, std::int32_t step) {
+    auto loss = engine.trainer.evaluate();
+    if (!loss) return stepFailed(failure(loss), engine.trainer);
+    m_parts.observer.metric(control::Metric::kValidationLoss, step, *loss);
+    m_parts.observer.metric(control::Metric::kValidationPerplexity, step, std::exp(*loss));
+    return {};
+}
+
+Result<void> TrainingRun::save(Engine& engine) {
+    const control::PhaseScope scope(&m_parts.observer, Phase::kCheckpoint, kNoLayer);
+    auto path = training::writeCheckpoint(m_config, engine.trainer.progress(), engine.model,
+                                          engine.partitioning, m_parts.communicator);
+    if (!path) return fail(path.error(), "checkpoint");
+    if (m_parts.start.rank == 0)
+        m_parts.outbox.post(control::LogLine{"info", fmt::format("checkpoint {}", *path)});
+    return {};
+}
+
+Result<void> TrainingRun::stepFailed(const Result<training::StepResult>& result,
+                                     training::Trainer& trainer) {
+    training::Place place = trainer.place();
+    control::RankFailed failed;
+    if (result) {
+        failed.code = "non-finite-loss";
+        const auto found = trainer.findNonFinite(place.step);
+        const bool known = found && found->microStep >= 0;
+        if (known) place = *found;
+        failed.message = notFiniteSentence(*result, place, known);
+    } else {
+        failed.code = "failure";
+        failed.message = result.error().message;
+        if (const auto memory = outOfMemorySentence(m_config)) {
+            failed.code = "out-of-memory";
+            failed.message = *memory;
+        }
+        // LibTorch's own words are for its developers; the device often knows better.
+        if (const auto known = m_parts.gpu ? m_parts.gpu->diagnose() : std::nullopt) {
+            failed.code = known->code;
+            failed.message = known->message;
+        }
+    }
+    failed.step = place.step;
+    failed.phase = toWord(place.phase);
+    failed.layer = place.layer.value;
+    m_parts.outbox.post(failed);
+    return failure(ErrorCode::kRank, failed.message);
+}
+
+}  // namespace shardscope::worker

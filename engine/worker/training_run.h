@@ -1,0 +1,64 @@
+// Training from the first step to the last: data, evaluation, checkpoints, and what is told of
+// each. Step thread.
+#pragma once
+
+#include "engine/checkpoint/gpt2_names.h"
+#include "engine/comm/communicator.h"
+#include "engine/control/messages.h"
+#include "engine/training/trainer.h"
+#include "engine/worker/command_reader.h"
+#include "engine/worker/gpu_rank.h"
+#include "engine/worker/outbox.h"
+#include "engine/worker/recording_observer.h"
+#include "profiler/capture/capture_session.h"
+
+#include <functional>
+#include <optional>
+
+namespace shardscope::worker {
+
+/// What of a rank's worker a run needs; all outlive it.
+struct RunParts {
+    const control::RankStart& start;
+    at::Device device;
+    comm::Communicator& communicator;
+    capture::CaptureSession& session;
+    RecordingObserver& observer;
+    Outbox& outbox;
+    CommandReader& commands;
+    GpuRank* gpu = nullptr;                        ///< null: a CPU rank
+    std::function<void(std::int32_t)> beforeStep;  ///< decides what the step captures
+};
+
+class TrainingRun {
+public:
+    explicit TrainingRun(const RunParts& parts) : m_parts(parts), m_config(parts.start.config) {}
+
+    /// What failed has been posted when this returns an error.
+    Result<void> run();
+
+private:
+    struct Engine {
+        gpt::Gpt& model;
+        parallel::Partitioning& partitioning;
+        training::Trainer& trainer;
+    };
+
+    Result<void> fail(const Error& error, const char* code);
+    Result<void> load(Engine& engine);
+    Result<void> loop(Engine& engine);
+    Result<bool> step(Engine& engine, std::int32_t step);
+    [[nodiscard]] bool evaluatesAfter(std::int32_t step) const;
+    [[nodiscard]] bool savesAfter(std::int32_t step) const;
+    Result<void> evaluate(Engine& engine, std::int32_t step);
+    Result<void> save(Engine& engine);
+    void report(const training::StepResult& result, const control::StepReport& report);
+    void noteSkippedStep(const training::StepResult& result, std::int32_t step);
+    Result<void> stepFailed(const Result<training::StepResult>& result, training::Trainer& trainer);
+    void note(const char* code, const std::string& sentence, const std::string& remedy);
+
+    const RunParts m_parts;
+    const control::RunConfig& m_config;
+};
+
+}  // namespace shardscope::worker

@@ -1,0 +1,129 @@
+// The most of its communication that a schedule can hide.
+//
+// The pipeline model of the performance reference, section 6.1, in its general form: one compute
+// resource and one link, both busy without a pause as soon as what they need is there. What is
+// recorded decides order and durations: phases keep their length, collectives the time in which
+// data moved (peers were never waited for), each collective is asked for where it was asked for.
+// A phase needs the last gather of its layer, the gradient norm all reductions before it, and the
+// update the norm.
+#include "profiler/analysis/findings.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace shardscope::analysis {
+namespace {
+
+bool occupiesStepThread(Phase phase) {
+    return isWork(phase) || phase == Phase::kData || phase == Phase::kOther ||
+           phase == Phase::kRelease;
+}
+
+/// One rank's training time played again with nothing lost.
+class Replay {
+public:
+    Replay(const RankEvents& events, const Intervals& training) {
+        for (const SpanEvent& phase : events.phases)
+            if (occupiesStepThread(phase.phase) && contains(training, phase.start))
+                m_phases.push_back(&phase);
+        for (const CollectiveEvent& collective : events.collectives)
+            if (contains(training, collective.start)) m_operations.push_back(&collective);
+        std::stable_sort(m_operations.begin(), m_operations.end(),
+                         [](const auto* a, const auto* b) { return a->start < b->start; });
+    }
+
+    void run() {
+        for (const SpanEvent* phase : m_phases) {
+            // What was asked for before this phase began may have to be waited for.
+            play(phase->start);
+            Timestamp start = std::max(m_computeFree, needed(*phase));
+            m_last = Last{phase, start};
+            play(phase->end());
+            m_computeFree = start + phase->duration;
+            if (isWork(phase->phase)) m_work.push_back({start, m_computeFree});
+        }
+        play(std::nullopt);
+    }
+
+    [[nodiscard]] Duration communication() const { return total(unionOf(m_link)); }
+    [[nodiscard]] Duration hidden() const {
+        return total(intersection(unionOf(m_link), unionOf(m_work)));
+    }
+
+private:
+    struct Last {
+        const SpanEvent* phase = nullptr;
+        Timestamp start;  ///< in the replay
+    };
+
+    static bool contains(const Intervals& set, Timestamp time) {
+        const auto next =
+            std::upper_bound(set.begin(), set.end(), time,
+                             [](Timestamp t, const TimeRange& range) { return t < range.begin; });
+        return next != set.begin() && std::prev(next)->contains(time);
+    }
+
+    /// The operations that were asked for before `until`.
+    void play(std::optional<Timestamp> until) {
+        for (; m_next < m_operations.size(); ++m_next) {
+            const CollectiveEvent& operation = *m_operations[m_next];
+            if (until && operation.issue >= *until) return;
+            const Timestamp start = std::max(m_linkFree, asked(operation));
+            m_linkFree = start + (operation.end - operation.lastArrival());
+            m_link.push_back({start, m_linkFree});
+            remember(operation);
+        }
+    }
+
+    /// When the replay's step thread asks for it: as far into the last phase, or right after it.
+    [[nodiscard]] Timestamp asked(const CollectiveEvent& operation) const {
+        if (m_last.phase == nullptr) return {};
+        const Duration into =
+            std::clamp(operation.issue - m_last.phase->start, Duration{0}, m_last.phase->duration);
+        return m_last.start + into;
+    }
+
+    void remember(const CollectiveEvent& operation) {
+        switch (operation.cause) {
+            case Cause::kDemand:
+            case Cause::kPrefetch:
+            case Cause::kUpdate:
+                m_gathered[operation.layer] = m_linkFree;
+                break;
+            case Cause::kGradient:
+                m_reduced = m_linkFree;
+                break;
+            default:
+                m_agreed = m_linkFree;
+        }
+    }
+
+    [[nodiscard]] Timestamp needed(const SpanEvent& phase) const {
+        if (phase.phase == Phase::kClip) return m_reduced;
+        if (phase.phase == Phase::kOptimizer) return std::max(m_reduced, m_agreed);
+        const auto gathered = m_gathered.find(phase.layer);
+        return gathered == m_gathered.end() ? Timestamp{} : gathered->second;
+    }
+
+    std::vector<const SpanEvent*> m_phases;
+    std::vector<const CollectiveEvent*> m_operations;
+    std::size_t m_next = 0;
+    Last m_last;
+    Timestamp m_computeFree, m_linkFree;
+    std::map<LayerIndex, Timestamp> m_gathered;  ///< when each layer's parameters are there
+    Timestamp m_reduced, m_agreed;
+    std::vector<TimeRange> m_work, m_link;
+};
+
+}  // namespace
+
+void addOverlapLimit(const RecordingSummary& summary, const RankEvents& events, Overlap& overlap) {
+    if (events.phases.empty()) return;  // an imported trace says nothing of its schedule
+    Replay replay(events, trainingTime(summary, events));
+    replay.run();
+    overlap.limitCommunication = replay.communication();
+    overlap.limitHidden = replay.hidden();
+}
+
+}  // namespace shardscope::analysis

@@ -1,0 +1,200 @@
+#include "engine/checkpoint/checkpoint.h"
+
+#include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <random>
+
+namespace shardscope::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kElements = 100;
+
+std::vector<float> wholeOf(StateKind kind) {
+    std::vector<float> values(kElements);
+    std::iota(values.begin(), values.end(), 1000.0F * static_cast<float>(kind));
+    return values;
+}
+
+class Checkpoints : public testing::Test {
+protected:
+    [[nodiscard]] std::string folder() const { return m_folder.path(); }
+
+    static Manifest manifest(std::int32_t nextStep, int ranks) {
+        Manifest manifest;
+        manifest.nextStep = nextStep;
+        manifest.updates = nextStep - 1;
+        manifest.lossScale = 512;
+        manifest.finiteSteps = 3;
+        manifest.ranks = ranks;
+        manifest.parameters["w"] = {10, 10};
+        return manifest;
+    }
+
+    /// One rank after the other, each a run of every kind.
+    void writeRanks(std::int32_t nextStep, int ranks) const {
+        for (int rank = 0; rank < ranks; ++rank) {
+            const std::int64_t begin = kElements * rank / ranks;
+            const std::int64_t end = kElements * (rank + 1) / ranks;
+            std::vector<std::vector<float>> kept;
+            std::vector<checkpoint::Run> runs;
+            for (const StateKind kind : kStateKinds) kept.push_back(wholeOf(kind));
+            for (const StateKind kind : kStateKinds)
+                runs.push_back({kind, "w", begin,
+                                std::span(kept[static_cast<std::size_t>(kind)])
+                                    .subspan(static_cast<std::size_t>(begin),
+                                             static_cast<std::size_t>(end - begin))});
+            ASSERT_TRUE(writeRank(folder(), nextStep, rank, runs));
+        }
+    }
+
+    std::string save(std::int32_t nextStep, int ranks, std::int32_t keep = 2) const {
+        EXPECT_TRUE(prepare(folder(), nextStep));
+        writeRanks(nextStep, ranks);
+        const auto path = commit(folder(), manifest(nextStep, ranks), keep);
+        EXPECT_TRUE(path);
+        return path ? *path : std::string();
+    }
+
+private:
+    test::TemporaryFolder m_folder;
+};
+
+TEST_F(Checkpoints, AreReadInAnyCut) {
+    std::mt19937 random(3);
+    for (const int ranks : {1, 2, 3, 7}) {
+        const auto opened = Checkpoint::open(save(ranks, ranks));
+        ASSERT_TRUE(opened) << opened.error().message;
+        for (int i = 0; i < 200; ++i) {
+            const auto begin = static_cast<std::int64_t>(random() % kElements);
+            const auto count = static_cast<std::size_t>(
+                random() % static_cast<std::uint32_t>(kElements - begin + 1));
+            const StateKind kind = kStateKinds[random() % 3];
+            std::vector<float> out(count);
+            ASSERT_TRUE(opened->read(kind, "w", begin, out));
+            const auto whole = wholeOf(kind);
+            EXPECT_TRUE(std::equal(out.begin(), out.end(), whole.begin() + begin));
+        }
+    }
+}
+
+TEST_F(Checkpoints, KeepWhatIsBesidesTensors) {
+    Manifest written = manifest(5, 1);
+    written.config.model.heads = 3;
+    ASSERT_TRUE(prepare(folder(), 5));
+    writeRanks(5, 1);
+    ASSERT_TRUE(commit(folder(), written, 1));
+    const Manifest read = Checkpoint::open(folder()).value().manifest();
+    EXPECT_EQ(read.nextStep, 5);
+    EXPECT_EQ(read.updates, 4);
+    EXPECT_EQ(read.lossScale, 512);
+    EXPECT_EQ(read.finiteSteps, 3);
+    EXPECT_EQ(read.config, written.config);
+    EXPECT_EQ(read.parameters, written.parameters);
+}
+
+TEST_F(Checkpoints, TheNewestWholeOneIsTakenAndOldOnesGo) {
+    save(10, 2);
+    save(20, 2);
+    save(30, 2);
+    EXPECT_FALSE(fs::exists(folder() + "/step-0000000010"));
+    EXPECT_TRUE(fs::exists(folder() + "/step-0000000020"));
+    // Killed before the manifest, and killed before the rename.
+    ASSERT_TRUE(prepare(folder(), 40));
+    writeRanks(40, 1);
+    EXPECT_EQ(Checkpoint::open(folder()).value().manifest().nextStep, 30);
+    // The next one removes what was left behind.
+    save(50, 1);
+    EXPECT_FALSE(fs::exists(folder() + "/step-0000000040.partial"));
+    EXPECT_EQ(Checkpoint::open(folder()).value().manifest().nextStep, 50);
+}
+
+TEST_F(Checkpoints, AnAbandonedOneLeavesNothing) {
+    ASSERT_TRUE(prepare(folder(), 7));
+    writeRanks(7, 2);
+    abandon(folder(), 7);
+    EXPECT_TRUE(fs::is_empty(folder()));
+    EXPECT_NE(Checkpoint::open(folder()).error().message.find("holds no whole checkpoint"),
+              std::string::npos);
+    EXPECT_NE(Checkpoint::open(folder() + "/none").error().message.find("is no folder"),
+              std::string::npos);
+}
+
+/// Flips every byte of every file in turn: either opening or reading says so, or nothing that
+/// matters changed.
+TEST_F(Checkpoints, DamageIsFound) {
+    const std::string path = save(3, 2);
+    std::mt19937 random(11);
+    int found = 0;
+    int rounds = 0;
+    for (const auto& entry : fs::directory_iterator(path)) {
+        const bool data = entry.path().extension() == ".safetensors";
+        for (int i = 0; i < 150; ++i) {
+            std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+            const auto at = static_cast<std::streamoff>(random() % fs::file_size(entry.path()));
+            file.seekg(at);
+            const char old = static_cast<char>(file.get());
+            const char changed = static_cast<char>(old ^ (1 << random() % 8));
+            file.seekp(at);
+            file.put(changed);
+            file.flush();
+            bool said = false;
+            const auto opened = Checkpoint::open(path);
+            said = !opened;
+            for (const StateKind kind : kStateKinds) {
+                if (said) break;
+                std::vector<float> out(kElements);
+                said = !opened->read(kind, "w", 0, out);
+                if (!said) {
+                    EXPECT_EQ(out, wholeOf(kind));
+                }
+            }
+            if (data) {
+                ++rounds;
+                found += said ? 1 : 0;
+            }
+            file.seekp(at);
+            file.put(old);
+        }
+    }
+    EXPECT_EQ(found, rounds);  // headers and data are under checksums whole
+}
+
+TEST_F(Checkpoints, WhatIsMissingIsNamed) {
+    const std::string path = save(3, 2);
+    std::vector<float> out(10);
+    const auto opened = Checkpoint::open(path);
+    ASSERT_TRUE(opened);
+    EXPECT_NE(opened->read(StateKind::kParameter, "v", 0, out).error().message.find("'v'"),
+              std::string::npos);
+    EXPECT_NE(opened->read(StateKind::kParameter, "w", 95, out).error().message.find("element 100"),
+              std::string::npos);
+    fs::remove(path + "/rank-00001.safetensors");
+    EXPECT_NE(Checkpoint::open(path).error().message.find("rank-00001"), std::string::npos);
+}
+
+TEST_F(Checkpoints, AnotherModelIsNamedByWhatDiffers) {
+    Manifest manifest;
+    control::ModelConfig model = manifest.config.model;
+    EXPECT_FALSE(mismatch(manifest, model));
+    model.hidden = 768;
+    EXPECT_NE(mismatch(manifest, model)->find("hidden 384 there, 768 here"), std::string::npos);
+    model = manifest.config.model;
+    model.ffn = control::FeedForward::kSwiglu;
+    EXPECT_NE(mismatch(manifest, model)->find("gelu there, swiglu here"), std::string::npos);
+}
+
+TEST_F(Checkpoints, AFolderThatCannotBeMadeIsSaid) {
+    const auto done = prepare("/dev/null/here", 1);
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().message.find("--checkpoint"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace shardscope::checkpoint
