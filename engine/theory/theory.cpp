@@ -42,27 +42,6 @@ std::int64_t logitBytes(const control::RunConfig& config, std::int64_t tokens) {
     return rows * m.vocabulary * (cpu ? kFloatBytes + computeBytes(config) : computeBytes(config));
 }
 
-}  // namespace
-
-std::int64_t blockParameterCount(const control::ModelConfig& m) {
-    return 12 * m.hidden * m.hidden + 4 * m.hidden;
-}
-
-std::int64_t rootParameterCount(const control::ModelConfig& m) {
-    return (m.vocabulary + m.context + 2) * m.hidden;
-}
-
-std::int64_t parameterCount(const control::ModelConfig& m) {
-    return rootParameterCount(m) + m.layers * blockParameterCount(m);
-}
-
-double palmFlopsPerToken(const control::ModelConfig& m) {
-    return 6.0 * static_cast<double>(parameterCount(m)) +
-           12.0 * static_cast<double>(m.layers * m.hidden * m.context);
-}
-
-namespace {
-
 /// Of which parts of the state a rank keeps only its share.
 struct Sharding {
     bool parameters = false;

@@ -1,8 +1,9 @@
-// What a RunConfig implies: parameters, FLOPs, memory, traffic and the events a step must
-// contain. Pure functions, torch-free.
+// What a RunConfig implies: parameters and FLOPs (model_theory.h), memory, traffic and the events
+// a step must contain. Pure functions, torch-free.
 #pragma once
 
 #include "engine/control/run_config.h"
+#include "engine/theory/model_theory.h"
 #include "storage/model/events.h"
 
 #include <array>
@@ -10,17 +11,6 @@
 #include <vector>
 
 namespace shardscope::theory {
-
-/// V·C + T·C + L(12C² + 4C) + 2C: tied head, learned positions, LayerNorm with bias.
-[[nodiscard]] std::int64_t parameterCount(const control::ModelConfig& model);
-/// 12C² + 4C
-[[nodiscard]] std::int64_t blockParameterCount(const control::ModelConfig& model);
-/// V·C + T·C + 2C
-[[nodiscard]] std::int64_t rootParameterCount(const control::ModelConfig& model);
-
-/// Forward and backward FLOPs of one token, PaLM variant: 6N + 12·L·C·T
-/// (arXiv 2204.02311 appendix B; no causal discount, no recompute).
-[[nodiscard]] double palmFlopsPerToken(const control::ModelConfig& model);
 
 /// Bytes a rank holds at its peak, by category (index: MemoryCategory).
 using MemoryByCategory = std::array<Bytes, kMemoryCategoryCount>;

@@ -1,0 +1,35 @@
+// The parameters of a model by unit: names, shapes and kinds. The one table that the model, the
+// theory of counts and memory, and checkpoints agree on. Torch-free, pure functions.
+//
+// Names are those of nanoGPT with `gate` and `head` added; linear weights are (out, in).
+#pragma once
+
+#include "engine/control/run_config.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardscope::control {
+
+/// What weight decay may tell apart. A tied token table is an embedding.
+enum class ParameterGroup : std::uint8_t { kMatrix = 1, kEmbedding = 2, kVector = 3 };
+
+struct ModelTensor {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    ParameterGroup group = ParameterGroup::kMatrix;
+
+    [[nodiscard]] std::int64_t count() const;
+    friend bool operator==(const ModelTensor&, const ModelTensor&) = default;
+};
+
+/// Embeddings, final norm and, when it is not tied, the head. Matrices, then embeddings, then
+/// vectors: head.weight (V, C), wte.weight (V, C), wpe.weight (T, C), ln_f.weight, ln_f.bias (C).
+[[nodiscard]] std::vector<ModelTensor> rootTensors(const ModelConfig& model);
+
+/// Of block `index`: qkv (3C, C), proj (C, C), gate (F, C), fc (F, C), out (C, F), then ln1 and
+/// ln2, each weight and bias (C); no gate with gelu, no bias with rmsnorm.
+[[nodiscard]] std::vector<ModelTensor> blockTensors(const ModelConfig& model, std::int64_t index);
+
+}  // namespace shardscope::control

@@ -1,0 +1,60 @@
+// Where tensors are made, their type is told to whoever listens: what `--precision-report` lists
+// is what ran, not what was asked for. A thread's listener is null but in the step that is
+// reported; then a note costs one branch. Torch-free.
+#pragma once
+
+#include "storage/model/events.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace shardscope::control {
+
+enum class TensorRole : std::uint8_t {
+    kMasterParameter = 1,
+    kParameter,  ///< as it is computed with
+    kActivation,
+    kNormOutput,
+    kNormStatistic,  ///< means and inverse deviations kept for backward
+    kQueryKeyValue,
+    kAttentionOutput,
+    kLogits,
+    kLogitGradient,
+    kLoss,
+    kActivationGradient,
+    kGradient,         ///< of a parameter, whole, before it is reduced over ranks
+    kReduction,        ///< what the communicator carries
+    kReducedGradient,  ///< what the optimizer reads
+    kFirstMoment,
+    kSecondMoment,
+};
+[[nodiscard]] const char* toWord(TensorRole role);  ///< "master parameter", "logits", ...
+
+class PrecisionProbe {
+public:
+    virtual ~PrecisionProbe() = default;
+    /// `where` is a static string: the operator or buffer.
+    virtual void tensor(TensorRole role, DataType type, const char* where) = 0;
+};
+
+/// Of the calling thread.
+PrecisionProbe*& threadPrecisionProbe();
+
+inline void notePrecision(TensorRole role, DataType type, const char* where) {
+    if (PrecisionProbe* probe = threadPrecisionProbe()) probe->tensor(role, type, where);
+}
+
+/// Installs `probe` (may be null) on this thread from construction to destruction.
+class PrecisionScope {
+public:
+    explicit PrecisionScope(PrecisionProbe* probe)
+        : m_previous(std::exchange(threadPrecisionProbe(), probe)) {}
+    ~PrecisionScope() { threadPrecisionProbe() = m_previous; }
+    PrecisionScope(const PrecisionScope&) = delete;
+    PrecisionScope& operator=(const PrecisionScope&) = delete;
+
+private:
+    PrecisionProbe* m_previous;
+};
+
+}  // namespace shardscope::control
