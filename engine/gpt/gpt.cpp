@@ -3,104 +3,126 @@
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cross_entropy.h"
 #include "engine/kernels/embedding.h"
+#include "engine/kernels/feed_forward.h"
+#include "engine/kernels/heads.h"
 #include "engine/kernels/linear.h"
+#include "engine/kernels/matmul.h"
+#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 
-#include <ATen/ops/add.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/native_layer_norm.h>
-#include <ATen/ops/native_layer_norm_backward.h>
-#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace shardscope::gpt {
 namespace {
 
-enum RootSlot { kTokens, kPositions, kFinalWeight, kFinalBias };
-enum BlockSlot { kQkv, kProjection, kFc, kOut, kNorm1Weight, kNorm1Bias, kNorm2Weight, kNorm2Bias };
-
-kernels::Parameter named(std::string name, std::vector<std::int64_t> shape) {
-    kernels::Parameter parameter;
-    parameter.name = std::move(name);
-    parameter.shape = std::move(shape);
-    return parameter;
-}
-
-Unit rootUnit(const control::ModelConfig& c) {
+Unit unitOf(LayerIndex layer, const std::vector<control::ModelTensor>& tensors) {
     Unit unit;
-    unit.layer = kRootLayer;
-    unit.parameters = {named("wte.weight", {c.vocabulary, c.hidden}),
-                       named("wpe.weight", {c.context, c.hidden}), named("ln_f.weight", {c.hidden}),
-                       named("ln_f.bias", {c.hidden})};
+    unit.layer = layer;
+    for (const control::ModelTensor& tensor : tensors) {
+        kernels::Parameter parameter;
+        parameter.name = tensor.name;
+        parameter.shape = tensor.shape;
+        parameter.group = tensor.group;
+        unit.parameters.push_back(std::move(parameter));
+    }
     return unit;
 }
 
-Unit blockUnit(const control::ModelConfig& c, std::int64_t index) {
-    const auto name = [&](const char* leaf) { return fmt::format("blocks.{}.{}", index, leaf); };
-    Unit unit;
-    unit.layer = LayerIndex{static_cast<std::int16_t>(index)};
-    unit.parameters = {named(name("qkv.weight"), {3 * c.hidden, c.hidden}),
-                       named(name("proj.weight"), {c.hidden, c.hidden}),
-                       named(name("fc.weight"), {4 * c.hidden, c.hidden}),
-                       named(name("out.weight"), {c.hidden, 4 * c.hidden}),
-                       named(name("ln1.weight"), {c.hidden}),
-                       named(name("ln1.bias"), {c.hidden}),
-                       named(name("ln2.weight"), {c.hidden}),
-                       named(name("ln2.bias"), {c.hidden})};
-    return unit;
+/// The one whose name ends like that; null when the model has none.
+kernels::Parameter* find(Unit& unit, std::string_view ending) {
+    const auto found = std::find_if(
+        unit.parameters.begin(), unit.parameters.end(),
+        [&](const kernels::Parameter& parameter) { return parameter.name.ends_with(ending); });
+    return found == unit.parameters.end() ? nullptr : &*found;
+}
+
+kernels::Norm findNorm(Unit& unit, const std::string& name) {
+    return {find(unit, name + ".weight"), find(unit, name + ".bias")};
 }
 
 }  // namespace
 
 Gpt::Gpt(const control::ModelConfig& config) : m_config(config) {
-    m_units.reserve(static_cast<std::size_t>(config.layers) + 1);
-    m_units.push_back(rootUnit(config));
-    for (std::int64_t i = 0; i < config.layers; ++i) m_units.push_back(blockUnit(config, i));
-}
-
-kernels::Parameter& Gpt::parameter(std::int64_t unit, int slot) {
-    return m_units[static_cast<std::size_t>(unit)].parameters[static_cast<std::size_t>(slot)];
+    m_units.push_back(unitOf(kRootLayer, control::rootTensors(config)));
+    for (std::int64_t i = 0; i < config.layers; ++i) {
+        m_units.push_back(
+            unitOf(LayerIndex{static_cast<std::int16_t>(i)}, control::blockTensors(config, i)));
+    }
+    Unit& root = m_units.front();
+    m_root = {find(root, "wte.weight"), find(root, "wpe.weight"), find(root, "head.weight"),
+              findNorm(root, "ln_f")};
+    if (m_root.head == nullptr) m_root.head = m_root.tokens;
+    for (std::size_t i = 1; i < m_units.size(); ++i) {
+        Unit& unit = m_units[i];
+        m_blocks.push_back(
+            {find(unit, "qkv.weight"),
+             find(unit, "proj.weight"),
+             {find(unit, "gate.weight"), find(unit, "fc.weight"), find(unit, "out.weight")},
+             findNorm(unit, "ln1"),
+             findNorm(unit, "ln2")});
+    }
+    if (config.position == control::Position::kRope) {
+        m_rotary = kernels::rotaryTable(config.context, config.hidden / config.heads);
+    }
 }
 
 at::Tensor Gpt::embed(const at::Tensor& tokens) const {
     const kernels::OperatorScope scope("embedding");
-    const auto& root = m_units[0].parameters;
-    return kernels::embed(root[kTokens].value, root[kPositions].value, tokens);
+    kernels::note(control::TensorRole::kParameter, m_root.tokens->value, "embedding");
+    const at::Tensor positions =
+        m_root.positions == nullptr ? at::Tensor() : m_root.positions->value;
+    const at::Tensor x = kernels::embed(m_root.tokens->value, positions, tokens);
+    kernels::note(control::TensorRole::kActivation, x, "embedding");
+    return x;
 }
 
 void Gpt::embedBackward(const at::Tensor& tokens, const at::Tensor& dx) {
     const kernels::OperatorScope scope("embedding_backward");
-    auto& root = m_units[0].parameters;
-    if (!root[kPositions].accumulate) root[kPositions].gradient.zero_();
-    kernels::addEmbeddingGradients(tokens, dx, root[kTokens].gradient, root[kPositions].gradient);
+    at::Tensor positions;
+    if (m_root.positions != nullptr) {
+        positions = m_root.positions->gradient;
+        if (!m_root.positions->accumulate) positions.zero_();
+    }
+    // A tied table's gradient is there already: the head's.
+    const bool tied = m_root.head == m_root.tokens;
+    if (!tied && !m_root.tokens->accumulate) m_root.tokens->gradient.zero_();
+    kernels::addEmbeddingGradients(tokens, dx, m_root.tokens->gradient, positions);
+    kernels::note(control::TensorRole::kGradient, m_root.tokens->gradient, "embedding");
 }
 
 at::Tensor Gpt::block(std::int64_t index, const at::Tensor& x, std::int64_t rows) {
-    const auto p = [&](int slot) -> kernels::Parameter& { return parameter(1 + index, slot); };
-    const at::Tensor normed = kernels::layerNorm(x, p(kNorm1Weight), p(kNorm1Bias));
-    const at::Tensor mixed =
-        kernels::causalAttention(kernels::linear(normed, p(kQkv)), rows, m_config.heads);
-    const at::Tensor residual = at::add(x, kernels::linear(mixed, p(kProjection)));
-    const at::Tensor wide =
-        kernels::linear(kernels::layerNorm(residual, p(kNorm2Weight), p(kNorm2Bias)), p(kFc));
-    return at::add(residual, kernels::linear(at::gelu(wide), p(kOut)));
+    const Block& block = m_blocks[static_cast<std::size_t>(index)];
+    if (m_rotary.defined() && m_rotary.device() != x.device()) m_rotary = m_rotary.to(x.device());
+    const auto [stream, normed] = kernels::normalise(x, block.norm1);
+    const at::Tensor mixed = kernels::causalAttention(kernels::linear(normed, *block.qkv), rows,
+                                                      m_config.heads, m_rotary);
+    const auto [between, again] =
+        kernels::addAndNormalise(stream, kernels::linear(mixed, *block.projection), block.norm2);
+    const at::Tensor y = kernels::feedForward(between, again, block.feedForward);
+    kernels::note(control::TensorRole::kActivation, y, "block output");
+    return y;
 }
 
 at::Tensor Gpt::head(const at::Tensor& x, const at::Tensor& targets, double scale, bool gradient,
                      const at::Tensor& loss) {
-    auto& weight = parameter(0, kFinalWeight);
-    auto& bias = parameter(0, kFinalBias);
-    const auto [normed, mean, rstd] = at::native_layer_norm(x, {m_config.hidden}, weight.value,
-                                                            bias.value, kernels::kLayerNormEpsilon);
+    const kernels::NormState state = kernels::normForward(x, {}, m_root.norm);
     at::Tensor dNormed;
-    if (gradient) dNormed = at::empty_like(normed);
-    kernels::linearCrossEntropy(normed, parameter(0, kTokens), targets, scale, dNormed, loss);
+    if (gradient) dNormed = at::empty_like(state.value);
+    kernels::linearCrossEntropy(state.value, *m_root.head, targets, scale, dNormed, loss);
     if (!gradient) return {};
-    auto [dx, dWeight, dBias] = at::native_layer_norm_backward(
-        dNormed, x, {m_config.hidden}, mean, rstd, weight.value, bias.value, {true, true, true});
-    kernels::storeGradient(dWeight, weight);
-    kernels::storeGradient(dBias, bias);
+    const at::Tensor dx = kernels::normBackward(dNormed, {}, state, m_root.norm);
+    kernels::note(control::TensorRole::kActivationGradient, dx, "below the head");
     return dx;
+}
+
+at::Tensor Gpt::logits(const at::Tensor& x) const {
+    const kernels::NormState state = kernels::normForward(x, {}, m_root.norm);
+    const at::Tensor logits = at::empty({x.size(0), m_config.vocabulary}, x.options());
+    kernels::matmul(state.value, m_root.head->value.t(), logits);
+    return logits.to(at::kFloat);
 }
 
 }  // namespace shardscope::gpt

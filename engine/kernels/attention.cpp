@@ -1,19 +1,20 @@
 #include "engine/kernels/attention.h"
 
 #include "engine/control/observer.h"
+#include "engine/kernels/heads.h"
 #include "engine/kernels/matmul.h"
+#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
+#include "engine/kernels/softmax.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_fused_sdp_choice.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
-#include <ATen/ops/_softmax.h>
-#include <ATen/ops/_softmax_backward_data.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/record_function.h>
@@ -22,7 +23,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 namespace shardscope::kernels {
 namespace {
@@ -35,19 +35,6 @@ AttentionKind g_kind = AttentionKind::kFlash;  // set before the first step, the
 
 /// Scores held at a time, 512 KiB: they stay in the second-level cache.
 constexpr std::int64_t kScoreFloats = std::int64_t{1} << 17;
-
-/// (N, 3C) -> (3, B, H, T, D) contiguous.
-at::Tensor unpack(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
-    const std::int64_t context = qkv.size(0) / rows;
-    return qkv.view({rows, context, 3, heads, qkv.size(1) / 3 / heads})
-        .permute({2, 0, 3, 1, 4})
-        .contiguous();
-}
-
-/// (T, T), -inf above the diagonal.
-at::Tensor causalMask(std::int64_t context) {
-    return at::full({context, context}, -std::numeric_limits<float>::infinity()).triu_(1);
-}
 
 /// A few heads of (BH, T, D); views are no work worth an event.
 at::Tensor some(const at::Tensor& t, std::int64_t begin, std::int64_t count) {
@@ -65,12 +52,11 @@ class Blocked {
 public:
     explicit Blocked(const at::Tensor& qkv_3BHTD)
         : m_context(qkv_3BHTD.size(3)),
-          m_scale(1.0 / std::sqrt(static_cast<double>(qkv_3BHTD.size(4)))),
+          m_scale(1.0F / std::sqrt(static_cast<float>(qkv_3BHTD.size(4)))),
           m_batches(qkv_3BHTD.size(1) * qkv_3BHTD.size(2)),
           m_q(flat(qkv_3BHTD[0])),
           m_k(flat(qkv_3BHTD[1])),
           m_v(flat(qkv_3BHTD[2])),
-          m_mask(causalMask(m_context)),
           m_step(std::clamp<std::int64_t>(kScoreFloats / (m_context * m_context), 1, m_batches)) {}
 
     at::Tensor forward() const {
@@ -91,9 +77,14 @@ public:
             batchedMatmul(transposed(p), part(dOut), part(d[2]));
             const at::Tensor dp = at::empty_like(p);
             batchedMatmul(part(dOut), transposed(part(m_v)), dp);
-            at::Tensor ds = at::_softmax_backward_data(dp, p, 2, at::kFloat).mul_(m_scale);
-            batchedMatmul(ds, part(m_k), part(d[0]));
-            batchedMatmul(transposed(ds), part(m_q), part(d[1]));
+            {
+                const OperatorScope scope("causal_softmax_backward");
+                forEachMatrix(dp, [&](std::int64_t i, std::int64_t n) {
+                    causalSoftmaxBackward(matrices(p, i), matrices(dp, i), n, m_context, m_scale);
+                });
+            }
+            batchedMatmul(dp, part(m_k), part(d[0]));
+            batchedMatmul(transposed(dp), part(m_q), part(d[1]));
         }
     }
 
@@ -102,59 +93,74 @@ private:
         return t_BHTD.view({m_batches, m_context, t_BHTD.size(3)});
     }
 
-    /// softmax(scale q kᵀ + mask) of `count` heads, (count, T, T)
+    /// softmax(scale q kᵀ) under the causal mask, of `count` heads, (count, T, T)
     at::Tensor probabilities(std::int64_t at, std::int64_t count) const {
         at::Tensor scores = at::empty({count, m_context, m_context}, m_q.options());
         batchedMatmul(some(m_q, at, count), transposed(some(m_k, at, count)), scores);
-        scores.mul_(m_scale).add_(m_mask);
-        return at::_softmax(scores, 2, false);
+        const OperatorScope scope("causal_softmax");
+        forEachMatrix(scores, [&](std::int64_t i, std::int64_t n) {
+            causalSoftmax(matrices(scores, i), n, m_context, m_scale);
+        });
+        return scores;
+    }
+
+    float* matrices(const at::Tensor& t, std::int64_t begin) const {
+        return t.mutable_data_ptr<float>() + begin * m_context * m_context;
+    }
+
+    template <class Work>
+    void forEachMatrix(const at::Tensor& t, const Work& work) const {
+        at::parallel_for(0, t.size(0), 1,
+                         [&](std::int64_t begin, std::int64_t end) { work(begin, end - begin); });
     }
 
     std::int64_t m_context;
-    double m_scale;
+    float m_scale;
     std::int64_t m_batches;
     at::Tensor m_q, m_k, m_v;  // (BH, T, D)
-    at::Tensor m_mask;
     std::int64_t m_step;
 };
 
 struct CausalAttention : torch::autograd::Function<CausalAttention> {
     static Variable forward(AutogradContext* context, const Variable& qkv, std::int64_t rows,
-                            std::int64_t heads) {
-        context->saved_data["rows"] = rows;
-        context->saved_data["heads"] = heads;
-        const at::Tensor qkv_3BHTD = unpack(qkv, rows, heads);
+                            std::int64_t heads, const std::optional<at::Tensor>& turned) {
+        const at::Tensor rotary = turned.value_or(at::Tensor());
+        context->saved_data["rotary"] = turned;
+        const at::Tensor qkv_3BHTD = unpackHeads(qkv, rows, heads, rotary);
+        note(control::TensorRole::kQueryKeyValue, qkv_3BHTD, "attention");
         if (g_kind == AttentionKind::kFlash || qkv.scalar_type() != at::kFloat) {
             auto [out, logSumExp] = at::_scaled_dot_product_flash_attention_for_cpu(
                 qkv_3BHTD[0], qkv_3BHTD[1], qkv_3BHTD[2], 0.0, true);
             context->save_for_backward({qkv_3BHTD, out, logSumExp});
-            return out.transpose(1, 2).reshape({qkv.size(0), qkv.size(1) / 3});
+            return mergeHeads(out);
         }
         context->save_for_backward({qkv_3BHTD});
-        const at::Tensor out =
-            Blocked(qkv_3BHTD).forward().view({rows, heads, qkv.size(0) / rows, qkv_3BHTD.size(4)});
-        return out.transpose(1, 2).reshape({qkv.size(0), qkv.size(1) / 3});
+        return mergeHeads(Blocked(qkv_3BHTD).forward().view(
+            {rows, heads, qkv.size(0) / rows, qkv_3BHTD.size(4)}));
     }
 
     static variable_list backward(AutogradContext* context, const variable_list& outputs) {
         const auto saved = context->get_saved_variables();
         const at::Tensor& qkv = saved[0];
         const std::int64_t rows = qkv.size(1), heads = qkv.size(2), length = qkv.size(3);
-        const at::Tensor dOut = outputs[0].view({rows, length, heads, qkv.size(4)}).transpose(1, 2);
-        const at::Tensor dPacked = at::empty({rows, length, 3, heads, qkv.size(4)}, qkv.options());
-        const at::Tensor d_3BHTD = dPacked.permute({2, 0, 3, 1, 4});
+        const at::Tensor rotary =
+            context->saved_data["rotary"].toOptional<at::Tensor>().value_or(at::Tensor());
+        const at::Tensor dOut = outputs[0].contiguous();
+        at::Tensor dq, dk, dv;
         if (saved.size() == 3) {
-            const auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-                dOut, qkv[0], qkv[1], qkv[2], saved[1], saved[2], 0.0, true);
-            d_3BHTD[0].copy_(dq);
-            d_3BHTD[1].copy_(dk);
-            d_3BHTD[2].copy_(dv);
+            const at::Tensor view = dOut.view({rows, length, heads, qkv.size(4)}).transpose(1, 2);
+            std::tie(dq, dk, dv) = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+                view, qkv[0], qkv[1], qkv[2], saved[1], saved[2], 0.0, true);
         } else {
             const at::Tensor d = at::empty({3, rows * heads, length, qkv.size(4)}, qkv.options());
-            Blocked(qkv).backward(dOut.reshape({rows * heads, length, qkv.size(4)}), d);
-            d_3BHTD.copy_(d.view(qkv.sizes()));
+            Blocked(qkv).backward(
+                splitHeads(dOut, rows, heads).view({rows * heads, length, qkv.size(4)}), d);
+            const at::Tensor d_3BHTD = d.view(qkv.sizes());
+            dq = d_3BHTD[0];
+            dk = d_3BHTD[1];
+            dv = d_3BHTD[2];
         }
-        return {dPacked.view({rows * length, 3 * heads * qkv.size(4)}), Variable(), Variable()};
+        return {packHeads(dq, dk, dv, rotary), Variable(), Variable(), Variable()};
     }
 };
 
@@ -170,7 +176,7 @@ double secondsOfOnePass(const at::Tensor& qkv, std::int64_t rows, std::int64_t h
     for (int i = 0; i < 3; ++i) {
         const at::Tensor input = qkv.detach().set_requires_grad(true);
         const std::int64_t start = control::now();
-        const at::Tensor out = causalAttention(input, rows, heads);
+        const at::Tensor out = causalAttention(input, rows, heads, {});
         out.backward(out.detach());
         best = std::min(best, control::now() - start);
     }
@@ -225,16 +231,30 @@ const char* deviceAttentionInUse(const at::Tensor& qkv, std::int64_t rows, std::
     }
 }
 
-at::Tensor dispatchedAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
-    const auto [q, k, v] = views(qkv, rows, heads);
+at::Tensor dispatchedAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads,
+                               const at::Tensor& rotary) {
+    auto [q, k, v] = views(qkv, rows, heads);
+    if (rotary.defined()) {
+        q = rotated(q, rotary);
+        k = rotated(k, rotary);
+    }
+    note(control::TensorRole::kQueryKeyValue, q, "attention");
     const at::Tensor out = at::scaled_dot_product_attention(q, k, v, {}, 0.0, true);
     return out.transpose(1, 2).reshape({qkv.size(0), qkv.size(1) / 3});
 }
 
-at::Tensor causalAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads) {
-    if (qkv.is_cuda()) return dispatchedAttention(qkv, rows, heads);
-    const OperatorScope scope("causal_attention", true);
-    return CausalAttention::apply(qkv, rows, heads);
+at::Tensor causalAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads,
+                           const at::Tensor& rotary) {
+    at::Tensor out;
+    if (qkv.is_cuda()) {
+        out = dispatchedAttention(qkv, rows, heads, rotary);
+    } else {
+        const OperatorScope scope("causal_attention", true);
+        out = CausalAttention::apply(
+            qkv, rows, heads, rotary.defined() ? std::optional<at::Tensor>(rotary) : std::nullopt);
+    }
+    note(control::TensorRole::kAttentionOutput, out, "attention");
+    return out;
 }
 
 }  // namespace shardscope::kernels

@@ -31,8 +31,12 @@ void useDeviceAttention(DeviceAttention kind);
                                                std::int64_t heads);
 
 /// qkv (N, 3C), the three side by side, N = rows x T, C = heads x D -> (N, C). Scale 1/sqrt(D).
-at::Tensor causalAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads);
-/// The same through LibTorch's differentiable operator, on any device.
-at::Tensor dispatchedAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads);
+/// A defined `rotary` (heads.h), of T or more positions and on qkv's device, rotates queries and
+/// keys before.
+at::Tensor causalAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads,
+                           const at::Tensor& rotary = {});
+/// The same through LibTorch's differentiable operators, on any device.
+at::Tensor dispatchedAttention(const at::Tensor& qkv, std::int64_t rows, std::int64_t heads,
+                               const at::Tensor& rotary = {});
 
 }  // namespace shardscope::kernels

@@ -4,34 +4,41 @@
 #include "engine/kernels/device_kernels.h"
 #include "engine/kernels/device_stream.h"
 #include "engine/kernels/matmul.h"
+#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
+#include "engine/kernels/softmax.h"
 
-#include <ATen/ops/_log_softmax.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 namespace shardscope::kernels {
 namespace {
 
-/// Sum of -log p[target]; turns log-probabilities into scale * (p - onehot) when `gradient`.
-double gatherLoss(at::Tensor& logProbabilities, const std::int64_t* targets, double scale,
-                  bool gradient) {
-    const std::int64_t rows = logProbabilities.size(0);
-    const std::int64_t width = logProbabilities.size(1);
-    float* data = logProbabilities.data_ptr<float>();
-    double loss = 0;
-    for (std::int64_t i = 0; i < rows; ++i) loss -= data[i * width + targets[i]];
-    if (!gradient) return loss;
-    logProbabilities.exp_();
-    for (std::int64_t i = 0; i < rows; ++i) data[i * width + targets[i]] -= 1.0F;
-    logProbabilities.mul_(scale);
-    return loss;
+/// Sum of -log p[target] over rows of fp32 logits, which become scale * (p - onehot) when
+/// `gradient`. Summed row by row in order, whatever the number of threads.
+double softmaxLossOnHost(const at::Tensor& logits, const std::int64_t* targets, double scale,
+                         bool gradient) {
+    const std::int64_t width = logits.size(1);
+    float* data = logits.mutable_data_ptr<float>();
+    std::vector<double> losses(static_cast<std::size_t>(logits.size(0)));
+    at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+            losses[static_cast<std::size_t>(i)] = softmaxCrossEntropy(
+                data + i * width, static_cast<std::size_t>(width),
+                static_cast<std::size_t>(targets[i]), static_cast<float>(scale), gradient);
+        }
+    });
+    return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
-/// Logits (n, V) in, their gradients out (unless not `gradient`); adds to `loss`.
-at::Tensor softmaxLoss(const at::Tensor& logits, const at::Tensor& targets, double scale,
-                       bool gradient, const at::Tensor& loss) {
+/// Logits (n, V) become their gradients (when `gradient`), taken in fp32 and rounded once; adds to
+/// `loss`.
+void softmaxLoss(const at::Tensor& logits, const at::Tensor& targets, double scale, bool gradient,
+                 const at::Tensor& loss) {
     if (logits.is_cuda()) {
         const DataType dtype =
             logits.scalar_type() == at::kBFloat16 ? DataType::kBFloat16 : DataType::kFloat32;
@@ -39,12 +46,13 @@ at::Tensor softmaxLoss(const at::Tensor& logits, const at::Tensor& targets, doub
             logits.mutable_data_ptr(), dtype, logits.size(0), logits.size(1),
             targets.const_data_ptr<std::int64_t>(), static_cast<float>(scale), gradient,
             loss.mutable_data_ptr<double>(), nativeStream(logits.device()));
-        return logits;
+        return;
     }
-    at::Tensor probabilities = at::_log_softmax(logits.to(at::kFloat), 1, false);
+    const at::Tensor wide = logits.to(at::kFloat);
+    note(control::TensorRole::kLogitGradient, wide, "cross entropy, inside");
     *loss.mutable_data_ptr<double>() +=
-        gatherLoss(probabilities, targets.const_data_ptr<std::int64_t>(), scale, gradient);
-    return probabilities.to(logits.scalar_type());
+        softmaxLossOnHost(wide, targets.const_data_ptr<std::int64_t>(), scale, gradient);
+    if (gradient && !wide.is_same(logits)) logits.copy_(wide);
 }
 
 }  // namespace
@@ -59,7 +67,7 @@ void linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor
     const at::Tensor buffer = at::empty({chunk, vocabulary}, x.options());
     // Several chunks are summed in fp32, whatever the gradient is kept in.
     const bool sumsApart =
-        chunk < rows && weight.gradient.defined() && weight.gradient.scalar_type() == at::kBFloat16;
+        chunk < rows && weight.gradient.defined() && weight.gradient.scalar_type() != at::kFloat;
     at::Tensor sum = weight.gradient;
     if (sumsApart) sum = at::empty(weight.value.sizes(), x.options().dtype(at::kFloat));
     for (std::int64_t begin = 0; begin < rows; begin += chunk) {
@@ -67,15 +75,19 @@ void linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor
         const at::Tensor part = x.narrow(0, begin, count);
         const at::Tensor logits = buffer.narrow(0, 0, count);
         matmul(part, weight.value.t(), logits);
-        const at::Tensor gradient =
-            softmaxLoss(logits, targets.narrow(0, begin, count), scale, dx.defined(), loss);
+        note(control::TensorRole::kLogits, logits, "head");
+        softmaxLoss(logits, targets.narrow(0, begin, count), scale, dx.defined(), loss);
         if (!dx.defined()) continue;
-        matmul(gradient, weight.value, dx.narrow(0, begin, count));
-        matmul(gradient.t(), part, sum, begin > 0 || (weight.accumulate && !sumsApart));
+        note(control::TensorRole::kLogitGradient, logits, "cross entropy, to the head's products");
+        matmul(logits, weight.value, dx.narrow(0, begin, count));
+        matmul(logits.t(), part, sum, begin > 0 || (weight.accumulate && !sumsApart));
     }
     if (sumsApart && dx.defined()) {
         weight.accumulate ? weight.gradient.add_(sum) : weight.gradient.copy_(sum);
     }
+    note(control::TensorRole::kParameter, weight.value, "head");
+    note(control::TensorRole::kLoss, loss, "sum of cross entropies");
+    if (dx.defined()) note(control::TensorRole::kGradient, weight.gradient, "head");
 }
 
 }  // namespace shardscope::kernels

@@ -5,6 +5,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
 
+#include <algorithm>
+
 namespace shardscope::kernels {
 namespace {
 
@@ -17,11 +19,15 @@ at::Tensor embedOnHost(const at::Tensor& tokenTable, const at::Tensor& positionT
     const std::int64_t hidden = tokenTable.size(1);
     at::Tensor x = at::empty({tokens.numel(), hidden});
     const float* wte = tokenTable.const_data_ptr<float>();
-    const float* wpe = positionTable.const_data_ptr<float>();
+    const float* wpe = positionTable.defined() ? positionTable.const_data_ptr<float>() : nullptr;
     const std::int64_t* ids = tokens.const_data_ptr<std::int64_t>();
     float* out = x.mutable_data_ptr<float>();
     for (std::int64_t n = 0; n < tokens.numel(); ++n) {
         const float* token = wte + ids[n] * hidden;
+        if (wpe == nullptr) {
+            std::copy_n(token, hidden, out + n * hidden);
+            continue;
+        }
         const float* position = wpe + n % tokens.size(1) * hidden;
         for (std::int64_t c = 0; c < hidden; ++c) out[n * hidden + c] = token[c] + position[c];
     }
@@ -32,17 +38,21 @@ void addOnHost(const at::Tensor& tokens, const at::Tensor& dx, const at::Tensor&
                const at::Tensor& positionGradient) {
     const std::int64_t hidden = dx.size(1);
     float* wte = tokenGradient.mutable_data_ptr<float>();
-    float* wpe = positionGradient.mutable_data_ptr<float>();
+    float* wpe = positionGradient.defined() ? positionGradient.mutable_data_ptr<float>() : nullptr;
     const std::int64_t* ids = tokens.const_data_ptr<std::int64_t>();
     const float* in = dx.const_data_ptr<float>();
     for (std::int64_t n = 0; n < tokens.numel(); ++n) {
         float* token = wte + ids[n] * hidden;
+        for (std::int64_t c = 0; c < hidden; ++c) token[c] += in[n * hidden + c];
+        if (wpe == nullptr) continue;
         float* position = wpe + n % tokens.size(1) * hidden;
-        for (std::int64_t c = 0; c < hidden; ++c) {
-            token[c] += in[n * hidden + c];
-            position[c] += in[n * hidden + c];
-        }
+        for (std::int64_t c = 0; c < hidden; ++c) position[c] += in[n * hidden + c];
     }
+}
+
+/// A GPU's kernel sums in fp32 inside; the CPU's in the type that it is given.
+at::Tensor widened(const at::Tensor& gradient) {
+    return gradient.is_cpu() ? gradient.to(at::kFloat) : gradient;
 }
 
 }  // namespace
@@ -51,7 +61,7 @@ at::Tensor embed(const at::Tensor& tokenTable, const at::Tensor& positionTable,
                  const at::Tensor& tokens) {
     if (onHostInFp32(tokenTable)) return embedOnHost(tokenTable, positionTable, tokens);
     at::Tensor x = at::embedding(tokenTable, tokens);  // (B, T, C)
-    x.add_(positionTable.narrow(0, 0, tokens.size(1)));
+    if (positionTable.defined()) x.add_(positionTable.narrow(0, 0, tokens.size(1)));
     return x.view({tokens.numel(), tokenTable.size(1)});
 }
 
@@ -62,9 +72,10 @@ void addEmbeddingGradients(const at::Tensor& tokens, const at::Tensor& dx,
         addOnHost(tokens, gradient, tokenGradient, positionGradient);
         return;
     }
-    // Sums repeated tokens in fp32 inside, unlike index_add_ on bf16.
-    tokenGradient.add_(
-        at::embedding_dense_backward(gradient, tokens.flatten(), tokenGradient.size(0), -1, false));
+    // Repeated tokens are summed in fp32 whatever dx is, unlike by index_add_ in half precision.
+    tokenGradient.add_(at::embedding_dense_backward(widened(gradient), tokens.flatten(),
+                                                    tokenGradient.size(0), -1, false));
+    if (!positionGradient.defined()) return;
     const at::Tensor byPosition = gradient.view({tokens.size(0), tokens.size(1), gradient.size(1)});
     positionGradient.narrow(0, 0, tokens.size(1)).add_(at::sum(byPosition, {0}, false, at::kFloat));
 }

@@ -11,10 +11,6 @@ namespace shardscope::kernels {
 /// weight.gradient must be defined again; weight.gradient receives dyᵀ x.
 at::Tensor linear(const at::Tensor& x, Parameter& weight);
 
-/// Layer norm over the last dim: x (N, C), weight (C), bias (C), epsilon 1e-5 -> (N, C).
-at::Tensor layerNorm(const at::Tensor& x, Parameter& weight, Parameter& bias);
-inline constexpr double kLayerNormEpsilon = 1e-5;
-
 /// parameter.gradient (+)= gradient, in the type that it is kept in.
 void storeGradient(const at::Tensor& gradient, Parameter& parameter);
 

@@ -30,7 +30,8 @@ double bestSeconds(const at::Tensor& a, const at::Tensor& b, const at::Tensor& o
     return static_cast<double>(best) * 1e-9;
 }
 
-/// bf16 products kept in fp32. cuBLAS writes fp32 itself; a CPU product is rounded once first.
+/// Products of bf16 or fp16 kept in fp32. cuBLAS writes fp32 itself; a CPU product is rounded once
+/// first.
 void widenedMatmul(const at::Tensor& a, const at::Tensor& b, at::Tensor out, bool accumulate) {
     if (!out.is_cuda()) {
         const at::Tensor product = at::mm(a, b);
@@ -85,12 +86,12 @@ MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden) {
     return seconds[1] < seconds[0] ? MatmulLibrary::kOneDnn : MatmulLibrary::kMkl;
 }
 
-double bf16Slowdown(std::int64_t tokens, std::int64_t hidden) {
+double slowdownOf(at::ScalarType type, std::int64_t tokens, std::int64_t hidden) {
     const at::Tensor a = at::randn({std::min<std::int64_t>(tokens, 256), hidden});
     const at::Tensor b = at::randn({hidden, 4 * hidden});
     const at::Tensor out = at::empty({a.size(0), 4 * hidden});
     const double plain = bestSeconds(a, b, out, 3);
-    return bestSeconds(a.to(at::kBFloat16), b.to(at::kBFloat16), out.to(at::kBFloat16), 3) / plain;
+    return bestSeconds(a.to(type), b.to(type), out.to(type), 3) / plain;
 }
 
 double measureMatmulPeak(std::int64_t n, double seconds, at::ScalarType type) {

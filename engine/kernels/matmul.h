@@ -15,16 +15,18 @@ enum class MatmulLibrary : std::uint8_t { kMkl = 0, kOneDnn = 1 };
 
 /// Times both on a (tokens, hidden) x (hidden, 4 hidden) product; a few milliseconds.
 [[nodiscard]] MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden);
-/// How many times longer a bf16 product takes on this CPU than an fp32 one by the library in use:
-/// well below 1 with AMX, up to 90 without AVX-512. A few milliseconds, or a few fp32 ones times
-/// the answer.
-[[nodiscard]] double bf16Slowdown(std::int64_t tokens, std::int64_t hidden);
+/// How many times longer a product in `type` (bf16, fp16) takes on this CPU than an fp32 one by the
+/// library in use: well below 1 with AMX, up to 90 without AVX-512. A few milliseconds, or a few
+/// fp32 ones times the answer.
+[[nodiscard]] double slowdownOf(at::ScalarType type, std::int64_t tokens, std::int64_t hidden);
+/// From this slowdown on a run is warned of its precision.
+inline constexpr double kSlowPrecision = 2;
 /// Chosen once before the first step; all later products of the process use it.
 void useMatmulLibrary(MatmulLibrary library);
 [[nodiscard]] const char* toWord(MatmulLibrary library);
 
-/// out = a b (+ out when accumulate). a (m, k), b (k, n): contiguous or transposed, fp32 or bf16;
-/// out (m, n) contiguous, of the same type, or fp32 for bf16 a and b. Sums are taken in fp32. The
+/// out = a b (+ out when accumulate). a (m, k), b (k, n): contiguous or transposed, fp32, bf16 or
+/// fp16; out (m, n) contiguous, of the same type, or fp32. Sums are taken in fp32. The
 /// choice of library above is for fp32 on a CPU; a GPU always takes cuBLAS.
 void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
             bool accumulate = false);

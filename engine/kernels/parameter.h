@@ -5,6 +5,8 @@
 // come back elsewhere. Lives on the step thread.
 #pragma once
 
+#include "engine/control/model_tensors.h"
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -19,6 +21,7 @@ struct Parameter {
     at::Tensor value;         ///< defined while gathered
     at::Tensor gradient;      ///< defined while gradients of its unit are being computed
     bool accumulate = false;  ///< add to `gradient` instead of overwriting it
+    control::ParameterGroup group = control::ParameterGroup::kMatrix;
 
     [[nodiscard]] std::int64_t count() const {
         std::int64_t n = 1;
@@ -27,6 +30,11 @@ struct Parameter {
     }
     /// Weight decay applies to matrices and embeddings only (nanoGPT's rule).
     [[nodiscard]] bool decays() const { return shape.size() >= 2; }
+    /// The same with a run's choice for embeddings and for vectors.
+    [[nodiscard]] bool decays(bool embeddings, bool vectors) const {
+        if (group == control::ParameterGroup::kEmbedding) return embeddings;
+        return group == control::ParameterGroup::kMatrix || vectors;
+    }
 };
 
 }  // namespace shardscope::kernels

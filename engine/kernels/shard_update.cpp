@@ -2,6 +2,7 @@
 
 #include "engine/kernels/device_kernels.h"
 #include "engine/kernels/device_stream.h"
+#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 
 #include <span>
@@ -23,10 +24,20 @@ bool copied(const ShardState& shard) {
     return !shard.compute.is_same(shard.parameter);
 }
 
+void noteState(const ShardState& shard) {
+    using control::TensorRole;
+    note(TensorRole::kMasterParameter, shard.parameter, "optimizer");
+    note(TensorRole::kParameter, shard.compute, "optimizer's copy");
+    note(TensorRole::kReducedGradient, shard.gradient, "optimizer");
+    note(TensorRole::kFirstMoment, shard.firstMoment, "optimizer");
+    note(TensorRole::kSecondMoment, shard.secondMoment, "optimizer");
+}
+
 }  // namespace
 
 void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState& shard) {
     const OperatorScope scope("adamw");
+    noteState(shard);
     if (shard.parameter.is_cuda()) {
         deviceKernels()->adamW(
             step, shard.parameter.numel(), decaying, shard.parameter.mutable_data_ptr<float>(),

@@ -138,7 +138,7 @@ void RankWorker::chooseKernels() {
 void RankWorker::checkBf16() {
     const control::ModelConfig& model = m_start.config.model;
     const double slowdown =
-        kernels::bf16Slowdown(m_start.config.batch * model.context, model.hidden);
+        kernels::slowdownOf(at::kBFloat16, m_start.config.batch * model.context, model.hidden);
     if (slowdown < kSlowBf16 || !m_start.config.reference.empty()) return;
     const std::string sentence = fmt::format(
         "a bf16 matrix product takes {:.1f} times as long as an fp32 one on this CPU, "

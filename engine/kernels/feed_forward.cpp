@@ -1,0 +1,142 @@
+#include "engine/kernels/feed_forward.h"
+
+#include "engine/kernels/activation.h"
+#include "engine/kernels/kept_parameter.h"
+#include "engine/kernels/matmul.h"
+#include "engine/kernels/note_tensor.h"
+#include "engine/kernels/operator_scope.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/gelu_backward.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/silu_backward.h>
+
+namespace shardscope::kernels {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Variable;
+using torch::autograd::variable_list;
+
+constexpr std::int64_t kElementsAThread = 1 << 15;
+
+bool ownLoops(const at::Tensor& t) {
+    return t.is_cpu() && t.scalar_type() == at::kFloat;
+}
+
+float* data(const at::Tensor& t, std::int64_t offset) {
+    return t.mutable_data_ptr<float>() + offset;
+}
+
+template <class Work>
+void forEachPart(const at::Tensor& t, const Work& work) {
+    at::parallel_for(0, t.numel(), kElementsAThread, [&](std::int64_t begin, std::int64_t end) {
+        work(begin, static_cast<std::size_t>(end - begin));
+    });
+}
+
+/// What the nonlinearity makes of the products; an undefined gate: a GELU.
+at::Tensor activation(const at::Tensor& gate, const at::Tensor& wide) {
+    const OperatorScope scope(gate.defined() ? "silu_gate" : "gelu");
+    if (!ownLoops(wide)) return gate.defined() ? at::silu(gate).mul_(wide) : at::gelu(wide);
+    at::Tensor y = at::empty_like(wide);
+    forEachPart(wide, [&](std::int64_t i, std::size_t n) {
+        gate.defined() ? siluGate(data(gate, i), data(wide, i), data(y, i), n)
+                       : gelu(data(wide, i), data(y, i), n);
+    });
+    return y;
+}
+
+struct ActivationGradients {
+    at::Tensor y;  ///< the activation again
+    at::Tensor dGate, dWide;
+};
+
+/// `dy` is used up: the gradient of `wide` takes its memory.
+ActivationGradients activationBackward(const at::Tensor& gate, const at::Tensor& wide,
+                                       const at::Tensor& dy) {
+    const OperatorScope scope(gate.defined() ? "silu_gate_backward" : "gelu_backward");
+    if (!ownLoops(wide)) {
+        if (!gate.defined()) return {at::gelu(wide), {}, at::gelu_backward(dy, wide)};
+        const at::Tensor silu = at::silu(gate);
+        return {silu * wide, at::silu_backward(dy * wide, gate), dy * silu};
+    }
+    ActivationGradients d{at::empty_like(wide), {}, dy};
+    if (gate.defined()) d.dGate = at::empty_like(gate);
+    forEachPart(wide, [&](std::int64_t i, std::size_t n) {
+        gate.defined() ? siluGateBackward(data(gate, i), data(wide, i), data(d.y, i), data(dy, i),
+                                          data(d.dGate, i), n)
+                       : geluBackward(data(wide, i), data(d.y, i), data(dy, i), n);
+    });
+    return d;
+}
+
+/// x Wᵀ
+at::Tensor product(const at::Tensor& x, const Parameter& weight) {
+    const OperatorScope scope("linear");
+    at::Tensor y = at::empty({x.size(0), weight.value.size(0)}, x.options());
+    matmul(x, weight.value.t(), y);
+    return y;
+}
+
+/// dW (+)= dyᵀ x, dx (+)= dy W.
+void productBackward(const at::Tensor& dy, const at::Tensor& x, Parameter& weight,
+                     const at::Tensor& dx, bool addToDx) {
+    const OperatorScope scope("linear_backward");
+    matmul(dy.t(), x, weight.gradient, weight.accumulate);
+    matmul(dy, weight.value, dx, addToDx);
+    note(control::TensorRole::kGradient, weight.gradient, "linear weight");
+}
+
+struct FeedForwardFunction : torch::autograd::Function<FeedForwardFunction> {
+    static Variable forward(AutogradContext* context, const Variable& stream, const Variable& x,
+                            Parameter* gateWeight, Parameter* fc, Parameter* out) {
+        at::Tensor gate;
+        if (gateWeight != nullptr) gate = product(x, *gateWeight);
+        const at::Tensor wide = product(x, *fc);
+        const at::Tensor narrow = activation(gate, wide);
+        context->save_for_backward({x, gate, wide});
+        keep(context, "gate", gateWeight);
+        keep(context, "fc", fc);
+        keep(context, "out", out);
+        const OperatorScope scope("linear_add");
+        at::Tensor y = at::empty_like(stream);
+        y.copy_(stream);
+        matmul(narrow, out->value.t(), y, true);
+        return y;
+    }
+
+    static variable_list backward(AutogradContext* context, const variable_list& outputs) {
+        const at::Tensor dy = outputs[0].contiguous();
+        const auto saved = context->get_saved_variables();
+        const at::Tensor &x = saved[0], &gate = saved[1], &wide = saved[2];
+        Parameter& out = *recall(context, "out");
+        const at::Tensor dNarrow = at::empty_like(wide);
+        matmul(dy, out.value, dNarrow);
+        ActivationGradients d = activationBackward(gate, wide, dNarrow);
+        {
+            const OperatorScope scope("linear_backward");
+            matmul(dy.t(), d.y, out.gradient, out.accumulate);
+        }
+        d.y = at::Tensor();
+        at::Tensor dx = at::empty_like(x);
+        productBackward(d.dWide, x, *recall(context, "fc"), dx, false);
+        if (gate.defined()) productBackward(d.dGate, x, *recall(context, "gate"), dx, true);
+        return {dy, dx, Variable(), Variable(), Variable()};
+    }
+};
+
+}  // namespace
+
+at::Tensor feedForward(const at::Tensor& stream, const at::Tensor& x,
+                       const FeedForward& parameters) {
+    const OperatorScope scope("feed_forward", true);
+    note(control::TensorRole::kParameter, parameters.fc->value, "linear weight");
+    return FeedForwardFunction::apply(stream, x, parameters.gate, parameters.fc, parameters.out);
+}
+
+}  // namespace shardscope::kernels

@@ -1,0 +1,24 @@
+// Softmax over rows of scores or logits with what surrounds it in one pass, fp32 in plain memory,
+// any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace shardscope::kernels {
+
+/// scores (n, T, T), in place: row i becomes softmax(scale * row) over its first i + 1 columns and
+/// zero in the others.
+void causalSoftmax(float* scores, std::int64_t n, std::int64_t context, float scale);
+
+/// The gradient of that by the scores before `scale`: p (n, T, T) is its result, d holds the
+/// gradient of p and receives scale * p (d - sum p d), zero above the diagonal.
+void causalSoftmaxBackward(const float* p, float* d, std::int64_t n, std::int64_t context,
+                           float scale);
+
+/// One row of logits. Returns -log softmax(row)[target]; with `gradient` the row becomes
+/// scale * (softmax - onehot), otherwise it is left undefined.
+[[nodiscard]] double softmaxCrossEntropy(float* row, std::size_t width, std::size_t target,
+                                         float scale, bool gradient);
+
+}  // namespace shardscope::kernels

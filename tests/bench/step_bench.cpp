@@ -1,0 +1,93 @@
+// How long one training step of one rank takes: step_bench [preset] [batch] [steps] [word...]
+// with the words rmsnorm, rope, swiglu, untied, bf16, fp16.
+#include "engine/comm/direct_communicator.h"
+#include "engine/control/observer.h"
+#include "engine/kernels/attention.h"
+#include "engine/kernels/matmul.h"
+#include "engine/training/session.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/randint.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+using namespace shardscope;
+
+void apply(control::RunConfig& config, const std::string& word) {
+    if (word == "rmsnorm") config.model.norm = control::Norm::kRmsNorm;
+    if (word == "rope") config.model.position = control::Position::kRope;
+    if (word == "swiglu") config.model.ffn = control::FeedForward::kSwiglu;
+    if (word == "untied") config.model.tieHead = false;
+    if (word == "bf16") config.precision = control::Precision::kBFloat16;
+    if (word == "fp16") config.precision = control::Precision::kFloat16;
+}
+
+control::RunConfig configOf(int count, char** words) {
+    control::RunConfig config;
+    config.strategy = control::Strategy::kSingle;
+    config.ranks = 1;
+    if (count > 1) config.model = *control::findModelPreset(words[1]);
+    if (count > 2) config.batch = std::atoi(words[2]);
+    if (count > 3) config.steps = std::atoi(words[3]);
+    for (int i = 4; i < count; ++i) apply(config, words[i]);
+    return config;
+}
+
+/// The faster library and attention, as a rank chooses them.
+void chooseKernels(const control::RunConfig& config) {
+    const control::ModelConfig& m = config.model;
+    const auto library = kernels::fasterMatmulLibrary(config.batch * m.context, m.hidden);
+    kernels::useMatmulLibrary(library);
+    const auto attention =
+        kernels::fasterAttention(config.batch, m.context, m.heads, m.hidden / m.heads);
+    kernels::useAttention(attention);
+    fmt::print("{}, attention {}\n", kernels::toWord(library), kernels::toWord(attention));
+}
+
+void run(const control::RunConfig& config) {
+    auto segment = comm::Segment::anonymous(std::size_t{64} << 20, 1);
+    const auto communicator = comm::makeDirectCommunicator(*segment, 0, nullptr, "bench");
+    gpt::Gpt model(config.model);
+    const auto partitioning = training::makePartitioning(
+        config, training::placementOf(config, at::kCPU), model, *communicator, nullptr);
+    partitioning->load([&](const kernels::Parameter& p) {
+        return gpt::initialValue(p, config.model, config.seed);
+    });
+    training::BatchSource batches;
+    batches.globalTokens = config.batch * config.model.context;
+    batches.training = [&](std::int32_t, std::int32_t) {
+        const auto tokens = [&](std::vector<std::int64_t> shape) {
+            return at::randint(0, config.model.vocabulary, shape, at::kLong);
+        };
+        return data::Batch{tokens({config.batch, config.model.context}),
+                           tokens({batches.globalTokens})};
+    };
+    training::Trainer trainer(config, at::kCPU, model, *partitioning, *communicator, batches,
+                              nullptr);
+    std::vector<double> milliseconds;
+    for (std::int32_t step = 0; step < config.steps; ++step) {
+        const std::int64_t start = control::now();
+        if (const auto result = trainer.step(step, false); !result) {
+            fmt::print("{}\n", result.error().message);
+            return;
+        }
+        milliseconds.push_back(static_cast<double>(control::now() - start) * 1e-6);
+    }
+    std::sort(milliseconds.begin(), milliseconds.end());
+    fmt::print("step: best {:.1f} ms, median {:.1f} ms\n", milliseconds.front(),
+               milliseconds[milliseconds.size() / 2]);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    at::set_num_threads(1);
+    const control::RunConfig config = configOf(count, words);
+    chooseKernels(config);
+    run(config);
+}
