@@ -23,8 +23,7 @@ SHARDSCOPE_FOR_EACH_CPU void geluBackward(const float* __restrict x, float* __re
 SHARDSCOPE_FOR_EACH_CPU void siluGate(const float* __restrict gate, const float* __restrict x,
                                       float* __restrict y, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
-        const float sigmoid = 1.0F / (1.0F + exponential(-gate[i]));
-        y[i] = gate[i] * sigmoid * x[i];
+        y[i] = gate[i] * sigmoid(gate[i]) * x[i];
     }
 }
 
@@ -33,12 +32,12 @@ SHARDSCOPE_FOR_EACH_CPU void siluGateBackward(const float* __restrict gate,
                                               float* __restrict d, float* __restrict dGate,
                                               std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
-        const float sigmoid = 1.0F / (1.0F + exponential(-gate[i]));
-        const float silu = gate[i] * sigmoid;
+        const float share = sigmoid(gate[i]);
+        const float silu = gate[i] * share;
         const float dy = d[i];
         y[i] = silu * x[i];
         d[i] = dy * silu;
-        dGate[i] = dy * x[i] * (sigmoid + silu * (1.0F - sigmoid));
+        dGate[i] = dy * x[i] * (share + silu * (1.0F - share));
     }
 }
 

@@ -35,23 +35,30 @@ double softmaxLossOnHost(const at::Tensor& logits, const std::int64_t* targets, 
     return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
+void softmaxLossOnDevice(const at::Tensor& logits, const at::Tensor& targets, double scale,
+                         bool gradient, const at::Tensor& loss) {
+    deviceKernels()->softmaxCrossEntropy(
+        logits.mutable_data_ptr(), dataTypeOf(logits.scalar_type()), logits.size(0), logits.size(1),
+        targets.const_data_ptr<std::int64_t>(), static_cast<float>(scale), gradient,
+        loss.mutable_data_ptr<double>(), nativeStream(logits.device()));
+}
+
 /// Logits (n, V) become their gradients (when `gradient`), taken in fp32 and rounded once; adds to
 /// `loss`.
 void softmaxLoss(const at::Tensor& logits, const at::Tensor& targets, double scale, bool gradient,
                  const at::Tensor& loss) {
-    if (logits.is_cuda()) {
-        const DataType dtype =
-            logits.scalar_type() == at::kBFloat16 ? DataType::kBFloat16 : DataType::kFloat32;
-        deviceKernels()->softmaxCrossEntropy(
-            logits.mutable_data_ptr(), dtype, logits.size(0), logits.size(1),
-            targets.const_data_ptr<std::int64_t>(), static_cast<float>(scale), gradient,
-            loss.mutable_data_ptr<double>(), nativeStream(logits.device()));
-        return;
+    // The device's kernel reads and writes bf16 itself, and computes in fp32 too.
+    if (logits.is_cuda() && logits.scalar_type() == at::kBFloat16) {
+        return softmaxLossOnDevice(logits, targets, scale, gradient, loss);
     }
     const at::Tensor wide = logits.to(at::kFloat);
     note(control::TensorRole::kLogitGradient, wide, "cross entropy, inside");
-    *loss.mutable_data_ptr<double>() +=
-        softmaxLossOnHost(wide, targets.const_data_ptr<std::int64_t>(), scale, gradient);
+    if (logits.is_cuda()) {
+        softmaxLossOnDevice(wide, targets, scale, gradient, loss);
+    } else {
+        *loss.mutable_data_ptr<double>() +=
+            softmaxLossOnHost(wide, targets.const_data_ptr<std::int64_t>(), scale, gradient);
+    }
     if (gradient && !wide.is_same(logits)) logits.copy_(wide);
 }
 

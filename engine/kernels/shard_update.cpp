@@ -5,6 +5,8 @@
 #include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 
 namespace shardscope::kernels {
@@ -39,12 +41,14 @@ void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState&
     const OperatorScope scope("adamw");
     noteState(shard);
     if (shard.parameter.is_cuda()) {
+        const bool casts = copied(shard) && shard.compute.scalar_type() == at::kBFloat16;
         deviceKernels()->adamW(
             step, shard.parameter.numel(), decaying, shard.parameter.mutable_data_ptr<float>(),
             shard.gradient.const_data_ptr<float>(), shard.firstMoment.mutable_data_ptr<float>(),
             shard.secondMoment.mutable_data_ptr<float>(),
-            copied(shard) ? shard.compute.mutable_data_ptr() : nullptr,
+            casts ? shard.compute.mutable_data_ptr() : nullptr,
             nativeStream(shard.parameter.device()));
+        if (copied(shard) && !casts) shard.compute.copy_(shard.parameter);
         return;
     }
     updateOnHost(step, shard, 0, decaying);
@@ -52,6 +56,16 @@ void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState&
     plain.weightDecay = 0;
     updateOnHost(plain, shard, decaying, shard.parameter.numel());
     if (copied(shard)) shard.compute.copy_(shard.parameter);
+}
+
+GradientScale gradientScale(double squaredNorm, double lossScale, double clip) {
+    GradientScale scale;
+    scale.finite = std::isfinite(squaredNorm);
+    scale.norm = std::sqrt(squaredNorm) / lossScale;
+    // torch.nn.utils.clip_grad_norm_: never scales up, 1e-6 against division by zero.
+    const double clipped = clip > 0 ? std::min(1.0, clip / (scale.norm + 1e-6)) : 1.0;
+    scale.factor = clipped / lossScale;
+    return scale;
 }
 
 void addSquaredNorm(const at::Tensor& gradient, const at::Tensor& total) {

@@ -7,10 +7,9 @@
 
 namespace shardscope::kernels {
 
-/// e^x to 1.2e-7, for x up to 88; below -87 that of -87 (1.6e-38). NaN stays NaN.
+/// e^x to 1.2e-7, for x of at most 88; below -87 that of -87 (1.6e-38). NaN stays NaN.
 [[gnu::always_inline]] inline float exponential(float x) {
     x = x < -87.0F ? -87.0F : x;
-    x = x > 88.0F ? 88.0F : x;
     // x = n ln 2 + r; adding 1.5 * 2^23 rounds to an integer, which is then in the low bits.
     const float shifted = x * 1.44269504F + 12'582'912.0F;
     const float n = shifted - 12'582'912.0F;
@@ -25,6 +24,13 @@ namespace shardscope::kernels {
     p = p * (r * r) + r + 1.0F;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) +
                                 (std::bit_cast<std::uint32_t>(shifted) << 23));
+}
+
+/// 1 / (1 + e^-x)
+[[gnu::always_inline]] inline float sigmoid(float x) {
+    const float e = exponential(x < 0 ? x : -x);
+    const float upper = 1.0F / (1.0F + e);
+    return x < 0 ? e * upper : upper;
 }
 
 struct Normal {

@@ -5,6 +5,22 @@
 #include <numbers>
 
 namespace shardscope::training {
+namespace {
+
+/// How much of the way down to the minimum is still ahead, 1 to 0, at `progress` from 0 to 1.
+double remaining(control::Schedule schedule, double progress) {
+    switch (schedule) {
+        case control::Schedule::kCosine:
+            return 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+        case control::Schedule::kLinear:
+            return 1.0 - progress;
+        case control::Schedule::kConstant:
+            break;
+    }
+    return 1.0;
+}
+
+}  // namespace
 
 double learningRate(const control::RunConfig& config, std::int32_t step) {
     if (step < config.warmupSteps) {
@@ -13,8 +29,8 @@ double learningRate(const control::RunConfig& config, std::int32_t step) {
     }
     const double span = std::max(1, config.steps - config.warmupSteps);
     const double progress = std::min(1.0, static_cast<double>(step - config.warmupSteps) / span);
-    return config.minimumLearningRate + 0.5 * (config.learningRate - config.minimumLearningRate) *
-                                            (1.0 + std::cos(std::numbers::pi * progress));
+    return config.minimumLearningRate + (config.learningRate - config.minimumLearningRate) *
+                                            remaining(config.schedule, progress);
 }
 
 }  // namespace shardscope::training

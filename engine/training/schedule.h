@@ -1,4 +1,6 @@
-// Learning-rate schedule: linear warm-up, then a cosine down to the minimum at the last step.
+// Learning-rate schedule: linear warm-up, then level, or a line or a half cosine down to the
+// minimum, which is reached in the step after the last (Loshchilov & Hutter, arXiv 1608.03983,
+// without restarts).
 #pragma once
 
 #include "engine/control/run_config.h"
@@ -7,6 +9,7 @@
 
 namespace shardscope::training {
 
+/// Of `step`, counted from 0; the minimum from config.steps on.
 [[nodiscard]] double learningRate(const control::RunConfig& config, std::int32_t step);
 
 }  // namespace shardscope::training
