@@ -123,11 +123,18 @@ NormGradients rmsBackward(const at::Tensor& dy, const NormState& state, const at
     return {dx.to(x.scalar_type()), (wide * z).sum(0), {}};
 }
 
+/// On a CPU LibTorch keeps the statistics of half-precision rows in fp32 only if the parameters are
+/// fp32; on a GPU always, and wants the parameters in the rows' type.
+at::Tensor asLayerNormTakesIt(const at::Tensor& vector) {
+    return vector.is_cpu() ? vector.to(at::kFloat) : vector;
+}
+
 NormState dispatchedForward(const at::Tensor& x, const at::Tensor& delta, const Norm& parameters) {
     const at::Tensor stream = delta.defined() ? at::add(x, delta) : x;
     if (parameters.bias == nullptr) return rmsForward(stream, parameters.weight->value);
     auto [value, mean, rstd] = at::native_layer_norm(
-        stream, {stream.size(1)}, parameters.weight->value, parameters.bias->value, kNormEpsilon);
+        stream, {stream.size(1)}, asLayerNormTakesIt(parameters.weight->value),
+        asLayerNormTakesIt(parameters.bias->value), kNormEpsilon);
     return {stream, value, mean, rstd};
 }
 
@@ -138,8 +145,9 @@ at::Tensor dispatchedBackward(const at::Tensor& dy, const at::Tensor& skip, cons
         d = rmsBackward(dy, state, parameters.weight->value);
     } else {
         std::tie(d.dx, d.dWeight, d.dBias) = at::native_layer_norm_backward(
-            dy, state.stream, {dy.size(1)}, state.mean, state.rstd, parameters.weight->value,
-            parameters.bias->value, {true, true, true});
+            dy, state.stream, {dy.size(1)}, state.mean, state.rstd,
+            asLayerNormTakesIt(parameters.weight->value),
+            asLayerNormTakesIt(parameters.bias->value), {true, true, true});
         storeGradient(d.dBias, *parameters.bias);
     }
     storeGradient(d.dWeight, *parameters.weight);
