@@ -5,7 +5,8 @@
 // with issue, start, end and, where peers can be seen, every peer's arrival. Errors (a peer that
 // asks for something else, a lost peer) surface as CommunicationError from Work::wait().
 //
-// Sizes are in elements; `n` counts one rank's shard, W the ranks.
+// Sizes are in elements; `n` counts one rank's shard, W the ranks. Gathers, broadcasts, all-to-all,
+// send and receive move any dtype; sums take fp32, bf16 and fp16 and are made in fp32.
 #pragma once
 
 #include "engine/control/observer.h"
@@ -81,6 +82,8 @@ private:
     friend class Communicator;
 };
 
+inline constexpr std::size_t kSmallValues = 32;
+
 enum class Accumulate : bool { kNo = false, kYes = true };
 enum class Reduction : std::uint8_t { kSum, kMax };
 
@@ -102,8 +105,9 @@ public:
     /// may be rewritten once any later collective of this communicator has completed.
     virtual Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) = 0;
 
-    /// out[i] (+)= sum over ranks of full[rank() * n + i]; full has W * n elements. Shared memory
-    /// sums in fp32 and in rank order, NCCL in full's type and in its own order.
+    /// out[i] (+)= sum over ranks of full[rank() * n + i]; full has W * n elements of fp32, bf16 or
+    /// fp16. Shared memory sums in fp32 and in rank order, a ring in fp32 and in the order of the
+    /// ring, NCCL in full's type and in its own order.
     /// `full` may be rewritten once waitPeers(work) has returned.
     virtual Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                                CollectiveTag tag) = 0;
@@ -111,17 +115,38 @@ public:
     /// Every rank's buffer, fp32, bf16 or fp16, becomes the sum over ranks, taken in fp32.
     virtual Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) = 0;
 
-    /// At most RankSlot::kScratch values, in place; `values` stays alive until the work is done.
+    /// At most kSmallValues, in place; the same bits on every rank; `values` stays alive until the
+    /// work is done.
     virtual Work allReduceSmall(std::span<double> values, Reduction reduction,
                                 CollectiveTag tag) = 0;
 
     virtual Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) = 0;
+
+    /// out[p * n + i] = send of rank p [rank() * n + i]; both have W * n elements. `send` may be
+    /// rewritten once any later collective of this communicator has completed.
+    virtual Work allToAll(const SymmetricBuffer& send, void* out, CollectiveTag tag) = 0;
+
+    /// To one rank, which receives as many of the same type; nobody else takes part. A send ends
+    /// when its receiver has it, and operations of a communicator take turns: of two ranks that
+    /// exchange something one sends first, the other receives first.
+    virtual Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) = 0;
+    virtual Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) = 0;
+
     virtual Work barrier(CollectiveTag tag) = 0;
 
     /// Blocks until every peer has finished reading this rank's input of `work`.
     virtual void waitPeers(const Work& work) = 0;
 
-    /// Makes every waiting peer fail instead of waiting for this rank.
+    /// A communicator of `members`: ascending ranks of this one, this rank among them. Reported
+    /// as `group` (CollectiveReport::group; 0 is all ranks), an id for each set of members. Every
+    /// rank calls it as often and in the same order, members of one set with the same list; blocks
+    /// until they have. Buffers that all ranks allocated alike, here or there, may be used in both.
+    /// Its operations run beside this one's (NCCL: in turn). Must go before this one.
+    virtual std::unique_ptr<Communicator> split(std::span<const int> members,
+                                                std::uint32_t group) = 0;
+
+    /// Makes every waiting peer fail instead of waiting for this rank, here and in every
+    /// communicator that this one was split from or into.
     virtual void abort() = 0;
 
 protected:

@@ -1,360 +1,341 @@
 #include "engine/comm/direct_communicator.h"
 
+#include "engine/comm/arguments.h"
+#include "engine/comm/communication_thread.h"
+#include "engine/comm/copy.h"
+#include "engine/comm/meeting.h"
 #include "engine/comm/reduce.h"
 
 #include <fmt/format.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <climits>
-#include <condition_variable>
+#include <algorithm>
 #include <cstring>
-#include <deque>
-#include <exception>
 #include <functional>
-#include <mutex>
-#include <thread>
+#include <utility>
 #include <vector>
 
 namespace shardscope::comm {
 
 namespace {
 
-/// Shared by the caller and the communication thread.
-class DirectWork final : public WorkState {
+/// This rank's part of the segment, shared by a communicator and those split from it.
+class Arena {
 public:
-    bool ready() const override { return finished.load(std::memory_order_acquire) != 0; }
-    void wait() override {
-        finished.wait(0, std::memory_order_acquire);
-        if (error) std::rethrow_exception(error);
-    }
+    Arena(std::shared_ptr<Segment> segment, int rank)
+        : m_segment(std::move(segment)), m_rank(rank) {}
 
-    std::uint32_t sequence = 0;
-    std::atomic<std::uint32_t> finished{0};
-    std::exception_ptr error;  // written before `finished` is set
-};
-
-constexpr timespec kFutexSlice{0, 200'000'000};  // how often waiting ranks look for an abort
-
-void wake(std::atomic<std::uint32_t>& word) {
-    ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
-
-/// Whether sequence `a` is at or past `b`, across the wrap of 32 bits.
-bool reached(std::uint32_t a, std::uint32_t b) {
-    return static_cast<std::int32_t>(a - b) >= 0;
-}
-
-class DirectCommunicator final : public Communicator {
-public:
-    DirectCommunicator(std::shared_ptr<Segment> segment, int rank, control::Observer* observer,
-                       const char* protocol)
-        : m_segment(std::move(segment)),
-          m_rank(rank),
-          m_observer(observer),
-          m_protocol(protocol),
-          m_arrivals(static_cast<std::size_t>(m_segment->worldSize())),
-          m_thread([this] { run(); }) {
-        pthread_setname_np(m_thread.native_handle(), "communication");
-    }
-
-    ~DirectCommunicator() override {
-        {
-            const std::lock_guard lock(m_mutex);
-            m_stopping = true;
-        }
-        m_wakeUp.notify_one();
-        m_thread.join();
-    }
-
-    int rank() const override { return m_rank; }
-    int size() const override { return m_segment->worldSize(); }
-
-    SymmetricBuffer allocate(std::size_t count, DataType dtype) override {
-        const std::size_t bytes = (count * elementBytes(dtype) + 63) / 64 * 64;
-        if (m_allocated + bytes > m_segment->arenaBytes()) {
+    /// The offset of `bytes` bytes, zero as long as nobody has written there. Step thread.
+    std::size_t allocate(std::size_t bytes, std::size_t alignment) {
+        const std::size_t offset = (m_allocated + alignment - 1) / alignment * alignment;
+        if (offset + bytes > m_segment->arenaBytes()) {
             throw CommunicationError(fmt::format(
                 "the shared-memory arena of rank {} ({} bytes) has no room for another {} bytes",
                 m_rank, m_segment->arenaBytes(), bytes));
         }
-        const std::size_t offset = std::exchange(m_allocated, m_allocated + bytes);
-        return {offset, count, dtype, peer<std::byte>(offset, m_rank)};
+        m_allocated = offset + bytes;
+        return offset;
+    }
+    [[nodiscard]] std::byte* at(std::size_t offset) const {
+        return m_segment->arena(m_rank) + offset;
+    }
+
+private:
+    const std::shared_ptr<Segment> m_segment;
+    const int m_rank;
+    std::size_t m_allocated = 0;
+};
+
+struct DirectSetup {
+    std::shared_ptr<Segment> segment;
+    std::shared_ptr<Arena> arena;
+    std::vector<Meeting::Member> members;
+    int own = 0;
+    control::Observer* observer = nullptr;
+    const char* protocol = "";
+    std::chrono::milliseconds timeout{};
+    std::uint32_t group = 0;
+};
+
+class DirectCommunicator final : public Communicator {
+public:
+    explicit DirectCommunicator(const DirectSetup& setup)
+        : m_setup(setup),
+          m_meeting(setup.segment, setup.members, setup.own, setup.timeout),
+          m_thread(setup.observer, setup.group) {}
+
+    int rank() const override { return m_setup.own; }
+    int size() const override { return m_meeting.size(); }
+
+    SymmetricBuffer allocate(std::size_t count, DataType dtype) override {
+        constexpr std::size_t kLine = 64;
+        const std::size_t bytes = (count * elementBytes(dtype) + kLine - 1) / kLine * kLine;
+        const std::size_t offset = m_setup.arena->allocate(bytes, kLine);
+        return {offset, count, dtype, m_setup.arena->at(offset)};
     }
 
     Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) override {
-        const std::size_t bytes = shard.bytes() * static_cast<std::size_t>(size());
-        return submit(CollectiveOp::kAllGather, shard.dtype, bytes, tag, [=, this] {
+        const std::size_t bytes = shard.bytes() * world();
+        return collective(CollectiveOp::kAllGather, shard, bytes, kNobody, tag, [=, this] {
             auto* to = static_cast<std::byte*>(out);
             for (int p = 0; p < size(); ++p, to += shard.bytes()) {
-                std::memcpy(to, peer<std::byte>(shard.offset, p), shard.bytes());
+                copyRow(to, input(p), shard.bytes());
             }
         });
     }
 
     Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) override {
-        return submit(CollectiveOp::kAllGather, whole.dtype, whole.bytes(), tag, [=, this] {
-            const std::size_t bytes = whole.bytes() / static_cast<std::size_t>(size());
+        return collective(CollectiveOp::kAllGather, whole, whole.bytes(), kNobody, tag, [=, this] {
+            const std::size_t bytes = whole.bytes() / world();
             auto* local = static_cast<std::byte*>(whole.local);
             for (int p = 0; p < size(); ++p) {
                 const std::size_t begin = static_cast<std::size_t>(p) * bytes;
-                if (p == m_rank) continue;
-                std::memcpy(local + begin, peer<std::byte>(whole.offset, p) + begin, bytes);
+                if (p != rank()) copyRow(local + begin, input(p) + begin, bytes);
             }
         });
     }
 
     Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                        CollectiveTag tag) override {
-        return submit(CollectiveOp::kReduceScatter, full.dtype, full.bytes(), tag, [=, this] {
-            const std::size_t n = full.count / static_cast<std::size_t>(size());
-            const std::size_t begin = static_cast<std::size_t>(m_rank) * n;
-            const bool add = accumulate == Accumulate::kYes;
-            if (full.dtype == DataType::kBFloat16) {
-                sumPeers<std::uint16_t>(full.offset, begin, n, out, add);
-            } else {
-                sumPeers<float>(full.offset, begin, n, out, add);
+        requireSummable(full.dtype);
+        return collective(CollectiveOp::kReduceScatter, full, full.bytes(), kNobody, tag,
+                          [=, this] {
+                              const std::size_t n = full.count / world();
+                              sumSources(sources(n * own(), full.dtype), full.dtype, out, n,
+                                         accumulate == Accumulate::kYes);
+                          });
+    }
+
+    Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) override {
+        requireSummable(buffer.dtype);
+        Call call = makeCall(CollectiveOp::kAllReduce, buffer, buffer.bytes(), kNobody, tag);
+        return submit(call, tag, [=, this](HostWork& work) mutable {
+            call.sequence = work.report.sequence;
+            meetAlike(call, work);
+            sumOwnSlice(buffer);
+            m_meeting.meet(call);  // everybody's slice is there
+            gatherSlices(buffer);
+        });
+    }
+
+    Work allReduceSmall(std::span<double> values, Reduction reduction, CollectiveTag tag) override {
+        requireSmall(values.size());
+        SymmetricBuffer none;
+        none.dtype = DataType::kFloat64;
+        Call call = makeCall(CollectiveOp::kAllReduce, none, values.size_bytes(),
+                             static_cast<std::int32_t>(reduction), tag);
+        return submit(call, tag, [=, this](HostWork& work) mutable {
+            call.sequence = work.report.sequence;
+            std::copy(values.begin(), values.end(), m_meeting.scratch(rank(), m_meeting.next()));
+            meetAlike(call, work);
+            reduceScratch(values, reduction, work.meeting);
+        });
+    }
+
+    Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
+        requireRank(root, size());
+        const int named = m_meeting.worldRank(root);
+        return collective(CollectiveOp::kBroadcast, buffer, buffer.bytes(), named, tag, [=, this] {
+            if (root != rank()) copyRow(buffer.local, input(root), buffer.bytes());
+        });
+    }
+
+    Work allToAll(const SymmetricBuffer& send, void* out, CollectiveTag tag) override {
+        return collective(CollectiveOp::kAllToAll, send, send.bytes(), kNobody, tag, [=, this] {
+            const std::size_t part = send.bytes() / world();
+            auto* to = static_cast<std::byte*>(out);
+            for (int p = 0; p < size(); ++p, to += part) {
+                copyRow(to, input(p) + own() * part, part);
             }
         });
     }
 
-    Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) override {
-        if (buffer.dtype != DataType::kFloat32) {
-            throw CommunicationError("an all-reduce over shared memory takes fp32 only");
-        }
-        return submit(CollectiveOp::kAllReduce, DataType::kFloat32, buffer.bytes(), tag,
-                      [=, this] { allReduceInPlace(buffer); });
+    Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) override {
+        requirePeer(to, rank(), size());
+        Call call =
+            makeCall(CollectiveOp::kSend, buffer, buffer.bytes(), m_meeting.worldRank(to), tag);
+        return submit(call, tag, [=, this](HostWork& work) mutable {
+            call.sequence = work.report.sequence;
+            noteArrivals(work, m_meeting.offer(call, to), to);
+        });
     }
 
-    Work allReduceSmall(std::span<double> values, Reduction reduction, CollectiveTag tag) override {
-        if (values.size() > RankSlot::kScratch) {
-            throw CommunicationError(
-                fmt::format("a small all-reduce takes at most {} values, got {}",
-                            RankSlot::kScratch, values.size()));
-        }
-        const auto publish = [=, this](std::uint32_t sequence) {
-            std::copy(values.begin(), values.end(),
-                      m_segment->slot(m_rank).scratch[sequence % 2].begin());
-        };
-        return submit(
-            CollectiveOp::kAllReduce, DataType::kFloat64, values.size_bytes(), tag,
-            [=, this] { reduceScratch(values, reduction); }, publish);
-    }
-
-    Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
-        return submit(CollectiveOp::kBroadcast, buffer.dtype, buffer.bytes(), tag, [=, this] {
-            if (root == m_rank) return;
-            std::memcpy(buffer.local, peer<std::byte>(buffer.offset, root), buffer.bytes());
+    Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) override {
+        requirePeer(from, rank(), size());
+        Call call = makeCall(CollectiveOp::kReceive, buffer, buffer.bytes(),
+                             m_meeting.worldRank(from), tag);
+        return submit(call, tag, [=, this](HostWork& work) mutable {
+            call.sequence = work.report.sequence;
+            OperationDescriptor found;
+            noteArrivals(work, m_meeting.await(call, from, found), from);
+            copyRow(buffer.local, peerArena(from) + found.offset, buffer.bytes());
+            m_meeting.announceTaken(from);
         });
     }
 
     Work barrier(CollectiveTag tag) override {
-        return submit(CollectiveOp::kBarrier, DataType::kByte, 0, tag, [] {});
+        SymmetricBuffer none;
+        none.dtype = DataType::kByte;
+        return collective(CollectiveOp::kBarrier, none, 0, kNobody, tag, [] {});
+    }
+
+    std::unique_ptr<Communicator> split(std::span<const int> members,
+                                        std::uint32_t group) override {
+        const int place = placeAmong(members, rank(), size());
+        Call call;
+        call.wanted.operation = kSplitOperation;
+        call.wanted.detail = fingerprint(members);
+        call.wanted.bytes = group;
+        call.wanted.offset = m_setup.arena->allocate(
+            RankSlot::bytesFor(static_cast<int>(members.size())), alignof(RankSlot));
+        DirectSetup part = m_setup;
+        part.own = place;
+        part.group = group;
+        part.members.clear();
+        const Work work = m_thread.submitUnseen([&](HostWork&) {
+            m_meeting.meet(call);
+            for (const int p : members) {
+                m_meeting.requireSame(call, p);
+                part.members.push_back(
+                    {m_meeting.worldRank(p), reinterpret_cast<RankSlot*>(input(p))});
+            }
+            m_meeting.announceDone();
+        });
+        work.wait();
+        return std::make_unique<DirectCommunicator>(part);
     }
 
     void waitPeers(const Work& work) override {
         work.wait();
-        const std::uint32_t sequence = static_cast<DirectWork&>(stateOf(work)).sequence;
-        for (int p = 0; p < size(); ++p) await(m_segment->slot(p).done, sequence, p);
+        const auto& done = static_cast<const HostWork&>(stateOf(work));
+        if (done.meeting == 0) return;  // between two ranks: both have done with it
+        Call call;
+        call.wanted.operation = done.report.operation;
+        call.sequence = done.report.sequence;
+        call.layer = done.report.layer;
+        call.group = m_setup.group;
+        m_meeting.awaitDone(call, done.meeting);
     }
 
-    void abort() override {
-        m_segment->aborted().store(1 + static_cast<std::uint32_t>(m_rank));
-        wake(m_segment->slot(m_rank).arrived);
-        wake(m_segment->slot(m_rank).done);
-    }
+    void abort() override { m_meeting.abort(); }
 
 private:
-    using Publish = std::function<void(std::uint32_t)>;
+    static constexpr std::int32_t kNobody = OperationDescriptor::kNone;
 
-    struct Operation {
-        control::CollectiveReport report;
-        std::shared_ptr<DirectWork> state;
-        Publish publish;  ///< before the arrival is announced
-        std::function<void()> move;
-    };
-
-    template <class T>
-    T* peer(std::size_t offset, int rank) const {
-        return reinterpret_cast<T*>(m_segment->arena(rank) + offset);
+    [[nodiscard]] std::size_t world() const { return static_cast<std::size_t>(size()); }
+    [[nodiscard]] std::size_t own() const { return static_cast<std::size_t>(rank()); }
+    [[nodiscard]] std::byte* peerArena(int p) const {
+        return m_setup.segment->arena(m_meeting.worldRank(p));
+    }
+    /// What rank `p` brought to the last meeting.
+    [[nodiscard]] std::byte* input(int p) const {
+        return peerArena(p) + m_meeting.wanted(p).offset;
+    }
+    /// All ranks' inputs from element `begin` on.
+    [[nodiscard]] std::span<const void* const> sources(std::size_t begin, DataType dtype) {
+        m_sources.clear();
+        for (int p = 0; p < size(); ++p)
+            m_sources.push_back(input(p) + begin * elementBytes(dtype));
+        return m_sources;
     }
 
-    Work submit(CollectiveOp kind, DataType dtype, std::size_t bytes, CollectiveTag tag,
-                std::function<void()> move, Publish publish = {}) {
-        Operation operation;
-        operation.report.operation = kind;
-        operation.report.dtype = dtype;
-        operation.report.cause = tag.cause;
-        operation.report.layer = tag.layer;
-        operation.report.step = tag.step;
-        operation.report.sizeBytes = static_cast<std::int64_t>(bytes);
-        operation.report.algorithm = "direct";
-        operation.report.protocol = m_protocol;
-        operation.report.issueNs = control::now();
-        operation.state = std::make_shared<DirectWork>();
-        operation.move = std::move(move);
-        operation.publish = std::move(publish);
-        Work work(operation.state);
-        {
-            const std::lock_guard lock(m_mutex);
-            operation.report.sequence = ++m_issued;
-            m_queue.push_back(std::move(operation));
-        }
-        m_wakeUp.notify_one();
-        return work;
+    Call makeCall(CollectiveOp operation, const SymmetricBuffer& buffer, std::size_t bytes,
+                  std::int32_t detail, const CollectiveTag& tag) const {
+        Call call;
+        call.wanted = {operation, buffer.dtype, detail, bytes, buffer.offset};
+        call.layer = tag.layer;
+        call.group = m_setup.group;
+        return call;
     }
 
-    void run() {
-        for (;;) {
-            Operation operation;
-            {
-                std::unique_lock lock(m_mutex);
-                m_wakeUp.wait(lock, [this] { return m_stopping || !m_queue.empty(); });
-                if (m_queue.empty()) return;
-                operation = std::move(m_queue.front());
-                m_queue.pop_front();
-            }
-            perform(operation);
-        }
+    Work submit(const Call& call, const CollectiveTag& tag, CommunicationThread::Body body) {
+        return m_thread.submit(request(call.wanted.operation, call.wanted.dtype, call.wanted.bytes,
+                                       tag, "direct", m_setup.protocol),
+                               [this, body = std::move(body)](HostWork& work) {
+                                   body(work);
+                                   if (work.meeting != 0) m_meeting.announceDone();
+                               });
     }
 
-    void perform(Operation& operation) {
-        try {
-            operation.state->sequence = m_meeting + 1;
-            if (operation.publish) operation.publish(m_meeting + 1);
-            operation.report.startNs = meet(operation.report);
-            operation.move();
-            announceDone();
-            operation.report.endNs = control::now();
-            operation.report.arrivalsNs = m_arrivals;
-            if (m_observer != nullptr) m_observer->collective(operation.report);
-        } catch (...) {
-            operation.state->error = std::current_exception();
-        }
-        operation.state->finished.store(1, std::memory_order_release);
-        operation.state->finished.notify_all();
+    /// An operation with one meeting, after which `move` has all inputs.
+    Work collective(CollectiveOp operation, const SymmetricBuffer& buffer, std::size_t bytes,
+                    std::int32_t detail, const CollectiveTag& tag, std::function<void()> move) {
+        Call call = makeCall(operation, buffer, bytes, detail, tag);
+        return submit(call, tag, [this, call, move = std::move(move)](HostWork& work) mutable {
+            call.sequence = work.report.sequence;
+            meetAlike(call, work);
+            move();
+        });
     }
 
-    /// Announces this rank, waits for all others; returns when this rank arrived.
-    std::int64_t meet(const control::CollectiveReport& report) {
-        const std::uint32_t sequence = ++m_meeting;
-        RankSlot& own = m_segment->slot(m_rank);
-        const std::size_t at = sequence % RankSlot::kRing;
-        const OperationDescriptor wanted{static_cast<std::uint8_t>(report.operation),
-                                         static_cast<std::uint64_t>(report.sizeBytes)};
-        own.operations[at] = wanted;
-        const std::int64_t arrival = control::now();
-        own.arrivalNs[at] = arrival;
-        own.arrived.store(sequence, std::memory_order_release);
-        wake(own.arrived);
-        for (int p = 0; p < size(); ++p) {
-            await(m_segment->slot(p).arrived, sequence, p);
-            requireSame(wanted, m_segment->slot(p).operations[at], p, sequence);
-            m_arrivals[static_cast<std::size_t>(p)] = m_segment->slot(p).arrivalNs[at];
-        }
-        return arrival;
+    void meetAlike(const Call& call, HostWork& work) {
+        work.meeting = m_meeting.next();
+        work.report.startNs = m_meeting.meet(call);
+        work.arrivals = m_meeting.arrivals();
+        for (int p = 0; p < size(); ++p) m_meeting.requireSame(call, p);
     }
 
-    void announceDone() {
-        RankSlot& own = m_segment->slot(m_rank);
-        own.done.store(m_meeting, std::memory_order_release);
-        wake(own.done);
+    /// Those who do not take part kept nobody waiting.
+    void noteArrivals(HostWork& work, const Meeting::Pair& pair, int peer) const {
+        work.report.startNs = pair.ownNs;
+        work.arrivals.assign(world(), pair.ownNs);
+        work.arrivals[static_cast<std::size_t>(peer)] = pair.peerNs;
     }
 
-    void await(std::atomic<std::uint32_t>& word, std::uint32_t sequence, int peerRank) const {
-        for (;;) {
-            const std::uint32_t seen = word.load(std::memory_order_acquire);
-            if (reached(seen, sequence)) return;
-            if (const std::uint32_t aborter = m_segment->aborted().load(); aborter != 0) {
-                throw CommunicationError(
-                    fmt::format("rank {} gave up while rank {} waited for rank {}", aborter - 1,
-                                m_rank, peerRank));
-            }
-            ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &kFutexSlice, nullptr, 0);
+    [[nodiscard]] std::size_t sliceBegin(const SymmetricBuffer& buffer, std::size_t p) const {
+        return buffer.count * p / world();
+    }
+
+    /// Rank r sums slice r into its own buffer, which nobody else reads there.
+    void sumOwnSlice(const SymmetricBuffer& buffer) {
+        const std::size_t begin = sliceBegin(buffer, own());
+        sumSourcesRounded(
+            sources(begin, buffer.dtype), buffer.dtype,
+            static_cast<std::byte*>(buffer.local) + begin * elementBytes(buffer.dtype),
+            sliceBegin(buffer, own() + 1) - begin);
+    }
+
+    void gatherSlices(const SymmetricBuffer& buffer) const {
+        const std::size_t each = elementBytes(buffer.dtype);
+        for (std::size_t p = 0; p < world(); ++p) {
+            if (p == own()) continue;
+            const std::size_t begin = sliceBegin(buffer, p) * each;
+            copyRow(static_cast<std::byte*>(buffer.local) + begin,
+                    input(static_cast<int>(p)) + begin, sliceBegin(buffer, p + 1) * each - begin);
         }
     }
 
-    void requireSame(const OperationDescriptor& mine, const OperationDescriptor& theirs, int p,
-                     std::uint32_t sequence) const {
-        if (mine == theirs) return;
-        throw CommunicationError(fmt::format(
-            "collective {}: rank {} asks for {} of {} bytes, rank {} for {} of {} bytes", sequence,
-            m_rank, toWord(static_cast<CollectiveOp>(mine.operation)), mine.bytes, p,
-            toWord(static_cast<CollectiveOp>(theirs.operation)), theirs.bytes));
-    }
-
-    template <class T>
-    void sumPeers(std::size_t offset, std::size_t begin, std::size_t n, float* out,
-                  bool accumulate) const {
-        std::vector<const T*> sources;
-        for (int p = 0; p < size(); ++p) sources.push_back(peer<T>(offset, p) + begin);
-        sumSources(std::span<const T* const>(sources), out, n, accumulate);
-    }
-
-    /// Rank r sums slice r into its own buffer, which nobody else reads there; after all have,
-    /// everybody copies the other slices.
-    void allReduceInPlace(const SymmetricBuffer& buffer) {
-        const auto world = static_cast<std::size_t>(size());
-        const auto sliceBegin = [&](std::size_t p) { return buffer.count * p / world; };
-        const auto own = static_cast<std::size_t>(m_rank);
-        auto* local = static_cast<float*>(buffer.local);
-        sumPeers<float>(buffer.offset, sliceBegin(own), sliceBegin(own + 1) - sliceBegin(own),
-                        local + sliceBegin(own), false);
-        control::CollectiveReport second;
-        second.operation = CollectiveOp::kAllGather;
-        second.sizeBytes = static_cast<std::int64_t>(buffer.bytes());
-        const std::vector<std::int64_t> firstArrivals = m_arrivals;
-        meet(second);
-        m_arrivals = firstArrivals;
-        for (std::size_t p = 0; p < world; ++p) {
-            if (p == own) continue;
-            std::memcpy(local + sliceBegin(p),
-                        peer<float>(buffer.offset, static_cast<int>(p)) + sliceBegin(p),
-                        (sliceBegin(p + 1) - sliceBegin(p)) * sizeof(float));
-        }
-    }
-
-    void reduceScratch(std::span<double> values, Reduction reduction) const {
+    void reduceScratch(std::span<double> values, Reduction reduction, std::uint32_t meeting) const {
         for (std::size_t i = 0; i < values.size(); ++i) {
-            double result = 0;
-            for (int p = 0; p < size(); ++p) {
-                const double value = m_segment->slot(p).scratch[m_meeting % 2][i];
-                if (p == 0) {
-                    result = value;
-                } else {
-                    result =
-                        reduction == Reduction::kSum ? result + value : std::max(result, value);
-                }
+            double result = m_meeting.scratch(0, meeting)[i];
+            for (int p = 1; p < size(); ++p) {
+                const double value = m_meeting.scratch(p, meeting)[i];
+                result = reduction == Reduction::kSum ? result + value : std::max(result, value);
             }
             values[i] = result;
         }
     }
 
-    const std::shared_ptr<Segment> m_segment;
-    const int m_rank;
-    control::Observer* const m_observer;
-    const char* const m_protocol;
-    std::size_t m_allocated = 0;  // step thread
-
-    // Communication thread.
-    std::uint32_t m_meeting = 0;
-    std::vector<std::int64_t> m_arrivals;
-
-    std::mutex m_mutex;
-    std::condition_variable m_wakeUp;
-    std::deque<Operation> m_queue;  // guarded by m_mutex
-    std::uint64_t m_issued = 0;     // guarded by m_mutex
-    bool m_stopping = false;        // guarded by m_mutex
-    std::thread m_thread;           // last: uses all of the above
+    const DirectSetup m_setup;
+    Meeting m_meeting;
+    std::vector<const void*> m_sources;  // communication thread
+    CommunicationThread m_thread;        // last: uses all of the above
 };
 
 }  // namespace
 
 std::unique_ptr<Communicator> makeDirectCommunicator(std::shared_ptr<Segment> segment, int rank,
                                                      control::Observer* observer,
-                                                     const char* protocol) {
-    return std::make_unique<DirectCommunicator>(std::move(segment), rank, observer, protocol);
+                                                     const char* protocol,
+                                                     std::chrono::milliseconds timeout) {
+    DirectSetup setup;
+    for (int p = 0; p < segment->worldSize(); ++p) setup.members.push_back({p, &segment->slot(p)});
+    setup.arena = std::make_shared<Arena>(segment, rank);
+    setup.segment = std::move(segment);
+    setup.own = rank;
+    setup.observer = observer;
+    setup.protocol = protocol;
+    setup.timeout = timeout;
+    return std::make_unique<DirectCommunicator>(setup);
 }
 
 }  // namespace shardscope::comm

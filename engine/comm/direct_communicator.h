@@ -9,14 +9,16 @@
 #include "engine/comm/communicator.h"
 #include "engine/comm/segment.h"
 
+#include <chrono>
 #include <memory>
 
 namespace shardscope::comm {
 
 /// Starts the communication thread. `observer` may be null and outlives the communicator;
-/// `protocol` ("shared memory", "threads") is a static string for the reports.
-std::unique_ptr<Communicator> makeDirectCommunicator(std::shared_ptr<Segment> segment, int rank,
-                                                     control::Observer* observer,
-                                                     const char* protocol);
+/// `protocol` ("shared memory", "threads") is a static string for the reports; `timeout` is how
+/// long a peer may keep this rank waiting before it counts as hung.
+std::unique_ptr<Communicator> makeDirectCommunicator(
+    std::shared_ptr<Segment> segment, int rank, control::Observer* observer, const char* protocol,
+    std::chrono::milliseconds timeout = std::chrono::seconds(60));
 
 }  // namespace shardscope::comm

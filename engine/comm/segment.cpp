@@ -13,7 +13,8 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHeaderBytes = kPage;
 
 std::size_t slotsEnd(int worldSize) {
-    const std::size_t bytes = kHeaderBytes + static_cast<std::size_t>(worldSize) * sizeof(RankSlot);
+    const std::size_t bytes =
+        kHeaderBytes + static_cast<std::size_t>(worldSize) * RankSlot::bytesFor(worldSize);
     return (bytes + kPage - 1) / kPage * kPage;
 }
 
@@ -55,7 +56,9 @@ Result<std::shared_ptr<Segment>> Segment::anonymous(std::size_t bytes, int world
 }
 
 RankSlot& Segment::slot(int rank) const {
-    return reinterpret_cast<RankSlot*>(m_base + kHeaderBytes)[rank];
+    const std::size_t each = RankSlot::bytesFor(m_worldSize);
+    return *reinterpret_cast<RankSlot*>(m_base + kHeaderBytes +
+                                        static_cast<std::size_t>(rank) * each);
 }
 
 std::byte* Segment::arena(int rank) const {

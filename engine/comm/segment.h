@@ -5,6 +5,8 @@
 // threads of one process, anonymous. Sparse: pages cost memory only once touched.
 #pragma once
 
+#include "engine/comm/communicator.h"
+#include "engine/comm/operation.h"
 #include "storage/model/result.h"
 
 #include <array>
@@ -15,23 +17,40 @@
 
 namespace shardscope::comm {
 
-/// What a rank asks of one collective; peers compare it to catch diverging programs.
-struct OperationDescriptor {
-    std::uint8_t operation = 0;
-    std::uint64_t bytes = 0;
-    friend bool operator==(const OperationDescriptor&, const OperationDescriptor&) = default;
+/// One rank's half of sending to and receiving from one other. Numbers count messages of this
+/// pair and direction; peers are at most one apart.
+struct PairCell {
+    struct Side {
+        OperationDescriptor wanted;
+        std::int64_t arrivalNs = 0;
+    };
+    alignas(64) std::atomic<std::uint32_t> offered{0};  ///< last message it may be asked for
+    std::array<Side, 2> offers{};
+    alignas(64) std::atomic<std::uint32_t> awaited{0};  ///< last message it waits for
+    std::array<Side, 2> awaits{};
+    alignas(64) std::atomic<std::uint32_t> taken{0};  ///< last message it has copied
 };
 
-/// One rank's half of the arrival protocol. Sequence words hold the low 32 bits and are futexes.
+/// One rank's half of the arrival protocol, followed by a PairCell for each rank. Sequence words
+/// hold the low 32 bits and are futexes.
 struct alignas(128) RankSlot {
-    static constexpr std::size_t kRing = 64;     ///< ranks are at most one collective apart
-    static constexpr std::size_t kScratch = 32;  ///< values of a small all-reduce
+    static constexpr std::size_t kRing = 64;  ///< ranks are at most one collective apart
 
-    std::atomic<std::uint32_t> arrived{0};  ///< last collective this rank's input is ready for
+    std::atomic<std::uint32_t> arrived{0};     ///< last collective this rank's input is ready for
+    std::atomic<std::uint32_t> left{0};        ///< 1: will never arrive again
+    std::atomic<std::uint64_t> startTicks{0};  ///< ProcessIdentity; written before the next
+    std::atomic<std::int64_t> pid{0};
     alignas(64) std::atomic<std::uint32_t> done{0};  ///< last one it finished reading peers for
     alignas(64) std::array<std::int64_t, kRing> arrivalNs{};
     std::array<OperationDescriptor, kRing> operations{};
-    std::array<std::array<double, kScratch>, 2> scratch{};
+    std::array<std::array<double, kSmallValues>, 2> scratch{};
+
+    [[nodiscard]] PairCell& with(int rank) { return reinterpret_cast<PairCell*>(this + 1)[rank]; }
+    [[nodiscard]] static constexpr std::size_t bytesFor(int ranks) {
+        const std::size_t all =
+            sizeof(RankSlot) + static_cast<std::size_t>(ranks) * sizeof(PairCell);
+        return (all + alignof(RankSlot) - 1) / alignof(RankSlot) * alignof(RankSlot);
+    }
 };
 
 class Segment {

@@ -27,9 +27,11 @@ struct NcclApi {
     /// `name` tells communicators apart in profiler events ("dp0"); copied by NCCL.
     int (*initialise)(NcclHandle* out, int ranks, const NcclUniqueId* id, int rank,
                       const char* name);
+    /// A communicator of the ranks that name the same `color`, all ranks of `parent` call it.
+    int (*split)(NcclHandle parent, int color, int rank, NcclHandle* out, const char* name);
     /// In place when send == receive + rank * count elements.
-    int (*allGather)(const void* send, void* receive, std::size_t count, DataType dtype,
-                     NcclHandle, void* stream);
+    int (*allGather)(const void* send, void* receive, std::size_t count, DataType dtype, NcclHandle,
+                     void* stream);
     /// receive[i] = sum over ranks of send[rank * count + i]
     int (*reduceScatter)(const void* send, void* receive, std::size_t count, DataType dtype,
                          NcclHandle, void* stream);
@@ -37,6 +39,12 @@ struct NcclApi {
                      bool maximum, NcclHandle, void* stream);
     int (*broadcast)(const void* send, void* receive, std::size_t count, DataType dtype, int root,
                      NcclHandle, void* stream);
+    int (*send)(const void* from, std::size_t count, DataType dtype, int to, NcclHandle,
+                void* stream);
+    int (*receive)(void* to, std::size_t count, DataType dtype, int from, NcclHandle, void* stream);
+    /// Sends and receives between the two run at once.
+    int (*groupStart)();
+    int (*groupEnd)();
     /// What went wrong behind the caller's back, e.g. a lost peer.
     int (*asyncError)(NcclHandle, int* error);
     /// May itself hang.

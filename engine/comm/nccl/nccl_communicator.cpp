@@ -1,5 +1,7 @@
 #include "engine/comm/nccl/nccl_communicator.h"
 
+#include "engine/comm/arguments.h"
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
@@ -26,7 +28,6 @@ using control::DeviceStream;
 
 constexpr std::chrono::milliseconds kPoll{1};
 constexpr std::chrono::milliseconds kErrorPoll{200};
-constexpr std::size_t kSmall = 32;  ///< values of a small all-reduce
 
 /// Events that operations take in turn. Outlives the communicator while Works do.
 class EventPool {
@@ -60,11 +61,13 @@ private:
 /// Set once by the watcher; read by everybody who waits.
 class Alarm {
 public:
-    void raise(std::string sentence) {
+    /// Whether it was the first.
+    bool raise(std::string sentence) {
         const std::lock_guard lock(m_mutex);
-        if (m_raised.load()) return;
+        if (m_raised.load()) return false;
         m_sentence = std::move(sentence);
         m_raised.store(true);
+        return true;
     }
     [[nodiscard]] bool raised() const { return m_raised.load(); }
     void check() const {
@@ -131,19 +134,29 @@ private:
     const std::span<double> m_values;
 };
 
+/// What a communicator has in common with those split from it.
+struct Shared {
+    explicit Shared(DeviceRuntime& runtime)
+        : stream(runtime.createStream(true)), events(std::make_shared<EventPool>(runtime)) {}
+
+    const DeviceStream stream;
+    const std::shared_ptr<EventPool> events;
+    const std::shared_ptr<Alarm> alarm = std::make_shared<Alarm>();
+};
+
 class NcclCommunicator final : public Communicator {
 public:
     explicit NcclCommunicator(NcclSetup setup)
+        : NcclCommunicator(setup, Shared(*setup.runtime), joined(setup), 0) {}
+
+    NcclCommunicator(NcclSetup setup, const Shared& shared, NcclHandle handle, std::uint32_t group)
         : m_setup(std::move(setup)),
           m_runtime(*m_setup.runtime),
-          m_stream(m_runtime.createStream(true)),
-          m_events(std::make_shared<EventPool>(m_runtime)),
-          m_alarm(std::make_shared<Alarm>()),
+          m_shared(shared),
+          m_group(group),
+          m_handle(handle),
           m_issuedOn(m_runtime.createEvent()) {
-        require(m_setup.api->initialise(&m_handle, m_setup.size, &m_setup.id, m_setup.rank,
-                                        m_setup.name),
-                "joining the other ranks");
-        m_small = at::zeros({static_cast<std::int64_t>(kSmall)}, options(at::kDouble));
+        m_small = at::zeros({static_cast<std::int64_t>(kSmallValues)}, options(at::kDouble));
         m_watcher = std::thread([this] { watch(); });
         pthread_setname_np(m_watcher.native_handle(), "collectives");
     }
@@ -156,7 +169,7 @@ public:
         m_wakeUp.notify_one();
         m_watcher.join();
         m_runtime.destroy(m_issuedOn);
-        if (!m_alarm->raised()) {
+        if (!m_shared.alarm->raised()) {
             m_setup.api->destroy(m_handle);
             return;
         }
@@ -179,7 +192,7 @@ public:
         const std::size_t bytes = shard.bytes() * static_cast<std::size_t>(size());
         return submit(CollectiveOp::kAllGather, shard.dtype, bytes, tag, [&] {
             return m_setup.api->allGather(shard.local, out, shard.count, shard.dtype, m_handle,
-                                          m_stream.handle);
+                                          m_shared.stream.handle);
         });
     }
 
@@ -190,30 +203,32 @@ public:
             static_cast<const std::byte*>(whole.local) + own * elementBytes(whole.dtype);
         return submit(CollectiveOp::kAllGather, whole.dtype, whole.bytes(), tag, [&] {
             return m_setup.api->allGather(part, whole.local, count, whole.dtype, m_handle,
-                                          m_stream.handle);
+                                          m_shared.stream.handle);
         });
     }
 
     Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                        CollectiveTag tag) override {
+        requireSummable(full.dtype);
         const std::size_t n = full.count / static_cast<std::size_t>(size());
         const bool direct = full.dtype == DataType::kFloat32 && accumulate == Accumulate::kNo;
         void* received = direct ? out : staging(n * elementBytes(full.dtype));
         return submit(CollectiveOp::kReduceScatter, full.dtype, full.bytes(), tag, [&] {
             const int result = m_setup.api->reduceScatter(full.local, received, n, full.dtype,
-                                                          m_handle, m_stream.handle);
+                                                          m_handle, m_shared.stream.handle);
             if (result == kNcclSuccess && !direct) {
                 m_setup.accumulate(received, full.dtype, out, static_cast<std::int64_t>(n),
-                                   accumulate == Accumulate::kYes, m_stream.handle);
+                                   accumulate == Accumulate::kYes, m_shared.stream.handle);
             }
             return result;
         });
     }
 
     Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) override {
+        requireSummable(buffer.dtype);
         return submit(CollectiveOp::kAllReduce, buffer.dtype, buffer.bytes(), tag, [&] {
             return m_setup.api->allReduce(buffer.local, buffer.local, buffer.count, buffer.dtype,
-                                          false, m_handle, m_stream.handle);
+                                          false, m_handle, m_shared.stream.handle);
         });
     }
 
@@ -224,8 +239,56 @@ public:
     Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
         return submit(CollectiveOp::kBroadcast, buffer.dtype, buffer.bytes(), tag, [&] {
             return m_setup.api->broadcast(buffer.local, buffer.local, buffer.count, buffer.dtype,
-                                          root, m_handle, m_stream.handle);
+                                          root, m_handle, m_shared.stream.handle);
         });
+    }
+
+    Work allToAll(const SymmetricBuffer& send, void* out, CollectiveTag tag) override {
+        const std::size_t count = send.count / static_cast<std::size_t>(size());
+        const std::size_t bytes = count * elementBytes(send.dtype);
+        const auto* from = static_cast<const std::byte*>(send.local);
+        return submit(CollectiveOp::kAllToAll, send.dtype, send.bytes(), tag, [&] {
+            const NcclApi& api = *m_setup.api;
+            int result = api.groupStart();
+            auto* to = static_cast<std::byte*>(out);
+            for (int p = 0; p < size() && result == kNcclSuccess; ++p, from += bytes, to += bytes) {
+                result = api.send(from, count, send.dtype, p, m_handle, m_shared.stream.handle);
+                if (result != kNcclSuccess) break;
+                result = api.receive(to, count, send.dtype, p, m_handle, m_shared.stream.handle);
+            }
+            const int ended = api.groupEnd();
+            return result != kNcclSuccess ? result : ended;
+        });
+    }
+
+    Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) override {
+        requirePeer(to, rank(), size());
+        return submit(CollectiveOp::kSend, buffer.dtype, buffer.bytes(), tag, [&] {
+            return m_setup.api->send(buffer.local, buffer.count, buffer.dtype, to, m_handle,
+                                     m_shared.stream.handle);
+        });
+    }
+
+    Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) override {
+        requirePeer(from, rank(), size());
+        return submit(CollectiveOp::kReceive, buffer.dtype, buffer.bytes(), tag, [&] {
+            return m_setup.api->receive(buffer.local, buffer.count, buffer.dtype, from, m_handle,
+                                        m_shared.stream.handle);
+        });
+    }
+
+    std::unique_ptr<Communicator> split(std::span<const int> members,
+                                        std::uint32_t group) override {
+        m_shared.alarm->check();
+        NcclSetup setup = m_setup;
+        setup.rank = placeAmong(members, rank(), size());
+        setup.size = static_cast<int>(members.size());
+        NcclHandle part;
+        const std::string name = fmt::format("group {}", group);
+        // Groups are disjoint, so their first ranks tell them apart.
+        require(m_setup.api->split(m_handle, members.front(), rank(), &part, name.c_str()),
+                "splitting off a group");
+        return std::make_unique<NcclCommunicator>(std::move(setup), m_shared, part, group);
     }
 
     /// NCCL has none: an all-reduce of one value that nobody looks at.
@@ -237,12 +300,20 @@ public:
     void waitPeers(const Work& work) override { work.wait(); }
 
     void abort() override {
-        m_alarm->raise(fmt::format("rank {} gave up", rank()));
+        m_shared.alarm->raise(fmt::format("rank {} gave up", rank()));
         // May hang itself; the process ends all the same, see NcclSetup::failed.
         std::thread([api = m_setup.api, handle = m_handle] { api->abort(handle); }).detach();
     }
 
 private:
+    static NcclHandle joined(const NcclSetup& setup) {
+        NcclHandle handle;
+        const int result =
+            setup.api->initialise(&handle, setup.size, &setup.id, setup.rank, setup.name);
+        require(setup, {}, result, "joining the other ranks");
+        return handle;
+    }
+
     struct Pending {
         control::CollectiveReport report;
         std::shared_ptr<NcclWork> work;
@@ -254,21 +325,18 @@ private:
 
     Work reduceSmall(CollectiveOp operation, std::span<double> values, Reduction reduction,
                      CollectiveTag tag) {
-        if (values.size() > kSmall) {
-            throw CommunicationError(fmt::format(
-                "a small all-reduce takes at most {} values, got {}", kSmall, values.size()));
-        }
+        requireSmall(values.size());
         const at::DisableRecordFunctionGuard bookkeeping;
         // The last one's values may not have been looked at yet.
         if (m_lastSmall) m_lastSmall->NcclWork::wait();
         const auto n = static_cast<std::int64_t>(values.size());
         at::Tensor device = m_small.narrow(0, 0, n);
         device.copy_(at::from_blob(values.data(), {n}, at::kDouble));
-        m_lastSmall = std::make_shared<SmallWork>(m_events, m_alarm, device, values);
+        m_lastSmall = std::make_shared<SmallWork>(m_shared.events, m_shared.alarm, device, values);
         return submit(operation, DataType::kFloat64, values.size_bytes(), tag, m_lastSmall, [&] {
             return m_setup.api->allReduce(device.data_ptr(), device.data_ptr(), values.size(),
                                           DataType::kFloat64, reduction == Reduction::kMax,
-                                          m_handle, m_stream.handle);
+                                          m_handle, m_shared.stream.handle);
         });
     }
 
@@ -288,20 +356,21 @@ private:
     template <class Call>
     Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
                 Call call) {
-        return submit(operation, dtype, bytes, tag, std::make_shared<NcclWork>(m_events, m_alarm),
-                      call);
+        return submit(operation, dtype, bytes, tag,
+                      std::make_shared<NcclWork>(m_shared.events, m_shared.alarm), call);
     }
 
     template <class Call>
     Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
                 std::shared_ptr<NcclWork> work, Call call) {
-        m_alarm->check();
+        m_shared.alarm->check();
         Pending pending;
         pending.report.operation = operation;
         pending.report.dtype = dtype;
         pending.report.cause = tag.cause;
         pending.report.layer = tag.layer;
         pending.report.step = tag.step;
+        pending.report.group = m_group;
         pending.report.sequence = ++m_sequence;
         pending.report.sizeBytes = static_cast<std::int64_t>(bytes);
         pending.report.protocol = "NCCL";
@@ -310,13 +379,13 @@ private:
         Work handle(pending.work);
 
         m_runtime.record(m_issuedOn, m_runtime.currentStream());
-        m_runtime.wait(m_stream, m_issuedOn);
-        m_runtime.record(pending.work->started, m_stream);
-        if (m_setup.annotate != nullptr) m_setup.annotate(0, m_sequence);
+        m_runtime.wait(m_shared.stream, m_issuedOn);
+        m_runtime.record(pending.work->started, m_shared.stream);
+        if (m_setup.annotate != nullptr) m_setup.annotate(m_group, m_sequence);
         const int result = call();
         if (m_setup.annotate != nullptr) m_setup.annotate(0, 0);
         require(result, toWord(operation));
-        m_runtime.record(pending.work->ended, m_stream);
+        m_runtime.record(pending.work->ended, m_shared.stream);
         {
             const std::lock_guard lock(m_mutex);
             m_pending.push_back(std::move(pending));
@@ -325,12 +394,14 @@ private:
         return handle;
     }
 
-    void require(int result, const char* doing) const {
+    void require(int result, const char* doing) const { require(m_setup, m_handle, result, doing); }
+
+    static void require(const NcclSetup& setup, NcclHandle handle, int result, const char* doing) {
         if (result == kNcclSuccess) return;
-        const char* last = m_handle.handle != nullptr ? m_setup.api->lastError(m_handle) : "";
-        throw CommunicationError(fmt::format("NCCL failed on rank {} of {} in {}: {}{}{}", rank(),
-                                             size(), doing, m_setup.api->errorText(result),
-                                             *last != '\0' ? "; " : "", last));
+        const char* last = handle.handle != nullptr ? setup.api->lastError(handle) : "";
+        throw CommunicationError(
+            fmt::format("NCCL failed on rank {} of {} in {}: {}{}{}", setup.rank, setup.size, doing,
+                        setup.api->errorText(result), *last != '\0' ? "; " : "", last));
     }
 
     void watch() {
@@ -344,7 +415,7 @@ private:
                 m_wakeUp.wait_for(lock, kErrorPoll,
                                   [this] { return m_stopping || !m_pending.empty(); });
                 if (!m_pending.empty()) front = &m_pending.front();  // deque: stays where it is
-                if (m_stopping && (front == nullptr || m_alarm->raised())) return;
+                if (m_stopping && (front == nullptr || m_shared.alarm->raised())) return;
             }
             m_setup.clock->refresh();
             const Clock::time_point time = Clock::now();
@@ -360,7 +431,7 @@ private:
                 startedAt = {};
                 continue;
             }
-            if (m_alarm->raised()) return;
+            if (m_shared.alarm->raised()) return;
             if (startedAt == Clock::time_point{} && m_runtime.reached(front->work->started)) {
                 startedAt = time;
             }
@@ -420,21 +491,19 @@ private:
     }
 
     void alarm(const std::string& sentence) {
-        m_alarm->raise(sentence);
-        if (m_setup.failed) m_setup.failed(sentence);
+        if (m_shared.alarm->raise(sentence) && m_setup.failed) m_setup.failed(sentence);
     }
 
     const NcclSetup m_setup;
     DeviceRuntime& m_runtime;
-    const DeviceStream m_stream;
-    const std::shared_ptr<EventPool> m_events;
-    const std::shared_ptr<Alarm> m_alarm;
-    NcclHandle m_handle;
+    const Shared m_shared;
+    const std::uint32_t m_group;
+    const NcclHandle m_handle;
 
     // Step thread.
     const DeviceEvent m_issuedOn;  ///< re-recorded for each operation
     std::vector<at::Tensor> m_owned;
-    at::Tensor m_small;  // (kSmall) float64
+    at::Tensor m_small;  // (kSmallValues) float64
     std::shared_ptr<SmallWork> m_lastSmall;
     void* m_staging = nullptr;
     std::size_t m_stagingBytes = 0;

@@ -2,9 +2,9 @@
 //
 // Streams: an operation starts after what the caller's current stream holds at the time of the
 // call, and Work::wait() makes the then current stream wait for it; the host never blocks but in
-// allReduceSmall() and barrier(). One communicator for all operations: two running at the same
-// time may deadlock. The caller keeps every buffer alive until the stream that consumes the
-// result has waited (no record_stream).
+// allReduceSmall() and barrier(). Communicators split from one another share the stream: two
+// running at the same time may deadlock. The caller keeps every buffer alive until the stream that
+// consumes the result has waited (no record_stream).
 //
 // A watcher thread notes when operations end, reports them, and raises the alarm when one has
 // started and does not end, or NCCL itself reports an error: a peer is gone. Nothing can be

@@ -60,6 +60,16 @@ int initialise(NcclHandle* out, int ranks, const NcclUniqueId* id, int rank, con
     return result;
 }
 
+int split(NcclHandle parent, int color, int rank, NcclHandle* out, const char* name) {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 1;
+    config.commName = name;
+    ncclComm_t made = nullptr;
+    const ncclResult_t result = ncclCommSplit(communicator(parent), color, rank, &made, &config);
+    if (result == ncclSuccess) out->handle = made;
+    return result;
+}
+
 int allGather(const void* send, void* receive, std::size_t count, DataType dtype, NcclHandle handle,
               void* stream) {
     const auto type = toNccl(dtype);
@@ -91,6 +101,28 @@ int broadcast(const void* send, void* receive, std::size_t count, DataType dtype
                          cudaStream(stream));
 }
 
+int send(const void* from, std::size_t count, DataType dtype, int to, NcclHandle handle,
+         void* stream) {
+    const auto type = toNccl(dtype);
+    if (!type) return ncclInvalidArgument;
+    return ncclSend(from, count, *type, to, communicator(handle), cudaStream(stream));
+}
+
+int receive(void* to, std::size_t count, DataType dtype, int from, NcclHandle handle,
+            void* stream) {
+    const auto type = toNccl(dtype);
+    if (!type) return ncclInvalidArgument;
+    return ncclRecv(to, count, *type, from, communicator(handle), cudaStream(stream));
+}
+
+int groupStart() {
+    return ncclGroupStart();
+}
+
+int groupEnd() {
+    return ncclGroupEnd();
+}
+
 int asyncError(NcclHandle handle, int* error) {
     ncclResult_t found = ncclSuccess;
     const ncclResult_t result = ncclCommGetAsyncError(communicator(handle), &found);
@@ -115,9 +147,25 @@ const char* lastError(NcclHandle handle) {
     return text != nullptr ? text : "";
 }
 
-constexpr NcclApi kLibrary{&version,           &uniqueId,  &initialise, &allGather,
-                           &reduceScatter,     &allReduce, &broadcast,  &asyncError,
-                           &abortCommunicator, &destroy,   &errorText,  &lastError};
+constexpr NcclApi kLibrary{
+    .version = &version,
+    .uniqueId = &uniqueId,
+    .initialise = &initialise,
+    .split = &split,
+    .allGather = &allGather,
+    .reduceScatter = &reduceScatter,
+    .allReduce = &allReduce,
+    .broadcast = &broadcast,
+    .send = &send,
+    .receive = &receive,
+    .groupStart = &groupStart,
+    .groupEnd = &groupEnd,
+    .asyncError = &asyncError,
+    .abort = &abortCommunicator,
+    .destroy = &destroy,
+    .errorText = &errorText,
+    .lastError = &lastError,
+};
 
 }  // namespace
 

@@ -1,25 +1,38 @@
 #include "tests/engine/torch/fake_nccl.h"
 
 #include "engine/comm/communicator.h"
+#include "engine/comm/half.h"
 #include "tests/engine/torch/fake_device.h"
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace shardscope::test {
 namespace {
 
+/// A message waits here for its receiver.
+struct Mailbox {
+    std::mutex mutex;
+    std::condition_variable changed;
+    const void* message = nullptr;      // guarded by mutex
+    std::uint64_t sent = 0, taken = 0;  // guarded by mutex
+};
+
 /// Where the ranks of one communicator meet.
 struct World {
-    explicit World(int size) : sends(static_cast<std::size_t>(size)), ranks(size) {}
+    explicit World(int size)
+        : sends(static_cast<std::size_t>(size)),
+          splitting(static_cast<std::size_t>(size)),
+          ranks(size) {}
 
     /// False when aborted.
     bool meet() {
@@ -34,15 +47,21 @@ struct World {
         return !aborted;
     }
 
+    Mailbox& mailbox(int from, int to) {
+        const std::lock_guard lock(mutex);
+        return mailboxes[{from, to}];
+    }
+
     std::vector<const void*> sends;
+    std::map<std::pair<int, int>, Mailbox> mailboxes;  ///< by sender and receiver
+    std::vector<std::pair<int, int>> splitting;        ///< color and rank, of the last split
     const int ranks;
     std::mutex mutex;
     std::condition_variable changed;
     int arrived = 0;
     std::uint64_t rounds = 0;
     bool aborted = false;
-    int joined = 0;
-    int left = 0;
+    std::map<std::pair<int, int>, std::shared_ptr<World>> parts;  ///< by number of split and color
 };
 
 struct Faults {
@@ -73,7 +92,17 @@ struct Member {
     std::shared_ptr<Faults> faults;
     int rank = 0;
     int calls = 0;
+    int splits = 0;
 };
+
+/// Operations of a group, put off until its end.
+struct Group {
+    int depth = 0;
+    void* stream = nullptr;
+    std::vector<std::function<void()>> sends, receives, completions;
+};
+thread_local Group t_group;
+
 Member& member(comm::NcclHandle handle) {
     return *static_cast<Member*>(handle.handle);
 }
@@ -101,15 +130,41 @@ int initialise(comm::NcclHandle* out, int ranks, const comm::NcclUniqueId* id, i
     return world->meet() ? 0 : 1;
 }
 
+int split(comm::NcclHandle handle, int color, int rank, comm::NcclHandle* out, const char*) {
+    Member& self = member(handle);
+    World& world = *self.world;
+    const std::pair<int, int> key{self.splits++, color};
+    std::shared_ptr<World> part;
+    world.splitting[static_cast<std::size_t>(self.rank)] = {color, rank};
+    if (!world.meet()) return 1;
+    std::vector<int> members;  // by the rank they asked for
+    for (const auto& [theirs, theirRank] : world.splitting) {
+        if (theirs == color) members.push_back(theirRank);
+    }
+    std::sort(members.begin(), members.end());
+    {
+        const std::lock_guard lock(world.mutex);
+        auto& found = world.parts[key];
+        if (!found) found = std::make_shared<World>(static_cast<int>(members.size()));
+        part = found;
+    }
+    const auto place = std::find(members.begin(), members.end(), rank) - members.begin();
+    out->handle = new Member{part, self.faults, static_cast<int>(place), 0};
+    return world.meet() ? 0 : 1;  // nobody splits again before all have read
+}
+
 double element(const void* from, DataType dtype, std::size_t i) {
     switch (dtype) {
         case DataType::kFloat64:
             return static_cast<const double*>(from)[i];
         case DataType::kFloat32:
             return static_cast<double>(static_cast<const float*>(from)[i]);
+        case DataType::kFloat16:
+            return static_cast<double>(
+                comm::Float16::widen(static_cast<const std::uint16_t*>(from)[i]));
         default:
-            return static_cast<double>(std::bit_cast<float>(
-                static_cast<std::uint32_t>(static_cast<const std::uint16_t*>(from)[i]) << 16));
+            return static_cast<double>(
+                comm::BFloat16::widen(static_cast<const std::uint16_t*>(from)[i]));
     }
 }
 
@@ -121,11 +176,11 @@ void store(void* to, DataType dtype, std::size_t i, double value) {
         case DataType::kFloat32:
             static_cast<float*>(to)[i] = static_cast<float>(value);
             return;
+        case DataType::kFloat16:
+            static_cast<std::uint16_t*>(to)[i] = comm::Float16::round(static_cast<float>(value));
+            return;
         default:
-            // Rounded to the nearest, as devices do.
-            const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-            static_cast<std::uint16_t*>(to)[i] =
-                static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+            static_cast<std::uint16_t*>(to)[i] = comm::BFloat16::round(static_cast<float>(value));
     }
 }
 
@@ -204,6 +259,48 @@ int broadcast(const void* send, void* receive, std::size_t count, DataType dtype
     });
 }
 
+/// Queues what was called since groupStart: nobody waits for a receiver before it receives.
+int endGroup() {
+    for (auto* operations : {&t_group.sends, &t_group.receives, &t_group.completions}) {
+        for (auto& operation : *operations) FakeDevice::queue(t_group.stream, std::move(operation));
+        operations->clear();
+    }
+    return 0;
+}
+
+/// Leaves the message for its receiver, which reads it where it lies.
+int send(const void* from, std::size_t, DataType, int to, comm::NcclHandle handle, void* stream) {
+    Mailbox& box = member(handle).world->mailbox(member(handle).rank, to);
+    t_group.stream = stream;
+    t_group.sends.emplace_back([&box, from] {
+        std::unique_lock lock(box.mutex);
+        box.changed.wait(lock, [&] { return box.message == nullptr; });
+        box.message = from;
+        ++box.sent;
+        box.changed.notify_all();
+    });
+    t_group.completions.emplace_back([&box] {
+        std::unique_lock lock(box.mutex);
+        box.changed.wait(lock, [&] { return box.taken == box.sent; });
+    });
+    return t_group.depth > 0 ? 0 : endGroup();
+}
+
+int receive(void* to, std::size_t count, DataType dtype, int from, comm::NcclHandle handle,
+            void* stream) {
+    Mailbox& box = member(handle).world->mailbox(from, member(handle).rank);
+    t_group.stream = stream;
+    t_group.receives.emplace_back([&box, to, bytes = count * comm::elementBytes(dtype)] {
+        std::unique_lock lock(box.mutex);
+        box.changed.wait(lock, [&] { return box.message != nullptr; });
+        std::memcpy(to, box.message, bytes);
+        box.message = nullptr;
+        ++box.taken;
+        box.changed.notify_all();
+    });
+    return t_group.depth > 0 ? 0 : endGroup();
+}
+
 int asyncError(comm::NcclHandle handle, int* error) {
     *error = member(handle).faults->asyncError.load();
     return 0;
@@ -231,10 +328,15 @@ const comm::NcclApi& fakeNccl() {
         .version = [](int* version) { return *version = 22809, 0; },
         .uniqueId = &uniqueId,
         .initialise = &initialise,
+        .split = &split,
         .allGather = &allGather,
         .reduceScatter = &reduceScatter,
         .allReduce = &allReduce,
         .broadcast = &broadcast,
+        .send = &send,
+        .receive = &receive,
+        .groupStart = [] { return ++t_group.depth, 0; },
+        .groupEnd = [] { return --t_group.depth == 0 ? endGroup() : 0; },
         .asyncError = &asyncError,
         .abort = &abort,
         .destroy = &destroy,

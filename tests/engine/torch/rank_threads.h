@@ -2,11 +2,12 @@
 #pragma once
 
 #include "engine/comm/direct_communicator.h"
+#include "engine/comm/gloo/gloo_communicator.h"
+#include "engine/comm/half.h"
 #include "engine/comm/nccl/nccl_communicator.h"
 #include "tests/engine/torch/fake_device.h"
 #include "tests/engine/torch/fake_nccl.h"
 
-#include <bit>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,17 +35,34 @@ inline void runRanks(int ranks, const RankBody& body,
     for (std::thread& thread : threads) thread.join();
 }
 
+inline float elementOf(const void* in, DataType dtype, std::int64_t i) {
+    if (dtype == DataType::kFloat32) return static_cast<const float*>(in)[i];
+    const std::uint16_t half = static_cast<const std::uint16_t*>(in)[i];
+    return dtype == DataType::kBFloat16 ? comm::BFloat16::widen(half) : comm::Float16::widen(half);
+}
+
+/// Over Gloo's ring on the loopback interface.
+inline void runGlooRanks(int ranks, const RankBody& body) {
+    auto segment = comm::Segment::anonymous(std::size_t{1} << 20, ranks);
+    if (!segment) throw std::runtime_error(segment.error().message);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank) {
+        threads.emplace_back([&, rank] {
+            const auto host = comm::makeDirectCommunicator(*segment, rank, nullptr, "threads");
+            const auto communicator = comm::makeGlooCommunicator({.host = host.get()});
+            body(*communicator);
+            communicator->barrier({}).wait();
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+}
+
 /// The kernel's arithmetic, in the order of the stream.
 inline void accumulateOnFake(const void* in, DataType dtype, float* out, std::int64_t n, bool add,
                              void* stream) {
     FakeDevice::queue(stream, [=] {
         for (std::int64_t i = 0; i < n; ++i) {
-            const float value =
-                dtype == DataType::kBFloat16
-                    ? std::bit_cast<float>(
-                          static_cast<std::uint32_t>(static_cast<const std::uint16_t*>(in)[i])
-                          << 16)
-                    : static_cast<const float*>(in)[i];
+            const float value = elementOf(in, dtype, i);
             out[i] = add ? out[i] + value : value;
         }
     });
@@ -88,10 +106,12 @@ inline void runNcclRanks(int ranks, const RankBody& body,
 struct RankSet {
     bool nccl = false;
     int ranks = 1;
+    bool gloo = false;
     [[nodiscard]] std::string name() const {
-        return (nccl ? "Nccl" : "SharedMemory") + std::to_string(ranks);
+        return (nccl ? "Nccl" : (gloo ? "Gloo" : "SharedMemory")) + std::to_string(ranks);
     }
     void run(const RankBody& body) const {
+        if (gloo) return runGlooRanks(ranks, body);
         nccl ? runNcclRanks(ranks, body) : runRanks(ranks, body);
     }
 };
@@ -100,6 +120,9 @@ inline std::vector<RankSet> rankSets(const std::vector<int>& counts) {
     std::vector<RankSet> sets;
     for (const bool nccl : {false, true}) {
         for (const int ranks : counts) sets.push_back({nccl, ranks});
+    }
+    for (const int ranks : counts) {
+        if (comm::hasGloo()) sets.push_back({false, ranks, true});
     }
     return sets;
 }

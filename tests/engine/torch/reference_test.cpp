@@ -120,6 +120,12 @@ std::vector<Case> cases() {
         for (const int ranks : {1, 2, 3, 4})
             for (const int micro : {1, 3}) all.push_back({strategy, {kShared, ranks}, kMkl, micro});
     }
+    // A ring sums in another order.
+    for (const control::Strategy strategy : {kZero3, control::Strategy::kDdpBucket}) {
+        for (const int ranks : {2, 3, 4}) {
+            if (comm::hasGloo()) all.push_back({strategy, {false, ranks, true}, kMkl});
+        }
+    }
     return all;
 }
 

@@ -1,0 +1,90 @@
+#include "engine/comm/communication_thread.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace shardscope::comm {
+
+control::CollectiveReport request(CollectiveOp operation, DataType dtype, std::size_t bytes,
+                                  const CollectiveTag& tag, const char* algorithm,
+                                  const char* protocol) {
+    control::CollectiveReport report;
+    report.operation = operation;
+    report.dtype = dtype;
+    report.cause = tag.cause;
+    report.layer = tag.layer;
+    report.step = tag.step;
+    report.sizeBytes = static_cast<std::int64_t>(bytes);
+    report.algorithm = algorithm;
+    report.protocol = protocol;
+    return report;
+}
+
+CommunicationThread::CommunicationThread(control::Observer* observer, std::uint32_t group)
+    : m_observer(observer), m_group(group), m_thread([this] { run(); }) {
+    pthread_setname_np(m_thread.native_handle(), "communication");
+}
+
+CommunicationThread::~CommunicationThread() {
+    {
+        const std::lock_guard lock(m_mutex);
+        m_stopping = true;
+    }
+    m_wakeUp.notify_one();
+    m_thread.join();
+}
+
+Work CommunicationThread::submit(const control::CollectiveReport& report, Body body) {
+    Queued queued{std::make_shared<HostWork>(), std::move(body), true};
+    queued.work->report = report;
+    queued.work->report.group = m_group;
+    queued.work->report.issueNs = control::now();
+    return enqueue(std::move(queued));
+}
+
+Work CommunicationThread::submitUnseen(Body body) {
+    return enqueue({std::make_shared<HostWork>(), std::move(body), false});
+}
+
+Work CommunicationThread::enqueue(Queued queued) {
+    Work work(queued.work);
+    {
+        const std::lock_guard lock(m_mutex);
+        if (queued.seen) queued.work->report.sequence = ++m_issued;
+        m_queue.push_back(std::move(queued));
+    }
+    m_wakeUp.notify_one();
+    return work;
+}
+
+void CommunicationThread::run() {
+    for (;;) {
+        Queued queued;
+        {
+            std::unique_lock lock(m_mutex);
+            m_wakeUp.wait(lock, [this] { return m_stopping || !m_queue.empty(); });
+            if (m_queue.empty()) return;
+            queued = std::move(m_queue.front());
+            m_queue.pop_front();
+        }
+        perform(queued);
+    }
+}
+
+void CommunicationThread::perform(Queued& queued) {
+    HostWork& work = *queued.work;
+    try {
+        if (m_failure) std::rethrow_exception(m_failure);
+        work.report.startNs = control::now();
+        queued.body(work);
+        work.report.endNs = control::now();
+        work.report.arrivalsNs = work.arrivals;
+        if (queued.seen && m_observer != nullptr) m_observer->collective(work.report);
+    } catch (...) {
+        m_failure = std::current_exception();
+    }
+    work.finish(m_failure);
+}
+
+}  // namespace shardscope::comm

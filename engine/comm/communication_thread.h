@@ -1,0 +1,92 @@
+// The thread on which a communicator of CPU ranks works, behind the caller's compute: one
+// operation after another, each timed and reported to the observer.
+#pragma once
+
+#include "engine/comm/communicator.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace shardscope::comm {
+
+/// A queued operation; shared by the caller and the communication thread.
+class HostWork final : public WorkState {
+public:
+    [[nodiscard]] bool ready() const override {
+        return m_finished.load(std::memory_order_acquire) != 0;
+    }
+    void wait() override {
+        m_finished.wait(0, std::memory_order_acquire);
+        if (m_error) std::rethrow_exception(m_error);
+    }
+    void finish(std::exception_ptr error) {
+        m_error = std::move(error);
+        m_finished.store(1, std::memory_order_release);
+        m_finished.notify_all();
+    }
+
+    /// Written by the communication thread; anybody's once the work is ready.
+    control::CollectiveReport report;
+    std::vector<std::int64_t> arrivals;  ///< by rank; empty where peers cannot be seen
+    std::uint32_t meeting = 0;           ///< the communicator's own number
+    Work underlying;                     ///< of the communicator that this one is on top of
+
+private:
+    std::atomic<std::uint32_t> m_finished{0};
+    std::exception_ptr m_error;  // written before m_finished
+};
+
+class CommunicationThread {
+public:
+    /// Sets startNs and arrivals of the work; may throw.
+    using Body = std::function<void(HostWork&)>;
+
+    /// `observer` may be null; called on the thread.
+    CommunicationThread(control::Observer* observer, std::uint32_t group);
+    /// Works off what is queued.
+    ~CommunicationThread();
+    CommunicationThread(const CommunicationThread&) = delete;
+    CommunicationThread& operator=(const CommunicationThread&) = delete;
+
+    /// Any thread. Algorithm, protocol, operation, dtype, sizeBytes and the tag are taken from
+    /// `report`. Once one operation has failed, those behind it fail alike.
+    Work submit(const control::CollectiveReport& report, Body body);
+    /// The same for what is no operation of the caller's: not numbered, not reported.
+    Work submitUnseen(Body body);
+
+private:
+    struct Queued {
+        std::shared_ptr<HostWork> work;
+        Body body;
+        bool seen = true;
+    };
+
+    Work enqueue(Queued queued);
+    void run();
+    void perform(Queued& queued);
+
+    control::Observer* const m_observer;
+    const std::uint32_t m_group;
+    std::exception_ptr m_failure;  // communication thread
+    std::mutex m_mutex;
+    std::condition_variable m_wakeUp;
+    std::deque<Queued> m_queue;  // guarded by m_mutex
+    std::uint64_t m_issued = 0;  // guarded by m_mutex
+    bool m_stopping = false;     // guarded by m_mutex
+    std::thread m_thread;        // last: uses all of the above
+};
+
+/// The part of a report that is known when an operation is asked for.
+[[nodiscard]] control::CollectiveReport request(CollectiveOp operation, DataType dtype,
+                                                std::size_t bytes, const CollectiveTag& tag,
+                                                const char* algorithm, const char* protocol);
+
+}  // namespace shardscope::comm

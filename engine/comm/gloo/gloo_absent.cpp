@@ -1,0 +1,16 @@
+// In place of gloo_mesh.cpp where libgloo-dev's headers were not found.
+#include "engine/comm/gloo/gloo_communicator.h"
+
+namespace shardscope::comm {
+
+bool hasGloo() {
+    return false;
+}
+
+std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup&) {
+    throw CommunicationError(
+        "this build has no Gloo: install libgloo-dev and build again, or leave --transport to "
+        "itself");
+}
+
+}  // namespace shardscope::comm

@@ -1,0 +1,16 @@
+#include "engine/comm/gloo/gloo_communicator.h"
+
+#include "engine/comm/ring_communicator.h"
+
+namespace shardscope::comm {
+
+std::unique_ptr<Communicator> makeGlooCommunicator(const GlooSetup& setup) {
+    RingSetup ring;
+    ring.mesh = makeGlooMesh(setup);
+    ring.observer = setup.observer;
+    ring.protocol = "TCP (Gloo)";
+    ring.timeout = setup.timeout;
+    return makeRingCommunicator(ring);
+}
+
+}  // namespace shardscope::comm

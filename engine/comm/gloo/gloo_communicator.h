@@ -1,0 +1,33 @@
+// Ranks that are joined by TCP: a ring over the sends and receives of LibTorch's Gloo.
+//
+// Gloo's own reduce-scatter is an all-reduce, and its collectives end the process when ranks
+// disagree on a size; of Gloo this uses connections and messages only. It is compiled against the
+// headers of Debian's libgloo-dev; without them the engine has no Gloo and says so.
+#pragma once
+
+#include "engine/comm/communicator.h"
+#include "engine/comm/mesh.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace shardscope::comm {
+
+struct GlooSetup {
+    /// Ranks agree on a port through it; used during the call only.
+    Communicator* host = nullptr;
+    /// Name or address of a network interface; empty: loopback, which joins ranks of one host.
+    std::string interface = {};
+    control::Observer* observer = nullptr;  ///< may be null; outlives the communicator
+    std::chrono::milliseconds timeout{60'000};
+};
+
+[[nodiscard]] bool hasGloo();
+
+/// Blocks until all ranks are connected. Throws CommunicationError.
+std::unique_ptr<Communicator> makeGlooCommunicator(const GlooSetup& setup);
+/// The connections alone.
+std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup& setup);
+
+}  // namespace shardscope::comm

@@ -1,0 +1,164 @@
+#include "engine/comm/gloo/gloo_communicator.h"
+#include "engine/comm/gloo/network_interface.h"
+
+#include <ATen/ops/from_blob.h>
+#include <ATen/record_function.h>
+#include <fmt/format.h>
+#include <gloo/context.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <array>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace shardscope::comm {
+namespace {
+
+class GlooTransfer final : public Transfer {
+public:
+    explicit GlooTransfer(c10::intrusive_ptr<c10d::Work> work) : m_work(std::move(work)) {}
+
+    void wait(std::chrono::milliseconds timeout) override {
+        const at::DisableRecordFunctionGuard bookkeeping;
+        try {
+            if (m_work->wait(timeout)) return;
+        } catch (const std::exception& error) {  // gloo::IoException is no c10::Error
+            const std::string_view text = error.what();
+            const bool late =
+                text.find("imed out") != text.npos || text.find("imeout") != text.npos;
+            throw TransferError(late ? TransferError::Kind::kTimeout : TransferError::Kind::kLost,
+                                std::string(text.substr(0, text.find('\n'))));
+        }
+        throw TransferError(TransferError::Kind::kLost, "given up");
+    }
+
+private:
+    const c10::intrusive_ptr<c10d::Work> m_work;
+};
+
+/// Its contexts are the derived class's business.
+class Connections final : public c10d::ProcessGroupGloo {
+public:
+    using ProcessGroupGloo::ProcessGroupGloo;
+    void close() {
+        for (const auto& context : contexts_) context->closeConnections();
+    }
+};
+
+class GlooMesh final : public Mesh {
+public:
+    GlooMesh(c10::intrusive_ptr<c10d::Store> store, int rank, int size, const std::string& address,
+             std::chrono::milliseconds timeout)
+        : m_rank(rank), m_size(size), m_store(std::move(store)) {
+        auto options = c10d::ProcessGroupGloo::Options::create(timeout);
+        options->threads = 1;  // for Gloo's own collectives
+        options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(address));
+        m_connections = c10::make_intrusive<Connections>(
+            c10::make_intrusive<c10d::PrefixStore>("ring", m_store), rank, size, options);
+    }
+
+    int rank() const override { return m_rank; }
+    int size() const override { return m_size; }
+
+    std::unique_ptr<Transfer> send(const void* from, std::size_t bytes, int to,
+                                   std::uint32_t tag) override {
+        return begin(
+            [&](std::vector<at::Tensor>& row) {
+                return m_connections->send(row, to, static_cast<int>(tag));
+            },
+            const_cast<void*>(from), bytes);
+    }
+
+    std::unique_ptr<Transfer> receive(void* to, std::size_t bytes, int from,
+                                      std::uint32_t tag) override {
+        return begin(
+            [&](std::vector<at::Tensor>& row) {
+                return m_connections->recv(row, from, static_cast<int>(tag));
+            },
+            to, bytes);
+    }
+
+    void close() override {
+        const std::lock_guard lock(m_mutex);
+        m_closed = true;
+        m_connections->close();
+    }
+
+private:
+    template <class Begin>
+    std::unique_ptr<Transfer> begin(const Begin& call, void* memory, std::size_t bytes) {
+        const at::DisableRecordFunctionGuard bookkeeping;
+        std::vector<at::Tensor> row{
+            at::from_blob(memory, {static_cast<std::int64_t>(bytes)}, at::kByte)};
+        const std::lock_guard lock(m_mutex);  // the process group counts its calls
+        if (m_closed) throw TransferError(TransferError::Kind::kLost, "given up");
+        try {
+            return std::make_unique<GlooTransfer>(call(row));
+        } catch (const std::exception& error) {
+            const std::string_view text = error.what();
+            throw TransferError(TransferError::Kind::kLost,
+                                std::string(text.substr(0, text.find('\n'))));
+        }
+    }
+
+    const int m_rank, m_size;
+    const c10::intrusive_ptr<c10d::Store> m_store;
+    std::mutex m_mutex;
+    bool m_closed = false;  // guarded by m_mutex
+    c10::intrusive_ptr<Connections> m_connections;
+};
+
+/// Rank 0 listens before the others hear of the port.
+c10::intrusive_ptr<c10d::Store> meetingStore(const GlooSetup& setup, const std::string& address) {
+    Listener listener;
+    std::string why;
+    if (setup.host->rank() == 0) {
+        if (auto listening = listenOn(address)) {
+            listener = *listening;
+        } else {
+            why = listening.error().message;
+        }
+    }
+    std::array<double, 1> port{static_cast<double>(listener.port)};
+    setup.host->allReduceSmall(port, Reduction::kSum, {Cause::kStart}).wait();
+    if (port[0] == 0) {
+        throw CommunicationError(why.empty() ? "rank 0 cannot listen for the others" : why);
+    }
+    c10d::TCPStoreOptions options;
+    options.port = static_cast<std::uint16_t>(port[0]);
+    options.isServer = setup.host->rank() == 0;
+    options.numWorkers = static_cast<std::size_t>(setup.host->size());
+    options.timeout = setup.timeout;
+    options.useLibUV = false;
+    if (options.isServer) options.masterListenFd = listener.fd;
+    return c10::make_intrusive<c10d::TCPStore>(address, options);
+}
+
+}  // namespace
+
+bool hasGloo() {
+    return true;
+}
+
+std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup& setup) {
+    const at::DisableRecordFunctionGuard bookkeeping;
+    const auto address = addressOf(setup.interface);
+    if (!address) throw CommunicationError(address.error().message);
+    try {
+        return std::make_shared<GlooMesh>(meetingStore(setup, *address), setup.host->rank(),
+                                          setup.host->size(), *address, setup.timeout);
+    } catch (const CommunicationError&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw CommunicationError(
+            fmt::format("rank {} cannot reach the others through Gloo on {}: "
+                        "{}",
+                        setup.host->rank(), *address, error.what()));
+    }
+}
+
+}  // namespace shardscope::comm

@@ -1,0 +1,258 @@
+#include "engine/comm/ring_communicator.h"
+
+#include "engine/comm/arguments.h"
+#include "engine/comm/communication_thread.h"
+#include "engine/comm/host_memory.h"
+#include "engine/comm/reduce.h"
+#include "engine/comm/ring.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+namespace shardscope::comm {
+namespace {
+
+class RingCommunicator final : public Communicator {
+public:
+    RingCommunicator(RingSetup setup, std::shared_ptr<HostMemory> memory, RingPlace place)
+        : m_setup(std::move(setup)),
+          m_memory(std::move(memory)),
+          m_ring(m_setup.mesh, std::move(place), m_setup.timeout),
+          m_thread(m_setup.observer, m_ring.place().group) {}
+
+    int rank() const override { return m_ring.own(); }
+    int size() const override { return m_ring.size(); }
+
+    SymmetricBuffer allocate(std::size_t count, DataType dtype) override {
+        return {0, count, dtype, m_memory->allocate(count * elementBytes(dtype))};
+    }
+
+    Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) override {
+        const std::size_t bytes = shard.bytes() * world();
+        return submit(CollectiveOp::kAllGather, shard.dtype, bytes, kNobody, tag, [=, this] {
+            auto* whole = static_cast<std::byte*>(out);
+            std::memcpy(whole + own() * shard.bytes(), shard.local, shard.bytes());
+            m_ring.gather(whole, evenParts(bytes, world()));
+        });
+    }
+
+    Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) override {
+        return submit(CollectiveOp::kAllGather, whole.dtype, whole.bytes(), kNobody, tag,
+                      [=, this] {
+                          m_ring.gather(static_cast<std::byte*>(whole.local),
+                                        evenParts(whole.bytes(), world()));
+                      });
+    }
+
+    Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
+                       CollectiveTag tag) override {
+        requireSummable(full.dtype);
+        return submit(
+            CollectiveOp::kReduceScatter, full.dtype, full.bytes(), kNobody, tag, [=, this] {
+                const std::size_t n = full.count / world();
+                const Parts parts = evenParts(full.count, world());
+                const bool add = accumulate == Accumulate::kYes;
+                if (full.dtype != DataType::kFloat32) {
+                    sumSources(exchanged(full, parts), full.dtype, out, n, add);
+                    return;
+                }
+                // What comes around is the others' sum.
+                const float* others = m_ring.reduce(static_cast<const float*>(full.local), parts);
+                const float* mine = static_cast<const float*>(full.local) + n * own();
+                const void* rows[] = {others, mine};
+                const auto used = std::span(rows).last(others != nullptr ? 2 : 1);
+                sumSources(used, DataType::kFloat32, out, n, add);
+            });
+    }
+
+    Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) override {
+        requireSummable(buffer.dtype);
+        return submit(CollectiveOp::kAllReduce, buffer.dtype, buffer.bytes(), kNobody, tag,
+                      [=, this] { allReduceInPlace(buffer); });
+    }
+
+    Work allReduceSmall(std::span<double> values, Reduction reduction, CollectiveTag tag) override {
+        requireSmall(values.size());
+        const std::size_t bytes = values.size_bytes();
+        const auto detail = static_cast<std::int32_t>(reduction);
+        auto body = [=, this](HostWork& work) {
+            meet(work, detail, values);
+            combine(values, reduction);
+        };
+        return m_thread.submit(request(CollectiveOp::kAllReduce, DataType::kFloat64, bytes, tag,
+                                       "exchange", m_setup.protocol),
+                               std::move(body));
+    }
+
+    Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
+        requireRank(root, size());
+        const int named = m_ring.meshRank(root);
+        return submit(
+            CollectiveOp::kBroadcast, buffer.dtype, buffer.bytes(), named, tag, [=, this] {
+                m_ring.passOn(static_cast<std::byte*>(buffer.local), buffer.bytes(), root);
+            });
+    }
+
+    Work allToAll(const SymmetricBuffer& send, void* out, CollectiveTag tag) override {
+        return submit(CollectiveOp::kAllToAll, send.dtype, send.bytes(), kNobody, tag, [=, this] {
+            const Parts parts = evenParts(send.bytes(), world());
+            const std::size_t part = parts.size(own());
+            auto* to = static_cast<std::byte*>(out);
+            const auto* from = static_cast<const std::byte*>(send.local);
+            std::memcpy(to + own() * part, from + own() * part, part);
+            m_ring.exchange(from, parts, to, part);
+        });
+    }
+
+    Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) override {
+        requirePeer(to, rank(), size());
+        return message(CollectiveOp::kSend, buffer, to, tag,
+                       [=, this] { m_ring.send(buffer.local, buffer.bytes(), to); });
+    }
+
+    Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) override {
+        requirePeer(from, rank(), size());
+        return message(CollectiveOp::kReceive, buffer, from, tag,
+                       [=, this] { m_ring.receive(buffer.local, buffer.bytes(), from); });
+    }
+
+    Work barrier(CollectiveTag tag) override {
+        return submit(CollectiveOp::kBarrier, DataType::kByte, 0, kNobody, tag, [] {});
+    }
+
+    std::unique_ptr<Communicator> split(std::span<const int> members,
+                                        std::uint32_t group) override {
+        RingPlace place = m_ring.place();
+        place.own = placeAmong(members, rank(), size());
+        place.group = group;
+        place.meshRanks.clear();
+        for (const int p : members) place.meshRanks.push_back(m_ring.meshRank(p));
+        m_thread.submitUnseen([&](HostWork&) { place.tag = m_ring.agreeOnTag(members, group); })
+            .wait();
+        return std::make_unique<RingCommunicator>(m_setup, m_memory, std::move(place));
+    }
+
+    /// What was sent is out of this rank's memory once its own part is done.
+    void waitPeers(const Work& work) override { work.wait(); }
+
+    void abort() override { m_setup.mesh->close(); }
+
+private:
+    static constexpr std::int32_t kNobody = OperationDescriptor::kNone;
+
+    [[nodiscard]] std::size_t world() const { return static_cast<std::size_t>(size()); }
+    [[nodiscard]] std::size_t own() const { return static_cast<std::size_t>(rank()); }
+
+    [[nodiscard]] Call callOf(const HostWork& work, std::int32_t detail) const {
+        Call call;
+        call.wanted = {work.report.operation, work.report.dtype, detail,
+                       static_cast<std::uint64_t>(work.report.sizeBytes), 0};
+        call.sequence = work.report.sequence;
+        call.layer = work.report.layer;
+        call.group = m_ring.place().group;
+        return call;
+    }
+
+    void meet(HostWork& work, std::int32_t detail, std::span<const double> values) {
+        work.report.startNs = m_ring.meet(callOf(work, detail), values);
+        if (m_setup.sharedClock) work.arrivals = m_ring.arrivals();
+    }
+
+    Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, std::int32_t detail,
+                const CollectiveTag& tag, std::function<void()> move) {
+        const bool halves = dtype == DataType::kBFloat16 || dtype == DataType::kFloat16;
+        const bool reduces =
+            operation == CollectiveOp::kReduceScatter || operation == CollectiveOp::kAllReduce;
+        const bool direct = operation == CollectiveOp::kAllToAll || (halves && reduces);
+        return m_thread.submit(
+            request(operation, dtype, bytes, tag, direct ? "exchange" : "ring", m_setup.protocol),
+            [this, detail, move = std::move(move)](HostWork& work) {
+                meet(work, detail, {});
+                move();
+            });
+    }
+
+    Work message(CollectiveOp operation, const SymmetricBuffer& buffer, int peer,
+                 const CollectiveTag& tag, std::function<void()> move) {
+        return m_thread.submit(
+            request(operation, buffer.dtype, buffer.bytes(), tag, "direct", m_setup.protocol),
+            [this, peer, move = std::move(move)](HostWork& work) {
+                const Call call = callOf(work, m_ring.meshRank(peer));
+                work.report.startNs = m_ring.meetOne(call, peer);
+                if (m_setup.sharedClock) {
+                    // Those who do not take part kept nobody waiting.
+                    work.arrivals.assign(world(), work.report.startNs);
+                    const auto at = static_cast<std::size_t>(peer);
+                    work.arrivals[at] = m_ring.arrivals()[at];
+                }
+                move();
+            });
+    }
+
+    /// Every rank's row of this rank's part, by rank.
+    std::span<const void* const> exchanged(const SymmetricBuffer& full, const Parts& parts) {
+        const std::size_t each = elementBytes(full.dtype);
+        const std::size_t bytes = parts.size(own()) * each;
+        m_rows.resize(bytes * world());
+        const auto* local = static_cast<const std::byte*>(full.local);
+        m_ring.exchange(local, parts.scaled(each), m_rows.data(), bytes);
+        m_sources.clear();
+        for (std::size_t p = 0; p < world(); ++p) {
+            m_sources.push_back(p == own() ? local + parts.begin(p) * each
+                                           : m_rows.data() + p * bytes);
+        }
+        return m_sources;
+    }
+
+    void allReduceInPlace(const SymmetricBuffer& buffer) {
+        const std::size_t each = elementBytes(buffer.dtype);
+        const Parts parts = evenParts(buffer.count, world());
+        auto* mine = static_cast<std::byte*>(buffer.local) + parts.begin(own()) * each;
+        const std::size_t n = parts.size(own());
+        if (buffer.dtype != DataType::kFloat32) {
+            sumSourcesRounded(exchanged(buffer, parts), buffer.dtype, mine, n);
+        } else if (const float* others =
+                       m_ring.reduce(static_cast<const float*>(buffer.local), parts)) {
+            const void* rows[] = {others, mine};
+            sumSourcesRounded(rows, DataType::kFloat32, mine, n);
+        }
+        m_ring.gather(static_cast<std::byte*>(buffer.local), parts.scaled(each));
+    }
+
+    void combine(std::span<double> values, Reduction reduction) const {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            double result = m_ring.value(0, i);
+            for (int p = 1; p < size(); ++p) {
+                const double next = m_ring.value(p, i);
+                result = reduction == Reduction::kSum ? result + next : std::max(result, next);
+            }
+            values[i] = result;
+        }
+    }
+
+    const RingSetup m_setup;
+    const std::shared_ptr<HostMemory> m_memory;
+
+    // Communication thread.
+    Ring m_ring;
+    std::vector<std::byte> m_rows;
+    std::vector<const void*> m_sources;
+
+    CommunicationThread m_thread;  // last: uses all of the above
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> makeRingCommunicator(const RingSetup& setup) {
+    RingPlace place;
+    for (int p = 0; p < setup.mesh->size(); ++p) place.meshRanks.push_back(p);
+    place.own = setup.mesh->rank();
+    place.tags = std::make_shared<std::atomic<std::uint32_t>>(1);
+    return std::make_unique<RingCommunicator>(setup, std::make_shared<HostMemory>(), place);
+}
+
+}  // namespace shardscope::comm
