@@ -1,6 +1,8 @@
 #include "engine/worker/rank_worker.h"
 
 #include "engine/comm/direct_communicator.h"
+#include "engine/comm/gloo/gloo_communicator.h"
+#include "engine/comm/modelled_communicator.h"
 #include "engine/data/reference.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/matmul.h"
@@ -77,9 +79,24 @@ Result<std::unique_ptr<comm::Communicator>> RankWorker::joinHost() {
     auto segment = comm::Segment::map(
         m_start.segmentFd, static_cast<std::size_t>(m_start.segmentBytes), m_start.worldSize);
     if (!segment) return failure(segment);
-    control::Observer* observer = m_gpu ? nullptr : &m_observer;
-    return comm::makeDirectCommunicator(std::move(*segment), m_start.rank, observer,
-                                        "shared memory");
+    const control::RunConfig& config = m_start.config;
+    const std::chrono::seconds timeout(config.collectiveTimeout);
+    const bool gloo = config.transport == control::Transport::kGloo && !m_gpu;
+    const bool modelled = config.linkGigabytesPerSecond > 0 && !m_gpu;
+    control::Observer* observer = m_gpu || modelled ? nullptr : &m_observer;
+    auto communicator = comm::makeDirectCommunicator(
+        std::move(*segment), m_start.rank, gloo ? nullptr : observer, "shared memory", timeout);
+    if (gloo) {
+        m_host = std::move(communicator);  // for what ranks agree on outside of training
+        communicator =
+            comm::makeGlooCommunicator({m_host.get(), config.interface, observer, timeout});
+    }
+    if (!modelled) return communicator;
+    constexpr double kMicro = 1e-6, kGiga = 1e9;
+    return comm::makeModelledCommunicator(
+        std::move(communicator),
+        {config.linkLatencyMicroseconds * kMicro, config.linkGigabytesPerSecond * kGiga},
+        &m_observer);
 }
 
 Result<void> RankWorker::prepare() {

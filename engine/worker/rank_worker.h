@@ -53,7 +53,8 @@ private:
     std::unique_ptr<GpuRank> m_gpu;            ///< null on a CPU
     std::atomic<GpuRank*> m_sampled{nullptr};  ///< the same, once the outbox thread may use it
     std::unique_ptr<collectors::OperatorCollector> m_operators;
-    std::unique_ptr<comm::Communicator> m_host;          ///< GPU ranks: agreement before NCCL
+    /// Of ranks that NCCL or Gloo joins: agreement through the host's shared memory.
+    std::unique_ptr<comm::Communicator> m_host;
     std::unique_ptr<comm::Communicator> m_communicator;  ///< gathers, reductions
 };
 

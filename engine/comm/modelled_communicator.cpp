@@ -1,0 +1,175 @@
+#include "engine/comm/modelled_communicator.h"
+
+#include "engine/comm/communication_thread.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace shardscope::comm {
+namespace {
+
+/// Returns at `timeNs` or some microseconds later.
+void sleepUntil(std::int64_t timeNs) {
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    // By default the kernel may let a thread sleep 50 us longer.
+    thread_local const int exact = ::prctl(PR_SET_TIMERSLACK, 1UL);
+    static_cast<void>(exact);
+    const timespec until{timeNs / kSecond, timeNs % kSecond};
+    while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+    }
+}
+
+class ModelledCommunicator final : public Communicator {
+public:
+    ModelledCommunicator(std::unique_ptr<Communicator> inner, const LinkModel& link,
+                         std::shared_ptr<const std::string> protocol, control::Observer* observer,
+                         std::uint32_t group)
+        : m_inner(std::move(inner)),
+          m_link(link),
+          m_observer(observer),
+          m_protocol(std::move(protocol)),
+          m_thread(observer, group) {}
+
+    int rank() const override { return m_inner->rank(); }
+    int size() const override { return m_inner->size(); }
+
+    SymmetricBuffer allocate(std::size_t count, DataType dtype) override {
+        return m_inner->allocate(count, dtype);
+    }
+
+    Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) override {
+        return slowed(m_inner->allGather(shard, out, tag), CollectiveOp::kAllGather, shard.dtype,
+                      shard.bytes() * static_cast<std::size_t>(size()), tag);
+    }
+    Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) override {
+        return slowed(m_inner->allGatherInPlace(whole, tag), CollectiveOp::kAllGather, whole, tag);
+    }
+    Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
+                       CollectiveTag tag) override {
+        return slowed(m_inner->reduceScatter(full, out, accumulate, tag),
+                      CollectiveOp::kReduceScatter, full, tag);
+    }
+    Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) override {
+        return slowed(m_inner->allReduce(buffer, tag), CollectiveOp::kAllReduce, buffer, tag);
+    }
+    Work allReduceSmall(std::span<double> values, Reduction reduction, CollectiveTag tag) override {
+        return slowed(m_inner->allReduceSmall(values, reduction, tag), CollectiveOp::kAllReduce,
+                      DataType::kFloat64, values.size_bytes(), tag);
+    }
+    Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
+        return slowed(m_inner->broadcast(buffer, root, tag), CollectiveOp::kBroadcast, buffer, tag);
+    }
+    Work allToAll(const SymmetricBuffer& send, void* out, CollectiveTag tag) override {
+        return slowed(m_inner->allToAll(send, out, tag), CollectiveOp::kAllToAll, send, tag);
+    }
+    Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) override {
+        return slowed(m_inner->send(buffer, to, tag), CollectiveOp::kSend, buffer, tag);
+    }
+    Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) override {
+        return slowed(m_inner->receive(buffer, from, tag), CollectiveOp::kReceive, buffer, tag);
+    }
+    Work barrier(CollectiveTag tag) override {
+        return slowed(m_inner->barrier(tag), CollectiveOp::kBarrier, DataType::kByte, 0, tag);
+    }
+
+    std::unique_ptr<Communicator> split(std::span<const int> members,
+                                        std::uint32_t group) override {
+        return std::make_unique<ModelledCommunicator>(m_inner->split(members, group), m_link,
+                                                      m_protocol, m_observer, group);
+    }
+
+    void waitPeers(const Work& work) override {
+        work.wait();
+        m_inner->waitPeers(static_cast<const HostWork&>(stateOf(work)).underlying);
+    }
+    void abort() override { m_inner->abort(); }
+
+private:
+    Work slowed(Work moved, CollectiveOp operation, const SymmetricBuffer& buffer,
+                const CollectiveTag& tag) {
+        return slowed(std::move(moved), operation, buffer.dtype, buffer.bytes(), tag);
+    }
+
+    Work slowed(Work moved, CollectiveOp operation, DataType dtype, std::size_t bytes,
+                const CollectiveTag& tag) {
+        return m_thread.submit(
+            request(operation, dtype, bytes, tag, "modelled", m_protocol->c_str()),
+            [this, moved = std::move(moved)](HostWork& work) {
+                work.underlying = moved;
+                moved.wait();
+                travel(work, seen(moved));
+            });
+    }
+
+    static const HostWork& seen(const Work& moved) {
+        if (const auto* work = dynamic_cast<const HostWork*>(&stateOf(moved))) return *work;
+        throw CommunicationError("a link can be modelled for ranks on CPUs only");
+    }
+
+    void travel(HostWork& work, const HostWork& moved) {
+        work.report.startNs = std::max(moved.report.startNs, m_freeNs);
+        work.arrivals = moved.arrivals;
+        std::int64_t beginNs = work.report.startNs;
+        for (std::int64_t& arrival : work.arrivals) {
+            arrival = std::max(arrival, m_freeNs);
+            beginNs = std::max(beginNs, arrival);
+        }
+        const std::int64_t ns =
+            modelledNs(m_link, work.report.operation, size(), work.report.sizeBytes);
+        m_freeNs = std::max(beginNs + ns, moved.report.endNs);
+        sleepUntil(m_freeNs);
+    }
+
+    const std::unique_ptr<Communicator> m_inner;
+    const LinkModel m_link;
+    control::Observer* const m_observer;
+    const std::shared_ptr<const std::string> m_protocol;  ///< as long as the first one lives
+    std::int64_t m_freeNs = 0;     // communication thread: when the link is through
+    CommunicationThread m_thread;  // last: uses all of the above
+};
+
+}  // namespace
+
+std::int64_t modelledNs(const LinkModel& link, CollectiveOp operation, int ranks,
+                        std::int64_t bytes) {
+    if (ranks < 2) return 0;
+    const double hops = ranks - 1;
+    const double all = static_cast<double>(bytes) / link.bytesPerSecond;
+    const double round = hops * link.latencySeconds + hops / ranks * all;
+    double seconds = round;
+    switch (operation) {
+        case CollectiveOp::kAllGather:
+        case CollectiveOp::kReduceScatter:
+        case CollectiveOp::kAllToAll:
+            break;
+        case CollectiveOp::kAllReduce:
+        case CollectiveOp::kBarrier:
+            seconds = 2 * round;
+            break;
+        case CollectiveOp::kBroadcast:
+            seconds = hops * link.latencySeconds + all;
+            break;
+        case CollectiveOp::kSend:
+        case CollectiveOp::kReceive:
+            seconds = link.latencySeconds + all;
+            break;
+    }
+    return std::llround(seconds * 1e9);
+}
+
+std::unique_ptr<Communicator> makeModelledCommunicator(std::unique_ptr<Communicator> inner,
+                                                       const LinkModel& link,
+                                                       control::Observer* observer) {
+    auto protocol = std::make_shared<const std::string>(fmt::format(
+        "modelled {:g} us, {:g} GB/s", link.latencySeconds * 1e6, link.bytesPerSecond * 1e-9));
+    return std::make_unique<ModelledCommunicator>(std::move(inner), link, std::move(protocol),
+                                                  observer, 0);
+}
+
+}  // namespace shardscope::comm
