@@ -51,7 +51,8 @@ Work CommunicationThread::enqueue(Queued queued) {
     Work work(queued.work);
     {
         const std::lock_guard lock(m_mutex);
-        if (queued.seen) queued.work->report.sequence = ++m_issued;
+        std::uint64_t& sequence = queued.work->report.sequence;
+        if (queued.seen && sequence == 0) sequence = ++m_issued;
         m_queue.push_back(std::move(queued));
     }
     m_wakeUp.notify_one();

@@ -57,7 +57,8 @@ public:
     CommunicationThread& operator=(const CommunicationThread&) = delete;
 
     /// Any thread. Algorithm, protocol, operation, dtype, sizeBytes and the tag are taken from
-    /// `report`. Once one operation has failed, those behind it fail alike.
+    /// `report`, and its sequence if it has one (MessageNumbers). Once one operation has failed,
+    /// those behind it fail alike.
     Work submit(const control::CollectiveReport& report, Body body);
     /// The same for what is no operation of the caller's: not numbered, not reported.
     Work submitUnseen(Body body);

@@ -4,6 +4,7 @@
 #include "engine/comm/communication_thread.h"
 #include "engine/comm/copy.h"
 #include "engine/comm/meeting.h"
+#include "engine/comm/message_numbers.h"
 #include "engine/comm/reduce.h"
 
 #include <fmt/format.h>
@@ -60,6 +61,7 @@ class DirectCommunicator final : public Communicator {
 public:
     explicit DirectCommunicator(const DirectSetup& setup)
         : m_setup(setup),
+          m_messages(setup.own, static_cast<int>(setup.members.size())),
           m_meeting(setup.segment, setup.members, setup.own, setup.timeout),
           m_thread(setup.observer, setup.group) {}
 
@@ -153,8 +155,8 @@ public:
         requirePeer(to, rank(), size());
         Call call =
             makeCall(CollectiveOp::kSend, buffer, buffer.bytes(), m_meeting.worldRank(to), tag);
-        return submit(call, tag, [=, this](HostWork& work) mutable {
-            call.sequence = work.report.sequence;
+        call.sequence = m_messages.sentTo(to);
+        return submit(call, tag, [=, this](HostWork& work) {
             noteArrivals(work, m_meeting.offer(call, to), to);
         });
     }
@@ -163,8 +165,8 @@ public:
         requirePeer(from, rank(), size());
         Call call = makeCall(CollectiveOp::kReceive, buffer, buffer.bytes(),
                              m_meeting.worldRank(from), tag);
-        return submit(call, tag, [=, this](HostWork& work) mutable {
-            call.sequence = work.report.sequence;
+        call.sequence = m_messages.receivedFrom(from);
+        return submit(call, tag, [=, this](HostWork& work) {
             OperationDescriptor found;
             noteArrivals(work, m_meeting.await(call, from, found), from);
             copyRow(buffer.local, peerArena(from) + found.offset, buffer.bytes());
@@ -248,12 +250,14 @@ private:
     }
 
     Work submit(const Call& call, const CollectiveTag& tag, CommunicationThread::Body body) {
-        return m_thread.submit(request(call.wanted.operation, call.wanted.dtype, call.wanted.bytes,
-                                       tag, "direct", m_setup.protocol),
-                               [this, body = std::move(body)](HostWork& work) {
-                                   body(work);
-                                   if (work.meeting != 0) m_meeting.announceDone();
-                               });
+        control::CollectiveReport report =
+            request(call.wanted.operation, call.wanted.dtype, call.wanted.bytes, tag, "direct",
+                    m_setup.protocol);
+        report.sequence = call.sequence;
+        return m_thread.submit(report, [this, body = std::move(body)](HostWork& work) {
+            body(work);
+            if (work.meeting != 0) m_meeting.announceDone();
+        });
     }
 
     /// An operation with one meeting, after which `move` has all inputs.
@@ -316,6 +320,7 @@ private:
     }
 
     const DirectSetup m_setup;
+    MessageNumbers m_messages;  // step thread
     Meeting m_meeting;
     std::vector<const void*> m_sources;  // communication thread
     CommunicationThread m_thread;        // last: uses all of the above

@@ -1,6 +1,7 @@
 #include "engine/comm/modelled_communicator.h"
 
 #include "engine/comm/communication_thread.h"
+#include "engine/comm/message_numbers.h"
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -34,6 +35,7 @@ public:
           m_link(link),
           m_observer(observer),
           m_protocol(std::move(protocol)),
+          m_messages(m_inner->rank(), m_inner->size()),
           m_thread(observer, group) {}
 
     int rank() const override { return m_inner->rank(); }
@@ -69,10 +71,14 @@ public:
         return slowed(m_inner->allToAll(send, out, tag), CollectiveOp::kAllToAll, send, tag);
     }
     Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) override {
-        return slowed(m_inner->send(buffer, to, tag), CollectiveOp::kSend, buffer, tag);
+        Work moved = m_inner->send(buffer, to, tag);  // says so when there is no such rank
+        return slowed(std::move(moved), CollectiveOp::kSend, buffer.dtype, buffer.bytes(), tag,
+                      m_messages.sentTo(to));
     }
     Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) override {
-        return slowed(m_inner->receive(buffer, from, tag), CollectiveOp::kReceive, buffer, tag);
+        Work moved = m_inner->receive(buffer, from, tag);
+        return slowed(std::move(moved), CollectiveOp::kReceive, buffer.dtype, buffer.bytes(), tag,
+                      m_messages.receivedFrom(from));
     }
     Work barrier(CollectiveTag tag) override {
         return slowed(m_inner->barrier(tag), CollectiveOp::kBarrier, DataType::kByte, 0, tag);
@@ -97,14 +103,15 @@ private:
     }
 
     Work slowed(Work moved, CollectiveOp operation, DataType dtype, std::size_t bytes,
-                const CollectiveTag& tag) {
-        return m_thread.submit(
-            request(operation, dtype, bytes, tag, "modelled", m_protocol->c_str()),
-            [this, moved = std::move(moved)](HostWork& work) {
-                work.underlying = moved;
-                moved.wait();
-                travel(work, seen(moved));
-            });
+                const CollectiveTag& tag, std::uint64_t number = 0) {
+        control::CollectiveReport report =
+            request(operation, dtype, bytes, tag, "modelled", m_protocol->c_str());
+        report.sequence = number;
+        return m_thread.submit(report, [this, moved = std::move(moved)](HostWork& work) {
+            work.underlying = moved;
+            moved.wait();
+            travel(work, seen(moved));
+        });
     }
 
     static const HostWork& seen(const Work& moved) {
@@ -130,6 +137,7 @@ private:
     const LinkModel m_link;
     control::Observer* const m_observer;
     const std::shared_ptr<const std::string> m_protocol;  ///< as long as the first one lives
+    MessageNumbers m_messages;                            // step thread
     std::int64_t m_freeNs = 0;     // communication thread: when the link is through
     CommunicationThread m_thread;  // last: uses all of the above
 };

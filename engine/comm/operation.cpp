@@ -1,5 +1,7 @@
 #include "engine/comm/operation.h"
 
+#include "engine/comm/message_numbers.h"
+
 #include <fmt/format.h>
 
 namespace shardscope::comm {
@@ -27,7 +29,8 @@ std::string describe(const OperationDescriptor& wanted) {
 
 std::string describe(const Call& call) {
     if (call.wanted.operation == kSplitOperation) return describe(call.wanted);
-    std::string text = fmt::format("{} {}", toWord(call.wanted.operation), call.sequence);
+    std::string text =
+        fmt::format("{} {}", toWord(call.wanted.operation), MessageNumbers::count(call.sequence));
     if (call.layer.value >= 0) text += fmt::format(" of layer {}", call.layer.value);
     if (call.layer == kRootLayer) text += " of the embedding";
     if (call.group != 0) text += fmt::format(" in group {}", call.group);
@@ -42,8 +45,9 @@ std::string mismatch(const Call& mine, int myRank, const OperationDescriptor& th
     }
     return fmt::format(
         "collective {}{}: rank {} asks for {}, rank {} for {}; the ranks' programs have parted",
-        mine.sequence, mine.group == 0 ? std::string() : fmt::format(" in group {}", mine.group),
-        myRank, describe(mine.wanted), theirRank, describe(theirs));
+        MessageNumbers::count(mine.sequence),
+        mine.group == 0 ? std::string() : fmt::format(" in group {}", mine.group), myRank,
+        describe(mine.wanted), theirRank, describe(theirs));
 }
 
 }  // namespace shardscope::comm

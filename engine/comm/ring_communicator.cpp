@@ -3,6 +3,7 @@
 #include "engine/comm/arguments.h"
 #include "engine/comm/communication_thread.h"
 #include "engine/comm/host_memory.h"
+#include "engine/comm/message_numbers.h"
 #include "engine/comm/reduce.h"
 #include "engine/comm/ring.h"
 
@@ -21,6 +22,7 @@ public:
     RingCommunicator(RingSetup setup, std::shared_ptr<HostMemory> memory, RingPlace place)
         : m_setup(std::move(setup)),
           m_memory(std::move(memory)),
+          m_messages(place.own, static_cast<int>(place.meshRanks.size())),
           m_ring(m_setup.mesh, std::move(place), m_setup.timeout),
           m_thread(m_setup.observer, m_ring.place().group) {}
 
@@ -110,13 +112,13 @@ public:
 
     Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) override {
         requirePeer(to, rank(), size());
-        return message(CollectiveOp::kSend, buffer, to, tag,
+        return message(CollectiveOp::kSend, buffer, to, m_messages.sentTo(to), tag,
                        [=, this] { m_ring.send(buffer.local, buffer.bytes(), to); });
     }
 
     Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) override {
         requirePeer(from, rank(), size());
-        return message(CollectiveOp::kReceive, buffer, from, tag,
+        return message(CollectiveOp::kReceive, buffer, from, m_messages.receivedFrom(from), tag,
                        [=, this] { m_ring.receive(buffer.local, buffer.bytes(), from); });
     }
 
@@ -177,20 +179,21 @@ private:
     }
 
     Work message(CollectiveOp operation, const SymmetricBuffer& buffer, int peer,
-                 const CollectiveTag& tag, std::function<void()> move) {
-        return m_thread.submit(
-            request(operation, buffer.dtype, buffer.bytes(), tag, "direct", m_setup.protocol),
-            [this, peer, move = std::move(move)](HostWork& work) {
-                const Call call = callOf(work, m_ring.meshRank(peer));
-                work.report.startNs = m_ring.meetOne(call, peer);
-                if (m_setup.sharedClock) {
-                    // Those who do not take part kept nobody waiting.
-                    work.arrivals.assign(world(), work.report.startNs);
-                    const auto at = static_cast<std::size_t>(peer);
-                    work.arrivals[at] = m_ring.arrivals()[at];
-                }
-                move();
-            });
+                 std::uint64_t number, const CollectiveTag& tag, std::function<void()> move) {
+        control::CollectiveReport report =
+            request(operation, buffer.dtype, buffer.bytes(), tag, "direct", m_setup.protocol);
+        report.sequence = number;
+        return m_thread.submit(report, [this, peer, move = std::move(move)](HostWork& work) {
+            const Call call = callOf(work, m_ring.meshRank(peer));
+            work.report.startNs = m_ring.meetOne(call, peer);
+            if (m_setup.sharedClock) {
+                // Those who do not take part kept nobody waiting.
+                work.arrivals.assign(world(), work.report.startNs);
+                const auto at = static_cast<std::size_t>(peer);
+                work.arrivals[at] = m_ring.arrivals()[at];
+            }
+            move();
+        });
     }
 
     /// Every rank's row of this rank's part, by rank.
@@ -236,6 +239,7 @@ private:
 
     const RingSetup m_setup;
     const std::shared_ptr<HostMemory> m_memory;
+    MessageNumbers m_messages;  // step thread
 
     // Communication thread.
     Ring m_ring;

@@ -1,6 +1,7 @@
 #include "engine/comm/nccl/nccl_communicator.h"
 
 #include "engine/comm/arguments.h"
+#include "engine/comm/message_numbers.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
@@ -155,6 +156,7 @@ public:
           m_shared(shared),
           m_group(group),
           m_handle(handle),
+          m_messages(m_setup.rank, m_setup.size),
           m_issuedOn(m_runtime.createEvent()) {
         m_small = at::zeros({static_cast<std::int64_t>(kSmallValues)}, options(at::kDouble));
         m_watcher = std::thread([this] { watch(); });
@@ -263,18 +265,22 @@ public:
 
     Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) override {
         requirePeer(to, rank(), size());
-        return submit(CollectiveOp::kSend, buffer.dtype, buffer.bytes(), tag, [&] {
+        const auto call = [&] {
             return m_setup.api->send(buffer.local, buffer.count, buffer.dtype, to, m_handle,
                                      m_shared.stream.handle);
-        });
+        };
+        return submit(CollectiveOp::kSend, buffer.dtype, buffer.bytes(), tag, makeWork(), call,
+                      m_messages.sentTo(to));
     }
 
     Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) override {
         requirePeer(from, rank(), size());
-        return submit(CollectiveOp::kReceive, buffer.dtype, buffer.bytes(), tag, [&] {
+        const auto call = [&] {
             return m_setup.api->receive(buffer.local, buffer.count, buffer.dtype, from, m_handle,
                                         m_shared.stream.handle);
-        });
+        };
+        return submit(CollectiveOp::kReceive, buffer.dtype, buffer.bytes(), tag, makeWork(), call,
+                      m_messages.receivedFrom(from));
     }
 
     std::unique_ptr<Communicator> split(std::span<const int> members,
@@ -353,16 +359,19 @@ private:
         return m_staging;
     }
 
-    template <class Call>
-    Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
-                Call call) {
-        return submit(operation, dtype, bytes, tag,
-                      std::make_shared<NcclWork>(m_shared.events, m_shared.alarm), call);
+    [[nodiscard]] std::shared_ptr<NcclWork> makeWork() const {
+        return std::make_shared<NcclWork>(m_shared.events, m_shared.alarm);
     }
 
     template <class Call>
     Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
-                std::shared_ptr<NcclWork> work, Call call) {
+                Call call) {
+        return submit(operation, dtype, bytes, tag, makeWork(), call);
+    }
+
+    template <class Call>
+    Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
+                std::shared_ptr<NcclWork> work, Call call, std::uint64_t message = 0) {
         m_shared.alarm->check();
         Pending pending;
         pending.report.operation = operation;
@@ -371,7 +380,8 @@ private:
         pending.report.layer = tag.layer;
         pending.report.step = tag.step;
         pending.report.group = m_group;
-        pending.report.sequence = ++m_sequence;
+        const std::uint64_t sequence = message != 0 ? message : ++m_sequence;
+        pending.report.sequence = sequence;
         pending.report.sizeBytes = static_cast<std::int64_t>(bytes);
         pending.report.protocol = "NCCL";
         pending.report.issueNs = control::now();
@@ -381,7 +391,7 @@ private:
         m_runtime.record(m_issuedOn, m_runtime.currentStream());
         m_runtime.wait(m_shared.stream, m_issuedOn);
         m_runtime.record(pending.work->started, m_shared.stream);
-        if (m_setup.annotate != nullptr) m_setup.annotate(m_group, m_sequence);
+        if (m_setup.annotate != nullptr) m_setup.annotate(m_group, sequence);
         const int result = call();
         if (m_setup.annotate != nullptr) m_setup.annotate(0, 0);
         require(result, toWord(operation));
@@ -476,7 +486,7 @@ private:
 
     static std::string describe(const control::CollectiveReport& report) {
         std::string text = fmt::format("{} {} of {} bytes", toWord(report.operation),
-                                       report.sequence, report.sizeBytes);
+                                       MessageNumbers::count(report.sequence), report.sizeBytes);
         if (report.step >= 0) text += fmt::format(" in step {}", report.step);
         if (report.layer.value >= 0) text += fmt::format(", layer {}", report.layer.value);
         if (report.layer == kRootLayer) text += ", embedding";
@@ -501,6 +511,7 @@ private:
     const NcclHandle m_handle;
 
     // Step thread.
+    MessageNumbers m_messages;
     const DeviceEvent m_issuedOn;  ///< re-recorded for each operation
     std::vector<at::Tensor> m_owned;
     at::Tensor m_small;  // (kSmallValues) float64

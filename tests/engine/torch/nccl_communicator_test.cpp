@@ -79,6 +79,37 @@ TEST(NcclCommunicator, ReportsEveryOperationInOrderWithItsTag) {
     }
 }
 
+TEST(NcclCommunicator, ReportsGroupsAndMessagesByNumbersThatTheirRanksShare) {
+    std::array<KeptReports, 3> observers;
+    test::runNcclRanks(
+        3,
+        [](Communicator& c) {
+            const std::vector<int> pair{0, 2}, alone{1};
+            const auto part = c.split(c.rank() == 1 ? alone : pair, c.rank() == 1 ? 2 : 1);
+            part->barrier({}).wait();
+            const SymmetricBuffer buffer = c.allocate(4, DataType::kFloat32);
+            if (c.rank() == 0) c.send(buffer, 2, {}).wait();
+            if (c.rank() == 2) c.receive(buffer, 0, {}).wait();
+            c.barrier({}).wait();
+        },
+        [&](comm::NcclSetup& setup) {
+            setup.observer = &observers[static_cast<std::size_t>(setup.rank)];
+        });
+    const auto only = [&](std::size_t rank, CollectiveOp operation, std::uint32_t group) {
+        control::CollectiveReport found;
+        for (const auto& report : observers[rank].reports) {
+            if (report.operation == operation && report.group == group) found = report;
+        }
+        return found.sequence;
+    };
+    for (const std::size_t rank : {0U, 1U, 2U}) {
+        EXPECT_EQ(only(rank, CollectiveOp::kBarrier, rank == 1 ? 2 : 1), 1U);
+        EXPECT_EQ(only(rank, CollectiveOp::kBarrier, 0), 1U);
+    }
+    EXPECT_EQ(only(0, CollectiveOp::kSend, 0), only(2, CollectiveOp::kReceive, 0));
+    EXPECT_GT(only(0, CollectiveOp::kSend, 0), 1U);
+}
+
 TEST(NcclCommunicator, AnnotatesTheThreadAroundEachCall) {
     std::mutex mutex;
     std::vector<std::vector<std::uint64_t>> seen;
