@@ -5,8 +5,6 @@
 #include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 
-#include <algorithm>
-#include <cmath>
 #include <span>
 
 namespace shardscope::kernels {
@@ -56,16 +54,6 @@ void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState&
     plain.weightDecay = 0;
     updateOnHost(plain, shard, decaying, shard.parameter.numel());
     if (copied(shard)) shard.compute.copy_(shard.parameter);
-}
-
-GradientScale gradientScale(double squaredNorm, double lossScale, double clip) {
-    GradientScale scale;
-    scale.finite = std::isfinite(squaredNorm);
-    scale.norm = std::sqrt(squaredNorm) / lossScale;
-    // torch.nn.utils.clip_grad_norm_: never scales up, 1e-6 against division by zero.
-    const double clipped = clip > 0 ? std::min(1.0, clip / (scale.norm + 1e-6)) : 1.0;
-    scale.factor = clipped / lossScale;
-    return scale;
 }
 
 void addSquaredNorm(const at::Tensor& gradient, const at::Tensor& total) {

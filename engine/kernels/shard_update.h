@@ -19,17 +19,6 @@ struct ShardState {
 /// AdamW with weight decay on the first `decaying` elements only; refreshes `compute`.
 void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState& shard);
 
-/// What the norm of scaled gradients says about them. Unscaling takes no pass of its own: AdamW
-/// multiplies by `factor` anyway.
-struct GradientScale {
-    bool finite = true;   ///< no gradient is infinite or NaN
-    double norm = 0;      ///< of the gradients without the loss scale, before clipping
-    double factor = 1.0;  ///< AdamWStep::gradientScale: clips and unscales
-};
-/// `squaredNorm` over all ranks of gradients of a loss that was multiplied by `lossScale`; clip 0:
-/// no clipping.
-[[nodiscard]] GradientScale gradientScale(double squaredNorm, double lossScale, double clip);
-
 /// total += sum of squares of gradient, in double precision, in which no sum of finite fp32 squares
 /// overflows: a total that is not finite has met a gradient that is not. total is () float64 on the
 /// gradient's device.

@@ -9,6 +9,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/randint.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -59,20 +60,20 @@ void run(const control::RunConfig& config) {
         return gpt::initialValue(p, config.model, config.seed);
     });
     training::BatchSource batches;
-    batches.globalTokens = config.batch * config.model.context;
+    batches.stepTokens = config.batch * config.model.context;
     batches.training = [&](std::int32_t, std::int32_t) {
         const auto tokens = [&](std::vector<std::int64_t> shape) {
             return at::randint(0, config.model.vocabulary, shape, at::kLong);
         };
         return data::Batch{tokens({config.batch, config.model.context}),
-                           tokens({batches.globalTokens})};
+                           tokens({batches.stepTokens})};
     };
     training::Trainer trainer(config, at::kCPU, model, *partitioning, *communicator, batches,
                               nullptr);
     std::vector<double> milliseconds;
     for (std::int32_t step = 0; step < config.steps; ++step) {
         const std::int64_t start = control::now();
-        if (const auto result = trainer.step(step, false); !result) {
+        if (const auto result = trainer.step(step, false, training::Next::kStep); !result) {
             fmt::print("{}\n", result.error().message);
             return;
         }
@@ -86,6 +87,9 @@ void run(const control::RunConfig& config) {
 }  // namespace
 
 int main(int count, char** words) {
+    // As in a rank (profiler/collectors/allocator): freed memory is kept, not faulted in again.
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
     at::set_num_threads(1);
     const control::RunConfig config = configOf(count, words);
     chooseKernels(config);

@@ -260,7 +260,7 @@ std::vector<double> losses(const control::RunConfig& config) {
             return gpt::initialValue(p, config.model, config.seed);
         });
         training::BatchSource batches;
-        batches.globalTokens = 4 * config.model.context;
+        batches.stepTokens = 4 * config.model.context * config.accumulate;
         const std::int64_t rows = 4 / config.ranks;
         batches.training = [&](std::int32_t step, std::int32_t) {
             const at::Tensor all =
@@ -273,7 +273,7 @@ std::vector<double> losses(const control::RunConfig& config) {
         };
         training::Trainer trainer(config, at::kCPU, model, *partitioning, c, batches, nullptr);
         for (std::int32_t step = 0; step < config.steps; ++step) {
-            const auto stepped = trainer.step(step, false);
+            const auto stepped = trainer.step(step, false, training::Next::kOther);
             ASSERT_TRUE(stepped) << stepped.error().message;
             if (c.rank() == 0) result.push_back(stepped->loss);
         }
