@@ -220,14 +220,15 @@ public:
 
     void abort() override { m_meeting.abort(); }
 
+    [[nodiscard]] std::byte* peerArena(int p) const {
+        return m_setup.segment->arena(m_meeting.worldRank(p));
+    }
+
 private:
     static constexpr std::int32_t kNobody = OperationDescriptor::kNone;
 
     [[nodiscard]] std::size_t world() const { return static_cast<std::size_t>(size()); }
     [[nodiscard]] std::size_t own() const { return static_cast<std::size_t>(rank()); }
-    [[nodiscard]] std::byte* peerArena(int p) const {
-        return m_setup.segment->arena(m_meeting.worldRank(p));
-    }
     /// What rank `p` brought to the last meeting.
     [[nodiscard]] std::byte* input(int p) const {
         return peerArena(p) + m_meeting.wanted(p).offset;
@@ -341,6 +342,13 @@ std::unique_ptr<Communicator> makeDirectCommunicator(std::shared_ptr<Segment> se
     setup.protocol = protocol;
     setup.timeout = timeout;
     return std::make_unique<DirectCommunicator>(setup);
+}
+
+std::vector<std::byte*> everyRanks(const Communicator& direct, const SymmetricBuffer& buffer) {
+    const auto& ranks = dynamic_cast<const DirectCommunicator&>(direct);
+    std::vector<std::byte*> views;
+    for (int p = 0; p < ranks.size(); ++p) views.push_back(ranks.peerArena(p) + buffer.offset);
+    return views;
 }
 
 }  // namespace shardscope::comm

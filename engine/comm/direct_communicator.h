@@ -10,7 +10,9 @@
 #include "engine/comm/segment.h"
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 namespace shardscope::comm {
 
@@ -20,5 +22,9 @@ namespace shardscope::comm {
 std::unique_ptr<Communicator> makeDirectCommunicator(
     std::shared_ptr<Segment> segment, int rank, control::Observer* observer, const char* protocol,
     std::chrono::milliseconds timeout = std::chrono::seconds(60));
+
+/// Where every rank's `buffer` lies, by rank, which all allocated alike from `direct`: made above.
+[[nodiscard]] std::vector<std::byte*> everyRanks(const Communicator& direct,
+                                                 const SymmetricBuffer& buffer);
 
 }  // namespace shardscope::comm

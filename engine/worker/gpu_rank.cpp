@@ -1,5 +1,6 @@
 #include "engine/worker/gpu_rank.h"
 
+#include "engine/comm/direct_communicator.h"
 #include "engine/comm/nccl/nccl_communicator.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/device_kernels.h"
@@ -224,6 +225,10 @@ std::unique_ptr<comm::Communicator> GpuRank::join(comm::Communicator& host) {
     host.broadcast(shared, 0, {Cause::kStart}).wait();
     std::memcpy(setup.id.data(), shared.local, setup.id.size());
 
+    const comm::SymmetricBuffer calls = host.allocate(sizeof(comm::CallRecord), DataType::kByte);
+    for (std::byte* record : comm::everyRanks(host, calls)) {
+        setup.calls.push_back(reinterpret_cast<comm::CallRecord*>(record));
+    }
     setup.api = m_module->nccl;
     setup.runtime = m_runtime;
     setup.clock = &*m_clock;

@@ -16,6 +16,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -148,10 +149,13 @@ struct Shared {
 class NcclCommunicator final : public Communicator {
 public:
     explicit NcclCommunicator(NcclSetup setup)
-        : NcclCommunicator(setup, Shared(*setup.runtime), joined(setup), 0) {}
+        : NcclCommunicator(setup, Shared(*setup.runtime), joined(setup), everybody(setup.size), 0) {
+    }
 
-    NcclCommunicator(NcclSetup setup, const Shared& shared, NcclHandle handle, std::uint32_t group)
+    NcclCommunicator(NcclSetup setup, const Shared& shared, NcclHandle handle,
+                     std::vector<int> worldRanks, std::uint32_t group)
         : m_setup(std::move(setup)),
+          m_worldRanks(std::move(worldRanks)),
           m_runtime(*m_setup.runtime),
           m_shared(shared),
           m_group(group),
@@ -294,7 +298,16 @@ public:
         // Groups are disjoint, so their first ranks tell them apart.
         require(m_setup.api->split(m_handle, members.front(), rank(), &part, name.c_str()),
                 "splitting off a group");
-        return std::make_unique<NcclCommunicator>(std::move(setup), m_shared, part, group);
+        std::vector<int> worldRanks;
+        setup.calls.clear();
+        for (const int p : members) {
+            worldRanks.push_back(m_worldRanks[static_cast<std::size_t>(p)]);
+            if (!m_setup.calls.empty()) {
+                setup.calls.push_back(m_setup.calls[static_cast<std::size_t>(p)]);
+            }
+        }
+        return std::make_unique<NcclCommunicator>(std::move(setup), m_shared, part,
+                                                  std::move(worldRanks), group);
     }
 
     /// NCCL has none: an all-reduce of one value that nobody looks at.
@@ -312,6 +325,12 @@ public:
     }
 
 private:
+    static std::vector<int> everybody(int size) {
+        std::vector<int> ranks(static_cast<std::size_t>(size));
+        std::iota(ranks.begin(), ranks.end(), 0);
+        return ranks;
+    }
+
     static NcclHandle joined(const NcclSetup& setup) {
         NcclHandle handle;
         const int result =
@@ -387,6 +406,10 @@ private:
         pending.report.issueNs = control::now();
         pending.work = std::move(work);
         Work handle(pending.work);
+        if (!m_setup.calls.empty()) {
+            m_setup.calls[static_cast<std::size_t>(rank())]->note(m_group, sequence,
+                                                                  callOf(pending.report).wanted);
+        }
 
         m_runtime.record(m_issuedOn, m_runtime.currentStream());
         m_runtime.wait(m_shared.stream, m_issuedOn);
@@ -434,6 +457,7 @@ private:
                 if (peerLost()) return;
             }
             if (front == nullptr) continue;
+            if (parted(front->report)) return;
             if (ended(*front)) {
                 report(*front);
                 const std::lock_guard lock(m_mutex);
@@ -450,6 +474,38 @@ private:
             }
             std::this_thread::sleep_for(kPoll);
         }
+    }
+
+    [[nodiscard]] Call callOf(const control::CollectiveReport& report) const {
+        Call call;
+        call.wanted.operation = report.operation;
+        call.wanted.dtype = report.dtype;
+        call.wanted.bytes = static_cast<std::uint64_t>(report.sizeBytes);
+        call.sequence = report.sequence;
+        call.group = m_group;
+        return call;
+    }
+
+    /// Whether a peer has asked for something else at this place.
+    bool parted(const control::CollectiveReport& report) {
+        const Call mine = callOf(report);
+        for (std::size_t p = 0; p < m_setup.calls.size(); ++p) {
+            if (p == static_cast<std::size_t>(rank())) continue;
+            const auto theirs = m_setup.calls[p]->find(m_group, report.sequence);
+            if (!theirs || fits(mine.wanted, *theirs)) continue;
+            alarm(mismatch(mine, m_worldRanks[static_cast<std::size_t>(rank())], *theirs,
+                           m_worldRanks[p]));
+            return true;
+        }
+        return false;
+    }
+
+    /// A message is sent by one and received by the other, under one number.
+    static bool fits(const OperationDescriptor& mine, const OperationDescriptor& theirs) {
+        const bool message =
+            mine.operation == CollectiveOp::kSend || mine.operation == CollectiveOp::kReceive;
+        return mine.bytes == theirs.bytes && mine.dtype == theirs.dtype &&
+               (message || mine.operation == theirs.operation);
     }
 
     /// A device that has failed says so here; that too ends the run.
@@ -505,6 +561,7 @@ private:
     }
 
     const NcclSetup m_setup;
+    const std::vector<int> m_worldRanks;  ///< for sentences
     DeviceRuntime& m_runtime;
     const Shared m_shared;
     const std::uint32_t m_group;

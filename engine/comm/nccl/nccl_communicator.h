@@ -6,11 +6,13 @@
 // running at the same time may deadlock. The caller keeps every buffer alive until the stream that
 // consumes the result has waited (no record_stream).
 //
-// A watcher thread notes when operations end, reports them, and raises the alarm when one has
-// started and does not end, or NCCL itself reports an error: a peer is gone. Nothing can be
+// A watcher thread notes when operations end, reports them, and raises the alarm when ranks have
+// asked for different things, an operation has started and does not end, or NCCL itself reports an
+// error: a peer is gone. Nothing can be
 // continued then; the owner is to end the process.
 #pragma once
 
+#include "engine/comm/call_record.h"
 #include "engine/comm/communicator.h"
 #include "engine/comm/nccl/nccl_api.h"
 #include "engine/control/device_clock.h"
@@ -22,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace shardscope::comm {
 
@@ -41,6 +44,8 @@ struct NcclSetup {
     /// Before and after each NCCL call, on the calling thread: whose launch this is; (0, 0): no
     /// one's. May be null.
     void (*annotate)(std::uint32_t group, std::uint64_t sequence) = nullptr;
+    /// By rank, all on this host; empty: what ranks ask for is not compared.
+    std::vector<CallRecord*> calls;
     /// How long an operation may run on the device before it counts as hung.
     std::chrono::milliseconds timeout{60'000};
     /// On the watcher thread, once: what happened, in a sentence.

@@ -148,6 +148,42 @@ TEST(NcclCommunicator, OperationsStartAfterWhatTheCallerQueuedBefore) {
     });
 }
 
+TEST(NcclCommunicator, RanksThatAskForDifferentThingsAreNamed) {
+    std::array<comm::CallRecord, 3> records{};
+    std::array<Failures, 3> failures;
+    test::runNcclRanks(
+        3,
+        [&](Communicator& c) {
+            const std::vector<int> pair{0, 2}, alone{1};
+            const auto part = c.split(c.rank() == 1 ? alone : pair, c.rank() == 1 ? 2 : 1);
+            c.barrier({}).wait();
+            part->barrier({}).wait();
+            if (c.rank() == 1) return;
+            const SymmetricBuffer shard = c.allocate(16, DataType::kBFloat16);
+            std::array<std::uint16_t, 32> out{};
+            comm::Work work;
+            if (c.rank() == 0) {
+                work = part->barrier({});
+            } else {
+                work = part->allGather(shard, out.data(), {});
+            }
+            failures[static_cast<std::size_t>(c.rank())].first();
+            part->abort();
+            EXPECT_THROW(work.wait(), comm::CommunicationError);
+        },
+        [&](comm::NcclSetup& setup) {
+            for (comm::CallRecord& record : records) setup.calls.push_back(&record);
+            setup.failed = [&failures, rank = setup.rank](const std::string& sentence) {
+                failures[static_cast<std::size_t>(rank)].add(sentence);
+            };
+        });
+    EXPECT_EQ(failures[0].first(),
+              "collective 2 in group 1: rank 0 asks for barrier of 8 bytes of fp64, rank 2 for "
+              "all-gather of 64 bytes of bf16; the ranks' programs have parted");
+    EXPECT_THAT(failures[2].first(), HasSubstr("rank 2 asks for all-gather of 64 bytes of bf16"));
+    EXPECT_EQ(failures[1].count(), 0U);
+}
+
 TEST(NcclCommunicator, AHungOperationIsNamedAndEndsTheWait) {
     comm::NcclUniqueId id;
     test::fakeNccl().uniqueId(&id);
