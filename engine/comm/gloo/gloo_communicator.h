@@ -25,7 +25,8 @@ struct GlooSetup {
 
 [[nodiscard]] bool hasGloo();
 
-/// Blocks until all ranks are connected. Throws CommunicationError.
+/// Blocks until all ranks are connected. Throws CommunicationError. From then on the process
+/// ignores SIGPIPE, unless it handles it: a lost peer is an error, not the end.
 std::unique_ptr<Communicator> makeGlooCommunicator(const GlooSetup& setup);
 /// The connections alone.
 std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup& setup);

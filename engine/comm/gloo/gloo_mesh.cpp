@@ -10,6 +10,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include <array>
+#include <csignal>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -138,6 +139,13 @@ c10::intrusive_ptr<c10d::Store> meetingStore(const GlooSetup& setup, const std::
     return c10::make_intrusive<c10d::TCPStore>(address, options);
 }
 
+/// Gloo writes to sockets whose other end may be gone; the error it gets is enough.
+void ignorePipeSignal() {
+    struct sigaction present {};
+    ::sigaction(SIGPIPE, nullptr, &present);
+    if (present.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+}
+
 }  // namespace
 
 bool hasGloo() {
@@ -146,6 +154,7 @@ bool hasGloo() {
 
 std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup& setup) {
     const at::DisableRecordFunctionGuard bookkeeping;
+    ignorePipeSignal();
     const auto address = addressOf(setup.interface);
     if (!address) throw CommunicationError(address.error().message);
     try {
