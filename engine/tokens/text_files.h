@@ -1,0 +1,16 @@
+// The text files that a run or a tokenizer is given: a file, or all below a folder.
+#pragma once
+
+#include "storage/model/result.h"
+
+#include <string>
+#include <vector>
+
+namespace shardscope::tokens {
+
+/// The file, or all text files below the folder in name order, so that every rank sees the same
+/// text. Passed over in folders: hidden files, those named build, empty and binary ones (NUL in
+/// the first 64 KiB). Errors (kUnreadable): missing, empty, binary, no text file in the folder.
+Result<std::vector<std::string>> findTextFiles(const std::string& path);
+
+}  // namespace shardscope::tokens

@@ -1,0 +1,151 @@
+#include "engine/tokens/tokenizer.h"
+
+#include "engine/tokens/splitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace shardscope::tokens {
+namespace {
+
+constexpr std::uint32_t kNoToken = ~std::uint32_t{0};
+
+std::uint64_t key(std::uint32_t left, std::uint32_t right) {
+    return ((std::uint64_t{left} << 32) | right) + 1;
+}
+
+}  // namespace
+
+Result<Tokenizer> Tokenizer::make(Vocabulary vocabulary, const std::string& origin) {
+    Tokenizer tokenizer;
+    tokenizer.m_vocabulary = std::move(vocabulary);
+    if (tokenizer.size() > kMostTokens) {
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("{} has tokens up to id {}, more than the {} that can be; it is "
+                                   "damaged",
+                                   origin, tokenizer.size() - 1, kMostTokens));
+    }
+    if (auto taken = tokenizer.takeBytes(origin); !taken) return failure(taken);
+    if (auto taken = tokenizer.takeMerges(origin); !taken) return failure(taken);
+    if (auto taken = tokenizer.takeAdded(origin); !taken) return failure(taken);
+    return tokenizer;
+}
+
+Result<void> Tokenizer::takeBytes(const std::string& origin) {
+    m_bytes.fill(kNoToken);
+    for (std::uint32_t id = 0; id < m_vocabulary.tokens.size(); ++id) {
+        const std::string& bytes = m_vocabulary.tokens[id];
+        if (bytes.size() != 1) continue;
+        std::uint32_t& token = m_bytes[static_cast<unsigned char>(bytes[0])];
+        if (token == kNoToken) token = id;
+    }
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        if (m_bytes[byte] != kNoToken) continue;
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("{} has no token for the byte 0x{:02x}, so text with it could "
+                                   "not be encoded; train it with the whole byte alphabet",
+                                   origin, byte));
+    }
+    return {};
+}
+
+Result<void> Tokenizer::takeMerges(const std::string& origin) {
+    m_slots.resize(std::bit_ceil(m_vocabulary.merges.size() * 3 + 16));
+    for (std::uint32_t rank = 0; rank < m_vocabulary.merges.size(); ++rank) {
+        const Merge& merge = m_vocabulary.merges[rank];
+        const auto& tokens = m_vocabulary.tokens;
+        const std::size_t count = tokens.size();
+        const bool known = merge.left < count && merge.right < count && merge.result < count;
+        if (!known || tokens[merge.left].empty() || tokens[merge.right].empty() ||
+            tokens[merge.left] + tokens[merge.right] != tokens[merge.result]) {
+            return failure(ErrorCode::kUnreadable,
+                           fmt::format("{}: merge {} does not join two of its tokens to a third; "
+                                       "it is damaged",
+                                       origin, rank + 1));
+        }
+        Slot& slot = m_slots[slotOf(key(merge.left, merge.right))];
+        if (slot.pair != 0) {
+            return failure(ErrorCode::kUnreadable,
+                           fmt::format("{}: merge {} repeats merge {}; it is damaged", origin,
+                                       rank + 1, slot.step.rank + 1));
+        }
+        slot = {key(merge.left, merge.right), {rank, merge.result}};
+    }
+    return {};
+}
+
+Result<void> Tokenizer::takeAdded(const std::string& origin) {
+    m_added = m_vocabulary.added;
+    for (const AddedToken& token : m_added) {
+        if (token.text.empty() || token.id >= size() ||
+            m_vocabulary.tokens[token.id] != token.text) {
+            return failure(
+                ErrorCode::kUnreadable,
+                fmt::format("{}: the added token '{}' has an id, {}, that is not its own; it is "
+                            "damaged",
+                            origin, token.text, token.id));
+        }
+        m_addedStart[static_cast<unsigned char>(token.text[0])] = true;
+        if (token.text == kEndOfText) m_endOfText = token.id;
+    }
+    std::stable_sort(m_added.begin(), m_added.end(),
+                     [](const auto& a, const auto& b) { return a.text.size() > b.text.size(); });
+    return {};
+}
+
+std::size_t Tokenizer::slotOf(std::uint64_t pair) const {
+    const std::size_t mask = m_slots.size() - 1;
+    // Fibonacci hashing (Knuth, TAOCP 3, 6.4).
+    std::size_t at = (pair * 0x9E3779B97F4A7C15ULL >> 32) & mask;
+    while (m_slots[at].pair != 0 && m_slots[at].pair != pair) at = (at + 1) & mask;
+    return at;
+}
+
+const Tokenizer::Step* Tokenizer::merge(std::uint32_t left, std::uint32_t right) const {
+    const Slot& slot = m_slots[slotOf(key(left, right))];
+    return slot.pair == 0 ? nullptr : &slot.step;
+}
+
+Tokenizer::Found Tokenizer::findAdded(std::string_view text, std::size_t from) const {
+    if (m_added.empty()) return {text.size(), nullptr};
+    for (std::size_t at = from; at < text.size(); ++at) {
+        if (!m_addedStart[static_cast<unsigned char>(text[at])]) continue;
+        for (const AddedToken& token : m_added) {
+            if (text.substr(at).starts_with(token.text)) return {at, &token};
+        }
+    }
+    return {text.size(), nullptr};
+}
+
+Result<std::string> Tokenizer::decode(std::span<const std::uint32_t> ids) const {
+    std::string text;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] >= size() || m_vocabulary.tokens[ids[i]].empty()) {
+            return failure(ErrorCode::kUnreadable,
+                           fmt::format("token {} is {}, which the tokenizer of {} tokens does not "
+                                       "have; decode with the tokenizer that encoded",
+                                       i, ids[i], size()));
+        }
+        text += m_vocabulary.tokens[ids[i]];
+    }
+    return text;
+}
+
+std::size_t Tokenizer::boundary(std::string_view text, std::size_t wanted) const {
+    const auto crossed = [&](std::size_t at) {
+        return std::any_of(m_added.begin(), m_added.end(), [&](const AddedToken& token) {
+            const std::size_t length = token.text.size();
+            for (std::size_t start = at < length ? 0 : at - length + 1; start < at; ++start) {
+                if (text.substr(start, length) == token.text) return true;
+            }
+            return false;
+        });
+    };
+    std::size_t at = pieceBoundary(text, wanted);
+    while (at < text.size() && crossed(at)) at = pieceBoundary(text, at + 1);
+    return at;
+}
+
+}  // namespace shardscope::tokens
