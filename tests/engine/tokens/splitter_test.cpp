@@ -1,4 +1,5 @@
 // The pieces GPT-2's pattern cuts, worked out by hand from the pattern; byte alphabet; UTF-8.
+#define PCRE2_CODE_UNIT_WIDTH 8
 #include "engine/tokens/splitter.h"
 
 #include "engine/tokens/byte_alphabet.h"
@@ -6,6 +7,7 @@
 #include "tests/engine/tokens/brute_force.h"
 
 #include <gmock/gmock.h>
+#include <pcre2.h>
 
 namespace shardscope::tokens {
 namespace {
@@ -36,6 +38,56 @@ TEST(Splitter, LettersNumbersAndSpacesAreUnicodes) {
     // U+0085 is White_Space, U+180E is not.
     EXPECT_THAT(piecesOf("!\xC2\x85!"), ElementsAre("!", "\xC2\x85", "!"));
     EXPECT_THAT(piecesOf("!\xE1\xA0\x8E!"), ElementsAre("!\xE1\xA0\x8E!"));
+}
+
+/// GPT-2's pattern as OpenAI wrote it, and nothing but PCRE2.
+std::vector<std::string> piecesOfThePattern(const std::string& text) {
+    static const char* const kPattern =
+        R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+    int error = 0;
+    std::size_t at = 0;
+    static pcre2_code* const code =
+        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(kPattern), PCRE2_ZERO_TERMINATED,
+                      PCRE2_UTF | PCRE2_UCP, &error, &at, nullptr);
+    static pcre2_match_data* const match = pcre2_match_data_create(1, nullptr);
+    std::vector<std::string> pieces;
+    for (at = 0; at < text.size();) {
+        const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+        EXPECT_GT(pcre2_match(code, subject, text.size(), at, 0, match, nullptr), 0);
+        const std::size_t end = pcre2_get_ovector_pointer(match)[1];
+        pieces.push_back(text.substr(at, end - at));
+        at = end;
+    }
+    return pieces;
+}
+
+TEST(Splitter, EqualsThePatternOnRandomText) {
+    Random random(11);
+    for (int i = 0; i < 5000; ++i) {
+        std::string text = randomText(random, random() % 60);
+        // The one character that PCRE2 takes for a space and Unicode does not.
+        for (auto at = text.find("\xE1\xA0\x8E"); at != text.npos; at = text.find("\xE1\xA0\x8E"))
+            text.erase(at, 3);
+        for (std::size_t j = random() % 8; j > 0; --j)
+            text.insert(text.size() / 2, 1, static_cast<char>(random() % 128));
+        if (text.size() > 1 && (text[text.size() / 2] & 0x80) != 0) text.resize(text.size() / 2);
+        if (validUtf8(text) == text.size()) {
+            ASSERT_EQ(piecesOf(text), piecesOfThePattern(text)) << text;
+        }
+    }
+}
+
+TEST(Splitter, EqualsThePatternOnEveryShortAsciiText) {
+    const std::string letters = "ab'st1! \n";
+    std::string text(5, ' ');
+    for (std::size_t number = 0; number < 9 * 9 * 9 * 9 * 9; ++number) {
+        std::size_t rest = number;
+        for (char& c : text) {
+            c = letters[rest % letters.size()];
+            rest /= letters.size();
+        }
+        ASSERT_EQ(piecesOf(text), piecesOfThePattern(text)) << text;
+    }
 }
 
 TEST(Splitter, BytesThatAreNoUtf8AreAPieceEach) {
