@@ -1,13 +1,24 @@
-// Training text as tokens: bytes of a file or of all text files below a folder, the last part
-// held back for validation. Batches are a pure function of (seed, step, micro-step, rank).
+// Batches of training data: bytes or encoded text, token files, or random tokens.
+//
+// The training part is cut into windows of `context` tokens, each with one more as the last
+// target. In an epoch every window is used exactly once over all ranks and micro-steps, in an
+// order chosen by (seed, epoch). Which window a row gets follows from its place in the run,
+//
+//   place = ((step * accumulate + microStep) * ranks + rank) * rows + row,
+//
+// so that the order is the same for any number of ranks with the same accumulate * ranks * rows,
+// a run resumes at any step, and no rank needs to know what another read. The up to context
+// tokens that fill no window are left out at either end, how many at which changes by epoch.
+// Random tokens follow from (seed, place) likewise and have no epochs.
 #pragma once
 
+#include "engine/control/run_config.h"
+#include "engine/tokens/corpus.h"
 #include "storage/model/result.h"
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace shardscope::data {
@@ -17,6 +28,15 @@ struct Batch {
     at::Tensor targets;  ///< (N) int64, tokens shifted by one
 };
 
+/// The same without tensors: what another thread may prepare.
+struct HostBatch {
+    std::int64_t rows = 0;
+    std::vector<std::int64_t> tokens;   ///< B * T
+    std::vector<std::int64_t> targets;  ///< B * T
+};
+
+[[nodiscard]] Batch toBatch(const HostBatch& host);
+
 struct BatchPlace {
     std::uint64_t seed = 0;
     std::int64_t step = 0;
@@ -24,24 +44,42 @@ struct BatchPlace {
     std::int64_t rank = 0;
     std::int64_t rows = 0;
     std::int64_t context = 0;
+    std::int64_t ranks = 1;
+    std::int64_t accumulate = 1;
 };
 
+/// Immutable; batches may be made on any thread.
 class Dataset {
 public:
-    /// Errors (kUnreadable): missing, empty, too short for `context`, or binary (NUL bytes in
-    /// the first 64 KiB of a file; in a folder such files are passed over).
-    static Result<Dataset> load(const std::string& path, double heldBack, std::int64_t context);
+    /// What the run's data, tokenizer, held-back share and vocabulary say. Errors as those of
+    /// tokens::loadCorpus().
+    static Result<Dataset> load(const control::RunConfig& config);
 
-    [[nodiscard]] Batch training(const BatchPlace& place) const;
-    /// Evenly spread windows of the held-back part; the same at every evaluation.
+    /// Throws std::out_of_range with a sentence when a token of a file too large to be looked
+    /// at while loading is past the vocabulary.
+    [[nodiscard]] HostBatch trainingRows(const BatchPlace& place) const;
+    [[nodiscard]] Batch training(const BatchPlace& place) const {
+        return toBatch(trainingRows(place));
+    }
+    /// Evenly spread windows of the held-back part; the same at every evaluation. Throws
+    /// likewise.
     [[nodiscard]] Batch validation(const BatchPlace& place, std::int64_t worldSize,
                                    std::int64_t batches) const;
-    [[nodiscard]] std::int64_t trainingTokens() const { return m_trainingEnd; }
-    [[nodiscard]] std::int64_t validationTokens() const;
+    /// Both 0 for random tokens.
+    [[nodiscard]] std::int64_t trainingTokens() const { return m_corpus.training.size(); }
+    [[nodiscard]] std::int64_t validationTokens() const { return m_corpus.validation.size(); }
+    /// Windows of an epoch; 0 for random tokens.
+    [[nodiscard]] std::int64_t windows(std::int64_t context) const;
 
 private:
-    std::vector<std::uint8_t> m_tokens;
-    std::int64_t m_trainingEnd = 0;
+    [[nodiscard]] std::int64_t windowStart(const BatchPlace& place, std::int64_t row) const;
+    void readWindow(const tokens::TokenStream& from, std::int64_t start,
+                    std::span<std::int64_t> into) const;
+    void drawWindow(std::uint64_t key, std::span<std::int64_t> into) const;
+
+    tokens::Corpus m_corpus;
+    std::int64_t m_vocabulary = 0;
+    bool m_synthetic = false;
 };
 
 }  // namespace shardscope::data

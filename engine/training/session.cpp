@@ -1,10 +1,15 @@
 #include "engine/training/session.h"
 
+#include "engine/data/prefetch.h"
+
 #include <algorithm>
 #include <cmath>
 
 namespace shardscope::training {
 namespace {
+
+/// Batches made ahead; one would do, two bridge a slow read.
+constexpr std::size_t kPreparedBatches = 2;
 
 /// fp32 elements of a bucket, at least one.
 std::int64_t bucketElements(const control::RunConfig& config) {
@@ -64,13 +69,21 @@ BatchSource textBatches(const control::RunConfig& config, const data::Dataset& d
     place.rank = rank;
     place.rows = config.batch;
     place.context = config.model.context;
+    place.ranks = config.ranks;
+    place.accumulate = config.accumulate;
     BatchSource source;
     source.stepTokens =
         std::int64_t{config.batch} * config.model.context * config.ranks * config.accumulate;
-    source.training = [&dataset, place](std::int32_t step, std::int32_t microStep) mutable {
-        place.step = step;
-        place.microStep = microStep;
-        return dataset.training(place);
+    const auto prefetched = std::make_shared<data::Prefetcher>(
+        [&dataset, place](std::int64_t index) mutable {
+            place.step = index / place.accumulate;
+            place.microStep = index % place.accumulate;
+            return dataset.trainingRows(place);
+        },
+        kPreparedBatches);
+    source.training = [prefetched, accumulate = place.accumulate](std::int32_t step,
+                                                                  std::int32_t microStep) {
+        return data::toBatch(prefetched->take(step * accumulate + microStep));
     };
     source.validation = [&dataset, place, ranks = config.ranks,
                          batches = config.evaluateBatches](std::int32_t index) mutable {

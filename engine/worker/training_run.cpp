@@ -22,8 +22,7 @@ Result<void> TrainingRun::fail(const Error& error, const char* code) {
 }
 
 Result<void> TrainingRun::run() {
-    const double heldBack = m_config.evaluateEvery > 0 ? m_config.heldBack : 0;
-    auto dataset = data::Dataset::load(m_config.data, heldBack, m_config.model.context);
+    auto dataset = data::Dataset::load(m_config);
     if (!dataset) return fail(dataset.error(), "data");
     gpt::Gpt model(m_config.model);
     const auto partitioning =

@@ -1,0 +1,44 @@
+// The tokens that a run trains on, from what --data and --tokenizer name.
+#pragma once
+
+#include "engine/control/run_config.h"
+#include "engine/tokens/encoder.h"
+#include "engine/tokens/token_stream.h"
+#include "storage/model/result.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace shardscope::tokens {
+
+/// `--data synthetic`: no data, but tokens drawn at random, as benchmarks use.
+inline constexpr const char* kSynthetic = "synthetic";
+/// `--tokenizer bytes`: every byte is a token.
+inline constexpr const char* kBytes = "bytes";
+
+struct Corpus {
+    TokenStream training;
+    TokenStream validation;  ///< the end of the data, or the files named val
+    /// Tokens were too many to look at all of them; look when they are read.
+    bool unchecked = false;
+};
+
+/// Reads the data of a run: bytes or encoded text are kept in memory, token files are mapped.
+/// Errors: no such data or tokenizer, not what it should be, too few tokens for the context, a
+/// token past the vocabulary (kUnreadable); a tokenizer with more tokens than
+/// --vocabulary (kUsage). Not for synthetic data.
+Result<Corpus> loadCorpus(const control::RunConfig& config);
+
+/// What of that can be told without reading or encoding a text: to be asked before ranks start.
+Result<void> checkCorpus(const control::RunConfig& config);
+
+/// Encodes one text and the end of text after it, where the tokenizer has one, handing the
+/// tokens on in pieces; an error of `sink` ends it.
+using TokenSink = std::function<Result<void>(std::span<const std::uint32_t>)>;
+Result<void> encodeDocument(const Tokenizer& tokenizer, Encoder& encoder, std::string_view text,
+                            const TokenSink& sink);
+
+}  // namespace shardscope::tokens
