@@ -24,6 +24,7 @@ Command addImport(CLI::App& root);
 Command addQuery(CLI::App& root);
 Command addRepair(CLI::App& root);
 Command addExport(CLI::App& root);
+Command addTokenize(CLI::App& root);
 Command addDoctor(CLI::App& root);
 
 }  // namespace shardscope::cli

@@ -1,6 +1,7 @@
 #include "app/cli/data_path.h"
 
 #include "engine/launch/process.h"
+#include "engine/tokens/corpus.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +37,7 @@ Result<void> checkFile(const fs::path& path) {
         front.begin() + static_cast<std::ptrdiff_t>(count)) {
         return failure(ErrorCode::kUnreadable,
                        fmt::format("the data file {} is binary (it has zero bytes); name a text "
-                                   "file or folder with --data",
+                                   "file or folder, or a token file named .bin, with --data",
                                    path.string()));
     }
     return {};
@@ -55,6 +56,23 @@ Result<void> checkFolder(const fs::path& path) {
                                path.string()));
 }
 
+Result<void> checkPath(const std::string& path) {
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("the data {} is not there; name a text file or folder with "
+                                   "--data",
+                                   path));
+    }
+    if (tokens::isTokenData(path)) return {};
+    return fs::is_directory(path, error) ? checkFolder(path) : checkFile(path);
+}
+
+std::string absolute(const std::string& path) {
+    std::error_code error;
+    return fs::absolute(path, error).lexically_normal().string();
+}
+
 bool isSourceTree(const fs::path& folder) {
     std::error_code error;
     return fs::exists(folder / "CMakePresets.json", error) &&
@@ -63,18 +81,14 @@ bool isSourceTree(const fs::path& folder) {
 
 }  // namespace
 
-Result<std::string> checkedData(const std::string& given) {
-    std::error_code error;
-    const fs::path path = fs::absolute(given, error).lexically_normal();
-    if (!fs::exists(path, error)) {
-        return failure(ErrorCode::kUnreadable,
-                       fmt::format("the data {} is not there; name a text file or folder with "
-                                   "--data",
-                                   path.string()));
+Result<void> settleData(control::RunConfig& config) {
+    if (config.tokenizer != tokens::kBytes) config.tokenizer = absolute(config.tokenizer);
+    if (config.data != tokens::kSynthetic) {
+        config.data = absolute(config.data);
+        auto checked = checkPath(config.data);
+        if (!checked) return checked;
     }
-    const auto checked = fs::is_directory(path, error) ? checkFolder(path) : checkFile(path);
-    if (!checked) return failure(checked);
-    return path.string();
+    return tokens::checkCorpus(config);
 }
 
 Result<std::string> ownSourceTree() {

@@ -1,15 +1,17 @@
-// The text that a run trains on: its place, and whether it can be text at all.
+// What a run trains on: its place, and whether it can be trained on at all.
 #pragma once
 
+#include "engine/control/run_config.h"
 #include "storage/model/result.h"
 
 #include <string>
 
 namespace shardscope::cli {
 
-/// Absolute path of `given`. Missing, empty or binary data is an error (kUnreadable) before
-/// anything is started or written.
-Result<std::string> checkedData(const std::string& given);
+/// Makes the paths of the data and the tokenizer absolute. What is missing, empty, damaged, too
+/// short for the context or of another vocabulary is an error (kUnreadable, kUsage) before
+/// anything is started or written; texts are only looked into.
+Result<void> settleData(control::RunConfig& config);
 
 /// Folder of Shardscope's own sources: found above the program, or where it was built from.
 /// An error (kUsage) asks for --data.

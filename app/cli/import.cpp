@@ -2,15 +2,12 @@
 #include "storage/interchange/import.h"
 
 #include "app/cli/command.h"
+#include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
-#include <atomic>
-#include <chrono>
-#include <csignal>
 #include <memory>
 
 namespace shardscope::cli {
@@ -24,63 +21,6 @@ struct ImportCommandOptions {
     interchange::ImportOptions import;
     bool json = false;
     bool quiet = false;
-};
-
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void onInterrupt(int) {
-    interrupted = true;
-}
-
-/// SIGINT and SIGTERM end the import at its next look, so that it can remove its file.
-class InterruptGuard {
-public:
-    InterruptGuard() {
-        interrupted = false;
-        struct sigaction action {};
-        action.sa_handler = onInterrupt;
-        sigaction(SIGINT, &action, &m_interrupt);
-        sigaction(SIGTERM, &action, &m_terminate);
-    }
-    InterruptGuard(const InterruptGuard&) = delete;
-    InterruptGuard& operator=(const InterruptGuard&) = delete;
-    ~InterruptGuard() {
-        sigaction(SIGINT, &m_interrupt, nullptr);
-        sigaction(SIGTERM, &m_terminate, nullptr);
-    }
-
-private:
-    struct sigaction m_interrupt {};
-    struct sigaction m_terminate {};
-};
-
-/// A live line on a terminal, nothing elsewhere.
-class ProgressLine {
-public:
-    explicit ProgressLine(bool wanted) : m_wanted(wanted && isatty(STDERR_FILENO) != 0) {}
-    ProgressLine(const ProgressLine&) = delete;
-    ProgressLine& operator=(const ProgressLine&) = delete;
-    ~ProgressLine() {
-        if (m_shown) fmt::print(stderr, "\r\033[K");
-    }
-    void show(double share) {
-        const auto now = std::chrono::steady_clock::now();
-        if (!m_wanted || now - m_last < std::chrono::milliseconds(100)) return;
-        m_last = now;
-        m_shown = true;
-        // Standard input has no size, so its share is not known.
-        if (share > 0)
-            fmt::print(stderr, "\r\033[Kimporting: {:.0f} %", share * 100);
-        else
-            fmt::print(stderr, "\r\033[Kimporting ...");
-        std::fflush(stderr);
-    }
-
-private:
-    bool m_wanted;
-    bool m_shown = false;
-    std::chrono::steady_clock::time_point m_last;
 };
 
 Json accountJson(const ImportAccount& account, const std::string& output) {
@@ -112,10 +52,10 @@ int run(ImportCommandOptions options) {
     const InterruptGuard guard;
     Result<ImportAccount> account = failure(ErrorCode::kFailure, "");
     {
-        ProgressLine line(!options.quiet && !options.json);
+        ProgressLine line("importing", !options.quiet && !options.json);
         options.import.progress = [&](double share) {
             line.show(share);
-            return !interrupted;
+            return !InterruptGuard::interrupted();
         };
         account = interchange::importTraces(options.inputs, options.import);
     }
@@ -143,7 +83,8 @@ Command addImport(CLI::App& root) {
     app->footer(
         "Reads traces of PyTorch's profiler (Kineto, Chrome JSON), plain or gzip, and exports of\n"
         "Nsight Systems (nsys export --type sqlite), in constant memory. What a file is,\n"
-        "is recognised by its content. Several files, or a folder with one file a rank, become one\n"
+        "is recognised by its content. Several files, or a folder with one file a rank, become "
+        "one\n"
         "recording with their clocks aligned.\n\n"
         "Examples:\n"
         "  shardscope import trace.json.gz --output run.sscope\n"

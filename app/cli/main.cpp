@@ -23,8 +23,9 @@ Exit status: 0 ok, 1 failure, 2 usage, 3 input unreadable, 4 launch failed,
 5 a training rank failed, 130 interrupted.)";
 
 std::vector<Command> addCommands(CLI::App& root) {
-    return {addRecord(root), addImport(root), addReport(root), addVerify(root), addInfo(root),
-            addQuery(root),  addRepair(root), addExport(root), addDoctor(root), addAgent(root)};
+    return {addRecord(root),   addImport(root), addReport(root), addVerify(root),
+            addInfo(root),     addQuery(root),  addRepair(root), addExport(root),
+            addTokenize(root), addDoctor(root), addAgent(root)};
 }
 
 /// The word where a subcommand was expected, when there is one and it names none.

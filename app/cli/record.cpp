@@ -89,9 +89,7 @@ Result<void> settlePaths(control::RunConfig& config, RunProgress& progress) {
                                          *tree));
         config.data = *tree;
     }
-    const auto data = checkedData(config.data);
-    if (!data) return failure(data);
-    config.data = *data;
+    if (auto settled = settleData(config); !settled) return settled;
     // Ranks run in folders of their own.
     for (std::string* path : {&config.checkpoint, &config.weights})
         if (!path->empty()) *path = std::filesystem::absolute(*path).lexically_normal().string();

@@ -1,6 +1,7 @@
 #include "engine/tokens/corpus.h"
 
 #include "engine/tokens/mapped_file.h"
+#include "engine/tokens/parallel_encoder.h"
 #include "engine/tokens/text_files.h"
 #include "engine/tokens/token_file.h"
 #include "engine/tokens/tokenizer_file.h"
@@ -16,7 +17,6 @@ namespace shardscope::tokens {
 namespace {
 
 constexpr std::size_t kLargestText = std::size_t{1} << 30;
-constexpr std::size_t kEncodedAtOnce = 1 << 20;
 /// Above, looking at every token before the first step would take long (0.1 s a 256 M).
 constexpr std::int64_t kCheckedTokens = std::int64_t{1} << 28;
 
@@ -44,10 +44,11 @@ Result<TokenStream> bytesOf(const std::string& path, const std::vector<std::stri
 
 /// Tokens of 16 bits where they fit.
 template <class Token>
-Result<TokenStream> encodedAs(const std::string& path, const std::vector<std::string>& files,
-                              const Tokenizer& tokenizer) {
+Result<TokenStream> encodedAs(const control::RunConfig& config,
+                              const std::vector<std::string>& files, const Tokenizer& tokenizer) {
     const auto all = std::make_shared<std::vector<Token>>();
-    Encoder encoder(tokenizer);
+    ParallelEncoder encoder(tokenizer, AddedTokens::kRecognised,
+                            static_cast<unsigned>(config.threads));
     std::size_t bytes = 0;
     for (const std::string& name : files) {
         const auto file = MappedFile::open(name);
@@ -56,12 +57,12 @@ Result<TokenStream> encodedAs(const std::string& path, const std::vector<std::st
             for (const std::uint32_t id : ids) all->push_back(static_cast<Token>(id));
             return {};
         };
-        if (auto done = encodeDocument(tokenizer, encoder, file->bytes(), keep); !done)
-            return failure(done);
+        if (auto done = encoder.encode(file->bytes(), keep); !done) return failure(done);
         if ((bytes += file->bytes().size()) > kLargestText) break;
     }
     TokenStream stream;
-    stream.append(all, all->data(), all->size(), sizeof(Token), fmt::format("{} as tokens", path));
+    stream.append(all, all->data(), all->size(), sizeof(Token),
+                  fmt::format("{} as tokens", config.data));
     return stream;
 }
 
@@ -127,8 +128,8 @@ Result<Corpus> readTexts(const control::RunConfig& config) {
         const auto tokenizer = tokenizerOf(config);
         if (!tokenizer) return failure(tokenizer);
         const bool narrow = tokenizer->size() <= std::numeric_limits<std::uint16_t>::max() + 1U;
-        stream = narrow ? encodedAs<std::uint16_t>(config.data, *files, *tokenizer)
-                        : encodedAs<std::uint32_t>(config.data, *files, *tokenizer);
+        stream = narrow ? encodedAs<std::uint16_t>(config, *files, *tokenizer)
+                        : encodedAs<std::uint32_t>(config, *files, *tokenizer);
     }
     if (!stream) return failure(stream);
     Corpus corpus{std::move(*stream), {}, false};
@@ -160,20 +161,6 @@ Result<void> checkCorpus(const control::RunConfig& config) {
     const auto corpus = mapTokens(config);
     if (!corpus) return failure(corpus);
     return {};
-}
-
-Result<void> encodeDocument(const Tokenizer& tokenizer, Encoder& encoder, std::string_view text,
-                            const TokenSink& sink) {
-    std::vector<std::uint32_t> ids;
-    while (!text.empty()) {
-        const std::size_t now = tokenizer.boundary(text, std::min(kEncodedAtOnce, text.size()));
-        encoder.encode(text.substr(0, now), ids);
-        text.remove_prefix(now);
-        if (auto taken = sink(ids); !taken) return taken;
-        ids.clear();
-    }
-    const auto end = tokenizer.endOfText();
-    return end ? sink(std::span(&*end, 1)) : Result<void>();
 }
 
 }  // namespace shardscope::tokens

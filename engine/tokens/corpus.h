@@ -2,15 +2,8 @@
 #pragma once
 
 #include "engine/control/run_config.h"
-#include "engine/tokens/encoder.h"
 #include "engine/tokens/token_stream.h"
 #include "storage/model/result.h"
-
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
 
 namespace shardscope::tokens {
 
@@ -34,11 +27,5 @@ Result<Corpus> loadCorpus(const control::RunConfig& config);
 
 /// What of that can be told without reading or encoding a text: to be asked before ranks start.
 Result<void> checkCorpus(const control::RunConfig& config);
-
-/// Encodes one text and the end of text after it, where the tokenizer has one, handing the
-/// tokens on in pieces; an error of `sink` ends it.
-using TokenSink = std::function<Result<void>(std::span<const std::uint32_t>)>;
-Result<void> encodeDocument(const Tokenizer& tokenizer, Encoder& encoder, std::string_view text,
-                            const TokenSink& sink);
 
 }  // namespace shardscope::tokens

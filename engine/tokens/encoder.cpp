@@ -1,12 +1,11 @@
 #include "engine/tokens/encoder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace shardscope::tokens {
 namespace {
-
-constexpr std::size_t kKnownPieces = 1 << 15;
 
 /// Any spread will do: what collides is merged anew.
 std::size_t spread(std::string_view piece) {
@@ -17,13 +16,13 @@ std::size_t spread(std::string_view piece) {
         hash = (hash ^ eight) * 0x9E3779B97F4A7C15ULL;
         hash ^= hash >> 32;
     }
-    return hash % kKnownPieces;
+    return hash;
 }
 
 }  // namespace
 
-Encoder::Encoder(const Tokenizer& tokenizer, AddedTokens added)
-    : m_tokenizer(tokenizer), m_added(added), m_known(kKnownPieces) {}
+Encoder::Encoder(const Tokenizer& tokenizer, AddedTokens added, std::size_t remembered)
+    : m_tokenizer(tokenizer), m_added(added), m_known(std::bit_ceil(remembered)) {}
 
 void Encoder::encode(std::string_view text, std::vector<std::uint32_t>& ids) {
     if (m_added == AddedTokens::kAsText) return encodePlain(text, ids);
@@ -45,7 +44,7 @@ void Encoder::encodePlain(std::string_view text, std::vector<std::uint32_t>& ids
 
 void Encoder::encodePiece(std::string_view piece, std::vector<std::uint32_t>& ids) {
     if (piece.size() > Known::kBytes) return mergePiece(piece, ids);
-    Known& known = m_known[spread(piece)];
+    Known& known = m_known[spread(piece) & (m_known.size() - 1)];
     if (std::string_view(known.bytes.data(), known.length) == piece) {
         ids.insert(ids.end(), known.ids.begin(), known.ids.begin() + known.count);
         return;

@@ -16,8 +16,13 @@ enum class AddedTokens { kRecognised, kAsText };
 
 class Encoder {
 public:
-    /// `tokenizer` outlives the encoder.
-    explicit Encoder(const Tokenizer& tokenizer, AddedTokens added = AddedTokens::kRecognised);
+    /// 2 MiB a thread.
+    static constexpr std::size_t kRememberedPieces = 1 << 15;
+
+    /// `tokenizer` outlives the encoder. `remembered`, a power of two: how many pieces' tokens
+    /// are kept for when they come again, 64 bytes each.
+    explicit Encoder(const Tokenizer& tokenizer, AddedTokens added = AddedTokens::kRecognised,
+                     std::size_t remembered = kRememberedPieces);
 
     /// Appends the ids of `text`, any bytes, to `ids`.
     void encode(std::string_view text, std::vector<std::uint32_t>& ids);

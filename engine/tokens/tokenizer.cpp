@@ -119,14 +119,14 @@ Tokenizer::Found Tokenizer::findAdded(std::string_view text, std::size_t from) c
     return {text.size(), nullptr};
 }
 
-Result<std::string> Tokenizer::decode(std::span<const std::uint32_t> ids) const {
+Result<std::string> Tokenizer::decode(std::span<const std::uint32_t> ids, std::size_t first) const {
     std::string text;
     for (std::size_t i = 0; i < ids.size(); ++i) {
         if (ids[i] >= size() || m_vocabulary.tokens[ids[i]].empty()) {
             return failure(ErrorCode::kUnreadable,
                            fmt::format("token {} is {}, which the tokenizer of {} tokens does not "
                                        "have; decode with the tokenizer that encoded",
-                                       i, ids[i], size()));
+                                       first + i, ids[i], size()));
         }
         text += m_vocabulary.tokens[ids[i]];
     }

@@ -30,8 +30,9 @@ public:
     /// The token that parts texts, where there is one.
     [[nodiscard]] std::optional<std::uint32_t> endOfText() const { return m_endOfText; }
 
-    /// Errors (kUnreadable): an id that no token has.
-    [[nodiscard]] Result<std::string> decode(std::span<const std::uint32_t> ids) const;
+    /// Errors (kUnreadable): an id that no token has, told by its place, counted from `first`.
+    [[nodiscard]] Result<std::string> decode(std::span<const std::uint32_t> ids,
+                                             std::size_t first = 0) const;
 
     /// Like pieceBoundary(), and no added token lies across it: both sides encoded apart give
     /// what the whole gives.

@@ -81,9 +81,9 @@ TEST_F(BadInput, EmptyDataIsUnreadable) {
 }
 
 TEST_F(BadInput, BinaryDataIsUnreadable) {
-    std::ofstream(path("program.bin"), std::ios::binary).write("ab\0cd", 5);
-    expectRecord({"--data", path("program.bin")}, 3,
-                 AllOf(HasSubstr("program.bin is binary"), HasSubstr("--data")));
+    std::ofstream(path("program"), std::ios::binary).write("ab\0cd", 5);
+    expectRecord({"--data", path("program")}, 3,
+                 AllOf(HasSubstr("program is binary"), HasSubstr("--data")));
 }
 
 TEST_F(BadInput, DataThatARankCannotReadIsUnreadable) {

@@ -2,6 +2,7 @@
 #include "engine/data/prefetch.h"
 #include "engine/data/window_order.h"
 #include "engine/tokens/bpe_trainer.h"
+#include "engine/tokens/encoder.h"
 #include "engine/tokens/token_file.h"
 #include "engine/tokens/tokenizer_file.h"
 #include "tests/support/result_matchers.h"

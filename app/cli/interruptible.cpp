@@ -1,0 +1,58 @@
+#include "app/cli/interruptible.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+
+namespace shardscope::cli {
+namespace {
+
+std::atomic<bool> signalled = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void onInterrupt(int) {
+    signalled = true;
+}
+
+}  // namespace
+
+InterruptGuard::InterruptGuard() {
+    signalled = false;
+    struct sigaction action {};
+    action.sa_handler = onInterrupt;
+    sigaction(SIGINT, &action, &m_interrupt);
+    sigaction(SIGTERM, &action, &m_terminate);
+}
+
+InterruptGuard::~InterruptGuard() {
+    sigaction(SIGINT, &m_interrupt, nullptr);
+    sigaction(SIGTERM, &m_terminate, nullptr);
+}
+
+bool InterruptGuard::interrupted() {
+    return signalled;
+}
+
+ProgressLine::ProgressLine(std::string doing, bool wanted)
+    : m_doing(std::move(doing)), m_wanted(wanted && isatty(STDERR_FILENO) != 0) {}
+
+ProgressLine::~ProgressLine() {
+    if (m_shown) fmt::print(stderr, "\r\033[K");
+}
+
+void ProgressLine::show(double share) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!m_wanted || now - m_last < std::chrono::milliseconds(100)) return;
+    m_last = now;
+    m_shown = true;
+    // Standard input has no size, so its share is not known.
+    if (share > 0)
+        fmt::print(stderr, "\r\033[K{}: {:.0f} %", m_doing, share * 100);
+    else
+        fmt::print(stderr, "\r\033[K{} ...", m_doing);
+    std::fflush(stderr);
+}
+
+}  // namespace shardscope::cli
