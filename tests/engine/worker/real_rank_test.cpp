@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 
@@ -125,6 +126,30 @@ TEST_F(RealRank, SingleTrainsOnOneRank) {
     const auto program = record({"--strategy", "single", "--ranks", "1"});
     ASSERT_EQ(program->wait(), 0) << program->err();
     EXPECT_TRUE(report().at("completeness").at("complete"));
+}
+
+TEST_F(RealRank, TokenFilesTrainLikeTheTextTheyWereMadeOf) {
+    const auto succeed = [&](const std::vector<std::string>& arguments) {
+        const auto program = start(arguments);
+        EXPECT_EQ(program->wait(), 0) << program->err();
+    };
+    succeed({"tokenize", "--train", "--vocabulary", "280", "-o", path("t.json"), path("text.txt")});
+    succeed({"tokenize", "--tokenizer", path("t.json"), "-o", path("tokens"), path("text.txt")});
+    const auto losses = [&](std::vector<std::string> data) {
+        const std::vector<std::string> rest = {
+            "--vocabulary", "280", "--model",  "tiny",   "--context",      "16",
+            "--steps",      "4",   "--output", output(), "--no-calibrate", "--force"};
+        data.insert(data.begin(), "record");
+        data.insert(data.end(), rest.begin(), rest.end());
+        succeed(data);
+        const json loss = report().at("loss");
+        return std::pair(loss.at("first").get<double>(), loss.at("last").get<double>());
+    };
+    const auto tokens = losses({"--data", path("tokens")});
+    EXPECT_EQ(losses({"--data", path("text.txt"), "--tokenizer", path("t.json")}), tokens);
+    EXPECT_NE(losses({"--data", path("text.txt")}), tokens);
+    // Nothing can be learnt of random tokens.
+    EXPECT_NEAR(losses({"--data", "synthetic"}).second, std::log(280), 0.3);
 }
 
 TEST_F(RealRank, NonFiniteLossEndsTheRunInWordsAndKeepsTheRecording) {
