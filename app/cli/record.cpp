@@ -1,6 +1,7 @@
 // `shardscope record`: trains, and writes everything the ranks say into one recording.
 #include "app/cli/command.h"
 #include "app/cli/data_path.h"
+#include "app/cli/dry_run.h"
 #include "app/cli/local_run.h"
 #include "app/cli/record_options.h"
 #include "app/cli/run_progress.h"
@@ -165,6 +166,7 @@ int runRecord(const RecordOptions& options) {
     std::signal(SIGPIPE, SIG_IGN);
     const auto progress = makeProgress(options);
     auto config = options.config();
+    if (config && options.dryRun) return runDry(*config, options.json);
     Result<void> settled = config ? settlePaths(*config, *progress) : Result<void>(failure(config));
     Result<RunEnd> end =
         settled ? record(*config, options, *progress) : Result<RunEnd>(failure(settled));

@@ -64,9 +64,8 @@ bool leftOpen(const control::RunField& field) {
                                                 "keep_gradients",  "shard_ranks",
                                                 "bucket_mb",       "interface",
                                                 "compress",        "kept_fraction",
-                                                "recompute_every", "offload",
-                                                "loss_scale",      "link_latency_us",
-                                                "link_gb_per_s"};
+                                                "recompute_every", "loss_scale",
+                                                "link_latency_us", "link_gb_per_s"};
     return kKeys.contains(field.key);
 }
 

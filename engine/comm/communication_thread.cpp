@@ -16,7 +16,7 @@ control::CollectiveReport request(CollectiveOp operation, DataType dtype, std::s
     report.layer = tag.layer;
     report.step = tag.step;
     report.sizeBytes = static_cast<std::int64_t>(bytes);
-    report.algorithm = algorithm;
+    report.algorithm = tag.algorithm != nullptr ? tag.algorithm : algorithm;
     report.protocol = protocol;
     return report;
 }

@@ -30,6 +30,7 @@ struct CollectiveTag {
     Cause cause = Cause::kNone;
     LayerIndex layer = kNoLayer;
     std::int32_t step = -1;
+    const char* algorithm = nullptr;  ///< reported instead of the communicator's own; static
 };
 
 [[nodiscard]] constexpr std::size_t elementBytes(DataType dtype) {

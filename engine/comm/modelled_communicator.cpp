@@ -129,6 +129,7 @@ private:
                 const CollectiveTag& tag, std::uint64_t number = 0) {
         control::CollectiveReport report =
             request(operation, dtype, bytes, tag, "modelled", m_protocol->c_str());
+        report.algorithm = "modelled";  // whatever else the data went through
         report.sequence = number;
         return m_thread.submit(report, [this, moved = std::move(moved)](HostWork& work) {
             work.underlying = moved;

@@ -1,8 +1,12 @@
 #include "engine/control/run_config.h"
 
+#include "engine/control/model_tensors.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace shardscope::control {
 namespace {
@@ -121,9 +125,6 @@ constexpr Word<Schedule> kSchedules[] = {{Schedule::kCosine, "cosine"},
                                          {Schedule::kConstant, "constant"}};
 constexpr Word<Compression> kCompressions[] = {
     {Compression::kNone, "none"}, {Compression::kBFloat16, "bf16"}, {Compression::kTopK, "topk"}};
-constexpr Word<Offload> kOffloads[] = {{Offload::kNone, "none"},
-                                       {Offload::kOptimizer, "optimizer"},
-                                       {Offload::kGradients, "gradients"}};
 constexpr Word<Transport> kTransports[] = {{Transport::kAuto, "auto"},
                                            {Transport::kSharedMemory, "shared-memory"},
                                            {Transport::kGloo, "gloo"}};
@@ -170,9 +171,6 @@ const char* toWord(Schedule schedule) {
 }
 const char* toWord(Compression compression) {
     return wordOf(kCompressions, compression);
-}
-const char* toWord(Offload offload) {
-    return wordOf(kOffloads, offload);
 }
 const char* toWord(Transport transport) {
     return wordOf(kTransports, transport);
@@ -222,9 +220,6 @@ std::optional<Schedule> parseSchedule(std::string_view word) {
 }
 std::optional<Compression> parseCompression(std::string_view word) {
     return parse(kCompressions, word);
-}
-std::optional<Offload> parseOffload(std::string_view word) {
-    return parse(kOffloads, word);
 }
 std::optional<Transport> parseTransport(std::string_view word) {
     return parse(kTransports, word);
@@ -290,10 +285,14 @@ Result<void> checkDevice(const RunConfig& c) {
                                    "--strategy zero2 or zero3",
                                    toWord(c.strategy)));
     }
-    if (!cuda && c.offload != Offload::kNone) {
+    if (cuda && (c.transport != Transport::kAuto || c.linkGigabytesPerSecond > 0)) {
         return failure(ErrorCode::kUsage,
-                       "--offload is about GPUs: a CPU rank's state lies in host memory as it is; "
-                       "add --device cuda or leave it out");
+                       "--transport and a modelled link are about CPU ranks; GPU ranks talk over "
+                       "NCCL: leave them out, or use --device cpu");
+    }
+    if (c.linkLatencyMicroseconds > 0 && c.linkGigabytesPerSecond == 0) {
+        return failure(ErrorCode::kUsage,
+                       "--link-latency-us needs a bandwidth; add --link-gb-per-s");
     }
     if (!cuda && (c.shareDevice || c.deviceCapture != DeviceCapture::kAuto)) {
         return failure(ErrorCode::kUsage,
@@ -301,6 +300,23 @@ Result<void> checkDevice(const RunConfig& c) {
                                    c.shareDevice ? "--share-device" : "--device-capture"));
     }
     return {};
+}
+
+/// A shard is a cache line of floats at least.
+Result<void> checkShardSize(const RunConfig& c) {
+    constexpr std::int64_t kLeast = 16;
+    std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+    for (const auto& tensors : {rootTensors(c.model), blockTensors(c.model, 0)}) {
+        std::int64_t count = 0;
+        for (const ModelTensor& tensor : tensors) count += tensor.count();
+        smallest = std::min(smallest, count);
+    }
+    const std::int64_t ranks = c.shardRanks > 0 ? c.shardRanks : c.ranks;
+    if (smallest >= kLeast * ranks) return {};
+    return failure(ErrorCode::kUsage,
+                   fmt::format("{} ranks cannot share a layer of {} parameters; use --ranks {} or "
+                               "fewer, or a larger model",
+                               ranks, smallest, std::max<std::int64_t>(1, smallest / kLeast)));
 }
 
 Result<void> checkSharding(const RunConfig& c) {
@@ -343,6 +359,12 @@ Result<void> validate(const RunConfig& c) {
                                    "multiple of --heads",
                                    c.model.hidden, c.model.heads));
     }
+    if (c.model.position == Position::kRope && c.model.hidden / c.model.heads % 2 != 0) {
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--position rope turns pairs, and a head has {} numbers here; "
+                                   "choose --hidden and --heads so that it is even",
+                                   c.model.hidden / c.model.heads));
+    }
     if (auto device = checkDevice(c); !device) return device;
     if (c.strategy == Strategy::kSingle && c.ranks != 1) {
         return failure(ErrorCode::kUsage,
@@ -351,7 +373,14 @@ Result<void> validate(const RunConfig& c) {
                                    c.ranks));
     }
     if (auto sharding = checkSharding(c); !sharding) return sharding;
+    if (auto size = checkShardSize(c); !size) return size;
     if (auto lossy = checkCompression(c); !lossy) return lossy;
+    if (c.decayVectors && !c.decayEmbeddings) {
+        return failure(ErrorCode::kUsage,
+                       "--decay-vectors without decay on embeddings is not to be had: what decays "
+                       "lies in front of what does not; leave out one of --decay-vectors and "
+                       "--no-decay-embeddings");
+    }
     if (c.learningRate == 0 || c.minimumLearningRate > c.learningRate) {
         return failure(ErrorCode::kUsage,
                        fmt::format("learning rate {} must be above 0 and not below its minimum {}; "

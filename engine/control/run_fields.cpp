@@ -55,11 +55,6 @@ struct Words<Compression> {
     static std::vector<std::string> all() { return {"none", "bf16", "topk"}; }
 };
 template <>
-struct Words<Offload> {
-    static constexpr auto parse = parseOffload;
-    static std::vector<std::string> all() { return {"none", "optimizer", "gradients"}; }
-};
-template <>
 struct Words<Transport> {
     static constexpr auto parse = parseTransport;
     static std::vector<std::string> all() { return {"auto", "shared-memory", "gloo"}; }
@@ -250,8 +245,6 @@ const std::vector<RunField>& runFields() {
                                "ddp: send gradients as none, bf16 or topk (lossy)"),
         field<&C::keptFraction>("kept_fraction", "--kept-fraction", "FRACTION",
                                 "of gradients that --compress topk sends"),
-        field<&C::offload>("offload", "--offload", "WORD",
-                           "GPU: none, optimizer (state in host memory) or gradients (them too)"),
         field<&C::recomputeEvery>("recompute_every", "--recompute-every", "N",
                                   "activation checkpointing of every N-th block; 0: none"),
         field<&C::lossScale>("loss_scale", "--loss-scale", "X", "fp16: at the start"),

@@ -215,6 +215,10 @@ AttentionKind fasterAttention(std::int64_t rows, std::int64_t context, std::int6
     return seconds[1] < seconds[0] ? AttentionKind::kBlocked : AttentionKind::kFlash;
 }
 
+AttentionKind attentionInUse() {
+    return g_kind;
+}
+
 void useDeviceAttention(DeviceAttention kind) {
     // Numbered as at::SDPBackend: math 0, flash 1, memory-efficient 2, cuDNN 3.
     at::Context& context = at::globalContext();

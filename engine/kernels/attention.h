@@ -22,6 +22,7 @@ enum class AttentionKind : std::uint8_t { kFlash = 0, kBlocked = 1 };
                                             std::int64_t heads, std::int64_t headDim);
 /// Chosen once before the first step.
 void useAttention(AttentionKind kind);
+[[nodiscard]] AttentionKind attentionInUse();
 
 enum class DeviceAttention : std::uint8_t { kCudnn = 0, kFlash2 = 1 };
 /// Which of the two LibTorch is to prefer on a GPU.

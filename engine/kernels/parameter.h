@@ -10,6 +10,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Parameter {
     at::Tensor gradient;      ///< defined while gradients of its unit are being computed
     bool accumulate = false;  ///< add to `gradient` instead of overwriting it
     control::ParameterGroup group = control::ParameterGroup::kMatrix;
+    std::optional<bool> decayed;  ///< the run's choice; without one decays()
 
     [[nodiscard]] std::int64_t count() const {
         std::int64_t n = 1;

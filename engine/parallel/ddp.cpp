@@ -3,10 +3,12 @@
 // Gradients of all units lie in one buffer in the order in which backward completes them (last
 // block first, the root last), so that whatever is complete is a prefix of it. The four forms
 // differ only in how that buffer is cut and when a piece is sent.
+#include "engine/parallel/compression.h"
 #include "engine/parallel/replicated.h"
 #include "engine/parallel/views.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace shardscope::parallel {
 namespace {
@@ -30,11 +32,17 @@ public:
         m_buffer =
             allocate(m_total, DataType::kFloat32, MemoryCategory::kGradient, kNoLayer, "gradients");
         m_gradients = asTensor(m_buffer);
+        if (options.compression != GradientCompression::kNone)
+            m_compressor.emplace(*this, options.compression, options.keptFraction, m_gradients);
         for (std::size_t i = 0; i < m_units.size(); ++i) {
             Unit& unit = m_units[i];
             unit.state.gradient = gradientOf(i);
             bindGradients(unit.reference.parameters, unit.layout, unit.state.gradient, false);
         }
+    }
+
+    ~Ddp() override {
+        for (const Work& work : m_works) settle(work);
     }
 
     void beginStep(std::int32_t step) override {
@@ -57,11 +65,12 @@ public:
     }
 
     void finishReductions() override {
-        if (m_options.exchange == GradientExchange::kNaive) return sendOneByOne();
+        if (m_options.exchange == GradientExchange::kNaive) sendOneByOne();
         if (m_options.exchange == GradientExchange::kFlat) send({0, m_total}, kNoLayer);
         if (m_options.exchange == GradientExchange::kBucketed)
             send({m_sent, m_total - m_sent}, kNoLayer);
         for (const Work& work : m_works) block(work, Phase::kWaitReduction, kRootLayer);
+        if (m_compressor) m_compressor->finish();
     }
 
     void update(const kernels::AdamWStep& step, bool) override {
@@ -74,7 +83,9 @@ protected:
         const Slice own = share(unit);
         return unit.state.gradient.narrow(0, own.begin, own.count);
     }
-    std::int64_t gradientBytes() const override { return 4 * m_total; }
+    std::int64_t gradientBytes() const override {
+        return 4 * m_total + (m_compressor ? m_compressor->stateBytes() : 0);
+    }
 
 private:
     at::Tensor gradientOf(std::size_t index) const {
@@ -87,8 +98,9 @@ private:
 
     Work send(Slice slice, LayerIndex layer) {
         if (slice.count == 0) return {};
-        const Work work =
-            m_communicator.allReduce(sliceOf(m_buffer, slice), {Cause::kGradient, layer, m_step});
+        const comm::CollectiveTag tag{Cause::kGradient, layer, m_step};
+        const Work work = m_compressor ? m_compressor->send(slice, tag)
+                                       : m_communicator.allReduce(sliceOf(m_buffer, slice), tag);
         m_works.push_back(work);
         return work;
     }
@@ -122,6 +134,7 @@ private:
     std::int64_t m_complete = 0;  ///< elements that backward is done with
     std::int64_t m_sent = 0;
     std::vector<Work> m_works;
+    std::optional<Compressor> m_compressor;
 };
 
 }  // namespace

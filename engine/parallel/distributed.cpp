@@ -60,6 +60,13 @@ void Distributed::block(const comm::Work& work, Phase phase, LayerIndex layer) {
     work.wait();
 }
 
+void Distributed::settle(const comm::Work& work) noexcept {
+    try {
+        if (work.valid()) work.wait();
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+    }
+}
+
 void visitPiecesOf(const UnitReference& unit, const ShardLayout& layout,
                    const kernels::ShardState& state, std::int64_t stateBegin, Slice part,
                    const PieceVisitor& visitor) {

@@ -38,6 +38,9 @@ public:
     void block(const comm::Work& work, Phase phase, LayerIndex layer);
 
 protected:
+    /// Before memory goes that `work` may still write to. What went wrong is known elsewhere.
+    static void settle(const comm::Work& work) noexcept;
+
     Distributed(const Placement& placement, comm::Communicator& communicator,
                 control::Observer* observer)
         : m_placement(placement),

@@ -9,7 +9,7 @@ namespace shardscope::parallel {
 using comm::Work;
 
 void GradientStore::add(const UnitReference& unit, const ShardLayout& layout) {
-    m_units.push_back({unit, layout, {}, 0, true});
+    m_units.push_back({unit, layout, {}, {}, 0, true});
 }
 
 void GradientStore::makeSlot(std::int64_t count, DataType dtype, LayerIndex layer) {
@@ -26,8 +26,9 @@ void GradientStore::finish() {
             unit.slot = m_slots.size();
             makeSlot(unit.layout.padded(), DataType::kFloat32, unit.reference.layer);
             // Of this rank's buffer nobody else reads its own part.
-            unit.shard = m_slots.back().flat.narrow(0, m_communicator.rank() * unit.layout.shard,
-                                                    unit.layout.shard);
+            const Slice own{m_communicator.rank() * unit.layout.shard, unit.layout.shard};
+            unit.shardBuffer = sliceOf(m_slots.back().buffer, own);
+            unit.shard = m_slots.back().flat.narrow(0, own.begin, own.count);
         }
         return;
     }
@@ -37,8 +38,15 @@ void GradientStore::finish() {
         Unit& unit = m_units[i];
         unit.slot = i == 0 ? 0 : 1 + i % 2;
         if (i > 0) largestBlock = std::max(largestBlock, unit.layout.padded());
-        unit.shard = zeros(MemoryCategory::kGradientShard, "gradients", unit.layout.shard,
-                           m_owner.placement().master());
+        if (m_shards == Shards::kShared) {
+            unit.shardBuffer =
+                m_owner.allocate(unit.layout.shard, DataType::kFloat32,
+                                 MemoryCategory::kGradientShard, unit.reference.layer, "gradients");
+            unit.shard = m_owner.asTensor(unit.shardBuffer);
+        } else {
+            unit.shard = zeros(MemoryCategory::kGradientShard, "gradients", unit.layout.shard,
+                               m_owner.placement().master());
+        }
     }
     makeSlot(m_units.front().layout.padded(), dtype, kRootLayer);
     for (int i = 0; i < 2; ++i) makeSlot(largestBlock, dtype, kNoLayer);

@@ -17,9 +17,13 @@ public:
         kAll,  ///< every unit's, reduced in the last micro-step, in place
     };
 
+    /// Whether other ranks than those a shard is summed over read it afterwards.
+    enum class Shards : bool { kOwn = false, kShared = true };
+
     /// `communicator`: over which shards are spread; its size is the layouts' ranks.
-    GradientStore(Distributed& owner, comm::Communicator& communicator, Keep keep)
-        : m_owner(owner), m_communicator(communicator), m_keep(keep) {}
+    GradientStore(Distributed& owner, comm::Communicator& communicator, Keep keep,
+                  Shards shards = Shards::kOwn)
+        : m_owner(owner), m_communicator(communicator), m_keep(keep), m_shards(shards) {}
 
     /// In the order of the units, then finish().
     void add(const UnitReference& unit, const ShardLayout& layout);
@@ -34,6 +38,10 @@ public:
     comm::Work reduce(std::size_t unit, std::int32_t step);
     /// This rank's shard, fp32.
     [[nodiscard]] const at::Tensor& shard(std::size_t unit) const { return m_units[unit].shard; }
+    /// The same where peers can read it; kShared or kAll.
+    [[nodiscard]] const comm::SymmetricBuffer& shardBuffer(std::size_t unit) const {
+        return m_units[unit].shardBuffer;
+    }
     /// Bytes kept from step to step; what takes turns is not state.
     [[nodiscard]] std::int64_t stateBytes() const;
 
@@ -47,6 +55,7 @@ private:
         UnitReference reference;
         ShardLayout layout;
         at::Tensor shard;
+        comm::SymmetricBuffer shardBuffer;
         std::size_t slot = 0;
         bool fresh = true;  ///< nothing of this step yet
     };
@@ -56,6 +65,7 @@ private:
     Distributed& m_owner;
     comm::Communicator& m_communicator;
     const Keep m_keep;
+    const Shards m_shards;
     std::vector<Unit> m_units;
     std::vector<Slot> m_slots;
     bool m_lastMicroStep = true;

@@ -115,9 +115,12 @@ enum class GradientExchange : std::uint8_t {
     kOverlapped,  ///< each parameter by itself, as soon as its unit is complete
     kBucketed,    ///< in pieces of a size, as soon as one is complete
 };
+enum class GradientCompression : std::uint8_t { kNone, kBFloat16, kTopK };
 struct DdpOptions {
     GradientExchange exchange = GradientExchange::kBucketed;
     std::int64_t bucketElements = 0;  ///< of fp32; kBucketed only, at least 1
+    GradientCompression compression = GradientCompression::kNone;
+    double keptFraction = 1;  ///< of a piece's elements that kTopK sends, (0, 1]
 };
 
 /// Distributed data parallel: everything whole on every rank, gradients all-reduced in fp32.
@@ -143,6 +146,10 @@ struct Zero3Options {
     bool reshardAfterForward = true;  ///< free units after forward, gather them again
     bool keepGathered = false;        ///< gather once a step; gradients are kept whole as well
     bool keepGradients = false;       ///< whole gradients, reduced in the last micro-step only
+    /// Ranks that share one copy of the state, a divisor of all; shards of gradients are
+    /// all-reduced across such groups in the last micro-step (hybrid sharding; Zhao et al., arXiv
+    /// 2304.11277). 0: all.
+    int shardRanks = 0;
 };
 
 /// ZeRO stage 3 (Rajbhandari et al., arXiv 1910.02054): parameters, gradients and moments

@@ -8,7 +8,7 @@ ShardLayout layOut(std::span<const kernels::Parameter> parameters, std::int64_t 
     for (const kernels::Parameter& parameter : parameters) {
         layout.offsets.push_back(layout.used);
         layout.used += parameter.count();
-        if (parameter.decays()) layout.decaying = layout.used;
+        if (parameter.decayed.value_or(parameter.decays())) layout.decaying = layout.used;
     }
     const std::int64_t step = ranks * kCacheLineFloats;
     layout.shard = (layout.used + step - 1) / step * kCacheLineFloats;

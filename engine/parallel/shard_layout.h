@@ -30,7 +30,7 @@ struct ShardLayout {
 
 inline constexpr std::int64_t kCacheLineFloats = 16;
 
-/// Precondition: no matrix after a vector.
+/// Precondition: nothing that decays after something that does not.
 [[nodiscard]] ShardLayout layOut(std::span<const kernels::Parameter> parameters,
                                  std::int64_t ranks);
 

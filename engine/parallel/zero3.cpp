@@ -4,6 +4,10 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include <deque>
+#include <memory>
+#include <vector>
+
 namespace shardscope::parallel {
 namespace {
 
@@ -21,6 +25,31 @@ struct UnitState {
     bool bound = false;  ///< gathered and waited for
 };
 
+/// Communicators of one rank: its group's, and that of the ranks with the same shard in all groups.
+class Groups {
+public:
+    Groups(comm::Communicator& world, int shardRanks) : m_world(world) {
+        if (shardRanks == 0 || shardRanks == world.size()) return;
+        const int group = world.rank() / shardRanks;
+        const int place = world.rank() % shardRanks;
+        const int groups = world.size() / shardRanks;
+        std::vector<int> shard, replicas;
+        for (int i = 0; i < shardRanks; ++i) shard.push_back(group * shardRanks + i);
+        for (int i = 0; i < groups; ++i) replicas.push_back(i * shardRanks + place);
+        m_shard = world.split(shard, static_cast<std::uint32_t>(1 + group));
+        m_replicas = world.split(replicas, static_cast<std::uint32_t>(1 + groups + place));
+    }
+    [[nodiscard]] comm::Communicator& shard() const { return m_shard ? *m_shard : m_world; }
+    /// Null when there is one group.
+    [[nodiscard]] comm::Communicator* replicas() const { return m_replicas.get(); }
+    /// One of the ranks that hold the same shard answers for it.
+    [[nodiscard]] bool answers() const { return !m_replicas || m_replicas->rank() == 0; }
+
+private:
+    comm::Communicator& m_world;
+    std::unique_ptr<comm::Communicator> m_shard, m_replicas;
+};
+
 class Zero3 final : public Distributed {
 public:
     Zero3(std::vector<UnitReference> units, const Placement& placement,
@@ -28,13 +57,20 @@ public:
           const Zero3Options& options)
         : Distributed(placement, communicator, observer),
           m_options(options),
-          m_gradients(*this, communicator,
+          m_groups(communicator, options.shardRanks),
+          m_gradients(*this, m_groups.shard(),
                       options.keepGradients || options.keepGathered ? GradientStore::Keep::kAll
-                                                                    : GradientStore::Keep::kTwo) {
+                                                                    : GradientStore::Keep::kTwo,
+                      GradientStore::Shards{m_groups.replicas() != nullptr}) {
         for (const UnitReference& reference : units) addUnit(reference);
         m_gradients.finish();
         for (std::size_t i = 0; i < m_units.size(); ++i)
             m_units[i].state.gradient = m_gradients.shard(i);
+    }
+
+    ~Zero3() override {
+        for (const UnitState& unit : m_units)
+            if (unit.gathered.defined() && !unit.bound) settle(unit.gather);
     }
 
     void load(const ValueSource& source) override {
@@ -53,7 +89,7 @@ public:
     void visit(const ValueSink& sink) override {
         for (const UnitState& unit : m_units) {
             const at::Tensor whole = at::empty({unit.layout.padded()}, m_placement.master());
-            m_communicator
+            m_groups.shard()
                 .allGather(unit.master, whole.mutable_data_ptr(),
                            {Cause::kStart, unit.reference.layer, m_step})
                 .wait();
@@ -61,7 +97,8 @@ public:
         }
     }
 
-    void visitPieces(Pieces, const PieceVisitor& visitor) override {
+    void visitPieces(Pieces which, const PieceVisitor& visitor) override {
+        if (which == Pieces::kAnswered && !m_groups.answers()) return;
         for (const UnitState& unit : m_units)
             visitPiecesOf(unit.reference, unit.layout, unit.state, ownPart(unit).begin,
                           ownPart(unit), visitor);
@@ -101,19 +138,27 @@ public:
         if (!again) free(m_units[index]);
     }
 
-    void beginGradients(std::size_t index) override { m_gradients.begin(index); }
+    void beginGradients(std::size_t index) override {
+        m_gradients.begin(index);
+        reduceAcross(1);
+    }
 
     void reduce(std::size_t index) override {
         const Work work = m_gradients.reduce(index, m_step);
-        if (work.valid()) m_lastReduction = work;
+        if (!work.valid()) return;
+        m_lastReduction = work;
+        if (m_groups.replicas() != nullptr && m_lastMicroStep) m_reduced.push_back({index, work});
     }
 
     void finishReductions() override {
         // In order: when the last one is done, all are.
         block(m_lastReduction, Phase::kWaitReduction, kRootLayer);
+        reduceAcross(0);
+        block(m_lastAcross, Phase::kWaitReduction, kRootLayer);
     }
 
     void addSquaredNorm(const at::Tensor& total) const override {
+        if (!m_groups.answers()) return;
         for (const UnitState& unit : m_units) kernels::addSquaredNorm(unit.state.gradient, total);
     }
 
@@ -121,7 +166,7 @@ public:
         const auto first = static_cast<std::size_t>(another ? 1 + m_options.prefetch : 0);
         for (std::size_t i = 0; i < m_units.size(); ++i) {
             UnitState& unit = m_units[i];
-            kernels::updateShard(step, unit.layout.decayingInShard(m_communicator.rank()),
+            kernels::updateShard(step, unit.layout.decayingInShard(m_groups.shard().rank()),
                                  unit.state);
             // What the next forward starts with is gathered behind the rest of the update.
             if (i < first) fetchFor(i, Cause::kPrefetch, m_step + 1);
@@ -137,13 +182,13 @@ public:
 
 private:
     [[nodiscard]] Slice ownPart(const UnitState& unit) const {
-        return {m_communicator.rank() * unit.layout.shard, unit.layout.shard};
+        return {m_groups.shard().rank() * unit.layout.shard, unit.layout.shard};
     }
 
     void addUnit(const UnitReference& reference) {
         UnitState unit;
         unit.reference = reference;
-        unit.layout = layOut(reference.parameters, m_communicator.size());
+        unit.layout = layOut(reference.parameters, m_groups.shard().size());
         const std::int64_t n = unit.layout.shard;
         const auto own = [&](DataType dtype, const char* owner) {
             return allocate(n, dtype, MemoryCategory::kParameterShard, reference.layer, owner);
@@ -167,8 +212,22 @@ private:
         const control::MemoryScope scope(MemoryCategory::kGatheredParameter, "gathered parameters");
         unit.gathered =
             at::empty({unit.layout.padded()}, m_placement.master().dtype(m_placement.compute));
-        unit.gather = m_communicator.allGather(unit.shard, unit.gathered.mutable_data_ptr(),
-                                               {cause, unit.reference.layer, step});
+        unit.gather = m_groups.shard().allGather(unit.shard, unit.gathered.mutable_data_ptr(),
+                                                 {cause, unit.reference.layer, step});
+    }
+
+    /// Sums shards over the groups, all but the last `kept`. A shard is only handed on when it is
+    /// there, since groups may have threads of their own; and at the same place of the schedule on
+    /// every rank, since they may share a stream. The last but one was reduced two blocks ago and
+    /// is there, as its slot is about to be used again.
+    void reduceAcross(std::size_t kept) {
+        for (; m_reduced.size() > kept; m_reduced.pop_front()) {
+            const auto& [index, work] = m_reduced.front();
+            block(work, Phase::kWaitReduction, m_units[index].reference.layer);
+            m_lastAcross = m_groups.replicas()->allReduce(
+                m_gradients.shardBuffer(index),
+                {Cause::kGradient, m_units[index].reference.layer, m_step});
+        }
     }
 
     static void free(UnitState& unit) {
@@ -181,9 +240,16 @@ private:
     }
 
     const Zero3Options m_options;
+    const Groups m_groups;
     std::vector<UnitState> m_units;
     GradientStore m_gradients;
     Work m_lastReduction;
+    struct Reduced {
+        std::size_t unit = 0;
+        Work work;
+    };
+    std::deque<Reduced> m_reduced;  ///< of the last micro-step, not yet summed over groups
+    Work m_lastAcross;
     bool m_lastMicroStep = true;
     std::int32_t m_step = -1;
 };

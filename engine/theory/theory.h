@@ -1,25 +1,15 @@
-// What a RunConfig implies: parameters and FLOPs (model_theory.h), memory, traffic and the events
-// a step must contain. Pure functions, torch-free.
+// What a RunConfig implies: parameters and FLOPs (model_theory.h), memory (memory_theory.h),
+// traffic and the events a step must contain. Pure functions, torch-free.
 #pragma once
 
 #include "engine/control/run_config.h"
+#include "engine/theory/memory_theory.h"
 #include "engine/theory/model_theory.h"
 #include "storage/model/events.h"
 
-#include <array>
 #include <cstdint>
-#include <vector>
 
 namespace shardscope::theory {
-
-/// Bytes a rank holds at its peak, by category (index: MemoryCategory).
-using MemoryByCategory = std::array<Bytes, kMemoryCategoryCount>;
-[[nodiscard]] MemoryByCategory memoryTheory(const control::RunConfig& config);
-[[nodiscard]] Bytes total(const MemoryByCategory& categories);
-/// Parameters, gradients and two moments: 16 B a parameter in fp32, of which zero1 divides the
-/// moments by the ranks, zero2 the gradients as well and zero3 all; bf16 keeps a copy of the
-/// parameters in bf16 beside the fp32 master, which goes with the moments: 18 B.
-[[nodiscard]] Bytes stateTheory(const control::RunConfig& config);
 
 /// Ranks that share one copy of the state: all, or a group of hsdp.
 [[nodiscard]] std::int32_t shardRanks(const control::RunConfig& config);

@@ -16,6 +16,18 @@ std::int64_t bucketElements(const control::RunConfig& config) {
     return std::max<std::int64_t>(1, std::llround(config.bucketMegabytes * 1e6 / 4));
 }
 
+parallel::GradientCompression compressionOf(const control::RunConfig& config) {
+    switch (config.compression) {
+        case control::Compression::kBFloat16:
+            return parallel::GradientCompression::kBFloat16;
+        case control::Compression::kTopK:
+            return parallel::GradientCompression::kTopK;
+        case control::Compression::kNone:
+            break;
+    }
+    return parallel::GradientCompression::kNone;
+}
+
 }  // namespace
 
 parallel::Placement placementOf(const control::RunConfig& config, at::Device device) {
@@ -33,11 +45,16 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfi
                                                          comm::Communicator& communicator,
                                                          control::Observer* observer) {
     std::vector<parallel::UnitReference> units;
-    for (gpt::Unit& unit : model.units()) units.push_back({unit.layer, unit.parameters});
+    for (gpt::Unit& unit : model.units()) {
+        for (kernels::Parameter& p : unit.parameters)
+            p.decayed = p.decays(config.decayEmbeddings, config.decayVectors);
+        units.push_back({unit.layer, unit.parameters});
+    }
     using control::Strategy;
     const auto ddp = [&](parallel::GradientExchange exchange) {
-        return parallel::makeDdp(std::move(units), placement, communicator, observer,
-                                 {exchange, bucketElements(config)});
+        return parallel::makeDdp(
+            std::move(units), placement, communicator, observer,
+            {exchange, bucketElements(config), compressionOf(config), config.keptFraction});
     };
     switch (config.strategy) {
         case Strategy::kSingle:
@@ -58,9 +75,9 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfi
         case Strategy::kHsdp:
             break;
     }
-    return parallel::makeZero3(
-        std::move(units), placement, communicator, observer,
-        {config.prefetch, config.reshardAfterForward, config.keepGathered, config.keepGradients});
+    return parallel::makeZero3(std::move(units), placement, communicator, observer,
+                               {config.prefetch, config.reshardAfterForward, config.keepGathered,
+                                config.keepGradients, config.shardRanks});
 }
 
 BatchSource textBatches(const control::RunConfig& config, const data::Dataset& dataset, int rank) {

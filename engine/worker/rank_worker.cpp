@@ -6,6 +6,7 @@
 #include "engine/data/reference.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/matmul.h"
+#include "engine/training/session.h"
 #include "engine/training/verification.h"
 #include "engine/worker/training_run.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
@@ -25,8 +26,7 @@ using control::CaptureLevel;
 
 constexpr double kCalibrationSeconds = 0.4;
 constexpr std::int64_t kCalibrationSize = 1024;
-constexpr double kSlowBf16 = 1.5;       ///< times the time of fp32: worth a word
-constexpr double kHopelessBf16 = 10.0;  ///< not what anybody wanted
+constexpr double kHopelessPrecision = 10.0;  ///< times the time of fp32: not what anybody wanted
 
 /// The step thread's: autograd's device threads allocate on its behalf while it waits.
 const control::MemoryUse* g_stepUse = nullptr;
@@ -151,20 +151,22 @@ void RankWorker::chooseKernels() {
     }
 }
 
-/// On many CPUs bf16 is a trap: refused where it is hopeless, warned of where it is slow.
-void RankWorker::checkBf16() {
+/// On many CPUs bf16 and fp16 are a trap: refused where hopeless, warned of where slow.
+void RankWorker::checkNarrow() {
     const control::ModelConfig& model = m_start.config.model;
+    const at::ScalarType type = training::placementOf(m_start.config, m_device).compute;
     const double slowdown =
-        kernels::slowdownOf(at::kBFloat16, m_start.config.batch * model.context, model.hidden);
-    if (slowdown < kSlowBf16 || !m_start.config.reference.empty()) return;
+        kernels::slowdownOf(type, m_start.config.batch * model.context, model.hidden);
+    if (slowdown < kernels::kSlowPrecision || !m_start.config.reference.empty()) return;
     const std::string sentence = fmt::format(
-        "a bf16 matrix product takes {:.1f} times as long as an fp32 one on this CPU, "
+        "a {} matrix product takes {:.1f} times as long as an fp32 one on this CPU, "
         "which has no instructions for it",
-        slowdown);
-    if (slowdown > kHopelessBf16) throw std::runtime_error(sentence + "; use --precision fp32");
+        toWord(m_start.config.precision), slowdown);
+    if (slowdown > kHopelessPrecision)
+        throw std::runtime_error(fmt::format("{}; use --precision fp32", sentence));
     Diagnostic diagnostic;
     diagnostic.severity = Severity::kWarning;
-    diagnostic.code = "slow-bf16";
+    diagnostic.code = fmt::format("slow-{}", toWord(m_start.config.precision));
     diagnostic.message = sentence;
     diagnostic.remedy = "Use --precision fp32.";
     diagnostic.rank = RankId{static_cast<std::uint32_t>(m_start.rank)};
@@ -179,11 +181,12 @@ void RankWorker::chooseHostKernels() {
     const bool oneDnn = majority(library == kernels::MatmulLibrary::kOneDnn);
     kernels::useMatmulLibrary(oneDnn ? kernels::MatmulLibrary::kOneDnn
                                      : kernels::MatmulLibrary::kMkl);
-    const bool bf16 = config.precision == control::Precision::kBFloat16;
-    if (bf16) checkBf16();
-    const auto attention = bf16 ? kernels::AttentionKind::kFlash  // the blocked one is for fp32
-                                : kernels::fasterAttention(config.batch, model.context, model.heads,
-                                                           model.hidden / model.heads);
+    const bool narrow = training::placementOf(config, m_device).copies();
+    if (narrow) checkNarrow();
+    const auto attention = narrow
+                               ? kernels::AttentionKind::kFlash  // the blocked one is for fp32
+                               : kernels::fasterAttention(config.batch, model.context, model.heads,
+                                                          model.hidden / model.heads);
     const bool blocked = majority(attention == kernels::AttentionKind::kBlocked);
     kernels::useAttention(blocked ? kernels::AttentionKind::kBlocked
                                   : kernels::AttentionKind::kFlash);
@@ -208,9 +211,8 @@ void RankWorker::calibrate() {
     // All ranks at once, as in training: cores share power and memory bandwidth.
     m_communicator->barrier({Cause::kStart}).wait();
     const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
-    const bool bf16 = m_start.config.precision == control::Precision::kBFloat16;
-    peak.peakFlops = kernels::measureMatmulPeak(kCalibrationSize, kCalibrationSeconds,
-                                                bf16 ? at::kBFloat16 : at::kFloat);
+    const at::ScalarType type = training::placementOf(m_start.config, m_device).compute;
+    peak.peakFlops = kernels::measureMatmulPeak(kCalibrationSize, kCalibrationSeconds, type);
     peak.source = fmt::format(
         "measured: best {0} {1} x {1} x {1} matrix product before the first "
         "step, {2} thread(s), all ranks at once",
@@ -219,7 +221,9 @@ void RankWorker::calibrate() {
 }
 
 void RankWorker::reportTheory() {
-    const auto theory = theory::memoryTheory(m_start.config);
+    const theory::KernelChoice kernels{m_gpu != nullptr ||
+                                       kernels::attentionInUse() == kernels::AttentionKind::kFlash};
+    const auto theory = theory::memoryTheory(m_start.config, kernels);
     control::TheoryReported report;
     for (int i = 0; i < kMemoryCategoryCount; ++i) {
         const Bytes size = theory[static_cast<std::size_t>(i)];
@@ -291,7 +295,8 @@ Result<void> RankWorker::train() {
     calibrate();
     reportTheory();
     TrainingRun run({m_start, m_device, *m_communicator, m_session, m_observer, m_outbox,
-                     m_commands, m_gpu.get(), [this](std::int32_t step) { captureStep(step); }});
+                     m_commands, m_gpu.get(), [this](std::int32_t step) { captureStep(step); },
+                     [this] { giveUp(); }});
     return run.run();
 }
 

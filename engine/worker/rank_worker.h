@@ -37,7 +37,7 @@ private:
     bool majority(bool vote);
     void chooseKernels();
     void chooseHostKernels();
-    void checkBf16();
+    void checkNarrow();
     void calibrate();
     void reportTheory();
     void giveUp();

@@ -4,6 +4,8 @@
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "profiler/collectors/host/process_usage.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -153,7 +155,8 @@ void RecordingObserver::stepEnd(const control::StepReport& report) {
     facts.step = {report.step};
     facts.tokens = report.tokens;
     if (m_stepWhole) {
-        facts.expectedGathers = m_contents.gathers - (report.skipped ? m_contents.updateGathers : 0);
+        facts.expectedGathers =
+            m_contents.gathers - (report.skipped ? m_contents.updateGathers : 0);
         facts.expectedReductions = m_contents.reductions;
         facts.expectedPhases = m_contents.phases;
     }
@@ -229,6 +232,7 @@ void RecordingObserver::tellPassed(bool everything) {
 }
 
 void RecordingObserver::collective(const control::CollectiveReport& report) {
+    if (auto* precision = m_precision.load()) precision->collective(report);
     if (!takes(CaptureLevel::kLight)) return;
     CollectiveEvent event;
     event.operation = report.operation;
@@ -252,12 +256,25 @@ void RecordingObserver::collective(const control::CollectiveReport& report) {
     }
 }
 
+LaneId RecordingObserver::laneOf(std::uint32_t group) {
+    if (group == 0) return kCommunicationLane;
+    const std::lock_guard lock(m_groupMutex);
+    auto found = std::find(m_groups.begin(), m_groups.end(), group);
+    const LaneId lane{kFirstGroupLane.value + static_cast<std::uint32_t>(found - m_groups.begin())};
+    if (found != m_groups.end()) return lane;
+    if (m_groups.size() == kGroupLanes) return kCommunicationLane;  // more than any strategy has
+    m_groups.push_back(group);
+    m_session.declareLane(lane, LaneRole::kCommunication,
+                          fmt::format("communication in group {}", group));
+    return lane;
+}
+
 void RecordingObserver::store(const CollectiveEvent& event) {
     m_session.push(event);
     SpanEvent drawn;
     drawn.start = event.start;
     drawn.duration = event.end - event.start;
-    drawn.lane = kCommunicationLane;
+    drawn.lane = laneOf(event.group);
     drawn.name = m_operationNames[static_cast<std::size_t>(event.operation)];
     drawn.arguments = m_causeArguments[static_cast<std::size_t>(event.cause)];
     drawn.correlation = event.sequence;

@@ -4,12 +4,14 @@
 // device's timeline and told once the device has passed them.
 //
 // Lanes of a rank: 0 "step" (coarse ranges), 1 "compute" (phases, waits included), 2
-// "operators", 3 "communication", 4 "resident set", 5 "CPU time".
+// "operators", 3 "communication", 4 "resident set", 5 "CPU time";
+// 6 and 7 "communication in group N", where ranks form groups.
 #pragma once
 
 #include "engine/control/observer.h"
 #include "engine/control/run_config.h"
 #include "engine/theory/theory.h"
+#include "engine/training/precision_report.h"
 #include "engine/worker/device_timeline.h"
 #include "engine/worker/outbox.h"
 #include "profiler/capture/capture_session.h"
@@ -22,12 +24,16 @@
 #include <mutex>
 #include <optional>
 #include <variant>
+#include <vector>
 
 namespace shardscope::worker {
 
 inline constexpr LaneId kStepLane{0};
 inline constexpr LaneId kComputeLane{1};
 inline constexpr LaneId kCommunicationLane{3};
+/// Of the first and the second group that collectives are reported of (hsdp).
+inline constexpr LaneId kFirstGroupLane{6};
+inline constexpr std::size_t kGroupLanes = 2;
 inline constexpr LaneId kResidentSetLane{4};
 inline constexpr LaneId kCpuTimeLane{5};
 
@@ -69,7 +75,16 @@ public:
     /// Resident set and CPU time as counters; outbox thread.
     void sampleUsage();
 
+    /// Told of collectives until the end of the first step that is reported; outlives this.
+    void listen(training::PrecisionReport* report) { m_precision.store(report); }
+
 private:
+    /// Communicators of groups work beside each other, so each has a lane.
+    LaneId laneOf(std::uint32_t group);
+
+    std::atomic<training::PrecisionReport*> m_precision{nullptr};
+    std::mutex m_groupMutex;
+    std::vector<std::uint32_t> m_groups;  ///< in the order of their lanes; guarded
     /// Stretches of a step that a person thinks in.
     enum class Stretch : std::uint8_t { kNone, kForward, kHead, kBackward, kOptimizer };
 

@@ -3,6 +3,7 @@
 #include "engine/training/checkpointing.h"
 #include "engine/training/session.h"
 #include "engine/worker/failure_words.h"
+#include "engine/worker/text_sample.h"
 
 #include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
@@ -32,8 +33,11 @@ Result<void> TrainingRun::run() {
                               training::textBatches(m_config, *dataset, m_parts.start.rank),
                               &m_parts.observer);
     Engine engine{model, *partitioning, trainer};
-    if (auto loaded = load(engine); !loaded) return loaded;
-    return loop(engine);
+    Result<void> done = load(engine);
+    if (done) done = loop(engine);
+    // While what the communicator writes to is still there.
+    if (!done) m_parts.giveUp();
+    return done;
 }
 
 /// Initial values, weights from a file, or a checkpoint.
@@ -99,8 +103,14 @@ Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
     m_parts.observer.stepBegin(step);
     const std::int64_t start = control::now();
     const bool pauses = step + 1 == m_config.steps || evaluatesAfter(step) || savesAfter(step);
-    auto result = engine.trainer.step(step, m_parts.commands.stopWanted(),
-                                      pauses ? Next::kOther : Next::kStep);
+    const bool probes =
+        m_config.precisionReport && m_parts.start.rank == 0 && m_precision.rows().empty();
+    m_parts.observer.listen(probes ? &m_precision : nullptr);
+    auto result = [&] {
+        const control::PrecisionScope scope(probes ? &m_precision : nullptr);
+        return engine.trainer.step(step, m_parts.commands.stopWanted(),
+                                   pauses ? Next::kOther : Next::kStep);
+    }();
     const std::int64_t end = control::now();
     const bool finite =
         result && std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
@@ -111,6 +121,7 @@ Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
     const std::int64_t tokens =
         std::int64_t{m_config.batch} * m_config.model.context * m_config.accumulate;
     report(*result, {step, start, end, tokens, result->skipped});
+    if (probes) reportPrecision();
     return result->stop;
 }
 
@@ -130,6 +141,16 @@ void TrainingRun::report(const training::StepResult& result, const control::Step
     }
     if (m_config.precision == control::Precision::kFloat16)
         observer.metric(Metric::kLossScale, report.step, result.lossScale);
+}
+
+/// Into the recording, and to whoever watches.
+void TrainingRun::reportPrecision() {
+    std::string table = "types of tensors in the first step, as they were";
+    for (const training::PrecisionRow& row : m_precision.rows())
+        table +=
+            fmt::format("\n  {:<20} {:<6} {} ({})", row.what, row.dtype, row.where, row.tensors);
+    m_parts.outbox.post(control::LogLine{"info", table});
+    note("precision-report", table, "");
 }
 
 void TrainingRun::noteSkippedStep(const training::StepResult& result, std::int32_t step) {
@@ -157,6 +178,19 @@ Result<void> TrainingRun::evaluate(Engine& engine, std::int32_t step) {
     if (!loss) return stepFailed(failure(loss), engine.trainer);
     m_parts.observer.metric(control::Metric::kValidationLoss, step, *loss);
     m_parts.observer.metric(control::Metric::kValidationPerplexity, step, std::exp(*loss));
+    return m_config.sampleTokens > 0 ? sample(engine, step) : Result<void>();
+}
+
+/// Into the recording, and to whoever watches.
+Result<void> TrainingRun::sample(Engine& engine, std::int32_t step) {
+    const control::PhaseScope scope(&m_parts.observer, Phase::kSample, kNoLayer);
+    const auto text = sampleText(m_config, engine.model, m_parts.device, engine.partitioning,
+                                 m_parts.communicator, step);
+    if (!text) return fail(text.error(), "failure");
+    if (m_parts.start.rank != 0) return {};
+    const std::string line = fmt::format("the model after step {}: {}", step, *text);
+    m_parts.outbox.post(control::LogLine{"info", line});
+    note("sample", line, "");
     return {};
 }
 

@@ -5,6 +5,7 @@
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/comm/communicator.h"
 #include "engine/control/messages.h"
+#include "engine/training/precision_report.h"
 #include "engine/training/trainer.h"
 #include "engine/worker/command_reader.h"
 #include "engine/worker/gpu_rank.h"
@@ -28,6 +29,7 @@ struct RunParts {
     CommandReader& commands;
     GpuRank* gpu = nullptr;                        ///< null: a CPU rank
     std::function<void(std::int32_t)> beforeStep;  ///< decides what the step captures
+    std::function<void()> giveUp;                  ///< makes peers fail instead of wait
 };
 
 class TrainingRun {
@@ -51,14 +53,17 @@ private:
     [[nodiscard]] bool evaluatesAfter(std::int32_t step) const;
     [[nodiscard]] bool savesAfter(std::int32_t step) const;
     Result<void> evaluate(Engine& engine, std::int32_t step);
+    Result<void> sample(Engine& engine, std::int32_t step);
     Result<void> save(Engine& engine);
     void report(const training::StepResult& result, const control::StepReport& report);
     void noteSkippedStep(const training::StepResult& result, std::int32_t step);
     Result<void> stepFailed(const Result<training::StepResult>& result, training::Trainer& trainer);
+    void reportPrecision();
     void note(const char* code, const std::string& sentence, const std::string& remedy);
 
     const RunParts m_parts;
     const control::RunConfig& m_config;
+    training::PrecisionReport m_precision;  ///< of the first step, when asked for
 };
 
 }  // namespace shardscope::worker

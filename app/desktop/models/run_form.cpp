@@ -39,15 +39,23 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
     std::vector<StackedBar> bars;
     RunConfig single = config;
     single.strategy = Strategy::kSingle;
+    single.compression = control::Compression::kNone;
+    single.keepGathered = single.keepGradients = false;
+    single.shardRanks = 0;
     single.ranks = 1;
     bars.push_back(memoryBar(single, u"single × 1"_s, config.strategy == Strategy::kSingle));
     const bool sharded = config.strategy == Strategy::kZero3;
+    if (!sharded && config.strategy != Strategy::kSingle)
+        bars.push_back(memoryBar(
+            config, u"%1 × %2"_s.arg(fromUtf8(toWord(config.strategy))).arg(config.ranks), true));
     std::vector<int> ranks{2, 4};
     if (sharded && config.ranks != 2 && config.ranks != 4) ranks.push_back(config.ranks);
     std::sort(ranks.begin(), ranks.end());
     for (int count : ranks) {
         RunConfig zero3 = config;
         zero3.strategy = Strategy::kZero3;
+        zero3.compression = control::Compression::kNone;
+        zero3.shardRanks = 0;
         zero3.ranks = count;
         bars.push_back(
             memoryBar(zero3, u"ZeRO-3 × %1"_s.arg(count), sharded && count == config.ranks));
@@ -101,15 +109,71 @@ MachineFacts thisMachine() {
     return machine;
 }
 
+QString strategyName(Strategy strategy) {
+    switch (strategy) {
+        case Strategy::kSingle:
+            return u"single"_s;
+        case Strategy::kDdpNaive:
+            return u"DDP, naive"_s;
+        case Strategy::kDdpFlat:
+            return u"DDP, flat"_s;
+        case Strategy::kDdpOverlap:
+            return u"DDP, overlapped"_s;
+        case Strategy::kDdpBucket:
+            return u"DDP, buckets"_s;
+        case Strategy::kZero1:
+            return u"ZeRO-1"_s;
+        case Strategy::kZero2:
+            return u"ZeRO-2"_s;
+        case Strategy::kZero3:
+            return u"ZeRO-3"_s;
+        case Strategy::kHsdp:
+            return u"HSDP"_s;
+    }
+    return u"unknown"_s;
+}
+
+QString strategyNote(Strategy strategy) {
+    switch (strategy) {
+        case Strategy::kSingle:
+            return u"one rank, nothing shared"_s;
+        case Strategy::kDdpNaive:
+            return u"a sum a parameter, after backward"_s;
+        case Strategy::kDdpFlat:
+            return u"one sum, after backward"_s;
+        case Strategy::kDdpOverlap:
+            return u"a sum a parameter, during backward"_s;
+        case Strategy::kDdpBucket:
+            return u"sums of buckets, during backward"_s;
+        case Strategy::kZero1:
+            return u"shards optimizer state"_s;
+        case Strategy::kZero2:
+            return u"and gradients"_s;
+        case Strategy::kZero3:
+            return u"shards all states"_s;
+        case Strategy::kHsdp:
+            return u"ZeRO-3 in groups, sums across"_s;
+    }
+    return {};
+}
+
 FieldReasons fieldReasons(const RunConfig& config) {
     FieldReasons reasons;
     if (config.device != control::Device::kCuda) {
         reasons.shareDevice = u"GPUs only"_s;
         reasons.deviceCapture = u"GPUs only"_s;
     }
+    const bool wholeGradients =
+        control::isDdp(config.strategy) || config.strategy == Strategy::kZero1;
     if (config.precision != control::Precision::kBFloat16) {
         reasons.reduceIn = u"needs precision bf16"_s;
+    } else if (wholeGradients) {
+        reasons.reduceIn = u"fp32 with this strategy"_s;
     }
+    if (config.strategy != Strategy::kDdpBucket) reasons.bucket = u"DDP with buckets only"_s;
+    if (config.strategy != Strategy::kHsdp) reasons.shardRanks = u"HSDP only"_s;
+    if (config.strategy != Strategy::kHsdp && config.strategy != Strategy::kZero3)
+        reasons.prefetch = u"ZeRO-3 and HSDP only"_s;
     return reasons;
 }
 
@@ -145,7 +209,7 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine) {
                                 static_cast<double>(theory::tokensPerStep(config)) * 1e-9),
                    u"GFLOP"_s}
              .joined()},
-        {u"sharded states a rank"_s, formatBytes(theory::stateTheory(config))}};
+        {u"states a rank"_s, formatBytes(theory::stateTheory(config))}};
     if (config.shareDevice) {
         prediction.warning =
             u"Ranks that share a GPU take turns: the run works, but its times say nothing of speed."_s;

@@ -18,11 +18,19 @@ struct MachineFacts {
 };
 [[nodiscard]] MachineFacts thisMachine();
 
+/// As people call it: "ZeRO-3", "DDP, buckets".
+[[nodiscard]] QString strategyName(control::Strategy strategy);
+/// What it does, in a few words.
+[[nodiscard]] QString strategyNote(control::Strategy strategy);
+
 /// Which fields of a run mean something, and why the others do not (empty: they do).
 struct FieldReasons {
     QString shareDevice;
     QString deviceCapture;
     QString reduceIn;
+    QString bucket;
+    QString shardRanks;
+    QString prefetch;
 };
 [[nodiscard]] FieldReasons fieldReasons(const control::RunConfig& config);
 

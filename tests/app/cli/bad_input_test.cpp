@@ -66,6 +66,28 @@ TEST_F(BadInput, HiddenNotDivisibleByHeadsIsUsage) {
                  AllOf(HasSubstr("hidden 384 is not divisible by 5 heads"), HasSubstr("--hidden")));
 }
 
+TEST_F(BadInput, WhatAStrategyCannotDoIsUsage) {
+    expectRecord({"--strategy", "ddp-bucket", "--bucket-mb", "0"}, 2,
+                 HasSubstr("bucket-mb is 0; give a value from"));
+    expectRecord({"--strategy", "hsdp", "--ranks", "4", "--shard-ranks", "3"}, 2,
+                 HasSubstr("--shard-ranks 3 does not divide the 4 ranks"));
+    expectRecord({"--shard-ranks", "2"}, 2, HasSubstr("--shard-ranks is about --strategy hsdp"));
+    expectRecord({"--strategy", "zero1", "--keep-gathered"}, 2,
+                 HasSubstr("are about zero3 and hsdp, not zero1"));
+    expectRecord({"--compress", "topk"}, 2, HasSubstr("--compress is about what ddp-*"));
+    expectRecord({"--model", "tiny", "--hidden", "2", "--ranks", "64"}, 2,
+                 AllOf(HasSubstr("64 ranks cannot share"), HasSubstr("--ranks")));
+    EXPECT_FALSE(std::filesystem::exists(output()));
+}
+
+TEST_F(BadInput, ACheckpointThatIsNoneIsUnreadable) {
+    expectRecord({"--resume", path("nowhere")}, 3, HasSubstr("nowhere is no folder"));
+    std::filesystem::create_directory(path("empty"));
+    expectRecord({"--resume", path("empty")}, 3, HasSubstr("holds no whole checkpoint"));
+    expect({"export", path("empty"), "--format", "safetensors", "-o", path("x.safetensors")}, 3,
+           HasSubstr("holds no whole checkpoint"));
+}
+
 TEST_F(BadInput, MissingDataIsUnreadable) {
     expectRecord({"--data", path("nothing.txt")}, 3,
                  AllOf(HasSubstr("nothing.txt"), HasSubstr("--data")));

@@ -99,6 +99,23 @@ TEST_F(Record, TellsThreadLimitsToTheRanks) {
     EXPECT_THAT(program->err(), HasSubstr("rank 1: OMP_NUM_THREADS=3"));
 }
 
+TEST_F(Record, ADryRunSaysWhatARankNeedsAndStartsNothing) {
+    const auto text = start({"record", "--model", "ref", "--ranks", "8", "--dry-run"});
+    EXPECT_EQ(text->wait(), 0) << text->err();
+    EXPECT_THAT(text->out(), HasSubstr("203033600 parameters"));
+    EXPECT_THAT(text->out(), HasSubstr("every rank 0 to 7 alike"));
+    const auto program =
+        start({"record", "--model", "2.7B", "--ranks", "64", "--dry-run", "--json"});
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    const auto told = nlohmann::json::parse(program->out());
+    EXPECT_EQ(told.at("schema"), "shardscope.dry_run/1");
+    EXPECT_EQ(told.at("ranks").size(), 64u);
+    EXPECT_EQ(told.at("needed_bytes"),
+              64 * told.at("ranks")[0].at("peak_bytes").get<std::int64_t>());
+    EXPECT_EQ(told.at("moments_bytes").at("head").at("together").is_number(), true);
+    EXPECT_FALSE(std::filesystem::exists(output()));
+}
+
 TEST_F(Record, SpeaksTheControlProtocol) {
     const auto program = startRecord({"--control", "stdio"}, true);
     EXPECT_EQ(program->wait(), 0) << program->err();

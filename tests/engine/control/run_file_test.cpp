@@ -67,7 +67,7 @@ TEST_F(RunFile, SaysLineAndColumnOfAnUnknownKey) {
 
 TEST_F(RunFile, SaysLineAndColumnOfAWrongValue) {
     EXPECT_THAT(complaint("steps = 'three'\n"), HasSubstr(":1:9: steps: must be a whole number"));
-    EXPECT_THAT(complaint("strategy = 'zero4'\n"), HasSubstr("did you mean 'zero3'"));
+    EXPECT_THAT(complaint("strategy = 'zero4'\n"), HasSubstr("did you mean 'zero1'"));
     EXPECT_THAT(complaint("model = 'shakespear'\n"), HasSubstr("did you mean 'shakespeare'"));
     EXPECT_THAT(complaint("model = 3\n"), HasSubstr("[model]"));
     EXPECT_THAT(complaint("steps = [1]\n"), HasSubstr("single value"));

@@ -37,7 +37,7 @@ TEST_P(Products, EqualAtensForTransposedInputsAndAccumulation) {
 
 TEST_P(Products, LinearGivesAutogradsGradients) {
     const at::Tensor x = at::randn({11, 8}).requires_grad_(true);
-    Parameter weight{"w", {5, 8}, at::randn({5, 8}), at::ones({5, 8}), false};
+    Parameter weight{"w", {5, 8}, at::randn({5, 8}), at::ones({5, 8}), false, {}, {}};
     const at::Tensor y = linear(x, weight);
     torch::autograd::backward({y.sum()}, {});
     const at::Tensor x2 = x.detach().clone().requires_grad_(true);
@@ -50,7 +50,7 @@ TEST_P(Products, LinearGivesAutogradsGradients) {
 
 TEST(Linear, ReadsItsWeightAgainInBackward) {
     const at::Tensor x = at::ones({2, 2}).requires_grad_(true);
-    Parameter weight{"w", {2, 2}, at::ones({2, 2}), at::zeros({2, 2}), false};
+    Parameter weight{"w", {2, 2}, at::ones({2, 2}), at::zeros({2, 2}), false, {}, {}};
     const at::Tensor y = linear(x, weight);
     weight.value = at::full({2, 2}, 3.0F);  // gathered again elsewhere
     torch::autograd::backward({y.sum()}, {});
@@ -64,7 +64,9 @@ TEST_P(Products, FusedHeadEqualsTheUnfusedOne) {
                      {vocabulary, hidden},
                      at::randn({vocabulary, hidden}),
                      at::zeros({vocabulary, hidden}),
-                     false};
+                     false,
+                     {},
+                     {}};
     const at::Tensor targets = at::randint(0, vocabulary, {rows}, at::kLong);
     const at::Tensor dx = at::empty_like(x);
     const at::Tensor sum = at::zeros({}, at::kDouble);

@@ -33,6 +33,8 @@ TEST_P(FollowsReference, InLossNormAndWeights) {
     config.strategy = GetParam().strategy;
     config.ranks = GetParam().ranks.ranks;
     config.accumulate = GetParam().accumulate;
+    if (config.strategy == control::Strategy::kHsdp)
+        config.shardRanks = config.ranks % 2 == 0 ? config.ranks / 2 : config.ranks;
     config = reference->apply(config);
 
     std::mutex mutex;

@@ -26,7 +26,7 @@ control::RunConfig runOf(const Segment& segment, const std::string& folder) {
     config.model = *control::findModelPreset("tiny");
     config.strategy = segment.strategy;
     config.ranks = segment.ranks;
-    if (segment.strategy == control::Strategy::kHsdp) config.shardRanks = 2;
+    if (segment.strategy == control::Strategy::kHsdp) config.shardRanks = segment.ranks / 2;
     config.batch = static_cast<std::int32_t>(kRows / segment.ranks);
     config.steps = kSteps;
     config.learningRate = 3e-3;

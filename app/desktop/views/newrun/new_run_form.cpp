@@ -123,20 +123,26 @@ QComboBox* NewRunPage::choice(const QString& name) {
 void NewRunPage::addStrategyFields() {
     addSection(tr("Strategy"));
     m_strategy = choice(tr("Strategy"));
-    m_strategy->addItem(tr("ZeRO-3"), static_cast<int>(control::Strategy::kZero3));
-    m_strategy->addItem(tr("single"), static_cast<int>(control::Strategy::kSingle));
-    addField(0, tr("Strategy"), m_strategy, tr("ZeRO-3 shards all states"));
+    for (const control::Strategy strategy : control::strategies())
+        m_strategy->addItem(strategyName(strategy), static_cast<int>(strategy));
+    m_strategyNote = addField(0, tr("Strategy"), m_strategy);
     m_ranks = number(1, 64, {}, tr("Ranks"));
     addField(1, tr("Ranks"), m_ranks,
              m_machine.cores == 1 ? tr("of 1 core") : tr("of %1 cores").arg(m_machine.cores));
     m_threads = number(1, 256, {}, tr("Threads a rank"));
     addField(2, tr("Threads a rank"), m_threads);
     m_prefetch = number(0, 64, {}, tr("Prefetch"));
-    addField(0, tr("Prefetch"), m_prefetch, tr("blocks gathered ahead"));
+    m_prefetchNote = addField(0, tr("Prefetch"), m_prefetch);
     m_batch = number(1, 99999, {}, tr("Micro-batch a rank"));
     m_tokens = addField(1, tr("Micro-batch a rank"), m_batch);
     m_accumulate = number(1, 9999, {}, tr("Accumulate"));
     addField(2, tr("Accumulate"), m_accumulate, tr("micro-steps a step"));
+    m_recompute = number(0, 999, {}, tr("Recompute every"));
+    addField(0, tr("Recompute every"), m_recompute, tr("blocks; 0: keep activations"));
+    m_bucket = decimal(0.001, 99999, 3, tr("Bucket"));
+    m_bucketNote = addField(1, tr("Bucket"), m_bucket);
+    m_shardRanks = number(0, 64, {}, tr("Ranks of a group"));
+    m_shardRanksNote = addField(2, tr("Ranks of a group"), m_shardRanks);
 }
 
 void NewRunPage::addDeviceFields() {
@@ -161,6 +167,7 @@ void NewRunPage::addDeviceFields() {
     m_precision->addItem(tr("fp32"), static_cast<int>(control::Precision::kFloat32));
     m_precision->addItem(tr("tf32"), static_cast<int>(control::Precision::kTf32));
     m_precision->addItem(tr("bf16"), static_cast<int>(control::Precision::kBFloat16));
+    m_precision->addItem(tr("fp16"), static_cast<int>(control::Precision::kFloat16));
     addField(1, tr("Precision"), m_precision, tr("of parameters and products"));
     m_reduce = choice(tr("Reduce gradients in"));
     m_reduce->addItem(tr("fp32"), static_cast<int>(control::GradientType::kFloat32));

@@ -134,7 +134,7 @@ QWidget* NewRunPage::buildPrediction(QWidget* parent) {
 }
 
 RunConfig NewRunPage::config() const {
-    RunConfig config;
+    RunConfig config = m_base;  // and what has no field here
     const auto& presets = control::modelPresets();
     const auto preset = static_cast<std::size_t>(std::max(0, m_preset->currentIndex()));
     config.model.name = preset < presets.size() ? presets[preset].name : std::string("custom");
@@ -151,8 +151,18 @@ RunConfig NewRunPage::config() const {
     // What cannot be chosen is as it is by itself.
     const FieldReasons reasons = fieldReasons(config);
     config.shareDevice = reasons.shareDevice.isEmpty() && m_share->isChecked();
+    config.shardRanks = reasons.shardRanks.isEmpty() ? m_shardRanks->value() : 0;
+    if (reasons.bucket.isEmpty()) config.bucketMegabytes = m_bucket->value();
+    config.recomputeEvery = m_recompute->value();
+    if (!reasons.prefetch.isEmpty()) {
+        config.reshardAfterForward = true;
+        config.keepGathered = config.keepGradients = false;
+    }
+    if (!control::isDdp(config.strategy)) config.compression = control::Compression::kNone;
+    config.reduceIn = control::GradientType::kFloat32;
     if (reasons.reduceIn.isEmpty())
         config.reduceIn = static_cast<control::GradientType>(m_reduce->currentData().toInt());
+    config.deviceCapture = control::DeviceCapture::kAuto;
     if (reasons.deviceCapture.isEmpty()) {
         config.deviceCapture =
             static_cast<control::DeviceCapture>(m_deviceCapture->currentData().toInt());
@@ -177,6 +187,7 @@ RunConfig NewRunPage::config() const {
 
 void NewRunPage::setConfig(const RunConfig& config) {
     m_filling = true;
+    m_base = config;
     const int preset = m_preset->findText(fromUtf8(config.model.name));
     m_preset->setCurrentIndex(preset >= 0 ? preset : m_preset->count() - 1);
     m_vocabulary->setValue(static_cast<int>(config.model.vocabulary));
@@ -186,6 +197,9 @@ void NewRunPage::setConfig(const RunConfig& config) {
     m_hidden->setValue(static_cast<int>(config.model.hidden));
     m_strategy->setCurrentIndex(m_strategy->findData(static_cast<int>(config.strategy)));
     m_ranks->setValue(config.ranks);
+    m_recompute->setValue(config.recomputeEvery);
+    m_bucket->setValue(config.bucketMegabytes);
+    m_shardRanks->setValue(config.shardRanks > 0 ? config.shardRanks : config.ranks);
     m_threads->setValue(config.threads);
     m_precision->setCurrentIndex(m_precision->findData(static_cast<int>(config.precision)));
     m_device->setCurrentIndex(m_device->findData(static_cast<int>(config.device)));
@@ -247,6 +261,16 @@ void NewRunPage::enableFields() {
     m_reduce->setEnabled(reasons.reduceIn.isEmpty());
     m_reduce->setToolTip(reasons.reduceIn);
     m_reduceNote->setText(reasons.reduceIn.isEmpty() ? tr("sums over ranks") : reasons.reduceIn);
+    m_strategyNote->setText(strategyNote(chosen.strategy));
+    const auto allow = [](QWidget* field, QLabel* note, const QString& reason,
+                          const QString& words) {
+        field->setEnabled(reason.isEmpty());
+        field->setToolTip(reason);
+        note->setText(reason.isEmpty() ? words : reason);
+    };
+    allow(m_prefetch, m_prefetchNote, reasons.prefetch, tr("blocks gathered ahead"));
+    allow(m_bucket, m_bucketNote, reasons.bucket, tr("megabytes of gradients"));
+    allow(m_shardRanks, m_shardRanksNote, reasons.shardRanks, tr("share one copy of the state"));
     m_deviceCapture->setEnabled(reasons.deviceCapture.isEmpty());
     m_deviceCapture->setToolTip(reasons.deviceCapture);
     m_deviceCaptureNote->setText(!reasons.deviceCapture.isEmpty()

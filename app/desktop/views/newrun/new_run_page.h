@@ -78,7 +78,11 @@ private:
     QSpinBox *m_vocabulary = nullptr, *m_context = nullptr, *m_layers = nullptr, *m_heads = nullptr,
              *m_hidden = nullptr;
     QSpinBox *m_ranks = nullptr, *m_threads = nullptr, *m_prefetch = nullptr, *m_batch = nullptr,
-             *m_accumulate = nullptr;
+             *m_accumulate = nullptr, *m_recompute = nullptr, *m_shardRanks = nullptr;
+    QDoubleSpinBox* m_bucket = nullptr;
+    QLabel *m_strategyNote = nullptr, *m_prefetchNote = nullptr, *m_bucketNote = nullptr,
+           *m_shardRanksNote = nullptr;
+    control::RunConfig m_base;  ///< the configuration that the fields were filled from
     QSpinBox *m_steps = nullptr, *m_warmup = nullptr, *m_evaluate = nullptr, *m_seed = nullptr;
     QDoubleSpinBox *m_learningRate = nullptr, *m_weightDecay = nullptr, *m_clip = nullptr,
                    *m_heldBack = nullptr;

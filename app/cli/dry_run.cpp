@@ -1,0 +1,141 @@
+#include "app/cli/dry_run.h"
+
+#include "app/cli/report_table.h"
+#include "engine/theory/theory.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <vector>
+
+namespace shardscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using theory::MemoryByCategory;
+using theory::Moment;
+
+std::string megabytes(Bytes bytes) {
+    return fmt::format("{:.1f}", static_cast<double>(bytes.count) * 1e-6);
+}
+
+std::string gigabytes(Bytes bytes) {
+    return fmt::format("{:.2f} GB", static_cast<double>(bytes.count) * 1e-9);
+}
+
+Bytes peakOf(const control::RunConfig& config) {
+    return theory::total(theory::memoryTheory(config));
+}
+
+Bytes togetherOf(const control::RunConfig& config) {
+    return {config.ranks * peakOf(config).count};
+}
+
+/// Moments side by side, categories below each other; empty ones are left out.
+std::string momentsTable(const control::RunConfig& config) {
+    std::vector<std::string> header{"MB of a rank"};
+    std::vector<MemoryByCategory> columns;
+    for (const Moment moment : theory::kMoments) {
+        header.emplace_back(toWord(moment));
+        columns.push_back(theory::memoryAt(config, moment));
+    }
+    TextTable table(header);
+    for (int i = 0; i < kMemoryCategoryCount; ++i) {
+        std::vector<std::string> row{toWord(static_cast<MemoryCategory>(i))};
+        bool any = false;
+        for (const MemoryByCategory& column : columns) {
+            const Bytes bytes = column[static_cast<std::size_t>(i)];
+            any = any || bytes.count != 0;
+            row.push_back(megabytes(bytes));
+        }
+        if (any) table.add(row);
+    }
+    std::vector<std::string> sums{"together"};
+    for (const MemoryByCategory& column : columns) sums.push_back(megabytes(theory::total(column)));
+    table.add(sums);
+    return table.text("  ");
+}
+
+std::string verdict(const control::RunConfig& config, std::optional<Bytes> available) {
+    if (!available)
+        return "whether it fits   could not tell: the memory of the GPUs was not asked for; "
+               "`shardscope doctor` shows it";
+    const bool fits = togetherOf(config).count <= available->count;
+    return fmt::format("{}: {} ranks need {} together, {} are available here",
+                       fits ? "fits" : "does not fit", config.ranks, gigabytes(togetherOf(config)),
+                       gigabytes(*available));
+}
+
+/// MemAvailable of /proc/meminfo.
+std::optional<Bytes> availableMemory() {
+    std::ifstream file("/proc/meminfo");
+    std::string key;
+    std::int64_t kibibytes = 0;
+    std::string unit;
+    while (file >> key >> kibibytes) {
+        if (key == "MemAvailable:") return Bytes{kibibytes * 1024};
+        std::getline(file, unit);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::string dryRunText(const control::RunConfig& config, std::optional<Bytes> available) {
+    const auto flops = theory::forwardFlopsPerToken(config.model, theory::AttentionCount::kFull);
+    std::string text =
+        fmt::format("{} with {} on {} {} in {}: {} parameters, {} tokens a step\n",
+                    config.model.name, toWord(config.strategy), config.ranks,
+                    config.ranks == 1 ? "rank" : "ranks", toWord(config.precision),
+                    theory::parameterCount(config.model), theory::tokensPerStep(config));
+    text += fmt::format("state of a rank    {} MB, peak in: {}\n",
+                        megabytes(theory::stateTheory(config)), toWord(theory::peakMoment(config)));
+    text +=
+        fmt::format("traffic of a rank  {} MB a step\n", megabytes(theory::trafficPerStep(config)));
+    text += fmt::format(
+        "MFLOP a token      {:.1f} (palm); forward: qkv {:.1f}, attention {:.1f}, projection "
+        "{:.1f}, feed-forward {:.1f}, head {:.1f}\n",
+        theory::palmFlopsPerToken(config.model) * 1e-6, flops.qkv * 1e-6, flops.attention * 1e-6,
+        flops.projection * 1e-6, flops.feedForward * 1e-6, flops.head * 1e-6);
+    text += fmt::format("\nBy theory, every rank 0 to {} alike\n{}\n", config.ranks - 1,
+                        momentsTable(config));
+    return text + verdict(config, available) +
+           "\nThe program itself and its libraries come on top.\n";
+}
+
+std::string dryRunJson(const control::RunConfig& config, std::optional<Bytes> available) {
+    Json moments = Json::object();
+    for (const Moment moment : theory::kMoments) {
+        const MemoryByCategory memory = theory::memoryAt(config, moment);
+        Json& json = moments[toWord(moment)];
+        for (int i = 0; i < kMemoryCategoryCount; ++i)
+            json[toWord(static_cast<MemoryCategory>(i))] =
+                memory[static_cast<std::size_t>(i)].count;
+        json["together"] = theory::total(memory).count;
+    }
+    Json ranks = Json::array();
+    for (std::int32_t rank = 0; rank < config.ranks; ++rank)
+        ranks.push_back({{"rank", rank}, {"peak_bytes", peakOf(config).count}});
+    Json json = {{"schema", "shardscope.dry_run/1"},
+                 {"parameters", theory::parameterCount(config.model)},
+                 {"state_bytes", theory::stateTheory(config).count},
+                 {"traffic_bytes_per_step", theory::trafficPerStep(config).count},
+                 {"palm_flops_per_token", theory::palmFlopsPerToken(config.model)},
+                 {"peak_moment", toWord(theory::peakMoment(config))},
+                 {"moments_bytes", std::move(moments)},
+                 {"ranks", std::move(ranks)},
+                 {"needed_bytes", togetherOf(config).count}};
+    json["available_bytes"] = available ? Json(available->count) : Json();
+    json["fits"] = available ? Json(togetherOf(config).count <= available->count) : Json();
+    return json.dump();
+}
+
+int runDry(const control::RunConfig& config, bool json) {
+    const bool host = config.device == control::Device::kCpu;
+    const std::optional<Bytes> available = host ? availableMemory() : std::nullopt;
+    fmt::print("{}\n", (json ? dryRunJson : dryRunText)(config, available));
+    return 0;
+}
+
+}  // namespace shardscope::cli

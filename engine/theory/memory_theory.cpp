@@ -1,0 +1,317 @@
+#include "engine/theory/memory_theory.h"
+
+#include "engine/control/head_chunk.h"
+#include "engine/theory/theory.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace shardscope::theory {
+namespace {
+
+using control::RunConfig;
+using control::Strategy;
+
+constexpr std::int64_t kFloatBytes = 4;
+
+std::int64_t computeBytes(const RunConfig& config) {
+    const bool narrow = config.precision == control::Precision::kBFloat16 ||
+                        config.precision == control::Precision::kFloat16;
+    return narrow ? 2 : kFloatBytes;
+}
+
+bool copies(const RunConfig& config) {
+    return computeBytes(config) != kFloatBytes;
+}
+
+/// Whether gradients of all units are kept whole until they are summed over ranks.
+bool keepsWholeGradients(const RunConfig& config) {
+    return control::isDdp(config.strategy) || config.strategy == Strategy::kZero1 ||
+           config.keepGathered || config.keepGradients;
+}
+
+/// Of which parts of the state a rank keeps only its share.
+struct Sharding {
+    bool parameters = false;
+    bool gradients = false;
+    bool optimizer = false;
+};
+
+Sharding shardingOf(const RunConfig& config) {
+    const bool gradients = !keepsWholeGradients(config);
+    switch (config.strategy) {
+        case Strategy::kZero1:
+            return {false, false, true};
+        case Strategy::kZero2:
+            return {false, gradients, true};
+        case Strategy::kZero3:
+        case Strategy::kHsdp:
+            return {true, gradients, true};
+        default:
+            return {};
+    }
+}
+
+/// Elements of flat buffers, which split into equal shards of whole cache lines
+/// (engine/parallel/shard_layout.h).
+struct FlatSizes {
+    std::int64_t root = 0;
+    std::int64_t block = 0;
+    std::int64_t all = 0;
+};
+
+FlatSizes flatSizes(const RunConfig& config) {
+    constexpr std::int64_t kCacheLineFloats = 16;
+    const std::int64_t step = shardRanks(config) * kCacheLineFloats;
+    const auto padded = [step](std::int64_t count) { return (count + step - 1) / step * step; };
+    FlatSizes sizes;
+    sizes.root = padded(rootParameterCount(config.model));
+    sizes.block = padded(blockParameterCount(config.model));
+    sizes.all = sizes.root + config.model.layers * sizes.block;
+    return sizes;
+}
+
+struct StateBytes {
+    std::int64_t parameters = 0;  ///< with the fp32 master where they are computed with narrower
+    std::int64_t gradients = 0;
+    std::int64_t moments = 0;
+};
+
+StateBytes stateBytes(const RunConfig& config, std::int64_t parameters) {
+    const Sharding sharding = shardingOf(config);
+    const auto share = [&](bool sharded) {
+        return sharded ? parameters / shardRanks(config) : parameters;
+    };
+    StateBytes bytes;
+    bytes.parameters = computeBytes(config) * share(sharding.parameters);
+    if (copies(config)) bytes.parameters += kFloatBytes * share(sharding.optimizer);
+    bytes.gradients = kFloatBytes * share(sharding.gradients);
+    bytes.moments = 2 * kFloatBytes * share(sharding.optimizer);
+    return bytes;
+}
+
+/// What operators keep and use, in bytes.
+class Tensors {
+public:
+    Tensors(const RunConfig& config, const KernelChoice& kernels)
+        : m_config(config),
+          m_kernels(kernels),
+          m_tokens(std::int64_t{config.batch} * config.model.context),
+          m_each(computeBytes(config)) {}
+
+    /// `elements` of the compute type a token.
+    [[nodiscard]] std::int64_t wide(std::int64_t elements) const {
+        return m_each * m_tokens * elements;
+    }
+    [[nodiscard]] std::int64_t hidden() const { return m_config.model.hidden; }
+    [[nodiscard]] std::int64_t tokens() const { return m_tokens; }
+
+    /// What a block keeps for backward besides its input: both norms' outputs, q k v, attention's
+    /// output as it is merged, the residual stream between, the inner products; in fp32 the norms'
+    /// statistics and attention's log-sum-exp.
+    [[nodiscard]] std::int64_t block() const {
+        const auto& m = m_config.model;
+        const bool flash = m_kernels.flashAttention || m_each != kFloatBytes;
+        const std::int64_t elements = (flash ? 8 : 7) * m.hidden + innerProducts();
+        const std::int64_t statistics = m.norm == control::Norm::kLayerNorm ? 4 : 2;
+        return wide(elements) + kFloatBytes * m_tokens * (statistics + (flash ? m.heads : 0));
+    }
+
+    /// In the backward of the feed-forward part: the gradient of the block's output, and of the
+    /// inner width the activation again and the gradients. Own loops write one of them in place.
+    [[nodiscard]] std::int64_t backward() const {
+        const std::int64_t inner = m_config.model.innerWidth();
+        const bool own = m_config.device == control::Device::kCpu && m_each == kFloatBytes;
+        const bool gated = m_config.model.ffn == control::FeedForward::kSwiglu;
+        const std::int64_t gradients = gated ? (own ? 3 : 6) : (own ? 2 : 3);
+        return wide(hidden() + gradients * inner);
+    }
+
+    /// In the forward of the feed-forward part: the activation.
+    [[nodiscard]] std::int64_t forward() const { return wide(m_config.model.innerWidth()); }
+
+    /// The final norm's output, its gradient, and logits or in their place the result.
+    [[nodiscard]] std::int64_t head() const {
+        return wide(2 * hidden()) + std::max(logits(), wide(hidden()));
+    }
+
+private:
+    [[nodiscard]] std::int64_t innerProducts() const {
+        const bool gated = m_config.model.ffn == control::FeedForward::kSwiglu;
+        return (gated ? 2 : 1) * m_config.model.innerWidth();
+    }
+
+    /// Of the chunk that the fused head holds; narrow ones also in fp32 on a CPU
+    /// (engine/kernels/cross_entropy.cpp).
+    [[nodiscard]] std::int64_t logits() const {
+        const auto& m = m_config.model;
+        const bool cpu = m_config.device == control::Device::kCpu;
+        const std::int64_t chunk = cpu ? control::kHostLogitChunk : control::kDeviceLogitChunk;
+        const std::int64_t rows =
+            std::min(m_tokens, std::max<std::int64_t>(1, chunk / m.vocabulary));
+        return rows * m.vocabulary * (m_each + (cpu && m_each != kFloatBytes ? kFloatBytes : 0));
+    }
+
+    const RunConfig& m_config;
+    const KernelChoice m_kernels;
+    const std::int64_t m_tokens;
+    const std::int64_t m_each;
+};
+
+bool recomputes(const RunConfig& config, std::int64_t block) {
+    return config.recomputeEvery > 0 && block % config.recomputeEvery == 0;
+}
+
+/// Activations of blocks 0 to `last`, and the output of that one.
+std::int64_t keptUntil(const RunConfig& config, const Tensors& tensors, std::int64_t last) {
+    std::int64_t bytes = tensors.wide(tensors.hidden());
+    for (std::int64_t i = 0; i <= last; ++i) {
+        bytes += tensors.wide(tensors.hidden());
+        if (!recomputes(config, i)) bytes += tensors.block();
+    }
+    return bytes;
+}
+
+struct Held {
+    std::int64_t gathered = 0;
+    std::int64_t activations = 0;
+    std::int64_t temporary = 0;
+    [[nodiscard]] std::int64_t total() const { return gathered + activations + temporary; }
+};
+
+/// Units that lie gathered, in bytes: the root or not, and blocks.
+std::int64_t gathered(const RunConfig& config, bool root, std::int64_t blocks) {
+    if (!shardingOf(config).parameters) return 0;
+    const FlatSizes sizes = flatSizes(config);
+    const bool everything = config.keepGathered || !config.reshardAfterForward;
+    if (everything) return computeBytes(config) * sizes.all;
+    return computeBytes(config) * ((root ? sizes.root : 0) + blocks * sizes.block);
+}
+
+Held heldIn(const RunConfig& config, const Tensors& tensors, Moment moment) {
+    const std::int64_t layers = config.model.layers;
+    const std::int64_t last = layers - 1;
+    Held held;
+    switch (moment) {
+        case Moment::kForward: {
+            // Of a block that runs forward again nothing is kept but its input; inside, it holds
+            // what any other does.
+            held.gathered = gathered(config, true, 1);
+            held.activations = keptUntil(config, tensors, last);
+            if (recomputes(config, last)) held.activations += tensors.block();
+            held.temporary = tensors.forward();
+            break;
+        }
+        case Moment::kHead:
+            held.gathered = gathered(config, true, 1);
+            held.activations = keptUntil(config, tensors, last);
+            held.temporary = tensors.head();
+            break;
+        case Moment::kBackward:
+            for (std::int64_t i = last; i >= 0; --i) {
+                Held here;
+                here.gathered =
+                    gathered(config, false, 1 + std::min<std::int64_t>(i, config.prefetch));
+                here.activations = keptUntil(config, tensors, i);
+                if (recomputes(config, i)) here.activations += tensors.block();
+                here.temporary = tensors.backward();
+                if (here.total() > held.total()) held = here;
+            }
+            break;
+        case Moment::kAfterOptimizer:
+            if (shardingOf(config).parameters)
+                held.gathered =
+                    computeBytes(config) *
+                    (flatSizes(config).root +
+                     std::min<std::int64_t>(layers, config.prefetch) * flatSizes(config).block);
+            break;
+        case Moment::kInitialised:
+        case Moment::kBeforeOptimizer:
+            break;
+    }
+    return held;
+}
+
+void addState(const RunConfig& config, MemoryByCategory& memory) {
+    const auto add = [&](MemoryCategory category, std::int64_t bytes) {
+        memory[static_cast<std::size_t>(category)].count += bytes;
+    };
+    const FlatSizes sizes = flatSizes(config);
+    const StateBytes state = stateBytes(config, sizes.all);
+    const std::int64_t narrow =
+        config.reduceIn == control::GradientType::kBFloat16 ? 2 : kFloatBytes;
+    add(MemoryCategory::kParameterShard, state.parameters);
+    add(MemoryCategory::kOptimizerState, state.moments);
+    add(keepsWholeGradients(config) ? MemoryCategory::kGradient : MemoryCategory::kGradientShard,
+        state.gradients);
+    if (config.compression != control::Compression::kNone) {
+        // What was left out, and what is sent: narrow, or pairs.
+        const bool pairs = config.compression == control::Compression::kTopK;
+        add(MemoryCategory::kGradient, kFloatBytes * sizes.all);
+        add(MemoryCategory::kCommunication, (pairs ? 2 * kFloatBytes : 2) * sizes.all);
+    }
+    if (!shardingOf(config).gradients) return;
+    // Two slots of block gradients take turns; the root has one of its own.
+    add(MemoryCategory::kGradient, narrow * (2 * sizes.block + sizes.root));
+    // On a GPU reduced gradients arrive beside the shard that they are added to.
+    if (config.device == control::Device::kCuda)
+        add(MemoryCategory::kCommunication,
+            narrow * std::max(sizes.block, sizes.root) / shardRanks(config));
+}
+
+}  // namespace
+
+const char* toWord(Moment moment) {
+    switch (moment) {
+        case Moment::kInitialised:
+            return "initialised";
+        case Moment::kForward:
+            return "forward";
+        case Moment::kHead:
+            return "head";
+        case Moment::kBackward:
+            return "backward";
+        case Moment::kBeforeOptimizer:
+            return "before optimizer";
+        case Moment::kAfterOptimizer:
+            return "after optimizer";
+    }
+    return "unknown";
+}
+
+Bytes total(const MemoryByCategory& categories) {
+    return std::accumulate(categories.begin(), categories.end(), Bytes{});
+}
+
+MemoryByCategory memoryAt(const RunConfig& config, Moment moment, const KernelChoice& kernels) {
+    const Tensors tensors(config, kernels);
+    const Held held = heldIn(config, tensors, moment);
+    MemoryByCategory memory{};
+    addState(config, memory);
+    const auto add = [&](MemoryCategory category, std::int64_t bytes) {
+        memory[static_cast<std::size_t>(category)].count += bytes;
+    };
+    add(MemoryCategory::kGatheredParameter, held.gathered);
+    add(MemoryCategory::kActivation, held.activations);
+    add(MemoryCategory::kTemporary, held.temporary);
+    // Tokens and targets, int64.
+    if (held.activations > 0) add(MemoryCategory::kInput, 2 * 8 * tensors.tokens());
+    return memory;
+}
+
+Moment peakMoment(const RunConfig& config, const KernelChoice& kernels) {
+    return *std::max_element(kMoments.begin(), kMoments.end(), [&](Moment a, Moment b) {
+        return total(memoryAt(config, a, kernels)) < total(memoryAt(config, b, kernels));
+    });
+}
+
+MemoryByCategory memoryTheory(const RunConfig& config, const KernelChoice& kernels) {
+    return memoryAt(config, peakMoment(config, kernels), kernels);
+}
+
+Bytes stateTheory(const RunConfig& config) {
+    const StateBytes bytes = stateBytes(config, parameterCount(config.model));
+    return {bytes.parameters + bytes.gradients + bytes.moments};
+}
+
+}  // namespace shardscope::theory

@@ -1,0 +1,176 @@
+// What ranks really hold against theory, for every strategy, precision and checkpointing setting.
+// A program of its own: it makes the recording allocator LibTorch's.
+#include "engine/comm/direct_communicator.h"
+#include "engine/kernels/attention.h"
+#include "engine/theory/theory.h"
+#include "engine/training/session.h"
+#include "engine/training/trainer.h"
+#include "profiler/collectors/allocator/recording_allocator.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <tuple>
+
+namespace shardscope {
+namespace {
+
+/// Sums what the engine allocates outside the tensor allocator.
+class Buffers final : public control::Observer {
+public:
+    void stepBegin(std::int32_t) override {}
+    void stepEnd(const control::StepReport&) override {}
+    void phaseBegin(Phase, LayerIndex) override {}
+    void phaseEnd(const control::PhaseReport&) override {}
+    void collective(const control::CollectiveReport&) override {}
+    void buffer(const control::BufferReport& report) override { bytes += report.sizeBytes; }
+    void metric(control::Metric, std::int32_t, double) override {}
+    std::atomic<std::int64_t> bytes{0};
+};
+
+struct Measured {
+    std::int64_t peak = 0;   ///< of a rank, in training steps
+    std::int64_t state = 0;  ///< what the partitioning says it keeps
+};
+
+data::Batch emptyBatch(const control::RunConfig& config, std::int32_t step) {
+    data::Batch batch{at::empty({config.batch, config.model.context}, at::kLong),
+                      at::empty({config.batch * config.model.context}, at::kLong)};
+    for (std::int64_t i = 0; i < batch.tokens.numel(); ++i) {
+        batch.tokens.data_ptr<std::int64_t>()[i] = (i + step) % config.model.vocabulary;
+        batch.targets.data_ptr<std::int64_t>()[i] = (i + step + 1) % config.model.vocabulary;
+    }
+    return batch;
+}
+
+/// One rank in this process: what it allocates is what the process does.
+Measured measure(const control::RunConfig& config) {
+    const std::int64_t before = collectors::allocatedBytes();
+    Buffers buffers;
+    auto segment = comm::Segment::anonymous(std::size_t{2} << 30, 1);
+    const auto communicator = comm::makeDirectCommunicator(*segment, 0, &buffers, "threads");
+    gpt::Gpt model(config.model);
+    const auto partitioning = training::makePartitioning(
+        config, training::placementOf(config, at::kCPU), model, *communicator, &buffers);
+    partitioning->load([&](const kernels::Parameter& p) {
+        return gpt::initialValue(p, config.model, config.seed);
+    });
+    training::BatchSource batches;
+    batches.stepTokens = std::int64_t{config.batch} * config.model.context * config.accumulate;
+    batches.training = [&](std::int32_t step, std::int32_t) { return emptyBatch(config, step); };
+    training::Trainer trainer(config, at::kCPU, model, *partitioning, *communicator, batches,
+                              &buffers);
+    Measured measured;
+    measured.state = partitioning->stateBytes();
+    for (std::int32_t step = 0; step < 2; ++step) {
+        std::ignore = collectors::takePeakAllocatedBytes();
+        const auto result = trainer.step(step, false, training::Next::kStep);
+        EXPECT_TRUE(result) << result.error().message;
+        measured.peak = std::max(measured.peak, collectors::takePeakAllocatedBytes());
+    }
+    measured.peak += buffers.bytes - before;
+    return measured;
+}
+
+struct Size {
+    const char* name;
+    control::ModelConfig model;
+    std::int32_t batch;
+};
+
+const std::vector<Size>& sizes() {
+    static const std::vector<Size> kSizes = {
+        {"Narrow", {"a", 256, 64, 4, 4, 128}, 4},
+        {"Wide", {"b", 300, 32, 2, 4, 256}, 2},
+        {"LargeVocabulary", {"c", 8000, 64, 2, 4, 128}, 4},
+    };
+    return kSizes;
+}
+
+struct Setting {
+    control::Strategy strategy = control::Strategy::kZero3;
+    control::Precision precision = control::Precision::kFloat32;
+    std::int32_t recomputeEvery = 0;
+    int form = 0;  ///< of zero3: 0 plain, 1 not resharded, 2 kept gathered, 3 whole gradients
+    bool swiglu = false;
+};
+
+class HoldsWhatTheorySays : public testing::TestWithParam<std::tuple<Setting, std::size_t>> {};
+
+TEST_P(HoldsWhatTheorySays, AtItsPeak) {
+    const auto& [setting, index] = GetParam();
+    const Size& size = sizes()[index];
+    control::RunConfig config;
+    config.model = size.model;
+    if (setting.swiglu) {
+        config.model.ffn = control::FeedForward::kSwiglu;
+        config.model.norm = control::Norm::kRmsNorm;
+        config.model.position = control::Position::kRope;
+    }
+    config.ranks = 1;
+    config.batch = size.batch;
+    config.accumulate = 2;
+    config.strategy = setting.strategy;
+    if (setting.strategy == control::Strategy::kHsdp) config.shardRanks = 1;
+    config.precision = setting.precision;
+    config.recomputeEvery = setting.recomputeEvery;
+    config.reshardAfterForward = setting.form != 1;
+    config.keepGathered = setting.form == 2;
+    config.keepGradients = setting.form == 3;
+    at::set_num_threads(1);
+    kernels::useAttention(kernels::AttentionKind::kFlash);
+    const Measured measured = measure(config);
+    const auto theory = static_cast<double>(theory::total(theory::memoryTheory(config)).count);
+    const double ratio = static_cast<double>(measured.peak) / theory;
+    RecordProperty("ratio", fmt::format("{:.3f}", ratio));
+    fmt::print("peak {} of theory {:.0f}: {:.3f}, in {}\n", measured.peak, theory, ratio,
+               toWord(theory::peakMoment(config)));
+    EXPECT_LE(ratio, 1.10);
+    EXPECT_GE(ratio, 0.80);
+    EXPECT_LE(static_cast<double>(measured.state),
+              1.02 * static_cast<double>(theory::stateTheory(config).count));
+}
+
+std::vector<Setting> settings() {
+    using control::Precision;
+    using control::Strategy;
+    std::vector<Setting> all;
+    for (const Strategy strategy : control::strategies())
+        for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})
+            for (const std::int32_t recompute : {0, 1, 2})
+                all.push_back({strategy, precision, recompute, 0, false});
+    for (const int form : {1, 2, 3})
+        all.push_back({Strategy::kZero3, Precision::kFloat32, 0, form});
+    all.push_back({Strategy::kZero3, Precision::kFloat32, 0, 0, true});
+    all.push_back({Strategy::kZero3, Precision::kBFloat16, 1, 0, true});
+    return all;
+}
+
+std::string nameOf(const testing::TestParamInfo<std::tuple<Setting, std::size_t>>& tested) {
+    const auto& [setting, index] = tested.param;
+    std::string name(control::toWord(setting.strategy));
+    std::erase(name, '-');
+    return fmt::format("{}{}Recompute{}Form{}{}{}", name, control::toWord(setting.precision),
+                       setting.recomputeEvery, setting.form, setting.swiglu ? "Swiglu" : "",
+                       sizes()[index].name);
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, HoldsWhatTheorySays,
+                         testing::Combine(testing::ValuesIn(settings()),
+                                          testing::Range<std::size_t>(0, 3)),
+                         nameOf);
+
+}  // namespace
+}  // namespace shardscope
+
+int main(int argc, char** argv) {
+    shardscope::collectors::installRecordingAllocator([] {
+        const auto& use = shardscope::control::threadMemoryUse();
+        return shardscope::collectors::BlockUse{use.category, use.owner};
+    });
+    testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}
