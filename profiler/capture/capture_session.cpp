@@ -148,6 +148,11 @@ void CaptureSession::send() {
     sendChunks(m_spans, columns::encodeSpans);
     sendChunks(m_memory, columns::encodeMemory);
     sendChunks(m_counters, columns::encodeCounters);
+    // Groups of ranks communicate on threads of their own; chunks are by start.
+    std::stable_sort(m_collectives.begin(), m_collectives.end(),
+                     [](const CollectiveEvent& a, const CollectiveEvent& b) {
+                         return a.start < b.start;
+                     });
     sendChunks(m_collectives, columns::encodeCollectives);
 }
 
