@@ -3,6 +3,7 @@
 #include "profiler/capture/device_annotation.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "profiler/collectors/host/process_usage.h"
+#include "storage/model/collective_key.h"
 
 #include <fmt/format.h>
 
@@ -277,7 +278,7 @@ void RecordingObserver::store(const CollectiveEvent& event) {
     drawn.lane = laneOf(event.group);
     drawn.name = m_operationNames[static_cast<std::size_t>(event.operation)];
     drawn.arguments = m_causeArguments[static_cast<std::size_t>(event.cause)];
-    drawn.correlation = event.sequence;
+    drawn.correlation = CollectiveKey::of(event).correlation();
     drawn.step = event.step;
     drawn.layer = event.layer;
     m_session.threadQueue().push(drawn);

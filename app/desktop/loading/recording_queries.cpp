@@ -32,7 +32,7 @@ QString textOf(storage::RecordingReader& reader, RankId rank, StringId id) {
 /// Joins a communication slice with its collective: what it was and how long it waited.
 void addCollective(const OpenRecording& recording, RankId rank, SliceView& slice) {
     if (slice.count != 1) return;
-    const CollectiveEvent* event = recording.collective(rank, slice.correlation);
+    const CollectiveEvent* event = recording.collective(rank, CollectiveKey::of(slice.correlation));
     if (event == nullptr) return;
     slice.operation = event->operation;
     slice.layer = event->layer;

@@ -1,6 +1,7 @@
 #include "app/desktop/models/open_recording.h"
 
 #include "app/desktop/models/format.h"
+#include "profiler/analysis/groups.h"
 
 #include <algorithm>
 
@@ -11,7 +12,8 @@ using namespace Qt::StringLiterals;
 
 bool isCompute(Phase phase) {
     return phase == Phase::kForward || phase == Phase::kHead || phase == Phase::kBackward ||
-           phase == Phase::kOptimizer || phase == Phase::kClip || phase == Phase::kEvaluation;
+           phase == Phase::kRecompute || phase == Phase::kOptimizer || phase == Phase::kClip ||
+           phase == Phase::kEvaluation;
 }
 
 bool isBlocked(Phase phase) {
@@ -46,14 +48,20 @@ const RankEvents* OpenRecording::rank(RankId wanted) const {
     return nullptr;
 }
 
-const CollectiveEvent* OpenRecording::collective(RankId wanted, std::uint64_t sequence) const {
+const CollectiveEvent* OpenRecording::collective(RankId wanted, CollectiveKey key) const {
     const RankEvents* events = rank(wanted);
     if (events == nullptr) return nullptr;
-    const auto found = std::lower_bound(
-        events->collectives.begin(), events->collectives.end(), sequence,
+    // By sequence, which every group counts for itself.
+    auto found = std::lower_bound(
+        events->collectives.begin(), events->collectives.end(), key.sequence,
         [](const CollectiveEvent& event, std::uint64_t value) { return event.sequence < value; });
-    if (found == events->collectives.end() || found->sequence != sequence) return nullptr;
-    return &*found;
+    for (; found != events->collectives.end() && found->sequence == key.sequence; ++found)
+        if (found->group == key.group) return &*found;
+    return nullptr;
+}
+
+std::vector<RankId> OpenRecording::members(std::uint32_t group) const {
+    return analysis::groupMembers(ranks, group);
 }
 
 std::optional<OpenRecording::StepSpan> OpenRecording::stepsIn(TimeRange range) const {

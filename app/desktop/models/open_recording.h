@@ -3,6 +3,7 @@
 #pragma once
 
 #include "profiler/analysis/report.h"
+#include "storage/model/collective_key.h"
 #include "storage/model/recording.h"
 
 #include <QMetaType>
@@ -29,8 +30,10 @@ struct OpenRecording {
 
     [[nodiscard]] TimeRange bounds() const { return summary.bounds; }
     [[nodiscard]] const RankEvents* rank(RankId rank) const;
-    /// The collective with this sequence on a rank; null when it was not recorded.
-    [[nodiscard]] const CollectiveEvent* collective(RankId rank, std::uint64_t sequence) const;
+    /// This collective on a rank; null when it was not recorded.
+    [[nodiscard]] const CollectiveEvent* collective(RankId rank, CollectiveKey key) const;
+    /// Ranks of a group in the order in which its events name them.
+    [[nodiscard]] std::vector<RankId> members(std::uint32_t group) const;
     /// Steps first..last that intersect `range`; nullopt when none does.
     struct StepSpan {
         StepIndex first;

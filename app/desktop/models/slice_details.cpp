@@ -39,14 +39,20 @@ Duration exposedPart(const RankEvents& events, TimeRange range) {
     return range.duration() - covered;
 }
 
-RankId lastToArrive(const CollectiveEvent& event) {
+/// The member of a group at a place of its events' arrivals.
+RankId memberAt(const std::vector<RankId>& members, std::size_t place) {
+    return place < members.size() ? members[place] : RankId{static_cast<std::uint32_t>(place)};
+}
+
+RankId lastToArrive(const CollectiveEvent& event, const std::vector<RankId>& members) {
     const auto last = std::max_element(event.arrivals.begin(), event.arrivals.end());
-    return {static_cast<std::uint32_t>(last - event.arrivals.begin())};
+    return memberAt(members, static_cast<std::size_t>(last - event.arrivals.begin()));
 }
 
 void addCollective(const OpenRecording& recording, RankId rank, const CollectiveEvent& event,
                    SliceDetails& details) {
     Rows& rows = details.rows;
+    const std::vector<RankId> members = recording.members(event.group);
     const Duration waited = event.lastArrival() - event.start;
     const Duration moved = event.end - event.lastArrival();
     rows.emplace_back(u"cause"_s, word(toWord(event.cause)));
@@ -55,7 +61,7 @@ void addCollective(const OpenRecording& recording, RankId rank, const Collective
     rows.emplace_back(u"queued"_s, formatDuration(event.start - event.issue));
     QString waitText = formatDuration(waited);
     if (waited.ns > 0 && !event.arrivals.empty()) {
-        waitText += u" for rank %1"_s.arg(lastToArrive(event).value);
+        waitText += u" for rank %1"_s.arg(lastToArrive(event, members).value);
     }
     rows.emplace_back(u"waited"_s, waitText);
     rows.emplace_back(u"moved in"_s, formatDuration(moved));
@@ -72,10 +78,12 @@ void addCollective(const OpenRecording& recording, RankId rank, const Collective
         rows.emplace_back(u"not behind compute"_s,
                           formatDuration(exposedPart(*events, {event.start, event.end})));
     }
+    if (event.group != 0)
+        rows.emplace_back(u"group"_s, formatCount(static_cast<std::int64_t>(event.group)));
     rows.emplace_back(u"sequence"_s, formatCount(static_cast<std::int64_t>(event.sequence)));
     for (std::size_t i = 0; i < event.arrivals.size(); ++i) {
-        const RankId peer{static_cast<std::uint32_t>(i)};
-        const CollectiveEvent* theirs = recording.collective(peer, event.sequence);
+        const RankId peer = memberAt(members, i);
+        const CollectiveEvent* theirs = recording.collective(peer, CollectiveKey::of(event));
         details.arrivals.push_back({peer, event.arrivals[i], event.lastArrival(),
                                     theirs != nullptr ? theirs->end : event.end, peer == rank});
     }
@@ -161,7 +169,8 @@ SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
         return details;
     }
     if (lane.role == LaneRole::kCommunication) {
-        if (const auto* event = recording.collective(lane.rank, slice.correlation)) {
+        if (const auto* event =
+                recording.collective(lane.rank, CollectiveKey::of(slice.correlation))) {
             addCollective(recording, lane.rank, *event, details);
         }
     } else if (slice.correlation != 0) {
@@ -245,7 +254,7 @@ std::optional<CollectiveSlice> sameCollective(const OpenRecording& recording, La
     if (ranks < 2 || isStreamLane(from.lane)) return std::nullopt;
     const int wanted = ((static_cast<int>(from.rank.value) + rankStep) % ranks + ranks) % ranks;
     const RankId rank = recording.ranks[static_cast<std::size_t>(wanted)].rank;
-    const CollectiveEvent* event = recording.collective(rank, slice.correlation);
+    const CollectiveEvent* event = recording.collective(rank, CollectiveKey::of(slice.correlation));
     if (event == nullptr) return std::nullopt;
     CollectiveSlice found{{rank, from.lane}, slice};
     for (const LaneFacts& lane : recording.summary.lanes) {

@@ -1,0 +1,16 @@
+// Which ranks form a group: a recording names groups, and its ranks took part in them.
+#pragma once
+
+#include "storage/model/recording.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace shardscope::analysis {
+
+/// Ranks that recorded a collective of `group`, ascending, which is the order of a group's places.
+/// The world: the ranks of the recording. Empty where nobody did.
+[[nodiscard]] std::vector<RankId> groupMembers(const std::vector<RankEvents>& ranks,
+                                               std::uint32_t group);
+
+}  // namespace shardscope::analysis
