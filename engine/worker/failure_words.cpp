@@ -18,7 +18,7 @@ std::string layerWord(const training::Place& place) {
 
 std::string notFiniteSentence(const training::StepResult& result, const training::Place& place,
                               bool known) {
-    std::string where;
+    std::string where = "; all outputs are finite, but not its gradients";
     if (known)
         where = fmt::format("; the first output that is not finite is that of {} in micro-step {}",
                             layerWord(place), place.microStep);

@@ -1,8 +1,10 @@
 // `shardscope record`, `report` and `verify` with the real shardscope-rank.
+#include "engine/control/run_config.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+#include <sys/mount.h>
 
 #include <cmath>
 #include <csignal>
@@ -12,6 +14,7 @@ namespace shardscope::cli {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 
 class RealRank : public CliTest {
@@ -155,12 +158,120 @@ TEST_F(RealRank, TokenFilesTrainLikeTheTextTheyWereMadeOf) {
 TEST_F(RealRank, NonFiniteLossEndsTheRunInWordsAndKeepsTheRecording) {
     const auto program = record({"--lr", "1000", "--clip", "0", "--warmup", "0", "--steps", "50"});
     EXPECT_EQ(program->wait(), 5);
-    EXPECT_THAT(program->err(), HasSubstr("lower the learning rate"));
+    EXPECT_THAT(program->err(), AllOf(HasSubstr("lower the learning rate"),
+                                      HasSubstr("all outputs are finite, but not its gradients")));
     const RecordingSummary summary = recorded();
     EXPECT_EQ(summary.run.status, RunStatus::kFailed);
     EXPECT_TRUE(summary.complete);
     EXPECT_FALSE(summary.steps.empty());
     ASSERT_FALSE(summary.diagnostics.empty());
+}
+
+/// Every strategy's recording says of itself that nothing is missing, and hides what it may.
+TEST_F(RealRank, EveryStrategyRecordsAllOfIt) {
+    for (const control::Strategy strategy : control::strategies()) {
+        if (strategy == control::Strategy::kSingle) continue;
+        const std::string word = control::toWord(strategy);
+        std::vector<std::string> more = {"--strategy", word, "--accumulate", "2", "--force"};
+        if (strategy == control::Strategy::kHsdp)
+            more.insert(more.end(), {"--ranks", "4", "--shard-ranks", "2"});
+        if (strategy == control::Strategy::kDdpBucket)
+            more.insert(more.end(), {"--bucket-mb", "0.02"});
+        const auto program = record(more);
+        ASSERT_EQ(program->wait(), 0) << word << ": " << program->err();
+        const json r = report();
+        EXPECT_TRUE(r.at("completeness").at("complete")) << word << r.at("completeness");
+        const json overlap = r.at("overlap").at("ratio");
+        const bool after = word == "ddp-naive" || word == "ddp-flat";
+        if (after) {
+            EXPECT_EQ(overlap, 0.0) << word;
+        } else {
+            EXPECT_GT(overlap, 0.0) << word;
+        }
+    }
+}
+
+TEST_F(RealRank, AResumedRunFollowsTheUnbrokenOne) {
+    const auto losses = [&] {
+        const auto program =
+            start({"query", output(), "--json",
+                   "SELECT step, value FROM metrics WHERE name = 'loss' ORDER BY step"});
+        EXPECT_EQ(program->wait(), 0) << program->err();
+        return json::parse(program->out()).at("rows");
+    };
+    ASSERT_EQ(record({"--steps", "8"})->wait(), 0);
+    const json unbroken = losses();
+    // The schedule is that of the whole run; it is told to stop by --steps of the second part.
+    const auto first = record({"--steps", "8", "--checkpoint", path("ckpt"), "--checkpoint-every",
+                               "4", "--keep-checkpoints", "9", "--force"});
+    ASSERT_EQ(first->wait(), 0) << first->err();
+    const auto second = start({"record", "--resume", path("ckpt") + "/step-0000000004", "--output",
+                               output(), "--force", "--data", path("text.txt")});
+    ASSERT_EQ(second->wait(), 0) << second->err();
+    const json resumed = losses();
+    ASSERT_EQ(resumed.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(resumed[i], unbroken[i + 4]);
+    const auto exported =
+        start({"export", path("ckpt"), "--format", "safetensors", "-o", path("w.safetensors")});
+    EXPECT_EQ(exported->wait(), 0) << exported->err();
+    // From weights alone: no moments, but the same model.
+    const auto third = record({"--weights", path("w.safetensors"), "--steps", "2", "--force"});
+    EXPECT_EQ(third->wait(), 0) << third->err();
+    const auto other = start({"record", "--resume", path("ckpt"), "--hidden", "64", "--steps", "20",
+                              "--output", output(), "--force", "--data", path("text.txt")});
+    EXPECT_EQ(other->wait(), 2);
+    EXPECT_THAT(other->err(), HasSubstr("of another model: hidden 32 there, 64 here"));
+}
+
+TEST_F(RealRank, AFullDiskEndsACheckpointInWordsAndLeavesTheOneBefore) {
+    const std::string disk = path("disk");
+    std::filesystem::create_directory(disk);
+    if (::mount("none", disk.c_str(), "tmpfs", 0, "size=1300k") != 0)
+        GTEST_SKIP() << "no small file system to fill: this needs root";
+    // Three of half a megabyte do not fit.
+    const auto program = record({"--steps", "6", "--checkpoint", disk + "/ckpt",
+                                 "--checkpoint-every", "1", "--keep-checkpoints", "9"});
+    EXPECT_EQ(program->wait(), 5);
+    EXPECT_THAT(program->err(), HasSubstr("free some room"));
+    const auto exported =
+        start({"export", disk + "/ckpt", "--format", "safetensors", "-o", path("w.safetensors")});
+    EXPECT_EQ(exported->wait(), 0) << exported->err();
+    const RecordingSummary summary = recorded();
+    EXPECT_EQ(summary.run.status, RunStatus::kFailed);
+    EXPECT_TRUE(summary.complete);
+    ::umount(disk.c_str());
+}
+
+TEST_F(RealRank, WritesTextAndSaysWhichTypesTensorsHad) {
+    const auto program = record({"--sample", "12", "--prompt", "line", "--precision-report"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    int samples = 0;
+    bool types = false;
+    for (const Diagnostic& diagnostic : recorded().diagnostics) {
+        if (diagnostic.code == "sample") ++samples;
+        if (diagnostic.code != "precision-report") continue;
+        types = true;
+        EXPECT_THAT(diagnostic.message, HasSubstr("logits"));
+        EXPECT_THAT(diagnostic.message, HasSubstr("fp32"));
+    }
+    EXPECT_EQ(samples, 2);
+    EXPECT_TRUE(types);
+}
+
+TEST_F(RealRank, AModelledLinkIsLabelledAndGlooIsARing) {
+    ASSERT_EQ(record({"--link-latency-us", "5", "--link-gb-per-s", "1"})->wait(), 0);
+    const auto words = [&] {
+        const auto program = start({"query", output(), "--json",
+                                    "SELECT DISTINCT s.text FROM collectives c JOIN strings s ON "
+                                    "s.rank = c.rank AND s.id = c.algorithm_id"});
+        EXPECT_EQ(program->wait(), 0) << program->err();
+        return program->out();
+    };
+    EXPECT_THAT(words(), HasSubstr("modelled"));
+    const auto gloo = record({"--transport", "gloo", "--force"});
+    ASSERT_EQ(gloo->wait(), 0) << gloo->err();
+    EXPECT_THAT(words(), HasSubstr("ring"));
+    EXPECT_TRUE(report().at("completeness").at("complete"));
 }
 
 TEST_F(RealRank, AKilledRankEndsTheRunAndLeavesNoProcess) {
