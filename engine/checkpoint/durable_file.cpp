@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,8 +37,10 @@ DurableFile::DurableFile(DurableFile&& other) noexcept
 
 DurableFile::~DurableFile() {
     if (m_descriptor < 0) return;
+    struct stat status {};
+    const bool ours = ::fstat(m_descriptor, &status) == 0 && S_ISREG(status.st_mode);
     ::close(m_descriptor);
-    ::unlink(m_path.c_str());
+    if (ours) ::unlink(m_path.c_str());  // a device was there before
 }
 
 tl::unexpected<Error> DurableFile::failed(const char* what) const {

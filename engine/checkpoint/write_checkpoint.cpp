@@ -47,6 +47,14 @@ Result<void> writeText(const std::string& path, const std::string& text) {
     return file->close();
 }
 
+/// Whatever is called step-* is whole, also when this is killed half-way.
+void remove(const std::string& checkpoint) {
+    std::error_code error;
+    const std::string going = checkpoint + ".old.partial";
+    fs::rename(checkpoint, going, error);
+    if (!error) fs::remove_all(going, error);
+}
+
 }  // namespace
 
 const char* toWord(StateKind kind) {
@@ -99,7 +107,7 @@ Result<std::string> commit(const std::string& folder, const Manifest& manifest, 
     if (auto done = syncFolder(partial); !done) return failure(done);
     std::error_code error;
     // Of the same step there may be one from before the run was resumed.
-    fs::remove_all(whole, error);
+    if (fs::exists(whole, error)) remove(whole);
     fs::rename(partial, whole, error);
     if (error)
         return failure(ErrorCode::kFailure, fmt::format("the checkpoint {} cannot be named {}: {}",
@@ -107,7 +115,7 @@ Result<std::string> commit(const std::string& folder, const Manifest& manifest, 
     if (auto done = syncFolder(folder); !done) return failure(done);
     std::vector<std::string> all = wholeCheckpoints(folder);
     for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i)
-        if (all[i] != whole) fs::remove_all(all[i], error);
+        if (all[i] != whole) remove(all[i]);
     return whole;
 }
 

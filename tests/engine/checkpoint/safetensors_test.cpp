@@ -3,8 +3,10 @@
 #include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -128,11 +130,21 @@ TEST_F(Safetensors, SurvivesRandomDamage) {
     }
 }
 
-TEST_F(Safetensors, AFullDiskIsSaid) {
+/// A limit on the size of files stands in for a full disk.
+TEST_F(Safetensors, WhatCannotBeWrittenIsSaidAndLeavesNothing) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{1 << 16, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
     const std::vector<float> values(1 << 16);
-    const auto done = writeSafetensors("/dev/full", {{"a", {1 << 16}, values}}, {});
+    const auto done = writeSafetensors(path(), {{"a", {1 << 16}, values}}, {});
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    ::signal(SIGXFSZ, handler);
     ASSERT_FALSE(done);
-    EXPECT_NE(done.error().message.find("free some room"), std::string::npos);
+    EXPECT_NE(done.error().message.find(path()), std::string::npos);
+    EXPECT_NE(done.error().message.find("cannot be written"), std::string::npos);
+    EXPECT_FALSE(std::ifstream(path()).good());
 }
 
 }  // namespace
