@@ -14,17 +14,23 @@ void StepTally::add(const control::StepDone& done) {
 }
 
 void StepTally::add(const MetricPoint& metric) {
+    const bool loss = metric.name == "loss";
+    const bool tokens = metric.name == "tokens_per_s";
+    const bool rate = metric.name == "learning_rate";
+    if (!loss && !tokens && !rate && metric.name != "gradient_norm") return;
+    if (loss && !m_lossFirst) m_lossFirst = metric.value;
+    if (loss) m_lossLast = metric.value;
+    if (tokens) m_tokensPerSecond = metric.value;
+    // What comes after its step was given out would wait for ranks for ever.
+    if (metric.step.value < m_stepsDone) return;
     StepProgress& progress = m_pending[metric.step.value].progress;
-    if (metric.name == "loss") {
+    if (loss) {
         progress.loss = metric.value;
-        if (!m_lossFirst) m_lossFirst = metric.value;
-        m_lossLast = metric.value;
-    } else if (metric.name == "tokens_per_s") {
+    } else if (tokens) {
         progress.tokensPerSecond = metric.value;
-        m_tokensPerSecond = metric.value;
-    } else if (metric.name == "learning_rate") {
+    } else if (rate) {
         progress.learningRate = metric.value;
-    } else if (metric.name == "gradient_norm") {
+    } else {
         progress.gradientNorm = metric.value;
     }
 }

@@ -133,7 +133,6 @@ void TrainingRun::report(const training::StepResult& result, const control::Step
     const auto tokens = static_cast<double>(report.tokens * m_parts.start.worldSize);
     observer.metric(Metric::kLoss, report.step, result.loss);
     observer.metric(Metric::kLearningRate, report.step, result.learningRate);
-    observer.metric(Metric::kTokensPerSecond, report.step, tokens / seconds);
     if (result.skipped) {
         noteSkippedStep(result, report.step);
     } else {
@@ -141,6 +140,8 @@ void TrainingRun::report(const training::StepResult& result, const control::Step
     }
     if (m_config.precision == control::Precision::kFloat16)
         observer.metric(Metric::kLossScale, report.step, result.lossScale);
+    // Last: with it a step counts as told.
+    observer.metric(Metric::kTokensPerSecond, report.step, tokens / seconds);
 }
 
 /// Into the recording, and to whoever watches.

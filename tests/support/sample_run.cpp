@@ -235,7 +235,11 @@ void SampleRun::backward() {
     const auto layers = static_cast<std::int16_t>(m_config.model.layers);
     wait("gather embedding", Phase::kWaitGather);
     allocateAll("gradient embedding", unitBytes(kRootLayer), MemoryCategory::kGradient, kRootLayer);
+    const Bytes scratch =
+        theory::memoryTheory(m_config)[static_cast<std::size_t>(MemoryCategory::kTemporary)];
+    if (m_options.gpu) allocateAll("logits", scratch, MemoryCategory::kTemporary, kRootLayer);
     phase(Phase::kHead, kRootLayer, 2500);
+    for (SampleRank& rank : m_ranks) rank.release("logits", rank.now);
     for (auto layer = static_cast<std::int16_t>(layers - 1); layer >= 0; --layer) {
         if (layer > 0) gather({static_cast<std::int16_t>(layer - 1)}, Cause::kPrefetch);
         if (layer + 1 < layers) wait("gather " + nameOf({layer}), Phase::kWaitGather);

@@ -47,6 +47,20 @@ TEST(StepTally, GivesAStepWithoutMetricsOutWhenALaterOneIsDone) {
     EXPECT_FALSE(steps[0].loss.has_value());
 }
 
+TEST(StepTally, ALateOrForeignMetricHoldsNothingUp) {
+    StepTally tally(1, 10);
+    for (std::int32_t step = 0; step < 3; ++step) {
+        tally.add(done(step, 0, 1));
+        tally.add(metric("loss", step, 4));
+        tally.add(metric("tokens_per_s", step, 9));
+        EXPECT_EQ(tally.take().size(), 1u) << step;
+        tally.add(metric("gradient_norm", step, 1));
+        tally.add(metric("validation_perplexity", step, 30));
+        EXPECT_TRUE(tally.take().empty());
+    }
+    EXPECT_EQ(tally.stepsDone(), 3);
+}
+
 TEST(StepTally, GivesTheLastStepOutAtOnce) {
     StepTally tally(1, 1);
     tally.add(done(0, 0, 1));
