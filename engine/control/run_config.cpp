@@ -341,6 +341,20 @@ Result<void> checkSharding(const RunConfig& c) {
     return {};
 }
 
+/// What would be asked for and never happen.
+Result<void> checkIdle(const RunConfig& c) {
+    if (!c.interface.empty() && c.transport != Transport::kGloo)
+        return failure(ErrorCode::kUsage, "--interface is about --transport gloo; leave it out");
+    if (c.checkpointEvery > 0 && c.checkpoint.empty())
+        return failure(ErrorCode::kUsage,
+                       "--checkpoint-every needs a folder; add --checkpoint DIR");
+    if (c.sampleTokens > 0 && c.evaluateEvery == 0)
+        return failure(ErrorCode::kUsage,
+                       "--sample writes after validation passes, and there are none; add "
+                       "--evaluate-every");
+    return {};
+}
+
 Result<void> checkCompression(const RunConfig& c) {
     if (c.compression == Compression::kNone || isDdp(c.strategy)) return {};
     return failure(ErrorCode::kUsage,
@@ -375,6 +389,7 @@ Result<void> validate(const RunConfig& c) {
     if (auto sharding = checkSharding(c); !sharding) return sharding;
     if (auto size = checkShardSize(c); !size) return size;
     if (auto lossy = checkCompression(c); !lossy) return lossy;
+    if (auto idle = checkIdle(c); !idle) return idle;
     if (c.decayVectors && !c.decayEmbeddings) {
         return failure(ErrorCode::kUsage,
                        "--decay-vectors without decay on embeddings is not to be had: what decays "

@@ -1,6 +1,7 @@
 #include "engine/theory/memory_theory.h"
 
 #include "engine/control/head_chunk.h"
+#include "engine/theory/sizes.h"
 #include "engine/theory/theory.h"
 
 #include <algorithm>
@@ -11,14 +12,6 @@ namespace {
 
 using control::RunConfig;
 using control::Strategy;
-
-constexpr std::int64_t kFloatBytes = 4;
-
-std::int64_t computeBytes(const RunConfig& config) {
-    const bool narrow = config.precision == control::Precision::kBFloat16 ||
-                        config.precision == control::Precision::kFloat16;
-    return narrow ? 2 : kFloatBytes;
-}
 
 bool copies(const RunConfig& config) {
     return computeBytes(config) != kFloatBytes;
@@ -52,8 +45,7 @@ Sharding shardingOf(const RunConfig& config) {
     }
 }
 
-/// Elements of flat buffers, which split into equal shards of whole cache lines
-/// (engine/parallel/shard_layout.h).
+/// Elements of flat buffers.
 struct FlatSizes {
     std::int64_t root = 0;
     std::int64_t block = 0;
@@ -61,12 +53,9 @@ struct FlatSizes {
 };
 
 FlatSizes flatSizes(const RunConfig& config) {
-    constexpr std::int64_t kCacheLineFloats = 16;
-    const std::int64_t step = shardRanks(config) * kCacheLineFloats;
-    const auto padded = [step](std::int64_t count) { return (count + step - 1) / step * step; };
     FlatSizes sizes;
-    sizes.root = padded(rootParameterCount(config.model));
-    sizes.block = padded(blockParameterCount(config.model));
+    sizes.root = padded(rootParameterCount(config.model), shardRanks(config));
+    sizes.block = padded(blockParameterCount(config.model), shardRanks(config));
     sizes.all = sizes.root + config.model.layers * sizes.block;
     return sizes;
 }
@@ -238,8 +227,6 @@ void addState(const RunConfig& config, MemoryByCategory& memory) {
     };
     const FlatSizes sizes = flatSizes(config);
     const StateBytes state = stateBytes(config, sizes.all);
-    const std::int64_t narrow =
-        config.reduceIn == control::GradientType::kBFloat16 ? 2 : kFloatBytes;
     add(MemoryCategory::kParameterShard, state.parameters);
     add(MemoryCategory::kOptimizerState, state.moments);
     add(keepsWholeGradients(config) ? MemoryCategory::kGradient : MemoryCategory::kGradientShard,
@@ -252,11 +239,11 @@ void addState(const RunConfig& config, MemoryByCategory& memory) {
     }
     if (!shardingOf(config).gradients) return;
     // Two slots of block gradients take turns; the root has one of its own.
-    add(MemoryCategory::kGradient, narrow * (2 * sizes.block + sizes.root));
+    add(MemoryCategory::kGradient, gradientBytes(config) * (2 * sizes.block + sizes.root));
     // On a GPU reduced gradients arrive beside the shard that they are added to.
     if (config.device == control::Device::kCuda)
         add(MemoryCategory::kCommunication,
-            narrow * std::max(sizes.block, sizes.root) / shardRanks(config));
+            gradientBytes(config) * std::max(sizes.block, sizes.root) / shardRanks(config));
 }
 
 }  // namespace

@@ -1,32 +1,13 @@
 #include "engine/theory/theory.h"
 
+#include "engine/control/gradient_pieces.h"
+#include "engine/theory/sizes.h"
+
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 namespace shardscope::theory {
 namespace {
-
-constexpr std::int64_t kFloatBytes = 4;
-
-/// Of parameters in use, activations and logits.
-std::int64_t computeBytes(const control::RunConfig& config) {
-    const bool narrow = config.precision == control::Precision::kBFloat16 ||
-                        config.precision == control::Precision::kFloat16;
-    return narrow ? 2 : kFloatBytes;
-}
-
-std::int64_t gradientBytes(const control::RunConfig& config) {
-    return config.reduceIn == control::GradientType::kBFloat16 ? 2 : kFloatBytes;
-}
-
-/// Floats of a unit in its flat buffer, which splits into equal shards of whole cache lines
-/// (engine/parallel/shard_layout.h).
-std::int64_t padded(std::int64_t count, std::int64_t ranks) {
-    constexpr std::int64_t kCacheLineFloats = 16;
-    const std::int64_t step = ranks * kCacheLineFloats;
-    return (count + step - 1) / step * step;
-}
 
 /// Elements of the pieces in which DDP sends the gradients of a step.
 std::vector<std::int64_t> ddpPieces(const control::RunConfig& config) {
@@ -36,8 +17,7 @@ std::vector<std::int64_t> ddpPieces(const control::RunConfig& config) {
                                m.layers * padded(blockParameterCount(m), config.ranks);
     if (config.strategy == control::Strategy::kDdpFlat) return {total};
     if (config.strategy == control::Strategy::kDdpBucket) {
-        const std::int64_t bucket =
-            std::max<std::int64_t>(1, std::llround(config.bucketMegabytes * 1e6 / kFloatBytes));
+        const std::int64_t bucket = control::bucketElements(config);
         for (std::int64_t at = 0; at < total; at += bucket)
             pieces.push_back(std::min(bucket, total - at));
         return pieces;
@@ -56,19 +36,13 @@ std::int64_t ddpTraffic(const control::RunConfig& config) {
     if (config.compression == control::Compression::kTopK) {
         std::int64_t bytes = 0;
         for (const std::int64_t count : ddpPieces(config))
-            bytes += 2 * kFloatBytes * others *
-                     std::clamp<std::int64_t>(
-                         std::llround(config.keptFraction * static_cast<double>(count)), 1, count);
+            bytes += 2 * kFloatBytes * others * control::keptElements(config.keptFraction, count);
         return bytes;
     }
     const std::int64_t each =
         config.compression == control::Compression::kBFloat16 ? 2 : kFloatBytes;
     return 2 * each * parameterCount(config.model) * others / config.ranks;
 }
-
-}  // namespace
-
-namespace {
 
 bool shardsParameters(control::Strategy strategy) {
     return strategy == control::Strategy::kZero3 || strategy == control::Strategy::kHsdp;

@@ -1,20 +1,13 @@
 #include "engine/training/session.h"
 
+#include "engine/control/gradient_pieces.h"
 #include "engine/data/prefetch.h"
-
-#include <algorithm>
-#include <cmath>
 
 namespace shardscope::training {
 namespace {
 
 /// Batches made ahead; one would do, two bridge a slow read.
 constexpr std::size_t kPreparedBatches = 2;
-
-/// fp32 elements of a bucket, at least one.
-std::int64_t bucketElements(const control::RunConfig& config) {
-    return std::max<std::int64_t>(1, std::llround(config.bucketMegabytes * 1e6 / 4));
-}
 
 parallel::GradientCompression compressionOf(const control::RunConfig& config) {
     switch (config.compression) {
@@ -52,9 +45,9 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfi
     }
     using control::Strategy;
     const auto ddp = [&](parallel::GradientExchange exchange) {
-        return parallel::makeDdp(
-            std::move(units), placement, communicator, observer,
-            {exchange, bucketElements(config), compressionOf(config), config.keptFraction});
+        return parallel::makeDdp(std::move(units), placement, communicator, observer,
+                                 {exchange, control::bucketElements(config), compressionOf(config),
+                                  config.keptFraction});
     };
     switch (config.strategy) {
         case Strategy::kSingle:

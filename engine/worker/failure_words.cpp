@@ -14,6 +14,12 @@ std::string layerWord(const training::Place& place) {
     return fmt::format("block {}", place.layer.value);
 }
 
+std::string placeWord(const training::Place& place) {
+    if (place.phase == Phase::kNone) return "before the first step";
+    if (place.layer == kNoLayer) return toWord(place.phase);
+    return fmt::format("{} of {}", toWord(place.phase), layerWord(place));
+}
+
 }  // namespace
 
 std::string notFiniteSentence(const training::StepResult& result, const training::Place& place,
@@ -28,7 +34,8 @@ std::string notFiniteSentence(const training::StepResult& result, const training
         result.loss, result.gradientNorm, place.step, where);
 }
 
-std::optional<std::string> outOfMemorySentence(const control::RunConfig& config) {
+std::optional<std::string> outOfMemorySentence(const control::RunConfig& config,
+                                               const training::Place& place) {
     const auto failed = collectors::takeAllocationFailure();
     if (!failed) return std::nullopt;
     const auto theory = theory::memoryTheory(config);
@@ -44,8 +51,8 @@ std::optional<std::string> outOfMemorySentence(const control::RunConfig& config)
         "--recompute-every or shard over more ranks. By theory a rank needs at its peak{}\n"
         "  {:<22} {:>10.1f} MB",
         failed->bytes, toWord(failed->use.category),
-        failed->use.owner != nullptr ? failed->use.owner : "an operator", table, "together",
-        static_cast<double>(theory::total(theory).count) * 1e-6);
+        failed->use.owner != nullptr ? std::string(failed->use.owner) : placeWord(place), table,
+        "together", static_cast<double>(theory::total(theory).count) * 1e-6);
 }
 
 }  // namespace shardscope::worker

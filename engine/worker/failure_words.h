@@ -13,8 +13,9 @@ namespace shardscope::worker {
 [[nodiscard]] std::string notFiniteSentence(const training::StepResult& result,
                                             const training::Place& place, bool known);
 
-/// What could not be allocated since this was last asked, and what theory says a rank needs;
-/// nothing when every allocation succeeded.
-[[nodiscard]] std::optional<std::string> outOfMemorySentence(const control::RunConfig& config);
+/// What could not be allocated since this was last asked, at which place, and what theory says a
+/// rank needs; nothing when every allocation succeeded.
+[[nodiscard]] std::optional<std::string> outOfMemorySentence(const control::RunConfig& config,
+                                                             const training::Place& place);
 
 }  // namespace shardscope::worker

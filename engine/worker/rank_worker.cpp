@@ -8,6 +8,7 @@
 #include "engine/kernels/matmul.h"
 #include "engine/training/session.h"
 #include "engine/training/verification.h"
+#include "engine/worker/failure_words.h"
 #include "engine/worker/training_run.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
 
@@ -258,8 +259,10 @@ Result<void> RankWorker::run() {
         m_communicator->barrier({Cause::kStop}).wait();  // peers may still read this rank's arena
     } catch (const std::exception& error) {
         giveUp();
-        reportFailure({ErrorCode::kRank, error.what()}, "failure");
-        return failure(ErrorCode::kRank, error.what());
+        const auto memory = outOfMemorySentence(m_start.config, {});
+        const std::string sentence = memory ? *memory : error.what();
+        reportFailure({ErrorCode::kRank, sentence}, memory ? "out-of-memory" : "failure");
+        return failure(ErrorCode::kRank, sentence);
     }
     m_operators.reset();
     m_communicator.reset();

@@ -75,7 +75,8 @@ public:
     /// Resident set and CPU time as counters; outbox thread.
     void sampleUsage();
 
-    /// Told of collectives until the end of the first step that is reported; outlives this.
+    /// Told of collectives from now on; null: nobody. Outlives the collectives that began before it
+    /// is replaced.
     void listen(training::PrecisionReport* report) { m_precision.store(report); }
 
 private:

@@ -105,12 +105,13 @@ Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
     const bool pauses = step + 1 == m_config.steps || evaluatesAfter(step) || savesAfter(step);
     const bool probes =
         m_config.precisionReport && m_parts.start.rank == 0 && m_precision.rows().empty();
-    m_parts.observer.listen(probes ? &m_precision : nullptr);
+    if (probes) m_parts.observer.listen(&m_precision);
     auto result = [&] {
         const control::PrecisionScope scope(probes ? &m_precision : nullptr);
         return engine.trainer.step(step, m_parts.commands.stopWanted(),
                                    pauses ? Next::kOther : Next::kStep);
     }();
+    m_parts.observer.listen(nullptr);
     const std::int64_t end = control::now();
     const bool finite =
         result && std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
@@ -144,13 +145,11 @@ void TrainingRun::report(const training::StepResult& result, const control::Step
     observer.metric(Metric::kTokensPerSecond, report.step, tokens / seconds);
 }
 
-/// Into the recording, and to whoever watches.
 void TrainingRun::reportPrecision() {
     std::string table = "types of tensors in the first step, as they were";
     for (const training::PrecisionRow& row : m_precision.rows())
         table +=
             fmt::format("\n  {:<20} {:<6} {} ({})", row.what, row.dtype, row.where, row.tensors);
-    m_parts.outbox.post(control::LogLine{"info", table});
     note("precision-report", table, "");
 }
 
@@ -163,6 +162,7 @@ void TrainingRun::noteSkippedStep(const training::StepResult& result, std::int32
          "A few at the start are usual; if they go on, train in bf16 or fp32.");
 }
 
+/// Into the recording; the recorder tells whoever watches.
 void TrainingRun::note(const char* code, const std::string& sentence, const std::string& remedy) {
     Diagnostic diagnostic;
     diagnostic.severity = Severity::kNote;
@@ -182,16 +182,13 @@ Result<void> TrainingRun::evaluate(Engine& engine, std::int32_t step) {
     return m_config.sampleTokens > 0 ? sample(engine, step) : Result<void>();
 }
 
-/// Into the recording, and to whoever watches.
 Result<void> TrainingRun::sample(Engine& engine, std::int32_t step) {
     const control::PhaseScope scope(&m_parts.observer, Phase::kSample, kNoLayer);
     const auto text = sampleText(m_config, engine.model, m_parts.device, engine.partitioning,
                                  m_parts.communicator, step);
     if (!text) return fail(text.error(), "failure");
     if (m_parts.start.rank != 0) return {};
-    const std::string line = fmt::format("the model after step {}: {}", step, *text);
-    m_parts.outbox.post(control::LogLine{"info", line});
-    note("sample", line, "");
+    note("sample", fmt::format("the model after step {}: {}", step, *text), "");
     return {};
 }
 
@@ -218,7 +215,7 @@ Result<void> TrainingRun::stepFailed(const Result<training::StepResult>& result,
     } else {
         failed.code = "failure";
         failed.message = result.error().message;
-        if (const auto memory = outOfMemorySentence(m_config)) {
+        if (const auto memory = outOfMemorySentence(m_config, place)) {
             failed.code = "out-of-memory";
             failed.message = *memory;
         }

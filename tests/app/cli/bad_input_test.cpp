@@ -74,6 +74,9 @@ TEST_F(BadInput, WhatAStrategyCannotDoIsUsage) {
     expectRecord({"--shard-ranks", "2"}, 2, HasSubstr("--shard-ranks is about --strategy hsdp"));
     expectRecord({"--strategy", "zero1", "--keep-gathered"}, 2,
                  HasSubstr("are about zero3 and hsdp, not zero1"));
+    expectRecord({"--checkpoint-every", "2"}, 2, HasSubstr("add --checkpoint DIR"));
+    expectRecord({"--sample", "9", "--evaluate-every", "0"}, 2, HasSubstr("--evaluate-every"));
+    expectRecord({"--interface", "lo"}, 2, HasSubstr("--transport gloo"));
     expectRecord({"--compress", "topk"}, 2, HasSubstr("--compress is about what ddp-*"));
     expectRecord({"--model", "tiny", "--hidden", "2", "--ranks", "64"}, 2,
                  AllOf(HasSubstr("64 ranks cannot share"), HasSubstr("--ranks")));

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
 namespace shardscope::cli {
 namespace {
@@ -221,6 +222,25 @@ TEST_F(RealRank, AResumedRunFollowsTheUnbrokenOne) {
                               "--output", output(), "--force", "--data", path("text.txt")});
     EXPECT_EQ(other->wait(), 2);
     EXPECT_THAT(other->err(), HasSubstr("of another model: hidden 32 there, 64 here"));
+}
+
+/// A rank that may have 6 GB of address space is asked for a batch whose activations take more.
+TEST_F(RealRank, MemoryThatCannotBeHadIsNamedWithTheTheory) {
+    const std::string script = path("rank.sh");
+    std::ofstream(script) << "#!/bin/sh\nulimit -v 6000000\nexec " << SHARDSCOPE_RANK
+                          << " \"$@\"\n";
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    environment["SHARDSCOPE_RANK_PROGRAM"] = script;
+    const auto program = record({"--ranks", "1", "--strategy", "single", "--hidden", "512",
+                                 "--heads", "4", "--layers", "1", "--context", "128", "--batch",
+                                 "32768", "--steps", "1", "--evaluate-every", "0"});
+    EXPECT_EQ(program->wait(), 5);
+    EXPECT_THAT(
+        program->err(),
+        AllOf(
+            HasSubstr("out of memory: 8589934592 bytes for activations (forward of the embedding)"),
+            HasSubstr("By theory a rank needs at its peak"), HasSubstr("together")));
+    EXPECT_TRUE(recorded().complete);
 }
 
 TEST_F(RealRank, AFullDiskEndsACheckpointInWordsAndLeavesTheOneBefore) {

@@ -1,0 +1,32 @@
+// Sizes that memory and traffic have in common. Internal to engine/theory.
+#pragma once
+
+#include "engine/control/run_config.h"
+
+#include <cstdint>
+
+namespace shardscope::theory {
+
+inline constexpr std::int64_t kFloatBytes = 4;
+
+/// Of parameters in use, activations and logits.
+[[nodiscard]] inline std::int64_t computeBytes(const control::RunConfig& config) {
+    const bool narrow = config.precision == control::Precision::kBFloat16 ||
+                        config.precision == control::Precision::kFloat16;
+    return narrow ? 2 : kFloatBytes;
+}
+
+/// Of a unit's whole gradients where they are reduced in every micro-step.
+[[nodiscard]] inline std::int64_t gradientBytes(const control::RunConfig& config) {
+    return config.reduceIn == control::GradientType::kBFloat16 ? 2 : kFloatBytes;
+}
+
+/// Elements of a unit's flat buffer, which splits into equal shards of whole cache lines
+/// (engine/parallel/shard_layout.h).
+[[nodiscard]] inline std::int64_t padded(std::int64_t count, std::int64_t ranks) {
+    constexpr std::int64_t kCacheLineFloats = 16;
+    const std::int64_t step = ranks * kCacheLineFloats;
+    return (count + step - 1) / step * step;
+}
+
+}  // namespace shardscope::theory
