@@ -1,6 +1,10 @@
 #include "engine/control/model_tensors.h"
 
+#include "engine/control/vocabulary_pieces.h"
+
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace shardscope::control {
 namespace {
@@ -12,7 +16,36 @@ void addNorm(std::vector<ModelTensor>& tensors, const ModelConfig& m, const std:
     }
 }
 
+bool overVocabulary(const ModelTensor& tensor) {
+    return tensor.name == "wte.weight" || tensor.name == "head.weight";
+}
+
+ModelUnit pieceOf(const ModelTensor& whole, ModelUnit::Part part, std::int64_t index,
+                  const VocabularyPieces& pieces) {
+    ModelTensor piece = whole;
+    piece.firstRow = index * pieces.rows;
+    piece.wholeRows = whole.shape[0];
+    piece.shape[0] = std::min(pieces.rows, piece.wholeRows - piece.firstRow);
+    return {part, index, {piece}};
+}
+
+/// The pieces of one tensor of the root; none when the model has no such tensor.
+void addPieces(std::vector<ModelUnit>& units, const std::vector<ModelTensor>& root,
+               std::string_view name, ModelUnit::Part part, const VocabularyPieces& pieces) {
+    for (const ModelTensor& tensor : root) {
+        if (tensor.name != name) continue;
+        for (std::int64_t i = 0; i < pieces.count; ++i)
+            units.push_back(pieceOf(tensor, part, i, pieces));
+    }
+}
+
 }  // namespace
+
+std::int64_t ModelUnit::count() const {
+    std::int64_t sum = 0;
+    for (const ModelTensor& tensor : tensors) sum += tensor.count();
+    return sum;
+}
 
 std::int64_t ModelTensor::count() const {
     std::int64_t n = 1;
@@ -44,6 +77,19 @@ std::vector<ModelTensor> blockTensors(const ModelConfig& m, std::int64_t index) 
     addNorm(tensors, m, prefix + "ln1");
     addNorm(tensors, m, prefix + "ln2");
     return tensors;
+}
+
+std::vector<ModelUnit> modelUnits(const RunConfig& config) {
+    const ModelConfig& m = config.model;
+    const VocabularyPieces pieces = vocabularyPieces(config);
+    const std::vector<ModelTensor> root = rootTensors(m);
+    std::vector<ModelUnit> units{{ModelUnit::Part::kRoot, 0, root}};
+    if (pieces.count > 0) std::erase_if(units[0].tensors, overVocabulary);
+    addPieces(units, root, "wte.weight", ModelUnit::Part::kTokens, pieces);
+    for (std::int64_t i = 0; i < m.layers; ++i)
+        units.push_back({ModelUnit::Part::kBlock, i, blockTensors(m, i)});
+    addPieces(units, root, "head.weight", ModelUnit::Part::kHead, pieces);
+    return units;
 }
 
 }  // namespace shardscope::control

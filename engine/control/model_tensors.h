@@ -19,6 +19,8 @@ struct ModelTensor {
     std::string name;
     std::vector<std::int64_t> shape;
     ParameterGroup group = ParameterGroup::kMatrix;
+    std::int64_t firstRow = 0;   ///< of a piece: where it begins in the tensor of that name
+    std::int64_t wholeRows = 0;  ///< of that tensor; 0: this is all of it
 
     [[nodiscard]] std::int64_t count() const;
     friend bool operator==(const ModelTensor&, const ModelTensor&) = default;
@@ -31,5 +33,19 @@ struct ModelTensor {
 /// Of block `index`: qkv (3C, C), proj (C, C), gate (F, C), fc (F, C), out (C, F), then ln1 and
 /// ln2, each weight and bias (C); no gate with gelu, no bias with rmsnorm.
 [[nodiscard]] std::vector<ModelTensor> blockTensors(const ModelConfig& model, std::int64_t index);
+
+/// What is gathered and released together.
+struct ModelUnit {
+    enum class Part : std::uint8_t { kRoot, kTokens, kBlock, kHead };
+    Part part = Part::kRoot;
+    std::int64_t index = 0;  ///< of the block or piece
+    std::vector<ModelTensor> tensors;
+    [[nodiscard]] std::int64_t count() const;
+};
+
+/// All units in the order in which forward first needs them: the root, pieces of the token table,
+/// blocks, pieces of a head of its own. Without pieces (control/vocabulary_pieces.h) the root is
+/// all of rootTensors().
+[[nodiscard]] std::vector<ModelUnit> modelUnits(const RunConfig& config);
 
 }  // namespace shardscope::control

@@ -1,6 +1,7 @@
 #include "engine/control/run_config.h"
 
 #include "engine/control/model_tensors.h"
+#include "engine/control/vocabulary_pieces.h"
 
 #include <fmt/format.h>
 
@@ -47,6 +48,7 @@ Result<void> checkLimits(const RunConfig& c) {
         {"prefetch", real(c.prefetch), 0, 32'767},
         {"bucket-mb", c.bucketMegabytes, 1e-6, 1 << 20},
         {"shard-ranks", real(c.shardRanks), 0, 1024},
+        {"vocabulary-pieces", real(c.vocabularyPieces), 0, 1024},
         {"kept-fraction", c.keptFraction, 1e-6, 1},
         {"recompute-every", real(c.recomputeEvery), 0, 32'767},
         {"loss-scale", c.lossScale, 1, 1e9},
@@ -306,11 +308,7 @@ Result<void> checkDevice(const RunConfig& c) {
 Result<void> checkShardSize(const RunConfig& c) {
     constexpr std::int64_t kLeast = 16;
     std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
-    for (const auto& tensors : {rootTensors(c.model), blockTensors(c.model, 0)}) {
-        std::int64_t count = 0;
-        for (const ModelTensor& tensor : tensors) count += tensor.count();
-        smallest = std::min(smallest, count);
-    }
+    for (const ModelUnit& unit : modelUnits(c)) smallest = std::min(smallest, unit.count());
     const std::int64_t ranks = c.shardRanks > 0 ? c.shardRanks : c.ranks;
     if (smallest >= kLeast * ranks) return {};
     return failure(ErrorCode::kUsage,
@@ -319,7 +317,22 @@ Result<void> checkShardSize(const RunConfig& c) {
                                ranks, smallest, std::max<std::int64_t>(1, smallest / kLeast)));
 }
 
+Result<void> checkVocabularyPieces(const RunConfig& c) {
+    if (c.vocabularyPieces <= 1) return {};
+    if (!mayCutVocabulary(c))
+        return failure(ErrorCode::kUsage,
+                       "--vocabulary-pieces is about zero3 and hsdp that gather and reduce units "
+                       "as they are needed; leave it out, or --no-reshard-after-forward, "
+                       "--keep-gathered and --keep-gradients");
+    if (c.vocabularyPieces <= c.model.vocabulary) return {};
+    return failure(ErrorCode::kUsage,
+                   fmt::format("--vocabulary-pieces {}: there are {} token kinds only; use that "
+                               "many pieces or fewer",
+                               c.vocabularyPieces, c.model.vocabulary));
+}
+
 Result<void> checkSharding(const RunConfig& c) {
+    if (auto pieces = checkVocabularyPieces(c); !pieces) return pieces;
     if (c.strategy == Strategy::kHsdp) {
         if (c.shardRanks > 0 && c.shardRanks <= c.ranks && c.ranks % c.shardRanks == 0) return {};
         return failure(ErrorCode::kUsage,

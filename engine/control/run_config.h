@@ -154,7 +154,9 @@ struct RunConfig {
     bool keepGathered = false;        ///< nor between micro-steps; implies keepGradients
     bool keepGradients = false;       ///< whole until the last micro-step; zero3, hsdp
     std::int32_t shardRanks = 0;      ///< ranks of a sharding group; hsdp only
-    double bucketMegabytes = 25;      ///< of gradients in a piece, 10^6 bytes; ddp-bucket
+    /// That token table and head are gathered in; 0: by their size (vocabulary_pieces.h), 1: whole.
+    std::int32_t vocabularyPieces = 0;
+    double bucketMegabytes = 25;  ///< of gradients in a piece, 10^6 bytes; ddp-bucket
     Compression compression = Compression::kNone;
     double keptFraction = 0.01;  ///< of gradients sent by top-k
     /// Activation checkpointing: every N-th block keeps its input only and runs forward again in

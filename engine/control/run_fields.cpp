@@ -239,6 +239,8 @@ const std::vector<RunField>& runFields() {
                                  "zero3, hsdp: reduce gradients in the last micro-step only"),
         field<&C::shardRanks>("shard_ranks", "--shard-ranks", "N",
                               "hsdp: ranks that share one copy of the state"),
+        field<&C::vocabularyPieces>("vocabulary_pieces", "--vocabulary-pieces", "N",
+                                    "zero3, hsdp: pieces of token table and head; 0: by size"),
         field<&C::bucketMegabytes>("bucket_mb", "--bucket-mb", "N",
                                    "ddp-bucket: megabytes of gradients sent at a time"),
         field<&C::compression>("compress", "--compress", "WORD",

@@ -9,6 +9,7 @@
 #include "engine/kernels/matmul.h"
 #include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
+#include "engine/kernels/split_cross_entropy.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -18,14 +19,18 @@
 namespace shardscope::gpt {
 namespace {
 
-Unit unitOf(LayerIndex layer, const std::vector<control::ModelTensor>& tensors) {
+Unit unitOf(const control::ModelUnit& from) {
     Unit unit;
-    unit.layer = layer;
-    for (const control::ModelTensor& tensor : tensors) {
+    unit.part = from.part;
+    if (from.part == control::ModelUnit::Part::kBlock)
+        unit.layer = LayerIndex{static_cast<std::int16_t>(from.index)};
+    for (const control::ModelTensor& tensor : from.tensors) {
         kernels::Parameter parameter;
         parameter.name = tensor.name;
         parameter.shape = tensor.shape;
         parameter.group = tensor.group;
+        parameter.firstRow = tensor.firstRow;
+        parameter.wholeRows = tensor.wholeRows;
         unit.parameters.push_back(std::move(parameter));
     }
     return unit;
@@ -45,18 +50,19 @@ kernels::Norm findNorm(Unit& unit, const std::string& name) {
 
 }  // namespace
 
-Gpt::Gpt(const control::ModelConfig& config) : m_config(config) {
-    m_units.push_back(unitOf(kRootLayer, control::rootTensors(config)));
-    for (std::int64_t i = 0; i < config.layers; ++i) {
-        m_units.push_back(
-            unitOf(LayerIndex{static_cast<std::int16_t>(i)}, control::blockTensors(config, i)));
-    }
+Gpt::Gpt(const control::RunConfig& config) : m_config(config.model) {
+    for (const control::ModelUnit& unit : control::modelUnits(config))
+        m_units.push_back(unitOf(unit));
+    const auto isBlock = [](const Unit& unit) { return unit.layer != kRootLayer; };
+    m_firstBlock = static_cast<std::size_t>(std::find_if(m_units.begin(), m_units.end(), isBlock) -
+                                            m_units.begin());
     Unit& root = m_units.front();
-    m_root = {find(root, "wte.weight"), find(root, "wpe.weight"), find(root, "head.weight"),
-              findNorm(root, "ln_f")};
-    if (m_root.head == nullptr) m_root.head = m_root.tokens;
-    for (std::size_t i = 1; i < m_units.size(); ++i) {
-        Unit& unit = m_units[i];
+    m_root.positions = find(root, "wpe.weight");
+    m_root.norm = findNorm(root, "ln_f");
+    findPieces("wte.weight", m_root.tokens, m_tokenUnits);
+    findPieces(m_config.tieHead ? "wte.weight" : "head.weight", m_root.head, m_headUnits);
+    for (Unit& unit : m_units) {
+        if (!isBlock(unit)) continue;
         m_blocks.push_back(
             {find(unit, "qkv.weight"),
              find(unit, "proj.weight"),
@@ -64,33 +70,56 @@ Gpt::Gpt(const control::ModelConfig& config) : m_config(config) {
              findNorm(unit, "ln1"),
              findNorm(unit, "ln2")});
     }
-    if (config.position == control::Position::kRope) {
-        m_rotary = kernels::rotaryTable(config.context, config.hidden / config.heads);
+    if (m_config.position == control::Position::kRope) {
+        m_rotary = kernels::rotaryTable(m_config.context, m_config.hidden / m_config.heads);
+    }
+}
+
+void Gpt::findPieces(std::string_view name, std::vector<kernels::Parameter*>& parameters,
+                     std::vector<std::size_t>& units) {
+    for (std::size_t i = 0; i < m_units.size(); ++i) {
+        kernels::Parameter* const found = find(m_units[i], name);
+        if (found == nullptr) continue;
+        parameters.push_back(found);
+        units.push_back(i);
     }
 }
 
 at::Tensor Gpt::embed(const at::Tensor& tokens) const {
     const kernels::OperatorScope scope("embedding");
-    kernels::note(control::TensorRole::kParameter, m_root.tokens->value, "embedding");
+    const at::Tensor& table = m_root.tokens[0]->value;
+    kernels::note(control::TensorRole::kParameter, table, "embedding");
     const at::Tensor positions =
         m_root.positions == nullptr ? at::Tensor() : m_root.positions->value;
-    const at::Tensor x = kernels::embed(m_root.tokens->value, positions, tokens);
+    at::Tensor x;
+    if (m_root.tokens.size() == 1) {
+        x = kernels::embed(table, positions, tokens);
+    } else {
+        x = kernels::positionsOf(positions, tokens, m_config.hidden, table.options());
+        kernels::addRows(table, 0, tokens, x);
+    }
     kernels::note(control::TensorRole::kActivation, x, "embedding");
     return x;
 }
 
-void Gpt::embedBackward(const at::Tensor& tokens, const at::Tensor& dx) {
+void Gpt::embed(const at::Tensor& tokens, std::size_t piece, const at::Tensor& x) const {
+    const kernels::OperatorScope scope("embedding");
+    const kernels::Parameter& table = *m_root.tokens[piece];
+    kernels::addRows(table.value, table.firstRow, tokens, x);
+}
+
+void Gpt::embedBackward(const at::Tensor& tokens, const at::Tensor& dx, std::size_t piece) {
     const kernels::OperatorScope scope("embedding_backward");
-    at::Tensor positions;
-    if (m_root.positions != nullptr) {
-        positions = m_root.positions->gradient;
-        if (!m_root.positions->accumulate) positions.zero_();
+    if (piece == 0 && m_root.positions != nullptr) {
+        if (!m_root.positions->accumulate) m_root.positions->gradient.zero_();
+        kernels::addPositionGradients(tokens, dx, m_root.positions->gradient);
     }
-    // A tied table's gradient is there already: the head's.
-    const bool tied = m_root.head == m_root.tokens;
-    if (!tied && !m_root.tokens->accumulate) m_root.tokens->gradient.zero_();
-    kernels::addEmbeddingGradients(tokens, dx, m_root.tokens->gradient, positions);
-    kernels::note(control::TensorRole::kGradient, m_root.tokens->gradient, "embedding");
+    const kernels::Parameter& table = *m_root.tokens[piece];
+    // In the root a tied table's gradient is there already: the head's.
+    const bool begun = m_config.tieHead && table.wholeRows == 0;
+    if (!begun && !table.accumulate) table.gradient.zero_();
+    kernels::addRowGradients(tokens, table.firstRow, dx, table.gradient);
+    kernels::note(control::TensorRole::kGradient, table.gradient, "embedding");
 }
 
 at::Tensor Gpt::block(std::int64_t index, const at::Tensor& x, std::int64_t rows) {
@@ -111,17 +140,46 @@ at::Tensor Gpt::head(const at::Tensor& x, const at::Tensor& targets, double scal
     const kernels::NormState state = kernels::normForward(x, {}, m_root.norm);
     at::Tensor dNormed;
     if (gradient) dNormed = at::empty_like(state.value);
-    kernels::linearCrossEntropy(state.value, *m_root.head, targets, scale, dNormed, loss);
+    kernels::linearCrossEntropy(state.value, *m_root.head[0], targets, scale, dNormed, loss);
     if (!gradient) return {};
     const at::Tensor dx = kernels::normBackward(dNormed, {}, state, m_root.norm);
     kernels::note(control::TensorRole::kActivationGradient, dx, "below the head");
     return dx;
 }
 
-at::Tensor Gpt::logits(const at::Tensor& x) const {
+Gpt::HeadPass Gpt::beginHead(const at::Tensor& x, const at::Tensor& targets, double scale) const {
+    return {
+        targets, scale, kernels::normForward(x, {}, m_root.norm), kernels::emptyStatistics(x), {}};
+}
+
+void Gpt::scoreHead(HeadPass& pass, std::size_t piece) const {
+    kernels::addPieceStatistics(pass.norm.value, *m_root.head[piece], pass.targets,
+                                pass.statistics);
+}
+
+void Gpt::addLoss(const HeadPass& pass, const at::Tensor& loss) const {
+    kernels::addLoss(pass.statistics, loss);
+}
+
+void Gpt::headBackward(HeadPass& pass, std::size_t piece) {
+    const bool first = !pass.gradient.defined();
+    if (first) pass.gradient = at::empty_like(pass.norm.value);
+    kernels::addPieceGradients(pass.norm.value, *m_root.head[piece], pass.targets, pass.statistics,
+                               pass.scale, pass.gradient, first);
+}
+
+at::Tensor Gpt::endHead(HeadPass& pass) {
+    const at::Tensor dx = kernels::normBackward(pass.gradient, {}, pass.norm, m_root.norm);
+    kernels::note(control::TensorRole::kActivationGradient, dx, "below the head");
+    pass = {};
+    return dx;
+}
+
+at::Tensor Gpt::logits(const at::Tensor& x, std::size_t piece) const {
     const kernels::NormState state = kernels::normForward(x, {}, m_root.norm);
-    const at::Tensor logits = at::empty({x.size(0), m_config.vocabulary}, x.options());
-    kernels::matmul(state.value, m_root.head->value.t(), logits);
+    const at::Tensor& weight = m_root.head[piece]->value;
+    const at::Tensor logits = at::empty({x.size(0), weight.size(0)}, x.options());
+    kernels::matmul(state.value, weight.t(), logits);
     return logits.to(at::kFloat);
 }
 

@@ -29,7 +29,7 @@ at::Tensor initialValue(const kernels::Parameter& parameter, const control::Mode
     if (name.ends_with("proj.weight") || name.ends_with("out.weight")) {
         deviation /= std::sqrt(2.0 * static_cast<double>(config.layers));
     }
-    at::Tensor value = at::empty(parameter.shape);
+    at::Tensor value = at::empty(parameter.wholeShape());
     value.normal_(0.0, deviation, at::detail::createCPUGenerator(seed ^ hash(name)));
     return value;
 }

@@ -1,8 +1,8 @@
 #include "engine/kernels/cross_entropy.h"
 
-#include "engine/control/head_chunk.h"
 #include "engine/kernels/device_kernels.h"
 #include "engine/kernels/device_stream.h"
+#include "engine/kernels/logit_chunks.h"
 #include "engine/kernels/matmul.h"
 #include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
@@ -11,7 +11,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
-#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -67,28 +66,21 @@ void softmaxLoss(const at::Tensor& logits, const at::Tensor& targets, double sca
 void linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
                         double scale, const at::Tensor& dx, const at::Tensor& loss) {
     const OperatorScope scope("linear_cross_entropy");
-    const std::int64_t rows = x.size(0);
     const std::int64_t vocabulary = weight.value.size(0);
-    const std::int64_t most = x.is_cuda() ? control::kDeviceLogitChunk : control::kHostLogitChunk;
-    const std::int64_t chunk = std::clamp<std::int64_t>(most / vocabulary, 1, rows);
-    const at::Tensor buffer = at::empty({chunk, vocabulary}, x.options());
     // Several chunks are summed in fp32, whatever the gradient is kept in.
-    const bool sumsApart =
-        chunk < rows && weight.gradient.defined() && weight.gradient.scalar_type() != at::kFloat;
+    const bool sumsApart = logitRows(x, vocabulary) < x.size(0) && weight.gradient.defined() &&
+                           weight.gradient.scalar_type() != at::kFloat;
     at::Tensor sum = weight.gradient;
     if (sumsApart) sum = at::empty(weight.value.sizes(), x.options().dtype(at::kFloat));
-    for (std::int64_t begin = 0; begin < rows; begin += chunk) {
-        const std::int64_t count = std::min(chunk, rows - begin);
-        const at::Tensor part = x.narrow(0, begin, count);
-        const at::Tensor logits = buffer.narrow(0, 0, count);
+    forEachLogitChunk(x, vocabulary, [&](std::int64_t begin, const auto& part, const auto& logits) {
         matmul(part, weight.value.t(), logits);
         note(control::TensorRole::kLogits, logits, "head");
-        softmaxLoss(logits, targets.narrow(0, begin, count), scale, dx.defined(), loss);
-        if (!dx.defined()) continue;
+        softmaxLoss(logits, targets.narrow(0, begin, part.size(0)), scale, dx.defined(), loss);
+        if (!dx.defined()) return;
         note(control::TensorRole::kLogitGradient, logits, "cross entropy, to the head's products");
-        matmul(logits, weight.value, dx.narrow(0, begin, count));
+        matmul(logits, weight.value, dx.narrow(0, begin, part.size(0)));
         matmul(logits.t(), part, sum, begin > 0 || (weight.accumulate && !sumsApart));
-    }
+    });
     if (sumsApart && dx.defined()) {
         weight.accumulate ? weight.gradient.add_(sum) : weight.gradient.copy_(sum);
     }

@@ -23,6 +23,17 @@ struct DeviceKernels {
                                 const std::int64_t* targets, float scale, bool gradient,
                                 double* loss, void* stream);
 
+    /// The same over pieces of a row's columns: logits (rows, width) of the columns from
+    /// `firstColumn` on. Takes them into statistics (rows): largest, sum of exp(logit - largest),
+    /// target's logit; which start as -inf, 0, 0.
+    void (*softmaxStatistics)(const void* logits, DataType dtype, std::int64_t rows,
+                              std::int64_t width, std::int64_t firstColumn,
+                              const std::int64_t* targets, float* statistics, void* stream);
+    /// With those of whole rows, logits become scale * (p - onehot), in place.
+    void (*softmaxGradient)(void* logits, DataType dtype, std::int64_t rows, std::int64_t width,
+                            std::int64_t firstColumn, const std::int64_t* targets,
+                            const float* statistics, float scale, void* stream);
+
     /// out[i] (+)= in[i]; `in` fp32 or bf16, out fp32.
     void (*accumulate)(const void* in, DataType dtype, float* out, std::int64_t n, bool add,
                        void* stream);

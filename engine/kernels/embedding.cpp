@@ -4,6 +4,7 @@
 #include <ATen/ops/embedding_dense_backward.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
@@ -34,19 +35,18 @@ at::Tensor embedOnHost(const at::Tensor& tokenTable, const at::Tensor& positionT
     return x;
 }
 
-void addOnHost(const at::Tensor& tokens, const at::Tensor& dx, const at::Tensor& tokenGradient,
-               const at::Tensor& positionGradient) {
-    const std::int64_t hidden = dx.size(1);
-    float* wte = tokenGradient.mutable_data_ptr<float>();
-    float* wpe = positionGradient.defined() ? positionGradient.mutable_data_ptr<float>() : nullptr;
+void addRow(const float* from, float* to, std::int64_t n) {
+    for (std::int64_t c = 0; c < n; ++c) to[c] += from[c];
+}
+
+/// Of the tokens in [firstRow, firstRow + rows): calls visit(position in `tokens`, row).
+template <class Visit>
+void forEachIn(const at::Tensor& tokens, std::int64_t firstRow, std::int64_t rows,
+               const Visit& visit) {
     const std::int64_t* ids = tokens.const_data_ptr<std::int64_t>();
-    const float* in = dx.const_data_ptr<float>();
     for (std::int64_t n = 0; n < tokens.numel(); ++n) {
-        float* token = wte + ids[n] * hidden;
-        for (std::int64_t c = 0; c < hidden; ++c) token[c] += in[n * hidden + c];
-        if (wpe == nullptr) continue;
-        float* position = wpe + n % tokens.size(1) * hidden;
-        for (std::int64_t c = 0; c < hidden; ++c) position[c] += in[n * hidden + c];
+        const std::int64_t row = ids[n] - firstRow;
+        if (row >= 0 && row < rows) visit(n, row);
     }
 }
 
@@ -65,18 +65,65 @@ at::Tensor embed(const at::Tensor& tokenTable, const at::Tensor& positionTable,
     return x.view({tokens.numel(), tokenTable.size(1)});
 }
 
-void addEmbeddingGradients(const at::Tensor& tokens, const at::Tensor& dx,
-                           const at::Tensor& tokenGradient, const at::Tensor& positionGradient) {
+at::Tensor positionsOf(const at::Tensor& positionTable, const at::Tensor& tokens,
+                       std::int64_t hidden, const at::TensorOptions& options) {
+    if (!positionTable.defined()) return at::zeros({tokens.numel(), hidden}, options);
+    const at::Tensor x = at::empty({tokens.size(0), tokens.size(1), hidden}, options);
+    x.copy_(positionTable.narrow(0, 0, tokens.size(1)).expand(x.sizes()));
+    return x.view({tokens.numel(), hidden});
+}
+
+void addRows(const at::Tensor& table, std::int64_t firstRow, const at::Tensor& tokens,
+             const at::Tensor& x) {
+    const std::int64_t hidden = table.size(1);
+    if (onHostInFp32(table)) {
+        forEachIn(tokens, firstRow, table.size(0), [&](std::int64_t n, std::int64_t row) {
+            addRow(table.const_data_ptr<float>() + row * hidden,
+                   x.mutable_data_ptr<float>() + n * hidden, hidden);
+        });
+        return;
+    }
+    const at::Tensor rows = tokens.flatten().sub(firstRow);
+    const at::Tensor outside = rows.lt(0).logical_or_(rows.ge(table.size(0)));
+    const at::Tensor found = at::embedding(table, rows.clamp(0, table.size(0) - 1));
+    x.add_(found.masked_fill_(outside.unsqueeze(1), 0));
+}
+
+void addRowGradients(const at::Tensor& tokens, std::int64_t firstRow, const at::Tensor& dx,
+                     const at::Tensor& tokenGradient) {
     const at::Tensor gradient = dx.contiguous();
+    const std::int64_t vocabulary = tokenGradient.size(0);
+    const std::int64_t hidden = tokenGradient.size(1);
     if (onHostInFp32(gradient) && onHostInFp32(tokenGradient)) {
-        addOnHost(tokens, gradient, tokenGradient, positionGradient);
+        forEachIn(tokens, firstRow, vocabulary, [&](std::int64_t n, std::int64_t row) {
+            addRow(gradient.const_data_ptr<float>() + n * hidden,
+                   tokenGradient.mutable_data_ptr<float>() + row * hidden, hidden);
+        });
         return;
     }
     // Repeated tokens are summed in fp32 whatever dx is, unlike by index_add_ in half precision.
-    tokenGradient.add_(at::embedding_dense_backward(widened(gradient), tokens.flatten(),
-                                                    tokenGradient.size(0), -1, false));
+    // A row of its own takes the tokens of other pieces.
+    const at::Tensor rows = tokens.flatten().sub(firstRow);
+    const at::Tensor outside = rows.lt(0).logical_or_(rows.ge(vocabulary));
+    tokenGradient.add_(at::embedding_dense_backward(widened(gradient),
+                                                    rows.masked_fill(outside, vocabulary),
+                                                    vocabulary + 1, vocabulary, false)
+                           .narrow(0, 0, vocabulary));
+}
+
+void addPositionGradients(const at::Tensor& tokens, const at::Tensor& dx,
+                          const at::Tensor& positionGradient) {
     if (!positionGradient.defined()) return;
-    const at::Tensor byPosition = gradient.view({tokens.size(0), tokens.size(1), gradient.size(1)});
+    const at::Tensor gradient = dx.contiguous();
+    const std::int64_t hidden = gradient.size(1);
+    if (onHostInFp32(gradient) && onHostInFp32(positionGradient)) {
+        for (std::int64_t n = 0; n < tokens.numel(); ++n)
+            addRow(gradient.const_data_ptr<float>() + n * hidden,
+                   positionGradient.mutable_data_ptr<float>() + n % tokens.size(1) * hidden,
+                   hidden);
+        return;
+    }
+    const at::Tensor byPosition = gradient.view({tokens.size(0), tokens.size(1), hidden});
     positionGradient.narrow(0, 0, tokens.size(1)).add_(at::sum(byPosition, {0}, false, at::kFloat));
 }
 

@@ -9,9 +9,19 @@ namespace shardscope::kernels {
 [[nodiscard]] at::Tensor embed(const at::Tensor& tokenTable, const at::Tensor& positionTable,
                                const at::Tensor& tokens);
 
-/// Adds the gradients dx (B T, C) of embed() to those of both tables, which may be fp32 for a dx
-/// in half precision; an undefined position gradient is passed over.
-void addEmbeddingGradients(const at::Tensor& tokens, const at::Tensor& dx,
-                           const at::Tensor& tokenGradient, const at::Tensor& positionGradient);
+/// The same with a table in pieces, which add up: x (B T, C) starts as positions or zeros, and each
+/// piece adds its rows, [firstRow, firstRow + V'), to their tokens. table (V', C).
+[[nodiscard]] at::Tensor positionsOf(const at::Tensor& positionTable, const at::Tensor& tokens,
+                                     std::int64_t hidden, const at::TensorOptions& options);
+void addRows(const at::Tensor& table, std::int64_t firstRow, const at::Tensor& tokens,
+             const at::Tensor& x);
+
+/// Adds the gradients dx (B T, C) of the tokens whose rows are in this piece of the table, or in
+/// all of it: tokenGradient (V', C), which may be fp32 for a dx in half precision.
+void addRowGradients(const at::Tensor& tokens, std::int64_t firstRow, const at::Tensor& dx,
+                     const at::Tensor& tokenGradient);
+/// The same of positions, summed over rows of the batch; an undefined gradient is passed over.
+void addPositionGradients(const at::Tensor& tokens, const at::Tensor& dx,
+                          const at::Tensor& positionGradient);
 
 }  // namespace shardscope::kernels

@@ -24,11 +24,27 @@ struct Parameter {
     bool accumulate = false;  ///< add to `gradient` instead of overwriting it
     control::ParameterGroup group = control::ParameterGroup::kMatrix;
     std::optional<bool> decayed;  ///< the run's choice; without one decays()
+    std::int64_t firstRow = 0;    ///< of a piece: where it begins in the tensor of that name
+    std::int64_t wholeRows = 0;   ///< of that tensor; 0: this is all of it
 
     [[nodiscard]] std::int64_t count() const {
         std::int64_t n = 1;
         for (std::int64_t extent : shape) n *= extent;
         return n;
+    }
+    /// Of the tensor of that name.
+    [[nodiscard]] std::vector<std::int64_t> wholeShape() const {
+        std::vector<std::int64_t> whole = shape;
+        if (wholeRows > 0) whole[0] = wholeRows;
+        return whole;
+    }
+    /// Elements of it before this piece.
+    [[nodiscard]] std::int64_t firstElement() const {
+        return firstRow == 0 ? 0 : firstRow * (count() / shape[0]);
+    }
+    /// This piece of `whole`, a tensor of wholeShape().
+    [[nodiscard]] at::Tensor pieceOf(const at::Tensor& whole) const {
+        return wholeRows == 0 ? whole : whole.narrow(0, firstRow, shape[0]);
     }
     /// Weight decay applies to matrices and embeddings only (nanoGPT's rule).
     [[nodiscard]] bool decays() const { return shape.size() >= 2; }

@@ -70,6 +70,25 @@ void causalSoftmaxBackward(const float* p, float* d, std::int64_t n, std::int64_
     }
 }
 
+void addToStatistics(float* row, std::int64_t width, std::int64_t target,
+                     RowStatistics& statistics) {
+    const auto n = static_cast<std::size_t>(width);
+    if (target >= 0 && target < width) statistics.wanted = row[target];
+    // A NaN is no maximum, but makes the sum one.
+    const float most = std::max(statistics.largest, largest(row, n));
+    const float before = statistics.sum == 0 ? 0 : std::exp(statistics.largest - most);
+    statistics.sum = statistics.sum * before + exponentials(row, most, 1.0F, n);
+    statistics.largest = most;
+}
+
+void softmaxGradient(float* row, std::int64_t width, std::int64_t target,
+                     const RowStatistics& statistics, float scale) {
+    const auto n = static_cast<std::size_t>(width);
+    exponentials(row, statistics.largest, 1.0F, n);
+    multiply(row, scale / statistics.sum, n);
+    if (target >= 0 && target < width) row[target] -= scale;
+}
+
 double softmaxCrossEntropy(float* row, std::size_t width, std::size_t target, float scale,
                            bool gradient) {
     const float most = largest(row, width);

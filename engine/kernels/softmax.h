@@ -21,4 +21,20 @@ void causalSoftmaxBackward(const float* p, float* d, std::int64_t n, std::int64_
 [[nodiscard]] double softmaxCrossEntropy(float* row, std::size_t width, std::size_t target,
                                          float scale, bool gradient);
 
+/// What a row of logits adds up to over pieces of its columns: the largest so far, the sum of
+/// exp(logit - largest), and the target's logit (online softmax: Milakov and Gimelshein, arXiv
+/// 1805.02867).
+struct RowStatistics {
+    float largest, sum, wanted;
+};
+static_assert(sizeof(RowStatistics) == 3 * sizeof(float));  // rows of an (N, 3) tensor
+
+/// Takes a piece of the row in; `row` is left undefined. `target` counts from its first column and
+/// may lie outside.
+void addToStatistics(float* row, std::int64_t width, std::int64_t target,
+                     RowStatistics& statistics);
+/// The piece becomes its part of scale * (softmax - onehot).
+void softmaxGradient(float* row, std::int64_t width, std::int64_t target,
+                     const RowStatistics& statistics, float scale);
+
 }  // namespace shardscope::kernels

@@ -71,14 +71,15 @@ void visitPiecesOf(const UnitReference& unit, const ShardLayout& layout,
                    const kernels::ShardState& state, std::int64_t stateBegin, Slice part,
                    const PieceVisitor& visitor) {
     const at::DisableRecordFunctionGuard bookkeeping;
-    forEachOverlap(unit.parameters, layout, part.begin, part.count,
-                   [&](std::size_t i, std::int64_t begin, std::int64_t at, std::int64_t count) {
-                       const auto view = [&](const at::Tensor& flat) {
-                           return flat.narrow(0, part.begin - stateBegin + at, count);
-                       };
-                       visitor({unit.parameters[i], begin, view(state.parameter),
-                                view(state.firstMoment), view(state.secondMoment)});
-                   });
+    forEachOverlap(
+        unit.parameters, layout, part.begin, part.count,
+        [&](std::size_t i, std::int64_t begin, std::int64_t at, std::int64_t count) {
+            const auto view = [&](const at::Tensor& flat) {
+                return flat.narrow(0, part.begin - stateBegin + at, count);
+            };
+            visitor({unit.parameters[i], unit.parameters[i].firstElement() + begin,
+                     view(state.parameter), view(state.firstMoment), view(state.secondMoment)});
+        });
 }
 
 }  // namespace shardscope::parallel

@@ -2,6 +2,8 @@
 
 #include "engine/parallel/views.h"
 
+#include <ATen/record_function.h>
+
 #include <algorithm>
 
 namespace shardscope::parallel {
@@ -33,11 +35,10 @@ void GradientStore::finish() {
         return;
     }
     const DataType dtype = dtypeOf(m_owner.placement().gradient);
-    std::int64_t largestBlock = 0;
+    std::int64_t largest = 0;
     for (std::size_t i = 0; i < m_units.size(); ++i) {
         Unit& unit = m_units[i];
-        unit.slot = i == 0 ? 0 : 1 + i % 2;
-        if (i > 0) largestBlock = std::max(largestBlock, unit.layout.padded());
+        if (i > 0) largest = std::max(largest, unit.layout.padded());
         if (m_shards == Shards::kShared) {
             unit.shardBuffer =
                 m_owner.allocate(unit.layout.shard, DataType::kFloat32,
@@ -49,15 +50,24 @@ void GradientStore::finish() {
         }
     }
     makeSlot(m_units.front().layout.padded(), dtype, kRootLayer);
-    for (int i = 0; i < 2; ++i) makeSlot(largestBlock, dtype, kNoLayer);
+    for (int i = 0; i < 2; ++i) makeSlot(largest, dtype, kNoLayer);
 }
 
 void GradientStore::beginStep() {
     for (Unit& unit : m_units) unit.fresh = true;
 }
 
+/// Where a larger unit's gradients were; what is summed there counts in the norm.
+void GradientStore::clearPadding(const Slot& slot, const ShardLayout& layout) {
+    if (layout.used == layout.padded()) return;
+    const at::DisableRecordFunctionGuard bookkeeping;
+    slot.flat.narrow(0, layout.used, layout.padded() - layout.used).zero_();
+}
+
 void GradientStore::begin(std::size_t index) {
     Unit& unit = m_units[index];
+    // By use, not by unit: what follows never waits for the slot before it.
+    if (m_keep == Keep::kTwo && index > 0) unit.slot = m_turn = 3 - m_turn;
     Slot& slot = m_slots[unit.slot];
     if (slot.reduction.valid()) {
         const control::PhaseScope scope(m_owner.phaseObserver(), Phase::kWaitReduction,
@@ -65,6 +75,7 @@ void GradientStore::begin(std::size_t index) {
         m_communicator.waitPeers(slot.reduction);
         slot.reduction = {};
     }
+    if (m_keep == Keep::kTwo) clearPadding(slot, unit.layout);
     const bool accumulate = m_keep == Keep::kAll && !unit.fresh;
     bindGradients(unit.reference.parameters, unit.layout, slot.flat, accumulate);
     if (m_keep == Keep::kAll) unit.fresh = false;

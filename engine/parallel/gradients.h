@@ -13,7 +13,7 @@ namespace shardscope::parallel {
 class GradientStore {
 public:
     enum class Keep : std::uint8_t {
-        kTwo,  ///< two blocks and the root at a time, reduced in every micro-step
+        kTwo,  ///< the root and two other units at a time, reduced in every micro-step
         kAll,  ///< every unit's, reduced in the last micro-step, in place
     };
 
@@ -60,6 +60,7 @@ private:
         bool fresh = true;  ///< nothing of this step yet
     };
 
+    static void clearPadding(const Slot& slot, const ShardLayout& layout);
     void makeSlot(std::int64_t count, DataType dtype, LayerIndex layer);
 
     Distributed& m_owner;
@@ -68,6 +69,7 @@ private:
     const Shards m_shards;
     std::vector<Unit> m_units;
     std::vector<Slot> m_slots;
+    std::size_t m_turn = 2;  ///< kTwo: of slots 1 and 2 the one used last
     bool m_lastMicroStep = true;
 };
 

@@ -47,11 +47,15 @@ struct Placement {
 /// What a unit was needed for when it is released.
 enum class After : std::uint8_t { kForward, kBackward, kEvaluation };
 
+/// Whether a unit gets gradients again in the same micro-step: those of a tied table in pieces come
+/// from the head first and from the embedding at last.
+enum class More : bool { kNo = false, kYes = true };
+
 /// A run of elements of one parameter in its flat order, with what this rank keeps of it: fp32
 /// views of (count) into its state.
 struct StatePiece {
     const kernels::Parameter& parameter;
-    std::int64_t begin = 0;
+    std::int64_t begin = 0;  ///< in the whole tensor of that name
     at::Tensor values, firstMoment, secondMoment;
 };
 using PieceVisitor = std::function<void(const StatePiece&)>;
@@ -60,6 +64,7 @@ enum class Pieces : std::uint8_t {
     kAnswered,  ///< of that what it writes to a checkpoint: over all ranks every element once
 };
 
+/// Hands out the whole tensor of that name.
 using ValueSource = std::function<at::Tensor(const kernels::Parameter&)>;
 using ValueSink = std::function<void(const kernels::Parameter&, const at::Tensor&)>;
 
@@ -87,7 +92,7 @@ public:
     virtual void wait(std::size_t unit) = 0;
     virtual void release(std::size_t unit, After use) = 0;
     virtual void beginGradients(std::size_t unit) = 0;
-    virtual void reduce(std::size_t unit) = 0;
+    virtual void reduce(std::size_t unit, More more) = 0;
 
     /// Blocks until all gradients of the step are reduced.
     virtual void finishReductions() = 0;
@@ -142,7 +147,8 @@ std::unique_ptr<Partitioning> makeZero2(std::vector<UnitReference> units,
                                         control::Observer* observer);
 
 struct Zero3Options {
-    std::int32_t prefetch = 1;        ///< units gathered ahead of use, behind the update too
+    /// Units gathered ahead of use, behind the update too; they come in the order of their use.
+    std::int32_t prefetch = 1;
     bool reshardAfterForward = true;  ///< free units after forward, gather them again
     bool keepGathered = false;        ///< gather once a step; gradients are kept whole as well
     bool keepGradients = false;       ///< whole gradients, reduced in the last micro-step only

@@ -37,7 +37,7 @@ public:
 
     void beginGradients(std::size_t index) override { m_gradients.begin(index); }
 
-    void reduce(std::size_t index) override {
+    void reduce(std::size_t index, More) override {
         const Work work = m_gradients.reduce(index, m_step);
         if (work.valid()) m_lastReduction = work;
     }

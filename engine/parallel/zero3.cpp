@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace shardscope::parallel {
@@ -74,12 +75,17 @@ public:
     }
 
     void load(const ValueSource& source) override {
+        // Pieces of one tensor follow each other: it is made once.
+        std::string name;
+        at::Tensor whole;
         for (UnitState& unit : m_units) {
             const at::Tensor flat = at::zeros({unit.layout.padded()});
             const auto& parameters = unit.reference.parameters;
             for (std::size_t i = 0; i < parameters.size(); ++i) {
+                if (parameters[i].name != name) whole = source(parameters[i]);
+                name = parameters[i].name;
                 flat.narrow(0, unit.layout.offsets[i], parameters[i].count())
-                    .copy_(source(parameters[i]).reshape({-1}));
+                    .copy_(parameters[i].pieceOf(whole).reshape({-1}));
             }
             unit.state.parameter.copy_(flat.narrow(0, ownPart(unit).begin, ownPart(unit).count));
         }
@@ -143,11 +149,12 @@ public:
         reduceAcross(1);
     }
 
-    void reduce(std::size_t index) override {
+    void reduce(std::size_t index, More more) override {
         const Work work = m_gradients.reduce(index, m_step);
         if (!work.valid()) return;
         m_lastReduction = work;
-        if (m_groups.replicas() != nullptr && m_lastMicroStep) m_reduced.push_back({index, work});
+        const bool complete = m_lastMicroStep && more == More::kNo;
+        if (m_groups.replicas() != nullptr && complete) m_reduced.push_back({index, work});
     }
 
     void finishReductions() override {

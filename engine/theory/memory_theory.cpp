@@ -1,11 +1,14 @@
 #include "engine/theory/memory_theory.h"
 
 #include "engine/control/head_chunk.h"
+#include "engine/control/model_tensors.h"
+#include "engine/control/vocabulary_pieces.h"
 #include "engine/theory/sizes.h"
 #include "engine/theory/theory.h"
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 namespace shardscope::theory {
 namespace {
@@ -49,14 +52,30 @@ Sharding shardingOf(const RunConfig& config) {
 struct FlatSizes {
     std::int64_t root = 0;
     std::int64_t block = 0;
+    std::int64_t piece = 0;   ///< largest of the vocabulary; 0 where it is part of the root
+    std::int64_t pieces = 0;  ///< of the head
     std::int64_t all = 0;
+    std::vector<std::int64_t> inOrderOfUse;  ///< all but the head's own
+
+    [[nodiscard]] std::int64_t largest() const { return std::max(block, piece); }
+    /// Of the head, as far as it is not in the root.
+    [[nodiscard]] std::int64_t headPieces(std::int64_t most) const {
+        return std::min(most, pieces) * piece;
+    }
 };
 
 FlatSizes flatSizes(const RunConfig& config) {
+    using Part = control::ModelUnit::Part;
     FlatSizes sizes;
-    sizes.root = padded(rootParameterCount(config.model), shardRanks(config));
-    sizes.block = padded(blockParameterCount(config.model), shardRanks(config));
-    sizes.all = sizes.root + config.model.layers * sizes.block;
+    for (const control::ModelUnit& unit : control::modelUnits(config)) {
+        const std::int64_t count = padded(unit.count(), shardRanks(config));
+        sizes.all += count;
+        if (unit.part != Part::kHead) sizes.inOrderOfUse.push_back(count);
+        if (unit.part == Part::kRoot) sizes.root = count;
+        if (unit.part == Part::kBlock) sizes.block = count;
+        if (unit.part == Part::kTokens) sizes.piece = std::max(sizes.piece, count);
+    }
+    sizes.pieces = control::vocabularyPieces(config).count;
     return sizes;
 }
 
@@ -119,9 +138,14 @@ public:
     /// In the forward of the feed-forward part: the activation.
     [[nodiscard]] std::int64_t forward() const { return wide(m_config.model.innerWidth()); }
 
-    /// The final norm's output, its gradient, and logits or in their place the result.
+    /// The final norm's output, its gradient, and logits or in their place the result; in pieces
+    /// also the softmax's statistics.
     [[nodiscard]] std::int64_t head() const {
-        return wide(2 * hidden()) + std::max(logits(), wide(hidden()));
+        const control::VocabularyPieces pieces = control::vocabularyPieces(m_config);
+        const bool cut = pieces.count > 1;
+        const std::int64_t width = cut ? pieces.rows : m_config.model.vocabulary;
+        const std::int64_t statistics = cut ? 3 * kFloatBytes * m_tokens : 0;
+        return wide(2 * hidden()) + statistics + std::max(logits(width), wide(hidden()));
     }
 
 private:
@@ -132,13 +156,11 @@ private:
 
     /// Of the chunk that the fused head holds; narrow ones also in fp32 on a CPU
     /// (engine/kernels/cross_entropy.cpp).
-    [[nodiscard]] std::int64_t logits() const {
-        const auto& m = m_config.model;
+    [[nodiscard]] std::int64_t logits(std::int64_t width) const {
         const bool cpu = m_config.device == control::Device::kCpu;
         const std::int64_t chunk = cpu ? control::kHostLogitChunk : control::kDeviceLogitChunk;
-        const std::int64_t rows =
-            std::min(m_tokens, std::max<std::int64_t>(1, chunk / m.vocabulary));
-        return rows * m.vocabulary * (m_each + (cpu && m_each != kFloatBytes ? kFloatBytes : 0));
+        const std::int64_t rows = std::min(m_tokens, std::max<std::int64_t>(1, chunk / width));
+        return rows * width * (m_each + (cpu && m_each != kFloatBytes ? kFloatBytes : 0));
     }
 
     const RunConfig& m_config;
@@ -168,13 +190,26 @@ struct Held {
     [[nodiscard]] std::int64_t total() const { return gathered + activations + temporary; }
 };
 
-/// Units that lie gathered, in bytes: the root or not, and blocks.
-std::int64_t gathered(const RunConfig& config, bool root, std::int64_t blocks) {
+/// Units that lie gathered, in bytes: the root with some pieces of the head or not, and blocks.
+std::int64_t gathered(const RunConfig& config, bool root, std::int64_t pieces,
+                      std::int64_t blocks) {
     if (!shardingOf(config).parameters) return 0;
     const FlatSizes sizes = flatSizes(config);
     const bool everything = config.keepGathered || !config.reshardAfterForward;
     if (everything) return computeBytes(config) * sizes.all;
-    return computeBytes(config) * ((root ? sizes.root : 0) + blocks * sizes.block);
+    return computeBytes(config) *
+           ((root ? sizes.root : 0) + sizes.headPieces(pieces) + blocks * sizes.block);
+}
+
+/// What the next step starts with, in bytes.
+std::int64_t gatheredBehindUpdate(const RunConfig& config) {
+    if (!shardingOf(config).parameters) return 0;
+    const auto units = flatSizes(config).inOrderOfUse;
+    const std::size_t count =
+        std::min(units.size(), std::size_t{1} + static_cast<std::size_t>(config.prefetch));
+    return computeBytes(config) *
+           std::accumulate(units.begin(), units.begin() + static_cast<std::ptrdiff_t>(count),
+                           std::int64_t{0});
 }
 
 Held heldIn(const RunConfig& config, const Tensors& tensors, Moment moment) {
@@ -185,14 +220,14 @@ Held heldIn(const RunConfig& config, const Tensors& tensors, Moment moment) {
         case Moment::kForward: {
             // Of a block that runs forward again nothing is kept but its input; inside, it holds
             // what any other does.
-            held.gathered = gathered(config, true, 1);
+            held.gathered = gathered(config, true, 1, 1);
             held.activations = keptUntil(config, tensors, last);
             if (recomputes(config, last)) held.activations += tensors.block();
             held.temporary = tensors.forward();
             break;
         }
         case Moment::kHead:
-            held.gathered = gathered(config, true, 1);
+            held.gathered = gathered(config, true, 2, 1);
             held.activations = keptUntil(config, tensors, last);
             held.temporary = tensors.head();
             break;
@@ -200,7 +235,7 @@ Held heldIn(const RunConfig& config, const Tensors& tensors, Moment moment) {
             for (std::int64_t i = last; i >= 0; --i) {
                 Held here;
                 here.gathered =
-                    gathered(config, false, 1 + std::min<std::int64_t>(i, config.prefetch));
+                    gathered(config, false, 0, 1 + std::min<std::int64_t>(i, config.prefetch));
                 here.activations = keptUntil(config, tensors, i);
                 if (recomputes(config, i)) here.activations += tensors.block();
                 here.temporary = tensors.backward();
@@ -208,11 +243,7 @@ Held heldIn(const RunConfig& config, const Tensors& tensors, Moment moment) {
             }
             break;
         case Moment::kAfterOptimizer:
-            if (shardingOf(config).parameters)
-                held.gathered =
-                    computeBytes(config) *
-                    (flatSizes(config).root +
-                     std::min<std::int64_t>(layers, config.prefetch) * flatSizes(config).block);
+            held.gathered = gatheredBehindUpdate(config);
             break;
         case Moment::kInitialised:
         case Moment::kBeforeOptimizer:
@@ -238,12 +269,12 @@ void addState(const RunConfig& config, MemoryByCategory& memory) {
         add(MemoryCategory::kCommunication, (pairs ? 2 * kFloatBytes : 2) * sizes.all);
     }
     if (!shardingOf(config).gradients) return;
-    // Two slots of block gradients take turns; the root has one of its own.
-    add(MemoryCategory::kGradient, gradientBytes(config) * (2 * sizes.block + sizes.root));
+    // Two slots take turns; the root has one of its own.
+    add(MemoryCategory::kGradient, gradientBytes(config) * (2 * sizes.largest() + sizes.root));
     // On a GPU reduced gradients arrive beside the shard that they are added to.
     if (config.device == control::Device::kCuda)
         add(MemoryCategory::kCommunication,
-            gradientBytes(config) * std::max(sizes.block, sizes.root) / shardRanks(config));
+            gradientBytes(config) * std::max(sizes.largest(), sizes.root) / shardRanks(config));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "engine/theory/theory.h"
 
 #include "engine/control/gradient_pieces.h"
+#include "engine/control/model_tensors.h"
+#include "engine/control/vocabulary_pieces.h"
 #include "engine/theory/sizes.h"
 
 #include <algorithm>
@@ -48,19 +50,54 @@ bool shardsParameters(control::Strategy strategy) {
     return strategy == control::Strategy::kZero3 || strategy == control::Strategy::kHsdp;
 }
 
-/// How often a step of zero3 or hsdp gathers the root and all blocks together.
-struct Gathers {
-    std::int64_t root = 0;
-    std::int64_t blocks = 0;
+/// Of collectives of one kind in a step.
+struct Moved {
+    std::int64_t count = 0;
+    std::int64_t elements = 0;
 };
 
-/// Forward: the root, every block, the root again for the head; backward: every block but the
-/// last, which is still there. What stays gathered is not gathered again.
-Gathers gathersPerStep(const control::RunConfig& config) {
-    const std::int64_t layers = config.model.layers;
-    if (config.keepGathered) return {1, layers};
-    if (!config.reshardAfterForward) return {config.accumulate, config.accumulate * layers};
-    return {2 * config.accumulate, config.accumulate * (2 * layers - 1)};
+/// What a micro-step of zero3 or hsdp gathers. Forward: the root, every block, the root again for
+/// the head; backward: every block but the last, which is still there. Of a vocabulary in pieces
+/// the embedding takes each once, the head each twice, but the last, which is still there, once.
+Moved gathersPerMicroStep(const control::RunConfig& config) {
+    using Part = control::ModelUnit::Part;
+    const auto& m = config.model;
+    const auto units = control::modelUnits(config);
+    const control::VocabularyPieces pieces = control::vocabularyPieces(config);
+    Moved moved{-1, -blockParameterCount(m)};
+    const auto add = [&](const control::ModelUnit& unit, std::int64_t times) {
+        moved.count += times;
+        moved.elements += times * unit.count();
+    };
+    for (const control::ModelUnit& unit : units) {
+        const bool head = m.tieHead ? unit.part == Part::kTokens : unit.part == Part::kHead;
+        const bool once = unit.index + 1 == pieces.count;
+        if (unit.part != Part::kHead) add(unit, unit.part == Part::kTokens ? 1 : 2);
+        if (head) add(unit, once ? 1 : 2);
+    }
+    return moved;
+}
+
+Moved gathersPerStep(const control::RunConfig& config) {
+    const std::int64_t units = config.model.layers + 1;
+    const std::int64_t all = parameterCount(config.model);
+    const std::int64_t times = config.accumulate;
+    // What stays gathered is not gathered again.
+    if (config.keepGathered) return {units, all};
+    if (!config.reshardAfterForward) return {times * units, times * all};
+    const Moved each = gathersPerMicroStep(config);
+    return {times * each.count, times * each.elements};
+}
+
+/// Every unit once; a tied table in pieces twice, from the head and from the embedding.
+Moved reductionsOfUnits(const control::RunConfig& config) {
+    Moved moved;
+    for (const control::ModelUnit& unit : control::modelUnits(config)) {
+        const bool twice = config.model.tieHead && unit.part == control::ModelUnit::Part::kTokens;
+        moved.count += twice ? 2 : 1;
+        moved.elements += (twice ? 2 : 1) * unit.count();
+    }
+    return moved;
 }
 
 /// Micro-steps that end with a reduction of every unit.
@@ -86,7 +123,9 @@ std::int32_t shardRanks(const control::RunConfig& config) {
 StepContents stepContents(const control::RunConfig& config) {
     using control::Strategy;
     const auto layers = static_cast<std::int32_t>(config.model.layers);
-    const auto reductions = static_cast<std::int32_t>(reducingMicroSteps(config) * (layers + 1));
+    const auto units = static_cast<std::int32_t>(control::modelUnits(config).size());
+    const auto reductions =
+        static_cast<std::int32_t>(reducingMicroSteps(config) * reductionsOfUnits(config).count);
     StepContents contents;
     switch (config.strategy) {
         case Strategy::kSingle:
@@ -98,18 +137,22 @@ StepContents stepContents(const control::RunConfig& config) {
             break;
         case Strategy::kZero3:
         case Strategy::kHsdp: {
-            const Gathers gathers = gathersPerStep(config);
-            contents.gathers = static_cast<std::int32_t>(gathers.root + gathers.blocks);
+            contents.gathers = static_cast<std::int32_t>(gathersPerStep(config).count);
             contents.reductions = reductions;
             // A shard of every unit goes across the groups.
-            if (config.ranks > shardRanks(config)) contents.reductions += layers + 1;
+            if (config.ranks > shardRanks(config)) contents.reductions += units;
             break;
         }
         default:
             contents.reductions = static_cast<std::int32_t>(ddpPieces(config).size());
     }
-    // Forward and backward of embedding and blocks, the head; clip and optimizer once.
-    contents.phases = config.accumulate * (2 * (layers + 1) + 1 + recomputedBlocks(config)) + 2;
+    // Forward and backward of embedding and blocks, the head, in one or two passes; clip and
+    // optimizer once.
+    const auto pieces = static_cast<std::int32_t>(control::vocabularyPieces(config).count);
+    const std::int32_t embeddings = std::max(1, pieces);
+    const std::int32_t heads = pieces > 1 ? 2 * pieces : 1;
+    contents.phases =
+        config.accumulate * (2 * (layers + embeddings) + heads + recomputedBlocks(config)) + 2;
     return contents;
 }
 
@@ -132,10 +175,9 @@ Bytes trafficPerStep(const control::RunConfig& config) {
                          group)};
         case Strategy::kZero3:
         case Strategy::kHsdp: {
-            const Gathers gathers = gathersPerStep(config);
-            const std::int64_t gathered =
-                gathers.root * rootParameterCount(m) + gathers.blocks * blockParameterCount(m);
-            const std::int64_t reduced = reducingMicroSteps(config) * all;
+            const std::int64_t gathered = gathersPerStep(config).elements;
+            const std::int64_t reduced =
+                reducingMicroSteps(config) * reductionsOfUnits(config).elements;
             const std::int64_t each = narrow ? gradientBytes(config) : kFloatBytes;
             // An all-reduce is a reduce-scatter and a gather.
             return {ring(computeBytes(config) * gathered + each * reduced, group) +

@@ -53,7 +53,8 @@ checkpoint::Manifest manifestOf(const control::RunConfig& config, const Progress
     manifest.ranks = config.ranks;
     manifest.config = config;
     for (const gpt::Unit& unit : model.units())
-        for (const kernels::Parameter& p : unit.parameters) manifest.parameters[p.name] = p.shape;
+        for (const kernels::Parameter& p : unit.parameters)
+            manifest.parameters[p.name] = p.wholeShape();
     return manifest;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/training/sampler.h"
 
 #include "engine/control/observer.h"
+#include "engine/training/outer_layers.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
@@ -14,35 +15,30 @@
 namespace shardscope::training {
 namespace {
 
-constexpr std::size_t kRoot = 0;
-
-std::size_t unitOf(std::int64_t block) {
-    return static_cast<std::size_t>(block) + 1;
-}
-
 /// Of the token after `tokens`, at most a context of them: (V) fp32 in host memory.
 at::Tensor nextLogits(gpt::Gpt& model, at::Device device, parallel::Partitioning& partitioning,
                       std::span<const std::int64_t> tokens) {
     const auto length = static_cast<std::int64_t>(tokens.size());
     std::vector<std::int64_t> copy(tokens.begin(), tokens.end());
     const at::Tensor window = at::from_blob(copy.data(), {1, length}, at::kLong).to(device);
+    constexpr std::int32_t kAhead = 1;
+    OuterLayers outer(model, partitioning, kAhead,
+                      [](Phase phase) { return control::PhaseScope(nullptr, phase, kRootLayer); });
+    at::Tensor x = outer.embed(window, parallel::After::kEvaluation);
     const std::int64_t layers = model.config().layers;
-    partitioning.fetch(kRoot, Cause::kDemand);
-    partitioning.fetch(unitOf(0), Cause::kPrefetch);
-    partitioning.wait(kRoot);
-    at::Tensor x = model.embed(window);
-    partitioning.release(kRoot, parallel::After::kEvaluation);
     for (std::int64_t i = 0; i < layers; ++i) {
-        // The root comes last once more, for the head.
-        partitioning.fetch(i + 1 < layers ? unitOf(i + 1) : kRoot, Cause::kPrefetch);
-        partitioning.wait(unitOf(i));
+        const std::size_t unit = model.firstBlock() + static_cast<std::size_t>(i);
+        if (i + 1 < layers) {
+            partitioning.fetch(unit + 1, Cause::kPrefetch);
+        } else {
+            outer.prefetchHead();
+        }
+        partitioning.fetch(unit, Cause::kDemand);
+        partitioning.wait(unit);
         x = model.block(i, x, 1);
-        partitioning.release(unitOf(i), parallel::After::kEvaluation);
+        partitioning.release(unit, parallel::After::kEvaluation);
     }
-    partitioning.wait(kRoot);
-    const at::Tensor logits = model.logits(x.narrow(0, length - 1, 1)).flatten().cpu();
-    partitioning.release(kRoot, parallel::After::kEvaluation);
-    return logits;
+    return outer.logits(x.narrow(0, length - 1, 1)).flatten().cpu();
 }
 
 /// Kernels chosen on different hosts may differ in the last bit, and so could ranks' choices.

@@ -12,18 +12,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <tuple>
 
 namespace shardscope::training {
 namespace {
 
-std::size_t unitOf(std::int64_t block) {
-    return static_cast<std::size_t>(block) + 1;
-}
 LayerIndex layerOf(std::int64_t block) {
     return {static_cast<std::int16_t>(block)};
 }
-constexpr std::size_t kRoot = 0;
 using parallel::After;
 
 /// (n) float64 zeros that operators' events and memory accounting need not know of.
@@ -49,6 +44,8 @@ Trainer::Trainer(const control::RunConfig& config, at::Device device, gpt::Gpt& 
       m_communicator(communicator),
       m_batches(std::move(batches)),
       m_observer(observer),
+      m_outer(model, partitioning, config.prefetch,
+              [this](Phase phase) { return this->phase(phase, kRootLayer); }),
       m_segments(static_cast<std::size_t>(config.model.layers)) {
     if (config.precision == control::Precision::kFloat16)
         m_progress.lossScale.value = config.lossScale;
@@ -84,6 +81,10 @@ Result<Place> Trainer::findNonFinite(std::int32_t step) {
     }
 }
 
+std::size_t Trainer::unitOf(std::int64_t block) const {
+    return m_model.firstBlock() + static_cast<std::size_t>(block);
+}
+
 void Trainer::prefetch(std::int64_t after) {
     const std::int64_t last = std::min(m_config.model.layers - 1, after + m_config.prefetch);
     for (std::int64_t i = after + 1; i <= last; ++i) {
@@ -93,21 +94,12 @@ void Trainer::prefetch(std::int64_t after) {
 
 at::Tensor Trainer::forward(const data::Batch& batch) {
     const std::int64_t layers = m_config.model.layers;
-    m_partitioning.fetch(kRoot, Cause::kDemand);
-    prefetch(-1);
-    m_partitioning.wait(kRoot);
-    at::Tensor x;
-    {
-        const auto scope = phase(Phase::kForward, kRootLayer);
-        const control::MemoryScope memory(MemoryCategory::kActivation);
-        x = m_model.embed(batch.tokens);
-    }
+    at::Tensor x = m_outer.embed(batch.tokens, After::kForward);
     if (m_look) m_look(kRootLayer, x);
-    m_partitioning.release(kRoot, After::kForward);
     for (std::int64_t i = 0; i < layers; ++i) {
         m_partitioning.fetch(unitOf(i), Cause::kDemand);
         prefetch(i);
-        if (i + 1 == layers) m_partitioning.fetch(kRoot, Cause::kPrefetch);  // for the head
+        if (i + 1 == layers) m_outer.prefetchHead();
         m_partitioning.wait(unitOf(i));
         x = forwardBlock(i, x, batch.tokens.size(0));
         if (m_look) m_look(layerOf(i), x);
@@ -159,13 +151,9 @@ void Trainer::backward(const data::Batch& batch, at::Tensor dx) {
         m_partitioning.beginGradients(unitOf(i));
         dx = backwardBlock(i, dx, batch.tokens.size(0));
         m_partitioning.release(unitOf(i), After::kBackward);
-        m_partitioning.reduce(unitOf(i));
+        m_partitioning.reduce(unitOf(i), parallel::More::kNo);
     }
-    {
-        const auto scope = phase(Phase::kBackward, kRootLayer);
-        m_model.embedBackward(batch.tokens, dx);
-    }
-    m_partitioning.reduce(kRoot);
+    m_outer.embedBackward(batch.tokens, dx);
 }
 
 /// Through pinned memory, so that the copy runs behind the kernels before it.
@@ -184,17 +172,8 @@ void Trainer::microStep(std::int32_t step, std::int32_t index, const at::Tensor&
         batch = onDevice(m_batches.training(step, index));
     }
     const at::Tensor x = forward(batch);
-    m_partitioning.wait(kRoot);
-    m_partitioning.beginGradients(kRoot);
-    at::Tensor dx;
-    {
-        const auto scope = phase(Phase::kHead, kRootLayer);
-        const control::MemoryScope memory(MemoryCategory::kTemporary);
-        const double scale = m_progress.lossScale.value / static_cast<double>(m_batches.stepTokens);
-        dx = m_model.head(x, batch.targets, scale, true, loss);
-    }
-    m_partitioning.release(kRoot, After::kBackward);
-    backward(batch, std::move(dx));
+    const double scale = m_progress.lossScale.value / static_cast<double>(m_batches.stepTokens);
+    backward(batch, m_outer.head(x, batch.targets, scale, loss));
 }
 
 StepResult Trainer::runStep(std::int32_t step, bool stopWanted, Next next) {
@@ -275,10 +254,8 @@ double Trainer::runEvaluation() {
         const data::Batch batch = onDevice(m_batches.validation(i));
         const at::Tensor x = forward(batch);
         m_partitioning.release(unitOf(m_config.model.layers - 1), After::kEvaluation);
-        m_partitioning.wait(kRoot);
-        std::ignore = m_model.head(x, batch.targets, 1.0, false, element(loss, 0));
+        m_outer.evaluate(x, batch.targets, element(loss, 0));
         sums[1] += static_cast<double>(batch.targets.numel());
-        m_partitioning.release(kRoot, After::kEvaluation);
     }
     releaseAll();
     sums[0] = loss.item<double>();
@@ -291,7 +268,7 @@ double Trainer::runEvaluation() {
 
 /// Units that stay gathered after forward, too.
 void Trainer::releaseAll() {
-    for (std::size_t unit = 0; unit <= m_segments.size(); ++unit)
+    for (std::size_t unit = 0; unit < m_model.units().size(); ++unit)
         m_partitioning.release(unit, After::kEvaluation);
 }
 
@@ -312,9 +289,8 @@ Place Trainer::runSearch(std::int32_t step) {
     for (std::int32_t i = 0; i < m_config.accumulate; ++i) {
         const data::Batch batch = onDevice(m_batches.training(step, i));
         const at::Tensor x = forward(batch);
-        m_partitioning.wait(kRoot);
         const at::Tensor loss = scalars(1, m_device);
-        std::ignore = m_model.head(x, batch.targets, 1.0, false, element(loss, 0));
+        m_outer.evaluate(x, batch.targets, element(loss, 0));
         look(loss);
         releaseAll();
     }

@@ -14,6 +14,7 @@
 #include "engine/gpt/gpt.h"
 #include "engine/parallel/partitioning.h"
 #include "engine/training/loss_scale.h"
+#include "engine/training/outer_layers.h"
 #include "storage/model/result.h"
 
 #include <cstdint>
@@ -91,6 +92,7 @@ private:
     [[nodiscard]] data::Batch onDevice(const data::Batch& batch) const;
     at::Tensor forward(const data::Batch& batch);
     void backward(const data::Batch& batch, at::Tensor dx);
+    [[nodiscard]] std::size_t unitOf(std::int64_t block) const;
     void prefetch(std::int64_t after);
     control::PhaseScope phase(Phase phase, LayerIndex layer);
     [[nodiscard]] bool recomputes(std::int64_t block) const;
@@ -110,6 +112,7 @@ private:
     comm::Communicator& m_communicator;
     BatchSource m_batches;
     control::Observer* m_observer;
+    OuterLayers m_outer;
     std::vector<Segment> m_segments;                            ///< by block
     std::function<void(LayerIndex, const at::Tensor&)> m_look;  ///< at outputs; of a search
     Place m_place;

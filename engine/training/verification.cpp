@@ -35,7 +35,7 @@ Result<control::VerifyResult> verify(const data::Reference& reference,
                                      const control::RunConfig& config, at::Device device,
                                      comm::Communicator& communicator,
                                      control::Observer* observer) {
-    gpt::Gpt model(config.model);
+    gpt::Gpt model(config);
     const auto partitioning =
         makePartitioning(config, placementOf(config, device), model, communicator, observer);
     partitioning->load([&](const kernels::Parameter& p) { return reference.initial(p.name); });
@@ -58,7 +58,7 @@ Result<control::VerifyResult> verify(const data::Reference& reference,
         ++result.steps;
     }
     partitioning->visit([&](const kernels::Parameter& p, const at::Tensor& value) {
-        const double error = relativeError(value, reference.final(p.name));
+        const double error = relativeError(value, p.pieceOf(reference.final(p.name)));
         if (error < result.weights) return;
         result.weights = error;
         result.worstTensor = p.name;

@@ -25,7 +25,7 @@ Result<void> TrainingRun::fail(const Error& error, const char* code) {
 Result<void> TrainingRun::run() {
     auto dataset = data::Dataset::load(m_config);
     if (!dataset) return fail(dataset.error(), "data");
-    gpt::Gpt model(m_config.model);
+    gpt::Gpt model(m_config);
     const auto partitioning =
         training::makePartitioning(m_config, training::placementOf(m_config, m_parts.device), model,
                                    m_parts.communicator, &m_parts.observer);
@@ -62,10 +62,10 @@ Result<void> TrainingRun::load(Engine& engine) {
     if (!weights) return fail(weights.error(), "data");
     Result<void> read;
     engine.partitioning.load([&](const kernels::Parameter& p) {
-        auto values = weights->read(p.name, p.shape);
+        auto values = weights->read(p.name, p.wholeShape());
         if (!values && read) read = failure(values);
         at::Tensor tensor = gpt::initialValue(p, m_config.model, m_config.seed);
-        if (values) tensor.copy_(at::from_blob(values->data(), p.shape));
+        if (values) tensor.copy_(at::from_blob(values->data(), p.wholeShape()));
         return tensor;
     });
     if (!read) return fail(read.error(), "data");

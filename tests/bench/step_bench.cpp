@@ -53,7 +53,7 @@ void chooseKernels(const control::RunConfig& config) {
 void run(const control::RunConfig& config) {
     auto segment = comm::Segment::anonymous(std::size_t{64} << 20, 1);
     const auto communicator = comm::makeDirectCommunicator(*segment, 0, nullptr, "bench");
-    gpt::Gpt model(config.model);
+    gpt::Gpt model(config);
     const auto partitioning = training::makePartitioning(
         config, training::placementOf(config, at::kCPU), model, *communicator, nullptr);
     partitioning->load([&](const kernels::Parameter& p) {

@@ -83,6 +83,52 @@ inline void softmaxCrossEntropy(void* logits, DataType dtype, std::int64_t rows,
 }
 
 template <class T>
+void softmaxStatisticsOf(const T* logits, std::int64_t rows, std::int64_t width,
+                         std::int64_t firstColumn, const std::int64_t* targets, float* statistics,
+                         void* stream) {
+    launch(softmaxStatisticsKernel<T>, rowGrid(rows, width, 16 / static_cast<int>(sizeof(T))),
+           stream, logits, width, firstColumn, targets,
+           reinterpret_cast<RowStatistics*>(statistics));
+}
+
+inline void softmaxStatistics(const void* logits, DataType dtype, std::int64_t rows,
+                              std::int64_t width, std::int64_t firstColumn,
+                              const std::int64_t* targets, float* statistics, void* stream) {
+    if (rows <= 0) return;
+    if (dtype == DataType::kBFloat16) {
+        softmaxStatisticsOf(static_cast<const BFloat16*>(logits), rows, width, firstColumn, targets,
+                            statistics, stream);
+    } else {
+        requireFloat32(dtype);
+        softmaxStatisticsOf(static_cast<const float*>(logits), rows, width, firstColumn, targets,
+                            statistics, stream);
+    }
+}
+
+template <class T>
+void softmaxGradientOf(T* logits, std::int64_t rows, std::int64_t width, std::int64_t firstColumn,
+                       const std::int64_t* targets, const float* statistics, float scale,
+                       void* stream) {
+    launch(softmaxGradientKernel<T>, rowGrid(rows, width, 16 / static_cast<int>(sizeof(T))), stream,
+           logits, width, firstColumn, targets, reinterpret_cast<const RowStatistics*>(statistics),
+           scale);
+}
+
+inline void softmaxGradient(void* logits, DataType dtype, std::int64_t rows, std::int64_t width,
+                            std::int64_t firstColumn, const std::int64_t* targets,
+                            const float* statistics, float scale, void* stream) {
+    if (rows <= 0) return;
+    if (dtype == DataType::kBFloat16) {
+        softmaxGradientOf(static_cast<BFloat16*>(logits), rows, width, firstColumn, targets,
+                          statistics, scale, stream);
+    } else {
+        requireFloat32(dtype);
+        softmaxGradientOf(static_cast<float*>(logits), rows, width, firstColumn, targets,
+                          statistics, scale, stream);
+    }
+}
+
+template <class T>
 void accumulateOf(const T* in, float* out, std::int64_t n, bool add, void* stream) {
     const bool wide = packed<kFlatWidth>(in) && packed<kFlatWidth>(out);
     launch(wide ? accumulateKernel<kFlatWidth, T> : accumulateKernel<1, T>,
@@ -107,6 +153,7 @@ inline void sumOfSquares(const float* values, std::int64_t n, double* out, void*
            flatGrid(n, wide ? kFlatWidth : 1), stream, values, n, out);
 }
 
-inline constexpr DeviceKernels kTable{&adamW, &softmaxCrossEntropy, &accumulate, &sumOfSquares};
+inline constexpr DeviceKernels kTable{&adamW,           &softmaxCrossEntropy, &softmaxStatistics,
+                                      &softmaxGradient, &accumulate,          &sumOfSquares};
 
 }  // namespace shardscope::kernels::device

@@ -125,4 +125,38 @@ __global__ void softmaxCrossEntropyKernel(T* logits, std::int64_t width,
     if (gradient) visitRow<kWidth>(split, width, SoftmaxGradient<T>{row, part, target, scale});
 }
 
+/// Largest, sum of exponentials and the target's logit of a row, taken in piece by piece.
+struct RowStatistics {
+    SoftmaxPart part;
+    float wanted;
+};
+
+template <class T>
+__global__ void softmaxStatisticsKernel(const T* logits, std::int64_t width,
+                                        std::int64_t firstColumn, const std::int64_t* targets,
+                                        RowStatistics* statistics) {
+    constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
+    const T* const row = logits + static_cast<std::int64_t>(blockIdx.x) * width;
+    SoftmaxPart part{-INFINITY, 0.0F};
+    visitRow<kWidth>(splitRow<kWidth>(row, width), width, SoftmaxStatistics<T>{row, &part});
+    part = blockReduce(part, SoftmaxPart{-INFINITY, 0.0F},
+                       [](SoftmaxPart a, SoftmaxPart b) { return combine(a, b); });
+    if (threadIdx.x != 0) return;
+    RowStatistics& sum = statistics[blockIdx.x];
+    sum.part = combine(sum.part, part);
+    const std::int64_t target = targets[blockIdx.x] - firstColumn;
+    if (target >= 0 && target < width) sum.wanted = toFloat(row[target]);
+}
+
+template <class T>
+__global__ void softmaxGradientKernel(T* logits, std::int64_t width, std::int64_t firstColumn,
+                                      const std::int64_t* targets, const RowStatistics* statistics,
+                                      float scale) {
+    constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
+    T* const row = logits + static_cast<std::int64_t>(blockIdx.x) * width;
+    visitRow<kWidth>(splitRow<kWidth>(row, width), width,
+                     SoftmaxGradient<T>{row, statistics[blockIdx.x].part,
+                                        targets[blockIdx.x] - firstColumn, scale});
+}
+
 }  // namespace shardscope::kernels::device

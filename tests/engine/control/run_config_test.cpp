@@ -59,7 +59,7 @@ TEST(RunConfig, TheFieldTableKnowsEveryField) {
     }
     EXPECT_EQ(target, source);
     // 57 members of RunConfig and 11 of its model: a new member changes the size.
-    EXPECT_EQ(runFields().size(), 68u);
+    EXPECT_EQ(runFields().size(), 69u);
 }
 
 TEST(RunConfig, RefusesAnUnknownKeyByName) {
@@ -141,6 +141,21 @@ TEST(Validate, GradientsInBf16NeedComputingInBf16) {
     EXPECT_THAT(complaint(config), HasSubstr("--precision bf16"));
     config.precision = Precision::kBFloat16;
     EXPECT_TRUE(validate(config).has_value());
+}
+
+TEST(RunConfig, VocabularyPiecesNeedAScheduleOfUnits) {
+    RunConfig config;
+    config.vocabularyPieces = 300;
+    EXPECT_THAT(complaint(config), HasSubstr("there are 256 token kinds only"));
+    config.vocabularyPieces = 4;
+    EXPECT_TRUE(validate(config));
+    config.keepGradients = true;
+    EXPECT_THAT(complaint(config), HasSubstr("--vocabulary-pieces is about zero3 and hsdp"));
+    config.keepGradients = false;
+    config.strategy = Strategy::kZero2;
+    EXPECT_THAT(complaint(config), HasSubstr("--vocabulary-pieces is about zero3 and hsdp"));
+    config.vocabularyPieces = 1;  // whole, as ever
+    EXPECT_TRUE(validate(config));
 }
 
 TEST(RunConfig, TheCaptureLevelDecidesWhatIsTracedOnAGpu) {

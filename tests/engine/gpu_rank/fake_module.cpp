@@ -142,7 +142,8 @@ shardscopeCudaModule();
 
 const shardscope::worker::CudaModule* shardscopeCudaModule() {
     using namespace shardscope;
-    static const kernels::DeviceKernels table{nullptr, nullptr, &test::accumulate, nullptr};
+    static const kernels::DeviceKernels table{nullptr, nullptr,           nullptr,
+                                              nullptr, &test::accumulate, nullptr};
     static const worker::CudaModule module{worker::CudaModule::kVersion,
                                            "cpu",
                                            &test::probe,

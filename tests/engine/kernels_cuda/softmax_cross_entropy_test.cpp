@@ -112,6 +112,58 @@ TYPED_TEST(CudaCrossEntropy, GivesLossAndGradientAtAnyWidth) {
         check<TypeParam>(randomRows(3, width));
 }
 
+/// Columns in pieces of `width`: statistics over all of them, then each one's gradient.
+template <class T>
+Answer inPieces(const Rows& r, std::int64_t width, float scale) {
+    std::vector<std::vector<T>> pieces;
+    std::vector<float> statistics;
+    for (std::int64_t row = 0; row < r.rows; ++row)
+        statistics.insert(statistics.end(), {-kInfinity, 0.0F, 0.0F});
+    for (std::int64_t first = 0; first < r.width; first += width) {
+        const std::int64_t columns = std::min(width, r.width - first);
+        std::vector<float> piece;
+        for (std::int64_t row = 0; row < r.rows; ++row) {
+            const auto begin = r.logits.begin() + row * r.width + first;
+            piece.insert(piece.end(), begin, begin + columns);
+        }
+        pieces.push_back(as<T>(piece));
+        device::kTable.softmaxStatistics(pieces.back().data(), kTypeOf<T>, r.rows, columns, first,
+                                         r.targets.data(), statistics.data(), nullptr);
+    }
+    Answer answer;
+    answer.gradient.resize(r.logits.size());
+    for (std::int64_t row = 0; row < r.rows; ++row) {
+        const float* s = statistics.data() + 3 * row;
+        answer.loss += std::log(static_cast<double>(s[1])) + static_cast<double>(s[0]) -
+                       static_cast<double>(s[2]);
+    }
+    for (std::size_t p = 0; p < pieces.size(); ++p) {
+        const std::int64_t first = static_cast<std::int64_t>(p) * width;
+        const std::int64_t columns = std::min(width, r.width - first);
+        device::kTable.softmaxGradient(pieces[p].data(), kTypeOf<T>, r.rows, columns, first,
+                                       r.targets.data(), statistics.data(), scale, nullptr);
+        for (std::int64_t i = 0; i < r.rows * columns; ++i)
+            answer.gradient[static_cast<std::size_t>(i / columns * r.width + first + i % columns)] =
+                static_cast<double>(device::toFloat(pieces[p][static_cast<std::size_t>(i)]));
+    }
+    return answer;
+}
+
+TYPED_TEST(CudaCrossEntropy, GivesTheSameInPiecesOfColumns) {
+    for (const std::int64_t piece : {1, 7, 32, 100, 257}) {
+        SCOPED_TRACE(piece);
+        const Rows r = randomRows(3, 257);
+        const Answer wanted = expected(r, 0.125);
+        const Answer answer = inPieces<TypeParam>(r, piece, 0.125F);
+        EXPECT_NEAR(answer.loss, wanted.loss, 4e-6 * std::abs(wanted.loss));
+        const double relative = std::is_same_v<TypeParam, float> ? 2e-5 : 1.0 / 256;
+        for (std::size_t i = 0; i < wanted.gradient.size(); ++i)
+            ASSERT_NEAR(answer.gradient[i], wanted.gradient[i],
+                        1e-7 + relative * std::abs(wanted.gradient[i]))
+                << "at " << i;
+    }
+}
+
 TYPED_TEST(CudaCrossEntropy, TakesRowsAtAnyAddress) {
     for (std::size_t shift : {1u, 2u, 3u, 5u, 7u}) {
         check<TypeParam>(randomRows(2, 3), shift);

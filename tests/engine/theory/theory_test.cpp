@@ -108,13 +108,53 @@ TEST(Theory, HsdpSharesStateInsideAGroup) {
               4 * (2 * root + 11 * block + all) / 2 + 2 * 4 * all / 2 * 3 / 4);
 }
 
-TEST(Theory, PeakMovesToTheHeadWhenTheVocabularyIsLarge) {
+TEST(Theory, AWholeHeadSetsThePeakWhenTheVocabularyIsLarge) {
     control::RunConfig config = shakespeare();
+    config.vocabularyPieces = 1;
     const std::int64_t blocks = of(memoryTheory(config), MemoryCategory::kGatheredParameter).count;
     EXPECT_EQ(blocks, 4 * 2 * blockParameterCount(config.model));
     config.model.vocabulary = 50'257;
     EXPECT_EQ(of(memoryTheory(config), MemoryCategory::kGatheredParameter).count,
               4 * (rootParameterCount(config.model) + blockParameterCount(config.model)));
+}
+
+TEST(Theory, AHeadInPiecesDoesNot) {
+    control::RunConfig config;
+    config.model = *control::findModelPreset("ref");
+    config.ranks = 8;
+    config.batch = 4;
+    config.precision = control::Precision::kBFloat16;
+    const auto cut = memoryTheory(config);
+    const std::int64_t block = blockParameterCount(config.model);
+    // Two units, none more than 1.25 blocks, and what is left of the root.
+    EXPECT_LE(of(cut, MemoryCategory::kGatheredParameter).count,
+              2 * (block * 9 / 4 + config.model.context * config.model.hidden * 2));
+    config.vocabularyPieces = 1;
+    const auto whole = memoryTheory(config);
+    // The table in bf16 and its gradient in fp32, less two pieces: about 250 MB.
+    EXPECT_GT((total(whole) - total(cut)).count, 240'000'000);
+    EXPECT_EQ(stateTheory(config).count, 18 * parameterCount(config.model) / 8);
+}
+
+/// By hand: of V = 100 rows in three pieces 34, 34 and 32.
+TEST(Theory, TrafficOfPiecesIsThatOfTheirPasses) {
+    control::RunConfig config = shakespeare();
+    config.model.vocabulary = 100;
+    config.vocabularyPieces = 3;
+    const std::int64_t block = blockParameterCount(config.model);
+    const std::int64_t row = config.model.hidden;
+    const std::int64_t root = rootParameterCount(config.model) - 100 * row;
+    // The embedding gathers all, the head all and all but the last again; gradients come twice.
+    const std::int64_t gathered = 2 * root + 11 * block + (100 + 100 + 68) * row;
+    const std::int64_t reduced = root + 6 * block + 200 * row;
+    EXPECT_EQ(trafficPerStep(config).count, 4 * (gathered + reduced) / 2);
+    EXPECT_EQ(stepContents(config).gathers, 2 + 11 + 3 + 5);
+    EXPECT_EQ(stepContents(config).reductions, 1 + 6 + 6);
+    EXPECT_EQ(stepContents(config).phases, 2 * (6 + 3) + 6 + 2);
+    config.model.tieHead = false;
+    EXPECT_EQ(trafficPerStep(config).count, 4 * (gathered + reduced) / 2);
+    EXPECT_EQ(stepContents(config).gathers, 2 + 11 + 3 + 5);
+    EXPECT_EQ(stepContents(config).reductions, 1 + 6 + 6);
 }
 
 TEST(Theory, TrafficOfTwoRanksIsHalfOfTwoGathersAndOneReduction) {

@@ -89,7 +89,7 @@ inline std::vector<double> trainTiny(const control::RunConfig& config,
             control::Observer* observer =
                 counters == nullptr ? nullptr : &(*counters)[static_cast<std::size_t>(rank)];
             const auto c = comm::makeDirectCommunicator(*segment, rank, observer, "threads");
-            gpt::Gpt model(config.model);
+            gpt::Gpt model(config);
             const auto partitioning = training::makePartitioning(
                 config, training::placementOf(config, at::kCPU), model, *c, observer);
             partitioning->load([&](const kernels::Parameter& p) {

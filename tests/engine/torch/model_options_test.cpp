@@ -86,35 +86,76 @@ struct Computed {
     std::map<std::string, at::Tensor> gradients;
 };
 
-/// As the trainer does it: a graph a block.
+/// Calls visit(name, parameters): all pieces of a tensor, in order.
+template <class Visit>
+void forEachTensor(gpt::Gpt& model, const Visit& visit) {
+    std::map<std::string, std::vector<kernels::Parameter*>> tensors;
+    for (gpt::Unit& unit : model.units())
+        for (kernels::Parameter& p : unit.parameters) tensors[p.name].push_back(&p);
+    for (const auto& [name, pieces] : tensors) visit(name, pieces);
+}
+
+/// As the trainer does it: a graph a block, passes over pieces.
+at::Tensor embed(const gpt::Gpt& model, const at::Tensor& tokens) {
+    const at::Tensor x = model.embed(tokens);
+    for (std::size_t i = 1; i < model.tokenUnits().size(); ++i) model.embed(tokens, i, x);
+    return x;
+}
+
+at::Tensor head(gpt::Gpt& model, const at::Tensor& x, const at::Tensor& targets,
+                const at::Tensor& loss) {
+    const std::size_t pieces = model.headUnits().size();
+    if (pieces == 1) return model.head(x, targets, kScale, true, loss);
+    gpt::Gpt::HeadPass pass = model.beginHead(x, targets, kScale);
+    for (std::size_t i = 0; i < pieces; ++i) model.scoreHead(pass, i);
+    model.addLoss(pass, loss);
+    for (std::size_t i = pieces; i-- > 0;) model.headBackward(pass, i);
+    return model.endHead(pass);
+}
+
+/// The gradients of a tied table in pieces come twice, and are added up where they are reduced.
+void embedBackward(gpt::Gpt& model, const at::Tensor& tokens, const at::Tensor& dx) {
+    const bool twice = model.config().tieHead && model.headUnits().size() > 1;
+    for (std::size_t i = 0; i < model.tokenUnits().size(); ++i) {
+        kernels::Parameter& table = model.units()[model.tokenUnits()[i]].parameters[0];
+        const at::Tensor ofHead = table.gradient.clone();
+        model.embedBackward(tokens, dx, i);
+        if (twice && !table.accumulate) table.gradient.add_(ofHead);
+    }
+}
+
 Computed ours(gpt::Gpt& model, const at::Tensor& tokens, const at::Tensor& targets) {
     const at::Tensor loss = at::zeros({}, at::kDouble);
     std::vector<std::pair<at::Tensor, at::Tensor>> segments;
-    at::Tensor x = model.embed(tokens);
+    at::Tensor x = embed(model, tokens);
     for (std::int64_t i = 0; i < model.config().layers; ++i) {
         const at::Tensor in = x.detach().set_requires_grad(true);
         segments.emplace_back(in, model.block(i, in, tokens.size(0)));
         x = segments.back().second.detach();
     }
-    at::Tensor dx = model.head(x, targets, kScale, true, loss);
+    at::Tensor dx = head(model, x, targets, loss);
     for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
         torch::autograd::backward({segment->second}, {dx});
         dx = segment->first.grad();
     }
-    model.embedBackward(tokens, dx);
+    embedBackward(model, tokens, dx);
     Computed result;
     result.loss = loss.item<double>();
-    for (const gpt::Unit& unit : model.units())
-        for (const kernels::Parameter& p : unit.parameters)
-            result.gradients[p.name] = p.gradient.to(at::kDouble);
+    forEachTensor(model, [&](const std::string& name, const auto& pieces) {
+        std::vector<at::Tensor> parts;
+        for (const kernels::Parameter* p : pieces) parts.push_back(p->gradient.to(at::kDouble));
+        result.gradients[name] = at::cat(parts);
+    });
     return result;
 }
 
 Computed plain(gpt::Gpt& model, const at::Tensor& tokens, const at::Tensor& targets) {
     Weights weights;
-    for (const gpt::Unit& unit : model.units())
-        for (const kernels::Parameter& p : unit.parameters)
-            weights.values[p.name] = p.value.to(at::kDouble).set_requires_grad(true);
+    forEachTensor(model, [&](const std::string& name, const auto& pieces) {
+        std::vector<at::Tensor> parts;
+        for (const kernels::Parameter* p : pieces) parts.push_back(p->value.to(at::kDouble));
+        weights.values[name] = at::cat(parts).set_requires_grad(true);
+    });
     const at::Tensor loss = plainLoss(model.config(), weights, tokens, targets);
     (loss * kScale).backward();
     Computed result;
@@ -154,15 +195,23 @@ ModelConfig option(int bits) {
     return model;
 }
 
+/// The same with the vocabulary of 37 in pieces of 13, 13 and 11 rows.
+control::RunConfig run(int bits) {
+    control::RunConfig config;
+    config.model = option(bits);
+    config.vocabularyPieces = (bits & 16) != 0 ? 3 : 1;
+    return config;
+}
+
 std::string nameOf(const testing::TestParamInfo<int>& bits) {
     const ModelConfig m = option(bits.param);
     return std::string(toWord(m.norm)) + "_" + toWord(m.position) + "_" + toWord(m.ffn) +
-           (m.tieHead ? "_tied" : "_untied");
+           (m.tieHead ? "_tied" : "_untied") + ((bits.param & 16) != 0 ? "_pieces" : "");
 }
 
 class ModelOptions : public testing::TestWithParam<int> {
 protected:
-    ModelOptions() : m_config(option(GetParam())), m_model(m_config) {
+    ModelOptions() : m_config(option(GetParam())), m_model(run(GetParam())) {
         at::manual_seed(11);
         kernels::useMatmulLibrary(kernels::MatmulLibrary::kMkl);
         m_tokens = at::randint(0, m_config.vocabulary, {kRows, m_config.context}, at::kLong);
@@ -184,7 +233,7 @@ protected:
     gpt::Gpt m_model;
     at::Tensor m_tokens, m_targets;
 };
-INSTANTIATE_TEST_SUITE_P(All, ModelOptions, testing::Range(0, 16), nameOf);
+INSTANTIATE_TEST_SUITE_P(All, ModelOptions, testing::Range(0, 32), nameOf);
 
 // 2^-24 through some dozens of sums of up to 54 terms, and their backward.
 TEST_P(ModelOptions, GiveTheLossAndGradientsOfPlainOperators) {
@@ -253,7 +302,7 @@ TEST_P(ModelOptions, StartFromGpt2sScheme) {
 std::vector<double> losses(const control::RunConfig& config) {
     std::vector<double> result;
     test::runRanks(config.ranks, [&](comm::Communicator& c) {
-        gpt::Gpt model(config.model);
+        gpt::Gpt model(config);
         const auto partitioning = training::makePartitioning(
             config, training::placementOf(config, at::kCPU), model, c, nullptr);
         partitioning->load([&](const kernels::Parameter& p) {
@@ -282,8 +331,7 @@ std::vector<double> losses(const control::RunConfig& config) {
 }
 
 TEST_P(ModelOptions, TrainAlikeOnOneAndTwoRanks) {
-    control::RunConfig config;
-    config.model = m_config;
+    control::RunConfig config = run(GetParam());
     config.steps = 6;
     config.warmupSteps = 1;
     config.learningRate = 3e-3;

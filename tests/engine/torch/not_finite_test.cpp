@@ -17,7 +17,7 @@ TEST(NotFinite, NamesMicroStepAndFirstLayer) {
           std::tuple{"ln_f.weight", Phase::kHead, kRootLayer}}) {
         const control::RunConfig config = tinyRun(2);
         test::runRanks(2, [&](comm::Communicator& communicator) {
-            gpt::Gpt model(config.model);
+            gpt::Gpt model(config);
             const auto partitioning = training::makePartitioning(
                 config, training::placementOf(config, at::kCPU), model, communicator, nullptr);
             partitioning->load([&](const kernels::Parameter& p) {
@@ -55,7 +55,7 @@ TEST(LossScale, OverflowingStepsAreSkipped) {
     std::mutex mutex;
     std::vector<training::StepResult> results;
     test::runRanks(2, [&](comm::Communicator& communicator) {
-        gpt::Gpt model(config.model);
+        gpt::Gpt model(config);
         const auto partitioning = training::makePartitioning(
             config, training::placementOf(config, at::kCPU), model, communicator, nullptr);
         partitioning->load([&](const kernels::Parameter& p) {

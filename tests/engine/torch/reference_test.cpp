@@ -18,6 +18,7 @@ struct Case {
     test::RankSet ranks;
     kernels::MatmulLibrary library;
     std::int32_t accumulate = 2;  ///< as the reference was made
+    std::int32_t pieces = 1;      ///< of the vocabulary
 };
 
 class FollowsReference : public testing::TestWithParam<Case> {};
@@ -33,6 +34,7 @@ TEST_P(FollowsReference, InLossNormAndWeights) {
     config.strategy = GetParam().strategy;
     config.ranks = GetParam().ranks.ranks;
     config.accumulate = GetParam().accumulate;
+    config.vocabularyPieces = GetParam().pieces;
     if (config.strategy == control::Strategy::kHsdp)
         config.shardRanks = config.ranks % 2 == 0 ? config.ranks / 2 : config.ranks;
     config = reference->apply(config);
@@ -122,6 +124,12 @@ std::vector<Case> cases() {
         for (const int ranks : {1, 2, 3, 4})
             for (const int micro : {1, 3}) all.push_back({strategy, {kShared, ranks}, kMkl, micro});
     }
+    for (const control::Strategy strategy : {kZero3, control::Strategy::kHsdp}) {
+        for (const int ranks : {1, 2, 3, 4}) {
+            all.push_back({strategy, {kShared, ranks}, kMkl, 3, 3});
+            all.push_back({strategy, {kNccl, ranks}, kMkl, 2, 2});
+        }
+    }
     // A ring sums in another order.
     for (const control::Strategy strategy : {kZero3, control::Strategy::kDdpBucket}) {
         for (const int ranks : {2, 3, 4}) {
@@ -131,13 +139,13 @@ std::vector<Case> cases() {
     return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, FollowsReference, testing::ValuesIn(cases()),
-                         [](const auto& tested) {
-                             return nameOf(tested.param.strategy) + "x" +
-                                    tested.param.ranks.name() +
-                                    kernels::toWord(tested.param.library) + "Micro" +
-                                    std::to_string(tested.param.accumulate);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, FollowsReference, testing::ValuesIn(cases()), [](const auto& tested) {
+        return nameOf(tested.param.strategy) + "x" + tested.param.ranks.name() +
+               kernels::toWord(tested.param.library) + "Micro" +
+               std::to_string(tested.param.accumulate) +
+               (tested.param.pieces > 1 ? "Pieces" + std::to_string(tested.param.pieces) : "");
+    });
 
 constexpr auto kInFp32 = control::GradientType::kFloat32;
 constexpr auto kInBf16 = control::GradientType::kBFloat16;

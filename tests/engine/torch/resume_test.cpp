@@ -19,6 +19,7 @@ constexpr std::int64_t kRows = 4;  ///< of a step, over all ranks
 struct Segment {
     control::Strategy strategy;
     int ranks = 1;
+    std::int32_t pieces = 1;  ///< of the vocabulary
 };
 
 control::RunConfig runOf(const Segment& segment, const std::string& folder) {
@@ -32,6 +33,7 @@ control::RunConfig runOf(const Segment& segment, const std::string& folder) {
     config.learningRate = 3e-3;
     config.warmupSteps = 2;
     config.checkpoint = folder;
+    config.vocabularyPieces = segment.pieces;
     return config;
 }
 
@@ -56,7 +58,7 @@ std::vector<double> trainUntil(const Segment& segment, const std::string& folder
     std::mutex mutex;
     std::vector<double> losses;
     test::runRanks(segment.ranks, [&](comm::Communicator& communicator) {
-        gpt::Gpt model(config.model);
+        gpt::Gpt model(config);
         const auto partitioning = training::makePartitioning(
             config, training::placementOf(config, at::kCPU), model, communicator, nullptr);
         training::BatchSource batches;
@@ -112,6 +114,11 @@ std::vector<std::pair<Segment, Segment>> pairs() {
         all.push_back({{strategy, ranks}, {control::Strategy::kZero3, 4}});
         all.push_back({{control::Strategy::kZero3, 4}, {strategy, ranks}});
     }
+    const auto zero3 = control::Strategy::kZero3;
+    all.push_back({{zero3, 2, 3}, {zero3, 2, 3}});
+    all.push_back({{zero3, 2, 3}, {control::Strategy::kHsdp, 4, 2}});
+    all.push_back({{control::Strategy::kHsdp, 4, 2}, {control::Strategy::kDdpFlat, 2}});
+    all.push_back({{control::Strategy::kZero1, 2}, {zero3, 4, 5}});
     return all;
 }
 
@@ -119,7 +126,8 @@ std::string nameOf(const Segment& segment) {
     std::string name;
     for (const char c : std::string(control::toWord(segment.strategy)))
         if (c != '-') name += c;
-    return name + std::to_string(segment.ranks);
+    name += std::to_string(segment.ranks);
+    return segment.pieces > 1 ? name + "Pieces" + std::to_string(segment.pieces) : name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Runs, Resumed, testing::ValuesIn(pairs()), [](const auto& tested) {
@@ -145,7 +153,7 @@ TEST(Resume, ARankThatCannotWriteEndsTheCheckpointForAll) {
     std::mutex mutex;
     std::vector<std::string> sentences;
     test::runRanks(2, [&](comm::Communicator& communicator) {
-        gpt::Gpt model(config.model);
+        gpt::Gpt model(config);
         const auto partitioning = training::makePartitioning(
             config, training::placementOf(config, at::kCPU), model, communicator, nullptr);
         const auto done = training::writeCheckpoint(config, {}, model, *partitioning, communicator);

@@ -25,7 +25,7 @@ struct TinyRank {
              const parallel::Placement& placement)
         : config(run),
           communicator(c),
-          model(run.model),
+          model(run),
           partitioning(training::makePartitioning(run, placement, model, c, observer)) {
         partitioning->load([&](const kernels::Parameter& p) {
             return gpt::initialValue(p, run.model, run.seed) * 8;  // far from uniform
@@ -37,8 +37,7 @@ struct TinyRank {
 
     [[nodiscard]] training::BatchSource batches() const {
         training::BatchSource source;
-        source.stepTokens =
-            config.batch * config.model.context * config.ranks * config.accumulate;
+        source.stepTokens = config.batch * config.model.context * config.ranks * config.accumulate;
         source.training = [this](std::int32_t step, std::int32_t) {
             const std::int64_t n = config.batch * config.model.context;
             const at::Tensor all = (at::arange(n + 1, at::kLong) * 5 + step + communicator.rank())
