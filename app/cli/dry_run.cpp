@@ -91,6 +91,9 @@ std::string dryRunText(const control::RunConfig& config, std::optional<Bytes> av
                     theory::parameterCount(config.model), theory::tokensPerStep(config));
     text += fmt::format("state of a rank    {} MB, peak in: {}\n",
                         megabytes(theory::stateTheory(config)), toWord(theory::peakMoment(config)));
+    if (config.offload != control::Offload::kNone)
+        text +=
+            fmt::format("of it on the host  {} MB\n", megabytes(theory::hostStateTheory(config)));
     text +=
         fmt::format("traffic of a rank  {} MB a step\n", megabytes(theory::trafficPerStep(config)));
     text += fmt::format(
@@ -120,6 +123,7 @@ std::string dryRunJson(const control::RunConfig& config, std::optional<Bytes> av
     Json json = {{"schema", "shardscope.dry_run/1"},
                  {"parameters", theory::parameterCount(config.model)},
                  {"state_bytes", theory::stateTheory(config).count},
+                 {"host_state_bytes", theory::hostStateTheory(config).count},
                  {"traffic_bytes_per_step", theory::trafficPerStep(config).count},
                  {"palm_flops_per_token", theory::palmFlopsPerToken(config.model)},
                  {"peak_moment", toWord(theory::peakMoment(config))},

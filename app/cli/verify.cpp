@@ -55,18 +55,30 @@ struct VerifyOptions {
 
 /// What a reference leaves open: how it is computed, not what.
 bool leftOpen(const control::RunField& field) {
-    static const std::set<std::string> kKeys = {"strategy",         "ranks",
-                                                "threads",          "device",
-                                                "share_device",     "precision",
-                                                "reduce",           "accumulate",
-                                                "prefetch",         "reshard_after_forward",
-                                                "transport",        "keep_gathered",
-                                                "keep_gradients",   "shard_ranks",
-                                                "bucket_mb",        "interface",
-                                                "compress",         "kept_fraction",
-                                                "recompute_every",  "loss_scale",
-                                                "link_latency_us",  "link_gb_per_s",
-                                                "vocabulary_pieces"};
+    static const std::set<std::string> kKeys = {"strategy",
+                                                "ranks",
+                                                "threads",
+                                                "device",
+                                                "share_device",
+                                                "precision",
+                                                "reduce",
+                                                "accumulate",
+                                                "prefetch",
+                                                "reshard_after_forward",
+                                                "transport",
+                                                "keep_gathered",
+                                                "keep_gradients",
+                                                "shard_ranks",
+                                                "bucket_mb",
+                                                "interface",
+                                                "compress",
+                                                "kept_fraction",
+                                                "recompute_every",
+                                                "loss_scale",
+                                                "link_latency_us",
+                                                "link_gb_per_s",
+                                                "vocabulary_pieces",
+                                                "offload"};
     return kKeys.contains(field.key);
 }
 

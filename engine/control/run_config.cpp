@@ -130,6 +130,9 @@ constexpr Word<Compression> kCompressions[] = {
 constexpr Word<Transport> kTransports[] = {{Transport::kAuto, "auto"},
                                            {Transport::kSharedMemory, "shared-memory"},
                                            {Transport::kGloo, "gloo"}};
+constexpr Word<Offload> kOffloads[] = {{Offload::kNone, "none"},
+                                       {Offload::kOptimizer, "optimizer"},
+                                       {Offload::kGradients, "gradients"}};
 constexpr Word<GradientType> kGradientTypes[] = {{GradientType::kFloat32, "fp32"},
                                                  {GradientType::kBFloat16, "bf16"}};
 constexpr Word<DeviceCapture> kDeviceCaptures[] = {
@@ -176,6 +179,9 @@ const char* toWord(Compression compression) {
 }
 const char* toWord(Transport transport) {
     return wordOf(kTransports, transport);
+}
+const char* toWord(Offload offload) {
+    return wordOf(kOffloads, offload);
 }
 const char* toWord(Strategy strategy) {
     return wordOf(kStrategies, strategy);
@@ -225,6 +231,9 @@ std::optional<Compression> parseCompression(std::string_view word) {
 }
 std::optional<Transport> parseTransport(std::string_view word) {
     return parse(kTransports, word);
+}
+std::optional<Offload> parseOffload(std::string_view word) {
+    return parse(kOffloads, word);
 }
 std::optional<Strategy> parseStrategy(std::string_view word) {
     return parse(kStrategies, word);
@@ -354,6 +363,23 @@ Result<void> checkSharding(const RunConfig& c) {
     return {};
 }
 
+Result<void> checkOffload(const RunConfig& c) {
+    if (c.offload == Offload::kNone) return {};
+    if (c.device == Device::kCpu)
+        return failure(ErrorCode::kUsage,
+                       "--offload moves state from a GPU to host memory, where CPU ranks keep it "
+                       "anyway; leave it out, or use --device cuda");
+    const bool sharded = c.strategy == Strategy::kZero2 ||
+                         (c.strategy == Strategy::kZero3 && !c.keepGathered && !c.keepGradients);
+    if (c.offload == Offload::kOptimizer || sharded) return {};
+    return failure(ErrorCode::kUsage,
+                   fmt::format("--offload gradients takes shards as they are reduced, which {} "
+                               "does not have; use --strategy zero2 or zero3, or --offload "
+                               "optimizer",
+                               c.strategy == Strategy::kZero3 ? "keeping whole gradients"
+                                                              : toWord(c.strategy)));
+}
+
 /// What would be asked for and never happen.
 Result<void> checkIdle(const RunConfig& c) {
     if (!c.interface.empty() && c.transport != Transport::kGloo)
@@ -402,6 +428,7 @@ Result<void> validate(const RunConfig& c) {
     if (auto sharding = checkSharding(c); !sharding) return sharding;
     if (auto size = checkShardSize(c); !size) return size;
     if (auto lossy = checkCompression(c); !lossy) return lossy;
+    if (auto offload = checkOffload(c); !offload) return offload;
     if (auto idle = checkIdle(c); !idle) return idle;
     if (c.decayVectors && !c.decayEmbeddings) {
         return failure(ErrorCode::kUsage,

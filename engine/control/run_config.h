@@ -84,6 +84,9 @@ enum class Schedule : std::uint8_t { kCosine = 1, kLinear = 2, kConstant = 3 };
 /// Lossy forms of what DDP sends; what is left out is added to the next step's gradient (error
 /// feedback: Seide et al. 2014; Stich et al., arXiv 1809.07599).
 enum class Compression : std::uint8_t { kNone = 1, kBFloat16 = 2, kTopK = 3 };
+/// What a GPU rank keeps in host memory, where the optimizer then runs: master parameters and
+/// moments; and this rank's gradients too (ZeRO-Offload: Ren et al., arXiv 2101.06840).
+enum class Offload : std::uint8_t { kNone = 1, kOptimizer = 2, kGradients = 3 };
 /// How ranks reach each other; automatic: NCCL between GPUs, else shared memory.
 enum class Transport : std::uint8_t { kAuto = 1, kSharedMemory = 2, kGloo = 3 };
 
@@ -93,12 +96,14 @@ enum class Transport : std::uint8_t { kAuto = 1, kSharedMemory = 2, kGloo = 3 };
 [[nodiscard]] const char* toWord(Schedule schedule);
 [[nodiscard]] const char* toWord(Compression compression);
 [[nodiscard]] const char* toWord(Transport transport);
+[[nodiscard]] const char* toWord(Offload offload);
 [[nodiscard]] std::optional<Norm> parseNorm(std::string_view word);
 [[nodiscard]] std::optional<Position> parsePosition(std::string_view word);
 [[nodiscard]] std::optional<FeedForward> parseFeedForward(std::string_view word);
 [[nodiscard]] std::optional<Schedule> parseSchedule(std::string_view word);
 [[nodiscard]] std::optional<Compression> parseCompression(std::string_view word);
 [[nodiscard]] std::optional<Transport> parseTransport(std::string_view word);
+[[nodiscard]] std::optional<Offload> parseOffload(std::string_view word);
 [[nodiscard]] const char* toWord(Strategy strategy);
 [[nodiscard]] const char* toWord(Device device);
 [[nodiscard]] const char* toWord(Precision precision);
@@ -156,6 +161,7 @@ struct RunConfig {
     std::int32_t shardRanks = 0;      ///< ranks of a sharding group; hsdp only
     /// That token table and head are gathered in; 0: by their size (vocabulary_pieces.h), 1: whole.
     std::int32_t vocabularyPieces = 0;
+    Offload offload = Offload::kNone;
     double bucketMegabytes = 25;  ///< of gradients in a piece, 10^6 bytes; ddp-bucket
     Compression compression = Compression::kNone;
     double keptFraction = 0.01;  ///< of gradients sent by top-k

@@ -60,6 +60,11 @@ struct Words<Transport> {
     static std::vector<std::string> all() { return {"auto", "shared-memory", "gloo"}; }
 };
 template <>
+struct Words<Offload> {
+    static constexpr auto parse = parseOffload;
+    static std::vector<std::string> all() { return {"none", "optimizer", "gradients"}; }
+};
+template <>
 struct Words<Device> {
     static constexpr auto parse = parseDevice;
     static std::vector<std::string> all() { return {"cpu", "cuda"}; }
@@ -241,6 +246,8 @@ const std::vector<RunField>& runFields() {
                               "hsdp: ranks that share one copy of the state"),
         field<&C::vocabularyPieces>("vocabulary_pieces", "--vocabulary-pieces", "N",
                                     "zero3, hsdp: pieces of token table and head; 0: by size"),
+        field<&C::offload>("offload", "--offload", "WORD",
+                           "to host memory, from a GPU: none, optimizer or gradients (both)"),
         field<&C::bucketMegabytes>("bucket_mb", "--bucket-mb", "N",
                                    "ddp-bucket: megabytes of gradients sent at a time"),
         field<&C::compression>("compress", "--compress", "WORD",

@@ -5,6 +5,9 @@
 #include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+
 #include <span>
 
 namespace shardscope::kernels {
@@ -16,12 +19,27 @@ std::span<float> part(const at::Tensor& flat, std::int64_t begin, std::int64_t e
 
 void updateOnHost(const AdamWStep& step, const ShardState& shard, std::int64_t begin,
                   std::int64_t end) {
-    adamW(step, part(shard.parameter, begin, end), part(shard.gradient, begin, end),
-          part(shard.firstMoment, begin, end), part(shard.secondMoment, begin, end));
+    constexpr std::int64_t kGrain = 1 << 16;  // below it threads cost more than they save
+    at::parallel_for(begin, end, kGrain, [&](std::int64_t from, std::int64_t to) {
+        adamW(step, part(shard.parameter, from, to), part(shard.gradient, from, to),
+              part(shard.firstMoment, from, to), part(shard.secondMoment, from, to));
+    });
 }
 
 bool copied(const ShardState& shard) {
     return !shard.compute.is_same(shard.parameter);
+}
+
+/// Narrowed on the host first: a copy to a device that converts as well would wait for it.
+void copyBack(const ShardState& shard) {
+    at::Tensor narrow = shard.parameter;
+    const bool converts = shard.compute.scalar_type() != at::kFloat;
+    if (converts && !shard.compute.is_cpu()) {
+        narrow = at::empty(shard.parameter.sizes(),
+                           at::TensorOptions().dtype(shard.compute.dtype()).pinned_memory(true));
+        narrow.copy_(shard.parameter);
+    }
+    shard.compute.copy_(narrow, true);
 }
 
 void noteState(const ShardState& shard) {
@@ -49,20 +67,31 @@ void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState&
         if (copied(shard) && !casts) shard.compute.copy_(shard.parameter);
         return;
     }
-    updateOnHost(step, shard, 0, decaying);
+    ShardState host = shard;
+    host.gradient = inHostMemory(shard.gradient);
+    updateOnHost(step, host, 0, decaying);
     AdamWStep plain = step;
     plain.weightDecay = 0;
-    updateOnHost(plain, shard, decaying, shard.parameter.numel());
-    if (copied(shard)) shard.compute.copy_(shard.parameter);
+    updateOnHost(plain, host, decaying, shard.parameter.numel());
+    if (copied(shard)) copyBack(shard);
+}
+
+at::Tensor inHostMemory(const at::Tensor& t) {
+    if (t.is_cpu()) return t;
+    const at::Tensor host = at::empty(t.sizes(), t.options().device(at::kCPU).pinned_memory(true));
+    host.copy_(t);
+    return host;
 }
 
 void addSquaredNorm(const at::Tensor& gradient, const at::Tensor& total) {
-    double* sum = total.mutable_data_ptr<double>();
-    if (gradient.is_cuda()) {
-        deviceKernels()->sumOfSquares(gradient.const_data_ptr<float>(), gradient.numel(), sum,
+    if (gradient.is_cpu() && !total.is_cpu()) {
+        total.add_(sumOfSquares(part(gradient, 0, gradient.numel())));
+    } else if (gradient.is_cuda()) {
+        deviceKernels()->sumOfSquares(gradient.const_data_ptr<float>(), gradient.numel(),
+                                      total.mutable_data_ptr<double>(),
                                       nativeStream(gradient.device()));
     } else {
-        *sum += sumOfSquares(part(gradient, 0, gradient.numel()));
+        *total.mutable_data_ptr<double>() += sumOfSquares(part(gradient, 0, gradient.numel()));
     }
 }
 

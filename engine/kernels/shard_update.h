@@ -9,19 +9,23 @@
 
 namespace shardscope::kernels {
 
-/// One shard; all (n), fp32. `compute` holds the parameters as they are computed with: the
-/// parameters themselves, or a bf16 or fp16 copy of them.
+/// One shard; all (n), fp32, on one device, or in host memory (offloaded: gradient and `compute`
+/// may stay on the device; the optimizer then runs on the host). `compute` holds the parameters as
+/// they are computed with: the parameters themselves, or a bf16 or fp16 copy of them.
 struct ShardState {
     at::Tensor parameter, gradient, firstMoment, secondMoment;
     at::Tensor compute;
 };
+
+/// `t`, or a copy of it in host memory, which is there when this returns.
+[[nodiscard]] at::Tensor inHostMemory(const at::Tensor& t);
 
 /// AdamW with weight decay on the first `decaying` elements only; refreshes `compute`.
 void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState& shard);
 
 /// total += sum of squares of gradient, in double precision, in which no sum of finite fp32 squares
 /// overflows: a total that is not finite has met a gradient that is not. total is () float64 on the
-/// gradient's device.
+/// device.
 void addSquaredNorm(const at::Tensor& gradient, const at::Tensor& total);
 
 }  // namespace shardscope::kernels

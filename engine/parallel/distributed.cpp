@@ -2,6 +2,7 @@
 
 #include "engine/parallel/views.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/record_function.h>
 
@@ -51,6 +52,17 @@ SymmetricBuffer Distributed::allocate(std::int64_t count, DataType dtype, Memory
 at::Tensor Distributed::asTensor(const SymmetricBuffer& buffer) const {
     return at::from_blob(buffer.local, {static_cast<std::int64_t>(buffer.count)},
                          m_placement.master().dtype(scalarOf(buffer.dtype)));
+}
+
+at::Tensor Distributed::gatherMaster(comm::Communicator& communicator, const at::Tensor& part,
+                                     const comm::CollectiveTag& tag) {
+    const SymmetricBuffer shared =
+        allocate(part.numel(), DataType::kFloat32, MemoryCategory::kTemporary, tag.layer,
+                 "master to hand out");
+    asTensor(shared).copy_(part);
+    const at::Tensor whole = at::empty({part.numel() * communicator.size()}, m_placement.master());
+    communicator.allGather(shared, whole.mutable_data_ptr(), tag).wait();
+    return whole;
 }
 
 void Distributed::block(const comm::Work& work, Phase phase, LayerIndex layer) {

@@ -34,6 +34,10 @@ public:
                                    LayerIndex layer, const char* owner);
     /// The buffer's memory as a tensor (count).
     [[nodiscard]] at::Tensor asTensor(const comm::SymmetricBuffer& buffer) const;
+    /// All ranks' parts of an fp32 master that is not where peers can read it, one after another,
+    /// on the device; a collective. Takes memory for good: rare.
+    [[nodiscard]] at::Tensor gatherMaster(comm::Communicator& communicator, const at::Tensor& part,
+                                          const comm::CollectiveTag& tag);
     /// Waits for `work`, if valid; blocked time is a phase.
     void block(const comm::Work& work, Phase phase, LayerIndex layer);
 

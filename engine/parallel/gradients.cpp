@@ -8,6 +8,7 @@
 
 namespace shardscope::parallel {
 
+using comm::SymmetricBuffer;
 using comm::Work;
 
 void GradientStore::add(const UnitReference& unit, const ShardLayout& layout) {
@@ -45,9 +46,17 @@ void GradientStore::finish() {
                                  MemoryCategory::kGradientShard, unit.reference.layer, "gradients");
             unit.shard = m_owner.asTensor(unit.shardBuffer);
         } else {
-            unit.shard = zeros(MemoryCategory::kGradientShard, "gradients", unit.layout.shard,
-                               m_owner.placement().master());
+            unit.shard =
+                zeros(MemoryCategory::kGradientShard, "gradients", unit.layout.shard,
+                      offloads() ? m_owner.placement().host() : m_owner.placement().master());
         }
+    }
+    if (offloads()) {
+        const std::int64_t shard =
+            std::max(largest, m_units.front().layout.padded()) / m_units.front().layout.ranks;
+        for (Arrival& arrival : m_arrivals)
+            arrival.device = zeros(MemoryCategory::kCommunication, "arriving gradients", shard,
+                                   m_owner.placement().master());
     }
     makeSlot(m_units.front().layout.padded(), dtype, kRootLayer);
     for (int i = 0; i < 2; ++i) makeSlot(largest, dtype, kNoLayer);
@@ -87,11 +96,45 @@ Work GradientStore::reduce(std::size_t index, std::int32_t step) {
     Slot& slot = m_slots[unit.slot];
     const bool add = m_keep == Keep::kTwo && !unit.fresh;
     unit.fresh = false;
-    slot.reduction = m_communicator.reduceScatter(
-        sliceOf(slot.buffer, {0, unit.layout.padded()}), unit.shard.mutable_data_ptr<float>(),
-        add ? comm::Accumulate::kYes : comm::Accumulate::kNo,
-        {Cause::kGradient, unit.reference.layer, step});
+    const SymmetricBuffer whole = sliceOf(slot.buffer, {0, unit.layout.padded()});
+    if (offloads()) {
+        slot.reduction = reduceToHost(index, whole, add, step);
+    } else {
+        slot.reduction =
+            m_communicator.reduceScatter(whole, unit.shard.mutable_data_ptr<float>(),
+                                         add ? comm::Accumulate::kYes : comm::Accumulate::kNo,
+                                         {Cause::kGradient, unit.reference.layer, step});
+    }
     return slot.reduction;
+}
+
+Work GradientStore::reduceToHost(std::size_t index, const SymmetricBuffer& whole, bool add,
+                                 std::int32_t step) {
+    Arrival& arrival = m_arrivals[m_arriving];
+    m_arriving = 1 - m_arriving;
+    bringOver(arrival);
+    arrival.unit = index;
+    arrival.add = add;
+    arrival.work = m_communicator.reduceScatter(
+        whole, arrival.device.mutable_data_ptr<float>(), comm::Accumulate::kNo,
+        {Cause::kGradient, m_units[index].reference.layer, step});
+    return arrival.work;
+}
+
+void GradientStore::bringOver(Arrival& arrival) {
+    if (!arrival.work.valid()) return;
+    const Unit& unit = m_units[arrival.unit];
+    m_owner.block(arrival.work, Phase::kWaitReduction, unit.reference.layer);
+    arrival.work = {};
+    const at::Tensor arrived =
+        kernels::inHostMemory(arrival.device.narrow(0, 0, unit.layout.shard));
+    arrival.add ? unit.shard.add_(arrived) : unit.shard.copy_(arrived);
+}
+
+void GradientStore::finishStep() {
+    // In the order in which they were reduced.
+    bringOver(m_arrivals[m_arriving]);
+    bringOver(m_arrivals[1 - m_arriving]);
 }
 
 std::int64_t GradientStore::stateBytes() const {

@@ -29,6 +29,10 @@ public:
     void add(const UnitReference& unit, const ShardLayout& layout);
     void finish();
 
+    /// kTwo with offloaded gradients: reduced ones arrive on the device and are added up in host
+    /// memory, one behind the next; after finishStep() all are there.
+    void finishStep();
+
     void beginStep();
     void beginMicroStep(bool last) { m_lastMicroStep = last; }
     /// Binds the gradients of a unit, once peers have read what was there before.
@@ -60,6 +64,19 @@ private:
         bool fresh = true;  ///< nothing of this step yet
     };
 
+    /// Where a reduced gradient lies until it is in host memory.
+    struct Arrival {
+        at::Tensor device;  ///< (largest shard)
+        comm::Work work;    ///< invalid: nothing has to be brought over
+        std::size_t unit = 0;
+        bool add = false;
+    };
+    [[nodiscard]] bool offloads() const {
+        return m_keep == Keep::kTwo && m_owner.placement().offloadsGradients();
+    }
+    comm::Work reduceToHost(std::size_t index, const comm::SymmetricBuffer& whole, bool add,
+                            std::int32_t step);
+    void bringOver(Arrival& arrival);
     static void clearPadding(const Slot& slot, const ShardLayout& layout);
     void makeSlot(std::int64_t count, DataType dtype, LayerIndex layer);
 
@@ -69,6 +86,8 @@ private:
     const Shards m_shards;
     std::vector<Unit> m_units;
     std::vector<Slot> m_slots;
+    std::array<Arrival, 2> m_arrivals;
+    std::size_t m_arriving = 0;
     std::size_t m_turn = 2;  ///< kTwo: of slots 1 and 2 the one used last
     bool m_lastMicroStep = true;
 };

@@ -9,9 +9,11 @@
 
 #include "engine/comm/communicator.h"
 #include "engine/control/observer.h"
+#include "engine/control/run_config.h"
 #include "engine/kernels/adamw.h"
 #include "engine/kernels/parameter.h"
 
+#include <c10/core/ScalarType.h>
 #include <c10/core/TensorOptions.h>
 
 #include <cstdint>
@@ -32,16 +34,28 @@ struct UnitReference {
 /// gradients are fp32 always.
 struct Placement {
     at::Device device = at::kCPU;
-    at::ScalarType compute = at::kFloat;   ///< parameters in use, activations: fp32 or bf16
+    at::ScalarType compute = at::kFloat;   ///< parameters in use, activations: fp32 or narrower
     at::ScalarType gradient = at::kFloat;  ///< a unit's full gradients before reduction
+    control::Offload offload = control::Offload::kNone;
 
+    /// fp32 on the device.
     [[nodiscard]] at::TensorOptions master() const {
         return at::TensorOptions().device(device).dtype(at::kFloat);
     }
+    /// fp32 in host memory that a device copies from and to at full speed.
+    [[nodiscard]] at::TensorOptions host() const {
+        return at::TensorOptions().dtype(at::kFloat).pinned_memory(!device.is_cpu());
+    }
+    /// Where master parameters and moments are, and the optimizer runs.
+    [[nodiscard]] at::TensorOptions optimizer() const { return offloads() ? host() : master(); }
+    [[nodiscard]] bool offloads() const { return offload != control::Offload::kNone; }
+    [[nodiscard]] bool offloadsGradients() const { return offload == control::Offload::kGradients; }
     /// Whether a copy of the parameters is kept beside the fp32 master.
-    [[nodiscard]] bool copies() const { return compute != at::kFloat; }
-    /// State of a rank in bytes per parameter of its shard.
-    [[nodiscard]] std::int64_t stateBytesEach() const { return copies() ? 18 : 16; }
+    [[nodiscard]] bool copies() const { return compute != at::kFloat || offloads(); }
+    /// State of a rank in bytes per parameter of its shard, wherever it lies.
+    [[nodiscard]] std::int64_t stateBytesEach() const {
+        return copies() ? 16 + static_cast<std::int64_t>(c10::elementSize(compute)) : 16;
+    }
 };
 
 /// What a unit was needed for when it is released.

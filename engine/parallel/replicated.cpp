@@ -2,12 +2,9 @@
 
 #include "engine/parallel/views.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 namespace shardscope::parallel {
-
-using comm::SymmetricBuffer;
 
 Replicated::Replicated(std::vector<UnitReference> units, const Placement& placement,
                        comm::Communicator& communicator, control::Observer* observer,
@@ -34,7 +31,7 @@ void Replicated::addUnit(const UnitReference& reference) {
     unit.values = asTensor(unit.whole);
     const Slice own = ownPart(unit);
     const auto make = [&](MemoryCategory category, const char* owner) {
-        return zeros(category, owner, own.count, m_placement.master());
+        return zeros(category, owner, own.count, m_placement.optimizer());
     };
     unit.state.compute = unit.values.narrow(0, own.begin, own.count);
     unit.state.parameter =
@@ -68,16 +65,8 @@ void Replicated::visit(const ValueSink& sink) {
         } else if (m_optimizer == Optimizer::kWhole) {
             visitValues(unit.reference.parameters, unit.layout, unit.state.parameter, sink);
         } else {
-            // Masters are sharded: summed up into one whole copy, which is rare enough.
-            SymmetricBuffer part =
-                allocate(unit.layout.shard, DataType::kFloat32, MemoryCategory::kTemporary,
-                         unit.reference.layer, "master to hand out");
-            asTensor(part).copy_(unit.state.parameter);
-            const at::Tensor whole = at::empty({unit.layout.padded()}, m_placement.master());
-            m_communicator
-                .allGather(part, whole.mutable_data_ptr(),
-                           {Cause::kStart, unit.reference.layer, m_step})
-                .wait();
+            const at::Tensor whole = gatherMaster(m_communicator, unit.state.parameter,
+                                                  {Cause::kStart, unit.reference.layer, m_step});
             visitValues(unit.reference.parameters, unit.layout, whole, sink);
         }
     }
@@ -116,7 +105,9 @@ std::int64_t Replicated::stateBytes() const {
         const std::int64_t own = ownPart(unit).count;
         const std::int64_t moments = 8 * own;
         const std::int64_t values =
-            m_placement.copies() ? 2 * unit.layout.padded() + 4 * own : 4 * unit.layout.padded();
+            m_placement.copies()
+                ? (m_placement.stateBytesEach() - 16) * unit.layout.padded() + 4 * own
+                : 4 * unit.layout.padded();
         bytes += moments + values;
     }
     return bytes;

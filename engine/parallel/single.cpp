@@ -86,17 +86,19 @@ private:
 
     void addUnit(const UnitReference& reference) {
         UnitState unit{reference, layOut(reference.parameters, 1), {}, true};
-        const auto make = [&](MemoryCategory category, const char* owner, at::ScalarType type) {
-            return zeros(category, owner, unit.layout.padded(), m_placement.master().dtype(type));
+        const auto make = [&](MemoryCategory category, const char* owner,
+                              const at::TensorOptions& options) {
+            return zeros(category, owner, unit.layout.padded(), options);
         };
+        const at::TensorOptions master = m_placement.optimizer();
         kernels::ShardState& state = unit.state;
-        state.parameter = make(MemoryCategory::kParameterShard, "parameters", at::kFloat);
-        state.compute = m_placement.copies() ? make(MemoryCategory::kParameterShard, "bf16 copy",
-                                                    m_placement.compute)
+        state.parameter = make(MemoryCategory::kParameterShard, "parameters", master);
+        state.compute = m_placement.copies() ? make(MemoryCategory::kParameterShard, "copy in use",
+                                                    m_placement.master().dtype(m_placement.compute))
                                              : state.parameter;
-        state.gradient = make(MemoryCategory::kGradientShard, "gradients", at::kFloat);
-        state.firstMoment = make(MemoryCategory::kOptimizerState, "first moment", at::kFloat);
-        state.secondMoment = make(MemoryCategory::kOptimizerState, "second moment", at::kFloat);
+        state.gradient = make(MemoryCategory::kGradientShard, "gradients", m_placement.master());
+        state.firstMoment = make(MemoryCategory::kOptimizerState, "first moment", master);
+        state.secondMoment = make(MemoryCategory::kOptimizerState, "second moment", master);
         bindValues(reference.parameters, unit.layout, state.compute);
         bindGradients(reference.parameters, unit.layout, state.gradient, false);
         m_units.push_back(std::move(unit));

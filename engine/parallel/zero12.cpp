@@ -45,6 +45,7 @@ public:
     void finishReductions() override {
         // In order: when the last one is done, all are.
         block(m_lastReduction, Phase::kWaitReduction, kRootLayer);
+        m_gradients.finishStep();
     }
 
     void update(const kernels::AdamWStep& step, bool) override {

@@ -18,9 +18,8 @@ using comm::Work;
 struct UnitState {
     UnitReference reference;
     ShardLayout layout;
-    SymmetricBuffer master;     // parameters in fp32, (shard)
-    SymmetricBuffer shard;      // as they are gathered, (shard): the master or a narrower copy
-    kernels::ShardState state;  // the same memory as tensors; gradients and moments
+    SymmetricBuffer shard;      // parameters as they are gathered, (shard)
+    kernels::ShardState state;  // the same as `compute`; fp32 master, gradients and moments
     at::Tensor gathered;        // (padded) while fetched
     Work gather;
     bool bound = false;  ///< gathered and waited for
@@ -62,7 +61,8 @@ public:
           m_gradients(*this, m_groups.shard(),
                       options.keepGradients || options.keepGathered ? GradientStore::Keep::kAll
                                                                     : GradientStore::Keep::kTwo,
-                      GradientStore::Shards{m_groups.replicas() != nullptr}) {
+                      m_groups.replicas() != nullptr ? GradientStore::Shards::kShared
+                                                     : GradientStore::Shards::kOwn) {
         for (const UnitReference& reference : units) addUnit(reference);
         m_gradients.finish();
         for (std::size_t i = 0; i < m_units.size(); ++i)
@@ -94,11 +94,14 @@ public:
 
     void visit(const ValueSink& sink) override {
         for (const UnitState& unit : m_units) {
-            const at::Tensor whole = at::empty({unit.layout.padded()}, m_placement.master());
-            m_groups.shard()
-                .allGather(unit.master, whole.mutable_data_ptr(),
-                           {Cause::kStart, unit.reference.layer, m_step})
-                .wait();
+            const comm::CollectiveTag tag{Cause::kStart, unit.reference.layer, m_step};
+            at::Tensor whole;
+            if (m_placement.copies()) {
+                whole = gatherMaster(m_groups.shard(), unit.state.parameter, tag);
+            } else {
+                whole = at::empty({unit.layout.padded()}, m_placement.master());
+                m_groups.shard().allGather(unit.shard, whole.mutable_data_ptr(), tag).wait();
+            }
             visitValues(unit.reference.parameters, unit.layout, whole, sink);
         }
     }
@@ -160,6 +163,7 @@ public:
     void finishReductions() override {
         // In order: when the last one is done, all are.
         block(m_lastReduction, Phase::kWaitReduction, kRootLayer);
+        m_gradients.finishStep();
         reduceAcross(0);
         block(m_lastAcross, Phase::kWaitReduction, kRootLayer);
     }
@@ -197,18 +201,18 @@ private:
         unit.reference = reference;
         unit.layout = layOut(reference.parameters, m_groups.shard().size());
         const std::int64_t n = unit.layout.shard;
-        const auto own = [&](DataType dtype, const char* owner) {
-            return allocate(n, dtype, MemoryCategory::kParameterShard, reference.layer, owner);
+        const bool copies = m_placement.copies();
+        unit.shard = allocate(n, dtypeOf(m_placement.compute), MemoryCategory::kParameterShard,
+                              reference.layer, copies ? "copy in use" : "parameter shard");
+        unit.state.compute = asTensor(unit.shard);
+        const at::TensorOptions options = m_placement.optimizer();
+        const auto make = [&](MemoryCategory category, const char* owner) {
+            return zeros(category, owner, n, options);
         };
-        unit.master = own(DataType::kFloat32, "parameter shard");
-        unit.shard =
-            m_placement.copies() ? own(dtypeOf(m_placement.compute), "narrow copy") : unit.master;
-        unit.state.parameter = asTensor(unit.master);
-        unit.state.compute = m_placement.copies() ? asTensor(unit.shard) : unit.state.parameter;
-        const at::TensorOptions options = m_placement.master();
-        unit.state.firstMoment = zeros(MemoryCategory::kOptimizerState, "first moment", n, options);
-        unit.state.secondMoment =
-            zeros(MemoryCategory::kOptimizerState, "second moment", n, options);
+        unit.state.parameter =
+            copies ? make(MemoryCategory::kParameterShard, "fp32 master") : unit.state.compute;
+        unit.state.firstMoment = make(MemoryCategory::kOptimizerState, "first moment");
+        unit.state.secondMoment = make(MemoryCategory::kOptimizerState, "second moment");
         m_gradients.add(reference, unit.layout);
         m_units.push_back(std::move(unit));
     }

@@ -16,8 +16,13 @@ namespace {
 using control::RunConfig;
 using control::Strategy;
 
+bool offloads(const RunConfig& config) {
+    return config.offload != control::Offload::kNone;
+}
+
+/// Whether what is computed with is a copy beside the fp32 master.
 bool copies(const RunConfig& config) {
-    return computeBytes(config) != kFloatBytes;
+    return computeBytes(config) != kFloatBytes || offloads(config);
 }
 
 /// Whether gradients of all units are kept whole until they are summed over ranks.
@@ -80,9 +85,11 @@ FlatSizes flatSizes(const RunConfig& config) {
 }
 
 struct StateBytes {
-    std::int64_t parameters = 0;  ///< with the fp32 master where they are computed with narrower
+    std::int64_t parameters = 0;  ///< as they are computed with
+    std::int64_t master = 0;      ///< in fp32 beside them
     std::int64_t gradients = 0;
     std::int64_t moments = 0;
+    [[nodiscard]] std::int64_t total() const { return parameters + master + gradients + moments; }
 };
 
 StateBytes stateBytes(const RunConfig& config, std::int64_t parameters) {
@@ -92,10 +99,20 @@ StateBytes stateBytes(const RunConfig& config, std::int64_t parameters) {
     };
     StateBytes bytes;
     bytes.parameters = computeBytes(config) * share(sharding.parameters);
-    if (copies(config)) bytes.parameters += kFloatBytes * share(sharding.optimizer);
+    if (copies(config)) bytes.master = kFloatBytes * share(sharding.optimizer);
     bytes.gradients = kFloatBytes * share(sharding.gradients);
     bytes.moments = 2 * kFloatBytes * share(sharding.optimizer);
     return bytes;
+}
+
+/// The part of it that --offload keeps in host memory.
+StateBytes offloaded(const RunConfig& config, const StateBytes& state) {
+    StateBytes host;
+    if (!offloads(config)) return host;
+    host.master = state.master;
+    host.moments = state.moments;
+    if (config.offload == control::Offload::kGradients) host.gradients = state.gradients;
+    return host;
 }
 
 /// What operators keep and use, in bytes.
@@ -258,10 +275,15 @@ void addState(const RunConfig& config, MemoryByCategory& memory) {
     };
     const FlatSizes sizes = flatSizes(config);
     const StateBytes state = stateBytes(config, sizes.all);
-    add(MemoryCategory::kParameterShard, state.parameters);
-    add(MemoryCategory::kOptimizerState, state.moments);
+    const StateBytes host = offloaded(config, state);
+    add(MemoryCategory::kParameterShard, state.parameters + state.master - host.master);
+    add(MemoryCategory::kOptimizerState, state.moments - host.moments);
     add(keepsWholeGradients(config) ? MemoryCategory::kGradient : MemoryCategory::kGradientShard,
-        state.gradients);
+        state.gradients - host.gradients);
+    // Two shards on their way to host memory.
+    if (host.gradients > 0)
+        add(MemoryCategory::kCommunication,
+            2 * kFloatBytes * std::max(sizes.largest(), sizes.root) / shardRanks(config));
     if (config.compression != control::Compression::kNone) {
         // What was left out, and what is sent: narrow, or pairs.
         const bool pairs = config.compression == control::Compression::kTopK;
@@ -328,8 +350,11 @@ MemoryByCategory memoryTheory(const RunConfig& config, const KernelChoice& kerne
 }
 
 Bytes stateTheory(const RunConfig& config) {
-    const StateBytes bytes = stateBytes(config, parameterCount(config.model));
-    return {bytes.parameters + bytes.gradients + bytes.moments};
+    return {stateBytes(config, parameterCount(config.model)).total()};
+}
+
+Bytes hostStateTheory(const RunConfig& config) {
+    return {offloaded(config, stateBytes(config, flatSizes(config).all)).total()};
 }
 
 }  // namespace shardscope::theory

@@ -1,5 +1,6 @@
-// Bytes that a rank holds, by category, at the moments of a training step. Pure functions,
-// torch-free. All ranks of a run hold the same.
+// Bytes that a rank holds, by category, at the moments of a training step; on a GPU those of its
+// memory, not what --offload keeps on the host. Pure functions, torch-free. All ranks of a run hold
+// the same.
 //
 // What operators keep and use is that of engine/kernels and engine/gpt; what is held in flat
 // buffers, padding included, that of engine/parallel.
@@ -46,7 +47,10 @@ struct KernelChoice {
 /// Parameters, gradients and two moments that a rank keeps from step to step. In fp32 16 B a
 /// parameter, of which zero1 divides the moments by the ranks, zero2 the gradients as well and
 /// zero3 all (hsdp by the ranks of a group); bf16 and fp16 keep a narrow copy of the parameters
-/// beside the fp32 master, which goes with the moments: 18 B. Without padding.
+/// beside the fp32 master, which goes with the moments: 18 B. Offloaded fp32 keeps a master as
+/// well: 20 B. Wherever it lies, without padding.
 [[nodiscard]] Bytes stateTheory(const control::RunConfig& config);
+/// Of that what --offload keeps in host memory, padding included.
+[[nodiscard]] Bytes hostStateTheory(const control::RunConfig& config);
 
 }  // namespace shardscope::theory

@@ -29,6 +29,7 @@ parallel::Placement placementOf(const control::RunConfig& config, at::Device dev
     if (config.precision == control::Precision::kBFloat16) placement.compute = at::kBFloat16;
     if (config.precision == control::Precision::kFloat16) placement.compute = at::kHalf;
     if (config.reduceIn == control::GradientType::kBFloat16) placement.gradient = at::kBFloat16;
+    placement.offload = config.offload;
     return placement;
 }
 

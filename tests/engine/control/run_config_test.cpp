@@ -20,7 +20,8 @@ RunConfig changed() {
         {"strategy", "single"},    {"precision", "bf16"},   {"reduce", "bf16"},
         {"device", "cuda"},        {"capture", "light"},    {"device_capture", "kernels"},
         {"model.norm", "rmsnorm"}, {"model.ffn", "swiglu"}, {"model.position", "rope"},
-        {"schedule", "linear"},    {"compress", "topk"},    {"transport", "gloo"}};
+        {"schedule", "linear"},    {"compress", "topk"},    {"transport", "gloo"},
+        {"offload", "optimizer"}};
     for (const RunField& field : runFields()) {
         FieldValue value = field.get(config);
         if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
@@ -59,7 +60,7 @@ TEST(RunConfig, TheFieldTableKnowsEveryField) {
     }
     EXPECT_EQ(target, source);
     // 57 members of RunConfig and 11 of its model: a new member changes the size.
-    EXPECT_EQ(runFields().size(), 69u);
+    EXPECT_EQ(runFields().size(), 70u);
 }
 
 TEST(RunConfig, RefusesAnUnknownKeyByName) {
@@ -141,6 +142,25 @@ TEST(Validate, GradientsInBf16NeedComputingInBf16) {
     EXPECT_THAT(complaint(config), HasSubstr("--precision bf16"));
     config.precision = Precision::kBFloat16;
     EXPECT_TRUE(validate(config).has_value());
+}
+
+TEST(RunConfig, OffloadIsFromAGpuAndOfShards) {
+    RunConfig config;
+    config.offload = Offload::kOptimizer;
+    EXPECT_THAT(complaint(config), HasSubstr("where CPU ranks keep it anyway"));
+    config.device = Device::kCuda;
+    EXPECT_TRUE(validate(config));
+    config.offload = Offload::kGradients;
+    EXPECT_TRUE(validate(config));
+    config.keepGradients = true;
+    EXPECT_THAT(complaint(config), HasSubstr("keeping whole gradients does not have"));
+    config.keepGradients = false;
+    for (const Strategy strategy : {Strategy::kDdpBucket, Strategy::kZero1}) {
+        config.strategy = strategy;
+        EXPECT_THAT(complaint(config), HasSubstr("use --strategy zero2 or zero3"));
+    }
+    config.strategy = Strategy::kZero2;
+    EXPECT_TRUE(validate(config));
 }
 
 TEST(RunConfig, VocabularyPiecesNeedAScheduleOfUnits) {

@@ -125,6 +125,25 @@ TEST_F(GpuRank, FollowsTheCpuRanksLosses) {
                 1e-5);
 }
 
+TEST_F(GpuRank, StateInHostMemoryAndAHeadInPiecesLearnTheSame) {
+    std::vector<double> losses;
+    for (const std::vector<std::string>& more :
+         std::vector<std::vector<std::string>>{{},
+                                               {"--offload", "optimizer"},
+                                               {"--offload", "gradients"},
+                                               {"--vocabulary-pieces", "3"}}) {
+        const auto program = record(more);
+        ASSERT_EQ(program->wait(), 0) << program->err();
+        const json r = report();
+        EXPECT_TRUE(r.at("completeness").at("complete")) << r.at("completeness");
+        losses.push_back(r.at("loss").at("last"));
+        std::filesystem::remove(output());
+    }
+    EXPECT_EQ(losses[1], losses[0]);
+    EXPECT_EQ(losses[2], losses[0]);
+    EXPECT_NEAR(losses[3], losses[0], 1e-5);
+}
+
 TEST_F(GpuRank, SingleAndUntracedRunsWork) {
     const auto program =
         record({"--strategy", "single", "--device-capture", "never", "--capture", "light"});

@@ -118,6 +118,31 @@ TEST(Theory, AWholeHeadSetsThePeakWhenTheVocabularyIsLarge) {
               4 * (rootParameterCount(config.model) + blockParameterCount(config.model)));
 }
 
+TEST(Theory, OffloadMovesStateToTheHost) {
+    control::RunConfig config = shakespeare();
+    config.device = control::Device::kCuda;
+    config.precision = control::Precision::kBFloat16;
+    const std::int64_t share = parameterCount(config.model) / config.ranks;
+    const auto device = [&](MemoryCategory category) {
+        return of(memoryAt(config, Moment::kInitialised), category).count;
+    };
+    EXPECT_EQ(hostStateTheory(config).count, 0);
+    EXPECT_EQ(device(MemoryCategory::kParameterShard), 6 * share);
+    config.offload = control::Offload::kOptimizer;
+    EXPECT_EQ(hostStateTheory(config).count, 12 * share);
+    EXPECT_EQ(device(MemoryCategory::kParameterShard), 2 * share);
+    EXPECT_EQ(device(MemoryCategory::kOptimizerState), 0);
+    EXPECT_EQ(device(MemoryCategory::kGradientShard), 4 * share);
+    config.offload = control::Offload::kGradients;
+    EXPECT_EQ(hostStateTheory(config).count, 16 * share);
+    EXPECT_EQ(device(MemoryCategory::kGradientShard), 0);
+    EXPECT_EQ(stateTheory(config).count, 18 * share);
+    // fp32 has a master beside its copy then.
+    config.precision = control::Precision::kFloat32;
+    EXPECT_EQ(stateTheory(config).count, 20 * share);
+    EXPECT_EQ(device(MemoryCategory::kParameterShard), 4 * share);
+}
+
 TEST(Theory, AHeadInPiecesDoesNot) {
     control::RunConfig config;
     config.model = *control::findModelPreset("ref");
