@@ -1,10 +1,10 @@
 #include "profiler/collectors/allocator/recording_allocator.h"
 
 #include "profiler/capture/host_clock.h"
+#include "profiler/collectors/allocator/large_blocks.h"
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <malloc.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -72,13 +72,36 @@ void raise(std::int64_t size) {
     if (now > g_peak.load(std::memory_order_relaxed)) g_peak.store(now, std::memory_order_relaxed);
 }
 
+/// Outlives every tensor.
+LargeBlocks& largeBlocks() {
+    static auto* only = new LargeBlocks();
+    return *only;
+}
+
+std::size_t wholeBytes(std::size_t size) {
+    return (size + sizeof(Header) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void* takeMemory(std::size_t whole) {
+    return whole >= LargeBlocks::kLeast ? largeBlocks().take(whole)
+                                        : std::aligned_alloc(kAlignment, whole);
+}
+
+void giveMemory(void* memory, std::size_t whole) {
+    if (whole >= LargeBlocks::kLeast) {
+        largeBlocks().give(memory, whole);
+    } else {
+        std::free(memory);
+    }
+}
+
 void release(void* block) {
     if (block == nullptr) return;
     Header* header = static_cast<Header*>(block) - 1;
     g_allocated.fetch_sub(static_cast<std::int64_t>(header->size), std::memory_order_relaxed);
     capture::CaptureSession* session = g_session.load(std::memory_order_acquire);
     if (header->recorded && session != nullptr) report(*session, *header, MemoryAction::kFree);
-    std::free(header);
+    giveMemory(header, wholeBytes(header->size));
 }
 
 [[noreturn]] void fail(std::size_t size, const BlockUse& use) {
@@ -93,9 +116,7 @@ class RecordingAllocator final : public c10::Allocator {
 public:
     c10::DataPtr allocate(std::size_t size) override {
         if (size == 0) return {nullptr, nullptr, &release, c10::Device(c10::DeviceType::CPU)};
-        const std::size_t whole =
-            (size + sizeof(Header) + kAlignment - 1) / kAlignment * kAlignment;
-        void* memory = std::aligned_alloc(kAlignment, whole);
+        void* memory = takeMemory(wholeBytes(size));
         const BlockUse use = g_use();
         if (memory == nullptr) fail(size, use);
         Header* header = ::new (memory) Header{};
@@ -125,11 +146,6 @@ public:
 void installRecordingAllocator(BlockUse (*use)()) {
     static RecordingAllocator allocator;
     g_use = use;
-    // Blocks of a few MiB come and go with every layer. Serving them from the heap instead of
-    // fresh mappings saves a page fault for every 4 KiB (a percent or two of a step).
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    mallopt(M_TOP_PAD, 16 << 20);
     c10::SetCPUAllocator(&allocator, kPriority);
 }
 

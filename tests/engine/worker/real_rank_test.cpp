@@ -103,6 +103,33 @@ TEST_F(RealRank, HoldsTheStateTheoryPromisesAndFreesWhatItGathers) {
     }
 }
 
+/// In processes of their own, at three sizes: a narrow one, one with wide blocks, one with a
+/// vocabulary that is gathered in pieces.
+TEST_F(RealRank, HoldsAtMostATenthMoreThanTheory) {
+    const std::vector<std::vector<std::string>> sizes = {
+        {"--hidden", "64", "--heads", "4", "--layers", "4", "--context", "64"},
+        {"--hidden", "256", "--heads", "4", "--layers", "2", "--context", "32"},
+        {"--hidden", "128", "--heads", "4", "--layers", "2", "--context", "64", "--vocabulary",
+         "8000", "--data", "synthetic"}};
+    for (const char* strategy : {"zero3", "zero2", "zero1", "ddp-bucket"}) {
+        for (const auto& size : sizes) {
+            std::vector<std::string> flags{"--strategy",       strategy, "--steps", "3",
+                                           "--evaluate-every", "0",      "--force"};
+            flags.insert(flags.end(), size.begin(), size.end());
+            const auto program = record(flags);
+            ASSERT_EQ(program->wait(), 0) << program->err();
+            const json r = report();
+            ASSERT_EQ(r.at("memory").size(), 2u);
+            for (const json& rank : r.at("memory")) {
+                const double ratio = rank.at("peak_managed_bytes").get<double>() /
+                                     rank.at("theory_bytes").get<double>();
+                EXPECT_LE(ratio, 1.10) << strategy << " " << testing::PrintToString(size);
+                EXPECT_GE(ratio, 0.90) << strategy << " " << testing::PrintToString(size);
+            }
+        }
+    }
+}
+
 TEST_F(RealRank, LinksForwardOperatorsToBackwardOnes) {
     ASSERT_EQ(record({})->wait(), 0);
     const auto recording = reader();
