@@ -2,6 +2,7 @@
 
 #include "engine/comm/arguments.h"
 #include "engine/comm/message_numbers.h"
+#include "engine/comm/nccl/nccl_work.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -30,111 +30,6 @@ using control::DeviceStream;
 
 constexpr std::chrono::milliseconds kPoll{1};
 constexpr std::chrono::milliseconds kErrorPoll{200};
-
-/// Events that operations take in turn. Outlives the communicator while Works do.
-class EventPool {
-public:
-    explicit EventPool(DeviceRuntime& runtime) : m_runtime(runtime) {}
-    ~EventPool() {
-        for (DeviceEvent event : m_free) m_runtime.destroy(event);
-    }
-    EventPool(const EventPool&) = delete;
-    EventPool& operator=(const EventPool&) = delete;
-
-    DeviceEvent take() {
-        const std::lock_guard lock(m_mutex);
-        if (m_free.empty()) return m_runtime.createEvent();
-        const DeviceEvent event = m_free.back();
-        m_free.pop_back();
-        return event;
-    }
-    void give(DeviceEvent event) {
-        const std::lock_guard lock(m_mutex);
-        m_free.push_back(event);
-    }
-    DeviceRuntime& runtime() { return m_runtime; }
-
-private:
-    DeviceRuntime& m_runtime;
-    std::mutex m_mutex;
-    std::vector<DeviceEvent> m_free;  // guarded by m_mutex
-};
-
-/// Set once by the watcher; read by everybody who waits.
-class Alarm {
-public:
-    /// Whether it was the first.
-    bool raise(std::string sentence) {
-        const std::lock_guard lock(m_mutex);
-        if (m_raised.load()) return false;
-        m_sentence = std::move(sentence);
-        m_raised.store(true);
-        return true;
-    }
-    [[nodiscard]] bool raised() const { return m_raised.load(); }
-    void check() const {
-        if (!raised()) return;
-        const std::lock_guard lock(m_mutex);
-        throw CommunicationError(m_sentence);
-    }
-
-private:
-    std::atomic<bool> m_raised{false};
-    mutable std::mutex m_mutex;
-    std::string m_sentence;  // guarded by m_mutex
-};
-
-class NcclWork : public WorkState {
-public:
-    NcclWork(std::shared_ptr<EventPool> events, std::shared_ptr<const Alarm> alarm)
-        : m_events(std::move(events)),
-          m_alarm(std::move(alarm)),
-          started(m_events->take()),
-          ended(m_events->take()) {}
-    ~NcclWork() override {
-        m_events->give(started);
-        m_events->give(ended);
-    }
-    NcclWork(const NcclWork&) = delete;
-    NcclWork& operator=(const NcclWork&) = delete;
-
-    bool ready() const override {
-        m_alarm->check();
-        return m_events->runtime().reached(ended);
-    }
-    void wait() override {
-        m_alarm->check();
-        m_events->runtime().wait(m_events->runtime().currentStream(), ended);
-    }
-
-private:
-    std::shared_ptr<EventPool> m_events;
-    std::shared_ptr<const Alarm> m_alarm;
-
-public:
-    const DeviceEvent started, ended;
-};
-
-/// Brings the result of a small all-reduce back to the host.
-class SmallWork final : public NcclWork {
-public:
-    SmallWork(std::shared_ptr<EventPool> events, std::shared_ptr<const Alarm> alarm,
-              at::Tensor device, std::span<double> values)
-        : NcclWork(std::move(events), std::move(alarm)),
-          m_device(std::move(device)),
-          m_values(values) {}
-
-    void wait() override {
-        NcclWork::wait();
-        const at::DisableRecordFunctionGuard bookkeeping;
-        const at::Tensor host = m_device.cpu();  // waits for the current stream
-        std::copy_n(host.const_data_ptr<double>(), m_values.size(), m_values.begin());
-    }
-
-private:
-    const at::Tensor m_device;
-    const std::span<double> m_values;
-};
 
 /// What a communicator has in common with those split from it.
 struct Shared {

@@ -1,0 +1,37 @@
+// That a communicator cannot go on, and why.
+#pragma once
+
+#include "engine/comm/communicator.h"
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace shardscope::comm {
+
+/// Set once by the watcher; read by everybody who waits.
+class Alarm {
+public:
+    /// Whether it was the first.
+    bool raise(std::string sentence) {
+        const std::lock_guard lock(m_mutex);
+        if (m_raised.load()) return false;
+        m_sentence = std::move(sentence);
+        m_raised.store(true);
+        return true;
+    }
+    [[nodiscard]] bool raised() const { return m_raised.load(); }
+    void check() const {
+        if (!raised()) return;
+        const std::lock_guard lock(m_mutex);
+        throw CommunicationError(m_sentence);
+    }
+
+private:
+    std::atomic<bool> m_raised{false};
+    mutable std::mutex m_mutex;
+    std::string m_sentence;  // guarded by m_mutex
+};
+
+}  // namespace shardscope::comm

@@ -1,0 +1,40 @@
+// Device events for reuse: creating one is a driver call.
+#pragma once
+
+#include "engine/control/device_runtime.h"
+
+#include <mutex>
+#include <vector>
+
+namespace shardscope::comm {
+
+/// Events that operations take in turn. Outlives the communicator while Works do.
+class EventPool {
+public:
+    explicit EventPool(control::DeviceRuntime& runtime) : m_runtime(runtime) {}
+    ~EventPool() {
+        for (control::DeviceEvent event : m_free) m_runtime.destroy(event);
+    }
+    EventPool(const EventPool&) = delete;
+    EventPool& operator=(const EventPool&) = delete;
+
+    control::DeviceEvent take() {
+        const std::lock_guard lock(m_mutex);
+        if (m_free.empty()) return m_runtime.createEvent();
+        const control::DeviceEvent event = m_free.back();
+        m_free.pop_back();
+        return event;
+    }
+    void give(control::DeviceEvent event) {
+        const std::lock_guard lock(m_mutex);
+        m_free.push_back(event);
+    }
+    control::DeviceRuntime& runtime() { return m_runtime; }
+
+private:
+    control::DeviceRuntime& m_runtime;
+    std::mutex m_mutex;
+    std::vector<control::DeviceEvent> m_free;  // guarded by m_mutex
+};
+
+}  // namespace shardscope::comm
