@@ -1,0 +1,165 @@
+#include "engine/comm/nccl/nccl_watcher.h"
+
+#include "engine/comm/message_numbers.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace shardscope::comm {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll{1};
+constexpr std::chrono::milliseconds kErrorPoll{200};
+
+/// A message is sent by one and received by the other, under one number.
+bool fits(const OperationDescriptor& mine, const OperationDescriptor& theirs) {
+    const bool message =
+        mine.operation == CollectiveOp::kSend || mine.operation == CollectiveOp::kReceive;
+    return mine.bytes == theirs.bytes && mine.dtype == theirs.dtype &&
+           (message || mine.operation == theirs.operation);
+}
+
+std::string describe(const control::CollectiveReport& report) {
+    std::string text = fmt::format("{} {} of {} bytes", toWord(report.operation),
+                                   MessageNumbers::count(report.sequence), report.sizeBytes);
+    if (report.step >= 0) text += fmt::format(" in step {}", report.step);
+    if (report.layer.value >= 0) text += fmt::format(", layer {}", report.layer.value);
+    if (report.layer == kRootLayer) text += ", embedding";
+    return text;
+}
+
+}  // namespace
+
+Call callOf(const control::CollectiveReport& report) {
+    Call call;
+    call.wanted.operation = report.operation;
+    call.wanted.dtype = report.dtype;
+    call.wanted.bytes = static_cast<std::uint64_t>(report.sizeBytes);
+    call.sequence = report.sequence;
+    call.group = report.group;
+    return call;
+}
+
+NcclWatcher::NcclWatcher(const NcclGroup& group, std::shared_ptr<Alarm> alarm)
+    : m_group(group), m_setup(group.setup), m_alarm(std::move(alarm)) {
+    m_thread = std::thread([this] { watch(); });
+    pthread_setname_np(m_thread.native_handle(), "collectives");
+}
+
+void NcclWatcher::add(NcclOperation operation) {
+    {
+        const std::lock_guard lock(m_mutex);
+        m_pending.push_back(std::move(operation));
+    }
+    m_wakeUp.notify_one();
+}
+
+void NcclWatcher::stop() {
+    {
+        const std::lock_guard lock(m_mutex);
+        m_stopping = true;
+    }
+    m_wakeUp.notify_one();
+    if (m_thread.joinable()) m_thread.join();
+}
+
+void NcclWatcher::watch() {
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point startedAt{};  // of the front, once it was seen to run
+    Clock::time_point nextErrorPoll = Clock::now();
+    for (;;) {
+        NcclOperation* front = nullptr;
+        {
+            std::unique_lock lock(m_mutex);
+            m_wakeUp.wait_for(lock, kErrorPoll,
+                              [this] { return m_stopping || !m_pending.empty(); });
+            if (!m_pending.empty()) front = &m_pending.front();  // deque: stays where it is
+            if (m_stopping && (front == nullptr || m_alarm->raised())) return;
+        }
+        m_setup.clock->refresh();
+        const Clock::time_point time = Clock::now();
+        if (time >= nextErrorPoll) {
+            nextErrorPoll = time + kErrorPoll;
+            if (peerLost()) return;
+        }
+        if (front == nullptr) continue;
+        if (parted(front->report)) return;
+        if (ended(*front)) {
+            report(*front);
+            const std::lock_guard lock(m_mutex);
+            m_pending.pop_front();
+            startedAt = {};
+            continue;
+        }
+        if (m_alarm->raised()) return;
+        if (startedAt == Clock::time_point{} && m_setup.runtime->reached(front->work->started)) {
+            startedAt = time;
+        }
+        if (startedAt != Clock::time_point{} && time - startedAt > m_setup.timeout) {
+            return alarm(hungSentence(front->report));
+        }
+        std::this_thread::sleep_for(kPoll);
+    }
+}
+
+/// Whether a peer has asked for something else at this place.
+bool NcclWatcher::parted(const control::CollectiveReport& report) {
+    const Call mine = callOf(report);
+    for (std::size_t p = 0; p < m_setup.calls.size(); ++p) {
+        if (p == static_cast<std::size_t>(m_setup.rank)) continue;
+        const auto theirs = m_setup.calls[p]->find(m_group.id, report.sequence);
+        if (!theirs || fits(mine.wanted, *theirs)) continue;
+        alarm(mismatch(mine, m_group.worldRanks[static_cast<std::size_t>(m_setup.rank)], *theirs,
+                       m_group.worldRanks[p]));
+        return true;
+    }
+    return false;
+}
+
+/// A device that has failed says so here; that too ends the run.
+bool NcclWatcher::ended(const NcclOperation& operation) {
+    try {
+        return m_setup.runtime->reached(operation.work->ended);
+    } catch (const control::DeviceError& error) {
+        alarm(fmt::format("the device of rank {} failed during {}: {}", m_setup.rank,
+                          describe(operation.report), error.what()));
+        return false;
+    }
+}
+
+void NcclWatcher::report(const NcclOperation& operation) {
+    control::CollectiveReport report = operation.report;
+    report.startNs = m_setup.clock->hostNs(operation.work->started);
+    report.endNs = std::max(report.startNs, m_setup.clock->hostNs(operation.work->ended));
+    // The host may be a long way ahead, never behind.
+    report.startNs = std::max(report.startNs, report.issueNs);
+    report.endNs = std::max(report.endNs, report.startNs);
+    if (m_setup.observer != nullptr) m_setup.observer->collective(report);
+}
+
+bool NcclWatcher::peerLost() {
+    int error = kNcclSuccess;
+    const int result = m_setup.api->asyncError(m_group.handle, &error);
+    if (result != kNcclSuccess) error = result;
+    if (error == kNcclSuccess || error == kNcclInProgress) return false;
+    const char* last = m_setup.api->lastError(m_group.handle);
+    alarm(fmt::format("NCCL reports on rank {}: {}{}{}; a peer has probably ended", m_setup.rank,
+                      m_setup.api->errorText(error), *last != '\0' ? "; " : "", last));
+    return true;
+}
+
+std::string NcclWatcher::hungSentence(const control::CollectiveReport& report) const {
+    return fmt::format(
+        "{} has been running on rank {} for more than {} s: a peer is gone, stuck, or asked "
+        "for something else; look at the other ranks' last words",
+        describe(report), m_setup.rank, std::chrono::duration<double>(m_setup.timeout).count());
+}
+
+void NcclWatcher::alarm(const std::string& sentence) {
+    if (m_alarm->raise(sentence) && m_setup.failed) m_setup.failed(sentence);
+}
+
+}  // namespace shardscope::comm

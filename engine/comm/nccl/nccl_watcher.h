@@ -1,0 +1,64 @@
+// The thread that notes when operations of one communicator end, reports them to the observer, and
+// raises the alarm when ranks have asked for different things, an operation has started and does
+// not end, the device has failed, or NCCL itself reports an error.
+#pragma once
+
+#include "engine/comm/nccl/alarm.h"
+#include "engine/comm/nccl/nccl_group.h"
+#include "engine/comm/nccl/nccl_work.h"
+#include "engine/comm/operation.h"
+#include "engine/control/observer.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace shardscope::comm {
+
+/// A queued operation; the watcher adds its times to the report.
+struct NcclOperation {
+    control::CollectiveReport report;
+    std::shared_ptr<NcclWork> work;
+};
+
+/// What is compared among ranks.
+[[nodiscard]] Call callOf(const control::CollectiveReport& report);
+
+class NcclWatcher {
+public:
+    /// Starts the thread; `group` outlives the watcher.
+    NcclWatcher(const NcclGroup& group, std::shared_ptr<Alarm> alarm);
+    ~NcclWatcher() { stop(); }
+    NcclWatcher(const NcclWatcher&) = delete;
+    NcclWatcher& operator=(const NcclWatcher&) = delete;
+
+    /// In the order in which operations run on the device. Any thread.
+    void add(NcclOperation operation);
+    /// Ends the thread: once everything has been reported, at once after an alarm.
+    void stop();
+
+private:
+    void watch();
+    [[nodiscard]] bool parted(const control::CollectiveReport& report);
+    [[nodiscard]] bool ended(const NcclOperation& operation);
+    [[nodiscard]] bool peerLost();
+    void report(const NcclOperation& operation);
+    [[nodiscard]] std::string hungSentence(const control::CollectiveReport& report) const;
+    void alarm(const std::string& sentence);
+
+    const NcclGroup& m_group;
+    const NcclSetup& m_setup;
+    const std::shared_ptr<Alarm> m_alarm;
+
+    std::mutex m_mutex;
+    std::condition_variable m_wakeUp;
+    std::deque<NcclOperation> m_pending;  // guarded by m_mutex; the front is the watcher's
+    bool m_stopping = false;              // guarded by m_mutex
+    std::thread m_thread;                 // last: uses all of the above
+};
+
+}  // namespace shardscope::comm
