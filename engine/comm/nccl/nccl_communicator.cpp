@@ -229,39 +229,43 @@ private:
         return submit(operation, dtype, bytes, tag, makeWork(), call);
     }
 
+    /// Queues what `call` asks of NCCL between the events of `work`.
     template <class Call>
     Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
                 std::shared_ptr<NcclWork> work, Call call, std::uint64_t message = 0) {
         m_shared.alarm->check();
-        NcclOperation pending;
-        pending.report.operation = operation;
-        pending.report.dtype = dtype;
-        pending.report.cause = tag.cause;
-        pending.report.layer = tag.layer;
-        pending.report.step = tag.step;
-        pending.report.group = m_group.id;
-        const std::uint64_t sequence = message != 0 ? message : ++m_sequence;
-        pending.report.sequence = sequence;
-        pending.report.sizeBytes = static_cast<std::int64_t>(bytes);
-        pending.report.protocol = "NCCL";
-        pending.report.issueNs = control::now();
-        pending.work = std::move(work);
-        Work handle(pending.work);
+        const control::CollectiveReport report = reportOf(operation, dtype, bytes, tag, message);
         if (!m_setup.calls.empty()) {
-            m_setup.calls[static_cast<std::size_t>(rank())]->note(m_group.id, sequence,
-                                                                  callOf(pending.report).wanted);
+            m_setup.calls[static_cast<std::size_t>(rank())]->note(m_group.id, report.sequence,
+                                                                  callOf(report).wanted);
         }
-
         m_runtime.record(m_issuedOn, m_runtime.currentStream());
         m_runtime.wait(m_shared.stream, m_issuedOn);
-        m_runtime.record(pending.work->started, m_shared.stream);
-        if (m_setup.annotate != nullptr) m_setup.annotate(m_group.id, sequence);
+        m_runtime.record(work->started, m_shared.stream);
+        if (m_setup.annotate != nullptr) m_setup.annotate(m_group.id, report.sequence);
         const int result = call();
         if (m_setup.annotate != nullptr) m_setup.annotate(0, 0);
         require(m_group, result, toWord(operation));
-        m_runtime.record(pending.work->ended, m_shared.stream);
-        m_watcher.add(std::move(pending));
-        return handle;
+        m_runtime.record(work->ended, m_shared.stream);
+        m_watcher.add({report, work});
+        return Work(std::move(work));
+    }
+
+    /// `message`: what it is numbered by; 0: as the next collective.
+    control::CollectiveReport reportOf(CollectiveOp operation, DataType dtype, std::size_t bytes,
+                                       CollectiveTag tag, std::uint64_t message) {
+        control::CollectiveReport report;
+        report.operation = operation;
+        report.dtype = dtype;
+        report.cause = tag.cause;
+        report.layer = tag.layer;
+        report.step = tag.step;
+        report.group = m_group.id;
+        report.sequence = message != 0 ? message : ++m_sequence;
+        report.sizeBytes = static_cast<std::int64_t>(bytes);
+        report.protocol = "NCCL";
+        report.issueNs = control::now();
+        return report;
     }
 
     const NcclGroup m_group;

@@ -67,42 +67,46 @@ void NcclWatcher::stop() {
 }
 
 void NcclWatcher::watch() {
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point startedAt{};  // of the front, once it was seen to run
-    Clock::time_point nextErrorPoll = Clock::now();
-    for (;;) {
-        NcclOperation* front = nullptr;
-        {
-            std::unique_lock lock(m_mutex);
-            m_wakeUp.wait_for(lock, kErrorPoll,
-                              [this] { return m_stopping || !m_pending.empty(); });
-            if (!m_pending.empty()) front = &m_pending.front();  // deque: stays where it is
-            if (m_stopping && (front == nullptr || m_alarm->raised())) return;
-        }
-        m_setup.clock->refresh();
-        const Clock::time_point time = Clock::now();
-        if (time >= nextErrorPoll) {
-            nextErrorPoll = time + kErrorPoll;
-            if (peerLost()) return;
-        }
-        if (front == nullptr) continue;
-        if (parted(front->report)) return;
-        if (ended(*front)) {
-            report(*front);
-            const std::lock_guard lock(m_mutex);
-            m_pending.pop_front();
-            startedAt = {};
-            continue;
-        }
-        if (m_alarm->raised()) return;
-        if (startedAt == Clock::time_point{} && m_setup.runtime->reached(front->work->started)) {
-            startedAt = time;
-        }
-        if (startedAt != Clock::time_point{} && time - startedAt > m_setup.timeout) {
-            return alarm(hungSentence(front->report));
-        }
-        std::this_thread::sleep_for(kPoll);
+    const NcclOperation* front = nullptr;
+    try {
+        while (await(front) && look(front)) continue;
+    } catch (const control::DeviceError& error) {
+        // A device that has failed says so wherever it is asked; that too ends the run.
+        const std::string doing =
+            front == nullptr ? "between operations" : "during " + describe(front->report);
+        alarm(
+            fmt::format("the device of rank {} failed {}: {}", m_setup.rank, doing, error.what()));
     }
+}
+
+/// Until something is pending, or it is time to look at NCCL. False when there is no more to do.
+bool NcclWatcher::await(const NcclOperation*& front) {
+    std::unique_lock lock(m_mutex);
+    m_wakeUp.wait_for(lock, kErrorPoll, [this] { return m_stopping || !m_pending.empty(); });
+    front = m_pending.empty() ? nullptr : &m_pending.front();  // deque: stays where it is
+    return !m_stopping || (front != nullptr && !m_alarm->raised());
+}
+
+/// False once the alarm has been raised.
+bool NcclWatcher::look(const NcclOperation* front) {
+    m_setup.clock->refresh();
+    const Clock::time_point now = Clock::now();
+    if (now >= m_nextErrorPoll) {
+        m_nextErrorPoll = now + kErrorPoll;
+        if (peerLost()) return false;
+    }
+    if (front == nullptr) return true;
+    if (parted(front->report)) return false;
+    if (m_setup.runtime->reached(front->work->ended)) {
+        report(*front);
+        m_startedAt.reset();
+        const std::lock_guard lock(m_mutex);
+        m_pending.pop_front();
+        return true;
+    }
+    if (m_alarm->raised() || hung(*front, now)) return false;
+    std::this_thread::sleep_for(kPoll);
+    return true;
 }
 
 /// Whether a peer has asked for something else at this place.
@@ -117,17 +121,6 @@ bool NcclWatcher::parted(const control::CollectiveReport& report) {
         return true;
     }
     return false;
-}
-
-/// A device that has failed says so here; that too ends the run.
-bool NcclWatcher::ended(const NcclOperation& operation) {
-    try {
-        return m_setup.runtime->reached(operation.work->ended);
-    } catch (const control::DeviceError& error) {
-        alarm(fmt::format("the device of rank {} failed during {}: {}", m_setup.rank,
-                          describe(operation.report), error.what()));
-        return false;
-    }
 }
 
 void NcclWatcher::report(const NcclOperation& operation) {
@@ -151,11 +144,15 @@ bool NcclWatcher::peerLost() {
     return true;
 }
 
-std::string NcclWatcher::hungSentence(const control::CollectiveReport& report) const {
-    return fmt::format(
+bool NcclWatcher::hung(const NcclOperation& front, Clock::time_point now) {
+    if (!m_startedAt && m_setup.runtime->reached(front.work->started)) m_startedAt = now;
+    if (!m_startedAt || now - *m_startedAt <= m_setup.timeout) return false;
+    alarm(fmt::format(
         "{} has been running on rank {} for more than {} s: a peer is gone, stuck, or asked "
         "for something else; look at the other ranks' last words",
-        describe(report), m_setup.rank, std::chrono::duration<double>(m_setup.timeout).count());
+        describe(front.report), m_setup.rank,
+        std::chrono::duration<double>(m_setup.timeout).count()));
+    return true;
 }
 
 void NcclWatcher::alarm(const std::string& sentence) {

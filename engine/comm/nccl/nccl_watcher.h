@@ -14,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -42,17 +43,25 @@ public:
     void stop();
 
 private:
+    using Clock = std::chrono::steady_clock;
+
     void watch();
-    [[nodiscard]] bool parted(const control::CollectiveReport& report);
-    [[nodiscard]] bool ended(const NcclOperation& operation);
+    [[nodiscard]] bool await(const NcclOperation*& front);
+    [[nodiscard]] bool look(const NcclOperation* front);
+    // These raise the alarm before they say yes.
     [[nodiscard]] bool peerLost();
+    [[nodiscard]] bool parted(const control::CollectiveReport& report);
+    [[nodiscard]] bool hung(const NcclOperation& front, Clock::time_point now);
     void report(const NcclOperation& operation);
-    [[nodiscard]] std::string hungSentence(const control::CollectiveReport& report) const;
     void alarm(const std::string& sentence);
 
     const NcclGroup& m_group;
     const NcclSetup& m_setup;
     const std::shared_ptr<Alarm> m_alarm;
+
+    // The thread's own.
+    Clock::time_point m_nextErrorPoll = Clock::now();
+    std::optional<Clock::time_point> m_startedAt;  ///< of the front, once it was seen to run
 
     std::mutex m_mutex;
     std::condition_variable m_wakeUp;

@@ -237,6 +237,21 @@ TEST(NcclCommunicator, ALostDeviceIsTold) {
     EXPECT_THROW(work.wait(), comm::CommunicationError);
 }
 
+TEST(NcclCommunicator, ADeviceLostWhileNothingRunsIsTold) {
+    comm::NcclUniqueId id;
+    test::fakeNccl().uniqueId(&id);
+    test::FakeDevice device;
+    control::DeviceClock clock(device);
+    Failures failures;
+    comm::NcclSetup setup = test::fakeSetup(device, clock, id, 0, 1);
+    setup.failed = [&](const std::string& sentence) { failures.add(sentence); };
+    const auto c = comm::makeNcclCommunicator(std::move(setup));
+    device.breakDown(control::DeviceFault::kLost, "the GPU has fallen off the bus");
+    EXPECT_THAT(failures.first(), HasSubstr("the device of rank 0 failed between operations: the "
+                                            "GPU has fallen off the bus"));
+    EXPECT_THROW(c->barrier({}), comm::CommunicationError);
+}
+
 TEST(NcclCommunicator, RefusesARankThatDoesNotFitInWords) {
     comm::NcclUniqueId id;
     test::fakeNccl().uniqueId(&id);
