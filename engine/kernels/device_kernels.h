@@ -17,7 +17,7 @@ struct DeviceKernels {
                   const float* gradient, float* firstMoment, float* secondMoment, void* cast,
                   void* stream);
 
-    /// logits (rows, width) in fp32 or bf16, targets (rows). *loss += sum of -log p[target].
+    /// logits (rows, width) in fp32, bf16 or fp16, targets (rows). *loss += sum of -log p[target].
     /// With `gradient` the logits become scale * (p - onehot), in place.
     void (*softmaxCrossEntropy)(void* logits, DataType dtype, std::int64_t rows, std::int64_t width,
                                 const std::int64_t* targets, float scale, bool gradient,
@@ -34,7 +34,7 @@ struct DeviceKernels {
                             std::int64_t firstColumn, const std::int64_t* targets,
                             const float* statistics, float scale, void* stream);
 
-    /// out[i] (+)= in[i]; `in` fp32 or bf16, out fp32.
+    /// out[i] (+)= in[i]; `in` fp32, bf16 or fp16, out fp32.
     void (*accumulate)(const void* in, DataType dtype, float* out, std::int64_t n, bool add,
                        void* stream);
 

@@ -1,5 +1,6 @@
 // Our kernels on a real device against their twins on the CPU.
 #include "engine/kernels/adamw.h"
+#include "engine/kernels/note_tensor.h"
 #include "tests/gpu/device_fixture.h"
 
 #include <ATen/Context.h>
@@ -91,7 +92,7 @@ TEST_F(KernelsOnDevice, AdamWStepsAsOnTheCpu) {
 TEST_F(KernelsOnDevice, CrossEntropyEqualsLogSoftmax) {
     constexpr float kScale = 0.125F;
     for (std::int64_t width : {1, 33, 1003, 50257}) {
-        for (at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+        for (at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
             SCOPED_TRACE(::testing::Message() << width << " wide, " << at::toString(type));
             const std::int64_t rows = 13;
             const at::Tensor logits = (at::randn({rows, width}) * 4).to(type);
@@ -104,10 +105,9 @@ TEST_F(KernelsOnDevice, CrossEntropyEqualsLogSoftmax) {
             const at::Tensor device = onDevice(logits);
             const at::Tensor wanted = onDevice(targets);
             const at::Tensor loss = onDevice(at::zeros({1}, at::kDouble));
-            kernels().softmaxCrossEntropy(
-                device.data_ptr(), type == at::kFloat ? DataType::kFloat32 : DataType::kBFloat16,
-                rows, width, wanted.const_data_ptr<std::int64_t>(), kScale, true,
-                loss.data_ptr<double>(), stream());
+            kernels().softmaxCrossEntropy(device.data_ptr(), kernels::dataTypeOf(type), rows, width,
+                                          wanted.const_data_ptr<std::int64_t>(), kScale, true,
+                                          loss.data_ptr<double>(), stream());
             EXPECT_NEAR(loss.item<double>(), -picked.sum().item<double>(), 1e-4);
             EXPECT_LT(largestDifference(device, gradient * static_cast<double>(kScale)),
                       type == at::kFloat ? 1e-6 : 1e-3);
@@ -115,16 +115,15 @@ TEST_F(KernelsOnDevice, CrossEntropyEqualsLogSoftmax) {
     }
 }
 
-TEST_F(KernelsOnDevice, AccumulatesBothTypesExactly) {
+TEST_F(KernelsOnDevice, AccumulatesEveryTypeExactly) {
     for (std::int64_t n : kSizes) {
-        for (at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+        for (at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
             for (bool add : {false, true}) {
                 const at::Tensor in = at::randn({n}).to(type);
                 const at::Tensor before = at::randn({n});
                 const at::Tensor from = onDevice(in);
                 const at::Tensor out = onDevice(before);
-                kernels().accumulate(from.data_ptr(),
-                                     type == at::kFloat ? DataType::kFloat32 : DataType::kBFloat16,
+                kernels().accumulate(from.data_ptr(), kernels::dataTypeOf(type),
                                      out.data_ptr<float>(), n, add, stream());
                 const at::Tensor value = in.to(at::kFloat);
                 EXPECT_TRUE(at::equal(out.cpu(), add ? before + value : value))

@@ -1,11 +1,13 @@
 // Runs our CUDA kernels on the CPU: one std::thread a CUDA thread, blocks one after another.
 //
 // Declares what nvcc would and includes engine/kernels/cuda/device_table.cuh at its end: the
-// keywords, the built-in variables, barriers, warp shuffles, atomics and bf16. A kernel whose
+// keywords, the built-in variables, barriers, warp shuffles, atomics, bf16 and fp16. A kernel whose
 // threads do not all reach a barrier or shuffle hangs here as it would there. Not emulated:
-// different speeds of warps, memory ordering, fused multiply-adds.
+// different speeds of warps, memory ordering, fused multiply-adds. Kernels with shared memory take
+// turns: the caller launches one at a time.
 #pragma once
 
+#include "engine/comm/half.h"
 #include "engine/kernels/cuda/launch_limits.h"
 
 #include <array>
@@ -53,6 +55,20 @@ inline __nv_bfloat16 __float2bfloat16_rn(float value) {
     return {static_cast<std::uint16_t>((bits + 0x7fff + odd) >> 16)};
 }
 
+/// IEEE binary16.
+struct __half {
+    std::uint16_t bits = 0;
+    friend bool operator==(__half, __half) = default;
+};
+
+inline float __half2float(__half value) {
+    return shardscope::comm::Float16::widen(value.bits);
+}
+
+inline __half __float2half_rn(float value) {
+    return {shardscope::comm::Float16::round(value)};
+}
+
 inline float __expf(float value) {
     return std::exp(value);
 }
@@ -85,8 +101,8 @@ inline kernels::device::LaunchLimits& emulatedLimits() {
 }
 
 /// Kernel launches since the start of the process.
-inline int& emulatedLaunches() {
-    static int launches = 0;
+inline std::atomic<int>& emulatedLaunches() {
+    static std::atomic<int> launches = 0;
     return launches;
 }
 

@@ -13,15 +13,26 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 namespace shardscope::kernels::device {
 
-inline void requireFloat32(DataType dtype) {
-    if (dtype == DataType::kFloat32) return;
-    throw control::DeviceError(control::DeviceFault::kOther,
-                               "a device kernel was given data type " +
-                                   std::to_string(static_cast<int>(dtype)) +
-                                   "; it takes fp32 and bf16");
+/// Calls `call` with the std::type_identity of what `dtype` is on a device.
+template <class Call>
+void withType(DataType dtype, const Call& call) {
+    switch (dtype) {
+        case DataType::kFloat32:
+            return call(std::type_identity<float>{});
+        case DataType::kBFloat16:
+            return call(std::type_identity<BFloat16>{});
+        case DataType::kFloat16:
+            return call(std::type_identity<Float16>{});
+        default:
+            throw control::DeviceError(control::DeviceFault::kOther,
+                                       "a device kernel was given data type " +
+                                           std::to_string(static_cast<int>(dtype)) +
+                                           "; it takes fp32, bf16 and fp16");
+    }
 }
 
 /// Elements of a flat array that a thread takes at once: 16 bytes of fp32.
@@ -72,60 +83,41 @@ inline void softmaxCrossEntropy(void* logits, DataType dtype, std::int64_t rows,
                                 const std::int64_t* targets, float scale, bool gradient,
                                 double* loss, void* stream) {
     if (rows <= 0) return;
-    if (dtype == DataType::kBFloat16) {
-        softmaxCrossEntropyOf(static_cast<BFloat16*>(logits), rows, width, targets, scale, gradient,
-                              loss, stream);
-    } else {
-        requireFloat32(dtype);
-        softmaxCrossEntropyOf(static_cast<float*>(logits), rows, width, targets, scale, gradient,
-                              loss, stream);
-    }
+    withType(dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        softmaxCrossEntropyOf(static_cast<T*>(logits), rows, width, targets, scale, gradient, loss,
+                              stream);
+    });
 }
 
+/// Of a softmax over rows of T.
 template <class T>
-void softmaxStatisticsOf(const T* logits, std::int64_t rows, std::int64_t width,
-                         std::int64_t firstColumn, const std::int64_t* targets, float* statistics,
-                         void* stream) {
-    launch(softmaxStatisticsKernel<T>, rowGrid(rows, width, 16 / static_cast<int>(sizeof(T))),
-           stream, logits, width, firstColumn, targets,
-           reinterpret_cast<RowStatistics*>(statistics));
+Grid softmaxGrid(std::int64_t rows, std::int64_t width) {
+    return rowGrid(rows, width, 16 / static_cast<int>(sizeof(T)));
 }
 
 inline void softmaxStatistics(const void* logits, DataType dtype, std::int64_t rows,
                               std::int64_t width, std::int64_t firstColumn,
                               const std::int64_t* targets, float* statistics, void* stream) {
     if (rows <= 0) return;
-    if (dtype == DataType::kBFloat16) {
-        softmaxStatisticsOf(static_cast<const BFloat16*>(logits), rows, width, firstColumn, targets,
-                            statistics, stream);
-    } else {
-        requireFloat32(dtype);
-        softmaxStatisticsOf(static_cast<const float*>(logits), rows, width, firstColumn, targets,
-                            statistics, stream);
-    }
-}
-
-template <class T>
-void softmaxGradientOf(T* logits, std::int64_t rows, std::int64_t width, std::int64_t firstColumn,
-                       const std::int64_t* targets, const float* statistics, float scale,
-                       void* stream) {
-    launch(softmaxGradientKernel<T>, rowGrid(rows, width, 16 / static_cast<int>(sizeof(T))), stream,
-           logits, width, firstColumn, targets, reinterpret_cast<const RowStatistics*>(statistics),
-           scale);
+    withType(dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        launch(softmaxStatisticsKernel<T>, softmaxGrid<T>(rows, width), stream,
+               static_cast<const T*>(logits), width, firstColumn, targets,
+               reinterpret_cast<RowStatistics*>(statistics));
+    });
 }
 
 inline void softmaxGradient(void* logits, DataType dtype, std::int64_t rows, std::int64_t width,
                             std::int64_t firstColumn, const std::int64_t* targets,
                             const float* statistics, float scale, void* stream) {
     if (rows <= 0) return;
-    if (dtype == DataType::kBFloat16) {
-        softmaxGradientOf(static_cast<BFloat16*>(logits), rows, width, firstColumn, targets,
-                          statistics, scale, stream);
-    } else {
-        requireFloat32(dtype);
-        softmaxGradientOf(static_cast<float*>(logits), rows, width, firstColumn, targets,
-                          statistics, scale, stream);
-    }
+    withType(dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        launch(softmaxGradientKernel<T>, softmaxGrid<T>(rows, width), stream,
+               static_cast<T*>(logits), width, firstColumn, targets,
+               reinterpret_cast<const RowStatistics*>(statistics), scale);
+    });
 }
 
 template <class T>
@@ -138,12 +130,10 @@ void accumulateOf(const T* in, float* out, std::int64_t n, bool add, void* strea
 inline void accumulate(const void* in, DataType dtype, float* out, std::int64_t n, bool add,
                        void* stream) {
     if (n <= 0) return;
-    if (dtype == DataType::kBFloat16) {
-        accumulateOf(static_cast<const BFloat16*>(in), out, n, add, stream);
-    } else {
-        requireFloat32(dtype);
-        accumulateOf(static_cast<const float*>(in), out, n, add, stream);
-    }
+    withType(dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        accumulateOf(static_cast<const T*>(in), out, n, add, stream);
+    });
 }
 
 inline void sumOfSquares(const float* values, std::int64_t n, double* out, void* stream) {

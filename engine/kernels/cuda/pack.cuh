@@ -1,8 +1,9 @@
-// Consecutive elements moved in one access, and numbers of both types as fp32.
+// Consecutive elements moved in one access, and numbers of all types as fp32.
 #pragma once
 
 #ifdef __CUDACC__
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #endif
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 namespace shardscope::kernels::device {
 
 using BFloat16 = __nv_bfloat16;
+using Float16 = __half;
 
 template <class T, int kWidth>
 struct alignas(sizeof(T) * kWidth) Pack {
@@ -22,6 +24,9 @@ __device__ __forceinline__ float toFloat(float value) {
 __device__ __forceinline__ float toFloat(BFloat16 value) {
     return __bfloat162float(value);
 }
+__device__ __forceinline__ float toFloat(Float16 value) {
+    return __half2float(value);
+}
 
 template <class T>
 __device__ __forceinline__ T fromFloat(float value);
@@ -33,6 +38,11 @@ __device__ __forceinline__ float fromFloat<float>(float value) {
 template <>
 __device__ __forceinline__ BFloat16 fromFloat<BFloat16>(float value) {
     return __float2bfloat16_rn(value);
+}
+/// To the nearest, ties to even; to infinity beyond 65,504.
+template <>
+__device__ __forceinline__ Float16 fromFloat<Float16>(float value) {
+    return __float2half_rn(value);
 }
 
 template <int kWidth, class T>

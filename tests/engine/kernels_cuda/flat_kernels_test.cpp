@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <span>
 #include <vector>
@@ -135,9 +136,10 @@ TEST(CudaAdamW, QueuesNothingForAnEmptyShard) {
     EXPECT_EQ(testing::emulatedLaunches(), before);
 }
 
-std::vector<__nv_bfloat16> rounded(const std::vector<float>& values) {
-    std::vector<__nv_bfloat16> result;
-    for (float value : values) result.push_back(__float2bfloat16_rn(value));
+template <class T>
+std::vector<T> rounded(const std::vector<float>& values) {
+    std::vector<T> result;
+    for (float value : values) result.push_back(device::fromFloat<T>(value));
     return result;
 }
 
@@ -156,16 +158,26 @@ void checkAccumulate(const std::vector<T>& in, DataType dtype, bool add, std::si
     }
 }
 
-TEST(CudaAccumulate, AddsOrReplacesInBothTypes) {
+TEST(CudaAccumulate, AddsOrReplacesInEveryType) {
     for (std::int64_t n : kSizes) {
         for (bool add : {false, true}) {
             for (std::size_t shift : {0u, 1u, 2u}) {
                 const std::vector<float> in = randomValues(n, 6, -100, 100);
                 checkAccumulate(in, DataType::kFloat32, add, shift);
-                checkAccumulate(rounded(in), DataType::kBFloat16, add, shift);
+                checkAccumulate(rounded<__nv_bfloat16>(in), DataType::kBFloat16, add, shift);
+                checkAccumulate(rounded<__half>(in), DataType::kFloat16, add, shift);
             }
         }
     }
+}
+
+TEST(CudaAccumulate, KeepsWhatOverflowedInFp16AndWhatIsTiny) {
+    const std::vector<float> in = {1e6F, -1e6F, 65504, 0x1p-24F, -0x1p-14F, 0x1p-26F};
+    std::vector<__half> halves = rounded<__half>(in);
+    std::vector<float> out(in.size(), 1.0F);
+    device::kTable.accumulate(halves.data(), DataType::kFloat16, out.data(), 6, false, nullptr);
+    const float infinity = std::numeric_limits<float>::infinity();
+    EXPECT_EQ(out, (std::vector<float>{infinity, -infinity, 65504, 0x1p-24F, -0x1p-14F, 0}));
 }
 
 TEST(CudaAccumulate, RefusesOtherTypes) {

@@ -23,7 +23,7 @@ Rows randomRows(std::int64_t rows, std::int64_t width, float size = 4) {
     Rows r{rows, width, std::vector<float>(static_cast<std::size_t>(rows * width)), {}};
     std::mt19937 generator(static_cast<unsigned>(width));
     std::uniform_real_distribution<float> logit(-size, size);
-    // What bf16 can hold, so that both types are given the same problem.
+    // What bf16 can hold, and fp16 nearly, so that all types are given the same problem.
     for (float& value : r.logits) value = __bfloat162float(__float2bfloat16_rn(logit(generator)));
     for (std::int64_t row = 0; row < rows; ++row)
         r.targets.push_back(static_cast<std::int64_t>(generator()) % width);
@@ -60,8 +60,27 @@ std::vector<T> as(const std::vector<float>& values) {
     return result;
 }
 
+/// As a kernel takes it, and what rounding to it may cost: relative, and where it holds no less.
 template <class T>
-constexpr DataType kTypeOf = std::is_same_v<T, float> ? DataType::kFloat32 : DataType::kBFloat16;
+struct Type;
+template <>
+struct Type<float> {
+    static constexpr DataType kIs = DataType::kFloat32;
+    static constexpr double kRelative = 4e-6, kLeast = 0;
+    static constexpr const char* kName = "fp32";
+};
+template <>
+struct Type<__nv_bfloat16> {
+    static constexpr DataType kIs = DataType::kBFloat16;
+    static constexpr double kRelative = 0x1p-8, kLeast = 0;
+    static constexpr const char* kName = "bf16";
+};
+template <>
+struct Type<__half> {
+    static constexpr DataType kIs = DataType::kFloat16;
+    static constexpr double kRelative = 0x1p-10, kLeast = 0x1p-25;
+    static constexpr const char* kName = "fp16";
+};
 
 /// `shift` elements off the alignment of the heap.
 template <class T>
@@ -70,7 +89,7 @@ Answer found(const Rows& r, float scale, bool gradient, std::size_t shift = 0) {
     const std::vector<T> given = as<T>(r.logits);
     logits.insert(logits.end(), given.begin(), given.end());
     Answer answer;
-    device::kTable.softmaxCrossEntropy(logits.data() + shift, kTypeOf<T>, r.rows, r.width,
+    device::kTable.softmaxCrossEntropy(logits.data() + shift, Type<T>::kIs, r.rows, r.width,
                                        r.targets.data(), scale, gradient, &answer.loss, nullptr);
     for (std::size_t i = shift; i < logits.size(); ++i)
         answer.gradient.push_back(static_cast<double>(device::toFloat(logits[i])));
@@ -84,25 +103,25 @@ void check(const Rows& r, std::size_t shift = 0) {
     const Answer wanted = expected(r, static_cast<double>(kScale));
     const Answer answer = found<T>(r, kScale, true, shift);
     EXPECT_NEAR(answer.loss, wanted.loss, 2e-6 * std::max(1.0, std::abs(wanted.loss)));
-    // bf16 keeps 8 bits.
-    const double relative = std::is_same_v<T, float> ? 4e-6 : 1.0 / 256;
     ASSERT_EQ(answer.gradient.size(), wanted.gradient.size());
     for (std::size_t i = 0; i < wanted.gradient.size(); ++i) {
         const double w = wanted.gradient[i];
         // p - 1 of a p near 1 keeps p's last bit as its error.
         const double lost = w < 0 ? 2e-7 * static_cast<double>(kScale) : 1e-12;
-        ASSERT_NEAR(answer.gradient[i], w, lost + relative * std::abs(w)) << "at " << i;
+        ASSERT_NEAR(answer.gradient[i], w,
+                    lost + Type<T>::kLeast + Type<T>::kRelative * std::abs(w))
+            << "at " << i;
     }
 }
 
 template <class T>
 class CudaCrossEntropy : public ::testing::Test {};
-using Types = ::testing::Types<float, __nv_bfloat16>;
+using Types = ::testing::Types<float, __nv_bfloat16, __half>;
 class TypeNames {
 public:
     template <class T>
     static std::string GetName(int) {
-        return std::is_same_v<T, float> ? "fp32" : "bf16";
+        return Type<T>::kName;
     }
 };
 TYPED_TEST_SUITE(CudaCrossEntropy, Types, TypeNames);

@@ -208,10 +208,13 @@ TEST_P(Collectives, HalvesAreSummed) {
                 halves[i] = dtype == DataType::kBFloat16 ? comm::BFloat16::round(value(own, i))
                                                          : comm::Float16::round(value(own, i));
             }
-            std::vector<float> out(3000, 0.5F);
-            c.waitPeers(c.reduceScatter(full, out.data(), Accumulate::kYes, {}));
-            for (std::size_t i = 0; i < out.size(); ++i) {
-                ASSERT_EQ(out[i], 0.5F + sum(own * 3000 + i));
+            for (const Accumulate accumulate : {Accumulate::kYes, Accumulate::kNo}) {
+                std::vector<float> out(3000, 0.5F);
+                c.waitPeers(c.reduceScatter(full, out.data(), accumulate, {}));
+                const float before = accumulate == Accumulate::kYes ? 0.5F : 0.0F;
+                for (std::size_t i = 0; i < out.size(); ++i) {
+                    ASSERT_EQ(out[i], before + sum(own * 3000 + i));
+                }
             }
             c.allReduce(full, {}).wait();
             for (std::size_t i = 0; i < full.count; ++i) {
