@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
@@ -20,20 +22,30 @@ constexpr const char* kExamples = R"(Examples:
 
 Ctrl-C stops after the step and finishes the recording, a second one kills.)";
 
-/// What a checkpoint's run was asked for and the next one is not, unless told to.
-void forgetTheOldRun(control::RunConfig& config) {
+using checkpoint::Checkpoint;
+
+/// The run goes on as that of the checkpoint, but for what is said anew.
+Result<Checkpoint> goOnFrom(const std::string& path, control::RunConfig& config) {
+    auto from = Checkpoint::open(path);
+    if (!from) return failure(from);
+    config = from->manifest().config;
     config.output.clear();
     config.weights.clear();
+    return from;
 }
 
-/// Whether the checkpoint fits the run, before anything is started.
-Result<void> checkResume(control::RunConfig& config) {
+/// Whether the checkpoint fits the run, before anything is started. `from`: when it is open
+/// already; a run file only names it.
+Result<void> checkResume(control::RunConfig& config, std::optional<Checkpoint> from) {
     if (config.resume.empty()) return {};
     if (!config.weights.empty())
         return failure(ErrorCode::kUsage,
                        "--resume brings its own weights; leave out --weights, or start anew");
-    auto from = checkpoint::Checkpoint::open(config.resume);
-    if (!from) return failure(from);
+    if (!from) {
+        auto opened = Checkpoint::open(config.resume);
+        if (!opened) return failure(opened);
+        from = std::move(*opened);
+    }
     config.resume = std::filesystem::absolute(from->path()).lexically_normal().string();
     if (const auto wrong = checkpoint::mismatch(from->manifest(), config.model))
         return failure(ErrorCode::kUsage, fmt::format("{}: {}", from->path(), *wrong));
@@ -66,12 +78,11 @@ void RecordOptions::addTo(CLI::App& app) {
 Result<control::RunConfig> RecordOptions::config() const {
     control::RunConfig config;
     bool ranksGiven = m_flags.given("ranks");
+    std::optional<Checkpoint> from;
     if (const std::string resume = m_flags.text("resume"); !resume.empty()) {
-        // Goes on as it began, but for what is said anew.
-        auto from = checkpoint::Checkpoint::open(resume);
-        if (!from) return failure(from);
-        config = from->manifest().config;
-        forgetTheOldRun(config);
+        auto opened = goOnFrom(resume, config);
+        if (!opened) return failure(opened);
+        from = std::move(*opened);
         ranksGiven = true;
     }
     if (!m_runFile.empty()) {
@@ -87,7 +98,7 @@ Result<control::RunConfig> RecordOptions::config() const {
     // One rank is what "single" means; asking for it in words would be pedantic.
     if (config.strategy == control::Strategy::kSingle && !ranksGiven) config.ranks = 1;
     if (auto valid = control::validate(config); !valid) return failure(valid);
-    if (auto possible = checkResume(config); !possible) return failure(possible);
+    if (auto possible = checkResume(config, std::move(from)); !possible) return failure(possible);
     return config;
 }
 
