@@ -1,4 +1,4 @@
-// communicators_bench [--ranks N] [--megabytes M] [--rounds R] [--threads]
+// communicators_bench [--ranks N] [--megabytes M] [--rounds R] [--threads] [--unpinned]
 //
 // GB/s of each collective over shared memory and over the ring, against Gloo's own collectives and
 // against memcpy, all in one run and in turn, so that what disturbs one disturbs all. A row of S
@@ -11,6 +11,10 @@
 // The time of a round is that of the slowest rank; printed are medians of rounds, and medians of
 // the ratio within a round. Ranks are processes, or threads with --threads, each on a core of its
 // own if there are as many: on a busy machine two would otherwise share one for a whole round.
+//
+// --unpinned leaves them where the scheduler puts them, as a training run's ranks are: what users
+// get. The difference is what moving between cores and sharing them costs, which is the machine's
+// and its load's doing; compare communicators, or one before and after a change, pinned.
 #include "engine/comm/direct_communicator.h"
 #include "engine/comm/gloo/gloo_communicator.h"
 #include "tests/bench/gloo_collectives.h"
@@ -40,6 +44,7 @@ struct Options {
     std::size_t megabytes = 16;
     int rounds = 40;
     bool threads = false;
+    bool pinned = true;
 };
 
 double median(std::vector<double> values) {
@@ -54,10 +59,11 @@ struct Contender {
 };
 
 /// This thread and those it starts. Leaves them alone when there are too few cores.
-void keepToCore(int rank, int ranks) {
+void keepToCore(int rank, const Options& options) {
     cpu_set_t allowed, own;
+    if (!options.pinned) return;
     if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-    if (CPU_COUNT(&allowed) < ranks) return;
+    if (CPU_COUNT(&allowed) < options.ranks) return;
     int core = 0;
     for (int skip = rank; skip > 0 || !CPU_ISSET(core, &allowed); ++core) {
         skip -= CPU_ISSET(core, &allowed) ? 1 : 0;
@@ -85,10 +91,10 @@ public:
     void run() {
         if (m_control->rank() == 0) {
             fmt::print(
-                "{} {} of {} MB fp32, {} rounds; GB/s, and median ratios to memcpy and to "
+                "{} {}{} of {} MB fp32, {} rounds; GB/s, and median ratios to memcpy and to "
                 "Gloo's own\n",
-                m_options.ranks, m_options.threads ? "threads" : "processes", m_options.megabytes,
-                m_options.rounds);
+                m_options.ranks, m_options.pinned ? "" : "unpinned ",
+                m_options.threads ? "threads" : "processes", m_options.megabytes, m_options.rounds);
         }
         const std::size_t count = m_bytes / sizeof(float);
         const std::size_t part = count / static_cast<std::size_t>(m_options.ranks);
@@ -213,7 +219,7 @@ void runThreads(const Options& options, std::size_t bytes) {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < options.ranks; ++rank) {
         threads.emplace_back([&, rank] {
-            keepToCore(rank, options.ranks);
+            keepToCore(rank, options);
             Rank(options, rank, control, data).run();
         });
     }
@@ -231,7 +237,7 @@ int runProcesses(const Options& options, std::size_t bytes) {
     for (int rank = 0; rank < options.ranks; ++rank) {
         const pid_t child = ::fork();
         if (child == 0) {
-            keepToCore(rank, options.ranks);
+            keepToCore(rank, options);
             Rank(options, rank, *comm::Segment::map(control, kControlBytes, options.ranks),
                  *comm::Segment::map(data, bytes, options.ranks))
                 .run();
@@ -253,10 +259,9 @@ int run(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
         const char* value = i + 1 < argc ? argv[i + 1] : "0";
-        if (word == "--threads") {
-            options.threads = true;
-            continue;
-        }
+        if (word == "--threads") options.threads = true;
+        if (word == "--unpinned") options.pinned = false;
+        if (word == "--threads" || word == "--unpinned") continue;
         if (word == "--ranks") options.ranks = std::atoi(value);
         if (word == "--megabytes") options.megabytes = static_cast<std::size_t>(std::atoi(value));
         if (word == "--rounds") options.rounds = std::atoi(value);
