@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kPieceBytes = std::size_t{1} << 19;
 constexpr std::size_t kPieceFloats = kPieceBytes / sizeof(float);
 
+constexpr const char* kSums = "ring's sums";
+
 constexpr const char* kSent = "sent its part of";
 constexpr const char* kTaken = "taken its part of";
 
@@ -36,13 +38,15 @@ std::uint32_t dataTag(std::uint32_t ring) {
 
 }  // namespace
 
-Ring::Ring(std::shared_ptr<Mesh> mesh, RingPlace place, std::chrono::milliseconds timeout)
+Ring::Ring(std::shared_ptr<Mesh> mesh, RingPlace place, std::chrono::milliseconds timeout,
+           control::Observer* observer)
     : m_mesh(std::move(mesh)),
       m_place(std::move(place)),
       m_timeout(timeout),
       m_all(m_place.meshRanks.size()),
       m_heard(m_place.meshRanks.size()),
-      m_arrivals(m_place.meshRanks.size()) {
+      m_arrivals(m_place.meshRanks.size()),
+      m_sums{StagingBuffer(observer, kSums), StagingBuffer(observer, kSums)} {
     std::iota(m_all.begin(), m_all.end(), 0);
 }
 
@@ -124,19 +128,22 @@ void Ring::gather(std::byte* whole, const Parts& parts) {
 /// The part that ends here starts at the right-hand neighbour, and each rank adds its row before
 /// it sends the part on, piece by piece: the next is summed while one is on its way.
 const float* Ring::reduce(const float* full, const Parts& parts) {
-    m_incoming.resize(parts.largest());
-    m_outgoing.resize(parts.largest());
+    if (size() == 1) return nullptr;
+    const auto sums = [&](StagingBuffer& buffer) {
+        return reinterpret_cast<float*>(buffer.reserve(parts.largest() * sizeof(float)));
+    };
+    float *incoming = sums(m_sums[0]), *outgoing = sums(m_sums[1]);
     for (int step = 0; step + 1 < size(); ++step) {
         const std::size_t out = around(-step - 1), in = around(-step - 2);
         std::vector<Pending> received, sent;
-        std::swap(m_incoming, m_outgoing);  // what came in the last step goes out in this
+        std::swap(incoming, outgoing);  // what came in the last step goes out in this
         forEachPiece(parts.size(in), kPieceFloats, [&](std::size_t begin, std::size_t n) {
-            received.push_back(receiveFrom(left(), m_incoming.data() + begin, n * sizeof(float)));
+            received.push_back(receiveFrom(left(), incoming + begin, n * sizeof(float)));
         });
         forEachPiece(parts.size(out), kPieceFloats, [&](std::size_t begin, std::size_t n) {
             const float* from = full + parts.begin(out) + begin;
             if (step > 0) {
-                float* sum = m_outgoing.data() + begin;
+                float* sum = outgoing + begin;
                 const void* rows[] = {sum, from};
                 sumSources(rows, DataType::kFloat32, sum, n, false);
                 from = sum;
@@ -146,7 +153,7 @@ const float* Ring::reduce(const float* full, const Parts& parts) {
         finish(received, kSent);
         finish(sent, kTaken);
     }
-    return size() > 1 ? m_incoming.data() : nullptr;
+    return incoming;
 }
 
 void Ring::exchange(const std::byte* from, const Parts& parts, std::byte* to, std::size_t bytes) {

@@ -3,6 +3,7 @@
 
 #include "engine/comm/mesh.h"
 #include "engine/comm/operation.h"
+#include "engine/comm/staging_buffer.h"
 
 #include <array>
 #include <atomic>
@@ -52,7 +53,9 @@ struct RingPlace {
 
 class Ring {
 public:
-    Ring(std::shared_ptr<Mesh> mesh, RingPlace place, std::chrono::milliseconds timeout);
+    /// `observer`, which may be null, is told of the ring's buffers.
+    Ring(std::shared_ptr<Mesh> mesh, RingPlace place, std::chrono::milliseconds timeout,
+         control::Observer* observer);
 
     [[nodiscard]] int own() const { return m_place.own; }
     [[nodiscard]] int size() const { return static_cast<int>(m_place.meshRanks.size()); }
@@ -126,7 +129,7 @@ private:
     Hello m_said;
     std::vector<Hello> m_heard;  ///< by rank
     std::vector<std::int64_t> m_arrivals;
-    std::vector<float> m_incoming, m_outgoing;
+    std::array<StagingBuffer, 2> m_sums;  ///< of a part each
 };
 
 }  // namespace shardscope::comm

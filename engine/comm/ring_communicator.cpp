@@ -23,7 +23,8 @@ public:
         : m_setup(std::move(setup)),
           m_memory(std::move(memory)),
           m_messages(place.own, static_cast<int>(place.meshRanks.size())),
-          m_ring(m_setup.mesh, std::move(place), m_setup.timeout),
+          m_ring(m_setup.mesh, std::move(place), m_setup.timeout, m_setup.memory),
+          m_rows(m_setup.memory, "other ranks' rows"),
           m_thread(m_setup.observer, m_ring.place().group) {}
 
     int rank() const override { return m_ring.own(); }
@@ -200,13 +201,12 @@ private:
     std::span<const void* const> exchanged(const SymmetricBuffer& full, const Parts& parts) {
         const std::size_t each = elementBytes(full.dtype);
         const std::size_t bytes = parts.size(own()) * each;
-        m_rows.resize(bytes * world());
+        std::byte* rows = m_rows.reserve(bytes * world());
         const auto* local = static_cast<const std::byte*>(full.local);
-        m_ring.exchange(local, parts.scaled(each), m_rows.data(), bytes);
+        m_ring.exchange(local, parts.scaled(each), rows, bytes);
         m_sources.clear();
         for (std::size_t p = 0; p < world(); ++p) {
-            m_sources.push_back(p == own() ? local + parts.begin(p) * each
-                                           : m_rows.data() + p * bytes);
+            m_sources.push_back(p == own() ? local + parts.begin(p) * each : rows + p * bytes);
         }
         return m_sources;
     }
@@ -243,7 +243,7 @@ private:
 
     // Communication thread.
     Ring m_ring;
-    std::vector<std::byte> m_rows;
+    StagingBuffer m_rows;  ///< by rank
     std::vector<const void*> m_sources;
 
     CommunicationThread m_thread;  // last: uses all of the above

@@ -9,6 +9,11 @@
 //   all-to-all                  to each rank directly
 // Sums of bf16 and fp16 are taken where they are kept, in fp32 and in rank order: every rank sends
 // each part to its owner, which is as many bytes as the ring's and rounds once ("exchange").
+//
+// Sums need memory, which grows in the first step and is reported as communication buffers, for
+// each communicator split off anew. For the largest row of S bytes that was summed:
+//   fp32        twice S/n, rounded up to whole elements: what comes and what goes
+//   bf16, fp16  n times this rank's part, about S: a row of each rank
 #pragma once
 
 #include "engine/comm/communicator.h"
@@ -21,7 +26,9 @@ namespace shardscope::comm {
 
 struct RingSetup {
     std::shared_ptr<Mesh> mesh;
-    control::Observer* observer = nullptr;  ///< may be null; outlives the communicator
+    // Both may be null and outlive the communicator.
+    control::Observer* observer = nullptr;  ///< is told of collectives
+    control::Observer* memory = nullptr;    ///< is told of the communicator's own buffers
     const char* protocol = "";              ///< static string for the reports
     std::chrono::milliseconds timeout{60'000};
     /// Whether ranks read one clock, as those of one host do: arrivals are reported then.

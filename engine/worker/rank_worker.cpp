@@ -89,8 +89,11 @@ Result<std::unique_ptr<comm::Communicator>> RankWorker::joinHost() {
         std::move(*segment), m_start.rank, gloo ? nullptr : observer, "shared memory", timeout);
     if (gloo) {
         m_host = std::move(communicator);  // for what ranks agree on outside of training
-        communicator =
-            comm::makeGlooCommunicator({m_host.get(), config.interface, observer, timeout});
+        communicator = comm::makeGlooCommunicator({.host = m_host.get(),
+                                                   .interface = config.interface,
+                                                   .observer = observer,
+                                                   .memory = &m_observer,
+                                                   .timeout = timeout});
     }
     if (!modelled) return communicator;
     constexpr double kMicro = 1e-6, kGiga = 1e9;

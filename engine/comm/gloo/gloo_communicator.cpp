@@ -8,6 +8,7 @@ std::unique_ptr<Communicator> makeGlooCommunicator(const GlooSetup& setup) {
     RingSetup ring;
     ring.mesh = makeGlooMesh(setup);
     ring.observer = setup.observer;
+    ring.memory = setup.memory;
     ring.protocol = "TCP (Gloo)";
     ring.timeout = setup.timeout;
     return makeRingCommunicator(ring);

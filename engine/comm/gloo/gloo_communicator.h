@@ -19,7 +19,9 @@ struct GlooSetup {
     Communicator* host = nullptr;
     /// Name or address of a network interface; empty: loopback, which joins ranks of one host.
     std::string interface = {};
-    control::Observer* observer = nullptr;  ///< may be null; outlives the communicator
+    // Both may be null and outlive the communicator.
+    control::Observer* observer = nullptr;  ///< is told of collectives
+    control::Observer* memory = nullptr;    ///< is told of the communicator's own buffers
     std::chrono::milliseconds timeout{60'000};
 };
 
