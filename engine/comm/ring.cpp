@@ -132,11 +132,12 @@ const float* Ring::reduce(const float* full, const Parts& parts) {
     const auto sums = [&](StagingBuffer& buffer) {
         return reinterpret_cast<float*>(buffer.reserve(parts.largest() * sizeof(float)));
     };
-    float *incoming = sums(m_sums[0]), *outgoing = sums(m_sums[1]);
+    float* incoming = sums(m_sums[0]);
+    float* outgoing = size() > 2 ? sums(m_sums[1]) : nullptr;  // two pass nothing on
     for (int step = 0; step + 1 < size(); ++step) {
         const std::size_t out = around(-step - 1), in = around(-step - 2);
         std::vector<Pending> received, sent;
-        std::swap(incoming, outgoing);  // what came in the last step goes out in this
+        if (step > 0) std::swap(incoming, outgoing);  // what came goes out
         forEachPiece(parts.size(in), kPieceFloats, [&](std::size_t begin, std::size_t n) {
             received.push_back(receiveFrom(left(), incoming + begin, n * sizeof(float)));
         });

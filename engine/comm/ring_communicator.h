@@ -12,7 +12,8 @@
 //
 // Sums need memory, which grows in the first step and is reported as communication buffers, for
 // each communicator split off anew. For the largest row of S bytes that was summed:
-//   fp32        twice S/n, rounded up to whole elements: what comes and what goes
+//   fp32        twice S/n, once where n is 2, rounded up to whole elements: what comes and what
+//               goes on
 //   bf16, fp16  n times this rank's part, about S: a row of each rank
 #pragma once
 

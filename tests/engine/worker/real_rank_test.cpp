@@ -321,6 +321,34 @@ TEST_F(RealRank, AModelledLinkIsLabelledAndGlooIsARing) {
     EXPECT_TRUE(report().at("completeness").at("complete"));
 }
 
+TEST_F(RealRank, WhatARingSumsInIsCommunicationMemory) {
+    // Over a modelled link as well, whose collectives somebody else reports.
+    for (const char* link : {"0", "1"}) {
+        const auto program = record({"--transport", "gloo", "--link-gb-per-s", link, "--force"});
+        ASSERT_EQ(program->wait(), 0) << program->err();
+        const auto recording = reader();
+        ASSERT_TRUE(recording);
+        const auto summary = recording->summary().value();
+        for (const RankFacts& rank : summary.ranks) {
+            const auto memory = recording->memoryEvents(rank.rank, summary.bounds).value();
+            const auto events = recording->rankEvents(rank.rank, summary.bounds).value();
+            std::int64_t held = 0, most = 0, largest = 0;
+            for (const MemoryEvent& event : memory) {
+                if (event.category != MemoryCategory::kCommunication) continue;
+                const bool allocates = event.action == MemoryAction::kAllocate;
+                held += allocates ? event.size.count : -event.size.count;
+                most = std::max(most, held);
+            }
+            for (const CollectiveEvent& event : events.collectives) {
+                if (event.operation == CollectiveOp::kReduceScatter)
+                    largest = std::max(largest, event.size.count);
+            }
+            EXPECT_GT(largest, 0);
+            EXPECT_EQ(most, largest / 2);  // what comes of a row that two ranks share
+        }
+    }
+}
+
 TEST_F(RealRank, AKilledRankEndsTheRunAndLeavesNoProcess) {
     const auto program = record({"--steps", "1000000", "--control", "stdio"}, true);
     std::vector<pid_t> ranks;
