@@ -47,11 +47,22 @@ std::int64_t bestNs(kernels::DeviceAttention kind, const control::RunConfig& con
 
 }  // namespace
 
+at::ScalarType computeType(control::Precision precision) {
+    switch (precision) {
+        case control::Precision::kBFloat16:
+            return at::kBFloat16;
+        case control::Precision::kFloat16:
+            return at::kHalf;
+        case control::Precision::kFloat32:
+        case control::Precision::kTf32:
+            break;
+    }
+    return at::kFloat;
+}
+
 at::Tensor attentionInput(const control::RunConfig& config, at::Device device) {
-    const auto type =
-        config.precision == control::Precision::kBFloat16 ? at::kBFloat16 : at::kFloat;
     return at::randn({config.batch * config.model.context, 3 * config.model.hidden},
-                     at::TensorOptions().device(device).dtype(type));
+                     at::TensorOptions().device(device).dtype(computeType(config.precision)));
 }
 
 bool cudnnIsFaster(const control::RunConfig& config, at::Device device, DeviceTimeline& timeline) {

@@ -8,6 +8,9 @@
 
 namespace shardscope::worker {
 
+/// What the run computes in; fp32 for TF32, which is a way to multiply it.
+[[nodiscard]] at::ScalarType computeType(control::Precision precision);
+
 /// (B T, 3 C) of random data in the type that the run computes in.
 [[nodiscard]] at::Tensor attentionInput(const control::RunConfig& config, at::Device device);
 

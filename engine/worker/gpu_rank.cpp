@@ -4,6 +4,7 @@
 #include "engine/comm/nccl/nccl_communicator.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/device_kernels.h"
+#include "engine/kernels/note_tensor.h"
 #include "engine/theory/device_peaks.h"
 #include "engine/worker/cuda_library.h"
 #include "engine/worker/device_attention.h"
@@ -275,10 +276,9 @@ void GpuRank::measurePeak() {
     const control::RunConfig& config = m_start.config;
     const control::ModelConfig& model = config.model;
     const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
-    const bool bf16 = config.precision == control::Precision::kBFloat16;
     const std::int64_t rows = config.batch * model.context;
     m_facts.measuredPeak = m_module->measureMatmul(
-        rows, 4 * model.hidden, model.hidden, bf16 ? DataType::kBFloat16 : DataType::kFloat32,
+        rows, 4 * model.hidden, model.hidden, kernels::dataTypeOf(computeType(config.precision)),
         config.precision == control::Precision::kTf32, kPeakSeconds);
     m_facts.measuredPeakSource = fmt::format(
         "measured: best {} ({} x {}) x ({} x {}) matrix product of random data before "

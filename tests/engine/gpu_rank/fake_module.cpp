@@ -1,5 +1,6 @@
 // libshardscope_cuda.so for tests: host memory for a device, host threads for streams, a fake NCCL
 // of one process. SHARDSCOPE_FAKE_DEVICE says what is wrong with it.
+#include "engine/comm/half.h"
 #include "engine/worker/cuda_module.h"
 #include "tests/engine/gpu_rank/fake_tracer.h"
 #include "tests/engine/torch/fake_device.h"
@@ -99,12 +100,19 @@ int initialise(comm::NcclHandle* out, int ranks, const comm::NcclUniqueId* id, i
     return fakeNccl().initialise(out, ranks, id, rank, name);
 }
 
+float elementOf(const void* in, DataType dtype, std::int64_t i) {
+    if (dtype == DataType::kFloat32) return static_cast<const float*>(in)[i];
+    const std::uint16_t half = static_cast<const std::uint16_t*>(in)[i];
+    return dtype == DataType::kBFloat16 ? comm::BFloat16::widen(half) : comm::Float16::widen(half);
+}
+
 void accumulate(const void* in, DataType dtype, float* out, std::int64_t n, bool add,
                 void* stream) {
     FakeDevice::queue(stream, [=] {
-        if (dtype != DataType::kFloat32) return;
-        const auto* values = static_cast<const float*>(in);
-        for (std::int64_t i = 0; i < n; ++i) out[i] = add ? out[i] + values[i] : values[i];
+        for (std::int64_t i = 0; i < n; ++i) {
+            const float value = elementOf(in, dtype, i);
+            out[i] = add ? out[i] + value : value;
+        }
     });
 }
 
@@ -120,8 +128,8 @@ void traceAllocations(collectors::DeviceAllocationHook hook) {
     hook(told);
 }
 
-double measureMatmul(std::int64_t, std::int64_t, std::int64_t, DataType, bool, double) {
-    return 750e12;
+double measureMatmul(std::int64_t, std::int64_t, std::int64_t, DataType dtype, bool, double) {
+    return dtype == DataType::kFloat16 ? 1500e12 : 750e12;
 }
 
 const comm::NcclApi& nccl() {

@@ -76,6 +76,16 @@ TEST_F(GpuRank, RecordsWhatADeviceDid) {
     }
 }
 
+TEST_F(GpuRank, RecordsWhatItDidInFp16) {
+    const auto program = record({"--precision", "fp16"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    const json r = report();
+    EXPECT_LT(r.at("loss").at("last"), r.at("loss").at("first"));
+    const json& device = r.at("devices")[0];
+    EXPECT_EQ(device.at("measured_peak_flops"), 1500e12);  // of products in fp16, not in fp32
+    EXPECT_THAT(r.at("mfu").at("peak_source").get<std::string>(), HasSubstr("dense fp16"));
+}
+
 TEST_F(GpuRank, KernelsKnowTheirStepLayerAndPhase) {
     const auto program = record();
     ASSERT_EQ(program->wait(), 0) << program->err();
