@@ -56,8 +56,9 @@ RecordingObserver::RecordingObserver(const control::RunConfig& config, RankId ra
     session.declareLane(kStepLane, LaneRole::kRange, "step");
     session.declareLane(kComputeLane, LaneRole::kCompute, "compute");
     session.declareLane(kCommunicationLane, LaneRole::kCommunication, "communication");
-    session.declareLane(kResidentSetLane, LaneRole::kCounter, "resident set", "bytes");
-    session.declareLane(kCpuTimeLane, LaneRole::kCounter, "CPU time", "ns");
+    session.declareLane(kResidentSetLane, LaneRole::kCounter, "resident set", "bytes",
+                        kResidentSetOrder);
+    session.declareLane(kCpuTimeLane, LaneRole::kCounter, "CPU time", "ns", kCpuTimeOrder);
 }
 
 RecordingObserver::Stretch RecordingObserver::stretchOf(Phase phase, Stretch current) {
@@ -266,7 +267,8 @@ LaneId RecordingObserver::laneOf(std::uint32_t group) {
     if (m_groups.size() == kGroupLanes) return kCommunicationLane;  // more than any strategy has
     m_groups.push_back(group);
     m_session.declareLane(lane, LaneRole::kCommunication,
-                          fmt::format("communication in group {}", group));
+                          fmt::format("communication in group {}", group), {},
+                          kFirstGroupOrder + static_cast<std::int32_t>(m_groups.size()) - 1);
     return lane;
 }
 

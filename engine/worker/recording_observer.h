@@ -5,7 +5,8 @@
 //
 // Lanes of a rank: 0 "step" (coarse ranges), 1 "compute" (phases, waits included), 2
 // "operators", 3 "communication", 4 "resident set", 5 "CPU time";
-// 6 and 7 "communication in group N", where ranks form groups.
+// 6 and 7 "communication in group N", where ranks form groups. These lie under "communication",
+// above the counters.
 #pragma once
 
 #include "engine/control/observer.h"
@@ -36,6 +37,10 @@ inline constexpr LaneId kFirstGroupLane{6};
 inline constexpr std::size_t kGroupLanes = 2;
 inline constexpr LaneId kResidentSetLane{4};
 inline constexpr LaneId kCpuTimeLane{5};
+/// Places of lanes that do not lie where their ids say: a rank's communication together.
+inline constexpr std::int32_t kFirstGroupOrder = 4;
+inline constexpr std::int32_t kResidentSetOrder = 6;
+inline constexpr std::int32_t kCpuTimeOrder = 7;
 
 class RecordingObserver final : public control::Observer {
 public:

@@ -38,10 +38,10 @@ CaptureSession::CaptureSession(const SessionOptions& options, EventSink& sink)
 CaptureSession::~CaptureSession() = default;
 
 void CaptureSession::declareLane(LaneId lane, LaneRole role, const std::string& name,
-                                 const std::string& unit) {
+                                 const std::string& unit, std::optional<std::int32_t> order) {
     const std::lock_guard lock(m_mutex);
-    m_freshLanes.push_back(
-        {m_options.rank, lane, role, name, unit, static_cast<std::int32_t>(lane.value)});
+    m_freshLanes.push_back({m_options.rank, lane, role, name, unit,
+                            order.value_or(static_cast<std::int32_t>(lane.value))});
 }
 
 ThreadQueue& CaptureSession::threadQueue() {
@@ -149,10 +149,9 @@ void CaptureSession::send() {
     sendChunks(m_memory, columns::encodeMemory);
     sendChunks(m_counters, columns::encodeCounters);
     // Groups of ranks communicate on threads of their own; chunks are by start.
-    std::stable_sort(m_collectives.begin(), m_collectives.end(),
-                     [](const CollectiveEvent& a, const CollectiveEvent& b) {
-                         return a.start < b.start;
-                     });
+    std::stable_sort(
+        m_collectives.begin(), m_collectives.end(),
+        [](const CollectiveEvent& a, const CollectiveEvent& b) { return a.start < b.start; });
     sendChunks(m_collectives, columns::encodeCollectives);
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,9 +66,9 @@ public:
     /// Differs between sessions of one process; ids cached per thread belong to one.
     [[nodiscard]] std::uint64_t generation() const { return m_generation; }
 
-    /// Makes a lane known; its id is also its place on screen.
+    /// Makes a lane known. `order`: its place within the rank, top first; its id unless said.
     void declareLane(LaneId lane, LaneRole role, const std::string& name,
-                     const std::string& unit = {});
+                     const std::string& unit = {}, std::optional<std::int32_t> order = {});
 
     /// Queue of the calling thread.
     ThreadQueue& threadQueue();

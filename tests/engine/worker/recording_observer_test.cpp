@@ -7,7 +7,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace shardscope::worker {
 namespace {
@@ -225,6 +228,23 @@ TEST_F(DeviceObserverTest, CollectivesGoToTheJoinAndAreDrawnWhenItStoresThem) {
     EXPECT_EQ(drawn[0].duration.ns, 150);
     EXPECT_EQ(drawn[0].correlation, 9u);
     EXPECT_THAT(m_kept.collectives, ElementsAre(*taken));
+}
+
+TEST_F(DeviceObserverTest, GroupsLieUnderTheOtherCommunicationAndAboveTheCounters) {
+    for (const std::uint32_t group : {7u, 9u, 7u}) {
+        control::CollectiveReport report;
+        report.operation = CollectiveOp::kAllReduce;
+        report.group = group;
+        m_observer.collective(report);
+    }
+    m_kept.session.drain(0, true);
+    std::vector<LaneFacts> lanes = m_kept.lanes;
+    std::sort(lanes.begin(), lanes.end(),
+              [](const LaneFacts& a, const LaneFacts& b) { return a.order < b.order; });
+    std::vector<std::string> names;
+    for (const LaneFacts& lane : lanes) names.push_back(lane.name);
+    EXPECT_THAT(names, ElementsAre("step", "compute", "communication", "communication in group 7",
+                                   "communication in group 9", "resident set", "CPU time"));
 }
 
 // The tracer's stack of this thread.

@@ -155,6 +155,18 @@ TEST(CaptureSession, EveryThreadWithOperatorsGetsALaneOfItsOwn) {
     EXPECT_EQ(kept.lanes[1].name, "operators (thread 1)");
 }
 
+TEST(CaptureSession, ALaneLiesWhereItsIdSaysUnlessToldOtherwise) {
+    KeptEvents kept;
+    CaptureSession session({}, kept);
+    session.declareLane({3}, LaneRole::kCommunication, "communication");
+    session.declareLane({6}, LaneRole::kCommunication, "communication in group 1", {}, 4);
+    session.drain(0, true);
+    ASSERT_EQ(kept.lanes.size(), 2U);
+    EXPECT_EQ(kept.lanes[0].order, 3);
+    EXPECT_EQ(kept.lanes[1].lane, LaneId{6});
+    EXPECT_EQ(kept.lanes[1].order, 4);
+}
+
 TEST(CaptureSession, MovesHostTimesOntoTheRecordingsClock) {
     KeptEvents kept;
     SessionOptions options;
