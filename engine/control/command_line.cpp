@@ -28,11 +28,26 @@ std::string argumentText(const FieldValue& value) {
     return fmt::format("{}", std::get<std::int64_t>(value));
 }
 
+/// A switch turns its field away from the default; what turns it back is --x for --no-x, and
+/// --x=false else.
+std::string switchText(const RunField& field, const FieldValue& value) {
+    constexpr std::string_view kNegation = "--no-";
+    const std::string_view flag = field.flag;
+    if (value != field.get(RunConfig())) return field.flag;
+    if (flag.starts_with(kNegation)) return fmt::format("--{}", flag.substr(kNegation.size()));
+    return fmt::format("{}=false", flag);
+}
+
 }  // namespace
 
 std::string toCommandLine(const RunConfig& config) {
-    RunConfig base;
-    if (const auto preset = findModelPreset(config.model.name)) base.model = *preset;
+    return toCommandLine(config, RunConfig());
+}
+
+std::string toCommandLine(const RunConfig& config, const RunConfig& start) {
+    RunConfig base = start;
+    // --model comes first and replaces all of the model.
+    base.model = findModelPreset(config.model.name).value_or(RunConfig().model);
     std::string line = "shardscope record --model " + shellWord(base.model.name);
     for (const RunField& field : runFields()) {
         if (*field.flag == '\0') continue;
@@ -42,8 +57,8 @@ std::string toCommandLine(const RunConfig& config) {
             field.get == findRunField("strategy")->get || field.get == findRunField("ranks")->get;
         if (!always && value == field.get(base)) continue;
         line += ' ';
-        line += field.flag;
-        if (*field.argument != '\0') line += ' ' + argumentText(value);
+        line += *field.argument != '\0' ? fmt::format("{} {}", field.flag, argumentText(value))
+                                        : switchText(field, value);
     }
     return line;
 }

@@ -36,4 +36,8 @@ Result<void> setFromText(const RunField& field, RunConfig& config, const std::st
 /// Replaces the model by a preset; an unknown name is kUsage, with a suggestion.
 Result<void> setModelPreset(RunConfig& config, const std::string& name);
 
+/// The command line that gives `config` where the run does not start from the defaults but from
+/// `base`, as --resume starts from the settings of its checkpoint.
+std::string toCommandLine(const RunConfig& config, const RunConfig& base);
+
 }  // namespace shardscope::control

@@ -2,11 +2,11 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/memory_model.h"
+#include "app/desktop/models/run_field_texts.h"
+#include "engine/control/run_fields.h"
 #include "engine/theory/theory.h"
 
-#include <QDir>
 #include <QFile>
-#include <QFileInfo>
 #include <QStringList>
 #include <algorithm>
 #include <thread>
@@ -17,8 +17,6 @@ namespace {
 using namespace Qt::StringLiterals;
 using control::RunConfig;
 using control::Strategy;
-
-constexpr int kByteVocabulary = 256;
 
 StackedBar memoryBar(const RunConfig& config, const QString& label, bool chosen) {
     const theory::MemoryByCategory categories = theory::memoryTheory(config);
@@ -157,38 +155,49 @@ QString strategyNote(Strategy strategy) {
     return {};
 }
 
-FieldReasons fieldReasons(const RunConfig& config) {
-    FieldReasons reasons;
-    if (config.device != control::Device::kCuda) {
-        reasons.shareDevice = u"GPUs only"_s;
-        reasons.deviceCapture = u"GPUs only"_s;
+QString captureNote(control::CaptureLevel level) {
+    switch (level) {
+        case control::CaptureLevel::kOff:
+            return u"nothing"_s;
+        case control::CaptureLevel::kSteps:
+            return u"steps, metrics"_s;
+        case control::CaptureLevel::kLight:
+            return u"and phases, collectives"_s;
+        case control::CaptureLevel::kFull:
+            return u"and operators, memory"_s;
     }
-    const bool wholeGradients =
-        control::isDdp(config.strategy) || config.strategy == Strategy::kZero1;
-    if (config.precision != control::Precision::kBFloat16) {
-        reasons.reduceIn = u"needs precision bf16"_s;
-    } else if (wholeGradients) {
-        reasons.reduceIn = u"fp32 with this strategy"_s;
-    }
-    if (config.strategy != Strategy::kDdpBucket) reasons.bucket = u"DDP with buckets only"_s;
-    if (config.strategy != Strategy::kHsdp) reasons.shardRanks = u"HSDP only"_s;
-    if (config.strategy != Strategy::kHsdp && config.strategy != Strategy::kZero3)
-        reasons.prefetch = u"ZeRO-3 and HSDP only"_s;
-    return reasons;
+    return {};
 }
 
-RunPrediction predict(const RunConfig& config, const MachineFacts& machine) {
-    RunPrediction prediction;
-    prediction.commandLine = fromUtf8(control::toCommandLine(config));
-    if (const auto valid = control::validate(config); !valid) {
-        prediction.problem = fromUtf8(valid.error().message);
-        prediction.headline = prediction.problem;
-        return prediction;
+QString captureNote(control::DeviceCapture level) {
+    switch (level) {
+        case control::DeviceCapture::kAuto:
+            return u"by the capture level"_s;
+        case control::DeviceCapture::kNever:
+            return u"no tracer"_s;
+        case control::DeviceCapture::kIdle:
+            return u"tracer attached only"_s;
+        case control::DeviceCapture::kKernels:
+            return u"kernels, copies"_s;
+        case control::DeviceCapture::kLaunches:
+            return u"and CUDA calls"_s;
+        case control::DeviceCapture::kFull:
+            return u"and waits, NCCL"_s;
     }
-    if (config.model.vocabulary < kByteVocabulary) {
-        prediction.problem =
-            u"Data is read as bytes: the vocabulary must be at least %1."_s.arg(kByteVocabulary);
-        prediction.headline = prediction.problem;
+    return {};
+}
+
+RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
+                      const RunConfig* start) {
+    RunPrediction prediction;
+    prediction.commandLine = fromUtf8(start != nullptr ? control::toCommandLine(config, *start)
+                                                       : control::toCommandLine(config));
+    if (const auto valid = control::validate(config); !valid) {
+        const QString sentence = fromUtf8(valid.error().message);
+        prediction.problem = inFormWords(sentence);
+        prediction.problem[0] = prediction.problem[0].toUpper();
+        prediction.wrongFields = fieldsNamedIn(sentence);
+        prediction.headline = u"No prediction until the settings go together."_s;
         return prediction;
     }
     prediction.parameters =
@@ -214,9 +223,11 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine) {
         prediction.warning =
             u"Ranks that share a GPU take turns: the run works, but its times say nothing of speed."_s;
     } else if (config.device == control::Device::kCpu &&
-               config.precision == control::Precision::kBFloat16) {
+               (config.precision == control::Precision::kBFloat16 ||
+                config.precision == control::Precision::kFloat16)) {
         prediction.warning =
-            u"bf16 on a CPU without matrix units for it is many times slower than fp32."_s;
+            u"%1 on a CPU without matrix units for it is many times slower than fp32."_s.arg(
+                fromUtf8(toWord(config.precision)));
     } else if (config.ranks * config.threads > machine.cores) {
         prediction.warning =
             u"%1 ranks × %2 threads share %3 cores: steps will be slower and "
@@ -247,19 +258,6 @@ QString suggestedRecordingName(const RunConfig& config, const QString& moment) {
         .arg(fromUtf8(config.model.name), QString::fromLatin1(control::toWord(config.strategy)))
         .arg(config.ranks)
         .arg(moment);
-}
-
-DataCheck checkData(const QString& path) {
-    if (path.isEmpty()) return {u"the project's own source tree"_s, true};
-    const QFileInfo info(path);
-    if (!info.exists()) return {u"There is no %1."_s.arg(path), false};
-    if (!info.isReadable()) return {u"%1 cannot be read."_s.arg(path), false};
-    if (info.isDir()) {
-        const auto files = QDir(path).entryList(QDir::Files | QDir::Readable);
-        return {u"folder, %1 files at its top level"_s.arg(files.size()), true};
-    }
-    if (info.size() == 0) return {u"%1 is empty."_s.arg(path), false};
-    return {u"%1, read as bytes"_s.arg(formatBytes({info.size()})), true};
 }
 
 }  // namespace shardscope::desktop

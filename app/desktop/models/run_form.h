@@ -6,6 +6,7 @@
 #include "engine/control/run_config.h"
 
 #include <QString>
+#include <string_view>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -22,21 +23,14 @@ struct MachineFacts {
 [[nodiscard]] QString strategyName(control::Strategy strategy);
 /// What it does, in a few words.
 [[nodiscard]] QString strategyNote(control::Strategy strategy);
-
-/// Which fields of a run mean something, and why the others do not (empty: they do).
-struct FieldReasons {
-    QString shareDevice;
-    QString deviceCapture;
-    QString reduceIn;
-    QString bucket;
-    QString shardRanks;
-    QString prefetch;
-};
-[[nodiscard]] FieldReasons fieldReasons(const control::RunConfig& config);
+/// What is recorded at a level, in a few words; of the device as it stands for itself.
+[[nodiscard]] QString captureNote(control::CaptureLevel level);
+[[nodiscard]] QString captureNote(control::DeviceCapture level);
 
 struct RunPrediction {
-    QString problem;  ///< why it cannot start, in words; empty: it can
-    QString warning;  ///< it can, but
+    QString problem;  ///< why it cannot start, in the words of the form; empty: it can
+    std::vector<std::string_view> wrongFields;  ///< keys of those that the problem names
+    QString warning;                            ///< it can, but
     QString headline;
     QString parameters;  ///< "10,774,272 parameters"
     QString tokensPerStep;
@@ -46,17 +40,12 @@ struct RunPrediction {
     QString commandLine;
 };
 
-[[nodiscard]] RunPrediction predict(const control::RunConfig& config, const MachineFacts& machine);
+/// `start`: settings of the checkpoint that the run resumes; null: none, or not known yet.
+[[nodiscard]] RunPrediction predict(const control::RunConfig& config, const MachineFacts& machine,
+                                    const control::RunConfig* start = nullptr);
 /// The command line for reading: one flag a line, continued with backslashes.
 [[nodiscard]] QString wrappedCommand(const QString& commandLine);
 /// A name for the recording that says what it holds: "shakespeare-zero3x2-20260102-1530.sscope".
 [[nodiscard]] QString suggestedRecordingName(const control::RunConfig& config,
                                              const QString& moment);
-/// Words on a data path: "1.90 MB text file", or why it cannot be used.
-struct DataCheck {
-    QString text;
-    bool usable = true;
-};
-[[nodiscard]] DataCheck checkData(const QString& path);
-
 }  // namespace shardscope::desktop

@@ -33,6 +33,10 @@ bool RecorderSession::isGoing() const {
 }
 
 void RecorderSession::start(const QString& program, const control::RunConfig& config) {
+    startCommand(program, QString::fromStdString(control::toCommandLine(config)));
+}
+
+void RecorderSession::startCommand(const QString& program, const QString& commandLine) {
     if (isGoing()) return;
     m_run = {};
     m_outcome.reset();
@@ -47,7 +51,7 @@ void RecorderSession::start(const QString& program, const control::RunConfig& co
                 "install it or add its folder to PATH.")});
         return;
     }
-    m_process.start(program, recordArguments(config));
+    m_process.start(program, recordArguments(commandLine));
 }
 
 void RecorderSession::stop() {
@@ -148,7 +152,11 @@ void RecorderSession::end(const RunFinished& outcome) {
 }
 
 QStringList recordArguments(const control::RunConfig& config) {
-    QStringList words = splitShellWords(QString::fromStdString(control::toCommandLine(config)));
+    return recordArguments(QString::fromStdString(control::toCommandLine(config)));
+}
+
+QStringList recordArguments(const QString& commandLine) {
+    QStringList words = splitShellWords(commandLine);
     if (!words.isEmpty()) words.removeFirst();  // the program itself
     if (!words.isEmpty() && words.first() == "record"_L1) words.removeFirst();
     return QStringList{u"record"_s, u"--control"_s, u"stdio"_s} + words;

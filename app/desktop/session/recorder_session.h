@@ -28,6 +28,8 @@ public:
 
     /// Ignored while a run is going.
     void start(const QString& program, const control::RunConfig& config);
+    /// The same from a command line, as a shell would take it.
+    void startCommand(const QString& program, const QString& commandLine);
     /// After the current step; the recording is finalised.
     void stop();
     /// At once.
@@ -64,7 +66,8 @@ private:
     bool m_killed = false;
 };
 
-/// The arguments of `shardscope record` that give `config`, as a list.
+/// The arguments of `shardscope record` that a command line names, as a list.
+[[nodiscard]] QStringList recordArguments(const QString& commandLine);
 [[nodiscard]] QStringList recordArguments(const control::RunConfig& config);
 /// Splits a command line as a POSIX shell would (quotes, backslashes; no expansion).
 [[nodiscard]] QStringList splitShellWords(const QString& commandLine);

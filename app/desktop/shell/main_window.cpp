@@ -255,9 +255,14 @@ void MainWindow::showPage(const QString& id) {
     m_status->setHover({});
 }
 
-void MainWindow::startRun(const control::RunConfig& config) {
+void MainWindow::startRun(const control::RunConfig& config, const QString& commandLine) {
     if (!config.output.empty()) QDir().mkpath(QFileInfo(fromUtf8(config.output)).absolutePath());
-    m_session.start(m_recorder.isEmpty() ? findRecorder() : m_recorder, config);
+    const QString recorder = m_recorder.isEmpty() ? findRecorder() : m_recorder;
+    if (commandLine.isEmpty()) {
+        m_session.start(recorder, config);
+    } else {
+        m_session.startCommand(recorder, commandLine);
+    }
     showPage(u"live"_s);
 }
 
@@ -290,8 +295,7 @@ void MainWindow::presentRecording(const RecordingPtr& recording) {
     for (const Diagnostic& diagnostic : report.diagnostics)
         problems += diagnostic.severity != Severity::kNote ? 1 : 0;
     // What cannot be told is no problem.
-    if (report.completeness.known)
-        problems += static_cast<int>(report.completeness.missing.size());
+    if (report.completeness.known) problems += static_cast<int>(report.completeness.missing.size());
     m_topBar->setProblems(problems);
     const double perEvent = report.events > 0
                                 ? static_cast<double>(recording->summary.chunkBytes.count) /

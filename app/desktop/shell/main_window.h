@@ -41,7 +41,8 @@ public:
     void openFile(const QString& path);
     void showPage(const QString& id);
     [[nodiscard]] QString currentPage() const { return m_page; }
-    void startRun(const control::RunConfig& config);
+    /// `commandLine`: what gives `config`, where it is not control::toCommandLine(config).
+    void startRun(const control::RunConfig& config, const QString& commandLine = {});
     void useTheme(bool dark);
     [[nodiscard]] bool isDark() const;
     /// Program to start instead of the one beside this one.

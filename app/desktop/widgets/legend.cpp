@@ -58,6 +58,12 @@ int Legend::heightForWidth(int width) const {
     return places.empty() ? kLine : static_cast<int>(places.back().y()) + kLine;
 }
 
+/// Layouts remember the height that another width asked for.
+void Legend::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    if (height() != heightForWidth(width())) updateGeometry();
+}
+
 void Legend::paintEvent(QPaintEvent*) {
     const Theme& theme = Theme::of(this);
     QPainter painter(this);

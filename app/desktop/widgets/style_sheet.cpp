@@ -25,6 +25,7 @@ QPushButton[link="true"]:focus { border: 1px solid @accent; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 4px;
               padding: 3px; color: @text; }
 QToolButton:hover { background: @neutral; }
+QToolButton[heading="true"] { padding: 2px 6px 2px 0; }
 QToolButton:focus { border: 1px solid @accent; }
 QToolButton:disabled { color: @quiet; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {

@@ -5,6 +5,7 @@
 #include "app/desktop/models/lane_layout.h"
 #include "app/desktop/models/memory_model.h"
 #include "app/desktop/models/overview_model.h"
+#include "app/desktop/models/run_field_rules.h"
 #include "app/desktop/models/run_form.h"
 #include "app/desktop/models/slice_details.h"
 #include "app/desktop/views/timeline/lane_painter.h"
@@ -453,13 +454,11 @@ TEST_F(GpuRecordingTest, CpuRanksHaveNoneOfIt) {
         EXPECT_NE(row.kind, LaneRow::Kind::kGroup);
 }
 
-TEST(GpuRunForm, SaysWhatTheCommandLineSays) {
+TEST(GpuRunForm, SaysWhatTheCommandLineSaysInItsOwnWords) {
     control::RunConfig config;
     config.precision = control::Precision::kTf32;
-    const auto said = control::validate(config);
-    ASSERT_FALSE(said);
     EXPECT_EQ(predict(config, {2, {1LL << 34}, {1LL << 34}}).problem,
-              fromUtf8(said.error().message));
+              u"Precision tf32 exists on GPUs only; use “Precision” fp32, or “Device” cuda."_s);
     config.device = control::Device::kCuda;
     config.shareDevice = true;
     const RunPrediction cuda = predict(config, {2, {1LL << 34}, {1LL << 34}});
@@ -471,14 +470,14 @@ TEST(GpuRunForm, SaysWhatTheCommandLineSays) {
 
 TEST(GpuRunForm, FieldsThatDoNotApplyHaveAReason) {
     control::RunConfig config;
-    EXPECT_EQ(fieldReasons(config).shareDevice, u"GPUs only"_s);
-    EXPECT_EQ(fieldReasons(config).deviceCapture, u"GPUs only"_s);
-    EXPECT_EQ(fieldReasons(config).reduceIn, u"needs precision bf16"_s);
+    EXPECT_EQ(whyNot(config, "share_device"), u"GPUs only"_s);
+    EXPECT_EQ(whyNot(config, "device_capture"), u"GPUs only"_s);
+    EXPECT_EQ(whyNot(config, "reduce"), u"needs precision bf16"_s);
     config.device = control::Device::kCuda;
     config.precision = control::Precision::kBFloat16;
-    EXPECT_TRUE(fieldReasons(config).shareDevice.isEmpty());
-    EXPECT_TRUE(fieldReasons(config).deviceCapture.isEmpty());
-    EXPECT_TRUE(fieldReasons(config).reduceIn.isEmpty());
+    EXPECT_TRUE(whyNot(config, "share_device").isEmpty());
+    EXPECT_TRUE(whyNot(config, "device_capture").isEmpty());
+    EXPECT_TRUE(whyNot(config, "reduce").isEmpty());
 }
 
 }  // namespace

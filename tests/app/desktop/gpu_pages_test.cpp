@@ -247,10 +247,10 @@ TEST_F(GpuPagesTest, FieldsOfGpusAreOffForACpuAndSayWhy) {
     auto* capture = named<QComboBox>(u"newrun"_s, u"Capture on the device"_s);
     auto* reduce = named<QComboBox>(u"newrun"_s, u"Reduce gradients in"_s);
     auto* precision = named<QComboBox>(u"newrun"_s, u"Precision"_s);
-    auto* share = page->findChild<QCheckBox*>();
+    auto* share = page->findChild<QCheckBox*>(u"share_device"_s);
     ASSERT_TRUE(device && capture && reduce && precision && share);
     EXPECT_FALSE(capture->isEnabled());
-    EXPECT_EQ(capture->toolTip(), u"GPUs only"_s);
+    EXPECT_TRUE(capture->toolTip().contains(u"GPUs only"_s));
     EXPECT_FALSE(share->isEnabled());
     EXPECT_FALSE(reduce->isEnabled());
     EXPECT_FALSE(reduce->toolTip().isEmpty());

@@ -193,6 +193,19 @@ TEST(LaneLayout, FoldedRanksKeepTheirComputeLane) {
     EXPECT_EQ(layout.rows[1].role, LaneRole::kCompute);
 }
 
+TEST(LaneLayout, LanesLieAsTheRecordingOrdersThem) {
+    // As the reader gives them: by order, which need not be that of the ids.
+    RecordingSummary summary = twoRanks();
+    summary.ranks.resize(1);
+    summary.lanes = {{{0}, {3}, LaneRole::kCommunication, "communication", "", 3},
+                     {{0}, {6}, LaneRole::kCommunication, "communication in group 1", "", 4},
+                     {{0}, {5}, LaneRole::kCounter, "CPU time", "ns", 7}};
+    std::vector<QString> names;
+    for (const LaneRow& row : layOutLanes(summary, {}).rows) names.push_back(row.name);
+    EXPECT_THAT(names, ElementsAre(u"rank 0"_s, u"communication"_s, u"communication in group 1"_s,
+                                   u"CPU time"_s));
+}
+
 TEST(LaneLayout, ShowsOnlySelectedRanks) {
     LaneLayoutOptions options;
     options.ranks = {RankId{1}};

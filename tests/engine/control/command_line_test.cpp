@@ -1,4 +1,5 @@
 #include "engine/control/run_config.h"
+#include "engine/control/run_fields.h"
 
 #include <gtest/gtest.h>
 
@@ -22,6 +23,22 @@ TEST(CommandLine, NamesOnlyWhatDiffersFromThePreset) {
     EXPECT_EQ(toCommandLine(config),
               "shardscope record --model small --layers 2 --strategy zero3 --ranks 2 --lr 0.001 "
               "--alternate-capture --no-calibrate --output 'my run'\\''s.sscope'");
+}
+
+TEST(CommandLine, SaysWhatDiffersFromWhereTheRunStarts) {
+    RunConfig start;
+    start.batch = 4;
+    start.keepGathered = true;
+    start.calibrate = false;
+    start.model.layers = 2;
+    RunConfig config;
+    config.learningRate = 0.001;
+    EXPECT_EQ(toCommandLine(config, start),
+              "shardscope record --model shakespeare --strategy zero3 --ranks 2 --batch 8 --lr "
+              "0.001 --keep-gathered=false --calibrate");
+    EXPECT_EQ(toCommandLine(start, start),
+              "shardscope record --model shakespeare --layers 2 --strategy zero3 --ranks 2")
+        << "the model is named anew";
 }
 
 }  // namespace

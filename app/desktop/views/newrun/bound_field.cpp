@@ -1,0 +1,219 @@
+#include "app/desktop/views/newrun/bound_field.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/run_field_texts.h"
+#include "app/desktop/views/newrun/field_inputs.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QStyle>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <limits>
+
+namespace shardscope::desktop {
+
+using namespace Qt::StringLiterals;
+using control::FieldValue;
+using control::RunConfig;
+
+namespace {
+
+constexpr int kInputHeight = 30;  // as the style sheet makes the others
+
+}  // namespace
+
+BoundField::BoundField(std::string_view key, QWidget* parent, const Choices& choices)
+    : QWidget(parent),
+      m_text(*findRunFieldText(key)),
+      m_field(*control::findRunField(key)),
+      m_choices(choices) {
+    const FieldValue usual = m_field.get(RunConfig());
+    if (!choices.empty()) {
+        makeChoice(choices);
+    } else if (std::holds_alternative<bool>(usual)) {
+        makeSwitch();
+    } else if (std::holds_alternative<std::int64_t>(usual)) {
+        makeWhole();
+    } else if (std::holds_alternative<double>(usual)) {
+        makeReal();
+    } else {
+        makeText();
+    }
+    m_input->setObjectName(QString::fromLatin1(m_field.key));
+    m_input->setAccessibleName(m_text.label());
+    m_input->setAccessibleDescription(m_text.help);
+    guardFromWheel(m_input);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(2);
+    auto* label = quietLabel(m_text.label(), this);
+    label->setBuddy(m_input);
+    layout->addWidget(label);
+    m_row = new QHBoxLayout;
+    m_row->setSpacing(kGapSmall);
+    m_row->addWidget(m_input, 1);
+    layout->addLayout(m_row);
+    m_below = quietLabel({}, this);
+    m_below->setFont(textFont(kSmallPixels - 1));
+    m_below->setMinimumHeight(16);
+    m_below->setTextFormat(Qt::PlainText);
+    layout->addWidget(m_below);
+    layout->addStretch();
+    m_note = m_text.note;
+    showBelow();
+}
+
+void BoundField::makeChoice(const Choices& choices) {
+    auto* box = new QComboBox(this);
+    for (const auto& [word, name] : choices) box->addItem(name, word);
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(6);
+    m_read = [box] { return FieldValue(box->currentData().toString().toStdString()); };
+    m_show = [box](const FieldValue& value) {
+        // A word that is no choice ("my model") is what the last one stands for.
+        const int at = box->findData(fromUtf8(std::get<std::string>(value)));
+        box->setCurrentIndex(at >= 0 ? at : box->count() - 1);
+    };
+    connect(box, &QComboBox::currentIndexChanged, this, &BoundField::changed);
+    m_input = box;
+}
+
+void BoundField::makeWhole() {
+    auto* box = new QSpinBox(this);
+    // Not narrower than the field: what is wrong is said, and never changed in silence.
+    box->setRange(0, std::numeric_limits<int>::max());
+    box->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    box->setGroupSeparatorShown(key() != "seed");
+    m_read = [box] { return FieldValue(std::int64_t{box->value()}); };
+    m_show = [box](const FieldValue& value) {
+        const auto most = std::int64_t{std::numeric_limits<int>::max()};
+        box->setValue(
+            static_cast<int>(std::clamp<std::int64_t>(std::get<std::int64_t>(value), 0, most)));
+    };
+    connect(box, &QSpinBox::valueChanged, this, &BoundField::changed);
+    m_input = box;
+}
+
+void BoundField::makeReal() {
+    auto* box = new RealBox(this);
+    m_read = [box] { return FieldValue(box->value()); };
+    m_show = [box](const FieldValue& value) { box->setValue(std::get<double>(value)); };
+    connect(box, &QDoubleSpinBox::valueChanged, this, &BoundField::changed);
+    m_input = box;
+}
+
+void BoundField::makeText() {
+    auto* edit = new QLineEdit(this);
+    if (key() == "prompt") {
+        m_read = [edit] { return FieldValue(unescaped(edit->text()).toStdString()); };
+        m_show = [edit](const FieldValue& value) {
+            edit->setText(escaped(fromUtf8(std::get<std::string>(value))));
+        };
+    } else {
+        m_read = [edit] { return FieldValue(edit->text().trimmed().toStdString()); };
+        m_show = [edit](const FieldValue& value) {
+            edit->setText(fromUtf8(std::get<std::string>(value)));
+        };
+    }
+    connect(edit, &QLineEdit::textChanged, this, &BoundField::changed);
+    m_input = edit;
+}
+
+void BoundField::makeSwitch() {
+    auto* box = new QCheckBox(tr("yes"), this);  // the name above can wrap, this cannot
+    box->setFont(textFont(kSmallPixels));
+    box->setMinimumHeight(kInputHeight);
+    m_read = [box] { return FieldValue(box->isChecked()); };
+    m_show = [box](const FieldValue& value) { box->setChecked(std::get<bool>(value)); };
+    connect(box, &QCheckBox::toggled, this, &BoundField::changed);
+    m_input = box;
+}
+
+std::string_view BoundField::key() const {
+    return m_text.key;
+}
+
+void BoundField::fill(const RunConfig& config) {
+    const QSignalBlocker quiet(m_input);
+    m_filled = m_field.get(config);
+    m_show(m_filled);
+    m_shown = m_read();
+}
+
+void BoundField::apply(RunConfig& config) const {
+    const FieldValue value = m_read();
+    // Of the field's own type and within its range: it is never refused.
+    static_cast<void>(m_field.set(config, value == m_shown ? m_filled : value));
+}
+
+void BoundField::setNote(const QString& note) {
+    m_note = note;
+    showBelow();
+}
+
+void BoundField::setWhyNot(const QString& reason) {
+    m_whyNot = reason;
+    m_input->setEnabled(reason.isEmpty());
+    showBelow();
+}
+
+void BoundField::setProblem(const QString& sentence, bool marked) {
+    m_problem = sentence;
+    showBelow();
+    if (m_input->property("invalid").toBool() == marked) return;
+    m_input->setProperty("invalid", marked);
+    m_input->style()->unpolish(m_input);
+    m_input->style()->polish(m_input);
+}
+
+QString BoundField::below() const {
+    if (!m_problem.isEmpty()) return m_problem;
+    return m_whyNot.isEmpty() ? m_note : m_whyNot;
+}
+
+void BoundField::showBelow() {
+    const bool wrong = !m_problem.isEmpty();
+    m_below->setText(below());
+    m_below->setForegroundRole(wrong ? QPalette::BrightText : QPalette::PlaceholderText);
+    m_input->setToolTip(m_whyNot.isEmpty() ? m_text.help : u"%1 (%2)"_s.arg(m_text.help, m_whyNot));
+}
+
+bool BoundField::isUsual(const RunConfig& config) const {
+    return m_field.get(config) == m_field.get(RunConfig());
+}
+
+QString BoundField::summary(const RunConfig& config) const {
+    const FieldValue value = m_field.get(config);
+    if (const auto* on = std::get_if<bool>(&value))
+        return *on ? m_text.name : u"%1: no"_s.arg(m_text.name);
+    if (const auto* word = std::get_if<std::string>(&value)) {
+        const QString plain = fromUtf8(*word);
+        for (const auto& [choice, name] : m_choices)
+            if (choice == plain) return u"%1 %2"_s.arg(m_text.name, name);
+        return u"%1 %2"_s.arg(m_text.name, escaped(plain));
+    }
+    const QString number = std::holds_alternative<double>(value)
+                               ? realText(std::get<double>(value))
+                               : formatCount(std::get<std::int64_t>(value));
+    return u"%1 %2 %3"_s.arg(m_text.name, number, m_text.unit).trimmed();
+}
+
+QPushButton* BoundField::addButton(const QString& name, const QString& accessibleName,
+                                   const std::function<void()>& clicked) {
+    auto* button = new QPushButton(name, this);
+    button->setAccessibleName(accessibleName);
+    connect(button, &QPushButton::clicked, this, clicked);
+    m_row->addWidget(button);
+    return button;
+}
+
+}  // namespace shardscope::desktop

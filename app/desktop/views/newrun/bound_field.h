@@ -1,0 +1,84 @@
+// One field of RunConfig on the New run page: its label, the input that its type asks for, and
+// a line below. GUI thread.
+#pragma once
+
+#include "engine/control/run_fields.h"
+
+#include <QString>
+#include <QWidget>
+#include <functional>
+#include <utility>
+#include <vector>
+
+class QHBoxLayout;
+class QLabel;
+class QPushButton;
+
+namespace shardscope::desktop {
+
+struct RunFieldText;
+
+class BoundField : public QWidget {
+    Q_OBJECT
+
+public:
+    /// Words of the run file and the names that people see for them.
+    using Choices = std::vector<std::pair<QString, QString>>;
+
+    /// `key` is one of runFieldTexts(). Whole numbers, numbers, texts and switches by the field's
+    /// type; with `choices` a list to choose from.
+    explicit BoundField(std::string_view key, QWidget* parent, const Choices& choices = {});
+
+    [[nodiscard]] std::string_view key() const;
+    [[nodiscard]] const RunFieldText& text() const { return m_text; }
+    [[nodiscard]] QWidget* input() const { return m_input; }
+
+    /// Shows the field of `config`, without changed().
+    void fill(const control::RunConfig& config);
+    /// Writes what is shown; what a person did not touch comes out as it was filled in, though the
+    /// input can show less of it.
+    void apply(control::RunConfig& config) const;
+
+    /// What stands below while nothing is wrong.
+    void setNote(const QString& note);
+    /// Why the field does not apply, which switches it off; empty: it does.
+    void setWhyNot(const QString& reason);
+    /// A sentence below in the colour of errors; empty: nothing is wrong. `marked` alone draws the
+    /// edge: the sentence stands at another field.
+    void setProblem(const QString& sentence, bool marked);
+    [[nodiscard]] QString problem() const { return m_problem; }
+    /// What stands below: the problem, else why not, else the note.
+    [[nodiscard]] QString below() const;
+    /// As it is in a run that nobody asked anything of.
+    [[nodiscard]] bool isUsual(const control::RunConfig& config) const;
+    /// "Norm RMSNorm", as a folded section sums up what is not as usual.
+    [[nodiscard]] QString summary(const control::RunConfig& config) const;
+
+    /// A button beside the input.
+    QPushButton* addButton(const QString& name, const QString& accessibleName,
+                           const std::function<void()>& clicked);
+
+Q_SIGNALS:
+    void changed();
+
+private:
+    void makeChoice(const Choices& choices);
+    void makeWhole();
+    void makeReal();
+    void makeText();
+    void makeSwitch();
+    void showBelow();
+
+    const RunFieldText& m_text;
+    const control::RunField& m_field;
+    Choices m_choices;
+    QWidget* m_input = nullptr;
+    QHBoxLayout* m_row = nullptr;
+    QLabel* m_below = nullptr;
+    QString m_note, m_whyNot, m_problem;
+    std::function<control::FieldValue()> m_read;
+    std::function<void(const control::FieldValue&)> m_show;
+    control::FieldValue m_filled, m_shown;  ///< as given, and as the input then read
+};
+
+}  // namespace shardscope::desktop
