@@ -4,6 +4,7 @@
 #include "engine/control/run_fields.h"
 
 #include <algorithm>
+#include <map>
 
 namespace shardscope::desktop {
 namespace {
@@ -189,9 +190,7 @@ std::vector<RunFieldText> dataTexts() {
          {},
          {},
          u"The word bytes, or a byte-level BPE: its folder, its tokenizer.json or its "
-         u"vocabulary file."_s},
-        {"held_back", u"Held back"_s, u"share"_s, u"for validation"_s,
-         u"The end of the data that is not trained on but used for validation."_s}};
+         u"vocabulary file."_s}};
 }
 
 std::vector<RunFieldText> trainingTexts() {
@@ -242,6 +241,8 @@ std::vector<RunFieldText> validationTexts() {
          u"batches a rank"_s,
          {},
          u"How much of the held back data a validation pass looks at."_s},
+        {"held_back", u"Held back"_s, u"share"_s, u"of the data"_s,
+         u"The end of the data that is not trained on but used for validation."_s},
         {"sample", u"Sample"_s, u"tokens"_s, u"0: none"_s,
          u"After each validation pass the model writes so many tokens into the log."_s},
         {"prompt", u"Prompt"_s, {}, u"\\n: a new line"_s, u"What the model's text starts with."_s},
@@ -364,13 +365,15 @@ QString inFormWords(const QString& sentence) {
 }
 
 std::vector<std::string_view> fieldsNamedIn(const QString& sentence) {
-    std::vector<std::string_view> keys;
+    std::multimap<qsizetype, std::string_view> found;
     for (const RunFieldText& text : runFieldTexts()) {
         const QString flag = flagOf(text);
         if (flag.isEmpty()) continue;
-        if (beginsWithFlag(sentence, flag) || findWord(sentence, flag) >= 0)
-            keys.emplace_back(text.key);
+        const qsizetype at = beginsWithFlag(sentence, flag) ? 0 : findWord(sentence, flag);
+        if (at >= 0) found.emplace(at, text.key);
     }
+    std::vector<std::string_view> keys;
+    for (const auto& [at, key] : found) keys.push_back(key);
     return keys;
 }
 

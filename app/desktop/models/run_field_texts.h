@@ -25,7 +25,7 @@ struct RunFieldText {
 /// A sentence of the command line in the words of the form: “Bucket” for --bucket-mb. Begins as
 /// it did, which may be with a path.
 [[nodiscard]] QString inFormWords(const QString& sentence);
-/// Keys of the fields that a sentence of the command line names, in the order of the form.
+/// Keys of the fields that a sentence of the command line names, in its order.
 [[nodiscard]] std::vector<std::string_view> fieldsNamedIn(const QString& sentence);
 
 }  // namespace shardscope::desktop

@@ -18,9 +18,10 @@
 namespace shardscope::desktop {
 
 struct SourceFacts {
-    std::map<std::string, QString> notes;       ///< by key of the field: what is there
-    std::map<std::string, QString> problems;    ///< by key: why the run cannot start, what to do
-    std::optional<control::RunConfig> resumed;  ///< what the checkpoint's run was asked for
+    std::map<std::string, QString> notes;     ///< by key of the field: what is there
+    std::map<std::string, QString> problems;  ///< by key: why the run cannot start, what to do
+    /// What a run that resumes the checkpoint starts from.
+    std::optional<control::RunConfig> resumed;
 };
 
 /// Looks at the files; any thread. Sentences as `shardscope record` says them where it does.

@@ -34,7 +34,7 @@ struct Wrong {
 
 const std::vector<Wrong>& wrongs() {
     static const std::vector<Wrong> kAll = {
-        {"hidden", "model.heads", u"385 is not divisible by 6 heads"_s,
+        {"hidden", "model.hidden", u"385 is not divisible by 6 heads"_s,
          u"choose “Hidden” as a multiple of “Heads”"_s,
          [](RunConfig& c, const std::string&) { c.model.hidden = 385; }},
         {"heads", "model.heads", u"“Heads” is 0"_s, u"give a value from 1"_s,
@@ -50,7 +50,7 @@ const std::vector<Wrong>& wrongs() {
              c.ranks = 4;
              c.shardRanks = 3;
          }},
-        {"rope", "model.heads", u"turns pairs"_s, u"so that it is even"_s,
+        {"rope", "model.position", u"turns pairs"_s, u"so that it is even"_s,
          [](RunConfig& c, const std::string&) {
              c.model.position = control::Position::kRope;
              c.model.hidden = 390;
@@ -59,7 +59,7 @@ const std::vector<Wrong>& wrongs() {
          [](RunConfig& c, const std::string&) { c.learningRate = 0; }},
         {"heldback", "held_back", u"Nothing is held back"_s, u"use “Held back” 0.1"_s,
          [](RunConfig& c, const std::string&) { c.heldBack = 0; }},
-        {"tf32", "device", u"exists on GPUs only"_s, u"use “Precision” fp32"_s,
+        {"tf32", "precision", u"exists on GPUs only"_s, u"use “Precision” fp32"_s,
          [](RunConfig& c, const std::string&) { c.precision = control::Precision::kTf32; }},
         {"data", "data", u"There is no"_s, u"name a text file"_s,
          [](RunConfig& c, const std::string& folder) { c.data = folder + "/none"; }},
@@ -161,7 +161,7 @@ TEST_F(NewRunProblemsTest, AllFieldsThatTheSentenceNamesAreMarked) {
     for (const char* key : {"model.hidden", "model.heads"})
         EXPECT_TRUE(m_page->field(key)->input()->property("invalid").toBool()) << key;
     EXPECT_FALSE(m_page->field("model.layers")->input()->property("invalid").toBool());
-    EXPECT_TRUE(m_page->field("model.hidden")->problem().isEmpty()) << "said once";
+    EXPECT_TRUE(m_page->field("model.heads")->problem().isEmpty()) << "said once";
 }
 
 TEST_F(NewRunProblemsTest, NothingIsCutOffAtAnySizeInEitherTheme) {

@@ -46,8 +46,8 @@ TEST(RunFieldTexts, SentencesOfTheCommandLineAreSaidInTheFormsWords) {
     EXPECT_EQ(inFormWords(u"use --checkpoint-every 3, not --checkpointed"_s),
               u"use “Checkpoint every” 3, not --checkpointed."_s)
         << "whole words only";
-    EXPECT_THAT(fieldsNamedIn(u"choose --heads or --hidden"_s),
-                ElementsAre("model.heads", "model.hidden"));
+    EXPECT_THAT(fieldsNamedIn(u"choose --steps or --hidden"_s),
+                ElementsAre("steps", "model.hidden"));
     EXPECT_THAT(fieldsNamedIn(u"nothing of ours: --head"_s), IsEmpty());
 }
 

@@ -130,13 +130,10 @@ void NewRunPage::addPrecision(QWidget* form) {
 
 void NewRunPage::addData(QWidget* form) {
     FoldSection* section = addSection(form, tr("Data"), true);
-    BoundField* source = add(section, "data", 2);
-    qobject_cast<QLineEdit*>(source->input())
-        ->setPlaceholderText(tr("the project's own source tree"));
+    BoundField* source = add(section, "data", FoldSection::kColumns);
     addChooser(source, false, tr("Choose a text file or token file"));
     addChooser(source, true, tr("Choose a folder of text files"));
-    add(section, "held_back");
-    BoundField* tokenizer = add(section, "tokenizer", 2);
+    BoundField* tokenizer = add(section, "tokenizer", FoldSection::kColumns);
     addChooser(tokenizer, false, tr("Choose a tokenizer's file"));
     addChooser(tokenizer, true, tr("Choose a tokenizer's folder"));
 }
@@ -149,26 +146,28 @@ void NewRunPage::addTraining(QWidget* form) {
         add(training, key);
     FoldSection* validation = addSection(form, tr("Validation and samples"), false);
     for (const char* key :
-         {"evaluate_every", "evaluate_batches", "sample", "prompt", "temperature"})
+         {"evaluate_every", "evaluate_batches", "held_back", "sample", "prompt", "temperature"})
         add(validation, key);
 }
 
 void NewRunPage::addCheckpoints(QWidget* form) {
     FoldSection* section = addSection(form, tr("Checkpoints"), false);
-    addChooser(add(section, "checkpoint", 3), true, tr("Choose a folder for checkpoints"));
+    addChooser(add(section, "checkpoint", FoldSection::kColumns), true,
+               tr("Choose a folder for checkpoints"));
     add(section, "checkpoint_every");
     add(section, "keep_checkpoints");
-    BoundField* resume = add(section, "resume", 3);
+    BoundField* resume = add(section, "resume", FoldSection::kColumns);
     addChooser(resume, true, tr("Choose a checkpoint to go on from"));
     m_takeSettings = resume->addButton(tr("Take its settings"),
                                        tr("Fill the form with the checkpoint's settings"),
                                        [this] { takeCheckpoint(); });
-    addChooser(add(section, "weights", 3), false, tr("Choose a safetensors file"));
+    addChooser(add(section, "weights", FoldSection::kColumns), false,
+               tr("Choose a safetensors file"));
 }
 
 void NewRunPage::addRecording(QWidget* form) {
     FoldSection* section = addSection(form, tr("Recording"), true);
-    BoundField* output = add(section, "output", 3);
+    BoundField* output = add(section, "output", FoldSection::kColumns);
     connect(qobject_cast<QLineEdit*>(output->input()), &QLineEdit::textEdited, this, [this] {
         m_outputEdited = true;
         refresh();

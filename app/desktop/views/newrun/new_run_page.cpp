@@ -53,7 +53,7 @@ NewRunPage::NewRunPage(const QString& outputFolder, QWidget* parent)
       m_machine(thisMachine()) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kGapPage, 20, kGapPage - 14, kGap);
-    layout->setSpacing(kGapGroup);
+    layout->setSpacing(12);
     auto* words = new QVBoxLayout;
     words->setSpacing(kGapSmall);
     words->addWidget(headlineLabel(tr("New run"), this));
@@ -212,7 +212,6 @@ void NewRunPage::takeCheckpoint() {
     if (facts == nullptr || !facts->resumed) return;
     RunConfig taken = *facts->resumed;
     taken.resume = now.resume;
-    taken.weights.clear();
     taken.output = m_outputEdited ? now.output : std::string();
     setConfig(taken);
 }
