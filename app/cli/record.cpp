@@ -57,11 +57,11 @@ std::string environmentJson() {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-RunFacts runFacts(const control::RunConfig& config) {
+RunFacts runFacts(const control::RunConfig& config, const std::string& commandLine) {
     RunFacts facts;
     facts.id = randomId();
     facts.configJson = control::toJson(config);
-    facts.commandLine = control::toCommandLine(config);
+    facts.commandLine = commandLine;
     facts.product = productVersion();
     facts.librariesJson = "{}";
     facts.environmentJson = environmentJson();
@@ -142,7 +142,8 @@ Result<RunEnd> record(const control::RunConfig& config, const RecordOptions& opt
     if (!request) return failure(request);
     auto signals = SignalRequests::open();
     if (!signals) return failure(signals);
-    auto writer = storage::RecordingWriter::create(config.output, runFacts(config), options.force);
+    auto writer = storage::RecordingWriter::create(
+        config.output, runFacts(config, options.commandLine(config)), options.force);
     if (!writer) return failure(writer);
 
     RunRecorder recorder(config, originNs, std::move(*writer), progress);
@@ -161,7 +162,7 @@ std::unique_ptr<RunProgress> makeProgress(const RecordOptions& options) {
     return options.quiet ? quietProgress() : terminalProgress();
 }
 
-int runRecord(const RecordOptions& options) {
+int runRecord(RecordOptions& options) {
     // The end of an agent or of whoever reads our output is an error of write, not our death.
     std::signal(SIGPIPE, SIG_IGN);
     const auto progress = makeProgress(options);

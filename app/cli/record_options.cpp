@@ -24,28 +24,20 @@ Ctrl-C stops after the step and finishes the recording, a second one kills.)";
 
 using checkpoint::Checkpoint;
 
-/// The run goes on as that of the checkpoint, but for what is said anew.
-Result<Checkpoint> goOnFrom(const std::string& path, control::RunConfig& config) {
-    auto from = Checkpoint::open(path);
-    if (!from) return failure(from);
-    config = from->manifest().config;
+/// What a run that resumes starts from, but for what is said anew.
+control::RunConfig settingsOf(const Checkpoint& from) {
+    control::RunConfig config = from.manifest().config;
     config.output.clear();
     config.weights.clear();
-    return from;
+    return config;
 }
 
-/// Whether the checkpoint fits the run, before anything is started. `from`: when it is open
-/// already; a run file only names it.
-Result<void> checkResume(control::RunConfig& config, std::optional<Checkpoint> from) {
-    if (config.resume.empty()) return {};
+/// Whether the checkpoint fits the run, before anything is started.
+Result<void> checkResume(control::RunConfig& config, const std::optional<Checkpoint>& from) {
+    if (!from) return {};
     if (!config.weights.empty())
         return failure(ErrorCode::kUsage,
                        "--resume brings its own weights; leave out --weights, or start anew");
-    if (!from) {
-        auto opened = Checkpoint::open(config.resume);
-        if (!opened) return failure(opened);
-        from = std::move(*opened);
-    }
     config.resume = std::filesystem::absolute(from->path()).lexically_normal().string();
     if (const auto wrong = checkpoint::mismatch(from->manifest(), config.model))
         return failure(ErrorCode::kUsage, fmt::format("{}: {}", from->path(), *wrong));
@@ -75,14 +67,20 @@ void RecordOptions::addTo(CLI::App& app) {
         ->check(CLI::IsMember({"stdio"}));
 }
 
-Result<control::RunConfig> RecordOptions::config() const {
+Result<control::RunConfig> RecordOptions::config() {
     control::RunConfig config;
     bool ranksGiven = m_flags.given("ranks");
     std::optional<Checkpoint> from;
-    if (const std::string resume = m_flags.text("resume"); !resume.empty()) {
-        auto opened = goOnFrom(resume, config);
+    const auto open = [&](const std::string& resume) -> Result<void> {
+        auto opened = Checkpoint::open(resume);
         if (!opened) return failure(opened);
         from = std::move(*opened);
+        m_start = settingsOf(*from);
+        return {};
+    };
+    if (const std::string resume = m_flags.text("resume"); !resume.empty()) {
+        if (auto opened = open(resume); !opened) return failure(opened);
+        config = m_start;
         ranksGiven = true;
     }
     if (!m_runFile.empty()) {
@@ -98,8 +96,16 @@ Result<control::RunConfig> RecordOptions::config() const {
     // One rank is what "single" means; asking for it in words would be pedantic.
     if (config.strategy == control::Strategy::kSingle && !ranksGiven) config.ranks = 1;
     if (auto valid = control::validate(config); !valid) return failure(valid);
-    if (auto possible = checkResume(config, std::move(from)); !possible) return failure(possible);
+    // A run file only names it: its own settings count.
+    if (!from && !config.resume.empty()) {
+        if (auto opened = open(config.resume); !opened) return failure(opened);
+    }
+    if (auto possible = checkResume(config, from); !possible) return failure(possible);
     return config;
+}
+
+std::string RecordOptions::commandLine(const control::RunConfig& config) const {
+    return control::toCommandLine(config, m_start);
 }
 
 }  // namespace shardscope::cli

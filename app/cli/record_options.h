@@ -16,7 +16,10 @@ public:
     void addTo(CLI::App& app);
 
     /// Defaults, then the run file, then the model preset, then flags; validated.
-    [[nodiscard]] Result<control::RunConfig> config() const;
+    [[nodiscard]] Result<control::RunConfig> config();
+    /// After config(): the command line that gives `config`; of a run that resumes, what differs
+    /// from its checkpoint.
+    [[nodiscard]] std::string commandLine(const control::RunConfig& config) const;
 
     bool force = false;
     bool json = false;
@@ -28,6 +31,7 @@ private:
     std::string m_runFile;
     std::string m_model;
     RunFlags m_flags;
+    control::RunConfig m_start;  ///< what flags change
 };
 
 }  // namespace shardscope::cli
