@@ -13,6 +13,7 @@ using storage::RecordingWriter;
 
 control::RunConfig configOf(const SampleOptions& options) {
     control::RunConfig config;
+    config.vocabularyPieces = 1;  // the sample gathers its root whole
     config.ranks = options.ranks;
     config.steps = options.steps;
     config.model.layers = options.blocks;

@@ -1,6 +1,7 @@
 #include "app/desktop/models/run_field_rules.h"
 
 #include "engine/control/run_fields.h"
+#include "engine/control/vocabulary_pieces.h"
 
 #include <algorithm>
 #include <array>
@@ -32,6 +33,10 @@ QString whyNotOfStrategy(const RunConfig& c, std::string_view key) {
     if (!zero3 && (key == "prefetch" || key == "reshard_after_forward" || key == "keep_gathered" ||
                    key == "keep_gradients"))
         return u"ZeRO-3 and HSDP only"_s;
+    if (key == "vocabulary_pieces") {
+        if (!zero3) return u"ZeRO-3 and HSDP only"_s;
+        if (!control::mayCutVocabulary(c)) return u"needs blocks to be freed"_s;
+    }
     if (key == "compress" && !control::isDdp(c.strategy)) return u"DDP only"_s;
     if (key == "kept_fraction" && c.compression != control::Compression::kTopK)
         return u"needs top-k"_s;
@@ -40,7 +45,8 @@ QString whyNotOfStrategy(const RunConfig& c, std::string_view key) {
 
 QString whyNotOfDevice(const RunConfig& c, std::string_view key) {
     const bool cuda = c.device == control::Device::kCuda;
-    if (!cuda && (key == "share_device" || key == "device_capture")) return u"GPUs only"_s;
+    if (!cuda && (key == "share_device" || key == "device_capture" || key == "offload"))
+        return u"GPUs only"_s;
     if (cuda && (key == "transport" || key == "link_gb_per_s" || key == "link_latency_us"))
         return u"CPU ranks only"_s;
     if (key == "link_latency_us" && c.linkGigabytesPerSecond == 0)
@@ -65,7 +71,8 @@ QString whyNotOfTraining(const RunConfig& c, std::string_view key) {
 }
 
 /// What control::validate() refuses where it does not apply; the rest is without effect then.
-constexpr std::array<std::string_view, 15> kRefused = {"shard_ranks",      "reshard_after_forward",
+constexpr std::array<std::string_view, 17> kRefused = {"offload",          "vocabulary_pieces",
+                                                       "shard_ranks",      "reshard_after_forward",
                                                        "keep_gathered",    "keep_gradients",
                                                        "compress",         "share_device",
                                                        "device_capture",   "transport",

@@ -39,7 +39,7 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
     single.strategy = Strategy::kSingle;
     single.compression = control::Compression::kNone;
     single.keepGathered = single.keepGradients = false;
-    single.shardRanks = 0;
+    single.shardRanks = single.vocabularyPieces = 0;
     single.ranks = 1;
     bars.push_back(memoryBar(single, u"single × 1"_s, config.strategy == Strategy::kSingle));
     const bool sharded = config.strategy == Strategy::kZero3;

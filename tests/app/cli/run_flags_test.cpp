@@ -25,7 +25,7 @@ FieldValue otherValue(const RunField& field, const FieldValue& usual, std::mt199
         return static_cast<std::int64_t>(random() % 1000);
     if (std::holds_alternative<double>(usual)) return static_cast<double>(random() % 1000) / 7;
     for (const char* word : {"zero1", "hsdp", "rmsnorm", "rope", "swiglu", "cuda", "bf16", "linear",
-                             "topk", "gloo", "light", "idle", "/some/path"}) {
+                             "topk", "gloo", "light", "idle", "optimizer", "/some/path"}) {
         RunConfig config;
         if (random() % 2 == 0 && field.set(config, std::string(word))) return std::string(word);
     }

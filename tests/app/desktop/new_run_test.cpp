@@ -94,7 +94,8 @@ RunConfig runWith(std::string_view key) {
     if (key == "shard_ranks") config.strategy = control::Strategy::kHsdp;
     if (key == "reduce") config.precision = control::Precision::kBFloat16;
     if (key == "loss_scale") config.precision = control::Precision::kFloat16;
-    if (key == "share_device" || key == "device_capture") config.device = control::Device::kCuda;
+    if (key == "share_device" || key == "device_capture" || key == "offload")
+        config.device = control::Device::kCuda;
     if (key == "interface") config.transport = control::Transport::kGloo;
     if (key == "link_latency_us") config.linkGigabytesPerSecond = 10;
     if (key == "checkpoint_every" || key == "keep_checkpoints") config.checkpoint = "ckpt";
@@ -152,6 +153,7 @@ TEST_F(NewRunTest, TheFormHoldsEveryChoiceThatARunHas) {
         {"model.norm", {u"layernorm"_s, u"rmsnorm"_s}},
         {"schedule", {u"cosine"_s, u"linear"_s, u"constant"_s}},
         {"precision", {u"fp32"_s, u"tf32"_s, u"bf16"_s, u"fp16"_s}},
+        {"offload", {u"none"_s, u"optimizer"_s, u"gradients"_s}},
         {"transport", {u"auto"_s, u"shared-memory"_s, u"gloo"_s}}};
     for (const auto& [key, all] : words) {
         auto* box = input<QComboBox>(key);

@@ -71,6 +71,7 @@ TEST(RunFieldRules, WhatNeedsSomethingElseIsOffWithoutIt) {
         {"reduce", [](RunConfig& c) { c.precision = control::Precision::kBFloat16; }},
         {"share_device", [](RunConfig& c) { c.device = control::Device::kCuda; }},
         {"device_capture", [](RunConfig& c) { c.device = control::Device::kCuda; }},
+        {"offload", [](RunConfig& c) { c.device = control::Device::kCuda; }},
         {"interface", [](RunConfig& c) { c.transport = control::Transport::kGloo; }},
         {"link_latency_us", [](RunConfig& c) { c.linkGigabytesPerSecond = 12.5; }},
         {"checkpoint_every", [](RunConfig& c) { c.checkpoint = "ckpt"; }},
@@ -92,6 +93,8 @@ TEST(RunFieldRules, WhatSomethingElseRulesOutIsOffWithIt) {
         {"reshard_after_forward", [](RunConfig& c) { c.strategy = Strategy::kZero2; }},
         {"keep_gathered", [](RunConfig& c) { c.strategy = Strategy::kZero1; }},
         {"keep_gradients", [](RunConfig& c) { c.strategy = Strategy::kDdpFlat; }},
+        {"vocabulary_pieces", [](RunConfig& c) { c.strategy = Strategy::kZero2; }},
+        {"vocabulary_pieces", [](RunConfig& c) { c.reshardAfterForward = false; }},
         {"transport", [](RunConfig& c) { c.device = control::Device::kCuda; }},
         {"link_gb_per_s", [](RunConfig& c) { c.device = control::Device::kCuda; }},
         {"evaluate_batches", [](RunConfig& c) { c.evaluateEvery = 0; }},
@@ -113,6 +116,8 @@ TEST(RunFieldRules, NothingThatIsOffIsRefused) {
     asked.reshardAfterForward = false;
     asked.compression = control::Compression::kTopK;
     asked.shareDevice = true;
+    asked.vocabularyPieces = 4;
+    asked.offload = control::Offload::kOptimizer;
     asked.deviceCapture = control::DeviceCapture::kIdle;
     asked.reduceIn = control::GradientType::kBFloat16;
     asked.interface = "eth0";

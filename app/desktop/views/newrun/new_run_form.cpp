@@ -53,6 +53,7 @@ Choices choicesOf(std::string_view key) {
          {{u"auto"_s, u"auto"_s},
           {u"shared-memory"_s, u"shared memory"_s},
           {u"gloo"_s, u"Gloo"_s}}},
+        {"offload", sameNames({u"none"_s, u"optimizer"_s, u"gradients"_s})},
         {"device", {{u"cpu"_s, u"CPU"_s}, {u"cuda"_s, u"CUDA GPU"_s}}},
         {"precision", sameNames({u"fp32"_s, u"tf32"_s, u"bf16"_s, u"fp16"_s})},
         {"reduce", sameNames({u"fp32"_s, u"bf16"_s})},
@@ -117,15 +118,15 @@ void NewRunPage::addStrategy(QWidget* form) {
     FoldSection* communication = addSection(form, tr("Communication"), false);
     for (const char* key : {"compress", "kept_fraction", "reshard_after_forward", "transport",
                             "interface", "keep_gathered", "link_gb_per_s", "link_latency_us",
-                            "keep_gradients", "collective_timeout"})
+                            "keep_gradients", "collective_timeout", "vocabulary_pieces"})
         add(communication, key);
 }
 
 void NewRunPage::addPrecision(QWidget* form) {
     FoldSection* section = addSection(form, tr("Precision and device"), true);
-    for (const char* key : {"device", "precision", "reduce", "loss_scale"}) add(section, key);
-    add(section, "share_device");
-    add(section, "precision_report");
+    for (const char* key : {"device", "share_device", "offload", "precision", "reduce",
+                            "loss_scale", "precision_report"})
+        add(section, key);
 }
 
 void NewRunPage::addData(QWidget* form) {
