@@ -292,8 +292,9 @@ void NewRunPage::showNotes(const RunConfig& config, const SourceFacts* facts) {
                                                  : tr("on %1 cores").arg(m_machine.cores));
     field("output")->setNote(findRunFieldText("output")->help);
     field("capture")->setNote(captureNote(config.capture));
-    field("device")->setNote(config.device == control::Device::kCuda ? tr("one a rank")
-                                                                     : QString());
+    const bool cuda = config.device == control::Device::kCuda;
+    const QString gpus = config.shareDevice ? tr("shared by ranks") : tr("one a rank");
+    field("device")->setNote(cuda ? gpus : QString());
     // Automatic says what it comes to.
     const auto level = control::effectiveDeviceCapture(config);
     field("device_capture")
