@@ -1,6 +1,7 @@
 #include "app/cli/dry_run.h"
 
 #include "app/cli/report_table.h"
+#include "engine/control/vocabulary_pieces.h"
 #include "engine/theory/theory.h"
 
 #include <fmt/format.h>
@@ -91,6 +92,11 @@ std::string dryRunText(const control::RunConfig& config, std::optional<Bytes> av
                     theory::parameterCount(config.model), theory::tokensPerStep(config));
     text += fmt::format("state of a rank    {} MB, peak in: {}\n",
                         megabytes(theory::stateTheory(config)), toWord(theory::peakMoment(config)));
+    if (const auto pieces = control::vocabularyPieces(config); pieces.count > 0)
+        text += fmt::format(
+            "token table, head  in {} of {} rows, gathered one by one\n",
+            pieces.count == 1 ? "one piece each" : fmt::format("{} pieces", pieces.count),
+            pieces.rows);
     if (config.offload != control::Offload::kNone)
         text +=
             fmt::format("of it on the host  {} MB\n", megabytes(theory::hostStateTheory(config)));
@@ -123,6 +129,7 @@ std::string dryRunJson(const control::RunConfig& config, std::optional<Bytes> av
     Json json = {{"schema", "shardscope.dry_run/1"},
                  {"parameters", theory::parameterCount(config.model)},
                  {"state_bytes", theory::stateTheory(config).count},
+                 {"vocabulary_pieces", control::vocabularyPieces(config).count},
                  {"host_state_bytes", theory::hostStateTheory(config).count},
                  {"traffic_bytes_per_step", theory::trafficPerStep(config).count},
                  {"palm_flops_per_token", theory::palmFlopsPerToken(config.model)},

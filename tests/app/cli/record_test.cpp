@@ -104,6 +104,11 @@ TEST_F(Record, ADryRunSaysWhatARankNeedsAndStartsNothing) {
     EXPECT_EQ(text->wait(), 0) << text->err();
     EXPECT_THAT(text->out(), HasSubstr("203033600 parameters"));
     EXPECT_THAT(text->out(), HasSubstr("every rank 0 to 7 alike"));
+    EXPECT_THAT(text->out(), HasSubstr("token table, head  in 4 pieces of 12565 rows"));
+    const auto offloaded = start({"record", "--model", "ref", "--ranks", "8", "--device", "cuda",
+                                  "--offload", "gradients", "--dry-run"});
+    EXPECT_EQ(offloaded->wait(), 0) << offloaded->err();
+    EXPECT_THAT(offloaded->out(), HasSubstr("of it on the host  406.1 MB"));
     const auto program =
         start({"record", "--model", "2.7B", "--ranks", "64", "--dry-run", "--json"});
     EXPECT_EQ(program->wait(), 0) << program->err();
