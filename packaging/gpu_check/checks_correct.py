@@ -43,14 +43,17 @@ def verify(session):
     """loss, gradients and weights against the reference"""
     if session.reference is None or not session.reference.is_dir():
         raise Skipped("no reference folder; name one with --reference")
-    for strategy, precision in (("single", "fp32"), ("zero3", "fp32"), ("single", "bf16"),
-                                ("zero3", "bf16")):
+    for strategy, precision, *more in (("single", "fp32"), ("zero3", "fp32"), ("single", "bf16"),
+                                       ("zero3", "bf16"),
+                                       ("zero3", "fp32", "--vocabulary-pieces", "3"),
+                                       ("zero3", "bf16", "--offload", "gradients")):
         # One rank: most machines with a GPU have one.
         answer = session.json([session.program("shardscope"), "verify", session.reference,
                                "--device", "cuda", "--precision", precision, "--strategy",
-                               strategy, "--ranks", "1", "--json"], accept=(0, 1))
+                               strategy, "--ranks", "1", "--json", *more], accept=(0, 1))
         worst = max(e["value"] / e["limit"] for e in answer["errors"].values())
-        yield Result(f"verify-{strategy}-{precision}", worst, "of limit", "<= 1",
+        form = "-".join([strategy, precision, *(word.lstrip("-") for word in more)])
+        yield Result(f"verify-{form}", worst, "of limit", "<= 1",
                      PASS if answer["pass"] else FAIL, f"worst tensor {answer.get('worst_tensor')}",
                      answer["errors"])
 

@@ -24,7 +24,7 @@ class Check:
 CHECKS = [
     Check("doctor", 15, checks_correct.doctor),
     Check("gpu-tests", 50, checks_correct.gpu_tests),
-    Check("verify", 30, checks_correct.verify),
+    Check("verify", 45, checks_correct.verify),
     Check("completeness", 25, checks_correct.completeness),
     Check("kernels-launched", 10, checks_correct.launched),
     Check("bytes", 5, checks_cost.size),

@@ -15,7 +15,10 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
+#include <vector>
 
 namespace shardscope::worker {
 namespace {
@@ -112,6 +115,43 @@ TEST_F(KernelsOnDevice, CrossEntropyEqualsLogSoftmax) {
             EXPECT_LT(largestDifference(device, gradient * static_cast<double>(kScale)),
                       type == at::kFloat ? 1e-6 : 1e-3);
         }
+    }
+}
+
+/// In pieces of columns: statistics over all of them, then the gradient of each.
+TEST_F(KernelsOnDevice, SoftmaxInPiecesEqualsLogSoftmax) {
+    constexpr std::int64_t kRows = 13, kWidth = 5003, kPiece = 1700;
+    for (at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+        SCOPED_TRACE(at::toString(type));
+        const at::Tensor logits = (at::randn({kRows, kWidth}) * 4).to(type);
+        const at::Tensor targets = at::randint(0, kWidth, {kRows}, at::kLong);
+        at::Tensor expected = at::log_softmax(logits.to(at::kDouble), 1).exp();
+        expected.scatter_add_(1, targets.unsqueeze(1), -at::ones({kRows, 1}, at::kDouble));
+
+        const at::Tensor wanted = onDevice(targets);
+        at::Tensor empty = at::zeros({kRows, 3});
+        empty.select(1, 0).fill_(-std::numeric_limits<float>::infinity());
+        const at::Tensor statistics = onDevice(empty);
+        std::vector<at::Tensor> pieces;
+        for (std::int64_t first = 0; first < kWidth; first += kPiece) {
+            const std::int64_t width = std::min(kPiece, kWidth - first);
+            pieces.push_back(onDevice(logits.narrow(1, first, width).contiguous()));
+            kernels().softmaxStatistics(pieces.back().data_ptr(), kernels::dataTypeOf(type), kRows,
+                                        width, first, wanted.const_data_ptr<std::int64_t>(),
+                                        statistics.data_ptr<float>(), stream());
+        }
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            const std::int64_t first = static_cast<std::int64_t>(i) * kPiece;
+            kernels().softmaxGradient(pieces[i].data_ptr(), kernels::dataTypeOf(type), kRows,
+                                      pieces[i].size(1), first,
+                                      wanted.const_data_ptr<std::int64_t>(),
+                                      statistics.const_data_ptr<float>(), 1, stream());
+            EXPECT_LT(largestDifference(pieces[i], expected.narrow(1, first, pieces[i].size(1))),
+                      type == at::kFloat ? 1e-6 : 8e-3);
+        }
+        const at::Tensor found = statistics.cpu().select(1, 2);
+        EXPECT_TRUE(
+            at::equal(found, logits.gather(1, targets.unsqueeze(1)).squeeze(1).to(at::kFloat)));
     }
 }
 
