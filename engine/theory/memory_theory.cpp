@@ -200,6 +200,33 @@ std::int64_t keptUntil(const RunConfig& config, const Tensors& tensors, std::int
     return bytes;
 }
 
+/// What a ring of `ranks` sums `elements` in (engine/comm/ring_communicator.h): in fp32 the part
+/// that comes in and, if it is passed on, the one that goes out; narrower, a row of every rank.
+std::int64_t ringBytes(std::int64_t elements, std::int64_t each, std::int64_t ranks) {
+    if (ranks == 1) return 0;
+    if (each != kFloatBytes) return each * elements;
+    return kFloatBytes * ((elements + ranks - 1) / ranks) * (ranks > 2 ? 2 : 1);
+}
+
+/// Of the largest sum that the run takes, from the first step on. Gloo only.
+std::int64_t ringBytes(const RunConfig& config) {
+    if (config.transport != control::Transport::kGloo) return 0;
+    if (control::isDdp(config.strategy)) {
+        if (config.compression == control::Compression::kTopK) return 0;  // gathers
+        const auto pieces = ddpPieces(config);
+        const bool narrow = config.compression != control::Compression::kNone;
+        return ringBytes(*std::max_element(pieces.begin(), pieces.end()), narrow ? 2 : kFloatBytes,
+                         config.ranks);
+    }
+    if (config.strategy == Strategy::kSingle) return 0;
+    const FlatSizes sizes = flatSizes(config);
+    const std::int64_t largest = std::max(sizes.largest(), sizes.root);
+    const std::int64_t each = keepsWholeGradients(config) ? kFloatBytes : gradientBytes(config);
+    // Shards go around a ring of their own across the groups.
+    return ringBytes(largest, each, shardRanks(config)) +
+           ringBytes(largest / shardRanks(config), kFloatBytes, config.ranks / shardRanks(config));
+}
+
 struct Held {
     std::int64_t gathered = 0;
     std::int64_t activations = 0;
@@ -334,6 +361,7 @@ MemoryByCategory memoryAt(const RunConfig& config, Moment moment, const KernelCh
     add(MemoryCategory::kGatheredParameter, held.gathered);
     add(MemoryCategory::kActivation, held.activations);
     add(MemoryCategory::kTemporary, held.temporary);
+    if (moment != Moment::kInitialised) add(MemoryCategory::kCommunication, ringBytes(config));
     // Tokens and targets, int64.
     if (held.activations > 0) add(MemoryCategory::kInput, 2 * 8 * tensors.tokens());
     return memory;

@@ -4,6 +4,7 @@
 #include "engine/control/run_config.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace shardscope::theory {
 
@@ -28,5 +29,8 @@ inline constexpr std::int64_t kFloatBytes = 4;
     const std::int64_t step = ranks * kCacheLineFloats;
     return (count + step - 1) / step * step;
 }
+
+/// Elements of the pieces in which DDP sends the gradients of a step.
+[[nodiscard]] std::vector<std::int64_t> ddpPieces(const control::RunConfig& config);
 
 }  // namespace shardscope::theory

@@ -9,9 +9,7 @@
 #include <vector>
 
 namespace shardscope::theory {
-namespace {
 
-/// Elements of the pieces in which DDP sends the gradients of a step.
 std::vector<std::int64_t> ddpPieces(const control::RunConfig& config) {
     const auto& m = config.model;
     std::vector<std::int64_t> pieces;
@@ -31,6 +29,8 @@ std::vector<std::int64_t> ddpPieces(const control::RunConfig& config) {
             pieces.push_back(tensor.count());
     return pieces;
 }
+
+namespace {
 
 /// What DDP's all-reduces move, or in their place the gathers of pairs of index and value.
 std::int64_t ddpTraffic(const control::RunConfig& config) {

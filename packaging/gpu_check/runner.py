@@ -23,7 +23,7 @@ class Check:
 # What must be known comes first; the sum is what the whole may take.
 CHECKS = [
     Check("doctor", 15, checks_correct.doctor),
-    Check("gpu-tests", 50, checks_correct.gpu_tests),
+    Check("gpu-tests", 45, checks_correct.gpu_tests),
     Check("verify", 45, checks_correct.verify),
     Check("completeness", 25, checks_correct.completeness),
     Check("kernels-launched", 10, checks_correct.launched),
@@ -34,7 +34,7 @@ CHECKS = [
     Check("two-processes", 25, checks_correct.two_processes),
     Check("hta", 5, checks_agreement.hta),
     Check("alternating", 20, checks_cost.alternating),
-    Check("cost", 135, checks_cost.step_cost),
+    Check("cost", 125, checks_cost.step_cost),
     Check("peers", 90, checks_speed.peers),
 ]
 

@@ -118,6 +118,33 @@ TEST(Theory, AWholeHeadSetsThePeakWhenTheVocabularyIsLarge) {
               4 * (rootParameterCount(config.model) + blockParameterCount(config.model)));
 }
 
+TEST(Theory, ARingSumsInBuffersOfItsOwn) {
+    control::RunConfig config = shakespeare();
+    config.transport = control::Transport::kGloo;
+    const auto buffers = [&] {
+        return of(memoryAt(config, Moment::kBackward), MemoryCategory::kCommunication).count;
+    };
+    const std::int64_t block = blockParameterCount(config.model);
+    EXPECT_EQ(buffers(), 4 * block / 2);  // two pass nothing on
+    EXPECT_EQ(of(memoryAt(config, Moment::kInitialised), MemoryCategory::kCommunication).count, 0);
+    config.ranks = 4;
+    EXPECT_EQ(buffers(), 2 * 4 * block / 4);
+    config.precision = control::Precision::kBFloat16;
+    config.reduceIn = control::GradientType::kBFloat16;
+    EXPECT_EQ(buffers(), 2 * block);  // every rank's row
+    config = shakespeare();
+    config.transport = control::Transport::kGloo;
+    config.strategy = control::Strategy::kHsdp;
+    config.ranks = 4;
+    config.shardRanks = 2;
+    EXPECT_EQ(buffers(), 4 * block / 2 + 4 * block / 4);
+    config.strategy = control::Strategy::kDdpFlat;
+    config.shardRanks = 0;
+    EXPECT_EQ(buffers(), 2 * 4 * parameterCount(config.model) / 4);
+    config.ranks = 1;
+    EXPECT_EQ(buffers(), 0);
+}
+
 TEST(Theory, OffloadMovesStateToTheHost) {
     control::RunConfig config = shakespeare();
     config.device = control::Device::kCuda;

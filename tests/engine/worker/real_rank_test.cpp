@@ -130,6 +130,21 @@ TEST_F(RealRank, HoldsAtMostATenthMoreThanTheory) {
     }
 }
 
+TEST_F(RealRank, OverARingHoldsTheBuffersOfTheory) {
+    for (const char* strategy : {"zero3", "ddp-bucket"}) {
+        const auto program =
+            record({"--transport", "gloo", "--strategy", strategy, "--steps", "3", "--force"});
+        if (program->wait() != 0 && program->err().find("has no Gloo") != std::string::npos)
+            GTEST_SKIP() << program->err();
+        ASSERT_EQ(program->wait(), 0) << program->err();
+        for (const json& rank : report().at("memory")) {
+            const json& theory = rank.at("theory_by_category").at("communication buffers");
+            EXPECT_GT(theory, 0);
+            EXPECT_EQ(rank.at("by_category").at("communication buffers"), theory) << strategy;
+        }
+    }
+}
+
 TEST_F(RealRank, LinksForwardOperatorsToBackwardOnes) {
     ASSERT_EQ(record({})->wait(), 0);
     const auto recording = reader();
