@@ -146,7 +146,7 @@ Answer inPieces(const Rows& r, std::int64_t width, float scale) {
             piece.insert(piece.end(), begin, begin + columns);
         }
         pieces.push_back(as<T>(piece));
-        device::kTable.softmaxStatistics(pieces.back().data(), kTypeOf<T>, r.rows, columns, first,
+        device::kTable.softmaxStatistics(pieces.back().data(), Type<T>::kIs, r.rows, columns, first,
                                          r.targets.data(), statistics.data(), nullptr);
     }
     Answer answer;
@@ -159,7 +159,7 @@ Answer inPieces(const Rows& r, std::int64_t width, float scale) {
     for (std::size_t p = 0; p < pieces.size(); ++p) {
         const std::int64_t first = static_cast<std::int64_t>(p) * width;
         const std::int64_t columns = std::min(width, r.width - first);
-        device::kTable.softmaxGradient(pieces[p].data(), kTypeOf<T>, r.rows, columns, first,
+        device::kTable.softmaxGradient(pieces[p].data(), Type<T>::kIs, r.rows, columns, first,
                                        r.targets.data(), statistics.data(), scale, nullptr);
         for (std::int64_t i = 0; i < r.rows * columns; ++i)
             answer.gradient[static_cast<std::size_t>(i / columns * r.width + first + i % columns)] =
@@ -175,7 +175,7 @@ TYPED_TEST(CudaCrossEntropy, GivesTheSameInPiecesOfColumns) {
         const Answer wanted = expected(r, 0.125);
         const Answer answer = inPieces<TypeParam>(r, piece, 0.125F);
         EXPECT_NEAR(answer.loss, wanted.loss, 4e-6 * std::abs(wanted.loss));
-        const double relative = std::is_same_v<TypeParam, float> ? 2e-5 : 1.0 / 256;
+        const double relative = std::max(2e-5, Type<TypeParam>::kRelative);
         for (std::size_t i = 0; i < wanted.gradient.size(); ++i)
             ASSERT_NEAR(answer.gradient[i], wanted.gradient[i],
                         1e-7 + relative * std::abs(wanted.gradient[i]))
