@@ -201,7 +201,7 @@ private:
     std::span<const void* const> exchanged(const SymmetricBuffer& full, const Parts& parts) {
         const std::size_t each = elementBytes(full.dtype);
         const std::size_t bytes = parts.size(own()) * each;
-        std::byte* rows = m_rows.reserve(bytes * world());
+        std::byte* rows = world() > 1 ? m_rows.reserve(bytes * world()) : nullptr;
         const auto* local = static_cast<const std::byte*>(full.local);
         m_ring.exchange(local, parts.scaled(each), rows, bytes);
         m_sources.clear();

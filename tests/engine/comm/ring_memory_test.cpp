@@ -120,6 +120,7 @@ TEST(RingMemory, AGroupHasItsOwnAndGivesItBack) {
             const std::vector<int> alone{part->rank()};
             const auto one = part->split(alone, 3 + static_cast<std::uint32_t>(c.rank()));
             reduceScatter(*one, 400, DataType::kFloat32);
+            reduceScatter(*one, 400, DataType::kFloat16);
             EXPECT_EQ(held.bytes(), 2 * 100 * 4 + 200 * 4);  // nothing comes from anybody
         }
         EXPECT_EQ(held.bytes(), 2 * 100 * 4);
