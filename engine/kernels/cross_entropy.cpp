@@ -46,18 +46,12 @@ void softmaxLossOnDevice(const at::Tensor& logits, const at::Tensor& targets, do
 /// `loss`.
 void softmaxLoss(const at::Tensor& logits, const at::Tensor& targets, double scale, bool gradient,
                  const at::Tensor& loss) {
-    // The device's kernel reads and writes bf16 itself, and computes in fp32 too.
-    if (logits.is_cuda() && logits.scalar_type() == at::kBFloat16) {
-        return softmaxLossOnDevice(logits, targets, scale, gradient, loss);
-    }
+    // The device's kernel reads and writes narrow types itself, and computes in fp32 too.
+    if (logits.is_cuda()) return softmaxLossOnDevice(logits, targets, scale, gradient, loss);
     const at::Tensor wide = logits.to(at::kFloat);
     note(control::TensorRole::kLogitGradient, wide, "cross entropy, inside");
-    if (logits.is_cuda()) {
-        softmaxLossOnDevice(wide, targets, scale, gradient, loss);
-    } else {
-        *loss.mutable_data_ptr<double>() +=
-            softmaxLossOnHost(wide, targets.const_data_ptr<std::int64_t>(), scale, gradient);
-    }
+    *loss.mutable_data_ptr<double>() +=
+        softmaxLossOnHost(wide, targets.const_data_ptr<std::int64_t>(), scale, gradient);
     if (gradient && !wide.is_same(logits)) logits.copy_(wide);
 }
 

@@ -39,44 +39,42 @@ void forEachRow(const LogitRows& rows, const at::Tensor& wide, const Visit& visi
     });
 }
 
-/// The device's kernels read and write bf16 themselves; all else computes in fp32.
-at::Tensor computable(const at::Tensor& logits) {
-    return logits.is_cuda() && logits.scalar_type() == at::kBFloat16 ? logits
-                                                                     : logits.to(at::kFloat);
-}
+// The device's kernels read and write narrow types themselves, and compute in fp32 too.
 
 void addRows(const LogitRows& rows) {
-    const at::Tensor wide = computable(rows.logits);
-    if (wide.is_cuda()) {
+    const at::Tensor& logits = rows.logits;
+    if (logits.is_cuda()) {
         deviceKernels()->softmaxStatistics(
-            wide.const_data_ptr(), dataTypeOf(wide.scalar_type()), wide.size(0), wide.size(1),
-            rows.firstColumn, rows.targets.const_data_ptr<std::int64_t>(),
-            rows.statistics.mutable_data_ptr<float>(), nativeStream(wide.device()));
+            logits.const_data_ptr(), dataTypeOf(logits.scalar_type()), logits.size(0),
+            logits.size(1), rows.firstColumn, rows.targets.const_data_ptr<std::int64_t>(),
+            rows.statistics.mutable_data_ptr<float>(), nativeStream(logits.device()));
         return;
     }
-    forEachRow(rows, wide,
+    forEachRow(rows, logits.to(at::kFloat),
                [](float* row, std::int64_t width, std::int64_t target, RowStatistics& statistics) {
                    addToStatistics(row, width, target, statistics);
                });
 }
 
+void toGradientsOnDevice(const LogitRows& rows, double scale) {
+    const at::Tensor& logits = rows.logits;
+    deviceKernels()->softmaxGradient(logits.mutable_data_ptr(), dataTypeOf(logits.scalar_type()),
+                                     logits.size(0), logits.size(1), rows.firstColumn,
+                                     rows.targets.const_data_ptr<std::int64_t>(),
+                                     rows.statistics.const_data_ptr<float>(),
+                                     static_cast<float>(scale), nativeStream(logits.device()));
+}
+
 /// Logits become their gradients, taken in fp32 and rounded once.
 void toGradients(const LogitRows& rows, double scale) {
-    const at::Tensor wide = computable(rows.logits);
+    if (rows.logits.is_cuda()) return toGradientsOnDevice(rows, scale);
+    const at::Tensor wide = rows.logits.to(at::kFloat);
     note(control::TensorRole::kLogitGradient, wide, "cross entropy, inside");
-    if (wide.is_cuda()) {
-        deviceKernels()->softmaxGradient(wide.mutable_data_ptr(), dataTypeOf(wide.scalar_type()),
-                                         wide.size(0), wide.size(1), rows.firstColumn,
-                                         rows.targets.const_data_ptr<std::int64_t>(),
-                                         rows.statistics.const_data_ptr<float>(),
-                                         static_cast<float>(scale), nativeStream(wide.device()));
-    } else {
-        forEachRow(rows, wide,
-                   [scale](float* row, std::int64_t width, std::int64_t target,
-                           const RowStatistics& statistics) {
-                       softmaxGradient(row, width, target, statistics, static_cast<float>(scale));
-                   });
-    }
+    forEachRow(rows, wide,
+               [scale](float* row, std::int64_t width, std::int64_t target,
+                       const RowStatistics& statistics) {
+                   softmaxGradient(row, width, target, statistics, static_cast<float>(scale));
+               });
     if (!wide.is_same(rows.logits)) rows.logits.copy_(wide);
 }
 
