@@ -5,6 +5,7 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -146,6 +147,11 @@ public:
 void installRecordingAllocator(BlockUse (*use)()) {
     static RecordingAllocator allocator;
     g_use = use;
+    // Smaller ones, and what libraries ask for, stay in the heap: a mapping costs a page fault for
+    // every 4 KiB, again and again.
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    mallopt(M_TOP_PAD, 16 << 20);
     c10::SetCPUAllocator(&allocator, kPriority);
 }
 
