@@ -117,4 +117,18 @@ inline std::vector<double> trainTiny(const control::RunConfig& config,
     return losses;
 }
 
+/// Runs it and compares what every rank reported with theory: to the byte, so that no buffer may
+/// be padded.
+inline void expectWhatTheorySays(const control::RunConfig& config) {
+    std::vector<Counter> counters(static_cast<std::size_t>(config.ranks));
+    trainTiny(config, &counters);
+    const auto expected = theory::stepContents(config);
+    for (const Counter& counter : counters) {
+        EXPECT_EQ(counter.contents.gathers, config.steps * expected.gathers);
+        EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
+        EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);
+        EXPECT_EQ(counter.moved(config), config.steps * theory::trafficPerStep(config).count);
+    }
+}
+
 }  // namespace shardscope::test

@@ -46,14 +46,7 @@ TEST_P(Offloaded, LearnsTheSameToTheLastBit) {
 TEST_P(Offloaded, CommunicatesTheSame) {
     control::RunConfig config = run(2);
     config.offload = GetParam().offload;
-    std::vector<test::Counter> counters(static_cast<std::size_t>(config.ranks));
-    test::trainTiny(config, &counters);
-    const auto expected = theory::stepContents(config);
-    for (const test::Counter& counter : counters) {
-        EXPECT_EQ(counter.contents.gathers, config.steps * expected.gathers);
-        EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
-        EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);
-    }
+    test::expectWhatTheorySays(config);
 }
 
 TEST_P(Offloaded, KeepsWhatTheorySays) {

@@ -87,20 +87,7 @@ protected:
 
 TEST_P(EveryStrategy, CommunicatesWhatTheorySays) {
     for (const int ranks : {2, 4}) {
-        for (const int accumulate : {1, 3}) {
-            const control::RunConfig config = run(ranks, accumulate);
-            std::vector<Counter> counters(static_cast<std::size_t>(ranks));
-            trainTiny(config, &counters);
-            const auto expected = theory::stepContents(config);
-            for (const Counter& counter : counters) {
-                EXPECT_EQ(counter.contents.gathers, config.steps * expected.gathers);
-                EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
-                EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);
-                // To the byte: at these sizes no buffer is padded.
-                EXPECT_EQ(counter.moved(config),
-                          config.steps * theory::trafficPerStep(config).count);
-            }
-        }
+        for (const int accumulate : {1, 3}) expectWhatTheorySays(run(ranks, accumulate));
     }
 }
 

@@ -38,16 +38,7 @@ TEST_P(VocabularyPieces, CommunicateWhatTheorySays) {
             SCOPED_TRACE(testing::Message() << accumulate << ", prefetch " << prefetch);
             control::RunConfig config = run(accumulate);
             config.prefetch = prefetch;
-            std::vector<Counter> counters(static_cast<std::size_t>(config.ranks));
-            trainTiny(config, &counters);
-            const auto expected = theory::stepContents(config);
-            for (const Counter& counter : counters) {
-                EXPECT_EQ(counter.contents.gathers, config.steps * expected.gathers);
-                EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
-                EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);
-                EXPECT_EQ(counter.moved(config),
-                          config.steps * theory::trafficPerStep(config).count);
-            }
+            expectWhatTheorySays(config);
         }
     }
 }
@@ -94,13 +85,8 @@ TEST(VocabularyPieces, AreChosenBySize) {
         config.model.vocabulary = tied ? 640 : 320;
         EXPECT_EQ(gpt::Gpt(config).headUnits().size(), tied ? 2u : 1u);
         EXPECT_NE(gpt::Gpt(config).headUnits().front(), 0u);
-        std::vector<Counter> counters(2);
-        const auto losses = trainTiny(config, &counters);
-        const auto expected = theory::stepContents(config);
-        EXPECT_EQ(counters[0].contents.gathers, config.steps * expected.gathers);
-        EXPECT_EQ(counters[0].contents.reductions, config.steps * expected.reductions);
-        EXPECT_EQ(counters[0].contents.phases, config.steps * expected.phases);
-        EXPECT_EQ(counters[0].moved(config), config.steps * theory::trafficPerStep(config).count);
+        expectWhatTheorySays(config);
+        const auto losses = trainTiny(config, nullptr);
         config.vocabularyPieces = 1;
         const auto whole = trainTiny(config, nullptr);
         for (std::size_t i = 0; i < losses.size(); ++i)

@@ -50,14 +50,7 @@ TEST(Zero3, StepsContainExactlyWhatTheorySays) {
     for (int prefetch : {0, 1, 2, 5}) {
         control::RunConfig config = tinyRun(2);
         config.prefetch = prefetch;
-        std::vector<Counter> counters(2);
-        trainTiny(config, &counters);
-        const auto expected = theory::stepContents(config);
-        for (const Counter& counter : counters) {
-            EXPECT_EQ(counter.contents.gathers, config.steps * expected.gathers);
-            EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
-            EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);
-        }
+        expectWhatTheorySays(config);
     }
 }
 
@@ -83,18 +76,7 @@ protected:
 };
 
 TEST_P(EveryZero3, CommunicatesWhatTheorySays) {
-    for (const int accumulate : {1, 3}) {
-        const control::RunConfig config = run(2, accumulate);
-        std::vector<Counter> counters(2);
-        trainTiny(config, &counters);
-        const auto expected = theory::stepContents(config);
-        for (const Counter& counter : counters) {
-            EXPECT_EQ(counter.contents.gathers, config.steps * expected.gathers);
-            EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
-            EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);
-            EXPECT_EQ(counter.moved(config), config.steps * theory::trafficPerStep(config).count);
-        }
-    }
+    for (const int accumulate : {1, 3}) expectWhatTheorySays(run(2, accumulate));
 }
 
 TEST_P(EveryZero3, FollowsThePlainOne) {
