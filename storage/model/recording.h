@@ -182,7 +182,8 @@ struct RankEvents {
     /// When a device computed and when collectives' kernels ran on it; any order.
     std::vector<TimeRange> computeKernels, communicationKernels;
     std::vector<CounterEvent> energy;  ///< joules drawn by the device since some time, by time
-    /// Highest sum over categories, and each category's bytes at that moment.
+    /// Highest sum over categories, after calibration if there was one, and each category's bytes at
+    /// that moment.
     Bytes peakMemory;
     Timestamp peakTime;
     std::array<Bytes, kMemoryCategoryCount> peakByCategory{};

@@ -46,6 +46,15 @@ void take(const Lane& lane, const std::vector<SpanEvent>& spans, RankEvents& eve
     }
 }
 
+/// Measuring the matrix-multiply peak takes memory of its own, which a small model never does.
+TimeRange afterCalibration(const std::vector<SpanEvent>& phases, TimeRange range) {
+    for (const SpanEvent& phase : phases) {
+        if (phase.phase == Phase::kCalibration)
+            range.begin = std::max(range.begin, phase.range().end);
+    }
+    return range;
+}
+
 /// The stored peak of a chunk that lies within the range whole.
 Result<bool> takeStoredPeak(Connection& connection, std::int64_t chunk, RankEvents& events) {
     auto select =
@@ -113,8 +122,14 @@ Result<RankEvents> LocalReader::rankEvents(RankId rank, TimeRange range) {
     auto collectives = readCollectives(visit.connection(), rank, range);
     if (!collectives) return failure(collectives);
     events.collectives = std::move(*collectives);
-    if (auto found = m_events.findMemoryPeak(visit.connection(), rank, range, events); !found)
+    const TimeRange counted = afterCalibration(events.phases, range);
+    if (auto found = m_events.findMemoryPeak(visit.connection(), rank, counted, events); !found)
         return failure(found);
+    // Nothing after it: what little there is, then.
+    if (events.peakMemory.count == 0 && counted.begin != range.begin) {
+        if (auto found = m_events.findMemoryPeak(visit.connection(), rank, range, events); !found)
+            return failure(found);
+    }
     return events;
 }
 

@@ -320,6 +320,44 @@ TEST(Recording, ListsBlocksAliveLargestFirst) {
     EXPECT_EQ(sum, events->peakMemory);
 }
 
+/// Measuring the machine before the first step takes memory that the run never does.
+TEST(Recording, PeakOfMemoryIsAfterCalibration) {
+    constexpr LaneId kCompute{1};
+    const auto block = [](std::int64_t time, MemoryAction action, std::int64_t size) {
+        MemoryEvent event;
+        event.time = {time};
+        event.address = static_cast<std::uint64_t>(size);
+        event.size = {size};
+        event.action = action;
+        return event;
+    };
+    std::vector<MemoryEvent> blocks = {block(10, MemoryAction::kAllocate, 9000),
+                                       block(20, MemoryAction::kFree, 9000)};
+    const auto peakOf = [&](bool calibrated) {
+        const test::TemporaryFolder folder;
+        const std::string path = folder.file("run.sscope");
+        auto writer = someWriter(path);
+        EXPECT_THAT(writer, IsOk());
+        EXPECT_THAT(writer->addLane({kRank, kCompute, LaneRole::kCompute, "compute", "", 0}),
+                    IsOk());
+        SpanEvent span;
+        span.lane = kCompute;
+        span.start = {5};
+        span.duration = {20};
+        span.phase = calibrated ? Phase::kCalibration : Phase::kForward;
+        EXPECT_THAT(writer->addChunk(columns::encodeSpans(kRank, std::vector{span})), IsOk());
+        EXPECT_THAT(writer->addChunk(columns::encodeMemory(kRank, blocks)), IsOk());
+        EXPECT_THAT(writer->finalise(RunStatus::kFinished, {100}), IsOk());
+        auto reader = openRecording(path);
+        EXPECT_THAT(reader, IsOk());
+        return (*reader)->rankEvents(kRank, kEverything)->peakMemory.count;
+    };
+    EXPECT_EQ(peakOf(true), 9000) << "there is nothing else";
+    blocks.push_back(block(30, MemoryAction::kAllocate, 700));
+    EXPECT_EQ(peakOf(true), 700);
+    EXPECT_EQ(peakOf(false), 9000);
+}
+
 TEST(Recording, SplitsChunksByLane) {
     const test::TemporaryFolder folder;
     const std::string path = folder.file("run.sscope");
