@@ -22,7 +22,7 @@ void StepTally::add(const MetricPoint& metric) {
     if (loss) m_lossLast = metric.value;
     if (tokens) m_tokensPerSecond = metric.value;
     // What comes after its step was given out would wait for ranks for ever.
-    if (metric.step.value < m_stepsDone) return;
+    if (metric.step.value < m_nextStep) return;
     StepProgress& progress = m_pending[metric.step.value].progress;
     if (loss) {
         progress.loss = metric.value;
@@ -60,7 +60,8 @@ StepProgress StepTally::complete(const Pending& pending) {
     progress.time = pending.end;
     if (pending.wall.ns > 0)
         progress.exposedFraction = pending.exposed.seconds() / pending.wall.seconds();
-    m_stepsDone = std::max(m_stepsDone, progress.step + 1);
+    ++m_stepsDone;
+    m_nextStep = std::max(m_nextStep, progress.step + 1);
     const std::int32_t left = m_steps - progress.step - 1;
     if (!m_firstEnd) {
         m_firstEnd = pending.end;

@@ -21,6 +21,7 @@ public:
     /// metrics never come is given out when a later one is complete.
     std::vector<StepProgress> take();
 
+    /// In this recording; a run that resumes did others before.
     [[nodiscard]] std::int32_t stepsDone() const { return m_stepsDone; }
     [[nodiscard]] std::optional<double> lossFirst() const { return m_lossFirst; }
     [[nodiscard]] std::optional<double> lossLast() const { return m_lossLast; }
@@ -41,6 +42,7 @@ private:
     std::int32_t m_steps;
     std::map<std::int32_t, Pending> m_pending;
     std::int32_t m_stepsDone = 0;
+    std::int32_t m_nextStep = 0;  ///< after the last that was given out
     std::optional<Timestamp> m_firstEnd;
     std::int32_t m_firstStep = 0;
     std::optional<double> m_lossFirst;

@@ -78,5 +78,12 @@ TEST(StepTally, FindsTheTimeLeftFromTheStepsSoFar) {
     EXPECT_EQ(tally.take().back().eta.ns, 6 * 1000);
 }
 
+TEST(StepTally, CountsTheStepsOfThisRunOnly) {
+    StepTally tally(1, 14);
+    for (std::int32_t step = 10; step < 14; ++step) tally.add(done(step, 0, 1));
+    EXPECT_EQ(tally.take().size(), 4u);
+    EXPECT_EQ(tally.stepsDone(), 4);
+}
+
 }  // namespace
 }  // namespace shardscope::cli
