@@ -24,14 +24,6 @@ Ctrl-C stops after the step and finishes the recording, a second one kills.)";
 
 using checkpoint::Checkpoint;
 
-/// What a run that resumes starts from, but for what is said anew.
-control::RunConfig settingsOf(const Checkpoint& from) {
-    control::RunConfig config = from.manifest().config;
-    config.output.clear();
-    config.weights.clear();
-    return config;
-}
-
 /// Whether the checkpoint fits the run, before anything is started.
 Result<void> checkResume(control::RunConfig& config, const std::optional<Checkpoint>& from) {
     if (!from) return {};
@@ -75,7 +67,7 @@ Result<control::RunConfig> RecordOptions::config() {
         auto opened = Checkpoint::open(resume);
         if (!opened) return failure(opened);
         from = std::move(*opened);
-        m_start = settingsOf(*from);
+        m_start = checkpoint::settingsToGoOn(from->manifest());
         return {};
     };
     if (const std::string resume = m_flags.text("resume"); !resume.empty()) {

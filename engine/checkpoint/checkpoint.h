@@ -96,6 +96,10 @@ private:
     std::map<std::pair<StateKind, std::string>, std::vector<Source>> m_sources;  ///< by begin
 };
 
+/// What a run that goes on from it starts with, before anything is said anew: all but the recording
+/// that was written and the weights that it began with.
+[[nodiscard]] control::RunConfig settingsToGoOn(const Manifest& manifest);
+
 /// Why a checkpoint cannot continue as `config`, in words; nothing when it can. Ranks, strategy,
 /// precision and everything about recording may differ, the model may not.
 [[nodiscard]] std::optional<std::string> mismatch(const Manifest& manifest,

@@ -168,6 +168,13 @@ Result<void> Checkpoint::read(StateKind kind, const std::string& parameter, std:
     return {};
 }
 
+control::RunConfig settingsToGoOn(const Manifest& manifest) {
+    control::RunConfig config = manifest.config;
+    config.output.clear();
+    config.weights.clear();
+    return config;
+}
+
 std::optional<std::string> mismatch(const Manifest& manifest, const control::ModelConfig& model) {
     const control::ModelConfig& theirs = manifest.config.model;
     const auto differs = [](const char* what, auto there, auto here) {

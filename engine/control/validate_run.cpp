@@ -132,8 +132,8 @@ Result<void> checkVocabularyPieces(const RunConfig& c) {
     if (!mayCutVocabulary(c))
         return failure(ErrorCode::kUsage,
                        "--vocabulary-pieces is about zero3 and hsdp that gather and reduce units "
-                       "as they are needed; leave it out, or --no-reshard-after-forward, "
-                       "--keep-gathered and --keep-gradients");
+                       "as they are needed; use --vocabulary-pieces 0, or leave out "
+                       "--no-reshard-after-forward, --keep-gathered and --keep-gradients");
     if (c.vocabularyPieces <= c.model.vocabulary) return {};
     return failure(ErrorCode::kUsage,
                    fmt::format("--vocabulary-pieces {}: there are {} token kinds only; use that "
@@ -169,7 +169,7 @@ Result<void> checkOffload(const RunConfig& c) {
     if (c.device == Device::kCpu)
         return failure(ErrorCode::kUsage,
                        "--offload moves state from a GPU to host memory, where CPU ranks keep it "
-                       "anyway; leave it out, or use --device cuda");
+                       "anyway; use --offload none or --device cuda");
     const bool sharded = c.strategy == Strategy::kZero2 ||
                          (c.strategy == Strategy::kZero3 && !c.keepGathered && !c.keepGradients);
     if (c.offload == Offload::kOptimizer || sharded) return {};

@@ -21,7 +21,6 @@ namespace {
 
 Unit unitOf(const control::ModelUnit& from) {
     Unit unit;
-    unit.part = from.part;
     if (from.part == control::ModelUnit::Part::kBlock)
         unit.layer = LayerIndex{static_cast<std::int16_t>(from.index)};
     for (const control::ModelTensor& tensor : from.tensors) {

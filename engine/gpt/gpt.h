@@ -26,7 +26,6 @@
 namespace shardscope::gpt {
 
 struct Unit {
-    control::ModelUnit::Part part = control::ModelUnit::Part::kRoot;
     LayerIndex layer = kRootLayer;               ///< pieces of the vocabulary count as the root
     std::vector<kernels::Parameter> parameters;  ///< as engine/control/model_tensors.h has them
 };

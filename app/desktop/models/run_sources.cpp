@@ -140,10 +140,7 @@ private:
         const auto from = checkpoint::Checkpoint::open(m_config.resume);
         if (!from) return problem("resume", from.error());
         const checkpoint::Manifest& manifest = from->manifest();
-        m_facts.resumed = manifest.config;
-        // `record --resume` leaves these behind too.
-        m_facts.resumed->output.clear();
-        m_facts.resumed->weights.clear();
+        m_facts.resumed = checkpoint::settingsToGoOn(manifest);
         note("resume", u"%1 of %2 steps done, model %3"_s.arg(formatCount(manifest.nextStep))
                            .arg(formatCount(manifest.config.steps))
                            .arg(fromUtf8(manifest.config.model.name)));
