@@ -8,8 +8,6 @@
 namespace shardscope::comm {
 namespace {
 
-#define SHARDSCOPE_FOR_EACH_CPU SHARDSCOPE_MULTIVERSION("avx512f", "avx2", "default")
-
 SHARDSCOPE_FOR_EACH_CPU void sumTwo(const float* a, const float* b, float* out, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + b[i];
 }

@@ -5,8 +5,6 @@
 
 namespace shardscope::kernels {
 
-#define SHARDSCOPE_FOR_EACH_CPU SHARDSCOPE_MULTIVERSION("avx512f", "avx2,fma", "default")
-
 SHARDSCOPE_FOR_EACH_CPU void gelu(const float* __restrict x, float* __restrict y, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] = x[i] * normal(x[i]).cumulative;
 }

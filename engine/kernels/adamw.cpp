@@ -6,8 +6,6 @@
 namespace shardscope::kernels {
 namespace {
 
-#define SHARDSCOPE_FOR_EACH_CPU SHARDSCOPE_MULTIVERSION("avx512f", "avx2,fma", "default")
-
 SHARDSCOPE_FOR_EACH_CPU void update(const AdamWConstants c, float* __restrict p,
                                     const float* __restrict g, float* __restrict m,
                                     float* __restrict v, std::size_t n) {

@@ -13,8 +13,6 @@
 namespace shardscope::kernels {
 namespace {
 
-#define SHARDSCOPE_FOR_EACH_CPU SHARDSCOPE_MULTIVERSION("avx512f", "avx2,fma", "default")
-
 /// `half` numbers each of cosines, sines; both halves of x and y lie `half` apart.
 SHARDSCOPE_FOR_EACH_CPU void rotateHead(const float* __restrict x, const float* __restrict cosine,
                                         const float* __restrict sine, float direction,

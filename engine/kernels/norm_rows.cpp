@@ -7,8 +7,6 @@
 namespace shardscope::kernels {
 namespace {
 
-#define SHARDSCOPE_FOR_EACH_CPU SHARDSCOPE_MULTIVERSION("avx512f", "avx2,fma", "default")
-
 // `omp simd reduction` lets the compiler keep several running sums, and nothing else.
 
 SHARDSCOPE_FOR_EACH_CPU float sumOf(const float* __restrict x, std::size_t n) {

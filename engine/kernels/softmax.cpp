@@ -9,8 +9,6 @@
 namespace shardscope::kernels {
 namespace {
 
-#define SHARDSCOPE_FOR_EACH_CPU SHARDSCOPE_MULTIVERSION("avx512f", "avx2,fma", "default")
-
 SHARDSCOPE_FOR_EACH_CPU float largest(const float* __restrict x, std::size_t n) {
     float most = x[0];
 #pragma omp simd reduction(max : most)
