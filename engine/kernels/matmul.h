@@ -1,8 +1,10 @@
 // Matrix products into memory that is already there, by the faster of two libraries.
 //
-// LibTorch carries MKL and oneDNN. at::mm always takes MKL for fp32, which on CPUs that MKL
-// does not favour runs at half the rate of oneDNN's AVX-512 kernels (measured: 96 against
-// 215 GFLOP/s on one core), and on others is the faster. So both are timed once.
+// MKL, by LibTorch's public operators, works everywhere and is fast on CPUs of its maker. oneDNN
+// (onednn.h) is not bound to one maker: on a core of an AMD EPYC with AVX-512 it does 205 to 235
+// GFLOP/s where MKL does 97 to 104, the same core held to AVX2 110 to 118 against 92 to 100. So
+// both are timed once, and the faster takes all products. OpenBLAS 0.3.34 and BLIS 0.9 were
+// measured beside them: 112 to 121 and 37 to 39 with AVX-512.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +15,8 @@ namespace shardscope::kernels {
 
 enum class MatmulLibrary : std::uint8_t { kMkl = 0, kOneDnn = 1 };
 
-/// Times both on a (tokens, hidden) x (hidden, 4 hidden) product; a few milliseconds.
+/// Times both on a (tokens, hidden) x (hidden, 4 hidden) product; a few milliseconds. MKL where
+/// oneDNN is not there.
 [[nodiscard]] MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden);
 /// How many times longer a product in `type` (bf16, fp16) takes on this CPU than an fp32 one by the
 /// library in use: well below 1 with AMX, up to 90 without AVX-512. A few milliseconds, or a few
@@ -21,7 +24,8 @@ enum class MatmulLibrary : std::uint8_t { kMkl = 0, kOneDnn = 1 };
 [[nodiscard]] double slowdownOf(at::ScalarType type, std::int64_t tokens, std::int64_t hidden);
 /// From this slowdown on a run is warned of its precision.
 inline constexpr double kSlowPrecision = 2;
-/// Chosen once before the first step; all later products of the process use it.
+/// Chosen once before the first step; all later products of the process use it. MKL is used
+/// whatever is asked for where oneDNN is not there, and for what oneDNN does not take.
 void useMatmulLibrary(MatmulLibrary library);
 [[nodiscard]] const char* toWord(MatmulLibrary library);
 
@@ -31,7 +35,7 @@ void useMatmulLibrary(MatmulLibrary library);
 void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
             bool accumulate = false);
 
-/// The same over a leading batch dim, always by oneDNN: a (b, m, k), b (b, k, n), out (b, m, n).
+/// The same in fp32 over a leading batch dim: a (b, m, k), b (b, k, n), out (b, m, n).
 void batchedMatmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out);
 
 /// Best rate in FLOP/s of an n x n x n product of random data in `type` during about `seconds`,

@@ -73,7 +73,15 @@ else()
         ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
     target_link_options(shardscope_torch INTERFACE
         -Wl,-rpath,${torch_root}/lib -Wl,--allow-shlib-undefined)
-    shardscope_note("ENGINE: LibTorch 2.11.0 from ${SHARDSCOPE_LIBTORCH}")
+    # Loaded at run time (engine/kernels/onednn.cpp); without it MKL does all products.
+    set(onednn_folder ${SHARDSCOPE_LIBTORCH}/onednn_cpu_gomp-2023.2.0.data/data/lib)
+    target_link_options(shardscope_torch INTERFACE -Wl,-rpath,${onednn_folder})
+    if(EXISTS "${onednn_folder}/libdnnl.so.3")
+        set(onednn_state "oneDNN 2023.2")
+    else()
+        set(onednn_state "no oneDNN, run packaging/fetch-libtorch")
+    endif()
+    shardscope_note("ENGINE: LibTorch 2.11.0 from ${SHARDSCOPE_LIBTORCH}, ${onednn_state}")
 endif()
 
 include(ShardscopeCuda)
