@@ -69,8 +69,11 @@ else()
         ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
     # The wheel carries headers of a newer fmt and comes first on the include path.
     target_compile_definitions(shardscope_torch INTERFACE FMT_HEADER_ONLY)
+    # at::parallel_for is a template: without OpenMP where it is used its loops run on one thread.
+    target_compile_options(shardscope_torch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
     target_link_libraries(shardscope_torch INTERFACE
-        ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
+        ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so
+        ${torch_root}/lib/libgomp.so.1)
     target_link_options(shardscope_torch INTERFACE
         -Wl,-rpath,${torch_root}/lib -Wl,--allow-shlib-undefined)
     # Loaded at run time (engine/kernels/onednn.cpp); without it MKL does all products.
