@@ -2,6 +2,8 @@
 
 #include "app/cli/report_table.h"
 #include "engine/launch/host_facts.h"
+#include "engine/launch/processor_level.h"
+#include "engine/launch/usable_cores.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -78,19 +80,22 @@ Check processorCheck(const HostFacts& facts, const std::string& root) {
     const bool fast = std::find(sets.begin(), sets.end(), "fma") != sets.end();
     Check check{"host.processor", fast ? CheckStatus::kOk : CheckStatus::kNote,
                 fmt::format("{}, {}", facts.cpu, sets.empty() ? "no AVX2" : joined(sets)), ""};
+    if (const auto possible = launch::checkProcessor(); !possible) {
+        check.status = CheckStatus::kProblem;
+        check.remedy = possible.error().message;
+        return check;
+    }
     if (!fast) check.remedy = "expect slow steps: LibTorch's fast kernels need AVX2 and FMA";
     return check;
 }
 
-/// Affinity, and a container's quota ("max 100000" or "200000 100000").
+/// Affinity, and a container's quota.
 Check coresCheck(const HostFacts& facts, const std::string& root) {
     Check check{"host.cores", CheckStatus::kOk, fmt::format("{} usable", facts.cores), ""};
-    std::istringstream quota(firstLine(root + "/sys/fs/cgroup/cpu.max"));
-    double allowed = 0, period = 0;
-    if (!(quota >> allowed >> period) || period <= 0 || allowed / period >= facts.cores)
-        return check;
+    const auto quota = launch::processorQuota(root);
+    if (!quota || *quota >= facts.cores) return check;
     check.status = CheckStatus::kNote;
-    check.found += fmt::format(", and time of {:.1f} of them", allowed / period);
+    check.found += fmt::format(", and time of {:.1f} of them", *quota);
     check.remedy = "use no more ranks x threads than that, or raise the container's CPU quota";
     return check;
 }

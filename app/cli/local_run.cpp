@@ -1,5 +1,7 @@
 #include "app/cli/local_run.h"
 
+#include "engine/launch/processor_level.h"
+#include "engine/launch/usable_cores.h"
 #include "engine/theory/theory.h"
 
 #include <fmt/format.h>
@@ -23,6 +25,10 @@ std::string rankProgram() {
     return (std::filesystem::path(launch::ownProgram()).parent_path() / "shardscope-rank").string();
 }
 
+void settleThreads(control::RunConfig& config) {
+    if (config.threads == 0) config.threads = launch::threadsPerRank(config.ranks);
+}
+
 Result<launch::RunRequest> localRun(const control::RunConfig& config, std::int64_t originNs) {
     launch::RunRequest request;
     request.launch.rankProgram = rankProgram();
@@ -32,6 +38,7 @@ Result<launch::RunRequest> localRun(const control::RunConfig& config, std::int64
                                    "packaging/fetch-libtorch, configure and build again",
                                    request.launch.rankProgram));
     }
+    if (auto possible = launch::checkProcessor(); !possible) return failure(possible);
     request.launch.config = config;
     request.launch.originNs = originNs;
     request.launch.segmentBytes =

@@ -13,6 +13,9 @@ namespace shardscope::cli {
 /// What runs as a rank: beside this program, or named by SHARDSCOPE_RANK_PROGRAM.
 [[nodiscard]] std::string rankProgram();
 
+/// Threads that were left automatic: this host's cores divided by the ranks, all of them here.
+void settleThreads(control::RunConfig& config);
+
 /// An error (kLaunch) when there is no program to run as a rank.
 Result<launch::RunRequest> localRun(const control::RunConfig& config, std::int64_t originNs);
 

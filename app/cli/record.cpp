@@ -9,7 +9,7 @@
 #include "app/cli/run_requests.h"
 #include "app/cli/version.h"
 #include "engine/control/observer.h"
-#include "engine/launch/host_facts.h"
+#include "engine/launch/usable_cores.h"
 #include "engine/theory/theory.h"
 
 #include <fmt/chrono.h>
@@ -81,7 +81,7 @@ std::string defaultOutput() {
 }
 
 /// Fills in what was left open and is not the same on every machine, saying so.
-Result<void> settlePaths(control::RunConfig& config, RunProgress& progress) {
+Result<void> settle(control::RunConfig& config, RunProgress& progress) {
     if (config.data.empty()) {
         const auto tree = ownSourceTree();
         if (!tree) return failure(tree);
@@ -91,6 +91,7 @@ Result<void> settlePaths(control::RunConfig& config, RunProgress& progress) {
         config.data = *tree;
     }
     if (auto settled = settleData(config); !settled) return settled;
+    settleThreads(config);
     // Ranks run in folders of their own.
     for (std::string* path : {&config.checkpoint, &config.weights})
         if (!path->empty()) *path = std::filesystem::absolute(*path).lexically_normal().string();
@@ -168,7 +169,7 @@ int runRecord(RecordOptions& options) {
     const auto progress = makeProgress(options);
     auto config = options.config();
     if (config && options.dryRun) return runDry(*config, options.json);
-    Result<void> settled = config ? settlePaths(*config, *progress) : Result<void>(failure(config));
+    Result<void> settled = config ? settle(*config, *progress) : Result<void>(failure(config));
     Result<RunEnd> end =
         settled ? record(*config, options, *progress) : Result<RunEnd>(failure(settled));
     RunEnd told;

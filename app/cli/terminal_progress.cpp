@@ -80,10 +80,11 @@ public:
     explicit TerminalProgress(bool live) : m_live(live) {}
 
     void started(const control::RunConfig& config, std::int64_t parameters) override {
-        write(fmt::format("Training {} ({} parameters) with {} on {} {} for {} steps.",
+        write(fmt::format("Training {} ({} parameters) with {} on {} {} of {} {} for {} steps.",
                           config.model.name, grouped(static_cast<double>(parameters)),
                           toWord(config.strategy), config.ranks,
-                          config.ranks == 1 ? "rank" : "ranks", config.steps));
+                          config.ranks == 1 ? "rank" : "ranks", config.threads,
+                          config.threads == 1 ? "thread" : "threads", config.steps));
     }
     void step(const StepProgress& progress) override {
         if (m_live) {

@@ -3,7 +3,7 @@
 #include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
 #include "app/cli/tokenize_work.h"
-#include "engine/launch/host_facts.h"
+#include "engine/launch/usable_cores.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -151,6 +151,7 @@ Result<control::RunConfig> verifyConfig(const VerifyOptions& options) {
     if (options.flags.given("accumulate"))
         if (auto done = options.flags.apply(config); !done) return failure(done);
     if (auto valid = control::validate(config); !valid) return failure(valid);
+    settleThreads(config);
     return config;
 }
 

@@ -122,7 +122,9 @@ struct RunConfig {
     ModelConfig model;
     Strategy strategy = Strategy::kZero3;
     std::int32_t ranks = 2;
-    std::int32_t threads = 1;  ///< intra-op threads a rank
+    /// Intra-op threads of a rank; 0: the cores of its host divided by its ranks there, which is
+    /// settled before the run starts and what the recording holds (engine/launch/host_facts.h).
+    std::int32_t threads = 0;
     Device device = Device::kCpu;
     /// More ranks than GPUs: let ranks share one. Works, but says nothing about speed.
     bool shareDevice = false;

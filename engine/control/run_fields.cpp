@@ -197,7 +197,7 @@ const std::vector<RunField>& runFields() {
                             "single, ddp-naive, ddp-flat, ddp-overlap, ddp-bucket, zero1, zero2, "
                             "zero3 or hsdp"),
         field<&C::ranks>("ranks", "--ranks", "N", "training processes"),
-        field<&C::threads>("threads", "--threads", "N", "compute threads of a rank"),
+        field<&C::threads>("threads", "--threads", "N", "compute threads per rank; 0: usable cores / ranks"),
         field<&C::device>("device", "--device", "WORD", "cpu or cuda (one GPU a rank)"),
         field<&C::shareDevice>("share_device", "--share-device", "",
                                "let several ranks use one GPU; for trying out, not for timing"),

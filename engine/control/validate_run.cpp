@@ -29,7 +29,7 @@ Result<void> checkLimits(const RunConfig& c) {
         {"hidden", real(c.model.hidden), 1, 1 << 20},
         {"ffn-width", real(c.model.ffnWidth), 0, 1 << 24},
         {"ranks", real(c.ranks), 1, 1024},
-        {"threads", real(c.threads), 1, 1024},
+        {"threads", real(c.threads), 0, 1024},
         {"held-back", c.heldBack, 0, 0.9},
         {"steps", real(c.steps), 1, 2e9},
         {"batch", real(c.batch), 1, 1 << 20},

@@ -1,6 +1,7 @@
 #include "engine/launch/host_facts.h"
 
-#include <sched.h>
+#include "engine/launch/usable_cores.h"
+
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -29,13 +30,6 @@ std::string processorName() {
 }
 
 }  // namespace
-
-int usableCores() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-    return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-}
 
 HostFacts hostFacts() {
     HostFacts facts;

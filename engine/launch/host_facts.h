@@ -7,7 +7,4 @@ namespace shardscope::launch {
 
 [[nodiscard]] HostFacts hostFacts();
 
-/// Cores this process may use (affinity mask), at least 1.
-[[nodiscard]] int usableCores();
-
 }  // namespace shardscope::launch

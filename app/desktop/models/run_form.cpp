@@ -228,11 +228,11 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
         prediction.warning =
             u"%1 on a CPU without matrix units for it is many times slower than fp32."_s.arg(
                 fromUtf8(toWord(config.precision)));
-    } else if (config.ranks * config.threads > machine.cores) {
+    } else if (config.ranks * std::max(config.threads, 1) > machine.cores) {
         prediction.warning =
             u"%1 ranks × %2 threads share %3 cores: steps will be slower and "
             u"waiting times larger than on a machine of their own."_s.arg(config.ranks)
-                .arg(config.threads)
+                .arg(std::max(config.threads, 1))
                 .arg(machine.cores);
     }
     return prediction;

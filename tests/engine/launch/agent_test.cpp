@@ -44,6 +44,7 @@ protected:
     void requestRun(std::int32_t steps, const std::string& program = SHARDSCOPE_FAKE_RANK) {
         control::LaunchRequest request;
         request.config.steps = steps;
+        request.config.threads = 3;
         request.rankProgram = program;
         request.segmentBytes = 1 << 20;
         m_channel.send(control::kNoRank, request);
@@ -116,7 +117,7 @@ TEST_F(AgentTest, SaysWhoItIsAndPassesARunOn) {
     EXPECT_EQ(m_chunks, 20);
     ASSERT_EQ(m_exits.size(), 2u);
     EXPECT_EQ(m_exits[0].code, 0);
-    EXPECT_THAT(m_exits[0].lastWords, HasSubstr("OMP_NUM_THREADS=1"));
+    EXPECT_THAT(m_exits[0].lastWords, HasSubstr("OMP_NUM_THREADS=3"));
 }
 
 TEST_F(AgentTest, LosesNothingWhenTheRecorderIsSlow) {

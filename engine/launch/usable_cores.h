@@ -1,0 +1,26 @@
+// What of this machine's processor a process may use. Linux; read anew at each call.
+//
+// Files are read below `root`, "" for this machine. Thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace shardscope::launch {
+
+/// Hardware threads in the affinity mask, at least 1.
+[[nodiscard]] int usableCores();
+
+/// Cores behind them: hardware threads that share a core count once, since products gain nothing
+/// from the second one. At least 1.
+[[nodiscard]] int usablePhysicalCores(const std::string& root = "");
+
+/// Processor time that the control groups of this process leave it, in cores; nothing: no limit.
+/// The smallest of all groups above it (cgroup v2 cpu.max, v1 cpu.cfs_quota_us).
+[[nodiscard]] std::optional<double> processorQuota(const std::string& root = "");
+
+/// Threads for each of `ranks` on this host such that ranks x threads is at most what may be used,
+/// cores and quota both; at least 1.
+[[nodiscard]] int threadsPerRank(int ranks, const std::string& root = "");
+
+}  // namespace shardscope::launch
