@@ -78,11 +78,10 @@ withProgress() { # log command...
     wait "$pid"
 }
 
-configureAndBuild() { # preset, targets...
-    local preset=$1
-    shift
-    say "configuring ($preset)"
-    (cd "$root" && cmake --preset "$preset" </dev/null) >"$root/build/configure.log" 2>&1 || {
+# The same flags for whoever calls it, so that neither compiles again what the other has.
+configureAndBuild() { # targets...
+    say "configuring"
+    (cd "$root" && cmake --preset release </dev/null) >"$root/build/configure.log" 2>&1 || {
         cat "$root/build/configure.log" >&2
         fail "configuring failed"
     }

@@ -83,9 +83,7 @@ else()
     set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
     # Ampere and Ada run the first, Hopper the second; newer ones compile its PTX.
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
-    if(SHARDSCOPE_CCACHE)
-        set(CMAKE_CUDA_COMPILER_LAUNCHER ${SHARDSCOPE_CCACHE})
-    endif()
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${SHARDSCOPE_LAUNCHER})
     enable_language(CUDA)
     # CMake 3.25 does not know that nvcc speaks C++20.
     foreach(kind STANDARD EXTENSION)
