@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 namespace shardscope::kernels {
 
 /// tokenTable (V, C), positionTable (>= T, C) or undefined, tokens (B, T) int64 -> (B T, C)

@@ -6,6 +6,7 @@
 #include <ATen/record_function.h>
 
 #include <array>
+#include <cstdint>
 
 namespace shardscope::kernels {
 

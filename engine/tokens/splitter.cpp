@@ -6,6 +6,7 @@
 #include <pcre2.h>
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 

@@ -14,6 +14,7 @@
 #include <array>
 #include <functional>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 namespace shardscope::worker {

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <limits>
+
 namespace shardscope::interchange::kineto_out {
 namespace {
 

@@ -3,6 +3,7 @@
 
 #include "storage/model/result.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

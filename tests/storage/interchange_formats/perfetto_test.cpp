@@ -13,6 +13,7 @@
 #include <iostream>
 #include <map>
 #include <set>
+#include <stdexcept>
 
 namespace shardscope::interchange {
 namespace {
