@@ -14,7 +14,7 @@ import zipfile
 
 PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "packaging"
 FILES = {
-    "nvidia_cuda_runtime": ["nvidia/cu13/lib/libcudart.so.13"],
+    "nvidia_cuda_runtime": ["nvidia/cu13/lib/libcudart.so.13", "nvidia/cu13/include/cuda.h"],
     "torch": ["torch/lib/libtorch_cpu.so", "torch/lib/libtorch_cuda.so", "torch/include/a/b.h",
               "torch/lib/libtorch_python.so"],
     "nvidia_nccl_cu13": ["nvidia/nccl/lib/libnccl.so.2", "nvidia/nccl/include/nccl.h"],
@@ -37,7 +37,7 @@ LIBTORCH_VERSION=2.11.0
 LIBTORCH_PYTHON=3.11
 LIBTORCH_PLATFORMS=none
 LIBTORCH_WHEELS="
-nvidia-cuda-runtime==1 {sums["nvidia_cuda_runtime"]} nvidia/cu13/lib/libcudart.so.13 *.licence
+nvidia-cuda-runtime==1 {sums["nvidia_cuda_runtime"]} nvidia/cu13/include/cuda.h nvidia/cu13/lib/libcudart.so.13
 torch==2.11.0 {sums["torch"]} torch/lib/libtorch_cpu.so torch/include/*"
 LIBTORCH_LINK_WHEELS="
 torch==2.11.0 {sums["torch"]} torch/lib/libtorch_cuda.so"
@@ -71,9 +71,9 @@ nvidia-cublas==1 {sums["nvidia_cublas"]} nvidia/cu13/lib/libcublas.so.13"
                 "".join(f"#define NCCL_{name} {number}\n" for name, number in names))
         return root
 
-    def fetch(self, *options, cuda=None):
+    def fetch(self, *options, cuda=None, first="/usr/bin"):
         cuda = cuda or self.toolkit()
-        path = f"{cuda / 'bin'}:/usr/bin:/bin"
+        path = f"{cuda / 'bin'}:{first}:/usr/bin:/bin"
         done = subprocess.run(
             ["bash", self.root / "packaging/fetch-libtorch", *options], capture_output=True,
             text=True, timeout=60,
@@ -85,7 +85,8 @@ nvidia-cublas==1 {sums["nvidia_cublas"]} nvidia/cu13/lib/libcublas.so.13"
     def files(self):
         return {str(p.relative_to(self.target)) for p in self.target.rglob("*") if p.is_file()}
 
-    CPU = {"nvidia/cu13/lib/libcudart.so.13", "torch/lib/libtorch_cpu.so", "torch/include/a/b.h"}
+    CPU = {"nvidia/cu13/lib/libcudart.so.13", "nvidia/cu13/include/cuda.h",
+           "torch/lib/libtorch_cpu.so", "torch/include/a/b.h"}
     LINK = {"torch/lib/libtorch_cuda.so"}
     NCCL = {"nvidia/nccl/lib/libnccl.so.2", "nvidia/nccl/include/nccl.h"}
 
@@ -136,6 +137,49 @@ nvidia-cublas==1 {sums["nvidia_cublas"]} nvidia/cu13/lib/libcublas.so.13"
         self.assertIn("torch==2.11.0 could not be downloaded", text)
         self.assertNotIn("torch/lib/libtorch_cpu.so", self.files())
         self.assertEqual(list((self.root / "cache/shardscope").glob("fetch.*")), [])
+
+    def test_a_folder_of_before_headers_were_fetched_gets_them(self):
+        self.fetch("--cpu")
+        (self.target / "nvidia/cu13/include/cuda.h").unlink()
+        self.assertEqual(self.fetch("--cpu")[0], 0)
+        self.assertEqual(self.files(), self.CPU)
+
+    def test_headers_of_cupti_are_in_the_wheels_that_are_fetched(self):
+        text = (PACKAGING / "dependencies.env").read_text()
+        cpu_part = text.split('LIBTORCH_WHEELS="')[1].split('"')[0]
+        for name, header in [("cupti", "cupti.h"), ("runtime", "cuda.h")]:
+            line = next(each for each in cpu_part.splitlines() if f"nvidia-cuda-{name}==" in each)
+            self.assertEqual(line.split()[2], f"nvidia/cu13/include/{header}")
+            self.assertIn("nvidia/cu13/include/*", line.split())
+
+    def test_only_downloads(self):
+        folder = self.root / "elsewhere"
+        status, text = self.fetch("--cpu", "--download", str(folder))
+        self.assertEqual(status, 1, text)  # there is no index to download from
+        self.assertIn("could not be downloaded", text)
+        self.assertEqual(list(folder.iterdir()), [])
+        for wheel in self.wheels.iterdir():
+            shutil.copy(wheel, folder)
+        status, text = self.fetch("--cpu", "--download", str(folder))
+        self.assertEqual((status, self.files()), (0, set()), text)
+        self.assertEqual({f.name for f in folder.iterdir()}, {f.name for f in self.wheels.iterdir()})
+        self.assertEqual(self.fetch("--download")[0], 2)
+
+    def test_downloads_what_is_missing(self):
+        index = self.root / "index"
+        index.mkdir()
+        shutil.copy(next(self.wheels.glob("nvidia_cuda_runtime-*")), index)
+        (self.root / "bin").mkdir()
+        python = self.root / "bin/python3"  # python3 -m pip download ... -d DIR REQUIREMENT
+        python.write_text(f'#!/bin/sh\nwhile [ $# -gt 2 ]; do shift; done\ncp {index}/* "$1"\n')
+        python.chmod(0o755)
+        folder = self.root / "elsewhere"
+        folder.mkdir()
+        shutil.copy(next(self.wheels.glob("torch-*")), folder)
+        status, text = self.fetch("--cpu", "--download", str(folder), first=self.root / "bin")
+        self.assertEqual(status, 0, text)
+        self.assertEqual({f.name.split("-")[0] for f in folder.iterdir()},
+                         {"nvidia_cuda_runtime", "torch"})
 
     def test_options(self):
         self.assertEqual(self.fetch("--help")[0], 0)
