@@ -1,3 +1,4 @@
+#include "engine/control/byte_text.h"
 #include "engine/control/run_config.h"
 #include "engine/control/run_fields.h"
 
@@ -6,11 +7,25 @@
 namespace shardscope::control {
 namespace {
 
+/// $'...' of bash, zsh and others: the command line is text, and the word is not.
+std::string dollarWord(const std::string& word) {
+    std::string quoted = "$'";
+    for (const char c : word) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte >= 0x7F || c == '\'' || c == '\\')
+            quoted += fmt::format("\\x{:02x}", byte);
+        else
+            quoted += c;
+    }
+    return quoted + "'";
+}
+
 /// As a POSIX shell reads it back.
 std::string shellWord(const std::string& word) {
     constexpr std::string_view kPlain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+,@%";
     if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+    if (!isUtf8(word)) return dollarWord(word);
     std::string quoted = "'";
     for (const char c : word) {
         if (c == '\'') {

@@ -1,9 +1,12 @@
+#include "engine/control/byte_text.h"
 #include "engine/control/near_miss.h"
 #include "engine/control/run_config.h"
 #include "engine/control/run_fields.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <type_traits>
 
 namespace shardscope::control {
 namespace {
@@ -18,7 +21,7 @@ Result<FieldValue> scalar(const Json& value) {
     }
     if (value.is_number_integer()) return FieldValue(value.get<std::int64_t>());
     if (value.is_number_float()) return FieldValue(value.get<double>());
-    if (value.is_string()) return FieldValue(value.get<std::string>());
+    if (value.is_string()) return FieldValue(bytesOfUtf8(value.get<std::string>()));
     return failure(ErrorCode::kUsage, "must be a single value");
 }
 
@@ -49,8 +52,14 @@ std::string toJson(const RunConfig& config) {
             target = &root["model"];
             key.remove_prefix(kModelPrefix.size());
         }
-        std::visit([&](const auto& value) { (*target)[std::string(key)] = value; },
-                   field.get(config));
+        std::visit(
+            [&](const auto& value) {
+                if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
+                    (*target)[std::string(key)] = utf8OfBytes(value);
+                else
+                    (*target)[std::string(key)] = value;
+            },
+            field.get(config));
     }
     return root.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -2,6 +2,7 @@
 
 #include "engine/comm/direct_communicator.h"
 #include "engine/comm/nccl/nccl_communicator.h"
+#include "engine/control/failure_sentence.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/device_kernels.h"
 #include "engine/kernels/note_tensor.h"
@@ -73,8 +74,9 @@ Result<std::unique_ptr<GpuRank>> GpuRank::open(const control::RankStart& start,
     try {
         rank->openDevice(use);
     } catch (const control::DeviceError& error) {
-        return failure(ErrorCode::kLaunch,
-                       fmt::format("{} cannot be opened: {}", rank->deviceText(), error.what()));
+        return failure(
+            ErrorCode::kLaunch,
+            fmt::format("{} cannot be opened: {}", rank->deviceText(), control::sentenceOf(error)));
     }
     rank->noteSharing();
     rank->startTelemetry();
@@ -382,7 +384,7 @@ std::optional<control::RankFailed> GpuRank::diagnose() {
         failed.code = "device-lost";
         failed.message = fmt::format(
             "{} failed: {}; `dmesg | grep -i xid` says why, and the process must be started anew",
-            deviceText(), error.what());
+            deviceText(), control::sentenceOf(error));
         return failed;
     }
     return std::nullopt;

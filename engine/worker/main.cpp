@@ -1,5 +1,6 @@
 // shardscope-rank: one training rank. Started by `shardscope agent`, or with --probe by
 // `shardscope doctor`; never by hand.
+#include "engine/control/failure_sentence.h"
 #include "engine/worker/command_reader.h"
 #include "engine/worker/probe.h"
 #include "engine/worker/rank_worker.h"
@@ -35,6 +36,7 @@ int streamDescriptor(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     using namespace shardscope;
+    control::endWithSentence("shardscope-rank", exitStatus({ErrorCode::kRank, ""}));
     if (argc == 2 && std::strcmp(argv[1], "--probe") == 0) probe();
     const int fd = streamDescriptor(argc, argv);
     if (fd < 0) {

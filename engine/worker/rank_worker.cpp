@@ -3,6 +3,7 @@
 #include "engine/comm/direct_communicator.h"
 #include "engine/comm/gloo/gloo_communicator.h"
 #include "engine/comm/modelled_communicator.h"
+#include "engine/control/failure_sentence.h"
 #include "engine/data/reference.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/matmul.h"
@@ -263,7 +264,7 @@ Result<void> RankWorker::run() {
     } catch (const std::exception& error) {
         giveUp();
         const auto memory = outOfMemorySentence(m_start.config, {});
-        const std::string sentence = memory ? *memory : error.what();
+        const std::string sentence = memory ? *memory : control::sentenceOf(error);
         reportFailure({ErrorCode::kRank, sentence}, memory ? "out-of-memory" : "failure");
         return failure(ErrorCode::kRank, sentence);
     }

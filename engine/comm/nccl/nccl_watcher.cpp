@@ -1,6 +1,7 @@
 #include "engine/comm/nccl/nccl_watcher.h"
 
 #include "engine/comm/message_numbers.h"
+#include "engine/control/failure_sentence.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -74,8 +75,8 @@ void NcclWatcher::watch() {
         // A device that has failed says so wherever it is asked; that too ends the run.
         const std::string doing =
             front == nullptr ? "between operations" : "during " + describe(front->report);
-        alarm(
-            fmt::format("the device of rank {} failed {}: {}", m_setup.rank, doing, error.what()));
+        alarm(fmt::format("the device of rank {} failed {}: {}", m_setup.rank, doing,
+                          control::sentenceOf(error)));
     }
 }
 
