@@ -1,5 +1,6 @@
 #include "engine/training/sampler.h"
 
+#include "engine/control/failure_sentence.h"
 #include "engine/control/observer.h"
 #include "engine/training/outer_layers.h"
 
@@ -42,10 +43,15 @@ at::Tensor nextLogits(gpt::Gpt& model, at::Device device, parallel::Partitioning
 }
 
 /// Kernels chosen on different hosts may differ in the last bit, and so could ranks' choices.
-std::int64_t agree(comm::Communicator& communicator, std::int64_t token) {
-    std::array<double, 1> choice{communicator.rank() == 0 ? static_cast<double>(token) : 0.0};
+struct Agreed {
+    std::int64_t token;
+    bool stop;  ///< some rank was asked to
+};
+Agreed agree(comm::Communicator& communicator, std::int64_t token, bool stopWanted) {
+    std::array<double, 2> choice{communicator.rank() == 0 ? static_cast<double>(token) : 0.0,
+                                 stopWanted ? 1.0 : 0.0};
     communicator.allReduceSmall(choice, comm::Reduction::kSum, {Cause::kLoss}).wait();
-    return static_cast<std::int64_t>(choice[0]);
+    return {static_cast<std::int64_t>(choice[0]), choice[1] > 0};
 }
 
 Result<void> check(const gpt::Gpt& model, std::span<const std::int64_t> prompt) {
@@ -86,8 +92,10 @@ Result<std::vector<std::int64_t>> write(gpt::Gpt& model, at::Device device,
         const std::span<const std::int64_t> all(text);
         const at::Tensor logits =
             nextLogits(model, device, partitioning, all.last(std::min(context, all.size())));
-        const std::int64_t token =
-            agree(communicator, choose(logits, sampling.temperature, generator));
+        const auto [token, stop] =
+            agree(communicator, choose(logits, sampling.temperature, generator),
+                  sampling.stopWanted && sampling.stopWanted());
+        if (stop) return failure(ErrorCode::kCancelled, "the sample was stopped");
         if (token < 0) {
             return failure(ErrorCode::kRank,
                            fmt::format("the model's logits after {} tokens are not finite; its "
@@ -134,7 +142,7 @@ Result<std::vector<std::int64_t>> sample(gpt::Gpt& model, at::Device device,
         return text;
     } catch (const std::exception& error) {
         partitioning.reportPhases(true);
-        return failure(ErrorCode::kRank, error.what());
+        return failure(ErrorCode::kRank, control::sentenceOf(error));
     }
 }
 

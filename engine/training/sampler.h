@@ -8,6 +8,7 @@
 #include "storage/model/result.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Sampling {
     std::int64_t tokens = 0;   ///< to write after the prompt
     double temperature = 0.8;  ///< logits are divided by it; 0: the likeliest token always
     std::uint64_t seed = 1337;
+    std::function<bool()> stopWanted{};  ///< on any rank; may be empty
 };
 
 /// Index of a token of `logits` at `uniform` in [0, 1): the first whose share of
@@ -30,7 +32,7 @@ struct Sampling {
 /// are not reported. Outside any step, on the step thread.
 ///
 /// kUsage: empty prompt, or a token that is not of the vocabulary. kRank: logits that are not
-/// finite, or a lost peer.
+/// finite, or a lost peer. kCancelled: a rank was asked to stop.
 [[nodiscard]] Result<std::vector<std::int64_t>> sample(gpt::Gpt& model, at::Device device,
                                                        parallel::Partitioning& partitioning,
                                                        comm::Communicator& communicator,

@@ -1,5 +1,6 @@
 #include "engine/training/trainer.h"
 
+#include "engine/control/failure_sentence.h"
 #include "engine/training/schedule.h"
 
 #include <ATen/core/grad_mode.h>
@@ -61,15 +62,17 @@ Result<StepResult> Trainer::step(std::int32_t step, bool stopWanted, Next next) 
     try {
         return runStep(step, stopWanted, next);
     } catch (const std::exception& error) {
-        return failure(ErrorCode::kRank, error.what());
+        return failure(ErrorCode::kRank, control::sentenceOf(error));
     }
 }
 
-Result<double> Trainer::evaluate() {
+Result<double> Trainer::evaluate(const std::function<bool()>& stopWanted) {
     try {
-        return runEvaluation();
+        const auto loss = runEvaluation(stopWanted);
+        if (!loss) return failure(ErrorCode::kCancelled, "the evaluation was stopped");
+        return *loss;
     } catch (const std::exception& error) {
-        return failure(ErrorCode::kRank, error.what());
+        return failure(ErrorCode::kRank, control::sentenceOf(error));
     }
 }
 
@@ -77,7 +80,7 @@ Result<Place> Trainer::findNonFinite(std::int32_t step) {
     try {
         return runSearch(step);
     } catch (const std::exception& error) {
-        return failure(ErrorCode::kRank, error.what());
+        return failure(ErrorCode::kRank, control::sentenceOf(error));
     }
 }
 
@@ -241,7 +244,15 @@ void Trainer::update(StepResult& result, Next next) {
     m_partitioning.update(update, next == Next::kStep);
 }
 
-double Trainer::runEvaluation() {
+/// Asked of all ranks, so that they go on or end together.
+bool Trainer::anyWants(const std::function<bool()>& stop) {
+    if (!stop) return false;
+    std::array<double, 1> wanted{stop() ? 1.0 : 0.0};
+    m_communicator.allReduceSmall(wanted, comm::Reduction::kMax, {Cause::kLoss}).wait();
+    return wanted[0] > 0;
+}
+
+std::optional<double> Trainer::runEvaluation(const std::function<bool()>& stopWanted) {
     m_place = {-1, -1, Phase::kEvaluation, kNoLayer};
     const control::PhaseScope scope(m_observer, Phase::kEvaluation, kNoLayer);
     const at::NoGradGuard noGradient;
@@ -250,7 +261,10 @@ double Trainer::runEvaluation() {
     m_partitioning.beginStep(-1);
     const at::Tensor loss = scalars(1, m_device);
     std::array<double, 2> sums{0, 0};
+    bool stopped = false;
     for (std::int32_t i = 0; i < m_config.evaluateBatches; ++i) {
+        stopped = anyWants(stopWanted);
+        if (stopped) break;
         const data::Batch batch = onDevice(m_batches.validation(i));
         const at::Tensor x = forward(batch);
         m_partitioning.release(unitOf(m_config.model.layers - 1), After::kEvaluation);
@@ -258,12 +272,14 @@ double Trainer::runEvaluation() {
         sums[1] += static_cast<double>(batch.targets.numel());
     }
     releaseAll();
-    sums[0] = loss.item<double>();
-    m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kLoss}).wait();
+    if (!stopped) {
+        sums[0] = loss.item<double>();
+        m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kLoss}).wait();
+    }
     m_partitioning.reportPhases(true);
     m_observer = observer;
     for (Segment& segment : m_segments) segment = {};
-    return sums[0] / sums[1];
+    return stopped ? std::nullopt : std::optional(sums[0] / sums[1]);
 }
 
 /// Units that stay gathered after forward, too.

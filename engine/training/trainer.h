@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 namespace shardscope::training {
 
@@ -69,8 +70,9 @@ public:
     /// One optimizer step. `stopWanted`: this rank was asked to stop after it.
     Result<StepResult> step(std::int32_t step, bool stopWanted, Next next);
 
-    /// Mean validation loss over all ranks, outside any step.
-    Result<double> evaluate();
+    /// Mean validation loss over all ranks, outside any step. Where one of them is asked to stop
+    /// meanwhile all end before the next batch (kCancelled).
+    Result<double> evaluate(const std::function<bool()>& stopWanted = {});
 
     [[nodiscard]] const Place& place() const { return m_place; }
 
@@ -84,7 +86,8 @@ public:
 private:
     StepResult runStep(std::int32_t step, bool stopWanted, Next next);
     void update(StepResult& result, Next next);
-    double runEvaluation();
+    std::optional<double> runEvaluation(const std::function<bool()>& stopWanted);
+    bool anyWants(const std::function<bool()>& stop);
     Place runSearch(std::int32_t step);
     void releaseAll();
     /// Adds the micro-step's cross entropy to `loss`.

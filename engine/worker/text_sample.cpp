@@ -88,13 +88,15 @@ private:
 
 Result<std::string> sampleText(const control::RunConfig& config, gpt::Gpt& model, at::Device device,
                                parallel::Partitioning& partitioning,
-                               comm::Communicator& communicator, std::int32_t step) {
+                               comm::Communicator& communicator, std::int32_t step,
+                               const std::function<bool()>& stopWanted) {
     const auto words = Words::open(config.tokenizer);
     if (!words) return failure(words);
     training::Sampling sampling;
     sampling.tokens = config.sampleTokens;
     sampling.temperature = config.temperature;
     sampling.seed = config.seed + static_cast<std::uint64_t>(step);
+    sampling.stopWanted = stopWanted;
     const auto prompt = words->ids(config.prompt);
     auto written = training::sample(model, device, partitioning, communicator, prompt, sampling);
     if (!written) return failure(written);

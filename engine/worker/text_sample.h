@@ -5,6 +5,7 @@
 #include "engine/training/sampler.h"
 #include "storage/model/result.h"
 
+#include <functional>
 #include <string>
 
 namespace shardscope::worker {
@@ -13,6 +14,7 @@ namespace shardscope::worker {
 /// Errors of the tokenizer's file, of the prompt, and of training::sample().
 Result<std::string> sampleText(const control::RunConfig& config, gpt::Gpt& model, at::Device device,
                                parallel::Partitioning& partitioning,
-                               comm::Communicator& communicator, std::int32_t step);
+                               comm::Communicator& communicator, std::int32_t step,
+                               const std::function<bool()>& stopWanted);
 
 }  // namespace shardscope::worker

@@ -76,11 +76,13 @@ Result<void> TrainingRun::loop(Engine& engine) {
     for (std::int32_t step = engine.trainer.progress().nextStep; step < m_config.steps; ++step) {
         auto stop = this->step(engine, step);
         if (!stop) return failure(stop);
-        const bool last = *stop || step + 1 == m_config.steps;
-        if (evaluatesAfter(step) || (last && m_config.evaluateEvery > 0)) {
-            if (auto done = evaluate(engine, step); !done) return done;
+        const bool last = step + 1 == m_config.steps;
+        // Whoever asks to stop does not wait for a whole evaluation.
+        if (!*stop && (evaluatesAfter(step) || (last && m_config.evaluateEvery > 0))) {
+            stop = evaluate(engine, step);
+            if (!stop) return failure(stop);
         }
-        if (savesAfter(step) || (last && !m_config.checkpoint.empty())) {
+        if (savesAfter(step) || ((*stop || last) && !m_config.checkpoint.empty())) {
             if (auto done = save(engine); !done) return done;
         }
         if (*stop) break;
@@ -174,29 +176,37 @@ void TrainingRun::note(const char* code, const std::string& sentence, const std:
     m_parts.outbox.post(control::DiagnosticRaised{diagnostic});
 }
 
-Result<void> TrainingRun::evaluate(Engine& engine, std::int32_t step) {
-    auto loss = engine.trainer.evaluate();
-    if (!loss) return stepFailed(failure(loss), engine.trainer);
+/// Whether it was cut short, since the run is to stop.
+Result<bool> TrainingRun::evaluate(Engine& engine, std::int32_t step) {
+    auto loss = engine.trainer.evaluate([this] { return m_parts.commands.stopWanted(); });
+    if (!loss && loss.error().code == ErrorCode::kCancelled) return true;
+    if (!loss) return failure(stepFailed(failure(loss), engine.trainer));
     m_parts.observer.metric(control::Metric::kValidationLoss, step, *loss);
     m_parts.observer.metric(control::Metric::kValidationPerplexity, step, std::exp(*loss));
-    return m_config.sampleTokens > 0 ? sample(engine, step) : Result<void>();
+    return m_config.sampleTokens > 0 ? sample(engine, step) : Result<bool>(false);
 }
 
-Result<void> TrainingRun::sample(Engine& engine, std::int32_t step) {
+/// Like evaluate().
+Result<bool> TrainingRun::sample(Engine& engine, std::int32_t step) {
     const control::PhaseScope scope(&m_parts.observer, Phase::kSample, kNoLayer);
-    const auto text = sampleText(m_config, engine.model, m_parts.device, engine.partitioning,
-                                 m_parts.communicator, step);
-    if (!text) return fail(text.error(), "failure");
-    if (m_parts.start.rank != 0) return {};
-    note("sample", fmt::format("the model after step {}: {}", step, *text), "");
-    return {};
+    const auto text =
+        sampleText(m_config, engine.model, m_parts.device, engine.partitioning,
+                   m_parts.communicator, step, [this] { return m_parts.commands.stopWanted(); });
+    if (!text && text.error().code == ErrorCode::kCancelled) return true;
+    if (!text) return failure(fail(text.error(), "failure"));
+    if (m_parts.start.rank == 0)
+        note("sample", fmt::format("the model after step {}: {}", step, *text), "");
+    return false;
 }
 
 Result<void> TrainingRun::save(Engine& engine) {
     const control::PhaseScope scope(&m_parts.observer, Phase::kCheckpoint, kNoLayer);
     auto path = training::writeCheckpoint(m_config, engine.trainer.progress(), engine.model,
                                           engine.partitioning, m_parts.communicator);
-    if (!path) return fail(path.error(), "checkpoint");
+    // What another rank could not write is not this one's failure.
+    if (!path)
+        return fail(path.error(),
+                    path.error().code == ErrorCode::kRank ? "peer-lost" : "checkpoint");
     if (m_parts.start.rank == 0)
         m_parts.outbox.post(control::LogLine{"info", fmt::format("checkpoint {}", *path)});
     return {};

@@ -52,8 +52,8 @@ private:
     Result<bool> step(Engine& engine, std::int32_t step);
     [[nodiscard]] bool evaluatesAfter(std::int32_t step) const;
     [[nodiscard]] bool savesAfter(std::int32_t step) const;
-    Result<void> evaluate(Engine& engine, std::int32_t step);
-    Result<void> sample(Engine& engine, std::int32_t step);
+    Result<bool> evaluate(Engine& engine, std::int32_t step);
+    Result<bool> sample(Engine& engine, std::int32_t step);
     Result<void> save(Engine& engine);
     void report(const training::StepResult& result, const control::StepReport& report);
     void noteSkippedStep(const training::StepResult& result, std::int32_t step);
