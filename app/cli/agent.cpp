@@ -6,15 +6,20 @@
 #include "app/cli/version.h"
 
 #include <csignal>
+#include <memory>
 
 namespace shardscope::cli {
 namespace {
 
-int runAgent() {
+int runAgent(bool local) {
     // A recorder that has gone shows as an error of write, not as our death.
     std::signal(SIGPIPE, SIG_IGN);
+    // The terminal is the recorder's business; ranks inherit this.
+    std::signal(SIGHUP, SIG_IGN);
+    launch::AgentTimes times;
+    times.leased = !local;
     launch::Agent agent(launch::FrameChannel(launch::FileDescriptor(0), launch::FileDescriptor(1)),
-                        productVersion());
+                        productVersion(), times);
     return agent.run();
 }
 
@@ -23,7 +28,9 @@ int runAgent() {
 Command addAgent(CLI::App& root) {
     CLI::App* app = root.add_subcommand("agent", "start ranks for a recorder (internal)");
     app->group("");  // hidden from --help
-    return {app, runAgent};
+    const auto local = std::make_shared<bool>(false);
+    app->add_flag("--local", *local, "the recorder is on this host");
+    return {app, [local] { return runAgent(*local); }};
 }
 
 }  // namespace shardscope::cli

@@ -46,7 +46,7 @@ Result<launch::RunRequest> localRun(const control::RunConfig& config, std::int64
         config.ranks *
             (kSegmentBytesPerParameter * theory::parameterCount(config.model) + 64 * kMebibyte);
     request.agentProgram = launch::ownProgram();
-    request.agentArguments = {"agent"};
+    request.agentArguments = {"agent", "--local"};
     return request;
 }
 

@@ -32,6 +32,11 @@ Result<FileDescriptor> makeSegment(std::int64_t size) {
     return segment;
 }
 
+/// Where nobody hears it, nothing is to be done.
+void complain(const std::string& sentence) {
+    std::fputs(fmt::format("shardscope agent: {}\n", sentence).c_str(), stderr);
+}
+
 std::string besideThisProgram(const char* name) {
     return (std::filesystem::path(ownProgram()).parent_path() / name).string();
 }
@@ -85,7 +90,7 @@ void Agent::poll() {
 void Agent::takeFromRecorder() {
     std::vector<control::Frame> frames;
     if (auto received = m_recorder.receive(frames); !received) {
-        fmt::print(stderr, "shardscope agent: {}\n", received.error().message);
+        complain(received.error().message);
     }
     if (!frames.empty()) m_lastHeard = Clock::now();
     for (const control::Frame& frame : frames) handle(frame);
@@ -95,7 +100,7 @@ void Agent::takeFromRecorder() {
 void Agent::handle(const control::Frame& frame) {
     const auto message = control::decode(frame.text());
     if (!message) {
-        fmt::print(stderr, "shardscope agent: {}\n", message.error().message);
+        complain(message.error().message);
         m_closing = true;
     } else if (const auto* request = std::get_if<control::LaunchRequest>(&*message)) {
         if (!m_launched) launch(*request);
@@ -177,10 +182,11 @@ void Agent::noteEnd(RankProcess& rank) {
 void Agent::keepTime() {
     const auto now = Clock::now();
     if (now >= m_nextHeartbeat) {
-        m_recorder.send(control::kNoRank, control::Heartbeat{});
+        // Whoever still has words to read hears from us as it is.
+        if (m_recorder.pendingBytes() == 0) m_recorder.send(control::kNoRank, control::Heartbeat{});
         m_nextHeartbeat = now + m_times.heartbeat;
     }
-    if (now - m_lastHeard > m_times.lease) m_closing = true;
+    if (m_times.leased && now - m_lastHeard > m_times.lease) m_closing = true;
     if (m_killAt && now >= *m_killAt) killRanks();
 }
 

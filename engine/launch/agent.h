@@ -1,7 +1,7 @@
 // The far end of a run on each host: starts ranks, passes their frames on, cleans up.
 //
 // One thread, one poll loop. Ends when all ranks have, when the recorder closes its end, or
-// when the recorder has been silent for the length of a lease; no rank outlives it.
+// when a recorder of another host has been silent for the length of a lease; no rank outlives it.
 #pragma once
 
 #include "engine/control/messages.h"
@@ -24,6 +24,9 @@ struct AgentTimes {
     std::chrono::milliseconds heartbeat = kHeartbeatInterval;
     std::chrono::milliseconds lease = kLease;
     std::chrono::milliseconds graceAfterFailure = kGraceAfterFailure;
+    /// False where the recorder is on this host: that it is gone shows at once, by the end of the
+    /// stream, so one that is silent was only stopped (Ctrl-Z) and is waited for.
+    bool leased = true;
 };
 
 class Agent {

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 extern char** environ;
 
@@ -27,6 +28,17 @@ std::vector<std::string> mergedEnvironment(const std::map<std::string, std::stri
     return merged;
 }
 
+/// With what to do where a limit of the process or the user is the cause.
+std::string reason(int error) {
+    // A number for a descriptor that the limit does not allow is an invalid argument.
+    if (error == EMFILE || error == EINVAL)
+        return fmt::format("{}; raise the limit of open files (ulimit -n)", std::strerror(error));
+    if (error == EAGAIN || error == ENOMEM)
+        return fmt::format("{}; close other programs, or raise the limits (ulimit -u, ulimit -v)",
+                           std::strerror(error));
+    return std::strerror(error);
+}
+
 std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> list;
     for (std::string& text : texts) list.push_back(text.data());
@@ -34,8 +46,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return list;
 }
 
-/// Above every number a child is given.
-constexpr int kFirstSpareDescriptor = 64;
+/// Above every number a child is given, and below the strictest limits of a system.
+constexpr int kFirstSpareDescriptor = 16;
 
 /// In the child, between fork and exec: only async-signal-safe calls, no allocation.
 struct ChildSetup {
@@ -54,12 +66,25 @@ struct ChildSetup {
         ::_exit(127);
     }
 
-    bool prepare() {
-        // A recorder that takes its signals from a descriptor blocks them; children must not.
+    /// A recorder that takes its signals from a descriptor blocks them; children must not. What
+    /// came while they were blocked was meant for the recorder: ignoring it forgets it.
+    bool takeSignals() {
+        for (const int each : {SIGINT, SIGTERM, SIGHUP}) {
+            struct sigaction kept {};
+            struct sigaction ignore {};
+            ignore.sa_handler = SIG_IGN;
+            if (::sigaction(each, &ignore, &kept) != 0) return false;
+            if (::sigaction(each, &kept, nullptr) != 0) return false;
+        }
         sigset_t none;
         ::sigemptyset(&none);
-        if (::sigprocmask(SIG_SETMASK, &none, nullptr) != 0) return false;
+        return ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
+    }
+
+    bool prepare() {
+        // Signals of the terminal go to a group: first out of ours, then open to them.
         if (request.ownGroup && ::setpgid(0, 0) != 0) return false;
+        if (!takeSignals()) return false;
         if (request.dieWithParent) {
             if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
             // The parent may have died before prctl.
@@ -86,8 +111,8 @@ struct ChildSetup {
 Result<pid_t> spawn(const SpawnRequest& request) {
     std::array<int, 2> errorPipe{};
     if (request.descriptors.size() > 8 || ::pipe2(errorPipe.data(), O_CLOEXEC) != 0) {
-        return failure(ErrorCode::kLaunch, fmt::format("no pipe to start {}: {}", request.program,
-                                                       std::strerror(errno)));
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("no pipe to start {}: {}", request.program, reason(errno)));
     }
     const FileDescriptor readEnd(errorPipe[0]);
     FileDescriptor writeEnd(errorPipe[1]);
@@ -100,15 +125,15 @@ Result<pid_t> spawn(const SpawnRequest& request) {
     const pid_t pid = ::fork();
     if (pid == 0) setup.run();
     if (pid < 0) {
-        return failure(ErrorCode::kLaunch, fmt::format("{} cannot be started: {}", request.program,
-                                                       std::strerror(errno)));
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("{} cannot be started: {}", request.program, reason(errno)));
     }
     writeEnd.reset();
     int error = 0;
     if (::read(readEnd.get(), &error, sizeof error) == sizeof error) {
         ::waitpid(pid, nullptr, 0);
-        return failure(ErrorCode::kLaunch, fmt::format("{} cannot be started: {}", request.program,
-                                                       std::strerror(error)));
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("{} cannot be started: {}", request.program, reason(error)));
     }
     return pid;
 }
@@ -122,12 +147,20 @@ std::optional<ProcessEnd> reap(pid_t pid) {
     return end;
 }
 
+bool isStopped(pid_t pid) {
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    std::string text;
+    std::getline(file, text);
+    // The name in parentheses may hold anything.
+    const auto end = text.rfind(") ");
+    return end != std::string::npos && end + 2 < text.size() &&
+           (text[end + 2] == 'T' || text[end + 2] == 't');
+}
+
 Result<std::pair<FileDescriptor, FileDescriptor>> socketPair() {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-        return failure(ErrorCode::kLaunch,
-                       fmt::format("no socket pair: {}; close other programs or raise 'ulimit -n'",
-                                   std::strerror(errno)));
+        return failure(ErrorCode::kLaunch, fmt::format("no socket pair: {}", reason(errno)));
     }
     return std::pair(FileDescriptor(ends[0]), FileDescriptor(ends[1]));
 }

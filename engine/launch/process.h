@@ -39,6 +39,9 @@ struct ProcessEnd {
 /// How a child of ours ended; nullopt while it runs.
 [[nodiscard]] std::optional<ProcessEnd> reap(pid_t pid);
 
+/// By a signal (SIGSTOP, Ctrl-Z) or a debugger: it may go on at any time.
+[[nodiscard]] bool isStopped(pid_t pid);
+
 /// Two connected stream sockets, both close-on-exec.
 Result<std::pair<FileDescriptor, FileDescriptor>> socketPair();
 

@@ -12,6 +12,7 @@ namespace shardscope::launch {
 namespace {
 
 constexpr std::chrono::milliseconds kTurn{100};
+constexpr std::chrono::seconds kOwnPause{2};
 /// For a rank that reported a failure and then hangs, and for an agent that does not end.
 constexpr std::chrono::seconds kGraceBeforeKill{5};
 /// Failures so close together may have one cause; the agent kills no rank before that.
@@ -54,6 +55,7 @@ RunSupervisor::RunSupervisor(RunRequest request, RunSink& sink)
       m_sink(sink),
       m_ranks(static_cast<std::size_t>(m_request.launch.config.ranks)),
       m_lastHeard(Clock::now()),
+      m_lastTurn(Clock::now()),
       m_nextHeartbeat(Clock::now() + kHeartbeatInterval) {}
 
 RunSupervisor::~RunSupervisor() {
@@ -240,11 +242,14 @@ std::string RunSupervisor::agentEndText() {
 void RunSupervisor::keepTime() {
     if (m_done) return;
     const auto now = Clock::now();
+    // Where we stood still (Ctrl-Z, a disk that stalls) that was no silence of the agent's.
+    if (now - m_lastTurn > kOwnPause) m_lastHeard += now - m_lastTurn;
+    m_lastTurn = now;
     if (now >= m_nextHeartbeat) {
         m_agent.send(control::kNoRank, control::Heartbeat{});
         m_nextHeartbeat = now + kHeartbeatInterval;
     }
-    if (now - m_lastHeard > kLease) {
+    if (now - m_lastHeard > kLease && (m_stopWanted || !isStopped(m_agentPid))) {
         agentLost(fmt::format("nothing was heard from it for {} s", kLease.count()));
     }
     if (m_killAt && now >= *m_killAt) {

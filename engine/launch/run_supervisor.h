@@ -107,6 +107,7 @@ private:
     Clock::time_point m_failedAt;
     std::optional<Clock::time_point> m_killAt;
     Clock::time_point m_lastHeard;
+    Clock::time_point m_lastTurn;
     Clock::time_point m_nextHeartbeat;
     RunOutcome m_outcome;
 };

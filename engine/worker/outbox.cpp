@@ -3,6 +3,7 @@
 #include "engine/control/frame.h"
 #include "engine/control/observer.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +16,14 @@ namespace shardscope::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kDrainInterval{200};
+/// Hours of figures at a step a second, while the recorder is stopped.
+constexpr std::size_t kMostPosted = std::size_t{16} << 20;
+
+bool mayBeLost(const control::Message& message) {
+    return std::holds_alternative<control::StepDone>(message) ||
+           std::holds_alternative<control::MetricReported>(message) ||
+           std::holds_alternative<control::LogLine>(message);
+}
 
 }  // namespace
 
@@ -28,6 +37,11 @@ void Outbox::post(const control::Message& message) {
     auto frame = control::encodeMessage(m_rank, control::encode(message));
     {
         const std::lock_guard lock(m_mutex);
+        if (m_postedBytes + frame.size() > kMostPosted && mayBeLost(message)) {
+            ++m_lost;
+            return;
+        }
+        m_postedBytes += frame.size();
         m_posted.push_back(std::move(frame));
     }
     m_wakeUp.notify_one();
@@ -69,11 +83,30 @@ void Outbox::run() {
 
 void Outbox::writePosted() {
     std::vector<std::vector<std::byte>> posted;
+    std::int64_t lost = 0;
     {
         const std::lock_guard lock(m_mutex);
         posted = std::exchange(m_posted, {});
+        m_postedBytes = 0;
+        lost = std::exchange(m_lost, 0);
     }
     for (const auto& frame : posted) write(frame);
+    if (lost > 0) tellOfLost(lost);
+}
+
+void Outbox::tellOfLost(std::int64_t lost) {
+    Diagnostic diagnostic;
+    diagnostic.severity = Severity::kWarning;
+    diagnostic.code = "reports-dropped";
+    diagnostic.message = fmt::format(
+        "rank {} dropped {} reports of steps, metrics and log lines: the recorder did "
+        "not take them for too long",
+        m_rank.value, lost);
+    diagnostic.remedy = "Let the recorder run (fg, or kill -CONT) while it records.";
+    diagnostic.rank = m_rank;
+    diagnostic.time = m_session->at(control::now());
+    diagnostic.count = lost;
+    write(control::encodeMessage(m_rank, control::encode(control::DiagnosticRaised{diagnostic})));
 }
 
 void Outbox::write(const std::vector<std::byte>& frame) {

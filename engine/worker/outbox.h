@@ -22,7 +22,8 @@ public:
     Outbox(int fd, RankId rank);
     ~Outbox() override;
 
-    /// Any thread; never blocks on the peer.
+    /// Any thread; never blocks on the peer. Of a peer that takes nothing for long, figures and log
+    /// lines are dropped and counted; what ends a run is kept.
     void post(const control::Message& message);
 
     /// Starts draining `session` a few times a second; `sample(last)` is called before each drain,
@@ -40,6 +41,7 @@ public:
 private:
     void run();
     void writePosted();
+    void tellOfLost(std::int64_t lost);
     void write(const std::vector<std::byte>& frame);
 
     const int m_fd;
@@ -52,6 +54,8 @@ private:
     std::mutex m_mutex;
     std::condition_variable m_wakeUp;
     std::vector<std::vector<std::byte>> m_posted;  // guarded by m_mutex
+    std::size_t m_postedBytes = 0;                 // guarded by m_mutex
+    std::int64_t m_lost = 0;                       // guarded by m_mutex
     bool m_finishing = false;                      // guarded by m_mutex
     std::thread m_thread;
 };

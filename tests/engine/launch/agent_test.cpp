@@ -149,6 +149,19 @@ TEST_F(AgentTest, EndsItsRanksWhenTheRecorderIsSilent) {
     EXPECT_TRUE(receiveUntil([this] { return !m_channel.isOpen(); }));
 }
 
+TEST_F(AgentTest, WaitsForALocalRecorderThatIsOnlyStopped) {
+    startAgent({.lease = std::chrono::milliseconds(100), .leased = false});
+    requestRun(1'000'000);
+    ASSERT_TRUE(ranksRun());
+    // Neither read nor written, several leases long, as by a process that was stopped.
+    ::poll(nullptr, 0, 700);
+    EXPECT_FALSE(ranksGone());
+    const int before = m_steps;
+    EXPECT_TRUE(receiveUntil([&] { return m_steps > before + 200; })) << "what it said meanwhile";
+    m_channel.close();
+    EXPECT_TRUE(receiveUntil([this] { return ranksGone(); })) << "its end is heard of at once";
+}
+
 TEST_F(AgentTest, SendsHeartbeats) {
     startAgent({.heartbeat = std::chrono::milliseconds(20)});
     EXPECT_TRUE(receiveUntil([this] { return m_heartbeats >= 3; }));

@@ -116,6 +116,7 @@ private:
         send(control::StringsDeclared{kForwardName.value, {"forward", "direct"}});
         send(control::TheoryReported{{{rank(), MemoryCategory::kParameterShard, Bytes{1000}}}});
         fmt::print(stderr, "OMP_NUM_THREADS={}\n", setting("OMP_NUM_THREADS", "unset"));
+        fmt::print(stderr, "data {}\n", m_start.config.data);
     }
 
     int verify() const {

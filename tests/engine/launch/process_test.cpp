@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <array>
 #include <csignal>
@@ -62,6 +64,45 @@ TEST(Process, GivesTheChildItsDescriptorsEvenWhenNumbersCross) {
     EXPECT_EQ(std::string(text.data(), 3), "one");
     ASSERT_EQ(::read(secondRead.get(), text.data(), 4), 4);
     EXPECT_EQ(std::string(text.data(), 3), "two");
+}
+
+TEST(Process, StartsWhereFewFilesMayBeOpen) {
+    rlimit kept{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &kept), 0);
+    rlimit few = kept;
+    few.rlim_cur = 40;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    const FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    SpawnRequest request;
+    request.descriptors = {{input.get(), 0}};
+    EXPECT_EQ(waitFor(shell("exit 4", request)).code, 4);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &kept), 0);
+}
+
+TEST(Process, SaysWhichLimitOfFilesIsTooLow) {
+    rlimit kept{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &kept), 0);
+    rlimit none = kept;
+    none.rlim_cur = 3;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    SpawnRequest request;
+    request.program = "/bin/true";
+    const auto pid = spawn(request);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &kept), 0);
+    ASSERT_FALSE(pid.has_value());
+    EXPECT_THAT(pid.error().message, testing::HasSubstr("ulimit -n"));
+}
+
+TEST(Process, TellsWhetherAProcessIsStopped) {
+    const pid_t pid = shell("exec sleep 60");
+    EXPECT_FALSE(isStopped(pid));
+    ::kill(pid, SIGSTOP);
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid, &status, WUNTRACED), pid);
+    EXPECT_TRUE(isStopped(pid));
+    ::kill(pid, SIGKILL);
+    EXPECT_EQ(waitFor(pid).signal, SIGKILL);
+    EXPECT_FALSE(isStopped(-1));
 }
 
 TEST(Process, AddsToTheEnvironment) {
