@@ -3,7 +3,7 @@
 //
 //   DIR/step-00000040/manifest.json          what it is, and every file's size and checksum
 //                     rank-00000.safetensors  what rank 0 answered for: runs of elements
-//   DIR/step-00000060.partial/                being written; not a checkpoint
+//   DIR/partial-step-00000060/                being written; not a checkpoint
 //
 // A run of elements is a 1-dimensional fp32 tensor "KIND/PARAMETER/BEGIN", KIND one of
 // parameter, first_moment, second_moment. All runs of a kind and parameter together are the whole
@@ -53,6 +53,10 @@ struct Run {
     std::int64_t begin = 0;
     std::span<const float> values;
 };
+
+/// Whether checkpoints can be written to `folder`, by writing something; it is made where it is
+/// missing. kUsage with a sentence. Before a run trains its first step.
+Result<void> tryFolder(const std::string& folder);
 
 /// Steps of writing one; `folder` holds the run's checkpoints. See the order above: prepare and
 /// commit are rank 0's, and a barrier stands between each two.

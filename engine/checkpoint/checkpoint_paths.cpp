@@ -9,14 +9,22 @@ namespace shardscope::checkpoint {
 namespace {
 
 constexpr std::string_view kPrefix = "step-";
-constexpr std::string_view kPartial = ".partial";
+/// In front, so that step-* names nothing that is not whole.
+constexpr std::string_view kPartial = "partial-";
+constexpr std::string_view kGoing = "partial-old-";
+/// Of those that earlier versions left behind.
+constexpr std::string_view kOldPartial = ".partial";
 
 std::vector<std::string> foldersNamed(const std::string& folder, bool partial) {
     std::vector<std::string> paths;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
         const std::string name = entry.path().filename().string();
-        if (!name.starts_with(kPrefix) || name.ends_with(kPartial) != partial) continue;
+        const bool isStep = name.starts_with(kPrefix);
+        const bool isPartial =
+            isStep ? name.ends_with(kOldPartial)
+                   : name.starts_with(kPartial) && name.find(kPrefix) != std::string::npos;
+        if ((!isStep && !isPartial) || isPartial != partial) continue;
         const bool whole = std::filesystem::exists(entry.path() / kManifestName, error);
         if (partial || whole) paths.push_back(entry.path().string());
     }
@@ -31,7 +39,12 @@ std::string checkpointPath(const std::string& folder, std::int32_t nextStep) {
 }
 
 std::string partialPath(const std::string& folder, std::int32_t nextStep) {
-    return checkpointPath(folder, nextStep).append(kPartial);
+    return fmt::format("{}/{}{}{:010}", folder, kPartial, kPrefix, nextStep);
+}
+
+std::string goingPath(const std::string& checkpoint) {
+    const std::filesystem::path path(checkpoint);
+    return (path.parent_path() / fmt::format("{}{}", kGoing, path.filename().string())).string();
 }
 
 std::string rankFileName(int rank) {

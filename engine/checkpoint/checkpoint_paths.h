@@ -12,6 +12,8 @@ inline constexpr const char* kSchema = "shardscope.checkpoint/1";
 
 [[nodiscard]] std::string checkpointPath(const std::string& folder, std::int32_t nextStep);
 [[nodiscard]] std::string partialPath(const std::string& folder, std::int32_t nextStep);
+/// What a whole one is called while it is removed.
+[[nodiscard]] std::string goingPath(const std::string& checkpoint);
 [[nodiscard]] std::string rankFileName(int rank);
 
 /// Whole ones in `folder`, oldest first.

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 
 namespace shardscope::checkpoint {
@@ -50,7 +52,7 @@ Result<void> writeText(const std::string& path, const std::string& text) {
 /// Whatever is called step-* is whole, also when this is killed half-way.
 void remove(const std::string& checkpoint) {
     std::error_code error;
-    const std::string going = checkpoint + ".old.partial";
+    const std::string going = goingPath(checkpoint);
     fs::rename(checkpoint, going, error);
     if (!error) fs::remove_all(going, error);
 }
@@ -69,13 +71,33 @@ const char* toWord(StateKind kind) {
     return "unknown";
 }
 
+Result<void> tryFolder(const std::string& folder) {
+    const auto refused = [&](const std::string& why) {
+        return failure(ErrorCode::kUsage,
+                       fmt::format("no checkpoint can be written to {}: {}; name another folder "
+                                   "with --checkpoint",
+                                   folder, why));
+    };
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return refused(error.message());
+    // Removed by itself unless it is closed as whole.
+    auto trial = DurableFile::create(fmt::format("{}/.trial-{}", folder, ::getpid()));
+    if (!trial) return refused(trial.error().message);
+    const std::array<std::byte, 4096> some{};
+    if (auto written = trial->write(some); !written) return refused(written.error().message);
+    return {};
+}
+
 Result<void> prepare(const std::string& folder, std::int32_t nextStep) {
     std::error_code error;
     fs::create_directories(folder, error);
-    // Whoever left these behind is dead: a folder belongs to one run at a time.
-    for (const std::string& path : partialCheckpoints(folder)) fs::remove_all(path, error);
-    error.clear();
-    fs::create_directory(partialPath(folder, nextStep), error);
+    if (!error) {
+        // Whoever left these behind is dead: a folder belongs to one run at a time.
+        std::error_code ignored;
+        for (const std::string& path : partialCheckpoints(folder)) fs::remove_all(path, ignored);
+        fs::create_directory(partialPath(folder, nextStep), error);
+    }
     if (!error) return {};
     return failure(ErrorCode::kFailure,
                    fmt::format("the checkpoint folder {} cannot be made: {}; name another one "

@@ -112,8 +112,46 @@ TEST_F(Checkpoints, TheNewestWholeOneIsTakenAndOldOnesGo) {
     EXPECT_EQ(Checkpoint::open(folder()).value().manifest().nextStep, 30);
     // The next one removes what was left behind.
     save(50, 1);
-    EXPECT_FALSE(fs::exists(folder() + "/step-0000000040.partial"));
+    EXPECT_FALSE(fs::exists(folder() + "/partial-step-0000000040"));
     EXPECT_EQ(Checkpoint::open(folder()).value().manifest().nextStep, 50);
+}
+
+TEST_F(Checkpoints, WhatIsUnfinishedIsNotCalledAStep) {
+    save(10, 1);
+    ASSERT_TRUE(prepare(folder(), 20));
+    writeRanks(20, 1);
+    std::vector<std::string> steps;
+    for (const auto& entry : fs::directory_iterator(folder()))
+        if (const auto name = entry.path().filename().string(); name.starts_with("step-"))
+            steps.push_back(name);
+    EXPECT_EQ(steps, std::vector<std::string>{"step-0000000010"});
+    // What an earlier version left behind is no checkpoint either, and goes as well.
+    fs::create_directory(folder() + "/step-0000000030.partial");
+    EXPECT_EQ(Checkpoint::open(folder()).value().manifest().nextStep, 10);
+    save(40, 1);
+    EXPECT_FALSE(fs::exists(folder() + "/step-0000000030.partial"));
+}
+
+TEST_F(Checkpoints, AFolderIsTriedBeforeItIsNeeded) {
+    EXPECT_TRUE(tryFolder(folder() + "/new/deep"));
+    EXPECT_TRUE(fs::is_empty(folder() + "/new/deep")) << "nothing is left of the trial";
+    std::ofstream(folder() + "/file") << "x";
+    for (const std::string& bad : {folder() + "/file/ck", std::string("/proc/ck")}) {
+        const auto tried = tryFolder(bad);
+        ASSERT_FALSE(tried.has_value()) << bad;
+        EXPECT_EQ(tried.error().code, ErrorCode::kUsage);
+        EXPECT_NE(tried.error().message.find(bad), std::string::npos);
+        EXPECT_NE(tried.error().message.find("--checkpoint"), std::string::npos);
+    }
+}
+
+TEST_F(Checkpoints, WhyAFolderCannotBeMadeIsTheFirstReason) {
+    const auto made = prepare("/sys/ck", 10);
+    ASSERT_FALSE(made.has_value());
+    // Not that the folder within it is not there either.
+    std::error_code why;
+    fs::create_directories("/sys/ck", why);
+    EXPECT_NE(made.error().message.find(why.message()), std::string::npos) << made.error().message;
 }
 
 TEST_F(Checkpoints, AnAbandonedOneLeavesNothing) {
