@@ -270,12 +270,21 @@ std::string recording(const Report& report) {
     return text;
 }
 
+std::string findings(const Report& report) {
+    if (report.findings.empty()) return {};
+    std::string text = "\nFindings\n";
+    for (const analysis::RunFinding& finding : report.findings)
+        text +=
+            fmt::format("  {}: {}. {}\n", toWord(finding.severity), finding.title, finding.detail);
+    return text;
+}
+
 }  // namespace
 
 std::string reportText(const Report& report, const std::string& path) {
     return fmt::format("Report of {}\n\n", path) + configuration(report) + training(report) +
            devices(report) + hta(report) + overlap(report) + ledger(report) + memory(report) +
-           recording(report);
+           findings(report) + recording(report);
 }
 
 }  // namespace shardscope::cli

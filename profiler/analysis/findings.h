@@ -12,9 +12,6 @@ namespace shardscope::analysis {
 [[nodiscard]] Intervals trainingTime(const RecordingSummary& summary, const RankEvents& events);
 /// [start, last arrival) of a rank's collectives: time that no data could move.
 [[nodiscard]] Intervals waitingTime(const RankEvents& events);
-/// Phases in which the step thread computes: what a step must contain, and what communication
-/// can hide behind.
-[[nodiscard]] bool isWork(Phase phase);
 /// Intervals of the phases for which `wanted` is true.
 template <class Wanted>
 [[nodiscard]] Intervals phaseTime(const RankEvents& events, Wanted wanted) {

@@ -30,11 +30,6 @@ const PartText& textOf(LedgerPart part) {
     return kTexts[static_cast<std::size_t>(part)];
 }
 
-bool isWait(Phase phase) {
-    return phase == Phase::kWaitGather || phase == Phase::kWaitReduction ||
-           phase == Phase::kWaitOther;
-}
-
 LedgerPart partOf(Phase phase) {
     switch (phase) {
         case Phase::kForward:

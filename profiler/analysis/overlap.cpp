@@ -2,20 +2,6 @@
 
 namespace shardscope::analysis {
 
-bool isWork(Phase phase) {
-    switch (phase) {
-        case Phase::kForward:
-        case Phase::kHead:
-        case Phase::kBackward:
-        case Phase::kRecompute:
-        case Phase::kClip:
-        case Phase::kOptimizer:
-            return true;
-        default:
-            return false;
-    }
-}
-
 Intervals trainingTime(const RecordingSummary& summary, const RankEvents& events) {
     std::vector<TimeRange> steps;
     for (const StepFacts& step : summary.steps)

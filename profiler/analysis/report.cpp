@@ -1,6 +1,7 @@
 #include "profiler/analysis/report.h"
 
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/run_findings.h"
 
 #include <fmt/format.h>
 
@@ -74,6 +75,7 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     for (const RankFacts& rank : summary.ranks) report.dropped += rank.dropped;
     report.fileSize = summary.fileSize;
     report.finalised = summary.complete;
+    report.findings = runFindings(summary, ranks, report);
     return report;
 }
 

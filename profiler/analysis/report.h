@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -65,7 +66,8 @@ struct Mfu {
     std::string variant = "palm";
     std::optional<double> peakFlops;  ///< of all ranks
     std::string peakSource;
-    std::string reason;  ///< when value is absent
+    bool unsure = false;  ///< a peak was measured and is not to be relied on
+    std::string reason;   ///< when value is absent
 };
 
 struct Completeness {
@@ -112,6 +114,23 @@ struct WaitingForRank {
     std::int64_t collectives = 0;
 };
 
+/// Something about the run that is worth a look (run_findings.h).
+struct RunFinding {
+    struct Number {
+        const char* name;  ///< with its unit: "blocked_ns", "share"
+        double value;
+    };
+    std::string code;  ///< "late-rank", "slow-step", "memory-above-theory"
+    Severity severity = Severity::kNote;
+    std::string title;
+    std::string detail;  ///< sentences
+    std::vector<Number> evidence;
+    std::string denominator;  ///< what shares and factors are of
+    std::optional<RankId> rank;
+    std::optional<std::pair<StepIndex, StepIndex>> steps;  ///< first and last looked at
+    std::optional<TimeRange> range;                        ///< where to look
+};
+
 struct Report {
     RunFacts run;
     std::optional<double> lossFirst;
@@ -133,6 +152,7 @@ struct Report {
     bool waitingKnown = true;
     std::vector<HtaNumbers> hta;  ///< filled in by who reads the rows; by rank
     Completeness completeness;
+    std::vector<RunFinding> findings;  ///< most severe first; none of a healthy run
     std::vector<Diagnostic> diagnostics;
     std::uint64_t events = 0;
     std::uint64_t dropped = 0;

@@ -59,6 +59,7 @@ Json mfuJson(const Mfu& mfu) {
             {"variant", mfu.variant},
             {"peak_flops", number(mfu.peakFlops)},
             {"peak_source", mfu.peakSource},
+            {"unsure", mfu.unsure},
             {"reason", mfu.reason.empty() ? Json(nullptr) : Json(mfu.reason)}};
 }
 
@@ -157,6 +158,27 @@ Json waitingJson(const Report& report) {
     return rows;
 }
 
+Json findingsJson(const Report& report) {
+    Json list = Json::array();
+    for (const RunFinding& finding : report.findings) {
+        Json evidence = Json::object();
+        for (const RunFinding::Number& number : finding.evidence)
+            evidence[number.name] = number.value;
+        Json json = {{"code", finding.code},
+                     {"severity", toWord(finding.severity)},
+                     {"title", finding.title},
+                     {"sentence", finding.detail},
+                     {"evidence", std::move(evidence)},
+                     {"denominator", finding.denominator}};
+        json["rank"] = finding.rank ? Json(finding.rank->value) : Json();
+        json["steps"] = finding.steps
+                            ? Json::array({finding.steps->first.value, finding.steps->second.value})
+                            : Json();
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
 Json diagnosticsJson(const Report& report) {
     Json rows = Json::array();
     for (const Diagnostic& diagnostic : report.diagnostics)
@@ -201,6 +223,7 @@ std::string toJson(const Report& report) {
     json["completeness"] = {{"complete", report.completeness.complete},
                             {"known", report.completeness.known},
                             {"missing", report.completeness.missing}};
+    json["findings"] = findingsJson(report);
     json["diagnostics"] = diagnosticsJson(report);
     json["events"] = report.events;
     json["dropped"] = report.dropped;

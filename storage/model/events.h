@@ -48,6 +48,16 @@ enum class Phase : std::uint8_t {
     kSample = 16,      ///< text written by the model
 };
 inline constexpr Phase kLastPhase = Phase::kSample;
+/// The step thread computes: what a step must contain, and what communication can hide behind.
+[[nodiscard]] constexpr bool isWork(Phase phase) {
+    return phase == Phase::kForward || phase == Phase::kHead || phase == Phase::kBackward ||
+           phase == Phase::kRecompute || phase == Phase::kClip || phase == Phase::kOptimizer;
+}
+/// The step thread is blocked in a collective.
+[[nodiscard]] constexpr bool isWait(Phase phase) {
+    return phase == Phase::kWaitGather || phase == Phase::kWaitReduction ||
+           phase == Phase::kWaitOther;
+}
 
 enum class CollectiveOp : std::uint8_t {
     kAllGather = 1,

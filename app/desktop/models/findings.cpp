@@ -10,8 +10,6 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr double kSlowStepFactor = 1.15;
-
 /// With a capital and a full stop.
 QString sentence(QString text) {
     if (text.isEmpty()) return text;
@@ -19,108 +17,27 @@ QString sentence(QString text) {
     return text.endsWith(u'.') ? text : text + u'.';
 }
 
-Selection stepSelection(const OpenRecording& recording, StepIndex step) {
-    Selection selection;
-    for (const StepFacts& facts : recording.summary.steps) {
-        if (facts.step != step) continue;
-        if (!selection.range) {
-            selection.range = facts.range();
-        } else {
-            selection.range->begin = std::min(selection.range->begin, facts.start);
-            selection.range->end = std::max(selection.range->end, facts.end);
-        }
-    }
-    return selection;
-}
-
-void addWaiting(const OpenRecording& recording, std::vector<Finding>& found) {
-    const auto& waiting = recording.report.waiting;
-    if (waiting.empty() || waiting.front().waited.ns == 0) return;
-    const auto& worst = waiting.front();
-    Finding finding;
-    finding.severity = Severity::kWarning;
-    finding.title = u"Rank %1 arrives last"_s.arg(worst.late.value);
-    finding.detail = u"The others waited %1 for it, in %2 collectives."_s.arg(
-        formatDuration(worst.waited), formatCount(worst.collectives));
+/// What the report says, with the page that shows it.
+Finding shown(const OpenRecording& recording, const analysis::RunFinding& finding) {
+    Finding row;
+    row.severity = finding.severity;
+    row.title = fromUtf8(finding.title);
+    row.detail = fromUtf8(finding.detail);
+    row.page = finding.range ? u"timeline"_s : u"memory"_s;
+    if (!finding.range) return row;
+    // A little of what lies around it, so that it can be seen to be long.
+    const Duration margin{std::max<std::int64_t>(finding.range->duration().ns / 10, 1'000'000)};
     Selection evidence;
-    Duration longest;
-    for (const RankEvents& events : recording.ranks) {
-        for (const CollectiveEvent& event : events.collectives) {
-            const Duration waited = event.lastArrival() - event.start;
-            if (events.rank == worst.late || waited <= longest || event.step == kNoStep) continue;
-            longest = waited;
-            const Duration margin{
-                std::max<std::int64_t>((event.end - event.start).ns * 2, 1'000'000)};
-            evidence.range = TimeRange{event.start - margin, event.end + margin}.intersection(
-                recording.bounds());
-        }
-    }
-    if (longest.ns > 0) {
-        finding.detail += u" Longest single wait: %1."_s.arg(formatDuration(longest));
-        finding.evidence = evidence;
-        finding.page = u"timeline"_s;
-    }
-    found.push_back(finding);
-}
-
-void addSlowStep(const OpenRecording& recording, const LedgerView& ledger,
-                 std::vector<Finding>& found) {
-    if (ledger.ranks.empty() || ledger.rows.size() < 4) return;
-    const RankId rank = ledger.ranks.front();
-    const Duration median = ledger.medianWall(rank);
-    // a validation pass is asked for, not slow
-    const auto training = [](const analysis::LedgerRow& row) {
-        return row.wall - row.parts[static_cast<std::size_t>(analysis::LedgerPart::kEvaluation)];
-    };
-    const analysis::LedgerRow* slowest = nullptr;
-    for (const auto& row : ledger.rows) {
-        if (row.rank == rank && (slowest == nullptr || training(row) > training(*slowest)))
-            slowest = &row;
-    }
-    if (slowest == nullptr || median.ns == 0) return;
-    const double factor =
-        static_cast<double>(training(*slowest).ns) / static_cast<double>(median.ns);
-    if (factor < kSlowStepFactor) return;
-    const auto typical = ledger.median(rank);
-    std::size_t grown = 0;
-    for (std::size_t i = 1; i < typical.size(); ++i) {
-        if (slowest->parts[i] - typical[i] > slowest->parts[grown] - typical[grown]) grown = i;
-    }
-    Finding finding;
-    finding.severity = Severity::kWarning;
-    finding.title =
-        u"Step %1 took %2 × the median"_s.arg(slowest->step.value).arg(formatNumber(factor));
-    finding.detail = u"%1 instead of %2; most of it in %3 (%4 instead of %5)."_s.arg(
-        formatDuration(training(*slowest)), formatDuration(median),
-        QString::fromLatin1(analysis::toWord(static_cast<analysis::LedgerPart>(grown))),
-        formatDuration(slowest->parts[grown]), formatDuration(typical[grown]));
-    finding.evidence = stepSelection(recording, slowest->step);
-    finding.page = u"timeline"_s;
-    found.push_back(finding);
-}
-
-void addMemory(const OpenRecording& recording, std::vector<Finding>& found) {
-    for (const auto& memory : recording.report.memory) {
-        if (!memory.known || memory.theory.count == 0) continue;
-        const double ratio =
-            static_cast<double>(memory.managed().count) / static_cast<double>(memory.theory.count) -
-            1;
-        if (ratio < 0.02) continue;
-        Finding finding;
-        finding.severity = ratio > 0.10 ? Severity::kWarning : Severity::kNote;
-        finding.title = u"Memory of rank %1 is %2 above theory"_s.arg(memory.rank.value)
-                            .arg(formatPercent(ratio));
-        finding.detail = u"%1 at the peak, %2 expected."_s.arg(formatBytes(memory.managed()),
-                                                               formatBytes(memory.theory));
-        finding.page = u"memory"_s;
-        found.push_back(finding);
-        return;
-    }
+    evidence.range =
+        TimeRange{finding.range->begin - margin, finding.range->end + margin}.intersection(
+            recording.bounds());
+    row.evidence = evidence;
+    return row;
 }
 
 }  // namespace
 
-std::vector<Finding> findings(const OpenRecording& recording, const LedgerView& ledger) {
+std::vector<Finding> findings(const OpenRecording& recording) {
     std::vector<Finding> found;
     for (const Diagnostic& diagnostic : recording.report.diagnostics) {
         Finding finding;
@@ -138,9 +55,8 @@ std::vector<Finding> findings(const OpenRecording& recording, const LedgerView& 
         finding.detail = sentence(fromUtf8(missing));
         found.push_back(finding);
     }
-    addWaiting(recording, found);
-    addSlowStep(recording, ledger, found);
-    addMemory(recording, found);
+    for (const analysis::RunFinding& finding : recording.report.findings)
+        found.push_back(shown(recording, finding));
     std::stable_sort(found.begin(), found.end(),
                      [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
     return found;

@@ -11,14 +11,7 @@ namespace {
 using namespace Qt::StringLiterals;
 
 bool isCompute(Phase phase) {
-    return phase == Phase::kForward || phase == Phase::kHead || phase == Phase::kBackward ||
-           phase == Phase::kRecompute || phase == Phase::kOptimizer || phase == Phase::kClip ||
-           phase == Phase::kEvaluation;
-}
-
-bool isBlocked(Phase phase) {
-    return phase == Phase::kWaitGather || phase == Phase::kWaitReduction ||
-           phase == Phase::kWaitOther;
+    return isWork(phase) || phase == Phase::kEvaluation;
 }
 
 void addShare(std::vector<float>& buckets, TimeRange whole, TimeRange part, float weight) {
@@ -89,7 +82,7 @@ RunDensity runDensity(const std::vector<RankEvents>& ranks, TimeRange range, int
     for (const RankEvents& events : ranks) {
         for (const SpanEvent& phase : events.phases) {
             if (isCompute(phase.phase)) addShare(density.compute, range, phase.range(), weight);
-            if (isBlocked(phase.phase)) addShare(density.exposed, range, phase.range(), weight);
+            if (isWait(phase.phase)) addShare(density.exposed, range, phase.range(), weight);
         }
     }
     return density;

@@ -136,6 +136,10 @@ CardContent mfuCard(const OpenRecording& recording, const LedgerView& ledger) {
         measured ? u"measured peak"_s : (gpu ? u"data sheet"_s : u"peak of the device"_s));
     card.verdictGood = *mfu.value >= kMfuTarget;
     card.verdict = (card.verdictGood ? u"PASS ≥ %1"_s : u"FAIL < %1"_s).arg(targetText(kMfuTarget));
+    if (mfu.unsure) {
+        card.verdict = u"UNSURE"_s;
+        card.verdictGood = false;
+    }
     return card;
 }
 

@@ -44,8 +44,7 @@ struct Finding {
 [[nodiscard]] std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger);
 [[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
 [[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
-[[nodiscard]] std::vector<Finding> findings(const OpenRecording& recording,
-                                            const LedgerView& ledger);
+[[nodiscard]] std::vector<Finding> findings(const OpenRecording& recording);
 /// Name and value of the run's facts: configuration, host, file.
 [[nodiscard]] std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording);
 /// What is missing from a recording that is not whole; empty when nothing is.

@@ -26,12 +26,6 @@ constexpr std::int64_t kStepRow = 0, kIssueRow = 500'000;
 /// Streams of the device that stands for a rank without one.
 constexpr std::int64_t kComputeStream = 0, kCollectiveStream = 1;
 
-/// What communication can hide behind; profiler/analysis goes by the same phases.
-bool isWork(Phase phase) {
-    return phase == Phase::kForward || phase == Phase::kHead || phase == Phase::kBackward ||
-           phase == Phase::kClip || phase == Phase::kOptimizer;
-}
-
 class RecordedWalk {
 public:
     RecordedWalk(ExportScope& scope, const WalkSetting& setting, EventSink& sink)

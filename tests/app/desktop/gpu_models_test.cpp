@@ -398,7 +398,7 @@ TEST_F(GpuRecordingTest, TheoryIsComparedWithWhatTheAllocatorHolds) {
         << headline.toStdString();
     EXPECT_TRUE(headline.contains(u"below theory"_s));
     EXPECT_TRUE(memorySubline(*m_recording, {}).contains(u"theory knows nothing"_s));
-    for (const Finding& finding : findings(*m_recording, selectLedger(*m_recording, {})))
+    for (const Finding& finding : findings(*m_recording))
         EXPECT_FALSE(finding.title.contains(u"above theory"_s));
     const CardContent card = overviewCards(*m_recording, selectLedger(*m_recording, {}))[4];
     EXPECT_TRUE(card.detail.startsWith(u"0.9"_s)) << card.detail.toStdString();

@@ -183,6 +183,29 @@ TEST_F(KinetoOut, AnyBytesGiveJson) {
     EXPECT_EQ(operators, count);
 }
 
+/// A rank without device lanes: HTA takes its work for the device's, activation checkpointing's
+/// second forward included.
+TEST_F(KinetoOut, EveryPhaseOfWorkIsAKernel) {
+    DrawnEvents events;
+    events.laneName = "phases";
+    events.role = LaneRole::kCompute;
+    events.strings = {"phase"};
+    std::size_t works = 0;
+    for (int i = 0; i <= static_cast<int>(kLastPhase); ++i) {
+        events.spans.push_back(drawnSpan(1, 1000 * i, 500));
+        events.spans.back().phase = static_cast<Phase>(i);
+        works += isWork(static_cast<Phase>(i));
+    }
+    const std::string path = m_folder.file("drawn.sscope");
+    ASSERT_THAT(test::writeDrawn(path, events), IsOk());
+    const Json trace = exported(path);
+    std::size_t kernels = 0;
+    for (const Json& event : trace["traceEvents"])
+        kernels += event.value("cat", "") == "kernel";
+    EXPECT_EQ(kernels, works);
+    EXPECT_GE(works, 6u);
+}
+
 /// What an event says of its device counts, and stands there once.
 TEST_F(KinetoOut, NoKeyTwice) {
     DrawnEvents events;

@@ -1,0 +1,31 @@
+// What about a run is worth somebody's time: a rank that others wait for, a slow step, memory above
+// theory. Pure; for report, window and scripts alike.
+//
+// A finding is what a healthy run does not have: each rule asks for size and for regularity, since
+// of two equal ranks one is always the later. Thresholds are those of the constants below.
+#pragma once
+
+#include "profiler/analysis/report.h"
+
+#include <vector>
+
+namespace shardscope::analysis {
+
+/// Of the training time of the ranks that wait: below it waiting costs nobody anything.
+inline constexpr double kLeastBlockedShare = 0.05;
+/// Of the steps in which the same rank held the others up more than any other rank did.
+inline constexpr double kRegularSteps = 0.8;
+inline constexpr std::size_t kLeastSteps = 6;
+/// A slow step takes this many times the median, and lies as many spreads (1.4826 x the median
+/// absolute deviation) above it: on a restless machine each step differs.
+inline constexpr double kSlowStep = 1.5;
+inline constexpr double kSlowStepSpreads = 8;
+/// Above theory: a note, and a warning.
+inline constexpr double kMemoryNote = 0.05, kMemoryWarning = 0.10;
+
+/// Most severe first. `report` with its ledger, memory and warm-up filled in; `ranks` by rank.
+[[nodiscard]] std::vector<RunFinding> runFindings(const RecordingSummary& summary,
+                                                  const std::vector<RankEvents>& ranks,
+                                                  const Report& report);
+
+}  // namespace shardscope::analysis
