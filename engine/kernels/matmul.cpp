@@ -91,6 +91,10 @@ void useMatmulLibrary(MatmulLibrary library) {
     g_library = oneDnnIsThere() ? library : MatmulLibrary::kMkl;
 }
 
+MatmulLibrary matmulLibraryInUse() {
+    return g_library;
+}
+
 void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out, bool accumulate) {
     if (out.scalar_type() != a.scalar_type()) return widenedMatmul(a, b, out, accumulate);
     const auto sgemm = sgemmOf(a, b, out, accumulate);
@@ -147,15 +151,14 @@ double slowdownOf(at::ScalarType type, std::int64_t tokens, std::int64_t hidden)
     return bestSeconds(a.to(type), b.to(type), out.to(type), 3) / plain;
 }
 
-double measureMatmulPeak(std::int64_t n, double seconds, at::ScalarType type) {
-    const at::Tensor a = at::randn({n, n}).to(type);
-    const at::Tensor b = at::randn({n, n}).to(type);
-    const at::Tensor out = at::empty({n, n}, type);
-    const std::int64_t end = control::now() + static_cast<std::int64_t>(seconds * 1e9);
-    double best = bestSeconds(a, b, out, 2);
-    while (control::now() < end) best = std::min(best, bestSeconds(a, b, out, 1));
-    const auto size = static_cast<double>(n);
-    return 2.0 * size * size * size / best;
+MatmulBurst::MatmulBurst(std::int64_t n, at::ScalarType type)
+    : m_a(at::randn({n, n}).to(type)),
+      m_b(at::randn({n, n}).to(type)),
+      m_out(at::empty({n, n}, type)) {}
+
+double MatmulBurst::run() const {
+    const auto n = static_cast<double>(m_out.size(0));
+    return 2.0 * n * n * n / bestSeconds(m_a, m_b, m_out, 1);
 }
 
 }  // namespace shardscope::kernels

@@ -27,6 +27,7 @@ inline constexpr double kSlowPrecision = 2;
 /// Chosen once before the first step; all later products of the process use it. MKL is used
 /// whatever is asked for where oneDNN is not there, and for what oneDNN does not take.
 void useMatmulLibrary(MatmulLibrary library);
+[[nodiscard]] MatmulLibrary matmulLibraryInUse();
 [[nodiscard]] const char* toWord(MatmulLibrary library);
 
 /// out = a b (+ out when accumulate). a (m, k), b (k, n): contiguous or transposed, fp32, bf16 or
@@ -38,8 +39,16 @@ void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
 /// The same in fp32 over a leading batch dim: a (b, m, k), b (b, k, n), out (b, m, n).
 void batchedMatmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out);
 
-/// Best rate in FLOP/s of an n x n x n product of random data in `type` during about `seconds`,
-/// with the library in use and the process's intra-op threads.
-[[nodiscard]] double measureMatmulPeak(std::int64_t n, double seconds, at::ScalarType type);
+/// The n x n x n product of random data in `type`, with the library in use and the threads of
+/// whoever calls run().
+class MatmulBurst {
+public:
+    MatmulBurst(std::int64_t n, at::ScalarType type);
+    /// FLOP/s of one product.
+    [[nodiscard]] double run() const;
+
+private:
+    at::Tensor m_a, m_b, m_out;
+};
 
 }  // namespace shardscope::kernels

@@ -7,6 +7,8 @@
 #include "engine/data/reference.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/matmul.h"
+#include "engine/launch/host_facts.h"
+#include "engine/launch/usable_cores.h"
 #include "engine/training/session.h"
 #include "engine/training/verification.h"
 #include "engine/worker/failure_words.h"
@@ -19,6 +21,7 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 namespace shardscope::worker {
@@ -26,8 +29,11 @@ namespace {
 
 using control::CaptureLevel;
 
-constexpr double kCalibrationSeconds = 0.4;
-constexpr std::int64_t kCalibrationSize = 1024;
+/// Of calibration: at least, and at most where the best bursts do not agree.
+constexpr std::int64_t kEnoughNs = 300'000'000, kAtMostNs = 2'000'000'000;
+/// Side of its product: a few milliseconds of work, more where many threads share it.
+constexpr std::int64_t kBurstSize = 1024, kLargeBurstSize = 2048;
+constexpr int kManyThreads = 8;
 constexpr double kHopelessPrecision = 10.0;  ///< times the time of fp32: not what anybody wanted
 
 /// The step thread's: autograd's device threads allocate on its behalf while it waits.
@@ -213,16 +219,42 @@ void RankWorker::calibrate() {
         m_outbox.post(peak);
         return;
     }
-    // All ranks at once, as in training: cores share power and memory bandwidth.
-    m_communicator->barrier({Cause::kStart}).wait();
-    const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
-    const at::ScalarType type = training::placementOf(m_start.config, m_device).compute;
-    peak.peakFlops = kernels::measureMatmulPeak(kCalibrationSize, kCalibrationSeconds, type);
-    peak.source = fmt::format(
-        "measured: best {0} {1} x {1} x {1} matrix product before the first "
-        "step, {2} thread(s), all ranks at once",
-        toWord(m_start.config.precision), kCalibrationSize, m_start.config.threads);
+    const int threads =
+        std::min(m_start.worldSize * m_start.config.threads, launch::threadsPerRank(1));
+    ChosenPeak chosen;
+    {
+        const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
+        if (m_start.rank == 0) chosen = hostPeak(threads);
+        m_communicator->barrier({Cause::kStart}).wait();
+    }
+    // Ranks that share cores share what these reach.
+    std::array<double, 1> share{chosen.peak.flops / m_start.worldSize};
+    m_communicator->allReduceSmall(share, comm::Reduction::kSum, {Cause::kStart}).wait();
+    peak.peakFlops = share[0];
+    peak.source = m_start.rank == 0 ? chosen.source : "its part of what rank 0 measured";
     m_outbox.post(peak);
+}
+
+/// Of `threads` threads together, whatever this rank has of them.
+ChosenPeak RankWorker::hostPeak(int threads) const {
+    const at::ScalarType type = training::placementOf(m_start.config, m_device).compute;
+    const char* word = toWord(m_start.config.precision);
+    const kernels::MatmulBurst burst(threads < kManyThreads ? kBurstSize : kLargeBurstSize, type);
+    at::set_num_threads(threads);
+    const std::int64_t start = control::now();
+    const HostPeak measured = measureHostPeak([&] { return burst.run(); },
+                                              [&] { return control::now() - start > kEnoughNs; },
+                                              [&] { return control::now() - start > kAtMostNs; });
+    at::set_num_threads(m_start.config.threads);
+    const std::string library = kernels::toWord(kernels::matmulLibraryInUse());
+    const PeakStore store(peakStorePath());
+    const std::string key = fmt::format("{}, {} {}, {} threads, {}", launch::hostFacts().cpu,
+                                        library, word, threads, at::get_cpu_capability());
+    ChosenPeak chosen = choosePeak(store.find(key, measured.unixS), measured,
+                                   fmt::format("{} matrix product by {} on {} thread{} together",
+                                               word, library, threads, threads == 1 ? "" : "s"));
+    store.keep(key, chosen.peak);
+    return chosen;
 }
 
 void RankWorker::reportTheory() {

@@ -7,6 +7,7 @@
 #include "engine/training/trainer.h"
 #include "engine/worker/command_reader.h"
 #include "engine/worker/gpu_rank.h"
+#include "engine/worker/host_peak.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/recording_observer.h"
 #include "profiler/capture/capture_session.h"
@@ -39,6 +40,7 @@ private:
     void chooseHostKernels();
     void checkNarrow();
     void calibrate();
+    [[nodiscard]] ChosenPeak hostPeak(int threads) const;
     void reportTheory();
     void giveUp();
     void captureStep(std::int32_t step);

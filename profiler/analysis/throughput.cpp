@@ -88,7 +88,8 @@ Mfu modelFlopsUtilisation(const RecordingSummary& summary, std::optional<double>
             return mfu;
         }
         peak += *rank.peakFlops;
-        mfu.peakSource = rank.peakSource;
+        if (mfu.peakSource.empty()) mfu.peakSource = rank.peakSource;
+        mfu.unsure = mfu.unsure || rank.peakSource.starts_with(kUnsurePeak);
     }
     if (summary.ranks.empty() ||
         static_cast<std::int32_t>(summary.ranks.size()) < summary.run.worldSize) {

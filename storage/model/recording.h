@@ -48,15 +48,20 @@ struct HostFacts {
     std::int64_t clockErrorNs = 0;   ///< bound on the offset's error
 };
 
+/// How the source of a peak begins that its measurements do not agree on.
+inline constexpr const char* kUnsurePeak = "unsure";
+
 struct RankFacts {
     RankId rank;
     std::int32_t host = 0;
     std::int64_t pid = 0;
     std::string device;               ///< "cpu (1 thread)"
     std::optional<double> peakFlops;  ///< FLOP/s of this rank, measured or from the peak table
-    std::string peakSource;           ///< how peakFlops was found; the reason when it is absent
-    std::uint64_t emitted = 0;        ///< events the rank produced (last word heard from it)
-    std::uint64_t dropped = 0;        ///< of these, lost to full queues
+    /// How peakFlops was found, beginning with kUnsurePeak when it is not to be relied on; the
+    /// reason when it is absent.
+    std::string peakSource;
+    std::uint64_t emitted = 0;  ///< events the rank produced (last word heard from it)
+    std::uint64_t dropped = 0;  ///< of these, lost to full queues
     std::optional<std::int32_t> exitCode;
     std::optional<std::int32_t> exitSignal;
 };
@@ -182,8 +187,8 @@ struct RankEvents {
     /// When a device computed and when collectives' kernels ran on it; any order.
     std::vector<TimeRange> computeKernels, communicationKernels;
     std::vector<CounterEvent> energy;  ///< joules drawn by the device since some time, by time
-    /// Highest sum over categories, after calibration if there was one, and each category's bytes at
-    /// that moment.
+    /// Highest sum over categories, after calibration if there was one, and each category's bytes
+    /// at that moment.
     Bytes peakMemory;
     Timestamp peakTime;
     std::array<Bytes, kMemoryCategoryCount> peakByCategory{};

@@ -1,0 +1,107 @@
+#include "engine/worker/host_peak.h"
+
+#include "storage/model/recording.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+namespace shardscope::worker {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// A run's own bursts below this part of the kept figure are worth a word.
+constexpr double kFarBelow = 0.9;
+
+Json readStore(const std::string& path) {
+    std::ifstream file(path);
+    Json json = Json::parse(file, nullptr, false);
+    return json.is_object() ? json : Json::object();
+}
+
+std::string dayOf(std::int64_t unixS) {
+    return fmt::format("{:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(unixS)));
+}
+
+}  // namespace
+
+HostPeak measureHostPeak(const std::function<double()>& burst, const std::function<bool()>& enough,
+                         const std::function<bool()>& atMost) {
+    HostPeak peak;
+    std::vector<double> best;  // descending
+    do {
+        const double flops = burst();
+        best.insert(std::lower_bound(best.begin(), best.end(), flops, std::greater<>()), flops);
+        if (best.size() > kAgreeingBursts) best.pop_back();
+        peak.flops = best.front();
+        peak.stable =
+            best.size() == kAgreeingBursts && best.back() >= (1 - kPeakAgreement) * best.front();
+    } while (!(enough() && peak.stable) && !atMost());
+    peak.unixS = static_cast<std::int64_t>(std::time(nullptr));
+    return peak;
+}
+
+std::optional<HostPeak> PeakStore::find(const std::string& key, std::int64_t nowS) const {
+    if (m_path.empty()) return std::nullopt;
+    try {
+        const Json store = readStore(m_path);
+        const Json& entry = store.at(key);
+        const HostPeak peak{entry.at("flops").get<double>(), entry.at("stable").get<bool>(),
+                            entry.at("unix_s").get<std::int64_t>()};
+        const std::int64_t age = nowS - peak.unixS;
+        if (peak.flops > 0 && age >= 0 && age <= kPeakKeptS) return peak;
+    } catch (const Json::exception&) {
+        // As if it had never been kept.
+    }
+    return std::nullopt;
+}
+
+void PeakStore::keep(const std::string& key, const HostPeak& peak) const {
+    if (m_path.empty()) return;
+    std::error_code error;
+    fs::create_directories(fs::path(m_path).parent_path(), error);
+    Json store = readStore(m_path);
+    store[key] = {{"flops", peak.flops}, {"stable", peak.stable}, {"unix_s", peak.unixS}};
+    // In one step: runs beside this one read it too.
+    const std::string partial = fmt::format("{}.{}", m_path, ::getpid());
+    std::ofstream file(partial);
+    file << store.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    file.close();
+    if (file) fs::rename(partial, m_path, error);
+    if (!file || error) fs::remove(partial, error);
+}
+
+std::string peakStorePath() {
+    const char* cache = std::getenv("XDG_CACHE_HOME");
+    if (cache != nullptr && *cache == '/') return std::string(cache) + "/shardscope/peaks.json";
+    const char* home = std::getenv("HOME");
+    if (home != nullptr && *home == '/') return std::string(home) + "/.cache/shardscope/peaks.json";
+    return {};
+}
+
+ChosenPeak choosePeak(const std::optional<HostPeak>& kept, const HostPeak& measured,
+                      const std::string& what) {
+    const bool older = kept && kept->flops >= measured.flops;
+    const HostPeak& best = older ? *kept : measured;
+    ChosenPeak chosen{best, fmt::format("measured: best {}", what)};
+    if (older) chosen.source += fmt::format(", kept from {}", dayOf(best.unixS));
+    if (older && measured.flops < kFarBelow * best.flops)
+        chosen.source += fmt::format("; before this run {:.0f} % of it were reached",
+                                     100 * measured.flops / best.flops);
+    if (!best.stable)
+        chosen.source = fmt::format("{}, its best bursts differ by more than {:.0f} %; {}",
+                                    kUnsurePeak, 100 * kPeakAgreement, chosen.source);
+    return chosen;
+}
+
+}  // namespace shardscope::worker

@@ -1,0 +1,62 @@
+// What the cores of this host reach together in matrix products: the denominator of MFU on CPUs.
+//
+// One figure a processor, type and number of threads, and not of the moment: bursts are repeated
+// until the best ones agree, and the best of earlier runs is kept in a file, so that a machine that
+// is shared gives the same figure to each run. A best of many cannot exceed what the machine has,
+// unless its clock does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::worker {
+
+struct HostPeak {
+    double flops = 0;        ///< FLOP/s of all threads together, of the best burst
+    bool stable = false;     ///< the best bursts agree to kPeakAgreement
+    std::int64_t unixS = 0;  ///< when it was measured
+    friend bool operator==(const HostPeak&, const HostPeak&) = default;
+};
+
+/// How far the last of the kAgreeingBursts best may lie below the best.
+inline constexpr double kPeakAgreement = 0.02;
+inline constexpr std::size_t kAgreeingBursts = 5;
+/// A kept figure is measured anew after this long.
+inline constexpr std::int64_t kPeakKeptS = 90 * 24 * 3600;
+
+/// Calls `burst` (FLOP/s of one product) at least until `enough()`, and until the best agree or
+/// `atMost()`.
+[[nodiscard]] HostPeak measureHostPeak(const std::function<double()>& burst,
+                                       const std::function<bool()>& enough,
+                                       const std::function<bool()>& atMost);
+
+/// Figures of earlier runs in one small JSON file. A file that is missing or damaged holds none;
+/// one that cannot be written keeps none: a run goes on without.
+class PeakStore {
+public:
+    /// Empty path: nothing is kept.
+    explicit PeakStore(std::string path) : m_path(std::move(path)) {}
+
+    [[nodiscard]] std::optional<HostPeak> find(const std::string& key, std::int64_t nowS) const;
+    void keep(const std::string& key, const HostPeak& peak) const;
+
+private:
+    std::string m_path;
+};
+
+/// $XDG_CACHE_HOME/shardscope/peaks.json, below $HOME/.cache without; empty without either.
+[[nodiscard]] std::string peakStorePath();
+
+/// The figure to go by: the better of what was kept and what was just measured.
+struct ChosenPeak {
+    HostPeak peak;
+    /// How it was found, for the recording. Begins with kUnsurePeak where the bursts did not agree.
+    std::string source;
+};
+[[nodiscard]] ChosenPeak choosePeak(const std::optional<HostPeak>& kept, const HostPeak& measured,
+                                    const std::string& what);
+
+}  // namespace shardscope::worker
