@@ -3,6 +3,7 @@
 #include "app/cli/info_json.h"
 #include "app/cli/report_of.h"
 #include "storage/interchange/formats/export_writer.h"
+#include "storage/interchange/output_kind.h"
 
 namespace shardscope::cli {
 namespace {
@@ -41,7 +42,8 @@ Result<interchange::ExportAccount> exportReport(const std::string& recording,
                        "and report on that");
     const auto document = documentOf(recording, report);
     if (!document) return failure(document);
-    auto writer = interchange::ExportWriter::open(options.output, options.overwrite);
+    auto writer =
+        interchange::ExportWriter::open(interchange::outputOf(options, interchange::kReportFile));
     if (!writer) return failure(writer);
     writer->write(*document);
     writer->write("\n");

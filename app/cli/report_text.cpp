@@ -182,12 +182,18 @@ std::string overlap(const Report& report) {
     return text;
 }
 
+/// Why there is nothing to show.
+const char* absence(const Report& report) {
+    return report.finalised ? "were not recorded at this capture level"
+                            : "are not in the file: the recording was not finalised";
+}
+
 /// Sums over all recorded steps of each rank.
 std::string ledger(const Report& report) {
     std::string text = "\nStep ledger (sum over recorded steps; parts add up to wall time)\n";
     std::set<RankId> ranks;
     for (const analysis::LedgerRow& row : report.ledger) ranks.insert(row.rank);
-    if (ranks.empty()) return text + "  phases were not recorded at this capture level\n";
+    if (ranks.empty()) return text + fmt::format("  phases {}\n", absence(report));
     std::vector<std::string> header{""};
     for (const RankId rank : ranks) {
         header.push_back(fmt::format("rank {}", rank.value));
@@ -222,9 +228,7 @@ std::string memory(const Report& report) {
     std::string text = "\nMemory at each rank's peak, against theory\n";
     for (const analysis::RankMemory& rank : report.memory) {
         if (!rank.known) {
-            text +=
-                fmt::format("  rank {}: memory events were not recorded at this capture level\n",
-                            rank.rank.value);
+            text += fmt::format("  rank {}: memory events {}\n", rank.rank.value, absence(report));
             continue;
         }
         text += fmt::format("  rank {}: {} at {}\n", rank.rank.value, bytesText(rank.peak.count),

@@ -25,26 +25,10 @@ Result<Texts> findTexts(const std::vector<std::string>& inputs) {
     return texts;
 }
 
-Result<void> checkOutput(const fs::path& path, bool overwrite) {
-    std::error_code error;
-    if (fs::is_directory(path, error)) {
-        return failure(ErrorCode::kUsage,
-                       fmt::format("{} is a folder; name a file with --output", path.string()));
-    }
-    if (!overwrite && fs::exists(path, error)) {
-        return failure(ErrorCode::kUsage,
-                       fmt::format("{} already exists; choose another --output, or replace it with "
-                                   "--force",
-                                   path.string()));
-    }
-    const fs::path folder = fs::absolute(path, error).parent_path();
-    if (!fs::is_directory(folder, error)) {
-        return failure(ErrorCode::kUsage,
-                       fmt::format("the folder {} does not exist; make it, or choose another "
-                                   "--output",
-                                   folder.string()));
-    }
-    return {};
+Result<std::string> checkOutput(const fs::path& path, const TokenizeOptions& options,
+                                std::vector<std::string> read, const storage::Replaceable& kind) {
+    read.push_back(options.tokenizer);
+    return storage::settleOutput({path.string(), options.overwrite, kind, std::move(read)});
 }
 
 WholeFile::WholeFile(std::string path)

@@ -1,7 +1,9 @@
 // Files that `shardscope tokenize` reads and writes.
 #pragma once
 
+#include "app/cli/tokenize_work.h"
 #include "storage/model/result.h"
+#include "storage/recording/output_target.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -20,8 +22,10 @@ struct Texts {
 /// The text files that `inputs`, files and folders, name. Errors as tokens::findTextFiles().
 Result<Texts> findTexts(const std::vector<std::string>& inputs);
 
-/// `path` may be written: it is not there, or to be replaced, and its folder is. Errors: kUsage.
-Result<void> checkOutput(const std::filesystem::path& path, bool overwrite);
+/// The path to write, which is none of the files `read`, see storage::settleOutput(). Errors:
+/// kUsage.
+Result<std::string> checkOutput(const std::filesystem::path& path, const TokenizeOptions& options,
+                                std::vector<std::string> read, const storage::Replaceable& kind);
 
 /// A file that has its name only when it is whole; removed when it is not finished.
 class WholeFile {

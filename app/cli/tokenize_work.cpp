@@ -6,6 +6,7 @@
 #include "engine/tokens/parallel_encoder.h"
 #include "engine/tokens/token_stream.h"
 #include "engine/tokens/tokenizer_file.h"
+#include "storage/interchange/output_kind.h"
 
 #include <fmt/format.h>
 
@@ -78,7 +79,7 @@ struct Outputs {
     double heldBack = 0;
 };
 
-Result<Outputs> chooseOutputs(const TokenizeOptions& options) {
+Result<Outputs> chooseOutputs(const TokenizeOptions& options, const Texts& texts) {
     const fs::path output(options.output);
     Outputs chosen;
     if (output.extension() == ".bin") {
@@ -100,9 +101,17 @@ Result<Outputs> chooseOutputs(const TokenizeOptions& options) {
                                        options.output, error.message()));
         }
     }
-    for (const fs::path& path : {chosen.training, chosen.validation, chosen.tokenizer}) {
-        if (path.empty()) continue;
-        if (auto checked = checkOutput(path, options.overwrite); !checked) return failure(checked);
+    // The very tokenizer that is used need not be written again.
+    std::error_code ignored;
+    if (!chosen.tokenizer.empty() && fs::equivalent(chosen.tokenizer, options.tokenizer, ignored))
+        chosen.tokenizer.clear();
+    for (fs::path* path : {&chosen.training, &chosen.validation, &chosen.tokenizer}) {
+        if (path->empty()) continue;
+        const bool tokens = path != &chosen.tokenizer;
+        auto checked = checkOutput(*path, options, texts.files,
+                                   tokens ? interchange::kTokenFile : interchange::kTokenizerFile);
+        if (!checked) return failure(checked);
+        *path = *checked;
     }
     return chosen;
 }
@@ -190,10 +199,11 @@ Result<void> decodeFile(const std::string& path, const Tokenizer& tokenizer,
 
 Result<TokenizeAccount> trainTokenizer(const TokenizeOptions& options) {
     const Stopwatch watch;
-    if (auto checked = checkOutput(options.output, options.overwrite); !checked)
-        return failure(checked);
     const auto texts = findTexts(options.inputs);
     if (!texts) return failure(texts);
+    const auto target =
+        checkOutput(options.output, options, texts->files, interchange::kTokenizerFile);
+    if (!target) return failure(target);
     PieceCounts pieces;
     if (auto counted = countPieces(*texts, options, pieces); !counted) return failure(counted);
     const auto progress = [&](std::size_t tokens) {
@@ -203,7 +213,7 @@ Result<TokenizeAccount> trainTokenizer(const TokenizeOptions& options) {
     };
     auto vocabulary = trainBpe(pieces, {options.vocabulary, options.leastCount, progress});
     if (!vocabulary) return failure(vocabulary);
-    const auto written = writeText(options.output, tokenizerJson(*vocabulary));
+    const auto written = writeText(*target, tokenizerJson(*vocabulary));
     if (!written) return failure(written);
     const auto tokenizer = Tokenizer::make(std::move(*vocabulary), options.output);
     if (!tokenizer) return failure(tokenizer);
@@ -226,7 +236,7 @@ Result<TokenizeAccount> encodeTexts(const TokenizeOptions& options) {
     if (!width) return failure(width);
     const auto texts = findTexts(options.inputs);
     if (!texts) return failure(texts);
-    const auto outputs = chooseOutputs(options);
+    const auto outputs = chooseOutputs(options, *texts);
     if (!outputs) return failure(outputs);
     auto writer = TokenFileWriter::create(outputs->training.string(), options.format, *width);
     if (!writer) return failure(writer);
@@ -248,9 +258,10 @@ Result<TokenizeAccount> decodeTokens(const TokenizeOptions& options) {
     if (!tokenizer) return failure(tokenizer);
     std::optional<WholeFile> file;
     if (!options.output.empty()) {
-        auto checked = checkOutput(options.output, options.overwrite);
-        if (!checked) return failure(checked);
-        file.emplace(options.output);
+        const auto target =
+            checkOutput(options.output, options, options.inputs, interchange::kTextFile);
+        if (!target) return failure(target);
+        file.emplace(*target);
     }
     std::ostream& out = file ? file->out() : std::cout;
     TokenizeAccount account;

@@ -61,13 +61,16 @@ public:
         say(fmt::format("rank {} step {}: {} of {} {} are recorded", step.rank.value,
                         step.step.value, recorded, expected, what));
     }
-    Completeness take() {
+    Completeness take(bool finalised) {
         if (m_unsaid > 0) m_result.missing.push_back(fmt::format("and {} more", m_unsaid));
         m_result.complete = m_result.known && m_result.missing.empty();
         if (!m_result.known)
             m_result.missing.insert(m_result.missing.begin(),
-                                    "unknown: gathers, reductions and phases were not recorded at "
-                                    "this capture level");
+                                    finalised
+                                        ? "unknown: gathers, reductions and phases were not "
+                                          "recorded at this capture level"
+                                        : "unknown: no gathers, reductions and phases are in the "
+                                          "file, which was not finalised");
         return std::move(m_result);
     }
 
@@ -112,14 +115,17 @@ void certifyRanks(const RecordingSummary& summary, Certificate& certificate) {
             certificate.say(
                 fmt::format("rank {}: {} of {} steps are recorded", rank, steps, all.size()));
     }
-    if (!summary.complete)
-        certificate.say("the recording was not finalised: its writer is still at work or died");
 }
 
 }  // namespace
 
 Completeness certify(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
     Certificate certificate;
+    // First: it is the reason for most of what follows.
+    if (!summary.complete)
+        certificate.say(
+            "the recording was not finalised: its writer is still at work or died; "
+            "what came last may be missing");
     std::map<RankId, std::map<StepIndex, Recorded>> recorded;
     for (const RankEvents& events : ranks) recorded[events.rank] = countByStep(events);
     for (const StepFacts& step : summary.steps) {
@@ -130,7 +136,7 @@ Completeness certify(const RecordingSummary& summary, const std::vector<RankEven
     }
     certifyRanks(summary, certificate);
     certifyEvents(summary, certificate);
-    return certificate.take();
+    return certificate.take(summary.complete);
 }
 
 }  // namespace shardscope::analysis

@@ -3,6 +3,7 @@
 
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
+#include "storage/recording/output_target.h"
 #include "storage/recording/recording_reader.h"
 
 #include <functional>
@@ -15,12 +16,19 @@ namespace shardscope::interchange {
 struct ExportOptions {
     std::string output;  ///< file; kineto with several ranks: folder, one file a rank
     bool overwrite = false;
+    std::vector<std::string> inputs;       ///< what is read, and so never replaced
     std::optional<TimeRange> range;        ///< nothing: all
     std::vector<RankId> ranks;             ///< empty: all
     bool integerMicroseconds = false;      ///< kineto: for HTA, which rounds fractions
     std::string view;                      ///< csv: "kernels", "operators", ...
     std::function<bool(double)> progress;  ///< returns false to cancel
 };
+
+/// Where an export of a kind goes.
+[[nodiscard]] inline storage::OutputRequest outputOf(const ExportOptions& options,
+                                                     const storage::Replaceable& kind) {
+    return {options.output, options.overwrite, kind, options.inputs};
+}
 
 struct ExportAccount {
     std::uint64_t events = 0;

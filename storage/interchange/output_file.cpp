@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 namespace shardscope::interchange {
@@ -28,34 +27,25 @@ tl::unexpected<Error> alreadyExists(const std::string& path) {
 
 }  // namespace
 
-Result<OutputFile> OutputFile::reserve(const std::string& path, bool overwrite) {
-    namespace fs = std::filesystem;
-    std::error_code ignored;
-    if (path.empty()) return failure(ErrorCode::kUsage, "no output file: name one with --output");
-    if (fs::is_directory(path, ignored))
-        return failure(ErrorCode::kUsage, path + " is a folder: name a file inside it");
-    if (!overwrite && fs::exists(path, ignored)) return alreadyExists(path);
-    const std::string folder = fs::absolute(path, ignored).parent_path().string();
-    if (!fs::is_directory(folder, ignored))
-        return cannotWrite(path, "the folder " + folder + " does not exist");
-    if (access(folder.c_str(), W_OK) != 0)
-        return cannotWrite(
-            path, "the folder " + folder + " is not writable (" + std::strerror(errno) + ")");
-    storage::removeDeadParts(path);
-    OutputFile file(path, storage::partName(path, "part"), overwrite);
+Result<OutputFile> OutputFile::reserve(const storage::OutputRequest& request) {
+    auto target = storage::settleOutput(request);
+    if (!target) return failure(target);
+    storage::removeDeadParts(*target);
+    std::string part = storage::partName(*target, "part");
+    OutputFile file(request, std::move(*target), std::move(part));
     file.discard();
     return file;
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : m_path(std::move(other.m_path)),
-      m_part(std::exchange(other.m_part, {})),
-      m_overwrite(other.m_overwrite) {}
+    : m_request(std::move(other.m_request)),
+      m_path(std::move(other.m_path)),
+      m_part(std::exchange(other.m_part, {})) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+    std::swap(m_request, other.m_request);
     std::swap(m_path, other.m_path);
     std::swap(m_part, other.m_part);
-    std::swap(m_overwrite, other.m_overwrite);
     return *this;
 }
 
@@ -69,10 +59,13 @@ void OutputFile::discard() const {
 }
 
 Result<void> OutputFile::commit() {
-    if (m_overwrite) {
-        // A journal of the file being replaced must never be applied to the new one.
+    if (m_request.overwrite)
+        if (auto still = storage::settleOutput(m_request); !still) return failure(still);
+    // A journal of a file that is replaced, or was removed, must never be applied to the new one.
+    if (m_request.overwrite || access(m_path.c_str(), F_OK) != 0)
         for (const char* suffix : kSidecars)
             if (*suffix != '\0') unlink((m_path + suffix).c_str());
+    if (m_request.overwrite) {
         if (std::rename(m_part.c_str(), m_path.c_str()) != 0)
             return cannotWrite(m_path, std::strerror(errno));
     } else if (renameat2(AT_FDCWD, m_part.c_str(), AT_FDCWD, m_path.c_str(), RENAME_NOREPLACE) !=

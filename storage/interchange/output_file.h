@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage/model/result.h"
+#include "storage/recording/output_target.h"
 
 #include <string>
 
@@ -9,25 +10,25 @@ namespace shardscope::interchange {
 
 class OutputFile {
 public:
-    /// kUsage with a sentence when `path` cannot be written, or exists and `overwrite` is not set.
-    static Result<OutputFile> reserve(const std::string& path, bool overwrite);
+    /// Errors as storage::settleOutput().
+    static Result<OutputFile> reserve(const storage::OutputRequest& request);
     OutputFile(OutputFile&& other) noexcept;
     OutputFile& operator=(OutputFile&& other) noexcept;
     ~OutputFile();  ///< removes what was not committed
 
     /// Where to write.
     [[nodiscard]] const std::string& part() const { return m_part; }
-    /// Gives the whole file its name.
+    /// Gives the whole file its name, unless what has that name by now may not be replaced.
     Result<void> commit();
 
 private:
-    OutputFile(std::string path, std::string part, bool overwrite)
-        : m_path(std::move(path)), m_part(std::move(part)), m_overwrite(overwrite) {}
+    OutputFile(storage::OutputRequest request, std::string path, std::string part)
+        : m_request(std::move(request)), m_path(std::move(path)), m_part(std::move(part)) {}
     void discard() const;
 
+    storage::OutputRequest m_request;
     std::string m_path;
     std::string m_part;  ///< empty once committed
-    bool m_overwrite = false;
 };
 
 }  // namespace shardscope::interchange

@@ -265,7 +265,7 @@ void TraceBuilder::State::finishRank(RankId id, Rank& owner) {
 
 Result<TraceBuilder> TraceBuilder::create(const std::string& path, const RunFacts& run,
                                           bool overwrite) {
-    auto output = OutputFile::reserve(path, overwrite);
+    auto output = OutputFile::reserve({path, overwrite});
     if (!output) return failure(output);
     auto writer = storage::RecordingWriter::create(output->part(), run, true);
     if (!writer) return failure(writer);

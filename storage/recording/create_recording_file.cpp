@@ -1,3 +1,4 @@
+#include "storage/recording/output_target.h"
 #include "storage/recording/part_files.h"
 #include "storage/recording/recording_file.h"
 #include "storage/schema/migrations.h"
@@ -7,32 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
+#include <utility>
 
 namespace shardscope::storage {
 namespace {
 
-Result<void> checkTarget(const std::string& path, bool overwrite) {
-    namespace fs = std::filesystem;
-    std::error_code ignored;
-    if (path.empty()) return failure(ErrorCode::kUsage, "no output file: name one with --output");
-    if (fs::is_directory(path, ignored))
-        return failure(ErrorCode::kUsage, path + " is a folder: name a file inside it");
-    if (!overwrite && fs::exists(path, ignored))
-        return failure(ErrorCode::kUsage,
-                       path + " already exists: choose another name, or replace it with --force");
-    const fs::path folder = fs::absolute(path, ignored).parent_path();
-    if (!fs::is_directory(folder, ignored))
-        return failure(ErrorCode::kUsage, "cannot write " + path + ": the folder " +
-                                              folder.string() + " does not exist, make it first");
-    if (access(folder.c_str(), W_OK) != 0)
-        return failure(ErrorCode::kUsage, "cannot write " + path + ": the folder " +
-                                              folder.string() + " is not writable (" +
-                                              std::strerror(errno) + "), choose another --output");
-    return {};
+std::string thisProcess() {
+    std::array<char, 256> name{};
+    const bool known = gethostname(name.data(), name.size() - 1) == 0;
+    return "process " + std::to_string(getpid()) + (known ? " on " + std::string(name.data()) : "");
 }
 
 Result<void> insertRun(Connection& connection, const RunFacts& run) {
@@ -64,6 +52,9 @@ Result<void> writeSchema(Connection& connection, const RunFacts& run) {
     for (const Migration& migration : migrations()) sql += migration.sql;
     sql += "INSERT INTO meta VALUES('format','shardscope recording, storage/schema/FORMAT.md');";
     if (auto done = connection.execute(sql); !done) return done;
+    auto writer = connection.prepare("INSERT INTO meta VALUES(?,?)");
+    if (!writer) return failure(writer);
+    if (auto done = writer->bind(1, kWriterKey).bind(2, thisProcess()).run(); !done) return done;
     if (auto done = insertRun(connection, run); !done) return done;
     return transaction->commit();
 }
@@ -71,9 +62,10 @@ Result<void> writeSchema(Connection& connection, const RunFacts& run) {
 /// Moves the finished file to its name; a file that appeared meanwhile is not overwritten unless
 /// asked for.
 Result<void> moveIntoPlace(const std::string& from, const std::string& to, bool overwrite) {
-    if (overwrite) {
-        // A journal of the file being replaced must never be applied to the new one.
+    // A journal of a file that is replaced, or was removed, must never be applied to the new one.
+    if (overwrite || access(to.c_str(), F_OK) != 0)
         for (const char* suffix : {"-wal", "-shm", "-journal"}) unlink((to + suffix).c_str());
+    if (overwrite) {
         if (std::rename(from.c_str(), to.c_str()) == 0) return {};
     } else if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
         return {};
@@ -87,11 +79,12 @@ Result<void> moveIntoPlace(const std::string& from, const std::string& to, bool 
 
 }  // namespace
 
-Result<Connection> createRecordingFile(const std::string& path, const RunFacts& run,
-                                       bool overwrite) {
-    if (auto target = checkTarget(path, overwrite); !target) return failure(target);
-    removeDeadParts(path);
-    const std::string fresh = partName(path, "new");
+Result<RecordingFile> createRecordingFile(const std::string& path, const RunFacts& run,
+                                          bool overwrite, const std::vector<std::string>& inputs) {
+    const auto target = settleOutput({path, overwrite, kRecording, inputs});
+    if (!target) return failure(target);
+    removeDeadParts(*target);
+    const std::string fresh = partName(*target, "new");
     unlink(fresh.c_str());
     {
         auto connection = Connection::open(fresh, Connection::Mode::kCreate);
@@ -101,18 +94,21 @@ Result<Connection> createRecordingFile(const std::string& path, const RunFacts& 
             return failure(written, "creating " + path);
         }
     }
-    if (auto moved = moveIntoPlace(fresh, path, overwrite); !moved) {
+    // Before it has its name, so that no moment exists in which it looks as if nobody wrote it.
+    auto lock = WriterLock::take(fresh);
+    if (!lock) return failure(lock);
+    if (auto moved = moveIntoPlace(fresh, *target, overwrite); !moved) {
         unlink(fresh.c_str());
         return failure(moved);
     }
-    auto connection = Connection::open(path, Connection::Mode::kCreate);
-    if (!connection) return connection;
+    auto connection = Connection::open(*target, Connection::Mode::kCreate);
+    if (!connection) return failure(connection);
     // secure_delete is on in Debian's build and would write every freed page twice.
     auto set = connection->execute(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=OFF;"
         "PRAGMA wal_autocheckpoint=4000");
     if (!set) return failure(set);
-    return connection;
+    return RecordingFile{std::move(*lock), std::move(*connection), *target};
 }
 
 }  // namespace shardscope::storage

@@ -3,6 +3,8 @@
 #include "storage/recording/recording_file.h"
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -77,7 +79,8 @@ Result<void> mendHeader(const std::string& path, std::int64_t claimed, bool with
     std::error_code error;
     fs::resize_file(path, pages * page, error);
     if (!file || error)
-        return failure(ErrorCode::kFailure, "cannot write " + path + ": free some space there");
+        return failure(ErrorCode::kFailure, "cannot write " + path + ": " +
+                                                (error ? error.message() : std::strerror(errno)));
     return {};
 }
 
@@ -93,6 +96,11 @@ Result<DamagedFile> DamagedFile::open(const std::string& input, const std::strin
     if (!error && withLog)
         fs::copy_file(input + "-wal", scratch + "-wal", fs::copy_options::overwrite_existing,
                       error);
+    // Of a file that may only be read, its copy may be written.
+    for (const std::string& copied : {scratch, scratch + "-wal"})
+        if (!error && fs::exists(copied))
+            fs::permissions(copied, fs::perms::owner_read | fs::perms::owner_write,
+                            fs::perm_options::replace, error);
     if (error)
         return failure(ErrorCode::kFailure,
                        "cannot copy " + input + " to " + scratch + ": " + error.message());

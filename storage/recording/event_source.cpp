@@ -4,6 +4,7 @@
 #include "storage/recording/blob_loader.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardscope::storage {
 namespace {
@@ -44,13 +45,15 @@ std::vector<ChunkEntry> touching(const std::vector<ChunkEntry>& chunks, TimeRang
 Result<void> EventSource::refresh(Connection& connection) {
     // A finalised recording never changes any more.
     if (!m_growing) return {};
+    auto ended = connection.integer("SELECT status<>1 FROM run");
     auto finalised = connection.integer("SELECT finalised FROM run");
-    if (!finalised) return failure(finalised);
-    if (*finalised != 0) {
-        m_growing = false;
+    if (!ended || !finalised) return failure(ended ? finalised : ended);
+    // Its writer merges small chunks at the end of the run, and finalises it then.
+    if (*ended != 0 && !std::exchange(m_ended, true)) {
         m_directory = {};
         m_cache.clear();
     }
+    m_growing = *finalised == 0;
     return m_directory.refresh(connection);
 }
 

@@ -96,6 +96,7 @@ private:
     static constexpr std::size_t kCacheBytes = 64u << 20;
 
     bool m_growing = true;  ///< when last refreshed
+    bool m_ended = false;   ///< the run had ended when last refreshed
     ChunkDirectory m_directory;
     BoundedCache<AnyEvents> m_cache{kCacheBytes};
     WorkerPool m_pool;

@@ -235,7 +235,23 @@ Result<void> thinPyramids(Connection& connection) {
     return {};
 }
 
-void settleIntoOneFile(Connection& connection) {
+namespace {
+
+/// Each waits for readers as long as a connection does.
+constexpr int kCheckpoints = 12;
+
+/// Whether all of the log is in the file.
+bool emptyLog(Connection& connection) {
+    for (int i = 0; i < kCheckpoints; ++i) {
+        const auto busy = connection.integer("PRAGMA wal_checkpoint(TRUNCATE)");
+        if (!busy || *busy == 0) return busy.has_value();
+    }
+    return false;
+}
+
+}  // namespace
+
+bool settleIntoOneFile(Connection& connection) {
     // Merging leaves free pages. A vacuum is atomic by itself: before, during and after it the file
     // is complete.
     const auto free = connection.integer("SELECT freelist_count FROM pragma_freelist_count");
@@ -245,12 +261,14 @@ void settleIntoOneFile(Connection& connection) {
     const bool small = bytes && *bytes < kSmallFile;
     if (!small && free && bytes && pages && *free * 10 > *pages && *bytes < kSettleUpTo)
         static_cast<void>(connection.execute("VACUUM"));
+    const bool whole = emptyLog(connection);
     // Fails while a reader has the file open. Nothing is lost then: the file is complete and only
     // keeps an empty -wal beside it until its last reader closes.
-    static_cast<void>(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"));
     const auto plain = connection.execute("PRAGMA journal_mode=DELETE");
-    // The size of pages is set by a vacuum, but not in WAL mode.
+    // The size of pages is set by a vacuum, but not in WAL mode. A journal that a kill leaves is
+    // applied by the next reader.
     if (small && plain) static_cast<void>(connection.execute("PRAGMA page_size=1024; VACUUM"));
+    return whole;
 }
 
 }  // namespace shardscope::storage

@@ -16,7 +16,8 @@ Result<void> mergeSmallChunks(Connection& connection);
 Result<void> thinPyramids(Connection& connection);
 
 /// Outside a transaction: gives free pages back, ends WAL mode. What fails here (a reader has the
-/// file open, the disk is full) costs bytes only.
-void settleIntoOneFile(Connection& connection);
+/// file open, the disk is full) costs bytes only. Whether everything is in the file itself: false
+/// where somebody reads an older state of it for more than a minute.
+bool settleIntoOneFile(Connection& connection);
 
 }  // namespace shardscope::storage

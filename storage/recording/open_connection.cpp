@@ -2,6 +2,8 @@
 
 #include "storage/recording/recording_file.h"
 
+#include <filesystem>
+
 namespace shardscope::storage {
 namespace {
 
@@ -14,11 +16,21 @@ Result<Connection> openAs(const std::string& path, Connection::Mode mode) {
     return connection;
 }
 
+/// A writer that was killed in the very last steps of finalising leaves a journal, which takes back
+/// what it had half changed. SQLite applies it at the first chance to write, which a reader is not.
+bool takeBackHalfChanges(const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::file_size(path + "-journal", error) == 0 || error) return false;
+    auto writing = Connection::open(path, Connection::Mode::kCreate);
+    return writing && writing->integer("SELECT count(*) FROM run").has_value();
+}
+
 }  // namespace
 
 Result<Connection> openReadingConnection(const std::string& path) {
     if (auto checked = checkRecordingFile(path); !checked) return failure(checked);
     auto shared = openAs(path, Connection::Mode::kReadOnly);
+    if (!shared && takeBackHalfChanges(path)) shared = openAs(path, Connection::Mode::kReadOnly);
     if (shared) return shared;
     // A WAL in a folder that cannot be written: no shared memory can be made beside it.
     if (auto alone = openAs(path, Connection::Mode::kReadOnlyPrivate)) return alone;

@@ -6,9 +6,13 @@
 #include "storage/recording/row_writer.h"
 #include "storage/sqlite/transaction.h"
 
+#include <unistd.h>
+
 namespace shardscope::storage {
 
 struct RecordingWriter::State {
+    WriterLock lock;  ///< outlives the connection
+    std::string path;
     std::unique_ptr<Connection> connection;  ///< parts below refer to it
     RowWriter rows;
     ChunkWriter chunks;
@@ -44,21 +48,25 @@ struct RecordingWriter::State {
         return lost ? Result<void>{} : chunks.writePyramids(which);
     }
 
+    [[nodiscard]] Result<void> requirePlace() const;
+
     /// Something was rolled back: the recording can no longer be finalised as whole.
     bool lost = false;
 };
 
 Result<RecordingWriter> RecordingWriter::create(const std::string& path, const RunFacts& run,
-                                                bool overwrite) {
-    auto created = createRecordingFile(path, run, overwrite);
+                                                bool overwrite,
+                                                const std::vector<std::string>& inputs) {
+    auto created = createRecordingFile(path, run, overwrite, inputs);
     if (!created) return failure(created);
-    auto connection = std::make_unique<Connection>(std::move(*created));
+    auto connection = std::make_unique<Connection>(std::move(created->connection));
     auto rows = RowWriter::create(*connection);
     if (!rows) return failure(rows);
     auto chunks = ChunkWriter::create(*connection);
     if (!chunks) return failure(chunks);
-    auto state = std::make_unique<State>(
-        State{std::move(connection), std::move(*rows), std::move(*chunks), false});
+    auto state = std::make_unique<State>(State{std::move(created->lock), std::move(created->path),
+                                               std::move(connection), std::move(*rows),
+                                               std::move(*chunks), false});
     return RecordingWriter(std::move(state));
 }
 
@@ -66,9 +74,18 @@ RecordingWriter::RecordingWriter(std::unique_ptr<State> state) : m_state(std::mo
 RecordingWriter::RecordingWriter(RecordingWriter&&) noexcept = default;
 RecordingWriter& RecordingWriter::operator=(RecordingWriter&&) noexcept = default;
 
+/// Of a file that has lost its name: the log beside it is ours only while nobody else has the name.
+void RecordingWriter::abandonLog() {
+    m_state->connection->leaveLog();
+    if (::access(m_state->path.c_str(), F_OK) == 0) return;
+    for (const char* suffix : {"-wal", "-shm"}) ::unlink((m_state->path + suffix).c_str());
+}
+
 RecordingWriter::~RecordingWriter() {
     // Nobody is left to hear of a failure here; what was flushed before is safe.
-    if (m_state != nullptr) static_cast<void>(flush());
+    if (m_state == nullptr) return;
+    static_cast<void>(flush());
+    if (!isInPlace()) abandonLog();
 }
 
 Result<void> RecordingWriter::putLibraries(const std::string& librariesJson) {
@@ -128,21 +145,38 @@ Result<void> RecordingWriter::addChunk(std::span<const std::byte> chunk) {
     });
 }
 
+bool RecordingWriter::isInPlace() const {
+    return m_state->lock.isAt(m_state->path);
+}
+
+Result<void> RecordingWriter::State::requirePlace() const {
+    if (lock.isAt(path)) return {};
+    return failure(ErrorCode::kFailure,
+                   path + " was deleted, moved or replaced while it was being written");
+}
+
 Result<void> RecordingWriter::flush() {
+    if (auto there = m_state->requirePlace(); !there) return there;
     if (!m_state->connection->inTransaction()) return {};
     auto written = m_state->writePyramids(PyramidStore::Which::kDue);
     if (written) written = m_state->connection->execute("COMMIT");
     return m_state->noteLoss(std::move(written));
 }
 
+Result<void> RecordingWriter::checkpoint() {
+    if (auto there = m_state->requirePlace(); !there) return there;
+    return m_state->connection->execute("PRAGMA wal_checkpoint(PASSIVE)");
+}
+
 Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
+    if (auto there = m_state->requirePlace(); !there) return there;
     auto done = m_state->store([&] { return m_state->writePyramids(PyramidStore::Which::kAll); });
     if (done) done = m_state->noteLoss(m_state->connection->execute("COMMIT"));
     if (!done) return done;
     const bool whole = !m_state->lost;
-    const auto finish = [&] { return m_state->rows.finishRun(status, ended, whole); };
-    // Only a whole recording becomes a finalised one, whose readers look at its chunks anew. Where
-    // the disk is too full for making it smaller it stays as it is.
+    const auto finish = [&] { return m_state->rows.finishRun(status, ended, false); };
+    // Readers look at the chunks anew once the status is no longer that of a run that goes on.
+    // Where the disk is too full for making the recording smaller it stays as it is.
     const bool merged = whole && m_state->inTransaction([&]() -> Result<void> {
         if (auto step = mergeSmallChunks(*m_state->connection); !step) return step;
         if (auto step = thinPyramids(*m_state->connection); !step) return step;
@@ -150,12 +184,35 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
     });
     if (!merged)
         if (done = m_state->inTransaction(finish); !done) return done;
-    settleIntoOneFile(*m_state->connection);
-    return {};
+    const bool settled = settleIntoOneFile(*m_state->connection);
+    // Only a whole recording becomes a finalised one, and last: with the mark in a log beside a
+    // file that lacks most of what the mark vouches for, a copy without the log would be trusted.
+    if (!whole) return {};
+    if (!settled)
+        return failure(ErrorCode::kFailure,
+                       m_state->path +
+                           " is not finalised, since another program reads on in it; all is there "
+                           "together with the -wal beside it");
+    done = m_state->connection->execute("UPDATE run SET finalised=1");
+    if (done) static_cast<void>(m_state->connection->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+    return done;
 }
 
 const EventCounts& RecordingWriter::events() const {
     return m_state->chunks.events();
+}
+
+Result<RecordingWriter::Kept> RecordingWriter::kept() const {
+    if (auto there = m_state->requirePlace(); !there) return failure(there);
+    Connection& connection = *m_state->connection;
+    const auto steps = connection.integer(
+        "SELECT count(*) FROM (SELECT 1 FROM steps GROUP BY step"
+        " HAVING count(*) >= (SELECT world_size FROM run))");
+    const auto events = connection.integer(
+        "SELECT (SELECT coalesce(sum(count), 0) FROM chunks)"
+        " + (SELECT count(*) FROM collectives)");
+    if (!steps || !events) return failure(steps ? events : steps);
+    return Kept{static_cast<std::int32_t>(*steps), static_cast<std::uint64_t>(*events)};
 }
 
 }  // namespace shardscope::storage

@@ -19,9 +19,11 @@ namespace shardscope::storage {
 
 class RecordingWriter {
 public:
-    /// Creates PATH. An existing file is an error (kUsage) unless `overwrite`.
+    /// Creates PATH. An existing file is an error (kUsage) unless `overwrite`, and even then where
+    /// it is no recording, is one that is being written, or is one of the run's `inputs`.
     static Result<RecordingWriter> create(const std::string& path, const RunFacts& run,
-                                          bool overwrite);
+                                          bool overwrite,
+                                          const std::vector<std::string>& inputs = {});
     RecordingWriter(RecordingWriter&&) noexcept;
     RecordingWriter& operator=(RecordingWriter&&) noexcept;
     ~RecordingWriter();  ///< commits what is pending; the file stays marked incomplete
@@ -48,16 +50,32 @@ public:
     /// feeds pyramids, memory-by-category counters and the collectives table from it.
     Result<void> addChunk(std::span<const std::byte> chunk);
 
-    /// Commits. Call at least once a second while recording.
+    /// Commits. Call at least once a second while recording. An error (kFailure) also when the
+    /// file is no longer where it was made: see isInPlace().
     Result<void> flush();
+
+    /// Brings what was committed from the log (-wal) into the file itself, as far as readers let
+    /// it. A file that is copied without its log then lacks only what came since.
+    Result<void> checkpoint();
+
+    /// False once the file was deleted, moved or replaced by another: what is written is lost.
+    [[nodiscard]] bool isInPlace() const;
 
     /// Writes remaining pyramids, sets status and end, checkpoints the WAL away.
     Result<void> finalise(RunStatus status, Timestamp ended);
 
     [[nodiscard]] const EventCounts& events() const;
 
+    /// What is in the file by its own account, whatever was meant to be written.
+    struct Kept {
+        std::int32_t steps = 0;  ///< of which every rank's row is there
+        std::uint64_t events = 0;
+    };
+    [[nodiscard]] Result<Kept> kept() const;
+
 private:
     struct State;
+    void abandonLog();
     explicit RecordingWriter(std::unique_ptr<State> state);
     std::unique_ptr<State> m_state;
 };

@@ -3,6 +3,7 @@
 #include "storage/columns/arguments.h"
 #include "storage/columns/chunk.h"
 #include "storage/recording/finish_recording.h"
+#include "storage/recording/output_target.h"
 #include "storage/recording/part_files.h"
 #include "storage/recording/recording_file.h"
 #include "storage/recording/row_writer.h"
@@ -169,6 +170,16 @@ RunFacts standIn() {
     return run;
 }
 
+std::string lossText(const Salvage& account) {
+    std::string text =
+        "this recording was salvaged from a damaged file: " + std::to_string(account.lostEvents()) +
+        " events are known to be lost";
+    if (account.unreceived > 0)
+        text += ", and " + std::to_string(account.unreceived) +
+                " that its ranks counted had never reached it";
+    return text;
+}
+
 /// Status and end as the damaged file had them; a run whose writer died has failed by now.
 Result<void> finish(SalvageContext& context, RowWriter& rows) {
     auto status = context.output.integer("SELECT status FROM run");
@@ -180,9 +191,7 @@ Result<void> finish(SalvageContext& context, RowWriter& rows) {
     if (!context.account.lossless()) {
         const Diagnostic repaired{Severity::kWarning,
                                   "repaired",
-                                  "this recording was salvaged from a damaged file: " +
-                                      std::to_string(context.account.lostEvents()) +
-                                      " events are known to be lost",
+                                  lossText(context.account),
                                   "Record again where the missing part matters.",
                                   std::nullopt,
                                   {*ended},
@@ -193,8 +202,9 @@ Result<void> finish(SalvageContext& context, RowWriter& rows) {
 }
 
 Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path) {
-    auto output = createRecordingFile(path, standIn(), true);
-    if (!output) return failure(output);
+    auto created = createRecordingFile(path, standIn(), true);
+    if (!created) return failure(created);
+    Connection* const output = &created->connection;
     auto writer = ChunkWriter::create(*output);
     auto rows = RowWriter::create(*output);
     if (!writer || !rows) return writer ? failure(rows) : failure(writer);
@@ -241,7 +251,8 @@ bool Salvage::lossless() const {
     const auto whole = [](const SalvagedTable& table) {
         return table.refused == 0 && table.gaps.empty();
     };
-    return lost.empty() && notes.empty() && std::all_of(tables.begin(), tables.end(), whole);
+    return lost.empty() && unreceived == 0 && notes.empty() &&
+           std::all_of(tables.begin(), tables.end(), whole);
 }
 
 Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer) {
@@ -265,25 +276,18 @@ Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer) {
 Result<Salvage> salvageRecording(const std::string& input, const std::string& output,
                                  bool overwrite) {
     std::error_code ignored;
-    if (fs::equivalent(input, output, ignored))
-        return failure(ErrorCode::kUsage,
-                       "repair never changes " + input + ": name another file with --output");
-    if (fs::is_directory(output, ignored))
-        return failure(ErrorCode::kUsage, output + " is a folder: name a file inside it");
-    if (!overwrite && fs::exists(output, ignored))
-        return failure(ErrorCode::kUsage, output +
-                                              " already exists: choose another name, or "
-                                              "replace it with --force");
-    removeDeadParts(output);
-    const std::string stem = partName(output, "part");
+    const auto target = settleOutput({output, overwrite, kRecording, {input}});
+    if (!target) return failure(target);
+    removeDeadParts(*target);
+    const std::string stem = partName(*target, "part");
     auto damaged = DamagedFile::open(input, stem + "-in");
     if (!damaged) return failure(damaged);
     auto salvaged = salvageInto(*damaged, stem);
     if (salvaged) {
         std::error_code error;
         for (const char* suffix : {"-wal", "-shm", "-journal"})
-            fs::remove(output + suffix, ignored);
-        fs::rename(stem, output, error);
+            fs::remove(*target + suffix, ignored);
+        fs::rename(stem, *target, error);
         if (!error) return salvaged;
         removeAll(stem);
         return failure(ErrorCode::kFailure, "cannot write " + output + ": " + error.message());

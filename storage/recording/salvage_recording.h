@@ -32,6 +32,8 @@ struct Salvage {
     std::uint64_t chunks = 0;  ///< copied
     EventCounts events;        ///< copied
     std::vector<LostEvents> lost;
+    /// Counted by the ranks but never in the file, whose writer died before it was whole.
+    std::uint64_t unreceived = 0;
     std::vector<std::string> notes;  ///< what had to be made up, in sentences
 
     [[nodiscard]] std::uint64_t lostEvents() const;

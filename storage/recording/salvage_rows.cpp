@@ -266,7 +266,28 @@ Result<void> makeUpNames(SalvageContext& context) {
     return makeUp(context, "strings", strings, "texts were lost and read \"(lost)\"");
 }
 
+/// A file that its writer never finished holds what had reached it: ranks count more, and nothing
+/// of that was dropped or damaged.
+Result<bool> wasFinalised(SalvageContext& context) {
+    auto finalised = context.output.integer("SELECT finalised FROM run");
+    if (!finalised) return failure(finalised);
+    return *finalised != 0;
+}
+
+Result<void> countUnreceived(SalvageContext& context, std::uint32_t rank, std::int64_t stored) {
+    auto counted = context.output.integer(
+        "SELECT coalesce(max(emitted - dropped), 0) FROM ranks WHERE rank=" + std::to_string(rank));
+    if (!counted) return failure(counted);
+    std::int64_t missing = *counted - stored;
+    for (const LostEvents& lost : context.account.lost)
+        if (lost.rank.value == rank) missing -= static_cast<std::int64_t>(lost.events);
+    if (missing > 0) context.account.unreceived += static_cast<std::uint64_t>(missing);
+    return {};
+}
+
 Result<void> mendTotals(SalvageContext& context) {
+    const auto finalised = wasFinalised(context);
+    if (!finalised) return failure(finalised);
     for (const std::uint32_t rank : context.ranks) {
         const std::string id = std::to_string(rank);
         auto collectives =
@@ -275,11 +296,16 @@ Result<void> mendTotals(SalvageContext& context) {
         const auto stored = static_cast<std::int64_t>(context.events[{rank}]) + *collectives;
         const std::string sql = "UPDATE ranks SET emitted=" + std::to_string(stored) +
                                 ", dropped=0 WHERE rank=" + id +
-                                " AND (dropped NOT BETWEEN 0 AND emitted);"
-                                "UPDATE ranks SET dropped=emitted-" +
-                                std::to_string(stored) + " WHERE rank=" + id +
-                                " AND emitted-dropped > " + std::to_string(stored) + ";";
+                                " AND (dropped NOT BETWEEN 0 AND emitted)";
         if (auto done = context.output.execute(sql); !done) return done;
+        if (!*finalised) {
+            if (auto done = countUnreceived(context, rank, stored); !done) return done;
+            continue;
+        }
+        const std::string book = "UPDATE ranks SET dropped=emitted-" + std::to_string(stored) +
+                                 " WHERE rank=" + id + " AND emitted-dropped > " +
+                                 std::to_string(stored) + ";";
+        if (auto done = context.output.execute(book); !done) return done;
     }
     return {};
 }

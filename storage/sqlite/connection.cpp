@@ -117,4 +117,8 @@ void Connection::refuseWrites() {
     sqlite3_set_authorizer(handle(), readsOnly, nullptr);
 }
 
+void Connection::leaveLog() {
+    sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
 }  // namespace shardscope::storage

@@ -41,6 +41,9 @@ public:
     /// changes something.
     void refuseWrites();
 
+    /// Closing it neither checkpoints nor removes the log: another file may have its name.
+    void leaveLog();
+
     /// For storage/sqlite only.
     [[nodiscard]] sqlite3* handle() const { return m_database.get(); }
 

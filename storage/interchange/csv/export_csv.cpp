@@ -2,6 +2,7 @@
 // empty text is "". Numbers keep every digit. Rows come by rank and time, a window at a time.
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/export_writer.h"
+#include "storage/interchange/output_kind.h"
 
 #include <array>
 #include <charconv>
@@ -184,7 +185,7 @@ Result<ExportAccount> exportCsv(storage::RecordingReader& reader, const ExportOp
     if (!view) return failure(view);
     auto scope = ExportScope::of(reader, options);
     if (!scope) return failure(scope);
-    auto writer = ExportWriter::open(options.output, options.overwrite);
+    auto writer = ExportWriter::open(outputOf(options, kCsvFile));
     if (!writer) return failure(writer);
     CsvExport csv(*scope, *writer, *view);
     for (const RankId rank : scope->ranks())

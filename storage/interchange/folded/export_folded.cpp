@@ -5,6 +5,7 @@
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/formats/nested_tracks.h"
+#include "storage/interchange/output_kind.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -154,7 +155,7 @@ private:
 Result<ExportAccount> exportFolded(storage::RecordingReader& reader, const ExportOptions& options) {
     auto scope = ExportScope::of(reader, options);
     if (!scope) return failure(scope);
-    auto writer = ExportWriter::open(options.output, options.overwrite);
+    auto writer = ExportWriter::open(outputOf(options, kFoldedFile));
     if (!writer) return failure(writer);
     FoldedExport folded(*scope);
     for (const RankId rank : scope->ranks())

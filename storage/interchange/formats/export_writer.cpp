@@ -13,8 +13,9 @@ tl::unexpected<Error> cannotWrite(const std::string& path, int error) {
 
 }  // namespace
 
-Result<ExportWriter> ExportWriter::open(const std::string& path, bool overwrite) {
-    auto output = OutputFile::reserve(path, overwrite);
+Result<ExportWriter> ExportWriter::open(const storage::OutputRequest& request) {
+    const std::string& path = request.path;
+    auto output = OutputFile::reserve(request);
     if (!output) return failure(output);
     std::FILE* file = std::fopen(output->part().c_str(), "wb");
     if (file == nullptr) return cannotWrite(path, errno);

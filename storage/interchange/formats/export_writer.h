@@ -14,8 +14,8 @@ namespace shardscope::interchange {
 /// The first failed write is kept and said by finish(). One thread.
 class ExportWriter {
 public:
-    /// kUsage when `path` cannot be written, or exists and `overwrite` is not set.
-    static Result<ExportWriter> open(const std::string& path, bool overwrite);
+    /// Errors as storage::settleOutput().
+    static Result<ExportWriter> open(const storage::OutputRequest& request);
 
     void write(std::string_view bytes);
     Result<void> finish();

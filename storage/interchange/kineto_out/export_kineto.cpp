@@ -2,6 +2,7 @@
 #include "storage/interchange/kineto_out/event_writer.h"
 #include "storage/interchange/kineto_out/kineto_trace.h"
 #include "storage/interchange/kineto_out/output_folder.h"
+#include "storage/interchange/output_kind.h"
 
 namespace shardscope::interchange {
 namespace {
@@ -14,7 +15,7 @@ bool isTraceName(const std::string& path) {
 
 Result<std::uint64_t> writeRank(ExportScope& scope, RankId rank, const std::string& path,
                                 const ExportOptions& options) {
-    auto output = TextOutput::open(path, options.overwrite);
+    auto output = TextOutput::open({path, options.overwrite, kKinetoFile, options.inputs});
     if (!output) return failure(output);
     EventWriter writer(*output, options.integerMicroseconds);
     const KinetoTrace trace(scope, rank);
@@ -27,7 +28,7 @@ Result<std::uint64_t> writeRank(ExportScope& scope, RankId rank, const std::stri
 
 Result<ExportAccount> writeFolder(ExportScope& scope, const ExportOptions& options) {
     ExportAccount account;
-    auto folder = OutputFolder::reserve(options.output, options.overwrite);
+    auto folder = OutputFolder::reserve(outputOf(options, kKinetoFile));
     if (!folder) return failure(folder);
     for (const RankId rank : scope.ranks()) {
         auto events = writeRank(scope, rank, folder->file(rankFileName(rank.value)), options);

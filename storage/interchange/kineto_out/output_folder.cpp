@@ -32,18 +32,18 @@ std::string rankFileName(std::uint32_t rank) {
     return std::string(kPrefix).append(std::to_string(rank)).append(kEnding);
 }
 
-Result<OutputFolder> OutputFolder::reserve(const std::string& path, bool overwrite) {
+Result<OutputFolder> OutputFolder::reserve(const storage::OutputRequest& request) {
     std::error_code error;
-    std::string name = path;
+    std::string name = request.path;
     while (name.size() > 1 && name.back() == '/') name.pop_back();
     if (name.empty()) return failure(ErrorCode::kUsage, "no output: name a folder with --output");
     if (fs::exists(name, error) && !fs::is_directory(name, error))
         return cannotWrite(name, "it is a file, and several ranks need a folder");
-    if (fs::is_directory(name, error) && !fs::is_empty(name, error) && !overwrite)
+    if (fs::is_directory(name, error) && !fs::is_empty(name, error) && !request.overwrite)
         return failure(ErrorCode::kUsage, name +
                                               " is not empty: choose another folder, or write "
                                               "into it with --force");
-    OutputFolder folder(name, name + ".part-" + std::to_string(getpid()));
+    OutputFolder folder(request, name, name + ".part-" + std::to_string(getpid()));
     fs::remove_all(folder.m_part, error);
     if (!fs::create_directory(folder.m_part, error))
         return cannotWrite(name, error ? error.message() : "its folder cannot be made");
@@ -51,11 +51,13 @@ Result<OutputFolder> OutputFolder::reserve(const std::string& path, bool overwri
 }
 
 OutputFolder::OutputFolder(OutputFolder&& other) noexcept
-    : m_path(std::move(other.m_path)),
+    : m_request(std::move(other.m_request)),
+      m_path(std::move(other.m_path)),
       m_part(std::exchange(other.m_part, {})),
       m_names(std::move(other.m_names)) {}
 
 OutputFolder& OutputFolder::operator=(OutputFolder&& other) noexcept {
+    std::swap(m_request, other.m_request);
     std::swap(m_path, other.m_path);
     std::swap(m_part, other.m_part);
     std::swap(m_names, other.m_names);
@@ -72,6 +74,12 @@ std::string OutputFolder::file(const std::string& name) {
     return m_part + "/" + name;
 }
 
+bool OutputFolder::mayReplace(const std::string& name) const {
+    storage::OutputRequest request = m_request;
+    request.path = m_path + "/" + name;
+    return storage::settleOutput(request).has_value();
+}
+
 Result<std::vector<std::string>> OutputFolder::commit() {
     std::error_code error;
     std::vector<std::string> files;
@@ -83,13 +91,19 @@ Result<std::vector<std::string>> OutputFolder::commit() {
         return files;
     }
     for (const std::string& name : m_names) {
+        storage::OutputRequest request = m_request;
+        request.path = m_path + "/" + name;
+        if (auto target = storage::settleOutput(request); !target) return failure(target);
+    }
+    for (const std::string& name : m_names) {
         fs::rename(m_part + "/" + name, m_path + "/" + name, error);
         if (error) return cannotWrite(m_path + "/" + name, error.message());
     }
     std::vector<fs::path> old;
     for (const auto& entry : fs::directory_iterator(m_path, error)) {
         const std::string name = entry.path().filename().string();
-        if (isRankFile(name) && std::find(m_names.begin(), m_names.end(), name) == m_names.end())
+        if (isRankFile(name) && std::find(m_names.begin(), m_names.end(), name) == m_names.end() &&
+            mayReplace(name))
             old.push_back(entry.path());
     }
     for (const fs::path& file : old) fs::remove(file, error);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage/model/result.h"
+#include "storage/recording/output_target.h"
 
 #include <cstdint>
 #include <string>
@@ -11,8 +12,9 @@ namespace shardscope::interchange::kineto_out {
 
 class OutputFolder {
 public:
-    /// kUsage when `path` is a file, or a folder that is not empty and `overwrite` is not set.
-    static Result<OutputFolder> reserve(const std::string& path, bool overwrite);
+    /// kUsage when the path is a file, or a folder that is not empty and `overwrite` is not set;
+    /// traces in it may be replaced as storage::settleOutput() says.
+    static Result<OutputFolder> reserve(const storage::OutputRequest& request);
     OutputFolder(OutputFolder&& other) noexcept;
     OutputFolder& operator=(OutputFolder&& other) noexcept;
     ~OutputFolder();  ///< removes what was not committed
@@ -24,9 +26,11 @@ public:
     Result<std::vector<std::string>> commit();
 
 private:
-    OutputFolder(std::string path, std::string part)
-        : m_path(std::move(path)), m_part(std::move(part)) {}
+    OutputFolder(storage::OutputRequest request, std::string path, std::string part)
+        : m_request(std::move(request)), m_path(std::move(path)), m_part(std::move(part)) {}
+    [[nodiscard]] bool mayReplace(const std::string& name) const;
 
+    storage::OutputRequest m_request;
     std::string m_path;
     std::string m_part;  ///< empty once committed
     std::vector<std::string> m_names;

@@ -50,8 +50,9 @@ TextOutput::TextOutput(TextOutput&&) noexcept = default;
 TextOutput& TextOutput::operator=(TextOutput&&) noexcept = default;
 TextOutput::~TextOutput() = default;
 
-Result<TextOutput> TextOutput::open(const std::string& path, bool overwrite) {
-    auto writer = ExportWriter::open(path, overwrite);
+Result<TextOutput> TextOutput::open(const storage::OutputRequest& request) {
+    const std::string& path = request.path;
+    auto writer = ExportWriter::open(request);
     if (!writer) return failure(writer);
     std::unique_ptr<Deflater> deflater;
     if (!path.ends_with(".json")) {

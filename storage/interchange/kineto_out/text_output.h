@@ -13,7 +13,7 @@ namespace shardscope::interchange::kineto_out {
 class TextOutput {
 public:
     /// gzip unless `path` ends in ".json".
-    static Result<TextOutput> open(const std::string& path, bool overwrite);
+    static Result<TextOutput> open(const storage::OutputRequest& request);
     TextOutput(TextOutput&&) noexcept;
     TextOutput& operator=(TextOutput&&) noexcept;
     ~TextOutput();

@@ -7,6 +7,7 @@
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/memory_snapshot/pickle_writer.h"
+#include "storage/interchange/output_kind.h"
 
 #include <algorithm>
 #include <array>
@@ -202,7 +203,7 @@ Result<ExportAccount> exportMemorySnapshot(storage::RecordingReader& reader,
                                            const ExportOptions& options) {
     auto scope = ExportScope::of(reader, options);
     if (!scope) return failure(scope);
-    auto writer = ExportWriter::open(options.output, options.overwrite);
+    auto writer = ExportWriter::open(outputOf(options, kSnapshotFile));
     if (!writer) return failure(writer);
     SnapshotExport snapshot(*scope, *writer);
     if (auto done = snapshot.write(); !done) return failure(done, "exporting a memory snapshot");

@@ -1,6 +1,7 @@
 // A recording as a Perfetto trace: a process a rank, a track a lane, counters, flows, arguments.
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/nested_tracks.h"
+#include "storage/interchange/output_kind.h"
 #include "storage/interchange/perfetto/descriptions.h"
 #include "storage/interchange/perfetto/fact_instants.h"
 #include "storage/interchange/perfetto/track_writer.h"
@@ -183,7 +184,7 @@ Result<ExportAccount> exportPerfetto(storage::RecordingReader& reader,
                                      const ExportOptions& options) {
     auto scope = ExportScope::of(reader, options);
     if (!scope) return failure(scope);
-    auto writer = ExportWriter::open(options.output, options.overwrite);
+    auto writer = ExportWriter::open(outputOf(options, kPerfettoFile));
     if (!writer) return failure(writer);
     PerfettoExport perfetto(*scope, *writer);
     for (const RankId rank : scope->ranks())

@@ -75,7 +75,7 @@ Result<ExportAccount> exportRecording(RecordingReader& reader, const ExportOptio
     auto summary = reader.summary();
     if (!summary) return failure(summary);
     if (auto good = checkScope(*summary, options); !good) return failure(good);
-    auto file = OutputFile::reserve(options.output, options.overwrite);
+    auto file = OutputFile::reserve(outputOf(options, storage::kRecording));
     if (!file) return failure(file);
     auto account = [&]() -> Result<ExportAccount> {
         auto writer = RecordingWriter::create(file->part(), summary->run, true);

@@ -142,7 +142,8 @@ Result<ImportAccount> importRecordings(const std::vector<std::string>& paths,
         inputs.push_back(std::move(*input));
     }
     if (auto good = checkRanks(inputs); !good) return failure(good);
-    auto file = OutputFile::reserve(options.output, options.overwrite);
+    auto file =
+        OutputFile::reserve({options.output, options.overwrite, storage::kRecording, paths});
     if (!file) return failure(file);
     auto account = Joining(inputs, options).write(file->part(), runOf(inputs, freshId));
     if (!account) return account;

@@ -6,6 +6,7 @@
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/formats/nested_tracks.h"
 #include "storage/interchange/json_text.h"
+#include "storage/interchange/output_kind.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -107,7 +108,7 @@ Result<ExportAccount> exportSpeedscope(storage::RecordingReader& reader,
                                        const ExportOptions& options) {
     auto scope = ExportScope::of(reader, options);
     if (!scope) return failure(scope);
-    auto writer = ExportWriter::open(options.output, options.overwrite);
+    auto writer = ExportWriter::open(outputOf(options, kSpeedscopeFile));
     if (!writer) return failure(writer);
     SpeedscopeExport speedscope(*scope, *writer);
     for (const RankId rank : scope->ranks())

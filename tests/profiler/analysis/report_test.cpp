@@ -64,6 +64,34 @@ TEST(Report, SaysWhenTheWriterNeverFinished) {
     EXPECT_THAT(report.completeness.missing, Contains(HasSubstr("not finalised")));
 }
 
+TEST(Report, SaysFirstThatTheWriterNeverFinishedWhateverElseIsMissing) {
+    RecordingSummary summary;
+    summary.run.worldSize = 1;
+    summary.ranks.resize(1);
+    for (std::int32_t step = 0; step < 30; ++step) {
+        StepFacts facts;
+        facts.step = {step};
+        facts.start = {step * 10};
+        facts.end = {step * 10 + 9};
+        facts.expectedGathers = 4;
+        summary.steps.push_back(facts);
+    }
+    const Report report = analyse(summary, {});
+    ASSERT_GT(report.completeness.missing.size(), 20u);
+    EXPECT_THAT(report.completeness.missing.front(), HasSubstr("not finalised"));
+}
+
+/// A file that is copied without its log holds no steps yet.
+TEST(Report, OfAnUnfinishedFileWithoutStepsTheCaptureLevelIsNotTheReason) {
+    RecordingSummary summary;
+    summary.run.worldSize = 1;
+    const Report report = analyse(summary, {});
+    EXPECT_FALSE(report.completeness.known);
+    ASSERT_FALSE(report.completeness.missing.empty());
+    for (const std::string& sentence : report.completeness.missing)
+        EXPECT_THAT(sentence, testing::Not(HasSubstr("capture level")));
+}
+
 TEST(Report, CompletenessIsUnknownAtALowCaptureLevel) {
     auto timeline = test::drawTimeline("rank 0 step |ssss1sss2sss|");
     const Report report = analyse(timeline.summary, timeline.ranks);

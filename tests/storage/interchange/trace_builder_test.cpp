@@ -3,6 +3,7 @@
 #include "storage/interchange/event_window.h"
 #include "storage/interchange/string_cache.h"
 #include "storage/recording/recording_reader.h"
+#include "storage/recording/recording_writer.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 
@@ -94,9 +95,14 @@ TEST_F(TraceBuilderTest, ExistingFileIsReplacedOnlyWhenAskedFor) {
                 AllOf(FailsAs(ErrorCode::kUsage), FailsWith("--force")));
     // One that appears while the import runs is not replaced either.
     EXPECT_THAT(builder->finish(someRun(), {}), FailsWith("already exists"));
+    EXPECT_THAT(TraceBuilder::create(path, someRun(), true), FailsWith("is not a recording"));
+    EXPECT_EQ(std::filesystem::file_size(path), 8u);
+    std::filesystem::remove(path);
+    ASSERT_THAT(storage::RecordingWriter::create(path, someRun(), false), IsOk());
+    const auto before = std::filesystem::file_size(path);
     auto other = TraceBuilder::create(path, someRun(), true);
     ASSERT_THAT(other, IsOk());
-    EXPECT_EQ(std::filesystem::file_size(path), 8u);  // until it is whole
+    EXPECT_EQ(std::filesystem::file_size(path), before);  // until it is whole
     EXPECT_THAT(other->finish(someRun(), {}), IsOk());
     EXPECT_THAT(storage::openRecording(path), IsOk());
 }

@@ -206,12 +206,21 @@ TEST(ExportCsv, ReplacesOnlyWhenAskedTo) {
     DrawnFolder drawn(events);
     auto options = drawn.options();
     options.view = "operators";
-    std::ofstream(options.output) << "precious";
+    for (const char* precious : {"precious", "thesis, chapter 3\nof years\n"}) {
+        std::ofstream(options.output) << precious;
+        for (const bool force : {false, true}) {
+            options.overwrite = force;
+            EXPECT_THAT(exportCsv(drawn.reader(), options), FailsAs(ErrorCode::kUsage));
+            EXPECT_EQ(contentOf(options.output), precious) << "that is no CSV of ours";
+        }
+    }
+    std::ofstream(options.output) << "rank,name\r\n";
+    options.overwrite = false;
     EXPECT_THAT(exportCsv(drawn.reader(), options), FailsAs(ErrorCode::kUsage));
-    EXPECT_EQ(contentOf(options.output), "precious");
+    EXPECT_EQ(contentOf(options.output), "rank,name\r\n");
     options.overwrite = true;
     EXPECT_THAT(exportCsv(drawn.reader(), options), IsOk());
-    EXPECT_NE(contentOf(options.output), "precious");
+    EXPECT_NE(contentOf(options.output), "rank,name\r\n");
     options.progress = [](double) { return false; };
     const std::string before = contentOf(options.output);
     EXPECT_THAT(exportCsv(drawn.reader(), options), FailsAs(ErrorCode::kCancelled));

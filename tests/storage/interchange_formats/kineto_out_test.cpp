@@ -248,12 +248,17 @@ TEST_F(KinetoOut, SeveralRanksAreAFolder) {
     EXPECT_EQ(account->files, (std::vector<std::string>{options.output + "/rank0.json.gz",
                                                         options.output + "/rank1.json.gz"}));
     EXPECT_THAT(exportKineto(**reader, options), FailsWith("is not empty"));
-    std::ofstream(options.output + "/rank7.json.gz") << "of an earlier export";
+    std::filesystem::copy_file(options.output + "/rank0.json.gz",
+                               options.output + "/rank7.json.gz");  // of an earlier export
+    std::ofstream(options.output + "/rank8.json.gz") << "no trace at all";
     std::ofstream(options.output + "/notes.txt") << "mine";
     options.overwrite = true;
     ASSERT_THAT(exportKineto(**reader, options), IsOk());
     EXPECT_FALSE(std::filesystem::exists(options.output + "/rank7.json.gz"));
+    EXPECT_TRUE(std::filesystem::exists(options.output + "/rank8.json.gz"));
     EXPECT_TRUE(std::filesystem::exists(options.output + "/notes.txt"));
+    std::ofstream(options.output + "/rank1.json.gz") << "no trace at all";
+    EXPECT_THAT(exportKineto(**reader, options), FailsWith("is not a Kineto trace"));
     options.output = m_folder.file("stopped");
     options.progress = [](double) { return false; };
     EXPECT_FALSE(exportKineto(**reader, options));

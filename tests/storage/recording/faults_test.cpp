@@ -118,8 +118,13 @@ TEST(CreateRecording, RefusesWhatCannotBeWritten) {
     writeText(path, "precious");
     EXPECT_THAT(RecordingWriter::create(path, someRun(), false),
                 AllOf(FailsWith("already exists"), FailsAs(ErrorCode::kUsage)));
+    EXPECT_THAT(RecordingWriter::create(path, someRun(), true),
+                AllOf(FailsWith("is not a recording"), FailsAs(ErrorCode::kUsage)));
     EXPECT_EQ(fs::file_size(path), 8u);
-    EXPECT_THAT(RecordingWriter::create(path, someRun(), true), IsOk());
+    EXPECT_THAT(RecordingWriter::create(folder.file("a.sscope"), someRun(), false), IsOk());
+    EXPECT_THAT(RecordingWriter::create(folder.file("a.sscope"), someRun(), false),
+                FailsWith("already exists"));
+    EXPECT_THAT(RecordingWriter::create(folder.file("a.sscope"), someRun(), true), IsOk());
     EXPECT_THAT(RecordingWriter::create(folder.path(), someRun(), true), FailsWith("is a folder"));
     EXPECT_THAT(RecordingWriter::create(folder.file("no/run.sscope"), someRun(), false),
                 FailsWith("does not exist, make it first"));
@@ -221,6 +226,104 @@ TEST(KilledWriter, WhileFinalisingLosesNothing) {
                       std::count_if(spans.begin(), spans.end(),
                                     [](const SpanEvent& span) { return span.lane == LaneId{0}; })));
     }
+}
+
+/// The events in the main file alone, as a copy without its log has them.
+std::uint64_t spansWithoutLog(const std::string& path) {
+    const std::string copy = path + ".copy.sscope";
+    fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
+    auto reader = openRecording(copy);
+    EXPECT_THAT(reader, IsOk());
+    return reader ? (*reader)->summary()->events.spans : 0;
+}
+
+TEST(Checkpoint, BringsWhatWasCommittedIntoTheFileItself) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    auto writer = RecordingWriter::create(path, someRun(), false);
+    ASSERT_THAT(writer, IsOk());
+    test::RandomEvents random(3);
+    ASSERT_THAT(writer->addChunk(columns::encodeSpans({0}, random.nestedSpans(500, {0}))), IsOk());
+    ASSERT_THAT(writer->flush(), IsOk());
+    EXPECT_EQ(spansWithoutLog(path), 0u) << "it would have been lost";
+    ASSERT_THAT(writer->checkpoint(), IsOk());
+    EXPECT_EQ(spansWithoutLog(path), 500u);
+}
+
+TEST(Finalised, IsNeverSaidByALogThatTheFileLacks) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    const std::string ready = path + ".ready";
+    test::RandomEvents random(4);
+    const auto spans = random.nestedSpans(60'000, {0});
+    for (int round = 0; round < 20; ++round) {
+        fs::remove(ready);
+        const pid_t child = fork();
+        if (child == 0) {
+            auto writer = RecordingWriter::create(path, someRun(), true);
+            for (std::size_t at = 0; writer && at < spans.size(); at += 500)
+                if (!writer->addChunk(columns::encodeSpans({0}, std::span(spans).subspan(at, 500))))
+                    _exit(1);
+            if (!writer || !writer->flush()) _exit(2);
+            writeText(ready, "x");
+            static_cast<void>(writer->finalise(RunStatus::kFinished, {1}));
+            pause();
+        }
+        while (!fs::exists(ready)) usleep(200);
+        usleep(static_cast<useconds_t>(round * 4'000));
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+        auto reader = openRecording(path);
+        ASSERT_THAT(reader, IsOk());
+        if (!(*reader)->summary()->complete) continue;
+        reader = failure(ErrorCode::kCancelled, "closed");
+        EXPECT_EQ(spansWithoutLog(path), spans.size()) << "round " << round;
+    }
+}
+
+/// Killed in the middle of a change in rollback mode, as the last steps of finalising are.
+TEST(KilledWriter, LeavesAJournalThatAReaderApplies) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 3, .finalise = true}), IsOk());
+    const auto before = openRecording(path).value()->summary()->events.total();
+    const pid_t child = fork();
+    if (child == 0) {
+        auto connection = Connection::open(path, Connection::Mode::kCreate);
+        // More pages than the cache holds: they reach the file before the transaction ends.
+        if (!connection || !connection->execute("PRAGMA cache_size=2; PRAGMA cache_spill=1; BEGIN;"
+                                                "UPDATE strings SET text=text||'x';"
+                                                "DELETE FROM chunks; DELETE FROM steps"))
+            _exit(1);
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(child, nullptr, 0);
+    ASSERT_GT(fs::file_size(path + "-journal"), 0u);
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_EQ((*reader)->summary()->events.total(), before);
+    EXPECT_THAT(verifyRecording(path), IsOk());
+}
+
+TEST(Kept, IsWhatIsInTheFile) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    RunFacts run = someRun();
+    run.worldSize = 2;
+    auto writer = RecordingWriter::create(path, run, false);
+    ASSERT_THAT(writer, IsOk());
+    const auto step = [](std::uint32_t rank, std::int32_t index) {
+        return StepFacts{{rank}, {index}, {index * 10}, {index * 10 + 9}, 1, 0, 0, 0, 0, 0, 0, {}};
+    };
+    for (const auto& facts : {step(0, 0), step(1, 0), step(0, 1)})
+        ASSERT_THAT(writer->addStep(facts), IsOk());
+    test::RandomEvents random(5);
+    ASSERT_THAT(writer->addChunk(columns::encodeSpans({0}, random.nestedSpans(70, {0}))), IsOk());
+    ASSERT_THAT(writer->flush(), IsOk());
+    const auto kept = writer->kept();
+    ASSERT_THAT(kept, IsOk());
+    EXPECT_EQ(kept->steps, 1) << "of the second one rank is missing";
+    EXPECT_EQ(kept->events, 70u);
 }
 
 TEST(KilledWriter, WalIsReadWithoutSharedMemoryWhereNoneCanBeMade) {

@@ -1,6 +1,8 @@
 // Damage of every sort, and what is saved of it: the result is always sound.
+#include "storage/columns/chunk.h"
 #include "storage/recording/finish_recording.h"
 #include "storage/recording/recording_reader.h"
+#include "storage/recording/recording_writer.h"
 #include "storage/recording/salvage_recording.h"
 #include "storage/recording/verify_recording.h"
 #include "storage/sqlite/connection.h"
@@ -202,6 +204,36 @@ TEST_F(SalvageTest, FinishesWhatItsWriterCouldNot) {
     EXPECT_TRUE(summary->complete);
     EXPECT_EQ(summary->run.status, RunStatus::kFailed);
     EXPECT_TRUE(verifyRecording(m_out)->sound());
+}
+
+/// What a recorder that was killed leaves, copied without its log.
+TEST_F(SalvageTest, OfAnUnfinishedFileWhatNeverReachedItIsNotCalledDropped) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    {
+        auto writer = RecordingWriter::create(path, {}, false);
+        ASSERT_THAT(writer, IsOk());
+        ASSERT_THAT(writer->addHost({}), IsOk());
+        RankFacts rank;
+        rank.emitted = 1000;
+        rank.dropped = 30;
+        ASSERT_THAT(writer->putRank(rank), IsOk());
+        ASSERT_THAT(writer->addLane({{0}, {0}, LaneRole::kHost, "operators", "", 0}), IsOk());
+        std::vector<SpanEvent> spans(70);
+        ASSERT_THAT(writer->addChunk(columns::encodeSpans({0}, spans)), IsOk());
+        ASSERT_THAT(writer->flush(), IsOk());
+    }
+    const auto saved = salvage(contentsOf(path), "an unfinished file");
+    ASSERT_TRUE(saved);
+    EXPECT_EQ(saved->unreceived, 900u);
+    EXPECT_FALSE(saved->lossless());
+    const auto summary = openRecording(m_out).value()->summary();
+    ASSERT_THAT(summary, IsOk());
+    EXPECT_EQ(summary->ranks.at(0).emitted, 1000u);
+    EXPECT_EQ(summary->ranks.at(0).dropped, 30u) << "no queue was full for these";
+    ASSERT_FALSE(summary->diagnostics.empty());
+    EXPECT_NE(summary->diagnostics.back().message.find("900 that its ranks counted"),
+              std::string::npos);
 }
 
 }  // namespace

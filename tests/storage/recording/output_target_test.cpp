@@ -1,0 +1,206 @@
+// What may be replaced, and what never. Only files, FIFOs, sockets and a terminal of the test's
+// own.
+#include "storage/recording/output_target.h"
+
+#include "storage/recording/recording_reader.h"
+#include "storage/recording/recording_writer.h"
+#include "storage/recording/writer_lock.h"
+#include "tests/support/result_matchers.h"
+#include "tests/support/sample_recording.h"
+#include "tests/support/temporary_folder.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace shardscope::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using test::FailsAs;
+using test::FailsWith;
+using test::IsOk;
+using testing::AllOf;
+
+class OutputTarget : public testing::Test {
+protected:
+    [[nodiscard]] std::string file(const std::string& name) const { return m_folder.file(name); }
+    [[nodiscard]] std::string recording(const std::string& name) const {
+        EXPECT_THAT(test::writeSampleRecording(file(name), {.steps = 1}), IsOk());
+        return file(name);
+    }
+    [[nodiscard]] static Result<std::string> forced(const std::string& path,
+                                                    std::vector<std::string> inputs = {}) {
+        return settleOutput({path, true, kRecording, std::move(inputs)});
+    }
+    static void expectRefused(const Result<std::string>& settled, const std::string& words) {
+        EXPECT_THAT(settled, AllOf(FailsAs(ErrorCode::kUsage), FailsWith(words)));
+    }
+
+    test::TemporaryFolder m_folder;
+};
+
+TEST_F(OutputTarget, ANewNameIsFineAndARecordingOnlyWhenForced) {
+    EXPECT_EQ(settleOutput({file("new.sscope")}).value(), file("new.sscope"));
+    const std::string path = recording("run.sscope");
+    expectRefused(settleOutput({path}), "already exists: choose another name, or replace it");
+    EXPECT_EQ(forced(path).value(), path);
+    expectRefused(forced(""), "--output");
+    expectRefused(forced(file("no/run.sscope")), "does not exist, make it first");
+}
+
+TEST_F(OutputTarget, WhatIsNoRecordingStays) {
+    std::ofstream(file("thesis.tex")) << "years of work";
+    expectRefused(forced(file("thesis.tex")), "is not a recording");
+    std::ofstream(file("empty")).close();
+    EXPECT_THAT(forced(file("empty")), IsOk()) << "nothing is in it that could be lost";
+    expectRefused(forced(m_folder.path()), "is a folder");
+}
+
+TEST_F(OutputTarget, WhatIsNoRegularFileIsNeverReplaced) {
+    ASSERT_EQ(mkfifo(file("fifo").c_str(), 0600), 0);
+    expectRefused(forced(file("fifo")), "is a FIFO, which is never replaced");
+    const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, file("socket").c_str(), sizeof address.sun_path - 1);
+    ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    expectRefused(forced(file("socket")), "is a socket");
+    close(listener);
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    ASSERT_GE(terminal, 0);
+    ASSERT_EQ(unlockpt(terminal), 0);
+    const std::string device = ptsname(terminal);
+    expectRefused(forced(device), "is a device");
+    // Nor behind a symbolic link.
+    for (const std::string& target : {file("fifo"), file("socket"), device, m_folder.path()}) {
+        fs::remove(file("link"));
+        fs::create_symlink(target, file("link"));
+        EXPECT_THAT(forced(file("link")), FailsAs(ErrorCode::kUsage)) << target;
+        EXPECT_TRUE(fs::is_symlink(file("link")));
+    }
+    // The sentence must not recommend what would be refused.
+    for (const std::string& path : {file("fifo"), file("socket"), device})
+        EXPECT_THAT(settleOutput({path}), testing::Not(FailsWith("--force")));
+    close(terminal);
+}
+
+TEST_F(OutputTarget, ALinkToARecordingStaysALink) {
+    const std::string path = recording("run.sscope");
+    fs::create_symlink("run.sscope", file("latest.sscope"));
+    EXPECT_EQ(forced(file("latest.sscope")).value(), fs::canonical(path).string());
+    fs::create_symlink("nowhere", file("dangling"));
+    expectRefused(forced(file("dangling")), "a symbolic link that leads to no file");
+    expectRefused(settleOutput({file("dangling")}), "a symbolic link that leads to no file");
+}
+
+TEST_F(OutputTarget, AnInputIsNeverReplacedByWhateverName) {
+    const std::string path = recording("run.sscope");
+    fs::create_directory(file("folder"));
+    fs::create_hard_link(path, file("folder/hard.sscope"));
+    fs::create_symlink(path, file("soft.sscope"));
+    for (const std::string& spelling :
+         {path, file("folder/../run.sscope"), file("folder/hard.sscope"), file("soft.sscope")}) {
+        expectRefused(forced(spelling, {path}), "is what this command reads");
+        expectRefused(settleOutput({spelling, false, kRecording, {path}}),
+                      "is what this command reads");
+    }
+    // The folder that is read holds it under another name.
+    expectRefused(forced(path, {file("folder")}), "is what this command reads");
+    EXPECT_THAT(forced(path, {"", "bytes", file("none")}), IsOk());
+}
+
+TEST_F(OutputTarget, ARecordingThatIsBeingWrittenIsLeftToItsWriter) {
+    const std::string path = file("run.sscope");
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const auto writer = RecordingWriter::create(path, RunFacts{}, false);
+        static_cast<void>(!write(ready[1], "x", 1));
+        pause();
+        _exit(writer ? 0 : 1);
+    }
+    char byte = 0;
+    ASSERT_EQ(read(ready[0], &byte, 1), 1);
+    EXPECT_TRUE(isBeingWritten(path));
+    expectRefused(forced(path), "is being written by process " + std::to_string(child));
+    expectRefused(settleOutput({path}), "is being written by");
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    EXPECT_FALSE(isBeingWritten(path)) << "the kernel lets go of it";
+    EXPECT_THAT(forced(path), IsOk());
+    close(ready[0]);
+    close(ready[1]);
+}
+
+TEST_F(OutputTarget, AWriterNoticesThatItsFileIsGone) {
+    const std::string path = file("run.sscope");
+    auto writer = RecordingWriter::create(path, RunFacts{}, false);
+    ASSERT_THAT(writer, IsOk());
+    EXPECT_TRUE(writer->isInPlace());
+    ASSERT_THAT(writer->flush(), IsOk());
+    fs::remove(path);
+    EXPECT_FALSE(writer->isInPlace());
+    EXPECT_THAT(writer->flush(), AllOf(FailsAs(ErrorCode::kFailure), FailsWith("was deleted")));
+    EXPECT_THAT(writer->checkpoint(), FailsWith("was deleted"));
+    EXPECT_THAT(writer->finalise(RunStatus::kFinished, {1}), FailsWith("was deleted"));
+    EXPECT_THAT(writer->kept(), FailsWith("was deleted"));
+}
+
+TEST_F(OutputTarget, AWriterWhoseNameHasAnotherLeavesThatAlone) {
+    const std::string path = file("run.sscope");
+    {
+        auto first = RecordingWriter::create(path, RunFacts{}, false);
+        ASSERT_THAT(first, IsOk());
+        ASSERT_THAT(first->addMetric({"loss", {0}, {0}, 1.0}), IsOk());
+        ASSERT_THAT(first->flush(), IsOk());
+        // As by `mv`: with its log it is a recording elsewhere.
+        for (const char* suffix : {"", "-wal", "-shm"})
+            fs::rename(path + suffix, file("moved.sscope") + suffix);
+        auto second = RecordingWriter::create(path, RunFacts{}, false);
+        ASSERT_THAT(second, IsOk());
+        ASSERT_THAT(second->addMetric({"loss", {0}, {0}, 2.0}), IsOk());
+        ASSERT_THAT(second->flush(), IsOk());
+        EXPECT_FALSE(first->isInPlace());
+        { const auto gone = std::move(*first); }
+        ASSERT_THAT(second->addMetric({"loss", {1}, {1}, 3.0}), IsOk());
+        ASSERT_THAT(second->finalise(RunStatus::kFinished, {2}), IsOk());
+    }
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_EQ((*reader)->summary()->metrics.size(), 2u);
+}
+
+TEST_F(OutputTarget, AStaleLogIsNotAppliedToANewRecording) {
+    const std::string path = file("run.sscope");
+    const pid_t child = fork();
+    if (child == 0) {
+        auto writer = RecordingWriter::create(path, RunFacts{}, false);
+        if (!writer || !writer->addMetric({"old", {0}, {0}, 1.0}) || !writer->flush()) _exit(1);
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(child, nullptr, 0);
+    ASSERT_TRUE(fs::exists(path + "-wal"));
+    fs::remove(path);
+    {
+        auto writer = RecordingWriter::create(path, RunFacts{}, false);
+        ASSERT_THAT(writer, IsOk());
+        ASSERT_THAT(writer->finalise(RunStatus::kFinished, {2}), IsOk());
+    }
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_TRUE((*reader)->summary()->metrics.empty());
+}
+
+}  // namespace
+}  // namespace shardscope::storage
