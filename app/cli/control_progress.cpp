@@ -1,10 +1,8 @@
 // `--control stdio`: what happens, one JSON object a line on standard output.
+#include "app/cli/console.h"
 #include "app/cli/run_progress.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <cstdio>
 
 namespace shardscope::cli {
 namespace {
@@ -58,8 +56,8 @@ public:
 
 private:
     static void write(const Json& json) {
-        fmt::print(stdout, "{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
-        std::fflush(stdout);
+        // Who reads it and goes closes our input too, which stops the run in order.
+        static_cast<void>(print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n'));
     }
 };
 

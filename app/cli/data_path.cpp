@@ -9,6 +9,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
@@ -68,11 +69,6 @@ Result<void> checkPath(const std::string& path) {
     return fs::is_directory(path, error) ? checkFolder(path) : checkFile(path);
 }
 
-std::string absolute(const std::string& path) {
-    std::error_code error;
-    return fs::absolute(path, error).lexically_normal().string();
-}
-
 bool isSourceTree(const fs::path& folder) {
     std::error_code error;
     return fs::exists(folder / "CMakePresets.json", error) &&
@@ -81,10 +77,26 @@ bool isSourceTree(const fs::path& folder) {
 
 }  // namespace
 
+Result<std::string> wholePath(const std::string& path) {
+    if (path.empty()) return path;
+    std::error_code error;
+    const fs::path whole = fs::absolute(path, error);
+    if (!error) return whole.lexically_normal().string();
+    return failure(ErrorCode::kUsage,
+                   fmt::format("{} lies in the current folder, which is gone ({}); change to "
+                               "another, or name the whole path",
+                               path, error.message()));
+}
+
 Result<void> settleData(control::RunConfig& config) {
-    if (config.tokenizer != tokens::kBytes) config.tokenizer = absolute(config.tokenizer);
+    for (const auto& [path, word] : {std::pair{&config.tokenizer, tokens::kBytes},
+                                     std::pair{&config.data, tokens::kSynthetic}}) {
+        if (*path == word) continue;
+        auto whole = wholePath(*path);
+        if (!whole) return failure(whole);
+        *path = *whole;
+    }
     if (config.data != tokens::kSynthetic) {
-        config.data = absolute(config.data);
         auto checked = checkPath(config.data);
         if (!checked) return checked;
     }

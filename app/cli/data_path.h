@@ -13,6 +13,10 @@ namespace shardscope::cli {
 /// anything is started or written; texts are only looked into.
 Result<void> settleData(control::RunConfig& config);
 
+/// The path from the root on, empty for an empty one: ranks run in folders of their own. An error
+/// (kUsage) where the current folder is gone.
+Result<std::string> wholePath(const std::string& path);
+
 /// Folder of Shardscope's own sources: found above the program, or where it was built from.
 /// An error (kUsage) asks for --data.
 Result<std::string> ownSourceTree();

@@ -1,5 +1,6 @@
 // `shardscope doctor`: what is present, what is missing, what is in the way, and what mends it.
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/doctor_gpu.h"
 #include "app/cli/doctor_host.h"
 #include "app/cli/doctor_probe.h"
@@ -118,11 +119,8 @@ Diagnosis diagnose(bool wanted) {
 
 int run(const DoctorOptions& options) {
     const Diagnosis diagnosis = diagnose(options.device == "cuda");
-    if (options.json)
-        fmt::print("{}\n", doctorJson(diagnosis));
-    else
-        fmt::print("{}", doctorText(diagnosis));
-    return diagnosis.exitCode;
+    return printLast(options.json ? doctorJson(diagnosis) + '\n' : doctorText(diagnosis),
+                     diagnosis.exitCode);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "app/cli/dry_run.h"
 
+#include "app/cli/console.h"
 #include "app/cli/report_table.h"
 #include "engine/control/vocabulary_pieces.h"
 #include "engine/theory/theory.h"
@@ -145,8 +146,7 @@ std::string dryRunJson(const control::RunConfig& config, std::optional<Bytes> av
 int runDry(const control::RunConfig& config, bool json) {
     const bool host = config.device == control::Device::kCpu;
     const std::optional<Bytes> available = host ? availableMemory() : std::nullopt;
-    fmt::print("{}\n", (json ? dryRunJson : dryRunText)(config, available));
-    return 0;
+    return printLast((json ? dryRunJson : dryRunText)(config, available) + '\n');
 }
 
 }  // namespace shardscope::cli

@@ -2,17 +2,19 @@
 #include "storage/interchange/export.h"
 
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/export_report.h"
 #include "app/cli/report_table.h"
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/control/near_miss.h"
+#include "storage/interchange/output_file.h"
+#include "storage/interchange/output_kind.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 
 namespace shardscope::cli {
@@ -119,20 +121,22 @@ Result<TimeRange> rangeOfSteps(const std::string& text, const RecordingSummary& 
 }
 
 Result<ExportAccount> writeWeights(const Arguments& arguments) {
-    const std::string& output = arguments.options.output;
-    std::error_code error;
-    if (!arguments.options.overwrite && std::filesystem::exists(output, error))
-        return failure(ErrorCode::kUsage,
-                       fmt::format("{} exists; give --force to replace it", output));
     const auto checkpoint = checkpoint::Checkpoint::open(arguments.path);
     if (!checkpoint) return failure(checkpoint);
-    if (auto done = checkpoint::exportGpt2(*checkpoint, output); !done) return failure(done);
+    auto request = interchange::outputOf(arguments.options, interchange::kSafetensorsFile);
+    request.inputs = {checkpoint->path()};
+    auto file = interchange::OutputFile::reserve(request);
+    if (!file) return failure(file);
+    if (auto done = checkpoint::exportGpt2(*checkpoint, file->part()); !done)
+        return failure(done, "writing " + arguments.options.output);
+    if (auto done = file->commit(); !done) return failure(done);
     ExportAccount account;
-    account.files.push_back(output);
+    account.files.push_back(arguments.options.output);
     return account;
 }
 
-Result<ExportAccount> write(const Arguments& arguments) {
+Result<ExportAccount> write(Arguments arguments) {
+    arguments.options.inputs = {arguments.path};
     const auto format = findFormat(arguments.format);
     if (!format) return failure(format);
     if ((*format)->name == std::string_view(kSafetensors)) return writeWeights(arguments);
@@ -159,13 +163,14 @@ Result<ExportAccount> write(const Arguments& arguments) {
 int run(const Arguments& arguments) {
     const auto account = write(arguments);
     if (!account) {
-        fmt::print(stderr, "shardscope: {}\n", account.error().message);
+        tellError(account.error().message);
         return exitStatus(account.error());
     }
-    for (const std::string& file : account->files) fmt::print("wrote       {}\n", file);
-    if (account->events > 0) fmt::print("events      {}\n", countText(account->events));
-    for (const std::string& note : account->notes) fmt::print("note        {}\n", note);
-    return 0;
+    std::string text;
+    for (const std::string& file : account->files) text += fmt::format("wrote       {}\n", file);
+    if (account->events > 0) text += fmt::format("events      {}\n", countText(account->events));
+    for (const std::string& note : account->notes) text += fmt::format("note        {}\n", note);
+    return printLast(text);
 }
 
 std::string footer() {
@@ -202,7 +207,8 @@ Command addExport(CLI::App& root) {
                     "json: overview (as of `report --json`), info, verification");
     app->add_flag("--hta", arguments->options.integerMicroseconds,
                   "kineto: whole microseconds, because HTA rounds fractions away");
-    app->add_flag("--force", arguments->options.overwrite, "replace the output if it exists");
+    app->add_flag("--force", arguments->options.overwrite,
+                  "replace the output if it is of the same format");
     return {app, [arguments] { return run(*arguments); }};
 }
 

@@ -2,6 +2,7 @@
 #include "storage/interchange/import.h"
 
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
 
@@ -60,19 +61,18 @@ int run(ImportCommandOptions options) {
         account = interchange::importTraces(options.inputs, options.import);
     }
     if (!account && account.error().code == ErrorCode::kCancelled) {
-        fmt::print(stderr, "shardscope: import interrupted, no file was written\n");
+        tellError("import interrupted, no file was written");
         return static_cast<int>(ErrorCode::kInterrupted);
     }
     if (!account) {
-        fmt::print(stderr, "shardscope: {}\n", account.error().message);
+        tellError(account.error().message);
         return exitStatus(account.error());
     }
     if (options.json)
-        fmt::print("{}\n", accountJson(*account, options.import.output)
-                               .dump(2, ' ', false, Json::error_handler_t::replace));
-    else if (!options.quiet)
-        fmt::print("{}", accountText(*account, options.import.output));
-    return 0;
+        return printLast(accountJson(*account, options.import.output)
+                             .dump(2, ' ', false, Json::error_handler_t::replace) +
+                         '\n');
+    return options.quiet ? 0 : printLast(accountText(*account, options.import.output));
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ Command addImport(CLI::App& root) {
     app->add_option("inputs", options->inputs, "traces, or folders of them; - is standard input")
         ->required();
     app->add_option("-o,--output", options->import.output, "recording to write")->required();
-    app->add_flag("--force", options->import.overwrite, "replace an existing file");
+    app->add_flag("--force", options->import.overwrite, "replace the output if it is a recording");
     app->add_flag("--strict", options->import.strict, "fail when an event cannot be read");
     app->add_flag("--json", options->json,
                   "print the account as one JSON document, schema shardscope.import/1");

@@ -1,5 +1,6 @@
 // `shardscope info`: the facts of a recording, without analysing it.
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/info_json.h"
 #include "app/cli/report_table.h"
 #include "storage/recording/recording_reader.h"
@@ -45,6 +46,10 @@ std::string infoText(const RecordingSummary& summary, const std::string& path) {
     text += line("status", fmt::format("{}{}, {} recorded", toWord(run.status),
                                        summary.complete ? "" : " (not finalised)",
                                        durationText(run.ended.ns)));
+    if (!summary.complete)
+        text += line("incomplete",
+                     "its writer is at work or died; what came last may be in the -wal beside it, "
+                     "so move or copy both");
     if (run.model.empty())
         text +=
             line("ranks", fmt::format("{}, {} of them here", run.worldSize, summary.ranks.size()));
@@ -93,14 +98,12 @@ std::string verificationText(const storage::Verification& found, const std::stri
 int verify(const InfoOptions& options) {
     const auto found = storage::verifyRecording(options.path);
     if (!found) {
-        fmt::print(stderr, "shardscope: {}\n", found.error().message);
+        tellError(found.error().message);
         return exitStatus(found.error());
     }
-    if (options.json)
-        fmt::print("{}\n", verificationJson(*found));
-    else
-        fmt::print("{}", verificationText(*found, options.path));
-    return found->sound() ? 0 : 1;
+    return printLast(
+        options.json ? verificationJson(*found) + '\n' : verificationText(*found, options.path),
+        found->sound() ? 0 : 1);
 }
 
 int run(const InfoOptions& options) {
@@ -108,14 +111,10 @@ int run(const InfoOptions& options) {
     auto reader = storage::openRecording(options.path);
     const auto summary = reader ? (*reader)->summary() : Result<RecordingSummary>(failure(reader));
     if (!summary) {
-        fmt::print(stderr, "shardscope: {}\n", summary.error().message);
+        tellError(summary.error().message);
         return exitStatus(summary.error());
     }
-    if (options.json)
-        fmt::print("{}\n", infoJson(*summary));
-    else
-        fmt::print("{}", infoText(*summary, options.path));
-    return 0;
+    return printLast(options.json ? infoJson(*summary) + '\n' : infoText(*summary, options.path));
 }
 
 }  // namespace

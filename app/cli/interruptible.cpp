@@ -1,10 +1,11 @@
 #include "app/cli/interruptible.h"
 
+#include "app/cli/console.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 
 namespace shardscope::cli {
 namespace {
@@ -24,11 +25,13 @@ InterruptGuard::InterruptGuard() {
     action.sa_handler = onInterrupt;
     sigaction(SIGINT, &action, &m_interrupt);
     sigaction(SIGTERM, &action, &m_terminate);
+    sigaction(SIGHUP, &action, &m_hangup);
 }
 
 InterruptGuard::~InterruptGuard() {
     sigaction(SIGINT, &m_interrupt, nullptr);
     sigaction(SIGTERM, &m_terminate, nullptr);
+    sigaction(SIGHUP, &m_hangup, nullptr);
 }
 
 bool InterruptGuard::interrupted() {
@@ -39,7 +42,7 @@ ProgressLine::ProgressLine(std::string doing, bool wanted)
     : m_doing(std::move(doing)), m_wanted(wanted && isatty(STDERR_FILENO) != 0) {}
 
 ProgressLine::~ProgressLine() {
-    if (m_shown) fmt::print(stderr, "\r\033[K");
+    if (m_shown) tell("\r\033[K");
 }
 
 void ProgressLine::show(double share) {
@@ -49,10 +52,9 @@ void ProgressLine::show(double share) {
     m_shown = true;
     // Standard input has no size, so its share is not known.
     if (share > 0)
-        fmt::print(stderr, "\r\033[K{}: {:.0f} %", m_doing, share * 100);
+        tell(fmt::format("\r\033[K{}: {:.0f} %", m_doing, share * 100));
     else
-        fmt::print(stderr, "\r\033[K{} ...", m_doing);
-    std::fflush(stderr);
+        tell(fmt::format("\r\033[K{} ...", m_doing));
 }
 
 }  // namespace shardscope::cli

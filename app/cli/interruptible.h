@@ -7,8 +7,8 @@
 
 namespace shardscope::cli {
 
-/// While one lives, SIGINT and SIGTERM only make interrupted() true, so that the work can remove
-/// what it began. One at a time.
+/// While one lives, SIGINT, SIGTERM and SIGHUP only make interrupted() true, so that the work can
+/// remove what it began. One at a time.
 class InterruptGuard {
 public:
     InterruptGuard();
@@ -21,6 +21,7 @@ public:
 private:
     struct sigaction m_interrupt {};
     struct sigaction m_terminate {};
+    struct sigaction m_hangup {};
 };
 
 /// A live line on a terminal, nothing elsewhere; removed at the end.

@@ -1,14 +1,18 @@
 // `shardscope`: finds the subcommand, runs it, turns its outcome into an exit status.
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/version.h"
 #include "engine/control/near_miss.h"
 #include "storage/model/result.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
+#include <iostream>
+#include <new>
 #include <vector>
 
 namespace shardscope::cli {
@@ -60,11 +64,29 @@ std::string flagSuggestion(const CLI::App& root, int argc, char** argv) {
 }
 
 int usageError(const std::string& sentence) {
-    fmt::print(stderr, "shardscope: {}\nRun 'shardscope --help' for how to use it.\n", sentence);
+    tellError(sentence + "\nRun 'shardscope --help' for how to use it.");
     return static_cast<int>(ErrorCode::kUsage);
 }
 
+/// Gets the stack that the program needs, by starting it anew where the limit may be raised, since
+/// threads get what the process started with. A sentence where it may not.
+std::string stackComplaint(char** argv) {
+    constexpr rlim_t kNeeded = rlim_t{1} << 20;
+    constexpr rlim_t kUsual = rlim_t{8} << 20;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return {};
+    const rlimit raised{std::min(limit.rlim_max, kUsual), limit.rlim_max};
+    if (raised.rlim_cur >= kNeeded && ::setrlimit(RLIMIT_STACK, &raised) == 0)
+        ::execv("/proc/self/exe", argv);
+    return fmt::format("the stack is limited to {} KiB, and {} are needed: raise it (ulimit -s {})",
+                       limit.rlim_cur / 1024, kNeeded / 1024, kUsual / 1024);
+}
+
 int run(int argc, char** argv) {
+    if (const auto complaint = stackComplaint(argv); !complaint.empty()) {
+        tellError(complaint);
+        return static_cast<int>(ErrorCode::kFailure);
+    }
     CLI::App root("Trains transformers on several ranks and records where time and memory go.",
                   "shardscope");
     root.set_version_flag("--version", productVersion());
@@ -79,7 +101,13 @@ int run(int argc, char** argv) {
         root.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         // Help and version are "errors" with status 0.
-        if (error.get_exit_code() == 0) return root.exit(error);
+        if (error.get_exit_code() == 0) {
+            const int status = root.exit(error);
+            std::cout.flush();
+            if (std::cout) return status;
+            tellError("standard output cannot be written");
+            return static_cast<int>(ErrorCode::kFailure);
+        }
         const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
         return usageError(error.what() + (unknown ? flagSuggestion(root, argc, argv) : ""));
     }
@@ -93,10 +121,15 @@ int run(int argc, char** argv) {
 }  // namespace shardscope::cli
 
 int main(int argc, char** argv) {
+    shardscope::cli::occupyStandardDescriptors();
     try {
         return shardscope::cli::run(argc, argv);
+    } catch (const std::bad_alloc&) {
+        shardscope::cli::tellError(
+            "out of memory; close other programs, or raise the limit (`ulimit -v`)");
+        return static_cast<int>(shardscope::ErrorCode::kFailure);
     } catch (const std::exception& error) {
-        fmt::print(stderr, "shardscope: unexpected failure: {}\n", error.what());
+        shardscope::cli::tellError(fmt::format("unexpected failure: {}", error.what()));
         return static_cast<int>(shardscope::ErrorCode::kFailure);
     }
 }

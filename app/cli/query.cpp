@@ -1,5 +1,6 @@
 // `shardscope query`: SQL over a recording's tables and events.
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/report_table.h"
 #include "storage/recording/recording_reader.h"
 
@@ -84,14 +85,11 @@ int run(const QueryOptions& options) {
     const auto table =
         reader ? (*reader)->query(options.sql) : Result<storage::TableResult>(failure(reader));
     if (!table) {
-        fmt::print(stderr, "shardscope: {}\n", table.error().message);
+        tellError(table.error().message);
         return exitStatus(table.error());
     }
-    if (options.json)
-        fmt::print("{}", jsonOf(*table));
-    else
-        fmt::print("{}", options.csv ? csvOf(*table) : alignedText(*table));
-    return 0;
+    if (options.json) return printLast(jsonOf(*table));
+    return printLast(options.csv ? csvOf(*table) : alignedText(*table));
 }
 
 }  // namespace

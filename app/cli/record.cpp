@@ -1,13 +1,16 @@
 // `shardscope record`: trains, and writes everything the ranks say into one recording.
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/data_path.h"
 #include "app/cli/dry_run.h"
 #include "app/cli/local_run.h"
 #include "app/cli/record_options.h"
+#include "app/cli/run_environment.h"
 #include "app/cli/run_progress.h"
 #include "app/cli/run_recorder.h"
 #include "app/cli/run_requests.h"
 #include "app/cli/version.h"
+#include "engine/checkpoint/checkpoint.h"
 #include "engine/control/observer.h"
 #include "engine/launch/usable_cores.h"
 #include "engine/theory/theory.h"
@@ -19,13 +22,10 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <random>
-
-extern char** environ;
 
 namespace shardscope::cli {
 namespace {
@@ -37,24 +37,6 @@ std::string randomId() {
     std::string id;
     for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());
     return id;
-}
-
-/// What can change a run's speed or result, and nothing that could be a secret.
-std::string environmentJson() {
-    constexpr std::string_view kPrefixes[] = {
-        "OMP_",       "MKL_",  "KMP_",   "GOMP_",         "OPENBLAS_",
-        "NCCL_",      "CUDA_", "TORCH_", "SLURM_JOB_ID=", "LD_LIBRARY_PATH=",
-        "SHARDSCOPE_"};
-    Json json = Json::object();
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-        const std::string_view text = *entry;
-        for (const std::string_view prefix : kPrefixes) {
-            if (!text.starts_with(prefix)) continue;
-            const auto equals = text.find('=');
-            json[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-        }
-    }
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 RunFacts runFacts(const control::RunConfig& config, const std::string& commandLine) {
@@ -93,10 +75,12 @@ Result<void> settle(control::RunConfig& config, RunProgress& progress) {
     if (auto settled = settleData(config); !settled) return settled;
     settleThreads(config);
     // Ranks run in folders of their own.
-    for (std::string* path : {&config.checkpoint, &config.weights})
-        if (!path->empty()) *path = std::filesystem::absolute(*path).lexically_normal().string();
     if (config.output.empty()) config.output = defaultOutput();
-    config.output = std::filesystem::absolute(config.output).lexically_normal().string();
+    for (std::string* path : {&config.checkpoint, &config.weights, &config.output}) {
+        auto whole = wholePath(*path);
+        if (!whole) return failure(whole);
+        *path = *whole;
+    }
     return {};
 }
 
@@ -112,7 +96,7 @@ void warnOfCrowding(const control::RunConfig& config, RunRecorder& recorder) {
                             "Use fewer ranks or threads.", std::nullopt, Timestamp{0}, 1});
 }
 
-void printJson(const control::RunConfig& config, const RunEnd& end) {
+std::string endJson(const control::RunConfig& config, const RunEnd& end) {
     const auto orNull = [](const std::optional<double>& value) {
         return value ? Json(*value) : Json();
     };
@@ -127,12 +111,23 @@ void printJson(const control::RunConfig& config, const RunEnd& end) {
                        {"parameters", theory::parameterCount(config.model)},
                        {"steps", config.steps},
                        {"steps_done", end.stepsDone},
+                       {"steps_kept", end.stepsKept},
                        {"loss_first", orNull(end.lossFirst)},
                        {"loss_last", orNull(end.lossLast)},
                        {"tokens_per_s", orNull(end.tokensPerSecond)},
                        {"events", end.events},
                        {"dropped", end.dropped}};
-    fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+/// A recording within a folder of texts, or beside checkpoints, is not read.
+std::vector<std::string> filesRead(const control::RunConfig& config, const std::string& runFile) {
+    std::vector<std::string> files;
+    for (const std::string& path : {config.data, config.weights, config.tokenizer, runFile}) {
+        std::error_code ignored;
+        if (std::filesystem::is_regular_file(path, ignored)) files.push_back(path);
+    }
+    return files;
 }
 
 /// Runs from a settled configuration to the end of the recording.
@@ -143,19 +138,25 @@ Result<RunEnd> record(const control::RunConfig& config, const RecordOptions& opt
     if (!request) return failure(request);
     auto signals = SignalRequests::open();
     if (!signals) return failure(signals);
+    // Weights that cannot be kept are not worth a step.
+    if (!config.checkpoint.empty())
+        if (auto tried = checkpoint::tryFolder(config.checkpoint); !tried) return failure(tried);
     auto writer = storage::RecordingWriter::create(
-        config.output, runFacts(config, options.commandLine(config)), options.force);
+        config.output, runFacts(config, options.commandLine(config)), options.force,
+        filesRead(config, options.runFile()));
     if (!writer) return failure(writer);
 
     RunRecorder recorder(config, originNs, std::move(*writer), progress);
     launch::RunSupervisor run(std::move(*request), recorder);
     recorder.attach(run);
     const auto say = [&progress](const std::string& text) { progress.log("info", text); };
-    signals->attach(run, say);
+    signals->attach(run, say, [&recorder] { recorder.noteHangup(); });
     if (!options.control.empty()) attachControlInput(run, say);
     progress.started(config, theory::parameterCount(config.model));
     warnOfCrowding(config, recorder);
-    return recorder.conclude(run.run());
+    const launch::RunOutcome outcome = run.run();
+    if (const auto lost = lostWords()) recorder.noteLostWords(*lost);
+    return recorder.conclude(outcome);
 }
 
 std::unique_ptr<RunProgress> makeProgress(const RecordOptions& options) {
@@ -166,6 +167,7 @@ std::unique_ptr<RunProgress> makeProgress(const RecordOptions& options) {
 int runRecord(RecordOptions& options) {
     // The end of an agent or of whoever reads our output is an error of write, not our death.
     std::signal(SIGPIPE, SIG_IGN);
+    holdHangups();
     const auto progress = makeProgress(options);
     auto config = options.config();
     if (config && options.dryRun) return runDry(*config, options.json);
@@ -182,7 +184,7 @@ int runRecord(RecordOptions& options) {
     }
     progress->finished(told);
     const control::RunConfig standard;
-    if (options.json) printJson(config ? *config : standard, told);
+    if (options.json) return printLast(endJson(config ? *config : standard, told), told.exitStatus);
     return told.exitStatus;
 }
 

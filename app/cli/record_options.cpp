@@ -1,11 +1,11 @@
 #include "app/cli/record_options.h"
 
+#include "app/cli/data_path.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/control/run_fields.h"
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -20,7 +20,9 @@ constexpr const char* kExamples = R"(Examples:
   shardscope record --resume ckpt --steps 80 --ranks 4 --output second.sscope
   shardscope record --model ref --strategy zero3 --ranks 8 --dry-run
 
-Ctrl-C stops after the step and finishes the recording, a second one kills.)";
+Ctrl-C stops after the step and finishes the recording, a second one kills. A closed terminal
+(SIGHUP) ends nothing: `kill PID` does what Ctrl-C would. --force replaces only a recording, and none
+that is being written.)";
 
 using checkpoint::Checkpoint;
 
@@ -30,7 +32,9 @@ Result<void> checkResume(control::RunConfig& config, const std::optional<Checkpo
     if (!config.weights.empty())
         return failure(ErrorCode::kUsage,
                        "--resume brings its own weights; leave out --weights, or start anew");
-    config.resume = std::filesystem::absolute(from->path()).lexically_normal().string();
+    auto whole = wholePath(from->path());
+    if (!whole) return failure(whole);
+    config.resume = *whole;
     if (const auto wrong = checkpoint::mismatch(from->manifest(), config.model))
         return failure(ErrorCode::kUsage, fmt::format("{}: {}", from->path(), *wrong));
     if (from->manifest().nextStep >= config.steps)
@@ -50,7 +54,7 @@ void RecordOptions::addTo(CLI::App& app) {
         ->group("Run")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     m_flags.addTo(app, [](const control::RunField&) { return true; });
-    app.add_flag("--force", force, "overwrite the output");
+    app.add_flag("--force", force, "replace the output if it is a recording");
     app.add_flag("--dry-run", dryRun, "print what a rank needs and whether it fits; start nothing");
     app.add_flag("--json", json, "print one JSON object at the end");
     app.add_flag("--quiet", quiet, "warnings and errors only");

@@ -20,6 +20,8 @@ public:
     /// After config(): the command line that gives `config`; of a run that resumes, what differs
     /// from its checkpoint.
     [[nodiscard]] std::string commandLine(const control::RunConfig& config) const;
+    /// The TOML file that was named; empty: none.
+    [[nodiscard]] const std::string& runFile() const { return m_runFile; }
 
     bool force = false;
     bool json = false;

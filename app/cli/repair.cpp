@@ -1,5 +1,6 @@
 // `shardscope repair`: what can be saved of a damaged recording, into a new one.
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/report_table.h"
 #include "storage/recording/salvage_recording.h"
 
@@ -40,6 +41,12 @@ std::string accountText(const storage::Salvage& salvage, const RepairOptions& op
             text += fmt::format("lost        rows of {} with {}: unreadable\n", table.name, gap);
     }
     for (const storage::LostEvents& lost : salvage.lost) text += lostText(lost);
+    if (salvage.unreceived > 0)
+        text += fmt::format(
+            "lost        {} events that ranks had counted: the file was not finalised, and they "
+            "are not in it; where its log ({}-wal) lies elsewhere, put it beside the file and "
+            "repair again\n",
+            countText(salvage.unreceived), options.input);
     for (const std::string& note : salvage.notes) text += fmt::format("note        {}\n", note);
     if (salvage.lossless()) text += "nothing was lost\n";
     return text;
@@ -48,11 +55,10 @@ std::string accountText(const storage::Salvage& salvage, const RepairOptions& op
 int run(const RepairOptions& options) {
     const auto salvaged = storage::salvageRecording(options.input, options.output, options.force);
     if (!salvaged) {
-        fmt::print(stderr, "shardscope: {}\n", salvaged.error().message);
+        tellError(salvaged.error().message);
         return exitStatus(salvaged.error());
     }
-    fmt::print("{}", accountText(*salvaged, options));
-    return 0;
+    return printLast(accountText(*salvaged, options));
 }
 
 }  // namespace
@@ -66,7 +72,7 @@ Command addRepair(CLI::App& root) {
         "Example:\n  shardscope repair damaged.sscope --output saved.sscope");
     app->add_option("recording", options->input, "damaged or truncated recording")->required();
     app->add_option("-o,--output", options->output, "recording to write")->required();
-    app->add_flag("--force", options->force, "replace the output if it exists");
+    app->add_flag("--force", options->force, "replace the output if it is a recording");
     return {app, [options] { return run(*options); }};
 }
 

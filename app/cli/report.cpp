@@ -1,10 +1,11 @@
 // `shardscope report`: explains a run from its recording.
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/report_of.h"
 #include "app/cli/report_text.h"
 #include "storage/recording/recording_reader.h"
 
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 
@@ -22,12 +23,13 @@ int run(const ReportOptions& options) {
     const auto report =
         reader ? reportOf(**reader, options.hta) : Result<analysis::Report>(failure(reader));
     if (!report) {
-        fmt::print(stderr, "shardscope: {}\n", report.error().message);
+        tellError(report.error().message);
         return exitStatus(report.error());
     }
-    fmt::print("{}\n",
-               options.json ? analysis::toJson(*report) : reportText(*report, options.path));
-    return 0;
+    if (options.json) return printLast(analysis::toJson(*report) + '\n');
+    const std::string text = reportText(*report, options.path) + '\n';
+    const auto columns = terminalColumns(STDOUT_FILENO);
+    return printLast(columns ? wrapped(text, *columns) : text);
 }
 
 }  // namespace

@@ -31,9 +31,11 @@ struct StepProgress {
 struct RunEnd {
     RunStatus status = RunStatus::kFinished;
     int exitStatus = 0;
-    std::string message;  ///< why, in a sentence; empty when all went well
-    std::string output;
-    std::int32_t stepsDone = 0;
+    std::string message;         ///< why, in a sentence; empty when all went well
+    std::string output;          ///< empty where nothing was recorded
+    bool kept = true;            ///< false: the recording is not under that name any more
+    std::int32_t stepsDone = 0;  ///< trained
+    std::int32_t stepsKept = 0;  ///< counted in the file, like the events
     std::optional<double> lossFirst;
     std::optional<double> lossLast;
     std::optional<double> tokensPerSecond;

@@ -4,14 +4,18 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <cmath>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
 
 /// Well inside the promise of one second.
 constexpr std::chrono::milliseconds kFlushInterval{500};
+/// What a file that is copied without its log, or whose log is lost, lacks at most.
+constexpr std::chrono::milliseconds kCheckpointInterval{1000};
 
 }  // namespace
 
@@ -55,6 +59,9 @@ void RunRecorder::tick() {
     }
     m_changedRanks.clear();
     if (canWrite()) wrote(m_writer.flush());
+    if (time < m_nextCheckpoint || !canWrite()) return;
+    m_nextCheckpoint = time + kCheckpointInterval;
+    wrote(m_writer.checkpoint());
 }
 
 void RunRecorder::on(RankId rank, const control::RankStarted& started) {
@@ -146,12 +153,29 @@ void RunRecorder::addDiagnostic(const Diagnostic& diagnostic) {
     m_progress.log(diagnostic.severity == Severity::kNote ? "info" : "warning", diagnostic.message);
 }
 
+void RunRecorder::noteHangup() {
+    if (std::exchange(m_hungUp, true)) return;
+    addDiagnostic(
+        {Severity::kNote, "terminal-closed", "the terminal of the run was closed; training goes on",
+         fmt::format("`kill {}` stops it after the step and finishes the recording.", ::getpid()),
+         std::nullopt, now(), 1});
+}
+
+void RunRecorder::noteLostWords(const std::string& why) {
+    addDiagnostic({Severity::kNote, "words-lost",
+                   fmt::format("what the recorder said on standard error was lost from some moment "
+                               "on ({}); training went on",
+                               why),
+                   "", std::nullopt, now(), 1});
+}
+
 void RunRecorder::wrote(const Result<void>& result) {
     if (result || m_writeError) return;
     m_writeError = Error{ErrorCode::kFailure,
                          fmt::format("the recording {} cannot be written any more: {}; the run is "
-                                     "stopped, what was written is kept",
-                                     m_config.output, result.error().message)};
+                                     "stopped{}",
+                                     m_config.output, result.error().message,
+                                     m_writer.isInPlace() ? ", what was written is kept" : "")};
     if (m_run != nullptr) m_run->abandon(*m_writeError);
 }
 
@@ -204,6 +228,15 @@ void RunRecorder::noteEnd(const launch::RunOutcome& outcome, RunEnd& end) {
     }
 }
 
+/// Of the file itself: what was sent or begun may have been lost since.
+void RunRecorder::countKept(RunEnd& end) {
+    end.kept = m_writer.isInPlace();
+    const auto kept = m_writer.kept();
+    if (!kept) return;
+    end.stepsKept = kept->steps;
+    end.events = kept->events;
+}
+
 RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
     RunEnd end;
     end.output = m_config.output;
@@ -223,7 +256,7 @@ RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
     end.lossFirst = m_tally.lossFirst();
     end.lossLast = m_tally.lossLast();
     end.tokensPerSecond = m_tally.tokensPerSecond();
-    end.events = m_writer.events().total();
+    countKept(end);
     for (const auto& [rank, facts] : m_ranks) end.dropped += facts.dropped;
     return end;
 }

@@ -35,6 +35,10 @@ public:
     RunEnd conclude(const launch::RunOutcome& outcome);
 
     void addDiagnostic(const Diagnostic& diagnostic);
+    /// The terminal was closed: the run goes on, and the recording says so.
+    void noteHangup();
+    /// Something could not be told for this reason.
+    void noteLostWords(const std::string& why);
 
 private:
     void on(RankId rank, const control::RankStarted& started);
@@ -67,6 +71,7 @@ private:
     void noteDamage(RankId rank, std::int64_t count, const std::string& why);
     void noteDrops();
     void noteEnd(const launch::RunOutcome& outcome, RunEnd& end);
+    void countKept(RunEnd& end);
 
     control::RunConfig m_config;
     std::int64_t m_originNs;
@@ -78,8 +83,10 @@ private:
     std::map<std::uint32_t, bool> m_finished;
     StepTally m_tally;
     std::optional<Error> m_writeError;
+    bool m_hungUp = false;
     std::map<std::uint32_t, std::int64_t> m_damagedChunks;  ///< by rank
     std::chrono::steady_clock::time_point m_nextFlush;
+    std::chrono::steady_clock::time_point m_nextCheckpoint;
 };
 
 }  // namespace shardscope::cli

@@ -25,26 +25,38 @@ Result<SignalRequests> SignalRequests::open() {
     return SignalRequests(std::move(descriptor));
 }
 
+void holdHangups() {
+    sigset_t hangup;
+    ::sigemptyset(&hangup);
+    ::sigaddset(&hangup, SIGHUP);
+    ::sigprocmask(SIG_BLOCK, &hangup, nullptr);
+}
+
 SignalRequests::SignalRequests(launch::FileDescriptor descriptor)
     : m_descriptor(std::move(descriptor)) {}
 
-void SignalRequests::attach(launch::RunSupervisor& run,
-                            std::function<void(const std::string&)> say) {
+void SignalRequests::attach(launch::RunSupervisor& run, std::function<void(const std::string&)> say,
+                            std::function<void()> hangup) {
     const int fd = m_descriptor.get();
-    run.watch(fd, [&run, fd, say = std::move(say), asked = false]() mutable {
-        signalfd_siginfo signal{};
-        while (::read(fd, &signal, sizeof signal) == sizeof signal) {
-            if (asked) {
-                say("killing the run");
-                run.requestKill();
-            } else {
-                say("stopping after this step; once more kills");
-                run.requestStop();
+    run.watch(
+        fd, [&run, fd, say = std::move(say), hangup = std::move(hangup), asked = false]() mutable {
+            signalfd_siginfo signal{};
+            while (::read(fd, &signal, sizeof signal) == sizeof signal) {
+                if (signal.ssi_signo == SIGHUP) {
+                    hangup();
+                    continue;
+                }
+                if (asked) {
+                    say("killing the run");
+                    run.requestKill();
+                } else {
+                    say("stopping after this step; once more kills");
+                    run.requestStop();
+                }
+                asked = true;
             }
-            asked = true;
-        }
-        return true;
-    });
+            return true;
+        });
 }
 
 void attachControlInput(launch::RunSupervisor& run, std::function<void(const std::string&)> say) {

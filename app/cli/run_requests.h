@@ -10,17 +10,23 @@
 
 namespace shardscope::cli {
 
-/// From now on SIGINT, SIGTERM and SIGHUP arrive on a descriptor: the first asks to stop after
-/// the step, the second kills. Blocks the signals for the process.
+/// From now on SIGINT, SIGTERM and SIGHUP arrive on a descriptor: the first of the former two asks
+/// to stop after the step, the second kills; a hangup (the terminal was closed) is for the caller.
+/// Blocks the signals for the process.
 class SignalRequests {
 public:
     static Result<SignalRequests> open();
-    void attach(launch::RunSupervisor& run, std::function<void(const std::string&)> say);
+    void attach(launch::RunSupervisor& run, std::function<void(const std::string&)> say,
+                std::function<void()> hangup);
 
 private:
     explicit SignalRequests(launch::FileDescriptor descriptor);
     launch::FileDescriptor m_descriptor;
 };
+
+/// From now on a hangup waits until SignalRequests takes it: a terminal that is closed while a run
+/// is prepared does not end it.
+void holdHangups();
 
 /// {"command":"stop"} and {"command":"kill"} lines on standard input; its end means stop.
 void attachControlInput(launch::RunSupervisor& run, std::function<void(const std::string&)> say);

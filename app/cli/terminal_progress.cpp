@@ -1,11 +1,11 @@
 // The live line, plain lines and quiet kinds of RunProgress.
+#include "app/cli/console.h"
 #include "app/cli/run_progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -45,20 +45,17 @@ std::string stepText(const StepProgress& progress) {
 }
 
 void printLog(const std::string& level, const std::string& text) {
-    if (level == "info") {
-        fmt::print(stderr, "{}\n", text);
-    } else {
-        fmt::print(stderr, "shardscope: {}: {}\n", level, text);
-    }
+    tell(level == "info" ? text + '\n' : fmt::format("shardscope: {}: {}\n", level, text));
 }
 
 void printEnd(const RunEnd& end) {
-    if (!end.message.empty()) fmt::print(stderr, "shardscope: {}\n", end.message);
-    if (end.output.empty()) return;
-    fmt::print(stderr, "{} {} steps, {} events in {}.\n",
-               end.status == RunStatus::kFinished ? "Recorded" : "Kept", end.stepsDone,
-               grouped(static_cast<double>(end.events)), end.output);
-    fmt::print(stderr, "Next: shardscope report {}\n", end.output);
+    if (!end.message.empty()) tellError(end.message);
+    if (end.output.empty() || !end.kept) return;
+    const std::string trained =
+        end.stepsKept < end.stepsDone ? fmt::format(" of {} trained", end.stepsDone) : "";
+    tell(fmt::format("{} {} steps{}, {} events in {}.\nNext: shardscope report {}\n",
+                     end.status == RunStatus::kFinished ? "Recorded" : "Kept", end.stepsKept,
+                     trained, grouped(static_cast<double>(end.events)), end.output, end.output));
 }
 
 class QuietProgress : public RunProgress {
@@ -71,7 +68,7 @@ public:
         if (level != "info") printLog(level, text);
     }
     void finished(const RunEnd& end) override {
-        if (!end.message.empty()) fmt::print(stderr, "shardscope: {}\n", end.message);
+        if (!end.message.empty()) tellError(end.message);
     }
 };
 
@@ -107,7 +104,7 @@ public:
         drawLine();
     }
     void finished(const RunEnd& end) override {
-        if (m_live && !m_line.empty()) fmt::print(stderr, "\n");
+        if (m_live && !m_line.empty()) tell("\n");
         m_line.clear();
         printEnd(end);
     }
@@ -115,15 +112,18 @@ public:
 private:
     void write(const std::string& text) {
         eraseLine();
-        fmt::print(stderr, "{}\n", text);
+        tell(text + '\n');
         drawLine();
     }
     void eraseLine() const {
-        if (m_live && !m_line.empty()) fmt::print(stderr, "\r\x1b[K");
+        if (m_live && !m_line.empty()) tell("\r\x1b[K");
     }
     void drawLine() const {
-        if (m_live && !m_line.empty()) fmt::print(stderr, "\r{}\x1b[K", m_line);
-        std::fflush(stderr);
+        if (!m_live || m_line.empty()) return;
+        // A line that wraps could not be erased. The last column stays free: a cursor behind it
+        // wraps too.
+        const auto columns = terminalColumns(STDERR_FILENO);
+        tell(fmt::format("\r{}\x1b[K", columns ? fitted(m_line, *columns - 1) : m_line));
     }
 
     bool m_live;

@@ -1,5 +1,6 @@
 // `shardscope tokenize`: tokenizers and token files.
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
 #include "app/cli/tokenize_work.h"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <memory>
 
 namespace shardscope::cli {
@@ -86,7 +86,7 @@ std::string complaint(const TokenizeCommand& command) {
 
 int run(TokenizeCommand command) {
     if (const std::string wrong = complaint(command); !wrong.empty()) {
-        fmt::print(stderr, "shardscope: {}\n", wrong);
+        tellError(wrong);
         return static_cast<int>(ErrorCode::kUsage);
     }
     TokenizeOptions& work = command.work;
@@ -106,20 +106,24 @@ int run(TokenizeCommand command) {
         account = job(work);
     }
     if (!account && account.error().code == ErrorCode::kCancelled) {
-        fmt::print(stderr, "shardscope: tokenize interrupted, no file was written\n");
+        tellError("tokenize interrupted, no file was written");
         return static_cast<int>(ErrorCode::kInterrupted);
     }
     if (!account) {
-        fmt::print(stderr, "shardscope: {}\n", account.error().message);
+        tellError(account.error().message);
         return exitStatus(account.error());
     }
     // Text decoded to standard output stands alone.
-    std::FILE* out = account->outputs.empty() ? stderr : stdout;
-    if (account->outputs.empty()) account->outputs = {"standard output"};
-    if (command.json)
-        fmt::print(out, "{}\n", accountJson(*account, action).dump(2));
-    else if (!command.quiet)
-        fmt::print(out, "{}", accountText(*account, command));
+    const bool alone = account->outputs.empty();
+    if (alone) account->outputs = {"standard output"};
+    if (command.quiet && !command.json) return 0;
+    const std::string text =
+        command.json
+            ? accountJson(*account, action).dump(2, ' ', false, Json::error_handler_t::replace) +
+                  '\n'
+            : accountText(*account, command);
+    if (!alone) return printLast(text);
+    tell(text);
     return 0;
 }
 
@@ -166,7 +170,7 @@ Command addTokenize(CLI::App& root) {
         ->capture_default_str();
     app->add_flag("--plain-text", command->plainText,
                   "take <|endoftext|> and its like in texts for text");
-    app->add_flag("--force", work.overwrite, "replace existing files");
+    app->add_flag("--force", work.overwrite, "replace existing token files and tokenizers");
     app->add_flag("--json", command->json,
                   "print the account as one JSON document, schema shardscope.tokenize/1");
     app->add_flag("--quiet", command->quiet, "print errors only");

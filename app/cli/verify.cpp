@@ -1,5 +1,6 @@
 // `shardscope verify`: follows a reference folder step by step and says how far off it ends.
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/local_run.h"
 #include "app/cli/run_flags.h"
 #include "app/cli/run_requests.h"
@@ -162,7 +163,7 @@ public:
     void message(RankId rank, const control::Message& message) override {
         if (const auto* result = std::get_if<control::VerifyResult>(&message)) verdict = *result;
         if (const auto* line = std::get_if<control::LogLine>(&message)) {
-            fmt::print(stderr, "rank {}: {}\n", rank.value, line->text);
+            tell(fmt::format("rank {}: {}\n", rank.value, line->text));
         }
     }
     void chunk(RankId, std::span<const std::byte>) override {}
@@ -180,25 +181,25 @@ struct Row {
     [[nodiscard]] bool passes() const { return error <= limit; }
 };
 
-void printVerdict(const control::RunConfig& config, const control::VerifyResult& verdict,
-                  const std::vector<Row>& rows, bool pass) {
-    fmt::print("{}: {} in {} on {} {} {}, {} steps of {} parameters\n", config.reference,
-               toWord(config.strategy), toWord(config.precision), config.ranks,
-               toWord(config.device), config.ranks == 1 ? "rank" : "ranks", verdict.steps,
-               theory::parameterCount(config.model));
-    fmt::print("largest relative error against the reference\n");
+std::string verdictText(const control::RunConfig& config, const control::VerifyResult& verdict,
+                        const std::vector<Row>& rows, bool pass) {
+    std::string text = fmt::format(
+        "{}: {} in {} on {} {} {}, {} steps of {} parameters\n", config.reference,
+        toWord(config.strategy), toWord(config.precision), config.ranks, toWord(config.device),
+        config.ranks == 1 ? "rank" : "ranks", verdict.steps, theory::parameterCount(config.model));
+    text += "largest relative error against the reference\n";
     for (const Row& row : rows) {
-        fmt::print("  {:<14} {:.2e}   at most {:.2g}   {}\n", row.name, row.error, row.limit,
-                   row.passes() ? "ok" : "too far off");
+        text += fmt::format("  {:<14} {:.2e}   at most {:.2g}   {}\n", row.name, row.error,
+                            row.limit, row.passes() ? "ok" : "too far off");
     }
-    fmt::print("  worst tensor   {}\n", verdict.worstTensor);
-    fmt::print("state of a rank  {} bytes, theory {}\n", verdict.stateBytes,
-               verdict.theoryStateBytes);
-    fmt::print("{}\n", pass ? "PASS" : "FAIL");
+    text += fmt::format("  worst tensor   {}\n", verdict.worstTensor);
+    text += fmt::format("state of a rank  {} bytes, theory {}\n", verdict.stateBytes,
+                        verdict.theoryStateBytes);
+    return text + (pass ? "PASS\n" : "FAIL\n");
 }
 
-void printJson(const control::RunConfig& config, const control::VerifyResult& verdict,
-               const std::vector<Row>& rows, bool pass) {
+std::string verdictJson(const control::RunConfig& config, const control::VerifyResult& verdict,
+                        const std::vector<Row>& rows, bool pass) {
     Json json = {{"schema", "shardscope.verify/1"},     {"reference", config.reference},
                  {"strategy", toWord(config.strategy)}, {"ranks", config.ranks},
                  {"device", toWord(config.device)},     {"precision", toWord(config.precision)},
@@ -211,7 +212,7 @@ void printJson(const control::RunConfig& config, const control::VerifyResult& ve
     json["state_bytes"] = verdict.stateBytes;
     json["theory_state_bytes"] = verdict.theoryStateBytes;
     json["pass"] = pass;
-    fmt::print("{}\n", json.dump());
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 Result<bool> verify(const VerifyOptions& options) {
@@ -223,7 +224,8 @@ Result<bool> verify(const VerifyOptions& options) {
     if (!signals) return failure(signals);
     VerdictSink sink;
     launch::RunSupervisor run(std::move(*request), sink);
-    signals->attach(run, [](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+    signals->attach(
+        run, [](const std::string& text) { tell(text + '\n'); }, [&run] { run.requestKill(); });
     const launch::RunOutcome outcome = run.run();
     if (outcome.failure) return failure(outcome.failure->code, outcome.failure->message);
     if (outcome.stopped || outcome.killed) {
@@ -237,7 +239,8 @@ Result<bool> verify(const VerifyOptions& options) {
         {"gradient_norm", "gradient norm", verdict.gradientNorm, limits.gradientNorm},
         {"weights", "final weights", verdict.weights, limits.weights}};
     const bool pass = rows[0].passes() && rows[1].passes() && rows[2].passes();
-    (options.json ? printJson : printVerdict)(*config, verdict, rows, pass);
+    const auto text = (options.json ? verdictJson : verdictText)(*config, verdict, rows, pass);
+    if (auto printed = print(text); !printed) return failure(printed);
     return pass;
 }
 
@@ -245,7 +248,7 @@ int runVerify(const VerifyOptions& options) {
     std::signal(SIGPIPE, SIG_IGN);
     const auto passed = verify(options);
     if (!passed) {
-        fmt::print(stderr, "shardscope verify: {}\n", passed.error().message);
+        tell(fmt::format("shardscope verify: {}\n", passed.error().message));
         return exitStatus(passed.error());
     }
     return *passed ? 0 : static_cast<int>(ErrorCode::kFailure);

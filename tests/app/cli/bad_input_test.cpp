@@ -118,9 +118,29 @@ TEST_F(BadInput, DataThatARankCannotReadIsUnreadable) {
 
 TEST_F(BadInput, AnExistingOutputIsKeptUnlessForced) {
     std::ofstream(output()) << "precious";
-    expectRecord({}, 2, AllOf(HasSubstr("run.sscope"), HasSubstr("--force")));
+    expectRecord({}, 2, HasSubstr("run.sscope already exists"));
+    expectRecord({"--force"}, 2, AllOf(HasSubstr("run.sscope"), HasSubstr("is not a recording")));
     EXPECT_EQ(std::filesystem::file_size(output()), 8u);
+    std::filesystem::remove(output());
+    expectRecord({}, 0, HasSubstr("Recorded 40 steps"));
+    expectRecord({}, 2, AllOf(HasSubstr("run.sscope"), HasSubstr("--force")));
     expectRecord({"--force"}, 0, HasSubstr("Recorded 40 steps"));
+}
+
+TEST_F(BadInput, TheDataIsNeverTheOutput) {
+    for (const std::string& spelling : {path("text.txt"), path("./text.txt")}) {
+        expectRecord({"--output", spelling, "--force"}, 2, HasSubstr("is what this command reads"));
+        EXPECT_GT(std::filesystem::file_size(path("text.txt")), 100u);
+    }
+}
+
+TEST_F(BadInput, ACheckpointFolderThatCannotBeWrittenIsSaidBeforeTraining) {
+    std::ofstream(path("file")) << "x";
+    for (const std::string& folder : {path("file"), path("file/ck"), std::string("/proc/ck")})
+        expectRecord({"--checkpoint", folder}, 2,
+                     AllOf(HasSubstr(folder), HasSubstr("--checkpoint"),
+                           Not(HasSubstr("Training shakespeare"))));
+    EXPECT_FALSE(std::filesystem::exists(output()));
 }
 
 TEST_F(BadInput, AnOutputThatCannotBeWrittenIsRefusedBeforeTraining) {

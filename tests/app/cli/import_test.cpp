@@ -61,6 +61,13 @@ TEST_F(Import, NeverOverwritesUnlessForced) {
     EXPECT_EQ(refused->wait(), 2);
     EXPECT_THAT(refused->err(), HasSubstr("already exists"));
     EXPECT_EQ(std::filesystem::file_size(output()), 4u);
+    const auto foreign = start({"import", goodTrace(), "-o", output(), "--force"});
+    EXPECT_EQ(foreign->wait(), 2);
+    EXPECT_THAT(foreign->err(), HasSubstr("is not a recording"));
+    EXPECT_EQ(std::filesystem::file_size(output()), 4u);
+    std::filesystem::remove(output());
+    ASSERT_EQ(start({"import", goodTrace(), "-o", output()})->wait(), 0);
+    EXPECT_EQ(start({"import", goodTrace(), "-o", output()})->wait(), 2);
     const auto forced = start({"import", goodTrace(), "-o", output(), "--force"});
     EXPECT_EQ(forced->wait(), 0) << forced->err();
     EXPECT_TRUE(recorded().complete);

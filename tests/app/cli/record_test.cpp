@@ -3,8 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+#include <sys/wait.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 namespace shardscope::cli {
@@ -78,6 +83,78 @@ TEST_F(Record, PrintsOneJsonObjectAtTheEnd) {
     EXPECT_EQ(all[0].at("loss_first"), 5.0);
     EXPECT_EQ(all[0].at("events"), 50);
     EXPECT_EQ(program->err(), "");
+}
+
+TEST_F(Record, ASecondRunDoesNotReplaceOneThatIsBeingWritten) {
+    const auto first = startLong();
+    ASSERT_TRUE(hasSteps(*first, 3));
+    std::filesystem::create_directory(path("second"));
+    const auto second =
+        std::make_unique<Program>(recordArguments({"--force"}), environment, path("second"), false);
+    EXPECT_EQ(second->wait(), 2);
+    EXPECT_THAT(second->err(),
+                HasSubstr("is being written by process " + std::to_string(first->pid())));
+    first->type("{\"command\":\"stop\"}\n");
+    EXPECT_EQ(first->wait(), 130);
+    EXPECT_TRUE(recorded().complete);
+}
+
+TEST_F(Record, AnOutputThatIsDeletedEndsTheRunAndIsSaid) {
+    const auto program = startLong();
+    ASSERT_TRUE(hasSteps(*program, 3));
+    std::filesystem::remove(output());
+    EXPECT_EQ(program->wait(), 1);
+    const auto end = events(*program, "finished");
+    ASSERT_EQ(end.size(), 1u);
+    EXPECT_THAT(end[0].at("message"), HasSubstr("was deleted, moved or replaced"));
+    EXPECT_FALSE(std::filesystem::exists(output() + "-wal"));
+}
+
+TEST_F(Record, KeepsPathsThatAreNoUtf8) {
+    const std::string data = path("d\xe9p\xf4t.txt");
+    std::filesystem::copy_file(path("text.txt"), data);
+    const auto program = start({"record", "--data", data, "--output", path("r\xff.sscope"),
+                                "--ranks", "2", "--steps", "3"});
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    EXPECT_TRUE(std::filesystem::exists(path("r\xff.sscope")));
+    EXPECT_THAT(program->err(), HasSubstr("rank 0: the data is there")) << "as a rank hears it";
+}
+
+TEST_F(Record, StoresVariablesByNameAndNoOthers) {
+    environment["OMP_NUM_THREADS"] = "3";
+    environment["TORCH_API_KEY"] = "secret-1";
+    environment["SHARDSCOPE_API_KEY"] = "secret-2";
+    environment["NCCL_TOKEN"] = "secret-3";
+    const auto program = startRecord();
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    const std::string stored = recorded().run.environmentJson;
+    EXPECT_THAT(stored, HasSubstr("\"OMP_NUM_THREADS\":\"3\""));
+    EXPECT_THAT(stored, testing::Not(HasSubstr("secret")));
+}
+
+TEST_F(Record, WhatCannotBePrintedIsAFailure) {
+    ASSERT_EQ(startRecord()->wait(), 0);
+    const auto intoFullDisk = [&](const std::string& arguments) {
+        return std::system(("SHARDSCOPE_RANK_PROGRAM=" SHARDSCOPE_FAKE_RANK " " SHARDSCOPE_PROGRAM
+                            " " +
+                            arguments + " >/dev/full 2>" + path("said"))
+                               .c_str());
+    };
+    const std::string recording = " '" + output() + "'";
+    for (const std::string& arguments :
+         {"report" + recording, "report --json" + recording, "info" + recording,
+          "info --verify" + recording, "query" + recording + " 'SELECT 1'",
+          "query --json" + recording + " 'SELECT 1'", std::string("--help"),
+          std::string("record --help"), std::string("--version"), std::string("doctor"),
+          "record --json --quiet --steps 2 --data '" + path("text.txt") + "' --output '" +
+              path("other.sscope") + "'"}) {
+        const int status = intoFullDisk(arguments);
+        ASSERT_TRUE(WIFEXITED(status)) << arguments;
+        EXPECT_EQ(WEXITSTATUS(status), 1) << arguments;
+        std::ifstream said(path("said"));
+        const std::string words{std::istreambuf_iterator<char>(said), {}};
+        EXPECT_THAT(words, HasSubstr("standard output cannot be written")) << arguments;
+    }
 }
 
 TEST_F(Record, SaysInWordsThatItTrainsOnItsOwnSources) {

@@ -1,9 +1,13 @@
 // `info --verify`, `repair` and `export` as programs: what they print, how they end.
+#include "storage/recording/salvage_recording.h"
 #include "storage/recording/verify_recording.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -128,6 +132,29 @@ TEST_F(Repair, ExportSaysWhatItDoesNotUnderstand) {
         EXPECT_THAT(program->err(), HasSubstr(sentence));
         EXPECT_FALSE(std::filesystem::exists(path("x.sscope")));
     }
+}
+
+TEST_F(Repair, WorksOnAFileThatMayOnlyBeRead) {
+    // For root there is no such file.
+    const bool root = ::geteuid() == 0;
+    constexpr uid_t kNobody = 65534;
+    const std::string folder = path("");
+    std::filesystem::permissions(folder, std::filesystem::perms::all);
+    std::filesystem::permissions(output(), static_cast<std::filesystem::perms>(0444));
+    if (root) {
+        ASSERT_EQ(::chown(output().c_str(), kNobody, kNobody), 0);
+        ASSERT_EQ(::chmod(std::filesystem::path(folder).parent_path().c_str(), 0777), 0);
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (root && ::setuid(kNobody) != 0) ::_exit(99);
+        const auto saved = storage::salvageRecording(output(), path("saved.sscope"), false);
+        ::_exit(saved ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(std::filesystem::exists(path("saved.sscope")));
 }
 
 }  // namespace

@@ -116,7 +116,8 @@ private:
         send(control::StringsDeclared{kForwardName.value, {"forward", "direct"}});
         send(control::TheoryReported{{{rank(), MemoryCategory::kParameterShard, Bytes{1000}}}});
         fmt::print(stderr, "OMP_NUM_THREADS={}\n", setting("OMP_NUM_THREADS", "unset"));
-        fmt::print(stderr, "data {}\n", m_start.config.data);
+        const bool there = ::access(m_start.config.data.c_str(), R_OK) == 0;
+        fmt::print(stderr, "the data is {}\n", there ? "there" : "missing");
     }
 
     int verify() const {

@@ -1,0 +1,44 @@
+// Standard output and standard error of a subcommand.
+//
+// Whoever reads them may go away at any time: a terminal is closed, a pipe ends, a disk is full.
+// What is only told is then lost, noted once, and the work goes on; what was asked for is an error.
+#pragma once
+
+#include "storage/model/result.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace shardscope::cli {
+
+/// Opens nothing in the place of what was closed (`2>&-`), so that no file and no socket of ours
+/// is ever taken for standard error. Once, before anything else.
+void occupyStandardDescriptors();
+
+/// Writes to standard error. Never fails and never waits for long: what nobody takes is lost.
+/// One thread.
+void tell(std::string_view text);
+/// "shardscope: SENTENCE" as a line of its own.
+void tellError(std::string_view sentence);
+
+/// Why something could not be told since the start, in the system's words; nothing when all was.
+[[nodiscard]] std::optional<std::string> lostWords();
+
+/// Writes all of `text` to standard output. Errors (kFailure): nobody reads, a full disk.
+Result<void> print(std::string_view text);
+
+/// The exit status of a subcommand whose last act is to print: `status`, or that of the failure,
+/// which is told.
+int printLast(std::string_view text, int status = 0);
+
+/// Columns of the terminal behind a descriptor; nothing where there is none.
+[[nodiscard]] std::optional<int> terminalColumns(int descriptor);
+
+/// The first `columns` columns of one line of text in UTF-8.
+[[nodiscard]] std::string fitted(const std::string& line, int columns);
+
+/// Lines that are longer than `columns` broken at spaces, their rest indented.
+[[nodiscard]] std::string wrapped(const std::string& text, int columns);
+
+}  // namespace shardscope::cli
