@@ -134,6 +134,36 @@ TEST_F(Repair, ExportSaysWhatItDoesNotUnderstand) {
     }
 }
 
+TEST_F(Repair, AnExportNeverReplacesWhatItReads) {
+    const auto bytes = [&] {
+        std::ifstream file(output(), std::ios::binary);
+        return std::string{std::istreambuf_iterator<char>(file), {}};
+    };
+    const std::string before = bytes();
+    std::filesystem::create_hard_link(output(), path("hard.sscope"));
+    std::filesystem::create_symlink(output(), path("soft.sscope"));
+    const std::vector<std::string> formats[] = {{"csv", "--view", "steps"},
+                                                {"perfetto"},
+                                                {"sscope"},
+                                                {"folded"},
+                                                {"speedscope"},
+                                                {"nsys-sqlite"},
+                                                {"json"},
+                                                {"memory-snapshot"}};
+    for (const auto& format : formats) {
+        for (const std::string& name :
+             {output(), path("./run.sscope"), path("hard.sscope"), path("soft.sscope")}) {
+            std::vector<std::string> arguments = {"export", output(),  "-o",
+                                                  name,     "--force", "--format"};
+            arguments.insert(arguments.end(), format.begin(), format.end());
+            const auto program = start(arguments);
+            EXPECT_EQ(program->wait(), 2) << format[0] << " to " << name;
+            EXPECT_THAT(program->err(), HasSubstr("is what this command reads"));
+            ASSERT_EQ(bytes(), before) << format[0] << " to " << name;
+        }
+    }
+}
+
 TEST_F(Repair, WorksOnAFileThatMayOnlyBeRead) {
     // For root there is no such file.
     const bool root = ::geteuid() == 0;

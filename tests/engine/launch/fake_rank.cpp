@@ -90,20 +90,23 @@ private:
 
     bool waitForStart() {
         while (true) {
+            bool started = false;
             for (const auto& message : receive(-1)) {
+                if (std::holds_alternative<control::Command>(message)) m_stopAsked = true;
                 const auto* start = std::get_if<control::RankStart>(&message);
                 if (start == nullptr) continue;
                 m_start = *start;
-                return ::lseek(m_start.segmentFd, 0, SEEK_END) == m_start.segmentBytes;
+                started = true;
             }
+            if (started) return ::lseek(m_start.segmentFd, 0, SEEK_END) == m_start.segmentBytes;
         }
     }
 
     bool stopAsked() {
         for (const auto& message : receive(std::stoi(setting("FAKE_RANK_STEP_MS", "2")))) {
-            if (std::holds_alternative<control::Command>(message)) return true;
+            if (std::holds_alternative<control::Command>(message)) m_stopAsked = true;
         }
-        return false;
+        return m_stopAsked;
     }
 
     void introduce() const {
@@ -219,6 +222,7 @@ private:
     int m_fd;
     control::FrameParser m_parser;
     control::RankStart m_start;
+    bool m_stopAsked = false;  ///< perhaps together with the start
     std::uint64_t m_emitted = 0;
 };
 

@@ -36,6 +36,10 @@ const Kind kKinds[] = {
 TEST(OutputKind, OfEachExportIsItsOwnOnly) {
     test::DrawnEvents events;
     events.spans = {test::drawnSpan(0, 0, 5), test::drawnSpan(0, 1, 3)};
+    MemoryEvent block;
+    block.address = 4096;
+    block.size = {512};
+    events.memory = {block};
     test::DrawnFolder drawn(events);
     auto options = drawn.options();
     const std::string folder = drawn.file("");
