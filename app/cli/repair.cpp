@@ -48,8 +48,12 @@ std::string accountText(const storage::Salvage& salvage, const RepairOptions& op
             "repair again\n",
             countText(salvage.unreceived), options.input);
     for (const std::string& note : salvage.notes) text += fmt::format("note        {}\n", note);
-    if (salvage.lossless()) text += "nothing was lost\n";
-    return text;
+    if (!salvage.lossless()) return text;
+    if (salvage.finalised) return text + "nothing was lost\n";
+    return text +
+           "nothing that was in it was lost; it was not finalised, so what came last may never "
+           "have "
+           "been in it\n";
 }
 
 int run(const RepairOptions& options) {

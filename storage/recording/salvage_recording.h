@@ -34,6 +34,7 @@ struct Salvage {
     std::vector<LostEvents> lost;
     /// Counted by the ranks but never in the file, whose writer died before it was whole.
     std::uint64_t unreceived = 0;
+    bool finalised = true;  ///< by its writer; else nobody knows what came after its last commit
     std::vector<std::string> notes;  ///< what had to be made up, in sentences
 
     [[nodiscard]] std::uint64_t lostEvents() const;

@@ -288,6 +288,7 @@ Result<void> countUnreceived(SalvageContext& context, std::uint32_t rank, std::i
 Result<void> mendTotals(SalvageContext& context) {
     const auto finalised = wasFinalised(context);
     if (!finalised) return failure(finalised);
+    context.account.finalised = *finalised;
     for (const std::uint32_t rank : context.ranks) {
         const std::string id = std::to_string(rank);
         auto collectives =

@@ -2,7 +2,7 @@
 // and no process of the run is left.
 #include "tests/app/cli/program.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <csignal>
 #include <set>
@@ -100,6 +100,9 @@ TEST_P(Kill, OfTheRecorderLeavesAFileThatOpensAndNoProcess) {
     EXPECT_FALSE(summary.complete);
     EXPECT_EQ(summary.run.status, RunStatus::kRecording);
     expectKept(summary);
+    const auto repair = start({"repair", output(), "-o", path("saved.sscope")});
+    EXPECT_EQ(repair->wait(), 0);
+    EXPECT_THAT(repair->out(), testing::Not(testing::HasSubstr("nothing was lost")));
 }
 
 TEST_P(Kill, OfRecorderAndAgentTogetherLeavesNoRank) {
