@@ -1,6 +1,7 @@
 #include "storage/interchange/trace_builder.h"
 
 #include "storage/columns/chunk.h"
+#include "storage/interchange/memory_runs.h"
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/pending_spans.h"
 #include "storage/interchange/string_cache.h"
@@ -79,7 +80,7 @@ struct Rank {
     std::map<LaneKey, LaneId> keys;
     std::map<LaneId, Lane> lanes;
     std::array<std::uint32_t, kFirstLane.size()> lanesOfKind{};
-    EventWindow<MemoryEvent> memory;
+    MemoryRuns memory;
     std::vector<CollectiveEvent> collectives;
     StringCache strings;
     std::unique_ptr<ArgumentSplitter> splitter;
@@ -194,11 +195,10 @@ struct TraceBuilder::State {
         for (std::size_t at = 0; at < samples.size(); at += columns::kStoredChunkEvents)
             store(columns::encodeCounters(id, part(samples, at)));
     }
-    void storeMemory(RankId id, Rank& owner, std::size_t count) {
-        const std::vector<MemoryEvent> events = owner.memory.take(count);
-        buffered -= events.size();
-        for (std::size_t at = 0; at < events.size(); at += columns::kStoredChunkEvents)
-            store(columns::encodeMemory(id, part(events, at)));
+    void storeMemory(RankId id, Rank& owner) {
+        note(owner.memory.drain([&](std::span<MemoryEvent> events) {
+            store(columns::encodeMemory(id, events));
+        }));
     }
     void storeCollectives(RankId id, Rank& owner) {
         if (owner.collectives.empty()) return;
@@ -244,6 +244,8 @@ struct TraceBuilder::State {
         unknown.host = host;
         if (status) note(writer->addHost(unknown));
     }
+    bool isSound(const MemoryEvent& event);
+    void storeSteps(RankId id, const Rank& owner);
     void finishRank(RankId id, Rank& owner);
 };
 
@@ -253,7 +255,7 @@ void TraceBuilder::State::finishRank(RankId id, Rank& owner) {
         storeSamples(id, l, l.samples.size());
         if (status) note(writer->addLane(l.facts));
     }
-    storeMemory(id, owner, owner.memory.size());
+    storeMemory(id, owner);
     storeCollectives(id, owner);
     storeStrings(id, owner);
     RankFacts facts = owner.facts.value_or(RankFacts{});
@@ -362,13 +364,26 @@ void TraceBuilder::add(RankId rank, const CounterEvent& event) {
     m_state->added(m_state->rank(rank));
 }
 
+bool TraceBuilder::State::isSound(const MemoryEvent& event) {
+    if (inRange(event.time) && event.size.count >= 0 && event.size.count <= kTimeLimit) {
+        return true;
+    }
+    refuse("a memory event's time or size is out of range");
+    return false;
+}
+
 void TraceBuilder::add(RankId rank, const MemoryEvent& event) {
-    if (!inRange(event.time) || event.size.count < 0 || event.size.count > kTimeLimit)
-        return m_state->refuse("a memory event's time or size is out of range");
+    if (!m_state->isSound(event)) return;
     Rank& owner = m_state->rank(rank);
     owner.memory.add(event);
-    if (owner.memory.size() >= kFull) m_state->storeMemory(rank, owner, columns::kMaxChunkEvents);
-    m_state->added(owner);
+    ++owner.events;
+}
+
+void TraceBuilder::addFirst(RankId rank, const MemoryEvent& event) {
+    if (!m_state->isSound(event)) return;
+    Rank& owner = m_state->rank(rank);
+    owner.memory.addFirst(event);
+    ++owner.events;
 }
 
 void TraceBuilder::add(RankId rank, const CollectiveEvent& event) {

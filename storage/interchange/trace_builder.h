@@ -4,7 +4,7 @@
 // Events of one lane may come a little out of order (within kWindow events of the lane); what
 // comes later still is kept all the same, in a chunk of its own. Spans of one lane that nest get
 // their depth here; overlapping ones (kernels of parallel graph branches) too, so that nothing is
-// drawn over. One thread.
+// drawn over. Memory events are kept encoded until the end, so that totals go by time. One thread.
 #pragma once
 
 #include "storage/interchange/argument_splitter.h"
@@ -57,7 +57,14 @@ public:
     void split(RankId rank, std::span<const Member> arguments, bool nonFinite,
                SplitArguments& into);
     void add(RankId rank, const SpanEvent& event, const SplitArguments& arguments);
+    /// An arrow that binds to the span of `lane` that begins with it, the innermost of several,
+    /// whether that came already or comes later: it gets the correlation and phase of `alone`.
+    /// Where none is there, or it has a correlation, `alone` is added with its arguments.
+    void bind(RankId rank, LaneId lane, const SpanEvent& alone, std::string_view arguments);
+    /// In any order: all are sorted by time before they are stored.
     void add(RankId rank, const MemoryEvent& event);
+    /// Likewise, before all others of its time.
+    void addFirst(RankId rank, const MemoryEvent& event);
     void add(RankId rank, const CounterEvent& event);
     void add(RankId rank, const CollectiveEvent& event);
     void addStep(const StepFacts& step);

@@ -313,15 +313,25 @@ void TraceMapper::addEnd(const Event& event) {
     m_account->kept += 2;
 }
 
-void TraceMapper::addBlocksBefore(const std::string& device, std::int64_t alive, Timestamp time) {
-    if (m_memoryDevices.size() >= kMostMemoryDevices || !m_memoryDevices.insert(device).second)
-        return;
-    if (alive <= 0 || alive > kMostBlock) return;
-    MemoryEvent before;
-    before.time = time;
-    before.size = {alive};
-    before.owner = m_builder->intern(m_setting.rank, "alive before the trace (" + device + ")");
-    m_builder->add(m_setting.rank, before);
+/// Remembers what a device held before its earliest event, wherever that stands in the file.
+void TraceMapper::noteAlive(const std::string& device, std::int64_t before, Timestamp time) {
+    const auto at = m_alive.find(device);
+    if (at != m_alive.end()) {
+        if (time < at->second.time) at->second = {time, before};
+    } else if (m_alive.size() < kMostMemoryDevices) {
+        m_alive.emplace(device, Alive{time, before});
+    }
+}
+
+void TraceMapper::addBlocksBefore() {
+    for (const auto& [device, alive] : m_alive) {
+        if (alive.bytes <= 0 || alive.bytes > kMostBlock) continue;
+        MemoryEvent before;
+        before.time = alive.time;
+        before.size = {alive.bytes};
+        before.owner = m_builder->intern(m_setting.rank, "alive before the trace (" + device + ")");
+        m_builder->addFirst(m_setting.rank, before);
+    }
 }
 
 void TraceMapper::addMemory(const Event& event, Timestamp time) {
@@ -333,7 +343,7 @@ void TraceMapper::addMemory(const Event& event, Timestamp time) {
         onHost ? "cpu" : "cuda:" + std::to_string(integerOf(event, "Device Id").value_or(0));
     const auto total = integerOf(event, "Total Allocated");
     if (total) {
-        if (*total <= kMostBlock) addBlocksBefore(device, *total - *bytes, time);
+        if (*total >= 0 && *total <= kMostBlock) noteAlive(device, *total - *bytes, time);
         const LaneId lane = m_lanes.counter(device, "allocated", device);
         m_builder->add(m_setting.rank, CounterEvent{time, lane, static_cast<double>(*total)});
     }
@@ -357,6 +367,7 @@ void TraceMapper::finish() {
     for (const auto& [thread, open] : m_open)
         for (std::size_t i = 0; i < open.size(); ++i) reject("a begin without an end");
     m_open.clear();
+    addBlocksBefore();
     m_collectives.finish();
     m_lanes.finish();
 }

@@ -17,7 +17,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +64,12 @@ private:
         bool correlates = false;
     };
 
+    /// Bytes of a device before its earliest event.
+    struct Alive {
+        Timestamp time;
+        std::int64_t bytes = 0;
+    };
+
     void addComplete(Event& event);
     void addInstant(Event& event);
     void addFlow(const Event& event);
@@ -73,7 +78,8 @@ private:
     void addBegin(Event& event);
     void addEnd(const Event& event);
     void addMemory(const Event& event, Timestamp time);
-    void addBlocksBefore(const std::string& device, std::int64_t alive, Timestamp time);
+    void noteAlive(const std::string& device, std::int64_t before, Timestamp time);
+    void addBlocksBefore();
 
     std::optional<Timestamp> timeOf(const Event& event);
     std::optional<std::int64_t> nanoseconds(std::string_view value);
@@ -95,7 +101,7 @@ private:
     Held m_held;
     std::map<std::string, std::vector<Open>, std::less<>> m_open;
     std::size_t m_openCount = 0;
-    std::set<std::string> m_memoryDevices;
+    std::map<std::string, Alive> m_alive;  ///< by device
     std::uint64_t m_uncorrelated = 0;
     Timestamp m_ended;
     std::string m_hostProcess;

@@ -171,6 +171,24 @@ TEST_F(KinetoEvents, MemoryEventsStartFromWhatIsAlive) {
     EXPECT_EQ(imported.summary.events.counters, 4u);
 }
 
+TEST_F(KinetoEvents, MemoryEventsNeedNotBeInOrder) {
+    const auto event = [](int time, int total) {
+        return R"({"ph":"i","s":"t","name":"[memory]","pid":9,"tid":1,"ts":)" +
+               std::to_string(time) + R"(,"args":{"Addr":)" + std::to_string(total) +
+               R"(,"Bytes":100,"Total Allocated":)" + std::to_string(total) +
+               R"(,"Device Type":1,"Device Id":0}})";
+    };
+    import(event(200, 1300) + "," + event(100, 1200));
+    const auto events = imported.reader->memoryEvents({0}, {{-1}, {1'000'000}});
+    ASSERT_THAT(events, IsOk());
+    ASSERT_EQ(events->size(), 3u);
+    EXPECT_EQ((*events)[0].size.count, 1100);
+    EXPECT_EQ((*events)[1].address, 1200u);
+    const auto rank = imported.reader->rankEvents({0}, {{-1}, {1'000'000}});
+    EXPECT_EQ(rank->peakMemory.count, 1300);
+    EXPECT_EQ(rank->peakTime.ns, 100'000);
+}
+
 TEST_F(KinetoEvents, CollectivesTakeTheirFactsFromTheHost) {
     const std::string comms =
         R"({"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":9,"tid":1,"ts":110,"dur":5,
