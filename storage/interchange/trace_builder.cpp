@@ -388,7 +388,7 @@ void TraceBuilder::addFirst(RankId rank, const MemoryEvent& event) {
 
 void TraceBuilder::add(RankId rank, const CollectiveEvent& event) {
     if (!inRange(event.issue) || !inRange(event.start) || !inRange(event.end) ||
-        event.end < event.start || event.size.count < 0 || event.size.count > kTimeLimit)
+        event.end < event.start || event.size < kUnknownSize || event.size.count > kTimeLimit)
         return m_state->refuse("a collective's time or size is out of range");
     Rank& owner = m_state->rank(rank);
     owner.collectives.push_back(event);

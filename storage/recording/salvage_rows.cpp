@@ -1,4 +1,5 @@
 #include "storage/recording/salvage_parts.h"
+#include "storage/recording/words.h"
 
 #include <algorithm>
 
@@ -214,11 +215,11 @@ Result<void> refuseImpossible(SalvageContext& context) {
         {"collectives",
          foreign +
              " OR end_ns < start_ns OR last_arrival_ns > end_ns OR length(arrivals) % 8 <> 0"
-             " OR operation NOT IN ('all-gather','reduce-scatter','all-reduce','broadcast',"
-             "'barrier') OR dtype NOT IN ('fp32','bf16','fp16','int64','byte','fp64')"
-             " OR cause NOT IN ('none','demand','prefetch','gradient','norm','loss','start',"
-             "'stop','update') OR " +
-             outside("start_ns") + " OR " + outside("end_ns")},
+             " OR operation NOT IN (" +
+             wordsSql(CollectiveOp::kAllGather, kLastCollectiveOp) + ") OR dtype NOT IN (" +
+             wordsSql(DataType::kFloat32, kLastDataType) + ") OR cause NOT IN (" +
+             wordsSql(Cause::kNone, kLastCause) + ") OR " + outside("start_ns") + " OR " +
+             outside("end_ns")},
         {"metrics", outside("time_ns")},
         {"memory_theory",
          foreign + " OR category NOT BETWEEN 0 AND " + std::to_string(kMemoryCategoryCount - 1)},

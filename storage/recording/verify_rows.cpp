@@ -101,7 +101,7 @@ void verifyCollectives(VerifyContext& context) {
         if (row.integer(10) % 8 != 0)
             context.found.add("collectives", which + " has half an arrival");
         if (!fromWord(row.text(2), CollectiveOp::kAllGather, kLastCollectiveOp) ||
-            !fromWord(row.text(3), DataType::kFloat32, DataType::kFloat64) ||
+            !fromWord(row.text(3), DataType::kFloat32, kLastDataType) ||
             !fromWord(row.text(4), Cause::kNone, kLastCause))
             context.found.add("collectives", which + " has an unknown word");
         for (const int column : {5, 6})

@@ -42,6 +42,13 @@ bool isSound(const std::string& dense) {
            !flags.controlCharacter && simdjson::validate_utf8(dense.data(), dense.size());
 }
 
+std::string operationWords() {
+    std::string words;
+    for (int i = 1; i <= static_cast<int>(kLastCollectiveOp); ++i)
+        words.append(i == 1 ? "" : ", ").append(toWord(static_cast<CollectiveOp>(i)));
+    return words;
+}
+
 class Reader {
 public:
     Reader(const ReaderRequest& request, ByteSource& source)
@@ -188,11 +195,10 @@ void Reader::describe() {
     m_result.run.configJson = configJson();
     m_result.run.ended = m_result.ended;
     for (const std::string& note : m_stream.notes()) m_result.account.notes.push_back(note);
-    if (const auto lost = m_mapper->collectives().withoutOperation(); lost > 0)
-        m_result.account.notes.push_back(
-            std::to_string(lost) +
-            " communication kernels are of operations other than all-gather, reduce-scatter, "
-            "all-reduce, broadcast and barrier: they are kernels only");
+    m_result.account.note(
+        m_mapper->collectives().withoutOperation(),
+        "communication kernels do not say that they are one of these operations: " +
+            operationWords() + ". They count as communication, but are no rows of collectives");
     describeDevice();
 }
 

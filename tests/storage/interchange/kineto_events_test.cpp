@@ -213,7 +213,35 @@ EXPECT_EQ(collective.end.ns, 50'000);
 EXPECT_EQ(imported.text(collective.algorithm), "TREE");
 EXPECT_EQ(imported.text(collective.protocol), "LL128");
 EXPECT_EQ(events->communicationKernels.size(), 2u);
-EXPECT_EQ(account->notes.size(), 1u);
+EXPECT_EQ(account->sentences().size(), 1u);
+}
+
+TEST_F(KinetoEvents, WhatATraceDoesNotSayOfACollectiveIsUnknown) {
+    const auto kernel = [](const char* name, int time, const char* arguments = "") {
+        return std::string(R"({"ph":"X","cat":"kernel","pid":0,"tid":9,"dur":1,"name":")") + name +
+               R"(","ts":)" + std::to_string(time) + R"(,"args":{)" + arguments + "}}";
+    };
+    import(kernel("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", 130) + "," +
+           kernel("ncclDevKernel_ReduceScatter_Sum_bf16_TREE_LL", 140) + "," +
+           kernel("ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", 150) + "," +
+           kernel("ncclDevKernel_SendRecv", 160, R"("Collective name":"recv","dtype":"Half",
+                  "In msg nelems":0,"Out msg nelems":8)") +
+           "," + kernel("ncclDevKernel_SendRecv", 170) + "," +
+           kernel("ncclDevKernel_Generic", 180));
+    const auto events = imported.reader->rankEvents({0}, {{-1}, {1'000'000}});
+    ASSERT_EQ(events->collectives.size(), 4u);
+    std::vector<DataType> types;
+    for (const CollectiveEvent& event : events->collectives) types.push_back(event.dtype);
+    EXPECT_THAT(types, ::testing::ElementsAre(DataType::kFloat32, DataType::kBFloat16,
+                                              DataType::kUnknown, DataType::kFloat16));
+    for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(events->collectives[i].size, kUnknownSize) << i;
+    EXPECT_EQ(events->collectives[3].operation, CollectiveOp::kReceive);
+    EXPECT_EQ(events->collectives[3].size.count, 16);
+    // The note names every operation that there is.
+    ASSERT_EQ(account->sentences().size(), 1u);
+    EXPECT_THAT(account->sentences()[0], ::testing::HasSubstr("2 communication kernels"));
+    EXPECT_THAT(account->sentences()[0], ::testing::HasSubstr("all-to-all, send, receive"));
 }
 
 TEST_F(KinetoEvents, SequencesUsedTwiceAreCountedInstead) {
