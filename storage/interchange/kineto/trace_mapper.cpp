@@ -259,12 +259,27 @@ void TraceMapper::addMetadata(const Event& event) {
     } else if (name == "thread_name") {
         m_lanes.nameThread(bare(event.process), bare(event.thread), text("name"));
     }
-    if (m_metadataEvents.size() + event.text.size() < kMostMetadataEvents &&
-        !event.flags.nonFinite) {
-        if (!m_metadataEvents.empty()) m_metadataEvents += ',';
-        m_metadataEvents += event.text;
-    }
+    if (!event.flags.nonFinite && !keepMetadata(event))
+        return reject("a metadata event behind the first megabyte of them");
     keep();
+}
+
+bool TraceMapper::keepMetadata(const Event& event) {
+    if (const auto known = m_metadataPlaces.find(event.text); known != m_metadataPlaces.end()) {
+        m_metadata.splice(m_metadata.end(), m_metadata, known->second);
+        return true;
+    }
+    if (m_metadataBytes + event.text.size() > kMostMetadataEvents) return false;
+    m_metadataBytes += event.text.size() + 1;
+    m_metadata.emplace_back(event.text);
+    m_metadataPlaces.emplace(m_metadata.back(), std::prev(m_metadata.end()));
+    return true;
+}
+
+std::string TraceMapper::metadataEvents() const {
+    std::string events;
+    for (const std::string& event : m_metadata) events.append(events.empty() ? "" : ",") += event;
+    return events;
 }
 
 void TraceMapper::addCounter(const Event& event) {

@@ -15,9 +15,12 @@
 #include "storage/interchange/kineto/event.h"
 #include "storage/interchange/kineto/lane_table.h"
 
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace shardscope::interchange::kineto {
@@ -44,8 +47,8 @@ public:
     [[nodiscard]] const std::string& hostProcess() const { return m_hostProcess; }
     [[nodiscard]] const std::string& device() const { return m_device; }
     [[nodiscard]] const LaneTable& lanes() const { return m_lanes; }
-    /// M events as they stand, comma-separated; the first megabyte of them.
-    [[nodiscard]] const std::string& metadataEvents() const { return m_metadataEvents; }
+    /// M events as they stand, comma-separated, each once; the first megabyte of them.
+    [[nodiscard]] std::string metadataEvents() const;
     [[nodiscard]] const CollectiveJoin& collectives() const { return m_collectives; }
 
 private:
@@ -74,6 +77,7 @@ private:
     void addInstant(Event& event);
     void addFlow(const Event& event);
     void addMetadata(const Event& event);
+    [[nodiscard]] bool keepMetadata(const Event& event);
     void addCounter(const Event& event);
     void addBegin(Event& event);
     void addEnd(const Event& event);
@@ -109,7 +113,11 @@ private:
     std::string m_scratch;
     std::string m_nameScratch;
     SplitArguments m_split;  ///< arguments of the event at hand
-    std::string m_metadataEvents;
+    /// Profilers that are started again and again repeat them all: each stands once, where it came
+    /// last, because later names replace earlier ones.
+    std::list<std::string> m_metadata;
+    std::unordered_map<std::string_view, std::list<std::string>::iterator> m_metadataPlaces;
+    std::size_t m_metadataBytes = 0;
     bool m_repaired = false;
 };
 

@@ -278,7 +278,37 @@ TEST_F(KinetoEvents, OddValuesAreRepairedOrRejectedByReason) {
     EXPECT_EQ(rejected("no time, or one out of range"), 2u);
     EXPECT_EQ(rejected("no duration"), 1u);
     EXPECT_EQ(rejected("no phase (ph)"), 1u);
-    EXPECT_EQ(rejected("malformed JSON"), 2u);
+    EXPECT_EQ(rejected("malformed JSON"), 1u);
+    EXPECT_EQ(rejected("no event: an element that is no object"), 1u);
+}
+
+TEST_F(KinetoEvents, RepeatedMetadataIsKeptOnce) {
+    std::string events;
+    const auto name = [](int thread, const char* text) {
+        return R"({"ph":"M","name":"thread_name","pid":9,"tid":)" + std::to_string(thread) +
+               R"(,"ts":0,"args":{"name":")" + text + "\"}}";
+    };
+    // Twice the megabyte that is kept, of 22 different ones; the last name of a thread holds.
+    for (int i = 0; i < 25'000; ++i) events += name(i % 20, "worker") + ",";
+    events += name(1, "first") + "," + name(1, "second") + "," + name(1, "first");
+    import(events);
+    EXPECT_EQ(account->rejected(), 0u);
+    EXPECT_NE(imported.lane("first: cpu_op"), nullptr);
+    const std::string& config = imported.summary.run.configJson;
+    EXPECT_LT(config.size(), 10'000u);
+    for (int i = 0; i < 20; ++i)
+        EXPECT_THAT(config, ::testing::HasSubstr(name(i, "worker"))) << i;
+    EXPECT_THAT(config, ::testing::HasSubstr(name(1, "second") + "," + name(1, "first")));
+}
+
+TEST_F(KinetoEvents, MetadataBeyondAMegabyteIsCountedAsLost) {
+    std::string events;
+    for (int i = 0; i < 3; ++i)
+        events += std::string(i == 0 ? "" : ",") +
+                  R"({"ph":"M","name":"process_labels","pid":9,"ts":0,"args":{"labels":")" +
+                  std::string(500'000, static_cast<char>('a' + i)) + "\"}}";
+    import(events);
+    EXPECT_EQ(rejected("a metadata event behind the first megabyte of them"), 1u);
 }
 
 TEST_F(KinetoEvents, MetadataIsKept) {
