@@ -86,6 +86,10 @@ struct Rank {
     std::unique_ptr<ArgumentSplitter> splitter;
     std::unique_ptr<ArgumentTable> arguments;
     std::uint64_t events = 0;
+    std::unique_ptr<StepMarks> marks;      ///< null: events have their steps themselves
+    bool marksKnown = false;               ///< all of them, before the first event came
+    StepMarks::ByBegin steps;              ///< that become rows
+    Timestamp storedThrough{-kTimeLimit};  ///< latest start of a stored event
 };
 
 }  // namespace
@@ -102,6 +106,8 @@ struct TraceBuilder::State {
     std::size_t buffered = 0;
     std::size_t bufferedNumbers = 0;  ///< of arguments
     int chunksSinceCommit = 0;
+    Timestamp earliest{kTimeLimit};
+    bool stepsCameLate = false;
     SplitArguments scratch;
 
     RankId lastRankId;
@@ -148,12 +154,37 @@ struct TraceBuilder::State {
         std::vector<SpanEvent> spans = from.spans.take(count);
         buffered -= spans.size();
         for (SpanEvent& span : spans) from.rows.place(span);
+        deriveSteps(rank(id), spans);
         const std::size_t before = from.spans.numbers();
         if (before > 0) note(from.spans.resolve(spans, argumentTable(id)));
         bufferedNumbers -= before - from.spans.numbers();
         for (std::size_t at = 0; at < spans.size(); at += columns::kStoredChunkEvents)
             store(columns::encodeSpans(id, part(spans, at)));
     }
+    /// In order of time, about to be stored.
+    template <class Event>
+    static void deriveSteps(Rank& owner, std::span<Event> events) {
+        if (owner.marks == nullptr || events.empty()) return;
+        for (Event& event : events)
+            if (event.step == kNoStep) event.step = stepOf(*owner.marks, event);
+        owner.storedThrough = std::max(owner.storedThrough, timeOf(events.back()));
+    }
+    static void deriveSteps(Rank& owner, std::vector<SpanEvent>& events) {
+        deriveSteps(owner, std::span(events));
+    }
+    static StepIndex stepOf(const StepMarks& marks, const SpanEvent& span) {
+        return isStreamLane(span.lane) ? marks.ofLaunched(span.correlation, span.start)
+                                       : marks.at(span.start);
+    }
+    static StepIndex stepOf(const StepMarks& marks, const MemoryEvent& event) {
+        return marks.at(event.time);
+    }
+    static StepIndex stepOf(const StepMarks& marks, const CollectiveEvent& event) {
+        return marks.at(event.issue);
+    }
+    static Timestamp timeOf(const SpanEvent& span) { return span.start; }
+    static Timestamp timeOf(const MemoryEvent& event) { return event.time; }
+    static Timestamp timeOf(const CollectiveEvent& event) { return event.start; }
     ArgumentTable& argumentTable(RankId id) {
         Rank& owner = rank(id);
         if (owner.arguments == nullptr)
@@ -183,6 +214,10 @@ struct TraceBuilder::State {
             return refuse("an event's time is out of range");
         Lane* into = lane(id, event.lane);
         if (into == nullptr) return refuse("an event lies on a lane that was never declared");
+        earliest = std::min(earliest, event.start);
+        if (into->facts.role == LaneRole::kRuntime && event.correlation != 0)
+            if (Rank& owner = rank(id); owner.marks != nullptr)
+                owner.marks->addLaunch(event.correlation, event.start);
         const std::size_t before = into->spans.numbers();
         into->spans.add(event, arguments...);
         bufferedNumbers += into->spans.numbers() - before;
@@ -197,6 +232,7 @@ struct TraceBuilder::State {
     }
     void storeMemory(RankId id, Rank& owner) {
         note(owner.memory.drain([&](std::span<MemoryEvent> events) {
+            deriveSteps(owner, events);
             store(columns::encodeMemory(id, events));
         }));
     }
@@ -205,6 +241,7 @@ struct TraceBuilder::State {
         std::stable_sort(
             owner.collectives.begin(), owner.collectives.end(),
             [](const CollectiveEvent& a, const CollectiveEvent& b) { return a.start < b.start; });
+        deriveSteps(owner, std::span(owner.collectives));
         store(columns::encodeCollectives(id, owner.collectives));
         buffered -= owner.collectives.size();
         owner.collectives.clear();
@@ -249,6 +286,23 @@ struct TraceBuilder::State {
     void finishRank(RankId id, Rank& owner);
 };
 
+/// A profiler that was started again may count from 0 again: a step is found by its number, so the
+/// first of a number is the one that has a row.
+void TraceBuilder::State::storeSteps(RankId id, const Rank& owner) {
+    std::set<StepIndex> numbers;
+    Timestamp end{-kTimeLimit};
+    for (const auto& [begin, mark] : owner.steps) {
+        if (begin < end || !numbers.insert(mark.step).second) continue;
+        end = mark.range.end;
+        StepFacts step;
+        step.rank = id;
+        step.step = mark.step;
+        step.start = begin;
+        step.end = end;
+        if (status) note(writer->addStep(step));
+    }
+}
+
 void TraceBuilder::State::finishRank(RankId id, Rank& owner) {
     for (auto& [laneId, l] : owner.lanes) {
         storeSpans(id, l, l.spans.size());
@@ -258,6 +312,7 @@ void TraceBuilder::State::finishRank(RankId id, Rank& owner) {
     storeMemory(id, owner);
     storeCollectives(id, owner);
     storeStrings(id, owner);
+    storeSteps(id, owner);
     RankFacts facts = owner.facts.value_or(RankFacts{});
     facts.rank = id;
     facts.emitted = owner.events;
@@ -359,6 +414,7 @@ void TraceBuilder::add(RankId rank, const CounterEvent& event) {
     if (!inRange(event.time)) return m_state->refuse("a sample's time is out of range");
     Lane* into = m_state->lane(rank, event.lane);
     if (into == nullptr) return m_state->refuse("a sample lies on a lane that was never declared");
+    m_state->earliest = std::min(m_state->earliest, event.time);
     into->samples.add(event);
     if (into->samples.size() >= kFull) m_state->storeSamples(rank, *into, columns::kMaxChunkEvents);
     m_state->added(m_state->rank(rank));
@@ -366,6 +422,7 @@ void TraceBuilder::add(RankId rank, const CounterEvent& event) {
 
 bool TraceBuilder::State::isSound(const MemoryEvent& event) {
     if (inRange(event.time) && event.size.count >= 0 && event.size.count <= kTimeLimit) {
+        earliest = std::min(earliest, event.time);
         return true;
     }
     refuse("a memory event's time or size is out of range");
@@ -390,6 +447,7 @@ void TraceBuilder::add(RankId rank, const CollectiveEvent& event) {
     if (!inRange(event.issue) || !inRange(event.start) || !inRange(event.end) ||
         event.end < event.start || event.size < kUnknownSize || event.size.count > kTimeLimit)
         return m_state->refuse("a collective's time or size is out of range");
+    m_state->earliest = std::min({m_state->earliest, event.issue, event.start});
     Rank& owner = m_state->rank(rank);
     owner.collectives.push_back(event);
     m_state->added(owner);
@@ -399,6 +457,38 @@ void TraceBuilder::add(RankId rank, const CollectiveEvent& event) {
 
 void TraceBuilder::addStep(const StepFacts& step) {
     m_state->note(m_state->writer->addStep(step));
+}
+void TraceBuilder::deriveSteps(RankId rank) {
+    Rank& owner = m_state->rank(rank);
+    if (owner.marks == nullptr) owner.marks = std::make_unique<StepMarks>();
+}
+void TraceBuilder::markStep(RankId rank, StepIndex step, TimeRange range) {
+    Rank& owner = m_state->rank(rank);
+    owner.steps.emplace(range.begin, StepMarks::Mark{step, range});
+    if (owner.marks == nullptr || owner.marksKnown) return;
+    owner.marks->add({step, range});
+    if (range.begin <= owner.storedThrough) m_state->stepsCameLate = true;
+}
+void TraceBuilder::knowSteps(const StepsOfRanks& steps) {
+    for (const auto& [rank, marks] : steps) {
+        deriveSteps(rank);
+        Rank& owner = m_state->rank(rank);
+        for (const auto& [begin, mark] : marks) owner.marks->add(mark);
+        owner.marksKnown = true;
+    }
+}
+TraceBuilder::StepsOfRanks TraceBuilder::markedSteps() const {
+    StepsOfRanks steps;
+    for (const auto& [rank, owner] : m_state->ranks)
+        if (!owner.steps.empty()) steps.emplace(rank, owner.steps);
+    return steps;
+}
+bool TraceBuilder::stepsCameLate() const {
+    return m_state->stepsCameLate;
+}
+std::optional<Timestamp> TraceBuilder::earliest() const {
+    if (m_state->earliest.ns == kTimeLimit) return std::nullopt;
+    return m_state->earliest;
 }
 void TraceBuilder::addMetric(const MetricPoint& metric) {
     m_state->note(m_state->writer->addMetric(metric));

@@ -9,11 +9,14 @@
 
 #include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/json_text.h"
+#include "storage/interchange/step_marks.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,6 +71,22 @@ public:
     void add(RankId rank, const CounterEvent& event);
     void add(RankId rank, const CollectiveEvent& event);
     void addStep(const StepFacts& step);
+
+    /// Events of this rank that have no step get the one they fall into (StepMarks), of those that
+    /// are marked until they are stored.
+    void deriveSteps(RankId rank);
+    /// A step of a rank whose steps are derived. Its row is written at the end, unless it overlaps
+    /// an earlier one or repeats its number.
+    void markStep(RankId rank, StepIndex step, TimeRange range);
+    using StepsOfRanks = std::map<RankId, StepMarks::ByBegin>;
+    /// Marks for all of the trace, from having read it once; later ones only become rows.
+    void knowSteps(const StepsOfRanks& steps);
+    [[nodiscard]] StepsOfRanks markedSteps() const;
+    /// Some events were stored before a step that they may belong to was marked.
+    [[nodiscard]] bool stepsCameLate() const;
+    /// Of all events so far; nothing without any.
+    [[nodiscard]] std::optional<Timestamp> earliest() const;
+
     void addMetric(const MetricPoint& metric);
     void addDiagnostic(const Diagnostic& diagnostic);
 

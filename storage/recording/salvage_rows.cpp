@@ -206,11 +206,12 @@ Result<void> refuseImpossible(SalvageContext& context) {
          foreign + " OR end_ns < start_ns OR " + outside("start_ns") + " OR " + outside("end_ns")},
         {"steps",
          "(step, rank) IN (SELECT step, rank FROM (SELECT step, rank, end_ns, lead("
-         "start_ns) OVER (PARTITION BY rank ORDER BY step) AS next FROM steps)"
+         "start_ns) OVER (PARTITION BY rank ORDER BY start_ns, end_ns) AS next FROM steps)"
          " WHERE end_ns > next)"},
         {"steps",
          "(step, rank) IN (SELECT step, rank FROM (SELECT step, rank, start_ns, max("
-         "end_ns) OVER (PARTITION BY rank ORDER BY step ROWS BETWEEN UNBOUNDED PRECEDING"
+         "end_ns) OVER (PARTITION BY rank ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED "
+         "PRECEDING"
          " AND 1 PRECEDING) AS before FROM steps) WHERE before > start_ns)"},
         {"collectives",
          foreign +

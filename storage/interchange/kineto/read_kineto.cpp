@@ -80,7 +80,6 @@ private:
     EventStream m_stream;
     ReaderResult m_result;
     std::optional<TraceMapper> m_mapper;
-    std::int64_t m_firstNs = 0;  ///< earliest time of the first window, as in the file
     Event m_event;
 };
 
@@ -104,7 +103,8 @@ std::int64_t Reader::worldSize() const {
     return size > 0 && size <= kMostRank ? size : 0;
 }
 
-/// Decides where time begins: at the first window's earliest event, or where an earlier file did.
+/// Decides where time begins: where an earlier file or round did, or at the first window's earliest
+/// event. Where one comes before that, the import begins anew.
 void Reader::begin(std::string_view window) {
     const std::int64_t rank = rankInFile().value_or(std::int64_t{m_request->rank.value});
     m_result.rank = {static_cast<std::uint32_t>(rank)};
@@ -116,8 +116,8 @@ void Reader::begin(std::string_view window) {
         if (time && m_event.phase != "\"M\"") first = std::min(first, time->value);
         window.remove_prefix(length);
     }
-    m_firstNs = first == std::numeric_limits<std::int64_t>::max() ? 0 : first;
-    m_result.zeroNs = m_request->zeroNs.value_or(m_result.clockBaseNs + m_firstNs);
+    if (first == std::numeric_limits<std::int64_t>::max()) first = 0;
+    m_result.zeroNs = m_request->zeroNs.value_or(m_result.clockBaseNs + first);
     m_mapper.emplace(
         *m_request->builder, m_result.account,
         TraceMapper::Setting{m_result.rank, m_result.clockBaseNs - m_result.zeroNs, worldSize()});

@@ -50,7 +50,9 @@ TraceMapper::TraceMapper(TraceBuilder& builder, ImportAccount& account, const Se
       m_account(&account),
       m_setting(setting),
       m_lanes(builder, setting.rank),
-      m_collectives(builder, setting.rank, setting.worldSize) {}
+      m_collectives(builder, setting.rank, setting.worldSize) {
+    builder.deriveSteps(setting.rank);
+}
 
 void TraceMapper::add(Event& event) {
     ++m_account->read;
@@ -195,12 +197,7 @@ void TraceMapper::noteSpan(const Event& event, const Category& category, const S
 void TraceMapper::noteStep(std::string_view name, const SpanEvent& span) {
     const auto number = parseInteger(name.substr(name.find('#') + 1));
     if (!number || *number < 0 || *number > std::numeric_limits<std::int32_t>::max()) return;
-    StepFacts step;
-    step.rank = m_setting.rank;
-    step.step = {static_cast<std::int32_t>(*number)};
-    step.start = span.start;
-    step.end = span.end();
-    m_builder->addStep(step);
+    m_builder->markStep(m_setting.rank, {static_cast<std::int32_t>(*number)}, span.range());
 }
 
 void TraceMapper::addInstant(Event& event) {
