@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace shardscope::interchange {
 namespace {
@@ -70,13 +71,21 @@ bool inRange(Timestamp time) {
 
 struct Lane {
     LaneFacts facts;
+    bool needed = true;  ///< has a row even if nothing lies on it
     PendingSpans spans;
     EventWindow<CounterEvent> samples;
     DepthRows rows;
 };
 
+/// An arrow that waits for its span.
+struct Arrow {
+    SpanEvent alone;
+    std::string arguments;
+};
+
 struct Rank {
     std::optional<RankFacts> facts;
+    std::multimap<std::pair<LaneId, Timestamp>, Arrow> arrows;  ///< by lane and time of the span
     std::map<LaneKey, LaneId> keys;
     std::map<LaneId, Lane> lanes;
     std::array<std::uint32_t, kFirstLane.size()> lanesOfKind{};
@@ -155,6 +164,7 @@ struct TraceBuilder::State {
         buffered -= spans.size();
         for (SpanEvent& span : spans) from.rows.place(span);
         deriveSteps(rank(id), spans);
+        bindArrows(rank(id), from.facts.lane, spans);
         const std::size_t before = from.spans.numbers();
         if (before > 0) note(from.spans.resolve(spans, argumentTable(id)));
         bufferedNumbers -= before - from.spans.numbers();
@@ -171,6 +181,29 @@ struct TraceBuilder::State {
     }
     static void deriveSteps(Rank& owner, std::vector<SpanEvent>& events) {
         deriveSteps(owner, std::span(events));
+    }
+    /// Spans of one lane in order, enclosing ones first.
+    static void bindArrows(Rank& owner, LaneId lane, std::vector<SpanEvent>& spans) {
+        if (owner.arrows.empty()) return;
+        for (std::size_t i = 0; i < spans.size(); ++i) {
+            const bool innermost = i + 1 == spans.size() || spans[i + 1].start != spans[i].start;
+            if (!innermost || spans[i].correlation != 0) continue;
+            const auto arrow = owner.arrows.find({lane, spans[i].start});
+            if (arrow == owner.arrows.end()) continue;
+            spans[i].correlation = arrow->second.alone.correlation;
+            spans[i].phase = arrow->second.alone.phase;
+            owner.arrows.erase(arrow);
+        }
+    }
+    /// Those that found no span.
+    void addArrows(RankId id, Rank& owner) {
+        for (auto& [place, arrow] : std::exchange(owner.arrows, {})) {
+            arrow.alone.correlation = 0;
+            arrow.alone.phase = Phase::kNone;
+            SplitArguments split;
+            split.form = splitter(id).split(std::string_view(arrow.arguments), split.values);
+            addSpan(id, arrow.alone, split);
+        }
     }
     static StepIndex stepOf(const StepMarks& marks, const SpanEvent& span) {
         return isStreamLane(span.lane) ? marks.ofLaunched(span.correlation, span.start)
@@ -215,6 +248,7 @@ struct TraceBuilder::State {
         Lane* into = lane(id, event.lane);
         if (into == nullptr) return refuse("an event lies on a lane that was never declared");
         earliest = std::min(earliest, event.start);
+        into->needed = true;
         if (into->facts.role == LaneRole::kRuntime && event.correlation != 0)
             if (Rank& owner = rank(id); owner.marks != nullptr)
                 owner.marks->addLaunch(event.correlation, event.start);
@@ -304,10 +338,12 @@ void TraceBuilder::State::storeSteps(RankId id, const Rank& owner) {
 }
 
 void TraceBuilder::State::finishRank(RankId id, Rank& owner) {
+    for (auto& [laneId, l] : owner.lanes) storeSpans(id, l, l.spans.size());
+    addArrows(id, owner);
     for (auto& [laneId, l] : owner.lanes) {
         storeSpans(id, l, l.spans.size());
         storeSamples(id, l, l.samples.size());
-        if (status) note(writer->addLane(l.facts));
+        if (status && l.needed) note(writer->addLane(l.facts));
     }
     storeMemory(id, owner);
     storeCollectives(id, owner);
@@ -372,6 +408,16 @@ LaneId TraceBuilder::lane(RankId rank, const LaneKey& key, LaneRole role, const 
     return id;
 }
 
+LaneId TraceBuilder::laneIfUsed(RankId rank, const LaneKey& key, LaneRole role,
+                                const std::string& name) {
+    Rank& owner = m_state->rank(rank);
+    const bool known = owner.keys.contains(key);
+    const LaneId id = lane(rank, key, role, name);
+    if (const auto made = owner.lanes.find(id); !known && made != owner.lanes.end())
+        made->second.needed = false;
+    return id;
+}
+
 void TraceBuilder::declare(const LaneFacts& lane) {
     Rank& owner = m_state->rank(lane.rank);
     if (owner.lanes.size() >= kMostLanesAKind * kFirstLane.size())
@@ -408,6 +454,12 @@ void TraceBuilder::split(RankId rank, std::span<const Member> arguments, bool no
 void TraceBuilder::add(RankId rank, const SpanEvent& event, const SplitArguments& arguments) {
     if (arguments.form.text == kEmptyString) return add(rank, event);
     m_state->addSpan(rank, event, arguments);
+}
+
+void TraceBuilder::bind(RankId rank, LaneId lane, const SpanEvent& alone,
+                        std::string_view arguments) {
+    m_state->rank(rank).arrows.emplace(std::pair{lane, alone.start},
+                                       Arrow{alone, std::string(arguments)});
 }
 
 void TraceBuilder::add(RankId rank, const CounterEvent& event) {

@@ -47,6 +47,8 @@ public:
     /// The lane of this key, made at the first call; a later role other than kHost replaces kHost.
     LaneId lane(RankId rank, const LaneKey& key, LaneRole role, const std::string& name,
                 const std::string& unit = {});
+    /// Likewise; one that is made here has a row only if a span is added to it.
+    LaneId laneIfUsed(RankId rank, const LaneKey& key, LaneRole role, const std::string& name);
     /// A lane with the id it has in the recording it comes from. Not beside lane(): ids would meet.
     void declare(const LaneFacts& lane);
     StringId intern(RankId rank, std::string_view text);

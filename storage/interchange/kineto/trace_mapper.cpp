@@ -151,6 +151,8 @@ void TraceMapper::hold(const SpanEvent& span, const Event& event, bool correlate
     m_held.thread.assign(bare(event.thread));
     m_held.correlates = correlates;
     m_held.full = true;
+    if (correlates && span.correlation != 0 && span.correlation < kNoCorrelation)
+        m_flows.addEvent(m_held.process, m_held.thread, span.correlation);
     m_ended = std::max(m_ended, span.end());
 }
 
@@ -236,14 +238,45 @@ void TraceMapper::addFlow(const Event& event) {
         }
     }
     release();
+    keep();
+    if (id && *id > 0 && isAt(event.category, "fwdbwd")) {
+        auto alone = loneFlow(event);
+        alone->correlation = static_cast<std::uint64_t>(*id);
+        alone->phase = isAt(event.phase, "s") ? Phase::kForward : Phase::kBackward;
+        const LaneId operators =
+            m_lanes.laneIfUsed(bare(event.process), bare(event.thread), categoryOf("cpu_op"));
+        return m_builder->bind(m_setting.rank, operators, *alone, event.text);
+    }
+    if (id && *id > 0 && isAt(event.category, "ac2g")) {
+        const auto number = static_cast<std::uint64_t>(*id);
+        if (m_flows.hasEvent(bare(event.process), bare(event.thread), number)) return;
+        m_flows.wait(bare(event.process), bare(event.thread), number, event.text);
+        if (m_flows.isFull()) m_flows.sweep();
+        return;
+    }
+    if (const auto alone = loneFlow(event)) m_builder->add(m_setting.rank, *alone, event.text);
+}
+
+/// Nothing without a time.
+std::optional<SpanEvent> TraceMapper::loneFlow(const Event& event) {
+    const auto time = timeOf(event);
+    if (!time) return std::nullopt;
     SpanEvent span;
     span.start = *time;
-    span.lane = m_lanes.lane(bare(event.process), bare(event.thread),
-                             {"flow", LaneRole::kRange, false, false});
+    span.lane = m_lanes.laneIfUsed(bare(event.process), bare(event.thread),
+                                   {"flow", LaneRole::kRange, false, false});
     span.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
     m_builder->add(m_setting.rank, span, event.text);
     m_ended = std::max(m_ended, span.start);
-    keep();
+    return span;
+}
+
+void TraceMapper::addUnboundFlows() {
+    Event event;
+    for (const FlowEnds::Waiting& flow : m_flows.takeUnbound())
+        if (readEvent(flow.text, event) > 0)
+            if (const auto alone = loneFlow(event))
+                m_builder->add(m_setting.rank, *alone, event.text);
 }
 
 void TraceMapper::addMetadata(const Event& event) {
@@ -376,6 +409,7 @@ void TraceMapper::addMemory(const Event& event, Timestamp time) {
 
 void TraceMapper::finish() {
     release();
+    addUnboundFlows();
     for (const auto& [thread, open] : m_open)
         for (std::size_t i = 0; i < open.size(); ++i) reject("a begin without an end");
     m_open.clear();

@@ -4,15 +4,17 @@
 // taken out of the arguments of device events and their calls and stands there for who writes the
 // trace again), all other arguments as they stand. Kernels without one get a number from
 // kNoCorrelation up. i to spans of no length on lanes of their own, by scope; [memory] to memory
-// events; C to counters; B and E to spans. A flow that binds to the event before it is that event's
-// correlation (ac2g: it is already; fwdbwd: it becomes that, and says forward or backward); any
-// other is a span of no length on a lane "flow". ProfilerStep#N are the steps as well. M names
-// lanes, and is kept for who writes the trace again.
+// events; C to counters; B and E to spans. A flow that binds to an event, wherever in the file that
+// stands, is that event's correlation (ac2g: it is already; fwdbwd: it becomes that of the
+// innermost operator that begins with it, and says forward or backward); any other is a span of no
+// length on a lane "flow". ProfilerStep#N are the steps as well. M names lanes, and is kept for who
+// writes the trace again.
 #pragma once
 
 #include "storage/interchange/import.h"
 #include "storage/interchange/kineto/collective_join.h"
 #include "storage/interchange/kineto/event.h"
+#include "storage/interchange/kineto/flow_ends.h"
 #include "storage/interchange/kineto/lane_table.h"
 
 #include <list>
@@ -76,6 +78,8 @@ private:
     void addComplete(Event& event);
     void addInstant(Event& event);
     void addFlow(const Event& event);
+    [[nodiscard]] std::optional<SpanEvent> loneFlow(const Event& event);
+    void addUnboundFlows();
     void addMetadata(const Event& event);
     [[nodiscard]] bool keepMetadata(const Event& event);
     void addCounter(const Event& event);
@@ -102,6 +106,7 @@ private:
     Setting m_setting;
     LaneTable m_lanes;
     CollectiveJoin m_collectives;
+    FlowEnds m_flows;
     Held m_held;
     std::map<std::string, std::vector<Open>, std::less<>> m_open;
     std::size_t m_openCount = 0;
