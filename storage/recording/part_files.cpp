@@ -29,7 +29,10 @@ std::string front(const char* kind) {
 
 /// A journal of SQLite's, the copy that repair works on, or the new file of a part. Not any text: "HOST" may begin another's name.
 bool mayFollow(std::string_view rest) {
-    if (rest.starts_with("-in")) rest.remove_prefix(3);
+    if (rest.starts_with("-in")) {
+        rest.remove_prefix(3);
+        while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') rest.remove_prefix(1);
+    }
     return rest.empty() || rest == "-wal" || rest == "-shm" || rest == "-journal" ||
            rest.starts_with(".new-");
 }

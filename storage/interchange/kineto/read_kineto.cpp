@@ -52,14 +52,11 @@ std::string operationWords() {
 class Reader {
 public:
     Reader(const ReaderRequest& request, ByteSource& source)
-        : m_request(&request), m_source(&source), m_stream(source, nameOf(request.path)) {}
+        : m_request(&request), m_source(&source), m_stream(source, request.title) {}
 
     Result<ReaderResult> read();
 
 private:
-    static std::string nameOf(const std::string& path) {
-        return path == "-" ? "standard input" : path;
-    }
     [[nodiscard]] std::string metadata(const std::string& key) const {
         const auto at = m_stream.metadata().find(key);
         return at == m_stream.metadata().end() ? std::string() : minified(at->second);
@@ -70,6 +67,7 @@ private:
     void begin(std::string_view window);
     void take(std::span<char> window);
     static const char* repairText(Event& event);
+    void noteEnd();
     void describe();
     void describeDevice();
     [[nodiscard]] std::string librariesJson() const;
@@ -108,6 +106,7 @@ std::int64_t Reader::worldSize() const {
 void Reader::begin(std::string_view window) {
     const std::int64_t rank = rankInFile().value_or(std::int64_t{m_request->rank.value});
     m_result.rank = {static_cast<std::uint32_t>(rank)};
+    m_result.mayBeEmpty = false;
     m_result.clockBaseNs = baseInFile().value_or(m_request->clockBaseNs.value_or(0));
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     while (const std::size_t length = readEvent(window, m_event)) {
@@ -157,20 +156,38 @@ Result<ReaderResult> Reader::read() {
         if (!*window) break;
         if (!m_mapper) begin({(*window)->data(), (*window)->size()});
         take(**window);
-        if (const auto& state = m_request->builder->state(); !state) return failure(state);
+        if (const auto& state = m_request->builder->state(); !state)
+            return failure(state, m_request->title);
         if (m_request->progress && !m_request->progress(m_source->share()))
             return failure(ErrorCode::kCancelled, "the import was stopped");
     }
     if (!m_mapper) begin({});
-    if (m_stream.cutOff()) {
-        ++m_result.account.read;
-        m_result.account.reject("cut off: the file ends within it");
-        m_result.account.notes.push_back(nameOf(m_request->path) +
-                                         " ends before its JSON does; what is whole was kept");
-    }
+    noteEnd();
     m_mapper->finish();
     describe();
     return m_result;
+}
+
+/// What is wrong with how the file ends.
+void Reader::noteEnd() {
+    ImportAccount& account = m_result.account;
+    const std::string fault = m_source->fault();
+    if (m_stream.cutOff()) {
+        ++account.read;
+        account.reject("cut off: the file ends within it");
+    }
+    if (!fault.empty())
+        account.notes.push_back(m_request->title + " " + fault + "; what is whole was kept");
+    else if (m_stream.cutOff())
+        account.notes.push_back(m_request->title +
+                                " ends before its JSON does; what is whole was kept");
+    if (m_stream.trailingBytes() == 0) return;
+    ++account.read;
+    account.reject("data behind the end of the trace");
+    account.notes.push_back(m_request->title + " goes on behind the end of its JSON: " +
+                            std::to_string(m_stream.trailingBytes()) +
+                            " bytes were left out; another trace there belongs into a file of its "
+                            "own");
 }
 
 void Reader::describe() {
@@ -238,7 +255,10 @@ void Reader::describeDevice() {
         rest.remove_prefix(static_cast<std::size_t>(after - rest.data()));
     }
     if (!used.empty()) {
-        rank.device = device.name.empty() ? "GPU " + used : device.name + " (GPU " + used + ")";
+        // ROCm's tracer leaves it blank.
+        const bool named = device.name.find_first_not_of(" \t") != std::string::npos;
+        rank.device = named ? device.name + " (GPU " + used + ")" : "GPU " + used;
+        if (!named) device.name = rank.device;
         m_request->builder->putDevice(device);
     }
     m_request->builder->putRank(rank);
@@ -280,7 +300,7 @@ std::string Reader::configJson() const {
 }  // namespace kineto
 
 Result<ReaderResult> readKineto(const ReaderRequest& request) {
-    auto source = openBytes(request.path);
+    auto source = openBytes(request.path, request.title, CutGzip::kSalvaged);
     if (!source) return failure(source);
     return kineto::Reader(request, **source).read();
 }

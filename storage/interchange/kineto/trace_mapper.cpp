@@ -56,7 +56,8 @@ TraceMapper::TraceMapper(TraceBuilder& builder, ImportAccount& account, const Se
 
 void TraceMapper::add(Event& event) {
     ++m_account->read;
-    if (event.text.empty()) return reject("malformed JSON");
+    if (event.text.empty())
+        return reject(event.isObject ? "malformed JSON" : "no event: an element that is no object");
     m_repaired = false;
     const std::string_view phase = bare(event.phase);
     if (phase.size() != 1) return reject(phase.empty() ? "no phase (ph)" : "unknown phase (ph)");
@@ -266,7 +267,6 @@ std::optional<SpanEvent> TraceMapper::loneFlow(const Event& event) {
     span.lane = m_lanes.laneIfUsed(bare(event.process), bare(event.thread),
                                    {"flow", LaneRole::kRange, false, false});
     span.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
-    m_builder->add(m_setting.rank, span, event.text);
     m_ended = std::max(m_ended, span.start);
     return span;
 }
@@ -335,8 +335,7 @@ void TraceMapper::addBegin(Event& event) {
     const Category category = categoryOf(bare(event.category));
     auto span = spanOf(event, category);
     if (!span) return reject("no time, or one out of range");
-    m_open[threadKey(event)].push_back(
-        {*span, textOf(event.name), m_split, correlates(category)});
+    m_open[threadKey(event)].push_back({*span, textOf(event.name), m_split, correlates(category)});
     ++m_openCount;
     // Kept once its end is there.
 }
@@ -381,8 +380,9 @@ void TraceMapper::addBlocksBefore() {
 
 void TraceMapper::addMemory(const Event& event, Timestamp time) {
     const auto bytes = integerOf(event, "Bytes");
-    if (!bytes || *bytes == 0 || std::abs(*bytes) > kMostBlock)
-        return reject("a memory event without bytes");
+    if (!bytes || *bytes == 0) return reject("a memory event without bytes");
+    if (*bytes < -kMostBlock || *bytes > kMostBlock)
+        return reject("a memory event of more bytes than there are");
     const bool onHost = integerOf(event, "Device Type").value_or(0) == 0;
     const std::string device =
         onHost ? "cpu" : "cuda:" + std::to_string(integerOf(event, "Device Id").value_or(0));

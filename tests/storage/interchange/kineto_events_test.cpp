@@ -127,6 +127,43 @@ TEST_F(KinetoEvents, FlowsBecomeCorrelationsOrStandAlone) {
     EXPECT_THAT(imported.text(alone[0].arguments), ::testing::HasSubstr("\"id\":99"));
 }
 
+TEST_F(KinetoEvents, FlowsBindWhereverTheyStand) {
+    // Sorted by time and kind: before their events, behind others, far from any.
+    const std::string flows =
+        R"({"ph":"s","id":3,"pid":9,"tid":1,"ts":110,"cat":"fwdbwd","name":"fwdbwd"},
+           {"ph":"s","id":8,"pid":9,"tid":2,"ts":121,"cat":"ac2g","name":"ac2g"},
+           {"ph":"f","id":3,"pid":9,"tid":2,"ts":120,"cat":"fwdbwd","name":"fwdbwd","bp":"e"},
+           {"ph":"f","id":8,"pid":0,"tid":7,"ts":150,"cat":"ac2g","name":"ac2g","bp":"e"},
+           {"ph":"f","id":4,"pid":9,"tid":2,"ts":125,"cat":"fwdbwd","name":"fwdbwd","bp":"e"})";
+    const std::string events =
+        R"({"ph":"X","cat":"cpu_op","name":"outer","pid":9,"tid":1,"ts":110,"dur":9},
+           {"ph":"X","cat":"cpu_op","name":"inner","pid":9,"tid":1,"ts":110,"dur":5},
+           {"ph":"X","cat":"cpu_op","name":"backward","pid":9,"tid":2,"ts":120,"dur":5},
+           {"ph":"X","cat":"cuda_runtime","name":"launch","pid":9,"tid":2,"ts":121,"dur":1,
+            "args":{"correlation":8}},
+           {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":150,"dur":1,
+            "args":{"correlation":8}})";
+    for (const bool flowsFirst : {true, false}) {
+        imported.options.overwrite = true;
+        import(flowsFirst ? flows + "," + events : events + "," + flows);
+        EXPECT_EQ(account->rejected(), 0u);
+        const auto forward = imported.spans("thread 1: cpu_op");
+        ASSERT_EQ(forward.size(), 3u);
+        EXPECT_EQ(forward[1].correlation, 0u);
+        EXPECT_EQ(forward[2].correlation, 3u);
+        EXPECT_EQ(forward[2].phase, Phase::kForward);
+        const auto backward = imported.spans("thread 2: cpu_op");
+        ASSERT_EQ(backward.size(), 1u);
+        EXPECT_EQ(backward[0].correlation, 3u);
+        EXPECT_EQ(backward[0].phase, Phase::kBackward);
+        // Only the one that binds to nothing is left.
+        const auto alone = imported.spans("thread 2: flow");
+        ASSERT_EQ(alone.size(), 1u);
+        EXPECT_THAT(imported.text(alone[0].arguments), ::testing::HasSubstr("\"id\":4"));
+        EXPECT_EQ(imported.lane("stream 7: flow"), nullptr);
+    }
+}
+
 TEST_F(KinetoEvents, InstantsCountersAndPairs) {
     import(R"({"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":300},
               {"ph":"C","name":"power","pid":0,"ts":110,"args":{"W":1.5,"":2,"note":"x"}},
