@@ -192,15 +192,19 @@ Result<void> finish(SalvageContext& context, RowWriter& rows) {
     return rows.finishRun(kept, {*ended}, true);
 }
 
-Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path) {
+Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path,
+                            const std::function<bool()>& goOn) {
     auto output = createRecordingFile(path, standIn(), true);
     if (!output) return failure(output);
     auto writer = ChunkWriter::create(*output);
     auto rows = RowWriter::create(*output);
     if (!writer || !rows) return writer ? failure(rows) : failure(writer);
     Salvage account;
-    SalvageContext context{damaged.connection(), *output, account, {}, {}, {}, {}, {}, {}};
-    const auto commit = [&] { return output->execute("COMMIT; BEGIN IMMEDIATE"); };
+    SalvageContext context{damaged.connection(), *output, account, goOn, {}, {}, {}, {}, {}, {}};
+    const auto commit = [&]() -> Result<void> {
+        if (auto wanted = context.checkWanted(); !wanted) return wanted;
+        return output->execute("COMMIT; BEGIN IMMEDIATE");
+    };
     auto done = output->execute("BEGIN IMMEDIATE");
     if (done) done = salvageChunks(context, *writer);
     if (done) done = writer->writePyramids(PyramidStore::Which::kAll);
@@ -254,8 +258,10 @@ Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer) {
         return {};
     }
     ChunkSaver saver(context, writer, std::move(*select));
-    for (const auto& [id, facts] : chunks)
+    for (const auto& [id, facts] : chunks) {
+        if (auto wanted = context.checkWanted(); !wanted) return wanted;
         if (auto saved = saver.save(id, facts); !saved) return saved;
+    }
     for (const TolerantScan::Gap& gap : gaps) account.gaps.push_back(gapText("id", gap));
     account.copied = context.account.chunks;
     context.account.tables.push_back(std::move(account));
@@ -263,7 +269,7 @@ Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer) {
 }
 
 Result<Salvage> salvageRecording(const std::string& input, const std::string& output,
-                                 bool overwrite) {
+                                 bool overwrite, const std::function<bool()>& goOn) {
     std::error_code ignored;
     if (fs::equivalent(input, output, ignored))
         return failure(ErrorCode::kUsage,
@@ -278,7 +284,7 @@ Result<Salvage> salvageRecording(const std::string& input, const std::string& ou
     const std::string stem = partName(output, "part");
     auto damaged = DamagedFile::open(input, stem + "-in");
     if (!damaged) return failure(damaged);
-    auto salvaged = salvageInto(*damaged, stem);
+    auto salvaged = salvageInto(*damaged, stem, goOn);
     if (salvaged) {
         std::error_code error;
         for (const char* suffix : {"-wal", "-shm", "-journal"})

@@ -185,6 +185,9 @@ TEST_F(SalvageTest, RefusesADestroyedHeaderInWords) {
 }
 
 TEST_F(SalvageTest, NeverWritesToItsInputOrOverAFile) {
+    EXPECT_THAT(salvageRecording(m_good, m_out, true, [] { return false; }),
+                FailsAs(ErrorCode::kCancelled));
+    EXPECT_FALSE(fs::exists(m_out));
     EXPECT_THAT(salvageRecording(m_good, m_good, true), FailsWith("never changes"));
     write(m_out, "precious");
     EXPECT_THAT(salvageRecording(m_good, m_out, false),
