@@ -20,6 +20,9 @@ enum class RunStatus : std::uint8_t {
 };
 [[nodiscard]] const char* toWord(RunStatus status);
 
+/// Of a run; a recording that claims more is damaged.
+inline constexpr std::int64_t kMostRanks = 100'000;
+
 /// Facts about the run as a whole; written at creation, status and end at finalisation.
 struct RunFacts {
     std::string id;          ///< random, 32 hex digits
@@ -182,8 +185,8 @@ struct RankEvents {
     /// When a device computed and when collectives' kernels ran on it; any order.
     std::vector<TimeRange> computeKernels, communicationKernels;
     std::vector<CounterEvent> energy;  ///< joules drawn by the device since some time, by time
-    /// Highest sum over categories, after calibration if there was one, and each category's bytes at
-    /// that moment.
+    /// Highest sum over categories, after calibration if there was one, and each category's bytes
+    /// at that moment.
     Bytes peakMemory;
     Timestamp peakTime;
     std::array<Bytes, kMemoryCategoryCount> peakByCategory{};

@@ -103,9 +103,10 @@ Result<DamagedFile> DamagedFile::open(const std::string& input, const std::strin
     auto connection = Connection::open(scratch, Connection::Mode::kCreate);
     if (!connection) return failure(connection);
     copy.m_connection.emplace(std::move(*connection));
+    copy.m_connection->distrustSchema();
     // Takes tables as they are even where the description of another one is damaged.
-    auto set = copy.m_connection->execute(
-        "PRAGMA writable_schema=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON");
+    copy.m_connection->allowSchemaRepair();
+    auto set = copy.m_connection->execute("PRAGMA writable_schema=ON; PRAGMA cell_size_check=ON");
     if (set) set = copy.m_connection->execute("SELECT count(*) FROM sqlite_master");
     if (!set)
         return failure(ErrorCode::kUnreadable,

@@ -290,11 +290,14 @@ Result<void> mendTotals(SalvageContext& context) {
 
 Result<void> mendRows(SalvageContext& context) {
     if (auto done = refuseImpossible(context); !done) return done;
-    std::string ranks;
-    for (const std::uint32_t rank : context.ranks)
-        if (context.events.contains({rank}) || !context.account.lossless())
-            ranks += "INSERT OR IGNORE INTO ranks VALUES(" + std::to_string(rank) +
-                     ",0,0,'(lost)',NULL,'lost to damage',0,0,NULL,NULL);";
+    // A file may rightly hold few of its run's ranks: only one that something belongs to was lost.
+    std::string ranks =
+        "INSERT OR IGNORE INTO ranks"
+        " SELECT rank,0,0,'(lost)',NULL,'lost to damage',0,0,NULL,NULL FROM (";
+    for (const char* table :
+         {"chunks", "collectives", "devices", "lanes", "memory_theory", "steps", "strings"})
+        ranks += std::string(ranks.ends_with('(') ? "" : " UNION ") + "SELECT rank FROM " + table;
+    ranks += ") WHERE rank IS NOT NULL";
     if (auto done = makeUp(context, "ranks", ranks,
                            "rows of ranks were lost: their device and "
                            "peak are unknown");

@@ -21,18 +21,20 @@ void expectRank(VerifyContext& context, const char* table, const Statement& row,
 
 void verifyRun(VerifyContext& context) {
     std::int64_t runs = 0;
-    forRows(context, "run", "SELECT status, ended_ns, finalised, world_size FROM run",
-            [&](const Statement& row) {
-                ++runs;
-                ++context.found.rows;
-                context.found.complete = row.integer(2) != 0;
-                if (row.integer(0) < 1 || row.integer(0) > 5)
-                    context.found.add("run", "has status " + number(row.integer(0)) +
-                                                 ", which is none of 1 to 5");
-                if (context.found.complete && row.isNull(1))
-                    context.found.add("run", "is finalised but has no end");
-                if (row.integer(3) < 0) context.found.add("run", "has a negative world size");
-            });
+    forRows(
+        context, "run", "SELECT status, ended_ns, finalised, world_size FROM run",
+        [&](const Statement& row) {
+            ++runs;
+            ++context.found.rows;
+            context.found.complete = row.integer(2) != 0;
+            if (row.integer(0) < 1 || row.integer(0) > 5)
+                context.found.add(
+                    "run", "has status " + number(row.integer(0)) + ", which is none of 1 to 5");
+            if (context.found.complete && row.isNull(1))
+                context.found.add("run", "is finalised but has no end");
+            if (row.integer(3) < 0 || row.integer(3) > kMostRanks)
+                context.found.add("run", "claims to be of " + number(row.integer(3)) + " ranks");
+        });
     if (runs != 1) context.found.add("run", "has " + number(runs) + " rows instead of one");
 }
 

@@ -46,7 +46,10 @@ tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) 
                            "a recording is only read: use one SELECT statement, without ATTACH or "
                            "PRAGMA settings");
         case SQLITE_ERROR:
-            return failure(ErrorCode::kUsage, detail);
+            return failure(ErrorCode::kUnreadable,
+                           path + " lacks something that every recording has (" + detail +
+                               "): it is damaged, or was changed by another program; keep what is "
+                               "sound of it with `shardscope repair`");
         default:
             return failure(ErrorCode::kFailure, path + ": " + detail);
     }

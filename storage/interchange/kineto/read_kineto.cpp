@@ -16,7 +16,6 @@ namespace {
 
 /// Wall clocks before September 2001 are none: times count from some other zero.
 constexpr std::int64_t kFirstWallClockNs = 1'000'000'000'000'000'000;
-constexpr std::int64_t kMostRank = 1'000'000;
 
 std::vector<Member> membersOf(const std::string& json) {
     // Metadata keeps its white space, which readMembers() does not know; texts stay as they are.
@@ -84,7 +83,7 @@ private:
 std::optional<std::int64_t> Reader::rankInFile() const {
     const std::string info = metadata("distributedInfo");
     const auto rank = parseInteger(valueOf(membersOf(info), "rank"));
-    if (!rank || *rank < 0 || *rank > kMostRank) return std::nullopt;
+    if (!rank || *rank < 0 || *rank >= kMostRanks) return std::nullopt;
     return rank;
 }
 
@@ -98,7 +97,7 @@ std::optional<std::int64_t> Reader::baseInFile() const {
 std::int64_t Reader::worldSize() const {
     const std::string info = metadata("distributedInfo");
     const std::int64_t size = parseInteger(valueOf(membersOf(info), "world_size")).value_or(0);
-    return size > 0 && size <= kMostRank ? size : 0;
+    return size > 0 && size <= kMostRanks ? size : 0;
 }
 
 /// Decides where time begins: where an earlier file or round did, or at the first window's earliest
