@@ -3,6 +3,7 @@
 #include "storage/recording/chunk_writer.h"
 #include "storage/recording/finish_recording.h"
 #include "storage/recording/recording_file.h"
+#include "storage/recording/row_checksums.h"
 #include "storage/recording/row_writer.h"
 #include "storage/sqlite/transaction.h"
 
@@ -140,7 +141,10 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
     if (done) done = m_state->noteLoss(m_state->connection->execute("COMMIT"));
     if (!done) return done;
     const bool whole = !m_state->lost;
-    const auto finish = [&] { return m_state->rows.finishRun(status, ended, whole); };
+    const auto finish = [&]() -> Result<void> {
+        if (auto ending = m_state->rows.finishRun(status, ended, whole); !ending) return ending;
+        return storeRowChecksums(*m_state->connection);
+    };
     // Only a whole recording becomes a finalised one, whose readers look at its chunks anew. Where
     // the disk is too full for making it smaller it stays as it is.
     const bool merged = whole && m_state->inTransaction([&]() -> Result<void> {

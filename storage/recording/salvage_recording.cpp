@@ -5,6 +5,7 @@
 #include "storage/recording/finish_recording.h"
 #include "storage/recording/part_files.h"
 #include "storage/recording/recording_file.h"
+#include "storage/recording/row_checksums.h"
 #include "storage/recording/row_writer.h"
 #include "storage/recording/salvage_parts.h"
 
@@ -189,7 +190,8 @@ Result<void> finish(SalvageContext& context, RowWriter& rows) {
                                   1};
         if (auto added = rows.addDiagnostic(repaired); !added) return added;
     }
-    return rows.finishRun(kept, {*ended}, true);
+    if (auto ending = rows.finishRun(kept, {*ended}, true); !ending) return ending;
+    return storeRowChecksums(context.output);
 }
 
 Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path,
