@@ -125,7 +125,7 @@ struct TraceBuilder::State {
     Lane* lastLane = nullptr;
 
     void note(Result<void> done) {
-        if (status && !done) status = failure(done);
+        if (status && !done) status = output.failed(done.error());
     }
     void refuse(const std::string& sentence) { note(failure(ErrorCode::kUnreadable, sentence)); }
 

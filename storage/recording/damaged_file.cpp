@@ -93,9 +93,19 @@ Result<DamagedFile> DamagedFile::open(const std::string& input, const std::strin
     if (!error && withLog)
         fs::copy_file(input + "-wal", scratch + "-wal", fs::copy_options::overwrite_existing,
                       error);
-    if (error)
-        return failure(ErrorCode::kFailure,
-                       "cannot copy " + input + " to " + scratch + ": " + error.message());
+    if (error) {
+        std::error_code unknown;
+        const std::string folder = fs::absolute(scratch, unknown).parent_path().string();
+        // A full disk may read "Input/output error".
+        const bool full = fs::space(folder, unknown).available < fs::file_size(input, unknown);
+        return failure(ErrorCode::kFailure, "cannot make the copy of " + input +
+                                                " that repair "
+                                                "works on in " +
+                                                folder + ": " +
+                                                (full && !unknown ? "its disk is full, free some "
+                                                                    "space there"
+                                                                  : error.message()));
+    }
     // A header may claim anything: no file of ours is a hundred times larger than what is there.
     const auto size = static_cast<std::int64_t>(fs::file_size(scratch));
     const std::int64_t plausible = *claimed <= 100 * size ? *claimed : 0;

@@ -297,7 +297,9 @@ Result<Salvage> salvageRecording(const std::string& input, const std::string& ou
         return failure(ErrorCode::kFailure, "cannot write " + output + ": " + error.message());
     }
     removeAll(stem);
-    return failure(salvaged, "repairing " + input);
+    if (salvaged.error().code == ErrorCode::kCancelled) return salvaged;
+    return failure(salvaged.error().code, "repairing " + input + ": " +
+                                              withoutPart(salvaged.error().message, stem, output));
 }
 
 }  // namespace shardscope::storage

@@ -145,7 +145,7 @@ Result<ImportAccount> importRecordings(const std::vector<std::string>& paths,
     auto file = OutputFile::reserve(options.output, options.overwrite);
     if (!file) return failure(file);
     auto account = Joining(inputs, options).write(file->part(), runOf(inputs, freshId));
-    if (!account) return account;
+    if (!account) return file->failed(account.error());
     if (auto moved = file->commit(); !moved) return failure(moved);
     return account;
 }
