@@ -4,6 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/export_report.h"
+#include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/control/near_miss.h"
@@ -160,8 +161,14 @@ Result<ExportAccount> write(Arguments arguments) {
     return (*format)->write(**reader, options);
 }
 
-int run(const Arguments& arguments) {
+int run(Arguments arguments) {
+    const InterruptGuard guard;
+    arguments.options.progress = [](double) { return !InterruptGuard::interrupted(); };
     const auto account = write(arguments);
+    if (!account && account.error().code == ErrorCode::kCancelled) {
+        fmt::print(stderr, "shardscope: export interrupted, no file was written\n");
+        return static_cast<int>(ErrorCode::kInterrupted);
+    }
     if (!account) {
         tellError(account.error().message);
         return exitStatus(account.error());

@@ -34,7 +34,7 @@ Json accountJson(const ImportAccount& account, const std::string& output) {
               {"rejected", account.rejected()}}},
             {"repairs", account.repairs},
             {"rejections", account.rejections},
-            {"notes", account.notes}};
+            {"notes", account.sentences()}};
 }
 
 std::string accountText(const ImportAccount& account, const std::string& output) {
@@ -45,7 +45,7 @@ std::string accountText(const ImportAccount& account, const std::string& output)
         text += fmt::format("  repaired  {:>12}  {}\n", countText(count), reason);
     for (const auto& [reason, count] : account.rejections)
         text += fmt::format("  rejected  {:>12}  {}\n", countText(count), reason);
-    for (const std::string& note : account.notes) text += fmt::format("  note: {}\n", note);
+    for (const std::string& note : account.sentences()) text += fmt::format("  note: {}\n", note);
     return text;
 }
 

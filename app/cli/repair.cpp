@@ -1,6 +1,7 @@
 // `shardscope repair`: what can be saved of a damaged recording, into a new one.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
 #include "storage/recording/salvage_recording.h"
 
@@ -57,7 +58,13 @@ std::string accountText(const storage::Salvage& salvage, const RepairOptions& op
 }
 
 int run(const RepairOptions& options) {
-    const auto salvaged = storage::salvageRecording(options.input, options.output, options.force);
+    const InterruptGuard guard;
+    const auto salvaged = storage::salvageRecording(options.input, options.output, options.force,
+                                                    [] { return !InterruptGuard::interrupted(); });
+    if (!salvaged && salvaged.error().code == ErrorCode::kCancelled) {
+        fmt::print(stderr, "shardscope: repair interrupted, no file was written\n");
+        return static_cast<int>(ErrorCode::kInterrupted);
+    }
     if (!salvaged) {
         tellError(salvaged.error().message);
         return exitStatus(salvaged.error());

@@ -104,9 +104,15 @@ std::string deviceText(const analysis::DeviceUse& use) {
     return text;
 }
 
+/// What of a rank's time is counted.
+const char* countedTime(const Report& report) {
+    return report.withinSteps ? "within steps, validation left out"
+                              : "from the first kernel to the last: no steps are recorded";
+}
+
 std::string devices(const Report& report) {
     if (report.devices.empty()) return {};
-    std::string text = "\nDevices (kernels within steps, validation left out)\n";
+    std::string text = fmt::format("\nDevices (kernels {})\n", countedTime(report));
     TextTable table({"rank", "kernels", "compute", "communication", "hidden", "overlap", "idle"});
     bool traced = false;
     for (const analysis::DeviceUse& use : report.devices) {
@@ -153,7 +159,7 @@ std::string hta(const Report& report) {
 
 std::string overlap(const Report& report) {
     const analysis::Overlap& all = report.overlap;
-    std::string text = "\nCommunication (all ranks, within steps, validation left out)\n";
+    std::string text = fmt::format("\nCommunication (all ranks, {})\n", countedTime(report));
     if (all.communication.ns == 0) return text + "  none recorded\n";
     const auto whole = static_cast<double>(all.communication.ns);
     TextTable table({"", "time", "of communication"});

@@ -8,7 +8,11 @@
 
 namespace shardscope::analysis {
 
-/// Time of a rank that belongs to training: its steps without validation passes.
+/// Whether steps say what of a rank's time is training. Traces of servers and of a profiler
+/// without a schedule have none.
+[[nodiscard]] bool hasSteps(const RecordingSummary& summary, const RankEvents& events);
+/// Time of a rank that belongs to training: its steps without validation passes. Without steps,
+/// from its first kernel or collective to the end of the last.
 [[nodiscard]] Intervals trainingTime(const RecordingSummary& summary, const RankEvents& events);
 /// [start, last arrival) of a rank's collectives: time that no data could move.
 [[nodiscard]] Intervals waitingTime(const RankEvents& events);

@@ -1,8 +1,38 @@
 #include "profiler/analysis/findings.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace shardscope::analysis {
+namespace {
+
+/// From the first kernel or collective to the last one's end.
+std::vector<TimeRange> workedTime(const RankEvents& events) {
+    std::optional<TimeRange> all;
+    const auto include = [&](const TimeRange& range) {
+        if (!all) all = range;
+        all->begin = std::min(all->begin, range.begin);
+        all->end = std::max(all->end, range.end);
+    };
+    for (const TimeRange& kernel : events.computeKernels) include(kernel);
+    for (const TimeRange& kernel : events.communicationKernels) include(kernel);
+    for (const CollectiveEvent& collective : events.collectives)
+        include({collective.start, collective.end});
+    if (!all) return {};
+    return {*all};
+}
+
+}  // namespace
+
+bool hasSteps(const RecordingSummary& summary, const RankEvents& events) {
+    // A run of our own that ended before its first step has phases, and trained nothing.
+    return !events.phases.empty() ||
+           std::any_of(summary.steps.begin(), summary.steps.end(),
+                       [&](const StepFacts& step) { return step.rank == events.rank; });
+}
 
 Intervals trainingTime(const RecordingSummary& summary, const RankEvents& events) {
+    if (!hasSteps(summary, events)) return unionOf(workedTime(events));
     std::vector<TimeRange> steps;
     for (const StepFacts& step : summary.steps)
         if (step.rank == events.rank) steps.push_back(step.range());
@@ -19,7 +49,8 @@ Intervals waitingTime(const RankEvents& events) {
 }
 
 Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events) {
-    std::vector<TimeRange> collectives;
+    // Kernels as well: not every one that moves data has a row that says of which collective.
+    std::vector<TimeRange> collectives = events.communicationKernels;
     for (const CollectiveEvent& collective : events.collectives)
         collectives.push_back({collective.start, collective.end});
     const Intervals communication =

@@ -59,6 +59,7 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     takeLosses(summary, report);
     takeThroughput(summary, ranks, report);
     for (const RankEvents& events : ranks) {
+        report.withinSteps = report.withinSteps && hasSteps(summary, events);
         report.overlapByRank.push_back(rankOverlap(summary, events));
         const auto rows = rankLedger(summary, events);
         report.ledger.insert(report.ledger.end(), rows.begin(), rows.end());

@@ -39,7 +39,7 @@ struct LedgerRow {
 };
 
 struct Overlap {
-    Duration communication;  ///< union of collective intervals
+    Duration communication;  ///< union of collectives and of kernels that communicate
     Duration hidden;         ///< of it, covered by compute of the same rank
     Duration exposed;        ///< communication - hidden
     Duration waiting;        ///< of communication, before the last rank arrived
@@ -139,6 +139,9 @@ struct Report {
     std::optional<double> tokensPerSecond;    ///< all ranks, from the median step
     std::optional<double> stepSecondsMedian;  ///< warm-up steps left out
     std::int32_t warmupStepsLeftOut = 0;
+    /// Overlap and devices count time within steps; false: a rank has none, and all its time counts
+    /// from its first kernel to its last.
+    bool withinSteps = true;
     Mfu mfu;
     std::optional<double> measuredPeakUse;  ///< as MFU, over the measured matrix-product rate
     std::vector<DeviceUse> devices;         ///< by rank; of GPU ranks

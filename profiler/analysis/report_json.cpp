@@ -206,6 +206,7 @@ std::string toJson(const Report& report) {
                           {"warmup_steps_left_out", report.warmupStepsLeftOut}};
     json["mfu"] = mfuJson(report.mfu);
     json["measured_peak_use"] = number(report.measuredPeakUse);
+    json["within_steps"] = report.withinSteps;
     json["devices"] = devicesJson(report);
     json["overlap"] = overlapJson(report.overlap);
     Json byRank = Json::array();

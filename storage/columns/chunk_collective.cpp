@@ -38,7 +38,7 @@ bool readEvent(const BlockReader<kColumns>& block, std::size_t i, CollectiveEven
     Narrow narrow;
     const auto value = [&](Column column) { return block.column(column)[i]; };
     if (!inRange(value(kStart)) || !inRange(value(kEnd)) || !inRange(value(kIssue)) ||
-        value(kEnd) < 0 || value(kSize) < 0 || value(kSize) > kValueLimit)
+        value(kEnd) < 0 || value(kSize) < kUnknownSize.count || value(kSize) > kValueLimit)
         return false;
     event.start.ns = value(kStart);
     event.end.ns = event.start.ns + value(kEnd);

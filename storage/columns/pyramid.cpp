@@ -13,19 +13,18 @@ void PyramidSegment<Summary>::add(int level, const Summary& item) {
         return s.time().ns >> shift < b;
     };
     if (m_byDepth.size() <= depthOf(item)) m_byDepth.resize(depthOf(item) + 1);
-    std::vector<Summary>& row = m_byDepth[depthOf(item)];
     m_events += item.count;
+    if (standsAlone(item, level)) {
+        m_byDepth[depthOf(item)].alone.push_back(item);
+        ++m_size;
+        return;
+    }
+    std::vector<Summary>& row = m_byDepth[depthOf(item)].merged;
     // Events arrive roughly in order: nearly always the last bucket is meant, or a new one.
     auto at = row.end();
     if (!row.empty() && row.back().time().ns >> shift >= bucket)
         at = std::lower_bound(row.begin(), row.end(), bucket, before);
-    if (!standsAlone(item, level)) {
-        for (; at != row.end() && at->time().ns >> shift == bucket; ++at) {
-            if (standsAlone(*at, level)) continue;
-            at->merge(item);
-            return;
-        }
-    }
+    if (at != row.end() && at->time().ns >> shift == bucket) return at->merge(item);
     row.insert(at, item);
     ++m_size;
 }
@@ -34,10 +33,10 @@ template <class Summary>
 std::vector<Summary> PyramidSegment<Summary>::summaries() const {
     std::vector<Summary> all;
     all.reserve(m_size);
-    for (const std::vector<Summary>& row : m_byDepth) {
+    for (const Row& row : m_byDepth) {
         const auto from = static_cast<std::ptrdiff_t>(all.size());
-        all.insert(all.end(), row.begin(), row.end());
-        // Within a bucket a lone span may stand on either side of the summary.
+        all.insert(all.end(), row.alone.begin(), row.alone.end());
+        all.insert(all.end(), row.merged.begin(), row.merged.end());
         std::stable_sort(all.begin() + from, all.end(),
                          [](const Summary& a, const Summary& b) { return a.time() < b.time(); });
     }

@@ -75,7 +75,11 @@ public:
     [[nodiscard]] std::uint64_t events() const { return m_events; }
 
 private:
-    std::vector<std::vector<Summary>> m_byDepth;  ///< each by bucket
+    struct Row {
+        std::vector<Summary> merged;  ///< at most one a bucket, by bucket
+        std::vector<Summary> alone;   ///< in the order they came: a bucket may hold any number
+    };
+    std::vector<Row> m_byDepth;
     std::size_t m_size = 0;
     std::uint64_t m_events = 0;
 };

@@ -1,5 +1,7 @@
 #include "storage/interchange/account.h"
 
+#include <algorithm>
+
 namespace shardscope::interchange {
 
 void ImportAccount::add(const ImportAccount& other) {
@@ -8,7 +10,17 @@ void ImportAccount::add(const ImportAccount& other) {
     repaired += other.repaired;
     for (const auto& [reason, count] : other.repairs) repairs[reason] += count;
     for (const auto& [reason, count] : other.rejections) rejections[reason] += count;
-    notes.insert(notes.end(), other.notes.begin(), other.notes.end());
+    for (const auto& [sentence, count] : other.countedNotes) countedNotes[sentence] += count;
+    for (const std::string& note : other.notes)
+        if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+std::vector<std::string> ImportAccount::sentences() const {
+    std::vector<std::string> all;
+    for (const auto& [sentence, count] : countedNotes)
+        all.push_back(std::to_string(count).append(" ").append(sentence));
+    all.insert(all.end(), notes.begin(), notes.end());
+    return all;
 }
 
 }  // namespace shardscope::interchange

@@ -15,7 +15,14 @@ struct ImportAccount {
     std::map<std::string, std::uint64_t> repairs;     ///< by reason
     std::map<std::string, std::uint64_t> rejections;  ///< by reason; kept + rejected == read
     std::vector<std::string> notes;                   ///< sentences about the file as a whole
+    /// Sentences that begin with a number, which is the sum over all files.
+    std::map<std::string, std::uint64_t> countedNotes;
 
+    void note(std::uint64_t count, const std::string& sentence) {
+        if (count > 0) countedNotes[sentence] += count;
+    }
+    /// All sentences, each once.
+    [[nodiscard]] std::vector<std::string> sentences() const;
     void repair(const std::string& reason) { ++repaired, ++repairs[reason]; }
     void reject(const std::string& reason) { ++rejections[reason]; }
     [[nodiscard]] std::uint64_t rejected() const {

@@ -22,9 +22,7 @@ public:
         : m_descriptor(descriptor), m_path(std::move(path)), m_size(size) {}
     FileSource(const FileSource&) = delete;
     FileSource& operator=(const FileSource&) = delete;
-    ~FileSource() override {
-        if (m_descriptor != STDIN_FILENO) close(m_descriptor);
-    }
+    ~FileSource() override { close(m_descriptor); }
 
     Result<std::size_t> read(std::span<char> into) override {
         if (!m_ahead.empty()) {
@@ -71,33 +69,32 @@ private:
     std::vector<char> m_ahead;
 };
 
-Result<std::unique_ptr<FileSource>> openFile(const std::string& path) {
-    if (path == "-")
-        return std::make_unique<FileSource>(STDIN_FILENO, "standard input", std::uint64_t{0});
+Result<std::unique_ptr<FileSource>> openFile(const std::string& path, const std::string& title) {
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return failure(ErrorCode::kUnreadable,
-                       errno == ENOENT ? path + " does not exist"
-                                       : "cannot open " + path + ": " + std::strerror(errno));
+                       errno == ENOENT ? title + " does not exist"
+                                       : "cannot open " + title + ": " + std::strerror(errno));
     struct stat facts {};
     const bool known = fstat(descriptor, &facts) == 0;
     if (known && S_ISDIR(facts.st_mode)) {
         close(descriptor);
-        return failure(ErrorCode::kUnreadable, path + " is a folder, not a trace");
+        return failure(ErrorCode::kUnreadable, title + " is a folder, not a trace");
     }
-    return std::make_unique<FileSource>(descriptor, path,
+    return std::make_unique<FileSource>(descriptor, title,
                                         known ? static_cast<std::uint64_t>(facts.st_size) : 0);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<ByteSource>> openBytes(const std::string& path) {
-    auto file = openFile(path);
+Result<std::unique_ptr<ByteSource>> openBytes(const std::string& path, const std::string& title,
+                                              CutGzip cut) {
+    auto file = openFile(path, title);
     if (!file) return failure(file);
     auto front = (*file)->peek(2);
     if (!front) return failure(front);
     const bool gzip = front->size() == 2 && (*front)[0] == '\x1f' && (*front)[1] == '\x8b';
-    if (gzip) return gzipSource(std::move(*file), path);
+    if (gzip) return gzipSource(std::move(*file), title, cut);
     return std::unique_ptr<ByteSource>(std::move(*file));
 }
 

@@ -14,14 +14,11 @@ namespace shardscope::interchange {
     // The longer of two that start together encloses the other.
     return a.start != b.start ? a.start < b.start : a.duration > b.duration;
 }
-[[nodiscard]] inline bool comesBefore(const MemoryEvent& a, const MemoryEvent& b) {
-    return a.time < b.time;
-}
 [[nodiscard]] inline bool comesBefore(const CounterEvent& a, const CounterEvent& b) {
     return a.time < b.time;
 }
 
-/// Events of one lane (or one rank's memory). Equal ones keep the order they came in.
+/// Events of one lane. Equal ones keep the order they came in.
 template <class Event>
 class EventWindow {
 public:

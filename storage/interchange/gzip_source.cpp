@@ -22,8 +22,8 @@ constexpr int kGzipWindow = 15 + 16;
 /// Inflates on the caller's thread.
 class Inflater {
 public:
-    Inflater(std::unique_ptr<ByteSource> from, std::string path)
-        : m_from(std::move(from)), m_path(std::move(path)), m_input(kBlockBytes / 4) {
+    Inflater(std::unique_ptr<ByteSource> from, std::string title, CutGzip cut)
+        : m_from(std::move(from)), m_title(std::move(title)), m_cut(cut), m_input(kBlockBytes / 4) {
         m_ready = inflateInit2(&m_stream, kGzipWindow) == Z_OK;
     }
     Inflater(const Inflater&) = delete;
@@ -48,10 +48,11 @@ public:
         return count;
     }
     [[nodiscard]] double share() const { return m_from->share(); }
+    [[nodiscard]] const std::string& fault() const { return m_fault; }
 
 private:
     [[nodiscard]] tl::unexpected<Error> bad(const std::string& what) const {
-        return failure(ErrorCode::kUnreadable, m_path + " " + what);
+        return failure(ErrorCode::kUnreadable, m_title + " " + what);
     }
     /// false: the end.
     Result<bool> step() {
@@ -60,7 +61,9 @@ private:
             if (!got) return failure(got);
             if (*got == 0) {
                 if (m_betweenMembers) return false;
-                return bad("is truncated gzip: its end is missing, copy it again");
+                m_fault = "is truncated gzip: its end is missing, copy it again";
+                if (m_cut == CutGzip::kSalvaged) return false;
+                return bad(m_fault);
             }
             m_consumed += *got;
             m_stream.next_in = reinterpret_cast<Bytef*>(m_input.data());
@@ -83,12 +86,17 @@ private:
         return true;
     }
     Result<bool> skipPadding() {
+        const Bytef* begin = m_stream.next_in;
+        if (std::any_of(begin, begin + m_stream.avail_in, [](Bytef byte) { return byte != 0; }))
+            m_fault = "has something behind its gzip data that is none, which was left out";
         m_stream.avail_in = 0;
         return true;
     }
 
     std::unique_ptr<ByteSource> m_from;
-    std::string m_path;
+    std::string m_title;
+    std::string m_fault;
+    CutGzip m_cut;
     std::vector<char> m_input;
     z_stream m_stream{};
     bool m_ready = false;
@@ -99,8 +107,8 @@ private:
 
 class GzipSource : public ByteSource {
 public:
-    GzipSource(std::unique_ptr<ByteSource> compressed, const std::string& path)
-        : m_inflater(std::move(compressed), path),
+    GzipSource(std::unique_ptr<ByteSource> compressed, const std::string& title, CutGzip cut)
+        : m_inflater(std::move(compressed), title, cut),
           m_thread([this](const std::stop_token& stop) { work(stop); }) {}
     GzipSource(const GzipSource&) = delete;
     GzipSource& operator=(const GzipSource&) = delete;
@@ -123,6 +131,10 @@ public:
         return count;
     }
     [[nodiscard]] double share() const override { return m_inflater.share(); }
+    [[nodiscard]] std::string fault() const override {
+        const std::lock_guard lock(m_mutex);
+        return m_ended ? m_inflater.fault() : std::string();
+    }
 
 private:
     using Block = std::vector<char>;
@@ -165,7 +177,7 @@ private:
     }
 
     Inflater m_inflater;
-    std::mutex m_mutex;
+    mutable std::mutex m_mutex;
     std::condition_variable m_wake;
     std::deque<Block> m_blocks;  ///< this and the next two are guarded
     bool m_ended = false;
@@ -178,8 +190,8 @@ private:
 }  // namespace
 
 std::unique_ptr<ByteSource> gzipSource(std::unique_ptr<ByteSource> compressed,
-                                       const std::string& path) {
-    return std::make_unique<GzipSource>(std::move(compressed), path);
+                                       const std::string& title, CutGzip cut) {
+    return std::make_unique<GzipSource>(std::move(compressed), title, cut);
 }
 
 }  // namespace shardscope::interchange

@@ -5,8 +5,8 @@
 
 namespace shardscope::interchange {
 
-/// Several gzip members after one another are one stream. `path` is for messages.
+/// Several gzip members after one another are one stream. `title` is for messages.
 std::unique_ptr<ByteSource> gzipSource(std::unique_ptr<ByteSource> compressed,
-                                       const std::string& path);
+                                       const std::string& title, CutGzip cut);
 
 }  // namespace shardscope::interchange

@@ -2,6 +2,9 @@
 #include "storage/interchange/import.h"
 
 #include "storage/interchange/import_recordings.h"
+#include "storage/interchange/output_file.h"
+#include "storage/interchange/stream_copy.h"
+#include "storage/recording/part_files.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,7 +18,8 @@ namespace fs = std::filesystem;
 
 /// What one file is read as. A second round knows what the first one found.
 struct Input {
-    std::string path;
+    std::string path;   ///< to open
+    std::string title;  ///< as it was named
     RankId rank;
     std::optional<std::int64_t> clockBaseNs;
     bool rankKnown = false;  ///< else files before it may have had several ranks
@@ -51,7 +55,11 @@ Result<std::vector<Input>> collectInputs(const std::vector<std::string>& paths) 
     if (paths.empty()) return failure(ErrorCode::kUsage, "no trace to import was named");
     std::vector<Input> inputs;
     const auto add = [&](const std::string& path) {
-        inputs.push_back({path, {static_cast<std::uint32_t>(inputs.size())}, std::nullopt, false});
+        inputs.push_back({path,
+                          path == "-" ? "standard input" : path,
+                          {static_cast<std::uint32_t>(inputs.size())},
+                          std::nullopt,
+                          false});
     };
     for (const std::string& path : paths) {
         std::error_code ignored;
@@ -75,6 +83,26 @@ Result<void> refuseOverwritingInputs(const std::vector<Input>& inputs, const std
     return {};
 }
 
+/// Lets inputs that are pipes stand for copies of them.
+Result<std::vector<StreamCopy>> copyStreams(std::vector<Input>& inputs,
+                                            const ImportOptions& options) {
+    std::vector<StreamCopy> copies;
+    for (Input& input : inputs) {
+        if (!StreamCopy::isStream(input.path)) continue;
+        // Nobody is to wait for the end of a pipe to hear that the output cannot be written.
+        auto writable = OutputFile::reserve(options.output, options.overwrite);
+        if (!writable) return failure(writable);
+        auto copy = StreamCopy::of(
+            input.path,
+            storage::partName(options.output, "part") + "-in" + std::to_string(copies.size()),
+            [&] { return !options.progress || options.progress(0); });
+        if (!copy) return failure(copy);
+        input.path = copy->file();
+        copies.push_back(std::move(*copy));
+    }
+    return copies;
+}
+
 std::string randomId() {
     constexpr const char* kHex = "0123456789abcdef";
     std::random_device random;
@@ -84,9 +112,7 @@ std::string randomId() {
 }
 
 Result<ReaderResult> readAny(const ReaderRequest& request) {
-    // Standard input cannot be looked at twice; it is JSON, or the reader says so.
-    auto format = request.path == "-" ? Result<TraceFormat>(TraceFormat::kKineto)
-                                      : recogniseTrace(request.path);
+    auto format = recogniseTrace(request.path, request.title);
     if (!format) return failure(format);
     if (*format == TraceFormat::kKineto) return readKineto(request);
     if (*format == TraceFormat::kMemorySnapshot) return readMemorySnapshot(request);
@@ -94,7 +120,7 @@ Result<ReaderResult> readAny(const ReaderRequest& request) {
     if (*format == TraceFormat::kNsysSqlite) return readNsysSqlite(request);
     if (*format == TraceFormat::kPerfetto) return readPerfetto(request);
     return failure(ErrorCode::kUnreadable,
-                   request.path + " is " + toWord(*format) + ", which cannot be imported");
+                   request.title + " is " + toWord(*format) + ", which cannot be imported");
 }
 
 /// Our own recordings are copied, not translated: all of them, or none. An input that cannot be
@@ -102,8 +128,7 @@ Result<ReaderResult> readAny(const ReaderRequest& request) {
 Result<bool> areRecordings(const std::vector<Input>& inputs) {
     std::size_t recordings = 0;
     for (const Input& input : inputs) {
-        if (input.path == "-") continue;
-        const auto format = recogniseTrace(input.path);
+        const auto format = recogniseTrace(input.path, input.title);
         if (format && *format == TraceFormat::kRecording) ++recordings;
     }
     if (recordings != 0 && recordings != inputs.size())
@@ -113,13 +138,19 @@ Result<bool> areRecordings(const std::vector<Input>& inputs) {
     return recordings != 0;
 }
 
+/// What only having read all inputs once tells, beside what stands in Input.
+struct Learned {
+    std::optional<std::int64_t> zeroNs;  ///< where time 0 must lie for nothing to come before it
+    TraceBuilder::StepsOfRanks steps;
+};
+
 /// Everything of one go over all inputs.
 class Import {
 public:
-    Import(std::vector<Input>& inputs, const ImportOptions& options)
-        : m_inputs(&inputs), m_options(&options) {}
+    Import(std::vector<Input>& inputs, const ImportOptions& options, Learned& learned)
+        : m_inputs(&inputs), m_options(&options), m_learned(&learned), m_zeroNs(learned.zeroNs) {}
 
-    /// false: the files said things at their end that m_inputs now has; go again.
+    /// false: the files said things at their end that inputs and learned facts now have; go again.
     Result<bool> run();
     [[nodiscard]] const ImportAccount& account() const { return m_account; }
 
@@ -127,11 +158,18 @@ private:
     Result<void> read(std::size_t index);
     Result<void> addRank(RankId rank, const std::string& path);
     [[nodiscard]] bool report(std::size_t index, double share) const;
+    [[nodiscard]] bool learn();
+    [[nodiscard]] Result<void> checkYield() const;
+    void noteDistance();
     Result<void> finish();
     [[nodiscard]] std::string sourceText() const;
 
     std::vector<Input>* m_inputs;
     const ImportOptions* m_options;
+    Learned* m_learned;
+    bool m_anyRead = false;
+    bool m_mayBeEmpty = true;
+    std::map<Timestamp, std::string> m_ends;  ///< of the files
     std::optional<TraceBuilder> m_builder;
     ImportAccount m_account;
     RunFacts m_run;
@@ -162,29 +200,87 @@ Result<void> Import::addRank(RankId rank, const std::string& path) {
 Result<void> Import::read(std::size_t index) {
     Input& input = (*m_inputs)[index];
     if (!input.rankKnown) input.rank.value += m_extraRanks;
-    ReaderRequest request{input.path, &*m_builder,
-                          input.rank, input.clockBaseNs ? input.clockBaseNs : m_clockBaseNs,
-                          m_zeroNs,   [&](double share) { return report(index, share); }};
+    ReaderRequest request{input.path,
+                          input.title,
+                          &*m_builder,
+                          input.rank,
+                          input.clockBaseNs ? input.clockBaseNs : m_clockBaseNs,
+                          m_zeroNs,
+                          [&](double share) { return report(index, share); }};
     auto result = readAny(request);
     if (!result) return failure(result);
     for (std::uint32_t i = 0; i < result->ranks; ++i)
-        if (auto added = addRank({result->rank.value + i}, input.path); !added) return added;
+        if (auto added = addRank({result->rank.value + i}, input.title); !added) return added;
     m_extraRanks += result->ranks - 1;
     m_readAgain = m_readAgain || result->readAgain;
     input.rank = result->rank;
     input.rankKnown = true;
     input.clockBaseNs = result->clockBaseNs;
-    if (!m_zeroNs) {
+    if (!m_anyRead) {
         m_zeroNs = result->zeroNs;
         m_clockBaseNs = result->clockBaseNs;
         m_run = result->run;
     }
+    m_anyRead = true;
     m_run.worldSize = std::max(m_run.worldSize, result->run.worldSize);
     m_ended = std::max(m_ended, result->ended);
+    m_ends.emplace(result->ended, input.title);
+    m_mayBeEmpty = m_mayBeEmpty && result->mayBeEmpty;
     m_wholeRun = result->wholeRun && m_inputs->size() == 1;
     m_configs += (m_configs.empty() ? "" : ",") + result->run.configJson;
     m_account.add(result->account);
     return {};
+}
+
+/// Whether another round is better: events lie before time 0, or a step was marked after events
+/// that it may hold were stored.
+bool Import::learn() {
+    if (m_wholeRun || m_learned->zeroNs) return false;
+    const std::int64_t early =
+        std::min<std::int64_t>(0, m_builder->earliest().value_or(Timestamp{}).ns);
+    if (early == 0 && !m_builder->stepsCameLate()) return false;
+    m_learned->zeroNs = *m_zeroNs + early;
+    for (const auto& [rank, marks] : m_builder->markedSteps())
+        for (const auto& [begin, mark] : marks) {
+            const TimeRange range{begin - Duration{early}, mark.range.end - Duration{early}};
+            m_learned->steps[rank].emplace(range.begin, StepMarks::Mark{mark.step, range});
+        }
+    return true;
+}
+
+/// Files of one run end within a day of one another.
+void Import::noteDistance() {
+    constexpr std::int64_t kDayNs = std::int64_t{86'400} * 1'000'000'000;
+    if (m_ends.size() < 2) return;
+    const auto& [first, early] = *m_ends.begin();
+    const auto& [last, late] = *m_ends.rbegin();
+    const std::int64_t days = (last - first).ns / kDayNs;
+    if (days == 0) return;
+    const std::string sentence = early + " and " + late + " end " + std::to_string(days) +
+                                 " days apart: they are hardly of one run, or the clock of one is "
+                                 "not known";
+    m_account.notes.push_back(sentence);
+    m_builder->addDiagnostic({Severity::kWarning,
+                              "inputs-far-apart",
+                              sentence,
+                              "import them into recordings of their own",
+                              std::nullopt,
+                              {},
+                              1});
+}
+
+/// What keeps nothing, or hardly anything, of its input has not imported it.
+Result<void> Import::checkYield() const {
+    constexpr std::uint64_t kMostRejectedAKept = 99;
+    const std::string of = m_inputs->size() == 1 ? (*m_inputs)[0].title : "the traces";
+    if (m_account.read == 0 && !m_mayBeEmpty)
+        return failure(ErrorCode::kUnreadable, of + ": there is no event in it: nothing to import");
+    const std::uint64_t rejected = m_account.rejected();
+    if (rejected == 0 || rejected <= kMostRejectedAKept * m_account.kept) return {};
+    return failure(ErrorCode::kUnreadable,
+                   of + ": " + std::to_string(rejected) + " of " + std::to_string(m_account.read) +
+                       " events cannot be kept (" + m_account.rejections.begin()->first +
+                       "): it is damaged, or no trace of a profiler");
 }
 
 Result<void> Import::finish() {
@@ -195,6 +291,8 @@ Result<void> Import::finish() {
                                                    " events were rejected (the first reason: " +
                                                    m_account.rejections.begin()->first +
                                                    "), which --strict does not allow");
+    if (auto worth = checkYield(); !worth) return worth;
+    noteDistance();
     if (m_account.rejected() > 0)
         m_builder->addDiagnostic(
             {Severity::kWarning,
@@ -215,7 +313,7 @@ std::string Import::sourceText() const {
     std::string names;
     constexpr std::size_t kMostNamed = 4;
     for (std::size_t i = 0; i < std::min(kMostNamed, m_inputs->size()); ++i)
-        names += (i == 0 ? "" : ", ") + fs::path((*m_inputs)[i].path).filename().string();
+        names += (i == 0 ? "" : ", ") + fs::path((*m_inputs)[i].title).filename().string();
     if (m_inputs->size() > kMostNamed)
         names += " and " + std::to_string(m_inputs->size() - kMostNamed) + " more";
     return "imported from " + names + ": of " + std::to_string(m_account.read) + " events " +
@@ -229,12 +327,13 @@ Result<bool> Import::run() {
     auto builder = TraceBuilder::create(m_options->output, m_run, m_options->overwrite);
     if (!builder) return failure(builder);
     m_builder.emplace(std::move(*builder));
+    m_builder->knowSteps(m_learned->steps);
     const std::string id = m_run.id;
     for (std::size_t i = 0; i < m_inputs->size(); ++i)
         if (auto done = read(i); !done) return failure(done);
     m_run.id = id;
     m_run.product = "shardscope import";
-    if (m_readAgain) return false;
+    if (m_readAgain || learn()) return false;
     if (auto done = finish(); !done) return failure(done);
     return true;
 }
@@ -246,6 +345,8 @@ Result<ImportAccount> importTraces(const std::vector<std::string>& paths,
     auto inputs = collectInputs(paths);
     if (!inputs) return failure(inputs);
     if (auto fine = refuseOverwritingInputs(*inputs, options.output); !fine) return failure(fine);
+    auto copies = copyStreams(*inputs, options);
+    if (!copies) return failure(copies);
     auto own = areRecordings(*inputs);
     if (!own) return failure(own);
     if (*own) {
@@ -253,18 +354,15 @@ Result<ImportAccount> importTraces(const std::vector<std::string>& paths,
         for (const Input& input : *inputs) recordings.push_back(input.path);
         return importRecordings(recordings, randomId(), options);
     }
-    // Once more at most: the second round knows what files say only at their end.
-    constexpr int kRounds = 2;
+    // The second round knows what files say only at their end, the third what only then could be
+    // told of their times.
+    constexpr int kRounds = 3;
+    Learned learned;
     for (int round = 0; round < kRounds; ++round) {
-        Import import(*inputs, options);
+        Import import(*inputs, options, learned);
         auto done = import.run();
         if (!done) return failure(done);
         if (*done) return import.account();
-        for (const Input& input : *inputs)
-            if (input.path == "-")
-                return failure(ErrorCode::kUnreadable,
-                               "standard input says only at its end which rank it is of, and "
-                               "cannot be read twice: import it from a file");
     }
     return failure(ErrorCode::kUnreadable, "the traces changed while they were read");
 }

@@ -25,7 +25,8 @@ enum class TraceFormat : std::uint8_t {
 
 /// From the first bytes of a file (64 KiB are enough), gzip looked through. kUnreadable with a
 /// sentence that names what it seems to be instead ("an execution trace", "truncated gzip").
-Result<TraceFormat> recogniseTrace(const std::string& path);
+/// `title` is what sentences call the file; empty: its path.
+Result<TraceFormat> recogniseTrace(const std::string& path, const std::string& title = {});
 
 struct ImportOptions {
     std::string output;
@@ -35,14 +36,16 @@ struct ImportOptions {
     std::function<bool(double)> progress;
 };
 
-/// Files, or folders with one file a rank. "-" reads standard input.
+/// Files, or folders with one file a rank. "-" reads standard input; that and other pipes are
+/// copied to a file beside the output first, which is removed at the end.
 Result<ImportAccount> importTraces(const std::vector<std::string>& inputs,
                                    const ImportOptions& options);
 
 /// Readers of the formats: one file into `builder`, as rank `rank` unless the file says itself.
 /// Input that is hostile or no such trace is kUnreadable with a sentence; memory stays bounded.
 struct ReaderRequest {
-    std::string path;
+    std::string path;   ///< to open, as often as is needed
+    std::string title;  ///< what sentences call it
     TraceBuilder* builder = nullptr;
     RankId rank;  ///< the first of them where a file holds several
     /// Of traces whose times are relative: to what, until the file says itself.
@@ -56,6 +59,7 @@ struct ReaderResult {
     RankId rank;                  ///< the one it was read as, or the first of several
     std::uint32_t ranks = 1;      ///< a file may hold several processes: ranks from `rank` on
     RunFacts run;                 ///< what the file knows of the run
+    bool mayBeEmpty = true;       ///< false: without an event it is no trace of anything
     bool wholeRun = false;        ///< run.configJson is the run's own, not the reader's
     Timestamp ended;              ///< latest end of an event
     std::int64_t baseUnixNs = 0;  ///< wall clock of the builder's time 0; 0: not known

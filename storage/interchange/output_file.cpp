@@ -58,6 +58,10 @@ void OutputFile::discard() const {
     for (const char* suffix : kSidecars) unlink((m_part + suffix).c_str());
 }
 
+tl::unexpected<Error> OutputFile::failed(const Error& error) const {
+    return failure(error.code, storage::withoutPart(error.message, m_part, m_path));
+}
+
 Result<void> OutputFile::commit() {
     if (m_request.overwrite)
         if (auto still = storage::settleOutput(m_request); !still) return failure(still);

@@ -18,6 +18,9 @@ public:
 
     /// Where to write.
     [[nodiscard]] const std::string& part() const { return m_part; }
+    /// What went wrong with the part, said of the file that it would have become: no such file was
+    /// written.
+    [[nodiscard]] tl::unexpected<Error> failed(const Error& error) const;
     /// Gives the whole file its name, unless what has that name by now may not be replaced.
     Result<void> commit();
 

@@ -39,8 +39,8 @@ bool looksFolded(std::string_view text) {
                        [](char c) { return c >= '0' && c <= '9'; });
 }
 
-Result<std::string> frontOf(const std::string& path) {
-    auto source = openBytes(path);
+Result<std::string> frontOf(const std::string& path, const std::string& title) {
+    auto source = openBytes(path, title, CutGzip::kSalvaged);
     if (!source) return failure(source);
     std::string front(kFront, '\0');
     std::size_t filled = 0;
@@ -54,6 +54,8 @@ Result<std::string> frontOf(const std::string& path) {
         if (*count == 0) break;
         filled += *count;
     }
+    if (const std::string fault = (*source)->fault(); filled == 0 && !fault.empty())
+        return failure(ErrorCode::kUnreadable, title + " " + fault);
     front.resize(filled);
     return front;
 }
@@ -78,11 +80,12 @@ const char* toWord(TraceFormat format) {
     return "unknown";
 }
 
-Result<TraceFormat> recogniseTrace(const std::string& path) {
-    auto front = frontOf(path);
+Result<TraceFormat> recogniseTrace(const std::string& path, const std::string& title) {
+    const std::string name = title.empty() ? path : title;
+    auto front = frontOf(path, name);
     if (!front) return failure(front);
     std::string_view text = *front;
-    if (text.empty()) return failure(ErrorCode::kUnreadable, path + " is empty");
+    if (text.empty()) return failure(ErrorCode::kUnreadable, name + " is empty");
     if (text.starts_with(std::string_view("SQLite format 3\0", 16))) {
         constexpr std::size_t kApplicationId = 68;
         return text.size() > 72 && text.substr(kApplicationId, 4) == "SScp"
@@ -92,18 +95,27 @@ Result<TraceFormat> recogniseTrace(const std::string& path) {
     for (const Magic& magic : kOthers)
         if (text.starts_with(magic.bytes))
             return failure(ErrorCode::kUnreadable,
-                           path + " is no trace: it is " + std::string(magic.what));
+                           name + " is no trace: it is " + std::string(magic.what));
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    // Its every second byte is zero, or it says so itself.
+    const bool utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+                       (text.size() > 1 && (text[0] == '\0') != (text[1] == '\0') &&
+                        (text[0] == '{' || text[1] == '{' || text[0] == '[' || text[1] == '['));
+    if (utf16)
+        return failure(ErrorCode::kUnreadable,
+                       name +
+                           " is text in UTF-16, and traces are in UTF-8: convert it with `iconv -f "
+                           "UTF-16 -t UTF-8`");
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos)
-        return failure(ErrorCode::kUnreadable, path + " holds nothing but white space");
+        return failure(ErrorCode::kUnreadable, name + " holds nothing but white space");
     if (text[first] == '{' || text[first] == '[') return TraceFormat::kKineto;
     if (text[0] == '\x80' && text.size() > 1 && text[1] >= 2 && text[1] <= 5)
         return TraceFormat::kMemorySnapshot;
     if (looksFolded(text)) return TraceFormat::kFolded;
     if (text[0] == '\x0a') return TraceFormat::kPerfetto;
     return failure(ErrorCode::kUnreadable,
-                   path +
+                   name +
                        " is no trace that Shardscope knows: it is not JSON, nor an SQLite "
                        "export, a memory snapshot or folded stacks");
 }

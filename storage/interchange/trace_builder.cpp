@@ -1,6 +1,7 @@
 #include "storage/interchange/trace_builder.h"
 
 #include "storage/columns/chunk.h"
+#include "storage/interchange/memory_runs.h"
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/pending_spans.h"
 #include "storage/interchange/string_cache.h"
@@ -10,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace shardscope::interchange {
 namespace {
@@ -69,22 +71,34 @@ bool inRange(Timestamp time) {
 
 struct Lane {
     LaneFacts facts;
+    bool needed = true;  ///< has a row even if nothing lies on it
     PendingSpans spans;
     EventWindow<CounterEvent> samples;
     DepthRows rows;
 };
 
+/// An arrow that waits for its span.
+struct Arrow {
+    SpanEvent alone;
+    std::string arguments;
+};
+
 struct Rank {
     std::optional<RankFacts> facts;
+    std::multimap<std::pair<LaneId, Timestamp>, Arrow> arrows;  ///< by lane and time of the span
     std::map<LaneKey, LaneId> keys;
     std::map<LaneId, Lane> lanes;
     std::array<std::uint32_t, kFirstLane.size()> lanesOfKind{};
-    EventWindow<MemoryEvent> memory;
+    MemoryRuns memory;
     std::vector<CollectiveEvent> collectives;
     StringCache strings;
     std::unique_ptr<ArgumentSplitter> splitter;
     std::unique_ptr<ArgumentTable> arguments;
     std::uint64_t events = 0;
+    std::unique_ptr<StepMarks> marks;      ///< null: events have their steps themselves
+    bool marksKnown = false;               ///< all of them, before the first event came
+    StepMarks::ByBegin steps;              ///< that become rows
+    Timestamp storedThrough{-kTimeLimit};  ///< latest start of a stored event
 };
 
 }  // namespace
@@ -101,6 +115,8 @@ struct TraceBuilder::State {
     std::size_t buffered = 0;
     std::size_t bufferedNumbers = 0;  ///< of arguments
     int chunksSinceCommit = 0;
+    Timestamp earliest{kTimeLimit};
+    bool stepsCameLate = false;
     SplitArguments scratch;
 
     RankId lastRankId;
@@ -109,7 +125,7 @@ struct TraceBuilder::State {
     Lane* lastLane = nullptr;
 
     void note(Result<void> done) {
-        if (status && !done) status = failure(done);
+        if (status && !done) status = output.failed(done.error());
     }
     void refuse(const std::string& sentence) { note(failure(ErrorCode::kUnreadable, sentence)); }
 
@@ -147,12 +163,61 @@ struct TraceBuilder::State {
         std::vector<SpanEvent> spans = from.spans.take(count);
         buffered -= spans.size();
         for (SpanEvent& span : spans) from.rows.place(span);
+        deriveSteps(rank(id), spans);
+        bindArrows(rank(id), from.facts.lane, spans);
         const std::size_t before = from.spans.numbers();
         if (before > 0) note(from.spans.resolve(spans, argumentTable(id)));
         bufferedNumbers -= before - from.spans.numbers();
         for (std::size_t at = 0; at < spans.size(); at += columns::kStoredChunkEvents)
             store(columns::encodeSpans(id, part(spans, at)));
     }
+    /// In order of time, about to be stored.
+    template <class Event>
+    static void deriveSteps(Rank& owner, std::span<Event> events) {
+        if (owner.marks == nullptr || events.empty()) return;
+        for (Event& event : events)
+            if (event.step == kNoStep) event.step = stepOf(*owner.marks, event);
+        owner.storedThrough = std::max(owner.storedThrough, timeOf(events.back()));
+    }
+    static void deriveSteps(Rank& owner, std::vector<SpanEvent>& events) {
+        deriveSteps(owner, std::span(events));
+    }
+    /// Spans of one lane in order, enclosing ones first.
+    static void bindArrows(Rank& owner, LaneId lane, std::vector<SpanEvent>& spans) {
+        if (owner.arrows.empty()) return;
+        for (std::size_t i = 0; i < spans.size(); ++i) {
+            const bool innermost = i + 1 == spans.size() || spans[i + 1].start != spans[i].start;
+            if (!innermost || spans[i].correlation != 0) continue;
+            const auto arrow = owner.arrows.find({lane, spans[i].start});
+            if (arrow == owner.arrows.end()) continue;
+            spans[i].correlation = arrow->second.alone.correlation;
+            spans[i].phase = arrow->second.alone.phase;
+            owner.arrows.erase(arrow);
+        }
+    }
+    /// Those that found no span.
+    void addArrows(RankId id, Rank& owner) {
+        for (auto& [place, arrow] : std::exchange(owner.arrows, {})) {
+            arrow.alone.correlation = 0;
+            arrow.alone.phase = Phase::kNone;
+            SplitArguments split;
+            split.form = splitter(id).split(std::string_view(arrow.arguments), split.values);
+            addSpan(id, arrow.alone, split);
+        }
+    }
+    static StepIndex stepOf(const StepMarks& marks, const SpanEvent& span) {
+        return isStreamLane(span.lane) ? marks.ofLaunched(span.correlation, span.start)
+                                       : marks.at(span.start);
+    }
+    static StepIndex stepOf(const StepMarks& marks, const MemoryEvent& event) {
+        return marks.at(event.time);
+    }
+    static StepIndex stepOf(const StepMarks& marks, const CollectiveEvent& event) {
+        return marks.at(event.issue);
+    }
+    static Timestamp timeOf(const SpanEvent& span) { return span.start; }
+    static Timestamp timeOf(const MemoryEvent& event) { return event.time; }
+    static Timestamp timeOf(const CollectiveEvent& event) { return event.start; }
     ArgumentTable& argumentTable(RankId id) {
         Rank& owner = rank(id);
         if (owner.arguments == nullptr)
@@ -182,6 +247,11 @@ struct TraceBuilder::State {
             return refuse("an event's time is out of range");
         Lane* into = lane(id, event.lane);
         if (into == nullptr) return refuse("an event lies on a lane that was never declared");
+        earliest = std::min(earliest, event.start);
+        into->needed = true;
+        if (into->facts.role == LaneRole::kRuntime && event.correlation != 0)
+            if (Rank& owner = rank(id); owner.marks != nullptr)
+                owner.marks->addLaunch(event.correlation, event.start);
         const std::size_t before = into->spans.numbers();
         into->spans.add(event, arguments...);
         bufferedNumbers += into->spans.numbers() - before;
@@ -194,17 +264,18 @@ struct TraceBuilder::State {
         for (std::size_t at = 0; at < samples.size(); at += columns::kStoredChunkEvents)
             store(columns::encodeCounters(id, part(samples, at)));
     }
-    void storeMemory(RankId id, Rank& owner, std::size_t count) {
-        const std::vector<MemoryEvent> events = owner.memory.take(count);
-        buffered -= events.size();
-        for (std::size_t at = 0; at < events.size(); at += columns::kStoredChunkEvents)
-            store(columns::encodeMemory(id, part(events, at)));
+    void storeMemory(RankId id, Rank& owner) {
+        note(owner.memory.drain([&](std::span<MemoryEvent> events) {
+            deriveSteps(owner, events);
+            store(columns::encodeMemory(id, events));
+        }));
     }
     void storeCollectives(RankId id, Rank& owner) {
         if (owner.collectives.empty()) return;
         std::stable_sort(
             owner.collectives.begin(), owner.collectives.end(),
             [](const CollectiveEvent& a, const CollectiveEvent& b) { return a.start < b.start; });
+        deriveSteps(owner, std::span(owner.collectives));
         store(columns::encodeCollectives(id, owner.collectives));
         buffered -= owner.collectives.size();
         owner.collectives.clear();
@@ -244,18 +315,40 @@ struct TraceBuilder::State {
         unknown.host = host;
         if (status) note(writer->addHost(unknown));
     }
+    bool isSound(const MemoryEvent& event);
+    void storeSteps(RankId id, const Rank& owner);
     void finishRank(RankId id, Rank& owner);
 };
 
+/// A profiler that was started again may count from 0 again: a step is found by its number, so the
+/// first of a number is the one that has a row.
+void TraceBuilder::State::storeSteps(RankId id, const Rank& owner) {
+    std::set<StepIndex> numbers;
+    Timestamp end{-kTimeLimit};
+    for (const auto& [begin, mark] : owner.steps) {
+        if (begin < end || !numbers.insert(mark.step).second) continue;
+        end = mark.range.end;
+        StepFacts step;
+        step.rank = id;
+        step.step = mark.step;
+        step.start = begin;
+        step.end = end;
+        if (status) note(writer->addStep(step));
+    }
+}
+
 void TraceBuilder::State::finishRank(RankId id, Rank& owner) {
+    for (auto& [laneId, l] : owner.lanes) storeSpans(id, l, l.spans.size());
+    addArrows(id, owner);
     for (auto& [laneId, l] : owner.lanes) {
         storeSpans(id, l, l.spans.size());
         storeSamples(id, l, l.samples.size());
-        if (status) note(writer->addLane(l.facts));
+        if (status && l.needed) note(writer->addLane(l.facts));
     }
-    storeMemory(id, owner, owner.memory.size());
+    storeMemory(id, owner);
     storeCollectives(id, owner);
     storeStrings(id, owner);
+    storeSteps(id, owner);
     RankFacts facts = owner.facts.value_or(RankFacts{});
     facts.rank = id;
     facts.emitted = owner.events;
@@ -315,6 +408,16 @@ LaneId TraceBuilder::lane(RankId rank, const LaneKey& key, LaneRole role, const 
     return id;
 }
 
+LaneId TraceBuilder::laneIfUsed(RankId rank, const LaneKey& key, LaneRole role,
+                                const std::string& name) {
+    Rank& owner = m_state->rank(rank);
+    const bool known = owner.keys.contains(key);
+    const LaneId id = lane(rank, key, role, name);
+    if (const auto made = owner.lanes.find(id); !known && made != owner.lanes.end())
+        made->second.needed = false;
+    return id;
+}
+
 void TraceBuilder::declare(const LaneFacts& lane) {
     Rank& owner = m_state->rank(lane.rank);
     if (owner.lanes.size() >= kMostLanesAKind * kFirstLane.size())
@@ -353,28 +456,50 @@ void TraceBuilder::add(RankId rank, const SpanEvent& event, const SplitArguments
     m_state->addSpan(rank, event, arguments);
 }
 
+void TraceBuilder::bind(RankId rank, LaneId lane, const SpanEvent& alone,
+                        std::string_view arguments) {
+    m_state->rank(rank).arrows.emplace(std::pair{lane, alone.start},
+                                       Arrow{alone, std::string(arguments)});
+}
+
 void TraceBuilder::add(RankId rank, const CounterEvent& event) {
     if (!inRange(event.time)) return m_state->refuse("a sample's time is out of range");
     Lane* into = m_state->lane(rank, event.lane);
     if (into == nullptr) return m_state->refuse("a sample lies on a lane that was never declared");
+    m_state->earliest = std::min(m_state->earliest, event.time);
     into->samples.add(event);
     if (into->samples.size() >= kFull) m_state->storeSamples(rank, *into, columns::kMaxChunkEvents);
     m_state->added(m_state->rank(rank));
 }
 
+bool TraceBuilder::State::isSound(const MemoryEvent& event) {
+    if (inRange(event.time) && event.size.count >= 0 && event.size.count <= kTimeLimit) {
+        earliest = std::min(earliest, event.time);
+        return true;
+    }
+    refuse("a memory event's time or size is out of range");
+    return false;
+}
+
 void TraceBuilder::add(RankId rank, const MemoryEvent& event) {
-    if (!inRange(event.time) || event.size.count < 0 || event.size.count > kTimeLimit)
-        return m_state->refuse("a memory event's time or size is out of range");
+    if (!m_state->isSound(event)) return;
     Rank& owner = m_state->rank(rank);
     owner.memory.add(event);
-    if (owner.memory.size() >= kFull) m_state->storeMemory(rank, owner, columns::kMaxChunkEvents);
-    m_state->added(owner);
+    ++owner.events;
+}
+
+void TraceBuilder::addFirst(RankId rank, const MemoryEvent& event) {
+    if (!m_state->isSound(event)) return;
+    Rank& owner = m_state->rank(rank);
+    owner.memory.addFirst(event);
+    ++owner.events;
 }
 
 void TraceBuilder::add(RankId rank, const CollectiveEvent& event) {
     if (!inRange(event.issue) || !inRange(event.start) || !inRange(event.end) ||
-        event.end < event.start || event.size.count < 0 || event.size.count > kTimeLimit)
+        event.end < event.start || event.size < kUnknownSize || event.size.count > kTimeLimit)
         return m_state->refuse("a collective's time or size is out of range");
+    m_state->earliest = std::min({m_state->earliest, event.issue, event.start});
     Rank& owner = m_state->rank(rank);
     owner.collectives.push_back(event);
     m_state->added(owner);
@@ -384,6 +509,38 @@ void TraceBuilder::add(RankId rank, const CollectiveEvent& event) {
 
 void TraceBuilder::addStep(const StepFacts& step) {
     m_state->note(m_state->writer->addStep(step));
+}
+void TraceBuilder::deriveSteps(RankId rank) {
+    Rank& owner = m_state->rank(rank);
+    if (owner.marks == nullptr) owner.marks = std::make_unique<StepMarks>();
+}
+void TraceBuilder::markStep(RankId rank, StepIndex step, TimeRange range) {
+    Rank& owner = m_state->rank(rank);
+    owner.steps.emplace(range.begin, StepMarks::Mark{step, range});
+    if (owner.marks == nullptr || owner.marksKnown) return;
+    owner.marks->add({step, range});
+    if (range.begin <= owner.storedThrough) m_state->stepsCameLate = true;
+}
+void TraceBuilder::knowSteps(const StepsOfRanks& steps) {
+    for (const auto& [rank, marks] : steps) {
+        deriveSteps(rank);
+        Rank& owner = m_state->rank(rank);
+        for (const auto& [begin, mark] : marks) owner.marks->add(mark);
+        owner.marksKnown = true;
+    }
+}
+TraceBuilder::StepsOfRanks TraceBuilder::markedSteps() const {
+    StepsOfRanks steps;
+    for (const auto& [rank, owner] : m_state->ranks)
+        if (!owner.steps.empty()) steps.emplace(rank, owner.steps);
+    return steps;
+}
+bool TraceBuilder::stepsCameLate() const {
+    return m_state->stepsCameLate;
+}
+std::optional<Timestamp> TraceBuilder::earliest() const {
+    if (m_state->earliest.ns == kTimeLimit) return std::nullopt;
+    return m_state->earliest;
 }
 void TraceBuilder::addMetric(const MetricPoint& metric) {
     m_state->note(m_state->writer->addMetric(metric));

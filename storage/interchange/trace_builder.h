@@ -4,16 +4,19 @@
 // Events of one lane may come a little out of order (within kWindow events of the lane); what
 // comes later still is kept all the same, in a chunk of its own. Spans of one lane that nest get
 // their depth here; overlapping ones (kernels of parallel graph branches) too, so that nothing is
-// drawn over. One thread.
+// drawn over. Memory events are kept encoded until the end, so that totals go by time. One thread.
 #pragma once
 
 #include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/json_text.h"
+#include "storage/interchange/step_marks.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +47,8 @@ public:
     /// The lane of this key, made at the first call; a later role other than kHost replaces kHost.
     LaneId lane(RankId rank, const LaneKey& key, LaneRole role, const std::string& name,
                 const std::string& unit = {});
+    /// Likewise; one that is made here has a row only if a span is added to it.
+    LaneId laneIfUsed(RankId rank, const LaneKey& key, LaneRole role, const std::string& name);
     /// A lane with the id it has in the recording it comes from. Not beside lane(): ids would meet.
     void declare(const LaneFacts& lane);
     StringId intern(RankId rank, std::string_view text);
@@ -57,10 +62,33 @@ public:
     void split(RankId rank, std::span<const Member> arguments, bool nonFinite,
                SplitArguments& into);
     void add(RankId rank, const SpanEvent& event, const SplitArguments& arguments);
+    /// An arrow that binds to the span of `lane` that begins with it, the innermost of several,
+    /// whether that came already or comes later: it gets the correlation and phase of `alone`.
+    /// Where none is there, or it has a correlation, `alone` is added with its arguments.
+    void bind(RankId rank, LaneId lane, const SpanEvent& alone, std::string_view arguments);
+    /// In any order: all are sorted by time before they are stored.
     void add(RankId rank, const MemoryEvent& event);
+    /// Likewise, before all others of its time.
+    void addFirst(RankId rank, const MemoryEvent& event);
     void add(RankId rank, const CounterEvent& event);
     void add(RankId rank, const CollectiveEvent& event);
     void addStep(const StepFacts& step);
+
+    /// Events of this rank that have no step get the one they fall into (StepMarks), of those that
+    /// are marked until they are stored.
+    void deriveSteps(RankId rank);
+    /// A step of a rank whose steps are derived. Its row is written at the end, unless it overlaps
+    /// an earlier one or repeats its number.
+    void markStep(RankId rank, StepIndex step, TimeRange range);
+    using StepsOfRanks = std::map<RankId, StepMarks::ByBegin>;
+    /// Marks for all of the trace, from having read it once; later ones only become rows.
+    void knowSteps(const StepsOfRanks& steps);
+    [[nodiscard]] StepsOfRanks markedSteps() const;
+    /// Some events were stored before a step that they may belong to was marked.
+    [[nodiscard]] bool stepsCameLate() const;
+    /// Of all events so far; nothing without any.
+    [[nodiscard]] std::optional<Timestamp> earliest() const;
+
     void addMetric(const MetricPoint& metric);
     void addDiagnostic(const Diagnostic& diagnostic);
 

@@ -138,6 +138,8 @@ const char* toWord(DataType dtype) {
             return "byte";
         case DataType::kFloat64:
             return "fp64";
+        case DataType::kUnknown:
+            return "unknown";
     }
     return "unknown";
 }

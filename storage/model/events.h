@@ -91,8 +91,13 @@ enum class DataType : std::uint8_t {
     kFloat16 = 3,
     kInt64 = 4,
     kByte = 5,
-    kFloat64 = 6
+    kFloat64 = 6,
+    kUnknown = 7,  ///< a foreign trace does not say it
 };
+inline constexpr DataType kLastDataType = DataType::kUnknown;
+
+/// Size of a collective whose trace does not say it.
+inline constexpr Bytes kUnknownSize{-1};
 
 enum class MemoryAction : std::uint8_t { kAllocate = 1, kFree = 2 };
 
@@ -139,11 +144,11 @@ struct CollectiveEvent {
     StepIndex step = kNoStep;
     std::uint32_t group = 0;     ///< communicator; 0 is the world
     std::uint64_t sequence = 0;  ///< same number on every rank of the group
-    Bytes size;                  ///< whole payload: gathered size, size before reduction
-    StringId algorithm;          ///< e.g. "direct"
-    StringId protocol;           ///< e.g. "shared memory"
-    Timestamp issue;             ///< asked for
-    Timestamp start;             ///< taken up by the communication thread; this rank's arrival
+    Bytes size;          ///< whole payload: gathered size, size before reduction; or kUnknownSize
+    StringId algorithm;  ///< e.g. "direct"
+    StringId protocol;   ///< e.g. "shared memory"
+    Timestamp issue;     ///< asked for
+    Timestamp start;     ///< taken up by the communication thread; this rank's arrival
     Timestamp end;
     std::vector<Timestamp> arrivals;  ///< by rank in the group; own arrival included
 

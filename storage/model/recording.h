@@ -20,6 +20,9 @@ enum class RunStatus : std::uint8_t {
 };
 [[nodiscard]] const char* toWord(RunStatus status);
 
+/// Of a run; a recording that claims more is damaged.
+inline constexpr std::int64_t kMostRanks = 100'000;
+
 /// Facts about the run as a whole; written at creation, status and end at finalisation.
 struct RunFacts {
     std::string id;          ///< random, 32 hex digits

@@ -15,7 +15,7 @@ CollectiveEvent collectiveOf(const Statement& row) {
     event.operation = fromWord(row.text(2), CollectiveOp::kAllGather, kLastCollectiveOp)
                           .value_or(CollectiveOp::kBarrier);
     event.dtype =
-        fromWord(row.text(3), DataType::kFloat32, DataType::kFloat64).value_or(DataType::kByte);
+        fromWord(row.text(3), DataType::kFloat32, kLastDataType).value_or(DataType::kUnknown);
     event.cause = fromWord(row.text(4), Cause::kNone, kLastCause).value_or(Cause::kNone);
     event.layer = {static_cast<std::int16_t>(row.integer(5))};
     event.step = {static_cast<std::int32_t>(row.integer(6))};

@@ -101,9 +101,19 @@ Result<DamagedFile> DamagedFile::open(const std::string& input, const std::strin
         if (!error && fs::exists(copied))
             fs::permissions(copied, fs::perms::owner_read | fs::perms::owner_write,
                             fs::perm_options::replace, error);
-    if (error)
-        return failure(ErrorCode::kFailure,
-                       "cannot copy " + input + " to " + scratch + ": " + error.message());
+    if (error) {
+        std::error_code unknown;
+        const std::string folder = fs::absolute(scratch, unknown).parent_path().string();
+        // A full disk may read "Input/output error".
+        const bool full = fs::space(folder, unknown).available < fs::file_size(input, unknown);
+        return failure(ErrorCode::kFailure, "cannot make the copy of " + input +
+                                                " that repair "
+                                                "works on in " +
+                                                folder + ": " +
+                                                (full && !unknown ? "its disk is full, free some "
+                                                                    "space there"
+                                                                  : error.message()));
+    }
     // A header may claim anything: no file of ours is a hundred times larger than what is there.
     const auto size = static_cast<std::int64_t>(fs::file_size(scratch));
     const std::int64_t plausible = *claimed <= 100 * size ? *claimed : 0;
@@ -111,9 +121,10 @@ Result<DamagedFile> DamagedFile::open(const std::string& input, const std::strin
     auto connection = Connection::open(scratch, Connection::Mode::kCreate);
     if (!connection) return failure(connection);
     copy.m_connection.emplace(std::move(*connection));
+    copy.m_connection->distrustSchema();
     // Takes tables as they are even where the description of another one is damaged.
-    auto set = copy.m_connection->execute(
-        "PRAGMA writable_schema=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON");
+    copy.m_connection->allowSchemaRepair();
+    auto set = copy.m_connection->execute("PRAGMA writable_schema=ON; PRAGMA cell_size_check=ON");
     if (set) set = copy.m_connection->execute("SELECT count(*) FROM sqlite_master");
     if (!set)
         return failure(ErrorCode::kUnreadable,

@@ -42,7 +42,7 @@ Result<void> LocalReader::connect() {
     if (!connection) return failure(connection);
     // A growing recording is read in one state per call; it may be finalised meanwhile.
     if (auto begun = connection->execute("BEGIN"); !begun) return begun;
-    auto run = connection->prepare("SELECT id, finalised FROM run");
+    auto run = connection->prepare("SELECT id, finalised, world_size FROM run");
     if (!run) return failure(run);
     auto row = run->step();
     if (!row) return failure(row);
@@ -55,6 +55,11 @@ Result<void> LocalReader::connect() {
                        m_path + " was replaced by another recording: open it again");
     m_runId = id;
     m_growing = run->integer(1) == 0;
+    if (run->integer(2) < 0 || run->integer(2) > kMostRanks)
+        return failure(ErrorCode::kUnreadable,
+                       m_path + " claims to be of " + std::to_string(run->integer(2)) +
+                           " ranks: it is damaged; keep what is sound of it with `shardscope "
+                           "repair`");
     run->reset();
     if (!m_growing)
         if (auto ended = connection->execute("COMMIT"); !ended) return ended;

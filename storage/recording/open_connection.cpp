@@ -7,10 +7,25 @@
 namespace shardscope::storage {
 namespace {
 
+/// A table or view that hides the virtual table of queries; views in place of tables SQLite
+/// refuses.
+Result<void> checkSchema(Connection& connection) {
+    auto hiding =
+        connection.integer("SELECT count(*) FROM sqlite_master WHERE name='events' COLLATE NOCASE");
+    if (!hiding) return failure(hiding);
+    if (*hiding == 0) return {};
+    return failure(ErrorCode::kUnreadable,
+                   connection.path() +
+                       " has a table named events, which no recording has: it was changed by "
+                       "another program; `shardscope repair` keeps what is Shardscope's of it");
+}
+
 /// Opening is lazy in SQLite; reading a row makes it recover the WAL or fail.
 Result<Connection> openAs(const std::string& path, Connection::Mode mode) {
     auto connection = Connection::open(path, mode);
     if (!connection) return connection;
+    connection->distrustSchema();
+    if (auto plain = checkSchema(*connection); !plain) return failure(plain);
     if (auto rows = connection->integer("SELECT count(*) FROM run"); !rows) return failure(rows);
     if (auto set = connection->execute("PRAGMA query_only=ON"); !set) return failure(set);
     return connection;

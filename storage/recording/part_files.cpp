@@ -1,5 +1,7 @@
 #include "storage/recording/part_files.h"
 
+#include "storage/sqlite/sqlite_error.h"
+
 #include <unistd.h>
 
 #include <array>
@@ -27,9 +29,13 @@ std::string front(const char* kind) {
     return std::string(".") + kind + "-" + hostName() + "-";
 }
 
-/// A journal of SQLite's, the copy that repair works on, or the new file of a part. Not any text: "HOST" may begin another's name.
+/// A journal of SQLite's, a copy of the input (numbered where there are several), or the new file
+/// of a part. Not any text: "HOST" may begin another's name.
 bool mayFollow(std::string_view rest) {
-    if (rest.starts_with("-in")) rest.remove_prefix(3);
+    if (rest.starts_with("-in")) {
+        rest.remove_prefix(3);
+        while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') rest.remove_prefix(1);
+    }
     return rest.empty() || rest == "-wal" || rest == "-shm" || rest == "-journal" ||
            rest.starts_with(".new-");
 }
@@ -56,6 +62,17 @@ bool isGone(pid_t pid) {
 
 std::string partName(const std::string& path, const char* kind) {
     return path + front(kind) + std::to_string(getpid());
+}
+
+std::string withoutPart(std::string sentence, const std::string& part, const std::string& path) {
+    for (std::size_t at = 0; !part.empty() && (at = sentence.find(part, at)) != std::string::npos;
+         at += path.size())
+        sentence.replace(at, part.size(), path);
+    // Said of recordings that are being recorded; the part is removed.
+    const std::size_t promise = sentence.find(kStaysReadable);
+    if (promise != std::string::npos)
+        sentence.replace(promise, std::string_view(kStaysReadable).size(), "no file was written");
+    return sentence;
 }
 
 void removeDeadParts(const std::string& path) {

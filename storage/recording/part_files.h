@@ -12,6 +12,10 @@ namespace shardscope::storage {
 /// `path` with `kind` ("part", "new"), this host and this process.
 [[nodiscard]] std::string partName(const std::string& path, const char* kind);
 
+/// A sentence about a part for who knows only its output, which was not written.
+[[nodiscard]] std::string withoutPart(std::string sentence, const std::string& part,
+                                      const std::string& path);
+
 /// Removes what processes of this host that are no more left unfinished of `path`. Whatever cannot
 /// be removed stays.
 void removeDeadParts(const std::string& path);

@@ -49,14 +49,19 @@ Result<TableResult> LocalReader::query(const std::string& sql) {
     if (auto refreshed = m_events.refresh(*connection); !refreshed) return failure(refreshed);
     if (auto added = addEventsTable(*connection, m_events); !added) return failure(added);
     connection->refuseWrites();
+    const auto explained = [&](const Error& error) {
+        if (const auto fault = connection->sqlFault())
+            return failure(ErrorCode::kUsage, "SQL: " + *fault);
+        return failure(error.code, "SQL: " + error.message);
+    };
     auto statement = connection->prepare(sql);
-    if (!statement) return failure(statement, "SQL");
+    if (!statement) return explained(statement.error());
     TableResult table;
     for (int column = 0; column < statement->columnCount(); ++column)
         table.columns.push_back(statement->columnName(column));
     while (true) {
         auto row = statement->step();
-        if (!row) return failure(row, "SQL");
+        if (!row) return explained(row.error());
         if (!*row) return table;
         auto& cells = table.rows.emplace_back();
         auto& types = table.types.emplace_back();

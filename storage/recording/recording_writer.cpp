@@ -3,6 +3,7 @@
 #include "storage/recording/chunk_writer.h"
 #include "storage/recording/finish_recording.h"
 #include "storage/recording/recording_file.h"
+#include "storage/recording/row_checksums.h"
 #include "storage/recording/row_writer.h"
 #include "storage/sqlite/transaction.h"
 
@@ -193,7 +194,11 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
                        m_state->path +
                            " is not finalised, since another program reads on in it; all is there "
                            "together with the -wal beside it");
-    done = m_state->connection->execute("UPDATE run SET finalised=1");
+    done = m_state->inTransaction([&]() -> Result<void> {
+        if (auto marked = m_state->connection->execute("UPDATE run SET finalised=1"); !marked)
+            return marked;
+        return storeRowChecksums(*m_state->connection);
+    });
     if (done) static_cast<void>(m_state->connection->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
     return done;
 }

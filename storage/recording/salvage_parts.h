@@ -16,12 +16,19 @@ struct SalvageContext {
     Connection& damaged;
     Connection& output;
     Salvage& account;
+    const std::function<bool()>& goOn;                     ///< may be empty
     std::set<std::uint32_t> ranks;                         ///< that rows or events belong to
     std::map<std::pair<RankId, LaneId>, EventKind> lanes;  ///< that events lie on
     std::map<RankId, std::set<std::uint32_t>> strings;     ///< that events refer to
     std::map<RankId, std::vector<IdRun>> arguments;        ///< that events refer to
     std::map<RankId, std::uint64_t> events;                ///< copied, by rank
     TimeRange bounds;                                      ///< of copied events
+
+    /// kCancelled when nobody wants the result any more.
+    [[nodiscard]] Result<void> checkWanted() const {
+        if (!goOn || goOn()) return {};
+        return failure(ErrorCode::kCancelled, "the repair was stopped");
+    }
 };
 
 /// Every chunk that can be read and decodes.

@@ -6,6 +6,7 @@
 #include "storage/recording/output_target.h"
 #include "storage/recording/part_files.h"
 #include "storage/recording/recording_file.h"
+#include "storage/recording/row_checksums.h"
 #include "storage/recording/row_writer.h"
 #include "storage/recording/salvage_parts.h"
 
@@ -198,10 +199,12 @@ Result<void> finish(SalvageContext& context, RowWriter& rows) {
                                   1};
         if (auto added = rows.addDiagnostic(repaired); !added) return added;
     }
-    return rows.finishRun(kept, {*ended}, true);
+    if (auto ending = rows.finishRun(kept, {*ended}, true); !ending) return ending;
+    return storeRowChecksums(context.output);
 }
 
-Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path) {
+Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path,
+                            const std::function<bool()>& goOn) {
     auto created = createRecordingFile(path, standIn(), true);
     if (!created) return failure(created);
     Connection* const output = &created->connection;
@@ -209,8 +212,11 @@ Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path) {
     auto rows = RowWriter::create(*output);
     if (!writer || !rows) return writer ? failure(rows) : failure(writer);
     Salvage account;
-    SalvageContext context{damaged.connection(), *output, account, {}, {}, {}, {}, {}, {}};
-    const auto commit = [&] { return output->execute("COMMIT; BEGIN IMMEDIATE"); };
+    SalvageContext context{damaged.connection(), *output, account, goOn, {}, {}, {}, {}, {}, {}};
+    const auto commit = [&]() -> Result<void> {
+        if (auto wanted = context.checkWanted(); !wanted) return wanted;
+        return output->execute("COMMIT; BEGIN IMMEDIATE");
+    };
     auto done = output->execute("BEGIN IMMEDIATE");
     if (done) done = salvageChunks(context, *writer);
     if (done) done = writer->writePyramids(PyramidStore::Which::kAll);
@@ -265,8 +271,10 @@ Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer) {
         return {};
     }
     ChunkSaver saver(context, writer, std::move(*select));
-    for (const auto& [id, facts] : chunks)
+    for (const auto& [id, facts] : chunks) {
+        if (auto wanted = context.checkWanted(); !wanted) return wanted;
         if (auto saved = saver.save(id, facts); !saved) return saved;
+    }
     for (const TolerantScan::Gap& gap : gaps) account.gaps.push_back(gapText("id", gap));
     account.copied = context.account.chunks;
     context.account.tables.push_back(std::move(account));
@@ -274,7 +282,7 @@ Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer) {
 }
 
 Result<Salvage> salvageRecording(const std::string& input, const std::string& output,
-                                 bool overwrite) {
+                                 bool overwrite, const std::function<bool()>& goOn) {
     std::error_code ignored;
     const auto target = settleOutput({output, overwrite, kRecording, {input}});
     if (!target) return failure(target);
@@ -282,7 +290,7 @@ Result<Salvage> salvageRecording(const std::string& input, const std::string& ou
     const std::string stem = partName(*target, "part");
     auto damaged = DamagedFile::open(input, stem + "-in");
     if (!damaged) return failure(damaged);
-    auto salvaged = salvageInto(*damaged, stem);
+    auto salvaged = salvageInto(*damaged, stem, goOn);
     if (salvaged) {
         std::error_code error;
         for (const char* suffix : {"-wal", "-shm", "-journal"})
@@ -293,7 +301,9 @@ Result<Salvage> salvageRecording(const std::string& input, const std::string& ou
         return failure(ErrorCode::kFailure, "cannot write " + output + ": " + error.message());
     }
     removeAll(stem);
-    return failure(salvaged, "repairing " + input);
+    if (salvaged.error().code == ErrorCode::kCancelled) return salvaged;
+    return failure(salvaged.error().code, "repairing " + input + ": " +
+                                              withoutPart(salvaged.error().message, stem, output));
 }
 
 }  // namespace shardscope::storage

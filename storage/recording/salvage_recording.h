@@ -5,6 +5,7 @@
 #include "storage/model/result.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,9 @@ struct Salvage {
 /// Reads a copy of `input` (its first page must be readable), so that `input` stays as it is.
 /// Everything that verifies is copied; pyramids and memory state are made anew. `output` appears
 /// only when it is whole. kUsage when it exists and `overwrite` is not set, kUnreadable when
-/// `input` is no recording or its first page is gone.
+/// `input` is no recording or its first page is gone; kCancelled when `goOn`, asked now and then,
+/// says no.
 Result<Salvage> salvageRecording(const std::string& input, const std::string& output,
-                                 bool overwrite);
+                                 bool overwrite, const std::function<bool()>& goOn = {});
 
 }  // namespace shardscope::storage

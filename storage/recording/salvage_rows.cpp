@@ -1,4 +1,5 @@
 #include "storage/recording/salvage_parts.h"
+#include "storage/recording/words.h"
 
 #include <algorithm>
 
@@ -205,20 +206,21 @@ Result<void> refuseImpossible(SalvageContext& context) {
          foreign + " OR end_ns < start_ns OR " + outside("start_ns") + " OR " + outside("end_ns")},
         {"steps",
          "(step, rank) IN (SELECT step, rank FROM (SELECT step, rank, end_ns, lead("
-         "start_ns) OVER (PARTITION BY rank ORDER BY step) AS next FROM steps)"
+         "start_ns) OVER (PARTITION BY rank ORDER BY start_ns, end_ns) AS next FROM steps)"
          " WHERE end_ns > next)"},
         {"steps",
          "(step, rank) IN (SELECT step, rank FROM (SELECT step, rank, start_ns, max("
-         "end_ns) OVER (PARTITION BY rank ORDER BY step ROWS BETWEEN UNBOUNDED PRECEDING"
+         "end_ns) OVER (PARTITION BY rank ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED "
+         "PRECEDING"
          " AND 1 PRECEDING) AS before FROM steps) WHERE before > start_ns)"},
         {"collectives",
          foreign +
              " OR end_ns < start_ns OR last_arrival_ns > end_ns OR length(arrivals) % 8 <> 0"
-             " OR operation NOT IN ('all-gather','reduce-scatter','all-reduce','broadcast',"
-             "'barrier') OR dtype NOT IN ('fp32','bf16','fp16','int64','byte','fp64')"
-             " OR cause NOT IN ('none','demand','prefetch','gradient','norm','loss','start',"
-             "'stop','update') OR " +
-             outside("start_ns") + " OR " + outside("end_ns")},
+             " OR operation NOT IN (" +
+             wordsSql(CollectiveOp::kAllGather, kLastCollectiveOp) + ") OR dtype NOT IN (" +
+             wordsSql(DataType::kFloat32, kLastDataType) + ") OR cause NOT IN (" +
+             wordsSql(Cause::kNone, kLastCause) + ") OR " + outside("start_ns") + " OR " +
+             outside("end_ns")},
         {"metrics", outside("time_ns")},
         {"memory_theory",
          foreign + " OR category NOT BETWEEN 0 AND " + std::to_string(kMemoryCategoryCount - 1)},
@@ -315,11 +317,14 @@ Result<void> mendTotals(SalvageContext& context) {
 
 Result<void> mendRows(SalvageContext& context) {
     if (auto done = refuseImpossible(context); !done) return done;
-    std::string ranks;
-    for (const std::uint32_t rank : context.ranks)
-        if (context.events.contains({rank}) || !context.account.lossless())
-            ranks += "INSERT OR IGNORE INTO ranks VALUES(" + std::to_string(rank) +
-                     ",0,0,'(lost)',NULL,'lost to damage',0,0,NULL,NULL);";
+    // A file may rightly hold few of its run's ranks: only one that something belongs to was lost.
+    std::string ranks =
+        "INSERT OR IGNORE INTO ranks"
+        " SELECT rank,0,0,'(lost)',NULL,'lost to damage',0,0,NULL,NULL FROM (";
+    for (const char* table :
+         {"chunks", "collectives", "devices", "lanes", "memory_theory", "steps", "strings"})
+        ranks += std::string(ranks.ends_with('(') ? "" : " UNION ") + "SELECT rank FROM " + table;
+    ranks += ") WHERE rank IS NOT NULL";
     if (auto done = makeUp(context, "ranks", ranks,
                            "rows of ranks were lost: their device and "
                            "peak are unknown");

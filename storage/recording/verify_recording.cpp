@@ -1,6 +1,7 @@
 #include "storage/recording/verify_recording.h"
 
 #include "storage/recording/open_connection.h"
+#include "storage/recording/row_checksums.h"
 #include "storage/recording/verify_parts.h"
 
 namespace shardscope::storage {
@@ -56,6 +57,7 @@ Result<Verification> verifyRecording(const std::string& path) {
     VerifyContext context{*connection, found, {}, {}, {}};
     verifyStructure(context);
     verifyRows(context);
+    verifyRowChecksums(context);
     verifyChunks(context);
     verifyTotals(context);
     if (!found.complete)

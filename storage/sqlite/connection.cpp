@@ -7,6 +7,8 @@ namespace shardscope::storage {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5000;
+/// What a thousand traces say beside their events is one value.
+constexpr int kMostBytesOfOurs = 512 << 20;
 
 /// `file:` form of a path; needed for immutable=1.
 std::string uriOf(const std::string& path) {
@@ -109,8 +111,28 @@ std::int64_t Connection::lastInsertedId() const {
     return sqlite3_last_insert_rowid(handle());
 }
 
+std::optional<std::string> Connection::sqlFault() const {
+    if ((sqlite3_errcode(handle()) & 0xFF) != SQLITE_ERROR) return std::nullopt;
+    return sqlite3_errmsg(handle());
+}
+
 bool Connection::inTransaction() const {
     return sqlite3_get_autocommit(handle()) == 0;
+}
+
+void Connection::distrustSchema() {
+    for (const auto& [option, value] :
+         {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+          std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+          std::pair{SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}})
+        sqlite3_db_config(handle(), option, value, nullptr);
+    sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, kMostBytesOfOurs);
+    sqlite3_limit(handle(), SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(handle(), SQLITE_LIMIT_TRIGGER_DEPTH, 0);
+}
+
+void Connection::allowSchemaRepair() {
+    sqlite3_db_config(handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
 }
 
 void Connection::refuseWrites() {

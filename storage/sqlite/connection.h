@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,8 +35,19 @@ public:
     Result<std::int64_t> integer(std::string_view sql);
 
     [[nodiscard]] std::int64_t lastInsertedId() const;
+    /// What the last call says of its SQL, where that was at fault and not the file: of statements
+    /// that somebody else wrote.
+    [[nodiscard]] std::optional<std::string> sqlFault() const;
     [[nodiscard]] bool inTransaction() const;
     [[nodiscard]] const std::string& path() const { return *m_path; }
+
+    /// Nothing of the file's own schema can run from now on: no view or trigger of it, no function
+    /// or virtual table in its defaults and expressions; no value is longer than half a gigabyte.
+    /// What this connection makes temporarily can.
+    void distrustSchema();
+    static constexpr int kMostValueBytes = 64 << 20;
+    /// The schema's own table may be written again, which distrustSchema() forbids.
+    void allowSchemaRepair();
 
     /// From now on only reading statements are accepted: no ATTACH, no writes, no PRAGMA that
     /// changes something.

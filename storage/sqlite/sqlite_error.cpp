@@ -11,19 +11,18 @@ tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) 
     const std::string detail = database == nullptr ? "out of memory" : sqlite3_errmsg(database);
     switch (code & 0xFF) {
         case SQLITE_FULL:
-            return failure(ErrorCode::kFailure,
-                           "disk full while writing " + path +
-                               ": free some space; what was committed before stays readable");
+            return failure(ErrorCode::kFailure, "disk full while writing " + path +
+                                                    ": free some space; " + kStaysReadable);
         case SQLITE_IOERR:
             if (sqlite3_system_errno(database) == EFBIG)
                 return failure(ErrorCode::kFailure,
                                path +
                                    " reached the largest file size this process may write: "
-                                   "raise `ulimit -f`; what was committed before stays readable");
+                                   "raise `ulimit -f`; " +
+                                   kStaysReadable);
             return failure(ErrorCode::kFailure, "reading or writing " + path + " failed (" +
-                                                    detail +
-                                                    "): check the disk; what was committed before "
-                                                    "stays readable");
+                                                    detail + "): check the disk; " +
+                                                    kStaysReadable);
         case SQLITE_NOTADB:
             return failure(
                 ErrorCode::kUnreadable,
@@ -46,7 +45,10 @@ tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) 
                            "a recording is only read: use one SELECT statement, without ATTACH or "
                            "PRAGMA settings");
         case SQLITE_ERROR:
-            return failure(ErrorCode::kUsage, detail);
+            return failure(ErrorCode::kUnreadable,
+                           path + " lacks something that every recording has (" + detail +
+                               "): it is damaged, or was changed by another program; keep what is "
+                               "sound of it with `shardscope repair`");
         default:
             return failure(ErrorCode::kFailure, path + ": " + detail);
     }

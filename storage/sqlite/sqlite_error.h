@@ -1,4 +1,4 @@
-// SQLite's result codes as our errors. Internal to storage/sqlite.
+// SQLite's result codes as our errors. databaseError() is for storage/sqlite only.
 #pragma once
 
 #include "storage/model/result.h"
@@ -8,6 +8,9 @@
 struct sqlite3;
 
 namespace shardscope::storage {
+
+/// How a sentence about a failed write ends.
+inline constexpr const char* kStaysReadable = "what was committed before stays readable";
 
 /// A sentence with the path and what to do, by the database's last error.
 [[nodiscard]] tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path);

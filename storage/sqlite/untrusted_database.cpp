@@ -52,17 +52,11 @@ UntrustedDatabase::UntrustedDatabase(Connection connection)
     : m_guard(std::make_unique<Guard>()),
       m_connection(std::make_unique<Connection>(std::move(connection))) {
     sqlite3* database = m_connection->handle();
-    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+    m_connection->distrustSchema();
     // A column that is not there must not become a text.
     sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
     sqlite3_limit(database, SQLITE_LIMIT_LENGTH, kMostValueBytes);
     sqlite3_limit(database, SQLITE_LIMIT_SQL_LENGTH, kMostSqlBytes);
-    sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_limit(database, SQLITE_LIMIT_TRIGGER_DEPTH, 0);
     sqlite3_limit(database, SQLITE_LIMIT_EXPR_DEPTH, 100);
     sqlite3_set_authorizer(database, onlyPlainReads, nullptr);
 }

@@ -42,7 +42,7 @@ private:
 class UntrustedDatabase {
 public:
     /// A longer value is refused rather than held in memory.
-    static constexpr int kMostValueBytes = 64 << 20;
+    static constexpr int kMostValueBytes = Connection::kMostValueBytes;
 
     static Result<UntrustedDatabase> open(const std::string& path);
     UntrustedDatabase(UntrustedDatabase&&) noexcept;

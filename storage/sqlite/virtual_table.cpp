@@ -30,7 +30,14 @@ Cursor* cursorOf(sqlite3_vtab_cursor* base) {
 int fail(sqlite3_vtab* table, const Error& error) {
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = sqlite3_mprintf("%s", error.message.c_str());
-    return SQLITE_ERROR;
+    switch (error.code) {
+        case ErrorCode::kUnreadable:
+            return SQLITE_CORRUPT_VTAB;
+        case ErrorCode::kUsage:
+            return SQLITE_ERROR;
+        default:
+            return SQLITE_IOERR;
+    }
 }
 
 int connectTable(sqlite3* database, void* source, int, const char* const*, sqlite3_vtab** table,

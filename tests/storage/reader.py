@@ -126,11 +126,33 @@ def segment(blob):
     return payload.end(sum(columns[4 if form == 1 else 2]))
 
 
+def cell(value):
+    if value is None:
+        return b"\0"
+    if isinstance(value, int):
+        return b"\1" + struct.pack("<q", value)
+    if isinstance(value, float):
+        return b"\2" + struct.pack("<d", value)
+    tag, data = (b"\3", value.encode()) if isinstance(value, str) else (b"\4", value)
+    return tag + struct.pack("<I", len(data)) + data
+
+
+def checksums(file):
+    for key, value in file.execute("SELECT key, value FROM meta WHERE key LIKE 'checksum.%'"):
+        table = key.removeprefix("checksum.")
+        names = [row[1] for row in file.execute(f"PRAGMA table_info({table})") if row[1] != "data"]
+        but = "WHERE key NOT LIKE 'checksum.%'" if table == "meta" else ""
+        rows = file.execute(f"SELECT {','.join(names)} FROM {table} {but}").fetchall()
+        total = sum(crc32c(b"".join(map(cell, row))) for row in rows)
+        assert value == f"{len(rows)} {total}", f"checksum of {table}"
+
+
 def read(path):
     file = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     application, version = next(
         file.execute("SELECT * FROM pragma_application_id, pragma_user_version"))
     assert application == 0x53536370 and version // 1000 == 1, "no recording, or another version"
+    checksums(file)
     sums = {}
     rows = file.execute("SELECT kind, rank, first_ns, last_ns, count, data FROM chunks ORDER BY id")
     found = {rank: texts(file, rank) for (rank,) in file.execute("SELECT rank FROM ranks")}

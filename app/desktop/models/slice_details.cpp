@@ -56,7 +56,7 @@ void addCollective(const OpenRecording& recording, RankId rank, const Collective
     const Duration waited = event.lastArrival() - event.start;
     const Duration moved = event.end - event.lastArrival();
     rows.emplace_back(u"cause"_s, word(toWord(event.cause)));
-    rows.emplace_back(u"bytes"_s, formatBytes(event.size));
+    if (event.size != kUnknownSize) rows.emplace_back(u"bytes"_s, formatBytes(event.size));
     rows.emplace_back(u"issued"_s, formatInstant(event.issue, {1000}));
     rows.emplace_back(u"queued"_s, formatDuration(event.start - event.issue));
     QString waitText = formatDuration(waited);
@@ -68,7 +68,7 @@ void addCollective(const OpenRecording& recording, RankId rank, const Collective
     const auto ranks = static_cast<double>(std::max<std::size_t>(1, event.arrivals.size()));
     const bool moves = event.operation == CollectiveOp::kAllGather ||
                        event.operation == CollectiveOp::kReduceScatter;
-    if (moves && moved.ns > 0 && ranks > 1) {
+    if (moves && event.size != kUnknownSize && moved.ns > 0 && ranks > 1) {
         const double bus =
             static_cast<double>(event.size.count) * (ranks - 1) / ranks / moved.seconds();
         rows.emplace_back(u"bus bandwidth"_s,

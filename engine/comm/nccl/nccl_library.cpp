@@ -25,6 +25,8 @@ std::optional<ncclDataType_t> toNccl(DataType dtype) {
             return ncclUint8;
         case DataType::kFloat64:
             return ncclFloat64;
+        case DataType::kUnknown:
+            break;
     }
     return std::nullopt;
 }

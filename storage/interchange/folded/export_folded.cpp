@@ -35,14 +35,22 @@ public:
     using Node = std::uint32_t;
     static constexpr Node kRoot = 0;
 
+    /// `parent` itself where it is as deep as a stack may be: the text of stacks grows with the
+    /// square of their depth.
+    static constexpr std::uint32_t kMostFrames = 512;
     Node child(Node parent, std::string_view name) {
+        if (m_nodes[parent].depth == kMostFrames) {
+            m_cut = true;
+            return parent;
+        }
         const std::uint32_t frame = frameId(name);
         const std::uint64_t key = std::uint64_t{parent} << 32 | frame;
         const auto [node, made] = m_children.try_emplace(key, static_cast<Node>(m_nodes.size()));
-        if (made) m_nodes.push_back({parent, frame, {}});
+        if (made) m_nodes.push_back({parent, frame, m_nodes[parent].depth + 1, {}});
         return node->second;
     }
     void add(Node node, Duration self) { m_nodes[node].self += self; }
+    [[nodiscard]] bool cut() const { return m_cut; }
 
     std::size_t write(ExportWriter& writer) const {
         std::size_t lines = 0;
@@ -58,6 +66,7 @@ private:
     struct Entry {
         Node parent;
         std::uint32_t frame;
+        std::uint32_t depth;  ///< frames from the root
         Duration self;
     };
     std::uint32_t frameId(std::string_view name) {
@@ -79,7 +88,8 @@ private:
         return text;
     }
 
-    std::vector<Entry> m_nodes{{kRoot, 0, {}}};
+    bool m_cut = false;
+    std::vector<Entry> m_nodes{{kRoot, 0, 0, {}}};
     std::vector<std::string> m_frames;
     std::unordered_map<std::string, std::uint32_t> m_frameIds;      ///< by name
     std::unordered_map<std::string, std::uint32_t> m_framesByText;  ///< several names may be one
@@ -169,9 +179,13 @@ Result<ExportAccount> exportFolded(storage::RecordingReader& reader, const Expor
                        "no span lies within what is to be exported: choose "
                        "other ranks or a wider range");
     if (auto done = writer->finish(); !done) return failure(done);
-    return ExportAccount{folded.events(),
-                         {options.output},
-                         {"folded stacks hold time by stack: no order, counters or memory"}};
+    ExportAccount account{folded.events(),
+                          {options.output},
+                          {"folded stacks hold time by stack: no order, counters or memory"}};
+    if (folded.tree().cut())
+        account.notes.push_back("stacks of more than " + std::to_string(StackTree::kMostFrames) +
+                                " frames were cut there: what is within counts for their last one");
+    return account;
 }
 
 }  // namespace shardscope::interchange

@@ -167,14 +167,15 @@ Result<void> readLines(ByteSource& source, FoldedImport& import, const ReaderReq
 }  // namespace
 
 Result<ReaderResult> readFolded(const ReaderRequest& request) {
-    auto source = openBytes(request.path);
+    auto source = openBytes(request.path, request.title);
     if (!source) return failure(source);
     FoldedImport import(request);
-    if (auto done = readLines(**source, import, request); !done) return failure(done, request.path);
+    if (auto done = readLines(**source, import, request); !done)
+        return failure(done, request.title);
     ReaderResult result = import.build();
     if (result.account.kept == 0)
         return failure(ErrorCode::kUnreadable,
-                       request.path + " holds no folded stacks: no line ends in a count");
+                       request.title + " holds no folded stacks: no line ends in a count");
     if (auto fine = request.builder->state(); !fine) return failure(fine);
     return result;
 }

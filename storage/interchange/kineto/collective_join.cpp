@@ -22,6 +22,9 @@ constexpr Word kWords[] = {
     {"allreduce", CollectiveOp::kAllReduce}, {"reducescatter", CollectiveOp::kReduceScatter},
     {"allgather", CollectiveOp::kAllGather}, {"broadcast", CollectiveOp::kBroadcast},
     {"barrier", CollectiveOp::kBarrier},     {"alltoall", CollectiveOp::kAllToAll}};
+/// What c10d calls messages between two ranks. A kernel's "SendRecv" says nothing: it may be either
+/// or a part of an all-to-all.
+constexpr Word kMessages[] = {{"send", CollectiveOp::kSend}, {"recv", CollectiveOp::kReceive}};
 
 std::optional<CollectiveOp> operationIn(std::string_view name) {
     std::string plain;
@@ -29,6 +32,8 @@ std::optional<CollectiveOp> operationIn(std::string_view name) {
         if (c != '_') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
     for (const Word& word : kWords)
         if (plain.find(word.text) != std::string::npos) return word.operation;
+    for (const Word& word : kMessages)
+        if (plain == word.text) return word.operation;
     return std::nullopt;
 }
 
@@ -37,18 +42,47 @@ struct Type {
     DataType dtype;
     std::int64_t bytes;
 };
-/// c10::ScalarType's names. Integers the recording has no word for count as bytes.
+/// c10::ScalarType's names. Types the recording has no word for count as bytes.
 constexpr Type kTypes[] = {
     {"Float", DataType::kFloat32, 4},    {"BFloat16", DataType::kBFloat16, 2},
     {"Half", DataType::kFloat16, 2},     {"Long", DataType::kInt64, 8},
     {"Double", DataType::kFloat64, 8},   {"Int", DataType::kByte, 4},
     {"Short", DataType::kByte, 2},       {"Byte", DataType::kByte, 1},
+    {"Char", DataType::kByte, 1},        {"Bool", DataType::kByte, 1},
     {"ComplexFloat", DataType::kByte, 8}};
 
-Type typeOf(std::string_view name) {
+std::optional<Type> typeOf(std::string_view name) {
     for (const Type& type : kTypes)
         if (type.text == name) return type;
-    return {name, DataType::kByte, 1};
+    if (name.starts_with("Float8")) return Type{name, DataType::kByte, 1};
+    return std::nullopt;
+}
+
+struct TypeWord {
+    std::string_view text;
+    DataType dtype;
+};
+/// Endings of NCCL's kernels, old ("_Sum_float") and new ("_Sum_f32_RING_LL").
+constexpr TypeWord kTypeWords[] = {
+    {"float", DataType::kFloat32},  {"f32", DataType::kFloat32},
+    {"bf16", DataType::kBFloat16},  {"nv_bfloat16", DataType::kBFloat16},
+    {"half", DataType::kFloat16},   {"f16", DataType::kFloat16},
+    {"double", DataType::kFloat64}, {"f64", DataType::kFloat64},
+    {"int64_t", DataType::kInt64},  {"i64", DataType::kInt64},
+    {"int8_t", DataType::kByte},    {"i8", DataType::kByte},
+    {"uint8_t", DataType::kByte},   {"u8", DataType::kByte}};
+
+/// Kernels that reduce are made for a type; what only moves data is always one for bytes.
+DataType typeIn(std::string_view kernel, CollectiveOp operation) {
+    if (operation != CollectiveOp::kAllReduce && operation != CollectiveOp::kReduceScatter)
+        return DataType::kUnknown;
+    for (const TypeWord& word : kTypeWords) {
+        const std::size_t at = kernel.find(word.text);
+        if (at == std::string_view::npos || at == 0 || kernel[at - 1] != '_') continue;
+        const std::size_t end = at + word.text.size();
+        if (end == kernel.size() || kernel[end] == '_' || kernel[end] == '(') return word.dtype;
+    }
+    return DataType::kUnknown;
 }
 
 std::uint32_t hashOf(std::string_view text) {
@@ -84,12 +118,15 @@ std::uint32_t CollectiveJoin::groupOf(const std::vector<Member>& arguments) cons
 CollectiveJoin::Facts CollectiveJoin::factsOf(const std::vector<Member>& arguments) const {
     Facts facts;
     facts.operation = operationIn(textOf(valueOf(arguments, "Collective name")));
-    const Type type = typeOf(textOf(valueOf(arguments, "dtype")));
-    facts.dtype = type.dtype;
+    const auto type = typeOf(textOf(valueOf(arguments, "dtype")));
+    if (type) facts.dtype = type->dtype;
     // Gathered size, size before reduction: the larger side of either.
-    const std::int64_t elements = std::max(integer(arguments, "In msg nelems").value_or(0),
-                                           integer(arguments, "Out msg nelems").value_or(0));
-    facts.bytes = std::clamp<std::int64_t>(elements, 0, kMostBytes / 16) * type.bytes;
+    const auto in = integer(arguments, "In msg nelems"), out = integer(arguments, "Out msg nelems");
+    const std::int64_t elements = std::max(in.value_or(0), out.value_or(0));
+    if (elements == 0 && (in || out || facts.operation == CollectiveOp::kBarrier))
+        facts.size = {};
+    else if (type && elements > 0)
+        facts.size = {std::min(elements, kMostBytes / 16) * type->bytes};
     facts.group = groupOf(arguments);
     if (const auto sequence = integer(arguments, "Seq"); sequence && *sequence >= 0)
         facts.sequence = static_cast<std::uint64_t>(*sequence);
@@ -124,7 +161,10 @@ CollectiveJoin::Operation CollectiveJoin::resolve(const Kernel& kernel) const {
         if (at != m_operations.end()) operation = at->second;
     }
     if (kernel.facts) operation.facts = *kernel.facts;
-    if (!operation.facts.operation) operation.facts.operation = operationIn(kernel.name);
+    Facts& facts = operation.facts;
+    if (!facts.operation) facts.operation = operationIn(kernel.name);
+    if (facts.operation && facts.dtype == DataType::kUnknown)
+        facts.dtype = typeIn(kernel.name, *facts.operation);
     operation.issue = std::min(operation.issue, kernel.range.begin);
     return operation;
 }
@@ -153,7 +193,7 @@ void CollectiveJoin::emit(const Kernel& kernel, const Operation& operation) {
     event.group = facts.group;
     event.sequence = group.counted ? group.next : *facts.sequence;
     group.next = event.sequence + 1;
-    event.size = {facts.bytes};
+    event.size = facts.size;
     event.algorithm = m_builder->intern(
         m_rank, partOf(kernel.name, {"RING", "TREE", "NVLSTREE", "NVLS", "COLLNET", "PAT"}));
     event.protocol = m_builder->intern(m_rank, partOf(kernel.name, {"LL128", "LL", "SIMPLE"}));

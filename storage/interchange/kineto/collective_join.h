@@ -33,8 +33,8 @@ public:
 private:
     struct Facts {
         std::optional<CollectiveOp> operation;
-        DataType dtype = DataType::kByte;
-        std::int64_t bytes = 0;
+        DataType dtype = DataType::kUnknown;
+        Bytes size = kUnknownSize;
         std::uint32_t group = 0;
         std::optional<std::uint64_t> sequence;
     };

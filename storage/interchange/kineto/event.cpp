@@ -90,8 +90,9 @@ std::size_t readEvent(std::string_view text, Event& event) {
     if (after != nullptr && (after == end || *after == ',')) {
         event.text = {at, static_cast<std::size_t>(after - at)};
     } else {
-        after = skipMalformed(at, end);
         clear(event);
+        event.isObject = *at == '{';
+        after = skipMalformed(at, end);
     }
     return static_cast<std::size_t>(after - begin);
 }

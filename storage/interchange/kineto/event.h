@@ -10,7 +10,8 @@ namespace shardscope::interchange::kineto {
 
 /// JSON values, not resolved; empty where absent. Views into the window.
 struct Event {
-    std::string_view text;  ///< the whole event
+    std::string_view text;  ///< the whole event; empty: malformed, or no object
+    bool isObject = true;
     std::string_view phase;
     std::string_view category;
     std::string_view name;
@@ -26,7 +27,8 @@ struct Event {
 };
 
 /// Reads the element at the front of `text` into `event` and returns how long it is, 0 at a text
-/// without elements. What is malformed ends at the end of its brackets; then `event.text` is empty.
+/// without elements. What is malformed, or no object, ends at the end of its brackets; then
+/// `event.text` is empty.
 [[nodiscard]] std::size_t readEvent(std::string_view text, Event& event);
 
 }  // namespace shardscope::interchange::kineto

@@ -9,6 +9,7 @@ namespace shardscope::interchange::kineto {
 namespace {
 
 constexpr int kEndOfText = -1;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 /// simdjson writes whole registers.
 constexpr std::size_t kPadding = 128;
 /// What a hostile file may spread over keys.
@@ -82,9 +83,13 @@ Result<int> EventStream::peek() {
 Result<void> EventStream::open() {
     auto first = peek();
     if (!first) return failure(first);
-    constexpr int kByteOrderMark = 0xEF;
-    if (*first == kByteOrderMark && m_end - m_at >= 3) {
-        m_at += 3;
+    if (static_cast<char>(*first) == kByteOrderMark.front()) {
+        for (const char c : kByteOrderMark) {
+            // Not peek(): a piece of the file may end within the mark.
+            if (m_at == m_end)
+                if (auto more = refill(); !more) return failure(more);
+            if (m_at < m_end && m_buffer[m_at] == c) ++m_at;
+        }
         first = peek();
         if (!first) return failure(first);
     }
@@ -100,6 +105,18 @@ Result<void> EventStream::open() {
 void EventStream::endCutOff() {
     m_cutOff = true;
     m_place = Place::kEnd;
+}
+
+Result<void> EventStream::skipTrailing() {
+    // What is left of one that was cut off is the event that it was cut in.
+    while (!m_cutOff) {
+        auto next = peek();
+        if (!next) return failure(next);
+        if (*next == kEndOfText) return {};
+        m_trailing += m_end - m_at;
+        m_at = m_end;
+    }
+    return {};
 }
 
 /// A string from its opening quote on, without quotes.
@@ -193,6 +210,7 @@ Result<void> EventStream::readTopLevel() {
         } else if (*next == ',') {
             ++m_at;
         } else if (*next == '}') {
+            ++m_at;
             m_place = Place::kEnd;
         } else if (*next == kEndOfText) {
             endCutOff();
@@ -250,6 +268,7 @@ Result<std::optional<std::span<char>>> EventStream::next() {
             if (auto read = readTopLevel(); !read) return failure(read);
         if (m_place == Place::kEnd) {
             if (!m_sawEvents) return noTrace();
+            if (auto skipped = skipTrailing(); !skipped) return failure(skipped);
             return std::optional<std::span<char>>{};
         }
         auto window = nextWindow();

@@ -36,6 +36,8 @@ public:
     [[nodiscard]] const std::vector<std::string>& notes() const { return m_notes; }
     /// The file ended within an event, or before its closing bracket.
     [[nodiscard]] bool cutOff() const { return m_cutOff; }
+    /// Bytes behind the end of the JSON document: another one, or garbage. Known at the end.
+    [[nodiscard]] std::uint64_t trailingBytes() const { return m_trailing; }
 
 private:
     enum class Place { kStart, kTopLevel, kEvents, kEnd };
@@ -52,6 +54,7 @@ private:
     [[nodiscard]] tl::unexpected<Error> refuse(const std::string& what) const;
     [[nodiscard]] tl::unexpected<Error> noTrace() const;
     void endCutOff();
+    Result<void> skipTrailing();
 
     ByteSource* m_source;
     std::string m_name;
@@ -65,6 +68,7 @@ private:
     std::size_t m_at = 0;   ///< first byte not yet used
     std::size_t m_end = 0;  ///< after the last byte read
     std::uint64_t m_dropped = 0;
+    std::uint64_t m_trailing = 0;
     WindowScan m_scan;
     std::vector<char> m_dense;
     std::map<std::string, std::string> m_metadata;

@@ -22,6 +22,16 @@ std::string trimmedRight(std::string text) {
 
 LaneId LaneTable::lane(std::string_view process, std::string_view thread,
                        const Category& category) {
+    return find(process, thread, category, true);
+}
+
+LaneId LaneTable::laneIfUsed(std::string_view process, std::string_view thread,
+                             const Category& category) {
+    return find(process, thread, category, false);
+}
+
+LaneId LaneTable::find(std::string_view process, std::string_view thread, const Category& category,
+                       bool needed) {
     // Neighbouring events mostly lie on few lanes.
     const std::size_t slot = (category.name.size() * 7 + thread.size() + process.size() +
                               (thread.empty() ? 0u : static_cast<unsigned char>(thread.back())) +
@@ -40,7 +50,8 @@ LaneId LaneTable::lane(std::string_view process, std::string_view thread,
                     std::string(category.name),
                     category.role,
                     category.device};
-        entry.lane = m_builder->lane(m_rank, key, category.role, nameOf(entry));
+        entry.lane = needed ? m_builder->lane(m_rank, key, category.role, nameOf(entry))
+                            : m_builder->laneIfUsed(m_rank, key, category.role, nameOf(entry));
         at = m_entries.emplace(key, std::move(entry)).first;
     }
     recent = {at->second.process, at->second.thread, at->second.category, category.role,
@@ -56,8 +67,8 @@ LaneId LaneTable::counter(std::string_view process, std::string_view name,
     std::string title(name);
     if (!series.empty() && series != name) title.append(": ").append(series);
     const LaneId lane = m_builder->lane(m_rank, {"counter", key}, LaneRole::kCounter, title);
-    m_counters.emplace(std::move(key), Counter{lane, std::string(process), std::string(name),
-                                               std::string(series)});
+    m_counters.emplace(std::move(key),
+                       Counter{lane, std::string(process), std::string(name), std::string(series)});
     return lane;
 }
 

@@ -20,6 +20,8 @@ public:
 
     /// Process and thread as text, quotes taken off.
     LaneId lane(std::string_view process, std::string_view thread, const Category& category);
+    /// Likewise, for what perhaps lies on none.
+    LaneId laneIfUsed(std::string_view process, std::string_view thread, const Category& category);
     LaneId counter(std::string_view process, std::string_view name, std::string_view series);
 
     void nameProcess(std::string_view process, const std::string& name);
@@ -45,6 +47,8 @@ private:
         LaneId lane;
     };
     [[nodiscard]] std::string nameOf(const Entry& entry) const;
+    LaneId find(std::string_view process, std::string_view thread, const Category& category,
+                bool needed);
 
     TraceBuilder* m_builder;
     RankId m_rank;

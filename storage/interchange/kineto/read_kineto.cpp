@@ -16,7 +16,6 @@ namespace {
 
 /// Wall clocks before September 2001 are none: times count from some other zero.
 constexpr std::int64_t kFirstWallClockNs = 1'000'000'000'000'000'000;
-constexpr std::int64_t kMostRank = 1'000'000;
 
 std::vector<Member> membersOf(const std::string& json) {
     // Metadata keeps its white space, which readMembers() does not know; texts stay as they are.
@@ -42,17 +41,21 @@ bool isSound(const std::string& dense) {
            !flags.controlCharacter && simdjson::validate_utf8(dense.data(), dense.size());
 }
 
+std::string operationWords() {
+    std::string words;
+    for (int i = 1; i <= static_cast<int>(kLastCollectiveOp); ++i)
+        words.append(i == 1 ? "" : ", ").append(toWord(static_cast<CollectiveOp>(i)));
+    return words;
+}
+
 class Reader {
 public:
     Reader(const ReaderRequest& request, ByteSource& source)
-        : m_request(&request), m_source(&source), m_stream(source, nameOf(request.path)) {}
+        : m_request(&request), m_source(&source), m_stream(source, request.title) {}
 
     Result<ReaderResult> read();
 
 private:
-    static std::string nameOf(const std::string& path) {
-        return path == "-" ? "standard input" : path;
-    }
     [[nodiscard]] std::string metadata(const std::string& key) const {
         const auto at = m_stream.metadata().find(key);
         return at == m_stream.metadata().end() ? std::string() : minified(at->second);
@@ -63,6 +66,7 @@ private:
     void begin(std::string_view window);
     void take(std::span<char> window);
     static const char* repairText(Event& event);
+    void noteEnd();
     void describe();
     void describeDevice();
     [[nodiscard]] std::string librariesJson() const;
@@ -73,14 +77,13 @@ private:
     EventStream m_stream;
     ReaderResult m_result;
     std::optional<TraceMapper> m_mapper;
-    std::int64_t m_firstNs = 0;  ///< earliest time of the first window, as in the file
     Event m_event;
 };
 
 std::optional<std::int64_t> Reader::rankInFile() const {
     const std::string info = metadata("distributedInfo");
     const auto rank = parseInteger(valueOf(membersOf(info), "rank"));
-    if (!rank || *rank < 0 || *rank > kMostRank) return std::nullopt;
+    if (!rank || *rank < 0 || *rank >= kMostRanks) return std::nullopt;
     return rank;
 }
 
@@ -94,13 +97,15 @@ std::optional<std::int64_t> Reader::baseInFile() const {
 std::int64_t Reader::worldSize() const {
     const std::string info = metadata("distributedInfo");
     const std::int64_t size = parseInteger(valueOf(membersOf(info), "world_size")).value_or(0);
-    return size > 0 && size <= kMostRank ? size : 0;
+    return size > 0 && size <= kMostRanks ? size : 0;
 }
 
-/// Decides where time begins: at the first window's earliest event, or where an earlier file did.
+/// Decides where time begins: where an earlier file or round did, or at the first window's earliest
+/// event. Where one comes before that, the import begins anew.
 void Reader::begin(std::string_view window) {
     const std::int64_t rank = rankInFile().value_or(std::int64_t{m_request->rank.value});
     m_result.rank = {static_cast<std::uint32_t>(rank)};
+    m_result.mayBeEmpty = false;
     m_result.clockBaseNs = baseInFile().value_or(m_request->clockBaseNs.value_or(0));
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     while (const std::size_t length = readEvent(window, m_event)) {
@@ -109,8 +114,8 @@ void Reader::begin(std::string_view window) {
         if (time && m_event.phase != "\"M\"") first = std::min(first, time->value);
         window.remove_prefix(length);
     }
-    m_firstNs = first == std::numeric_limits<std::int64_t>::max() ? 0 : first;
-    m_result.zeroNs = m_request->zeroNs.value_or(m_result.clockBaseNs + m_firstNs);
+    if (first == std::numeric_limits<std::int64_t>::max()) first = 0;
+    m_result.zeroNs = m_request->zeroNs.value_or(m_result.clockBaseNs + first);
     m_mapper.emplace(
         *m_request->builder, m_result.account,
         TraceMapper::Setting{m_result.rank, m_result.clockBaseNs - m_result.zeroNs, worldSize()});
@@ -150,20 +155,38 @@ Result<ReaderResult> Reader::read() {
         if (!*window) break;
         if (!m_mapper) begin({(*window)->data(), (*window)->size()});
         take(**window);
-        if (const auto& state = m_request->builder->state(); !state) return failure(state);
+        if (const auto& state = m_request->builder->state(); !state)
+            return failure(state, m_request->title);
         if (m_request->progress && !m_request->progress(m_source->share()))
             return failure(ErrorCode::kCancelled, "the import was stopped");
     }
     if (!m_mapper) begin({});
-    if (m_stream.cutOff()) {
-        ++m_result.account.read;
-        m_result.account.reject("cut off: the file ends within it");
-        m_result.account.notes.push_back(nameOf(m_request->path) +
-                                         " ends before its JSON does; what is whole was kept");
-    }
+    noteEnd();
     m_mapper->finish();
     describe();
     return m_result;
+}
+
+/// What is wrong with how the file ends.
+void Reader::noteEnd() {
+    ImportAccount& account = m_result.account;
+    const std::string fault = m_source->fault();
+    if (m_stream.cutOff()) {
+        ++account.read;
+        account.reject("cut off: the file ends within it");
+    }
+    if (!fault.empty())
+        account.notes.push_back(m_request->title + " " + fault + "; what is whole was kept");
+    else if (m_stream.cutOff())
+        account.notes.push_back(m_request->title +
+                                " ends before its JSON does; what is whole was kept");
+    if (m_stream.trailingBytes() == 0) return;
+    ++account.read;
+    account.reject("data behind the end of the trace");
+    account.notes.push_back(m_request->title + " goes on behind the end of its JSON: " +
+                            std::to_string(m_stream.trailingBytes()) +
+                            " bytes were left out; another trace there belongs into a file of its "
+                            "own");
 }
 
 void Reader::describe() {
@@ -188,11 +211,10 @@ void Reader::describe() {
     m_result.run.configJson = configJson();
     m_result.run.ended = m_result.ended;
     for (const std::string& note : m_stream.notes()) m_result.account.notes.push_back(note);
-    if (const auto lost = m_mapper->collectives().withoutOperation(); lost > 0)
-        m_result.account.notes.push_back(
-            std::to_string(lost) +
-            " communication kernels are of operations other than all-gather, reduce-scatter, "
-            "all-reduce, broadcast and barrier: they are kernels only");
+    m_result.account.note(
+        m_mapper->collectives().withoutOperation(),
+        "communication kernels do not say that they are one of these operations: " +
+            operationWords() + ". They count as communication, but are no rows of collectives");
     describeDevice();
 }
 
@@ -232,7 +254,10 @@ void Reader::describeDevice() {
         rest.remove_prefix(static_cast<std::size_t>(after - rest.data()));
     }
     if (!used.empty()) {
-        rank.device = device.name.empty() ? "GPU " + used : device.name + " (GPU " + used + ")";
+        // ROCm's tracer leaves it blank.
+        const bool named = device.name.find_first_not_of(" \t") != std::string::npos;
+        rank.device = named ? device.name + " (GPU " + used + ")" : "GPU " + used;
+        if (!named) device.name = rank.device;
         m_request->builder->putDevice(device);
     }
     m_request->builder->putRank(rank);
@@ -274,7 +299,7 @@ std::string Reader::configJson() const {
 }  // namespace kineto
 
 Result<ReaderResult> readKineto(const ReaderRequest& request) {
-    auto source = openBytes(request.path);
+    auto source = openBytes(request.path, request.title, CutGzip::kSalvaged);
     if (!source) return failure(source);
     return kineto::Reader(request, **source).read();
 }

@@ -51,11 +51,14 @@ TraceMapper::TraceMapper(TraceBuilder& builder, ImportAccount& account, const Se
       m_account(&account),
       m_setting(setting),
       m_lanes(builder, setting.rank),
-      m_collectives(builder, setting.rank, setting.worldSize) {}
+      m_collectives(builder, setting.rank, setting.worldSize) {
+    builder.deriveSteps(setting.rank);
+}
 
 void TraceMapper::add(Event& event) {
     ++m_account->read;
-    if (event.text.empty()) return reject("malformed JSON");
+    if (event.text.empty())
+        return reject(event.isObject ? "malformed JSON" : "no event: an element that is no object");
     m_repaired = false;
     const std::string_view phase = bare(event.phase);
     if (phase.size() != 1) return reject(phase.empty() ? "no phase (ph)" : "unknown phase (ph)");
@@ -150,6 +153,8 @@ void TraceMapper::hold(const SpanEvent& span, const Event& event, bool correlate
     m_held.thread.assign(bare(event.thread));
     m_held.correlates = correlates;
     m_held.full = true;
+    if (correlates && span.correlation != 0 && span.correlation < kNoCorrelation)
+        m_flows.addEvent(m_held.process, m_held.thread, span.correlation);
     m_ended = std::max(m_ended, span.end());
 }
 
@@ -196,12 +201,7 @@ void TraceMapper::noteSpan(const Event& event, const Category& category, const S
 void TraceMapper::noteStep(std::string_view name, const SpanEvent& span) {
     const auto number = parseInteger(name.substr(name.find('#') + 1));
     if (!number || *number < 0 || *number > std::numeric_limits<std::int32_t>::max()) return;
-    StepFacts step;
-    step.rank = m_setting.rank;
-    step.step = {static_cast<std::int32_t>(*number)};
-    step.start = span.start;
-    step.end = span.end();
-    m_builder->addStep(step);
+    m_builder->markStep(m_setting.rank, {static_cast<std::int32_t>(*number)}, span.range());
 }
 
 void TraceMapper::addInstant(Event& event) {
@@ -240,14 +240,44 @@ void TraceMapper::addFlow(const Event& event) {
         }
     }
     release();
+    keep();
+    if (id && *id > 0 && isAt(event.category, "fwdbwd")) {
+        auto alone = loneFlow(event);
+        alone->correlation = static_cast<std::uint64_t>(*id);
+        alone->phase = isAt(event.phase, "s") ? Phase::kForward : Phase::kBackward;
+        const LaneId operators =
+            m_lanes.laneIfUsed(bare(event.process), bare(event.thread), categoryOf("cpu_op"));
+        return m_builder->bind(m_setting.rank, operators, *alone, event.text);
+    }
+    if (id && *id > 0 && isAt(event.category, "ac2g")) {
+        const auto number = static_cast<std::uint64_t>(*id);
+        if (m_flows.hasEvent(bare(event.process), bare(event.thread), number)) return;
+        m_flows.wait(bare(event.process), bare(event.thread), number, event.text);
+        if (m_flows.isFull()) m_flows.sweep();
+        return;
+    }
+    if (const auto alone = loneFlow(event)) m_builder->add(m_setting.rank, *alone, event.text);
+}
+
+/// Nothing without a time.
+std::optional<SpanEvent> TraceMapper::loneFlow(const Event& event) {
+    const auto time = timeOf(event);
+    if (!time) return std::nullopt;
     SpanEvent span;
     span.start = *time;
-    span.lane = m_lanes.lane(bare(event.process), bare(event.thread),
-                             {"flow", LaneRole::kRange, false, false});
+    span.lane = m_lanes.laneIfUsed(bare(event.process), bare(event.thread),
+                                   {"flow", LaneRole::kRange, false, false});
     span.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
-    m_builder->add(m_setting.rank, span, event.text);
     m_ended = std::max(m_ended, span.start);
-    keep();
+    return span;
+}
+
+void TraceMapper::addUnboundFlows() {
+    Event event;
+    for (const FlowEnds::Waiting& flow : m_flows.takeUnbound())
+        if (readEvent(flow.text, event) > 0)
+            if (const auto alone = loneFlow(event))
+                m_builder->add(m_setting.rank, *alone, event.text);
 }
 
 void TraceMapper::addMetadata(const Event& event) {
@@ -260,12 +290,27 @@ void TraceMapper::addMetadata(const Event& event) {
     } else if (name == "thread_name") {
         m_lanes.nameThread(bare(event.process), bare(event.thread), text("name"));
     }
-    if (m_metadataEvents.size() + event.text.size() < kMostMetadataEvents &&
-        !event.flags.nonFinite) {
-        if (!m_metadataEvents.empty()) m_metadataEvents += ',';
-        m_metadataEvents += event.text;
-    }
+    if (!event.flags.nonFinite && !keepMetadata(event))
+        return reject("a metadata event behind the first megabyte of them");
     keep();
+}
+
+bool TraceMapper::keepMetadata(const Event& event) {
+    if (const auto known = m_metadataPlaces.find(event.text); known != m_metadataPlaces.end()) {
+        m_metadata.splice(m_metadata.end(), m_metadata, known->second);
+        return true;
+    }
+    if (m_metadataBytes + event.text.size() > kMostMetadataEvents) return false;
+    m_metadataBytes += event.text.size() + 1;
+    m_metadata.emplace_back(event.text);
+    m_metadataPlaces.emplace(m_metadata.back(), std::prev(m_metadata.end()));
+    return true;
+}
+
+std::string TraceMapper::metadataEvents() const {
+    std::string events;
+    for (const std::string& event : m_metadata) events.append(events.empty() ? "" : ",") += event;
+    return events;
 }
 
 void TraceMapper::addCounter(const Event& event) {
@@ -291,8 +336,7 @@ void TraceMapper::addBegin(Event& event) {
     const Category category = categoryOf(bare(event.category));
     auto span = spanOf(event, category);
     if (!span) return reject("no time, or one out of range");
-    m_open[threadKey(event)].push_back(
-        {*span, textOf(event.name), m_split, correlates(category)});
+    m_open[threadKey(event)].push_back({*span, textOf(event.name), m_split, correlates(category)});
     ++m_openCount;
     // Kept once its end is there.
 }
@@ -314,27 +358,38 @@ void TraceMapper::addEnd(const Event& event) {
     m_account->kept += 2;
 }
 
-void TraceMapper::addBlocksBefore(const std::string& device, std::int64_t alive, Timestamp time) {
-    if (m_memoryDevices.size() >= kMostMemoryDevices || !m_memoryDevices.insert(device).second)
-        return;
-    if (alive <= 0 || alive > kMostBlock) return;
-    MemoryEvent before;
-    before.time = time;
-    before.size = {alive};
-    before.owner = m_builder->intern(m_setting.rank, "alive before the trace (" + device + ")");
-    m_builder->add(m_setting.rank, before);
+/// Remembers what a device held before its earliest event, wherever that stands in the file.
+void TraceMapper::noteAlive(const std::string& device, std::int64_t before, Timestamp time) {
+    const auto at = m_alive.find(device);
+    if (at != m_alive.end()) {
+        if (time < at->second.time) at->second = {time, before};
+    } else if (m_alive.size() < kMostMemoryDevices) {
+        m_alive.emplace(device, Alive{time, before});
+    }
+}
+
+void TraceMapper::addBlocksBefore() {
+    for (const auto& [device, alive] : m_alive) {
+        if (alive.bytes <= 0 || alive.bytes > kMostBlock) continue;
+        MemoryEvent before;
+        before.time = alive.time;
+        before.size = {alive.bytes};
+        before.owner = m_builder->intern(m_setting.rank, "alive before the trace (" + device + ")");
+        m_builder->addFirst(m_setting.rank, before);
+    }
 }
 
 void TraceMapper::addMemory(const Event& event, Timestamp time) {
     const auto bytes = integerOf(event, "Bytes");
-    if (!bytes || *bytes == 0 || std::abs(*bytes) > kMostBlock)
-        return reject("a memory event without bytes");
+    if (!bytes || *bytes == 0) return reject("a memory event without bytes");
+    if (*bytes < -kMostBlock || *bytes > kMostBlock)
+        return reject("a memory event of more bytes than there are");
     const bool onHost = integerOf(event, "Device Type").value_or(0) == 0;
     const std::string device =
         onHost ? "cpu" : "cuda:" + std::to_string(integerOf(event, "Device Id").value_or(0));
     const auto total = integerOf(event, "Total Allocated");
     if (total) {
-        if (*total <= kMostBlock) addBlocksBefore(device, *total - *bytes, time);
+        if (*total >= 0 && *total <= kMostBlock) noteAlive(device, *total - *bytes, time);
         const LaneId lane = m_lanes.counter(device, "allocated", device);
         m_builder->add(m_setting.rank, CounterEvent{time, lane, static_cast<double>(*total)});
     }
@@ -355,9 +410,11 @@ void TraceMapper::addMemory(const Event& event, Timestamp time) {
 
 void TraceMapper::finish() {
     release();
+    addUnboundFlows();
     for (const auto& [thread, open] : m_open)
         for (std::size_t i = 0; i < open.size(); ++i) reject("a begin without an end");
     m_open.clear();
+    addBlocksBefore();
     m_collectives.finish();
     m_lanes.finish();
 }

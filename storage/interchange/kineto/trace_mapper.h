@@ -4,21 +4,25 @@
 // taken out of the arguments of device events and their calls and stands there for who writes the
 // trace again), all other arguments as they stand. Kernels without one get a number from
 // kNoCorrelation up. i to spans of no length on lanes of their own, by scope; [memory] to memory
-// events; C to counters; B and E to spans. A flow that binds to the event before it is that event's
-// correlation (ac2g: it is already; fwdbwd: it becomes that, and says forward or backward); any
-// other is a span of no length on a lane "flow". ProfilerStep#N are the steps as well. M names
-// lanes, and is kept for who writes the trace again.
+// events; C to counters; B and E to spans. A flow that binds to an event, wherever in the file that
+// stands, is that event's correlation (ac2g: it is already; fwdbwd: it becomes that of the
+// innermost operator that begins with it, and says forward or backward); any other is a span of no
+// length on a lane "flow". ProfilerStep#N are the steps as well. M names lanes, and is kept for who
+// writes the trace again.
 #pragma once
 
 #include "storage/interchange/import.h"
 #include "storage/interchange/kineto/collective_join.h"
 #include "storage/interchange/kineto/event.h"
+#include "storage/interchange/kineto/flow_ends.h"
 #include "storage/interchange/kineto/lane_table.h"
 
+#include <list>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace shardscope::interchange::kineto {
@@ -45,8 +49,8 @@ public:
     [[nodiscard]] const std::string& hostProcess() const { return m_hostProcess; }
     [[nodiscard]] const std::string& device() const { return m_device; }
     [[nodiscard]] const LaneTable& lanes() const { return m_lanes; }
-    /// M events as they stand, comma-separated; the first megabyte of them.
-    [[nodiscard]] const std::string& metadataEvents() const { return m_metadataEvents; }
+    /// M events as they stand, comma-separated, each once; the first megabyte of them.
+    [[nodiscard]] std::string metadataEvents() const;
     [[nodiscard]] const CollectiveJoin& collectives() const { return m_collectives; }
 
 private:
@@ -65,15 +69,25 @@ private:
         bool correlates = false;
     };
 
+    /// Bytes of a device before its earliest event.
+    struct Alive {
+        Timestamp time;
+        std::int64_t bytes = 0;
+    };
+
     void addComplete(Event& event);
     void addInstant(Event& event);
     void addFlow(const Event& event);
+    [[nodiscard]] std::optional<SpanEvent> loneFlow(const Event& event);
+    void addUnboundFlows();
     void addMetadata(const Event& event);
+    [[nodiscard]] bool keepMetadata(const Event& event);
     void addCounter(const Event& event);
     void addBegin(Event& event);
     void addEnd(const Event& event);
     void addMemory(const Event& event, Timestamp time);
-    void addBlocksBefore(const std::string& device, std::int64_t alive, Timestamp time);
+    void noteAlive(const std::string& device, std::int64_t before, Timestamp time);
+    void addBlocksBefore();
 
     std::optional<Timestamp> timeOf(const Event& event);
     std::optional<std::int64_t> nanoseconds(std::string_view value);
@@ -92,10 +106,11 @@ private:
     Setting m_setting;
     LaneTable m_lanes;
     CollectiveJoin m_collectives;
+    FlowEnds m_flows;
     Held m_held;
     std::map<std::string, std::vector<Open>, std::less<>> m_open;
     std::size_t m_openCount = 0;
-    std::set<std::string> m_memoryDevices;
+    std::map<std::string, Alive> m_alive;  ///< by device
     std::uint64_t m_uncorrelated = 0;
     Timestamp m_ended;
     std::string m_hostProcess;
@@ -103,7 +118,11 @@ private:
     std::string m_scratch;
     std::string m_nameScratch;
     SplitArguments m_split;  ///< arguments of the event at hand
-    std::string m_metadataEvents;
+    /// Profilers that are started again and again repeat them all: each stands once, where it came
+    /// last, because later names replace earlier ones.
+    std::list<std::string> m_metadata;
+    std::unordered_map<std::string_view, std::list<std::string>::iterator> m_metadataPlaces;
+    std::size_t m_metadataBytes = 0;
     bool m_repaired = false;
 };
 

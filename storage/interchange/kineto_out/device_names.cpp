@@ -76,8 +76,10 @@ const char* scalarTypeName(DataType dtype) {
             return "Byte";
         case DataType::kFloat64:
             return "Double";
+        case DataType::kUnknown:
+            break;
     }
-    return "Byte";
+    return "";
 }
 
 std::int64_t bytesOf(DataType dtype) {
@@ -91,6 +93,7 @@ std::int64_t bytesOf(DataType dtype) {
         case DataType::kFloat64:
             return 8;
         case DataType::kByte:
+        case DataType::kUnknown:
             return 1;
     }
     return 1;

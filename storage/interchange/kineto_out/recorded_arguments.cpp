@@ -72,9 +72,12 @@ void addCollective(RecordedArguments& arguments, const CollectiveEvent& collecti
     const bool gathers = collective.operation == CollectiveOp::kAllGather;
     const bool scatters = collective.operation == CollectiveOp::kReduceScatter;
     arguments.add("Collective name", collectiveName(collective.operation));
-    arguments.add("dtype", scalarTypeName(collective.dtype));
-    arguments.add("In msg nelems", gathers ? part : all);
-    arguments.add("Out msg nelems", scatters ? part : all);
+    if (collective.dtype != DataType::kUnknown)
+        arguments.add("dtype", scalarTypeName(collective.dtype));
+    if (collective.size != kUnknownSize) {
+        arguments.add("In msg nelems", gathers ? part : all);
+        arguments.add("Out msg nelems", scatters ? part : all);
+    }
     if (world) arguments.add("Group size", std::int64_t{group.worldSize});
     arguments.add("Process Group Name", std::to_string(collective.group));
     if (world) {

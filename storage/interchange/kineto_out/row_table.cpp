@@ -47,7 +47,9 @@ Rows RowTable::of(const std::string& pid, std::int64_t tid, const std::string& n
 const Row& RowTable::row(Rows& rows, std::size_t index) {
     while (rows.rows.size() <= index) {
         const bool first = rows.rows.empty();
-        const std::int64_t tid = first ? rows.tid : freeFrom(rows.pid, rows.tid);
+        // Those before are taken: to try them all again would take long where rows are many.
+        if (!first) rows.last = freeFrom(rows.pid, rows.last + kRowStep);
+        const std::int64_t tid = rows.last;
         rows.rows.push_back({rows.pid, std::to_string(tid)});
         metadata(rows.rows.back(), "thread_name",
                  member("name", first ? rows.name : rows.name + " (overlapping)"));

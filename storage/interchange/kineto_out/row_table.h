@@ -14,7 +14,7 @@ namespace shardscope::interchange::kineto_out {
 /// Of what one lane holds: one more for each that would overlap.
 struct Rows {
     std::string pid;
-    std::int64_t tid = 0;
+    std::int64_t last = 0;  ///< tid of the last row
     std::string name;
     std::deque<Row> rows;
 };

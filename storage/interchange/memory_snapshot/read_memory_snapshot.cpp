@@ -7,14 +7,55 @@
 namespace shardscope::interchange {
 namespace {
 
-/// Names the code that asked: the innermost frame that is not the allocator's own bookkeeping or
-/// PyTorch's, else the innermost.
+/// What every allocation passes through: the unwinder, the allocator, tensors being made, and the
+/// dispatcher. Fronts of qualified names.
+constexpr std::string_view kEverybodys[] = {"torch::unwind::",
+                                            "torch::CapturedTraceback",
+                                            "torch::cuda::::gather",
+                                            "c10::cuda::",
+                                            "c10::impl::",
+                                            "c10::StorageImpl",
+                                            "c10::Allocator",
+                                            "c10::Dispatcher",
+                                            "c10::KernelFunction",
+                                            "at::detail::",
+                                            "at::_ops::",
+                                            "at::redispatch::",
+                                            "at::::",
+                                            "at::meta::",
+                                            "at::TensorIteratorBase::",
+                                            "at::empty",
+                                            "at::native::empty",
+                                            "at::native::resize",
+                                            "at::native::::create_out"};
+
+/// "at::TensorBase at::detail::_empty<long>(c10::IntArrayRef)" is at::detail::_empty; anonymous
+/// namespaces have no name.
+std::string qualifiedName(std::string_view name) {
+    constexpr std::string_view kAnonymous = "(anonymous namespace)";
+    std::string text(name);
+    for (std::size_t at = 0; (at = text.find(kAnonymous, at)) != std::string::npos;)
+        text.erase(at, kAnonymous.size());
+    text.resize(std::min(text.size(), text.find_first_of("<(")));
+    return text.substr(text.rfind(' ') + 1);
+}
+
+bool isEverybodys(std::string_view name) {
+    const std::string qualified = qualifiedName(name);
+    return std::any_of(std::begin(kEverybodys), std::end(kEverybodys),
+                       [&](std::string_view front) { return qualified.starts_with(front); });
+}
+
+/// Names the code that asked: the innermost frame of Python code that is not PyTorch's; else the
+/// innermost that not every allocation passes through; else the innermost.
 PickleValue chosenFrame(const PickleDocument& document, PickleValue frames) {
     const auto& all = document.items(frames);
     for (const PickleValue frame : all) {
         const std::string_view file = document.text(frame, "filename");
         if (file.ends_with(".py") && file.find("/torch/") == std::string_view::npos) return frame;
     }
+    for (const PickleValue frame : all)
+        if (!isEverybodys(document.text(frame, "name"))) return frame;
     return all.empty() ? PickleValue{} : all.front();
 }
 
@@ -192,13 +233,13 @@ private:
 }  // namespace
 
 Result<ReaderResult> readMemorySnapshot(const ReaderRequest& request) {
-    auto source = openBytes(request.path);
+    auto source = openBytes(request.path, request.title);
     if (!source) return failure(source);
     auto document = readPickle(**source);
-    if (!document) return failure(document, request.path);
-    if (auto fine = checkSnapshot(*document); !fine) return failure(fine, request.path);
+    if (!document) return failure(document, request.title);
+    if (auto fine = checkSnapshot(*document); !fine) return failure(fine, request.title);
     auto result = SnapshotImport(request, *document).run();
-    if (!result) return failure(result, request.path);
+    if (!result) return failure(result, request.title);
     return result;
 }
 

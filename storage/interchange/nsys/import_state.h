@@ -33,7 +33,7 @@ struct ImportState {
         constexpr std::uint64_t kRowsACheck = 4096;
         ++account.read;
         if (account.read % kRowsACheck != 0) return {};
-        if (const auto& state = builder().state(); !state) return failure(state, request.path);
+        if (const auto& state = builder().state(); !state) return failure(state, request.title);
         const double share = static_cast<double>(account.read) /
                              static_cast<double>(std::max<std::uint64_t>(1, survey.rows));
         if (request.progress && !request.progress(std::min(share, 1.0)))

@@ -37,7 +37,7 @@ public:
             survey(m_file, m_texts, [&] { return !m_request.progress || m_request.progress(0); });
         if (!found) return failure(found);
         m_survey = std::move(*found);
-        if (auto settled = m_survey.ranks.settle(m_request.rank, m_request.path); !settled)
+        if (auto settled = m_survey.ranks.settle(m_request.rank, m_request.title); !settled)
             return failure(settled);
         auto base = sessionBase(m_file);
         if (!base) return failure(base);
@@ -67,7 +67,7 @@ private:
         if (auto done = readMetrics(state); !done) return done;
         if (auto done = readMemory(state); !done) return done;
         if (const auto& built = state.builder().state(); !built)
-            return failure(built, m_request.path);
+            return failure(built, m_request.title);
         return {};
     }
 
@@ -111,7 +111,7 @@ private:
         if (!tables.empty())
             notes.push_back("a recording has no place for what these tables hold: " + tables);
         if (!m_file.has("TARGET_INFO_SESSION_START_TIME"))
-            notes.push_back(m_request.path +
+            notes.push_back(m_request.title +
                             " does not say when it was recorded: its wall clock is not known");
     }
 
@@ -130,7 +130,7 @@ Result<ReaderResult> readNsysSqlite(const ReaderRequest& request) {
     if (std::ifstream(request.path, std::ios::binary).read(front, sizeof front) &&
         front[0] == '\x1f' && front[1] == '\x8b')
         return failure(ErrorCode::kUnreadable,
-                       request.path + " is an SQLite database within gzip: unpack it first");
+                       request.title + " is an SQLite database within gzip: unpack it first");
     auto file = nsys::NsysFile::open(request.path);
     if (!file) return failure(file);
     return nsys::Reader(request, std::move(*file)).read();

@@ -11,7 +11,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 constexpr const char* kMark = "shardscope";
-constexpr std::int64_t kMostRank = 1'000'000;
 constexpr std::int64_t kTimeLimit = std::int64_t{1} << 60;
 
 std::string dump(const Json& json) {
@@ -80,7 +79,7 @@ std::string describeFacts() {
 std::optional<ProcessDescription> parseProcess(std::string_view description) {
     const Json json = parse(description);
     if (!isOurs(json) || !json.contains("rank")) return std::nullopt;
-    const std::int64_t rank = integer(json, "rank", kMostRank);
+    const std::int64_t rank = integer(json, "rank", kMostRanks - 1);
     if (rank < 0) return std::nullopt;
     ProcessDescription process;
     process.rank.rank = {static_cast<std::uint32_t>(rank)};
@@ -92,7 +91,7 @@ std::optional<ProcessDescription> parseProcess(std::string_view description) {
     process.run.model = text(*run, "model");
     process.run.strategy = text(*run, "strategy");
     process.run.configJson = text(*run, "config");
-    process.run.worldSize = static_cast<std::int32_t>(integer(*run, "world_size", kMostRank));
+    process.run.worldSize = static_cast<std::int32_t>(integer(*run, "world_size", kMostRanks));
     process.run.parameters = integer(*run, "parameters", std::numeric_limits<std::int64_t>::max());
     process.run.startedUnixNs = integer(*run, "started_unix_ns", std::int64_t{1} << 61);
     process.run.ended = {integer(*run, "ended_ns", kTimeLimit)};

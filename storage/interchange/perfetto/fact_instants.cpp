@@ -128,12 +128,12 @@ CollectiveEvent collectiveOf(const std::vector<Member>& members, Timestamp start
     CollectiveEvent event;
     event.operation = fromWord<CollectiveOp>(textIn(members, "operation"), 1,
                                              static_cast<int>(kLastCollectiveOp));
-    event.dtype =
-        fromWord<DataType>(textIn(members, "dtype"), 1, static_cast<int>(DataType::kFloat64));
+    event.dtype = fromWord<DataType>(textIn(members, "dtype"), 1, static_cast<int>(kLastDataType));
     event.cause = fromWord<Cause>(textIn(members, "cause"), 0, static_cast<int>(kLastCause));
     event.group = integerIn<std::uint32_t>(members, "group");
     event.sequence = countIn(members, "sequence");
-    event.size = {std::clamp<std::int64_t>(integerIn(members, "bytes"), 0, kTimeLimit)};
+    event.size = {
+        std::clamp<std::int64_t>(integerIn(members, "bytes"), kUnknownSize.count, kTimeLimit)};
     event.start = start;
     event.issue = timeIn(members, "issue_ns", start);
     event.end = std::max(start, timeIn(members, "end_ns", start));

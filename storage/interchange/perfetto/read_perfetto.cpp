@@ -115,11 +115,11 @@ private:
 }  // namespace
 
 Result<ReaderResult> readPerfetto(const ReaderRequest& request) {
-    auto source = openBytes(request.path);
+    auto source = openBytes(request.path, request.title);
     if (!source) return failure(source);
     ReaderResult result;
     IntoBuilder into(request, result);
-    PerfettoReader reader(into, request.path);
+    PerfettoReader reader(into, request.title);
     std::vector<char> buffer(kBlock);
     std::size_t filled = 0;
     while (true) {
@@ -140,7 +140,7 @@ Result<ReaderResult> readPerfetto(const ReaderRequest& request) {
     if (into.ranks().empty())
         return failure(
             ErrorCode::kUnreadable,
-            request.path + " is a Perfetto trace without a rank: there is nothing in it");
+            request.title + " is a Perfetto trace without a rank: there is nothing in it");
     result.ranks = static_cast<std::uint32_t>(into.ranks().size());
     result.wholeRun = true;
     return result;

@@ -82,7 +82,7 @@ Result<ExportAccount> exportRecording(RecordingReader& reader, const ExportOptio
         if (!writer) return failure(writer);
         return writePart(reader, *summary, *writer, options);
     }();
-    if (!account) return account;
+    if (!account) return file->failed(account.error());
     if (auto moved = file->commit(); !moved) return failure(moved);
     account->files.push_back(options.output);
     return account;

@@ -146,7 +146,7 @@ Result<ImportAccount> importRecordings(const std::vector<std::string>& paths,
         OutputFile::reserve({options.output, options.overwrite, storage::kRecording, paths});
     if (!file) return failure(file);
     auto account = Joining(inputs, options).write(file->part(), runOf(inputs, freshId));
-    if (!account) return account;
+    if (!account) return file->failed(account.error());
     if (auto moved = file->commit(); !moved) return failure(moved);
     return account;
 }

@@ -1,7 +1,7 @@
 // speedscope's JSON: one evented profile a track, integers in nanoseconds of the recording's clock.
 //
-// A profile is written while its lane is read. A lane with overlapping spans is read once for each
-// of its tracks, so that nothing has to be kept.
+// A profile is written while its lane is read. A lane with overlapping spans is read once more for
+// every million spans on its extra tracks.
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/formats/nested_tracks.h"
@@ -9,7 +9,9 @@
 #include "storage/interchange/output_kind.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace shardscope::interchange {
 namespace {
@@ -20,15 +22,26 @@ public:
         m_writer.write(
             "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
             "\"exporter\":\"shardscope\",\"name\":");
-        m_writer.write(jsonString(scope.summary().run.model + " " + scope.summary().run.strategy));
+        const RunFacts& run = scope.summary().run;
+        m_writer.write(
+            jsonString(run.model.empty() ? "imported trace" : run.model + " " + run.strategy));
         m_writer.write(",\"activeProfileIndex\":0,\n\"profiles\":[");
     }
     Result<void> lane(const LaneFacts& lane) {
-        std::size_t tracks = 1;
-        for (std::size_t track = 0; track < tracks; ++track) {
-            auto count = profile(lane, track);
-            if (!count) return failure(count);
-            tracks = *count;
+        std::vector<std::size_t> sizes;  // spans of each track
+        auto first = walk(lane, [&](std::size_t track, const Edge& edge) {
+            sizes.resize(std::max(sizes.size(), track + 1));
+            if (edge.opens) ++sizes[track];
+            if (track == 0) write(lane, 0, edge);
+        });
+        if (!first) return first;
+        close();
+        for (std::size_t track = 1; track < sizes.size();) {
+            std::size_t end = track, spans = 0;
+            while (end < sizes.size() && (end == track || spans + sizes[end] <= kMostKept))
+                spans += sizes[end++];
+            if (auto done = extraTracks(lane, track, end); !done) return done;
+            track = end;
         }
         return {};
     }
@@ -44,30 +57,52 @@ private:
     struct Nothing {};
     using Tracks = NestedTracks<Nothing>;
 
-    /// One of a lane's tracks; returns how many the lane has.
-    Result<std::size_t> profile(const LaneFacts& lane, std::size_t wanted) {
+    /// A span opens or closes.
+    struct Edge {
+        bool opens = false;
+        Timestamp at;
+        StringId name;
+    };
+    /// Spans of extra tracks that are held in memory at a time: 32 MB.
+    static constexpr std::size_t kMostKept = 1'000'000;
+
+    template <class Use>
+    Result<void> walk(const LaneFacts& lane, Use use) {
         Tracks tracks;
-        bool begun = false;
-        Timestamp last;
-        const auto put = [&](const char* type, Timestamp at, const SpanEvent& span) {
-            if (!begun) head(lane, wanted, at);
-            line(begun, type, at, frame(lane.rank, span.name));
-            begun = true;
-            last = at;
-        };
         const auto begin = [&](std::size_t at, const Tracks::Track& track) {
-            if (at == wanted) put("O", clipped(track.back().span.start), track.back().span);
-            if (at == wanted) ++m_events;
+            use(at, Edge{true, clipped(track.back().span.start), track.back().span.name});
         };
         const auto end = [&](std::size_t at, const Tracks::Track& track) {
-            if (at == wanted) put("C", clipped(track.back().end), track.back().span);
+            use(at, Edge{false, clipped(track.back().end), track.back().span.name});
         };
         auto walked =
             m_scope.forEachSpan(lane, [&](const SpanEvent& span) { tracks.add(span, begin, end); });
-        if (!walked) return failure(walked);
-        tracks.finish(end);
-        if (begun) m_writer.write("],\"endValue\":" + std::to_string(last.ns) + "}");
-        return tracks.count();
+        if (walked) tracks.finish(end);
+        return walked;
+    }
+    /// Those of [first, end): the lane is read once for all of them.
+    Result<void> extraTracks(const LaneFacts& lane, std::size_t first, std::size_t end) {
+        std::vector<std::vector<Edge>> edges(end - first);
+        auto walked = walk(lane, [&](std::size_t track, const Edge& edge) {
+            if (track >= first && track < end) edges[track - first].push_back(edge);
+        });
+        if (!walked) return walked;
+        for (std::size_t i = 0; i < edges.size(); ++i) {
+            for (const Edge& edge : edges[i]) write(lane, first + i, edge);
+            close();
+        }
+        return {};
+    }
+    void write(const LaneFacts& lane, std::size_t track, const Edge& edge) {
+        if (!m_last) head(lane, track, edge.at);
+        line(m_last.has_value(), edge.opens ? "O" : "C", edge.at, frame(lane.rank, edge.name));
+        m_last = edge.at;
+        m_events += edge.opens ? 1 : 0;
+    }
+    /// The profile at hand, if one was begun.
+    void close() {
+        if (m_last) m_writer.write("],\"endValue\":" + std::to_string(m_last->ns) + "}");
+        m_last.reset();
     }
     void head(const LaneFacts& lane, std::size_t track, Timestamp start) {
         std::string name = "rank " + std::to_string(lane.rank.value) + " " + lane.name;
@@ -97,6 +132,7 @@ private:
     ExportScope& m_scope;
     ExportWriter& m_writer;
     std::size_t m_profiles = 0;
+    std::optional<Timestamp> m_last;  ///< of the profile at hand
     std::uint64_t m_events = 0;
     std::vector<std::string> m_frames;  ///< JSON strings
     std::unordered_map<std::string, std::size_t> m_frameIds;

@@ -2,6 +2,7 @@
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -92,21 +93,49 @@ TEST_F(Import, StrictFailsOnARejectedEventAndLeavesNoFile) {
     EXPECT_TRUE(outputs().empty());
 }
 
-TEST_F(Import, InterruptedRemovesItsFile) {
-    const auto program = start({"import", "-", "-o", output()}, true);
-    const std::string event =
-        R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":5,"dur":2},)";
-    program->type(R"({"traceEvents":[)" + event);
+TEST_F(Import, InterruptedWhileItWaitsForInputRemovesItsFiles) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        const auto program = start({"import", "-", "-o", output()}, true);
+        program->type(R"({"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,)"
+                      R"("tid":1,"ts":5,"dur":2},)");
+        ASSERT_TRUE(eventually([&] { return !outputs().empty(); })) << program->err();
+        // Nothing more comes.
+        program->signal(signal);
+        EXPECT_EQ(program->wait(), 130) << program->out() << program->err();
+        EXPECT_THAT(program->err(), HasSubstr("interrupted"));
+        EXPECT_TRUE(outputs().empty());
+    }
+}
+
+TEST_F(Import, OfAPipeThatNobodyWritesToCanBeInterrupted) {
+    ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+    const auto program = start({"import", path("pipe"), "-o", output()});
     ASSERT_TRUE(eventually([&] { return !outputs().empty(); })) << program->err();
     program->signal(SIGINT);
-    // It looks when more has come, not while it waits for it.
-    std::string more;
-    for (int i = 0; i < 500; ++i) more += event;
-    std::signal(SIGPIPE, SIG_IGN);
-    EXPECT_TRUE(eventually([&] { return program->ended() || (program->offer(more), false); }));
-    EXPECT_EQ(program->wait(), 130) << program->out() << program->err();
-    EXPECT_THAT(program->err(), HasSubstr("interrupted"));
+    EXPECT_EQ(program->wait(), 130) << program->err();
     EXPECT_TRUE(outputs().empty());
+}
+
+TEST_F(Import, ReadsPipesAsItReadsFiles) {
+    // Its rank is said only at its end, so that it is read twice.
+    const std::string trace =
+        R"({"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":5,"dur":2}],)"
+        R"("distributedInfo":{"rank":3,"world_size":8}})";
+    ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+    const auto program = start({"import", path("pipe"), "-o", output()});
+    std::ofstream(path("pipe")) << trace;
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    EXPECT_EQ(recorded().ranks.at(0).rank.value, 3u);
+    EXPECT_EQ(outputs().size(), 1u);
+    const auto typed = start({"import", "-", "-o", path("typed.sscope")}, true);
+    typed->type(trace);
+    typed->closeInput();
+    EXPECT_EQ(typed->wait(), 0) << typed->err();
+    const auto text = start({"import", "-", "-o", path("text.sscope")}, true);
+    text->type("this is no trace");
+    text->closeInput();
+    EXPECT_EQ(text->wait(), 3);
+    EXPECT_THAT(text->err(), HasSubstr("standard input is no trace"));
 }
 
 TEST_F(Import, MigratesARecordingIntoACopy) {

@@ -89,12 +89,6 @@ void Program::type(const std::string& text) const {
     ASSERT_EQ(::write(m_input.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
-void Program::offer(const std::string& text) const {
-    pollfd ready{m_input.get(), POLLOUT, 0};
-    if (::poll(&ready, 1, 0) == 1 && (ready.revents & POLLERR) == 0)
-        static_cast<void>(!::write(m_input.get(), text.data(), text.size()));
-}
-
 bool Program::ended() {
     if (!m_end) m_end = launch::reap(m_pid);
     return m_end.has_value();

@@ -39,8 +39,6 @@ public:
     [[nodiscard]] pid_t pid() const { return m_pid; }
     void signal(int number) const;
     void type(const std::string& text) const;
-    /// Likewise, but nothing where the program does not listen any more or has not read the rest.
-    void offer(const std::string& text) const;
     void closeInput() { m_input.reset(); }
     /// Exit status; 128 + signal when ended by one, -1 when it does not end.
     int wait();

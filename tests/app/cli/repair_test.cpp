@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -65,6 +66,45 @@ TEST_F(Repair, SavesWhatIsLeftAndSaysWhatIsNot) {
     const auto again = start({"repair", output(), "-o", path("saved.sscope")});
     EXPECT_EQ(again->wait(), 2);
     EXPECT_THAT(again->err(), HasSubstr("already exists"));
+}
+
+TEST_F(Repair, InterruptedExportsAndRepairsTakeTheirFilesWithThem) {
+    std::string trace = "{\"traceEvents\":[";
+    for (std::int64_t i = 0; i < 400'000; ++i)
+        trace += R"({"ph":"X","cat":"cpu_op","name":"op )" + std::to_string(i * 7919 % 100'003) +
+                 R"(","pid":1,"tid":)" + std::to_string(i % 5) + R"(,"ts":)" +
+                 std::to_string(3 * i) + R"(,"dur":2,"args":{"n":)" + std::to_string(i) + "}},\n";
+    std::ofstream(path("trace.json")) << trace << "{\"ph\":\"M\"}]}";
+    ASSERT_EQ(start({"import", path("trace.json"), "-o", path("big.sscope")})->wait(), 0);
+    const auto leftovers = [&] {
+        std::vector<std::string> found;
+        for (const auto& entry :
+             std::filesystem::directory_iterator(std::filesystem::path(output()).parent_path()))
+            if (entry.path().filename().string().starts_with("out."))
+                found.push_back(entry.path().filename().string());
+        return found;
+    };
+    const std::vector<std::string> verbs[] = {{"export", path("big.sscope"), "--format", "kineto"},
+                                              {"export", path("big.sscope"), "--format", "sscope"},
+                                              {"repair", path("big.sscope")}};
+    for (std::vector<std::string> verb : verbs) {
+        verb.insert(verb.end(), {"-o", path("out.json.gz"), "--force"});
+        // One that is quicker than the signal is tried again.
+        bool interrupted = false;
+        for (int i = 0; i < 10 && !interrupted; ++i) {
+            std::filesystem::remove(path("out.json.gz"));
+            const auto program = start(verb);
+            ASSERT_TRUE(eventually([&] { return !leftovers().empty(); })) << program->err();
+            program->signal(i % 2 == 0 ? SIGINT : SIGTERM);
+            const int status = program->wait();
+            if (status == 0) continue;
+            interrupted = true;
+            EXPECT_EQ(status, 130);
+            EXPECT_THAT(program->err(), HasSubstr("interrupted, no file was written"));
+            EXPECT_THAT(leftovers(), testing::IsEmpty());
+        }
+        EXPECT_TRUE(interrupted) << verb[0];
+    }
 }
 
 TEST_F(Repair, AReportIsExportedAsItIsPrinted) {

@@ -52,6 +52,34 @@ rank 0 kernels |.bbb...c..|)");
     EXPECT_EQ(overlap.exposed.ns, 2 * kTick.ns);
 }
 
+TEST(Overlap, CountsKernelsThatHaveNoRowOfACollective) {
+    const auto timeline = onDevices(R"(
+rank 0 step    |ssssssssss|
+rank 0 comm    |..aaaa....|
+rank 0 nccl    |..nnnn.nn.|
+rank 0 kernels |.bbb...c..|)");
+    const Overlap overlap = rankOverlap(timeline.summary, timeline.ranks[0]);
+    EXPECT_EQ(overlap.communication.ns, 6 * kTick.ns);
+    EXPECT_EQ(overlap.hidden.ns, 3 * kTick.ns);
+    const DeviceUse use = useOf(timeline);
+    EXPECT_EQ(overlap.communication, use.communication);
+    EXPECT_EQ(overlap.hidden, use.hidden);
+}
+
+TEST(Overlap, OfATraceWithoutStepsIsOfTheTimeThatKernelsTook) {
+    const auto timeline = onDevices(R"(
+rank 0 nccl    |..nnnn.nn.|
+rank 0 kernels |.bbb...c..|)");
+    const Overlap overlap = rankOverlap(timeline.summary, timeline.ranks[0]);
+    EXPECT_EQ(overlap.communication.ns, 6 * kTick.ns);
+    EXPECT_EQ(overlap.hidden.ns, 3 * kTick.ns);
+    const DeviceUse use = useOf(timeline);
+    EXPECT_EQ(use.compute.ns, 4 * kTick.ns);
+    EXPECT_EQ(use.communication.ns, 6 * kTick.ns);
+    EXPECT_EQ(use.idle.ns, 1 * kTick.ns);
+    EXPECT_FALSE(analyse(timeline.summary, timeline.ranks).withinSteps);
+}
+
 TEST(Overlap, OfOneRankOfSeveralDoesNotTellWaitingFromMoving) {
     auto timeline = onDevices(R"(
 rank 0 step    |ssssssssss|

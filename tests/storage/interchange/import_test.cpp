@@ -1,10 +1,12 @@
 // Files, ranks and what is no trace.
+#include "storage/recording/verify_recording.h"
 #include "tests/storage/interchange/kineto_samples.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
 
 #include <filesystem>
+#include <map>
 
 namespace shardscope {
 namespace {
@@ -69,7 +71,6 @@ TEST_F(ImportTest, DamagedGzipIsNamed) {
     std::string long_ = "{\"traceEvents\":[" + std::string(300'000, ' ');
     for (int i = 0; i < 5000; ++i) long_ += "{\"ph\":\"i\",\"ts\":" + std::to_string(i) + "},";
     const std::string whole = gzipped(long_ + "{}]}");
-    EXPECT_THAT(refused(whole.substr(0, whole.size() / 2)), FailsWith("truncated gzip"));
     EXPECT_THAT(refused(whole.substr(0, 1 + 1)), FailsWith("truncated gzip"));
     std::string damaged = whole;
     damaged[whole.size() / 2] = static_cast<char>(damaged[whole.size() / 2] ^ 0x55);
@@ -113,6 +114,97 @@ TEST_F(ImportTest, RanksAreAlignedByTheirBaseTimes) {
     EXPECT_EQ(imported.summary.run.startedUnixNs, kBase + kHour + 5'000);
 }
 
+/// Events of `lanes` threads, so many that the first of them are stored before the last come.
+std::string longTrace(const std::string& front, const std::string& back) {
+    std::string json = "{\"traceEvents\":[" + front;
+    for (int i = 0; i < 100'000; ++i)
+        json += R"({"ph":"X","cat":"cpu_op","name":"op","pid":9,"tid":1,"ts":)" +
+                std::to_string(1000 + i) + R"(,"dur":1},)";
+    return json + back + "]}";
+}
+
+TEST_F(ImportTest, TimeBeginsAtTheEarliestEventWhereverItStands) {
+    const std::string last = R"({"ph":"X","cat":"cpu_op","name":"early","pid":9,"tid":2,"ts":5,
+                                 "dur":1})";
+    ASSERT_THAT(imported.import({file("late", longTrace("", last))}), IsOk());
+    EXPECT_EQ(imported.summary.bounds.begin.ns, 0);
+    EXPECT_EQ(imported.summary.run.ended.ns, (1000 + 100'000 - 5) * 1000);
+    EXPECT_EQ(imported.spans("thread 2: cpu_op").at(0).start.ns, 0);
+}
+
+TEST_F(ImportTest, EventsGetTheirStepEvenWhereItIsSaidLast) {
+    const auto step = [](int number, int start, int duration) {
+        return R"({"ph":"X","cat":"user_annotation","pid":9,"tid":1,"name":"ProfilerStep#)" +
+               std::to_string(number) + R"(","ts":)" + std::to_string(start) + R"(,"dur":)" +
+               std::to_string(duration) + "}";
+    };
+    const std::string steps = step(7, 2000, 50'000) + "," + step(8, 52'000, 10'000);
+    // Launched in step 7, it runs in step 8's time.
+    const std::string work =
+        R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":1,"ts":51000,
+            "dur":1,"args":{"correlation":4}},
+           {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":53000,"dur":1,
+            "args":{"correlation":4}},
+           {"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL","pid":0,
+            "tid":7,"ts":55000,"dur":1,"args":{}},
+           {"ph":"i","s":"t","name":"[memory]","pid":9,"tid":1,"ts":2500,
+            "args":{"Addr":1,"Bytes":100,"Device Type":0}},)";
+    for (const bool first : {true, false}) {
+        imported.options.overwrite = true;
+        ASSERT_THAT(imported.import({file("steps", longTrace(first ? steps + "," + work : work,
+                                                             first ? "{\"ph\":\"M\"}" : steps))}),
+                    IsOk());
+        std::map<std::int32_t, int> count;
+        for (const SpanEvent& span : imported.spans("thread 1: cpu_op")) ++count[span.step.value];
+        EXPECT_EQ(count,
+                  (std::map<std::int32_t, int>{{-1, 1000 + 39'000}, {7, 50'000}, {8, 10'000}}));
+        EXPECT_EQ(imported.spans("GPU 0 stream 7").at(0).step.value, 7);
+        const auto events = imported.reader->rankEvents({0}, {{-1}, {1'000'000'000}});
+        EXPECT_EQ(events->collectives.at(0).step.value, 8);
+        EXPECT_EQ(imported.reader->memoryEvents({0}, {{-1}, {1'000'000'000}})->at(0).step.value, 7);
+        EXPECT_EQ(imported.summary.steps.size(), 2u);
+    }
+}
+
+TEST_F(ImportTest, AProfilerThatWasStartedAgainMayCountFromZero) {
+    std::string steps;
+    for (const auto& [number, start] :
+         {std::pair{5, 0}, std::pair{6, 10}, std::pair{0, 20}, std::pair{1, 30}, std::pair{5, 40}})
+        steps +=
+            std::string(steps.empty() ? "" : ",") +
+            R"({"ph":"X","cat":"user_annotation","pid":9,"tid":1,"dur":10,"name":"ProfilerStep#)" +
+            std::to_string(number) + R"(","ts":)" + std::to_string(start) + "}";
+    ASSERT_THAT(imported.import({file("again", "[" + steps + "]")}), IsOk());
+    std::map<std::int64_t, std::int32_t> found;
+    for (const StepFacts& step : imported.summary.steps) found[step.start.ns] = step.step.value;
+    EXPECT_EQ(found, (std::map<std::int64_t, std::int32_t>{
+                         {0, 5}, {10'000, 6}, {20'000, 0}, {30'000, 1}}));
+    const auto verified = storage::verifyRecording(imported.options.output);
+    EXPECT_TRUE(verified->sound());
+}
+
+TEST_F(ImportTest, FilesOfDifferentYearsAreNoticedAndNotesAreSaidOnce) {
+    constexpr std::int64_t kYear = std::int64_t{366} * 86'400 * 1'000'000'000;
+    const auto withKernel = [](int rank, std::int64_t base) {
+        std::string json = rankTrace(rank, base, 5);
+        const std::string kernel =
+            R"({"ph":"X","cat":"kernel","name":"ncclDevKernel_SendRecv","pid":0,"tid":7,"ts":6,)"
+            R"("dur":1},)";
+        return json.insert(json.find("[{") + 1, kernel);
+    };
+    const std::string properties = R"(,"deviceProperties":[{"id":0,"name":" "}]})";
+    std::string second = withKernel(1, 2 * kYear);
+    second.replace(second.size() - 1, 1, properties);
+    const auto account = imported.import({file("old", withKernel(0, kYear)), file("new", second)});
+    ASSERT_THAT(account, IsOk());
+    const auto sentences = account->sentences();
+    ASSERT_EQ(sentences.size(), 2u);
+    EXPECT_THAT(sentences[0], ::testing::HasSubstr("2 communication kernels"));
+    EXPECT_THAT(sentences[1], ::testing::HasSubstr("366 days apart"));
+    EXPECT_EQ(imported.summary.diagnostics.at(0).code, "inputs-far-apart");
+    EXPECT_EQ(imported.summary.devices.at(1).name, "GPU 0");
+}
+
 TEST_F(ImportTest, TwoFilesOfOneRankAreRefused) {
     EXPECT_THAT(importTraces({file("a", trace), file("b", trace)}, imported.options),
                 FailsWith("both of rank 0"));
@@ -124,12 +216,77 @@ TEST_F(ImportTest, StrictAllowsNoRejection) {
     EXPECT_THAT(imported.import({file("good", trace)}), IsOk());
 }
 
+TEST_F(ImportTest, WhatKeepsNothingIsRefused) {
+    EXPECT_THAT(refused("{\"traceEvents\":["), FailsWith("events cannot be kept"));
+    EXPECT_THAT(refused("{\"traceEvents\":[]}"), FailsWith("there is no event in it"));
+    EXPECT_THAT(refused("[[1],[2]]"), FailsWith("no event: an element that is no object"));
+    std::string most =
+        "[" + trace.substr(trace.find('['), trace.find(']') - trace.find('[')).substr(1);
+    for (int i = 0; i < 1000; ++i) most += ",{\"ph\":\"b\",\"ts\":1}";
+    EXPECT_THAT(refused(most + "]"), FailsWith("1000 of 1001 events cannot be kept"));
+}
+
 TEST_F(ImportTest, CutOffTracesKeepWhatIsWhole) {
     const auto account = imported.import(
         {file("cut", trace.substr(0, trace.find("],\"dis")) + R"(,{"ph":"X","name":"half)")});
     ASSERT_THAT(account, IsOk());
     EXPECT_EQ(account->kept, 1u);
     EXPECT_EQ(account->rejections.at("cut off: the file ends within it"), 1u);
+}
+
+TEST_F(ImportTest, CutOffGzipKeepsWhatIsWhole) {
+    std::string many = "[";
+    for (int i = 0; i < 20'000; ++i)
+        many += R"({"ph":"i","name":")" + std::to_string(i * 7919 % 10'007) + R"(","ts":)" +
+                std::to_string(i) + "},";
+    const std::string whole = gzipped(many + "{}]");
+    const auto account = imported.import({file("cut.json.gz", whole.substr(0, whole.size() / 2))});
+    ASSERT_THAT(account, IsOk());
+    EXPECT_GT(account->kept, 5'000u);
+    EXPECT_EQ(account->rejections.at("cut off: the file ends within it"), 1u);
+    ASSERT_EQ(account->notes.size(), 1u);
+    EXPECT_THAT(account->notes[0], ::testing::HasSubstr("truncated gzip"));
+    // What cannot be used in part is refused.
+    imported.options.overwrite = true;
+    EXPECT_THAT(importTraces({file("cut.folded", gzipped("main;train 5\n").substr(0, 25))},
+                             imported.options),
+                FailsWith("truncated gzip"));
+}
+
+TEST_F(ImportTest, WhatStandsBehindTheTraceIsCountedAsLost) {
+    for (const std::string& behind : {trace, std::string("garbage"), std::string("]}")}) {
+        imported.options.overwrite = true;
+        imported.options.strict = false;
+        const auto account = imported.import({file("two", trace + "\n" + behind)});
+        ASSERT_THAT(account, IsOk());
+        EXPECT_EQ(account->rejections.at("data behind the end of the trace"), 1u) << behind;
+        imported.options.strict = true;
+        EXPECT_THAT(importTraces({file("two", trace + behind)}, imported.options),
+                    FailsWith("--strict"));
+    }
+    EXPECT_EQ(imported.import({file("good", trace + " \n\n")})->rejected(), 0u);
+}
+
+TEST_F(ImportTest, ByteOrderMarksAndUtf16AreKnown) {
+    const auto account = imported.import({file("bom", "\xEF\xBB\xBF" + trace)});
+    ASSERT_THAT(account, IsOk());
+    EXPECT_EQ(account->kept, 1u);
+    imported.options.overwrite = true;
+    std::string wide("\xFF\xFE");
+    for (const char c : trace) (wide += c) += '\0';
+    EXPECT_THAT(importTraces({file("wide", wide)}, imported.options), FailsWith("UTF-16"));
+    EXPECT_THAT(importTraces({file("wide", wide.substr(2))}, imported.options), FailsWith("iconv"));
+}
+
+TEST_F(ImportTest, OneAbsurdMemoryEventCostsOnlyItself) {
+    const std::string absurd =
+        R"({"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":5,"args":{"Bytes":-9223372036854775808,
+            "Total Allocated":-9223372036854775808}},)";
+    const auto account =
+        imported.import({file("in", trace.substr(0, 16) + absurd + trace.substr(16))});
+    ASSERT_THAT(account, IsOk());
+    EXPECT_EQ(account->kept, 1u);
+    EXPECT_EQ(account->rejections.at("a memory event of more bytes than there are"), 1u);
 }
 
 TEST_F(ImportTest, CancellingLeavesNoFile) {

@@ -127,6 +127,43 @@ TEST_F(KinetoEvents, FlowsBecomeCorrelationsOrStandAlone) {
     EXPECT_THAT(imported.text(alone[0].arguments), ::testing::HasSubstr("\"id\":99"));
 }
 
+TEST_F(KinetoEvents, FlowsBindWhereverTheyStand) {
+    // Sorted by time and kind: before their events, behind others, far from any.
+    const std::string flows =
+        R"({"ph":"s","id":3,"pid":9,"tid":1,"ts":110,"cat":"fwdbwd","name":"fwdbwd"},
+           {"ph":"s","id":8,"pid":9,"tid":2,"ts":121,"cat":"ac2g","name":"ac2g"},
+           {"ph":"f","id":3,"pid":9,"tid":2,"ts":120,"cat":"fwdbwd","name":"fwdbwd","bp":"e"},
+           {"ph":"f","id":8,"pid":0,"tid":7,"ts":150,"cat":"ac2g","name":"ac2g","bp":"e"},
+           {"ph":"f","id":4,"pid":9,"tid":2,"ts":125,"cat":"fwdbwd","name":"fwdbwd","bp":"e"})";
+    const std::string events =
+        R"({"ph":"X","cat":"cpu_op","name":"outer","pid":9,"tid":1,"ts":110,"dur":9},
+           {"ph":"X","cat":"cpu_op","name":"inner","pid":9,"tid":1,"ts":110,"dur":5},
+           {"ph":"X","cat":"cpu_op","name":"backward","pid":9,"tid":2,"ts":120,"dur":5},
+           {"ph":"X","cat":"cuda_runtime","name":"launch","pid":9,"tid":2,"ts":121,"dur":1,
+            "args":{"correlation":8}},
+           {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":150,"dur":1,
+            "args":{"correlation":8}})";
+    for (const bool flowsFirst : {true, false}) {
+        imported.options.overwrite = true;
+        import(flowsFirst ? flows + "," + events : events + "," + flows);
+        EXPECT_EQ(account->rejected(), 0u);
+        const auto forward = imported.spans("thread 1: cpu_op");
+        ASSERT_EQ(forward.size(), 3u);
+        EXPECT_EQ(forward[1].correlation, 0u);
+        EXPECT_EQ(forward[2].correlation, 3u);
+        EXPECT_EQ(forward[2].phase, Phase::kForward);
+        const auto backward = imported.spans("thread 2: cpu_op");
+        ASSERT_EQ(backward.size(), 1u);
+        EXPECT_EQ(backward[0].correlation, 3u);
+        EXPECT_EQ(backward[0].phase, Phase::kBackward);
+        // Only the one that binds to nothing is left.
+        const auto alone = imported.spans("thread 2: flow");
+        ASSERT_EQ(alone.size(), 1u);
+        EXPECT_THAT(imported.text(alone[0].arguments), ::testing::HasSubstr("\"id\":4"));
+        EXPECT_EQ(imported.lane("stream 7: flow"), nullptr);
+    }
+}
+
 TEST_F(KinetoEvents, InstantsCountersAndPairs) {
     import(R"({"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":300},
               {"ph":"C","name":"power","pid":0,"ts":110,"args":{"W":1.5,"":2,"note":"x"}},
@@ -171,6 +208,24 @@ TEST_F(KinetoEvents, MemoryEventsStartFromWhatIsAlive) {
     EXPECT_EQ(imported.summary.events.counters, 4u);
 }
 
+TEST_F(KinetoEvents, MemoryEventsNeedNotBeInOrder) {
+    const auto event = [](int time, int total) {
+        return R"({"ph":"i","s":"t","name":"[memory]","pid":9,"tid":1,"ts":)" +
+               std::to_string(time) + R"(,"args":{"Addr":)" + std::to_string(total) +
+               R"(,"Bytes":100,"Total Allocated":)" + std::to_string(total) +
+               R"(,"Device Type":1,"Device Id":0}})";
+    };
+    import(event(200, 1300) + "," + event(100, 1200));
+    const auto events = imported.reader->memoryEvents({0}, {{-1}, {1'000'000}});
+    ASSERT_THAT(events, IsOk());
+    ASSERT_EQ(events->size(), 3u);
+    EXPECT_EQ((*events)[0].size.count, 1100);
+    EXPECT_EQ((*events)[1].address, 1200u);
+    const auto rank = imported.reader->rankEvents({0}, {{-1}, {1'000'000}});
+    EXPECT_EQ(rank->peakMemory.count, 1300);
+    EXPECT_EQ(rank->peakTime.ns, 100'000);
+}
+
 TEST_F(KinetoEvents, CollectivesTakeTheirFactsFromTheHost) {
     const std::string comms =
         R"({"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":9,"tid":1,"ts":110,"dur":5,
@@ -195,7 +250,35 @@ EXPECT_EQ(collective.end.ns, 50'000);
 EXPECT_EQ(imported.text(collective.algorithm), "TREE");
 EXPECT_EQ(imported.text(collective.protocol), "LL128");
 EXPECT_EQ(events->communicationKernels.size(), 2u);
-EXPECT_EQ(account->notes.size(), 1u);
+EXPECT_EQ(account->sentences().size(), 1u);
+}
+
+TEST_F(KinetoEvents, WhatATraceDoesNotSayOfACollectiveIsUnknown) {
+    const auto kernel = [](const char* name, int time, const char* arguments = "") {
+        return std::string(R"({"ph":"X","cat":"kernel","pid":0,"tid":9,"dur":1,"name":")") + name +
+               R"(","ts":)" + std::to_string(time) + R"(,"args":{)" + arguments + "}}";
+    };
+    import(kernel("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", 130) + "," +
+           kernel("ncclDevKernel_ReduceScatter_Sum_bf16_TREE_LL", 140) + "," +
+           kernel("ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", 150) + "," +
+           kernel("ncclDevKernel_SendRecv", 160, R"("Collective name":"recv","dtype":"Half",
+                  "In msg nelems":0,"Out msg nelems":8)") +
+           "," + kernel("ncclDevKernel_SendRecv", 170) + "," +
+           kernel("ncclDevKernel_Generic", 180));
+    const auto events = imported.reader->rankEvents({0}, {{-1}, {1'000'000}});
+    ASSERT_EQ(events->collectives.size(), 4u);
+    std::vector<DataType> types;
+    for (const CollectiveEvent& event : events->collectives) types.push_back(event.dtype);
+    EXPECT_THAT(types, ::testing::ElementsAre(DataType::kFloat32, DataType::kBFloat16,
+                                              DataType::kUnknown, DataType::kFloat16));
+    for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(events->collectives[i].size, kUnknownSize) << i;
+    EXPECT_EQ(events->collectives[3].operation, CollectiveOp::kReceive);
+    EXPECT_EQ(events->collectives[3].size.count, 16);
+    // The note names every operation that there is.
+    ASSERT_EQ(account->sentences().size(), 1u);
+    EXPECT_THAT(account->sentences()[0], ::testing::HasSubstr("2 communication kernels"));
+    EXPECT_THAT(account->sentences()[0], ::testing::HasSubstr("all-to-all, send, receive"));
 }
 
 TEST_F(KinetoEvents, SequencesUsedTwiceAreCountedInstead) {
@@ -232,7 +315,37 @@ TEST_F(KinetoEvents, OddValuesAreRepairedOrRejectedByReason) {
     EXPECT_EQ(rejected("no time, or one out of range"), 2u);
     EXPECT_EQ(rejected("no duration"), 1u);
     EXPECT_EQ(rejected("no phase (ph)"), 1u);
-    EXPECT_EQ(rejected("malformed JSON"), 2u);
+    EXPECT_EQ(rejected("malformed JSON"), 1u);
+    EXPECT_EQ(rejected("no event: an element that is no object"), 1u);
+}
+
+TEST_F(KinetoEvents, RepeatedMetadataIsKeptOnce) {
+    std::string events;
+    const auto name = [](int thread, const char* text) {
+        return R"({"ph":"M","name":"thread_name","pid":9,"tid":)" + std::to_string(thread) +
+               R"(,"ts":0,"args":{"name":")" + text + "\"}}";
+    };
+    // Twice the megabyte that is kept, of 22 different ones; the last name of a thread holds.
+    for (int i = 0; i < 25'000; ++i) events += name(i % 20, "worker") + ",";
+    events += name(1, "first") + "," + name(1, "second") + "," + name(1, "first");
+    import(events);
+    EXPECT_EQ(account->rejected(), 0u);
+    EXPECT_NE(imported.lane("first: cpu_op"), nullptr);
+    const std::string& config = imported.summary.run.configJson;
+    EXPECT_LT(config.size(), 10'000u);
+    for (int i = 0; i < 20; ++i)
+        EXPECT_THAT(config, ::testing::HasSubstr(name(i, "worker"))) << i;
+    EXPECT_THAT(config, ::testing::HasSubstr(name(1, "second") + "," + name(1, "first")));
+}
+
+TEST_F(KinetoEvents, MetadataBeyondAMegabyteIsCountedAsLost) {
+    std::string events;
+    for (int i = 0; i < 3; ++i)
+        events += std::string(i == 0 ? "" : ",") +
+                  R"({"ph":"M","name":"process_labels","pid":9,"ts":0,"args":{"labels":")" +
+                  std::string(500'000, static_cast<char>('a' + i)) + "\"}}";
+    import(events);
+    EXPECT_EQ(rejected("a metadata event behind the first megabyte of them"), 1u);
 }
 
 TEST_F(KinetoEvents, MetadataIsKept) {

@@ -244,5 +244,31 @@ TEST(StringCache, RepeatedTextsKeepTheirIdInBoundedMemory) {
     EXPECT_EQ(cache.take().texts.size(), 0u);
 }
 
+TEST_F(TraceBuilderTest, MemoryEventsGoByTimeHoweverLateTheyCome) {
+    ASSERT_THAT(builder, IsOk());
+    // Several runs that overlap, and one that follows them; equal times keep their order.
+    constexpr std::int64_t kEvents = 300'000;
+    for (std::int64_t i = 0; i < kEvents; ++i) {
+        MemoryEvent event;
+        event.time = {i % 2 == 0 ? kEvents - i : 2 * kEvents + i / 4};
+        event.address = static_cast<std::uint64_t>(i);
+        event.size = {1};
+        builder->add(kRank, event);
+    }
+    MemoryEvent before;
+    before.time = {2};
+    before.size = {1000};
+    builder->addFirst(kRank, before);
+    const auto events = finished()->memoryEvents(kRank, kEverything);
+    ASSERT_THAT(events, IsOk());
+    ASSERT_EQ(events->size(), static_cast<std::size_t>(kEvents) + 1);
+    EXPECT_EQ(events->front().size.count, 1000);
+    EXPECT_TRUE(std::is_sorted(events->begin(), events->end(),
+                               [](const MemoryEvent& a, const MemoryEvent& b) {
+                                   return std::pair(a.time, a.address * (a.time.ns > kEvents)) <
+                                          std::pair(b.time, b.address * (b.time.ns > kEvents));
+                               }));
+}
+
 }  // namespace
 }  // namespace shardscope::interchange

@@ -242,7 +242,7 @@ Result<Imported> import(const std::string& path, const std::string& output) {
     auto builder = TraceBuilder::create(output, run, true);
     if (!builder) return failure(builder);
     ReaderRequest request;
-    request.path = path;
+    request.path = request.title = path;
     request.builder = &*builder;
     auto result = readMemorySnapshot(request);
     if (!result) return failure(result);
@@ -340,6 +340,39 @@ for protocol in (2, 3, 4, 5):
         EXPECT_EQ(std::stod(*reserved->rows[0][0]), 0);
         EXPECT_EQ(std::stod(*reserved->rows[1][0]), 2 << 20);
     }
+}
+
+TEST(ReadMemorySnapshot, StacksOfCppAreNamedByWhoAsked) {
+    if (!havePython()) GTEST_SKIP() << "python3 writes this test's pickles and is not installed";
+    const test::TemporaryFolder folder;
+    std::ofstream(folder.file("write.py")) << R"py(
+import pickle, sys
+front = ["torch::unwind::unwind()", "torch::CapturedTraceback::gather(bool, bool, bool)",
+         "torch::cuda::(anonymous namespace)::gather_with_cpp()",
+         "c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::allocate(unsigned long)",
+         "at::TensorBase at::detail::_empty_generic<long>(c10::ArrayRef<long>, c10::Allocator*)",
+         "at::(anonymous namespace)::create_out(c10::ArrayRef<long>)"]
+stacks = [front + ["at::native::(anonymous namespace)::addmm_out_cuda_impl(at::Tensor&)", "main"],
+          front + ["at::_ops::mm::call(at::Tensor const&)", "torch::autograd::THPVariable_mm(_object*)"],
+          front]
+trace = [dict(action="alloc", addr=4096 * (i + 1), size=512, stream=0, time_us=10 + i,
+              frames=[dict(filename="??", line=0, name=name) for name in names])
+         for i, names in enumerate(stacks)]
+with open(sys.argv[1], "wb") as file:
+    pickle.dump(dict(segments=[], device_traces=[trace]), file, protocol=4)
+)py";
+    const std::string path = folder.file("cpp.pickle");
+    ASSERT_EQ(std::system(("python3 " + folder.file("write.py") + " " + path).c_str()), 0);
+    auto imported = import(path, folder.file("back.sscope"));
+    ASSERT_THAT(imported, IsOk());
+    const auto memory = imported->reader->memoryEvents({0}, kAll);
+    ASSERT_THAT(memory, IsOk());
+    std::vector<std::string> owners;
+    for (const MemoryEvent& event : *memory)
+        owners.emplace_back(imported->reader->text({0}, event.owner));
+    EXPECT_EQ(owners, (std::vector<std::string>{
+                          "at::native::(anonymous namespace)::addmm_out_cuda_impl(at::Tensor&)",
+                          "torch::autograd::THPVariable_mm(_object*)", "torch::unwind::unwind()"}));
 }
 
 TEST(ReadMemorySnapshot, RefusesInSentences) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -258,6 +259,34 @@ TEST(ReadFolded, RefusesWhatItIsNot) {
     std::ofstream(folder.file("in")) << std::string(3u << 20, 'a');
     EXPECT_THAT(importFolded(folder.file("in"), folder.file("run.sscope")),
                 FailsWith("a line of more than a megabyte"));
+}
+
+/// Spans of one row, by start.
+DrawnEvents rowOf(std::int64_t count, std::int64_t (*durationOf)(std::int64_t i)) {
+    DrawnEvents events;
+    for (std::int64_t i = 0; i < count; ++i)
+        events.spans.push_back(drawnSpan(
+            0, 1000 * i, durationOf(i), static_cast<std::uint8_t>(std::min<std::int64_t>(i, 254))));
+    return events;
+}
+
+/// With work that grows with the square of either, this takes minutes, and folded stacks a full
+/// disk.
+TEST(ManySpansOnOneRow, OverlappingOrNestedAreWrittenByEveryFormat) {
+    constexpr std::int64_t kCount = 60'000;
+    const auto overlapping = rowOf(kCount, [](std::int64_t) { return std::int64_t{1} << 40; });
+    const auto nested = rowOf(kCount, [](std::int64_t i) { return 2 * 1000 * (kCount - i); });
+    for (const DrawnEvents* events : {&overlapping, &nested}) {
+        DrawnFolder drawn(*events);
+        for (const auto write : {exportFolded, exportSpeedscope, exportPerfetto, exportKineto}) {
+            ExportOptions options = drawn.options();
+            options.overwrite = true;
+            options.output = drawn.file("out.json");
+            const auto account = write(drawn.reader(), options);
+            ASSERT_THAT(account, IsOk());
+            EXPECT_GE(account->events, static_cast<std::uint64_t>(kCount));
+        }
+    }
 }
 
 }  // namespace

@@ -63,6 +63,63 @@ TEST(OpenRecording, SaysWhatIsWrongWithAFile) {
     EXPECT_THAT(openRecording(folder.file("other")), FailsWith("not a recording of Shardscope"));
 }
 
+/// A sample recording after `sql`.
+std::string tamperedWith(const test::TemporaryFolder& folder, const std::string& sql) {
+    const std::string path = folder.file("run.sscope");
+    EXPECT_THAT(test::writeSampleRecording(path, {.steps = 1}), IsOk());
+    auto connection = Connection::open(path, Connection::Mode::kCreate);
+    EXPECT_THAT(connection->execute(sql), IsOk());
+    return path;
+}
+
+TEST(OpenRecording, NothingInAFilesSchemaRuns) {
+    const test::TemporaryFolder folder;
+    // Has no end.
+    const std::string path = tamperedWith(
+        folder,
+        "ALTER TABLE steps RENAME TO old; CREATE VIEW steps AS WITH RECURSIVE r(step) AS (SELECT 1"
+        " UNION ALL SELECT step+1 FROM r) SELECT 0 AS rank, step, 0 AS start_ns, 1 AS end_ns, 0 AS"
+        " tokens, 0 AS expected_gathers, 0 AS expected_reductions, 0 AS expected_phases, 0 AS"
+        " emitted, 0 AS dropped, 0 AS cpu_time_ns, 0 AS resident_set_bytes FROM r");
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_THAT((*reader)->summary(), AllOf(FailsAs(ErrorCode::kUnreadable),
+                                            FailsWith("was changed by another program")));
+    const auto found = verifyRecording(path);
+    ASSERT_THAT(found, IsOk());
+    EXPECT_FALSE(found->sound());
+    EXPECT_THAT((*reader)->query("SELECT count(*) FROM main.steps"), FailsAs(ErrorCode::kUsage));
+}
+
+TEST(OpenRecording, ADamagedSchemaOrChunkIsTheFilesFaultAndNotTheQuestions) {
+    const test::TemporaryFolder folder;
+    const std::string path =
+        tamperedWith(folder, "UPDATE chunks SET data=zeroblob(length(data)) WHERE kind=1");
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_THAT((*reader)->query("SELECT sum(duration_ns) FROM events"),
+                AllOf(FailsAs(ErrorCode::kUnreadable), FailsWith(path)));
+    EXPECT_THAT((*reader)->query("SELECT nonsense FROM events"), FailsAs(ErrorCode::kUsage));
+    const std::string other = tamperedWith(folder, "ALTER TABLE devices RENAME COLUMN mig TO mih");
+    EXPECT_THAT((*openRecording(other))->summary(),
+                AllOf(FailsAs(ErrorCode::kUnreadable), FailsWith(other)));
+}
+
+TEST(OpenRecording, ATableThatHidesTheVirtualOneIsRefused) {
+    const test::TemporaryFolder folder;
+    const std::string path =
+        tamperedWith(folder, "CREATE TABLE Events(kind, rank); INSERT INTO Events VALUES('x', 0)");
+    EXPECT_THAT(openRecording(path),
+                AllOf(FailsAs(ErrorCode::kUnreadable), FailsWith("has a table named events")));
+}
+
+TEST(OpenRecording, AbsurdNumbersOfRanksAreRefused) {
+    const test::TemporaryFolder folder;
+    const std::string path = tamperedWith(folder, "UPDATE run SET world_size=2147483647");
+    EXPECT_THAT(openRecording(path),
+                AllOf(FailsAs(ErrorCode::kUnreadable), FailsWith("2147483647 ranks")));
+}
+
 TEST(OpenRecording, RefusesANewerMajorVersionByNumber) {
     const test::TemporaryFolder folder;
     const std::string path = folder.file("run.sscope");

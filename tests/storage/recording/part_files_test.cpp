@@ -65,5 +65,13 @@ TEST(PartFiles, OfTheLivingOfOthersAndOfOtherHostsStay) {
     for (const std::string& file : kept) EXPECT_TRUE(fs::exists(file)) << file;
 }
 
+TEST(PartFiles, AreNotNamedToWhoAskedForTheOutput) {
+    EXPECT_EQ(withoutPart("disk full while writing /x/a.part-h-1-wal: free some space; what was "
+                          "committed before stays readable",
+                          "/x/a.part-h-1", "/x/a"),
+              "disk full while writing /x/a-wal: free some space; no file was written");
+    EXPECT_EQ(withoutPart("it is none", "/x/a.part-h-1", "/x/a"), "it is none");
+}
+
 }  // namespace
 }  // namespace shardscope::storage

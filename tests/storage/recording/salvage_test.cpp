@@ -187,12 +187,54 @@ TEST_F(SalvageTest, RefusesADestroyedHeaderInWords) {
 }
 
 TEST_F(SalvageTest, NeverWritesToItsInputOrOverAFile) {
+    EXPECT_THAT(salvageRecording(m_good, m_out, true, [] { return false; }),
+                FailsAs(ErrorCode::kCancelled));
+    EXPECT_FALSE(fs::exists(m_out));
     EXPECT_THAT(salvageRecording(m_good, m_good, true), FailsWith("never changes"));
     write(m_out, "precious");
     EXPECT_THAT(salvageRecording(m_good, m_out, false),
                 AllOf(FailsWith("already exists"), FailsAs(ErrorCode::kUsage)));
     EXPECT_EQ(contentsOf(m_out), "precious");
     EXPECT_EQ(contentsOf(m_good), m_bytes);
+}
+
+TEST_F(SalvageTest, InventsNoRanksThatTheFileNeverHeld) {
+    {
+        auto connection = Connection::open(m_good, Connection::Mode::kCreate);
+        ASSERT_THAT(connection->execute("UPDATE run SET world_size=8; DELETE FROM metrics"),
+                    IsOk());
+        // One chunk is damaged.
+        ASSERT_THAT(connection->execute("UPDATE chunks SET data=zeroblob(length(data)) WHERE id=("
+                                        "SELECT min(id) FROM chunks)"),
+                    IsOk());
+    }
+    auto saved = salvageRecording(m_good, m_out, false);
+    ASSERT_THAT(saved, IsOk());
+    EXPECT_GT(saved->lostEvents(), 0u);
+    const auto summary = openRecording(m_out).value()->summary();
+    EXPECT_EQ(summary->run.worldSize, 8);
+    ASSERT_EQ(summary->ranks.size(), 2u);
+    for (const RankFacts& rank : summary->ranks) EXPECT_NE(rank.device, "(lost)");
+}
+
+TEST_F(SalvageTest, KeepsCollectivesOfEveryOperation) {
+    {
+        auto connection = Connection::open(m_good, Connection::Mode::kCreate);
+        for (int i = 1; i <= static_cast<int>(kLastCollectiveOp); ++i) {
+            const std::string row = std::to_string(i);
+            ASSERT_THAT(connection->execute("UPDATE collectives SET operation='" +
+                                            std::string(toWord(static_cast<CollectiveOp>(i))) +
+                                            "' WHERE rank=0 AND sequence=" + row),
+                        IsOk());
+        }
+        ASSERT_THAT(connection->execute("UPDATE collectives SET dtype='unknown', size_bytes=-1"
+                                        " WHERE rank=0 AND sequence=1"),
+                    IsOk());
+    }
+    auto saved = salvageRecording(m_good, m_out, false);
+    ASSERT_THAT(saved, IsOk());
+    EXPECT_TRUE(saved->lossless());
+    EXPECT_EQ(saved->events.total(), m_events);
 }
 
 TEST_F(SalvageTest, FinishesWhatItsWriterCouldNot) {

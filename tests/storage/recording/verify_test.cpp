@@ -10,6 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <random>
+
 namespace shardscope::storage {
 namespace {
 
@@ -94,6 +98,81 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"UPDATE collectives SET operation='gossip'", "collectives", "unknown word"},
         Damage{"UPDATE run SET status=9", "run", "status 9"},
         Damage{"DELETE FROM run; INSERT INTO run SELECT * FROM run", "run", "0 rows"}));
+
+TEST(Verify, NamesTheTableWhoseRowsWereChanged) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    for (const auto& [table, sql] :
+         {std::pair{"run", "UPDATE run SET strategy='zero2'"},
+          std::pair{"hosts", "UPDATE hosts SET cores=cores+1"},
+          std::pair{"ranks", "UPDATE ranks SET peak_flops=peak_flops*2"},
+          std::pair{"devices", "UPDATE devices SET name='another'"},
+          std::pair{"lanes", "UPDATE lanes SET name='x' WHERE lane=2 AND rank=0"},
+          std::pair{"strings", "UPDATE strings SET text='x' WHERE id=3 AND rank=1"},
+          std::pair{"steps", "DELETE FROM steps WHERE step=(SELECT max(step) FROM steps)"},
+          std::pair{"collectives",
+                    "UPDATE collectives SET size_bytes=size_bytes+1"
+                    " WHERE rank=0 AND sequence=1"},
+          std::pair{"metrics", "DELETE FROM metrics"},
+          std::pair{"memory_theory", "UPDATE memory_theory SET size_bytes=1"},
+          std::pair{"diagnostics", "INSERT INTO diagnostics VALUES(99,1,'c','m','r',NULL,0,1)"},
+          std::pair{"meta", "UPDATE meta SET value='another' WHERE key='format'"},
+          std::pair{"chunks", "UPDATE chunks SET id=id+1000"}}) {
+        ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2, .gpu = true}), IsOk());
+        ASSERT_TRUE(verifyRecording(path)->sound());
+        {
+            auto connection = Connection::open(path, Connection::Mode::kCreate);
+            ASSERT_THAT(connection->execute(sql), IsOk());
+        }
+        const auto found = verifyRecording(path);
+        EXPECT_NE(faultsOf(found).find(std::string(table) + ": its rows do not match"),
+                  std::string::npos)
+            << table << "\n"
+            << faultsOf(found);
+    }
+}
+
+/// Everything that rows say.
+std::string contentOf(const std::string& path) {
+    auto connection = Connection::open(path, Connection::Mode::kImmutable);
+    std::string text;
+    for (const char* table : {"meta", "run", "hosts", "ranks", "devices", "lanes", "strings",
+                              "steps", "collectives", "metrics", "memory_theory", "diagnostics"}) {
+        auto select = connection->prepare(std::string("SELECT * FROM ") + table);
+        if (!select) return text + table;
+        while (true) {
+            const auto row = select->step();
+            if (!row || !*row) break;
+            for (int i = 0; i < select->columnCount(); ++i) {
+                const auto blob = select->blob(i);
+                text.append(reinterpret_cast<const char*>(blob.data()), blob.size()) += ';';
+            }
+        }
+    }
+    return text;
+}
+
+TEST(Verify, NoFlippedBitChangesRowsUnseen) {
+    const test::TemporaryFolder folder;
+    const std::string good = folder.file("good.sscope"), bad = folder.file("bad.sscope");
+    ASSERT_THAT(test::writeSampleRecording(good, {.steps = 2, .gpu = true}), IsOk());
+    std::ifstream file(good, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    const std::string content = contentOf(good);
+    std::mt19937_64 random(17);
+    int changed = 0;
+    for (int i = 0; i < 400; ++i) {
+        std::string flipped = bytes;
+        const std::size_t at = 100 + random() % (bytes.size() - 100);
+        flipped[at] = static_cast<char>(flipped[at] ^ 1 << random() % 8);
+        std::ofstream(bad, std::ios::binary) << flipped;
+        const auto found = verifyRecording(bad);
+        if (!found || !found->sound()) continue;
+        EXPECT_EQ(contentOf(bad), content) << at;
+        changed += contentOf(bad) != content ? 1 : 0;
+    }
+    EXPECT_EQ(changed, 0);
+}
 
 TEST(Verify, HoldsPyramidsOfManyEventsToThem) {
     const test::TemporaryFolder folder;

@@ -1,0 +1,43 @@
+// Which step an event of a foreign trace belongs to: the one that was under way on the host when it
+// began, or, of device work, when its launch did. One thread.
+#pragma once
+
+#include "storage/model/events.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+namespace shardscope::interchange {
+
+class StepMarks {
+public:
+    struct Mark {
+        StepIndex step;
+        TimeRange range;
+    };
+    using ByBegin = std::multimap<Timestamp, Mark>;
+
+    void add(const Mark& mark) { m_marks.emplace(mark.range.begin, mark); }
+    /// A call of the host that launches the device work of this correlation.
+    void addLaunch(std::uint64_t correlation, Timestamp start);
+
+    /// kNoStep outside of all steps.
+    [[nodiscard]] StepIndex at(Timestamp time) const;
+    /// Of device work that begins at `start`; by its launch where that is known.
+    [[nodiscard]] StepIndex ofLaunched(std::uint64_t correlation, Timestamp start) const;
+    [[nodiscard]] const ByBegin& marks() const { return m_marks; }
+
+private:
+    /// Correlations count up, so that launches stand in blocks.
+    static constexpr std::uint64_t kBlock = 2048;
+    /// 64 MB: about 8 million launches. Work of others goes by its own time.
+    static constexpr std::size_t kMostBlocks = 4096;
+    using Block = std::unique_ptr<std::int64_t[]>;
+
+    ByBegin m_marks;
+    std::unordered_map<std::uint64_t, Block> m_launches;
+};
+
+}  // namespace shardscope::interchange

@@ -1,0 +1,136 @@
+#include "storage/interchange/stream_copy.h"
+
+#include "storage/interchange/import.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace shardscope::interchange {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+/// What recogniseTrace() looks at.
+constexpr std::size_t kFront = std::size_t{64} << 10;
+constexpr int kPatienceMs = 100;
+
+std::string titleOf(const std::string& path) {
+    return path == "-" ? "standard input" : path;
+}
+
+class Descriptor {
+public:
+    explicit Descriptor(int number) : m_number(number) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (m_number > STDERR_FILENO) close(m_number);
+    }
+    [[nodiscard]] int number() const { return m_number; }
+
+private:
+    int m_number;
+};
+
+class Copying {
+public:
+    Copying(const std::string& path, const std::string& file, const std::function<bool()>& goOn)
+        : m_title(titleOf(path)),
+          m_file(file),
+          m_goOn(goOn),
+          // Opening a FIFO would wait for its writer.
+          m_in(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+          m_out(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {}
+
+    Result<void> run() {
+        if (m_in.number() < 0) return cannotRead();
+        if (m_out.number() < 0) return cannotWrite();
+        std::vector<char> block(kBlock);
+        while (true) {
+            auto count = read(block);
+            if (!count) return failure(count);
+            if (auto written = write(block, *count); !written) return written;
+            if (auto fine = look(*count == 0); !fine) return fine;
+            if (*count == 0) return {};
+        }
+    }
+
+private:
+    /// 0 at the end.
+    Result<std::size_t> read(std::vector<char>& block) {
+        while (m_goOn()) {
+            pollfd waits{m_in.number(), POLLIN, 0};
+            if (poll(&waits, 1, kPatienceMs) <= 0) continue;
+            const ssize_t count = ::read(m_in.number(), block.data(), block.size());
+            if (count >= 0) return static_cast<std::size_t>(count);
+            if (errno != EINTR && errno != EAGAIN) return cannotRead();
+        }
+        return failure(ErrorCode::kCancelled, "the import was stopped");
+    }
+    Result<void> write(const std::vector<char>& block, std::size_t count) {
+        for (std::size_t at = 0; at < count;) {
+            const ssize_t done = ::write(m_out.number(), block.data() + at, count - at);
+            if (done < 0 && errno != EINTR) return cannotWrite();
+            at += done > 0 ? static_cast<std::size_t>(done) : 0;
+        }
+        m_copied += count;
+        return {};
+    }
+    /// Nobody's disk is to be filled with what is no trace.
+    Result<void> look(bool ended) {
+        if (m_looked || (m_copied < kFront && !ended)) return {};
+        m_looked = true;
+        const auto format = recogniseTrace(m_file, m_title);
+        return format ? Result<void>{} : failure(format);
+    }
+    [[nodiscard]] tl::unexpected<Error> cannotRead() const {
+        return failure(ErrorCode::kUnreadable,
+                       "cannot read " + m_title + ": " + std::strerror(errno));
+    }
+    [[nodiscard]] tl::unexpected<Error> cannotWrite() const {
+        return failure(ErrorCode::kFailure, "cannot copy " + m_title + " to the output's folder (" +
+                                                std::strerror(errno) +
+                                                "): make room there, or import from a file");
+    }
+
+    std::string m_title;
+    const std::string& m_file;
+    const std::function<bool()>& m_goOn;
+    Descriptor m_in, m_out;
+    std::uint64_t m_copied = 0;
+    bool m_looked = false;
+};
+
+}  // namespace
+
+bool StreamCopy::isStream(const std::string& path) {
+    if (path == "-") return true;
+    struct stat facts {};
+    return stat(path.c_str(), &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode));
+}
+
+Result<StreamCopy> StreamCopy::of(const std::string& path, const std::string& file,
+                                  const std::function<bool()>& goOn) {
+    StreamCopy copy(file);
+    if (auto done = Copying(path, file, goOn).run(); !done) return failure(done);
+    return copy;
+}
+
+StreamCopy::StreamCopy(StreamCopy&& other) noexcept : m_file(std::exchange(other.m_file, {})) {}
+
+StreamCopy& StreamCopy::operator=(StreamCopy&& other) noexcept {
+    std::swap(m_file, other.m_file);
+    return *this;
+}
+
+StreamCopy::~StreamCopy() {
+    if (!m_file.empty()) unlink(m_file.c_str());
+}
+
+}  // namespace shardscope::interchange

@@ -1,0 +1,160 @@
+#include "storage/recording/row_checksums.h"
+
+#include "storage/columns/crc32c.h"
+
+#include <bit>
+#include <charconv>
+#include <string>
+#include <vector>
+
+namespace shardscope::storage {
+namespace {
+
+constexpr std::string_view kKeyFront = "checksum.";
+/// Blobs that have a checksum within.
+constexpr std::string_view kOwnChecksum = "data";
+
+/// Of a table: how many rows, and the sum of their CRCs, which goes by no order.
+struct Checksum {
+    std::uint64_t rows = 0;
+    std::uint64_t sum = 0;
+    friend bool operator==(const Checksum&, const Checksum&) = default;
+};
+
+void putBytes(std::vector<std::byte>& row, const void* bytes, std::size_t count) {
+    const auto* begin = static_cast<const std::byte*>(bytes);
+    row.insert(row.end(), begin, begin + count);
+}
+
+template <class Number>
+void putNumber(std::vector<std::byte>& row, Number number) {
+    static_assert(std::endian::native == std::endian::little, "the file is little-endian");
+    putBytes(row, &number, sizeof number);
+}
+
+/// A byte for the type, then the value: 8 bytes, or a length of 4 and so many bytes.
+void putCell(std::vector<std::byte>& row, const Statement& select, int column) {
+    const Statement::Type type = select.type(column);
+    const auto tag = [&](unsigned char code) { row.push_back(std::byte{code}); };
+    switch (type) {
+        case Statement::Type::kNull:
+            return tag(0);
+        case Statement::Type::kInteger:
+            tag(1);
+            return putNumber(row, select.integer(column));
+        case Statement::Type::kReal:
+            tag(2);
+            return putNumber(row, select.real(column));
+        case Statement::Type::kText: {
+            tag(3);
+            const std::string_view text = select.text(column);
+            putNumber(row, static_cast<std::uint32_t>(text.size()));
+            return putBytes(row, text.data(), text.size());
+        }
+        case Statement::Type::kBlob: {
+            tag(4);
+            const auto blob = select.blob(column);
+            putNumber(row, static_cast<std::uint32_t>(blob.size()));
+            return putBytes(row, blob.data(), blob.size());
+        }
+    }
+}
+
+std::string quoted(std::string_view name) {
+    std::string text(1, '"');
+    for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+    text.push_back('"');
+    return text;
+}
+
+Result<std::string> columnsOf(Connection& connection, const std::string& table) {
+    auto select = connection.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid");
+    if (!select) return failure(select);
+    select->bind(1, std::string_view(table));
+    std::string columns;
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) return columns;
+        if (select->text(0) == kOwnChecksum) continue;
+        if (!columns.empty()) columns += ',';
+        columns += quoted(select->text(0));
+    }
+}
+
+Result<Checksum> checksumOf(Connection& connection, const std::string& table) {
+    auto columns = columnsOf(connection, table);
+    if (!columns) return failure(columns);
+    if (columns->empty())
+        return failure(ErrorCode::kUnreadable, "the table " + table + " is missing");
+    const std::string but = table == "meta" ? " WHERE key NOT LIKE 'checksum.%'" : "";
+    auto select = connection.prepare("SELECT " + *columns + " FROM main." + quoted(table) + but);
+    if (!select) return failure(select);
+    Checksum checksum;
+    std::vector<std::byte> row;
+    while (true) {
+        auto more = select->step();
+        if (!more) return failure(more);
+        if (!*more) return checksum;
+        row.clear();
+        for (int column = 0; column < select->columnCount(); ++column)
+            putCell(row, *select, column);
+        ++checksum.rows;
+        checksum.sum += columns::crc32c(row);
+    }
+}
+
+Result<std::vector<std::string>> tablesOf(Connection& connection) {
+    auto select = connection.prepare(
+        "SELECT name FROM main.sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'");
+    if (!select) return failure(select);
+    std::vector<std::string> tables;
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) return tables;
+        tables.emplace_back(select->text(0));
+    }
+}
+
+std::string textOf(const Checksum& checksum) {
+    return std::to_string(checksum.rows).append(" ").append(std::to_string(checksum.sum));
+}
+
+}  // namespace
+
+Result<void> storeRowChecksums(Connection& connection) {
+    auto tables = tablesOf(connection);
+    auto insert = connection.prepare("INSERT OR REPLACE INTO meta VALUES(?1, ?2)");
+    if (!tables || !insert) return tables ? failure(insert) : failure(tables);
+    for (const std::string& table : *tables) {
+        const auto checksum = checksumOf(connection, table);
+        if (!checksum) return failure(checksum);
+        const std::string key = std::string(kKeyFront).append(table), value = textOf(*checksum);
+        auto done = insert->bind(1, std::string_view(key)).bind(2, std::string_view(value)).run();
+        if (!done) return done;
+    }
+    return {};
+}
+
+void verifyRowChecksums(VerifyContext& context) {
+    std::vector<std::pair<std::string, std::string>> stored;
+    forRows(context, "meta", "SELECT key, value FROM meta WHERE key LIKE 'checksum.%'",
+            [&](const Statement& row) {
+                stored.emplace_back(row.text(0).substr(kKeyFront.size()), row.text(1));
+            });
+    if (stored.empty() && context.found.complete)
+        context.found.notes.emplace_back(
+            "rows have no checksums: the recording is of a version before 1.3");
+    for (const auto& [table, value] : stored) {
+        const auto checksum = checksumOf(context.connection, table);
+        if (!checksum)
+            context.found.add(table, "cannot be read: " + checksum.error().message);
+        else if (textOf(*checksum) != value)
+            context.found.add(table,
+                              "its rows do not match their checksum: some were changed, added or "
+                              "lost after the recording was finalised");
+    }
+}
+
+}  // namespace shardscope::storage

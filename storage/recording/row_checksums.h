@@ -1,0 +1,16 @@
+// A checksum of each table of rows, kept in `meta` when a recording is finalised: events have
+// theirs in every chunk, rows would have none.
+#pragma once
+
+#include "storage/recording/verify_parts.h"
+#include "storage/sqlite/connection.h"
+
+namespace shardscope::storage {
+
+/// Puts the checksums of all tables as they are now into `meta`. Nothing may be written after it.
+Result<void> storeRowChecksums(Connection& connection);
+
+/// Names every table whose rows are others than those that were finalised.
+void verifyRowChecksums(VerifyContext& context);
+
+}  // namespace shardscope::storage
