@@ -30,7 +30,7 @@ PROGRAMS = {  # package: programs
     "grep": "grep", "tar": "tar", "mawk": "awk", "sed": "sed", "util-linux": "su",
     "cmake": "cmake ctest", "g++": "g++", "ninja-build": "ninja", "ccache": "ccache", "mold": "mold",
     "git": "git", "python3": "python3", "unzip": "unzip", "pkg-config": "pkg-config",
-    "protobuf-compiler": "protoc", "sqlite3": "sqlite3",
+    "protobuf-compiler": "protoc", "sqlite3": "sqlite3", "qemu-user": "qemu-x86_64",
     "binutils": "ar readelf strip", "libc-bin": "ldd",
 }
 # What packages of the list depend on.
@@ -60,7 +60,8 @@ HEADERS_ELSEWHERE = re.compile(
 PYTHON = {"python3-zstandard": "zstandard"}  # package: modules
 # Modules of PyPI, for tests and benches that say so where they are absent.
 PYTHON_OPTIONAL = {"torch", "numpy", "pandas", "hta", "perfetto", "transformers", "tiktoken",
-                   "google", "matplotlib", "cupti", "psutil"}
+                   "google", "matplotlib", "cupti", "psutil",
+                   "gpt_reference"}
 
 KEYWORDS = set("if then else elif while until do time ! { exec".split())
 WITHOUT_COMMAND = set("for case select fi done esac } in".split())
