@@ -48,6 +48,27 @@ TEST_F(Verify, FailsAboveThem) {
     EXPECT_EQ(json.at("errors").at("weights").at("pass"), true);
 }
 
+/// What PyTorch's own bf16 strays differs with the shape: the reference brings it.
+TEST_F(Verify, BFloat16IsHeldToTheSpreadThatTheReferenceBrings) {
+    environment["FAKE_RANK_ERROR"] = "3e-4";
+    const std::vector<std::string> narrow = {"--precision", "bf16", "--json"};
+    const auto foreign = verify(narrow);
+    EXPECT_EQ(foreign->wait(), 1);
+    EXPECT_EQ(nlohmann::json::parse(foreign->out()).at("limits_of_reference"), false);
+    std::ifstream file(path("reference.json"));
+    auto reference = nlohmann::json::parse(file);
+    reference["bf16_spread"] = {{"loss", 2.9e-4}, {"gradient_norm", 1e-3}, {"weights", 1e-2}};
+    std::ofstream(path("reference.json")) << reference;
+    const auto own = verify(narrow);
+    EXPECT_EQ(own->wait(), 0) << own->err();
+    const auto json = nlohmann::json::parse(own->out());
+    EXPECT_EQ(json.at("limits_of_reference"), true);
+    EXPECT_DOUBLE_EQ(json.at("errors").at("loss").at("limit").get<double>(), 1.25 * 2.9e-4);
+    reference["bf16_spread"]["loss"] = -1;
+    std::ofstream(path("reference.json")) << reference;
+    EXPECT_EQ(verify(narrow)->wait(), 3);
+}
+
 TEST_F(Verify, DoesNotTakeNaNForAPass) {
     environment["FAKE_RANK_ERROR"] = "nan";
     EXPECT_EQ(verify()->wait(), 1);
