@@ -3,6 +3,7 @@
 #include "app/cli/console.h"
 #include "app/cli/info_json.h"
 #include "app/cli/report_table.h"
+#include "engine/control/modelled_link.h"
 #include "storage/recording/recording_reader.h"
 #include "storage/recording/verify_recording.h"
 
@@ -57,6 +58,9 @@ std::string infoText(const RecordingSummary& summary, const std::string& path) {
         text += line("model", fmt::format("{}, {} parameters, {} on {} ranks", run.model,
                                           countText(static_cast<std::uint64_t>(run.parameters)),
                                           run.strategy, run.worldSize));
+    if (const auto config = control::parseRunConfigJson(run.configJson))
+        if (const std::string link = control::modelledLink(*config); !link.empty())
+            text += line("link", link);
     for (const HostFacts& host : summary.hosts)
         if (!host.name.empty())
             text += line("host", fmt::format("{}: {}, {} cores, {}", host.name, host.cpu,

@@ -1,6 +1,8 @@
 #include "app/cli/run_recorder.h"
 
 #include "engine/control/observer.h"
+#include "profiler/analysis/report.h"
+#include "storage/recording/recording_reader.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,6 +18,15 @@ namespace {
 constexpr std::chrono::milliseconds kFlushInterval{500};
 /// What a file that is copied without its log, or whose log is lost, lacks at most.
 constexpr std::chrono::milliseconds kCheckpointInterval{1000};
+
+/// As `report` says it of the same file.
+std::optional<double> tokensPerSecondOf(const std::string& recording) {
+    const auto reader = storage::openRecording(recording);
+    if (!reader) return std::nullopt;
+    const auto summary = (*reader)->summary();
+    if (!summary) return std::nullopt;
+    return analysis::analyse(*summary, {}).tokensPerSecond;
+}
 
 }  // namespace
 
@@ -240,6 +251,7 @@ void RunRecorder::countKept(RunEnd& end) {
 RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
     RunEnd end;
     end.output = m_config.output;
+    for (const StepProgress& step : m_tally.takeRest()) m_progress.step(step);
     noteDrops();
     noteEnd(outcome, end);
     m_nextFlush = {};
@@ -255,7 +267,7 @@ RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
     end.stepsDone = m_tally.stepsDone();
     end.lossFirst = m_tally.lossFirst();
     end.lossLast = m_tally.lossLast();
-    end.tokensPerSecond = m_tally.tokensPerSecond();
+    end.tokensPerSecond = tokensPerSecondOf(m_config.output);
     countKept(end);
     for (const auto& [rank, facts] : m_ranks) end.dropped += facts.dropped;
     return end;

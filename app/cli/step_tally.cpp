@@ -20,7 +20,6 @@ void StepTally::add(const MetricPoint& metric) {
     if (!loss && !tokens && !rate && metric.name != "gradient_norm") return;
     if (loss && !m_lossFirst) m_lossFirst = metric.value;
     if (loss) m_lossLast = metric.value;
-    if (tokens) m_tokensPerSecond = metric.value;
     // What comes after its step was given out would wait for ranks for ever.
     if (metric.step.value < m_nextStep) return;
     StepProgress& progress = m_pending[metric.step.value].progress;
@@ -36,6 +35,14 @@ void StepTally::add(const MetricPoint& metric) {
 }
 
 std::vector<StepProgress> StepTally::take() {
+    return take(false);
+}
+
+std::vector<StepProgress> StepTally::takeRest() {
+    return take(true);
+}
+
+std::vector<StepProgress> StepTally::take(bool rest) {
     const auto allDone = [this](const auto& entry) { return entry.second.ranksDone >= m_ranks; };
     const auto hasMetrics = [](const Pending& pending) {
         return pending.progress.loss && pending.progress.tokensPerSecond;
@@ -45,8 +52,7 @@ std::vector<StepProgress> StepTally::take() {
         const auto first = m_pending.begin();
         if (!allDone(*first)) break;
         const bool laterDone = std::any_of(std::next(first), m_pending.end(), allDone);
-        const bool last = first->first + 1 >= m_steps;
-        if (!hasMetrics(first->second) && !laterDone && !last) break;
+        if (!hasMetrics(first->second) && !laterDone && !rest) break;
         first->second.progress.step = first->first;
         ready.push_back(complete(first->second));
         m_pending.erase(first);

@@ -20,13 +20,13 @@ public:
     /// Steps that every rank has done and whose metrics are in, oldest first. A step whose
     /// metrics never come is given out when a later one is complete.
     std::vector<StepProgress> take();
+    /// At the end of the run: those whose metrics never came, too.
+    std::vector<StepProgress> takeRest();
 
     /// In this recording; a run that resumes did others before.
     [[nodiscard]] std::int32_t stepsDone() const { return m_stepsDone; }
     [[nodiscard]] std::optional<double> lossFirst() const { return m_lossFirst; }
     [[nodiscard]] std::optional<double> lossLast() const { return m_lossLast; }
-    /// Of the last step.
-    [[nodiscard]] std::optional<double> tokensPerSecond() const { return m_tokensPerSecond; }
 
 private:
     struct Pending {
@@ -36,6 +36,7 @@ private:
         Duration exposed;
         Timestamp end;
     };
+    std::vector<StepProgress> take(bool rest);
     [[nodiscard]] StepProgress complete(const Pending& pending);
 
     std::int32_t m_ranks;
@@ -47,7 +48,6 @@ private:
     std::int32_t m_firstStep = 0;
     std::optional<double> m_lossFirst;
     std::optional<double> m_lossLast;
-    std::optional<double> m_tokensPerSecond;
 };
 
 }  // namespace shardscope::cli

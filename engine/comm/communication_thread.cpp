@@ -39,7 +39,7 @@ Work CommunicationThread::submit(const control::CollectiveReport& report, Body b
     Queued queued{std::make_shared<HostWork>(), std::move(body), true};
     queued.work->report = report;
     queued.work->report.group = m_group;
-    queued.work->report.issueNs = control::now();
+    if (report.issueNs == 0) queued.work->report.issueNs = control::now();
     return enqueue(std::move(queued));
 }
 

@@ -36,6 +36,7 @@ struct CollectiveTag {
 [[nodiscard]] constexpr std::size_t elementBytes(DataType dtype) {
     switch (dtype) {
         case DataType::kByte:
+        case DataType::kUnknown:  // of imported traces only
             return 1;
         case DataType::kBFloat16:
         case DataType::kFloat16:

@@ -130,6 +130,8 @@ private:
         control::CollectiveReport report =
             request(operation, dtype, bytes, tag, "modelled", m_protocol->c_str());
         report.algorithm = "modelled";  // whatever else the data went through
+        // When it was asked for: what moves the data may have begun since.
+        report.issueNs = seen(moved).report.issueNs;
         report.sequence = number;
         return m_thread.submit(report, [this, moved = std::move(moved)](HostWork& work) {
             work.underlying = moved;

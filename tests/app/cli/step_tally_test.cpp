@@ -61,10 +61,23 @@ TEST(StepTally, ALateOrForeignMetricHoldsNothingUp) {
     EXPECT_EQ(tally.stepsDone(), 3);
 }
 
-TEST(StepTally, GivesTheLastStepOutAtOnce) {
+/// Its metrics come behind a validation pass.
+TEST(StepTally, WaitsForTheMetricsOfTheLastStepToo) {
     StepTally tally(1, 1);
     tally.add(done(0, 0, 1));
-    EXPECT_EQ(tally.take().size(), 1u);
+    EXPECT_TRUE(tally.take().empty());
+    tally.add(metric("loss", 0, 4));
+    tally.add(metric("tokens_per_s", 0, 9));
+    const auto steps = tally.take();
+    ASSERT_EQ(steps.size(), 1u);
+    EXPECT_EQ(steps[0].loss, 4);
+    EXPECT_TRUE(tally.takeRest().empty());
+}
+
+TEST(StepTally, GivesWhatHasNoMetricsOutAtTheEnd) {
+    StepTally tally(1, 1);
+    tally.add(done(0, 0, 1));
+    EXPECT_EQ(tally.takeRest().size(), 1u);
     EXPECT_EQ(tally.stepsDone(), 1);
 }
 

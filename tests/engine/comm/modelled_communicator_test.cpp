@@ -137,6 +137,7 @@ TEST_P(Modelled, EveryOperationTakesItsFormulaFromTheLastArrivalAndTheyTakeTurns
         std::int64_t freeNs = 0;
         for (std::size_t i = 0; i < reports.size(); ++i) {
             const control::CollectiveReport& report = reports[i];
+            EXPECT_LE(report.issueNs, report.startNs);
             const auto& arrivals = seen.arrivals[rank][i];
             ASSERT_EQ(arrivals.size(), 3U);
             // Messages have numbers of their own, the same at both ends.

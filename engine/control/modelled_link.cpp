@@ -1,0 +1,13 @@
+#include "engine/control/modelled_link.h"
+
+#include <fmt/format.h>
+
+namespace shardscope::control {
+
+std::string modelledLink(const RunConfig& config) {
+    if (config.linkGigabytesPerSecond <= 0) return {};
+    return fmt::format("modelled: {} us, {} GB/s", config.linkLatencyMicroseconds,
+                       config.linkGigabytesPerSecond);
+}
+
+}  // namespace shardscope::control
