@@ -1,6 +1,7 @@
 #include "app/cli/report_text.h"
 
 #include "app/cli/report_table.h"
+#include "engine/control/modelled_link.h"
 #include "engine/control/run_config.h"
 
 #include <fmt/format.h>
@@ -42,6 +43,8 @@ std::string configuration(const Report& report) {
         text += line("precision", control::toWord(config->precision));
         text += line("data", config->data.empty() ? "the project's own source tree" : config->data);
         text += line("capture", control::toWord(config->capture));
+        if (const std::string link = control::modelledLink(*config); !link.empty())
+            text += line("link", link + "; times of collectives are the model's");
     }
     text += line("status",
                  fmt::format("{}, {} recorded", toWord(run.status), durationText(run.ended.ns)));
@@ -169,16 +172,16 @@ std::string overlap(const Report& report) {
     };
     add("communication", all.communication);
     add("hidden by compute", all.hidden);
-    add("exposed", all.exposed);
+    add("exposed: not under compute", all.exposed);
     if (report.waitingKnown) {
         add("waiting for the last rank", all.waiting);
         add("moving data", all.moving);
     }
     text += table.text(kIndent);
-    if (const auto limit = all.limit(); limit && *limit > 0)
-        text +=
-            fmt::format("  this schedule can hide at most {:.1f} %: {:.3f} of that is reached\n",
-                        100 * *limit, all.ratio().value_or(0) / *limit);
+    if (const auto reached = all.reachedOfLimit())
+        text += fmt::format(
+            "  this schedule can hide at most {:.1f} % of moving data: {:.3f} of that is reached\n",
+            100 * *all.limit(), *reached);
     if (!report.waitingKnown)
         text += "  waiting and moving cannot be told apart: the other ranks are not recorded\n";
     for (const analysis::WaitingForRank& waiting : report.waiting)

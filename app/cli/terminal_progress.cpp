@@ -39,7 +39,7 @@ std::string stepText(const StepProgress& progress) {
         text += fmt::format("  memory {:.0f} MiB", progress.memory.mebibytes());
     }
     if (progress.exposedFraction) {
-        text += fmt::format("  exposed communication {:.1f} %", 100 * *progress.exposedFraction);
+        text += fmt::format("  blocked {:.1f} %", 100 * *progress.exposedFraction);
     }
     return text + fmt::format("  ETA {}", clockText(progress.eta));
 }

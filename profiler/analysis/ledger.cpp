@@ -13,17 +13,17 @@ struct PartText {
 constexpr PartText kTexts[kLedgerPartCount] = {
     {"compute", "compute_ns", "Forward, head with loss, and backward of the step thread."},
     {"optimizer", "optimizer_ns", "Gradient clipping and the sharded AdamW update."},
-    {"exposed gather", "exposed_gather_ns",
+    {"blocked in gathers", "exposed_gather_ns",
      "Blocked until gathered parameters are there, while every rank had arrived and data moved."},
-    {"exposed reduction", "exposed_reduction_ns",
+    {"blocked in reductions", "exposed_reduction_ns",
      "Blocked until a gradient reduction is done, while every rank had arrived and data moved."},
-    {"exposed other", "exposed_other_ns",
+    {"blocked in other collectives", "exposed_other_ns",
      "Blocked in any other collective (norm, loss), while every rank had arrived and data moved."},
     {"waiting for the slowest", "waiting_ns",
      "Blocked while a collective of this rank had started but its last rank had not arrived."},
     {"data", "data_ns", "Building the batch."},
     {"evaluation", "evaluation_ns", "Validation passes inside the step."},
-    {"other", "other_ns", "Between phases: scheduling, releases, bookkeeping."},
+    {"other", "other_ns", "Between phases: scheduling, releases, bookkeeping; collectives may go on meanwhile."},
 };
 
 const PartText& textOf(LedgerPart part) {

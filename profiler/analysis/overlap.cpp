@@ -62,8 +62,10 @@ Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events) {
         events.phases.empty() ? unionOf(events.computeKernels) : phaseTime(events, isWork);
     overlap.hidden = total(intersection(communication, computing));
     overlap.exposed = overlap.communication - overlap.hidden;
-    overlap.waiting = total(intersection(communication, waitingTime(events)));
+    const Intervals waiting = waitingTime(events);
+    overlap.waiting = total(intersection(communication, waiting));
     overlap.moving = overlap.communication - overlap.waiting;
+    overlap.hiddenMoving = total(intersection(difference(communication, waiting), computing));
     addOverlapLimit(summary, events, overlap);
     return overlap;
 }
@@ -76,6 +78,7 @@ Overlap sumOf(const std::vector<Overlap>& overlaps) {
         sum.exposed += overlap.exposed;
         sum.waiting += overlap.waiting;
         sum.moving += overlap.moving;
+        sum.hiddenMoving += overlap.hiddenMoving;
         sum.limitCommunication += overlap.limitCommunication;
         sum.limitHidden += overlap.limitHidden;
     }

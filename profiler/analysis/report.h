@@ -44,11 +44,18 @@ struct Overlap {
     Duration exposed;        ///< communication - hidden
     Duration waiting;        ///< of communication, before the last rank arrived
     Duration moving;         ///< communication - waiting
+    Duration hiddenMoving;   ///< of moving, covered by compute of the same rank
     /// The same if neither step thread nor link ever paused (overlap_limit.cpp).
     Duration limitCommunication;
     Duration limitHidden;
     /// hidden / communication; absent without communication
     [[nodiscard]] std::optional<double> ratio() const { return share(hidden, communication); }
+    /// Of limit(), for moving data alone: the limit knows no waiting. Absent without one.
+    [[nodiscard]] std::optional<double> reachedOfLimit() const {
+        const auto most = limit(), moved = share(hiddenMoving, moving);
+        if (!most || !moved || *most <= 0) return std::nullopt;
+        return *moved / *most;
+    }
     /// What the schedule could reach; absent where it is not known.
     [[nodiscard]] std::optional<double> limit() const {
         return share(limitHidden, limitCommunication);

@@ -1,5 +1,7 @@
 #include "profiler/analysis/report.h"
 
+#include "engine/control/modelled_link.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -26,6 +28,7 @@ Json categories(const std::array<Bytes, kMemoryCategoryCount>& bytes) {
 Json overlapJson(const Overlap& overlap) {
     return {{"ratio", number(overlap.ratio())},
             {"limit", number(overlap.limit())},
+            {"reached_of_limit", number(overlap.reachedOfLimit())},
             {"communication_ns", overlap.communication.ns},
             {"hidden_ns", overlap.hidden.ns},
             {"exposed_ns", overlap.exposed.ns},
@@ -36,6 +39,13 @@ Json overlapJson(const Overlap& overlap) {
 Json configJson(const std::string& text) {
     Json config = Json::parse(text, nullptr, false);
     return config.is_discarded() ? Json(nullptr) : config;
+}
+
+/// Null for ranks on a real link.
+Json linkJson(const std::string& configJson) {
+    const auto config = control::parseRunConfigJson(configJson);
+    const std::string link = config ? control::modelledLink(*config) : std::string();
+    return link.empty() ? Json() : Json(link);
 }
 
 Json runJson(const Report& report) {
@@ -51,6 +61,7 @@ Json runJson(const Report& report) {
             {"command_line", run.commandLine},
             {"started_unix_ns", run.startedUnixNs},
             {"duration_ns", run.ended.ns},
+            {"link", linkJson(run.configJson)},
             {"config", configJson(run.configJson)}};
 }
 

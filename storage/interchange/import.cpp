@@ -90,7 +90,7 @@ Result<std::vector<StreamCopy>> copyStreams(std::vector<Input>& inputs,
     for (Input& input : inputs) {
         if (!StreamCopy::isStream(input.path)) continue;
         // Nobody is to wait for the end of a pipe to hear that the output cannot be written.
-        auto writable = OutputFile::reserve(options.output, options.overwrite);
+        auto writable = OutputFile::reserve({options.output, options.overwrite});
         if (!writable) return failure(writable);
         auto copy = StreamCopy::of(
             input.path,

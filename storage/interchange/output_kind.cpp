@@ -16,7 +16,7 @@ constexpr std::size_t kFront = std::size_t{64} << 10;
 
 /// The first bytes, gzip looked through; empty where they cannot be read.
 std::string frontOf(const std::string& path) {
-    auto source = openBytes(path);
+    auto source = openBytes(path, path);
     std::string front(kFront, '\0');
     std::size_t filled = 0;
     while (source && filled < front.size()) {

@@ -167,7 +167,7 @@ CardContent overlapCard(const OpenRecording& recording, const LedgerView& ledger
 
 CardContent exposedCard(const LedgerView& ledger) {
     CardContent card;
-    card.title = u"Exposed communication"_s;
+    card.title = u"Blocked in communication"_s;
     card.definition =
         u"Time the step thread is blocked in a collective, waiting for peers included, divided "
         u"by step time.\nSource: phases of the compute lane."_s;

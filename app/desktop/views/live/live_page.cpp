@@ -34,7 +34,7 @@ bool passes(const LiveLogLine& line, int filter) {
 LivePage::LivePage(LiveRun& run, QWidget* parent) : QWidget(parent), m_run(run) {
     auto* empty = new MessageState(
         u"live"_s, tr("No run is going"),
-        tr("Start one: loss, throughput, memory and exposed communication then appear here "
+        tr("Start one: loss, throughput, memory and time blocked in communication then appear here "
            "while it trains, and its Overview when it has ended."),
         this);
     connect(empty->addAction(tr("Start a new run"), true), &QPushButton::clicked, this,
@@ -84,7 +84,7 @@ QWidget* LivePage::buildContent() {
         {{tr("Loss"), tr("nats")},
          {tr("Throughput"), tr("tok/s, all ranks")},
          {tr("Memory in use"), tr("MiB, largest rank")},
-         {tr("Exposed communication"), tr("% of the step")}}};
+         {tr("Blocked in communication"), tr("% of the step")}}};
     for (std::size_t i = 0; i < m_charts.size(); ++i) {
         m_charts[i] = new LineChart(content);
         m_charts[i]->setTitles(titles[i].first, titles[i].second, tr("step"));

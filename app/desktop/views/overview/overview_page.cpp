@@ -43,7 +43,7 @@ OverviewPage::OverviewPage(SelectionModel& selection, QWidget* parent)
     : RecordingPage(selection, parent) {
     setUp(buildContent(), u"overview"_s, tr("Where does a step's time go?"),
           tr("Open a recording or start a run: this page then says how much of a step is compute, "
-             "how much is exposed communication, and what to look at first."),
+             "how much is spent blocked in communication, and what to look at first."),
           skeleton(), true);
 }
 

@@ -15,7 +15,7 @@ namespace shardscope::desktop {
 
 Minimap::Minimap(QWidget* parent) : QWidget(parent), m_labelWidth(kLabelWidth) {
     setFixedHeight(48);
-    setAccessibleName(tr("Whole run: density of compute and exposed communication"));
+    setAccessibleName(tr("Whole run: density of compute and of time blocked in communication"));
     setToolTip(
         tr("Blue: share of compute. Orange from below: share blocked in collectives, all ranks. "
            "Drag to move."));
