@@ -52,6 +52,23 @@ rank 0 kernels |.bbb...c..|)");
     EXPECT_EQ(overlap.exposed.ns, 2 * kTick.ns);
 }
 
+/// The limit of a schedule knows no waiting, so what is reached of it may not count any.
+TEST(Overlap, ReachesOfItsLimitWhatMovesBehindCompute) {
+    const test::Timeline timeline = test::drawTimeline(R"(
+        rank 0 compute |ffff......|
+        rank 0 comm    |.--aaa....|
+        rank 0 step    |ssssssssss|)");
+    Overlap overlap = rankOverlap(timeline.summary, timeline.ranks[0]);
+    EXPECT_EQ(overlap.hidden.ns, 3 * kTick.ns);
+    EXPECT_EQ(overlap.moving.ns, 3 * kTick.ns);
+    EXPECT_EQ(overlap.hiddenMoving.ns, kTick.ns);
+    overlap.limitCommunication = Duration{100};
+    overlap.limitHidden = Duration{50};
+    EXPECT_DOUBLE_EQ(*overlap.reachedOfLimit(), (1.0 / 3) / 0.5);
+    overlap.limitHidden = Duration{};
+    EXPECT_FALSE(overlap.reachedOfLimit());
+}
+
 TEST(Overlap, CountsKernelsThatHaveNoRowOfACollective) {
     const auto timeline = onDevices(R"(
 rank 0 step    |ssssssssss|
