@@ -214,7 +214,8 @@ void RunRecorder::noteDrops() {
         if (facts.dropped == 0) continue;
         addDiagnostic({Severity::kWarning, "events-dropped",
                        fmt::format("rank {} dropped {} of {} events because they could not be "
-                                   "taken up in time; figures from them are too low",
+                                   "taken up in time; counts and times from them are too "
+                                   "low, and memory is off where a free was among them",
                                    rank, facts.dropped, facts.emitted),
                        "Record with --capture light, or leave a core free.", RankId{rank}, now(),
                        static_cast<std::int64_t>(facts.dropped)});

@@ -1,4 +1,3 @@
-
 #include "storage/recording/events_table.h"
 #include "storage/recording/local_reader.h"
 #include "storage/recording/open_connection.h"
@@ -6,13 +5,27 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <span>
 
 namespace shardscope::storage {
 namespace {
 
+/// As SQL writes a blob: x'0aff'. Its bytes are no text, and JSON has no others.
+std::string blobText(std::span<const std::byte> bytes) {
+    constexpr const char* kHex = "0123456789abcdef";
+    std::string text = "x'";
+    for (const std::byte byte : bytes) {
+        text += kHex[std::to_integer<unsigned>(byte) >> 4];
+        text += kHex[std::to_integer<unsigned>(byte) & 15U];
+    }
+    return text + "'";
+}
+
 std::optional<std::string> cellText(const Statement& row, int column) {
     const Statement::Type type = row.type(column);
     if (type == Statement::Type::kNull) return std::nullopt;
+    if (type == Statement::Type::kBlob) return blobText(row.blob(column));
     std::string text(row.text(column));
     if (type != Statement::Type::kReal) return text;
     // SQLite writes 15 digits; where these are not enough, as many as it takes.

@@ -42,6 +42,11 @@ private:
 };
 test::TemporaryFolder* Query::s_folder = nullptr;
 
+TEST_F(Query, WritesBlobsAsSqlDoes) {
+    EXPECT_EQ(cell("SELECT x'00ff10'"), "x'00ff10'");
+    EXPECT_EQ(cell("SELECT x''"), "x''");
+}
+
 TEST_F(Query, CountsEventsAsTheSummaryDoes) {
     const auto summary = m_reader.value()->summary();
     const auto& events = summary->events;

@@ -72,7 +72,7 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
     m_bars = new StackedBars(evidence);
-    m_bars->setAxis({tr("ms a step, median"),
+    m_bars->setAxis({tr("ms a step, median of each part"),
                      [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
                      formatTick});
     connect(m_bars, &StackedBars::segmentHovered, this, &RecordingPage::hoverChanged);
