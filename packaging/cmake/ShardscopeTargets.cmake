@@ -49,11 +49,14 @@ endfunction()
 
 # One test program a folder; every TEST becomes a ctest test. LABELS: unit qt torch gpu.
 function(shardscope_test NAME)
-    cmake_parse_arguments(ARG "NO_MAIN;OWN_PRECOMPILED" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(ARG "NO_MAIN;OWN_PRECOMPILED;TORCH" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
     add_executable(${NAME} ${ARG_SOURCES})
     target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR})
     target_link_libraries(${NAME} PRIVATE ${ARG_LIBRARIES} GTest::gmock shardscope_warnings)
-    if(NOT ARG_OWN_PRECOMPILED)
+    # What sees LibTorch is compiled for OpenMP, and so are its headers.
+    if(ARG_TORCH)
+        target_precompile_headers(${NAME} REUSE_FROM shardscope_torch_test_headers)
+    elseif(NOT ARG_OWN_PRECOMPILED)
         target_precompile_headers(${NAME} REUSE_FROM shardscope_test_headers)
     endif()
     if(NOT ARG_NO_MAIN)

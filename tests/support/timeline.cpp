@@ -1,6 +1,5 @@
 #include "tests/support/timeline.h"
 
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -80,14 +79,16 @@ CollectiveEvent collectiveOf(char letter) {
 }
 
 void drawCollectives(const std::string& cells, RankEvents& events) {
-    std::optional<Timestamp> waitingSince;
+    Timestamp waitingSince;
+    bool waits = false;
     for (const Run& run : runsOf(cells)) {
         if (run.letter == '-') {
             waitingSince = run.range.begin;
+            waits = true;
             continue;
         }
         CollectiveEvent event = collectiveOf(run.letter);
-        event.start = waitingSince.value_or(run.range.begin);
+        event.start = waits ? waitingSince : run.range.begin;
         event.issue = event.start;
         event.end = run.range.end;
         // The other rank is the late one.
@@ -95,7 +96,7 @@ void drawCollectives(const std::string& cells, RankEvents& events) {
         event.arrivals[events.rank.value == 0 ? 1 : 0] = run.range.begin;
         event.sequence = events.collectives.size() + 1;
         events.collectives.push_back(event);
-        waitingSince.reset();
+        waits = false;
     }
 }
 

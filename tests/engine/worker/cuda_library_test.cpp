@@ -12,7 +12,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string folderOf(const std::string& variant) {
-    return std::string(SHARDSCOPE_FAKE_MODULES) + "/" + variant;
+    std::string folder = SHARDSCOPE_FAKE_MODULES "/";
+    folder += variant;
+    return folder;
 }
 
 /// The sentence with which loading the variant fails.
