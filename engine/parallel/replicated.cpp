@@ -44,13 +44,16 @@ void Replicated::addUnit(const UnitReference& reference) {
 
 void Replicated::load(const ValueSource& source) {
     for (Unit& unit : m_units) {
-        const at::Tensor flat = at::zeros({unit.layout.padded()});
+        // Where values are kept as they come: a second copy of the token table would be the peak of
+        // a small run.
+        const bool direct = unit.values.is_cpu() && unit.values.scalar_type() == at::kFloat;
+        const at::Tensor flat = direct ? unit.values.zero_() : at::zeros({unit.layout.padded()});
         const auto& parameters = unit.reference.parameters;
         for (std::size_t i = 0; i < parameters.size(); ++i)
             flat.narrow(0, unit.layout.offsets[i], parameters[i].count())
                 .copy_(source(parameters[i]).reshape({-1}));
         const Slice own = ownPart(unit);
-        unit.values.copy_(flat);
+        if (!direct) unit.values.copy_(flat);
         if (m_placement.copies()) unit.state.parameter.copy_(flat.narrow(0, own.begin, own.count));
     }
     m_communicator.barrier({Cause::kStart}).wait();

@@ -278,10 +278,11 @@ TEST(ManySpansOnOneRow, OverlappingOrNestedAreWrittenByEveryFormat) {
     const auto nested = rowOf(kCount, [](std::int64_t i) { return 2 * 1000 * (kCount - i); });
     for (const DrawnEvents* events : {&overlapping, &nested}) {
         DrawnFolder drawn(*events);
+        int written = 0;
         for (const auto write : {exportFolded, exportSpeedscope, exportPerfetto, exportKineto}) {
             ExportOptions options = drawn.options();
-            options.overwrite = true;
-            options.output = drawn.file("out.json");
+            // Of its own: --force replaces no other format.
+            options.output = drawn.file("out" + std::to_string(++written) + ".json");
             const auto account = write(drawn.reader(), options);
             ASSERT_THAT(account, IsOk());
             EXPECT_GE(account->events, static_cast<std::uint64_t>(kCount));
