@@ -81,6 +81,10 @@ void PeakStore::keep(const std::string& key, const HostPeak& peak) const {
     if (!file || error) fs::remove(partial, error);
 }
 
+bool isPlausible(const HostPeak& together, double oneThread, int threads) {
+    return together.flops >= kLeastScaling * threads * oneThread;
+}
+
 std::string peakStorePath() {
     const char* cache = std::getenv("XDG_CACHE_HOME");
     if (cache != nullptr && *cache == '/') return std::string(cache) + "/shardscope/peaks.json";
@@ -92,15 +96,18 @@ std::string peakStorePath() {
 ChosenPeak choosePeak(const std::optional<HostPeak>& kept, const HostPeak& measured,
                       const std::string& what) {
     const bool older = kept && kept->flops >= measured.flops;
-    const HostPeak& best = older ? *kept : measured;
+    HostPeak best = older ? *kept : measured;
+    // Two runs that agree are as good as bursts that do.
+    if (kept && std::min(kept->flops, measured.flops) >= (1 - kPeakAgreement) * best.flops)
+        best.stable = true;
     ChosenPeak chosen{best, fmt::format("measured: best {}", what)};
     if (older) chosen.source += fmt::format(", kept from {}", dayOf(best.unixS));
     if (older && measured.flops < kFarBelow * best.flops)
         chosen.source += fmt::format("; before this run {:.0f} % of it were reached",
                                      100 * measured.flops / best.flops);
     if (!best.stable)
-        chosen.source = fmt::format("{}, its best bursts differ by more than {:.0f} %; {}",
-                                    kUnsurePeak, 100 * kPeakAgreement, chosen.source);
+        chosen.source =
+            fmt::format("{}, since the cores were not free for it; {}", kUnsurePeak, chosen.source);
     return chosen;
 }
 

@@ -33,6 +33,12 @@ inline constexpr std::int64_t kPeakKeptS = 90 * 24 * 3600;
                                        const std::function<bool()>& enough,
                                        const std::function<bool()>& atMost);
 
+/// Of threads times what one reaches alone: below it other work had some of their cores all the
+/// time, and bursts agree on what was left. Clocks fall by less when all cores work.
+inline constexpr double kLeastScaling = 0.6;
+/// `oneThread`: FLOP/s of one thread alone.
+[[nodiscard]] bool isPlausible(const HostPeak& together, double oneThread, int threads);
+
 /// Figures of earlier runs in one small JSON file. A file that is missing or damaged holds none;
 /// one that cannot be written keeps none: a run goes on without.
 class PeakStore {

@@ -172,7 +172,7 @@ void addSlowStep(const RecordingSummary& summary, const Report& report,
         const LedgerRow*& kept = longest[row.step];
         if (kept == nullptr || row.wall > kept->wall) kept = &row;
     }
-    if (longest.size() < kLeastSteps) return;
+    if (longest.size() < kLeastStepsForSpread) return;
     std::vector<std::int64_t> walls, deviations;
     for (const auto& [step, row] : longest) walls.push_back(row->wall.ns);
     const std::int64_t median = medianOf(walls);

@@ -20,6 +20,8 @@ inline constexpr std::size_t kLeastSteps = 6;
 /// absolute deviation) above it: on a restless machine each step differs.
 inline constexpr double kSlowStep = 1.5;
 inline constexpr double kSlowStepSpreads = 8;
+/// Of fewer steps the spread says little: 9 steps of a healthy run gave an alarm in 1 run of 16.
+inline constexpr std::size_t kLeastStepsForSpread = 12;
 /// Above theory: a note, and a warning.
 inline constexpr double kMemoryNote = 0.05, kMemoryWarning = 0.10;
 

@@ -56,6 +56,19 @@ TEST(HostPeak, KeepsTheBetterOfAnEarlierRunAndThisOne) {
     EXPECT_EQ(choosePeak(std::nullopt, slow, "product").peak, slow);
 }
 
+TEST(HostPeak, OfCoresThatOtherWorkHadIsNotPlausible) {
+    EXPECT_FALSE(isPlausible({240, true, 0}, 220, 2));
+    EXPECT_TRUE(isPlausible({430, true, 0}, 220, 2));
+    EXPECT_TRUE(isPlausible({64 * 150, true, 0}, 220, 64)) << "clocks fall when all cores work";
+}
+
+TEST(HostPeak, TwoRunsThatAgreeAreSure) {
+    const HostPeak kept{400e9, false, 1'780'000'000};
+    EXPECT_TRUE(choosePeak(kept, {396e9, false, 1'780'100'000}, "product").peak.stable);
+    EXPECT_TRUE(choosePeak(kept, {404e9, false, 1'780'100'000}, "product").peak.stable);
+    EXPECT_FALSE(choosePeak(kept, {300e9, true, 1'780'100'000}, "product").peak.stable);
+}
+
 class Store : public testing::Test {
 protected:
     test::TemporaryFolder m_folder;
