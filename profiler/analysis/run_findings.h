@@ -18,7 +18,7 @@ inline constexpr double kRegularSteps = 0.8;
 inline constexpr std::size_t kLeastSteps = 6;
 /// A slow step takes this many times the median, and lies as many spreads (1.4826 x the median
 /// absolute deviation) above it: on a restless machine each step differs.
-inline constexpr double kSlowStep = 1.5;
+inline constexpr double kSlowStep = 2;
 inline constexpr double kSlowStepSpreads = 8;
 /// Of fewer steps the spread says little: 9 steps of a healthy run gave an alarm in 1 run of 16.
 inline constexpr std::size_t kLeastStepsForSpread = 12;
