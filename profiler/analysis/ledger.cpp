@@ -17,7 +17,7 @@ constexpr PartText kTexts[kLedgerPartCount] = {
      "Blocked until gathered parameters are there, while every rank had arrived and data moved."},
     {"blocked in reductions", "exposed_reduction_ns",
      "Blocked until a gradient reduction is done, while every rank had arrived and data moved."},
-    {"blocked in other collectives", "exposed_other_ns",
+    {"blocked in others", "exposed_other_ns",
      "Blocked in any other collective (norm, loss), while every rank had arrived and data moved."},
     {"waiting for the slowest", "waiting_ns",
      "Blocked while a collective of this rank had started but its last rank had not arrived."},

@@ -72,13 +72,7 @@ QString overviewHeadline(const OpenRecording& recording, const LedgerView& ledge
 QString overviewSubline(const OpenRecording& recording) {
     const auto& report = recording.report;
     QStringList parts;
-    if (!report.waiting.empty() && report.waiting.front().waited.ns > 0) {
-        const auto& worst = report.waiting.front();
-        parts << u"The others waited %1 for rank %2 in %3 collectives."_s
-                     .arg(formatDuration(worst.waited))
-                     .arg(worst.late.value)
-                     .arg(formatCount(worst.collectives));
-    }
+    if (!report.findings.empty()) parts << fromUtf8(report.findings.front().title) + u'.';
     if (!report.completeness.known) {
         parts << u"Completeness unknown at this capture level."_s;
     } else {
