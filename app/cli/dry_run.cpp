@@ -91,7 +91,7 @@ std::string dryRunText(const control::RunConfig& config, std::optional<Bytes> av
                     config.model.name, toWord(config.strategy), config.ranks,
                     config.ranks == 1 ? "rank" : "ranks", toWord(config.precision),
                     theory::parameterCount(config.model), theory::tokensPerStep(config));
-    text += fmt::format("state of a rank    {} MB, peak in: {}\n",
+    text += fmt::format("state per rank     {} MB, peak in: {}\n",
                         megabytes(theory::stateTheory(config)), toWord(theory::peakMoment(config)));
     if (const auto pieces = control::vocabularyPieces(config); pieces.count > 0)
         text += fmt::format(

@@ -232,7 +232,7 @@ std::string verdictText(const Task& task, const control::VerifyResult& verdict,
         text +=
             "  these limits are reference_tiny's: this reference does not bring PyTorch's own\n"
             "  spread in bf16, which tests/engine/torch/reference_spread adds to it\n";
-    text += fmt::format("state of a rank  {} bytes, theory {}\n", verdict.stateBytes,
+    text += fmt::format("state per rank   {} bytes, theory {}\n", verdict.stateBytes,
                         verdict.theoryStateBytes);
     return text + (pass ? "PASS\n" : "FAIL\n");
 }

@@ -253,7 +253,8 @@ ChosenPeak RankWorker::hostPeak(int threads) const {
     const std::string library = kernels::toWord(kernels::matmulLibraryInUse());
     const PeakStore store(peakStorePath());
     const std::string key = fmt::format("{}, {} {}, {} threads, {}", launch::hostFacts().cpu,
-                                        library, word, threads, at::get_cpu_capability());
+                                        library, word, threads, at::get_cpu_capability()) +
+                            heldInstructions();
     ChosenPeak chosen = choosePeak(store.find(key, measured.unixS), measured,
                                    fmt::format("{} matrix product by {} on {} thread{} together",
                                                word, library, threads, threads == 1 ? "" : "s"));

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -60,6 +61,15 @@ TEST(HostPeak, OfCoresThatOtherWorkHadIsNotPlausible) {
     EXPECT_FALSE(isPlausible({240, true, 0}, 220, 2));
     EXPECT_TRUE(isPlausible({430, true, 0}, 220, 2));
     EXPECT_TRUE(isPlausible({64 * 150, true, 0}, 220, 64)) << "clocks fall when all cores work";
+}
+
+TEST(HostPeak, OfARunThatMayUseLessIsAnother) {
+    ::unsetenv("ONEDNN_MAX_CPU_ISA");
+    const std::string free = heldInstructions();
+    ::setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
+    EXPECT_NE(heldInstructions(), free);
+    EXPECT_THAT(heldInstructions(), HasSubstr("ONEDNN_MAX_CPU_ISA=AVX2"));
+    ::unsetenv("ONEDNN_MAX_CPU_ISA");
 }
 
 TEST(HostPeak, TwoRunsThatAgreeAreSure) {
