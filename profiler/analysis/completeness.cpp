@@ -97,6 +97,33 @@ void certifyEvents(const RecordingSummary& summary, Certificate& certificate) {
                                     emitted - stored, emitted));
 }
 
+void certifyRows(const RecordingSummary& summary, Certificate& certificate) {
+    for (const LostRows& lost : summary.lostRows)
+        certificate.say(fmt::format("table {}: {} rows are in the file, {} were when it was finalised",
+                                    lost.table, lost.found, lost.written));
+}
+
+/// Events of a step without a row of its own. A part of a recording holds what reaches into it of
+/// the steps around its own.
+void certifyStepRows(const RecordingSummary& summary,
+                     const std::map<RankId, std::map<StepIndex, Recorded>>& recorded,
+                     Certificate& certificate) {
+    std::map<RankId, std::set<StepIndex>> rows;
+    for (const StepFacts& step : summary.steps) rows[step.rank].insert(step.step);
+    const bool part = std::any_of(summary.diagnostics.begin(), summary.diagnostics.end(),
+                                  [](const Diagnostic& d) { return d.code == kPartOfRecording; });
+    for (const auto& [rank, steps] : recorded) {
+        const std::set<StepIndex>& known = rows[rank];
+        for (const auto& [step, counts] : steps) {
+            if (step == kNoStep || known.contains(step)) continue;
+            const bool inside = !known.empty() && *known.begin() < step && step < *known.rbegin();
+            if (part && !inside) continue;
+            certificate.say(fmt::format("rank {} step {}: has events, its row in steps is missing",
+                                        rank.value, step.value));
+        }
+    }
+}
+
 void certifyRanks(const RecordingSummary& summary, Certificate& certificate) {
     std::set<StepIndex> all;
     std::map<RankId, std::set<StepIndex>> byRank;
@@ -135,6 +162,8 @@ Completeness certify(const RecordingSummary& summary, const std::vector<RankEven
         certificate.compare(step, "phases", step.expectedPhases, counts.phases);
     }
     certifyRanks(summary, certificate);
+    certifyStepRows(summary, recorded, certificate);
+    certifyRows(summary, certificate);
     certifyEvents(summary, certificate);
     return certificate.take(summary.complete);
 }

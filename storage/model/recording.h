@@ -164,6 +164,16 @@ struct EventCounts {
     [[nodiscard]] std::uint64_t total() const { return spans + collectives + memory + counters; }
 };
 
+/// Code of the diagnostic that says that a recording was cut out of a longer one.
+inline constexpr const char* kPartOfRecording = "part";
+
+/// Rows of a table that were there when the recording was finalised, and are not now.
+struct LostRows {
+    std::string table;
+    std::uint64_t written = 0;
+    std::uint64_t found = 0;
+};
+
 /// All rows of a recording; a few hundred kilobytes even for long runs.
 struct RecordingSummary {
     RunFacts run;
@@ -179,7 +189,8 @@ struct RecordingSummary {
     TimeRange bounds;       ///< of everything stored
     Bytes fileSize;         ///< main file and WAL
     Bytes chunkBytes;       ///< compressed event data
-    bool complete = false;  ///< finalised by its writer
+    std::vector<LostRows> lostRows;  ///< by table; of files of format 1.3 and later
+    bool complete = false;           ///< finalised by its writer
 };
 
 /// What analyses read: everything of one rank that is not an operator.

@@ -82,13 +82,18 @@ Result<std::string> columnsOf(Connection& connection, const std::string& table) 
     }
 }
 
+/// The rows of a table that its checksum is of.
+std::string rowsOf(const std::string& table) {
+    const char* but = table == "meta" ? " WHERE key NOT LIKE 'checksum.%'" : "";
+    return " FROM main." + quoted(table) + but;
+}
+
 Result<Checksum> checksumOf(Connection& connection, const std::string& table) {
     auto columns = columnsOf(connection, table);
     if (!columns) return failure(columns);
     if (columns->empty())
         return failure(ErrorCode::kUnreadable, "the table " + table + " is missing");
-    const std::string but = table == "meta" ? " WHERE key NOT LIKE 'checksum.%'" : "";
-    auto select = connection.prepare("SELECT " + *columns + " FROM main." + quoted(table) + but);
+    auto select = connection.prepare("SELECT " + *columns + rowsOf(table));
     if (!select) return failure(select);
     Checksum checksum;
     std::vector<std::byte> row;
@@ -121,7 +126,51 @@ std::string textOf(const Checksum& checksum) {
     return std::to_string(checksum.rows).append(" ").append(std::to_string(checksum.sum));
 }
 
+struct StoredChecksum {
+    std::string table;
+    std::string value;  ///< as textOf() makes it
+    [[nodiscard]] std::uint64_t rows() const {
+        std::uint64_t count = 0;
+        std::from_chars(value.data(), value.data() + value.size(), count);
+        return count;
+    }
+};
+
+Result<std::vector<StoredChecksum>> storedChecksums(Connection& connection) {
+    auto select =
+        connection.prepare("SELECT key, value FROM main.meta WHERE key LIKE 'checksum.%' ORDER BY 1");
+    if (!select) return failure(select);
+    std::vector<StoredChecksum> stored;
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) return stored;
+        stored.push_back({std::string(select->text(0).substr(kKeyFront.size())),
+                          std::string(select->text(1))});
+    }
+}
+
+Result<std::uint64_t> countRows(Connection& connection, const std::string& table) {
+    auto select = connection.prepare("SELECT count(*)" + rowsOf(table));
+    if (!select) return failure(select);
+    auto row = select->step();
+    if (!row) return failure(row);
+    return static_cast<std::uint64_t>(select->integer(0));
+}
+
 }  // namespace
+
+Result<std::vector<LostRows>> lostRows(Connection& connection) {
+    const auto stored = storedChecksums(connection);
+    if (!stored) return failure(stored);
+    std::vector<LostRows> lost;
+    for (const StoredChecksum& checksum : *stored) {
+        // A table that cannot be read has no rows.
+        const std::uint64_t found = countRows(connection, checksum.table).value_or(0);
+        if (found != checksum.rows()) lost.push_back({checksum.table, checksum.rows(), found});
+    }
+    return lost;
+}
 
 Result<void> storeRowChecksums(Connection& connection) {
     auto tables = tablesOf(connection);
@@ -138,15 +187,12 @@ Result<void> storeRowChecksums(Connection& connection) {
 }
 
 void verifyRowChecksums(VerifyContext& context) {
-    std::vector<std::pair<std::string, std::string>> stored;
-    forRows(context, "meta", "SELECT key, value FROM meta WHERE key LIKE 'checksum.%'",
-            [&](const Statement& row) {
-                stored.emplace_back(row.text(0).substr(kKeyFront.size()), row.text(1));
-            });
-    if (stored.empty() && context.found.complete)
+    const auto stored = storedChecksums(context.connection);
+    if (!stored) return context.found.add("meta", "cannot be read: " + stored.error().message);
+    if (stored->empty() && context.found.complete)
         context.found.notes.emplace_back(
             "rows have no checksums: the recording is of a version before 1.3");
-    for (const auto& [table, value] : stored) {
+    for (const auto& [table, value] : *stored) {
         const auto checksum = checksumOf(context.connection, table);
         if (!checksum)
             context.found.add(table, "cannot be read: " + checksum.error().message);

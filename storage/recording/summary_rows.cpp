@@ -1,5 +1,7 @@
 #include "storage/recording/summary_rows.h"
 
+#include "storage/recording/row_checksums.h"
+
 #include <filesystem>
 #include <limits>
 
@@ -246,6 +248,8 @@ Result<RecordingSummary> readSummary(Connection& connection, const ChunkDirector
     for (const auto read : {readRun, readHosts, readRanks, readDevices, readLanes, readSteps,
                             readMetrics, readTheory, readDiagnostics})
         if (auto done = read(connection, summary); !done) return failure(done);
+    // A file whose checksums cannot be read has none to hold it to; `info --verify` says so.
+    if (auto lost = lostRows(connection)) summary.lostRows = std::move(*lost);
     summary.events = chunks.counts();
     summary.chunkBytes = chunks.bytes();
     if (auto done = readBounds(connection, chunks, summary); !done) return failure(done);

@@ -14,7 +14,7 @@ using storage::RecordingWriter;
 Result<void> notePart(RecordingWriter& writer, const CopyScope& scope) {
     if (!scope.cut && scope.ranks.empty()) return {};
     return writer.addDiagnostic(
-        {Severity::kNote, "part",
+        {Severity::kNote, kPartOfRecording,
          "this recording is a part of a longer one: from " +
              std::to_string(scope.range.begin.seconds()) + " s to " +
              std::to_string(scope.range.end.seconds()) + " s" +

@@ -89,14 +89,20 @@ Result<void> RecordingCopy::writeFacts() {
 /// Steps that lie whole within the part: half a one would be taken for a fast one.
 Result<void> RecordingCopy::writeSteps() {
     std::map<RankId, std::pair<std::uint64_t, std::uint64_t>> before;  // emitted, dropped
+    for (const RankFacts& rank : m_all.ranks) m_ownSteps[rank.rank].reach = m_scope.range;
     for (StepFacts step : m_all.steps) {
         if (!wanted(step.rank)) continue;
         auto& [emitted, dropped] = before[step.rank];
+        TimeRange& reach = m_ownSteps[step.rank].reach;
         if (step.end <= m_scope.range.begin) {
             emitted = step.emitted;
             dropped = step.dropped;
+            reach.begin = step.start;
         }
+        if (step.start >= m_scope.range.end && reach.end == m_scope.range.end)
+            reach.end = step.end;
         if (step.start < m_scope.range.begin || step.end > m_scope.range.end) continue;
+        m_ownSteps[step.rank].steps.insert(step.step);
         step.emitted -= std::min(emitted, step.emitted);
         step.dropped -= std::min(dropped, step.dropped);
         step.start = step.start + m_scope.shift;
@@ -115,8 +121,11 @@ Result<void> RecordingCopy::writeLane(const LaneFacts& lane) {
     const auto windows = static_cast<std::int64_t>(m_all.events.total() / kEventsAWindow + 1);
     const std::int64_t width = m_scope.range.duration().ns / windows + 1;
     for (std::int64_t i = 0; i < windows; ++i) {
+        const TimeRange reach = m_ownSteps[lane.rank].reach;
         const Timestamp begin = m_scope.range.begin + Duration{i * width};
-        const TimeRange window{begin, std::min(begin + Duration{width}, m_scope.range.end)};
+        const TimeRange window{
+            i == 0 ? reach.begin : begin,
+            i + 1 == windows ? reach.end : std::min(begin + Duration{width}, m_scope.range.end)};
         if (auto done = writeSpans(lane, window, i == 0); !done) return done;
     }
     return {};
@@ -137,8 +146,10 @@ Result<void> RecordingCopy::writeSpans(const LaneFacts& lane, TimeRange window, 
     auto spans = m_reader.spans(lane.rank, lane.lane, window);
     if (!spans) return failure(spans);
     // What began in a window before was copied with that.
-    if (!first)
-        std::erase_if(*spans, [&](const SpanEvent& span) { return span.start < window.begin; });
+    const OwnSteps& own = m_ownSteps[lane.rank];
+    std::erase_if(*spans, [&](const SpanEvent& span) {
+        return (!first && span.start < window.begin) || !belongs(own, span, span.range());
+    });
     StringSubset& strings = stringsOf(lane.rank);
     ArgumentSubset& arguments = argumentsOf(lane.rank);
     for (SpanEvent& span : *spans) {
@@ -187,9 +198,13 @@ Result<void> RecordingCopy::writeMemory(RankId rank) {
 }
 
 Result<void> RecordingCopy::writeCollectives(RankId rank) {
-    auto events = m_reader.rankEvents(rank, m_scope.range);
+    const OwnSteps& own = m_ownSteps[rank];
+    auto events = m_reader.rankEvents(rank, own.reach);
     if (!events) return failure(events);
     std::vector<CollectiveEvent>& collectives = events->collectives;
+    std::erase_if(collectives, [&](const CollectiveEvent& event) {
+        return !belongs(own, event, TimeRange{event.start, event.end});
+    });
     StringSubset& strings = stringsOf(rank);
     for (CollectiveEvent& event : collectives) {
         event.algorithm = strings.keep(event.algorithm);

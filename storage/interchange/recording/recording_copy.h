@@ -130,7 +130,21 @@ public:
     [[nodiscard]] std::size_t synthetic() const { return m_synthetic; }
 
 private:
+    /// The steps of a rank that the part holds, and how far their events may reach beyond it:
+    /// what is fetched ahead for the first, what of the last is still under way.
+    struct OwnSteps {
+        TimeRange reach;
+        std::set<StepIndex> steps;
+        [[nodiscard]] bool has(StepIndex step) const { return steps.contains(step); }
+    };
+
     [[nodiscard]] bool wanted(RankId rank) const;
+    /// Within the part's range, or of one of its steps.
+    template <class Event>
+    [[nodiscard]] bool belongs(const OwnSteps& own, const Event& event, TimeRange range) const {
+        return range.intersects(m_scope.range) || m_scope.range.contains(range.begin) ||
+               own.has(event.step);
+    }
     StringSubset& stringsOf(RankId rank);
     ArgumentSubset& argumentsOf(RankId rank);
     Result<void> writeFacts();
@@ -151,6 +165,7 @@ private:
     CopyScope m_scope;
     std::map<RankId, StringSubset> m_strings;
     std::map<RankId, ArgumentSubset> m_arguments;  ///< stands on its rank's strings
+    std::map<RankId, OwnSteps> m_ownSteps;
     std::map<RankId, std::uint64_t> m_stored;
     std::map<RankId, std::uint64_t> m_dropped;
     std::map<std::int32_t, std::int32_t> m_hosts;

@@ -1,5 +1,7 @@
 #include "profiler/analysis/report.h"
 
+#include "profiler/analysis/findings.h"
+
 #include "engine/control/run_config.h"
 #include "engine/theory/theory.h"
 #include "storage/recording/recording_reader.h"
@@ -49,6 +51,37 @@ TEST(Report, SaysWhichStepMissesAGather) {
     EXPECT_FALSE(report.completeness.complete);
     EXPECT_THAT(report.completeness.missing,
                 Contains(HasSubstr("rank 1 step 3: 12 of 13 gathers are recorded")));
+}
+
+TEST(Report, MissesTheRowsOfStepsWhoseEventsAreThere) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_THAT(test::writeSampleRecording(path, {}), test::IsOk());
+    auto reader = storage::openRecording(path).value();
+    auto summary = reader->summary().value();
+    std::vector<RankEvents> ranks;
+    for (const RankFacts& rank : summary.ranks)
+        ranks.push_back(
+            reader->rankEvents(rank.rank, {summary.bounds.begin, {summary.bounds.end.ns + 1}})
+                .value());
+    const auto without = [&](std::initializer_list<int> steps) {
+        RecordingSummary left = summary;
+        std::erase_if(left.steps, [&](const StepFacts& facts) {
+            return std::find(steps.begin(), steps.end(), facts.step.value) != steps.end();
+        });
+        return left;
+    };
+    EXPECT_THAT(certify(without({4}), ranks).missing,
+                Contains(HasSubstr("rank 1 step 4: has events, its row in steps is missing")));
+    EXPECT_FALSE(certify(without({7, 8, 9}), ranks).complete);
+    // A part holds what reaches into it of the steps around its own, but no hole.
+    summary.diagnostics.emplace_back().code = kPartOfRecording;
+    EXPECT_TRUE(certify(without({0, 8, 9}), ranks).complete);
+    EXPECT_FALSE(certify(without({0, 4}), ranks).complete);
+    summary.lostRows.push_back({"metrics", 40, 3});
+    EXPECT_THAT(
+        certify(without({0}), ranks).missing,
+        Contains(HasSubstr("table metrics: 3 rows are in the file, 40 were when it was final")));
 }
 
 TEST(Report, CountsDroppedEvents) {

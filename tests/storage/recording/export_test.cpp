@@ -1,6 +1,8 @@
 // A part of a recording as a recording of its own.
 #include "storage/interchange/export.h"
 
+#include "storage/columns/chunk.h"
+#include "storage/recording/recording_writer.h"
 #include "storage/recording/verify_recording.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -10,7 +12,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <vector>
 
 namespace shardscope::interchange {
 namespace {
@@ -97,9 +101,19 @@ TEST_P(ExportRecording, KeepsWholeEventsThatReachIntoTheRange) {
     range.begin = range.begin + Duration{5'000'001};
     const auto cut = part(range);
     ASSERT_NE(cut, nullptr);
-    for (const LaneFacts& lane : m_summary.lanes)
-        EXPECT_EQ(cut->spans(lane.rank, lane.lane, kEverything)->size(),
-                  whole().spans(lane.rank, lane.lane, range)->size());
+    // Of step 3, whose row is in the part, also the kernels that end after it.
+    TimeRange reach = range;
+    reach.end = rangeOf(4, 4).end;
+    for (const LaneFacts& lane : m_summary.lanes) {
+        const auto spans = whole().spans(lane.rank, lane.lane, reach);
+        EXPECT_EQ(std::size_t(std::count_if(spans->begin(), spans->end(),
+                                            [&](const SpanEvent& span) {
+                                                return span.range().intersects(range) ||
+                                                       range.contains(span.start) ||
+                                                       span.step.value == 3;
+                                            })),
+                  cut->spans(lane.rank, lane.lane, kEverything)->size());
+    }
     // A step that is cut is no step.
     const auto summary = *cut->summary();
     for (const StepFacts& step : summary.steps) EXPECT_EQ(step.step.value, 3);
@@ -148,6 +162,78 @@ TEST_P(ExportRecording, FailsWithoutLeavingAFile) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(m_folder.path()), {}), 1);
     options.output = m_path;
     EXPECT_THAT(exportRecording(whole(), options), FailsWith("already exists"));
+}
+
+/// Steps 0 to 3 of 100 ns; each has a collective that was fetched ahead in the step before, and one
+/// that ends in the step after.
+Result<void> writeReachingSteps(const std::string& path) {
+    RunFacts run;
+    run.id = "1";
+    run.worldSize = 1;
+    auto writer = storage::RecordingWriter::create(path, run, true);
+    if (!writer) return failure(writer);
+    RankFacts rank;
+    rank.emitted = 16;
+    std::vector<CollectiveEvent> collectives;
+    std::vector<SpanEvent> spans;
+    auto done = writer->addHost({});
+    if (done) done = writer->putRank(rank);
+    if (done) done = writer->addLane({{0}, {3}, LaneRole::kCommunication, "communication", {}, 3});
+    if (done) done = writer->addStrings({0}, {1}, {"all-gather"});
+    for (std::int32_t i = 0; i < 4; ++i) {
+        StepFacts step;
+        step.step = {i};
+        step.start = {1000 + 100 * i};
+        step.end = step.start + Duration{100};
+        if (done) done = writer->addStep(step);
+        for (const std::int64_t at : {-20, 90}) {
+            CollectiveEvent event;
+            event.step = {i};
+            event.sequence = collectives.size() + 1;
+            event.issue = event.start = step.start + Duration{at};
+            event.end = event.start + Duration{15};
+            collectives.push_back(event);
+        }
+    }
+    std::sort(collectives.begin(), collectives.end(),
+              [](const CollectiveEvent& a, const CollectiveEvent& b) { return a.start < b.start; });
+    for (const CollectiveEvent& event : collectives) {
+        SpanEvent span;
+        span.start = event.start;
+        span.duration = event.end - event.start;
+        span.lane = {3};
+        span.name = {1};
+        span.correlation = event.sequence;
+        span.step = event.step;
+        spans.push_back(span);
+    }
+    if (done) done = writer->addChunk(columns::encodeSpans({0}, spans));
+    if (done) done = writer->addChunk(columns::encodeCollectives({0}, collectives));
+    return done ? writer->finalise(RunStatus::kFinished, {1500}) : done;
+}
+
+// What is fetched ahead for a step lies before it: a step without it would look as if it had lost it.
+TEST(ExportSteps, AreWholeWithWhatReachesBeyondTheirTime) {
+    const test::TemporaryFolder folder;
+    ASSERT_THAT(writeReachingSteps(folder.file("whole.sscope")), IsOk());
+    const auto reader = openRecording(folder.file("whole.sscope"));
+    ASSERT_THAT(reader, IsOk());
+    ExportOptions options;
+    options.range = TimeRange{{1100}, {1300}};  // steps 1 and 2
+    options.output = folder.file("part.sscope");
+    ASSERT_THAT(exportRecording(**reader, options), IsOk());
+    const auto cut = openRecording(options.output);
+    std::map<std::int32_t, int> collectives, spans;
+    const auto events = (*cut)->rankEvents({0}, kEverything);
+    for (const CollectiveEvent& event : events->collectives) ++collectives[event.step.value];
+    const auto drawn = (*cut)->spans({0}, {3}, kEverything);
+    for (const SpanEvent& span : *drawn) ++spans[span.step.value];
+    // Of the steps around them, only what reaches into them: the end of 0, the beginning of 3.
+    const std::map<std::int32_t, int> wanted{{0, 1}, {1, 2}, {2, 2}, {3, 1}};
+    EXPECT_EQ(collectives, wanted);
+    EXPECT_EQ(spans, wanted);
+    const auto found = storage::verifyRecording(options.output);
+    EXPECT_TRUE(found && found->sound());
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, ExportRecording, ::testing::Values(false, true));

@@ -1,5 +1,6 @@
 // What info --verify finds, one kind of fault after the other.
 #include "storage/columns/chunk.h"
+#include "storage/recording/recording_reader.h"
 #include "storage/recording/recording_writer.h"
 #include "storage/recording/verify_recording.h"
 #include "storage/sqlite/connection.h"
@@ -49,6 +50,25 @@ struct Damage {
     const char* where;
     const char* what;
 };
+
+TEST(Summary, CountsTheRowsThatWereThereWhenItWasFinalised) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 4}), IsOk());
+    EXPECT_TRUE((*openRecording(path))->summary()->lostRows.empty());
+    {
+        auto connection = Connection::open(path, Connection::Mode::kCreate);
+        ASSERT_THAT(connection->execute("DELETE FROM steps WHERE step=2; DELETE FROM metrics"),
+                    IsOk());
+    }
+    const auto lost = (*openRecording(path))->summary()->lostRows;
+    ASSERT_EQ(lost.size(), 2u);
+    EXPECT_EQ(lost[0].table, "metrics");
+    EXPECT_EQ(lost[0].found, 0u);
+    EXPECT_EQ(lost[1].table, "steps");
+    EXPECT_EQ(lost[1].written, 8u);
+    EXPECT_EQ(lost[1].found, 6u);
+}
 
 class VerifyDamage : public ::testing::TestWithParam<Damage> {};
 
