@@ -99,8 +99,9 @@ void certifyEvents(const RecordingSummary& summary, Certificate& certificate) {
 
 void certifyRows(const RecordingSummary& summary, Certificate& certificate) {
     for (const LostRows& lost : summary.lostRows)
-        certificate.say(fmt::format("table {}: {} rows are in the file, {} were when it was finalised",
-                                    lost.table, lost.found, lost.written));
+        certificate.say(
+            fmt::format("table {}: {} rows are in the file, {} were when it was finalised",
+                        lost.table, lost.found, lost.written));
 }
 
 /// Events of a step without a row of its own. A part of a recording holds what reaches into it of

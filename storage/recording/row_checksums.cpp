@@ -137,16 +137,16 @@ struct StoredChecksum {
 };
 
 Result<std::vector<StoredChecksum>> storedChecksums(Connection& connection) {
-    auto select =
-        connection.prepare("SELECT key, value FROM main.meta WHERE key LIKE 'checksum.%' ORDER BY 1");
+    auto select = connection.prepare(
+        "SELECT key, value FROM main.meta WHERE key LIKE 'checksum.%' ORDER BY 1");
     if (!select) return failure(select);
     std::vector<StoredChecksum> stored;
     while (true) {
         auto row = select->step();
         if (!row) return failure(row);
         if (!*row) return stored;
-        stored.push_back({std::string(select->text(0).substr(kKeyFront.size())),
-                          std::string(select->text(1))});
+        stored.push_back(
+            {std::string(select->text(0).substr(kKeyFront.size())), std::string(select->text(1))});
     }
 }
 

@@ -212,7 +212,8 @@ Result<void> writeReachingSteps(const std::string& path) {
     return done ? writer->finalise(RunStatus::kFinished, {1500}) : done;
 }
 
-// What is fetched ahead for a step lies before it: a step without it would look as if it had lost it.
+// What is fetched ahead for a step lies before it: a step without it would look as if it had lost
+// it.
 TEST(ExportSteps, AreWholeWithWhatReachesBeyondTheirTime) {
     const test::TemporaryFolder folder;
     ASSERT_THAT(writeReachingSteps(folder.file("whole.sscope")), IsOk());
