@@ -2,6 +2,7 @@
 
 #include "engine/control/observer.h"
 #include "engine/kernels/onednn.h"
+#include "engine/kernels/widened_product.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/addmm.h>
@@ -20,7 +21,9 @@ namespace {
 
 constexpr int kProbeRounds = 5;
 
-MatmulLibrary g_library = MatmulLibrary::kMkl;  // set before the first step, then constant
+// Set before the first step, then constant.
+MatmulLibrary g_library = MatmulLibrary::kMkl;
+NarrowProducts g_narrow = NarrowProducts::kNative;
 
 double bestSeconds(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out, int repeats) {
     std::int64_t best = INT64_MAX;
@@ -95,7 +98,13 @@ MatmulLibrary matmulLibraryInUse() {
     return g_library;
 }
 
+void useNarrowProducts(NarrowProducts way) {
+    g_narrow = way;
+}
+
 void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out, bool accumulate) {
+    if (g_narrow == NarrowProducts::kWidened && a.is_cpu() && a.scalar_type() != at::kFloat)
+        return widenedProduct(a, b, out, accumulate);
     if (out.scalar_type() != a.scalar_type()) return widenedMatmul(a, b, out, accumulate);
     const auto sgemm = sgemmOf(a, b, out, accumulate);
     if (sgemm && sgemm->run(a.const_data_ptr<float>(), b.const_data_ptr<float>(),
@@ -143,12 +152,20 @@ MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden) {
     return seconds[1] < seconds[0] ? MatmulLibrary::kOneDnn : MatmulLibrary::kMkl;
 }
 
-double slowdownOf(at::ScalarType type, std::int64_t tokens, std::int64_t hidden) {
+Slowdown slowdownOf(at::ScalarType type, std::int64_t tokens, std::int64_t hidden) {
     const at::Tensor a = at::randn({std::min<std::int64_t>(tokens, 256), hidden});
     const at::Tensor b = at::randn({hidden, 4 * hidden});
     const at::Tensor out = at::empty({a.size(0), 4 * hidden});
+    const at::Tensor narrowA = a.to(type), narrowB = b.to(type), narrowOut = out.to(type);
     const double plain = bestSeconds(a, b, out, 3);
-    return bestSeconds(a.to(type), b.to(type), out.to(type), 3) / plain;
+    const NarrowProducts before = g_narrow;
+    const auto slowdown = [&](NarrowProducts way) {
+        useNarrowProducts(way);
+        return bestSeconds(narrowA, narrowB, narrowOut, 3) / plain;
+    };
+    const Slowdown found{slowdown(NarrowProducts::kNative), slowdown(NarrowProducts::kWidened)};
+    useNarrowProducts(before);
+    return found;
 }
 
 MatmulBurst::MatmulBurst(std::int64_t n, at::ScalarType type)

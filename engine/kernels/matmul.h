@@ -18,10 +18,24 @@ enum class MatmulLibrary : std::uint8_t { kMkl = 0, kOneDnn = 1 };
 /// Times both on a (tokens, hidden) x (hidden, 4 hidden) product; a few milliseconds. MKL where
 /// oneDNN is not there.
 [[nodiscard]] MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden);
+/// How a CPU multiplies bf16 and fp16: by LibTorch's operators, fast where there are instructions
+/// for it and up to 90 times slower than fp32 where there are none; or widened (widened_product.h).
+enum class NarrowProducts : std::uint8_t { kNative = 0, kWidened = 1 };
 /// How many times longer a product in `type` (bf16, fp16) takes on this CPU than an fp32 one by the
-/// library in use: well below 1 with AMX, up to 90 without AVX-512. A few milliseconds, or a few
-/// fp32 ones times the answer.
-[[nodiscard]] double slowdownOf(at::ScalarType type, std::int64_t tokens, std::int64_t hidden);
+/// library in use: well below 1 with AMX.
+struct Slowdown {
+    double native = 1, widened = 1;
+    [[nodiscard]] NarrowProducts faster() const {
+        return widened < native ? NarrowProducts::kWidened : NarrowProducts::kNative;
+    }
+    [[nodiscard]] double of(NarrowProducts way) const {
+        return way == NarrowProducts::kWidened ? widened : native;
+    }
+};
+/// A few milliseconds, or a few fp32 products times the answer.
+[[nodiscard]] Slowdown slowdownOf(at::ScalarType type, std::int64_t tokens, std::int64_t hidden);
+/// Chosen once before the first step.
+void useNarrowProducts(NarrowProducts way);
 /// From this slowdown on a run is warned of its precision.
 inline constexpr double kSlowPrecision = 2;
 /// Chosen once before the first step; all later products of the process use it. MKL is used

@@ -34,7 +34,6 @@ constexpr std::int64_t kEnoughNs = 300'000'000, kAtMostNs = 2'000'000'000;
 /// Side of its product: a few milliseconds of work, more where many threads share it.
 constexpr std::int64_t kBurstSize = 1024, kLargeBurstSize = 2048;
 constexpr int kManyThreads = 8;
-constexpr double kHopelessPrecision = 10.0;  ///< times the time of fp32: not what anybody wanted
 
 /// The step thread's: autograd's device threads allocate on its behalf while it waits.
 const control::MemoryUse* g_stepUse = nullptr;
@@ -162,19 +161,20 @@ void RankWorker::chooseKernels() {
     }
 }
 
-/// On many CPUs bf16 and fp16 are a trap: refused where hopeless, warned of where slow.
-void RankWorker::checkNarrow() {
+/// On many CPUs bf16 and fp16 are a trap: warned of where slower than fp32.
+void RankWorker::chooseNarrowProducts() {
     const control::ModelConfig& model = m_start.config.model;
     const at::ScalarType type = training::placementOf(m_start.config, m_device).compute;
-    const double slowdown =
+    const kernels::Slowdown slowdown =
         kernels::slowdownOf(type, m_start.config.batch * model.context, model.hidden);
-    if (slowdown < kernels::kSlowPrecision || !m_start.config.reference.empty()) return;
-    const std::string sentence = fmt::format(
-        "a {} matrix product takes {:.1f} times as long as an fp32 one on this CPU, "
-        "which has no instructions for it",
-        toWord(m_start.config.precision), slowdown);
-    if (slowdown > kHopelessPrecision)
-        throw std::runtime_error(fmt::format("{}; use --precision fp32", sentence));
+    const auto way = majority(slowdown.faster() == kernels::NarrowProducts::kWidened)
+                         ? kernels::NarrowProducts::kWidened
+                         : kernels::NarrowProducts::kNative;
+    kernels::useNarrowProducts(way);
+    if (slowdown.of(way) < kernels::kSlowPrecision || !m_start.config.reference.empty()) return;
+    const std::string sentence =
+        fmt::format("a {} matrix product takes {:.1f} times as long as an fp32 one on this CPU",
+                    toWord(m_start.config.precision), slowdown.of(way));
     Diagnostic diagnostic;
     diagnostic.severity = Severity::kWarning;
     diagnostic.code = fmt::format("slow-{}", toWord(m_start.config.precision));
@@ -193,7 +193,7 @@ void RankWorker::chooseHostKernels() {
     kernels::useMatmulLibrary(oneDnn ? kernels::MatmulLibrary::kOneDnn
                                      : kernels::MatmulLibrary::kMkl);
     const bool narrow = training::placementOf(config, m_device).copies();
-    if (narrow) checkNarrow();
+    if (narrow) chooseNarrowProducts();
     const auto attention = narrow
                                ? kernels::AttentionKind::kFlash  // the blocked one is for fp32
                                : kernels::fasterAttention(config.batch, model.context, model.heads,

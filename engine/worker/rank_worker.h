@@ -38,7 +38,7 @@ private:
     bool majority(bool vote);
     void chooseKernels();
     void chooseHostKernels();
-    void checkNarrow();
+    void chooseNarrowProducts();
     void calibrate();
     [[nodiscard]] ChosenPeak hostPeak(int threads) const;
     void reportTheory();

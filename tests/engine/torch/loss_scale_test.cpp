@@ -124,8 +124,11 @@ TEST(LossScale, TheOptimizerRefreshesAnFp16Copy) {
 }
 
 TEST(Slowdown, IsMeasuredForBothHalfPrecisions) {
-    for (const at::ScalarType type : {at::kBFloat16, at::kHalf})
-        EXPECT_GT(slowdownOf(type, 16, 32), 0);
+    for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
+        const Slowdown slowdown = slowdownOf(type, 16, 32);
+        EXPECT_GT(slowdown.native, 0);
+        EXPECT_GT(slowdown.widened, 0);
+    }
 }
 
 }  // namespace
