@@ -82,7 +82,10 @@ public:
             const at::Tensor flat = at::zeros({unit.layout.padded()});
             const auto& parameters = unit.reference.parameters;
             for (std::size_t i = 0; i < parameters.size(); ++i) {
-                if (parameters[i].name != name) whole = source(parameters[i]);
+                if (parameters[i].name != name) {
+                    whole.reset();  // before there is a second one
+                    whole = source(parameters[i]);
+                }
                 name = parameters[i].name;
                 flat.narrow(0, unit.layout.offsets[i], parameters[i].count())
                     .copy_(parameters[i].pieceOf(whole).reshape({-1}));

@@ -227,6 +227,32 @@ std::int64_t ringBytes(const RunConfig& config) {
            ringBytes(largest / shardRanks(config), kFloatBytes, config.ranks / shardRanks(config));
 }
 
+/// Whether a unit's values are written where they stay, instead of into fp32 that is copied there.
+bool loadsInPlace(const RunConfig& config) {
+    return config.strategy == Strategy::kSingle ||
+           (!shardingOf(config).parameters && !copies(config));
+}
+
+/// What initial values are made in, fp32 in host memory (engine/parallel): a unit of a flat buffer,
+/// and one parameter whole, even where the unit has a piece of it. The last one of a unit is there
+/// still when the next unit's buffer is.
+std::int64_t loadingBytes(const RunConfig& config) {
+    // What a checkpoint is read in goes by how it was written.
+    if (config.device != control::Device::kCpu || !config.resume.empty()) return 0;
+    std::int64_t most = 0, kept = 0;
+    for (const control::ModelUnit& unit : control::modelUnits(config)) {
+        const std::int64_t flat =
+            loadsInPlace(config) ? 0 : padded(unit.count(), shardRanks(config));
+        for (const control::ModelTensor& tensor : unit.tensors) {
+            most = std::max(most, flat + kept);
+            kept = tensor.wholeRows > 0 ? tensor.count() / tensor.shape[0] * tensor.wholeRows
+                                        : tensor.count();
+            most = std::max(most, flat + kept);
+        }
+    }
+    return kFloatBytes * most;
+}
+
 struct Held {
     std::int64_t gathered = 0;
     std::int64_t activations = 0;
@@ -289,6 +315,9 @@ Held heldIn(const RunConfig& config, const Tensors& tensors, Moment moment) {
         case Moment::kAfterOptimizer:
             held.gathered = gatheredBehindUpdate(config);
             break;
+        case Moment::kLoading:
+            held.temporary = loadingBytes(config);
+            break;
         case Moment::kInitialised:
         case Moment::kBeforeOptimizer:
             break;
@@ -330,6 +359,8 @@ void addState(const RunConfig& config, MemoryByCategory& memory) {
 
 const char* toWord(Moment moment) {
     switch (moment) {
+        case Moment::kLoading:
+            return "loading";
         case Moment::kInitialised:
             return "initialised";
         case Moment::kForward:
@@ -361,7 +392,7 @@ MemoryByCategory memoryAt(const RunConfig& config, Moment moment, const KernelCh
     add(MemoryCategory::kGatheredParameter, held.gathered);
     add(MemoryCategory::kActivation, held.activations);
     add(MemoryCategory::kTemporary, held.temporary);
-    if (moment != Moment::kInitialised) add(MemoryCategory::kCommunication, ringBytes(config));
+    if (moment > Moment::kInitialised) add(MemoryCategory::kCommunication, ringBytes(config));
     // Tokens and targets, int64.
     if (held.activations > 0) add(MemoryCategory::kInput, 2 * 8 * tensors.tokens());
     return memory;

@@ -18,6 +18,7 @@ using MemoryByCategory = std::array<Bytes, kMemoryCategoryCount>;
 [[nodiscard]] Bytes total(const MemoryByCategory& categories);
 
 enum class Moment : std::uint8_t {
+    kLoading,          ///< initial values are made, parameter by parameter
     kInitialised,      ///< before the first step
     kForward,          ///< in the last block's forward
     kHead,             ///< in the head, where the logits are
@@ -26,8 +27,8 @@ enum class Moment : std::uint8_t {
     kAfterOptimizer,   ///< what the next step starts with is being gathered
 };
 inline constexpr std::array kMoments = {
-    Moment::kInitialised, Moment::kForward,         Moment::kHead,
-    Moment::kBackward,    Moment::kBeforeOptimizer, Moment::kAfterOptimizer};
+    Moment::kLoading,  Moment::kInitialised,     Moment::kForward,       Moment::kHead,
+    Moment::kBackward, Moment::kBeforeOptimizer, Moment::kAfterOptimizer};
 [[nodiscard]] const char* toWord(Moment moment);
 
 /// How operators were chosen where that changes what they keep.

@@ -42,6 +42,7 @@ Result<void> TrainingRun::run() {
 
 /// Initial values, weights from a file, or a checkpoint.
 Result<void> TrainingRun::load(Engine& engine) {
+    const control::MemoryScope memory(MemoryCategory::kTemporary, "initial values");
     if (!m_config.resume.empty()) {
         auto from = checkpoint::Checkpoint::open(m_config.resume);
         if (!from) return fail(from.error(), "data");

@@ -94,6 +94,28 @@ TEST(Theory, OutsideForwardAndBackwardOnlyStateIsHeld) {
     }
 }
 
+// With a large vocabulary and a small batch the token table, made whole, is the peak of a run.
+TEST(Theory, InitialValuesAreMadeParameterByParameter) {
+    control::RunConfig config = shakespeare();
+    config.model.vocabulary = 8'000;
+    const auto loading = [&] {
+        return of(memoryAt(config, Moment::kLoading), MemoryCategory::kTemporary).count;
+    };
+    const std::int64_t table = 4 * 8'000 * 384;
+    config.vocabularyPieces = 1;
+    EXPECT_EQ(loading(), table + 4 * rootParameterCount(config.model));
+    config.vocabularyPieces = 4;  // the table is made whole for each piece of it
+    const std::int64_t block = 4 * blockParameterCount(config.model);
+    EXPECT_EQ(loading(), table + std::max(table / 4, block));
+    config.strategy = control::Strategy::kZero2;  // values are written where they stay
+    EXPECT_EQ(loading(), table);
+    config.precision = control::Precision::kBFloat16;
+    config.vocabularyPieces = 1;
+    EXPECT_EQ(loading(), table + 4 * rootParameterCount(config.model));
+    config.device = control::Device::kCuda;  // made on the host
+    EXPECT_EQ(loading(), 0);
+}
+
 TEST(Theory, HsdpSharesStateInsideAGroup) {
     control::RunConfig config = shakespeare();
     config.strategy = control::Strategy::kHsdp;

@@ -103,14 +103,18 @@ TEST_F(RealRank, HoldsTheStateTheoryPromisesAndFreesWhatItGathers) {
     }
 }
 
-/// In processes of their own, at three sizes: a narrow one, one with wide blocks, one with a
-/// vocabulary that is gathered in pieces.
-TEST_F(RealRank, HoldsAtMostATenthMoreThanTheory) {
+/// In processes of their own, at five sizes: a narrow one, one with wide blocks, one with a
+/// vocabulary that is gathered in pieces, one where that is all there is, one smaller than a chunk
+/// of logits.
+TEST_F(RealRank, HoldsWhatTheoryPredictsWithinThreePercent) {
     const std::vector<std::vector<std::string>> sizes = {
         {"--hidden", "64", "--heads", "4", "--layers", "4", "--context", "64"},
         {"--hidden", "256", "--heads", "4", "--layers", "2", "--context", "32"},
         {"--hidden", "128", "--heads", "4", "--layers", "2", "--context", "64", "--vocabulary",
-         "8000", "--data", "synthetic"}};
+         "8000", "--data", "synthetic"},
+        {"--hidden", "64", "--heads", "4", "--layers", "2", "--context", "32", "--batch", "1",
+         "--vocabulary", "8000", "--data", "synthetic"},
+        {"--hidden", "128", "--heads", "4", "--layers", "2", "--context", "64", "--batch", "4"}};
     for (const char* strategy : {"zero3", "zero2", "zero1", "ddp-bucket"}) {
         for (const auto& size : sizes) {
             std::vector<std::string> flags{"--strategy",       strategy, "--steps", "3",
@@ -123,8 +127,8 @@ TEST_F(RealRank, HoldsAtMostATenthMoreThanTheory) {
             for (const json& rank : r.at("memory")) {
                 const double ratio = rank.at("peak_managed_bytes").get<double>() /
                                      rank.at("theory_bytes").get<double>();
-                EXPECT_LE(ratio, 1.10) << strategy << " " << testing::PrintToString(size);
-                EXPECT_GE(ratio, 0.90) << strategy << " " << testing::PrintToString(size);
+                EXPECT_LE(ratio, 1.03) << strategy << " " << testing::PrintToString(size);
+                EXPECT_GE(ratio, 0.97) << strategy << " " << testing::PrintToString(size);
             }
         }
     }
