@@ -208,8 +208,7 @@ Command addExport(CLI::App& root) {
     app->add_option("--steps", arguments->steps, "FIRST-LAST, whole steps")->excludes(range);
     app->add_option("--ranks", arguments->ranks, "comma-separated ranks; all unless given")
         ->delimiter(',');
-    app->add_option("--view", arguments->options.view,
-                    "csv: kernels, operators, phases, collectives, memory_events, steps, counters");
+    app->add_option("--view", arguments->options.view, "csv: " + interchange::csvViews());
     app->add_option("--report", arguments->report,
                     "json: overview (as of `report --json`), info, verification");
     app->add_flag("--hta", arguments->options.integerMicroseconds,

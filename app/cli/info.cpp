@@ -35,6 +35,16 @@ std::string stepsText(const RecordingSummary& summary) {
     return fmt::format("{} ({} to {})", steps.size(), steps.begin()->value, steps.rbegin()->value);
 }
 
+std::string eventsText(const EventCounts& events) {
+    std::string text = fmt::format("{} spans, {} collectives, {} memory, {} counter samples",
+                                   countText(events.spans), countText(events.collectives),
+                                   countText(events.memory), countText(events.counters));
+    // Only imported traces have them.
+    if (events.flows > 0) text += fmt::format(", {} flow events", countText(events.flows));
+    if (events.instants > 0) text += fmt::format(", {} instants", countText(events.instants));
+    return text;
+}
+
 std::string infoText(const RecordingSummary& summary, const std::string& path) {
     const RunFacts& run = summary.run;
     const auto line = [](const char* name, const std::string& value) {
@@ -70,10 +80,7 @@ std::string infoText(const RecordingSummary& summary, const std::string& path) {
                                          rank.device, rank.pid, countText(rank.emitted),
                                          countText(rank.dropped)));
     text += line("steps", stepsText(summary));
-    text += line("events",
-                 fmt::format("{} spans, {} collectives, {} memory, {} counter samples",
-                             countText(summary.events.spans), countText(summary.events.collectives),
-                             countText(summary.events.memory), countText(summary.events.counters)));
+    text += line("events", eventsText(summary.events));
     text += line("file", fmt::format("{}, of which {} are compressed events",
                                      bytesText(summary.fileSize.count),
                                      bytesText(summary.chunkBytes.count)));

@@ -30,10 +30,10 @@ std::string infoJson(const RecordingSummary& summary) {
                                  {"emitted", rank.emitted},
                                  {"dropped", rank.dropped}});
     json["steps"] = summary.steps.empty() ? 0 : summary.steps.back().step.value + 1;
-    json["events"] = {{"spans", summary.events.spans},
-                      {"collectives", summary.events.collectives},
-                      {"memory", summary.events.memory},
-                      {"counters", summary.events.counters}};
+    json["events"] = {
+        {"spans", summary.events.spans},   {"collectives", summary.events.collectives},
+        {"memory", summary.events.memory}, {"counters", summary.events.counters},
+        {"flows", summary.events.flows},   {"instants", summary.events.instants}};
     json["file_bytes"] = summary.fileSize.count;
     json["chunk_bytes"] = summary.chunkBytes.count;
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
@@ -48,10 +48,9 @@ std::string verificationJson(const storage::Verification& found) {
     json["chunks"] = found.chunks;
     json["memory_states"] = found.memoryStates;
     json["pyramid_segments"] = found.pyramidSegments;
-    json["events"] = {{"spans", found.events.spans},
-                      {"collectives", found.events.collectives},
-                      {"memory", found.events.memory},
-                      {"counters", found.events.counters}};
+    json["events"] = {{"spans", found.events.spans},   {"collectives", found.events.collectives},
+                      {"memory", found.events.memory}, {"counters", found.events.counters},
+                      {"flows", found.events.flows},   {"instants", found.events.instants}};
     json["fault_count"] = found.faultCount;
     json["faults"] = Json::array();
     for (const storage::Fault& fault : found.faults)

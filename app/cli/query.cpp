@@ -99,8 +99,8 @@ Command addQuery(CLI::App& root) {
     CLI::App* app = root.add_subcommand("query", "run a read-only SQL statement on a recording");
     app->footer(
         "Besides the tables of the file (storage/schema/FORMAT.md) there are the virtual table\n"
-        "events and the views operators, phases, kernels, collectives, steps, memory_events and\n"
-        "counters.\n\n"
+        "events and the views operators, phases, kernels, collectives, steps, memory_events,\n"
+        "counters, flows and instants.\n\n"
         "Example:\n"
         "  shardscope query run.sscope \"SELECT name, count(*), sum(duration_ns) FROM operators\n"
         "    GROUP BY name ORDER BY 3 DESC LIMIT 10\"");

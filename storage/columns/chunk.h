@@ -33,7 +33,7 @@ struct ChunkHeader {
     std::uint32_t count = 0;
     Timestamp first;               ///< earliest start
     Timestamp last;                ///< latest end
-    std::vector<LaneCount> lanes;  ///< spans and counters only
+    std::vector<LaneCount> lanes;  ///< none of memory and collectives
 };
 
 /// Events must be sorted by start (or time) and at most kMaxChunkEvents; not empty.
@@ -41,11 +41,15 @@ ChunkBytes encodeSpans(RankId rank, std::span<const SpanEvent> events);
 ChunkBytes encodeMemory(RankId rank, std::span<const MemoryEvent> events);
 ChunkBytes encodeCounters(RankId rank, std::span<const CounterEvent> events);
 ChunkBytes encodeCollectives(RankId rank, std::span<const CollectiveEvent> events);
+ChunkBytes encodeFlows(RankId rank, std::span<const FlowEvent> events);
+ChunkBytes encodeInstants(RankId rank, std::span<const InstantEvent> events);
 
 Result<ChunkHeader> decodeHeader(std::span<const std::byte> chunk);
 Result<std::vector<SpanEvent>> decodeSpans(std::span<const std::byte> chunk);
 Result<std::vector<MemoryEvent>> decodeMemory(std::span<const std::byte> chunk);
 Result<std::vector<CounterEvent>> decodeCounters(std::span<const std::byte> chunk);
 Result<std::vector<CollectiveEvent>> decodeCollectives(std::span<const std::byte> chunk);
+Result<std::vector<FlowEvent>> decodeFlows(std::span<const std::byte> chunk);
+Result<std::vector<InstantEvent>> decodeInstants(std::span<const std::byte> chunk);
 
 }  // namespace shardscope::columns

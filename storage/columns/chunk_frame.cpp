@@ -14,7 +14,8 @@ bool plausible(const ChunkHeader& header) {
     if (header.last < header.first) return false;
     std::uint64_t total = 0;
     for (const LaneCount& lane : header.lanes) total += lane.count;
-    const bool hasLanes = header.kind == EventKind::kSpan || header.kind == EventKind::kCounter;
+    const bool hasLanes =
+        header.kind != EventKind::kMemory && header.kind != EventKind::kCollective;
     return total == (hasLanes ? header.count : 0);
 }
 
@@ -45,7 +46,8 @@ Result<ChunkHeader> decodeHeader(std::span<const std::byte> chunk) {
                        "an event chunk has codec version " + std::to_string(header.codecVersion) +
                            ", this program reads " + std::to_string(kCodecVersion) +
                            ": use a newer Shardscope");
-    if (kind < 1 || kind > 4) return failure(ErrorCode::kUnreadable, "a chunk of unknown kind");
+    if (kind < 1 || kind > static_cast<std::uint8_t>(kLastEventKind))
+        return failure(ErrorCode::kUnreadable, "a chunk of unknown kind: use a newer Shardscope");
     if (!in.good() || lanes > in.left() / 8) return badChunk(header.kind, "is cut short");
     for (std::uint32_t i = 0; i < lanes; ++i) {
         const LaneId lane{in.number<std::uint32_t>()};

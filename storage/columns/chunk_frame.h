@@ -1,4 +1,4 @@
-// Header and payload of a chunk, shared by the four kinds. Internal to storage/columns.
+// Header and payload of a chunk, shared by all kinds. Internal to storage/columns.
 #pragma once
 
 #include "storage/columns/chunk.h"

@@ -19,11 +19,29 @@ ChunkBytes encodeMemory(RankId rank, std::span<const MemoryEvent> events) {
     columns.add([](const MemoryEvent& e) { return e.step.value; });
     columns.add([](const MemoryEvent& e) { return e.layer.value; });
     columns.add([](const MemoryEvent& e) { return e.phase; });
+    const auto argued = [](const MemoryEvent& e) { return e.arguments != kEmptyString; };
+    if (std::any_of(events.begin(), events.end(), argued))
+        columns.add([](const MemoryEvent& e) { return e.arguments.value; });
     const ChunkHeader header{
         kCodecVersion,       EventKind::kMemory, rank, static_cast<std::uint32_t>(events.size()),
         events.front().time, events.back().time, {}};
     return closeChunk(header, columns.payload());
 }
+
+namespace {
+
+/// The column that only imported events have.
+bool readArguments(ByteReader& in, std::vector<MemoryEvent>& events) {
+    if (in.left() == 0) return true;
+    std::vector<std::int64_t> values;
+    if (!decodeColumn(in, events.size(), values) || in.left() != 0) return false;
+    Narrow narrow;
+    for (std::size_t i = 0; i < events.size(); ++i)
+        narrow.store(values[i], events[i].arguments.value);
+    return narrow.fits();
+}
+
+}  // namespace
 
 Result<std::vector<MemoryEvent>> decodeMemory(std::span<const std::byte> chunk) {
     auto open = openChunk(chunk, EventKind::kMemory, kMaxBytesAnEvent);
@@ -31,7 +49,7 @@ Result<std::vector<MemoryEvent>> decodeMemory(std::span<const std::byte> chunk) 
     ByteReader in(open->payload);
     BlockReader<kColumns> blocks;
     std::vector<MemoryEvent> events(open->header.count);
-    if (!blocks.open(in, events.size()) || in.left() != 0)
+    if (!blocks.open(in, events.size()) || !readArguments(in, events))
         return badChunk(EventKind::kMemory, "holds malformed columns");
     Narrow narrow;
     std::int64_t previous = open->header.first.ns;

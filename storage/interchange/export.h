@@ -45,6 +45,8 @@ Result<ExportAccount> exportMemorySnapshot(storage::RecordingReader& reader,
 Result<ExportAccount> exportFolded(storage::RecordingReader& reader, const ExportOptions& options);
 Result<ExportAccount> exportSpeedscope(storage::RecordingReader& reader,
                                        const ExportOptions& options);
+/// Names for ExportOptions::view, with commas.
+[[nodiscard]] std::string csvViews();
 Result<ExportAccount> exportCsv(storage::RecordingReader& reader, const ExportOptions& options);
 Result<ExportAccount> exportNsysSqlite(storage::RecordingReader& reader,
                                        const ExportOptions& options);

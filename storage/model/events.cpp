@@ -12,6 +12,10 @@ const char* toWord(EventKind kind) {
             return "counter";
         case EventKind::kCollective:
             return "collective";
+        case EventKind::kFlow:
+            return "flow";
+        case EventKind::kInstant:
+            return "instant";
     }
     return "unknown";
 }
@@ -168,6 +172,30 @@ const char* toWord(MemoryCategory category) {
             return "input data";
         case MemoryCategory::kOutside:
             return "outside the allocator";
+    }
+    return "unknown";
+}
+
+const char* toWord(InstantScope scope) {
+    switch (scope) {
+        case InstantScope::kThread:
+            return "thread";
+        case InstantScope::kProcess:
+            return "process";
+        case InstantScope::kGlobal:
+            return "global";
+    }
+    return "unknown";
+}
+
+const char* toWord(FlowPoint point) {
+    switch (point) {
+        case FlowPoint::kStart:
+            return "start";
+        case FlowPoint::kStep:
+            return "step";
+        case FlowPoint::kEnd:
+            return "end";
     }
     return "unknown";
 }

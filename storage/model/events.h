@@ -1,4 +1,5 @@
-// What a rank records: spans, collectives, memory events and counters.
+// What a rank records: spans, collectives, memory events and counters; of imported traces flows and
+// instants as well.
 //
 // Enumerator values are written into recordings (storage/schema/FORMAT.md): never renumber,
 // only append. Plain values, safe to copy between threads.
@@ -13,7 +14,15 @@
 
 namespace shardscope {
 
-enum class EventKind : std::uint8_t { kSpan = 1, kMemory = 2, kCounter = 3, kCollective = 4 };
+enum class EventKind : std::uint8_t {
+    kSpan = 1,
+    kMemory = 2,
+    kCounter = 3,
+    kCollective = 4,  ///< rows of a table; chunks of them only between rank and recorder
+    kFlow = 5,
+    kInstant = 6,
+};
+inline constexpr EventKind kLastEventKind = EventKind::kInstant;
 
 /// What a lane shows. Analyses read roles, never names.
 enum class LaneRole : std::uint8_t {
@@ -116,6 +125,21 @@ enum class MemoryCategory : std::uint8_t {
 };
 inline constexpr int kMemoryCategoryCount = 11;
 
+/// How far an instant reaches: its thread, its process, all of the trace.
+enum class InstantScope : std::uint8_t { kThread = 1, kProcess = 2, kGlobal = 3 };
+inline constexpr InstantScope kLastInstantScope = InstantScope::kGlobal;
+
+/// Which point of an arrow a flow event is.
+enum class FlowPoint : std::uint8_t { kStart = 1, kStep = 2, kEnd = 3 };
+inline constexpr FlowPoint kLastFlowPoint = FlowPoint::kEnd;
+
+/// Which span of its thread a flow event belongs to.
+enum class FlowBinding : std::uint8_t {
+    kEnclosing = 1,  ///< the innermost that is under way
+    kNext = 2,       ///< the first that begins then or later
+};
+inline constexpr FlowBinding kLastFlowBinding = FlowBinding::kNext;
+
 /// An interval on a lane.
 struct SpanEvent {
     Timestamp start;
@@ -170,6 +194,7 @@ struct MemoryEvent {
     StepIndex step = kNoStep;
     LayerIndex layer = kNoLayer;
     Phase phase = Phase::kNone;
+    StringId arguments{};  ///< of imported traces: JSON object, or empty
     friend bool operator==(const MemoryEvent&, const MemoryEvent&) = default;
 };
 
@@ -180,6 +205,36 @@ struct CounterEvent {
     friend bool operator==(const CounterEvent&, const CounterEvent&) = default;
 };
 
+/// A moment on a lane that holds instants only.
+struct InstantEvent {
+    Timestamp time;
+    LaneId lane;
+    StringId name;
+    StringId arguments;  ///< JSON object, or empty
+    StepIndex step = kNoStep;
+    InstantScope scope = InstantScope::kThread;
+    friend bool operator==(const InstantEvent&, const InstantEvent&) = default;
+};
+
+/// One point of an arrow between spans: those of a rank that agree in category, name and id are one
+/// arrow, from its start over steps to its end.
+struct FlowEvent {
+    Timestamp time;
+    LaneId lane;  ///< of the span it is bound to; else any of its thread
+    std::uint64_t id = 0;
+    StringId idText;  ///< where the id is no number; `id` is a hash of it then
+    StringId name;
+    StringId category;
+    StringId arguments;  ///< JSON object, or empty
+    StepIndex step = kNoStep;
+    FlowPoint point = FlowPoint::kStart;
+    FlowBinding binding = FlowBinding::kEnclosing;
+    bool bound = false;  ///< to the span of `lane` that begins at spanStart, `depth` deep
+    std::uint8_t depth = 0;
+    Timestamp spanStart;  ///< 0 unless bound
+    friend bool operator==(const FlowEvent&, const FlowEvent&) = default;
+};
+
 /// Lower-case words used in SQL, JSON and on screen ("all-gather", "gathered parameters").
 [[nodiscard]] const char* toWord(EventKind kind);
 [[nodiscard]] const char* toWord(LaneRole role);
@@ -188,5 +243,7 @@ struct CounterEvent {
 [[nodiscard]] const char* toWord(Cause cause);
 [[nodiscard]] const char* toWord(DataType dtype);
 [[nodiscard]] const char* toWord(MemoryCategory category);
+[[nodiscard]] const char* toWord(InstantScope scope);
+[[nodiscard]] const char* toWord(FlowPoint point);
 
 }  // namespace shardscope

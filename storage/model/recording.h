@@ -161,7 +161,13 @@ struct EventCounts {
     std::uint64_t collectives = 0;
     std::uint64_t memory = 0;
     std::uint64_t counters = 0;
-    [[nodiscard]] std::uint64_t total() const { return spans + collectives + memory + counters; }
+    std::uint64_t flows = 0;
+    std::uint64_t instants = 0;
+    [[nodiscard]] std::uint64_t total() const {
+        return spans + collectives + memory + counters + flows + instants;
+    }
+    /// The count of a kind.
+    [[nodiscard]] std::uint64_t& of(EventKind kind);
 };
 
 /// Code of the diagnostic that says that a recording was cut out of a longer one.

@@ -27,9 +27,7 @@ Result<void> ChunkDirectory::refresh(Connection& connection) {
         m_lanes[{kind, rank, lane}].push_back(entry);
         m_lastId = std::max(m_lastId, entry.id);
         m_bytes += {select->integer(7)};
-        if (kind == EventKind::kSpan) m_counts.spans += entry.count;
-        if (kind == EventKind::kMemory) m_counts.memory += entry.count;
-        if (kind == EventKind::kCounter) m_counts.counters += entry.count;
+        m_counts.of(kind) += entry.count;
         if (m_bounds == TimeRange{}) m_bounds = {entry.first, entry.last};
         m_bounds.begin = std::min(m_bounds.begin, entry.first);
         m_bounds.end = std::max(m_bounds.end, entry.last);

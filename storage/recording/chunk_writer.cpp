@@ -1,5 +1,7 @@
 #include "storage/recording/chunk_writer.h"
 
+#include "storage/columns/stored_kinds.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -80,12 +82,12 @@ Result<void> ChunkWriter::insert(const columns::ChunkHeader& header, std::option
     return {};
 }
 
-template <class Event, class Encode>
-Result<void> ChunkWriter::insertParts(RankId rank, LaneId lane, const std::vector<Event>& events,
-                                      Encode encode) {
+template <class Event>
+Result<void> ChunkWriter::insertParts(RankId rank, LaneId lane, const std::vector<Event>& events) {
     for (std::size_t at = 0; at < events.size(); at += kStored) {
         const std::span<const Event> rest = std::span(events).subspan(at);
-        const columns::ChunkBytes bytes = encode(rank, rest.first(std::min(kStored, rest.size())));
+        const columns::ChunkBytes bytes =
+            columns::StoredKind<Event>::encode(rank, rest.first(std::min(kStored, rest.size())));
         auto header = columns::decodeHeader(bytes);
         if (!header) return failure(header);
         if (auto stored = insert(*header, lane, bytes); !stored) return stored;
@@ -93,34 +95,42 @@ Result<void> ChunkWriter::insertParts(RankId rank, LaneId lane, const std::vecto
     return {};
 }
 
-Result<void> ChunkWriter::addSpans(RankId rank, std::span<const std::byte> chunk) {
-    auto events = columns::decodeSpans(chunk);
+Result<void> ChunkWriter::add(const columns::ChunkHeader& header,
+                              std::span<const std::byte> chunk) {
+    if (header.kind == EventKind::kCollective) return addCollectives(header.rank, chunk);
+    Result<void> done = failure(ErrorCode::kUnreadable, "a chunk of unknown kind");
+    columns::withStoredKind(header.kind, [&]<class Event>(columns::StoredKind<Event> stored) {
+        if constexpr (stored.lanes)
+            done = addByLane<Event>(header, chunk);
+        else
+            done = addMemory(header.rank, chunk);
+    });
+    return done;
+}
+
+template <class Event>
+Result<void> ChunkWriter::addByLane(const columns::ChunkHeader& came,
+                                    std::span<const std::byte> chunk) {
+    auto events = columns::StoredKind<Event>::decode(chunk);
     if (!events) return failure(events);
-    auto came = columns::decodeHeader(chunk);
-    if (!came) return failure(came);
-    for (const auto& [lane, own] : splitByLane(*events, *came)) {
+    for (const auto& [lane, own] : splitByLane(*events, came)) {
         const bool asItIs = own.size() == events->size() && own.size() <= kStored;
-        auto stored = asItIs ? insert(*came, lane, chunk)
-                             : insertParts(rank, lane, own, columns::encodeSpans);
+        auto stored = asItIs ? insert(came, lane, chunk) : insertParts(came.rank, lane, own);
         if (!stored) return stored;
-        if (auto fed = m_pyramids.addSpans(rank, lane, own); !fed) return fed;
-        m_events.spans += own.size();
+        if (auto fed = feed(came.rank, lane, own); !fed) return fed;
+        m_events.of(came.kind) += own.size();
     }
     return {};
 }
 
-Result<void> ChunkWriter::addCounters(RankId rank, std::span<const std::byte> chunk) {
-    auto events = columns::decodeCounters(chunk);
-    if (!events) return failure(events);
-    auto came = columns::decodeHeader(chunk);
-    if (!came) return failure(came);
-    for (const auto& [lane, own] : splitByLane(*events, *came)) {
-        auto stored = insertParts(rank, lane, own, columns::encodeCounters);
-        if (!stored) return stored;
-        if (auto fed = m_pyramids.addSamples(rank, lane, own); !fed) return fed;
-        m_events.counters += own.size();
-    }
-    return {};
+Result<void> ChunkWriter::feed(RankId rank, LaneId lane, const std::vector<SpanEvent>& events) {
+    return m_pyramids.addSpans(rank, lane, events);
+}
+Result<void> ChunkWriter::feed(RankId rank, LaneId lane, const std::vector<CounterEvent>& events) {
+    return m_pyramids.addSamples(rank, lane, events);
+}
+Result<void> ChunkWriter::feed(RankId rank, LaneId lane, const std::vector<InstantEvent>& events) {
+    return m_pyramids.addSpans(rank, lane, columns::asSpans(events));
 }
 
 Result<void> ChunkWriter::addMemory(RankId rank, std::span<const std::byte> chunk) {

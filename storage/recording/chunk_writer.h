@@ -17,10 +17,8 @@ class ChunkWriter {
 public:
     static Result<ChunkWriter> create(Connection& connection);
 
-    Result<void> addSpans(RankId rank, std::span<const std::byte> chunk);
-    Result<void> addCounters(RankId rank, std::span<const std::byte> chunk);
-    Result<void> addMemory(RankId rank, std::span<const std::byte> chunk);
-    Result<void> addCollectives(RankId rank, std::span<const std::byte> chunk);
+    /// A chunk of any kind; an error when it does not decode.
+    Result<void> add(const columns::ChunkHeader& header, std::span<const std::byte> chunk);
 
     /// Stores pyramids that are due, or all of them.
     Result<void> writePyramids(PyramidStore::Which which) {
@@ -33,12 +31,21 @@ private:
     ChunkWriter(Connection& connection, PyramidStore pyramids)
         : m_connection(&connection), m_pyramids(std::move(pyramids)) {}
 
+    Result<void> addMemory(RankId rank, std::span<const std::byte> chunk);
+    Result<void> addCollectives(RankId rank, std::span<const std::byte> chunk);
+    /// Of a kind whose events lie on lanes.
+    template <class Event>
+    Result<void> addByLane(const columns::ChunkHeader& came, std::span<const std::byte> chunk);
+    Result<void> feed(RankId rank, LaneId lane, const std::vector<SpanEvent>& events);
+    Result<void> feed(RankId rank, LaneId lane, const std::vector<CounterEvent>& events);
+    Result<void> feed(RankId rank, LaneId lane, const std::vector<InstantEvent>& events);
+    /// Arrows are not drawn from afar.
+    static Result<void> feed(RankId, LaneId, const std::vector<FlowEvent>&) { return {}; }
     Result<void> insert(const columns::ChunkHeader& header, std::optional<LaneId> lane,
                         std::span<const std::byte> bytes);
     /// In chunks of the size that readers like.
-    template <class Event, class Encode>
-    Result<void> insertParts(RankId rank, LaneId lane, const std::vector<Event>& events,
-                             Encode encode);
+    template <class Event>
+    Result<void> insertParts(RankId rank, LaneId lane, const std::vector<Event>& events);
     Result<void> insertCollective(RankId rank, const CollectiveEvent& event);
     Result<void> insertMemoryState(const MemoryTally::ByCategory& before, const MemoryTally& after);
     Result<void> addMemorySamples(RankId rank, const MemoryTally::ByCategory& before,

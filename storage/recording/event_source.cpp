@@ -23,14 +23,10 @@ Decoded shared(Result<std::vector<Event>> events) {
 }
 
 Decoded decode(const EventSource::Wanted& wanted, std::span<const std::byte> bytes) {
-    switch (wanted.kind) {
-        case EventKind::kSpan:
-            return shared(columns::decodeSpans(bytes));
-        case EventKind::kMemory:
-            return shared(columns::decodeMemory(bytes));
-        default:
-            return shared(columns::decodeCounters(bytes));
-    }
+    Decoded decoded = failure(ErrorCode::kUnreadable, "a chunk of unknown kind");
+    columns::withStoredKind(wanted.kind,
+                            [&](auto stored) { decoded = shared(stored.decode(bytes)); });
+    return decoded;
 }
 
 }  // namespace
@@ -64,33 +60,19 @@ Result<void> EventSource::load(Connection& connection, const std::vector<Wanted>
     return loadBlobs(*select, m_pool, wanted, generation, decode, m_cache, loaded.m_events);
 }
 
-template <class Event>
-Result<EventsPtr<Event>> EventSource::chunk(Connection& connection, Wanted wanted) {
+Result<AnyEvents> EventSource::chunk(Connection& connection, Wanted wanted) {
     LoadedChunks loaded;
     if (auto done = load(connection, {wanted}, {}, loaded); !done) return failure(done);
-    return std::get<EventsPtr<Event>>(loaded.m_events.at(wanted.id));
-}
-
-Result<EventsPtr<SpanEvent>> EventSource::spanChunk(Connection& connection, std::int64_t id) {
-    return chunk<SpanEvent>(connection, {EventKind::kSpan, id});
-}
-
-Result<EventsPtr<MemoryEvent>> EventSource::memoryChunk(Connection& connection, std::int64_t id) {
-    return chunk<MemoryEvent>(connection, {EventKind::kMemory, id});
-}
-
-Result<EventsPtr<CounterEvent>> EventSource::counterChunk(Connection& connection, std::int64_t id) {
-    return chunk<CounterEvent>(connection, {EventKind::kCounter, id});
+    return std::move(loaded.m_events.at(wanted.id));
 }
 
 template <class Event>
-Result<void> EventSource::forChunks(Connection& connection, EventKind kind,
-                                    const std::vector<ChunkEntry>& chunks,
+Result<void> EventSource::forChunks(Connection& connection, const std::vector<ChunkEntry>& chunks,
                                     const std::function<void(const std::vector<Event>&)>& use) {
     for (std::size_t at = 0; at < chunks.size();) {
         std::vector<Wanted> batch;
         for (std::uint64_t events = 0; at < chunks.size() && events < kEventsABatch; ++at) {
-            batch.push_back({kind, chunks[at].id});
+            batch.push_back({columns::StoredKind<Event>::kind, chunks[at].id});
             events += chunks[at].count;
         }
         LoadedChunks loaded;
@@ -103,32 +85,37 @@ Result<void> EventSource::forChunks(Connection& connection, EventKind kind,
 Result<std::vector<SpanEvent>> EventSource::spans(Connection& connection, RankId rank, LaneId lane,
                                                   TimeRange range) {
     std::vector<SpanEvent> found;
-    auto done =
-        forChunks<SpanEvent>(connection, EventKind::kSpan,
-                             touching(m_directory.chunks(EventKind::kSpan, rank, lane), range),
-                             [&](const std::vector<SpanEvent>& events) {
-                                 for (const SpanEvent& event : events)
-                                     if (touches(event, range)) found.push_back(event);
-                             });
+    auto done = forChunks<SpanEvent>(
+        connection, touching(m_directory.chunks(EventKind::kSpan, rank, lane), range),
+        [&](const std::vector<SpanEvent>& events) {
+            for (const SpanEvent& event : events)
+                if (touches(event, range)) found.push_back(event);
+        });
     if (!done) return failure(done);
     sortIfNeeded(found, [](const SpanEvent& a, const SpanEvent& b) { return a.start < b.start; });
     return found;
 }
 
-Result<std::vector<MemoryEvent>> EventSource::memory(Connection& connection, RankId rank,
-                                                     TimeRange range) {
-    std::vector<MemoryEvent> found;
-    auto done =
-        forChunks<MemoryEvent>(connection, EventKind::kMemory,
-                               touching(m_directory.chunks(EventKind::kMemory, rank, {}), range),
-                               [&](const std::vector<MemoryEvent>& events) {
-                                   for (const MemoryEvent& event : events)
-                                       if (range.contains(event.time)) found.push_back(event);
-                               });
+template <class Event>
+Result<std::vector<Event>> EventSource::moments(Connection& connection, RankId rank, LaneId lane,
+                                                TimeRange range) {
+    std::vector<Event> found;
+    const auto& chunks = m_directory.chunks(columns::StoredKind<Event>::kind, rank, lane);
+    auto done = forChunks<Event>(connection, touching(chunks, range),
+                                 [&](const std::vector<Event>& events) {
+                                     for (const Event& event : events)
+                                         if (range.contains(event.time)) found.push_back(event);
+                                 });
     if (!done) return failure(done);
-    sortIfNeeded(found, [](const MemoryEvent& a, const MemoryEvent& b) { return a.time < b.time; });
+    sortIfNeeded(found, [](const Event& a, const Event& b) { return a.time < b.time; });
     return found;
 }
+template Result<std::vector<MemoryEvent>> EventSource::moments(Connection&, RankId, LaneId,
+                                                               TimeRange);
+template Result<std::vector<FlowEvent>> EventSource::moments(Connection&, RankId, LaneId,
+                                                             TimeRange);
+template Result<std::vector<InstantEvent>> EventSource::moments(Connection&, RankId, LaneId,
+                                                                TimeRange);
 
 Result<MemoryTally::ByCategory> EventSource::memoryBefore(Connection& connection, std::int64_t id) {
     auto select = connection.prepare("SELECT before FROM memory_state WHERE chunk = ?");
@@ -164,7 +151,7 @@ Result<std::vector<CounterEvent>> EventSource::samples(Connection& connection, R
     Result<void> done;
     if (!isMemoryLane(lane)) {
         done = forChunks<CounterEvent>(
-            connection, EventKind::kCounter, chunks,
+            connection, chunks,
             [&](const std::vector<CounterEvent>& samples) { collector.add(samples); });
     } else {
         std::vector<MemoryTally::ByCategory> before;
@@ -174,8 +161,8 @@ Result<std::vector<CounterEvent>> EventSource::samples(Connection& connection, R
             before.push_back(*state);
         }
         auto state = before.begin();
-        done = forChunks<MemoryEvent>(
-            connection, EventKind::kMemory, chunks, [&](const std::vector<MemoryEvent>& events) {
+        done =
+            forChunks<MemoryEvent>(connection, chunks, [&](const std::vector<MemoryEvent>& events) {
                 collector.add(laneSamples(MemoryTally::startingAt(*state++), lane, events));
             });
     }

@@ -5,6 +5,7 @@
 // calls.
 #pragma once
 
+#include "storage/columns/stored_kinds.h"
 #include "storage/recording/bounded_cache.h"
 #include "storage/recording/chunk_directory.h"
 #include "storage/recording/generation.h"
@@ -22,8 +23,14 @@ namespace shardscope::storage {
 
 template <class Event>
 using EventsPtr = std::shared_ptr<const std::vector<Event>>;
-using AnyEvents =
-    std::variant<EventsPtr<SpanEvent>, EventsPtr<MemoryEvent>, EventsPtr<CounterEvent>>;
+template <class Events>
+struct AnyOf;
+template <class... Event>
+struct AnyOf<std::tuple<Event...>> {
+    using Type = std::variant<EventsPtr<Event>...>;
+};
+/// Decoded events of one chunk, of any stored kind.
+using AnyEvents = AnyOf<columns::StoredEvents>::Type;
 
 /// Decoded chunks that a request works on: kept until it is done, whatever the cache forgets.
 class LoadedChunks {
@@ -58,15 +65,21 @@ public:
     Result<void> load(Connection& connection, const std::vector<Wanted>& wanted,
                       const Generation& generation, LoadedChunks& loaded);
 
-    Result<EventsPtr<SpanEvent>> spanChunk(Connection& connection, std::int64_t id);
-    Result<EventsPtr<MemoryEvent>> memoryChunk(Connection& connection, std::int64_t id);
-    Result<EventsPtr<CounterEvent>> counterChunk(Connection& connection, std::int64_t id);
+    Result<AnyEvents> chunk(Connection& connection, Wanted wanted);
+    template <class Event>
+    Result<EventsPtr<Event>> chunk(Connection& connection, std::int64_t id) {
+        auto events = chunk(connection, {columns::StoredKind<Event>::kind, id});
+        if (!events) return failure(events);
+        return std::get<EventsPtr<Event>>(std::move(*events));
+    }
 
     /// Spans that intersect `range` (an empty one intersects where it starts), by start.
     Result<std::vector<SpanEvent>> spans(Connection& connection, RankId rank, LaneId lane,
                                          TimeRange range);
-    /// Memory events within `range`, by time.
-    Result<std::vector<MemoryEvent>> memory(Connection& connection, RankId rank, TimeRange range);
+    /// Memory events, flows or instants within `range`, by time. Memory events have no lane.
+    template <class Event>
+    Result<std::vector<Event>> moments(Connection& connection, RankId rank, LaneId lane,
+                                       TimeRange range);
     /// Samples within `range` with the last one before it in front, by time. Memory lanes are
     /// derived from memory events.
     Result<std::vector<CounterEvent>> samples(Connection& connection, RankId rank, LaneId lane,
@@ -85,12 +98,9 @@ public:
                                 RankEvents& events);
 
 private:
-    template <class Event>
-    Result<EventsPtr<Event>> chunk(Connection& connection, Wanted wanted);
     /// Calls `use` with the events of one chunk after the other, and decodes some of them ahead.
     template <class Event>
-    Result<void> forChunks(Connection& connection, EventKind kind,
-                           const std::vector<ChunkEntry>& chunks,
+    Result<void> forChunks(Connection& connection, const std::vector<ChunkEntry>& chunks,
                            const std::function<void(const std::vector<Event>&)>& use);
 
     static constexpr std::size_t kCacheBytes = 64u << 20;

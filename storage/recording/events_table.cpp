@@ -32,14 +32,18 @@ enum Column : int {
     kCategory,
     kAddress,
     kValue,
-    kArguments
+    kArguments,
+    kScope,
+    kPoint,
+    kSpanStart
 };
 
 constexpr const char* kDeclaration =
     "kind TEXT, rank INTEGER, lane INTEGER, lane_name TEXT, role TEXT, name TEXT,"
     " start_ns INTEGER, duration_ns INTEGER, end_ns INTEGER, step INTEGER, layer INTEGER,"
     " phase TEXT, depth INTEGER, correlation INTEGER, action TEXT, size_bytes INTEGER,"
-    " category TEXT, address INTEGER, value REAL, arguments TEXT";
+    " category TEXT, address INTEGER, value REAL, arguments TEXT, scope TEXT, point TEXT,"
+    " span_start_ns INTEGER";
 
 constexpr const char* kViews =
     "CREATE TEMP VIEW IF NOT EXISTS operators AS SELECT rank, lane, name, start_ns, duration_ns, "
@@ -54,7 +58,13 @@ constexpr const char* kViews =
     " WHERE kind='span' AND role='compute' AND correlation<>0;"
     "CREATE TEMP VIEW IF NOT EXISTS memory_events AS SELECT rank, start_ns AS time_ns, action, "
     "size_bytes,"
-    " category, address, name AS owner, step, layer, phase FROM events WHERE kind='memory';"
+    " category, address, name AS owner, step, layer, phase, arguments FROM events"
+    " WHERE kind='memory';"
+    "CREATE TEMP VIEW IF NOT EXISTS flows AS SELECT rank, lane, lane_name, name, category,"
+    " correlation AS id, point, start_ns AS time_ns, span_start_ns, step, arguments FROM events"
+    " WHERE kind='flow';"
+    "CREATE TEMP VIEW IF NOT EXISTS instants AS SELECT rank, lane, lane_name, name,"
+    " start_ns AS time_ns, scope, step, arguments FROM events WHERE kind='instant';"
     "CREATE TEMP VIEW IF NOT EXISTS counters AS SELECT rank, lane, lane_name AS name, start_ns AS "
     "time_ns, value"
     " FROM events WHERE kind='counter';"
@@ -219,17 +229,21 @@ public:
             default:
                 break;
         }
-        switch (m_lane.kind) {
-            case EventKind::kSpan:
-                return spanValue((*m_spans)[m_event], column);
-            case EventKind::kMemory:
-                return memoryValue((*m_memory)[m_event], column);
-            case EventKind::kCounter:
-                return counterValue((*m_counters)[m_event], column);
-            case EventKind::kCollective:
-                break;
-        }
-        return std::monostate{};
+        return std::visit(
+            [&](const auto& events) -> SqlValue {
+                const auto& event = (*events)[m_event];
+                switch (column) {
+                    case kName:
+                        return nameOf(event);
+                    case kStart:
+                        return rangeOf(event).begin.ns;
+                    case kEnd:
+                        return rangeOf(event).end.ns;
+                    default:
+                        return valueOf(event, column);
+                }
+            },
+            m_loaded);
     }
 
     [[nodiscard]] std::int64_t rowId() const override {
@@ -250,69 +264,60 @@ private:
 
     /// SQLite would find out as well, but only after fetching columns by their texts.
     [[nodiscard]] bool isWanted() const {
-        const auto named = [this](StringId id) {
-            return !m_wanted.name || m_nameIds.contains(Names::key(m_lane.rank, id)) ||
-                   (id == kEmptyString && m_wanted.name->empty());
-        };
-        switch (m_lane.kind) {
-            case EventKind::kSpan: {
-                const SpanEvent& event = (*m_spans)[m_event];
-                return m_wanted.has(event.range()) && named(event.name);
-            }
-            case EventKind::kMemory: {
-                const MemoryEvent& event = (*m_memory)[m_event];
-                return m_wanted.has({event.time, event.time}) && named(event.owner);
-            }
-            case EventKind::kCounter: {
-                const CounterEvent& event = (*m_counters)[m_event];
-                return m_wanted.has({event.time, event.time});
-            }
-            case EventKind::kCollective:
-                break;
-        }
-        return true;
+        return std::visit(
+            [&](const auto& events) {
+                const auto& event = (*events)[m_event];
+                return m_wanted.has(rangeOf(event)) && isNamed(event);
+            },
+            m_loaded);
+    }
+    static TimeRange rangeOf(const SpanEvent& event) { return event.range(); }
+    template <class Event>
+    static TimeRange rangeOf(const Event& event) {
+        return {event.time, event.time};
+    }
+    /// A sample has its lane's name, which the lane was chosen by.
+    [[nodiscard]] static bool isNamed(const CounterEvent&) { return true; }
+    template <class Event>
+    [[nodiscard]] bool isNamed(const Event& event) const {
+        const StringId id = nameIdOf(event);
+        return !m_wanted.name || m_nameIds.contains(Names::key(m_lane.rank, id)) ||
+               (id == kEmptyString && m_wanted.name->empty());
+    }
+    static StringId nameIdOf(const MemoryEvent& event) { return event.owner; }
+    template <class Event>
+    static StringId nameIdOf(const Event& event) {
+        return event.name;
     }
 
     Result<void> load(const Chunk& chunk) {
         m_lane = chunk.lane;
         m_chunk = chunk.id;
         m_laneNames = namesOf(m_lane);
-        const auto keep = [this](auto& into, auto&& events) -> Result<void> {
-            if (!events) return failure(events);
-            into = std::move(*events);
-            m_size = into->size();
-            return {};
-        };
-        switch (m_lane.kind) {
-            case EventKind::kSpan:
-                return keep(m_spans, m_events.spanChunk(m_connection, chunk.id));
-            case EventKind::kMemory:
-                return keep(m_memory, m_events.memoryChunk(m_connection, chunk.id));
-            case EventKind::kCounter:
-                return keep(m_counters, m_events.counterChunk(m_connection, chunk.id));
-            case EventKind::kCollective:
-                break;
-        }
-        m_size = 0;
+        auto events = m_events.chunk(m_connection, {m_lane.kind, chunk.id});
+        if (!events) return failure(events);
+        m_loaded = std::move(*events);
+        m_size = std::visit([](const auto& loaded) { return loaded->size(); }, m_loaded);
         return {};
     }
 
+    [[nodiscard]] SqlValue nameOf(const CounterEvent&) const {
+        return std::string_view(m_laneNames.name);
+    }
+    template <class Event>
+    [[nodiscard]] SqlValue nameOf(const Event& event) const {
+        return m_names->text(m_lane.rank, nameIdOf(event));
+    }
     [[nodiscard]] SqlValue laneValue(int column) const {
         if (column == kLane) return std::int64_t{m_lane.lane.value};
         if (column == kLaneName) return std::string_view(m_laneNames.name);
         if (column == kRole) return std::string_view(m_laneNames.role);
         return std::monostate{};
     }
-    [[nodiscard]] SqlValue spanValue(const SpanEvent& event, int column) const {
+    [[nodiscard]] SqlValue valueOf(const SpanEvent& event, int column) const {
         switch (column) {
-            case kName:
-                return m_names->text(m_lane.rank, event.name);
-            case kStart:
-                return event.start.ns;
             case kDuration:
                 return event.duration.ns;
-            case kEnd:
-                return event.end().ns;
             case kStep:
                 return orNull(event.step.value, kNoStep.value);
             case kLayer:
@@ -338,14 +343,9 @@ private:
         if (json.empty()) return std::monostate{};
         return json;
     }
-    [[nodiscard]] SqlValue memoryValue(const MemoryEvent& event, int column) const {
+    [[nodiscard]] SqlValue valueOf(const MemoryEvent& event, int column) const {
         const bool allocate = event.action == MemoryAction::kAllocate;
         switch (column) {
-            case kName:
-                return m_names->text(m_lane.rank, event.owner);
-            case kStart:
-            case kEnd:
-                return event.time.ns;
             case kStep:
                 return orNull(event.step.value, kNoStep.value);
             case kLayer:
@@ -360,19 +360,44 @@ private:
                 return std::string_view(toWord(event.category));
             case kAddress:
                 return static_cast<std::int64_t>(event.address);
+            case kArguments:
+                return argumentsOf(event.arguments);
             default:
                 return std::monostate{};
         }
     }
-    [[nodiscard]] SqlValue counterValue(const CounterEvent& event, int column) const {
+    [[nodiscard]] SqlValue valueOf(const CounterEvent& event, int column) const {
+        if (column == kValue) return event.value;
+        return laneValue(column);
+    }
+    [[nodiscard]] SqlValue valueOf(const InstantEvent& event, int column) const {
         switch (column) {
-            case kName:
-                return std::string_view(m_laneNames.name);
-            case kStart:
-            case kEnd:
-                return event.time.ns;
-            case kValue:
-                return event.value;
+            case kStep:
+                return orNull(event.step.value, kNoStep.value);
+            case kScope:
+                return std::string_view(toWord(event.scope));
+            case kArguments:
+                return argumentsOf(event.arguments);
+            default:
+                return laneValue(column);
+        }
+    }
+    [[nodiscard]] SqlValue valueOf(const FlowEvent& event, int column) const {
+        switch (column) {
+            case kStep:
+                return orNull(event.step.value, kNoStep.value);
+            case kCategory:
+                return m_names->text(m_lane.rank, event.category);
+            case kCorrelation:
+                if (event.idText != kEmptyString) return m_names->text(m_lane.rank, event.idText);
+                return static_cast<std::int64_t>(event.id);
+            case kPoint:
+                return std::string_view(toWord(event.point));
+            case kSpanStart:
+                if (!event.bound) return std::monostate{};
+                return event.spanStart.ns;
+            case kArguments:
+                return argumentsOf(event.arguments);
             default:
                 return laneValue(column);
         }
@@ -389,9 +414,7 @@ private:
     ChunkDirectory::Lane m_lane{};
     Names::LaneNames m_laneNames;
     mutable ArgumentTexts m_arguments;  ///< decoded as they are asked for
-    EventsPtr<SpanEvent> m_spans;
-    EventsPtr<MemoryEvent> m_memory;
-    EventsPtr<CounterEvent> m_counters;
+    AnyEvents m_loaded;
     std::size_t m_size = 0;
     std::size_t m_event = static_cast<std::size_t>(-1);  ///< before the first
 };

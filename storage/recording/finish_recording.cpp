@@ -1,7 +1,7 @@
 #include "storage/recording/finish_recording.h"
 
-#include "storage/columns/chunk.h"
 #include "storage/columns/pyramid.h"
+#include "storage/columns/stored_kinds.h"
 #include "storage/recording/memory_tally.h"
 
 #include <algorithm>
@@ -36,8 +36,9 @@ struct Group {
 /// Runs of neighbours that fit into one chunk together.
 Result<std::vector<Group>> findGroups(Connection& connection) {
     auto select = connection.prepare(
-        "SELECT kind, rank, lane, id, count FROM chunks INDEXED BY chunks_directory"
-        " WHERE kind BETWEEN 1 AND 3 ORDER BY kind, rank, lane, id");
+        "SELECT kind, rank, lane, id, count FROM chunks INDEXED BY chunks_directory WHERE kind "
+        "IN " +
+        columns::storedKindsInSql() + " ORDER BY kind, rank, lane, id");
     if (!select) return failure(select);
     std::vector<Group> groups;
     std::tuple<std::int64_t, std::int64_t, std::int64_t> lane{-1, -1, -1};
@@ -86,42 +87,35 @@ public:
     }
 
     Result<void> merge(const Group& group) {
-        switch (group.kind) {
-            case EventKind::kSpan:
-                return mergeAs<SpanEvent>(group, columns::decodeSpans, columns::encodeSpans,
-                                          [](const SpanEvent& e) { return e.start; });
-            case EventKind::kCounter:
-                return mergeAs<CounterEvent>(group, columns::decodeCounters,
-                                             columns::encodeCounters,
-                                             [](const CounterEvent& e) { return e.time; });
-            case EventKind::kMemory:
-                return mergeAs<MemoryEvent>(group, columns::decodeMemory, columns::encodeMemory,
-                                            [](const MemoryEvent& e) { return e.time; });
-            case EventKind::kCollective:
-                break;
-        }
-        return {};
+        Result<void> merged;
+        columns::withStoredKind(group.kind, [&]<class Event>(columns::StoredKind<Event>) {
+            merged = mergeAs<Event>(group);
+        });
+        return merged;
     }
 
 private:
-    template <class Event, class Decode, class Encode, class TimeOf>
-    Result<void> mergeAs(const Group& group, Decode decode, Encode encode, TimeOf timeOf) {
+    template <class Event>
+    Result<void> mergeAs(const Group& group) {
+        using Stored = columns::StoredKind<Event>;
         std::vector<Event> events;
         events.reserve(static_cast<std::size_t>(group.count));
         for (const Part& part : group.parts) {
             auto row = m_select->bind(1, part.id).step();
             if (!row) return failure(row);
-            auto decoded = decode(m_select->blob(0));
+            auto decoded = Stored::decode(m_select->blob(0));
             m_select->reset();
             if (!decoded) return failure(decoded);
             events.insert(events.end(), decoded->begin(), decoded->end());
         }
-        const auto earlier = [&](const Event& a, const Event& b) { return timeOf(a) < timeOf(b); };
+        const auto earlier = [](const Event& a, const Event& b) {
+            return Stored::timeOf(a) < Stored::timeOf(b);
+        };
         const bool inOrder = std::is_sorted(events.begin(), events.end(), earlier);
         // Memory is counted in the order of arrival; frees must not move before allocations.
         if (!inOrder && group.kind == EventKind::kMemory) return {};
         if (!inOrder) std::stable_sort(events.begin(), events.end(), earlier);
-        if (auto stored = store(group, encode(group.rank, events)); !stored) return stored;
+        if (auto stored = store(group, Stored::encode(group.rank, events)); !stored) return stored;
         if constexpr (std::is_same_v<Event, MemoryEvent>) return storeState(group, events);
         return {};
     }

@@ -95,9 +95,14 @@ bool LanePlan::covers(int at, std::int64_t segment, std::int64_t chunk) const {
 }
 
 Result<LanePlan> planSpans(const PlanContext& context, LaneAddress lane, const View& view) {
-    const auto& chunks = context.events.directory().chunks(EventKind::kSpan, lane.rank, lane.lane);
+    const auto chunksOf = [&](EventKind kind) -> const std::vector<ChunkEntry>& {
+        return context.events.directory().chunks(kind, lane.rank, lane.lane);
+    };
     LanePlan plan;
     plan.lane = lane;
+    // A lane holds one or the other.
+    if (chunksOf(EventKind::kSpan).empty()) plan.kind = EventKind::kInstant;
+    const std::vector<ChunkEntry>& chunks = chunksOf(plan.kind);
     plan.missingIsEmpty = context.finalised;
     plan.chunks = touching(chunks, view.range);
     plan.events = countOf(plan.chunks);
@@ -115,6 +120,7 @@ Result<LanePlan> planSamples(const PlanContext& context, LaneAddress lane, const
     const auto& chunks = context.events.sampleChunks(lane.rank, lane.lane);
     LanePlan plan;
     plan.lane = lane;
+    plan.kind = sampleKind(lane.lane);
     plan.missingIsEmpty = context.finalised;
     plan.level = levelFor(view.resolution, countOf(touching(chunks, view.range)));
     // From the pyramid only the value in force at the beginning is read as a sample.

@@ -19,10 +19,11 @@ namespace shardscope::storage {
 
 struct LanePlan {
     LaneAddress lane;
-    std::optional<int> level;          ///< of the pyramid; none: events alone
-    std::vector<ChunkEntry> chunks;    ///< whose events are asked for, oldest first
-    std::vector<SegmentEntry> stored;  ///< segments asked for, by level and segment
-    bool missingIsEmpty = false;       ///< finalised: segments of all but the finest levels
+    EventKind kind = EventKind::kSpan;  ///< of its chunks
+    std::optional<int> level;           ///< of the pyramid; none: events alone
+    std::vector<ChunkEntry> chunks;     ///< whose events are asked for, oldest first
+    std::vector<SegmentEntry> stored;   ///< segments asked for, by level and segment
+    bool missingIsEmpty = false;        ///< finalised: segments of all but the finest levels
 
     std::vector<std::int64_t> uncovered;  ///< chunks with events that no stored segment holds
     std::uint64_t events = 0;             ///< to decode

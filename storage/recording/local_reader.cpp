@@ -1,6 +1,7 @@
 #include "storage/recording/local_reader.h"
 
 #include "storage/recording/collective_rows.h"
+#include "storage/recording/flow_arrows.h"
 #include "storage/recording/open_connection.h"
 #include "storage/recording/summary_rows.h"
 #include "storage/recording/view_loader.h"
@@ -156,7 +157,26 @@ Result<std::vector<CounterEvent>> LocalReader::samples(RankId rank, LaneId lane,
 Result<std::vector<MemoryEvent>> LocalReader::memoryEvents(RankId rank, TimeRange range) {
     Visit visit(*this);
     if (auto begun = visit.begin(); !begun) return failure(begun);
-    return m_events.memory(visit.connection(), rank, range);
+    return m_events.moments<MemoryEvent>(visit.connection(), rank, {}, range);
+}
+
+Result<std::vector<InstantEvent>> LocalReader::instants(RankId rank, LaneId lane, TimeRange range) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.moments<InstantEvent>(visit.connection(), rank, lane, range);
+}
+
+Result<std::vector<FlowEvent>> LocalReader::flows(RankId rank, LaneId lane, TimeRange range) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.moments<FlowEvent>(visit.connection(), rank, lane, range);
+}
+
+Result<std::vector<FlowArrow>> LocalReader::arrowsOf(RankId rank, LaneId lane, Timestamp start,
+                                                     std::uint8_t depth) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return findArrows(visit.connection(), m_events, {rank, lane, start, depth});
 }
 
 }  // namespace shardscope::storage

@@ -30,6 +30,10 @@ public:
     Result<std::vector<CounterEvent>> samples(RankId rank, LaneId lane, TimeRange range) override;
     Result<std::vector<MemoryEvent>> memoryEvents(RankId rank, TimeRange range) override;
     Result<std::vector<MemoryEvent>> liveMemory(RankId rank, Timestamp time) override;
+    Result<std::vector<InstantEvent>> instants(RankId rank, LaneId lane, TimeRange range) override;
+    Result<std::vector<FlowEvent>> flows(RankId rank, LaneId lane, TimeRange range) override;
+    Result<std::vector<FlowArrow>> arrowsOf(RankId rank, LaneId lane, Timestamp start,
+                                            std::uint8_t depth) override;
     Result<TableResult> query(const std::string& sql) override;
 
 private:

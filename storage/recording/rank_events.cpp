@@ -85,7 +85,7 @@ Result<void> EventSource::findMemoryPeak(Connection& connection, RankId rank, Ti
         }
         auto before = memoryBefore(connection, chunk.id);
         if (!before) return failure(before);
-        auto decoded = memoryChunk(connection, chunk.id);
+        auto decoded = this->chunk<MemoryEvent>(connection, chunk.id);
         if (!decoded) return failure(decoded);
         MemoryTally tally = MemoryTally::startingAt(*before);
         for (const MemoryEvent& event : **decoded) {
@@ -137,7 +137,8 @@ Result<std::vector<MemoryEvent>> LocalReader::liveMemory(RankId rank, Timestamp 
     Visit visit(*this);
     if (auto begun = visit.begin(); !begun) return failure(begun);
     constexpr Timestamp kBeginning{-(std::int64_t{1} << 62)};
-    auto events = m_events.memory(visit.connection(), rank, {kBeginning, {time.ns + 1}});
+    auto events =
+        m_events.moments<MemoryEvent>(visit.connection(), rank, {}, {kBeginning, {time.ns + 1}});
     if (!events) return failure(events);
     std::unordered_map<std::uint64_t, const MemoryEvent*> alive;
     for (const MemoryEvent& event : *events) {

@@ -30,6 +30,7 @@ struct LaneSlice {
     Phase phase = Phase::kNone;
     std::uint8_t depth = 0;
     StringId arguments;
+    bool instant = false;  ///< of a lane of instants: range is where the first and last are
 };
 
 struct CounterSlice {
@@ -44,6 +45,9 @@ struct LaneAddress {
     LaneId lane;
     friend bool operator==(const LaneAddress&, const LaneAddress&) = default;
 };
+
+/// One arrow: its start, its steps, its end, by time. Either end may be missing.
+using FlowArrow = std::vector<FlowEvent>;
 
 /// What is on screen, and which request it is: one that a newer has superseded ends soon with
 /// kCancelled.
@@ -103,6 +107,18 @@ public:
 
     /// Blocks alive at `time`, largest first.
     virtual Result<std::vector<MemoryEvent>> liveMemory(RankId rank, Timestamp time) = 0;
+
+    /// Instants of a lane within `range`, by time.
+    virtual Result<std::vector<InstantEvent>> instants(RankId rank, LaneId lane,
+                                                       TimeRange range) = 0;
+
+    /// Flow events on a lane within `range`, by time.
+    virtual Result<std::vector<FlowEvent>> flows(RankId rank, LaneId lane, TimeRange range) = 0;
+
+    /// The arrows that begin, pass or end at the span of a lane that begins at `start`, `depth`
+    /// deep. Looks through all flow events of the rank.
+    virtual Result<std::vector<FlowArrow>> arrowsOf(RankId rank, LaneId lane, Timestamp start,
+                                                    std::uint8_t depth) = 0;
 
     /// A read-only SQL statement, with the virtual table `events` and the views on it.
     virtual Result<TableResult> query(const std::string& sql) = 0;

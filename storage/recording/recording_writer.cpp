@@ -131,19 +131,7 @@ Result<void> RecordingWriter::addDiagnostic(const Diagnostic& diagnostic) {
 Result<void> RecordingWriter::addChunk(std::span<const std::byte> chunk) {
     auto header = columns::decodeHeader(chunk);
     if (!header) return failure(header);
-    return m_state->store([&]() -> Result<void> {
-        switch (header->kind) {
-            case EventKind::kSpan:
-                return m_state->chunks.addSpans(header->rank, chunk);
-            case EventKind::kCounter:
-                return m_state->chunks.addCounters(header->rank, chunk);
-            case EventKind::kMemory:
-                return m_state->chunks.addMemory(header->rank, chunk);
-            case EventKind::kCollective:
-                return m_state->chunks.addCollectives(header->rank, chunk);
-        }
-        return failure(ErrorCode::kUnreadable, "a chunk of unknown kind");
-    });
+    return m_state->store([&] { return m_state->chunks.add(*header, chunk); });
 }
 
 bool RecordingWriter::isInPlace() const {

@@ -1,7 +1,7 @@
 #include "storage/recording/salvage_recording.h"
 
 #include "storage/columns/arguments.h"
-#include "storage/columns/chunk.h"
+#include "storage/columns/stored_kinds.h"
 #include "storage/recording/finish_recording.h"
 #include "storage/recording/output_target.h"
 #include "storage/recording/part_files.h"
@@ -34,7 +34,9 @@ struct ChunkFacts {
 void learn(const Statement& row, std::map<std::int64_t, ChunkFacts>& chunks) {
     const auto small = [&](int column) { return static_cast<std::uint32_t>(row.integer(column)); };
     const auto count = static_cast<std::uint64_t>(row.integer(6));
-    const bool sane = row.integer(1) >= 1 && row.integer(1) <= 3 &&
+    const bool stored =
+        columns::withStoredKind(static_cast<EventKind>(row.integer(1)), [](auto) {});
+    const bool sane = stored && row.integer(1) == (row.integer(1) & 0xff) &&
                       count <= columns::kMaxChunkEvents && row.integer(5) >= row.integer(4);
     if (!sane) {
         chunks.try_emplace(row.integer(0));
@@ -56,8 +58,8 @@ std::map<std::int64_t, ChunkFacts> findChunks(Connection& damaged,
     for (const char* order : {"ASC", "DESC"}) {
         auto index = damaged.prepare(
             std::string("SELECT id, kind, rank, lane, first_ns, last_ns, count FROM chunks INDEXED "
-                        "BY chunks_directory WHERE kind BETWEEN 1 AND 3 ORDER BY kind ") +
-            order);
+                        "BY chunks_directory WHERE kind IN ") +
+            columns::storedKindsInSql() + " ORDER BY kind " + order);
         while (index) {
             const auto row = index->step();
             if (!row || !*row) break;
@@ -95,12 +97,12 @@ public:
             if (facts.count > 0) lose(facts);
             return {};
         }
-        if (auto stored = store(bytes, *header); !stored) return stored;
+        if (auto stored = m_writer.add(*header, bytes); !stored) return stored;
         ++m_context.account.chunks;
         m_context.events[header->rank] += header->count;
         m_context.ranks.insert(header->rank.value);
         for (const columns::LaneCount& lane : header->lanes)
-            m_context.lanes[{header->rank, lane.lane}] = header->kind;
+            noteLane(header->rank, lane.lane, header->kind);
         TimeRange& bounds = m_context.bounds;
         if (bounds == TimeRange{}) bounds = {header->first, header->last};
         bounds = {std::min(bounds.begin, header->first), std::max(bounds.end, header->last)};
@@ -108,39 +110,37 @@ public:
     }
 
 private:
-    /// Decodes the chunk and notes the strings it needs; false when it does not decode.
-    bool references(std::span<const std::byte> bytes, const columns::ChunkHeader& header) {
-        const auto need = [&](StringId id) {
-            if (id != kEmptyString) m_context.strings[header.rank].insert(id.value);
-        };
-        if (header.kind == EventKind::kSpan) {
-            const auto events = columns::decodeSpans(bytes);
-            if (!events) return false;
-            std::vector<std::uint32_t> arguments;
-            for (const SpanEvent& event : *events) {
-                need(event.name);
-                if (columns::isArguments(event.arguments))
-                    arguments.push_back(event.arguments.value);
-                else
-                    need(event.arguments);
-            }
-            auto& known = m_context.arguments[header.rank];
-            for (const IdRun& run : runsOf(arguments)) known.push_back(run);
-            return true;
-        }
-        if (header.kind == EventKind::kMemory) {
-            const auto events = columns::decodeMemory(bytes);
-            if (!events) return false;
-            for (const MemoryEvent& event : *events) need(event.owner);
-            return true;
-        }
-        return header.kind == EventKind::kCounter && columns::decodeCounters(bytes).has_value();
+    void noteLane(RankId rank, LaneId lane, EventKind kind) {
+        // Flows lie on a lane of something else.
+        auto& known = m_context.lanes.try_emplace({rank, lane}, kind).first->second;
+        if (kind != EventKind::kFlow) known = kind;
     }
 
-    Result<void> store(std::span<const std::byte> bytes, const columns::ChunkHeader& header) {
-        if (header.kind == EventKind::kSpan) return m_writer.addSpans(header.rank, bytes);
-        if (header.kind == EventKind::kMemory) return m_writer.addMemory(header.rank, bytes);
-        return m_writer.addCounters(header.rank, bytes);
+    /// Decodes the chunk and notes the strings it needs; false when it does not decode.
+    bool references(std::span<const std::byte> bytes, const columns::ChunkHeader& header) {
+        bool sound = false;
+        columns::withStoredKind(header.kind, [&]<class Event>(columns::StoredKind<Event> stored) {
+            const auto events = stored.decode(bytes);
+            sound = events.has_value();
+            if (sound) noteTexts(header.rank, *events);
+        });
+        return sound;
+    }
+
+    template <class Event>
+    void noteTexts(RankId rank, const std::vector<Event>& events) {
+        std::vector<std::uint32_t> arguments;
+        for (const Event& event : events) {
+            for (const StringId* id : columns::StoredKind<Event>::texts(event)) {
+                if (columns::isArguments(*id))
+                    arguments.push_back(id->value);
+                else if (*id != kEmptyString)
+                    m_context.strings[rank].insert(id->value);
+            }
+        }
+        if (arguments.empty()) return;
+        auto& known = m_context.arguments[rank];
+        for (const IdRun& run : runsOf(arguments)) known.push_back(run);
     }
 
     void lose(const ChunkFacts& facts) {

@@ -1,4 +1,4 @@
-#include "storage/columns/chunk.h"
+#include "storage/columns/stored_kinds.h"
 #include "storage/recording/memory_tally.h"
 #include "storage/recording/pyramid_audit.h"
 #include "storage/recording/verify_parts.h"
@@ -20,25 +20,33 @@ public:
         : m_context(context), m_select(select), m_lane(lane) {}
 
     void run() {
-        if (m_lane.kind == EventKind::kMemory) return runMemory();
+        const bool known = columns::withStoredKind(
+            m_lane.kind, [&]<class Event>(columns::StoredKind<Event> stored) {
+                if constexpr (stored.lanes)
+                    runLane<Event>();
+                else
+                    runMemory();
+            });
+        if (!known) m_context.found.add("chunks", "a row has a kind that does not exist");
+    }
+
+private:
+    template <class Event>
+    void runLane() {
         PyramidAudit audit(m_context, m_lane.rank, m_lane.lane);
-        audit.load(m_lane.kind == EventKind::kSpan);
+        constexpr bool kFlows = std::is_same_v<Event, FlowEvent>;
+        if constexpr (!kFlows) audit.load(!std::is_same_v<Event, CounterEvent>);
         expectLane();
         bool whole = true;
         for (const ChunkEntry& entry : inOrder()) {
             const auto bytes = chunk(entry);
-            if (!bytes)
-                whole = false;
-            else if (m_lane.kind == EventKind::kSpan)
-                whole = addSpans(entry, *bytes, audit) && whole;
-            else
-                whole = addCounters(entry, *bytes, audit) && whole;
+            whole = bytes && addEvents<Event>(entry, *bytes, audit) && whole;
         }
         // A lost chunk is the fault then, not the sums that still count it.
-        if (whole) audit.compare(false);
+        if constexpr (!kFlows)
+            if (whole) audit.compare(false);
     }
 
-private:
     [[nodiscard]] std::vector<ChunkEntry> inOrder() const {
         std::vector<ChunkEntry> chunks = *m_lane.chunks;
         std::sort(chunks.begin(), chunks.end(),
@@ -96,34 +104,33 @@ private:
             return false;
         }
         m_context.eventsOfRank[m_lane.rank] += events->size();
+        m_context.found.events.of(m_lane.kind) += events->size();
         return true;
     }
 
-    void expectStrings(const ChunkEntry& entry, std::uint64_t missing) {
+    template <class Event>
+    void expectTexts(const ChunkEntry& entry, const std::vector<Event>& events) {
+        std::uint64_t missing = 0;
+        for (const Event& event : events)
+            for (const StringId* id : columns::StoredKind<Event>::texts(event))
+                if (!m_context.hasText(m_lane.rank, *id)) ++missing;
         if (missing > 0)
             fault(entry,
                   "refers to strings that are not there, " + std::to_string(missing) + " times");
     }
 
-    bool addSpans(const ChunkEntry& entry, std::span<const std::byte> bytes, PyramidAudit& audit) {
-        const auto events = columns::decodeSpans(bytes);
+    template <class Event>
+    bool addEvents(const ChunkEntry& entry, std::span<const std::byte> bytes, PyramidAudit& audit) {
+        const auto events = columns::StoredKind<Event>::decode(bytes);
         if (!decoded(entry, events)) return false;
-        m_context.found.events.spans += events->size();
-        std::uint64_t missing = 0;
-        for (const SpanEvent& event : *events)
-            for (const StringId id : {event.name, event.arguments})
-                if (!m_context.hasText(m_lane.rank, id)) ++missing;
-        expectStrings(entry, missing);
-        audit.add(entry.id, *events);
-        return true;
-    }
-
-    bool addCounters(const ChunkEntry& entry, std::span<const std::byte> bytes,
-                     PyramidAudit& audit) {
-        const auto events = columns::decodeCounters(bytes);
-        if (!decoded(entry, events)) return false;
-        m_context.found.events.counters += events->size();
-        audit.add(entry.id, *events);
+        expectTexts(entry, *events);
+        if constexpr (std::is_same_v<Event, InstantEvent>) {
+            if (m_context.spanLanes.contains({m_lane.rank, m_lane.lane}))
+                fault(entry, "holds instants on a lane of spans");
+            audit.add(entry.id, columns::asSpans(*events));
+        } else if constexpr (!std::is_same_v<Event, FlowEvent>) {
+            audit.add(entry.id, *events);
+        }
         return true;
     }
 
@@ -149,11 +156,7 @@ private:
                    std::map<LaneId, PyramidAudit>& lanes) {
         const auto events = columns::decodeMemory(bytes);
         if (!decoded(entry, events)) return false;
-        m_context.found.events.memory += events->size();
-        std::uint64_t missing = 0;
-        for (const MemoryEvent& event : *events)
-            if (!m_context.known.hasString(m_lane.rank, event.owner)) ++missing;
-        expectStrings(entry, missing);
+        expectTexts(entry, *events);
         for (auto& [lane, audit] : lanes) {
             auto samples = laneSamples(tally, lane, *events);
             // The first repeats the value in force, see PyramidAudit::compare.
@@ -203,24 +206,28 @@ void verifyLeftovers(VerifyContext& context, const ChunkDirectory& directory) {
                     context.found.add("memory_state", std::to_string(row.integer(0)) +
                                                           " rows belong to no memory chunk");
             });
-    forRows(
-        context, "pyramid", "SELECT DISTINCT rank, lane FROM pyramid", [&](const Statement& row) {
-            const RankId rank{static_cast<std::uint32_t>(row.integer(0))};
-            const LaneId lane{static_cast<std::uint32_t>(row.integer(1))};
-            const auto at = context.known.lanes.find({rank, lane});
-            const bool counter =
-                at != context.known.lanes.end() && at->second == LaneRole::kCounter;
-            const auto kind = counter ? EventKind::kCounter : EventKind::kSpan;
-            if (lane.value < memoryLane({}).value && directory.chunks(kind, rank, lane).empty()) {
-                PyramidAudit audit(context, rank, lane);
-                audit.load(!counter);
-                audit.compare(false);
-            }
-            if (at == context.known.lanes.end())
-                context.found.add("pyramid", "rank " + std::to_string(rank.value) + " lane " +
-                                                 std::to_string(lane.value) +
-                                                 " has no row in lanes");
-        });
+    forRows(context, "pyramid", "SELECT DISTINCT rank, lane FROM pyramid",
+            [&](const Statement& row) {
+                const RankId rank{static_cast<std::uint32_t>(row.integer(0))};
+                const LaneId lane{static_cast<std::uint32_t>(row.integer(1))};
+                const auto at = context.known.lanes.find({rank, lane});
+                const bool counter =
+                    at != context.known.lanes.end() && at->second == LaneRole::kCounter;
+                const auto none = [&](EventKind kind) {
+                    return directory.chunks(kind, rank, lane).empty();
+                };
+                const bool empty = counter ? none(EventKind::kCounter)
+                                           : none(EventKind::kSpan) && none(EventKind::kInstant);
+                if (lane.value < memoryLane({}).value && empty) {
+                    PyramidAudit audit(context, rank, lane);
+                    audit.load(!counter);
+                    audit.compare(false);
+                }
+                if (at == context.known.lanes.end())
+                    context.found.add("pyramid", "rank " + std::to_string(rank.value) + " lane " +
+                                                     std::to_string(lane.value) +
+                                                     " has no row in lanes");
+            });
 }
 
 }  // namespace
@@ -232,11 +239,7 @@ void verifyChunks(VerifyContext& context) {
     auto select = context.connection.prepare("SELECT data, bytes FROM chunks WHERE id=?");
     if (!select) return context.found.add("chunks", "cannot be read: " + select.error().message);
     for (const ChunkDirectory::Lane& lane : directory.lanes()) {
-        if (lane.kind != EventKind::kSpan && lane.kind != EventKind::kMemory &&
-            lane.kind != EventKind::kCounter) {
-            context.found.add("chunks", "a row has a kind that does not exist");
-            continue;
-        }
+        if (lane.kind == EventKind::kSpan) context.spanLanes.insert({lane.rank, lane.lane});
         LaneVerifier(context, *select, lane).run();
     }
     verifyLeftovers(context, directory);

@@ -34,6 +34,7 @@ struct VerifyContext {
     KnownRows known;
     std::map<RankId, std::uint64_t> eventsOfRank;                 ///< stored, collectives included
     std::set<std::pair<std::string, std::int64_t>> missingRanks;  ///< said already, by table
+    std::set<std::pair<RankId, LaneId>> spanLanes = {};           ///< that hold spans
     std::optional<ArgumentAudit> arguments = std::nullopt;        ///< of a file that has some
 
     /// A string, or arguments.

@@ -84,29 +84,42 @@ void sortByTime(std::vector<Summary>& summaries) {
     sortIfNeeded(summaries, [](const Summary& a, const Summary& b) { return a.time() < b.time(); });
 }
 
+/// Calls `use` with the spans of a chunk, in their order; instants are spans without length.
+template <class Use>
+auto withSpans(const LanePlan& plan, const LoadedChunks& chunks, std::int64_t chunk, Use use) {
+    if (plan.kind == EventKind::kInstant)
+        return use(columns::asSpans(chunks.events<InstantEvent>(chunk)));
+    return use(chunks.events<SpanEvent>(chunk));
+}
+
 /// Merges events straight from their chunks; false, and nothing usable, where they are not in
 /// order.
 bool groupInOrder(const LanePlan& plan, const LoadedChunks& chunks, TimeRange range,
                   columns::SpanGrouper& grouper) {
     Timestamp previous = range.begin - Duration{std::int64_t{1} << 62};
-    for (const ChunkEntry& chunk : plan.chunks) {
-        for (const SpanEvent& span : chunks.events<SpanEvent>(chunk.id)) {
+    const auto group = [&](const std::vector<SpanEvent>& spans) {
+        for (const SpanEvent& span : spans) {
             if (span.start >= range.end) break;
             if (!touches(span, range)) continue;
             if (span.start < previous) return false;
             previous = span.start;
             grouper.add(SpanSummary::of(span));
         }
-    }
-    return true;
+        return true;
+    };
+    return std::all_of(plan.chunks.begin(), plan.chunks.end(), [&](const ChunkEntry& chunk) {
+        return withSpans(plan, chunks, chunk.id, group);
+    });
 }
 
 std::vector<SpanSummary> eventsOf(const LanePlan& plan, const LoadedChunks& chunks,
                                   TimeRange range) {
     std::vector<SpanSummary> found;
     for (const ChunkEntry& chunk : plan.chunks)
-        for (const SpanEvent& span : chunks.events<SpanEvent>(chunk.id))
-            if (touches(span, range)) found.push_back(SpanSummary::of(span));
+        withSpans(plan, chunks, chunk.id, [&](const std::vector<SpanEvent>& spans) {
+            for (const SpanEvent& span : spans)
+                if (touches(span, range)) found.push_back(SpanSummary::of(span));
+        });
     return found;
 }
 
@@ -125,8 +138,9 @@ std::vector<LaneSlice> ViewLoader::showSpans(const LanePlan& plan, const Loaded&
                        (s.last <= view.range.begin && s.first < view.range.begin);
             });
             for (const std::int64_t chunk : plan.uncovered)
-                addUncovered(plan, chunk, loaded.chunks.events<SpanEvent>(chunk), view.range,
-                             found);
+                withSpans(plan, loaded.chunks, chunk, [&](const std::vector<SpanEvent>& spans) {
+                    addUncovered(plan, chunk, spans, view.range, found);
+                });
         } else {
             found = eventsOf(plan, loaded.chunks, view.range);
         }
@@ -136,7 +150,10 @@ std::vector<LaneSlice> ViewLoader::showSpans(const LanePlan& plan, const Loaded&
     const std::vector<SpanSummary> shown = grouper.take();
     std::vector<LaneSlice> slices;
     slices.reserve(shown.size());
-    for (const SpanSummary& summary : shown) slices.push_back(sliceOf(summary));
+    for (const SpanSummary& summary : shown) {
+        slices.push_back(sliceOf(summary));
+        slices.back().instant = plan.kind == EventKind::kInstant;
+    }
     return slices;
 }
 
@@ -188,12 +205,11 @@ Result<ViewLoader::Loaded> ViewLoader::load(const std::vector<LanePlan>& plans, 
     std::vector<PyramidSource::Wanted> segments;
     Loaded loaded;
     for (const LanePlan& plan : plans) {
-        const EventKind kind = spans ? EventKind::kSpan : sampleKind(plan.lane.lane);
         const std::size_t own = chunks.size();
-        for (const ChunkEntry& chunk : plan.chunks) chunks.push_back({kind, chunk.id});
-        for (const std::int64_t chunk : plan.uncovered) chunks.push_back({kind, chunk});
+        for (const ChunkEntry& chunk : plan.chunks) chunks.push_back({plan.kind, chunk.id});
+        for (const std::int64_t chunk : plan.uncovered) chunks.push_back({plan.kind, chunk});
         for (const SegmentEntry& entry : plan.stored) segments.push_back({entry.id, spans});
-        for (std::size_t i = own; i < chunks.size() && kind == EventKind::kMemory; ++i) {
+        for (std::size_t i = own; i < chunks.size() && plan.kind == EventKind::kMemory; ++i) {
             auto [before, isNew] = loaded.before.try_emplace(chunks[i].id);
             if (!isNew) continue;
             auto state = m_events.memoryBefore(m_connection, chunks[i].id);

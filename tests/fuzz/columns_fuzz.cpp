@@ -19,7 +19,7 @@ ChunkBytes sealed(EventKind kind, ByteReader in) {
     header.count = 1u + in.number<std::uint16_t>();
     header.first.ns = in.number<std::int32_t>();
     header.last.ns = header.first.ns + in.number<std::uint32_t>();
-    if (kind == EventKind::kSpan || kind == EventKind::kCounter)
+    if (kind != EventKind::kMemory && kind != EventKind::kCollective)
         header.lanes.push_back({{0}, header.count});
     return closeChunk(header, in.take(in.left()));
 }
@@ -48,6 +48,12 @@ void decodeAs(EventKind kind, std::span<const std::byte> bytes) {
         case EventKind::kCollective:
             static_cast<void>(decodeCollectives(bytes));
             break;
+        case EventKind::kFlow:
+            static_cast<void>(decodeFlows(bytes));
+            break;
+        case EventKind::kInstant:
+            static_cast<void>(decodeInstants(bytes));
+            break;
     }
 }
 
@@ -65,7 +71,8 @@ void decode(std::span<const std::byte> data) {
             (selector & 4u) != 0 ? sealedArguments(rest) : ChunkBytes(rest.begin(), rest.end())));
         return;
     }
-    const auto kind = static_cast<EventKind>(1 + (selector & 3u));
+    const auto kind = static_cast<EventKind>(1 + ((selector & 3u) | (selector >> 3 & 4u)) %
+                                                     static_cast<unsigned>(kLastEventKind));
     if ((selector & 4u) != 0)
         decodeAs(kind, sealed(kind, ByteReader(rest)));
     else

@@ -5,11 +5,13 @@ import struct
 
 import zstandard
 
-KINDS = [None, "span", "memory", "counter"]
+KINDS = [None, "span", "memory", "counter", None, "flow", "instant"]
 COLUMNS = {
     1: "start duration lane name arguments correlation step layer phase depth".split(),
     2: "time address size action category owner step layer phase".split(),
     3: "time lane".split(),
+    5: "time to_span lane correlation id_text name category arguments step point binding bound depth".split(),
+    6: "time lane name arguments step scope".split(),
 }
 CRC_TABLE = list(range(256))
 for _ in range(8):
@@ -85,6 +87,8 @@ def chunk(blob, row):
     columns = {name: payload.column(count) for name in COLUMNS[kind]}
     if kind == 3:
         columns["value"] = payload.doubles(count)
+    if kind == 2 and payload.at < len(payload.data):
+        columns["arguments"] = payload.column(count)
     return payload.end(columns)
 
 

@@ -34,7 +34,9 @@ std::vector<SpanEvent> RandomEvents::spans(std::size_t count) {
 
 std::vector<MemoryEvent> RandomEvents::memory(std::size_t count) {
     std::vector<MemoryEvent> events(count);
+    const bool imported = between(0, 1) == 0;  // only such events have arguments
     for (MemoryEvent& e : events) {
+        if (imported) e.arguments = {static_cast<std::uint32_t>(bits() >> between(32, 63))};
         e.time = {magnitude(60)};
         e.address = between(0, 3) == 0 ? bits() : static_cast<std::uint64_t>(between(1, 9)) << 30;
         e.size = {magnitude(60)};
@@ -59,6 +61,39 @@ std::vector<CounterEvent> RandomEvents::counters(std::size_t count) {
                         : std::bit_cast<double>(bits() & 0xBFEFFFFFFFFFFFFFu);
     }
     sortBy(events, [](const CounterEvent& e) { return e.time; });
+    return events;
+}
+
+std::vector<FlowEvent> RandomEvents::flows(std::size_t count) {
+    std::vector<FlowEvent> events(count);
+    for (FlowEvent& e : events) {
+        e.time = {magnitude(60) * (between(0, 1) == 0 ? 1 : -1)};
+        e.lane = {static_cast<std::uint32_t>(between(0, 3))};
+        e.id = bits() >> between(0, 63);
+        for (StringId* text : {&e.idText, &e.name, &e.category, &e.arguments})
+            *text = {static_cast<std::uint32_t>(bits() >> between(32, 63))};
+        e.step = {static_cast<std::int32_t>(bits())};
+        e.point = static_cast<FlowPoint>(between(1, 3));
+        e.binding = static_cast<FlowBinding>(between(1, 2));
+        e.depth = static_cast<std::uint8_t>(between(0, 255));
+        e.bound = between(0, 1) == 0;
+        if (e.bound) e.spanStart = {e.time.ns + magnitude(60) * (between(0, 1) == 0 ? 1 : -1)};
+    }
+    sortBy(events, [](const FlowEvent& e) { return e.time; });
+    return events;
+}
+
+std::vector<InstantEvent> RandomEvents::instants(std::size_t count) {
+    std::vector<InstantEvent> events(count);
+    for (InstantEvent& e : events) {
+        e.time = {magnitude(60)};
+        e.lane = {static_cast<std::uint32_t>(between(0, 3))};
+        e.name = {static_cast<std::uint32_t>(bits() >> between(32, 63))};
+        e.arguments = {static_cast<std::uint32_t>(bits() >> between(32, 63))};
+        e.step = {static_cast<std::int32_t>(bits())};
+        e.scope = static_cast<InstantScope>(between(1, 3));
+    }
+    sortBy(events, [](const InstantEvent& e) { return e.time; });
     return events;
 }
 

@@ -29,6 +29,8 @@ public:
     std::vector<MemoryEvent> memory(std::size_t count);
     std::vector<CounterEvent> counters(std::size_t count);
     std::vector<CollectiveEvent> collectives(std::size_t count);
+    std::vector<FlowEvent> flows(std::size_t count);
+    std::vector<InstantEvent> instants(std::size_t count);
 
     /// Well nested spans of one lane, as operators are: by start, depths 0 to 3.
     std::vector<SpanEvent> nestedSpans(std::size_t count, Timestamp from);

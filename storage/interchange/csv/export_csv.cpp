@@ -30,18 +30,17 @@ constexpr View kViews[] = {
     {"collectives", "start_ns", "end_ns", "arrivals", "hex(arrivals)"},
     {"memory_events", "time_ns", "time_ns", "", "NULL"},
     {"steps", "start_ns", "end_ns", "", "NULL"},
+    {"flows", "time_ns", "time_ns", "", "NULL"},
+    {"instants", "time_ns", "time_ns", "", "NULL"},
     {"counters", "time_ns", "time_ns", "value", "printf('%!.20g', value)"},
 };
 
 Result<View> findView(const std::string& name) {
-    std::string names;
-    for (const View& view : kViews) {
+    for (const View& view : kViews)
         if (name == view.name) return view;
-        names += (names.empty() ? "" : ", ") + std::string(view.name);
-    }
     return failure(ErrorCode::kUsage,
                    (name.empty() ? "csv needs a view" : "there is no view \"" + name + "\"") +
-                       ": choose one of " + names + " with --view");
+                       ": choose one of " + csvViews() + " with --view");
 }
 
 void appendCell(std::string& line, const std::optional<std::string>& cell) {
@@ -179,6 +178,12 @@ private:
 };
 
 }  // namespace
+
+std::string csvViews() {
+    std::string names;
+    for (const View& view : kViews) names.append(names.empty() ? "" : ", ").append(view.name);
+    return names;
+}
 
 Result<ExportAccount> exportCsv(storage::RecordingReader& reader, const ExportOptions& options) {
     auto view = findView(options.view);

@@ -1,6 +1,6 @@
 #include "storage/interchange/recording/recording_copy.h"
 
-#include "storage/columns/chunk.h"
+#include "storage/columns/stored_kinds.h"
 
 #include <algorithm>
 
@@ -127,6 +127,7 @@ Result<void> RecordingCopy::writeLane(const LaneFacts& lane) {
             i == 0 ? reach.begin : begin,
             i + 1 == windows ? reach.end : std::min(begin + Duration{width}, m_scope.range.end)};
         if (auto done = writeSpans(lane, window, i == 0); !done) return done;
+        if (auto done = writeMoments(lane, window.intersection(m_scope.range)); !done) return done;
     }
     return {};
 }
@@ -150,16 +151,35 @@ Result<void> RecordingCopy::writeSpans(const LaneFacts& lane, TimeRange window, 
     std::erase_if(*spans, [&](const SpanEvent& span) {
         return (!first && span.start < window.begin) || !belongs(own, span, span.range());
     });
-    StringSubset& strings = stringsOf(lane.rank);
-    ArgumentSubset& arguments = argumentsOf(lane.rank);
-    for (SpanEvent& span : *spans) {
-        span.start = span.start + m_scope.shift;
-        span.name = strings.keep(span.name);
-        span.arguments = columns::isArguments(span.arguments) ? arguments.keep(span.arguments)
-                                                              : strings.keep(span.arguments);
+    return writeEvents(lane.rank, *spans);
+}
+
+StringId RecordingCopy::keep(RankId rank, StringId id) {
+    return columns::isArguments(id) ? argumentsOf(rank).keep(id) : stringsOf(rank).keep(id);
+}
+
+/// Moved in time, with texts numbered anew.
+template <class Event>
+Result<void> RecordingCopy::writeEvents(RankId rank, std::vector<Event>& events) {
+    using Stored = columns::StoredKind<Event>;
+    if (events.empty()) return {};
+    for (Event& event : events) {
+        Stored::timeOf(event) = Stored::timeOf(event) + m_scope.shift;
+        if constexpr (std::is_same_v<Event, FlowEvent>)
+            if (event.bound) event.spanStart = event.spanStart + m_scope.shift;
+        for (StringId* id : Stored::texts(event)) *id = keep(rank, *id);
     }
-    if (auto stored = arguments.flush(); !stored) return stored;
-    return writeChunks<SpanEvent>(lane.rank, *spans, columns::encodeSpans);
+    if (auto stored = argumentsOf(rank).flush(); !stored) return stored;
+    return writeChunks<Event>(rank, events, Stored::encode);
+}
+
+Result<void> RecordingCopy::writeMoments(const LaneFacts& lane, TimeRange window) {
+    auto instants = m_reader.instants(lane.rank, lane.lane, window);
+    if (!instants) return failure(instants);
+    if (auto done = writeEvents(lane.rank, *instants); !done) return done;
+    auto flows = m_reader.flows(lane.rank, lane.lane, window);
+    if (!flows) return failure(flows);
+    return writeEvents(lane.rank, *flows);
 }
 
 Result<void> RecordingCopy::writeSamples(const LaneFacts& lane) {
@@ -193,7 +213,11 @@ Result<void> RecordingCopy::writeMemory(RankId rank) {
         event.owner = strings.keep(event.owner);
         events.push_back(event);
     }
-    for (MemoryEvent& event : events) event.time = event.time + m_scope.shift;
+    for (MemoryEvent& event : events) {
+        event.time = event.time + m_scope.shift;
+        event.arguments = keep(rank, event.arguments);
+    }
+    if (auto stored = argumentsOf(rank).flush(); !stored) return stored;
     return writeChunks<MemoryEvent>(rank, events, columns::encodeMemory);
 }
 

@@ -152,6 +152,11 @@ private:
     Result<void> writeLane(const LaneFacts& lane);
     Result<void> writeSpans(const LaneFacts& lane, TimeRange window, bool first);
     Result<void> writeSamples(const LaneFacts& lane);
+    /// Instants and flows of a lane.
+    Result<void> writeMoments(const LaneFacts& lane, TimeRange window);
+    StringId keep(RankId rank, StringId id);
+    template <class Event>
+    Result<void> writeEvents(RankId rank, std::vector<Event>& events);
     Result<void> writeMemory(RankId rank);
     Result<void> writeCollectives(RankId rank);
     Result<void> writeRank(RankFacts rank);

@@ -26,13 +26,18 @@ bool accepted(std::span<const std::byte> bytes) {
     const bool memory = decodeMemory(bytes).has_value();
     const bool counters = decodeCounters(bytes).has_value();
     const bool collectives = decodeCollectives(bytes).has_value();
-    return spans || memory || counters || collectives;
+    const bool flows = decodeFlows(bytes).has_value();
+    const bool instants = decodeInstants(bytes).has_value();
+    return spans || memory || counters || collectives || flows || instants;
 }
 
 std::vector<ChunkBytes> oneOfEachKind(RandomEvents& random, std::size_t count) {
-    return {encodeSpans(kRank, random.spans(count)), encodeMemory(kRank, random.memory(count)),
+    return {encodeSpans(kRank, random.spans(count)),
+            encodeMemory(kRank, random.memory(count)),
             encodeCounters(kRank, random.counters(count)),
-            encodeCollectives(kRank, random.collectives(count))};
+            encodeCollectives(kRank, random.collectives(count)),
+            encodeFlows(kRank, random.flows(count)),
+            encodeInstants(kRank, random.instants(count))};
 }
 
 TEST(Chunk, GivesBackRandomEventsOfEveryKind) {
@@ -46,6 +51,10 @@ TEST(Chunk, GivesBackRandomEventsOfEveryKind) {
         EXPECT_EQ(decodeCounters(encodeCounters(kRank, counters)).value(), counters);
         const auto collectives = random.collectives(count);
         EXPECT_EQ(decodeCollectives(encodeCollectives(kRank, collectives)).value(), collectives);
+        const auto flows = random.flows(count);
+        EXPECT_EQ(decodeFlows(encodeFlows(kRank, flows)).value(), flows);
+        const auto instants = random.instants(count);
+        EXPECT_EQ(decodeInstants(encodeInstants(kRank, instants)).value(), instants);
     }
 }
 
@@ -80,6 +89,19 @@ TEST(Chunk, KeepsExtremeValues) {
     const auto decoded = decodeCounters(encodeCounters(kRank, counters)).value();
     EXPECT_EQ(decoded, counters);
     EXPECT_TRUE(std::signbit(decoded.front().value));
+}
+
+TEST(Chunk, OfMemoryWithoutArgumentsHasNoColumnForThem) {
+    RandomEvents random(8);
+    auto events = random.memory(500);
+    for (MemoryEvent& event : events) event.arguments = {};
+    const auto without = encodeMemory(kRank, events);
+    // As every recording before 1.3 has it.
+    EXPECT_EQ(decodeMemory(without).value(), events);
+    events.back().arguments = {7};
+    const auto with = encodeMemory(kRank, events);
+    EXPECT_EQ(decodeMemory(with).value(), events);
+    EXPECT_GT(with.size(), without.size());
 }
 
 TEST(Chunk, HeaderTellsKindRankBoundsAndLanes) {
@@ -123,7 +145,7 @@ TEST(Chunk, SurvivesHostileBytesWithAValidChecksum) {
     RandomEvents random(5);
     for (int round = 0; round < 2000; ++round) {
         auto chunks = oneOfEachKind(random, 8);
-        ChunkBytes& chunk = chunks[static_cast<std::size_t>(round % 4)];
+        ChunkBytes& chunk = chunks[static_cast<std::size_t>(round) % chunks.size()];
         const std::size_t lanes = decodeHeader(chunk).value().lanes.size();
         const std::size_t front = 36 + 8 * lanes;
         for (int change = 0; change < 3; ++change) {
