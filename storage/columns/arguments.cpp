@@ -101,6 +101,10 @@ ChunkBytes encodeArguments(const ArgumentRows& rows) {
     return out;
 }
 
+Result<ChunkBytes> packedSmallArguments(std::span<const std::byte> chunk) {
+    return resealed(chunk, kFrontBytes, Effort::kSmall, kWhat);
+}
+
 Result<ArgumentRows> decodeArguments(std::span<const std::byte> chunk) {
     ByteReader front(chunk);
     const auto magic = front.number<std::uint32_t>();

@@ -40,5 +40,7 @@ struct ArgumentRows {
 /// At least one row, at most kMaxChunkEvents and kMaxArgumentValues; no more forms than rows.
 ChunkBytes encodeArguments(const ArgumentRows& rows);
 Result<ArgumentRows> decodeArguments(std::span<const std::byte> chunk);
+/// The same, smaller and slower to make.
+Result<ChunkBytes> packedSmallArguments(std::span<const std::byte> chunk);
 
 }  // namespace shardscope::columns

@@ -70,6 +70,13 @@ Result<OpenChunk> openChunk(std::span<const std::byte> chunk, EventKind kind,
     return OpenChunk{std::move(*header), std::move(*payload)};
 }
 
+Result<ChunkBytes> packedSmall(std::span<const std::byte> chunk) {
+    auto header = decodeHeader(chunk);
+    if (!header) return failure(header);
+    return resealed(chunk, kFixedBytes + 8 * header->lanes.size(), Effort::kSmall,
+                    "an event chunk");
+}
+
 ChunkBytes closeChunk(const ChunkHeader& header, std::span<const std::byte> payload) {
     ChunkBytes out;
     putNumber(out, kMagic);

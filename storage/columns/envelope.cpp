@@ -12,7 +12,6 @@
 namespace shardscope::columns {
 namespace {
 
-constexpr int kCompressionLevel = 1;
 constexpr std::size_t kSizesBytes = 12;
 
 /// One context a thread: setting one up costs more than compressing a small chunk.
@@ -37,13 +36,13 @@ tl::unexpected<Error> damaged(const char* what, const char* how) {
 
 }  // namespace
 
-void seal(std::vector<std::byte>& out, std::span<const std::byte> raw) {
+void seal(std::vector<std::byte>& out, std::span<const std::byte> raw, Effort effort) {
     const std::size_t front = out.size();
     out.resize(front + kSizesBytes + ZSTD_compressBound(raw.size()));
     std::byte* payload = out.data() + front + kSizesBytes;
     const std::size_t packed =
         ZSTD_compressCCtx(compressor(), payload, out.size() - front - kSizesBytes, raw.data(),
-                          raw.size(), kCompressionLevel);
+                          raw.size(), static_cast<int>(effort));
     out.resize(front + kSizesBytes + packed);
     const auto rawBytes = static_cast<std::uint32_t>(raw.size());
     const auto packedBytes = static_cast<std::uint32_t>(packed);
@@ -72,6 +71,16 @@ Result<std::vector<std::byte>> unseal(std::span<const std::byte> blob, std::size
         ZSTD_decompressDCtx(decompressor(), raw.data(), raw.size(), packed.data(), packed.size());
     if (ZSTD_isError(got) != 0 || got != rawBytes) return damaged(what, "does not decompress");
     return raw;
+}
+
+Result<std::vector<std::byte>> resealed(std::span<const std::byte> blob, std::size_t front,
+                                        Effort effort, const char* what) {
+    auto raw = unseal(blob, front, kMaxRawBytes, what);
+    if (!raw) return raw;
+    const auto head = blob.first(front);
+    std::vector<std::byte> out(head.begin(), head.end());
+    seal(out, *raw, effort);
+    return out;
 }
 
 }  // namespace shardscope::columns

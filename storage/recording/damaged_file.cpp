@@ -13,9 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of large recordings, and of small ones once they are finalised.
-constexpr std::uintmax_t kOurPageSize = 4096;
-constexpr std::uintmax_t kSmallPageSize = 1024;
+/// Of recordings that were finalised before small ones got kSmallPage.
+constexpr std::uint32_t kFormerSmallPage = 1024;
+/// Pages of trees among those that the first kLooked bytes would be.
+constexpr std::uintmax_t kLooked = std::uintmax_t{16} << 10;
 
 void putWord(std::array<char, 100>& header, std::size_t at, std::uint64_t value) {
     for (std::size_t i = 0; i < 4; ++i) header[at + i] = static_cast<char>(value >> (24 - 8 * i));
@@ -33,20 +34,36 @@ bool looksLikePage(std::fstream& file, std::uintmax_t at, std::uintmax_t size) {
     return file && tree && content >= front.size() && content <= size;
 }
 
-/// What the header should say, when it says something impossible.
-std::uintmax_t guessPageSize(std::fstream& file) {
-    int small = 0;
-    for (std::uintmax_t page = 1; page < kOurPageSize / kSmallPageSize; ++page)
-        if (looksLikePage(file, page * kSmallPageSize, kSmallPageSize)) ++small;
-    return small >= 2 ? kSmallPageSize : kOurPageSize;
+std::uint32_t word(const std::array<char, 100>& header, std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+        value = value << 8 | static_cast<unsigned char>(header[at + i]);
+    return value;
 }
 
-std::uintmax_t pageSizeOf(std::fstream& file, const std::array<char, 100>& header) {
+/// What the header should say, when it says something impossible: what the number of pages beside
+/// it and the file's size agree on, else the smallest size that pages of trees are found at.
+std::uintmax_t guessPageSize(std::fstream& file, const std::array<char, 100>& header,
+                             std::uintmax_t bytes) {
+    const std::uintmax_t pages = word(header, 28);
+    for (const std::uint32_t size : {kSmallPage, kFormerSmallPage, kLargePage})
+        if (pages * size == bytes) return size;
+    for (const std::uint32_t size : {kSmallPage, kFormerSmallPage}) {
+        std::uintmax_t found = 0;
+        for (std::uintmax_t at = size; at < kLooked; at += size)
+            if (at % (2 * size) != 0 && looksLikePage(file, at, size)) ++found;
+        if (found >= 2) return size;
+    }
+    return kLargePage;
+}
+
+std::uintmax_t pageSizeOf(std::fstream& file, const std::array<char, 100>& header,
+                          std::uintmax_t bytes) {
     const auto high = static_cast<unsigned char>(header[16]);
     const auto low = static_cast<unsigned char>(header[17]);
     const std::uintmax_t size = high * 256u + low;
     const bool possible = size >= 512 && (size & (size - 1)) == 0;
-    return possible ? size : guessPageSize(file);
+    return possible ? size : guessPageSize(file, header, bytes);
 }
 
 /// Everything in SQLite's header that is the same in all our files, so that a flipped bit there
@@ -55,7 +72,7 @@ Result<void> mendHeader(const std::string& path, std::int64_t claimed, bool with
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     std::array<char, 100> header{};
     file.read(header.data(), header.size());
-    const std::uintmax_t page = pageSizeOf(file, header);
+    const std::uintmax_t page = pageSizeOf(file, header, fs::file_size(path));
     file.clear();
     const std::uintmax_t size = std::max(fs::file_size(path), static_cast<std::uintmax_t>(claimed));
     const std::uintmax_t pages = (size + page - 1) / page;

@@ -1,8 +1,10 @@
 #include "storage/recording/finish_recording.h"
 
+#include "storage/columns/arguments.h"
 #include "storage/columns/pyramid.h"
 #include "storage/columns/stored_kinds.h"
 #include "storage/recording/memory_tally.h"
+#include "storage/recording/recording_file.h"
 
 #include <algorithm>
 #include <optional>
@@ -19,6 +21,11 @@ constexpr std::int64_t kFullEnough = kMergeUpTo / 2;
 /// Some seconds of work, whatever the length of the recording.
 constexpr std::int64_t kMaxEvents = 40'000'000;
 constexpr std::int64_t kSettleUpTo = std::int64_t{512} << 20;
+/// Up to here decoding all there is takes some milliseconds, and compressing it harder a fraction
+/// of a second.
+constexpr std::int64_t kSmallRecording = 500'000;
+/// And up to here a view of all of it needs no summaries.
+constexpr std::int64_t kWithoutPyramids = 200'000;
 /// Below this, half-empty pages would be a good part of the file: it gets small pages.
 constexpr std::int64_t kSmallFile = std::int64_t{4} << 20;
 
@@ -159,8 +166,6 @@ private:
 
 /// Levels that may be emptied: lone spans of higher ones are asked for by every view.
 constexpr int kLastThinned = 4;
-/// Up to here decoding all there is takes some milliseconds, once.
-constexpr std::int64_t kSmallRecording = 500'000;
 
 template <class Summary>
 bool isWorthIt(const Result<std::vector<Summary>>& summaries) {
@@ -170,26 +175,29 @@ bool isWorthIt(const Result<std::vector<Summary>>& summaries) {
     return events >= columns::kWorthStoring * summaries->size();
 }
 
+Result<std::int64_t> eventsIn(Connection& connection) {
+    return connection.integer("SELECT coalesce(sum(count), 0) FROM chunks");
+}
+
 struct Thinned {
     std::int64_t id;
     bool spans;
     bool removed;  ///< of a level on which a missing segment is no empty one
 };
 
-Result<std::vector<Thinned>> findThin(Connection& connection) {
-    auto total = connection.integer("SELECT coalesce(sum(count), 0) FROM chunks");
+Result<std::vector<Thinned>> findThin(Connection& connection, std::int64_t events) {
     auto select = connection.prepare(
         "SELECT p.id, p.data, l.role, level FROM pyramid p"
         " JOIN lanes l ON l.rank=p.rank AND l.lane=p.lane WHERE level<=" +
         std::to_string(kLastThinned));
-    if (!total || !select) return total ? failure(select) : failure(total);
+    if (!select) return failure(select);
     std::vector<Thinned> thin;
     while (true) {
         auto row = select->step();
         if (!row) return failure(row);
         if (!*row) return thin;
         const bool spans = select->integer(2) != static_cast<std::int64_t>(LaneRole::kCounter);
-        const bool worth = *total > kSmallRecording &&
+        const bool worth = events > kSmallRecording &&
                            (spans ? isWorthIt(columns::decodeSpanSummaries(select->blob(1)))
                                   : isWorthIt(columns::decodeCounterSummaries(select->blob(1))));
         const bool removed = select->integer(3) < columns::kFirstLevelAlwaysStored;
@@ -210,7 +218,10 @@ Result<void> mergeSmallChunks(Connection& connection) {
 }
 
 Result<void> thinPyramids(Connection& connection) {
-    const auto thin = findThin(connection);
+    const auto events = eventsIn(connection);
+    if (!events) return failure(events);
+    if (*events <= kWithoutPyramids) return connection.execute("DELETE FROM pyramid");
+    const auto thin = findThin(connection, *events);
     if (!thin) return failure(thin);
     auto update = connection.prepare("UPDATE pyramid SET through_chunk=0, data=? WHERE id=?");
     auto remove = connection.prepare("DELETE FROM pyramid WHERE id=?");
@@ -227,6 +238,45 @@ Result<void> thinPyramids(Connection& connection) {
         if (auto done = update->run(); !done) return done;
     }
     return {};
+}
+
+namespace {
+
+Result<void> packTable(Connection& connection, const char* table,
+                       Result<columns::ChunkBytes> (*pack)(std::span<const std::byte>)) {
+    const std::string name(table);
+    auto select = connection.prepare("SELECT id, data FROM " + name);
+    auto update = connection.prepare("UPDATE " + name + " SET bytes=?, data=? WHERE id=?");
+    if (!select || !update) return select ? failure(update) : failure(select);
+    // Not while rows are read: an update may move what is still to come.
+    std::vector<std::pair<std::int64_t, columns::ChunkBytes>> packed;
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) break;
+        auto smaller = pack(select->blob(1));
+        if (!smaller) return failure(smaller);
+        if (smaller->size() < select->blob(1).size())
+            packed.emplace_back(select->integer(0), std::move(*smaller));
+    }
+    for (const auto& [id, bytes] : packed) {
+        auto done = update->bind(1, static_cast<std::int64_t>(bytes.size()))
+                        .bind(2, std::span<const std::byte>(bytes))
+                        .bind(3, id)
+                        .run();
+        if (!done) return done;
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> packSmall(Connection& connection) {
+    const auto events = eventsIn(connection);
+    if (!events) return failure(events);
+    if (*events > kSmallRecording) return {};
+    if (auto done = packTable(connection, "chunks", columns::packedSmall); !done) return done;
+    return packTable(connection, "arguments", columns::packedSmallArguments);
 }
 
 namespace {
@@ -261,7 +311,9 @@ bool settleIntoOneFile(Connection& connection) {
     const auto plain = connection.execute("PRAGMA journal_mode=DELETE");
     // The size of pages is set by a vacuum, but not in WAL mode. A journal that a kill leaves is
     // applied by the next reader.
-    if (small && plain) static_cast<void>(connection.execute("PRAGMA page_size=1024; VACUUM"));
+    if (small && plain)
+        static_cast<void>(connection.execute("PRAGMA page_size=" + std::to_string(kSmallPage) +
+                                             "; VACUUM"));
     return whole;
 }
 

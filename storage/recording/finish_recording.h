@@ -11,9 +11,12 @@ namespace shardscope::storage {
 /// Pyramids must have been written. Stops after some tens of millions of events.
 Result<void> mergeSmallChunks(Connection& connection);
 
-/// Empties fine pyramid segments that are hardly smaller than the events they sum up, in a small
-/// recording all of them: readers then take the chunks. Within the open transaction.
+/// Removes pyramids of a small recording, and empties fine segments that are hardly smaller than
+/// the events they sum up: readers then take the chunks. Within the open transaction.
 Result<void> thinPyramids(Connection& connection);
+
+/// Compresses events and arguments of a small recording again, harder. Within the open transaction.
+Result<void> packSmall(Connection& connection);
 
 /// Outside a transaction: gives free pages back, ends WAL mode. What fails here (a reader has the
 /// file open, the disk is full) costs bytes only. Whether everything is in the file itself: false

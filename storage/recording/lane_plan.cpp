@@ -108,10 +108,14 @@ Result<LanePlan> planSpans(const PlanContext& context, LaneAddress lane, const V
     plan.events = countOf(plan.chunks);
     plan.level = levelFor(view.resolution, plan.events);
     if (!plan.level) return plan;
-    plan.chunks.clear();
-    plan.events = 0;
     auto all = context.pyramid.segments(context.connection, lane.rank, lane.lane);
     if (!all) return failure(all);
+    if (context.finalised && (*all)->empty()) {
+        plan.level.reset();  // a small recording: no pyramid at all
+        return plan;
+    }
+    plan.chunks.clear();
+    plan.events = 0;
     planLevels(columns::kPyramidLevels - 1, **all, chunks, view.range, plan);
     return plan;
 }
@@ -123,14 +127,18 @@ Result<LanePlan> planSamples(const PlanContext& context, LaneAddress lane, const
     plan.kind = sampleKind(lane.lane);
     plan.missingIsEmpty = context.finalised;
     plan.level = levelFor(view.resolution, countOf(touching(chunks, view.range)));
+    const std::vector<SegmentEntry>* all = nullptr;
+    if (plan.level) {
+        auto listed = context.pyramid.segments(context.connection, lane.rank, lane.lane);
+        if (!listed) return failure(listed);
+        all = *listed;
+        if (context.finalised && all->empty()) plan.level.reset();  // as with spans
+    }
     // From the pyramid only the value in force at the beginning is read as a sample.
     const TimeRange read = plan.level ? TimeRange{view.range.begin, view.range.begin} : view.range;
     plan.chunks = context.events.sampleChunks(lane.rank, lane.lane, read);
     plan.events = countOf(plan.chunks);
-    if (!plan.level) return plan;
-    auto all = context.pyramid.segments(context.connection, lane.rank, lane.lane);
-    if (!all) return failure(all);
-    planLevels(*plan.level, **all, chunks, view.range, plan);
+    if (plan.level) planLevels(*plan.level, *all, chunks, view.range, plan);
     return plan;
 }
 

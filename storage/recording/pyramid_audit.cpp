@@ -41,7 +41,7 @@ void PyramidAudit::load(bool spans) {
             return;
         }
         Segment& segment = m_segments[key];
-        segment.stored = true;
+        segment.stored = m_anyStored = true;
         segment.throughChunk = row.integer(2);
         const auto sum = [&](const auto& summaries) {
             if (!summaries) {
@@ -94,7 +94,8 @@ void PyramidAudit::compare(bool memory) {
     if (!m_trusted) return;
     for (const auto& [key, segment] : m_segments) {
         if (!segment.stored) {
-            if (m_context.found.complete && key.first >= columns::kFirstLevelAlwaysStored && !memory)
+            if (m_anyStored && m_context.found.complete &&
+                key.first >= columns::kFirstLevelAlwaysStored && !memory)
                 m_context.found.add("pyramid", nameOf(key) + " is missing");
             continue;
         }

@@ -54,7 +54,8 @@ private:
     LaneId m_lane;
     std::map<Key, Segment> m_segments;
     std::array<std::pair<std::int64_t, Segment*>, columns::kPyramidLevels> m_recent{};
-    bool m_trusted = true;  ///< every segment could be read
+    bool m_trusted = true;     ///< every segment could be read
+    bool m_anyStored = false;  ///< else the lane has no pyramid
 };
 
 }  // namespace shardscope::storage

@@ -6,11 +6,15 @@
 #include "storage/recording/writer_lock.h"
 #include "storage/sqlite/connection.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace shardscope::storage {
+
+/// Bytes of a page: while recording, and in small files that are finalised.
+inline constexpr std::uint32_t kLargePage = 4096, kSmallPage = 512;
 
 /// Of the row of `meta` that says which process writes, or wrote, the recording.
 inline constexpr std::string_view kWriterKey = "writer";

@@ -157,7 +157,7 @@ Result<void> RecordingWriter::checkpoint() {
     return m_state->connection->execute("PRAGMA wal_checkpoint(PASSIVE)");
 }
 
-Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
+Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyramids pyramids) {
     if (auto there = m_state->requirePlace(); !there) return there;
     auto done = m_state->store([&] { return m_state->writePyramids(PyramidStore::Which::kAll); });
     if (done) done = m_state->noteLoss(m_state->connection->execute("COMMIT"));
@@ -168,7 +168,9 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended) {
     // Where the disk is too full for making the recording smaller it stays as it is.
     const bool merged = whole && m_state->inTransaction([&]() -> Result<void> {
         if (auto step = mergeSmallChunks(*m_state->connection); !step) return step;
-        if (auto step = thinPyramids(*m_state->connection); !step) return step;
+        if (pyramids == Pyramids::kWhereTheyHelp)
+            if (auto step = thinPyramids(*m_state->connection); !step) return step;
+        if (auto step = packSmall(*m_state->connection); !step) return step;
         return finish();
     });
     if (!merged)

@@ -17,6 +17,12 @@
 
 namespace shardscope::storage {
 
+/// Which pyramids stay when a recording is finished.
+enum class Pyramids {
+    kWhereTheyHelp,  ///< not in a small recording, nor fine segments hardly smaller than their events
+    kAll,            ///< as they are, for tests of those who read them
+};
+
 class RecordingWriter {
 public:
     /// Creates PATH. An existing file is an error (kUsage) unless `overwrite`, and even then where
@@ -62,7 +68,8 @@ public:
     [[nodiscard]] bool isInPlace() const;
 
     /// Writes remaining pyramids, sets status and end, checkpoints the WAL away.
-    Result<void> finalise(RunStatus status, Timestamp ended);
+    Result<void> finalise(RunStatus status, Timestamp ended,
+                          Pyramids pyramids = Pyramids::kWhereTheyHelp);
 
     [[nodiscard]] const EventCounts& events() const;
 

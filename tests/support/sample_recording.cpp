@@ -194,7 +194,9 @@ Result<void> writeSampleRecording(const std::string& path, const SampleOptions& 
         if (auto added = addStep(*writer, options, run, step); !added) return added;
     if (!options.finalise) return {};
     const Timestamp end = run.ranks().front().now;
-    return writer->finalise(options.status, end);
+    return writer->finalise(
+        options.status, end,
+        options.pyramids ? storage::Pyramids::kAll : storage::Pyramids::kWhereTheyHelp);
 }
 
 }  // namespace shardscope::test

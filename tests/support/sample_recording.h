@@ -29,6 +29,7 @@ struct SampleOptions {
     bool gpuShared = false;               ///< all ranks on one device
     std::string gpuName = "NVIDIA H100 80GB HBM3";
     bool finalise = true;
+    bool pyramids = false;  ///< kept although the recording is small
     RunStatus status = RunStatus::kFinished;
 };
 

@@ -115,7 +115,7 @@ TEST(Recording, BecomesOneFileAlsoUnderTheEyesOfAReader) {
     ASSERT_THAT(growing, IsOk());
     EXPECT_FALSE(growing->complete);
     EXPECT_EQ(growing->events.spans, 1000u);
-    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}, Pyramids::kAll), IsOk());
     EXPECT_FALSE(std::filesystem::exists(path + "-wal"));
     EXPECT_TRUE((*reader)->summary()->complete);
 }
@@ -145,7 +145,7 @@ TEST(Recording, SlicesOfManyEventsAreTheSameFromPyramidAndChunks) {
     ASSERT_THAT(addInChunks(*writer, events), IsOk());
     for (const bool finalised : {false, true}) {
         if (finalised) {
-            ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+            ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}, Pyramids::kAll), IsOk());
         }
         auto reader = openRecording(path);
         ASSERT_THAT(reader, IsOk());
@@ -175,7 +175,7 @@ TEST(Recording, MergesSmallChunksWhenFinalised) {
     EXPECT_EQ(*(*reader)->spans(kRank, kLane, kEverything), events);
     EXPECT_EQ((*reader)->query("SELECT count(*) FROM chunks")->rows[0][0], "300");
     const Bytes before = (*reader)->summary()->fileSize;
-    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}, Pyramids::kAll), IsOk());
     EXPECT_EQ(*(*reader)->spans(kRank, kLane, kEverything), events);
     // 16 x 500 each
     EXPECT_EQ((*reader)->query("SELECT count(*) FROM chunks")->rows[0][0], "19");
@@ -191,7 +191,7 @@ TEST(Recording, SplitsLargeChunksForViews) {
     auto writer = someWriter(path);
     ASSERT_THAT(writer, IsOk());
     ASSERT_THAT(writer->addChunk(columns::encodeSpans(kRank, events)), IsOk());
-    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}, Pyramids::kAll), IsOk());
     auto reader = openRecording(path);
     EXPECT_EQ(*(*reader)->spans(kRank, kLane, kEverything), events);
     EXPECT_EQ((*reader)->query("SELECT max(count) FROM chunks")->rows[0][0],
@@ -208,7 +208,7 @@ TEST(Recording, QueriesAfterFinalisingForgetChunksThatWereMerged) {
     auto reader = openRecording(path);
     ASSERT_THAT(reader, IsOk());
     EXPECT_EQ((*reader)->query("SELECT count(*) FROM events")->rows[0][0], "20000");
-    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}, Pyramids::kAll), IsOk());
     EXPECT_EQ((*reader)->query("SELECT count(*) FROM events")->rows[0][0], "20000");
 }
 
@@ -280,7 +280,7 @@ TEST(Recording, ManyCounterSamplesAreTheSameFromPyramidAndChunks) {
         ASSERT_THAT(writer->addChunk(
                         columns::encodeCounters(kRank, std::span(samples).subspan(at, 10'000))),
                     IsOk());
-    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}, Pyramids::kAll), IsOk());
     auto reader = openRecording(path);
     ASSERT_THAT(reader, IsOk());
     constexpr int kShift = 22;
@@ -367,7 +367,7 @@ TEST(Recording, SplitsChunksByLane) {
     ASSERT_THAT(writer, IsOk());
     ASSERT_THAT(writer->addChunk(columns::encodeSpans(kRank, events)), IsOk());
     EXPECT_EQ(writer->events().spans, 1000u);
-    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}, Pyramids::kAll), IsOk());
     auto reader = openRecording(path);
     ASSERT_THAT(reader, IsOk());
     EXPECT_EQ((*reader)->spans(kRank, {40}, kEverything)->size(), 334u);

@@ -75,7 +75,7 @@ class VerifyDamage : public ::testing::TestWithParam<Damage> {};
 TEST_P(VerifyDamage, IsFound) {
     const test::TemporaryFolder folder;
     const std::string path = folder.file("run.sscope");
-    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2}), IsOk());
+    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2, .pyramids = true}), IsOk());
     {
         auto connection = Connection::open(path, Connection::Mode::kCreate);
         ASSERT_THAT(connection->execute(GetParam().sql), IsOk());
@@ -212,7 +212,7 @@ TEST(Verify, HoldsPyramidsOfManyEventsToThem) {
         ASSERT_THAT(
             writer->addChunk(columns::encodeSpans({0}, std::span(events).subspan(at, 1000))),
             IsOk());
-    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}, Pyramids::kAll), IsOk());
     const auto found = verifyRecording(path);
     EXPECT_TRUE(found && found->sound()) << faultsOf(found);
     EXPECT_LE(found->chunks, 19u) << "150 small chunks became few";

@@ -69,7 +69,7 @@ Result<void> writeLanes(const std::string& path, bool finalise) {
     if (auto added = writer->addLane({{0}, kCounterLane, LaneRole::kCounter, "c", "1", 9}); !added)
         return added;
     if (auto added = writer->addChunk(columns::encodeCounters({0}, samples)); !added) return added;
-    return finalise ? writer->finalise(RunStatus::kFinished, {1}) : writer->flush();
+    return finalise ? writer->finalise(RunStatus::kFinished, {1}, Pyramids::kAll) : writer->flush();
 }
 
 std::vector<LaneAddress> lanesOf(const std::string& path, bool counters) {
