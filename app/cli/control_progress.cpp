@@ -33,7 +33,7 @@ public:
                {"learning_rate", orNull(progress.learningRate)},
                {"gradient_norm", orNull(progress.gradientNorm)},
                {"memory_bytes", progress.memory.count},
-               {"exposed_fraction", orNull(progress.exposedFraction)},
+               {"blocked_fraction", orNull(progress.blockedFraction)},
                {"eta_s", progress.eta.seconds()},
                {"time_s", progress.time.seconds()}});
     }

@@ -23,7 +23,7 @@ struct StepProgress {
     std::optional<double> learningRate;
     std::optional<double> gradientNorm;
     Bytes memory;                           ///< of the rank that holds most
-    std::optional<double> exposedFraction;  ///< of wall time, all ranks together
+    std::optional<double> blockedFraction;  ///< of wall time, all ranks together
     Duration eta;
     Timestamp time;
 };

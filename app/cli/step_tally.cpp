@@ -65,7 +65,7 @@ StepProgress StepTally::complete(const Pending& pending) {
     progress.steps = m_steps;
     progress.time = pending.end;
     if (pending.wall.ns > 0)
-        progress.exposedFraction = pending.exposed.seconds() / pending.wall.seconds();
+        progress.blockedFraction = pending.exposed.seconds() / pending.wall.seconds();
     ++m_stepsDone;
     m_nextStep = std::max(m_nextStep, progress.step + 1);
     const std::int32_t left = m_steps - progress.step - 1;

@@ -38,8 +38,8 @@ std::string stepText(const StepProgress& progress) {
     if (progress.memory.count > 0) {
         text += fmt::format("  memory {:.0f} MiB", progress.memory.mebibytes());
     }
-    if (progress.exposedFraction) {
-        text += fmt::format("  blocked {:.1f} %", 100 * *progress.exposedFraction);
+    if (progress.blockedFraction) {
+        text += fmt::format("  blocked {:.1f} %", 100 * *progress.blockedFraction);
     }
     return text + fmt::format("  ETA {}", clockText(progress.eta));
 }

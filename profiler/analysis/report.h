@@ -27,7 +27,7 @@ enum class LedgerPart : std::uint8_t {
     kOther,  ///< between phases: scheduling, releases, bookkeeping
 };
 inline constexpr int kLedgerPartCount = 9;
-[[nodiscard]] const char* toWord(LedgerPart part);      ///< "compute", "exposed gather"
+[[nodiscard]] const char* toWord(LedgerPart part);      ///< "compute", "blocked in gathers"
 [[nodiscard]] const char* toKey(LedgerPart part);       ///< JSON: "compute_ns", ...
 [[nodiscard]] const char* definition(LedgerPart part);  ///< one sentence
 

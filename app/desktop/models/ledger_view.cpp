@@ -23,7 +23,7 @@ double share(Duration part, Duration whole) {
     return whole.ns > 0 ? static_cast<double>(part.ns) / static_cast<double>(whole.ns) : 0;
 }
 
-Duration exposed(const std::array<Duration, kLedgerPartCount>& parts) {
+Duration blockedIn(const std::array<Duration, kLedgerPartCount>& parts) {
     return parts[at(LedgerPart::kExposedGather)] + parts[at(LedgerPart::kExposedReduction)] +
            parts[at(LedgerPart::kExposedOther)] + parts[at(LedgerPart::kWaiting)];
 }

@@ -33,7 +33,7 @@ void LiveRun::clear() {
     m_steps = 0;
     m_hasStep = false;
     m_last = {};
-    for (auto* points : {&m_loss, &m_validation, &m_throughput, &m_memory, &m_exposed})
+    for (auto* points : {&m_loss, &m_validation, &m_throughput, &m_memory, &m_blocked})
         points->clear();
     m_ranks.clear();
     m_log.clear();
@@ -56,7 +56,7 @@ void LiveRun::addStep(const LiveStep& step) {
     append(m_loss, step.step, step.loss);
     append(m_throughput, step.step, step.tokensPerSecond);
     if (step.memoryBytes) append(m_memory, step.step, *step.memoryBytes / 1048576.0);
-    if (step.exposedFraction) append(m_exposed, step.step, *step.exposedFraction * 100);
+    if (step.blockedFraction) append(m_blocked, step.step, *step.blockedFraction * 100);
     Q_EMIT changed();
 }
 
@@ -126,8 +126,8 @@ std::vector<LineSeries> LiveRun::memorySeries() const {
     return {series(u"largest rank"_s, m_memory, Meaning::kActivation)};
 }
 
-std::vector<LineSeries> LiveRun::exposedSeries() const {
-    return {series(u"exposed"_s, m_exposed, Meaning::kReduction)};
+std::vector<LineSeries> LiveRun::blockedSeries() const {
+    return {series(u"blocked in collectives"_s, m_blocked, Meaning::kReduction)};
 }
 
 }  // namespace shardscope::desktop

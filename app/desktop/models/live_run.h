@@ -29,7 +29,7 @@ struct LiveLogLine {
 struct LiveStep {
     int step = 0;
     int steps = 0;
-    std::optional<double> loss, tokensPerSecond, memoryBytes, exposedFraction, secondsLeft;
+    std::optional<double> loss, tokensPerSecond, memoryBytes, blockedFraction, secondsLeft;
 };
 
 class LiveRun : public QObject {
@@ -53,7 +53,7 @@ public:
     [[nodiscard]] std::vector<LineSeries> lossSeries() const;
     [[nodiscard]] std::vector<LineSeries> throughputSeries() const;
     [[nodiscard]] std::vector<LineSeries> memorySeries() const;   ///< MiB
-    [[nodiscard]] std::vector<LineSeries> exposedSeries() const;  ///< percent
+    [[nodiscard]] std::vector<LineSeries> blockedSeries() const;  ///< percent
     [[nodiscard]] const std::map<int, LiveRank>& ranks() const { return m_ranks; }
     [[nodiscard]] const std::vector<LiveLogLine>& log() const { return m_log; }
     [[nodiscard]] int steps() const { return m_steps; }
@@ -69,7 +69,7 @@ private:
     int m_steps = 0;
     bool m_hasStep = false;
     LiveStep m_last;
-    QVector<QPointF> m_loss, m_validation, m_throughput, m_memory, m_exposed;
+    QVector<QPointF> m_loss, m_validation, m_throughput, m_memory, m_blocked;
     std::map<int, LiveRank> m_ranks;
     std::vector<LiveLogLine> m_log;
 };

@@ -82,7 +82,7 @@ RunDensity runDensity(const std::vector<RankEvents>& ranks, TimeRange range, int
     for (const RankEvents& events : ranks) {
         for (const SpanEvent& phase : events.phases) {
             if (isCompute(phase.phase)) addShare(density.compute, range, phase.range(), weight);
-            if (isWait(phase.phase)) addShare(density.exposed, range, phase.range(), weight);
+            if (isWait(phase.phase)) addShare(density.blocked, range, phase.range(), weight);
         }
     }
     return density;

@@ -18,7 +18,7 @@ namespace shardscope::desktop {
 struct RunDensity {
     TimeRange range;
     std::vector<float> compute;
-    std::vector<float> exposed;
+    std::vector<float> blocked;
 };
 
 struct OpenRecording {
@@ -48,7 +48,7 @@ struct OpenRecording {
 
 using RecordingPtr = std::shared_ptr<const OpenRecording>;
 
-/// Shares of compute and of waiting or exposed communication in `buckets` equal stretches.
+/// Shares of compute and of waiting in `buckets` equal stretches.
 [[nodiscard]] RunDensity runDensity(const std::vector<RankEvents>& ranks, TimeRange range,
                                     int buckets);
 

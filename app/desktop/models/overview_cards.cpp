@@ -165,13 +165,13 @@ CardContent overlapCard(const OpenRecording& recording, const LedgerView& ledger
     return card;
 }
 
-CardContent exposedCard(const LedgerView& ledger) {
+CardContent blockedCard(const LedgerView& ledger) {
     CardContent card;
     card.title = u"Blocked in communication"_s;
     card.definition =
         u"Time the step thread is blocked in a collective, waiting for peers included, divided "
         u"by step time.\nSource: phases of the compute lane."_s;
-    const Duration blocked = exposed(ledger.total());
+    const Duration blocked = blockedIn(ledger.total());
     const Duration wall = ledger.totalWall();
     if (wall.ns == 0) {
         card.value = {unknownText(), {}};
@@ -184,7 +184,7 @@ CardContent exposedCard(const LedgerView& ledger) {
     card.detail = u"%1 of %2 a step"_s.arg(formatDuration({blocked.ns / rows}),
                                            formatDuration({wall.ns / rows}));
     card.trend =
-        trendOf(ledger, [](const LedgerRow& row) { return share(exposed(row.parts), row.wall); });
+        trendOf(ledger, [](const LedgerRow& row) { return share(blockedIn(row.parts), row.wall); });
     card.verdictGood = fraction <= kExposedTarget;
     card.verdict =
         (card.verdictGood ? u"PASS ≤ %1"_s : u"FAIL > %1"_s).arg(targetText(kExposedTarget));
@@ -260,7 +260,7 @@ std::vector<CardContent> overviewCards(const OpenRecording& recording, const Led
     return {throughputCard(recording, ledger),
             mfuCard(recording, ledger),
             overlapCard(recording, ledger),
-            exposedCard(ledger),
+            blockedCard(ledger),
             memoryCard(recording),
             lossCard(recording, ledger)};
 }

@@ -31,7 +31,7 @@ StepProgress stepOf(const QJsonObject& object) {
     step.learningRate = number(object, "learning_rate"_L1);
     step.gradientNorm = number(object, "gradient_norm"_L1);
     step.memoryBytes = number(object, "memory_bytes"_L1);
-    step.exposedFraction = number(object, "exposed_fraction"_L1);
+    step.blockedFraction = number(object, "blocked_fraction"_L1);
     step.secondsLeft = number(object, "eta_s"_L1);
     step.timeSeconds = number(object, "time_s"_L1).value_or(0);
     return step;

@@ -29,7 +29,7 @@ struct StepProgress {
     std::optional<double> learningRate;
     std::optional<double> gradientNorm;
     std::optional<double> memoryBytes;  ///< of the rank that holds most
-    std::optional<double> exposedFraction;
+    std::optional<double> blockedFraction;
     std::optional<double> secondsLeft;
     double timeSeconds = 0;
 };

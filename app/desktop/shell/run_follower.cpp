@@ -19,7 +19,7 @@ RunFollower::RunFollower(RecorderSession& session, LiveRun& run, QObject* parent
     });
     connect(&session, &RecorderSession::stepDone, this, [this](const StepProgress& step) {
         m_run.addStep({step.step, step.steps, step.loss, step.tokensPerSecond, step.memoryBytes,
-                       step.exposedFraction, step.secondsLeft});
+                       step.blockedFraction, step.secondsLeft});
     });
     connect(&session, &RecorderSession::validationDone, this,
             [this](const ValidationDone& validation) {

@@ -212,7 +212,7 @@ TEST_F(Record, SpeaksTheControlProtocol) {
     EXPECT_EQ(steps[4].at("steps"), 5);
     EXPECT_EQ(steps[4].at("loss"), 5.0 - 0.01 * 4);
     EXPECT_EQ(steps[4].at("memory_bytes"), 1 << 20);
-    EXPECT_EQ(steps[4].at("exposed_fraction"), 0.1);
+    EXPECT_EQ(steps[4].at("blocked_fraction"), 0.1);
     EXPECT_EQ(steps[4].at("eta_s"), 0.0);
     ASSERT_EQ(events(*program, "validation").size(), 1u);
     const auto ranks = events(*program, "rank");

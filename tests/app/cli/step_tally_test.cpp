@@ -33,7 +33,7 @@ TEST(StepTally, WaitsForEveryRankAndTheMetrics) {
     EXPECT_EQ(steps[0].loss, 4.5);
     EXPECT_EQ(steps[0].tokensPerSecond, 99);
     EXPECT_EQ(steps[0].memory.count, 30) << "of the rank that holds most";
-    EXPECT_DOUBLE_EQ(*steps[0].exposedFraction, 0.2);
+    EXPECT_DOUBLE_EQ(*steps[0].blockedFraction, 0.2);
     EXPECT_TRUE(tally.take().empty());
 }
 

@@ -39,7 +39,7 @@ void step(int index, int steps) {
     say(R"({"event":"step","step":)" + i + R"(,"steps":)" + std::to_string(steps) + R"(,"loss":)" +
         std::to_string(5.5 / (1 + 0.05 * index)) +
         R"(,"tokens_per_s":2000,"learning_rate":0.0006,"gradient_norm":1.5,)"
-        R"("memory_bytes":262144000,"exposed_fraction":0.02,"eta_s":12,"time_s":)" +
+        R"("memory_bytes":262144000,"blocked_fraction":0.02,"eta_s":12,"time_s":)" +
         i + "}");
 }
 

@@ -152,7 +152,7 @@ void LivePage::refresh() {
     m_charts[0]->setSeries(m_run.lossSeries());
     m_charts[1]->setSeries(m_run.throughputSeries());
     m_charts[2]->setSeries(m_run.memorySeries());
-    m_charts[3]->setSeries(m_run.exposedSeries());
+    m_charts[3]->setSeries(m_run.blockedSeries());
     for (LineChart* chart : m_charts)
         chart->setRange(0, std::max({1, m_run.steps() - 1, m_run.stepsDone() - 1}));
     m_ranks->setRanks(m_run.ranks());

@@ -73,7 +73,7 @@ void Minimap::paintEvent(QPaintEvent*) {
     painter.fillRect(area, theme.panel);
     const RunDensity& density = m_recording->density;
     QColor compute = theme.fill(Meaning::kCompute).colour;
-    const QColor exposed = theme.fill(Meaning::kReduction).colour;
+    const QColor waiting = theme.fill(Meaning::kReduction).colour;
     const auto pixels = static_cast<std::size_t>(area.width());
     for (std::size_t x = 0; x < pixels && !density.compute.empty(); ++x) {
         const std::size_t first = x * density.compute.size() / pixels;
@@ -82,14 +82,14 @@ void Minimap::paintEvent(QPaintEvent*) {
         float blocked = 0;
         for (std::size_t i = first; i < last; ++i) {
             busy += density.compute[i];
-            blocked += density.exposed[i];
+            blocked += density.blocked[i];
         }
         const double count = static_cast<double>(last - first);
         const double left = area.left() + static_cast<double>(x);
         const double high = std::min(1.0, busy / count) * area.height();
         const double low = std::min(1.0, blocked / count) * area.height();
         painter.fillRect(QRectF(left, area.bottom() - high, 1, high), compute);
-        painter.fillRect(QRectF(left, area.bottom() - low, 1, low), exposed);
+        painter.fillRect(QRectF(left, area.bottom() - low, 1, low), waiting);
     }
     const TimeScale scale{m_recording->bounds(), area.width()};
     QColor shade = theme.window;

@@ -1,4 +1,4 @@
-// The whole run in one strip: density of compute and of exposed communication, step ticks, and
+// The whole run in one strip: density of compute and of waiting, step ticks, and
 // the visible part as a frame to drag. GUI thread.
 #pragma once
 
