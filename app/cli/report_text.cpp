@@ -42,7 +42,7 @@ std::string configuration(const Report& report) {
                                           config->accumulate == 1 ? "" : "s"));
         text += line("precision", control::toWord(config->precision));
         text += line("data", config->data.empty() ? "the project's own source tree" : config->data);
-        text += line("capture", control::toWord(config->capture));
+        text += line("capture", toWord(config->capture));
         if (const std::string link = control::modelledLink(*config); !link.empty())
             text += line("link", link + "; times of collectives are the model's");
     }

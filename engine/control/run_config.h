@@ -3,6 +3,7 @@
 // Sources, later wins: defaults, model preset, TOML run file, command-line flags.
 #pragma once
 
+#include "storage/model/detail.h"
 #include "storage/model/result.h"
 
 #include <cstdint>
@@ -75,9 +76,8 @@ enum class DeviceCapture : std::uint8_t {
     kLaunches = 4,
     kFull = 5
 };
-/// off: nothing; steps: steps and metrics; light: and phases, collectives; full: and operators,
-/// memory events.
-enum class CaptureLevel : std::uint8_t { kOff = 0, kSteps = 1, kLight = 2, kFull = 3 };
+using shardscope::CaptureLevel;
+using shardscope::parseCaptureLevel;
 
 /// Learning rate after the warm-up: a half cosine, a line, or level.
 enum class Schedule : std::uint8_t { kCosine = 1, kLinear = 2, kConstant = 3 };
@@ -109,13 +109,11 @@ enum class Transport : std::uint8_t { kAuto = 1, kSharedMemory = 2, kGloo = 3 };
 [[nodiscard]] const char* toWord(Precision precision);
 [[nodiscard]] const char* toWord(GradientType type);
 [[nodiscard]] const char* toWord(DeviceCapture capture);
-[[nodiscard]] const char* toWord(CaptureLevel level);
 [[nodiscard]] std::optional<Strategy> parseStrategy(std::string_view word);
 [[nodiscard]] std::optional<Device> parseDevice(std::string_view word);
 [[nodiscard]] std::optional<Precision> parsePrecision(std::string_view word);
 [[nodiscard]] std::optional<GradientType> parseGradientType(std::string_view word);
 [[nodiscard]] std::optional<DeviceCapture> parseDeviceCapture(std::string_view word);
-[[nodiscard]] std::optional<CaptureLevel> parseCaptureLevel(std::string_view word);
 
 struct RunConfig {
     RunConfig();  // not inline: g++ 12 takes an inlined one for uninitialised

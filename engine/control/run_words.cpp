@@ -45,10 +45,6 @@ constexpr Word<DeviceCapture> kDeviceCaptures[] = {
     {DeviceCapture::kAuto, "auto"},         {DeviceCapture::kNever, "never"},
     {DeviceCapture::kIdle, "idle"},         {DeviceCapture::kKernels, "kernels"},
     {DeviceCapture::kLaunches, "launches"}, {DeviceCapture::kFull, "full"}};
-constexpr Word<CaptureLevel> kCaptureLevels[] = {{CaptureLevel::kOff, "off"},
-                                                 {CaptureLevel::kSteps, "steps"},
-                                                 {CaptureLevel::kLight, "light"},
-                                                 {CaptureLevel::kFull, "full"}};
 
 template <class E, std::size_t N>
 const char* wordOf(const Word<E> (&words)[N], E value) {
@@ -116,9 +112,6 @@ const char* toWord(GradientType type) {
 const char* toWord(DeviceCapture capture) {
     return wordOf(kDeviceCaptures, capture);
 }
-const char* toWord(CaptureLevel level) {
-    return wordOf(kCaptureLevels, level);
-}
 
 std::optional<Norm> parseNorm(std::string_view word) {
     return parse(kNorms, word);
@@ -155,9 +148,6 @@ std::optional<GradientType> parseGradientType(std::string_view word) {
 }
 std::optional<DeviceCapture> parseDeviceCapture(std::string_view word) {
     return parse(kDeviceCaptures, word);
-}
-std::optional<CaptureLevel> parseCaptureLevel(std::string_view word) {
-    return parse(kCaptureLevels, word);
 }
 
 }  // namespace shardscope::control

@@ -1,6 +1,7 @@
 #include "storage/columns/pyramid.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace shardscope::columns {
@@ -43,20 +44,54 @@ std::vector<Summary> PyramidSegment<Summary>::summaries() const {
     return all;
 }
 
+namespace {
+
+/// Of a point in time, or of a stretch.
+Timestamp lastOf(const SpanSummary& s) {
+    return s.last;
+}
+Timestamp lastOf(const CounterSummary& s) {
+    return s.last;
+}
+
+/// Whether some of its events may have started at `time` or later.
+template <class Summary>
+bool reaches(const Summary& s, Timestamp time, int level) {
+    if (s.time() >= time) return true;
+    return s.count > 1 && !standsAlone(s, level) && lastOf(s) >= time;
+}
+
+}  // namespace
+
+template <class Summary>
+PyramidSegment<Summary> PyramidSegment<Summary>::since(Timestamp time, int level) const {
+    PyramidSegment kept;
+    for (const Summary& summary : summaries())
+        if (reaches(summary, time, level)) kept.add(level, summary);
+    return kept;
+}
+
+/// Loads it where it was stored and forgotten.
+template <class Summary>
+Result<void> LanePyramid<Summary>::hold(const Key& key) {
+    if (m_segments.contains(key)) return {};
+    Held fresh;
+    if (m_stored.contains(key)) {
+        auto stored = m_load(key);
+        if (!stored) return failure(stored);
+        for (const Summary& summary : *stored) fresh.segment.add(key.level, summary);
+    }
+    fresh.touched = m_age;
+    m_segments.emplace(key, std::move(fresh));
+    return {};
+}
+
 template <class Summary>
 Result<void> LanePyramid<Summary>::put(int level, const Summary& item) {
     const Key key{level, segmentOf(level, item.time())};
-    auto at = m_segments.find(key);
-    if (at == m_segments.end()) {
-        if (m_left.contains(key)) return {};
-        Held fresh;
-        if (m_stored.contains(key)) {
-            auto stored = m_load(key);
-            if (!stored) return failure(stored);
-            for (const Summary& summary : *stored) fresh.segment.add(level, summary);
-        }
-        at = m_segments.emplace(key, std::move(fresh)).first;
-    }
+    if (m_left.contains(key) && !m_segments.contains(key)) return {};
+    if (auto held = hold(key); !held) return held;
+    const auto at = m_segments.find(key);
     at->second.segment.add(level, item);
     at->second.changed = true;
     at->second.touched = m_age;
@@ -130,6 +165,15 @@ std::size_t LanePyramid<Summary>::size() const {
 }
 
 template <class Summary>
+std::size_t LanePyramid<Summary>::changedSize() const {
+    std::size_t size = 0;
+    for (const auto& [key, held] : m_segments)
+        if (held.changed && (m_stored.contains(key) || worthStoring(key, held)))
+            size += held.segment.size();
+    return size;
+}
+
+template <class Summary>
 void LanePyramid<Summary>::forget(std::uint64_t ages) {
     std::erase_if(m_segments, [&](const auto& entry) {
         const Held& held = entry.second;
@@ -138,6 +182,29 @@ void LanePyramid<Summary>::forget(std::uint64_t ages) {
         if (held.changed) m_left.insert(entry.first);
         return true;
     });
+}
+
+template <class Summary>
+Result<void> LanePyramid<Summary>::trim(Timestamp time, const Store& store, const Remove& remove) {
+    for (int level = 0; level < kPyramidLevels; ++level) {
+        const Key first{level, std::numeric_limits<std::int64_t>::min()};
+        const Key around{level, segmentOf(level, time)};
+        m_left.erase(m_left.lower_bound(first), m_left.lower_bound(around));
+        m_segments.erase(m_segments.lower_bound(first), m_segments.lower_bound(around));
+        const auto from = m_stored.lower_bound(first), to = m_stored.lower_bound(around);
+        for (auto at = from; at != to; ++at)
+            if (auto removed = remove(*at); !removed) return removed;
+        m_stored.erase(from, to);
+        if (!m_stored.contains(around) && !m_segments.contains(around)) continue;
+        if (auto held = hold(around); !held) return held;
+        Held& cut = m_segments.at(around);
+        cut.segment = cut.segment.since(time, level);
+        if (!m_stored.contains(around)) continue;
+        const auto left = cut.segment.summaries();
+        if (auto stored = store(around, left); !stored) return stored;
+        cut.changed = false;
+    }
+    return {};
 }
 
 template <class Summary>

@@ -71,6 +71,8 @@ public:
     void add(int level, const Summary& item);
     /// By depth, then start.
     [[nodiscard]] std::vector<Summary> summaries() const;
+    /// Without what started before `time`, as far as summaries tell it apart.
+    [[nodiscard]] PyramidSegment since(Timestamp time, int level) const;
     [[nodiscard]] std::size_t size() const { return m_size; }
     [[nodiscard]] std::uint64_t events() const { return m_events; }
 
@@ -107,8 +109,15 @@ public:
 
     /// Summaries held in memory.
     [[nodiscard]] std::size_t size() const;
+    /// Of these, those that the next write() stores.
+    [[nodiscard]] std::size_t changedSize() const;
     /// Forgets stored segments that were not touched during the last `ages` calls of add().
     void forget(std::uint64_t ages);
+
+    using Remove = std::function<Result<void>(const Key&)>;
+    /// Forgets what started before `time`, and stores or removes stored segments that it changed. A
+    /// summary of events on both sides stays whole: at most one a level and depth.
+    Result<void> trim(Timestamp time, const Store& store, const Remove& remove);
 
     /// For tests and for lanes that were never stored: a segment as it stands.
     [[nodiscard]] std::vector<Summary> segment(const Key& key) const;
@@ -122,6 +131,7 @@ private:
 
     Result<void> push(int level, const Summary& item);
     Result<void> put(int level, const Summary& item);
+    Result<void> hold(const Key& key);
     Result<void> emit(int level, Summary& open);
     [[nodiscard]] static bool worthStoring(const Key& key, const Held& held);
 

@@ -1,6 +1,7 @@
 // The small things of a recording: one struct a table row (storage/schema/FORMAT.md).
 #pragma once
 
+#include "storage/model/detail.h"
 #include "storage/model/events.h"
 
 #include <array>
@@ -191,6 +192,7 @@ struct RecordingSummary {
     std::vector<MetricPoint> metrics;  ///< by time
     std::vector<MemoryTheory> memoryTheory;
     std::vector<Diagnostic> diagnostics;
+    std::vector<DetailFacts> detail;  ///< by rank, first step; none: nothing was left out
     EventCounts events;     ///< stored
     TimeRange bounds;       ///< of everything stored
     Bytes fileSize;         ///< main file and WAL

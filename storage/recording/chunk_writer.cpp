@@ -1,6 +1,7 @@
 #include "storage/recording/chunk_writer.h"
 
 #include "storage/columns/stored_kinds.h"
+#include "storage/recording/detail_rows.h"
 
 #include <algorithm>
 #include <cstring>
@@ -95,6 +96,37 @@ Result<void> ChunkWriter::insertParts(RankId rank, LaneId lane, const std::vecto
     return {};
 }
 
+/// Before which what comes on a lane is not kept any more.
+Result<Timestamp> ChunkWriter::thinnedUntil(RankId rank, LaneId lane) {
+    const Thinned& until = m_thinned[rank];
+    if (until.fullOnly == until.all) return until.all;
+    auto select = m_connection->prepare("SELECT role FROM lanes WHERE rank=? AND lane=?");
+    if (!select) return failure(select);
+    auto row = select->bind(1, std::int64_t{rank.value}).bind(2, std::int64_t{lane.value}).step();
+    if (!row) return failure(row);
+    const bool fullOnly = *row && isFullOnly(static_cast<LaneRole>(select->integer(0)));
+    return fullOnly ? until.fullOnly : until.all;
+}
+
+template <class Event>
+Result<void> ChunkWriter::dropThinned(RankId rank, std::vector<Event>& events) {
+    const auto timeOf = [](const Event& event) { return columns::StoredKind<Event>::timeOf(event); };
+    const auto thinned = m_thinned.find(rank);
+    if (thinned == m_thinned.end() || events.empty() ||
+        timeOf(events.front()) >= std::max(thinned->second.fullOnly, thinned->second.all))
+        return {};
+    std::map<LaneId, Timestamp> until;
+    for (const Event& event : events) {
+        if (until.contains(event.lane)) continue;
+        auto found = thinnedUntil(rank, event.lane);
+        if (!found) return failure(found);
+        until.emplace(event.lane, *found);
+    }
+    const std::size_t dropped = std::erase_if(
+        events, [&](const Event& event) { return timeOf(event) < until.at(event.lane); });
+    return dropped == 0 ? Result<void>{} : countLateRemovals(*m_connection, rank, dropped);
+}
+
 Result<void> ChunkWriter::add(const columns::ChunkHeader& header,
                               std::span<const std::byte> chunk) {
     if (header.kind == EventKind::kCollective) return addCollectives(header.rank, chunk);
@@ -113,8 +145,12 @@ Result<void> ChunkWriter::addByLane(const columns::ChunkHeader& came,
                                     std::span<const std::byte> chunk) {
     auto events = columns::StoredKind<Event>::decode(chunk);
     if (!events) return failure(events);
+    m_newest = std::max(m_newest, came.last);
+    const std::size_t all = events->size();
+    if (auto kept = dropThinned(came.rank, *events); !kept) return kept;
     for (const auto& [lane, own] : splitByLane(*events, came)) {
-        const bool asItIs = own.size() == events->size() && own.size() <= kStored;
+        if (own.empty()) continue;
+        const bool asItIs = own.size() == all && own.size() <= kStored;
         auto stored = asItIs ? insert(came, lane, chunk) : insertParts(came.rank, lane, own);
         if (!stored) return stored;
         if (auto fed = feed(came.rank, lane, own); !fed) return fed;
@@ -138,6 +174,17 @@ Result<void> ChunkWriter::addMemory(RankId rank, std::span<const std::byte> chun
     if (!header) return failure(header);
     auto events = columns::decodeMemory(chunk);
     if (!events) return failure(events);
+    m_newest = std::max(m_newest, header->last);
+    // Late ones count from where memory begins in the file: without them the sums would be off.
+    columns::ChunkBytes moved;
+    const Timestamp begins = m_thinned[rank].fullOnly;
+    if (header->first < begins) {
+        for (MemoryEvent& event : *events) event.time = std::max(event.time, begins);
+        moved = columns::encodeMemory(rank, *events);
+        header = columns::decodeHeader(moved);
+        if (!header) return failure(header);
+        chunk = moved;
+    }
     MemoryTally& tally = m_memory[rank];
     const MemoryTally::ByCategory before = tally.bytes();
     tally.restartPeak(header->first);
@@ -206,6 +253,14 @@ Result<void> ChunkWriter::addMemorySamples(RankId rank, const MemoryTally::ByCat
 Result<void> ChunkWriter::addCollectives(RankId rank, std::span<const std::byte> chunk) {
     auto events = columns::decodeCollectives(chunk);
     if (!events) return failure(events);
+    const auto thinned = m_thinned.find(rank);
+    if (thinned != m_thinned.end()) {
+        const std::size_t dropped = std::erase_if(*events, [&](const CollectiveEvent& event) {
+            return event.issue < thinned->second.all;
+        });
+        if (dropped > 0)
+            if (auto done = countLateRemovals(*m_connection, rank, dropped); !done) return done;
+    }
     for (const CollectiveEvent& event : *events)
         if (auto stored = insertCollective(rank, event); !stored) return stored;
     m_events.collectives += events->size();

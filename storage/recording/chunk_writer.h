@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage/columns/chunk.h"
+#include "storage/model/detail.h"
 #include "storage/recording/memory_tally.h"
 #include "storage/recording/pyramid_store.h"
 #include "storage/sqlite/connection.h"
@@ -25,7 +26,28 @@ public:
         return m_pyramids.write(which, m_lastChunk);
     }
 
+    /// About so much writePyramids() of all would write.
+    [[nodiscard]] Bytes pyramidBytes() const { return m_pyramids.changedBytes(); }
+
     [[nodiscard]] const EventCounts& events() const { return m_events; }
+    /// Latest end of anything that came in a chunk.
+    [[nodiscard]] Timestamp newest() const { return m_newest; }
+
+    /// Takes what started before `time` out of a lane's pyramid.
+    Result<void> trimPyramid(RankId rank, LaneId lane, Timestamp time) {
+        return m_pyramids.trim(rank, lane, time, m_lastChunk);
+    }
+    /// Feeds the pyramids of a rank's memory lanes; the tally stands at `before`.
+    Result<void> addMemorySamples(RankId rank, const MemoryTally::ByCategory& before,
+                                  const std::vector<MemoryEvent>& events);
+
+    /// Until when a rank's detail was taken out of the file, by what only the level full holds and
+    /// by everything: what comes later and started before is left out as well, and counted.
+    struct Thinned {
+        Timestamp fullOnly = kBeginningOfTime;
+        Timestamp all = kBeginningOfTime;
+    };
+    void noteThinned(RankId rank, const Thinned& until) { m_thinned[rank] = until; }
 
 private:
     ChunkWriter(Connection& connection, PyramidStore pyramids)
@@ -41,6 +63,12 @@ private:
     Result<void> feed(RankId rank, LaneId lane, const std::vector<InstantEvent>& events);
     /// Arrows are not drawn from afar.
     static Result<void> feed(RankId, LaneId, const std::vector<FlowEvent>&) { return {}; }
+    /// Takes out of a chunk's events what was thinned already, and counts it. The rest is whole
+    /// where nothing was.
+    template <class Event>
+    Result<void> dropThinned(RankId rank, std::vector<Event>& events);
+    Result<Timestamp> thinnedUntil(RankId rank, LaneId lane);
+
     Result<void> insert(const columns::ChunkHeader& header, std::optional<LaneId> lane,
                         std::span<const std::byte> bytes);
     /// In chunks of the size that readers like.
@@ -48,8 +76,6 @@ private:
     Result<void> insertParts(RankId rank, LaneId lane, const std::vector<Event>& events);
     Result<void> insertCollective(RankId rank, const CollectiveEvent& event);
     Result<void> insertMemoryState(const MemoryTally::ByCategory& before, const MemoryTally& after);
-    Result<void> addMemorySamples(RankId rank, const MemoryTally::ByCategory& before,
-                                  const std::vector<MemoryEvent>& events);
     Result<void> declareMemoryLanes(RankId rank, const std::vector<MemoryEvent>& events);
 
     Connection* m_connection;
@@ -62,6 +88,8 @@ private:
     std::map<RankId, MemoryTally> m_memory;
     std::map<RankId, std::uint32_t> m_memoryLanes;  ///< bit a category declared so far
     EventCounts m_events;
+    Timestamp m_newest;
+    std::map<RankId, Thinned> m_thinned;
 };
 
 }  // namespace shardscope::storage

@@ -2,6 +2,7 @@
 
 #include "storage/columns/chunk.h"
 #include "storage/recording/blob_loader.h"
+#include "storage/recording/detail_rows.h"
 
 #include <algorithm>
 #include <utility>
@@ -44,8 +45,11 @@ Result<void> EventSource::refresh(Connection& connection) {
     auto ended = connection.integer("SELECT status<>1 FROM run");
     auto finalised = connection.integer("SELECT finalised FROM run");
     if (!ended || !finalised) return failure(ended ? finalised : ended);
+    const auto thinned = thinningState(connection);
+    if (!thinned) return failure(thinned);
+    const bool rewritten = std::exchange(m_thinned, *thinned) != *thinned;
     // Its writer merges small chunks at the end of the run, and finalises it then.
-    if (*ended != 0 && !std::exchange(m_ended, true)) {
+    if ((*ended != 0 && !std::exchange(m_ended, true)) || rewritten) {
         m_directory = {};
         m_cache.clear();
     }

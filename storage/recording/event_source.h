@@ -107,6 +107,7 @@ private:
 
     bool m_growing = true;  ///< when last refreshed
     bool m_ended = false;   ///< the run had ended when last refreshed
+    std::int64_t m_thinned = 0;  ///< thinningState() then
     ChunkDirectory m_directory;
     BoundedCache<AnyEvents> m_cache{kCacheBytes};
     WorkerPool m_pool;

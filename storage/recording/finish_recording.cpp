@@ -295,7 +295,7 @@ bool emptyLog(Connection& connection) {
 
 }  // namespace
 
-bool settleIntoOneFile(Connection& connection) {
+bool settleIntoOneFile(Connection& connection, bool room) {
     // Merging leaves free pages. A vacuum is atomic by itself: before, during and after it the file
     // is complete.
     const auto free = connection.integer("SELECT freelist_count FROM pragma_freelist_count");
@@ -303,7 +303,7 @@ bool settleIntoOneFile(Connection& connection) {
         "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
     const auto pages = connection.integer("SELECT page_count FROM pragma_page_count");
     const bool small = bytes && *bytes < kSmallFile;
-    if (!small && free && bytes && pages && *free * 10 > *pages && *bytes < kSettleUpTo)
+    if (room && !small && free && bytes && pages && *free * 10 > *pages && *bytes < kSettleUpTo)
         static_cast<void>(connection.execute("VACUUM"));
     const bool whole = emptyLog(connection);
     // Fails while a reader has the file open. Nothing is lost then: the file is complete and only
@@ -311,7 +311,7 @@ bool settleIntoOneFile(Connection& connection) {
     const auto plain = connection.execute("PRAGMA journal_mode=DELETE");
     // The size of pages is set by a vacuum, but not in WAL mode. A journal that a kill leaves is
     // applied by the next reader.
-    if (small && plain)
+    if (room && small && plain)
         static_cast<void>(connection.execute("PRAGMA page_size=" + std::to_string(kSmallPage) +
                                              "; VACUUM"));
     return whole;

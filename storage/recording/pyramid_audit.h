@@ -20,13 +20,18 @@ struct SegmentSum {
 
     void add(const columns::SpanSummary& s);
     void add(const columns::CounterSummary& s);
+    /// Whether it may sum up more than `part`, but nothing of that is missing.
+    [[nodiscard]] bool holds(const SegmentSum& part) const;
     friend bool operator==(const SegmentSum&, const SegmentSum&) = default;
 };
 
 class PyramidAudit {
 public:
     PyramidAudit(VerifyContext& context, RankId rank, LaneId lane)
-        : m_context(context), m_rank(rank), m_lane(lane) {}
+        : m_context(context),
+          m_rank(rank),
+          m_lane(lane),
+          m_thinned(context.thinnedUntil(rank, lane)) {}
 
     /// Decodes what is stored; `spans` says of which kind it must be.
     void load(bool spans);
@@ -52,6 +57,7 @@ private:
     VerifyContext& m_context;
     RankId m_rank;
     LaneId m_lane;
+    Timestamp m_thinned;  ///< a bucket around it may sum up events that are gone
     std::map<Key, Segment> m_segments;
     std::array<std::pair<std::int64_t, Segment*>, columns::kPyramidLevels> m_recent{};
     bool m_trusted = true;     ///< every segment could be read

@@ -11,6 +11,8 @@ using columns::SpanSummary;
 constexpr std::chrono::seconds kWriteEvery{10};
 /// About 25 MB over all lanes.
 constexpr std::size_t kMaxSummaries = 300'000;
+/// As segments are stored: noisy ones take so much.
+constexpr std::int64_t kBytesASummary = 24;
 
 }  // namespace
 
@@ -19,8 +21,10 @@ Result<PyramidStore> PyramidStore::create(Connection& connection) {
         "INSERT INTO pyramid(rank, lane, level, segment, through_chunk, data) VALUES(?,?,?,?,?,?)"
         " ON CONFLICT(rank, lane, level, segment)"
         " DO UPDATE SET through_chunk=excluded.through_chunk, data=excluded.data");
-    if (!insert) return failure(insert);
-    return PyramidStore(connection, std::move(*insert));
+    auto remove =
+        connection.prepare("DELETE FROM pyramid WHERE rank=? AND lane=? AND level=? AND segment=?");
+    if (!insert || !remove) return insert ? failure(remove) : failure(insert);
+    return PyramidStore(connection, std::move(*insert), std::move(*remove));
 }
 
 template <class Summary>
@@ -52,24 +56,63 @@ Result<void> PyramidStore::addSamples(RankId rank, LaneId lane,
 }
 
 template <class Summary>
+Result<void> PyramidStore::store(std::pair<RankId, LaneId> lane, std::int64_t throughChunk,
+                                 int level, std::int64_t segment,
+                                 const std::vector<Summary>& summaries) {
+    const std::vector<std::byte> blob = columns::encodeSummaries(summaries);
+    return m_insert.bind(1, std::int64_t{lane.first.value})
+        .bind(2, std::int64_t{lane.second.value})
+        .bind(3, std::int64_t{level})
+        .bind(4, segment)
+        .bind(5, throughChunk)
+        .bind(6, std::span<const std::byte>(blob))
+        .run();
+}
+
+template <class Summary>
 Result<void> PyramidStore::writeLanes(Lanes<Summary>& lanes, std::int64_t throughChunk) {
     for (auto& [lane, pyramid] : lanes) {
-        const auto [rank, id] = lane;
         using Key = typename columns::LanePyramid<Summary>::Key;
-        auto done = pyramid.write(
-            [&, rank = rank, id = id](const Key& key, const std::vector<Summary>& summaries) {
-                const std::vector<std::byte> blob = columns::encodeSummaries(summaries);
-                return m_insert.bind(1, std::int64_t{rank.value})
-                    .bind(2, std::int64_t{id.value})
-                    .bind(3, std::int64_t{key.level})
-                    .bind(4, key.segment)
-                    .bind(5, throughChunk)
-                    .bind(6, std::span<const std::byte>(blob))
-                    .run();
+        auto done =
+            pyramid.write([&, lane = lane](const Key& key, const std::vector<Summary>& summaries) {
+                return store(lane, throughChunk, key.level, key.segment, summaries);
             });
         if (!done) return done;
     }
     return {};
+}
+
+template <class Summary>
+Result<void> PyramidStore::trimLane(Lanes<Summary>& lanes, std::pair<RankId, LaneId> lane,
+                                    Timestamp time, std::int64_t throughChunk) {
+    const auto at = lanes.find(lane);
+    if (at == lanes.end()) return {};
+    using Key = typename columns::LanePyramid<Summary>::Key;
+    return at->second.trim(
+        time,
+        [&](const Key& key, const std::vector<Summary>& summaries) {
+            return store(lane, throughChunk, key.level, key.segment, summaries);
+        },
+        [&](const Key& key) {
+            return m_remove.bind(1, std::int64_t{lane.first.value})
+                .bind(2, std::int64_t{lane.second.value})
+                .bind(3, std::int64_t{key.level})
+                .bind(4, key.segment)
+                .run();
+        });
+}
+
+Bytes PyramidStore::changedBytes() const {
+    std::size_t summaries = 0;
+    for (const auto& [lane, pyramid] : m_spans) summaries += pyramid.changedSize();
+    for (const auto& [lane, pyramid] : m_counters) summaries += pyramid.changedSize();
+    return {static_cast<std::int64_t>(summaries) * kBytesASummary};
+}
+
+Result<void> PyramidStore::trim(RankId rank, LaneId lane, Timestamp time,
+                                std::int64_t throughChunk) {
+    if (auto done = trimLane(m_spans, {rank, lane}, time, throughChunk); !done) return done;
+    return trimLane(m_counters, {rank, lane}, time, throughChunk);
 }
 
 Result<void> PyramidStore::write(Which which, std::int64_t throughChunk) {

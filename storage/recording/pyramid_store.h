@@ -27,21 +27,36 @@ public:
     /// so that readers add what came after.
     Result<void> write(Which which, std::int64_t throughChunk);
 
+    /// Of segments that were not stored since they changed, at most.
+    [[nodiscard]] Bytes changedBytes() const;
+
+    /// Takes what started before `time` out of a lane's pyramid, stored segments included.
+    Result<void> trim(RankId rank, LaneId lane, Timestamp time, std::int64_t throughChunk);
+
 private:
     template <class Summary>
     using Lanes = std::map<std::pair<RankId, LaneId>, columns::LanePyramid<Summary>>;
 
-    PyramidStore(Connection& connection, Statement insert)
-        : m_connection(&connection), m_insert(std::move(insert)) {}
+    PyramidStore(Connection& connection, Statement insert, Statement remove)
+        : m_connection(&connection),
+          m_insert(std::move(insert)),
+          m_remove(std::move(remove)) {}
 
     template <class Summary>
     columns::LanePyramid<Summary>& pyramidOf(Lanes<Summary>& lanes, RankId rank, LaneId lane);
+    template <class Summary>
+    Result<void> store(std::pair<RankId, LaneId> lane, std::int64_t throughChunk, int level,
+                       std::int64_t segment, const std::vector<Summary>& summaries);
+    template <class Summary>
+    Result<void> trimLane(Lanes<Summary>& lanes, std::pair<RankId, LaneId> lane, Timestamp time,
+                          std::int64_t throughChunk);
     template <class Summary>
     Result<void> writeLanes(Lanes<Summary>& lanes, std::int64_t throughChunk);
     void bound();
 
     Connection* m_connection;
     Statement m_insert;
+    Statement m_remove;
     Lanes<columns::SpanSummary> m_spans;
     Lanes<columns::CounterSummary> m_counters;
     std::chrono::steady_clock::time_point m_written = std::chrono::steady_clock::now();

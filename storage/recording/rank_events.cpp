@@ -1,4 +1,5 @@
 #include "storage/recording/collective_rows.h"
+#include "storage/recording/detail_rows.h"
 #include "storage/recording/local_reader.h"
 
 #include <algorithm>
@@ -71,6 +72,21 @@ Result<bool> takeStoredPeak(Connection& connection, std::int64_t chunk, RankEven
     return true;
 }
 
+/// The highest memory of what was thinned, which the file keeps. It is of training alone.
+Result<void> takeThinnedPeak(Connection& connection, TimeRange range, RankEvents& events) {
+    const auto rows = readDetail(connection);
+    if (!rows) return failure(rows);
+    for (const DetailFacts& row : *rows) {
+        if (row.rank != events.rank || !row.peak || !range.contains(row.peak->time)) continue;
+        events.hasMemoryEvents = true;
+        if (row.peak->size <= events.peakMemory) continue;
+        events.peakMemory = row.peak->size;
+        events.peakTime = row.peak->time;
+        events.peakByCategory = row.peak->byCategory;
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<void> EventSource::findMemoryPeak(Connection& connection, RankId rank, TimeRange range,
@@ -130,6 +146,8 @@ Result<RankEvents> LocalReader::rankEvents(RankId rank, TimeRange range) {
         if (auto found = m_events.findMemoryPeak(visit.connection(), rank, range, events); !found)
             return failure(found);
     }
+    if (auto taken = takeThinnedPeak(visit.connection(), range, events); !taken)
+        return failure(taken);
     return events;
 }
 

@@ -1,6 +1,8 @@
 #include "storage/recording/recording_writer.h"
 
 #include "storage/recording/chunk_writer.h"
+#include "storage/recording/detail_rows.h"
+#include "storage/recording/detail_thinner.h"
 #include "storage/recording/finish_recording.h"
 #include "storage/recording/recording_file.h"
 #include "storage/recording/row_checksums.h"
@@ -9,7 +11,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace shardscope::storage {
+namespace {
+
+/// Of a limited size, what may come between two looks at it: a log that holds it fits beside.
+constexpr std::int64_t kPartOfLimit = 32;
+constexpr std::int64_t kPageBytes = 4096, kMostLogPages = 4000;
+
+}  // namespace
 
 struct RecordingWriter::State {
     WriterLock lock;  ///< outlives the connection
@@ -51,6 +62,16 @@ struct RecordingWriter::State {
 
     [[nodiscard]] Result<void> requirePlace() const;
 
+    Result<void> checkpoint() { return connection->execute("PRAGMA wal_checkpoint(PASSIVE)"); }
+    Result<void> commit() { return noteLoss(connection->execute("COMMIT")); }
+    /// Commits and thins what is too much, so that pyramids have room, which are stored then.
+    Result<void> commitWithin(PyramidStore::Which which);
+    Result<void> noteExceeded();
+    [[nodiscard]] bool hasRoomToMerge();
+
+    std::optional<DetailThinner> thinner;  ///< of a recording with a limit
+    std::int64_t unflushed = 0;            ///< bytes of chunks since the last commit
+
     /// Something was rolled back: the recording can no longer be finalised as whole.
     bool lost = false;
 };
@@ -67,7 +88,7 @@ Result<RecordingWriter> RecordingWriter::create(const std::string& path, const R
     if (!chunks) return failure(chunks);
     auto state = std::make_unique<State>(State{std::move(created->lock), std::move(created->path),
                                                std::move(connection), std::move(*rows),
-                                               std::move(*chunks), false});
+                                               std::move(*chunks), std::nullopt, 0, false});
     return RecordingWriter(std::move(state));
 }
 
@@ -131,7 +152,54 @@ Result<void> RecordingWriter::addDiagnostic(const Diagnostic& diagnostic) {
 Result<void> RecordingWriter::addChunk(std::span<const std::byte> chunk) {
     auto header = columns::decodeHeader(chunk);
     if (!header) return failure(header);
-    return m_state->store([&] { return m_state->chunks.add(*header, chunk); });
+    const auto add = [&] { return m_state->chunks.add(*header, chunk); };
+    if (auto stored = m_state->store(add); !stored || !m_state->thinner) return stored;
+    m_state->unflushed += static_cast<std::int64_t>(chunk.size());
+    if (m_state->unflushed < m_state->thinner->allowed().count / kPartOfLimit) return {};
+    return flush();
+}
+
+Result<void> RecordingWriter::limitSize(const SizeLimit& limit) {
+    if (!limit.any()) return {};
+    m_state->thinner.emplace(*m_state->connection, m_state->chunks, limit);
+    // A log that is due is brought into the file at once, and one that was large made small again.
+    const std::int64_t log = m_state->thinner->allowed().count / kPartOfLimit;
+    return m_state->connection->execute(
+        "PRAGMA journal_size_limit=" + std::to_string(log) +
+        "; PRAGMA wal_autocheckpoint=" + std::to_string(std::min(log / kPageBytes, kMostLogPages)));
+}
+
+Result<void> RecordingWriter::addDetail(const DetailFacts& detail) {
+    return m_state->store([&] { return putDetail(*m_state->connection, detail); });
+}
+
+Result<void> RecordingWriter::State::commitWithin(PyramidStore::Which which) {
+    const std::int64_t due = thinner->allowed().count / kPartOfLimit;
+    const bool much = unflushed >= due;
+    unflushed = 0;
+    if (auto done = commit(); !done) return done;
+    const Bytes pending = lost ? Bytes{} : chunks.pyramidBytes();
+    const bool all = which == PyramidStore::Which::kAll || pending.count >= due;
+    if (auto kept = thinner->keepWithin(pending); !kept) {
+        lost = true;  // pyramids in memory are trimmed, those in the file may not be
+        return kept;
+    }
+    if (auto noted = noteExceeded(); !noted) return noted;
+    auto done = store(
+        [&] { return writePyramids(all ? PyramidStore::Which::kAll : PyramidStore::Which::kDue); });
+    if (done) done = commit();
+    return done && (much || all) ? checkpoint() : done;
+}
+
+Result<void> RecordingWriter::State::noteExceeded() {
+    if (!thinner->takeExceeded()) return {};
+    return store([&] {
+        return rows.addDiagnostic(
+            {Severity::kWarning, "size-limit-exceeded",
+             "the recording grows past its limit of " + sizeText(thinner->allowed()) +
+                 ": what is never taken out of it, steps and metrics above all, takes nearly all",
+             "Use a larger --max-size or --max-rate.", std::nullopt, chunks.newest(), 1});
+    });
 }
 
 bool RecordingWriter::isInPlace() const {
@@ -147,6 +215,7 @@ Result<void> RecordingWriter::State::requirePlace() const {
 Result<void> RecordingWriter::flush() {
     if (auto there = m_state->requirePlace(); !there) return there;
     if (!m_state->connection->inTransaction()) return {};
+    if (m_state->thinner) return m_state->commitWithin(PyramidStore::Which::kDue);
     auto written = m_state->writePyramids(PyramidStore::Which::kDue);
     if (written) written = m_state->connection->execute("COMMIT");
     return m_state->noteLoss(std::move(written));
@@ -154,28 +223,44 @@ Result<void> RecordingWriter::flush() {
 
 Result<void> RecordingWriter::checkpoint() {
     if (auto there = m_state->requirePlace(); !there) return there;
-    return m_state->connection->execute("PRAGMA wal_checkpoint(PASSIVE)");
+    return m_state->checkpoint();
+}
+
+/// Merging writes into the log what is in the file already, and a vacuum everything.
+bool RecordingWriter::State::hasRoomToMerge() {
+    if (!thinner) return true;
+    const auto used = thinner->used();
+    return used && thinner->hasRoomFor({used->count + used->count / 4});
 }
 
 Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyramids pyramids) {
     if (auto there = m_state->requirePlace(); !there) return there;
-    auto done = m_state->store([&] { return m_state->writePyramids(PyramidStore::Which::kAll); });
-    if (done) done = m_state->noteLoss(m_state->connection->execute("COMMIT"));
+    auto done = m_state->begin();
+    if (done && m_state->thinner) {
+        done = m_state->commitWithin(PyramidStore::Which::kAll);
+        if (done) done = m_state->connection->execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    } else if (done) {
+        done = m_state->noteLoss(m_state->writePyramids(PyramidStore::Which::kAll));
+        if (done) done = m_state->commit();
+    }
     if (!done) return done;
     const bool whole = !m_state->lost;
+    const bool room = m_state->hasRoomToMerge();
     const auto finish = [&] { return m_state->rows.finishRun(status, ended, false); };
     // Readers look at the chunks anew once the status is no longer that of a run that goes on.
     // Where the disk is too full for making the recording smaller it stays as it is.
     const bool merged = whole && m_state->inTransaction([&]() -> Result<void> {
-        if (auto step = mergeSmallChunks(*m_state->connection); !step) return step;
+        if (room)
+            if (auto step = mergeSmallChunks(*m_state->connection); !step) return step;
         if (pyramids == Pyramids::kWhereTheyHelp)
             if (auto step = thinPyramids(*m_state->connection); !step) return step;
-        if (auto step = packSmall(*m_state->connection); !step) return step;
+        if (room)
+            if (auto step = packSmall(*m_state->connection); !step) return step;
         return finish();
     });
     if (!merged)
         if (done = m_state->inTransaction(finish); !done) return done;
-    const bool settled = settleIntoOneFile(*m_state->connection);
+    const bool settled = settleIntoOneFile(*m_state->connection, m_state->hasRoomToMerge());
     // Only a whole recording becomes a finalised one, and last: with the mark in a log beside a
     // file that lacks most of what the mark vouches for, a copy without the log would be trusted.
     if (!whole) return {};

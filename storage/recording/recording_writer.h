@@ -8,6 +8,7 @@
 #include "storage/columns/arguments.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
+#include "storage/model/size_limit.h"
 
 #include <cstddef>
 #include <memory>
@@ -55,6 +56,12 @@ public:
     /// Stores one encoded chunk (storage/columns/chunk.h) after checking that it decodes, and
     /// feeds pyramids, memory-by-category counters and the collectives table from it.
     Result<void> addChunk(std::span<const std::byte> chunk);
+
+    /// From now on the file, log included, stays within `limit`: detail of the oldest steps is
+    /// thinned by flush(), and by addChunk() where much comes at once. Before the first chunk.
+    Result<void> limitSize(const SizeLimit& limit);
+    /// Steps that are held at less than the run's level for another reason than such a limit.
+    Result<void> addDetail(const DetailFacts& detail);
 
     /// Commits. Call at least once a second while recording. An error (kFailure) also when the
     /// file is no longer where it was made: see isInPlace().

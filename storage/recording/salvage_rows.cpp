@@ -87,7 +87,8 @@ bool hasTable(Connection& connection, const std::string& table) {
 Result<void> copyTable(SalvageContext& context, const std::string& table, const std::string& key,
                        const std::vector<std::string>& scopes = {""}) {
     if (!hasTable(context.damaged, table)) {
-        const bool later = table == "devices" || table == "arguments";  // than format 1.0
+        // Than format 1.0.
+        const bool later = table == "devices" || table == "arguments" || table == "detail";
         if (!later)
             context.account.notes.push_back("the table " + table +
                                             " is lost: its description is damaged");
@@ -146,9 +147,10 @@ Result<void> salvageRows(SalvageContext& context) {
     if (auto done = copyRun(context); !done) return done;
     if (auto done = findRanks(context); !done) return done;
     const auto ranks = scopesOf(context.ranks);
-    for (const auto& [table, key] : {std::pair{"hosts", "host"}, std::pair{"ranks", "rank"},
-                                     std::pair{"devices", "rank"}, std::pair{"metrics", "rowid"},
-                                     std::pair{"diagnostics", "id"}, std::pair{"arguments", "id"}})
+    for (const auto& [table, key] :
+         {std::pair{"hosts", "host"}, std::pair{"ranks", "rank"}, std::pair{"devices", "rank"},
+          std::pair{"metrics", "rowid"}, std::pair{"diagnostics", "id"},
+          std::pair{"arguments", "id"}, std::pair{"detail", "id"}})
         if (auto done = copyTable(context, table, key); !done) return done;
     for (const auto& [table, key] :
          {std::pair{"strings", "id"}, std::pair{"lanes", "lane"}, std::pair{"steps", "step"},
@@ -202,6 +204,11 @@ Result<void> refuseImpossible(SalvageContext& context) {
         {"lanes", foreign + " OR role NOT BETWEEN 1 AND 8 OR lane NOT BETWEEN 0 AND 4294967295"},
         {"strings", foreign},
         {"arguments", foreign},
+        {"detail", foreign +
+                       " OR last_step < first_step OR end_ns < start_ns"
+                       " OR level NOT BETWEEN 0 AND 2 OR reason NOT BETWEEN 1 AND " +
+                       std::to_string(static_cast<int>(kLastDetailReason)) + " OR " +
+                       outside("start_ns") + " OR " + outside("end_ns") + " OR removed < 0"},
         {"steps",
          foreign + " OR end_ns < start_ns OR " + outside("start_ns") + " OR " + outside("end_ns")},
         {"steps",
@@ -296,7 +303,12 @@ Result<void> mendTotals(SalvageContext& context) {
         auto collectives =
             context.output.integer("SELECT count(*) FROM collectives WHERE rank=" + id);
         if (!collectives) return failure(collectives);
-        const auto stored = static_cast<std::int64_t>(context.events[{rank}]) + *collectives;
+        // What was taken out on purpose is no loss.
+        auto removed =
+            context.output.integer("SELECT coalesce(sum(removed), 0) FROM detail WHERE rank=" + id);
+        if (!removed) return failure(removed);
+        const auto stored =
+            static_cast<std::int64_t>(context.events[{rank}]) + *collectives + *removed;
         const std::string sql = "UPDATE ranks SET emitted=" + std::to_string(stored) +
                                 ", dropped=0 WHERE rank=" + id +
                                 " AND (dropped NOT BETWEEN 0 AND emitted)";

@@ -1,5 +1,6 @@
 #include "storage/recording/summary_rows.h"
 
+#include "storage/recording/detail_rows.h"
 #include "storage/recording/row_checksums.h"
 
 #include <filesystem>
@@ -214,6 +215,13 @@ Result<void> readDiagnostics(Connection& connection, RecordingSummary& summary) 
                       });
 }
 
+Result<void> readDetailRows(Connection& connection, RecordingSummary& summary) {
+    auto rows = readDetail(connection);
+    if (!rows) return failure(rows);
+    summary.detail = std::move(*rows);
+    return {};
+}
+
 void extend(TimeRange& bounds, TimeRange other) {
     if (bounds == TimeRange{}) bounds = other;
     bounds.begin = std::min(bounds.begin, other.begin);
@@ -246,7 +254,7 @@ Bytes sizeOf(const std::string& path) {
 Result<RecordingSummary> readSummary(Connection& connection, const ChunkDirectory& chunks) {
     RecordingSummary summary;
     for (const auto read : {readRun, readHosts, readRanks, readDevices, readLanes, readSteps,
-                            readMetrics, readTheory, readDiagnostics})
+                            readMetrics, readTheory, readDiagnostics, readDetailRows})
         if (auto done = read(connection, summary); !done) return failure(done);
     // A file whose checksums cannot be read has none to hold it to; `info --verify` says so.
     if (auto lost = lostRows(connection)) summary.lostRows = std::move(*lost);

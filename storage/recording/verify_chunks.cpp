@@ -58,6 +58,13 @@ private:
         m_context.found.add("chunks", nameOf(entry.id) + " " + what);
     }
 
+    /// Before which there can be nothing.
+    [[nodiscard]] Timestamp thinned() const {
+        return m_lane.kind == EventKind::kMemory
+                   ? shardscope::thinnedUntil(m_context.detail, m_lane.rank, true)
+                   : m_context.thinnedUntil(m_lane.rank, m_lane.lane);
+    }
+
     void expectLane() {
         if (!m_context.known.ranks.contains(m_lane.rank.value))
             m_context.found.add("chunks", "events of rank " + std::to_string(m_lane.rank.value) +
@@ -94,6 +101,8 @@ private:
         const bool sameLane = header->lanes.empty() || (header->lanes.size() == 1 &&
                                                         header->lanes.front().lane == m_lane.lane);
         if (!same || !sameLane || !sized) fault(entry, "says something else than its row");
+        if (entry.first < thinned())
+            fault(entry, "has events where the file says that they were thinned");
         return bytes;
     }
 

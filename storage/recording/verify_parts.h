@@ -36,8 +36,15 @@ struct VerifyContext {
     std::set<std::pair<std::string, std::int64_t>> missingRanks;  ///< said already, by table
     std::set<std::pair<RankId, LaneId>> spanLanes = {};           ///< that hold spans
     std::optional<ArgumentAudit> arguments = std::nullopt;        ///< of a file that has some
+    std::vector<DetailFacts> detail{};
 
     /// A string, or arguments.
+    [[nodiscard]] Timestamp thinnedUntil(RankId rank, LaneId lane) const {
+        const auto at = known.lanes.find({rank, lane});
+        const bool fullOnly = lane.value >= memoryLane({}).value ||
+                              (at != known.lanes.end() && isFullOnly(at->second));
+        return shardscope::thinnedUntil(detail, rank, fullOnly);
+    }
     [[nodiscard]] bool hasText(RankId rank, StringId id) const {
         if (!columns::isArguments(id)) return known.hasString(rank, id);
         return arguments && arguments->holds(rank, id);

@@ -18,6 +18,9 @@ void verifyStructure(VerifyContext& context) {
 
 /// What a rank says it produced against what is stored of it.
 void verifyTotals(VerifyContext& context) {
+    std::map<RankId, std::uint64_t> removed;
+    for (const DetailFacts& facts : context.detail)
+        removed[facts.rank] += facts.removed.value_or(0);
     std::int64_t status = 0;
     forRows(context, "run", "SELECT status FROM run",
             [&](const Statement& row) { status = row.integer(0); });
@@ -26,11 +29,15 @@ void verifyTotals(VerifyContext& context) {
     forRows(context, "ranks", "SELECT rank, emitted, dropped FROM ranks",
             [&](const Statement& row) {
                 const RankId rank{static_cast<std::uint32_t>(row.integer(0))};
-                const auto kept = static_cast<std::uint64_t>(row.integer(1) - row.integer(2));
+                const auto came = static_cast<std::uint64_t>(row.integer(1) - row.integer(2));
+                // Its last word may have been spoken before what was taken out came.
+                const std::uint64_t kept = came - std::min(came, removed[rank]);
                 const std::uint64_t stored = context.eventsOfRank[rank];
                 if (row.integer(1) == 0 || kept == stored) return;
                 const std::string sentence = "rank " + std::to_string(rank.value) +
-                                             " says it kept " + std::to_string(kept) + " events, " +
+                                             " says it kept " + std::to_string(kept) + " events" +
+                                             (removed[rank] > 0 ? " beside those taken out" : "") +
+                                             ", " +
                                              std::to_string(stored) + " are stored";
                 // A rank that died, or lives on, had no chance of a last word; and what it records
                 // while it says it comes on top.
@@ -60,6 +67,7 @@ Result<Verification> verifyRecording(const std::string& path) {
     verifyRowChecksums(context);
     verifyChunks(context);
     verifyTotals(context);
+    for (std::string& phrase : detailPhrases(context.detail)) found.notes.push_back(std::move(phrase));
     if (!found.complete)
         found.notes.push_back(
             "not finalised: it is being written, or its writer died; pyramids may lag behind");

@@ -1,3 +1,4 @@
+#include "storage/recording/detail_rows.h"
 #include "storage/recording/verify_parts.h"
 #include "storage/recording/words.h"
 
@@ -89,10 +90,32 @@ void verifySteps(VerifyContext& context) {
             });
 }
 
+/// Rows that make sense, and that the rest of the file agrees with.
+void verifyDetail(VerifyContext& context) {
+    auto rows = readDetail(context.connection);
+    if (!rows) return context.found.add("detail", "cannot be read: " + rows.error().message);
+    context.detail = std::move(*rows);
+    for (const DetailFacts& facts : context.detail) {
+        ++context.found.rows;
+        const std::string which = "steps " + number(facts.first.value) + " to " +
+                                  number(facts.last.value) + " of rank " + number(facts.rank.value);
+        if (!context.known.ranks.contains(facts.rank.value))
+            context.found.add("detail", which + " are of a rank that has no row in ranks");
+        if (facts.last < facts.first || facts.range.end < facts.range.begin)
+            context.found.add("detail", which + " end before they begin");
+        if (facts.level > CaptureLevel::kLight)
+            context.found.add(
+                "detail", which + " have level " + number(static_cast<std::int64_t>(facts.level)));
+        if (facts.reason < DetailReason::kSchedule || facts.reason > kLastDetailReason)
+            context.found.add("detail", which + " have reason " +
+                                            number(static_cast<std::int64_t>(facts.reason)));
+    }
+}
+
 void verifyCollectives(VerifyContext& context) {
     const char* sql =
         "SELECT rank, sequence, operation, dtype, cause, algorithm_id, protocol_id, start_ns,"
-        " end_ns, last_arrival_ns, length(arrivals) FROM collectives";
+        " end_ns, last_arrival_ns, length(arrivals), issue_ns FROM collectives";
     forRows(context, "collectives", sql, [&](const Statement& row) {
         expectRank(context, "collectives", row, 0);
         const RankId rank = rankOf(row, 0);
@@ -102,6 +125,8 @@ void verifyCollectives(VerifyContext& context) {
             "collective " + number(row.integer(1)) + " of rank " + number(row.integer(0));
         if (row.integer(8) < row.integer(7) || row.integer(9) > row.integer(8))
             context.found.add("collectives", which + " has times out of order");
+        if (row.integer(11) < shardscope::thinnedUntil(context.detail, rank, false).ns)
+            context.found.add("collectives", which + " lies where everything was thinned");
         if (row.integer(10) % 8 != 0)
             context.found.add("collectives", which + " has half an arrival");
         if (!fromWord(row.text(2), CollectiveOp::kAllGather, kLastCollectiveOp) ||
@@ -138,6 +163,7 @@ void verifyRows(VerifyContext& context) {
     verifyRun(context);
     verifyNames(context);
     verifySteps(context);
+    verifyDetail(context);
     verifyCollectives(context);
     verifyArguments(context);
     forRows(context, "memory_theory", "SELECT rank, category FROM memory_theory",
