@@ -13,8 +13,9 @@ namespace {
 /// Shares of the allowed size. What is above them is for the log, and for what comes until the
 /// next look.
 constexpr double kThinFrom = 0.85, kThinTo = 0.80;
-/// Of what chunks may take: the rest is for full detail.
+/// Of what chunks take: for steps at level light; the rest is for the newest, at full detail.
 constexpr double kLightShare = 0.5;
+constexpr std::int64_t kPartAtATime = 4;
 /// A single step may be too large for the file: from here on it is not waited for.
 constexpr double kHopeless = 0.90;
 constexpr int kMostPasses = 64;
@@ -105,14 +106,19 @@ Result<void> DetailThinner::apply(const std::vector<StoredChunk>& chunks, const 
     m_reach[plan.left] = {plan.through, plan.until};
     for (const auto& [rank, until] : plan.until) {
         const auto of = [&, rank = rank](CaptureLevel left) {
-            const auto& by = m_reach[left].until;
-            const auto at = by.find(rank);
-            return at == by.end() ? kBeginningOfTime : at->second;
+            const Reach reached = reach(left);
+            const auto at = reached.until.find(rank);
+            return at == reached.until.end() ? kBeginningOfTime : at->second;
         };
         const Timestamp all = of(CaptureLevel::kSteps);
         m_chunks->noteThinned(rank, {std::max(of(CaptureLevel::kLight), all), all});
     }
     return {};
+}
+
+DetailThinner::Reach DetailThinner::reach(CaptureLevel left) const {
+    const auto known = m_reach.find(left);
+    return known == m_reach.end() ? Reach{} : known->second;
 }
 
 /// Rows of a group are numbered without gaps.
@@ -130,16 +136,31 @@ Result<std::optional<ThinPlan>> DetailThinner::planNext(const std::vector<Stored
                                                         std::int64_t goal) {
     auto rows = collectiveBytes();
     if (!rows) return failure(rows);
-    std::int64_t fullOnly = 0, others = *rows;
-    for (const StoredChunk& chunk : chunks) (chunk.fullOnly ? fullOnly : others) += chunk.bytes;
-    const auto share = static_cast<double>(fullOnly + others) * kLightShare;
-    const bool light = static_cast<double>(fullOnly) >= share;
-    const auto planFor = [&](CaptureLevel left) {
-        return planLevel(chunks, left, goal, left == CaptureLevel::kSteps ? *rows : 0);
+    // What lies where detail is full, against all there is.
+    const Reach light = reach(CaptureLevel::kLight), steps = reach(CaptureLevel::kSteps);
+    const auto isFull = [&](const StoredChunk& chunk) {
+        for (const Reach* each : {&light, &steps}) {
+            const auto until = each->until.find(chunk.rank);
+            if (until != each->until.end() && chunk.first < until->second) return false;
+        }
+        return true;
     };
-    auto plan = planFor(light ? CaptureLevel::kLight : CaptureLevel::kSteps);
+    double full = 0, all = 0;
+    std::int64_t fullOnly = 0;
+    for (const StoredChunk& chunk : chunks) {
+        all += static_cast<double>(chunk.bytes);
+        if (isFull(chunk)) full += static_cast<double>(chunk.bytes);
+        if (chunk.fullOnly) fullOnly += chunk.bytes;
+    }
+    const bool tooFull = fullOnly > 0 && full >= all * (1 - kLightShare);
+    const auto planFor = [&](CaptureLevel left) {
+        if (left == CaptureLevel::kSteps) return planLevel(chunks, left, goal, *rows);
+        // A part at a time: then it is looked at again which of the two is too much.
+        return planLevel(chunks, left, std::min(goal, fullOnly / kPartAtATime), 0);
+    };
+    auto plan = planFor(tooFull ? CaptureLevel::kLight : CaptureLevel::kSteps);
     if (!plan || *plan) return plan;
-    return planFor(light ? CaptureLevel::kSteps : CaptureLevel::kLight);
+    return planFor(tooFull ? CaptureLevel::kSteps : CaptureLevel::kLight);
 }
 
 Result<std::optional<ThinPlan>> DetailThinner::planLevel(const std::vector<StoredChunk>& chunks,
@@ -157,9 +178,8 @@ Result<std::optional<ThinPlan>> DetailThinner::planLevel(const std::vector<Store
         "SELECT coalesce((SELECT step FROM steps GROUP BY step"
         " HAVING count(*) >= (SELECT world_size FROM run) ORDER BY step DESC LIMIT 1), -1)");
     if (!first || !last) return first ? failure(last) : failure(first);
-    const Reach& reach = m_reach[left];
-    if (candidates.empty() || *last < 0 || reach.through.value >= *last)
-        return std::optional<ThinPlan>{};
+    const StepIndex through = reach(left).through;
+    if (candidates.empty() || *last < 0 || through.value >= *last) return std::optional<ThinPlan>{};
     std::sort(candidates.begin(), candidates.end(),
               [](const StoredChunk* a, const StoredChunk* b) { return a->last < b->last; });
     // Rows go along with the chunks of their time.
@@ -174,8 +194,8 @@ Result<std::optional<ThinPlan>> DetailThinner::planLevel(const std::vector<Store
     }
     auto kept = firstStepAfter(until, *first, *last);
     if (!kept) return failure(kept);
-    *kept = std::max(*kept, std::int64_t{reach.through.value} + 2);
-    auto starts = startsOf(*kept, *last);
+    *kept = std::max(*kept, std::int64_t{through.value} + 2);
+    auto starts = startsOf(*kept);
     if (!starts) return failure(starts);
     ThinPlan plan{left, {static_cast<std::int32_t>(*kept - 1)}, std::move(*starts)};
     return std::optional(std::move(plan));
@@ -190,12 +210,13 @@ Result<std::optional<ThinPlan>> DetailThinner::planAll(const std::vector<StoredC
     });
     ThinPlan plan;
     plan.left = light ? CaptureLevel::kLight : CaptureLevel::kSteps;
-    plan.through = {static_cast<std::int32_t>(*next)};
+    // The step in progress, and one for which something was fetched already.
+    plan.through = {static_cast<std::int32_t>(*next + 1)};
     for (const StoredChunk& chunk : chunks) {
         Timestamp& until = plan.until.try_emplace(chunk.rank, kBeginningOfTime).first->second;
         if (chunk.fullOnly || !light) until = std::max(until, {chunk.last.ns + 1});
     }
-    const auto& before = m_reach[plan.left].until;
+    const auto before = reach(plan.left).until;
     const bool further = std::any_of(plan.until.begin(), plan.until.end(), [&](const auto& each) {
         const auto at = before.find(each.first);
         return at == before.end() || at->second < each.second;
@@ -225,13 +246,9 @@ Result<std::int64_t> DetailThinner::firstStepAfter(Timestamp time, std::int64_t 
 }
 
 /// By rank, when what belongs to `step` and later begins.
-Result<std::map<RankId, Timestamp>> DetailThinner::startsOf(std::int64_t step, std::int64_t last) {
-    // The host of a device works ahead of it: a step of a GPU rank begins with the one before.
-    auto select = m_connection->prepare(
-        step > last ? "SELECT s.rank, s.end_ns FROM steps s WHERE s.step = ?1 - 1"
-                    : "SELECT s.rank, coalesce((SELECT min(b.start_ns) FROM steps b JOIN devices d"
-                      " ON d.rank = b.rank WHERE b.rank = s.rank AND b.step = ?1 - 1), s.start_ns)"
-                      " FROM steps s WHERE s.step = ?1");
+Result<std::map<RankId, Timestamp>> DetailThinner::startsOf(std::int64_t step) {
+    // Within the step before it something is fetched for it, and the host of a device is ahead.
+    auto select = m_connection->prepare("SELECT rank, start_ns FROM steps WHERE step = ?1 - 1");
     if (!select) return failure(select);
     select->bind(1, step);
     std::map<RankId, Timestamp> starts;

@@ -36,6 +36,8 @@ public:
     [[nodiscard]] Result<Bytes> used();
     /// Whether the file as it lies on the disk may take so much more.
     [[nodiscard]] bool hasRoomFor(Bytes bytes);
+    /// Whether anything was taken out so far.
+    [[nodiscard]] bool hasThinned() const { return !m_reach.empty(); }
     /// True once: nothing is left to take out, and the file reaches its limit all the same.
     [[nodiscard]] bool takeExceeded();
 
@@ -48,7 +50,7 @@ private:
                                               std::int64_t rowBytes);
     Result<std::optional<ThinPlan>> planAll(const std::vector<StoredChunk>& chunks);
     Result<std::int64_t> firstStepAfter(Timestamp time, std::int64_t first, std::int64_t last);
-    Result<std::map<RankId, Timestamp>> startsOf(std::int64_t step, std::int64_t last);
+    Result<std::map<RankId, Timestamp>> startsOf(std::int64_t step);
     Result<std::int64_t> collectiveBytes();
 
     /// How far detail was taken out, by what is left of it.
@@ -56,6 +58,8 @@ private:
         StepIndex through = kNoStep;
         std::map<RankId, Timestamp> until;
     };
+
+    [[nodiscard]] Reach reach(CaptureLevel left) const;
 
     Connection* m_connection;
     ChunkWriter* m_chunks;

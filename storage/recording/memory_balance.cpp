@@ -45,4 +45,27 @@ std::vector<MemoryEvent> MemoryBalance::at(Timestamp time) const {
     return left;
 }
 
+std::vector<MemoryEvent> MemoryBalance::changesTo(const MemoryBalance& later,
+                                                  Timestamp time) const {
+    std::vector<MemoryEvent> frees, allocations;
+    for (const auto& [address, event] : m_alive) {
+        const auto at = later.m_alive.find(address);
+        if (at != later.m_alive.end() && at->second == event) continue;
+        frees.push_back(event);
+        frees.back().action = MemoryAction::kFree;
+    }
+    for (const auto& [address, event] : later.m_alive) {
+        const auto at = m_alive.find(address);
+        if (at == m_alive.end() || at->second != event) allocations.push_back(event);
+    }
+    const auto earlier = [](const MemoryEvent& a, const MemoryEvent& b) {
+        return a.time != b.time ? a.time < b.time : a.address < b.address;
+    };
+    std::sort(frees.begin(), frees.end(), earlier);
+    std::sort(allocations.begin(), allocations.end(), earlier);
+    frees.insert(frees.end(), allocations.begin(), allocations.end());
+    for (MemoryEvent& event : frees) event.time = time;
+    return frees;
+}
+
 }  // namespace shardscope::storage

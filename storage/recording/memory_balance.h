@@ -19,6 +19,10 @@ public:
     /// below 16, without an owner.
     [[nodiscard]] std::vector<MemoryEvent> at(Timestamp time) const;
 
+    /// Frees and allocations, all at `time`, that lead from these blocks to those of `later`.
+    [[nodiscard]] std::vector<MemoryEvent> changesTo(const MemoryBalance& later,
+                                                     Timestamp time) const;
+
 private:
     std::unordered_map<std::uint64_t, MemoryEvent> m_alive;
     std::array<std::int64_t, kMemoryCategoryCount> m_unmatched{};  ///< bytes

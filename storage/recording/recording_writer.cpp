@@ -18,7 +18,7 @@ namespace {
 
 /// Of a limited size, what may come between two looks at it: a log that holds it fits beside.
 constexpr std::int64_t kPartOfLimit = 32;
-constexpr std::int64_t kPageBytes = 4096, kMostLogPages = 4000;
+constexpr std::int64_t kPageBytes = kLargePage, kMostLogPages = 4000;
 
 }  // namespace
 
@@ -169,6 +169,10 @@ Result<void> RecordingWriter::limitSize(const SizeLimit& limit) {
         "; PRAGMA wal_autocheckpoint=" + std::to_string(std::min(log / kPageBytes, kMostLogPages)));
 }
 
+bool RecordingWriter::hasThinned() const {
+    return m_state->thinner && m_state->thinner->hasThinned();
+}
+
 Result<void> RecordingWriter::addDetail(const DetailFacts& detail) {
     return m_state->store([&] { return putDetail(*m_state->connection, detail); });
 }
@@ -250,12 +254,13 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyrami
     // Readers look at the chunks anew once the status is no longer that of a run that goes on.
     // Where the disk is too full for making the recording smaller it stays as it is.
     const bool merged = whole && m_state->inTransaction([&]() -> Result<void> {
-        if (room)
+        // Both make the file smaller, but the log large before.
+        if (room) {
             if (auto step = mergeSmallChunks(*m_state->connection); !step) return step;
-        if (pyramids == Pyramids::kWhereTheyHelp)
-            if (auto step = thinPyramids(*m_state->connection); !step) return step;
-        if (room)
+            if (pyramids == Pyramids::kWhereTheyHelp)
+                if (auto step = thinPyramids(*m_state->connection); !step) return step;
             if (auto step = packSmall(*m_state->connection); !step) return step;
+        }
         return finish();
     });
     if (!merged)

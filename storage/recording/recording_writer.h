@@ -60,6 +60,8 @@ public:
     /// From now on the file, log included, stays within `limit`: detail of the oldest steps is
     /// thinned by flush(), and by addChunk() where much comes at once. Before the first chunk.
     Result<void> limitSize(const SizeLimit& limit);
+    /// Whether the limit has cost any detail so far.
+    [[nodiscard]] bool hasThinned() const;
     /// Steps that are held at less than the run's level for another reason than such a limit.
     Result<void> addDetail(const DetailFacts& detail);
 

@@ -110,6 +110,35 @@ Result<void> RecordingCopy::writeSteps() {
         m_dropped[step.rank] = step.dropped;
         if (auto done = m_writer.addStep(step); !done) return done;
     }
+    return writeDetail();
+}
+
+/// What was left out of the part is no less left out there.
+Result<void> RecordingCopy::writeDetail() {
+    if (m_all.detail.empty()) return {};
+    std::map<RankId, std::pair<StepIndex, StepIndex>> within;  // first and last step
+    for (const StepFacts& step : m_all.steps) {
+        if (!step.range().intersects(m_scope.range)) continue;
+        auto& [first, last] = within.try_emplace(step.rank, step.step, step.step).first->second;
+        first = std::min(first, step.step);
+        last = std::max(last, step.step);
+    }
+    for (DetailFacts detail : m_all.detail) {
+        const auto steps = within.find(detail.rank);
+        if (!wanted(detail.rank) || steps == within.end()) continue;
+        detail.first = std::max(detail.first, steps->second.first);
+        detail.last = std::min(detail.last, steps->second.second);
+        if (detail.last < detail.first) continue;
+        // How much of what was taken out lay within is not known.
+        if (m_scope.cut) detail.removed.reset();
+        detail.range = detail.range.intersection(m_scope.range);
+        detail.range.end = std::max(detail.range.begin, detail.range.end);
+        if (detail.peak && !m_scope.range.contains(detail.peak->time)) detail.peak.reset();
+        if (detail.peak) detail.peak->time = detail.peak->time + m_scope.shift;
+        detail.range = {detail.range.begin + m_scope.shift, detail.range.end + m_scope.shift};
+        m_removed[detail.rank] += detail.removed.value_or(0);
+        if (auto done = m_writer.addDetail(detail); !done) return done;
+    }
     return {};
 }
 
@@ -249,7 +278,7 @@ Result<void> RecordingCopy::writeRank(RankFacts rank) {
     if (auto done = m_writer.addStrings(rank.rank, {1}, stringsOf(rank.rank).texts()); !done)
         return done;
     if (m_scope.cut) rank.dropped = m_dropped[rank.rank];
-    rank.emitted = m_stored[rank.rank] + rank.dropped;
+    rank.emitted = m_stored[rank.rank] + rank.dropped + m_removed[rank.rank];
     if (const auto host = m_hosts.find(rank.host); host != m_hosts.end()) rank.host = host->second;
     return m_writer.putRank(rank);
 }

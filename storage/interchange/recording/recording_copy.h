@@ -149,6 +149,7 @@ private:
     ArgumentSubset& argumentsOf(RankId rank);
     Result<void> writeFacts();
     Result<void> writeSteps();
+    Result<void> writeDetail();
     Result<void> writeLane(const LaneFacts& lane);
     Result<void> writeSpans(const LaneFacts& lane, TimeRange window, bool first);
     Result<void> writeSamples(const LaneFacts& lane);
@@ -173,6 +174,7 @@ private:
     std::map<RankId, OwnSteps> m_ownSteps;
     std::map<RankId, std::uint64_t> m_stored;
     std::map<RankId, std::uint64_t> m_dropped;
+    std::map<RankId, std::uint64_t> m_removed;  ///< on purpose, by the input's own account
     std::map<std::int32_t, std::int32_t> m_hosts;
     std::size_t m_synthetic = 0;
 };

@@ -1,5 +1,7 @@
 // Recordings that stay within a size: what is left is sound, and what is not there is declared.
 #include "storage/columns/chunk.h"
+#include "storage/interchange/export.h"
+#include "storage/interchange/import_recordings.h"
 #include "storage/recording/memory_balance.h"
 #include "storage/recording/recording_reader.h"
 #include "storage/recording/recording_writer.h"
@@ -298,6 +300,10 @@ private:
 
     /// Steps that are not declared have everything, and begin where the rest begins.
     void expectSteps(const RecordingSummary& summary, RankId id, Timestamp light, Timestamp all) {
+        for (const DetailFacts& facts : summary.detail) {
+            EXPECT_GE(facts.first.value, kFirstStep);
+            EXPECT_LT(facts.range.begin, facts.range.end);
+        }
         const StepDetail detail(summary.detail);
         for (const StepFacts& step : summary.steps) {
             if (step.rank != id) continue;
@@ -521,6 +527,39 @@ TEST(Thinning, OutlivesRepair) {
     ASSERT_THAT(salvaged, IsOk());
     EXPECT_TRUE(salvaged->lossless()) << salvaged->lostEvents() << " " << salvaged->unreceived;
     run.expectTrue(mended);
+}
+
+TEST(Thinning, OutlivesCopiesAndParts) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope"), part = folder.file("part.sscope"),
+                      copy = folder.file("copy.sscope");
+    LongRun run(path, {Bytes{4'000'000}, std::nullopt}, 12);
+    run.record(500, {4'000'000});
+    run.finalise();
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    const auto summary = (*reader)->summary();
+    ASSERT_THAT(summary, IsOk());
+    interchange::ImportOptions import;
+    import.output = copy;
+    ASSERT_THAT(interchange::importRecordings({path}, std::string(32, 'a'), import), IsOk());
+    run.expectTrue(copy);
+    // Half of it lies in what was thinned.
+    const Timestamp until = thinnedUntil(summary->detail, {0}, true);
+    interchange::ExportOptions options;
+    options.output = part;
+    options.range = TimeRange{until - Duration{50 * kStep.ns}, until + Duration{20 * kStep.ns}};
+    ASSERT_THAT(interchange::exportRecording(**reader, options), IsOk());
+    const auto found = verifyRecording(part);
+    ASSERT_THAT(found, IsOk());
+    for (const Fault& fault : found->faults) ADD_FAILURE() << fault.where << ": " << fault.what;
+    const auto cut = (*openRecording(part))->summary();
+    ASSERT_THAT(cut, IsOk());
+    ASSERT_FALSE(cut->detail.empty());
+    EXPECT_FALSE(cut->detail.front().removed.has_value());
+    const StepDetail whole(summary->detail), own(cut->detail);
+    for (const StepFacts& step : cut->steps)
+        EXPECT_EQ(own.of(step.rank, step.step), whole.of(step.rank, step.step)) << step.step.value;
 }
 
 TEST(Thinning, WrongDeclarationsAreFaults) {
