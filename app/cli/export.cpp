@@ -158,7 +158,13 @@ Result<ExportAccount> write(Arguments arguments) {
         options.range = *range;
     }
     if ((*format)->write == nullptr) return exportReport(arguments.path, arguments.report, options);
-    return (*format)->write(**reader, options);
+    auto account = (*format)->write(**reader, options);
+    if (!account) return account;
+    // Who takes the file elsewhere does not see it there.
+    if (const auto summary = (*reader)->summary())
+        for (std::string& phrase : detailPhrases(summary->detail))
+            account->notes.push_back("the recording holds less than it was to: " + phrase);
+    return account;
 }
 
 int run(Arguments arguments) {

@@ -80,6 +80,7 @@ std::string infoText(const RecordingSummary& summary, const std::string& path) {
                                          rank.device, rank.pid, countText(rank.emitted),
                                          countText(rank.dropped)));
     text += line("steps", stepsText(summary));
+    for (const std::string& phrase : detailPhrases(summary.detail)) text += line("detail", phrase);
     text += line("events", eventsText(summary.events));
     text += line("file", fmt::format("{}, of which {} are compressed events",
                                      bytesText(summary.fileSize.count),

@@ -30,6 +30,15 @@ std::string infoJson(const RecordingSummary& summary) {
                                  {"emitted", rank.emitted},
                                  {"dropped", rank.dropped}});
     json["steps"] = summary.steps.empty() ? 0 : summary.steps.back().step.value + 1;
+    json["detail"] = Json::array();
+    for (const DetailGroup& group : groupDetail(summary.detail))
+        json["detail"].push_back({{"level", toWord(group.level)},
+                                  {"fate", fateOf(group.reason)},
+                                  {"source", sourceOf(group.reason)},
+                                  {"first_step", group.first.value},
+                                  {"last_step", group.last.value},
+                                  {"steps", group.steps},
+                                  {"removed", group.counted ? Json(group.removed) : Json()}});
     json["events"] = {
         {"spans", summary.events.spans},   {"collectives", summary.events.collectives},
         {"memory", summary.events.memory}, {"counters", summary.events.counters},

@@ -145,13 +145,16 @@ Result<RunEnd> record(const control::RunConfig& config, const RecordOptions& opt
         config.output, runFacts(config, options.commandLine(config)), options.force,
         filesRead(config, options.runFile()));
     if (!writer) return failure(writer);
+    auto limit = control::sizeLimitOf(config);
+    if (!limit) return failure(limit);
+    if (auto limited = writer->limitSize(*limit); !limited) return failure(limited);
 
     RunRecorder recorder(config, originNs, std::move(*writer), progress);
     launch::RunSupervisor run(std::move(*request), recorder);
     recorder.attach(run);
     const auto say = [&progress](const std::string& text) { progress.log("info", text); };
     signals->attach(run, say, [&recorder] { recorder.noteHangup(); });
-    if (!options.control.empty()) attachControlInput(run, say);
+    if (!options.control.empty()) attachControlInput(run, config, say);
     progress.started(config, theory::parameterCount(config.model));
     warnOfCrowding(config, recorder);
     const launch::RunOutcome outcome = run.run();

@@ -109,6 +109,7 @@ std::string deviceText(const analysis::DeviceUse& use) {
 
 /// What of a rank's time is counted.
 const char* countedTime(const Report& report) {
+    if (!report.basis.whole()) return "within steps that have detail, validation left out";
     return report.withinSteps ? "within steps, validation left out"
                               : "from the first kernel to the last: no steps are recorded";
 }
@@ -193,13 +194,21 @@ std::string overlap(const Report& report) {
 
 /// Why there is nothing to show.
 const char* absence(const Report& report) {
+    if (!report.basis.whole()) return "are not in the file any more, or never were: see Recording";
     return report.finalised ? "were not recorded at this capture level"
                             : "are not in the file: the recording was not finalised";
 }
 
 /// Sums over all recorded steps of each rank.
 std::string ledger(const Report& report) {
-    std::string text = "\nStep ledger (sum over recorded steps; parts add up to wall time)\n";
+    const analysis::StepBasis& basis = report.basis;
+    const std::string which =
+        basis.whole() ? "recorded steps"
+                      : fmt::format("the {} of {} steps that have detail",
+                                    countText(static_cast<std::uint64_t>(basis.detailed)),
+                                    countText(static_cast<std::uint64_t>(basis.steps)));
+    std::string text =
+        fmt::format("\nStep ledger (sum over {}; parts add up to wall time)\n", which);
     std::set<RankId> ranks;
     for (const analysis::LedgerRow& row : report.ledger) ranks.insert(row.rank);
     if (ranks.empty()) return text + fmt::format("  phases {}\n", absence(report));
@@ -265,9 +274,15 @@ std::string recording(const Report& report) {
     std::string text = "\nRecording\n";
     const analysis::Completeness& certificate = report.completeness;
     text += line("completeness", !certificate.known     ? "unknown"
-                                 : certificate.complete ? "complete: every gather, reduction and "
-                                                          "phase of every step is there"
-                                                        : "incomplete");
+                                 : !certificate.complete ? "incomplete"
+                                 : report.basis.whole()
+                                     ? "complete: every gather, reduction and phase of every step "
+                                       "is there"
+                                     : fmt::format("complete: every gather, reduction and phase of "
+                                                   "the {} of {} steps that have detail is there",
+                                                   report.basis.detailed, report.basis.steps));
+    for (const std::string& phrase : report.basis.leftOut)
+        text += fmt::format("  {:<22}{}\n", "", phrase);
     for (const std::string& sentence : certificate.missing)
         text += fmt::format("  {:<22}{}\n", "", sentence);
     text += line("dropped events", countText(report.dropped));

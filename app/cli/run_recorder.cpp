@@ -37,7 +37,9 @@ RunRecorder::RunRecorder(const control::RunConfig& config, std::int64_t originNs
       m_writer(std::move(writer)),
       m_progress(progress),
       m_tally(config.ranks, config.steps),
-      m_nextFlush(std::chrono::steady_clock::now()) {}
+      m_nextFlush(std::chrono::steady_clock::now()) {
+    if (config.captureSlow > 0) m_slow.emplace(m_writer, config.captureSlow, config.ranks);
+}
 
 void RunRecorder::agentReady(const control::AgentHello& hello) {
     HostFacts host = hello.host;
@@ -53,7 +55,7 @@ void RunRecorder::message(RankId rank, const control::Message& message) {
 
 void RunRecorder::chunk(RankId rank, std::span<const std::byte> bytes) {
     if (!canWrite()) return;
-    const auto result = m_writer.addChunk(bytes);
+    const auto result = m_slow ? m_slow->add(rank, bytes) : m_writer.addChunk(bytes);
     if (!result && result.error().code == ErrorCode::kUnreadable) {
         noteDamage(rank, ++m_damagedChunks[rank.value], result.error().message);
         return;
@@ -70,6 +72,10 @@ void RunRecorder::tick() {
     }
     m_changedRanks.clear();
     if (canWrite()) wrote(m_writer.flush());
+    if (canWrite() && m_writer.hasThinned() && !std::exchange(m_saidThinned, true))
+        m_progress.log("info",
+                       "the recording nears its limit: from now on the oldest steps lose "
+                       "detail; steps and metrics stay");
     if (time < m_nextCheckpoint || !canWrite()) return;
     m_nextCheckpoint = time + kCheckpointInterval;
     wrote(m_writer.checkpoint());
@@ -109,6 +115,8 @@ void RunRecorder::on(RankId rank, const control::StepDone& done) {
     facts(rank).emitted = done.step.emitted;
     facts(rank).dropped = done.step.dropped;
     if (storesSteps()) wrote(m_writer.addStep(done.step));
+    noteDetail(rank, done);
+    if (m_slow && storesSteps()) wrote(m_slow->stepDone(done.step));
     m_tally.add(done);
     for (const StepProgress& step : m_tally.take()) m_progress.step(step);
 }
@@ -201,12 +209,38 @@ Timestamp RunRecorder::now() const {
     return Timestamp{control::now() - m_originNs};
 }
 
+/// A step that its rank captured at less than the run's level.
+void RunRecorder::noteDetail(RankId rank, const control::StepDone& done) {
+    if (!storesSteps() || done.capture >= m_config.capture) return;
+    DetailFacts facts;
+    facts.rank = rank;
+    facts.first = facts.last = done.step.step;
+    facts.range = done.step.range();
+    facts.level = done.capture;
+    facts.reason = done.captureReason;
+    facts.removed = 0;
+    wrote(m_writer.addDetail(facts));
+}
+
 void RunRecorder::noteDamage(RankId rank, std::int64_t count, const std::string& why) {
     // The first, and then each time there are twice as many: a rank may send nothing else.
     if ((count & (count - 1)) != 0) return;
     addDiagnostic({Severity::kProblem, "chunk-damaged",
                    fmt::format("rank {} sent events that cannot be read: {}", rank.value, why),
                    "Use the same build of Shardscope for all processes.", rank, now(), count});
+}
+
+void RunRecorder::noteSqueezedOut() {
+    if (!m_slow || m_slow->squeezedOut() == 0) return;
+    addDiagnostic(
+        {Severity::kWarning, "slow-steps-squeezed",
+         fmt::format("{} events were given up before it was known whether their steps "
+                     "are slow: a step with those beside it takes more than the {} that "
+                     "are held in memory for it",
+                     m_slow->squeezedOut(),
+                     sizeText({static_cast<std::int64_t>(storage::SlowSteps::kMostBytes)})),
+         "Use --capture light with --capture-slow.", std::nullopt, now(),
+         static_cast<std::int64_t>(m_slow->squeezedOut())});
 }
 
 void RunRecorder::noteDrops() {
@@ -253,6 +287,8 @@ RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
     RunEnd end;
     end.output = m_config.output;
     for (const StepProgress& step : m_tally.takeRest()) m_progress.step(step);
+    if (m_slow && canWrite()) wrote(m_slow->finish());
+    noteSqueezedOut();
     noteDrops();
     noteEnd(outcome, end);
     m_nextFlush = {};

@@ -9,6 +9,7 @@
 #include "engine/control/run_config.h"
 #include "engine/launch/run_supervisor.h"
 #include "storage/recording/recording_writer.h"
+#include "storage/recording/slow_steps.h"
 
 #include <chrono>
 #include <map>
@@ -68,7 +69,9 @@ private:
     }
     RankFacts& facts(RankId rank);
     [[nodiscard]] Timestamp now() const;
+    void noteDetail(RankId rank, const control::StepDone& done);
     void noteDamage(RankId rank, std::int64_t count, const std::string& why);
+    void noteSqueezedOut();
     void noteDrops();
     void noteEnd(const launch::RunOutcome& outcome, RunEnd& end);
     void countKept(RunEnd& end);
@@ -82,8 +85,10 @@ private:
     std::set<std::uint32_t> m_changedRanks;  ///< to be written at the next flush
     std::map<std::uint32_t, bool> m_finished;
     StepTally m_tally;
+    std::optional<storage::SlowSteps> m_slow;  ///< where only slow steps are kept; m_writer's
     std::optional<Error> m_writeError;
     bool m_hungUp = false;
+    bool m_saidThinned = false;
     std::map<std::uint32_t, std::int64_t> m_damagedChunks;  ///< by rank
     std::chrono::steady_clock::time_point m_nextFlush;
     std::chrono::steady_clock::time_point m_nextCheckpoint;

@@ -59,8 +59,44 @@ void SignalRequests::attach(launch::RunSupervisor& run, std::function<void(const
         });
 }
 
-void attachControlInput(launch::RunSupervisor& run, std::function<void(const std::string&)> say) {
-    const auto handle = [&run, say = std::move(say)](const std::string& line) {
+namespace {
+
+/// Of {"command":"capture","level":...,"steps":...,"every":...}; nothing else may be in it.
+Result<control::CaptureChange> captureChangeIn(const nlohmann::json& json) {
+    control::CaptureChange change;
+    for (const auto& [key, value] : json.items()) {
+        if (key == "level" && value.is_string())
+            change.level = value.get<std::string>();
+        else if (key == "steps" && value.is_string())
+            change.steps = value.get<std::string>();
+        else if (key == "every" && value.is_number_integer() && value >= 0 &&
+                 value <= 2'000'000'000)
+            change.every = value.get<std::int32_t>();
+        else if (key != "command")
+            return failure(ErrorCode::kUsage,
+                           "a capture command knows \"level\" (a word), \"steps\" (a text) and "
+                           "\"every\" (a whole number), not this \"" +
+                               key + "\"");
+    }
+    return change;
+}
+
+void changeCapture(launch::RunSupervisor& run, const control::RunConfig& config,
+                   const nlohmann::json& json, const std::function<void(const std::string&)>& say) {
+    const auto change = captureChangeIn(json);
+    if (!change) return say(change.error().message);
+    // The ranks would refuse it without a word.
+    if (auto schedule = control::CaptureSchedule::of(config, *change); !schedule)
+        return say(schedule.error().message);
+    run.requestCapture(*change);
+    say("what is captured changes with the next step or the one after");
+}
+
+}  // namespace
+
+void attachControlInput(launch::RunSupervisor& run, const control::RunConfig& config,
+                        std::function<void(const std::string&)> say) {
+    const auto handle = [&run, config, say = std::move(say)](const std::string& line) {
         const auto json = nlohmann::json::parse(line, nullptr, false);
         const std::string command =
             json.is_object() && json.contains("command") && json["command"].is_string()
@@ -70,6 +106,8 @@ void attachControlInput(launch::RunSupervisor& run, std::function<void(const std
             run.requestStop();
         } else if (command == "kill") {
             run.requestKill();
+        } else if (command == "capture") {
+            changeCapture(run, config, json, say);
         } else {
             say("not understood on standard input: " + line);
         }

@@ -28,7 +28,8 @@ private:
 /// is prepared does not end it.
 void holdHangups();
 
-/// {"command":"stop"} and {"command":"kill"} lines on standard input; its end means stop.
-void attachControlInput(launch::RunSupervisor& run, std::function<void(const std::string&)> say);
+/// Lines of commands on standard input (docs/control_protocol.md); its end means stop.
+void attachControlInput(launch::RunSupervisor& run, const control::RunConfig& config,
+                        std::function<void(const std::string&)> say);
 
 }  // namespace shardscope::cli

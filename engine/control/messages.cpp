@@ -71,7 +71,8 @@ void fields(F& f, RankStart& m) {
 }
 template <class F>
 void fields(F& f, Command& m) {
-    f("verb", m.verb);
+    f("verb", m.verb), f("level", m.capture.level), f("steps", m.capture.steps);
+    f("every", m.capture.every);
 }
 template <class F>
 void fields(F&, Heartbeat&) {}
@@ -122,7 +123,8 @@ void fields(F& f, StringsDeclared& m) {
 template <class F>
 void fields(F& f, StepDone& m) {
     f("step", m.step), f("memory_in_use_bytes", m.memoryInUse);
-    f("exposed_communication_ns", m.exposedCommunication);
+    f("exposed_communication_ns", m.exposedCommunication), f("capture", m.capture);
+    f("capture_reason", m.captureReason);
 }
 template <class F>
 void fields(F& f, MetricReported& m) {

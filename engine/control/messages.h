@@ -1,8 +1,8 @@
 // JSON messages inside kMessage frames. One struct a message; encode() and decode() are
 // inverse. Unknown fields are ignored (a newer peer), missing ones are errors by name.
 //
-//   recorder -> agent   LaunchRequest, Command(stop | kill), Heartbeat
-//   agent -> rank       RankStart, Command(stop)
+//   recorder -> agent   LaunchRequest, Command(stop | kill | capture), Heartbeat
+//   agent -> rank       RankStart, Command(stop | capture)
 //   agent -> recorder   AgentHello, RankStarted, RankExited, AgentDone, LogLine, Heartbeat
 //   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared,
 //   StepDone, MetricReported,
@@ -10,6 +10,7 @@
 //                       VerifyResult
 #pragma once
 
+#include "engine/control/capture_schedule.h"
 #include "engine/control/run_config.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
@@ -52,7 +53,9 @@ struct RankStart {
 };
 
 struct Command {
-    std::string verb;  ///< "stop": after the current step; "kill": at once
+    /// "stop": after the current step; "kill": at once; "capture": CaptureChange from some step on
+    std::string verb;
+    CaptureChange capture{};  ///< of "capture"
 };
 
 struct Heartbeat {};
@@ -109,6 +112,9 @@ struct StepDone {
     /// For the live line; not stored. Most tensor memory held during the step.
     Bytes memoryInUse;
     Duration exposedCommunication;
+    /// At which it was captured, and why where that is less than the run's.
+    CaptureLevel capture = CaptureLevel::kFull;
+    DetailReason captureReason = DetailReason::kSchedule;
 };
 
 struct MetricReported {

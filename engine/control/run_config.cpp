@@ -25,6 +25,21 @@ std::optional<ModelConfig> findModelPreset(std::string_view name) {
     return std::nullopt;
 }
 
+Result<SizeLimit> sizeLimitOf(const RunConfig& config) {
+    SizeLimit limit;
+    if (!config.maxSize.empty()) {
+        auto size = parseSize(config.maxSize);
+        if (!size) return failure(size, "--max-size");
+        limit.most = *size;
+    }
+    if (!config.maxRate.empty()) {
+        auto rate = parseRate(config.maxRate);
+        if (!rate) return failure(rate, "--max-rate");
+        limit.mostEverySecond = *rate;
+    }
+    return limit;
+}
+
 DeviceCapture effectiveDeviceCapture(const RunConfig& config) {
     if (config.device != Device::kCuda) return DeviceCapture::kNever;
     if (config.deviceCapture != DeviceCapture::kAuto) return config.deviceCapture;

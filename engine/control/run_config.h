@@ -5,6 +5,7 @@
 
 #include "storage/model/detail.h"
 #include "storage/model/result.h"
+#include "storage/model/size_limit.h"
 
 #include <cstdint>
 #include <optional>
@@ -192,6 +193,14 @@ struct RunConfig {
     std::int32_t collectiveTimeout = 60;
     /// Alternate captured (at `capture`) and uncaptured steps, to measure the observer effect.
     bool alternateCapture = false;
+    /// Steps captured at `capture`, "10-20,500-520"; others at level steps. Empty: all.
+    std::string captureSteps;
+    std::int32_t captureEvery = 0;  ///< and every N-th; 0: none besides
+    /// Keep detail only around steps that take so many times the median of those before; 0: all.
+    double captureSlow = 0;
+    /// Of the recording ("2GB", "2MB/s"): detail of the oldest steps is thinned. Empty: no limit.
+    std::string maxSize;
+    std::string maxRate;
     bool calibrate = true;  ///< measure the matrix-multiply peak before the first step
 
     std::string output;  ///< recording to write
@@ -200,6 +209,9 @@ struct RunConfig {
 
     friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
+
+/// What maxSize and maxRate say; a sentence about the one that is no size (kUsage).
+[[nodiscard]] Result<SizeLimit> sizeLimitOf(const RunConfig& config);
 
 /// What kAuto stands for at this capture level.
 [[nodiscard]] DeviceCapture effectiveDeviceCapture(const RunConfig& config);

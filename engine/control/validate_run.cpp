@@ -1,4 +1,5 @@
 // What a run may be: validate() and the sentences it refuses with.
+#include "engine/control/capture_schedule.h"
 #include "engine/control/model_tensors.h"
 #include "engine/control/run_config.h"
 #include "engine/control/vocabulary_pieces.h"
@@ -59,6 +60,7 @@ Result<void> checkLimits(const RunConfig& c) {
         {"sample", real(c.sampleTokens), 0, 1 << 20},
         {"temperature", c.temperature, 0, 100},
         {"collective-timeout", real(c.collectiveTimeout), 1, 86'400},
+        {"capture-every", real(c.captureEvery), 0, 2e9},
     };
     for (const Limit& limit : limits) {
         // Written so that NaN fails too.
@@ -111,6 +113,27 @@ Result<void> checkDevice(const RunConfig& c) {
                        fmt::format("{} is about GPUs; add --device cuda or leave it out",
                                    c.shareDevice ? "--share-device" : "--device-capture"));
     }
+    return {};
+}
+
+/// What is captured of which step, and how much of it is kept.
+Result<void> checkCapture(const RunConfig& c) {
+    if (auto schedule = CaptureSchedule::of(c); !schedule) return failure(schedule);
+    if (c.captureSlow != 0 && !(c.captureSlow >= 1.05 && c.captureSlow <= 1e6))
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--capture-slow {}: a slow step takes at least 1.05 times the "
+                                   "median of those before; 1.5 is usual, 0 keeps all",
+                                   c.captureSlow));
+    auto limit = sizeLimitOf(c);
+    if (!limit) return failure(limit);
+    if (limit->most && *limit->most < SizeLimit::kLeast)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--max-size {}: a recording needs at least {}", c.maxSize,
+                                   sizeText(SizeLimit::kLeast)));
+    if (limit->mostEverySecond && *limit->mostEverySecond < SizeLimit::kLeastRate)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--max-rate {}: steps and metrics alone need about {}/s",
+                                   c.maxRate, sizeText(SizeLimit::kLeastRate)));
     return {};
 }
 
@@ -220,6 +243,7 @@ Result<void> validate(const RunConfig& c) {
                                    c.model.hidden / c.model.heads));
     }
     if (auto device = checkDevice(c); !device) return device;
+    if (auto capture = checkCapture(c); !capture) return capture;
     if (c.strategy == Strategy::kSingle && c.ranks != 1) {
         return failure(ErrorCode::kUsage,
                        fmt::format("strategy single trains on one rank, not on {}; use --ranks 1 "

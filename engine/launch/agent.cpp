@@ -105,7 +105,7 @@ void Agent::handle(const control::Frame& frame) {
     } else if (const auto* request = std::get_if<control::LaunchRequest>(&*message)) {
         if (!m_launched) launch(*request);
     } else if (const auto* command = std::get_if<control::Command>(&*message)) {
-        if (command->verb == "stop") stopRanks();
+        if (command->verb == "stop" || command->verb == "capture") tellRanks(*command);
         if (command->verb == "kill") killRanks();
     }
 }
@@ -175,7 +175,7 @@ void Agent::noteEnd(RankProcess& rank) {
     m_recorder.send(rank.rank(), rank.exitMessage());
     rank.channel().close();
     if (!rank.failed() || m_killAt) return;
-    stopRanks();
+    tellRanks(control::Command{"stop"});
     m_killAt = Clock::now() + m_times.graceAfterFailure;
 }
 
@@ -190,10 +190,10 @@ void Agent::keepTime() {
     if (m_killAt && now >= *m_killAt) killRanks();
 }
 
-void Agent::stopRanks() {
+void Agent::tellRanks(const control::Command& command) {
     for (RankProcess& rank : m_ranks) {
         if (!rank.isRunning()) continue;
-        rank.channel().send(rank.rank(), control::Command{"stop"});
+        rank.channel().send(rank.rank(), command);
         rank.channel().flush();
     }
 }

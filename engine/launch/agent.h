@@ -49,7 +49,7 @@ private:
     void takeFromRank(RankProcess& rank);
     void noteEnd(RankProcess& rank);
     void keepTime();
-    void stopRanks();
+    void tellRanks(const control::Command& command);
     void killRanks();
     [[nodiscard]] bool anyRunning() const;
 

@@ -263,6 +263,10 @@ void RunSupervisor::requestStop() {
     m_agent.send(control::kNoRank, control::Command{"stop"});
 }
 
+void RunSupervisor::requestCapture(const control::CaptureChange& change) {
+    m_agent.send(control::kNoRank, control::Command{"capture", change});
+}
+
 void RunSupervisor::requestKill() {
     m_stopWanted = true;
     m_outcome.killed = true;

@@ -61,6 +61,8 @@ public:
     // From sink and watch callbacks:
     void requestStop();  ///< after the current step
     void requestKill();  ///< at once
+    /// What is captured from some step on, alike on all ranks.
+    void requestCapture(const control::CaptureChange& change);
     /// Stops and reports `error` as the reason, e.g. when the recording cannot be written.
     void abandon(const Error& error);
 

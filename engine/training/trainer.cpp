@@ -58,9 +58,9 @@ control::PhaseScope Trainer::phase(Phase phase, LayerIndex layer) {
     return {m_observer, phase, layer};
 }
 
-Result<StepResult> Trainer::step(std::int32_t step, bool stopWanted, Next next) {
+Result<StepResult> Trainer::step(std::int32_t step, bool stopWanted, Next next, bool changeWaits) {
     try {
-        return runStep(step, stopWanted, next);
+        return runStep(step, stopWanted, next, changeWaits);
     } catch (const std::exception& error) {
         return failure(ErrorCode::kRank, control::sentenceOf(error));
     }
@@ -179,7 +179,7 @@ void Trainer::microStep(std::int32_t step, std::int32_t index, const at::Tensor&
     backward(batch, m_outer.head(x, batch.targets, scale, loss));
 }
 
-StepResult Trainer::runStep(std::int32_t step, bool stopWanted, Next next) {
+StepResult Trainer::runStep(std::int32_t step, bool stopWanted, Next next, bool changeWaits) {
     m_place = {step, -1, Phase::kNone, kNoLayer};
     m_partitioning.beginStep(step);
     // Squared gradient norm and loss stay on the device until the one wait of the step.
@@ -194,8 +194,8 @@ StepResult Trainer::runStep(std::int32_t step, bool stopWanted, Next next) {
     StepResult result;
     result.learningRate = learningRate(m_config, step);
     result.lossScale = m_progress.lossScale.value;
-    // One small all-reduce carries the norm, the loss and the agreement to stop.
-    std::array<double, 3> sums{0, 0, stopWanted ? 1.0 : 0.0};
+    // One small all-reduce carries the norm, the loss and what is agreed on.
+    std::array<double, 4> sums{0, 0, stopWanted ? 1.0 : 0.0, changeWaits ? 1.0 : 0.0};
     {
         const auto scope = phase(Phase::kClip, kNoLayer);
         m_partitioning.addSquaredNorm(element(local, 0));
@@ -210,6 +210,7 @@ StepResult Trainer::runStep(std::int32_t step, bool stopWanted, Next next) {
     result.gradientNorm = std::sqrt(sums[0]) / result.lossScale;
     result.loss = sums[1] / static_cast<double>(m_batches.stepTokens);
     result.stop = sums[2] > 0;
+    result.change = sums[3] >= m_communicator.size();
     m_progress.nextStep = step + 1;
     update(result, result.stop ? Next::kOther : next);
     return result;

@@ -35,6 +35,7 @@ struct StepResult {
     double gradientNorm = 0;  ///< before clipping
     double learningRate = 0;
     bool stop = false;     ///< some rank was asked to stop; all ranks see it
+    bool change = false;   ///< every rank has a change waiting; all ranks see it
     bool skipped = false;  ///< fp16: a gradient overflowed, weights stay as they were
     double lossScale = 1;  ///< fp16: that this step was computed with
 };
@@ -67,8 +68,10 @@ public:
             parallel::Partitioning& partitioning, comm::Communicator& communicator,
             BatchSource batches, control::Observer* observer);
 
-    /// One optimizer step. `stopWanted`: this rank was asked to stop after it.
-    Result<StepResult> step(std::int32_t step, bool stopWanted, Next next);
+    /// One optimizer step. `stopWanted`: this rank was asked to stop after it; `changeWaits`: to
+    /// change something between two steps, which all ranks do at once.
+    Result<StepResult> step(std::int32_t step, bool stopWanted, Next next,
+                            bool changeWaits = false);
 
     /// Mean validation loss over all ranks, outside any step. Where one of them is asked to stop
     /// meanwhile all end before the next batch (kCancelled).
@@ -84,7 +87,7 @@ public:
     void resume(const Progress& progress) { m_progress = progress; }
 
 private:
-    StepResult runStep(std::int32_t step, bool stopWanted, Next next);
+    StepResult runStep(std::int32_t step, bool stopWanted, Next next, bool changeWaits);
     void update(StepResult& result, Next next);
     std::optional<double> runEvaluation(const std::function<bool()>& stopWanted);
     bool anyWants(const std::function<bool()>& stop);

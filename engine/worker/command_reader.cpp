@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 
 namespace shardscope::worker {
 
@@ -37,6 +38,18 @@ Result<control::RankStart> CommandReader::readStart() {
     }
 }
 
+bool CommandReader::captureChangeWaits() const {
+    const std::lock_guard lock(m_mutex);
+    return !m_changes.empty();
+}
+
+control::CaptureChange CommandReader::takeCaptureChange() {
+    const std::lock_guard lock(m_mutex);
+    control::CaptureChange change = std::move(m_changes.front());
+    m_changes.pop_front();
+    return change;
+}
+
 void CommandReader::watch() {
     m_thread = std::thread([this] { run(); });
 }
@@ -52,6 +65,9 @@ void CommandReader::run() {
         if (command == nullptr) continue;
         if (command->verb == "kill") std::_Exit(exitStatus({ErrorCode::kInterrupted, ""}));
         if (command->verb == "stop") m_stopWanted.store(true);
+        if (command->verb != "capture") continue;
+        const std::lock_guard lock(m_mutex);
+        m_changes.push_back(command->capture);
     }
 }
 

@@ -8,6 +8,8 @@
 #include "storage/model/result.h"
 
 #include <atomic>
+#include <deque>
+#include <mutex>
 #include <thread>
 
 namespace shardscope::worker {
@@ -28,6 +30,12 @@ public:
 
     [[nodiscard]] bool stopWanted() const { return m_stopWanted.load(); }
 
+    /// Whether a change of what is captured is waiting; every rank hears the same ones in the same
+    /// order, but not at the same moment.
+    [[nodiscard]] bool captureChangeWaits() const;
+    /// The oldest that waits: there is one.
+    [[nodiscard]] control::CaptureChange takeCaptureChange();
+
 private:
     Result<control::Message> nextMessage();
     void run();
@@ -36,6 +44,8 @@ private:
     control::FrameParser m_parser;
     std::atomic<bool> m_stopWanted{false};
     std::atomic<bool> m_expectEnd{false};
+    mutable std::mutex m_mutex;
+    std::deque<control::CaptureChange> m_changes;  // guarded by m_mutex
     std::thread m_thread;
 };
 

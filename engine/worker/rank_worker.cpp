@@ -111,6 +111,9 @@ Result<std::unique_ptr<comm::Communicator>> RankWorker::joinHost() {
 
 Result<void> RankWorker::prepare() {
     const control::RunConfig& config = m_start.config;
+    auto schedule = control::CaptureSchedule::of(config);
+    if (!schedule) return failure(schedule);
+    m_schedule = std::move(*schedule);
     const bool full = config.capture == CaptureLevel::kFull;
     m_session.setDetailed(full);
     collectors::installRecordingAllocator(&currentUse);
@@ -325,14 +328,23 @@ void RankWorker::giveUp() {
     if (m_host) m_host->abort();
 }
 
-/// On request every second step runs without capture, to measure what capture costs.
 void RankWorker::captureStep(std::int32_t step) {
-    if (!m_start.config.alternateCapture) return;
-    const bool captured = step % 2 == 0;
-    m_observer.setLevel(captured ? m_start.config.capture : CaptureLevel::kSteps);
-    m_session.setDetailed(captured && m_start.config.capture == CaptureLevel::kFull);
-    if (m_operators) m_operators->setEnabled(captured);
-    if (m_gpu) m_gpu->setCaptured(captured);
+    const CaptureLevel level = m_schedule.levelOf(step);
+    const bool first = !std::exchange(m_begun, true);
+    const bool full = level == CaptureLevel::kFull;
+    // What the first step allocates mostly stays: without it memory would never be right.
+    m_session.setDetailed(full || (first && m_start.config.capture == CaptureLevel::kFull));
+    m_observer.setLevel(level, m_schedule.reason(), m_schedule.levelOf(step + 1));
+    if (!first && level == m_level) return;
+    m_level = level;
+    if (m_operators) m_operators->setEnabled(full);
+    if (m_gpu) m_gpu->setCaptured(level >= CaptureLevel::kLight);
+}
+
+/// What the recorder sends it has tried itself: one that makes no sense here changes nothing.
+void RankWorker::changeCapture() {
+    auto schedule = control::CaptureSchedule::of(m_start.config, m_commands.takeCaptureChange());
+    if (schedule) m_schedule = std::move(*schedule);
 }
 
 Result<void> RankWorker::train() {
@@ -340,7 +352,7 @@ Result<void> RankWorker::train() {
     reportTheory();
     TrainingRun run({m_start, m_device, *m_communicator, m_session, m_observer, m_outbox,
                      m_commands, m_gpu.get(), [this](std::int32_t step) { captureStep(step); },
-                     [this] { giveUp(); }});
+                     [this] { changeCapture(); }, [this] { giveUp(); }});
     return run.run();
 }
 

@@ -44,6 +44,7 @@ private:
     void reportTheory();
     void giveUp();
     void captureStep(std::int32_t step);
+    void changeCapture();
     void reportFailure(const Error& error, const std::string& code);
 
     const control::RankStart m_start;
@@ -58,6 +59,11 @@ private:
     /// Of ranks that NCCL or Gloo joins: agreement through the host's shared memory.
     std::unique_ptr<comm::Communicator> m_host;
     std::unique_ptr<comm::Communicator> m_communicator;  ///< gathers, reductions
+
+    // Step thread.
+    control::CaptureSchedule m_schedule;
+    control::CaptureLevel m_level = control::CaptureLevel::kFull;  ///< in force
+    bool m_begun = false;                                         ///< a step has
 };
 
 }  // namespace shardscope::worker

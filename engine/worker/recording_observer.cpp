@@ -38,7 +38,8 @@ RecordingObserver::RecordingObserver(const control::RunConfig& config, RankId ra
       m_session(session),
       m_outbox(outbox),
       m_contents(theory::stepContents(config)),
-      m_level(config.capture) {
+      m_level(config.capture),
+      m_nextLevel(config.capture) {
     for (int i = 0; i <= static_cast<int>(kLastPhase); ++i) {
         m_phaseNames[static_cast<std::size_t>(i)] = session.intern(toWord(static_cast<Phase>(i)));
     }
@@ -94,7 +95,8 @@ void RecordingObserver::span(LaneId lane, StringId name, std::int64_t startNs, s
 
 void RecordingObserver::stepBegin(std::int32_t step) {
     capture::threadContext() = {StepIndex{step}, kNoLayer, Phase::kNone, kEmptyString};
-    m_stepWhole = takes(CaptureLevel::kLight);
+    m_step.store(step);
+    m_stepWhole = takes(CaptureLevel::kLight) && m_fetchedAhead;
     m_stepCpuNs = collectors::processUsage().cpuTimeNs;
     if (m_timeline != nullptr) m_stepMark = m_timeline->mark();
 }
@@ -152,6 +154,8 @@ void RecordingObserver::stepEnd(const control::StepReport& report) {
     capture::threadContext() = {};
     const collectors::ProcessUsage usage = collectors::processUsage();
     EndedStep ended{report, {}, m_stepMark, {}};
+    ended.done.capture = m_level.load();
+    ended.done.captureReason = m_reason;
     StepFacts& facts = ended.done.step;
     facts.rank = m_rank;
     facts.step = {report.step};
@@ -235,7 +239,8 @@ void RecordingObserver::tellPassed(bool everything) {
 
 void RecordingObserver::collective(const control::CollectiveReport& report) {
     if (auto* precision = m_precision.load()) precision->collective(report);
-    if (!takes(CaptureLevel::kLight)) return;
+    const auto& level = report.step > m_step.load() ? m_nextLevel : m_level;
+    if (level.load() < CaptureLevel::kLight) return;
     CollectiveEvent event;
     event.operation = report.operation;
     event.dtype = report.dtype;
@@ -289,7 +294,8 @@ void RecordingObserver::store(const CollectiveEvent& event) {
 void RecordingObserver::buffer(const control::BufferReport& report) {
     const bool allocates = report.action == MemoryAction::kAllocate;
     m_bufferBytes.fetch_add(allocates ? report.sizeBytes : -report.sizeBytes);
-    if (!takes(CaptureLevel::kFull)) return;
+    // Buffers are few and live long: in steps that are not captured too, so that sums stay right.
+    if (m_config.capture < CaptureLevel::kFull) return;
     MemoryEvent event;
     event.time = m_session.at(report.timeNs);
     event.address = reinterpret_cast<std::uint64_t>(report.address);

@@ -74,8 +74,14 @@ public:
         m_devicePeak = std::move(reader);
     }
 
-    /// Level in force from the next event on (step thread).
-    void setLevel(control::CaptureLevel level) { m_level.store(level); }
+    /// Level in force from the next event on, why it is less than the run's where it is, and that
+    /// of the step after: what is fetched ahead for it belongs to it. Step thread, between steps.
+    void setLevel(control::CaptureLevel level, DetailReason reason, control::CaptureLevel next) {
+        m_fetchedAhead = m_nextLevel.load() >= control::CaptureLevel::kLight;
+        m_level.store(level);
+        m_nextLevel.store(next);
+        m_reason = reason;
+    }
 
     /// Resident set and CPU time as counters; outbox thread.
     void sampleUsage();
@@ -124,6 +130,8 @@ private:
     Outbox& m_outbox;
     const theory::StepContents m_contents;
     std::atomic<control::CaptureLevel> m_level;
+    std::atomic<control::CaptureLevel> m_nextLevel;  ///< of the step after m_step
+    std::atomic<std::int32_t> m_step{-1};            ///< the current one
     std::atomic<std::int64_t> m_bufferBytes{0};
 
     std::array<StringId, static_cast<std::size_t>(kLastPhase) + 1> m_phaseNames{};  ///< by Phase
@@ -141,6 +149,8 @@ private:
     // Step thread.
     std::int64_t m_stepCpuNs = 0;
     bool m_stepWhole = false;  ///< captured at light or more from its beginning
+    DetailReason m_reason = DetailReason::kSchedule;
+    bool m_fetchedAhead = true;  ///< what was fetched for the step before it began was captured
     control::DeviceEvent m_phaseMark, m_stepMark;
 
     // Whichever thread tells: the step thread, or on a device the outbox thread.

@@ -112,7 +112,8 @@ Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
     auto result = [&] {
         const control::PrecisionScope scope(probes ? &m_precision : nullptr);
         return engine.trainer.step(step, m_parts.commands.stopWanted(),
-                                   pauses ? Next::kOther : Next::kStep);
+                                   pauses ? Next::kOther : Next::kStep,
+                                   m_parts.commands.captureChangeWaits());
     }();
     m_parts.observer.listen(nullptr);
     const std::int64_t end = control::now();
@@ -126,6 +127,7 @@ Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
         std::int64_t{m_config.batch} * m_config.model.context * m_config.accumulate;
     report(*result, {step, start, end, tokens, result->skipped});
     if (probes) reportPrecision();
+    if (result->change) m_parts.changeCapture();
     return result->stop;
 }
 

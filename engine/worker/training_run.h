@@ -29,6 +29,7 @@ struct RunParts {
     CommandReader& commands;
     GpuRank* gpu = nullptr;                        ///< null: a CPU rank
     std::function<void(std::int32_t)> beforeStep;  ///< decides what the step captures
+    std::function<void()> changeCapture;           ///< all ranks do, between two steps
     std::function<void()> giveUp;                  ///< makes peers fail instead of wait
 };
 

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 namespace shardscope::analysis {
 namespace {
 
@@ -50,21 +53,40 @@ bool seesPeers(const RecordingSummary& summary, const std::vector<RankEvents>& r
     return !any;
 }
 
+/// The run with those steps only that have phases and collectives on every rank: of the others
+/// nothing can be said but how long they took.
+RecordingSummary detailedSteps(const RecordingSummary& summary, StepBasis& basis) {
+    RecordingSummary detailed = summary;
+    basis.leftOut = detailPhrases(summary.detail);
+    const StepDetail detail(summary.detail);
+    std::set<StepIndex> all, poor;
+    for (const StepFacts& step : summary.steps) {
+        all.insert(step.step);
+        if (detail.of(step.rank, step.step) < CaptureLevel::kLight) poor.insert(step.step);
+    }
+    std::erase_if(detailed.steps,
+                  [&](const StepFacts& step) { return poor.contains(step.step); });
+    basis.steps = static_cast<std::int32_t>(all.size());
+    basis.detailed = static_cast<std::int32_t>(all.size() - poor.size());
+    return detailed;
+}
+
 }  // namespace
 
 Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
     Report report;
     report.run = summary.run;
+    const RecordingSummary detailed = detailedSteps(summary, report.basis);
     report.diagnostics = summary.diagnostics;
     takeLosses(summary, report);
     takeThroughput(summary, ranks, report);
     for (const RankEvents& events : ranks) {
         report.withinSteps = report.withinSteps && hasSteps(summary, events);
-        report.overlapByRank.push_back(rankOverlap(summary, events));
-        const auto rows = rankLedger(summary, events);
+        report.overlapByRank.push_back(rankOverlap(detailed, events));
+        const auto rows = rankLedger(detailed, events);
         report.ledger.insert(report.ledger.end(), rows.begin(), rows.end());
         report.memory.push_back(rankMemory(summary, events));
-        if (const auto use = deviceUse(summary, events)) report.devices.push_back(*use);
+        if (const auto use = deviceUse(detailed, events)) report.devices.push_back(*use);
     }
     std::stable_sort(report.ledger.begin(), report.ledger.end(),
                      [](const LedgerRow& a, const LedgerRow& b) { return a.step < b.step; });
@@ -76,7 +98,7 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     for (const RankFacts& rank : summary.ranks) report.dropped += rank.dropped;
     report.fileSize = summary.fileSize;
     report.finalised = summary.complete;
-    report.findings = runFindings(summary, ranks, report);
+    report.findings = runFindings(detailed, ranks, report);
     return report;
 }
 

@@ -138,8 +138,18 @@ struct RunFinding {
     std::optional<TimeRange> range;                        ///< where to look
 };
 
+/// How much of the run's steps ledger, overlap, devices and findings stand on.
+struct StepBasis {
+    std::int32_t steps = 0;     ///< recorded
+    std::int32_t detailed = 0;  ///< of these, with phases and collectives on every rank
+    /// What the others lack and why, a phrase each (storage/model/detail.h); none: nothing.
+    std::vector<std::string> leftOut;
+    [[nodiscard]] bool whole() const { return detailed == steps; }
+};
+
 struct Report {
     RunFacts run;
+    StepBasis basis;
     std::optional<double> lossFirst;
     std::optional<double> lossLast;
     std::optional<double> validationLossLast;

@@ -235,6 +235,9 @@ std::string toJson(const Report& report) {
     json["completeness"] = {{"complete", report.completeness.complete},
                             {"known", report.completeness.known},
                             {"missing", report.completeness.missing}};
+    json["detail"] = {{"steps", report.basis.steps},
+                      {"detailed_steps", report.basis.detailed},
+                      {"left_out", report.basis.leftOut}};
     json["findings"] = findingsJson(report);
     json["diagnostics"] = diagnosticsJson(report);
     json["events"] = report.events;

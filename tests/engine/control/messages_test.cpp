@@ -33,7 +33,7 @@ std::vector<Message> everyMessage() {
     return {AgentHello{1, "shardscope 1", 42, host, 99},
             LaunchRequest{config, 12, "/bin/rank", 4096, {{"OMP_NUM_THREADS", "1"}}},
             RankStart{config, 1, 2, 12, 4, 4096},
-            Command{"stop"},
+            Command{"capture", {"light", "10-20", 3}},
             Heartbeat{},
             RankStarted{1, 77},
             RankExited{1, std::nullopt, 9, "last \"words\""},

@@ -172,6 +172,93 @@ TEST_F(RealRank, CaptureLevelsTakeWhatTheySay) {
     }
 }
 
+/// Of rank 1, as numbers with blanks between.
+std::string stepsWithOperators(storage::RecordingReader& reader) {
+    const auto steps = reader.query(
+        "SELECT DISTINCT step FROM operators WHERE rank=1 AND step >= 0 ORDER BY step");
+    std::string text;
+    if (steps)
+        for (const auto& row : steps->rows) text += (text.empty() ? "" : " ") + row.at(0).value();
+    return text;
+}
+
+TEST_F(RealRank, ScheduledStepsAloneHaveDetail) {
+    const auto whole = record({"--steps", "8"});
+    ASSERT_EQ(whole->wait(), 0) << whole->err();
+    const json everything = report();
+    const auto program = record({"--steps", "8", "--capture-steps", "2-3,7", "--force"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    const auto recording = reader();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(stepsWithOperators(*recording), "2 3 7");
+    const RecordingSummary summary = recorded();
+    EXPECT_EQ(summary.steps.size(), 16u);
+    const StepDetail detail(summary.detail);
+    for (std::int32_t step = 0; step < 8; ++step)
+        EXPECT_EQ(detail.of({1}, {step}) == CaptureLevel::kFull,
+                  step == 2 || step == 3 || step == 7)
+            << step;
+    const json r = report();
+    EXPECT_TRUE(r.at("completeness").at("complete")) << r.at("completeness");
+    EXPECT_EQ(r.at("ledger").size(), 6u);
+    EXPECT_EQ(r.at("detail").at("detailed_steps"), 3);
+    EXPECT_EQ(r.at("detail").at("left_out"),
+              json::array({"detail of 5 of steps 0 to 6 not recorded beyond steps, by the capture "
+                           "schedule"}));
+    // What was allocated before the first step, and in it, is known all the same.
+    EXPECT_EQ(r.at("memory").at(0).at("peak_bytes"),
+              everything.at("memory").at(0).at("peak_bytes"));
+    const auto verified = start({"info", "--verify", output()});
+    EXPECT_EQ(verified->wait(), 0) << verified->out();
+}
+
+TEST_F(RealRank, OnlySlowStepsKeepDetail) {
+    // None takes a thousand times the median.
+    const auto program = record({"--steps", "20", "--capture-slow", "1000"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    const auto recording = reader();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(stepsWithOperators(*recording), "");
+    const RecordingSummary summary = recorded();
+    EXPECT_EQ(summary.steps.size(), 40u);
+    ASSERT_FALSE(summary.detail.empty());
+    EXPECT_EQ(summary.detail.front().reason, DetailReason::kNotSlow);
+    const auto verified = start({"info", "--verify", output()});
+    EXPECT_EQ(verified->wait(), 0) << verified->out();
+}
+
+TEST_F(RealRank, CaptureChangesBetweenTheSameStepsOnAllRanks) {
+    const auto program =
+        record({"--steps", "1000000", "--evaluate-every", "0", "--control", "stdio"}, true);
+    const auto passed = [&](int step) {
+        return eventually([&] {
+            return program->out().find("\"step\":" + std::to_string(step) + ",") !=
+                       std::string::npos ||
+                   program->ended();
+        });
+    };
+    ASSERT_TRUE(passed(10)) << program->err();
+    program->type("{\"command\":\"capture\",\"level\":\"much\"}\n");
+    program->type("{\"command\":\"capture\",\"level\":\"steps\"}\n");
+    ASSERT_TRUE(eventually([&] {
+        return program->out().find("not to 'much'") != std::string::npos || program->ended();
+    })) << program->out();
+    ASSERT_TRUE(passed(200));
+    program->type("{\"command\":\"capture\"}\n");
+    ASSERT_TRUE(passed(400));
+    program->type("{\"command\":\"stop\"}\n");
+    EXPECT_EQ(program->wait(), 130);
+    const RecordingSummary summary = recorded();
+    ASSERT_EQ(summary.detail.size(), 2u);
+    EXPECT_EQ(summary.detail[0].reason, DetailReason::kRequest);
+    EXPECT_EQ(summary.detail[0].level, CaptureLevel::kSteps);
+    EXPECT_EQ(summary.detail[0].first, summary.detail[1].first);
+    EXPECT_EQ(summary.detail[0].last, summary.detail[1].last);
+    EXPECT_GT(summary.detail[0].first.value, 9);
+    EXPECT_LT(summary.detail[0].last.value, summary.steps.back().step.value);
+    EXPECT_TRUE(report().at("completeness").at("complete")) << report().at("completeness");
+}
+
 TEST_F(RealRank, SingleTrainsOnOneRank) {
     const auto program = record({"--strategy", "single", "--ranks", "1"});
     ASSERT_EQ(program->wait(), 0) << program->err();

@@ -193,7 +193,8 @@ TEST_F(DeviceObserverTest, MemoryOfAStepIsItsPeakOnTheDevice) {
 }
 
 TEST_F(DeviceObserverTest, LowLevelsTimeStepsWithoutPhases) {
-    m_observer.setLevel(control::CaptureLevel::kSteps);
+    m_observer.setLevel(control::CaptureLevel::kSteps, DetailReason::kSchedule,
+                        control::CaptureLevel::kSteps);
     m_observer.stepBegin(0);
     phase(Phase::kForward, 100);
     phase(Phase::kWaitReduction, 40);

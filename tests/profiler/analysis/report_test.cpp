@@ -134,6 +134,49 @@ TEST(Report, CompletenessIsUnknownAtALowCaptureLevel) {
     EXPECT_THAT(report.ledger, IsEmpty());
 }
 
+/// Of ten steps the first three were thinned to steps, the next two to light.
+TEST(Report, OfThinnedStepsSaysWhatItStandsOn) {
+    const Report whole = reportOf({.steps = 10});
+    EXPECT_TRUE(whole.basis.whole());
+    EXPECT_EQ(whole.basis.steps, 10);
+    EXPECT_THAT(whole.basis.leftOut, IsEmpty());
+    const test::TemporaryFolder folder;
+    ASSERT_TRUE(test::writeSampleRecording(folder.file("run.sscope"), {.steps = 10}));
+    const auto reader = storage::openRecording(folder.file("run.sscope"));
+    auto summary = (*reader)->summary();
+    std::vector<RankEvents> ranks;
+    for (const RankFacts& rank : summary->ranks) {
+        for (const auto& [level, last] :
+             {std::pair{CaptureLevel::kSteps, 2}, std::pair{CaptureLevel::kLight, 4}}) {
+            DetailFacts facts;
+            facts.rank = rank.rank;
+            facts.first = {0};
+            facts.last = {last};
+            facts.level = level;
+            facts.reason = DetailReason::kMaxSize;
+            facts.removed = 0;
+            summary->detail.push_back(facts);
+        }
+        RankEvents events = *(*reader)->rankEvents(rank.rank, summary->bounds);
+        const auto gone = [](StepIndex step) { return step.value <= 2; };
+        std::erase_if(events.phases, [&](const SpanEvent& e) { return gone(e.step); });
+        std::erase_if(events.collectives, [&](const CollectiveEvent& e) { return gone(e.step); });
+        ranks.push_back(std::move(events));
+    }
+    const Report report = analyse(*summary, ranks);
+    EXPECT_TRUE(report.completeness.known);
+    EXPECT_THAT(report.completeness.missing, IsEmpty());
+    EXPECT_EQ(report.basis.detailed, 7);
+    EXPECT_EQ(report.ledger.size(), 14u);
+    EXPECT_THAT(report.basis.leftOut,
+                testing::ElementsAre("detail of steps 0 to 2 thinned to steps by --max-size",
+                                     "detail of steps 0 to 4 thinned to light by --max-size"));
+    EXPECT_EQ(report.stepSecondsMedian, whole.stepSecondsMedian);
+    // What is not declared is missing.
+    summary->detail.clear();
+    EXPECT_FALSE(analyse(*summary, ranks).completeness.complete);
+}
+
 TEST(Report, SaysWhichRankLacksSteps) {
     auto timeline = test::drawTimeline(R"(
         rank 0 step |ssss1sss2sss|
