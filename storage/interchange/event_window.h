@@ -17,6 +17,9 @@ namespace shardscope::interchange {
 [[nodiscard]] inline bool comesBefore(const CounterEvent& a, const CounterEvent& b) {
     return a.time < b.time;
 }
+[[nodiscard]] inline bool comesBefore(const InstantEvent& a, const InstantEvent& b) {
+    return a.time < b.time;
+}
 
 /// Events of one lane. Equal ones keep the order they came in.
 template <class Event>

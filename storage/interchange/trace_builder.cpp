@@ -1,9 +1,10 @@
 #include "storage/interchange/trace_builder.h"
 
 #include "storage/columns/chunk.h"
-#include "storage/interchange/memory_runs.h"
+#include "storage/interchange/event_runs.h"
+#include "storage/interchange/flow_binder.h"
 #include "storage/interchange/output_file.h"
-#include "storage/interchange/pending_spans.h"
+#include "storage/interchange/pending_events.h"
 #include "storage/interchange/string_cache.h"
 #include "storage/recording/recording_writer.h"
 
@@ -72,24 +73,33 @@ bool inRange(Timestamp time) {
 struct Lane {
     LaneFacts facts;
     bool needed = true;  ///< has a row even if nothing lies on it
-    PendingSpans spans;
+    PendingEvents<SpanEvent> spans;
+    PendingEvents<InstantEvent> instants;
     EventWindow<CounterEvent> samples;
     DepthRows rows;
 };
 
-/// An arrow that waits for its span.
-struct Arrow {
-    SpanEvent alone;
-    std::string arguments;
+/// What a span gets that an arrow binds to.
+struct ArrowMark {
+    std::uint64_t correlation = 0;
+    Phase phase = Phase::kNone;
 };
 
 struct Rank {
     std::optional<RankFacts> facts;
-    std::multimap<std::pair<LaneId, Timestamp>, Arrow> arrows;  ///< by lane and time of the span
+    std::multimap<std::pair<LaneId, Timestamp>, ArrowMark>
+        arrows;  ///< by the span's lane and start
     std::map<LaneKey, LaneId> keys;
     std::map<LaneId, Lane> lanes;
     std::array<std::uint32_t, kFirstLane.size()> lanesOfKind{};
-    MemoryRuns memory;
+    EventRuns<MemoryEvent> memory;
+    EventRuns<FlowEvent> flows;  ///< lane: the thread, until they are bound
+    struct Thread {
+        LaneId home;                ///< of flows that bind to nothing
+        std::vector<LaneId> lanes;  ///< with spans
+        std::unique_ptr<FlowBinder> binder;
+    };
+    std::map<std::uint32_t, Thread> threads;  ///< that have flows
     std::vector<CollectiveEvent> collectives;
     StringCache strings;
     std::unique_ptr<ArgumentSplitter> splitter;
@@ -116,6 +126,7 @@ struct TraceBuilder::State {
     std::size_t bufferedNumbers = 0;  ///< of arguments
     int chunksSinceCommit = 0;
     Timestamp earliest{kTimeLimit};
+    Timestamp latest{-kTimeLimit};  ///< start of a span
     bool stepsCameLate = false;
     SplitArguments scratch;
 
@@ -190,20 +201,56 @@ struct TraceBuilder::State {
             if (!innermost || spans[i].correlation != 0) continue;
             const auto arrow = owner.arrows.find({lane, spans[i].start});
             if (arrow == owner.arrows.end()) continue;
-            spans[i].correlation = arrow->second.alone.correlation;
-            spans[i].phase = arrow->second.alone.phase;
+            spans[i].correlation = arrow->second.correlation;
+            spans[i].phase = arrow->second.phase;
             owner.arrows.erase(arrow);
         }
     }
-    /// Those that found no span.
-    void addArrows(RankId id, Rank& owner) {
-        for (auto& [place, arrow] : std::exchange(owner.arrows, {})) {
-            arrow.alone.correlation = 0;
-            arrow.alone.phase = Phase::kNone;
-            SplitArguments split;
-            split.form = splitter(id).split(std::string_view(arrow.arguments), split.values);
-            addSpan(id, arrow.alone, split);
+    void storeInstants(RankId id, Lane& from, std::size_t count) {
+        std::vector<InstantEvent> instants = from.instants.take(count);
+        buffered -= instants.size();
+        deriveSteps(rank(id), std::span(instants));
+        const std::size_t before = from.instants.numbers();
+        if (before > 0) note(from.instants.resolve(instants, argumentTable(id)));
+        bufferedNumbers -= before - from.instants.numbers();
+        for (std::size_t at = 0; at < instants.size(); at += columns::kStoredChunkEvents)
+            store(columns::encodeInstants(id, part(instants, at)));
+    }
+    /// All spans are stored.
+    void storeFlows(RankId id, Rank& owner) {
+        if (owner.flows.empty()) return;
+        note(owner.flows.drain([&](std::span<FlowEvent> events) {
+            if (status) note(bindFlows(id, owner, events));
+            store(columns::encodeFlows(id, events));
+        }));
+    }
+    Result<void> bindFlows(RankId id, Rank& owner, std::span<FlowEvent> events) {
+        std::map<std::uint32_t, std::vector<FlowEvent*>> ofThreads;
+        for (FlowEvent& event : events) ofThreads[event.lane.value].push_back(&event);
+        for (auto& [number, flows] : ofThreads) {
+            Rank::Thread& thread = owner.threads[number];
+            if (thread.binder == nullptr)
+                thread.binder = std::make_unique<FlowBinder>(
+                    [this, id, &thread](TimeRange range) { return spansOf(id, thread, range); },
+                    latest);
+            for (FlowEvent* flow : flows) flow->lane = thread.home;
+            if (auto bound = thread.binder->bind(flows); !bound) return bound;
+            for (FlowEvent* flow : flows) {
+                if (!flow->bound) owner.lanes[thread.home].needed = true;
+                if (flow->step == kNoStep && !flow->bound && owner.marks != nullptr)
+                    flow->step = owner.marks->at(flow->time);
+            }
         }
+        return {};
+    }
+    Result<std::vector<SpanEvent>> spansOf(RankId id, const Rank::Thread& thread, TimeRange range) {
+        std::vector<SpanEvent> all;
+        for (const LaneId lane : thread.lanes) {
+            auto spans = writer->storedSpans(id, lane, range);
+            if (!spans) return spans;
+            all.insert(all.end(), spans->begin(), spans->end());
+        }
+        return all;
     }
     static StepIndex stepOf(const StepMarks& marks, const SpanEvent& span) {
         return isStreamLane(span.lane) ? marks.ofLaunched(span.correlation, span.start)
@@ -212,11 +259,15 @@ struct TraceBuilder::State {
     static StepIndex stepOf(const StepMarks& marks, const MemoryEvent& event) {
         return marks.at(event.time);
     }
+    static StepIndex stepOf(const StepMarks& marks, const InstantEvent& event) {
+        return marks.at(event.time);
+    }
     static StepIndex stepOf(const StepMarks& marks, const CollectiveEvent& event) {
         return marks.at(event.issue);
     }
     static Timestamp timeOf(const SpanEvent& span) { return span.start; }
     static Timestamp timeOf(const MemoryEvent& event) { return event.time; }
+    static Timestamp timeOf(const InstantEvent& event) { return event.time; }
     static Timestamp timeOf(const CollectiveEvent& event) { return event.start; }
     ArgumentTable& argumentTable(RankId id) {
         Rank& owner = rank(id);
@@ -248,6 +299,7 @@ struct TraceBuilder::State {
         Lane* into = lane(id, event.lane);
         if (into == nullptr) return refuse("an event lies on a lane that was never declared");
         earliest = std::min(earliest, event.start);
+        latest = std::max(latest, event.start);
         into->needed = true;
         if (into->facts.role == LaneRole::kRuntime && event.correlation != 0)
             if (Rank& owner = rank(id); owner.marks != nullptr)
@@ -257,6 +309,26 @@ struct TraceBuilder::State {
         bufferedNumbers += into->spans.numbers() - before;
         if (into->spans.size() >= kFull) storeSpans(id, *into, columns::kMaxChunkEvents);
         added(rank(id));
+    }
+    template <class... Arguments>
+    void addInstant(RankId id, const InstantEvent& event, const Arguments&... arguments) {
+        if (!inRange(event.time)) return refuse("an instant's time is out of range");
+        Lane* into = lane(id, event.lane);
+        if (into == nullptr) return refuse("an instant lies on a lane that was never declared");
+        earliest = std::min(earliest, event.time);
+        into->needed = true;
+        const std::size_t before = into->instants.numbers();
+        into->instants.add(event, arguments...);
+        bufferedNumbers += into->instants.numbers() - before;
+        if (into->instants.size() >= kFull) storeInstants(id, *into, columns::kMaxChunkEvents);
+        added(rank(id));
+    }
+    /// The id of arguments that are stored at once; 0 without any.
+    StringId storeArguments(RankId id, std::string_view arguments) {
+        if (arguments.empty()) return {};
+        scratch.values.clear();
+        scratch.form = splitter(id).split(arguments, scratch.values);
+        return argumentTable(id).add(scratch.form, scratch.values);
     }
     void storeSamples(RankId id, Lane& from, std::size_t count) {
         const std::vector<CounterEvent> samples = from.samples.take(count);
@@ -292,7 +364,8 @@ struct TraceBuilder::State {
         Lane* longest = nullptr;
         // An event is about 60 bytes.
         const auto waiting = [](const Lane& l) {
-            return l.spans.size() + l.samples.size() + l.spans.numbers() / 8;
+            return l.spans.size() + l.instants.size() + l.samples.size() +
+                   (l.spans.numbers() + l.instants.numbers()) / 8;
         };
         for (auto& [id, r] : ranks) {
             for (auto& [laneId, l] : r.lanes) {
@@ -303,6 +376,7 @@ struct TraceBuilder::State {
         }
         if (longest == nullptr) return;
         storeSpans(owner, *longest, longest->spans.size() / 4 * 3 + 1);
+        storeInstants(owner, *longest, longest->instants.size() / 4 * 3 + 1);
         storeSamples(owner, *longest, longest->samples.size() / 4 * 3 + 1);
     }
     void added(Rank& owner) {
@@ -338,13 +412,15 @@ void TraceBuilder::State::storeSteps(RankId id, const Rank& owner) {
 }
 
 void TraceBuilder::State::finishRank(RankId id, Rank& owner) {
-    for (auto& [laneId, l] : owner.lanes) storeSpans(id, l, l.spans.size());
-    addArrows(id, owner);
     for (auto& [laneId, l] : owner.lanes) {
         storeSpans(id, l, l.spans.size());
+        storeInstants(id, l, l.instants.size());
         storeSamples(id, l, l.samples.size());
-        if (status && l.needed) note(writer->addLane(l.facts));
     }
+    if (status && owner.arguments != nullptr) note(owner.arguments->flush());
+    storeFlows(id, owner);
+    for (auto& [laneId, l] : owner.lanes)
+        if (status && l.needed) note(writer->addLane(l.facts));
     storeMemory(id, owner);
     storeCollectives(id, owner);
     storeStrings(id, owner);
@@ -456,10 +532,41 @@ void TraceBuilder::add(RankId rank, const SpanEvent& event, const SplitArguments
     m_state->addSpan(rank, event, arguments);
 }
 
-void TraceBuilder::bind(RankId rank, LaneId lane, const SpanEvent& alone,
-                        std::string_view arguments) {
-    m_state->rank(rank).arrows.emplace(std::pair{lane, alone.start},
-                                       Arrow{alone, std::string(arguments)});
+void TraceBuilder::mark(RankId rank, LaneId lane, Timestamp start, std::uint64_t correlation,
+                        Phase phase) {
+    m_state->rank(rank).arrows.emplace(std::pair{lane, start}, ArrowMark{correlation, phase});
+}
+
+void TraceBuilder::add(RankId rank, const InstantEvent& event, std::string_view arguments) {
+    if (arguments.empty()) return m_state->addInstant(rank, event);
+    SplitArguments& split = m_state->scratch;
+    split.values.clear();
+    split.form = m_state->splitter(rank).split(arguments, split.values);
+    m_state->addInstant(rank, event, split);
+}
+
+void TraceBuilder::add(RankId rank, const InstantEvent& event, const SplitArguments& arguments) {
+    if (arguments.form.text == kEmptyString) return m_state->addInstant(rank, event);
+    m_state->addInstant(rank, event, arguments);
+}
+
+void TraceBuilder::add(RankId rank, std::uint32_t thread, const FlowEvent& event,
+                       std::string_view arguments) {
+    if (!inRange(event.time)) return m_state->refuse("a flow's time is out of range");
+    m_state->earliest = std::min(m_state->earliest, event.time);
+    Rank& owner = m_state->rank(rank);
+    owner.threads[thread].home = event.lane;
+    FlowEvent waiting = event;
+    waiting.lane = {thread};
+    waiting.arguments = m_state->storeArguments(rank, arguments);
+    owner.flows.add(waiting);
+    ++owner.events;
+}
+
+void TraceBuilder::joinThread(RankId rank, std::uint32_t thread, LaneId lane) {
+    Rank& owner = m_state->rank(rank);
+    if (const auto at = owner.threads.find(thread); at != owner.threads.end())
+        at->second.lanes.push_back(lane);
 }
 
 void TraceBuilder::add(RankId rank, const CounterEvent& event) {
@@ -481,17 +588,21 @@ bool TraceBuilder::State::isSound(const MemoryEvent& event) {
     return false;
 }
 
-void TraceBuilder::add(RankId rank, const MemoryEvent& event) {
+void TraceBuilder::add(RankId rank, const MemoryEvent& event, std::string_view arguments) {
     if (!m_state->isSound(event)) return;
     Rank& owner = m_state->rank(rank);
-    owner.memory.add(event);
+    MemoryEvent with = event;
+    with.arguments = m_state->storeArguments(rank, arguments);
+    owner.memory.add(with);
     ++owner.events;
 }
 
-void TraceBuilder::addFirst(RankId rank, const MemoryEvent& event) {
+void TraceBuilder::addFirst(RankId rank, const MemoryEvent& event, std::string_view arguments) {
     if (!m_state->isSound(event)) return;
     Rank& owner = m_state->rank(rank);
-    owner.memory.addFirst(event);
+    MemoryEvent with = event;
+    with.arguments = m_state->storeArguments(rank, arguments);
+    owner.memory.addFirst(with);
     ++owner.events;
 }
 

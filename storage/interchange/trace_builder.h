@@ -4,7 +4,8 @@
 // Events of one lane may come a little out of order (within kWindow events of the lane); what
 // comes later still is kept all the same, in a chunk of its own. Spans of one lane that nest get
 // their depth here; overlapping ones (kernels of parallel graph branches) too, so that nothing is
-// drawn over. Memory events are kept encoded until the end, so that totals go by time. One thread.
+// drawn over. Memory events and flows are kept encoded until the end: totals go by time, and a flow
+// may bind to a span that comes later. One thread.
 #pragma once
 
 #include "storage/interchange/argument_splitter.h"
@@ -62,14 +63,22 @@ public:
     void split(RankId rank, std::span<const Member> arguments, bool nonFinite,
                SplitArguments& into);
     void add(RankId rank, const SpanEvent& event, const SplitArguments& arguments);
-    /// An arrow that binds to the span of `lane` that begins with it, the innermost of several,
-    /// whether that came already or comes later: it gets the correlation and phase of `alone`.
-    /// Where none is there, or it has a correlation, `alone` is added with its arguments.
-    void bind(RankId rank, LaneId lane, const SpanEvent& alone, std::string_view arguments);
+    /// On a lane that holds nothing else.
+    void add(RankId rank, const InstantEvent& event, std::string_view arguments = {});
+    void add(RankId rank, const InstantEvent& event, const SplitArguments& arguments);
+    /// A flow of a thread, by whatever number the reader gives it. `event.lane` holds the flow
+    /// where no span of the thread is found to bind it to, wherever in the trace that stands.
+    void add(RankId rank, std::uint32_t thread, const FlowEvent& event,
+             std::string_view arguments = {});
+    /// Spans of this lane are the thread's. Before finish().
+    void joinThread(RankId rank, std::uint32_t thread, LaneId lane);
+    /// The span of `lane` that begins then, the innermost of several, whether it came already or
+    /// comes later, gets this correlation and phase, unless it has a correlation.
+    void mark(RankId rank, LaneId lane, Timestamp start, std::uint64_t correlation, Phase phase);
     /// In any order: all are sorted by time before they are stored.
-    void add(RankId rank, const MemoryEvent& event);
+    void add(RankId rank, const MemoryEvent& event, std::string_view arguments = {});
     /// Likewise, before all others of its time.
-    void addFirst(RankId rank, const MemoryEvent& event);
+    void addFirst(RankId rank, const MemoryEvent& event, std::string_view arguments = {});
     void add(RankId rank, const CounterEvent& event);
     void add(RankId rank, const CollectiveEvent& event);
     void addStep(const StepFacts& step);

@@ -3,6 +3,7 @@
 #include "storage/recording/chunk_writer.h"
 #include "storage/recording/detail_rows.h"
 #include "storage/recording/detail_thinner.h"
+#include "storage/recording/event_source.h"
 #include "storage/recording/finish_recording.h"
 #include "storage/recording/recording_file.h"
 #include "storage/recording/row_checksums.h"
@@ -74,6 +75,7 @@ struct RecordingWriter::State {
 
     /// Something was rolled back: the recording can no longer be finalised as whole.
     bool lost = false;
+    std::unique_ptr<EventSource> stored;  ///< made when first asked for
 };
 
 Result<RecordingWriter> RecordingWriter::create(const std::string& path, const RunFacts& run,
@@ -88,7 +90,7 @@ Result<RecordingWriter> RecordingWriter::create(const std::string& path, const R
     if (!chunks) return failure(chunks);
     auto state = std::make_unique<State>(State{std::move(created->lock), std::move(created->path),
                                                std::move(connection), std::move(*rows),
-                                               std::move(*chunks), std::nullopt, 0, false});
+                                               std::move(*chunks), std::nullopt, 0, false, nullptr});
     return RecordingWriter(std::move(state));
 }
 
@@ -285,6 +287,14 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyrami
 
 const EventCounts& RecordingWriter::events() const {
     return m_state->chunks.events();
+}
+
+Result<std::vector<SpanEvent>> RecordingWriter::storedSpans(RankId rank, LaneId lane,
+                                                            TimeRange range) {
+    if (!m_state->stored) m_state->stored = std::make_unique<EventSource>();
+    EventSource& stored = *m_state->stored;
+    if (auto done = stored.refresh(*m_state->connection); !done) return failure(done);
+    return stored.spans(*m_state->connection, rank, lane, range);
 }
 
 Result<RecordingWriter::Kept> RecordingWriter::kept() const {

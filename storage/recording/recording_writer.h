@@ -82,6 +82,9 @@ public:
 
     [[nodiscard]] const EventCounts& events() const;
 
+    /// Spans of a lane that intersect `range`, by start, of all that was stored so far.
+    Result<std::vector<SpanEvent>> storedSpans(RankId rank, LaneId lane, TimeRange range);
+
     /// What is in the file by its own account, whatever was meant to be written.
     struct Kept {
         std::int32_t steps = 0;  ///< of which every rank's row is there

@@ -120,6 +120,30 @@ Result<void> ExportScope::forEachStoredSample(const LaneFacts& lane,
     return {};
 }
 
+Result<void> ExportScope::forEachInstant(const LaneFacts& lane,
+                                         const std::function<void(const InstantEvent&)>& show) {
+    if (m_summary.events.instants == 0) return {};
+    for (const TimeRange window : windows(m_summary.events.instants)) {
+        auto instants = m_reader->instants(lane.rank, lane.lane, window);
+        if (!instants) return failure(instants);
+        for (const InstantEvent& instant : *instants) show(instant);
+        if (auto more = advance(instants->size()); !more) return more;
+    }
+    return {};
+}
+
+Result<void> ExportScope::forEachFlow(const LaneFacts& lane,
+                                      const std::function<void(const FlowEvent&)>& show) {
+    if (m_summary.events.flows == 0) return {};
+    for (const TimeRange window : windows(m_summary.events.flows)) {
+        auto flows = m_reader->flows(lane.rank, lane.lane, window);
+        if (!flows) return failure(flows);
+        for (const FlowEvent& flow : *flows) show(flow);
+        if (auto more = advance(flows->size()); !more) return more;
+    }
+    return {};
+}
+
 Result<void> ExportScope::forEachMemoryEvent(RankId rank,
                                              const std::function<void(const MemoryEvent&)>& show) {
     for (const TimeRange window : windows(m_summary.events.memory)) {

@@ -34,6 +34,11 @@ public:
     /// Every stored sample of a counter lane within the range, those of the same time as well.
     Result<void> forEachStoredSample(const LaneFacts& lane,
                                      const std::function<void(Timestamp, double)>& show);
+    /// Instants and flow events of a lane within the range, by time.
+    Result<void> forEachInstant(const LaneFacts& lane,
+                                const std::function<void(const InstantEvent&)>& show);
+    Result<void> forEachFlow(const LaneFacts& lane,
+                             const std::function<void(const FlowEvent&)>& show);
     /// Memory events of a rank within the range, by time.
     Result<void> forEachMemoryEvent(RankId rank,
                                     const std::function<void(const MemoryEvent&)>& show);

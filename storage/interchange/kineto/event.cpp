@@ -14,6 +14,7 @@ std::string_view* fieldOf(Event& event, std::string_view key) {
         case 2:
             if (key == "ph") return &event.phase;
             if (key == "ts") return &event.time;
+            if (key == "bp") return &event.bindingPoint;
             return key == "id" ? &event.id : nullptr;
         case 3:
             if (key == "cat") return &event.category;

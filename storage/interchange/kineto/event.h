@@ -21,6 +21,7 @@ struct Event {
     std::string_view duration;
     std::string_view id;
     std::string_view scope;
+    std::string_view bindingPoint;
     std::string_view arguments;   ///< the object, whole
     std::vector<Member> members;  ///< of the arguments
     TextFlags flags;

@@ -59,6 +59,15 @@ LaneId LaneTable::find(std::string_view process, std::string_view thread, const 
     return recent.lane;
 }
 
+std::pair<std::uint32_t, LaneId> LaneTable::flows(std::string_view process,
+                                                  std::string_view thread) {
+    const LaneKey key{std::string(process), std::string(thread)};
+    if (const auto at = m_flows.find(key); at != m_flows.end()) return at->second;
+    const LaneId lane = laneIfUsed(process, thread, {"flow", LaneRole::kRange, false, false});
+    const auto number = static_cast<std::uint32_t>(m_flows.size());
+    return m_flows.emplace(key, std::pair{number, lane}).first->second;
+}
+
 LaneId LaneTable::counter(std::string_view process, std::string_view name,
                           std::string_view series) {
     std::string key(process);
@@ -100,8 +109,11 @@ std::string LaneTable::nameOf(const Entry& entry) const {
 }
 
 void LaneTable::finish() {
-    for (const auto& [key, entry] : m_entries)
+    for (const auto& [key, entry] : m_entries) {
         m_builder->lane(m_rank, key, entry.role, nameOf(entry));
+        const auto flows = m_flows.find({entry.process, entry.thread});
+        if (flows != m_flows.end()) m_builder->joinThread(m_rank, flows->second.first, entry.lane);
+    }
 }
 
 std::string LaneTable::toJson() const {

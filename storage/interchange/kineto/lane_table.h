@@ -22,11 +22,13 @@ public:
     LaneId lane(std::string_view process, std::string_view thread, const Category& category);
     /// Likewise, for what perhaps lies on none.
     LaneId laneIfUsed(std::string_view process, std::string_view thread, const Category& category);
+    /// Where flows of a thread lie that bind to nothing, and the thread's number for the builder.
+    std::pair<std::uint32_t, LaneId> flows(std::string_view process, std::string_view thread);
     LaneId counter(std::string_view process, std::string_view name, std::string_view series);
 
     void nameProcess(std::string_view process, const std::string& name);
     void nameThread(std::string_view process, std::string_view thread, const std::string& name);
-    /// Gives every lane its final name, now that all names are known.
+    /// Gives every lane its final name and its thread, now that all are known.
     void finish();
 
     /// Rows of the lane table for who writes the trace again: [lane, pid, tid, category] as JSON.
@@ -54,6 +56,7 @@ private:
     RankId m_rank;
     std::map<LaneKey, Entry> m_entries;
     std::array<Recent, 16> m_recent;
+    std::map<LaneKey, std::pair<std::uint32_t, LaneId>> m_flows;  ///< by process and thread
     struct Counter {
         LaneId lane;
         std::string process, name, series;

@@ -291,8 +291,8 @@ std::string Reader::configJson() const {
     }
     return json + "},\"zero_ns\":" + std::to_string(m_result.zeroNs) +
            ",\"lanes\":" + m_mapper->lanes().toJson() +
-           ",\"counters\":" + m_mapper->lanes().countersToJson() + ",\"metadata_events\":[" +
-           m_mapper->metadataEvents() + "]}";
+           ",\"counters\":" + m_mapper->lanes().countersToJson() +
+           ",\"flows\":\"events\",\"metadata_events\":[" + m_mapper->metadataEvents() + "]}";
 }
 
 }  // namespace

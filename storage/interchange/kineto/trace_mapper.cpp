@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace shardscope::interchange::kineto {
@@ -145,22 +146,10 @@ std::optional<SpanEvent> TraceMapper::spanOf(Event& event, const Category& categ
     return span;
 }
 
-void TraceMapper::hold(const SpanEvent& span, const Event& event, bool correlates) {
-    release();
-    m_held.span = span;
-    std::swap(m_held.arguments, m_split);
-    m_held.process.assign(bare(event.process));
-    m_held.thread.assign(bare(event.thread));
-    m_held.correlates = correlates;
-    m_held.full = true;
-    if (correlates && span.correlation != 0 && span.correlation < kNoCorrelation)
-        m_flows.addEvent(m_held.process, m_held.thread, span.correlation);
+/// With the arguments in m_split.
+void TraceMapper::addSpan(const SpanEvent& span) {
+    m_builder->add(m_setting.rank, span, m_split);
     m_ended = std::max(m_ended, span.end());
-}
-
-void TraceMapper::release() {
-    if (m_held.full) m_builder->add(m_setting.rank, m_held.span, m_held.arguments);
-    m_held.full = false;
 }
 
 void TraceMapper::addComplete(Event& event) {
@@ -180,7 +169,7 @@ void TraceMapper::addComplete(Event& event) {
     if (!span) return reject("no time, or one out of range");
     span->duration = {*duration};
     noteSpan(event, category, *span, name);
-    hold(*span, event, correlates(category));
+    addSpan(*span);
     keep();
 }
 
@@ -210,74 +199,55 @@ void TraceMapper::addInstant(Event& event) {
         if (!time) return reject("no time, or one out of range");
         return addMemory(event, *time);
     }
-    // The scope tells how it is drawn: of its thread, its process or everything.
+    const auto time = timeOf(event);
+    if (!time) return reject("no time, or one out of range");
     const std::string_view own = bare(event.category);
-    std::string name = own.empty() ? "instant" : std::string(own) + ", instant";
-    if (isAt(event.scope, "g")) name += ", global";
-    if (isAt(event.scope, "p")) name += ", process";
-    auto span = spanOf(event, {name, LaneRole::kRange, false, false});
-    if (!span) return reject("no time, or one out of range");
-    hold(*span, event, false);
+    InstantEvent instant;
+    instant.time = *time;
+    instant.scope = isAt(event.scope, "g")   ? InstantScope::kGlobal
+                    : isAt(event.scope, "p") ? InstantScope::kProcess
+                                             : InstantScope::kThread;
+    splitArguments(event, false);
+    instant.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
+    instant.lane = m_lanes.lane(bare(event.process), bare(event.thread),
+                                {own.empty() ? "instant" : std::string(own).append(", instant"),
+                                 LaneRole::kRange, false, false});
+    m_builder->add(m_setting.rank, instant, m_split);
+    m_ended = std::max(m_ended, instant.time);
     keep();
 }
 
 void TraceMapper::addFlow(const Event& event) {
     const auto time = timeOf(event);
     if (!time) return reject("no time, or one out of range");
-    const bool bound = m_held.full && m_held.span.start == *time &&
-                       m_held.process == bare(event.process) && m_held.thread == bare(event.thread);
-    const auto id = parseInteger(bare(event.id));
-    if (bound && id && *id > 0) {
-        const auto number = static_cast<std::uint64_t>(*id);
-        if (isAt(event.category, "fwdbwd")) {
-            if (!m_held.correlates && m_held.span.correlation == 0) {
-                m_held.span.correlation = number;
-                m_held.span.phase = isAt(event.phase, "s") ? Phase::kForward : Phase::kBackward;
-                return keep();
-            }
-        } else if (m_held.correlates && m_held.span.correlation == number) {
-            return keep();
-        }
+    const std::string_view idText = bare(event.id);
+    if (idText.empty()) return reject("a flow without an id");
+    FlowEvent flow;
+    flow.time = *time;
+    if (const auto id = parseInteger(idText); id && *id >= 0) {
+        flow.id = static_cast<std::uint64_t>(*id);
+    } else {
+        flow.id = std::hash<std::string_view>{}(idText);
+        flow.idText = m_builder->intern(m_setting.rank, textOf(event.id, m_nameScratch));
     }
-    release();
-    keep();
-    if (id && *id > 0 && isAt(event.category, "fwdbwd")) {
-        auto alone = loneFlow(event);
-        alone->correlation = static_cast<std::uint64_t>(*id);
-        alone->phase = isAt(event.phase, "s") ? Phase::kForward : Phase::kBackward;
+    flow.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
+    flow.category = m_builder->intern(m_setting.rank, textOf(event.category, m_nameScratch));
+    const bool start = isAt(event.phase, "s");
+    const bool end = isAt(event.phase, "f");
+    flow.point = start ? FlowPoint::kStart : end ? FlowPoint::kEnd : FlowPoint::kStep;
+    if (end && !isAt(event.bindingPoint, "e")) flow.binding = FlowBinding::kNext;
+    const auto [thread, lane] = m_lanes.flows(bare(event.process), bare(event.thread));
+    flow.lane = lane;
+    m_builder->add(m_setting.rank, thread, flow,
+                   event.members.empty() ? std::string_view{} : event.arguments);
+    m_ended = std::max(m_ended, flow.time);
+    if (isAt(event.category, "fwdbwd") && flow.idText == kEmptyString && flow.id > 0) {
         const LaneId operators =
             m_lanes.laneIfUsed(bare(event.process), bare(event.thread), categoryOf("cpu_op"));
-        return m_builder->bind(m_setting.rank, operators, *alone, event.text);
+        m_builder->mark(m_setting.rank, operators, flow.time, flow.id,
+                        start ? Phase::kForward : Phase::kBackward);
     }
-    if (id && *id > 0 && isAt(event.category, "ac2g")) {
-        const auto number = static_cast<std::uint64_t>(*id);
-        if (m_flows.hasEvent(bare(event.process), bare(event.thread), number)) return;
-        m_flows.wait(bare(event.process), bare(event.thread), number, event.text);
-        if (m_flows.isFull()) m_flows.sweep();
-        return;
-    }
-    if (const auto alone = loneFlow(event)) m_builder->add(m_setting.rank, *alone, event.text);
-}
-
-/// Nothing without a time.
-std::optional<SpanEvent> TraceMapper::loneFlow(const Event& event) {
-    const auto time = timeOf(event);
-    if (!time) return std::nullopt;
-    SpanEvent span;
-    span.start = *time;
-    span.lane = m_lanes.laneIfUsed(bare(event.process), bare(event.thread),
-                                   {"flow", LaneRole::kRange, false, false});
-    span.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
-    m_ended = std::max(m_ended, span.start);
-    return span;
-}
-
-void TraceMapper::addUnboundFlows() {
-    Event event;
-    for (const FlowEnds::Waiting& flow : m_flows.takeUnbound())
-        if (readEvent(flow.text, event) > 0)
-            if (const auto alone = loneFlow(event))
-                m_builder->add(m_setting.rank, *alone, event.text);
+    keep();
 }
 
 void TraceMapper::addMetadata(const Event& event) {
@@ -336,7 +306,7 @@ void TraceMapper::addBegin(Event& event) {
     const Category category = categoryOf(bare(event.category));
     auto span = spanOf(event, category);
     if (!span) return reject("no time, or one out of range");
-    m_open[threadKey(event)].push_back({*span, textOf(event.name), m_split, correlates(category)});
+    m_open[threadKey(event)].push_back({*span, textOf(event.name), m_split});
     ++m_openCount;
     // Kept once its end is there.
 }
@@ -354,7 +324,7 @@ void TraceMapper::addEnd(const Event& event) {
     if (*time < open.span.start) m_repaired = true;
     if (open.name.starts_with("ProfilerStep#")) noteStep(open.name, open.span);
     m_split = std::move(open.arguments);
-    hold(open.span, event, open.correlates);
+    addSpan(open.span);
     m_account->kept += 2;
 }
 
@@ -409,8 +379,6 @@ void TraceMapper::addMemory(const Event& event, Timestamp time) {
 }
 
 void TraceMapper::finish() {
-    release();
-    addUnboundFlows();
     for (const auto& [thread, open] : m_open)
         for (std::size_t i = 0; i < open.size(); ++i) reject("a begin without an end");
     m_open.clear();

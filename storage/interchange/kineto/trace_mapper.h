@@ -4,17 +4,15 @@
 // taken out of the arguments of device events and their calls and stands there for who writes the
 // trace again), all other arguments as they stand. Kernels without one get a number from
 // kNoCorrelation up. i to spans of no length on lanes of their own, by scope; [memory] to memory
-// events; C to counters; B and E to spans. A flow that binds to an event, wherever in the file that
-// stands, is that event's correlation (ac2g: it is already; fwdbwd: it becomes that of the
-// innermost operator that begins with it, and says forward or backward); any other is a span of no
-// length on a lane "flow". ProfilerStep#N are the steps as well. M names lanes, and is kept for who
-// writes the trace again.
+// events; C to counters; B and E to spans. s, t and f to flows, bound to spans of their thread
+// wherever in the file those stand; the operator that one of category fwdbwd begins with gets its
+// id as correlation, and says forward or backward. ProfilerStep#N are the steps as well. M names
+// lanes, and is kept for who writes the trace again.
 #pragma once
 
 #include "storage/interchange/import.h"
 #include "storage/interchange/kineto/collective_join.h"
 #include "storage/interchange/kineto/event.h"
-#include "storage/interchange/kineto/flow_ends.h"
 #include "storage/interchange/kineto/lane_table.h"
 
 #include <list>
@@ -54,19 +52,10 @@ public:
     [[nodiscard]] const CollectiveJoin& collectives() const { return m_collectives; }
 
 private:
-    /// The last span: a flow that follows may belong to it.
-    struct Held {
-        SpanEvent span;
-        SplitArguments arguments;
-        std::string process, thread;
-        bool correlates = false;  ///< its correlation is an argument of the trace
-        bool full = false;
-    };
     struct Open {
         SpanEvent span;
         std::string name;
         SplitArguments arguments;
-        bool correlates = false;
     };
 
     /// Bytes of a device before its earliest event.
@@ -78,8 +67,6 @@ private:
     void addComplete(Event& event);
     void addInstant(Event& event);
     void addFlow(const Event& event);
-    [[nodiscard]] std::optional<SpanEvent> loneFlow(const Event& event);
-    void addUnboundFlows();
     void addMetadata(const Event& event);
     [[nodiscard]] bool keepMetadata(const Event& event);
     void addCounter(const Event& event);
@@ -93,8 +80,7 @@ private:
     std::optional<std::int64_t> nanoseconds(std::string_view value);
     std::optional<SpanEvent> spanOf(Event& event, const Category& category);
     std::uint64_t splitArguments(Event& event, bool correlates);
-    void hold(const SpanEvent& span, const Event& event, bool correlates);
-    void release();
+    void addSpan(const SpanEvent& span);
     void noteSpan(const Event& event, const Category& category, const SpanEvent& span,
                   std::string_view name);
     void noteStep(std::string_view name, const SpanEvent& span);
@@ -106,8 +92,6 @@ private:
     Setting m_setting;
     LaneTable m_lanes;
     CollectiveJoin m_collectives;
-    FlowEnds m_flows;
-    Held m_held;
     std::map<std::string, std::vector<Open>, std::less<>> m_open;
     std::size_t m_openCount = 0;
     std::map<std::string, Alive> m_alive;  ///< by device

@@ -49,7 +49,10 @@ void EventWriter::add(const TraceEvent& event) {
     m_text.append("{\"ph\": \"").append(1, event.phase).append("\"");
     if (isFlow(event.phase)) {
         m_text += ", \"id\": ";
-        appendInteger(m_text, event.flow);
+        if (event.flowText.empty())
+            appendInteger(m_text, event.flow);
+        else
+            appendString(m_text, event.flowText);
     }
     if (!event.category.empty() || event.phase == 'X') {
         m_text += ", \"cat\": ";
@@ -60,9 +63,9 @@ void EventWriter::add(const TraceEvent& event) {
     m_text.append(", \"pid\": ").append(event.row->pid);
     m_text.append(", \"tid\": ").append(event.row->tid);
     if (event.phase != 'M') appendTimes(event);
-    if (event.phase == 'f') m_text += ", \"bp\": \"e\"";
+    if (event.phase == 'f' && !event.bindsNext) m_text += ", \"bp\": \"e\"";
     if (event.phase == 'i') m_text.append(", \"s\": \"").append(1, event.scope).append("\"");
-    if (!isFlow(event.phase)) {
+    if (!isFlow(event.phase) || !event.arguments.empty()) {
         m_text.append(", \"args\": {").append(event.arguments);
         if (event.correlation != 0) {
             m_text += event.arguments.empty() ? "\"correlation\":" : ",\"correlation\":";

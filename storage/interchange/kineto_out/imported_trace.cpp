@@ -68,10 +68,10 @@ ImportedTrace traceOf(const std::vector<Member>& members) {
             trace.baseNs = kineto::parseInteger(member.value).value_or(0);
     }
     trace.zeroNs = kineto::parseInteger(valueOf(members, "zero_ns"));
+    trace.storesFlows = valueOf(members, "flows") == "\"events\"";
     for (const TableRow& row : tableOf(valueOf(members, "lanes")))
-        trace.lanes[row.lane] = {
-            {idValue(resolved(row.texts[0])), idValue(resolved(row.texts[1]))},
-            resolved(row.texts[2])};
+        trace.lanes[row.lane] = {{idValue(resolved(row.texts[0])), idValue(resolved(row.texts[1]))},
+                                 resolved(row.texts[2])};
     for (const TableRow& row : tableOf(valueOf(members, "counters")))
         // The thread of a counter is not kept; nothing goes by it.
         trace.counters[row.lane] = {

@@ -25,6 +25,7 @@ struct ImportedTrace {
     std::vector<std::pair<std::string, std::string>> metadata;  ///< key and value as JSON
     std::optional<std::int64_t> zeroNs;  ///< the recording's time 0 on the trace's wall clock
     std::int64_t baseNs = 0;             ///< its own times count from here
+    bool storesFlows = false;            ///< false, before format 1.3: flows are correlations
     std::map<LaneId, Lane> lanes;
     std::map<LaneId, Counter> counters;
     std::vector<std::string> metadataEvents;  ///< whole, as JSON

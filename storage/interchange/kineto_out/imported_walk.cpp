@@ -66,12 +66,12 @@ public:
 
     Result<void> run() {
         for (const std::string& event : m_trace.metadataEvents) m_sink.addText(event);
-        if (auto done = findCorrelations(); !done) return done;
-        // Arrows that bound to nothing come first: behind an event they might bind to it.
-        for (const bool flows : {true, false})
+        if (m_trace.storesFlows) {
             for (const Lane& lane : m_lanes)
-                if (lane.kind.flow == flows)
-                    if (auto done = flows ? texts(lane) : spans(lane); !done) return done;
+                if (auto done = stored(lane); !done) return done;
+        } else if (auto done = derived(); !done) {
+            return done;
+        }
         if (!m_sink.wantsSamples()) return {};
         for (const LaneFacts& lane : m_scope.lanes(m_setting.rank))
             if (auto done = counter(lane); !done) return done;
@@ -95,6 +95,49 @@ private:
     }
     [[nodiscard]] std::int64_t at(Timestamp time) const { return time.ns + m_setting.clockNs; }
 
+    Result<void> stored(const Lane& lane) {
+        if (auto done = spans(lane); !done) return done;
+        auto done = m_scope.forEachInstant(
+            lane.facts, [&](const InstantEvent& instant) { add(lane, instant); });
+        if (done)
+            done = m_scope.forEachFlow(lane.facts, [&](const FlowEvent& flow) { add(lane, flow); });
+        return done;
+    }
+    void add(const Lane& lane, const InstantEvent& instant) {
+        TraceEvent event;
+        event.phase = 'i';
+        event.category = lane.kind.category;
+        event.row = &lane.row;
+        event.startNs = at(instant.time);
+        event.scope = letterOf(instant.scope);
+        event.name = text(instant.name);
+        event.arguments = m_arguments.members(text(instant.arguments));
+        m_sink.add(event);
+    }
+    void add(const Lane& lane, const FlowEvent& flow) {
+        TraceEvent event;
+        event.phase = letterOf(flow.point);
+        event.row = &lane.row;
+        event.startNs = at(flow.time);
+        event.flow = flow.id;
+        event.flowText = text(flow.idText);
+        event.bindsNext = flow.binding == FlowBinding::kNext;
+        event.category = text(flow.category);
+        event.name = text(flow.name);
+        event.arguments = m_arguments.members(text(flow.arguments));
+        m_sink.add(event);
+    }
+
+    /// Of a recording that has no flows and instants yet.
+    Result<void> derived() {
+        if (auto done = findCorrelations(); !done) return done;
+        // Arrows that bound to nothing come first: behind an event they might bind to it.
+        for (const bool flows : {true, false})
+            for (const Lane& lane : m_lanes)
+                if (lane.kind.flow == flows)
+                    if (auto done = flows ? texts(lane) : spans(lane); !done) return done;
+        return {};
+    }
     Result<void> findCorrelations() {
         for (const Lane& lane : m_lanes) {
             if (!lane.kind.correlates()) continue;
@@ -140,7 +183,7 @@ private:
             event.correlation = span.correlation;
         event.arguments = m_arguments.members(text(span.arguments));
         m_sink.add(event);
-        if (isTheirs(span.correlation)) flow(lane, span);
+        if (!m_trace.storesFlows && isTheirs(span.correlation)) flow(lane, span);
     }
 
     /// Right behind the event it binds to.

@@ -25,9 +25,20 @@ struct TraceEvent {
     std::int64_t durationNs = 0;
     std::string_view arguments;     ///< members of a JSON object: no brackets, no white space
     std::uint64_t correlation = 0;  ///< an argument as well; 0: none
-    std::uint64_t flow = 0;         ///< id of phases s and f
+    std::uint64_t flow = 0;         ///< id of phases s, t and f
+    std::string_view flowText;      ///< instead, where it is no number
+    bool bindsNext = false;         ///< phase f: to the next slice, not the one under way
     char scope = 't';               ///< of phase i
 };
+
+/// Of phase i.
+[[nodiscard]] constexpr char letterOf(InstantScope scope) {
+    return scope == InstantScope::kGlobal ? 'g' : scope == InstantScope::kProcess ? 'p' : 't';
+}
+/// The phase of a flow event.
+[[nodiscard]] constexpr char letterOf(FlowPoint point) {
+    return point == FlowPoint::kStart ? 's' : point == FlowPoint::kEnd ? 'f' : 't';
+}
 
 class EventSink {
 public:

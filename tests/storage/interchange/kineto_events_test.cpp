@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 namespace shardscope {
 namespace {
 
@@ -101,30 +103,13 @@ TEST_F(KinetoEvents, KernelsOfOneStreamMayOverlapAndAlwaysCorrelate) {
                "tid":7,"ts":220,"dur":10,"args":{
     "correlation" : 4}})");
     const auto kernels = imported.spans("GPU 0 stream 7");
-ASSERT_EQ(kernels.size(), 2u);
-EXPECT_EQ(kernels[0].depth, 0);
-EXPECT_EQ(kernels[1].depth, 1);
-EXPECT_NE(kernels[0].correlation, 0u);
-EXPECT_NE(kernels[1].correlation, 0u);
-EXPECT_EQ(imported.lane("GPU 0 stream 7: collectives")->role, LaneRole::kCommunication);
-EXPECT_EQ(imported.summary.events.collectives, 1u);
-}
-
-TEST_F(KinetoEvents, FlowsBecomeCorrelationsOrStandAlone) {
-    import(R"({"ph":"X","cat":"cpu_op","name":"forward","pid":9,"tid":1,"ts":110,"dur":5},
-              {"ph":"s","id":3,"pid":9,"tid":1,"ts":110,"cat":"fwdbwd","name":"fwdbwd"},
-              {"ph":"X","cat":"cpu_op","name":"backward","pid":9,"tid":2,"ts":120,"dur":5},
-              {"ph":"f","id":3,"pid":9,"tid":2,"ts":120,"cat":"fwdbwd","name":"fwdbwd","bp":"e"},
-              {"ph":"X","cat":"cuda_runtime","name":"launch","pid":9,"tid":2,"ts":121,"dur":1,
-               "args":{"correlation":8}},
-              {"ph":"s","id":8,"pid":9,"tid":2,"ts":121,"cat":"ac2g","name":"ac2g"},
-              {"ph":"f","id":99,"pid":0,"tid":7,"ts":150,"cat":"ac2g","name":"ac2g","bp":"e"})");
-    EXPECT_EQ(account->rejected(), 0u);
-    EXPECT_EQ(imported.spans("thread 1: cpu_op").at(1).correlation, 3u);
-    EXPECT_EQ(imported.spans("thread 2: cpu_op").at(0).correlation, 3u);
-    const auto alone = imported.spans("thread 7: flow");
-    ASSERT_EQ(alone.size(), 1u);
-    EXPECT_THAT(imported.text(alone[0].arguments), ::testing::HasSubstr("\"id\":99"));
+    ASSERT_EQ(kernels.size(), 2u);
+    EXPECT_EQ(kernels[0].depth, 0);
+    EXPECT_EQ(kernels[1].depth, 1);
+    EXPECT_NE(kernels[0].correlation, 0u);
+    EXPECT_NE(kernels[1].correlation, 0u);
+    EXPECT_EQ(imported.lane("GPU 0 stream 7: collectives")->role, LaneRole::kCommunication);
+    EXPECT_EQ(imported.summary.events.collectives, 1u);
 }
 
 TEST_F(KinetoEvents, FlowsBindWhereverTheyStand) {
@@ -134,13 +119,17 @@ TEST_F(KinetoEvents, FlowsBindWhereverTheyStand) {
            {"ph":"s","id":8,"pid":9,"tid":2,"ts":121,"cat":"ac2g","name":"ac2g"},
            {"ph":"f","id":3,"pid":9,"tid":2,"ts":120,"cat":"fwdbwd","name":"fwdbwd","bp":"e"},
            {"ph":"f","id":8,"pid":0,"tid":7,"ts":150,"cat":"ac2g","name":"ac2g","bp":"e"},
-           {"ph":"f","id":4,"pid":9,"tid":2,"ts":125,"cat":"fwdbwd","name":"fwdbwd","bp":"e"})";
+           {"ph":"f","id":4,"pid":9,"tid":2,"ts":125.5,"cat":"fwdbwd","name":"fwdbwd","bp":"e"},
+           {"ph":"f","id":99,"pid":0,"tid":8,"ts":150,"cat":"ac2g","name":"ac2g","bp":"e"})";
     const std::string events =
         R"({"ph":"X","cat":"cpu_op","name":"outer","pid":9,"tid":1,"ts":110,"dur":9},
            {"ph":"X","cat":"cpu_op","name":"inner","pid":9,"tid":1,"ts":110,"dur":5},
            {"ph":"X","cat":"cpu_op","name":"backward","pid":9,"tid":2,"ts":120,"dur":5},
            {"ph":"X","cat":"cuda_runtime","name":"launch","pid":9,"tid":2,"ts":121,"dur":1,
             "args":{"correlation":8}},
+           {"ph":"X","cat":"gpu_user_annotation","name":"u","pid":0,"tid":7,"ts":149.999,"dur":1.2},
+           {"ph":"X","cat":"kernel","name":"other","pid":0,"tid":7,"ts":150,"dur":1,
+            "args":{"correlation":7}},
            {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":150,"dur":1,
             "args":{"correlation":8}})";
     for (const bool flowsFirst : {true, false}) {
@@ -156,11 +145,119 @@ TEST_F(KinetoEvents, FlowsBindWhereverTheyStand) {
         ASSERT_EQ(backward.size(), 1u);
         EXPECT_EQ(backward[0].correlation, 3u);
         EXPECT_EQ(backward[0].phase, Phase::kBackward);
-        // Only the one that binds to nothing is left.
-        const auto alone = imported.spans("thread 2: flow");
-        ASSERT_EQ(alone.size(), 1u);
-        EXPECT_THAT(imported.text(alone[0].arguments), ::testing::HasSubstr("\"id\":4"));
-        EXPECT_EQ(imported.lane("stream 7: flow"), nullptr);
+        const auto all = imported.flows();
+        ASSERT_EQ(all.size(), 6u);
+        EXPECT_EQ(imported.nameOf(all[0].lane), "thread 1: cpu_op");
+        EXPECT_EQ(all[0].depth, 1);  // the inner one
+        EXPECT_EQ(all[1].spanStart, backward[0].start);
+        EXPECT_EQ(imported.nameOf(all[2].lane), "thread 2: cuda_runtime");
+        EXPECT_FALSE(all[3].bound);  // backward has ended by then
+        EXPECT_EQ(imported.nameOf(all[3].lane), "thread 2: flow");
+        // Two kernels begin together: it is the one of that number.
+        const auto kernels = imported.spans("GPU 0 stream 7");
+        const FlowEvent& end = all[4].id == 8 ? all[4] : all[5];
+        ASSERT_TRUE(end.bound);
+        ASSERT_EQ(imported.nameOf(end.lane), "GPU 0 stream 7");
+        for (const SpanEvent& kernel : kernels)
+            if (kernel.depth == end.depth) {
+                EXPECT_EQ(kernel.correlation, 8u) << int{kernel.depth};
+            }
+        // No span is made up for an arrow without an end.
+        EXPECT_EQ(imported.summary.events.spans, 8u);
+        EXPECT_EQ(imported.lane("thread 8: flow") != nullptr, true);
+    }
+}
+
+TEST_F(KinetoEvents, FlowsFollowTheRulesOfTheFormat) {
+    import(R"({"ph":"s","id":"0xa","pid":1,"tid":1,"ts":105,"cat":"c","name":"n","args":{"q":1}},
+              {"ph":"t","id":"0xa","pid":1,"tid":1,"ts":115,"cat":"c","name":"n"},
+              {"ph":"f","id":"0xa","pid":1,"tid":1,"ts":121,"cat":"c","name":"n"},
+              {"ph":"f","id":5,"pid":1,"tid":1,"ts":160,"cat":"c","name":"n"},
+              {"ph":"s","id":5,"pid":1,"tid":1,"ts":120,"cat":"c","name":"n"},
+              {"ph":"s","pid":1,"tid":1,"ts":120,"cat":"c","name":"n"},
+              {"ph":"X","cat":"a","name":"first","pid":1,"tid":1,"ts":100,"dur":20},
+              {"ph":"X","cat":"b","name":"second","pid":1,"tid":1,"ts":110,"dur":10},
+              {"ph":"X","cat":"a","name":"third","pid":1,"tid":1,"ts":900000,"dur":9},
+              {"ph":"X","cat":"b","name":"within","pid":1,"tid":1,"ts":900000,"dur":5})");
+    EXPECT_EQ(rejected("a flow without an id"), 1u);
+    const auto flows = imported.flows();
+    ASSERT_EQ(flows.size(), 5u);
+    EXPECT_EQ(flows[0].point, FlowPoint::kStart);
+    EXPECT_EQ(imported.text(flows[0].idText), "0xa");
+    EXPECT_EQ(imported.text(flows[0].arguments), R"({"q":1})");
+    EXPECT_EQ(flows[0].spanStart.ns, 0);
+    EXPECT_EQ(flows[1].point, FlowPoint::kStep);
+    EXPECT_EQ(imported.nameOf(flows[1].lane), "thread 1: b");
+    // Where two end together the inner one.
+    EXPECT_EQ(flows[2].point, FlowPoint::kStart);
+    EXPECT_EQ(imported.nameOf(flows[2].lane), "thread 1: b");
+    // Without bp:"e" an arrow ends at what begins next, of two the outer.
+    for (const std::size_t i : {3u, 4u}) {
+        EXPECT_EQ(flows[i].binding, FlowBinding::kNext);
+        EXPECT_EQ(flows[i].spanStart.ns, 899'900'000);
+        EXPECT_EQ(imported.nameOf(flows[i].lane), "thread 1: a");
+    }
+}
+
+/// Against a search through all spans.
+TEST_F(KinetoEvents, FlowsBindAsASearchThroughAllSpansFinds) {
+    std::mt19937 random(7);
+    const auto below = [&](unsigned most) { return static_cast<int>(random() % most); };
+    struct Slice {
+        int start, end, thread;
+    };
+    std::vector<Slice> slices;
+    std::string events;
+    const auto slice = [&](int start, int end, int thread) {
+        slices.push_back({start, end, thread});
+        events += R"({"ph":"X","cat":"c)" + std::to_string(below(3)) +
+                  R"(","name":"n","pid":1,"tid":)" + std::to_string(thread) + R"(,"ts":)" +
+                  std::to_string(start) + R"(,"dur":)" + std::to_string(end - start) + "},";
+    };
+    // Nested by halves, with gaps; 2 s of time, so that it is looked at in several stretches.
+    for (int thread = 0; thread < 3; ++thread)
+        for (int i = 0; i < 150; ++i) {
+            const int start = i * 13'337 + below(50), length = 4'000 + below(2'000);
+            slice(start, start + length, thread);
+            slice(start + 7, start + length / 2, thread);
+            if (below(2) == 0) slice(start + 9, start + length / 4, thread);
+        }
+    struct Arrow {
+        int time, thread;
+        bool next;
+    };
+    std::vector<Arrow> arrows;
+    for (int i = 0; i < 3'000; ++i) {
+        arrows.push_back({below(2'050'000), below(3), below(2) == 0});
+        events += R"({"ph":"f","id":)" + std::to_string(i) +
+                  R"(,"cat":"x","name":"x","pid":1,"tid":)" + std::to_string(arrows.back().thread) +
+                  R"(,"ts":)" + std::to_string(arrows.back().time) +
+                  (arrows.back().next ? "},\n" : R"(,"bp":"e"},)");
+    }
+    import(events + R"({"ph":"i","name":"zero","pid":1,"tid":1,"ts":0})");
+    const auto flows = imported.flows();
+    ASSERT_EQ(flows.size(), arrows.size());
+    for (const FlowEvent& flow : flows) {
+        const Arrow& arrow = arrows[flow.id];
+        const Slice* best = nullptr;
+        for (const Slice& s : slices) {
+            if (s.thread != arrow.thread) continue;
+            if (arrow.next) {
+                if (s.start < arrow.time) continue;
+                if (best == nullptr || s.start < best->start) best = &s;
+            } else if (s.start <= arrow.time && s.end > arrow.time) {
+                if (best == nullptr || s.start > best->start) best = &s;
+            }
+        }
+        if (best == nullptr && !arrow.next)
+            for (const Slice& s : slices)
+                if (s.thread == arrow.thread && s.end == arrow.time &&
+                    (best == nullptr || s.start > best->start))
+                    best = &s;
+        ASSERT_EQ(flow.bound, best != nullptr) << flow.id;
+        if (best != nullptr) {
+            EXPECT_EQ(flow.spanStart.ns, std::int64_t{1000} * best->start) << flow.id;
+        }
     }
 }
 
@@ -174,7 +271,13 @@ TEST_F(KinetoEvents, InstantsCountersAndPairs) {
               {"ph":"E","pid":9,"tid":4,"ts":121},
               {"ph":"B","name":"never ends","pid":9,"tid":4,"ts":130},
               {"ph":"b","id":1,"name":"async","pid":9,"tid":4,"ts":130})");
-    EXPECT_EQ(imported.spans("thread : instant, global").at(0).duration.ns, 0);
+    const LaneFacts* lane = imported.lane("thread : instant");
+    ASSERT_NE(lane, nullptr);
+    const auto instants = imported.reader->instants({0}, lane->lane, {{0}, {1'000'000}});
+    ASSERT_EQ(instants->size(), 1u);
+    EXPECT_EQ(instants->front().scope, InstantScope::kGlobal);
+    EXPECT_EQ(imported.text(instants->front().name), "Record Window End");
+    EXPECT_EQ(imported.summary.events.instants, 1u);
     EXPECT_NE(imported.lane("power: W"), nullptr);
     EXPECT_EQ(imported.summary.events.counters, 2u);
     const auto pairs = imported.spans("thread 4");
@@ -237,20 +340,20 @@ TEST_F(KinetoEvents, CollectivesTakeTheirFactsFromTheHost) {
            {"ph":"X","cat":"kernel","name":"ncclDevKernel_SendRecv","pid":0,"tid":9,"ts":160,
             "dur":2,"args":{"External id":51,"correlation":7}})";
     import(comms, R"(,"distributedInfo":{"rank":0,"world_size":4})");
-const auto events = imported.reader->rankEvents({0}, {{-1}, {1'000'000}});
-ASSERT_EQ(events->collectives.size(), 1u);
-const CollectiveEvent& collective = events->collectives[0];
-EXPECT_EQ(collective.operation, CollectiveOp::kReduceScatter);
-EXPECT_EQ(collective.dtype, DataType::kBFloat16);
-EXPECT_EQ(collective.size.count, 2000);
-EXPECT_EQ(collective.sequence, 17u);
-EXPECT_EQ(collective.issue.ns, 10'000);
-EXPECT_EQ(collective.start.ns, 30'000);
-EXPECT_EQ(collective.end.ns, 50'000);
-EXPECT_EQ(imported.text(collective.algorithm), "TREE");
-EXPECT_EQ(imported.text(collective.protocol), "LL128");
-EXPECT_EQ(events->communicationKernels.size(), 2u);
-EXPECT_EQ(account->sentences().size(), 1u);
+    const auto events = imported.reader->rankEvents({0}, {{-1}, {1'000'000}});
+    ASSERT_EQ(events->collectives.size(), 1u);
+    const CollectiveEvent& collective = events->collectives[0];
+    EXPECT_EQ(collective.operation, CollectiveOp::kReduceScatter);
+    EXPECT_EQ(collective.dtype, DataType::kBFloat16);
+    EXPECT_EQ(collective.size.count, 2000);
+    EXPECT_EQ(collective.sequence, 17u);
+    EXPECT_EQ(collective.issue.ns, 10'000);
+    EXPECT_EQ(collective.start.ns, 30'000);
+    EXPECT_EQ(collective.end.ns, 50'000);
+    EXPECT_EQ(imported.text(collective.algorithm), "TREE");
+    EXPECT_EQ(imported.text(collective.protocol), "LL128");
+    EXPECT_EQ(events->communicationKernels.size(), 2u);
+    EXPECT_EQ(account->sentences().size(), 1u);
 }
 
 TEST_F(KinetoEvents, WhatATraceDoesNotSayOfACollectiveIsUnknown) {
@@ -271,8 +374,7 @@ TEST_F(KinetoEvents, WhatATraceDoesNotSayOfACollectiveIsUnknown) {
     for (const CollectiveEvent& event : events->collectives) types.push_back(event.dtype);
     EXPECT_THAT(types, ::testing::ElementsAre(DataType::kFloat32, DataType::kBFloat16,
                                               DataType::kUnknown, DataType::kFloat16));
-    for (std::size_t i = 0; i < 3; ++i)
-        EXPECT_EQ(events->collectives[i].size, kUnknownSize) << i;
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(events->collectives[i].size, kUnknownSize) << i;
     EXPECT_EQ(events->collectives[3].operation, CollectiveOp::kReceive);
     EXPECT_EQ(events->collectives[3].size.count, 16);
     // The note names every operation that there is.
@@ -333,8 +435,7 @@ TEST_F(KinetoEvents, RepeatedMetadataIsKeptOnce) {
     EXPECT_NE(imported.lane("first: cpu_op"), nullptr);
     const std::string& config = imported.summary.run.configJson;
     EXPECT_LT(config.size(), 10'000u);
-    for (int i = 0; i < 20; ++i)
-        EXPECT_THAT(config, ::testing::HasSubstr(name(i, "worker"))) << i;
+    for (int i = 0; i < 20; ++i) EXPECT_THAT(config, ::testing::HasSubstr(name(i, "worker"))) << i;
     EXPECT_THAT(config, ::testing::HasSubstr(name(1, "second") + "," + name(1, "first")));
 }
 

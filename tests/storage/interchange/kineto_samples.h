@@ -6,6 +6,7 @@
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -54,6 +55,23 @@ public:
         }
         constexpr TimeRange kEverything{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}};
         return *reader->spans(facts->rank, facts->lane, kEverything);
+    }
+    /// Flow events of all lanes, by time.
+    [[nodiscard]] std::vector<FlowEvent> flows() {
+        std::vector<FlowEvent> all;
+        for (const LaneFacts& facts : summary.lanes) {
+            const auto own = reader->flows(facts.rank, facts.lane,
+                                           {{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}});
+            if (own) all.insert(all.end(), own->begin(), own->end());
+        }
+        std::stable_sort(all.begin(), all.end(),
+                         [](const FlowEvent& a, const FlowEvent& b) { return a.time < b.time; });
+        return all;
+    }
+    [[nodiscard]] std::string nameOf(LaneId id) const {
+        for (const LaneFacts& facts : summary.lanes)
+            if (facts.lane == id) return facts.name;
+        return "no lane";
     }
     [[nodiscard]] std::string text(StringId id, RankId rank = {0}) const {
         return std::string(reader->text(rank, id));

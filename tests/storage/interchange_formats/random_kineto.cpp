@@ -246,19 +246,23 @@ private:
         writeComplete(category, today, anyString(), anywhere(), arguments);
     }
 
-    void flow(const char* phase, const char* category, const std::string& id, const Place& place,
-              bool comesBack) {
+    void flow(const char* phase, const char* category, const std::string& id, const Place& place) {
         const std::string name = std::string("\"") + category + "\"";
         std::string text = head(phase, name, place) + ", \"id\": " + id + ", \"cat\": " + name;
         Json event = base(phase, name, place);
         event["id"] = Json::parse(id);
         event["cat"] = category;
-        if (*phase == 'f') {
+        if (chance(5)) {
+            const std::string arguments = anyObject(0);
+            text += ", \"args\": " + arguments;
+            if (const Json object = Json::parse(arguments); !object.empty()) event["args"] = object;
+        }
+        if (*phase == 'f' && !chance(4)) {
             text += ", \"bp\": \"e\"";
             event["bp"] = "e";
         }
         put(text + "}");
-        if (comesBack) expect(event, place.ns);
+        expect(event, place.ns);
     }
 
     void launch() {
@@ -269,7 +273,7 @@ private:
             const std::string category = chance(4) ? "cuda_driver" : "cuda_runtime";
             const Place place = writeComplete(category, category, R"("cudaLaunchKernel")",
                                               anywhere(), "{" + correlation + R"(, "cbid": 211})");
-            if (chance(2) || ran) flow("s", "ac2g", id, place, ran);
+            if (chance(2) || ran) flow("s", "ac2g", id, place);
         }
         if (!ran) return;
         const char* const kNames[] = {R"("ncclDevKernel_AllReduce_Sum_f32_RING_LL")",
@@ -277,7 +281,7 @@ private:
         const Place place =
             writeComplete("kernel", "kernel", oneOf(kNames), anywhere(),
                           anyObject(0, correlation + R"(, "stream": 7, "grid": [1, 2, 3])"));
-        flow("f", "ac2g", id, place, launched);
+        if (launched || chance(2)) flow("f", "ac2g", id, place);
     }
     void forwardAndBackward() {
         const std::string id = std::to_string(++m_flow);
@@ -285,7 +289,7 @@ private:
             if (chance(5)) continue;
             const Place place =
                 writeComplete("cpu_op", "cpu_op", anyString(), anywhere(), anyObject(0));
-            flow(phase, "fwdbwd", id, place, true);
+            flow(phase, "fwdbwd", id, place);
         }
     }
 
@@ -293,8 +297,10 @@ private:
     void looseFlow() {
         metadata();
         const Place place{R"("nowhere")", "3", anyTime()};
-        flow(chance(2) ? "s" : "f", chance(2) ? "async" : "ac2g", std::to_string(number(1, 99)),
-             place, true);
+        const char* const kPhases[] = {"s", "t", "f"};
+        const std::string id = chance(3) ? R"("0x)" + std::to_string(number(1, 99)) + '"'
+                                         : std::to_string(number(0, 99));
+        flow(oneOf(kPhases), chance(2) ? "async" : "ac2g", id, place);
     }
 
     void instant() {
@@ -391,7 +397,7 @@ private:
 };
 
 /// The number behind a key of the event itself. Arguments are dense, so only the event's own keys
-/// have blanks; a flow that is written as it stood is dense and has no arguments.
+/// have blanks.
 std::int64_t timeIn(const std::string& line, const std::string& key) {
     for (const std::string& text : {", \"" + key + "\": ", ",\"" + key + "\":"}) {
         const std::size_t at = line.find(text);

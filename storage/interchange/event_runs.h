@@ -1,11 +1,11 @@
-// Memory events of one rank, in order of time whatever order they come in.
+// Memory events or flows of one rank, in order of time whatever order they come in.
 //
 // What is alive is a sum over the events before, so one that is stored late makes all totals behind
-// it wrong. Sorted runs wait encoded, about 8 bytes an event, and are merged at the end. One
-// thread.
+// it wrong; and what a flow binds to is known only once all spans are there. Sorted runs wait
+// encoded, about 8 bytes an event, and are merged at the end. One thread.
 #pragma once
 
-#include "storage/columns/chunk.h"
+#include "storage/columns/stored_kinds.h"
 #include "storage/model/events.h"
 #include "storage/model/result.h"
 
@@ -15,15 +15,21 @@
 
 namespace shardscope::interchange {
 
-class MemoryRuns {
+/// MemoryEvent or FlowEvent.
+template <class Event>
+class EventRuns {
 public:
-    void add(const MemoryEvent& event);
+    void add(const Event& event);
     /// Comes before all others of its time.
-    void addFirst(const MemoryEvent& event) { m_first.push_back(event); }
+    void addFirst(const Event& event) { m_first.push_back(event); }
 
     /// All of them, in order of time, and where that is equal in the order they came. Parts hold at
     /// most kStoredChunkEvents, and are the callee's to change. Nothing is left behind.
-    Result<void> drain(const std::function<void(std::span<MemoryEvent>)>& store);
+    Result<void> drain(const std::function<void(std::span<Event>)>& store);
+
+    [[nodiscard]] bool empty() const {
+        return m_first.empty() && m_pending.empty() && m_runs.empty();
+    }
 
 private:
     /// Parts follow one another in time.
@@ -31,8 +37,8 @@ private:
 
     void encodePending();
 
-    std::vector<MemoryEvent> m_first;
-    std::vector<MemoryEvent> m_pending;
+    std::vector<Event> m_first;
+    std::vector<Event> m_pending;
     std::vector<Run> m_runs;
     Timestamp m_runEnd;  ///< latest time in the last run
 };
