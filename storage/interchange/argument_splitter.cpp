@@ -9,6 +9,8 @@ namespace {
 constexpr std::size_t kMostMembers = 256;
 /// Any number of so many digits fits 64 bits.
 constexpr std::size_t kMostDigits = 18;
+/// Arrays whose lists are remembered.
+constexpr std::size_t kMostListBytes = std::size_t{32} << 20;
 /// simdjson writes whole registers.
 constexpr std::size_t kPadding = 128;
 
@@ -59,10 +61,38 @@ void ArgumentSplitter::add(const Member& member, bool nonFinite,
         m_form += number.fraction > 0 ? '%' : '#';
         return;
     }
+    if (const auto list = nonFinite ? std::nullopt : listOf(member.value)) {
+        values.push_back(list->value);
+        m_form += '^';
+        return;
+    }
     const StringId text =
         nonFinite ? m_intern(quoteNonFinite(member.value)) : m_intern(member.value);
     values.push_back(text.value);
     m_form += '@';
+}
+
+std::optional<StringId> ArgumentSplitter::listOf(std::string_view array) {
+    if (!array.starts_with("[{")) return std::nullopt;
+    const auto known = m_lists.find(std::string(array));
+    if (known != m_lists.end()) return known->second;
+    std::string list;
+    TextFlags flags;
+    const char* const end = array.data() + array.size();
+    for (const char* at = array.data() + 1; *at == '{';) {
+        const char* after = skipValue(at, end, flags);
+        if (after == nullptr || after == end) return std::nullopt;
+        const StringId id = m_intern({at, static_cast<std::size_t>(after - at)});
+        list.append(list.empty() ? "" : " ").append(std::to_string(id.value));
+        at = after;
+        if (*at == ']' && at + 1 == end) {
+            if (m_listBytes > kMostListBytes) m_lists.clear(), m_listBytes = 0;
+            m_listBytes += array.size();
+            return m_lists.emplace(array, m_intern(list)).first->second;
+        }
+        if (*at != ',' || ++at == end) return std::nullopt;
+    }
+    return std::nullopt;
 }
 
 StringId ArgumentSplitter::formId() {

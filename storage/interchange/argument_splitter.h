@@ -1,7 +1,8 @@
 // Arguments of foreign events, split into a form and values (storage/columns/arguments.h).
 //
-// Integers and decimals become numbers where they can be written again digit by digit; any other
-// value, and what is no object at all, is a string of the recording. One thread.
+// Integers and decimals become numbers where they can be written again digit by digit; of an array
+// of objects, a stack's frames mostly, each is a string of the recording, and the list of them one
+// more; any other value, and what is no object at all, is a string. One thread.
 #pragma once
 
 #include "storage/columns/arguments.h"
@@ -10,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,11 +44,15 @@ private:
         StringId id;
     };
     void add(const Member& member, bool nonFinite, std::vector<std::int64_t>& values);
+    /// The string that lists the elements of an array of objects; nothing for another value.
+    std::optional<StringId> listOf(std::string_view array);
     columns::ArgumentForm whole(std::string_view json, std::vector<std::int64_t>& values);
     StringId formId();
 
     Intern m_intern;
     std::string m_form;
+    std::unordered_map<std::string, StringId> m_lists;  ///< by text of the array
+    std::size_t m_listBytes = 0;
     std::array<Recent, 64> m_recent;  ///< forms used last, by their length
     std::vector<char> m_dense;
     std::vector<Member> m_members;

@@ -1,7 +1,6 @@
 #include "storage/recording/argument_audit.h"
 
 #include "storage/columns/arguments.h"
-#include "storage/recording/argument_form.h"
 
 #include <algorithm>
 #include <limits>
@@ -56,6 +55,19 @@ std::optional<ArgumentAudit::Form> ArgumentAudit::formOf(RankId rank, StringId i
     return Form{countValues(*text), textValues(*text)};
 }
 
+bool ArgumentAudit::isText(RankId rank, StringId id, bool list) {
+    const std::optional<std::string>& text = stringOf(rank, id);
+    if (!text || !list) return text.has_value();
+    const auto key = std::uint64_t{rank.value} << 32 | id.value;
+    if (m_soundLists.contains(key)) return true;
+    const auto ids = idsIn(*text);
+    const bool sound = ids && std::all_of(ids->begin(), ids->end(), [&](StringId each) {
+                           return stringOf(rank, each).has_value();
+                       });
+    if (sound) m_soundLists.insert(key);
+    return sound;
+}
+
 std::optional<std::string> ArgumentAudit::check(RankId rank, std::int64_t first, std::int64_t count,
                                                 std::span<const std::byte> data) {
     if (first < columns::kFirstArguments || count < 1 || first + count - 1 > kMostId)
@@ -75,9 +87,10 @@ std::optional<std::string> ArgumentAudit::check(RankId rank, std::int64_t first,
     }
     std::size_t at = 0;
     for (const std::uint32_t form : rows->rows) {
-        for (const std::uint32_t value : forms[form].texts) {
-            const std::int64_t id = rows->values[at + value];
-            if (id < 0 || id > kMostId || !stringOf(rank, {static_cast<std::uint32_t>(id)}))
+        for (const TextValue& text : forms[form].texts) {
+            const std::int64_t id = rows->values[at + text.value];
+            if (id < 0 || id > kMostId ||
+                !isText(rank, {static_cast<std::uint32_t>(id)}, text.list))
                 return "names a text that is not in strings";
         }
         at += forms[form].values;

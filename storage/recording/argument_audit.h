@@ -3,6 +3,7 @@
 #pragma once
 
 #include "storage/model/ids.h"
+#include "storage/recording/argument_form.h"
 #include "storage/sqlite/connection.h"
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -44,14 +46,17 @@ public:
 private:
     struct Form {
         std::uint32_t values = 0;
-        std::vector<std::uint32_t> texts;  ///< which of the values are string ids
+        std::vector<TextValue> texts;
     };
     explicit ArgumentAudit(Statement select) : m_select(std::move(select)) {}
     [[nodiscard]] const std::optional<std::string>& stringOf(RankId rank, StringId id);
+    /// Whether the string is there, and of a list all that it lists.
+    [[nodiscard]] bool isText(RankId rank, StringId id, bool list);
     [[nodiscard]] std::optional<Form> formOf(RankId rank, StringId id);
 
     Statement m_select;
     std::unordered_map<std::uint64_t, std::optional<std::string>> m_strings;
+    std::unordered_set<std::uint64_t> m_soundLists;
     std::map<std::pair<RankId, std::uint32_t>, std::uint32_t> m_held;  ///< first id to count
 };
 

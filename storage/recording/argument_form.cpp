@@ -1,5 +1,6 @@
 #include "storage/recording/argument_form.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <limits>
 
@@ -21,7 +22,7 @@ bool walk(std::string_view form, Literal literal, Mark mark) {
             continue;
         }
         if (c == '"') inString = true;
-        if (c != '#' && c != '%' && c != '@') continue;
+        if (c != '#' && c != '%' && c != '@' && c != '^') continue;
         literal(form.substr(from, i - from));
         from = i + 1;
         if (!mark(c)) return false;
@@ -44,7 +45,36 @@ bool appendDecimal(std::string& json, std::int64_t digits, std::int64_t fraction
     return true;
 }
 
+bool appendList(std::string& json, std::string_view list, const TextOf& textOf) {
+    const auto ids = idsIn(list);
+    if (!ids) return false;
+    json += '[';
+    for (std::size_t i = 0; i < ids->size(); ++i) {
+        const auto text = textOf((*ids)[i]);
+        if (!text) return false;
+        if (i > 0) json += ',';
+        json += *text;
+    }
+    json += ']';
+    return true;
+}
+
 }  // namespace
+
+std::optional<std::vector<StringId>> idsIn(std::string_view list) {
+    std::vector<StringId> ids;
+    const char* at = list.data();
+    const char* const end = at + list.size();
+    while (at != end) {
+        StringId id;
+        const auto [after, error] = std::from_chars(at, end, id.value);
+        if (error != std::errc{} || (after != end && (*after != ' ' || after + 1 == end)))
+            return std::nullopt;
+        ids.push_back(id);
+        at = after == end ? end : after + 1;
+    }
+    return ids;
+}
 
 std::uint32_t countValues(std::string_view form) {
     std::uint32_t count = 0;
@@ -53,13 +83,13 @@ std::uint32_t countValues(std::string_view form) {
     return count;
 }
 
-std::vector<std::uint32_t> textValues(std::string_view form) {
+std::vector<TextValue> textValues(std::string_view form) {
     std::uint32_t count = 0;
-    std::vector<std::uint32_t> texts;
+    std::vector<TextValue> texts;
     walk(
         form, [](std::string_view) {},
         [&](char c) {
-            if (c == '@') texts.push_back(count);
+            if (c == '@' || c == '^') texts.push_back({count, c == '^'});
             count += c == '%' ? 2 : 1;
             return true;
         });
@@ -79,6 +109,7 @@ bool appendArguments(std::string& json, std::string_view form, std::span<const s
             if (mark == '%') return appendDecimal(json, value, next());
             if (value < 0 || value > std::numeric_limits<std::uint32_t>::max()) return false;
             const auto text = textOf({static_cast<std::uint32_t>(value)});
+            if (text && mark == '^') return appendList(json, *text, textOf);
             if (text) json += *text;
             return text.has_value();
         });

@@ -2,7 +2,8 @@
 //
 // Outside JSON strings, # stands for an integer (one value), % for a decimal (two: its digits
 // without the point, and how many of them follow the point), @ for any other JSON (one: a string
-// id). storage/schema/FORMAT.md. Pure.
+// id), ^ for an array whose elements are texts of their own, a stack's frames mostly (one: the id
+// of a string that lists their ids). storage/schema/FORMAT.md. Pure.
 #pragma once
 
 #include "storage/model/ids.h"
@@ -20,8 +21,15 @@ namespace shardscope::storage {
 /// How many values a form has room for.
 [[nodiscard]] std::uint32_t countValues(std::string_view form);
 
-/// Which of the values are string ids, in order.
-[[nodiscard]] std::vector<std::uint32_t> textValues(std::string_view form);
+/// Which of the values are string ids, in order; and which of those are of lists of ids.
+struct TextValue {
+    std::uint32_t value = 0;
+    bool list = false;
+};
+[[nodiscard]] std::vector<TextValue> textValues(std::string_view form);
+
+/// The ids in the text of a list, "12 9 12"; nothing where it is none.
+[[nodiscard]] std::optional<std::vector<StringId>> idsIn(std::string_view list);
 
 /// Text of a string id; nothing when there is none.
 using TextOf = std::function<std::optional<std::string_view>(StringId)>;

@@ -459,8 +459,10 @@ Result<void> addEventsTable(Connection& connection, EventSource& events) {
     auto made = connection.execute(std::string("PRAGMA query_only=OFF; PRAGMA temp_store=MEMORY;") +
                                    kViews + "PRAGMA query_only=ON;");
     if (!made) return made;
-    // Connects the table now: later the authorizer would take its declaration for a write.
-    return connection.execute("SELECT 1 FROM events LIMIT 0");
+    // Connects the tables now: later the authorizer would take their declaration for a write.
+    return connection.execute(
+        "SELECT 1 FROM events LIMIT 0; SELECT 1 FROM json_each('[]') LIMIT 0;"
+        "SELECT 1 FROM json_tree('[]') LIMIT 0");
 }
 
 Result<void> addEventsTable(Connection host) {

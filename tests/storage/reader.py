@@ -100,8 +100,10 @@ def filled(form, values, strings):
         if match[0] == "%":
             places = next(values)
             return f"{'-' * (value < 0)}{abs(value) // 10**places}.{abs(value) % 10**places:0{places}}"
+        if match[0] == "^":
+            return "[" + ",".join(strings[int(i)] for i in strings[value].split()) + "]"
         return str(value) if match[0] == "#" else strings[value]
-    return re.sub(r'"(?:[^"\\]|\\.)*"|[#%@]', mark, form)
+    return re.sub(r'"(?:[^"\\]|\\.)*"|[#%@^]', mark, form)
 
 
 def texts(file, rank):

@@ -1,5 +1,6 @@
 // A recording's memory as PyTorch's memory viewer wants it: a device a rank, its history and the
-// blocks alive at the end.
+// blocks alive at the end. A rank that was imported from a snapshot has its entries, segments and
+// stacks as they stood there.
 //
 // The viewer draws what was allocated before the history from frees without allocations and from
 // the segments, so a range needs nothing more. Categories stand in the frames: an entry with a
@@ -7,7 +8,12 @@
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/memory_snapshot/pickle_writer.h"
+#include "storage/interchange/memory_snapshot/snapshot_json.h"
+#include "storage/interchange/memory_snapshot/stored_snapshot.h"
+#include "storage/interchange/memory_snapshot/stored_snapshot_writer.h"
 #include "storage/interchange/output_kind.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -50,32 +56,76 @@ std::vector<Segment> segmentsOf(std::vector<MemoryEvent>& alive) {
     return segments;
 }
 
+auto isOf(RankId rank) {
+    return [rank](const SnapshotLanes& lanes) { return lanes.rank == rank; };
+}
+
 class SnapshotExport {
 public:
-    SnapshotExport(ExportScope& scope, ExportWriter& writer) : m_scope(scope), m_pickle(writer) {}
+    SnapshotExport(ExportScope& scope, ExportWriter& writer)
+        : m_scope(scope), m_pickle(writer), m_stored(scope, m_pickle) {
+        findDevices();
+    }
 
     Result<void> write() {
         m_pickle.beginDict();
         m_pickle.text("segments");
         m_pickle.beginList();
-        for (std::size_t i = 0; i < m_scope.ranks().size(); ++i)
-            if (auto done = segments(m_scope.ranks()[i], i); !done) return done;
+        auto done = m_stored.segments(m_statesOf);
+        for (const auto& [device, rank] : m_devices)
+            if (done && std::none_of(m_statesOf.begin(), m_statesOf.end(), isOf(rank)))
+                done = segments(rank, device);
+        if (!done) return done;
         m_pickle.endList();
         m_pickle.text("device_traces");
         m_pickle.beginList();
-        for (const RankId rank : m_scope.ranks())
-            if (auto done = history(rank); !done) return done;
+        for (std::size_t device = 0; device < m_deviceCount; ++device)
+            if (done = history(device); !done) return done;
+        m_pickle.endList();
+        m_pickle.text("external_annotations");
+        m_pickle.beginList();
+        if (done = m_stored.annotations(m_ranks); !done) return done;
         m_pickle.endList();
         settings();
         m_pickle.endDict();
         m_pickle.stop();
         return {};
     }
+    [[nodiscard]] bool devicesAreRanks() const { return m_devicesAreRanks; }
     [[nodiscard]] std::uint64_t events() const { return m_events; }
     [[nodiscard]] std::uint64_t maskedAddresses() const { return m_masked; }
 
 private:
     using FrameKey = std::array<std::uint32_t, 3>;
+
+    /// Ranks of snapshots keep their devices' numbers where those tell them apart.
+    void findDevices() {
+        const auto snapshots = storedSnapshots(m_scope.summary().run);
+        std::size_t devices = 0;
+        for (const StoredSnapshot& snapshot : snapshots)
+            for (const SnapshotLanes& lanes : snapshot.ranks)
+                if (std::binary_search(m_scope.ranks().begin(), m_scope.ranks().end(),
+                                       lanes.rank)) {
+                    m_ranks.push_back(lanes);
+                    m_devices.emplace(static_cast<std::size_t>(lanes.device), lanes.rank);
+                    devices = std::max(devices, static_cast<std::size_t>(snapshot.devices));
+                }
+        if (snapshots.size() == 1) m_document = snapshots.front().document;
+        m_devicesAreRanks = m_devices.size() != m_scope.ranks().size();
+        if (m_devicesAreRanks) {
+            m_devices.clear();
+            devices = 0;
+            for (std::size_t i = 0; i < m_scope.ranks().size(); ++i) {
+                m_devices.emplace(i, m_scope.ranks()[i]);
+                const auto at =
+                    std::find_if(m_ranks.begin(), m_ranks.end(), isOf(m_scope.ranks()[i]));
+                if (at != m_ranks.end()) at->device = static_cast<std::int64_t>(i);
+            }
+        }
+        m_deviceCount = std::max(devices, m_devices.empty() ? 0 : m_devices.rbegin()->first + 1);
+        // What stands at the end of the history is not what stood at the end of a part.
+        if (m_scope.range().end > m_scope.summary().bounds.end) m_statesOf = m_ranks;
+    }
 
     Result<void> segments(RankId rank, std::size_t device) {
         const Timestamp end =
@@ -130,9 +180,23 @@ private:
         m_pickle.endDict();
     }
 
-    Result<void> history(RankId rank) {
+    Result<void> history(std::size_t device) {
         m_pickle.nextItems();
         m_pickle.beginList();
+        const auto found = m_devices.find(device);
+        if (found == m_devices.end()) {
+            m_pickle.endList();
+            return {};
+        }
+        const RankId rank = found->second;
+        if (const auto at = std::find_if(m_ranks.begin(), m_ranks.end(), isOf(rank));
+            at != m_ranks.end()) {
+            auto entries = m_stored.history(*at);
+            if (!entries) return failure(entries);
+            m_events += *entries;
+            m_pickle.endList();
+            return {};
+        }
         std::size_t inBatch = 0;
         auto walked = m_scope.forEachMemoryEvent(rank, [&](const MemoryEvent& event) {
             if (++inBatch % kBatch == 0) m_pickle.nextItems();
@@ -177,7 +241,16 @@ private:
         m_frames.emplace(key, m_pickle.remember());
     }
 
+    /// All else that the snapshot said; what the viewer looks for where there was none.
     void settings() {
+        const nlohmann::json document = nlohmann::json::parse(m_document, nullptr, false);
+        if (document.is_object() && !document.empty()) {
+            for (const auto& [key, value] : document.items()) {
+                m_pickle.text(key);
+                writeJson(m_pickle, value, key);
+            }
+            return;
+        }
         m_pickle.text("allocator_settings");
         m_pickle.beginDict();
         m_pickle.entry("PYTORCH_CUDA_ALLOC_CONF", "");
@@ -185,13 +258,17 @@ private:
         m_pickle.text("expandable_segments");
         m_pickle.boolean(false);
         m_pickle.endDict();
-        m_pickle.text("external_annotations");
-        m_pickle.beginList();
-        m_pickle.endList();
     }
 
     ExportScope& m_scope;
     PickleWriter m_pickle;
+    StoredSnapshotWriter m_stored;
+    std::vector<SnapshotLanes> m_ranks;     ///< that were imported from snapshots
+    std::vector<SnapshotLanes> m_statesOf;  ///< those whose segments are written as they stood
+    std::map<std::size_t, RankId> m_devices;
+    std::size_t m_deviceCount = 0;
+    bool m_devicesAreRanks = true;
+    std::string m_document = "{}";
     std::map<FrameKey, std::uint32_t> m_frames;  ///< memo of a list of frames
     std::uint64_t m_events = 0;
     std::uint64_t m_masked = 0;
@@ -213,9 +290,11 @@ Result<ExportAccount> exportMemorySnapshot(storage::RecordingReader& reader,
                        "choose other ranks or a wider range, or record with "
                        "memory");
     if (auto done = writer->finish(); !done) return failure(done);
-    ExportAccount account{snapshot.events(),
-                          {options.output},
-                          {"a memory snapshot holds memory only; devices in it are ranks"}};
+    ExportAccount account{
+        snapshot.events(),
+        {options.output},
+        {snapshot.devicesAreRanks() ? "a memory snapshot holds memory only; devices in it are ranks"
+                                    : "a memory snapshot holds memory only"}};
     if (snapshot.maskedAddresses() > 0)
         account.notes.push_back("the highest bit of " + std::to_string(snapshot.maskedAddresses()) +
                                 " addresses was cleared: the viewer takes them for negative");

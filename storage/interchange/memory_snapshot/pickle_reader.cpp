@@ -328,6 +328,11 @@ const std::vector<PickleValue>& PickleDocument::items(PickleValue value) const {
     return value.kind == PickleKind::kList ? m_lists[value.index] : nothing;
 }
 
+const std::vector<PickleValue>& PickleDocument::members(PickleValue dict) const {
+    static const std::vector<PickleValue> nothing;
+    return dict.kind == PickleKind::kDict ? m_dicts[dict.index] : nothing;
+}
+
 bool PickleDocument::has(PickleValue dict, std::string_view key) const {
     return member(dict, key).kind != PickleKind::kNone;
 }

@@ -49,6 +49,8 @@ public:
     [[nodiscard]] const std::vector<PickleValue>& items(PickleValue value) const;
     /// The value of a key in a dict, the last one set; kNone where there is none.
     [[nodiscard]] PickleValue member(PickleValue dict, std::string_view key) const;
+    /// Keys and values of a dict by turns; nothing of anything else.
+    [[nodiscard]] const std::vector<PickleValue>& members(PickleValue dict) const;
     [[nodiscard]] bool has(PickleValue dict, std::string_view key) const;
     [[nodiscard]] std::optional<std::int64_t> integer(PickleValue dict, std::string_view key) const;
     [[nodiscard]] std::string_view text(PickleValue dict, std::string_view key) const {

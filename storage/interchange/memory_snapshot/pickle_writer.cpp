@@ -1,5 +1,6 @@
 #include "storage/interchange/memory_snapshot/pickle_writer.h"
 
+#include <bit>
 #include <limits>
 
 namespace shardscope::interchange {
@@ -31,6 +32,14 @@ void PickleWriter::integer(std::int64_t value) {
         put({"\x8a\x08", 2});
         little(static_cast<std::uint64_t>(value), 8);
     }
+}
+
+/// Big-endian, unlike all else in a pickle.
+void PickleWriter::real(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    char text[9] = {'G'};
+    for (int i = 0; i < 8; ++i) text[1 + i] = static_cast<char>(bits >> (56 - 8 * i) & 0xff);
+    put({text, sizeof(text)});
 }
 
 void PickleWriter::text(std::string_view text) {

@@ -23,7 +23,10 @@ public:
     void endList() { put("e"); }
     /// Closes the open list's batch, so that a reader's stack stays small; the list goes on.
     void nextItems() { put("e("); }
+    void beginTuple() { put("("); }  ///< then items
+    void endTuple() { put("t"); }
     void text(std::string_view text);
+    void real(double value);
     void integer(std::int64_t value);
     void boolean(bool value) { put(value ? "\x88" : "\x89"); }
     void none() { put("N"); }

@@ -1,8 +1,13 @@
 // A PyTorch CUDA memory snapshot into a recording: memory events, bytes reserved, what ran out.
 #include "storage/interchange/import.h"
+#include "storage/interchange/json_text.h"
+#include "storage/interchange/memory_snapshot/snapshot_json.h"
 #include "storage/interchange/memory_snapshot/snapshot_walk.h"
+#include "storage/interchange/memory_snapshot/stored_snapshot.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace shardscope::interchange {
 namespace {
@@ -91,7 +96,6 @@ public:
         m_result.zeroNs = m_request.zeroNs.value_or(firstUs * 1000);
         m_result.baseUnixNs = firstUs == 0 ? 0 : m_result.zeroNs;
         m_result.run.startedUnixNs = m_result.baseUnixNs;
-        m_result.run.configJson = "{}";
         m_result.run.worldSize = 1;
         for (const std::size_t device : devices) {
             // A process that used several devices: each is drawn as a rank of its own.
@@ -103,6 +107,7 @@ public:
                 return failure(ErrorCode::kCancelled, "the import was cancelled");
             if (auto fine = m_builder.state(); !fine) return failure(fine);
         }
+        m_result.run.configJson = configJson();
         if (devices.size() > 1)
             m_result.account.notes.emplace_back("the snapshot has " +
                                                 std::to_string(devices.size()) +
@@ -126,8 +131,13 @@ private:
         const std::string process = "GPU " + std::to_string(device);
         const LaneId reserved = m_builder.lane(rank, {process, "reserved"}, LaneRole::kCounter,
                                                "reserved by the allocator", "bytes");
-        const LaneId incidents =
-            m_builder.lane(rank, {process, "allocator"}, LaneRole::kRuntime, "allocator");
+        SnapshotLanes lanes;
+        lanes.rank = rank;
+        lanes.device = static_cast<std::int64_t>(device);
+        lanes.history =
+            m_builder.laneIfUsed(rank, {process, "allocator"}, LaneRole::kRange, "allocator");
+        lanes.state =
+            m_builder.laneIfUsed(rank, {process, "state"}, LaneRole::kRange, "segments at the end");
         SnapshotListener listener;
         listener.allocation = [&](const SnapshotAllocation& a) { allocation(rank, a); };
         listener.incident = [&](const SnapshotIncident& incident) {
@@ -136,10 +146,50 @@ private:
                 m_builder.add(rank,
                               CounterEvent{time, reserved, static_cast<double>(incident.reserved)});
             m_reserved = incident.reserved;
-            if (!incident.action.empty()) this->incident(rank, incidents, time, incident);
+            if (!incident.action.empty()) this->incident(rank, lanes.history, time, incident);
         };
         walkDevice(m_document, device, startUs, listener, m_result.account);
-        annotations(device, rank, process);
+        annotations(lanes, process);
+        segments(lanes);
+        m_lanes.push_back(lanes);
+    }
+
+    /// Members of a dict as JSON, but for those that `holds(key, value)` says the event has itself.
+    template <class Holds>
+    std::string membersOf(PickleValue dict, std::string json, Holds holds) {
+        const auto& members = m_document.members(dict);
+        for (std::size_t i = 0; i + 1 < members.size(); i += 2) {
+            const std::string_view key = m_document.text(members[i]);
+            if (key.empty() || holds(key, members[i + 1])) continue;
+            const std::string* const value = textOf(members[i + 1]);
+            if (value == nullptr) {
+                m_result.account.repair("a value nested deeper than any snapshot, left out");
+                continue;
+            }
+            json.append(json.size() > 1 ? "," : "").append(jsonString(key)).append(":");
+            json += *value;
+        }
+        return json += '}';
+    }
+    /// Stacks are shared by many events.
+    const std::string* textOf(PickleValue value) {
+        const bool shared = value.kind == PickleKind::kList || value.kind == PickleKind::kDict;
+        const auto key = std::pair(value.kind, value.index);
+        if (shared)
+            if (const auto known = m_texts.find(key); known != m_texts.end())
+                return known->second ? &*known->second : nullptr;
+        auto text = jsonOf(m_document, value);
+        if (!shared) {
+            m_text = std::move(text);
+            return m_text ? &*m_text : nullptr;
+        }
+        if (m_textBytes > kMostTexts) m_texts.clear(), m_textBytes = 0;
+        m_textBytes += text ? text->size() : 0;
+        const auto& kept = m_texts.emplace(key, std::move(text)).first->second;
+        return kept ? &*kept : nullptr;
+    }
+    static std::string front(std::int64_t index) {
+        return index < 0 ? "{" : "{\"entry\":" + std::to_string(index);
     }
 
     void allocation(RankId rank, const SnapshotAllocation& block) {
@@ -162,18 +212,41 @@ private:
         } else {
             event.owner = m_builder.intern(rank, owner);
         }
-        m_builder.add(rank, event);
+        m_builder.add(rank, event, argumentsOf(block));
+    }
+    /// What the entry says beside what the event says.
+    std::string argumentsOf(const SnapshotAllocation& block) {
+        if (block.index < 0) {
+            const std::string* const frames = textOf(block.frames);
+            const bool any = frames != nullptr && !m_document.items(block.frames).empty();
+            return any ? "{\"frames\":" + *frames + "}" : std::string();
+        }
+        const bool allocated = block.action == MemoryAction::kAllocate;
+        std::string json = front(block.index);
+        for (const char* key : {"addr", "size", "time_us"})
+            if (!m_document.has(block.entry, key)) json.append(",\"").append(key).append("\":null");
+        return membersOf(block.entry, std::move(json), [&](auto key, PickleValue value) {
+            if (key == "action")
+                return m_document.text(value) == (allocated ? "alloc" : "free_completed");
+            if (value.kind != PickleKind::kInteger) return false;
+            return (key == "addr" && static_cast<std::uint64_t>(value.integer) == block.address) ||
+                   (key == "size" && value.integer == block.size) ||
+                   (key == "time_us" && value.integer == block.timeUs);
+        });
     }
 
     void incident(RankId rank, LaneId lane, Timestamp time, const SnapshotIncident& incident) {
-        SpanEvent span;
-        span.start = time;
-        span.lane = lane;
-        span.name = m_builder.intern(rank, incident.action);
-        m_builder.add(rank, span,
-                      "{\"address\":" + std::to_string(incident.address) +
-                          ",\"bytes\":" + std::to_string(incident.size) +
-                          ",\"stream\":" + std::to_string(incident.stream) + "}");
+        InstantEvent instant;
+        instant.time = time;
+        instant.lane = lane;
+        instant.name = m_builder.intern(rank, incident.action);
+        std::string json = front(incident.index);
+        if (!m_document.has(incident.entry, "time_us")) json += ",\"time_us\":null";
+        m_builder.add(rank, instant,
+                      membersOf(incident.entry, std::move(json), [&](auto key, PickleValue value) {
+                          return key == "action" ||
+                                 (key == "time_us" && value.kind == PickleKind::kInteger);
+                      }));
         if (incident.action != "oom") return;
         m_builder.addDiagnostic(
             {Severity::kProblem, "out-of-memory",
@@ -184,43 +257,98 @@ private:
              "See what is alive at that time on the memory page.", rank, time, 1});
     }
 
+    /// Segments and their blocks as they are at the end, an instant each.
+    void segments(const SnapshotLanes& lanes) {
+        InstantEvent instant;
+        instant.time = m_result.ended - Duration{1};
+        instant.lane = lanes.state;
+        std::int64_t number = -1;
+        std::set<std::uint32_t> seen;
+        for (const PickleValue segment :
+             m_document.items(m_document.member(m_document.root, "segments"))) {
+            ++number;
+            if (m_document.integer(segment, "device").value_or(0) != lanes.device) continue;
+            const std::string of = "{\"segment\":" + std::to_string(number);
+            const PickleValue blocks = m_document.member(segment, "blocks");
+            const auto state = [&](const char* name, PickleValue dict) {
+                instant.name = m_builder.intern(lanes.rank, name);
+                m_builder.add(lanes.rank, instant, membersOf(dict, of, [](auto key, PickleValue) {
+                                  return key == "blocks";
+                              }));
+            };
+            state("segment", segment);
+            // A list that is referred to again and again would make much out of little.
+            if (blocks.kind != PickleKind::kList || !seen.insert(blocks.index).second) continue;
+            for (const PickleValue block : m_document.items(blocks)) state("block", block);
+        }
+    }
+
+    /// What the export needs to write the snapshot again.
+    std::string configJson() {
+        std::string document = membersOf(m_document.root, "{", [](auto key, PickleValue) {
+            return key == "segments" || key == "device_traces" || key == "external_annotations";
+        });
+        const auto devices =
+            m_document.items(m_document.member(m_document.root, "device_traces")).size();
+        return snapshotConfig({m_lanes, static_cast<std::int64_t>(devices), document});
+    }
+
     /// torch.profiler.record_function ranges in newer snapshots.
-    void annotations(std::size_t device, RankId rank, const std::string& process) {
-        std::vector<std::pair<std::string_view, std::int64_t>> open;
+    void annotations(SnapshotLanes& lanes, const std::string& process) {
+        lanes.annotations = m_builder.laneIfUsed(lanes.rank, {process, "annotations"},
+                                                 LaneRole::kRange, "annotations");
+        lanes.loneAnnotations = m_builder.laneIfUsed(lanes.rank, {process, "lone annotations"},
+                                                     LaneRole::kRange, "annotations with one end");
+        struct Begun {
+            PickleValue entry;
+            std::int64_t us, index;
+        };
+        std::vector<Begun> open;
+        std::int64_t index = -1;
+        const auto lone = [&](const Begun& entry) {
+            InstantEvent instant;
+            instant.time = timeOf(entry.us);
+            instant.lane = lanes.loneAnnotations;
+            instant.name = m_builder.intern(lanes.rank, m_document.text(entry.entry, "name"));
+            m_builder.add(lanes.rank, instant,
+                          membersOf(entry.entry, front(entry.index), [](auto key, PickleValue) {
+                              return key == "name" || key == "device" || key == "time_us";
+                          }));
+        };
         for (const PickleValue entry :
              m_document.items(m_document.member(m_document.root, "external_annotations"))) {
-            if (m_document.integer(entry, "device").value_or(0) !=
-                static_cast<std::int64_t>(device))
-                continue;
-            const std::string_view name = m_document.text(entry, "name");
-            const std::int64_t time = m_document.integer(entry, "time_us").value_or(-1);
+            ++index;
+            if (m_document.integer(entry, "device").value_or(0) != lanes.device) continue;
+            const Begun end{entry, m_document.integer(entry, "time_us").value_or(-1), index};
             ++m_result.account.read;
-            if (time < 0 || time > std::int64_t{1} << 51) {
+            if (end.us < 0 || end.us > std::int64_t{1} << 51) {
                 m_result.account.reject("a time out of range");
                 continue;
             }
-            if (m_document.text(entry, "stage") == "START") {
-                ++m_result.account.kept;
-                open.emplace_back(name, time);
-                continue;
-            }
-            const auto at = std::find_if(open.rbegin(), open.rend(),
-                                         [&](const auto& o) { return o.first == name; });
-            if (at == open.rend()) {
-                m_result.account.reject("an annotation that ends without a beginning");
-                continue;
-            }
             ++m_result.account.kept;
+            if (m_document.text(entry, "stage") == "START") {
+                open.push_back(end);
+                continue;
+            }
+            const auto at = std::find_if(open.rbegin(), open.rend(), [&](const Begun& o) {
+                return m_document.text(o.entry, "name") == m_document.text(entry, "name");
+            });
+            if (at == open.rend() || at->us > end.us) {
+                lone(end);
+                continue;
+            }
             SpanEvent span;
-            span.lane =
-                m_builder.lane(rank, {process, "annotations"}, LaneRole::kRange, "annotations");
-            span.start = timeOf(at->second);
-            span.duration = {std::max<std::int64_t>(0, time - at->second) * 1000};
+            span.lane = lanes.annotations;
+            span.start = timeOf(at->us);
+            span.duration = {(end.us - at->us) * 1000};
             m_result.ended = std::max(m_result.ended, span.end());
-            span.name = m_builder.intern(rank, name);
-            m_builder.add(rank, span);
+            span.name = m_builder.intern(lanes.rank, m_document.text(entry, "name"));
+            m_builder.add(lanes.rank, span,
+                          "{\"start\":" + std::to_string(at->index) +
+                              ",\"end\":" + std::to_string(end.index) + "}");
             open.erase(std::next(at).base());
         }
+        for (const Begun& start : open) lone(start);
     }
 
     const ReaderRequest& m_request;
@@ -228,6 +356,11 @@ private:
     TraceBuilder& m_builder;
     ReaderResult m_result;
     std::int64_t m_reserved = -1;
+    std::vector<SnapshotLanes> m_lanes;
+    static constexpr std::size_t kMostTexts = std::size_t{64} << 20;
+    std::map<std::pair<PickleKind, std::uint32_t>, std::optional<std::string>> m_texts;
+    std::size_t m_textBytes = 0;
+    std::optional<std::string> m_text;  ///< of what is not shared
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ public:
     void run() {
         initial();
         for (const PickleValue entry : m_document.items(m_history)) {
+            ++m_index;
             ++m_account.read;
             if (const char* wrong = fault(entry)) {
                 m_account.reject(wrong);
@@ -85,7 +86,7 @@ private:
             alive(segment, open);
         }
         m_reserved = std::max<std::int64_t>(0, m_reserved - grown);
-        m_listener.incident({m_timeUs, "", 0, 0, 0, 0, m_reserved});
+        m_listener.incident({m_timeUs, "", 0, 0, 0, 0, m_reserved, {}, -1});
     }
     void alive(PickleValue segment, const std::unordered_set<std::uint64_t>& open) {
         std::uint64_t address = addressOf(segment, "address");
@@ -110,7 +111,7 @@ private:
         }
     }
     void allocateBefore(std::uint64_t address, std::int64_t size, PickleValue frames) {
-        allocate({m_timeUs, address, size, MemoryAction::kAllocate, frames});
+        allocate({m_timeUs, address, size, MemoryAction::kAllocate, frames, {}, -1});
     }
 
     static std::int64_t growth(std::string_view action, std::int64_t size) {
@@ -125,26 +126,30 @@ private:
         const std::string_view action = actionOf(entry);
         if (action == "alloc")
             return allocate({m_timeUs, addressOf(entry), sizeOf(entry), MemoryAction::kAllocate,
-                             m_document.member(entry, "frames")});
-        if (closes(action)) return free(addressOf(entry));
+                             m_document.member(entry, "frames"), entry, m_index});
+        if (closes(action) && m_open.contains(addressOf(entry)))
+            return free(addressOf(entry), entry, m_index);
         m_reserved = std::max<std::int64_t>(0, m_reserved + growth(action, sizeOf(entry)));
         m_listener.incident({m_timeUs, action, addressOf(entry), sizeOf(entry),
                              m_document.integer(entry, "stream").value_or(0),
-                             m_document.integer(entry, "device_free").value_or(0), m_reserved});
+                             m_document.integer(entry, "device_free").value_or(0), m_reserved,
+                             entry, m_index});
     }
     void allocate(const SnapshotAllocation& block) {
         // The ring of entries can have lost a free: the address says that it happened.
-        if (m_open.contains(block.address)) free(block.address);
+        if (m_open.contains(block.address)) free(block.address, {}, -1);
         m_open[block.address] = block;
         m_listener.allocation(block);
     }
-    void free(std::uint64_t address) {
+    void free(std::uint64_t address, PickleValue entry, std::int64_t index) {
         const auto at = m_open.find(address);
         if (at == m_open.end()) return;
         SnapshotAllocation block = at->second;
         m_open.erase(at);
         block.timeUs = m_timeUs;
         block.action = MemoryAction::kFree;
+        block.entry = entry;
+        block.index = index;
         m_listener.allocation(block);
     }
 
@@ -154,6 +159,7 @@ private:
     const SnapshotListener& m_listener;
     ImportAccount& m_account;
     PickleValue m_history;
+    std::int64_t m_index = -1;  ///< of the entry at hand
     std::int64_t m_reserved = 0;
     std::unordered_map<std::uint64_t, SnapshotAllocation> m_open;
     std::unordered_set<std::uint32_t> m_seen;  ///< lists of blocks
@@ -187,6 +193,11 @@ std::vector<std::size_t> devicesOf(const PickleDocument& document) {
         if (!document.items(traces[i]).empty()) devices.insert(i);
     for (const PickleValue segment : document.items(document.member(document.root, "segments"))) {
         const std::int64_t device = document.integer(segment, "device").value_or(0);
+        if (device >= 0 && device < kMostDevices) devices.insert(static_cast<std::size_t>(device));
+    }
+    for (const PickleValue entry :
+         document.items(document.member(document.root, "external_annotations"))) {
+        const std::int64_t device = document.integer(entry, "device").value_or(0);
         if (device >= 0 && device < kMostDevices) devices.insert(static_cast<std::size_t>(device));
     }
     return {devices.begin(), devices.end()};

@@ -20,9 +20,14 @@ struct SnapshotAllocation {
     std::int64_t size = 0;
     MemoryAction action = MemoryAction::kAllocate;
     PickleValue frames;  ///< a list of frames, innermost first
+    /// The entry of the history that says so, and which one it is; a block that was alive before,
+    /// or a free that the history has lost: none and -1. Of such a block the dict in its segment.
+    PickleValue entry{};
+    std::int64_t index = -1;
 };
 
-/// Anything else in the history: a segment came or went, a free was asked for, memory ran out.
+/// Anything else in the history: a segment came or went, a free was asked for, memory ran out, a
+/// block was freed that is not known. Without an action: what is reserved when it begins.
 struct SnapshotIncident {
     std::int64_t timeUs = 0;
     std::string_view action;
@@ -31,6 +36,8 @@ struct SnapshotIncident {
     std::int64_t stream = 0;
     std::int64_t deviceFree = 0;  ///< of "oom"
     std::int64_t reserved = 0;    ///< bytes in segments from here on
+    PickleValue entry{};
+    std::int64_t index = -1;
 };
 
 struct SnapshotListener {
@@ -40,7 +47,7 @@ struct SnapshotListener {
 
 /// kUnreadable when the document is no memory snapshot.
 Result<void> checkSnapshot(const PickleDocument& document);
-/// Devices with a history or segments, ascending.
+/// Devices with a history, segments or annotations, ascending.
 [[nodiscard]] std::vector<std::size_t> devicesOf(const PickleDocument& document);
 /// Earliest time of any entry, microseconds of Unix time; 0 where none has a time.
 [[nodiscard]] std::int64_t firstTimeUs(const PickleDocument& document);

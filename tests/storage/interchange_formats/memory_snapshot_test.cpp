@@ -2,6 +2,7 @@
 #include "storage/interchange/import.h"
 #include "storage/interchange/memory_snapshot/pickle_reader.h"
 #include "storage/interchange/memory_snapshot/snapshot_walk.h"
+#include "storage/recording/verify_recording.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
@@ -272,6 +273,7 @@ TEST(ReadMemorySnapshot, OurOwnExportComesBackWhole) {
         EXPECT_EQ(imported->reader->text({0}, got.owner),
                   expected.owner.value == 0 ? "" : events.strings[expected.owner.value - 1]);
         expected.owner = got.owner = {};
+        got.arguments = {};  // the frame, and which entry it is
         ASSERT_EQ(got, expected) << i;
     }
 }
@@ -340,6 +342,149 @@ for protocol in (2, 3, 4, 5):
         EXPECT_EQ(std::stod(*reserved->rows[0][0]), 0);
         EXPECT_EQ(std::stod(*reserved->rows[1][0]), 2 << 20);
     }
+}
+
+/// Says what differs between two snapshots, member by member; tuples are lists.
+constexpr const char* kCompare = R"py(
+import pickle, sys
+def plain(value):
+    if isinstance(value, dict):
+        return {key: plain(member) for key, member in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+def compare(a, b, where):
+    if type(a) != type(b):
+        sys.exit(f"{where}: {a!r} is now {b!r}")
+    if isinstance(a, dict):
+        if a.keys() != b.keys():
+            sys.exit(f"{where}: {sorted(a)} are now {sorted(b)}")
+        for key in a:
+            compare(a[key], b[key], f"{where}.{key}")
+    elif isinstance(a, list):
+        if len(a) != len(b):
+            sys.exit(f"{where}: {len(a)} are now {len(b)}")
+        for i, (x, y) in enumerate(zip(a, b)):
+            compare(x, y, f"{where}[{i}]")
+    elif a != b:
+        sys.exit(f"{where}: {a!r} is now {b!r}")
+before, after = (pickle.load(open(path, "rb")) for path in sys.argv[1:3])
+compare(plain(before), plain(after), "snapshot")
+for segment in after["segments"]:
+    assert isinstance(segment.get("segment_pool_id", ()), tuple)
+print("equal")
+)py";
+
+/// Imports, exports, and compares field for field; what differs, or "equal".
+std::string roundTrip(const test::TemporaryFolder& folder, const std::string& path,
+                      std::uintmax_t* size = nullptr) {
+    ImportOptions in;
+    in.output = folder.file("stored.sscope");
+    in.overwrite = true;
+    const auto imported = importTraces({path}, in);
+    if (!imported) return imported.error().message;
+    if (size != nullptr) *size = std::filesystem::file_size(in.output);
+    auto reader = storage::openRecording(in.output);
+    if (!reader) return reader.error().message;
+    const auto found = storage::verifyRecording(in.output);
+    if (!found || !found->sound()) return found ? found->faults[0].what : found.error().message;
+    ExportOptions out;
+    out.output = folder.file("again.pickle");
+    out.overwrite = true;
+    if (auto done = exportMemorySnapshot(**reader, out); !done) return done.error().message;
+    std::ofstream(folder.file("compare.py")) << kCompare;
+    const std::string command = "python3 " + folder.file("compare.py") + " " + path + " " +
+                                out.output + " > " + folder.file("said") + " 2>&1";
+    static_cast<void>(std::system(command.c_str()));
+    return contentOf(folder.file("said"));
+}
+
+TEST(MemorySnapshotRoundTrip, DrawnOnesComeBackFieldForField) {
+    if (!havePython()) GTEST_SKIP() << "python3 writes this test's pickles and is not installed";
+    const test::TemporaryFolder folder;
+    std::ofstream(folder.file("draw.py")) << R"py(
+import pickle, random, sys
+def stack(depth):
+    return [dict(name=f"f{random.randrange(40)}<\u00e9, \"#@^%\">", filename="/a/b.py", line=random.randrange(9),
+                 **({"fx_node_op": "call"} if random.random() < 0.1 else {})) for _ in range(depth)]
+def history(stacks):
+    entries, alive, us = [], {}, 1_700_000_000_000_000
+    def add(action, **more):
+        nonlocal us
+        us += random.choice([0, 0, 1, 7, -1])
+        entry = dict(action=action, stream=random.choice([0, 7]), time_us=us, frames=random.choice(stacks), **more)
+        if random.random() < 0.3:
+            entry.update(compile_context="N/A", user_metadata=random.choice(["", "x"]), pool_id=(0, 1))
+        if random.random() < 0.02:
+            del entry["time_us"]
+        if random.random() < 0.02:
+            entry["frames"] = []
+        entries.append(entry)
+    for i in range(random.randrange(300)):
+        kind = random.randrange(9)
+        if kind < 3:
+            addr, size = 512 * random.randrange(1, 90), random.randrange(4096)
+            alive[addr] = size
+            add("alloc", addr=addr, size=size)
+        elif kind < 6 and alive:
+            addr = random.choice(list(alive))
+            add("free_requested", addr=addr, size=alive[addr])
+            add(random.choice(["free_completed", "free_completed", "free"]), addr=addr, size=alive.pop(addr))
+        elif kind == 6:
+            add(random.choice(["segment_alloc", "segment_free", "segment_map", "segment_unmap"]), addr=1 << 45, size=2 << 20)
+        elif kind == 7:
+            add("oom", device_free=77, size=1 << 40)
+        else:
+            add(random.choice(["snapshot", "free_completed"]), addr=3, size=random.choice([0, 9]))
+    return entries
+for seed in range(1, 31):
+    random.seed(seed)
+    stacks = [stack(random.randrange(12)) for _ in range(6)] + [stack(1)]
+    devices = random.choice([1, 1, 2, 3])
+    traces = [history(stacks) if random.random() < 0.8 else [] for _ in range(devices)]
+    traces[-1] = history(stacks) + [dict(action="alloc", addr=1, size=1, stream=0, time_us=1_800_000_000_000_000, frames=[])]
+    def block(at):
+        return dict(address=at, size=512, requested_size=500, state=random.choice(["active_allocated", "active_pending_free", "inactive"]), frames=random.choice(stacks))
+    segments = [dict(device=random.randrange(devices), address=at << 20, total_size=1024, allocated_size=3, active_size=4, requested_size=5,
+                     stream=7, segment_type="small", segment_pool_id=(0, random.randrange(3)), is_expandable=random.random() < 0.5,
+                     frames=random.choice(stacks), blocks=[block((at << 20) + 512 * k) for k in range(random.randrange(4))])
+                for at in range(1, random.randrange(2, 9))]
+    annotations, us = [], 1_700_000_000_000_000
+    for i in range(random.randrange(12)):
+        us += random.randrange(5)
+        annotations.append(dict(stage=random.choice(["START", "END"]), name=random.choice("ab"), device=random.randrange(devices), time_us=us))
+    with open(f"{sys.argv[1]}/{seed}.pickle", "wb") as file:
+        pickle.dump(dict(segments=segments, device_traces=traces, external_annotations=annotations,
+                         allocator_settings=dict(PYTORCH_CUDA_ALLOC_CONF="a:1", ratio=0.8, none=None, roundup_power2_divisions={"1": 0})),
+                    file, protocol=4)
+)py";
+    ASSERT_EQ(std::system(("python3 " + folder.file("draw.py") + " " + folder.path()).c_str()), 0);
+    for (int seed = 1; seed <= 30; ++seed)
+        ASSERT_EQ(roundTrip(folder, folder.file(std::to_string(seed) + ".pickle")), "equal\n")
+            << "seed " << seed;
+}
+
+TEST(MemorySnapshotRoundTrip, RealInferenceComesBackFieldForField) {
+    const std::string path = SHARDSCOPE_SHARED_TRACES "/torch_memory_snapshot_inference.pickle";
+    if (!std::filesystem::exists(path) || !havePython())
+        GTEST_SKIP() << path << " or python3 is not there: no real snapshot was read";
+    const test::TemporaryFolder folder;
+    std::uintmax_t size = 0;
+    EXPECT_EQ(roundTrip(folder, path, &size), "equal\n");
+    auto reader = storage::openRecording(folder.file("stored.sscope"));
+    ASSERT_THAT(reader, IsOk());
+    // 3,840 entries, 98 segments, 230 blocks; stacks are 63 frames deep on average.
+    EXPECT_LT(size, 60u * 3840);
+    const auto stack = (*reader)->query(
+        "SELECT json_array_length(arguments, '$.frames'),"
+        " json_extract(arguments, '$.frames[0].name') FROM memory_events"
+        " WHERE action='allocate' AND arguments IS NOT NULL ORDER BY 1 DESC LIMIT 1");
+    ASSERT_THAT(stack, IsOk());
+    EXPECT_EQ(stack->rows.at(0).at(0), "85");
+    EXPECT_EQ(stack->rows.at(0).at(1), "torch::unwind::unwind()");
+    const auto frames = (*reader)->query(
+        "SELECT count(*), max(frame.value ->> 'line') FROM memory_events,"
+        " json_each(memory_events.arguments, '$.frames') AS frame WHERE action='allocate'");
+    ASSERT_THAT(frames, IsOk());
+    EXPECT_GT(std::stoi(frames->rows.at(0).at(0).value_or("0")), 60 * 1280);
 }
 
 TEST(ReadMemorySnapshot, StacksOfCppAreNamedByWhoAsked) {
