@@ -240,11 +240,8 @@ bool Import::learn() {
         std::min<std::int64_t>(0, m_builder->earliest().value_or(Timestamp{}).ns);
     if (early == 0 && !m_builder->stepsCameLate()) return false;
     m_learned->zeroNs = *m_zeroNs + early;
-    for (const auto& [rank, marks] : m_builder->markedSteps())
-        for (const auto& [begin, mark] : marks) {
-            const TimeRange range{begin - Duration{early}, mark.range.end - Duration{early}};
-            m_learned->steps[rank].emplace(range.begin, StepMarks::Mark{mark.step, range});
-        }
+    m_learned->steps = m_builder->markedSteps();
+    for (const auto& [rank, marks] : m_learned->steps) marks->shift(Duration{-early});
     return true;
 }
 
@@ -293,6 +290,7 @@ Result<void> Import::finish() {
                                                    "), which --strict does not allow");
     if (auto worth = checkYield(); !worth) return worth;
     noteDistance();
+    for (const std::string& note : m_builder->stepNotes()) m_account.notes.push_back(note);
     if (m_account.rejected() > 0)
         m_builder->addDiagnostic(
             {Severity::kWarning,

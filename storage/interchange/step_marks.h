@@ -20,13 +20,18 @@ public:
     using ByBegin = std::multimap<Timestamp, Mark>;
 
     void add(const Mark& mark) { m_marks.emplace(mark.range.begin, mark); }
+    void replace(ByBegin marks) { m_marks = std::move(marks); }
     /// A call of the host that launches the device work of this correlation.
     void addLaunch(std::uint64_t correlation, Timestamp start);
+    /// A launch was added after ofLaunched() had been asked for what it launched.
+    [[nodiscard]] bool launchCameLate() const { return m_late; }
+    /// All of them later by so much.
+    void shift(Duration by);
 
     /// kNoStep outside of all steps.
     [[nodiscard]] StepIndex at(Timestamp time) const;
     /// Of device work that begins at `start`; by its launch where that is known.
-    [[nodiscard]] StepIndex ofLaunched(std::uint64_t correlation, Timestamp start) const;
+    [[nodiscard]] StepIndex ofLaunched(std::uint64_t correlation, Timestamp start);
     [[nodiscard]] const ByBegin& marks() const { return m_marks; }
 
 private:
@@ -34,9 +39,14 @@ private:
     static constexpr std::uint64_t kBlock = 2048;
     /// 64 MB: about 8 million launches. Work of others goes by its own time.
     static constexpr std::size_t kMostBlocks = 4096;
+    /// Larger ones are the importer's, of work that nothing launched.
+    static constexpr std::uint64_t kMostCorrelation = std::uint64_t{1} << 62;
     using Block = std::unique_ptr<std::int64_t[]>;
 
+    [[nodiscard]] std::int64_t* placeOf(std::uint64_t correlation);
+
     ByBegin m_marks;
+    bool m_late = false;
     std::unordered_map<std::uint64_t, Block> m_launches;
 };
 

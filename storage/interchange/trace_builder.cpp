@@ -8,6 +8,7 @@
 #include "storage/interchange/string_cache.h"
 #include "storage/recording/recording_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -105,11 +106,26 @@ struct Rank {
     std::unique_ptr<ArgumentSplitter> splitter;
     std::unique_ptr<ArgumentTable> arguments;
     std::uint64_t events = 0;
-    std::unique_ptr<StepMarks> marks;      ///< null: events have their steps themselves
-    bool marksKnown = false;               ///< all of them, before the first event came
-    StepMarks::ByBegin steps;              ///< that become rows
-    Timestamp storedThrough{-kTimeLimit};  ///< latest start of a stored event
+    std::shared_ptr<StepMarks> marks;                ///< null: events have their steps themselves
+    bool marksKnown = false;                         ///< all of them, before the first event came
+    std::map<StepNaming, StepMarks::ByBegin> steps;  ///< by how they are named
+    StepNaming inUse = StepNaming::kProfilerStep;    ///< whose are in `marks`
+    Timestamp storedThrough{-kTimeLimit};            ///< latest start of a stored event
 };
+
+bool repeats(const StepMarks::ByBegin& marks) {
+    std::set<StepIndex> numbers;
+    for (const auto& [begin, mark] : marks)
+        if (!numbers.insert(mark.step).second) return true;
+    return false;
+}
+
+/// Numbers that repeat are those of parts of a step; but a profiler may start again at 0.
+StepNaming chosenNaming(const Rank& owner) {
+    for (const auto& [naming, marks] : owner.steps)
+        if (naming == StepNaming::kProfilerStep || !repeats(marks)) return naming;
+    return owner.steps.empty() ? StepNaming::kProfilerStep : owner.steps.begin()->first;
+}
 
 }  // namespace
 
@@ -252,7 +268,7 @@ struct TraceBuilder::State {
         }
         return all;
     }
-    static StepIndex stepOf(const StepMarks& marks, const SpanEvent& span) {
+    static StepIndex stepOf(StepMarks& marks, const SpanEvent& span) {
         return isStreamLane(span.lane) ? marks.ofLaunched(span.correlation, span.start)
                                        : marks.at(span.start);
     }
@@ -399,7 +415,9 @@ struct TraceBuilder::State {
 void TraceBuilder::State::storeSteps(RankId id, const Rank& owner) {
     std::set<StepIndex> numbers;
     Timestamp end{-kTimeLimit};
-    for (const auto& [begin, mark] : owner.steps) {
+    const auto chosen = owner.steps.find(chosenNaming(owner));
+    if (chosen == owner.steps.end()) return;
+    for (const auto& [begin, mark] : chosen->second) {
         if (begin < end || !numbers.insert(mark.step).second) continue;
         end = mark.range.end;
         StepFacts step;
@@ -623,31 +641,66 @@ void TraceBuilder::addStep(const StepFacts& step) {
 }
 void TraceBuilder::deriveSteps(RankId rank) {
     Rank& owner = m_state->rank(rank);
-    if (owner.marks == nullptr) owner.marks = std::make_unique<StepMarks>();
+    if (owner.marks == nullptr) owner.marks = std::make_shared<StepMarks>();
 }
-void TraceBuilder::markStep(RankId rank, StepIndex step, TimeRange range) {
+void TraceBuilder::markStep(RankId rank, const NamedStep& step, TimeRange range) {
     Rank& owner = m_state->rank(rank);
-    owner.steps.emplace(range.begin, StepMarks::Mark{step, range});
+    const bool first = owner.steps.empty();
+    StepMarks::ByBegin& named = owner.steps[step.naming];
+    named.emplace(range.begin, StepMarks::Mark{step.step, range});
     if (owner.marks == nullptr || owner.marksKnown) return;
-    owner.marks->add({step, range});
-    if (range.begin <= owner.storedThrough) m_state->stepsCameLate = true;
+    if (first || step.naming == owner.inUse) {
+        owner.inUse = step.naming;
+        owner.marks->add({step.step, range});
+        if (range.begin <= owner.storedThrough) m_state->stepsCameLate = true;
+    } else if (step.naming < owner.inUse) {
+        owner.inUse = step.naming;
+        owner.marks->replace(named);
+        if (owner.storedThrough.ns > -kTimeLimit) m_state->stepsCameLate = true;
+    }
 }
 void TraceBuilder::knowSteps(const StepsOfRanks& steps) {
     for (const auto& [rank, marks] : steps) {
-        deriveSteps(rank);
         Rank& owner = m_state->rank(rank);
-        for (const auto& [begin, mark] : marks) owner.marks->add(mark);
+        owner.marks = marks;
         owner.marksKnown = true;
     }
 }
 TraceBuilder::StepsOfRanks TraceBuilder::markedSteps() const {
     StepsOfRanks steps;
-    for (const auto& [rank, owner] : m_state->ranks)
-        if (!owner.steps.empty()) steps.emplace(rank, owner.steps);
+    for (const auto& [rank, owner] : m_state->ranks) {
+        if (owner.steps.empty() || owner.marks == nullptr) continue;
+        owner.marks->replace(owner.steps.at(chosenNaming(owner)));
+        steps.emplace(rank, owner.marks);
+    }
     return steps;
 }
 bool TraceBuilder::stepsCameLate() const {
-    return m_state->stepsCameLate;
+    const auto late = [](const auto& each) {
+        const Rank& owner = each.second;
+        if (owner.marks == nullptr || owner.marksKnown || owner.steps.empty()) return false;
+        return owner.marks->launchCameLate() || chosenNaming(owner) != owner.inUse;
+    };
+    return m_state->stepsCameLate ||
+           std::any_of(m_state->ranks.begin(), m_state->ranks.end(), late);
+}
+std::vector<std::string> TraceBuilder::stepNotes() const {
+    std::map<StepNaming, std::size_t> taken, left;
+    for (const auto& [rank, owner] : m_state->ranks)
+        for (const auto& [naming, marks] : owner.steps)
+            (naming == chosenNaming(owner) ? taken : left)[naming] += marks.size();
+    std::vector<std::string> notes;
+    const auto like = [](std::size_t count, StepNaming naming) {
+        return std::to_string(count) + (count == 1 ? " range" : " ranges") + " named like \"" +
+               toWord(naming) + "\"";
+    };
+    for (const auto& [naming, count] : taken)
+        if (naming != StepNaming::kProfilerStep)
+            notes.push_back("steps were taken from " + like(count, naming));
+    for (const auto& [naming, count] : left)
+        notes.push_back(like(count, naming) + " were not taken for steps: \"" +
+                        toWord(taken.begin()->first) + "\" names those");
+    return notes;
 }
 std::optional<Timestamp> TraceBuilder::earliest() const {
     if (m_state->earliest.ns == kTimeLimit) return std::nullopt;

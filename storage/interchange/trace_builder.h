@@ -11,6 +11,7 @@
 #include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/json_text.h"
 #include "storage/interchange/step_marks.h"
+#include "storage/interchange/step_names.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 
@@ -88,13 +89,18 @@ public:
     void deriveSteps(RankId rank);
     /// A step of a rank whose steps are derived. Its row is written at the end, unless it overlaps
     /// an earlier one or repeats its number.
-    void markStep(RankId rank, StepIndex step, TimeRange range);
-    using StepsOfRanks = std::map<RankId, StepMarks::ByBegin>;
+    /// Where steps are named in several ways one of them counts: the first of StepNaming whose
+    /// numbers do not repeat, as those of parts of a step do.
+    void markStep(RankId rank, const NamedStep& step, TimeRange range);
+    using StepsOfRanks = std::map<RankId, std::shared_ptr<StepMarks>>;
     /// Marks for all of the trace, from having read it once; later ones only become rows.
     void knowSteps(const StepsOfRanks& steps);
     [[nodiscard]] StepsOfRanks markedSteps() const;
-    /// Some events were stored before a step that they may belong to was marked.
+    /// Some events were stored before a step that they may belong to was marked, or before their
+    /// launch came.
     [[nodiscard]] bool stepsCameLate() const;
+    /// Sentences: which of several ways to name steps counts.
+    [[nodiscard]] std::vector<std::string> stepNotes() const;
     /// Of all events so far; nothing without any.
     [[nodiscard]] std::optional<Timestamp> earliest() const;
 

@@ -184,13 +184,11 @@ void TraceMapper::noteSpan(const Event& event, const Category& category, const S
     if (m_hostProcess.empty() && category.role != LaneRole::kRange)
         m_hostProcess = bare(event.process);
     if (name == "record_param_comms") m_collectives.addOperation(event.members, span.range());
-    if (name.starts_with("ProfilerStep#")) noteStep(name, span);
+    if (category.role != LaneRole::kRuntime) noteStep(name, span);
 }
 
 void TraceMapper::noteStep(std::string_view name, const SpanEvent& span) {
-    const auto number = parseInteger(name.substr(name.find('#') + 1));
-    if (!number || *number < 0 || *number > std::numeric_limits<std::int32_t>::max()) return;
-    m_builder->markStep(m_setting.rank, {static_cast<std::int32_t>(*number)}, span.range());
+    if (const auto step = stepIn(name)) m_builder->markStep(m_setting.rank, *step, span.range());
 }
 
 void TraceMapper::addInstant(Event& event) {
@@ -306,7 +304,7 @@ void TraceMapper::addBegin(Event& event) {
     const Category category = categoryOf(bare(event.category));
     auto span = spanOf(event, category);
     if (!span) return reject("no time, or one out of range");
-    m_open[threadKey(event)].push_back({*span, textOf(event.name), m_split});
+    m_open[threadKey(event)].push_back({*span, textOf(event.name), m_split, !correlates(category)});
     ++m_openCount;
     // Kept once its end is there.
 }
@@ -322,7 +320,7 @@ void TraceMapper::addEnd(const Event& event) {
     --m_openCount;
     open.span.duration = {std::max<std::int64_t>(0, (*time - open.span.start).ns)};
     if (*time < open.span.start) m_repaired = true;
-    if (open.name.starts_with("ProfilerStep#")) noteStep(open.name, open.span);
+    if (open.host) noteStep(open.name, open.span);
     m_split = std::move(open.arguments);
     addSpan(open.span);
     m_account->kept += 2;

@@ -6,7 +6,7 @@
 // kNoCorrelation up. i to spans of no length on lanes of their own, by scope; [memory] to memory
 // events; C to counters; B and E to spans. s, t and f to flows, bound to spans of their thread
 // wherever in the file those stand; the operator that one of category fwdbwd begins with gets its
-// id as correlation, and says forward or backward. ProfilerStep#N are the steps as well. M names
+// id as correlation, and says forward or backward. Names of steps (StepNaming) mark those. M names
 // lanes, and is kept for who writes the trace again.
 #pragma once
 
@@ -56,6 +56,7 @@ private:
         SpanEvent span;
         std::string name;
         SplitArguments arguments;
+        bool host = false;  ///< and no call: may mark a step
     };
 
     /// Bytes of a device before its earliest event.

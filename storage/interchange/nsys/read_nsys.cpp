@@ -45,6 +45,8 @@ public:
         ImportState state{m_request, m_file, m_texts, m_survey,
                           Lanes(*m_request.builder, m_survey)};
         state.shiftNs = m_result.clockBaseNs - m_result.zeroNs;
+        for (const RankMap::Entry& entry : m_survey.ranks.entries())
+            m_request.builder->deriveSteps(entry.rank);
         if (auto done = readTables(state); !done) return failure(done);
         if (auto done = describe(state); !done) return failure(done);
         return m_result;

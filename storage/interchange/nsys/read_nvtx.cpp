@@ -66,7 +66,10 @@ private:
         auto name = nameOf(row);
         if (!name) return failure(name);
         m_arguments.clear();
-        span.name = m_state.builder().intern(owner.rank, splitEmitted(*name, m_arguments));
+        const std::string_view plain = splitEmitted(*name, m_arguments);
+        span.name = m_state.builder().intern(owner.rank, plain);
+        if (const auto step = type == nvtx::kMark ? std::nullopt : stepIn(plain))
+            m_state.builder().markStep(owner.rank, *step, span.range());
         if (auto done = addArguments(row, type, thread, domain); !done) return done;
         m_state.builder().add(owner.rank, span, m_arguments.done());
         m_state.ended = std::max(m_state.ended, span.end());

@@ -32,7 +32,17 @@ TEST_F(Schema3, EveryRowIsAccountedFor) {
     EXPECT_EQ(account->repaired, 0u);
     EXPECT_THAT(account->notes,
                 ElementsAre(HasSubstr("1 records of CUDA events have no time"),
-                            HasSubstr("no place for what these tables hold: DIAGNOSTIC_EVENT")));
+                            HasSubstr("no place for what these tables hold: DIAGNOSTIC_EVENT"),
+                            HasSubstr("steps were taken from 1 range named like \"step N\"")));
+}
+
+TEST_F(Schema3, StepsAreTheRangesThatNameThem) {
+    EXPECT_EQ(made.one("SELECT step, start_ns, end_ns FROM steps"), "1|5|500");
+    EXPECT_EQ(made.one("SELECT step FROM kernels WHERE name LIKE '%gemm%'"), "1");
+    EXPECT_EQ(made.one("SELECT step FROM events WHERE name='ncclAllReduce'"), "1");
+    EXPECT_EQ(made.one("SELECT count(*) FROM events WHERE kind='span' AND start_ns >= 500"
+                       " AND step IS NOT NULL AND correlation = 0"),
+              "0");
 }
 
 TEST_F(Schema3, TimeZeroIsTheFirstEventAndItsWallClockIsKnown) {

@@ -1,0 +1,27 @@
+// Names of annotations that mark a training step, and which step.
+#pragma once
+
+#include "storage/model/ids.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace shardscope::interchange {
+
+/// How a trace calls its steps; where it does in several ways, earlier ones here win.
+enum class StepNaming : std::uint8_t { kProfilerStep, kStep, kIteration, kBatch };
+
+struct NamedStep {
+    StepNaming naming = StepNaming::kProfilerStep;
+    StepIndex step;
+};
+
+/// "ProfilerStep#5", "step 5", "## Step 5 ##", "global_step=5", "train step #5/100", "iteration:
+/// 5", "iter_5", "training batch 5"; nothing of any other name.
+[[nodiscard]] std::optional<NamedStep> stepIn(std::string_view name);
+
+/// "iteration N"
+[[nodiscard]] const char* toWord(StepNaming naming);
+
+}  // namespace shardscope::interchange
