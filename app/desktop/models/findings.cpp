@@ -96,6 +96,24 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     return facts;
 }
 
+QString leftOutText(const OpenRecording& recording) {
+    const auto& basis = recording.report.basis;
+    QStringList sentences;
+    for (const std::string& phrase : basis.leftOut) {
+        QString sentence = fromUtf8(phrase);
+        sentence[0] = sentence[0].toUpper();
+        sentences << sentence + u'.';
+    }
+    if (!basis.whole())
+        sentences << u"Shares and sums are of the %1 of %2 steps that have detail."_s.arg(
+            formatCount(basis.detailed), formatCount(basis.steps));
+    return sentences.join(u' ');
+}
+
+QString leftOutWord(const DetailFacts& detail) {
+    return QString::fromLatin1(fateOf(detail.reason));
+}
+
 QString incompleteText(const OpenRecording& recording) {
     const auto& report = recording.report;
     if (!recording.summary.complete) {

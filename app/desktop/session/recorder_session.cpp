@@ -70,6 +70,13 @@ void RecorderSession::kill() {
     });
 }
 
+void RecorderSession::capture(const QString& level) {
+    if (m_state != State::kStarting && m_state != State::kRunning) return;
+    QByteArray command = R"({"command":"capture")";
+    if (!level.isEmpty()) command += R"(,"level":")" + level.toLatin1() + '"';
+    m_process.write(command + "}\n");
+}
+
 void RecorderSession::send(const char* command) {
     m_process.write(QByteArray(R"({"command":")") + command + "\"}\n");
 }

@@ -34,6 +34,8 @@ public:
     void stop();
     /// At once.
     void kill();
+    /// What is captured from some step on: a level, or empty for the run's own schedule.
+    void capture(const QString& level);
 
     [[nodiscard]] State state() const { return m_state; }
     [[nodiscard]] bool isGoing() const;

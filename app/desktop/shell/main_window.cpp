@@ -219,6 +219,7 @@ void MainWindow::connectTimeline() {
 void MainWindow::connectRun() {
     connect(m_newRun, &NewRunPage::startRequested, this, &MainWindow::startRun);
     connect(m_livePage, &LivePage::stopRequested, &m_session, &RecorderSession::stop);
+    connect(m_livePage, &LivePage::captureRequested, &m_session, &RecorderSession::capture);
     connect(m_livePage, &LivePage::killRequested, &m_session, &RecorderSession::kill);
     connect(m_livePage, &LivePage::newRunRequested, this, [this] { showPage(u"newrun"_s); });
     connect(m_livePage, &LivePage::openRequested, this, &MainWindow::chooseFile);

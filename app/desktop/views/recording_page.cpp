@@ -50,10 +50,10 @@ void RecordingPage::showError(const QString& message) {
 void RecordingPage::showRecording(const RecordingPtr& recording) {
     m_recording = recording;
     m_frame->showState(PageFrame::State::kFull);
-    const QString shared = sharedDeviceText(*recording);
-    QString limits = incompleteText(*recording);
-    if (!limits.isEmpty() && !shared.isEmpty()) limits += u' ';
-    m_frame->setBanner(limits + shared);
+    QStringList limits{incompleteText(*recording), leftOutText(*recording),
+                       sharedDeviceText(*recording)};
+    limits.removeAll(QString());
+    m_frame->setBanner(limits.join(u' '));
     present();
 }
 

@@ -26,7 +26,15 @@ std::string command(int timeoutMs) {
     if (got <= 0) return "stop";
     text[got] = '\0';
     if (std::strstr(text, "\"kill\"") != nullptr) return "kill";
-    return std::strstr(text, "\"stop\"") != nullptr ? "stop" : std::string();
+    if (std::strstr(text, "\"stop\"") != nullptr) return "stop";
+    // Without its marks, as a log line that tests see.
+    std::string heard = "heard ";
+    for (const char* c = text; *c != '\0' && *c != '\n'; ++c) {
+        if (*c == ':' || *c == ',') heard += ' ';
+        if (std::strchr("{}\":,", *c) == nullptr) heard += *c;
+    }
+    say(R"({"event":"log","level":"info","text":")" + heard + "\"}");
+    return {};
 }
 
 void finish(const char* status, const std::string& output, int code, const char* message) {

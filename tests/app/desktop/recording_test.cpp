@@ -174,6 +174,25 @@ TEST_F(LoaderTest, UnfinishedRecordingsSaySo) {
     EXPECT_TRUE(incompleteText(*recording).contains(u"not finished"_s));
 }
 
+TEST_F(LoaderTest, WhatWasLeftOutIsOneTextForAllPages) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    EXPECT_TRUE(leftOutText(*recording).isEmpty());
+    OpenRecording thinned = *recording;
+    thinned.report.basis = {1000, 187, {"detail of steps 0 to 812 thinned to steps by --max-size"}};
+    EXPECT_EQ(
+        leftOutText(thinned),
+        u"Detail of steps 0 to 812 thinned to steps by --max-size. Shares and sums are of the "
+        u"187 of 1,000 steps that have detail."_s);
+    DetailFacts detail;
+    detail.reason = DetailReason::kMaxRate;
+    EXPECT_EQ(leftOutWord(detail), u"thinned"_s);
+    detail.reason = DetailReason::kNotSlow;
+    EXPECT_EQ(leftOutWord(detail), u"not kept"_s);
+    detail.reason = DetailReason::kRequest;
+    EXPECT_EQ(leftOutWord(detail), u"not recorded"_s);
+}
+
 TEST_F(LoaderTest, ARunWithoutMemoryEventsSaysHowToGetThem) {
     test::SampleOptions options;
     options.memory = false;

@@ -74,6 +74,20 @@ TEST_F(SessionTest, StopEndsTheRunAfterItsStep) {
     EXPECT_EQ(m_outcome->status, u"stopped"_s);
 }
 
+TEST_F(SessionTest, CaptureChangesWhileTheRunGoesOn) {
+    start("endless");
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !m_steps.empty(); }, 10'000));
+    m_session.capture(u"light"_s);
+    const auto heard = [this](const QString& line) {
+        return QTest::qWaitFor([&] { return m_log.contains(line); }, 10'000);
+    };
+    EXPECT_TRUE(heard(u"heard command capture level light"_s)) << m_log.join(u'\n').toStdString();
+    m_session.capture({});
+    EXPECT_TRUE(heard(u"heard command capture"_s)) << m_log.join(u'\n').toStdString();
+    m_session.stop();
+    ASSERT_TRUE(waitForEnd());
+}
+
 TEST_F(SessionTest, KillEndsTheRunAtOnce) {
     start("endless");
     ASSERT_TRUE(QTest::qWaitFor([this] { return !m_steps.empty(); }, 10'000));

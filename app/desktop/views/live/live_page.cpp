@@ -55,6 +55,17 @@ LivePage::LivePage(LiveRun& run, QWidget* parent) : QWidget(parent), m_run(run) 
     m_kill->setToolTip(tr("At once; the recording keeps what was received."));
     m_stop->setAccessibleName(tr("Stop the run after the current step"));
     m_kill->setAccessibleName(tr("Kill the run at once"));
+    m_capture = new QComboBox(this);
+    m_capture->addItem(tr("Capture as started"), QString());
+    for (const auto level : {CaptureLevel::kFull, CaptureLevel::kLight, CaptureLevel::kSteps})
+        m_capture->addItem(tr("Capture %1").arg(QString::fromLatin1(toWord(level))),
+                           QString::fromLatin1(toWord(level)));
+    m_capture->setToolTip(
+        tr("How much is recorded from the next step on, at most what the run was started with."));
+    m_capture->setAccessibleName(tr("How much is recorded from the next step on"));
+    m_frame->addHeaderWidget(m_capture);
+    connect(m_capture, &QComboBox::activated, this,
+            [this] { Q_EMIT captureRequested(m_capture->currentData().toString()); });
     m_frame->addHeaderWidget(m_stop);
     m_frame->addHeaderWidget(m_kill);
     connect(m_stop, &QPushButton::clicked, this, &LivePage::stopRequested);
@@ -148,6 +159,8 @@ void LivePage::refresh() {
     const bool bad = status == u"failed"_s || status == u"killed"_s;
     m_frame->setBanner(bad ? m_run.message() : QString());
     m_stop->setEnabled(going && status != u"stopping"_s);
+    m_capture->setEnabled(going && status != u"stopping"_s);
+    if (starting) m_capture->setCurrentIndex(0);
     m_kill->setEnabled(going);
     m_charts[0]->setSeries(m_run.lossSeries());
     m_charts[1]->setSeries(m_run.throughputSeries());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/desktop/models/live_run.h"
+#include "storage/model/detail.h"
 
 #include <QTimer>
 #include <QWidget>
@@ -30,6 +31,7 @@ public:
 Q_SIGNALS:
     void stopRequested();
     void killRequested();
+    void captureRequested(const QString& level);
     void newRunRequested();
     void openRequested();
 
@@ -44,6 +46,7 @@ private:
     RankRows* m_ranks = nullptr;
     QComboBox* m_filter = nullptr;
     QPlainTextEdit* m_log = nullptr;
+    QComboBox* m_capture = nullptr;
     QPushButton* m_stop = nullptr;
     QPushButton* m_kill = nullptr;
     std::size_t m_shownLines = 0;

@@ -177,6 +177,11 @@ void NewRunPage::addRecording(QWidget* form) {
     add(section, "device_capture");
     add(section, "calibrate");
     add(section, "alternate_capture");
+    add(section, "max_size");
+    add(section, "max_rate");
+    add(section, "capture_steps");
+    add(section, "capture_every");
+    add(section, "capture_slow");
 }
 
 QWidget* NewRunPage::buildForm(QWidget* parent) {

@@ -99,6 +99,7 @@ private:
     void paintHeader(QPainter& painter, const LaneRow& row) const;
     void paintLaneName(QPainter& painter, const LaneRow& row) const;
     void paintLinks(QPainter& painter) const;
+    void paintLeftOut(QPainter& painter, const LaneRow& row) const;
     void paintOverlay(QPainter& painter) const;
     void paintHover(QPainter& painter) const;
 

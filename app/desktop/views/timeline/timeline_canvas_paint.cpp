@@ -1,5 +1,6 @@
 // How the canvas looks; timeline_canvas.cpp is how it behaves.
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/overview_model.h"
 #include "app/desktop/models/slice_details.h"
 #include "app/desktop/views/timeline/lane_painter.h"
 #include "app/desktop/views/timeline/timeline_canvas.h"
@@ -78,6 +79,7 @@ QPixmap TimelineCanvas::renderPicture() const {
     for (const LaneRow& row : m_layout.rows) {
         const QRectF area = rowArea(row);
         if (area.bottom() < lanes.top() || area.top() > lanes.bottom()) continue;
+        if (row.isLane()) paintLeftOut(painter, row);
         const LaneFrame* frame = m_frame && row.isLane() ? m_frame->lane(row.key) : nullptr;
         if (frame == nullptr) continue;
         if (row.kind == LaneRow::Kind::kCounter) {
@@ -191,6 +193,33 @@ void TimelineCanvas::paintLabels(QPainter& painter) const {
         } else {
             paintHeader(painter, row);
         }
+    }
+}
+
+/// Hatches where the file holds nothing of the lane, and says why where there is room.
+void TimelineCanvas::paintLeftOut(QPainter& painter, const LaneRow& row) const {
+    if (!m_recording) return;
+    const Theme& theme = Theme::of(this);
+    const QRectF lanes = lanesArea();
+    const bool fullOnly = isFullOnly(row.role) || row.key.lane.value >= memoryLane({}).value;
+    double painted = lanes.left();  // overlapping stretches are hatched once
+    for (const DetailFacts& detail : m_recording->summary.detail) {
+        const bool concerns = detail.level <= CaptureLevel::kSteps || fullOnly;
+        if (detail.rank != row.key.rank || !concerns || !detail.range.intersects(view())) continue;
+        const double left = std::max(painted, lanes.left() + m_scale.x(detail.range.begin));
+        const double right = lanes.left() + std::min(m_scale.width, m_scale.x(detail.range.end));
+        if (right - left < 1) continue;
+        const QRectF area(left, rowArea(row).top(), right - left, rowArea(row).height());
+        painter.fillRect(area, QBrush(theme.hairline, Qt::BDiagPattern));
+        painted = right;
+        painter.setFont(textFont(kSmallPixels - 1));
+        const QString word = leftOutWord(detail);
+        const double wide = tabularWidth(painter.font(), word) + 12;
+        if (area.width() < wide + 8 || area.height() < 14) continue;
+        const QRectF label(area.left() + 4, area.top() + (area.height() - 14) / 2, wide, 14);
+        painter.fillRect(label, theme.window);
+        painter.setPen(theme.quietText);
+        painter.drawText(label, Qt::AlignCenter, word);
     }
 }
 
