@@ -95,6 +95,7 @@ struct Rank {
     std::array<std::uint32_t, kFirstLane.size()> lanesOfKind{};
     EventRuns<MemoryEvent> memory;
     EventRuns<FlowEvent> flows;  ///< lane: the thread, until they are bound
+    EventRuns<FlowEvent> boundFlows;
     struct Thread {
         LaneId home;                ///< of flows that bind to nothing
         std::vector<LaneId> lanes;  ///< with spans
@@ -234,7 +235,8 @@ struct TraceBuilder::State {
     }
     /// All spans are stored.
     void storeFlows(RankId id, Rank& owner) {
-        if (owner.flows.empty()) return;
+        note(owner.boundFlows.drain(
+            [&](std::span<FlowEvent> events) { store(columns::encodeFlows(id, events)); }));
         note(owner.flows.drain([&](std::span<FlowEvent> events) {
             if (status) note(bindFlows(id, owner, events));
             store(columns::encodeFlows(id, events));
@@ -578,6 +580,19 @@ void TraceBuilder::add(RankId rank, std::uint32_t thread, const FlowEvent& event
     waiting.lane = {thread};
     waiting.arguments = m_state->storeArguments(rank, arguments);
     owner.flows.add(waiting);
+    ++owner.events;
+}
+
+void TraceBuilder::addAsItIs(RankId rank, const FlowEvent& event, std::string_view arguments) {
+    if (!inRange(event.time) || !inRange(event.spanStart))
+        return m_state->refuse("a flow's time is out of range");
+    if (m_state->lane(rank, event.lane) == nullptr)
+        return m_state->refuse("a flow lies on a lane that was never declared");
+    m_state->earliest = std::min(m_state->earliest, event.time);
+    Rank& owner = m_state->rank(rank);
+    FlowEvent with = event;
+    with.arguments = m_state->storeArguments(rank, arguments);
+    owner.boundFlows.add(with);
     ++owner.events;
 }
 

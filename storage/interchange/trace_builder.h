@@ -71,6 +71,8 @@ public:
     /// where no span of the thread is found to bind it to, wherever in the trace that stands.
     void add(RankId rank, std::uint32_t thread, const FlowEvent& event,
              std::string_view arguments = {});
+    /// One that is bound already, or to nothing.
+    void addAsItIs(RankId rank, const FlowEvent& event, std::string_view arguments = {});
     /// Spans of this lane are the thread's. Before finish().
     void joinThread(RankId rank, std::uint32_t thread, LaneId lane);
     /// The span of `lane` that begins then, the innermost of several, whether it came already or

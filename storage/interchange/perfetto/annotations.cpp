@@ -76,7 +76,7 @@ void appendValue(std::string& bytes, const Json& value) {
     }
 }
 
-constexpr std::string_view kOwn[] = {"step", "layer", "phase", "correlation", "arguments"};
+constexpr std::string_view kOwn[] = {"step", "layer", "phase", "correlation", "arguments", "scope"};
 constexpr std::string_view kEscape = "args.";
 
 }  // namespace

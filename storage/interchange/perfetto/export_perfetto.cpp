@@ -7,13 +7,27 @@
 #include "storage/interchange/perfetto/track_writer.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <set>
+#include <tuple>
+#include <vector>
 
 namespace shardscope::interchange {
 namespace {
 
-enum class FlowKind : std::uint8_t { kLaunch = 1, kBackward = 2 };
+enum class FlowKind : std::uint8_t { kLaunch = 1, kBackward = 2, kStored = 3 };
+
+/// An end of a stored arrow, by the span it is bound to.
+struct BoundFlow {
+    Timestamp spanStart;
+    std::uint8_t depth = 0;
+    bool end = false;
+    std::uint64_t id = 0;
+    friend bool operator<(const BoundFlow& a, const BoundFlow& b) {
+        return std::tuple(a.spanStart, a.depth) < std::tuple(b.spanStart, b.depth);
+    }
+};
 
 /// 64 well mixed bits (splitmix64's finaliser), never 0.
 std::uint64_t flowId(RankId rank, FlowKind kind, std::uint64_t correlation) {
@@ -45,6 +59,10 @@ public:
         description.rank.rank = rank;
         const auto process =
             m_tracks.addProcess(pidOf(rank), rankTitle(summary, rank), describe(description));
+        auto stored = m_scope.reader().query("SELECT count(*) FROM chunks WHERE kind=5 AND rank=" +
+                                             std::to_string(rank.value));
+        if (!stored) return failure(stored);
+        m_storedFlows = stored->rows.at(0).at(0) != "0";
         for (const LaneFacts& lane : m_scope.lanes(rank)) {
             auto done =
                 lane.role == LaneRole::kCounter ? counter(process, lane) : spans(process, lane);
@@ -90,15 +108,25 @@ private:
         const auto instant = [&](Timestamp time, std::string_view name, std::string_view category,
                                  const std::string& fact) {
             if (track == 0)
-                track = m_tracks.addTrack(process, "memory, collectives, steps, metrics",
+                track = m_tracks.addTrack(process, "memory, collectives, flows, steps, metrics",
                                           describeFacts());
             m_tracks.annotateFact(fact);
             m_tracks.instant(track, time, {name, category});
             ++m_events;
         };
         auto done = m_scope.forEachMemoryEvent(rank, [&](const MemoryEvent& event) {
-            instant(event.time, reader.text(rank, event.owner), kMemoryFact, factOf(event));
+            const std::string arguments(reader.text(rank, event.arguments));
+            instant(event.time, reader.text(rank, event.owner), kMemoryFact,
+                    factOf(event, arguments));
         });
+        for (const LaneFacts& lane : m_scope.lanes(rank))
+            if (done)
+                done = m_scope.forEachFlow(lane, [&](const FlowEvent& event) {
+                    const std::string arguments(reader.text(rank, event.arguments));
+                    instant(event.time, reader.text(rank, event.name), kFlowFact,
+                            factOf(event, {reader.text(rank, event.category),
+                                           reader.text(rank, event.idText), arguments}));
+                });
         if (!done) return done;
         for (const TimeRange window : m_scope.windows(m_scope.summary().events.spans)) {
             auto events = reader.rankEvents(rank, window);
@@ -122,6 +150,7 @@ private:
 
     Result<void> spans(TrackWriter::Uuid process, const LaneFacts& lane) {
         std::vector<TrackWriter::Uuid> uuids{m_tracks.addTrack(process, lane.name, describe(lane))};
+        if (auto loaded = loadFlows(lane); !loaded) return loaded;
         Tracks tracks;
         const auto begin = [&](std::size_t at, const Tracks::Track& track) {
             // One that overlaps stands below, under the same name.
@@ -136,7 +165,35 @@ private:
             m_scope.forEachSpan(lane, [&](const SpanEvent& span) { tracks.add(span, begin, end); });
         if (!walked) return walked;
         tracks.finish(end);
-        return {};
+        return m_scope.forEachInstant(lane, [&](const InstantEvent& event) {
+            storage::RecordingReader& reader = m_scope.reader();
+            if (event.step != kNoStep) m_tracks.annotate("step", std::int64_t{event.step.value});
+            m_tracks.annotate("scope", toWord(event.scope));
+            if (event.arguments != kEmptyString)
+                m_tracks.annotateArguments(reader.text(lane.rank, event.arguments));
+            m_tracks.instant(uuids.front(), event.time,
+                             {reader.text(lane.rank, event.name), toWord(lane.role)});
+            ++m_events;
+        });
+    }
+
+    /// Ends of stored arrows that are bound to spans of the lane, 32 bytes each.
+    Result<void> loadFlows(const LaneFacts& lane) {
+        m_flows.clear();
+        if (!m_storedFlows) return {};
+        storage::RecordingReader& reader = m_scope.reader();
+        auto done = m_scope.forEachFlow(lane, [&](const FlowEvent& event) {
+            if (!event.bound) return;
+            const auto hash = [&](StringId id) {
+                return std::hash<std::string_view>{}(reader.text(lane.rank, id));
+            };
+            const std::uint64_t mixed =
+                event.id + 31 * (hash(event.category) + 31 * hash(event.name));
+            m_flows.push_back({event.spanStart, event.depth, event.point == FlowPoint::kEnd,
+                               flowId(lane.rank, FlowKind::kStored, mixed)});
+        });
+        std::stable_sort(m_flows.begin(), m_flows.end());
+        return done;
     }
 
     void slice(TrackWriter::Uuid uuid, const LaneFacts& lane, const Tracks::Track& track) {
@@ -158,24 +215,33 @@ private:
     }
 
     /// From a call to the kernel it launched, from a forward operator to its backward one.
-    static void addFlow(TrackSlice& slice, const LaneFacts& lane, const Tracks::Track& track) {
+    void addFlow(TrackSlice& slice, const LaneFacts& lane, const Tracks::Track& track) const {
         const SpanEvent& span = track.back().span;
+        if (m_storedFlows) {
+            const auto [from, to] = std::equal_range(m_flows.begin(), m_flows.end(),
+                                                     BoundFlow{span.start, span.depth, false, 0});
+            for (auto flow = from; flow != to; ++flow)
+                (flow->end ? slice.flowEnds : slice.flows).push_back(flow->id);
+            return;
+        }
         if (span.correlation == 0) return;
         if (lane.role == LaneRole::kRuntime)
-            slice.flow = flowId(lane.rank, FlowKind::kLaunch, span.correlation);
+            slice.flows = {flowId(lane.rank, FlowKind::kLaunch, span.correlation)};
         if (lane.role == LaneRole::kCompute || lane.role == LaneRole::kCopy)
-            slice.flowEnd = flowId(lane.rank, FlowKind::kLaunch, span.correlation);
+            slice.flowEnds = {flowId(lane.rank, FlowKind::kLaunch, span.correlation)};
         if (lane.role != LaneRole::kHost) return;
         // Operators within one share its number; the outermost has the arrow.
         for (std::size_t i = 0; i + 1 < track.size(); ++i)
             if (track[i].span.correlation == span.correlation) return;
         const std::uint64_t flow = flowId(lane.rank, FlowKind::kBackward, span.correlation);
-        (span.phase == Phase::kBackward ? slice.flowEnd : slice.flow) = flow;
+        (span.phase == Phase::kBackward ? slice.flowEnds : slice.flows) = {flow};
     }
 
     ExportScope& m_scope;
     TrackWriter m_tracks;
     std::uint64_t m_events = 0;
+    bool m_storedFlows = false;  ///< the rank has some: those are its arrows
+    std::vector<BoundFlow> m_flows;
 };
 
 }  // namespace

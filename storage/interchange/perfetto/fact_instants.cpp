@@ -80,13 +80,14 @@ Phase phaseOf(std::string_view word) {
     return fromWord<Phase>(word, 0, static_cast<int>(kLastPhase));
 }
 
-std::string factOf(const MemoryEvent& event) {
+std::string factOf(const MemoryEvent& event, std::string_view arguments) {
     Json json{{"address", event.address},
               {"size", event.size.count},
               {"action", event.action == MemoryAction::kFree ? "free" : "allocate"},
               {"category", toWord(event.category)}};
     addPlace(json, event.step, event.layer);
     if (event.phase != Phase::kNone) json["phase"] = toWord(event.phase);
+    if (!arguments.empty()) json["args"] = arguments;
     return dump(json);
 }
 
@@ -146,6 +147,40 @@ CollectiveEvent collectiveOf(const std::vector<Member>& members, Timestamp start
             event.arrivals.push_back(
                 {std::clamp(arrival.get<std::int64_t>(), -kTimeLimit, kTimeLimit)});
     return event;
+}
+
+std::string factOf(const FlowEvent& event, const FlowTexts& texts) {
+    Json json{{"lane", event.lane.value},
+              {"id", event.id},
+              {"category", texts.category},
+              {"point", toWord(event.point)},
+              {"binds", event.binding == FlowBinding::kNext ? "next" : "enclosing"}};
+    if (!texts.idText.empty()) json["id_text"] = texts.idText;
+    if (event.bound) json["span_start_ns"] = event.spanStart.ns;
+    if (event.bound) json["depth"] = event.depth;
+    if (!texts.arguments.empty()) json["args"] = texts.arguments;
+    addPlace(json, event.step, kNoLayer);
+    return dump(json);
+}
+
+FlowEvent flowOf(const std::vector<Member>& members, Timestamp time) {
+    FlowEvent event;
+    event.time = time;
+    event.lane = {integerIn<std::uint32_t>(members, "lane")};
+    event.id = countIn(members, "id");
+    event.point =
+        fromWord<FlowPoint>(textIn(members, "point"), 1, static_cast<int>(kLastFlowPoint));
+    if (textIn(members, "binds") == "next") event.binding = FlowBinding::kNext;
+    event.step = stepIn(members);
+    event.bound = !valueOf(members, "span_start_ns").empty();
+    if (!event.bound) return event;
+    event.spanStart = timeIn(members, "span_start_ns", time);
+    event.depth = integerIn<std::uint8_t>(members, "depth");
+    return event;
+}
+
+InstantScope scopeOf(std::string_view word) {
+    return fromWord<InstantScope>(word, 1, static_cast<int>(kLastInstantScope));
 }
 
 std::string factOf(const StepFacts& step) {

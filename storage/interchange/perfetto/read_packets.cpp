@@ -305,6 +305,14 @@ Result<void> PerfettoReader::event(std::string_view bytes, std::int64_t time) {
         begin(track, event, own);
     } else if (track.kind == Kind::kLane && event.type == kEnd) {
         end(track, own);
+    } else if (track.kind == Kind::kLane && event.type == kInstant) {
+        const Open open = openOf(track, event, own);
+        InstantEvent instant;
+        instant.time = own;
+        instant.lane = track.lane;
+        instant.step = open.span.step;
+        instant.scope = open.scope;
+        m_handler->instant(track.rank, {instant, open.name, open.arguments});
     } else if (track.kind == Kind::kCounter && event.type == kSample) {
         m_handler->sample(track.rank, {own, track.lane, event.value});
     } else if (track.kind == Kind::kFacts && event.type == kInstant) {
@@ -319,7 +327,8 @@ Result<void> PerfettoReader::event(std::string_view bytes, std::int64_t time) {
     return {};
 }
 
-void PerfettoReader::begin(Track& track, const Event& event, Timestamp time) {
+PerfettoReader::Open PerfettoReader::openOf(const Track& track, const Event& event,
+                                            Timestamp time) {
     Open open;
     open.span.start = time;
     open.span.lane = track.lane;
@@ -342,6 +351,8 @@ void PerfettoReader::begin(Track& track, const Event& event, Timestamp time) {
             open.span.phase = phaseOf(textOf(member.value));
         } else if (member.key == "correlation") {
             open.span.correlation = static_cast<std::uint64_t>(number.value_or(0));
+        } else if (member.key == "scope" && event.type == kInstant) {
+            open.scope = scopeOf(textOf(member.value));
         } else {
             if (!open.arguments.empty()) open.arguments += ',';
             (open.arguments += '"').append(argumentName(member.key));
@@ -354,7 +365,11 @@ void PerfettoReader::begin(Track& track, const Event& event, Timestamp time) {
         open.arguments.insert(open.arguments.begin(), '{');
         open.arguments += '}';
     }
-    track.open.push_back(std::move(open));
+    return open;
+}
+
+void PerfettoReader::begin(Track& track, const Event& event, Timestamp time) {
+    track.open.push_back(openOf(track, event, time));
     ++m_open;
 }
 

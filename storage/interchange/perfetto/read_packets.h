@@ -32,12 +32,20 @@ struct ReadFact {
     std::string_view members;  ///< JSON object
 };
 
+/// An instant of a lane. Views are valid during the call only.
+struct ReadInstant {
+    InstantEvent instant;  ///< without its texts
+    std::string_view name;
+    std::string_view arguments;
+};
+
 class PerfettoHandler {
 public:
     virtual ~PerfettoHandler() = default;
     virtual void process(const ProcessDescription& process) = 0;
     virtual void lane(const LaneFacts& lane) = 0;
     virtual void slice(RankId rank, const ReadSlice& slice) = 0;
+    virtual void instant(RankId, const ReadInstant&) {}
     virtual void sample(RankId rank, const CounterEvent& sample) = 0;
     virtual void fact(RankId rank, const ReadFact& fact) = 0;
     virtual void reject(const char* reason) = 0;
@@ -68,6 +76,7 @@ private:
     struct Open {
         SpanEvent span;
         std::string name, arguments;
+        InstantScope scope = InstantScope::kThread;
     };
     struct Track {
         Kind kind = Kind::kProcess;
@@ -83,6 +92,7 @@ private:
     Result<void> intern(std::string_view bytes);
     Result<void> describe(std::string_view bytes);
     Result<void> event(std::string_view bytes, std::int64_t time);
+    [[nodiscard]] static Open openOf(const Track& track, const Event& event, Timestamp time);
     void begin(Track& track, const Event& event, Timestamp time);
     void end(Track& track, Timestamp time);
     void clear();

@@ -43,6 +43,13 @@ public:
             m_builder->add(rank, span, slice.arguments);
         keep(span.end());
     }
+    void instant(RankId rank, const ReadInstant& read) override {
+        InstantEvent instant = read.instant;
+        instant.time = at(instant.time);
+        instant.name = m_builder->intern(rank, read.name);
+        m_builder->add(rank, instant, read.arguments);
+        keep(instant.time);
+    }
     void sample(RankId rank, const CounterEvent& sample) override {
         if (sample.lane.value >= kFirstDerivedLane) return;
         CounterEvent event = sample;
@@ -59,7 +66,9 @@ public:
         if (fact.category == kMemoryFact) {
             MemoryEvent event = memoryOf(members, time);
             event.owner = m_builder->intern(rank, fact.name);
-            m_builder->add(rank, event);
+            m_builder->add(rank, event, textIn(members, "args"));
+        } else if (fact.category == kFlowFact) {
+            addFlow(rank, members, fact);
         } else if (fact.category == kCollectiveFact) {
             addCollective(rank, members, fact.time);
         } else if (fact.category == kStepFact) {
@@ -90,6 +99,19 @@ private:
         ++m_result->account.read;
         ++m_result->account.kept;
         m_result->ended = std::max(m_result->ended, end);
+    }
+    static std::string textIn(const std::vector<Member>& members, std::string_view key) {
+        const std::string_view value = valueOf(members, key);
+        return value.empty() ? std::string() : textOf(value);
+    }
+    void addFlow(RankId rank, const std::vector<Member>& members, const ReadFact& fact) {
+        FlowEvent flow = flowOf(members, fact.time);
+        flow.time = at(flow.time);
+        if (flow.bound) flow.spanStart = at(flow.spanStart);
+        flow.name = m_builder->intern(rank, fact.name);
+        flow.category = m_builder->intern(rank, textIn(members, "category"));
+        flow.idText = m_builder->intern(rank, textIn(members, "id_text"));
+        m_builder->addAsItIs(rank, flow, textIn(members, "args"));
     }
     void addCollective(RankId rank, const std::vector<Member>& members, Timestamp start) {
         CollectiveEvent event = collectiveOf(members, start);

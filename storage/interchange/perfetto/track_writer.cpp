@@ -185,8 +185,8 @@ void TrackWriter::start(std::uint32_t type, Uuid track, Timestamp time, const Tr
     pbf_writer writer(bytes);
     writer.add_uint64(kNameId, intern(m_names, kEventNames, slice.name));
     writer.add_uint64(kCategoryIds, intern(m_categories, kEventCategories, slice.category));
-    if (slice.flow != 0) writer.add_fixed64(kFlows, slice.flow);
-    if (slice.flowEnd != 0) writer.add_fixed64(kEndingFlows, slice.flowEnd);
+    for (const std::uint64_t flow : slice.flows) writer.add_fixed64(kFlows, flow);
+    for (const std::uint64_t flow : slice.flowEnds) writer.add_fixed64(kEndingFlows, flow);
     bytes += std::exchange(m_annotations, {});
     eventPacket(time, bytes);
 }

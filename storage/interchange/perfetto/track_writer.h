@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace shardscope::interchange {
 
@@ -22,8 +23,8 @@ enum class CounterUnit : std::uint8_t { kNone = 0, kNanoseconds = 1, kCount = 2,
 struct TrackSlice {
     std::string_view name;
     std::string_view category;
-    std::uint64_t flow = 0;     ///< begins or goes on here; 0: none
-    std::uint64_t flowEnd = 0;  ///< ends here; 0: none
+    std::vector<std::uint64_t> flows{};     ///< that begin or go on here
+    std::vector<std::uint64_t> flowEnds{};  ///< that end here
 };
 
 class TrackWriter {

@@ -118,6 +118,22 @@ protected:
         const auto before = everything(**reader), after = everything(**again);
         ASSERT_EQ(before.size(), after.size());
         for (std::size_t i = 0; i < before.size(); ++i) ASSERT_EQ(before[i], after[i]);
+        for (const char* sql :
+             {"SELECT lane, name, category, id, point, time_ns, span_start_ns, step, arguments"
+              " FROM flows ORDER BY time_ns, lane, name, id, point",
+              "SELECT lane, name, time_ns, scope, step, arguments FROM instants"
+              " ORDER BY time_ns, lane, name, scope",
+              "SELECT time_ns, address, arguments FROM memory_events ORDER BY time_ns, address"}) {
+            const auto rows = (*reader)->query(sql), rowsAgain = (*again)->query(sql);
+            ASSERT_THAT(rows, IsOk());
+            ASSERT_THAT(rowsAgain, IsOk());
+            ASSERT_EQ(rows->rows.size(), rowsAgain->rows.size()) << sql;
+            for (std::size_t i = 0; i < rows->rows.size(); ++i)
+                for (std::size_t k = 0; k < rows->columns.size(); ++k)
+                    ASSERT_EQ(rows->rows[i][k].value_or("NULL"),
+                              rowsAgain->rows[i][k].value_or("NULL"))
+                        << sql << ", row " << i << ", " << rows->columns[k];
+        }
     }
     std::string drawn(const test::DrawnEvents& events) {
         const std::string path = file("drawn.sscope");
@@ -134,6 +150,20 @@ TEST_F(ReadPerfetto, SampleRecordingsComeBack) {
         ASSERT_THAT(test::writeSampleRecording(path, {.steps = 3, .gpu = gpu}), IsOk());
         expectRoundTrip(path);
     }
+}
+
+TEST_F(ReadPerfetto, FlowsAndInstantsComeBack) {
+    std::ofstream(file("flows.json")) << R"([
+        {"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":10,"dur":5},
+        {"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":2,"ts":20,"dur":5},
+        {"ph":"s","cat":"c","name":"n","id":"0xq","pid":1,"tid":1,"ts":11,"args":{"x":[1,{"y":2}]}},
+        {"ph":"t","cat":"c","name":"n","id":"0xq","pid":1,"tid":2,"ts":21},
+        {"ph":"f","cat":"c","name":"n","id":7,"pid":1,"tid":2,"ts":12},
+        {"ph":"f","cat":"c","name":"n","id":8,"pid":9,"tid":9,"ts":12,"bp":"e"},
+        {"ph":"i","s":"p","name":"mark","pid":1,"tid":1,"ts":12,"args":{"scope":"mine","k":1.5}},
+        {"ph":"i","s":"g","name":"end","pid":1,"tid":1,"ts":30}])";
+    ASSERT_THAT(import(file("flows.json"), file("flows.sscope")), IsOk());
+    expectRoundTrip(file("flows.sscope"));
 }
 
 TEST_F(ReadPerfetto, ArgumentsComeBack) {
