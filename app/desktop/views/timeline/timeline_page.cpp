@@ -10,6 +10,7 @@
 
 #include <QHBoxLayout>
 #include <QVBoxLayout>
+#include <map>
 
 namespace shardscope::desktop {
 namespace {
@@ -84,7 +85,12 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
     // a step in the middle: the whole run of many steps shows no structure at first sight
     const auto& steps = recording.summary.steps;
     if (steps.size() < 3) return recording.bounds();
-    const StepIndex middle = steps[steps.size() / 2].step;
+    // of those that there is most of, where some were thinned or left out
+    const StepDetail detail(recording.summary.detail);
+    std::map<CaptureLevel, std::vector<StepIndex>> byLevel;
+    for (const StepFacts& step : steps) byLevel[detail.of(step.rank, step.step)].push_back(step.step);
+    const std::vector<StepIndex>& best = byLevel.rbegin()->second;
+    const StepIndex middle = best[best.size() / 2];
     TimeRange view{};
     for (const StepFacts& step : steps) {
         if (step.step != middle) continue;
