@@ -63,6 +63,7 @@ SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recordin
     view.phase = slice.phase;
     view.depth = slice.depth;
     view.waitedUntil = slice.range.begin;
+    view.instant = slice.instant;
     view.onDevice = isStreamLane(lane.lane);
     if (view.onDevice) {
         view.operation = collectiveOfKernel(view.name);
@@ -165,11 +166,44 @@ bool canLink(LaneId from, const LaneFacts& lane) {
            !(isStreamLane(from) && isStreamLane(lane.lane));
 }
 
-}  // namespace
+/// Adds the other spans that arrows of the query's span touch, each once.
+Result<void> addArrows(storage::RecordingReader& reader, const OpenRecording& recording,
+                       const LinkQuery& query, std::vector<LinkedSlice>& links) {
+    if (recording.summary.events.flows == 0) return {};
+    const auto arrows =
+        reader.arrowsOf(query.key.rank, query.key.lane, query.from.begin, query.depth);
+    if (!arrows) return failure(arrows);
+    const auto isAt = [](const LinkedSlice& link, LaneKey key, Timestamp start, int depth) {
+        return link.key == key && link.slice.range.begin == start && link.slice.depth == depth;
+    };
+    for (const storage::FlowArrow& arrow : *arrows) {
+        for (const FlowEvent& point : arrow) {
+            const LaneKey key{query.key.rank, point.lane};
+            const LaneFacts* lane = findLane(recording.summary, key);
+            const bool own = key == query.key && point.spanStart == query.from.begin &&
+                             point.depth == query.depth;
+            if (!point.bound || own || lane == nullptr) continue;
+            const auto known =
+                std::find_if(links.begin(), links.end(), [&](const LinkedSlice& link) {
+                    return isAt(link, key, point.spanStart, point.depth);
+                });
+            if (known != links.end()) continue;
+            const auto spans =
+                reader.spans(key.rank, key.lane, {point.spanStart, point.spanStart + Duration{1}});
+            if (!spans) return failure(spans);
+            for (const SpanEvent& span : *spans)
+                if (span.start == point.spanStart && span.depth == point.depth)
+                    links.push_back({key, viewOf(reader, recording, *lane, span), true});
+        }
+    }
+    return {};
+}
 
-Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
-                                           const OpenRecording& recording, const LinkQuery& query,
-                                           const storage::Generation& generation) {
+/// Of kernels, copies, calls and waits.
+Result<std::vector<LinkedSlice>> correlatedSlices(storage::RecordingReader& reader,
+                                                  const OpenRecording& recording,
+                                                  const LinkQuery& query,
+                                                  const storage::Generation& generation) {
     std::vector<LinkedSlice> links;
     const TimeRange bounds = recording.bounds();
     for (Duration reach{1'000'000};
@@ -182,11 +216,27 @@ Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
             if (!spans) return failure(spans);
             for (const SpanEvent& span : *spans) {
                 if (span.correlation != query.correlation) continue;
-                links.push_back({{lane.rank, lane.lane}, viewOf(reader, recording, lane, span)});
+                links.push_back(
+                    {{lane.rank, lane.lane}, viewOf(reader, recording, lane, span), false});
             }
         }
         if (window.begin <= bounds.begin && window.end >= bounds.end) break;
     }
+    return links;
+}
+
+}  // namespace
+
+Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
+                                           const OpenRecording& recording, const LinkQuery& query,
+                                           const storage::Generation& generation) {
+    std::vector<LinkedSlice> links;
+    if (isTraced(query.key.lane) && query.correlation != 0) {
+        auto found = correlatedSlices(reader, recording, query, generation);
+        if (!found) return found;
+        links = std::move(*found);
+    }
+    if (auto added = addArrows(reader, recording, query, links); !added) return failure(added);
     // what ran on the device first: it is what a call is asked about
     std::stable_sort(links.begin(), links.end(), [](const LinkedSlice& a, const LinkedSlice& b) {
         return std::tuple(!a.slice.onDevice, a.slice.range.begin) <

@@ -42,11 +42,13 @@ Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
                                                const NeighbourQuery& query,
                                                const storage::Generation& generation);
 
-/// Slices of the same rank with the correlation of a kernel, copy, CUDA call or wait, by start.
+/// Slices of the same rank with the correlation of a kernel, copy, CUDA call or wait, by start;
+/// then those that flows of an imported trace lead to or come from.
 struct LinkQuery {
     LaneKey key;
     TimeRange from;
     std::uint64_t correlation = 0;
+    std::uint8_t depth = 0;
 };
 Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
                                            const OpenRecording& recording, const LinkQuery& query,

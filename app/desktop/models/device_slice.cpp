@@ -140,7 +140,14 @@ LinkTexts linkTexts(const RecordingSummary& summary, LaneKey from, const SliceVi
                                 formatDuration(first.slice.range.begin - slice.range.begin));
         texts.action = u"Go to what it started"_s;
     } else {
-        texts.rows.emplace_back(u"belongs to"_s, first.slice.name);
+        const bool forward = first.slice.range.begin >= slice.range.begin;
+        texts.rows.emplace_back(!first.byArrow ? u"belongs to"_s
+                                : forward      ? u"arrow to"_s
+                                               : u"arrow from"_s,
+                                first.slice.name);
+        if (first.byArrow && links.size() > 1)
+            texts.rows.emplace_back(u"arrows"_s,
+                                    formatCount(static_cast<std::int64_t>(links.size())));
         texts.action = u"Go to it"_s;
     }
     return texts;

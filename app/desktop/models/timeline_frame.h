@@ -34,6 +34,7 @@ struct SliceView {
     bool onDevice = false;                  ///< on a stream of a device
     std::optional<CollectiveOp> operation;  ///< on communication lanes
     Timestamp waitedUntil;  ///< last arrival of a collective; range.begin when nobody waited
+    bool instant = false;   ///< a mark, or several from the first to the last
 
     friend bool operator==(const SliceView&, const SliceView&) = default;
 };
@@ -52,10 +53,12 @@ struct LaneFrame {
     std::vector<CounterView> points;
 };
 
-/// A slice that shares its correlation with another of its rank: the launch of a kernel.
+/// A slice that shares its correlation with another of its rank, the launch of a kernel; or that an
+/// arrow of an imported trace joins with it.
 struct LinkedSlice {
     LaneKey key;
     SliceView slice;
+    bool byArrow = false;
 };
 
 struct TimelineQuery {

@@ -212,7 +212,7 @@ void MainWindow::connectTimeline() {
             });
     connect(m_timeline, &TimelinePage::linksRequested, this,
             [this](const LaneKey& key, const SliceView& from) {
-                m_loader.requestLinks({key, from.range, from.correlation});
+                m_loader.requestLinks({key, from.range, from.correlation, from.depth});
             });
 }
 

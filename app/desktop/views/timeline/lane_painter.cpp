@@ -12,6 +12,8 @@ namespace shardscope::desktop {
 namespace {
 
 constexpr double kNarrowestLabel = 12;
+/// Half the width of a mark, where its lane is high enough.
+constexpr double kMark = 4;
 
 }  // namespace
 
@@ -55,8 +57,10 @@ QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const Slic
     const double level = area.height() / row.depths;
     const int depth = std::min<int>(slice.depth, row.depths - 1);
     const double gap = row.depths > 1 ? 1 : 0;
-    const double x = std::floor(area.left() + left);
-    const double end = std::max(std::floor(area.left() + right), x + 1);
+    double x = std::floor(area.left() + left);
+    double end = std::max(std::floor(area.left() + right), x + 1);
+    // a mark is hit around its moment
+    if (slice.instant) x -= kMark, end += kMark;
     return {x, area.top() + depth * level, end - x, level - gap};
 }
 
@@ -119,6 +123,28 @@ void LanePainter::paintSlice(QPainter& painter, const QRectF& box, const LaneRow
     ++m_painted;
 }
 
+/// A diamond at the moment; at the first and the last where several share the place, with a line
+/// between.
+void LanePainter::paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
+                            const SliceView& slice) {
+    const QColor colour = colourOf(row, slice);
+    const double half = std::min(kMark, box.height() / 2);
+    const double middle = box.center().y();
+    const double first = box.left() + kMark + 0.5, last = box.right() - kMark - 0.5;
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(colour);
+    if (last > first) painter.drawRect(QRectF(first, middle - 1, last - first, 2));
+    for (const double x : {first, last}) {
+        painter.drawPolygon(QPolygonF(
+            {{x, middle - half}, {x + half, middle}, {x, middle + half}, {x - half, middle}}));
+        if (last <= first) break;
+    }
+    painter.setBrush(Qt::NoBrush);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    ++m_painted;
+}
+
 void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
                               const LaneFrame& frame, const TimeScale& scale) {
     painter.save();
@@ -132,6 +158,10 @@ void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneR
         const QRectF box = sliceArea(area, row, slice, scale);
         if (box.right() <= drawnTo[slice.depth]) continue;
         drawnTo[slice.depth] = box.right();
+        if (slice.instant) {
+            paintMark(painter, box, row, slice);
+            continue;
+        }
         paintSlice(painter, box, row, slice, scale, area);
     }
     painter.restore();

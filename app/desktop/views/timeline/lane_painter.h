@@ -46,6 +46,8 @@ public:
 private:
     void paintSlice(QPainter& painter, const QRectF& box, const LaneRow& row,
                     const SliceView& slice, const TimeScale& scale, const QRectF& area);
+    void paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
+                   const SliceView& slice);
     void paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
                     const SliceView& slice, const QColor& ground);
     [[nodiscard]] QColor colourOf(const LaneRow& row, const SliceView& slice);

@@ -156,7 +156,10 @@ void TimelinePage::presentSlice() {
             m_panel->showDetails(sliceDetails(recording(), lane, hit->slice));
         }
     }
-    if (mayBeLinked(hit->key.lane, hit->slice)) Q_EMIT linksRequested(hit->key, hit->slice);
+    const bool hasArrows =
+        recording().summary.events.flows > 0 && hit->slice.count == 1 && !hit->slice.instant;
+    if (hasArrows || mayBeLinked(hit->key.lane, hit->slice))
+        Q_EMIT linksRequested(hit->key, hit->slice);
 }
 
 void TimelinePage::showLinks(LaneKey from, std::uint64_t correlation,
