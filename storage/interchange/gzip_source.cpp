@@ -89,6 +89,8 @@ private:
         const Bytef* begin = m_stream.next_in;
         if (std::any_of(begin, begin + m_stream.avail_in, [](Bytef byte) { return byte != 0; }))
             m_fault = "has something behind its gzip data that is none, which was left out";
+        if (!m_fault.empty() && m_cut == CutGzip::kRefused)
+            return bad("has something behind its gzip data that is none: cut it off there");
         m_stream.avail_in = 0;
         return true;
     }

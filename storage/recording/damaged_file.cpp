@@ -2,6 +2,8 @@
 
 #include "storage/recording/recording_file.h"
 
+#include <sys/resource.h>
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -122,14 +124,16 @@ Result<DamagedFile> DamagedFile::open(const std::string& input, const std::strin
         std::error_code unknown;
         const std::string folder = fs::absolute(scratch, unknown).parent_path().string();
         // A full disk may read "Input/output error".
-        const bool full = fs::space(folder, unknown).available < fs::file_size(input, unknown);
+        const auto needed = fs::file_size(input, unknown);
+        const bool full = fs::space(folder, unknown).available < needed;
+        rlimit limit{};
+        const bool limited = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < needed;
+        const std::string why = full && !unknown ? "its disk is full, free some space there"
+                                : limited && !unknown
+                                    ? "the file is too large for the limit on files (ulimit -f)"
+                                    : error.message();
         return failure(ErrorCode::kFailure, "cannot make the copy of " + input +
-                                                " that repair "
-                                                "works on in " +
-                                                folder + ": " +
-                                                (full && !unknown ? "its disk is full, free some "
-                                                                    "space there"
-                                                                  : error.message()));
+                                                " that repair works on in " + folder + ": " + why);
     }
     // A header may claim anything: no file of ours is a hundred times larger than what is there.
     const auto size = static_cast<std::int64_t>(fs::file_size(scratch));

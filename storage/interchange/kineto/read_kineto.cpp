@@ -175,6 +175,10 @@ void Reader::noteEnd() {
         ++account.read;
         account.reject("cut off: the file ends within it");
     }
+    if (!fault.empty() && !m_stream.cutOff()) {
+        ++account.read;
+        account.reject("an end that is no sound gzip");
+    }
     if (!fault.empty())
         account.notes.push_back(m_request->title + " " + fault + "; what is whole was kept");
     else if (m_stream.cutOff())

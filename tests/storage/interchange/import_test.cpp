@@ -253,6 +253,29 @@ TEST_F(ImportTest, CutOffGzipKeepsWhatIsWhole) {
                 FailsWith("truncated gzip"));
 }
 
+TEST_F(ImportTest, WhatStandsBehindAGzipStreamIsSaid) {
+    // Padding with zeros is common, and nothing.
+    auto padded =
+        imported.import({file("padded.json.gz", gzipped(trace) + std::string(512, '\0'))});
+    ASSERT_THAT(padded, IsOk());
+    EXPECT_EQ(padded->rejected(), 0u);
+    imported.options.overwrite = true;
+    const std::string path = file("behind.json.gz", gzipped(trace) + "garbage");
+    const auto account = imported.import({path});
+    ASSERT_THAT(account, IsOk());
+    EXPECT_EQ(account->kept, padded->kept);
+    EXPECT_EQ(account->rejections.at("an end that is no sound gzip"), 1u);
+    ASSERT_FALSE(account->notes.empty());
+    EXPECT_THAT(account->notes[0], ::testing::HasSubstr("behind its gzip data"));
+    imported.options.strict = true;
+    EXPECT_THAT(importTraces({path}, imported.options), FailsWith("--strict"));
+    // What is not read in part is refused by name.
+    imported.options.strict = false;
+    const std::string folded = file("behind.folded", gzipped("main;train 5\n") + "garbage");
+    EXPECT_THAT(importTraces({folded}, imported.options), FailsWith("behind its gzip data"));
+    EXPECT_THAT(importTraces({folded}, imported.options), FailsWith("behind.folded"));
+}
+
 TEST_F(ImportTest, WhatStandsBehindTheTraceIsCountedAsLost) {
     for (const std::string& behind : {trace, std::string("garbage"), std::string("]}")}) {
         imported.options.overwrite = true;

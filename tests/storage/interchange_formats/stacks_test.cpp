@@ -1,6 +1,8 @@
 // Folded stacks and speedscope: what their readers' grammars allow, and that no time is lost.
+#include "storage/columns/chunk.h"
 #include "storage/interchange/export.h"
 #include "storage/interchange/import.h"
+#include "storage/recording/recording_writer.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
@@ -151,6 +153,29 @@ Shown shownBy(const std::string& path) {
         replay(file, profile, shown);
     }
     return shown;
+}
+
+TEST(ExportSpeedscope, IsNamedAfterTheRunOrAsImported) {
+    for (const bool recorded : {true, false}) {
+        const test::TemporaryFolder folder;
+        RunFacts run;
+        run.id = "run";
+        run.worldSize = 1;
+        if (recorded) run.model = "shakespeare", run.strategy = "zero3";
+        auto writer = storage::RecordingWriter::create(folder.file("run.sscope"), run, true);
+        ASSERT_THAT(writer, IsOk());
+        const SpanEvent span = drawnSpan(0, 0, 10);
+        ASSERT_THAT(writer->addLane({{0}, span.lane, LaneRole::kHost, "operators", "", 0}), IsOk());
+        ASSERT_THAT(writer->addChunk(columns::encodeSpans({0}, std::vector{span})), IsOk());
+        ASSERT_THAT(writer->finalise(RunStatus::kFinished, {10}), IsOk());
+        auto reader = storage::openRecording(folder.file("run.sscope"));
+        ASSERT_THAT(reader, IsOk());
+        ExportOptions options;
+        options.output = folder.file("out.speedscope.json");
+        ASSERT_THAT(exportSpeedscope(**reader, options), IsOk());
+        EXPECT_EQ(nlohmann::json::parse(contentOf(options.output)).at("name"),
+                  recorded ? "shakespeare zero3" : "imported trace");
+    }
 }
 
 TEST(ExportSpeedscope, HasEverySpanOnceOverlappingOrNot) {
