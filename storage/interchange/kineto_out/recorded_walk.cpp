@@ -45,8 +45,10 @@ public:
         if (auto done = findCorrelations(); !done) return done;
         steps();
         collectives();
-        for (const LaneFacts& lane : m_lanes)
+        for (const LaneFacts& lane : m_lanes) {
             if (auto done = add(lane); !done) return done;
+            if (auto done = instants(lane); !done) return done;
+        }
         if (!m_sink.wantsSamples()) return {};
         if (auto done = memory(); !done) return done;
         if (m_setting.rank == m_scope.ranks().front()) metrics();
@@ -55,6 +57,24 @@ public:
 
 private:
     struct Nothing {};
+    /// Of an imported trace of another tool.
+    Result<void> instants(const LaneFacts& lane) {
+        if (lane.role == LaneRole::kCounter) return {};
+        std::optional<Rows> rows;
+        return m_scope.forEachInstant(lane, [&](const InstantEvent& instant) {
+            if (!rows) rows = m_rows.of(m_hostPid, lane.lane.value, lane.name);
+            TraceEvent event;
+            event.phase = 'i';
+            event.category = "cpu_instant_event";
+            event.name = text(instant.name);
+            event.row = &m_rows.row(*rows, 0);
+            event.startNs = at(instant.time);
+            event.scope = letterOf(instant.scope);
+            event.arguments = m_check.members(text(instant.arguments));
+            m_sink.add(event);
+        });
+    }
+
     void choosePids() {
         const RecordingSummary& summary = m_scope.summary();
         std::int64_t pid = kHostPid + m_setting.rank.value;
@@ -419,6 +439,7 @@ private:
     std::vector<bool> m_ran;  ///< whether their kernels are there
     RowTable m_rows;
     RecordedArguments m_arguments;
+    ArgumentCheck m_check;
     std::string m_text;
 };
 

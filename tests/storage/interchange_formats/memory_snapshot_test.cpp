@@ -485,6 +485,16 @@ TEST(MemorySnapshotRoundTrip, RealInferenceComesBackFieldForField) {
         " json_each(memory_events.arguments, '$.frames') AS frame WHERE action='allocate'");
     ASSERT_THAT(frames, IsOk());
     EXPECT_GT(std::stoi(frames->rows.at(0).at(0).value_or("0")), 60 * 1280);
+    // Instants of any recording are instants of Kineto.
+    ExportOptions options;
+    options.output = folder.file("out.json");
+    ASSERT_THAT(exportKineto(**reader, options), IsOk());
+    const std::string text = contentOf(options.output);
+    std::size_t requested = 0;
+    for (std::size_t at = 0; (at = text.find("\"name\": \"free_requested\"", at)) != text.npos;
+         ++at)
+        ++requested;
+    EXPECT_EQ(requested, 1280u);
 }
 
 TEST(ReadMemorySnapshot, StacksOfCppAreNamedByWhoAsked) {
