@@ -36,6 +36,10 @@ public:
             case EventKind::kCollective:
                 append(collectives, columns::decodeCollectives(bytes));
                 break;
+            case EventKind::kFlow:
+            case EventKind::kInstant:
+                ADD_FAILURE() << "ranks record none";
+                break;
         }
     }
     template <class Event>

@@ -109,10 +109,12 @@ private:
     }
     void send(std::uint32_t rank) {
         m_emitted[rank] += m_spans[rank].size() + m_memory[rank].size();
-        if (!m_spans[rank].empty())
+        if (!m_spans[rank].empty()) {
             EXPECT_THAT(m_slow->add({rank}, columns::encodeSpans({rank}, m_spans[rank])), IsOk());
-        if (!m_memory[rank].empty())
+        }
+        if (!m_memory[rank].empty()) {
             EXPECT_THAT(m_slow->add({rank}, columns::encodeMemory({rank}, m_memory[rank])), IsOk());
+        }
         m_spans[rank].clear();
         m_memory[rank].clear();
     }
