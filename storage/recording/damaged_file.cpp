@@ -6,9 +6,9 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace shardscope::storage {
 namespace {
@@ -70,7 +70,7 @@ std::uintmax_t pageSizeOf(std::fstream& file, const std::array<char, 100>& heade
 
 /// Everything in SQLite's header that is the same in all our files, so that a flipped bit there
 /// does not make the rest unreadable.
-Result<void> mendHeader(const std::string& path, std::int64_t claimed, bool withLog) {
+std::error_code mendHeader(const std::string& path, std::int64_t claimed, bool withLog) {
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     std::array<char, 100> header{};
     file.read(header.data(), header.size());
@@ -97,10 +97,24 @@ Result<void> mendHeader(const std::string& path, std::int64_t claimed, bool with
     file.close();
     std::error_code error;
     fs::resize_file(path, pages * page, error);
-    if (!file || error)
-        return failure(ErrorCode::kFailure, "cannot write " + path + ": " +
-                                                (error ? error.message() : std::strerror(errno)));
-    return {};
+    return file || error ? error : std::error_code(errno, std::generic_category());
+}
+
+/// Why there is no copy at `scratch`, which takes `needed` bytes.
+tl::unexpected<Error> noCopy(const std::string& input, const std::string& scratch,
+                             std::uintmax_t needed, const std::error_code& error) {
+    std::error_code unknown;
+    const std::string folder = fs::absolute(scratch, unknown).parent_path().string();
+    // A full disk may read "Input/output error".
+    const bool full = fs::space(folder, unknown).available < needed;
+    rlimit limit{};
+    const bool limited = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < needed;
+    const std::string why = full && !unknown ? "its disk is full, free some space there"
+                            : limited && !unknown
+                                ? "the file is too large for the limit on files (ulimit -f)"
+                                : error.message();
+    return failure(ErrorCode::kFailure, "cannot make the copy of " + input +
+                                            " that repair works on in " + folder + ": " + why);
 }
 
 }  // namespace
@@ -120,25 +134,15 @@ Result<DamagedFile> DamagedFile::open(const std::string& input, const std::strin
         if (!error && fs::exists(copied))
             fs::permissions(copied, fs::perms::owner_read | fs::perms::owner_write,
                             fs::perm_options::replace, error);
-    if (error) {
-        std::error_code unknown;
-        const std::string folder = fs::absolute(scratch, unknown).parent_path().string();
-        // A full disk may read "Input/output error".
-        const auto needed = fs::file_size(input, unknown);
-        const bool full = fs::space(folder, unknown).available < needed;
-        rlimit limit{};
-        const bool limited = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < needed;
-        const std::string why = full && !unknown ? "its disk is full, free some space there"
-                                : limited && !unknown
-                                    ? "the file is too large for the limit on files (ulimit -f)"
-                                    : error.message();
-        return failure(ErrorCode::kFailure, "cannot make the copy of " + input +
-                                                " that repair works on in " + folder + ": " + why);
-    }
+    std::error_code unknown;
+    if (error) return noCopy(input, scratch, fs::file_size(input, unknown), error);
     // A header may claim anything: no file of ours is a hundred times larger than what is there.
     const auto size = static_cast<std::int64_t>(fs::file_size(scratch));
     const std::int64_t plausible = *claimed <= 100 * size ? *claimed : 0;
-    if (auto mended = mendHeader(scratch, plausible, withLog); !mended) return failure(mended);
+    error = mendHeader(scratch, plausible, withLog);
+    if (error)
+        return noCopy(input, scratch, static_cast<std::uintmax_t>(std::max(plausible, size)),
+                      error);
     auto connection = Connection::open(scratch, Connection::Mode::kCreate);
     if (!connection) return failure(connection);
     copy.m_connection.emplace(std::move(*connection));

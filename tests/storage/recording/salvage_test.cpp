@@ -3,6 +3,7 @@
 #include "storage/recording/finish_recording.h"
 #include "storage/recording/recording_reader.h"
 #include "storage/recording/recording_writer.h"
+#include "storage/recording/recording_file.h"
 #include "storage/recording/salvage_recording.h"
 #include "storage/recording/verify_recording.h"
 #include "storage/sqlite/connection.h"
@@ -27,7 +28,7 @@ using test::IsOk;
 using ::testing::AllOf;
 
 constexpr TimeRange kEverything{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}};
-constexpr std::int64_t kPage = 1024;  ///< of a small recording
+constexpr std::int64_t kPage = kSmallPage;  ///< of a small recording
 
 std::string contentsOf(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -137,9 +138,9 @@ TEST_F(SalvageTest, OfAnyZeroedPageIsSound) {
         const auto saved = salvage(bytes, "page " + std::to_string(page + 1));
         if (saved && saved->events.total() * 2 > m_events) ++kept;
     }
-    // Losing the root of the chunks, their index or the list of tables (some pages) costs much,
-    // any other page little.
-    EXPECT_GE(kept + 12, static_cast<std::size_t>(pages));
+    // Losing the root of the chunks, their index or the list of tables (12 KiB) costs much, any
+    // other page little.
+    EXPECT_GE(kept + 24, static_cast<std::size_t>(pages));
 }
 
 TEST_F(SalvageTest, OfACutFileIsSound) {
