@@ -457,7 +457,7 @@ Result<TraceBuilder> TraceBuilder::create(const std::string& path, const RunFact
     auto output = OutputFile::reserve({path, overwrite});
     if (!output) return failure(output);
     auto writer = storage::RecordingWriter::create(output->part(), run, true);
-    if (!writer) return failure(writer);
+    if (!writer) return output->failed(writer.error());
     return TraceBuilder(std::make_unique<State>(std::move(*output), std::move(*writer)));
 }
 

@@ -91,7 +91,8 @@ Result<RecordingFile> createRecordingFile(const std::string& path, const RunFact
         if (!connection) return failure(connection);
         if (auto written = writeSchema(*connection, run); !written) {
             unlink(fresh.c_str());
-            return failure(written, "creating " + path);
+            return failure(written.error().code,
+                           withoutPart(written.error().message, fresh, path));
         }
     }
     // Before it has its name, so that no moment exists in which it looks as if nobody wrote it.

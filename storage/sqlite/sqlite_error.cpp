@@ -2,9 +2,24 @@
 
 #include "storage/sqlite/sqlite_api.h"
 
+#include <sys/resource.h>
+
 #include <cerrno>
+#include <string>
 
 namespace shardscope::storage {
+
+namespace {
+
+/// SQLite does not always keep the reason of a write that a limit refused.
+std::string sizeLimit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+    return ", and the largest file size this process may write (`ulimit -f`), " +
+           std::to_string(limit.rlim_cur) + " bytes";
+}
+
+}  // namespace
 
 tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) {
     const int code = database == nullptr ? SQLITE_NOMEM : sqlite3_errcode(database);
@@ -21,8 +36,8 @@ tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) 
                                    "raise `ulimit -f`; " +
                                    kStaysReadable);
             return failure(ErrorCode::kFailure, "reading or writing " + path + " failed (" +
-                                                    detail + "): check the disk; " +
-                                                    kStaysReadable);
+                                                    detail + "): check the disk" + sizeLimit() +
+                                                    "; " + kStaysReadable);
         case SQLITE_NOTADB:
             return failure(
                 ErrorCode::kUnreadable,
