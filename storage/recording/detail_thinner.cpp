@@ -13,6 +13,8 @@ namespace {
 /// Shares of the allowed size. What is above them is for the log, and for what comes until the
 /// next look.
 constexpr double kThinFrom = 0.85, kThinTo = 0.80;
+/// What may come in one go, and its log, before the next look: more than a part of a small limit.
+constexpr double kLeastSpare = 1.3e6;
 /// Of what chunks take: for steps at level light; the rest is for the newest, at full detail.
 constexpr double kLightShare = 0.5;
 constexpr std::int64_t kPartAtATime = 4;
@@ -53,10 +55,11 @@ Result<void> DetailThinner::keepWithin(Bytes more) {
         auto taken = used();
         if (!taken) return failure(taken);
         const auto size = static_cast<double>(taken->count + more.count);
-        if (size <= kThinFrom * limit) return {};
+        const double from = std::min(kThinFrom * limit, limit - kLeastSpare);
+        if (size <= from) return {};
         auto chunks = listStoredChunks(*m_connection);
         if (!chunks) return failure(chunks);
-        auto plan = planNext(*chunks, static_cast<std::int64_t>(size - kThinTo * limit));
+        auto plan = planNext(*chunks, static_cast<std::int64_t>(size - from + (kThinFrom - kThinTo) * limit));
         if (!plan) return failure(plan);
         if (!*plan && size > kHopeless * limit) plan = planAll(*chunks);
         if (!plan) return failure(plan);

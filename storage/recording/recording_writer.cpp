@@ -232,11 +232,11 @@ Result<void> RecordingWriter::checkpoint() {
     return m_state->checkpoint();
 }
 
-/// Merging writes into the log what is in the file already, and a vacuum everything.
+/// Merging and packing write into the log what is in the file already, and a vacuum everything.
 bool RecordingWriter::State::hasRoomToMerge() {
     if (!thinner) return true;
     const auto used = thinner->used();
-    return used && thinner->hasRoomFor({used->count + used->count / 4});
+    return used && thinner->hasRoomFor({2 * used->count + used->count / 4});
 }
 
 Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyramids pyramids) {

@@ -16,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 class RealRank : public CliTest {
@@ -292,8 +293,11 @@ TEST_F(RealRank, TokenFilesTrainLikeTheTextTheyWereMadeOf) {
 TEST_F(RealRank, NonFiniteLossEndsTheRunInWordsAndKeepsTheRecording) {
     const auto program = record({"--lr", "1000", "--clip", "0", "--warmup", "0", "--steps", "50"});
     EXPECT_EQ(program->wait(), 5);
-    EXPECT_THAT(program->err(), AllOf(HasSubstr("lower the learning rate"),
-                                      HasSubstr("all outputs are finite, but not its gradients")));
+    // Which of the two comes first goes by how the CPU's products are rounded.
+    EXPECT_THAT(program->err(),
+                AllOf(HasSubstr("lower the learning rate"),
+                      AnyOf(HasSubstr("all outputs are finite, but not its gradients"),
+                            HasSubstr("the first output that is not finite is that of"))));
     const RecordingSummary summary = recorded();
     EXPECT_EQ(summary.run.status, RunStatus::kFailed);
     EXPECT_TRUE(summary.complete);
