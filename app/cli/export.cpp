@@ -163,7 +163,7 @@ Result<ExportAccount> write(Arguments arguments) {
     // Who takes the file elsewhere does not see it there.
     if (const auto summary = (*reader)->summary())
         for (std::string& phrase : detailPhrases(summary->detail))
-            account->notes.push_back("the recording holds less than it was to: " + phrase);
+            account->notes.push_back("some detail is not in the recording: " + phrase);
     return account;
 }
 

@@ -41,7 +41,7 @@ Result<std::vector<StepSpan>> parseStepSpans(std::string_view text) {
         const auto span = spanIn(one);
         if (!span)
             return failure(ErrorCode::kUsage,
-                           fmt::format("--capture-steps {}: '{}' are no steps; write them like "
+                           fmt::format("--capture-steps {}: '{}' is not a list of steps; write it like "
                                        "10-20,500-520, counted from 0",
                                        text, one));
         spans.push_back(*span);

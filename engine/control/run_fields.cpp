@@ -296,7 +296,7 @@ const std::vector<RunField>& runFields() {
         field<&C::maxSize>("max_size", "--max-size", "SIZE",
                            "largest recording, like 2GB: the oldest steps lose detail"),
         field<&C::maxRate>("max_rate", "--max-rate", "RATE",
-                           "the same a second on the average, like 2MB/s"),
+                           "largest average growth, like 2MB/s"),
         field<&C::calibrate>("calibrate", "--no-calibrate", "",
                              "skip measuring the matrix-multiply peak"),
         field<&C::output>("output", "--output", "FILE", "recording to write"),

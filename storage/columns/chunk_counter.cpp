@@ -15,14 +15,7 @@ ChunkBytes encodeCounters(RankId rank, std::span<const CounterEvent> events) {
     std::vector<double> values;
     for (const CounterEvent& event : events) values.push_back(event.value);
     encodeDoubles(values, columns.payload());
-    const ChunkHeader header{kCodecVersion,
-                             EventKind::kCounter,
-                             rank,
-                             static_cast<std::uint32_t>(events.size()),
-                             events.front().time,
-                             events.back().time,
-                             countLanes(events)};
-    return closeChunk(header, columns.payload());
+    return closeChunk(momentsHeader(EventKind::kCounter, rank, events), columns.payload());
 }
 
 Result<std::vector<CounterEvent>> decodeCounters(std::span<const std::byte> chunk) {

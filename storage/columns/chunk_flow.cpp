@@ -64,14 +64,7 @@ ChunkBytes encodeFlows(RankId rank, std::span<const FlowEvent> events) {
     columns.add([](const FlowEvent& e) { return e.binding; });
     columns.add([](const FlowEvent& e) { return e.bound ? 1 : 0; });
     columns.add([](const FlowEvent& e) { return e.depth; });
-    const ChunkHeader header{kCodecVersion,
-                             EventKind::kFlow,
-                             rank,
-                             static_cast<std::uint32_t>(events.size()),
-                             events.front().time,
-                             events.back().time,
-                             countLanes(events)};
-    return closeChunk(header, columns.payload());
+    return closeChunk(momentsHeader(EventKind::kFlow, rank, events), columns.payload());
 }
 
 Result<std::vector<FlowEvent>> decodeFlows(std::span<const std::byte> chunk) {

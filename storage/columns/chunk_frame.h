@@ -50,6 +50,18 @@ std::vector<LaneCount> countLanes(std::span<const Event> events) {
     return lanes;
 }
 
+/// Of events without length, in order of time.
+template <class Event>
+ChunkHeader momentsHeader(EventKind kind, RankId rank, std::span<const Event> events) {
+    return {kCodecVersion,
+            kind,
+            rank,
+            static_cast<std::uint32_t>(events.size()),
+            events.front().time,
+            events.back().time,
+            countLanes(events)};
+}
+
 [[nodiscard]] tl::unexpected<Error> badChunk(EventKind kind, const std::string& how);
 
 /// Collects one field of every event and appends it as a column.

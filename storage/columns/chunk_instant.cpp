@@ -16,14 +16,7 @@ ChunkBytes encodeInstants(RankId rank, std::span<const InstantEvent> events) {
     columns.add([](const InstantEvent& e) { return e.arguments.value; });
     columns.add([](const InstantEvent& e) { return e.step.value; });
     columns.add([](const InstantEvent& e) { return e.scope; });
-    const ChunkHeader header{kCodecVersion,
-                             EventKind::kInstant,
-                             rank,
-                             static_cast<std::uint32_t>(events.size()),
-                             events.front().time,
-                             events.back().time,
-                             countLanes(events)};
-    return closeChunk(header, columns.payload());
+    return closeChunk(momentsHeader(EventKind::kInstant, rank, events), columns.payload());
 }
 
 Result<std::vector<InstantEvent>> decodeInstants(std::span<const std::byte> chunk) {

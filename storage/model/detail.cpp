@@ -142,8 +142,9 @@ std::string phraseOf(const DetailGroup& group) {
     phrase.append(first);
     if (group.first != group.last) phrase.append(" to ").append(last);
     phrase.append(" ").append(fateOf(group.reason));
-    phrase.append(isThinned(group.reason) ? " to " : " beyond ").append(toWord(group.level));
-    phrase.append(isThinned(group.reason) ? " by " : ", by ").append(sourceOf(group.reason));
+    phrase.append(isThinned(group.reason) ? " to level " : ", only level ");
+    phrase.append(toWord(group.level));
+    phrase.append(isThinned(group.reason) ? " by " : ": ").append(sourceOf(group.reason));
     return phrase;
 }
 

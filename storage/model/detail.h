@@ -97,7 +97,7 @@ struct DetailGroup {
 };
 /// By level, then reason: the lowest level first.
 [[nodiscard]] std::vector<DetailGroup> groupDetail(const std::vector<DetailFacts>& rows);
-/// "detail of steps 0 to 812 thinned to steps by --max-size": no capital, no stop.
+/// "detail of steps 0 to 812 thinned to level steps by --max-size": no capital, no stop.
 [[nodiscard]] std::string phraseOf(const DetailGroup& group);
 /// Those of all groups.
 [[nodiscard]] std::vector<std::string> detailPhrases(const std::vector<DetailFacts>& rows);

@@ -38,10 +38,10 @@ tl::unexpected<Error> refuse(std::string_view text, const char* why) {
 }
 
 tl::unexpected<Error> noSize(std::string_view text) {
-    return refuse(text, "is no size: write it like 200MB, 2GB or 500MiB");
+    return refuse(text, "is not a size: write it like 200MB, 2GB or 500MiB");
 }
 
-/// What both lack the file is bounded by elsewhere.
+/// Where neither is given.
 constexpr Bytes kNoBound{std::numeric_limits<std::int64_t>::max()};
 
 Bytes byRate(Bytes rate, Timestamp now) {
@@ -73,7 +73,7 @@ Result<Bytes> parseRate(std::string_view text) {
     std::string_view size = text;
     if (lower(text).ends_with("/s")) size.remove_suffix(2);
     auto bytes = parseSize(size);
-    if (!bytes) return refuse(text, "is no rate: write it like 2MB/s or 500kB/s");
+    if (!bytes) return refuse(text, "is not a rate: write it like 2MB/s or 500kB/s");
     return bytes;
 }
 

@@ -1,27 +1,18 @@
 #include "storage/recording/detail_remover.h"
 
+#include "storage/columns/stored_kinds.h"
 #include "storage/recording/memory_balance.h"
 
 #include <algorithm>
 #include <string>
 
 namespace shardscope::storage {
-namespace {
-
-Timestamp startOf(const SpanEvent& event) {
-    return event.start;
-}
-Timestamp startOf(const CounterEvent& event) {
-    return event.time;
-}
-
-}  // namespace
-
 Result<std::vector<StoredChunk>> listStoredChunks(Connection& connection) {
     auto select = connection.prepare(
         "SELECT c.id, c.kind, c.rank, c.lane, c.first_ns, c.last_ns, c.count, c.bytes, l.role"
         " FROM chunks c INDEXED BY chunks_directory"
-        " LEFT JOIN lanes l ON l.rank=c.rank AND l.lane=c.lane WHERE c.kind BETWEEN 1 AND 3");
+        " LEFT JOIN lanes l ON l.rank=c.rank AND l.lane=c.lane WHERE c.kind IN " +
+        columns::storedKindsInSql());
     if (!select) return failure(select);
     std::vector<StoredChunk> chunks;
     while (true) {
@@ -79,32 +70,34 @@ Result<void> DetailRemover::replace(std::int64_t chunk, const columns::ChunkByte
         .run();
 }
 
-template <class Event, class Decode, class Encode>
-Result<std::uint64_t> DetailRemover::trim(const StoredChunk& chunk, Timestamp until, Decode decode,
-                                          Encode encode) {
+template <class Event>
+Result<std::uint64_t> DetailRemover::trim(const StoredChunk& chunk, Timestamp until) {
+    using Stored = columns::StoredKind<Event>;
     auto bytes = data(chunk.id);
     if (!bytes) return failure(bytes);
-    Result<std::vector<Event>> events = decode(*bytes);
+    Result<std::vector<Event>> events = Stored::decode(*bytes);
     if (!events) return failure(events);
     const std::size_t removed =
-        std::erase_if(*events, [&](const Event& event) { return startOf(event) < until; });
+        std::erase_if(*events, [&](const Event& event) { return Stored::timeOf(event) < until; });
     if (removed == 0) return 0;
     const auto done =
-        events->empty() ? erase(chunk.id) : replace(chunk.id, encode(chunk.rank, *events));
+        events->empty() ? erase(chunk.id) : replace(chunk.id, Stored::encode(chunk.rank, *events));
     if (!done) return failure(done);
     return removed;
 }
 
-/// Of spans and samples.
+/// Of what lies on lanes.
 Result<std::uint64_t> DetailRemover::takeOut(const StoredChunk& chunk, Timestamp until) {
     if (chunk.first >= until) return 0;
     if (chunk.last < until) {
         if (auto done = erase(chunk.id); !done) return failure(done);
         return static_cast<std::uint64_t>(chunk.count);
     }
-    if (chunk.kind == EventKind::kSpan)
-        return trim<SpanEvent>(chunk, until, columns::decodeSpans, columns::encodeSpans);
-    return trim<CounterEvent>(chunk, until, columns::decodeCounters, columns::encodeCounters);
+    Result<std::uint64_t> removed = 0;
+    columns::withStoredKind(chunk.kind, [&]<class Event>(columns::StoredKind<Event>) {
+        removed = trim<Event>(chunk, until);
+    });
+    return removed;
 }
 
 Result<void> DetailRemover::storeMemory(std::int64_t id, RankId rank,

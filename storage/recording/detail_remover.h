@@ -47,9 +47,8 @@ public:
 
 private:
     Result<std::uint64_t> takeOut(const StoredChunk& chunk, Timestamp until);
-    template <class Event, class Decode, class Encode>
-    Result<std::uint64_t> trim(const StoredChunk& chunk, Timestamp until, Decode decode,
-                               Encode encode);
+    template <class Event>
+    Result<std::uint64_t> trim(const StoredChunk& chunk, Timestamp until);
     Result<Removed> takeOutMemory(RankId rank, const std::vector<const StoredChunk*>& chunks,
                                   Timestamp until);
     Result<void> storeMemory(std::int64_t id, RankId rank, const std::vector<MemoryEvent>& events,

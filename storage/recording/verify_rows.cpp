@@ -100,7 +100,8 @@ void verifyDetail(VerifyContext& context) {
         const std::string which = "steps " + number(facts.first.value) + " to " +
                                   number(facts.last.value) + " of rank " + number(facts.rank.value);
         if (!context.known.ranks.contains(facts.rank.value))
-            context.found.add("detail", which + " are of a rank that has no row in ranks");
+            context.found.add("detail", "rows name rank " + number(facts.rank.value) +
+                                            ", which has no row in ranks");
         if (facts.last < facts.first || facts.range.end < facts.range.begin)
             context.found.add("detail", which + " end before they begin");
         if (facts.level > CaptureLevel::kLight)

@@ -31,7 +31,7 @@ struct LedgerView {
 }
 /// part / whole; 0 of nothing.
 [[nodiscard]] double share(Duration part, Duration whole);
-/// Time blocked in collectives: parts that are blocked and waiting.
+/// Time blocked in collectives, waiting for the slowest rank included.
 [[nodiscard]] Duration blockedIn(const std::array<Duration, analysis::kLedgerPartCount>& parts);
 
 }  // namespace shardscope::desktop

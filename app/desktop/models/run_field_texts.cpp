@@ -325,7 +325,7 @@ std::vector<RunFieldText> recordingTexts() {
              u"Largest growth"_s,
              {},
              u"empty: no limit; or like 2MB/s"_s,
-             u"The same for what the file grows by on the average."_s},
+             u"The same for the average growth of the file."_s},
             {"calibrate",
              u"Measure the peak first"_s,
              {},

@@ -110,4 +110,15 @@ void paintSwatch(QPainter& painter, const QRectF& area, const Fill& fill, const 
     painter.restore();
 }
 
+void paintLeftOut(QPainter& painter, const QRectF& area, const QString& word, const Theme& theme) {
+    painter.fillRect(area, QBrush(theme.hairline, Qt::BDiagPattern));
+    painter.setFont(textFont(kSmallPixels - 1));
+    const double wide = tabularWidth(painter.font(), word) + 12;
+    if (area.width() < wide + 8 || area.height() < 14) return;
+    const QRectF label(area.left() + 4, area.top() + (area.height() - 14) / 2, wide, 14);
+    painter.fillRect(label, theme.window);
+    painter.setPen(theme.quietText);
+    painter.drawText(label, Qt::AlignCenter, word);
+}
+
 }  // namespace shardscope::desktop

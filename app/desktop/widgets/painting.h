@@ -19,6 +19,9 @@ void drawTabular(QPainter& painter, const QRectF& area, Qt::Alignment alignment,
 /// A rectangle of one meaning: solid, hatched or outlined.
 void paintFill(QPainter& painter, const QRectF& area, const Fill& fill, const Theme& theme);
 
+/// A stretch of time in which nothing is known, hatched, with `word` on it where there is room.
+void paintLeftOut(QPainter& painter, const QRectF& area, const QString& word, const Theme& theme);
+
 /// The 12-px square before a legend entry or a table cell.
 void paintSwatch(QPainter& painter, const QRectF& area, const Fill& fill, const Theme& theme);
 

@@ -63,6 +63,11 @@ void StackedArea::setPeak(std::optional<Timestamp> time, const QString& text) {
     update();
 }
 
+void StackedArea::setGaps(std::vector<AreaGap> gaps) {
+    m_gaps = std::move(gaps);
+    update();
+}
+
 void StackedArea::setShowsAxis(bool shows) {
     m_showsAxis = shows;
     update();
@@ -135,6 +140,20 @@ void StackedArea::paintLine(QPainter& painter) const {
     }
     painter.setPen(QPen(Theme::of(this).fill(m_line.meaning).colour, 1.6));
     painter.drawPolyline(line);
+}
+
+void StackedArea::paintGaps(QPainter& painter) const {
+    const QRectF area = plot();
+    const TimeScale scale{m_range, area.width()};
+    double painted = area.left();  // overlapping stretches are hatched once
+    for (const AreaGap& gap : m_gaps) {
+        const double left = std::max(painted, area.left() + scale.x(gap.range.begin));
+        const double right = std::min(area.right(), area.left() + scale.x(gap.range.end));
+        if (right - left < 1) continue;
+        paintLeftOut(painter, QRectF(left, area.top(), right - left, area.height()), gap.word,
+                     Theme::of(this));
+        painted = right;
+    }
 }
 
 void StackedArea::paintMarks(QPainter& painter) const {
@@ -222,6 +241,7 @@ void StackedArea::paintEvent(QPaintEvent*) {
     paintAxes(painter);
     if (m_picture.isNull()) m_picture = renderBands();
     painter.drawPixmap(area.topLeft(), m_picture);
+    paintGaps(painter);
     paintLine(painter);
     if (m_reference > 0) {
         const double y = std::round(area.bottom() - m_reference / m_highest * area.height()) + 0.5;
@@ -245,10 +265,10 @@ void StackedArea::paintEvent(QPaintEvent*) {
         painter.setFont(textFont(kSmallPixels));
         painter.setPen(theme.text);
         const double wide = tabularWidth(painter.font(), m_peakText);
-        const bool leftSide =
-            x + wide + 16 > area.right() - tabularWidth(painter.font(), m_referenceText) - 16;
-        drawTabular(painter, QRectF(leftSide ? x - wide - 8 : x + 8, 6, wide, 16), Qt::AlignLeft,
-                    m_peakText);
+        // What the reference says stands at the right.
+        const double right = area.right() - tabularWidth(painter.font(), m_referenceText) - 16;
+        const double left = x + wide + 16 > right ? std::min(x - 8, right) - wide : x + 8;
+        drawTabular(painter, QRectF(left, 6, wide, 16), Qt::AlignLeft, m_peakText);
     }
     if (m_showsAxis) paintMarks(painter);
     paintCursor(painter);

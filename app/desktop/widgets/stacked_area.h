@@ -18,6 +18,12 @@ struct AreaBand {
     std::vector<double> values;  ///< one a column
 };
 
+/// A stretch of which nothing is known, and the word for why.
+struct AreaGap {
+    TimeRange range;
+    QString word;
+};
+
 struct AreaMark {
     Timestamp time;
     QString text;
@@ -36,6 +42,7 @@ public:
     void setLine(const QString& name, std::vector<double> values);
     void setMarks(std::vector<AreaMark> marks);  ///< on the time axis: steps
     void setPeak(std::optional<Timestamp> time, const QString& text);
+    void setGaps(std::vector<AreaGap> gaps);
     void setShowsAxis(bool shows);
     [[nodiscard]] QSize sizeHint() const override { return {480, 240}; }
     [[nodiscard]] QSize minimumSizeHint() const override { return {240, 120}; }
@@ -63,6 +70,7 @@ private:
     [[nodiscard]] QPixmap renderBands() const;
     void paintAxes(QPainter& painter) const;
     void paintLine(QPainter& painter) const;
+    void paintGaps(QPainter& painter) const;
     void paintMarks(QPainter& painter) const;
     void paintCursor(QPainter& painter) const;
 
@@ -70,6 +78,7 @@ private:
     std::vector<AreaBand> m_bands;
     AreaBand m_line;
     std::vector<AreaMark> m_marks;
+    std::vector<AreaGap> m_gaps;
     TimeRange m_range;
     double m_highest = 1;
     double m_reference = 0;

@@ -179,10 +179,10 @@ TEST_F(LoaderTest, WhatWasLeftOutIsOneTextForAllPages) {
     ASSERT_TRUE(recording);
     EXPECT_TRUE(leftOutText(*recording).isEmpty());
     OpenRecording thinned = *recording;
-    thinned.report.basis = {1000, 187, {"detail of steps 0 to 812 thinned to steps by --max-size"}};
+    thinned.report.basis = {1000, 187, {"detail of steps 0 to 812 thinned to level steps by --max-size"}};
     EXPECT_EQ(
         leftOutText(thinned),
-        u"Detail of steps 0 to 812 thinned to steps by --max-size. Shares and sums are of the "
+        u"Detail of steps 0 to 812 thinned to level steps by --max-size. Shares and sums are of the "
         u"187 of 1,000 steps that have detail."_s);
     DetailFacts detail;
     detail.reason = DetailReason::kMaxRate;

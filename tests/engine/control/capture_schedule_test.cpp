@@ -63,7 +63,7 @@ TEST(CaptureSchedule, RefusesWhatMakesNoSense) {
     RunConfig config;
     for (const char* steps : {"x", "5-", "-5", "7-3", "1,,2", "1-2-3", "1.5", "99999999999"}) {
         config.captureSteps = steps;
-        EXPECT_THAT(CaptureSchedule::of(config), FailsWith("write them like 10-20,500-520"))
+        EXPECT_THAT(CaptureSchedule::of(config), FailsWith("write it like 10-20,500-520"))
             << steps;
         EXPECT_THAT(validate(config), FailsWith("--capture-steps")) << steps;
     }
@@ -80,14 +80,14 @@ TEST(SizeLimits, AreReadAndRefusedInASentence) {
           std::pair{"7000000", 7'000'000ll}, std::pair{"64kib", 65'536ll}})
         EXPECT_EQ(parseSize(text).value_or(Bytes{}).count, bytes) << text;
     for (const char* text : {"", "much", "2XB", "MB", "-1MB", "2GB2", "nan", "2 G B", "0x10"})
-        EXPECT_THAT(parseSize(text), FailsWith("is no size: write it like 200MB")) << text;
+        EXPECT_THAT(parseSize(text), FailsWith("is not a size: write it like 200MB")) << text;
     EXPECT_THAT(parseSize("9999999TB"), FailsWith("more than any file"));
     EXPECT_EQ(parseRate("2MB/s")->count, 2'000'000);
     EXPECT_EQ(parseRate("2MB")->count, 2'000'000);
-    EXPECT_THAT(parseRate("2MB/h"), FailsWith("is no rate: write it like 2MB/s"));
+    EXPECT_THAT(parseRate("2MB/h"), FailsWith("is not a rate: write it like 2MB/s"));
     RunConfig config;
     for (const auto& [text, sentence] : {std::pair{"1MB", "needs at least 4 MB"},
-                                         std::pair{"huge", "--max-size: 'huge' is no size"}}) {
+                                         std::pair{"huge", "--max-size: 'huge' is not a size"}}) {
         config.maxSize = text;
         EXPECT_THAT(validate(config), FailsWith(sentence));
     }

@@ -203,9 +203,10 @@ TEST_F(RealRank, ScheduledStepsAloneHaveDetail) {
     EXPECT_TRUE(r.at("completeness").at("complete")) << r.at("completeness");
     EXPECT_EQ(r.at("ledger").size(), 6u);
     EXPECT_EQ(r.at("detail").at("detailed_steps"), 3);
-    EXPECT_EQ(r.at("detail").at("left_out"),
-              json::array({"detail of 5 of steps 0 to 6 not recorded beyond steps, by the capture "
-                           "schedule"}));
+    EXPECT_EQ(
+        r.at("detail").at("left_out"),
+        json::array({"detail of 5 of steps 0 to 6 not recorded, only level steps: the capture "
+                     "schedule"}));
     // What was allocated before the first step, and in it, is known all the same.
     EXPECT_EQ(r.at("memory").at(0).at("peak_bytes"),
               everything.at("memory").at(0).at("peak_bytes"));

@@ -169,8 +169,8 @@ TEST(Report, OfThinnedStepsSaysWhatItStandsOn) {
     EXPECT_EQ(report.basis.detailed, 7);
     EXPECT_EQ(report.ledger.size(), 14u);
     EXPECT_THAT(report.basis.leftOut,
-                testing::ElementsAre("detail of steps 0 to 2 thinned to steps by --max-size",
-                                     "detail of steps 0 to 4 thinned to light by --max-size"));
+                testing::ElementsAre("detail of steps 0 to 2 thinned to level steps by --max-size",
+                                     "detail of steps 0 to 4 thinned to level light by --max-size"));
     EXPECT_EQ(report.stepSecondsMedian, whole.stepSecondsMedian);
     // What is not declared is missing.
     summary->detail.clear();

@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/memory_model.h"
+#include "app/desktop/models/overview_model.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/stacked_area.h"
@@ -185,6 +186,10 @@ void MemoryPage::fillPicture(StackedArea& picture, const MemoryColumns& columns,
     picture.setBands(std::move(bands), columns.range, highest);
     picture.setLine(tr("reserved by the allocator"), columns.reserved);
     picture.setMarks(stepMarks(recording(), columns.rank, columns.range));
+    std::vector<AreaGap> gaps;  // memory events are what only the level full holds
+    for (const DetailFacts& detail : recording().summary.detail)
+        if (detail.rank == columns.rank) gaps.push_back({detail.range, leftOutWord(detail)});
+    picture.setGaps(std::move(gaps));
     picture.setPeak(std::nullopt, {});
     for (const auto& memory : recording().report.memory) {
         if (memory.rank != columns.rank || !memory.known) continue;

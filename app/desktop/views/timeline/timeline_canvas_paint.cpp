@@ -210,16 +210,8 @@ void TimelineCanvas::paintLeftOut(QPainter& painter, const LaneRow& row) const {
         const double right = lanes.left() + std::min(m_scale.width, m_scale.x(detail.range.end));
         if (right - left < 1) continue;
         const QRectF area(left, rowArea(row).top(), right - left, rowArea(row).height());
-        painter.fillRect(area, QBrush(theme.hairline, Qt::BDiagPattern));
+        desktop::paintLeftOut(painter, area, leftOutWord(detail), theme);
         painted = right;
-        painter.setFont(textFont(kSmallPixels - 1));
-        const QString word = leftOutWord(detail);
-        const double wide = tabularWidth(painter.font(), word) + 12;
-        if (area.width() < wide + 8 || area.height() < 14) continue;
-        const QRectF label(area.left() + 4, area.top() + (area.height() - 14) / 2, wide, 14);
-        painter.fillRect(label, theme.window);
-        painter.setPen(theme.quietText);
-        painter.drawText(label, Qt::AlignCenter, word);
     }
 }
 
