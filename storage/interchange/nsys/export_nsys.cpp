@@ -129,13 +129,15 @@ private:
         const bool nvtx = target.kind == LaneTarget::Kind::kNvtx;
         bool any = false;
         std::string name, arguments;
-        auto done = m_scope.forEachSpan(lane, [&](const SpanEvent& span) {
+        const auto add = [&](const auto& event) {
             // Texts are views that the next one may end.
-            name.assign(m_scope.reader().text(lane.rank, span.name));
-            arguments.assign(m_scope.reader().text(lane.rank, span.arguments));
-            m_cells.add(target, span, name, arguments);
+            name.assign(m_scope.reader().text(lane.rank, event.name));
+            arguments.assign(m_scope.reader().text(lane.rank, event.arguments));
+            m_cells.add(target, event, name, arguments);
             any = true;
-        });
+        };
+        auto done = m_scope.forEachSpan(lane, add);
+        if (done && nvtx) done = m_scope.forEachInstant(lane, add);
         if (!done) return done;
         m_ranges = m_ranges || (nvtx && any && !target.ofExport);
         if (any && !target.ofExport && (nvtx || target.activity == Activity::kRuntime))

@@ -6,8 +6,10 @@ namespace shardscope::interchange::nsys {
 namespace {
 
 constexpr std::string_view kCollectiveCategory = "collective_kernel";
+/// Of all NVTX lanes the beginning.
 constexpr std::string_view kNvtxCategory = "nvtx";
 constexpr std::string_view kNvtxRangeCategory = "nvtx_range";
+constexpr std::string_view kNvtxMarkCategory = "nvtx_mark";
 /// Threads beyond this share a lane: a rank's lanes are limited.
 constexpr std::size_t kMostLanes = 3000;
 constexpr std::int64_t kOtherThreads = -1;
@@ -58,6 +60,16 @@ const char* suffixOf(Activity activity) {
             return ": operating system";
     }
     return "";
+}
+
+std::string_view nvtxCategory(std::int64_t type) {
+    if (type == nvtx::kMark) return kNvtxMarkCategory;
+    return type == nvtx::kStartEnd ? kNvtxRangeCategory : kNvtxCategory;
+}
+
+const char* nvtxSuffix(std::int64_t type) {
+    if (type == nvtx::kMark) return ", marks";
+    return type == nvtx::kStartEnd ? ", ranges" : "";
 }
 
 std::string pairsJson(const std::map<std::int64_t, std::string>& names) {
@@ -142,8 +154,8 @@ LaneId Lanes::thread(const RankMap::Entry& owner, Activity activity, std::int64_
 }
 
 LaneId Lanes::nvtx(const RankMap::Entry& owner, std::int64_t thread, std::int64_t domain,
-                   bool startEnd) {
-    Key key{owner.rank, startEnd ? kNvtxRangeCategory : kNvtxCategory, thread, domain, 0};
+                   std::int64_t type) {
+    Key key{owner.rank, nvtxCategory(type), thread, domain, 0};
     if (const Lane* lane = known(key)) return lane->id;
     key.a = shared(key, thread);
     if (key.a == kOtherThreads) key.b = 0;
@@ -155,7 +167,7 @@ LaneId Lanes::nvtx(const RankMap::Entry& owner, std::int64_t thread, std::int64_
             text.append(" ").append(at->second);
         else if (key.b != 0)
             text.append(" domain ").append(std::to_string(key.b));
-        return text + (startEnd ? ", ranges" : "");
+        return text + nvtxSuffix(type);
     };
     return find(key, LaneRole::kRange, name, std::to_string(pidOf(key.a)),
                 std::to_string(tidOf(key.a)));
@@ -197,7 +209,7 @@ std::string Lanes::threadsJson(const RankMap::Entry& owner) const {
     std::map<std::int64_t, std::string> used;
     for (const auto& [key, lane] : m_lanes) {
         const bool ofThread =
-            key.category == kNvtxCategory || key.category == kNvtxRangeCategory ||
+            key.category.starts_with(kNvtxCategory) ||
             (specOfCategory(key.category) != nullptr && !specOfCategory(key.category)->ofProcess);
         const auto name = m_survey->threads.find(key.a);
         if (key.rank == owner.rank && ofThread && name != m_survey->threads.end())

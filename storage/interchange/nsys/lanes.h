@@ -21,9 +21,10 @@ public:
     LaneId stream(const RankMap::Entry& owner, Activity activity, bool collective,
                   std::int64_t device, std::int64_t context, std::int64_t stream);
     LaneId thread(const RankMap::Entry& owner, Activity activity, std::int64_t thread);
-    /// Ranges that began and ended by id may overlap: apart from those of push and pop.
+    /// Lanes of NVTX_EVENTS by eventType. Ranges that began and ended by id may overlap: apart
+    /// from those of push and pop. Marks are instants, which no lane of spans holds.
     LaneId nvtx(const RankMap::Entry& owner, std::int64_t thread, std::int64_t domain,
-                bool startEnd);
+                std::int64_t type);
     LaneId counter(RankId rank, const std::string& name, const std::string& unit);
 
     /// [lane, process, thread, category] of a rank's lanes, as read_kineto.cpp writes them; for

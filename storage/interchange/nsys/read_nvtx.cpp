@@ -37,8 +37,9 @@ private:
         switch (type) {
             case nvtx::kPushPop:
             case nvtx::kStartEnd:
-            case nvtx::kMark:
                 return addRange(row, type);
+            case nvtx::kMark:
+                return addMark(row);
             default:
                 // Names of domains, categories, threads and CUDA objects: no events of their own.
                 m_state.keep(false);
@@ -49,37 +50,68 @@ private:
     Result<void> addRange(Row& row, std::int64_t type) {
         const auto start = row.integer(kStart);
         auto end = row.integer(kEnd);
-        const bool open = row.isNull(kEnd) && type != nvtx::kMark && start;
+        const bool open = row.isNull(kEnd) && start;
         // It had not ended when the profiler stopped.
         if (open) end = std::max(m_state.survey.last, *start);
-        const auto place = m_state.place(start, end, type != nvtx::kMark);
+        const auto place = m_state.place(start, end, true);
         if (!place) return {};
         if (open) m_state.account.repair("a range without an end, ended with the trace");
         SpanEvent span;
         span.start = place->first;
         span.duration = place->second;
-        const std::int64_t thread = row.integer(kThread).value_or(0);
-        const std::int64_t domain = row.integer(kDomain).value_or(0);
-        const RankMap::Entry& owner = m_state.survey.ranks.of(
-            row.integer(kThread) ? processOf(thread) : RankMap::kUnknownProcess);
-        span.lane = m_state.lanes.nvtx(owner, thread, domain, type == nvtx::kStartEnd);
-        auto name = nameOf(row);
+        const Whose whose = whoseIs(row);
+        span.lane = m_state.lanes.nvtx(*whose.owner, whose.thread, whose.domain, type);
+        auto name = describe(row, type, whose);
         if (!name) return failure(name);
-        m_arguments.clear();
-        const std::string_view plain = splitEmitted(*name, m_arguments);
-        span.name = m_state.builder().intern(owner.rank, plain);
-        if (const auto step = type == nvtx::kMark ? std::nullopt : stepIn(plain))
-            m_state.builder().markStep(owner.rank, *step, span.range());
-        if (auto done = addArguments(row, type, thread, domain); !done) return done;
-        m_state.builder().add(owner.rank, span, m_arguments.done());
+        span.name = m_state.builder().intern(whose.owner->rank, *name);
+        if (const auto step = stepIn(*name))
+            m_state.builder().markStep(whose.owner->rank, *step, span.range());
+        m_state.builder().add(whose.owner->rank, span, m_arguments.done());
         m_state.ended = std::max(m_state.ended, span.end());
         m_state.keep(row.anyWrong());
         return {};
     }
 
+    Result<void> addMark(Row& row) {
+        const auto place = m_state.place(row.integer(kStart), std::nullopt, false);
+        if (!place) return {};
+        const Whose whose = whoseIs(row);
+        InstantEvent mark;
+        mark.time = place->first;
+        mark.scope = InstantScope::kThread;
+        mark.lane = m_state.lanes.nvtx(*whose.owner, whose.thread, whose.domain, nvtx::kMark);
+        auto name = describe(row, nvtx::kMark, whose);
+        if (!name) return failure(name);
+        mark.name = m_state.builder().intern(whose.owner->rank, *name);
+        m_state.builder().add(whose.owner->rank, mark, m_arguments.done());
+        m_state.ended = std::max(m_state.ended, mark.time);
+        m_state.keep(row.anyWrong());
+        return {};
+    }
+
+    struct Whose {
+        const RankMap::Entry* owner = nullptr;
+        std::int64_t thread = 0, domain = 0;
+    };
+    [[nodiscard]] Whose whoseIs(Row& row) const {
+        const std::int64_t thread = row.integer(kThread).value_or(0);
+        const auto process = row.integer(kThread) ? processOf(thread) : RankMap::kUnknownProcess;
+        return {&m_state.survey.ranks.of(process), thread, row.integer(kDomain).value_or(0)};
+    }
+
+    /// The name, with all else that the row says in m_arguments. Valid until the next call.
+    Result<std::string_view> describe(Row& row, std::int64_t type, const Whose& whose) {
+        auto name = nameOf(row);
+        if (!name) return name;
+        m_arguments.clear();
+        const std::string_view plain = splitEmitted(*name, m_arguments);
+        if (auto done = addArguments(row, type, whose.thread, whose.domain); !done)
+            return failure(done);
+        return plain;
+    }
+
     Result<void> addArguments(Row& row, std::int64_t type, std::int64_t thread,
                               std::int64_t domain) {
-        if (type == nvtx::kMark) m_arguments.word("nvtx", "mark");
         if (type == nvtx::kStartEnd) m_arguments.word("nvtx", "start/end range");
         int column = kFirstField;
         for (const Field& field : nvtxFields()) {

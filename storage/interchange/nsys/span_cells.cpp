@@ -90,18 +90,28 @@ std::optional<std::int64_t> Arguments::integer(std::string_view key) const {
     return integerIn(find(key));
 }
 
-void SpanCells::add(LaneTarget target, const SpanEvent& span, std::string_view name,
-                    std::string_view arguments) {
+void SpanCells::begin(std::string_view arguments) {
     m_arguments.parse(arguments);
     m_scratch.clear();
     m_cells.clear();
+    ++m_rows;
+}
+
+void SpanCells::add(LaneTarget target, const SpanEvent& span, std::string_view name,
+                    std::string_view arguments) {
+    begin(arguments);
     if (target.kind == LaneTarget::Kind::kTable) {
         target.activity = activityOf(target, name);
         addRow(target, span, name);
     } else {
-        addNvtx(target, span, name, arguments);
+        addNvtx(target, span.range(), nvtxType(target, span), name, arguments);
     }
-    ++m_rows;
+}
+
+void SpanCells::add(const LaneTarget& target, const InstantEvent& instant, std::string_view name,
+                    std::string_view arguments) {
+    begin(arguments);
+    addNvtx(target, {instant.time, instant.time}, nvtx::kMark, name, arguments);
 }
 
 /// Lanes of our own carry copies and sets, kernels and graphs, calls and the tracer's own work.
@@ -246,15 +256,20 @@ void SpanCells::nameDomain(const LaneTarget& target, Timestamp time) {
         addNaming(target, time, nvtx::kCategory, domain, *category, interchange::textOf(text));
 }
 
-void SpanCells::addNvtx(const LaneTarget& target, const SpanEvent& span, std::string_view name,
-                        std::string_view arguments) {
-    if (target.ofExport) nameDomain(target, span.start);
+std::int64_t SpanCells::nvtxType(const LaneTarget& target, const SpanEvent& span) const {
     const std::string_view kind = m_arguments.find("nvtx");
-    const bool mark = target.ofExport ? kind == "\"mark\"" : span.duration.ns == 0;
-    const bool startEnd = kind == "\"start/end range\"";
-    m_cells.emplace_back(span.start.ns);
-    m_cells.push_back(mark ? Cell() : Cell(span.end().ns));
-    m_cells.emplace_back(mark ? nvtx::kMark : startEnd ? nvtx::kStartEnd : nvtx::kPushPop);
+    // Marks in recordings of format 1 are spans.
+    if (target.ofExport ? kind == "\"mark\"" : span.duration.ns == 0) return nvtx::kMark;
+    return kind == "\"start/end range\"" ? nvtx::kStartEnd : nvtx::kPushPop;
+}
+
+void SpanCells::addNvtx(const LaneTarget& target, TimeRange range, std::int64_t type,
+                        std::string_view name, std::string_view arguments) {
+    if (target.ofExport) nameDomain(target, range.begin);
+    const bool startEnd = type == nvtx::kStartEnd;
+    m_cells.emplace_back(range.begin.ns);
+    m_cells.push_back(type == nvtx::kMark ? Cell() : Cell(range.end.ns));
+    m_cells.emplace_back(type);
     m_cells.emplace_back(target.globalTid);
     const auto endThread = m_arguments.integer("end_thread");
     m_cells.push_back(startEnd ? Cell((target.globalTid & ~std::int64_t{0xFFFFFF}) |

@@ -38,12 +38,18 @@ public:
     /// A row of `target`'s table, or of one that the span's own name and arguments tell.
     void add(LaneTarget target, const SpanEvent& span, std::string_view name,
              std::string_view arguments);
+    /// An NVTX mark.
+    void add(const LaneTarget& target, const InstantEvent& instant, std::string_view name,
+             std::string_view arguments);
     [[nodiscard]] std::uint64_t rows() const { return m_rows; }
 
 private:
+    void begin(std::string_view arguments);
     void addRow(const LaneTarget& target, const SpanEvent& span, std::string_view name);
-    void addNvtx(const LaneTarget& target, const SpanEvent& span, std::string_view name,
-                 std::string_view arguments);
+    void addNvtx(const LaneTarget& target, TimeRange range, std::int64_t type,
+                 std::string_view name, std::string_view arguments);
+    /// kPushPop, kStartEnd or kMark, by m_arguments.
+    [[nodiscard]] std::int64_t nvtxType(const LaneTarget& target, const SpanEvent& span) const;
     /// Rows that name the domain and category of m_arguments, before their first use.
     void nameDomain(const LaneTarget& target, Timestamp time);
     void addNaming(const LaneTarget& target, Timestamp time, std::int64_t type, std::int64_t domain,

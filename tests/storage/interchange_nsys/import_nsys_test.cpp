@@ -56,12 +56,12 @@ TEST_F(Schema3, LanesHaveOneRoleEach) {
     EXPECT_THAT(
         made.rows("SELECT name, role FROM lanes WHERE lane < 65536 ORDER BY position, name"),
         ElementsAre("thread 101 (python): NVTX|7", "thread 101 (python): NVTX NCCL|7",
-                    "thread 101 (python): NVTX, ranges|7", "thread 101 (python): CUDA calls|5",
-                    "GPU 0 stream 7: waits|6", "GPU 0 stream 7: events|6",
-                    "thread 101 (python): CUDA overhead|4", "thread 101 (python): graph calls|4",
-                    "GPU 0 stream 7|1", "GPU 0 stream 20: NCCL|2", "GPU 0 stream 7: copies|3",
-                    "GPU 0 stream 7: sets|3", "GPU 0 stream 7: graphs|1",
-                    "GPU 0 SMs Active [Throughput %]|8"));
+                    "thread 101 (python): NVTX, marks|7", "thread 101 (python): NVTX, ranges|7",
+                    "thread 101 (python): CUDA calls|5", "GPU 0 stream 7: waits|6",
+                    "GPU 0 stream 7: events|6", "thread 101 (python): CUDA overhead|4",
+                    "thread 101 (python): graph calls|4", "GPU 0 stream 7|1",
+                    "GPU 0 stream 20: NCCL|2", "GPU 0 stream 7: copies|3", "GPU 0 stream 7: sets|3",
+                    "GPU 0 stream 7: graphs|1", "GPU 0 SMs Active [Throughput %]|8"));
 }
 
 TEST_F(Schema3, KernelsSayHowTheyWereLaunched) {
@@ -120,9 +120,15 @@ TEST_F(Schema3, NvtxHasDomainsCategoriesAndPayloads) {
             "thread 101 (python): NVTX|registered range|9|26|1|NULL",
             R"(thread 101 (python): NVTX NCCL|ncclAllReduce|36|29|0|{"domain":3,)"
             R"("payload":"{\"size\":4096}"})",
-            R"(thread 101 (python): NVTX|a mark|200|0|1|{"nvtx":"mark"})",
+            "thread 101 (python): NVTX, marks|a mark|200|NULL|NULL|NULL",
             R"(thread 101 (python): NVTX, ranges|overlapping|210|140|0|{"nvtx":"start/end range",)"
             R"("range":11})"));
+}
+
+TEST_F(Schema3, MarksAreInstants) {
+    EXPECT_THAT(made.rows("SELECT rank, lane_name, name, time_ns, scope FROM instants"),
+                ElementsAre("0|thread 101 (python): NVTX, marks|a mark|200|thread"));
+    EXPECT_EQ(made.summary.events.instants, 1u);
 }
 
 TEST_F(Schema3, DevicesCountersAndMemory) {

@@ -24,6 +24,10 @@ void expectSameAfterTheWayBack(MadeExport& first) {
     const auto before = test::spansOf(first), after = test::spansOf(second);
     ASSERT_FALSE(before.empty());
     EXPECT_EQ(before, after);
+    const std::string marks =
+        "SELECT rank, lane_name, name, time_ns + (SELECT started_unix_ns FROM run), scope, step,"
+        " arguments FROM instants ORDER BY 1, 4, 2, 3";
+    EXPECT_EQ(first.rows(marks), second.rows(marks));
     ASSERT_EQ(first.summary.devices.size(), second.summary.devices.size());
     for (std::size_t i = 0; i < first.summary.devices.size(); ++i) {
         EXPECT_EQ(first.summary.devices[i].name, second.summary.devices[i].name);
@@ -81,11 +85,12 @@ TEST(NsysRoundTrip, AKinetoTraceAsAnExport) {
  "dur":1,"args":{"device":1,"context":1,"stream":7,"correlation":78,"bytes":64}},
 {"ph":"X","cat":"gpu_memset","name":"Memset (Device)","pid":1,"tid":7,"ts":170,"dur":1,
  "args":{"device":1,"context":1,"stream":7,"correlation":79,"bytes":16}},
+{"ph":"i","cat":"cpu_op","name":"a moment","pid":9,"tid":9,"ts":120,"s":"t"},
 {"ph":"X","cat":"gpu_user_annotation","name":"step","pid":1,"tid":7,"ts":130,"dur":50}]})J";
     ASSERT_THAT(trace.import({trace.folder.file("t.json")}), IsOk());
     const auto account = trace.exportTo(back.path);
     ASSERT_THAT(account, IsOk());
-    EXPECT_EQ(account->events, 5u);
+    EXPECT_EQ(account->events, 6u);
     using ::testing::ElementsAre;
     EXPECT_THAT(test::rowsOf(back.path,
                              "SELECT k.start, k.end, deviceId, streamId, registersPerThread,"
@@ -101,7 +106,12 @@ TEST(NsysRoundTrip, AKinetoTraceAsAnExport) {
                 ElementsAre("1|1|2|64"));
     EXPECT_THAT(test::rowsOf(back.path, "SELECT bytes FROM CUPTI_ACTIVITY_KIND_MEMSET"),
                 ElementsAre("16"));
+    EXPECT_THAT(test::rowsOf(back.path,
+                             "SELECT start, end, text FROM NVTX_EVENTS"
+                             " WHERE eventType = 34"),
+                ElementsAre("20000|NULL|a moment"));
     EXPECT_THAT(back.import(), IsOk());
+    EXPECT_THAT(back.rows("SELECT name FROM instants"), ElementsAre("a moment"));
 }
 
 /// A recording of our own keeps every kernel, copy and call, with names, times and launches.
