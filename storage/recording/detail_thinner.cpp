@@ -18,11 +18,12 @@ constexpr double kLeastSpare = 1.3e6;
 /// Of what chunks take: for steps at level light; the rest is for the newest, at full detail.
 constexpr double kLightShare = 0.5;
 constexpr std::int64_t kPartAtATime = 4;
-/// A single step may be too large for the file: from here on it is not waited for.
-constexpr double kHopeless = 0.90;
+/// A single step may be too large for the file: beyond so much of what is above the first share it
+/// is not waited for.
+constexpr double kHopeless = 1.0 / 3;
+/// Of the limit, what a transaction takes out: its log is of that size, and beside the file.
+constexpr double kInOneGo = 1.0 / 64;
 constexpr int kMostPasses = 64;
-/// A row of `collectives` without its arrivals, as SQLite stores it.
-constexpr std::int64_t kCollectiveRowBytes = 110;
 
 std::int64_t sizeOf(const std::string& path) {
     std::error_code missing;
@@ -56,15 +57,17 @@ Result<void> DetailThinner::keepWithin(Bytes more) {
         if (!taken) return failure(taken);
         const auto size = static_cast<double>(taken->count + more.count);
         const double from = std::min(kThinFrom * limit, limit - kLeastSpare);
+        const double hopeless = from + kHopeless * (limit - from);
         if (size <= from) return {};
         auto chunks = listStoredChunks(*m_connection);
         if (!chunks) return failure(chunks);
-        auto plan = planNext(*chunks, static_cast<std::int64_t>(size - from + (kThinFrom - kThinTo) * limit));
+        const double goal = std::min(size - from + (kThinFrom - kThinTo) * limit, kInOneGo * limit);
+        auto plan = planNext(*chunks, static_cast<std::int64_t>(goal));
         if (!plan) return failure(plan);
-        if (!*plan && size > kHopeless * limit) plan = planAll(*chunks);
+        if (!*plan && size > hopeless) plan = planAll(*chunks);
         if (!plan) return failure(plan);
         if (!*plan) {
-            if (size > kHopeless * limit && !std::exchange(m_saidExceeded, true)) m_exceeded = true;
+            if (size > hopeless && !std::exchange(m_saidExceeded, true)) m_exceeded = true;
             return {};
         }
         if (auto done = apply(*chunks, **plan); !done) return done;
@@ -73,49 +76,51 @@ Result<void> DetailThinner::keepWithin(Bytes more) {
 }
 
 Result<void> DetailThinner::apply(const std::vector<StoredChunk>& chunks, const ThinPlan& plan) {
+    // A transaction a rank: the log is as large as the largest was.
+    for (const auto& [rank, until] : plan.until)
+        if (auto done = apply(chunks, plan, rank); !done) return done;
+    m_reach[plan.left].through = plan.through;
+    return {};
+}
+
+Result<void> DetailThinner::apply(const std::vector<StoredChunk>& chunks, const ThinPlan& plan,
+                                  RankId rank) {
     auto transaction = Transaction::begin(*m_connection);
     if (!transaction) return failure(transaction);
-    const auto reason =
-        m_limit.rateBinds(m_chunks->newest()) ? DetailReason::kMaxRate : DetailReason::kMaxSize;
     auto firstStep = m_connection->integer("SELECT coalesce(min(step), 0) FROM steps");
     if (!firstStep) return failure(firstStep);
-    const auto known = m_reach.find(plan.left);
-    for (const auto& [rank, until] : plan.until) {
-        auto removed = m_remover.remove(rank, chunks, plan);
-        if (!removed) return failure(removed);
-        DetailFacts facts;
-        facts.rank = rank;
-        facts.level = plan.left;
-        facts.reason = reason;
-        facts.first = {static_cast<std::int32_t>(*firstStep)};
-        facts.range = {until, until};
-        if (known != m_reach.end()) {
-            facts.first = {known->second.through.value + 1};
-            const auto before = known->second.until.find(rank);
-            if (before != known->second.until.end()) facts.range.begin = before->second;
-        } else {
-            for (const StoredChunk& chunk : chunks)
-                if (chunk.rank == rank)
-                    facts.range.begin = std::min(facts.range.begin, chunk.first);
-        }
-        facts.first = std::min(facts.first, plan.through);
-        facts.last = plan.through;
-        facts.removed = removed->events;
-        facts.peak = removed->peak;
-        if (auto put = putDetail(*m_connection, facts); !put) return put;
-    }
+    auto removed = m_remover.remove(rank, chunks, plan);
+    if (!removed) return failure(removed);
+    const Timestamp until = plan.until.at(rank);
+    const Reach known = reach(plan.left);
+    DetailFacts facts;
+    facts.rank = rank;
+    facts.level = plan.left;
+    facts.reason =
+        m_limit.rateBinds(m_chunks->newest()) ? DetailReason::kMaxRate : DetailReason::kMaxSize;
+    facts.first = {known.through == kNoStep ? static_cast<std::int32_t>(*firstStep)
+                                            : known.through.value + 1};
+    facts.first = std::min(facts.first, plan.through);
+    facts.last = plan.through;
+    facts.range = {until, until};
+    if (const auto before = known.until.find(rank); before != known.until.end())
+        facts.range.begin = before->second;
+    else if (known.through == kNoStep)
+        for (const StoredChunk& chunk : chunks)
+            if (chunk.rank == rank) facts.range.begin = std::min(facts.range.begin, chunk.first);
+    facts.removed = removed->events;
+    facts.peak = removed->peak;
+    if (auto put = putDetail(*m_connection, facts); !put) return put;
     if (auto done = transaction->commit(); !done) return done;
     // Only now: what was rolled back is in the file still.
-    m_reach[plan.left] = {plan.through, plan.until};
-    for (const auto& [rank, until] : plan.until) {
-        const auto of = [&, rank = rank](CaptureLevel left) {
-            const Reach reached = reach(left);
-            const auto at = reached.until.find(rank);
-            return at == reached.until.end() ? kBeginningOfTime : at->second;
-        };
-        const Timestamp all = of(CaptureLevel::kSteps);
-        m_chunks->noteThinned(rank, {std::max(of(CaptureLevel::kLight), all), all});
-    }
+    m_reach[plan.left].until[rank] = until;
+    const auto of = [&](CaptureLevel left) {
+        const Reach reached = reach(left);
+        const auto at = reached.until.find(rank);
+        return at == reached.until.end() ? kBeginningOfTime : at->second;
+    };
+    const Timestamp all = of(CaptureLevel::kSteps);
+    m_chunks->noteThinned(rank, {std::max(of(CaptureLevel::kLight), all), all});
     return {};
 }
 

@@ -16,6 +16,9 @@
 
 namespace shardscope::storage {
 
+/// A row of `collectives` without its arrivals, as SQLite stores it.
+inline constexpr std::int64_t kCollectiveRowBytes = 110;
+
 class DetailThinner {
 public:
     /// Both must outlive it.
@@ -43,6 +46,7 @@ public:
 
 private:
     Result<void> apply(const std::vector<StoredChunk>& chunks, const ThinPlan& plan);
+    Result<void> apply(const std::vector<StoredChunk>& chunks, const ThinPlan& plan, RankId rank);
     Result<std::optional<ThinPlan>> planNext(const std::vector<StoredChunk>& chunks,
                                              std::int64_t goal);
     Result<std::optional<ThinPlan>> planLevel(const std::vector<StoredChunk>& chunks,
