@@ -116,6 +116,9 @@ enum class Transport : std::uint8_t { kAuto = 1, kSharedMemory = 2, kGloo = 3 };
 [[nodiscard]] std::optional<GradientType> parseGradientType(std::string_view word);
 [[nodiscard]] std::optional<DeviceCapture> parseDeviceCapture(std::string_view word);
 
+/// `--data synthetic`: no data, but tokens drawn at random, as benchmarks use.
+inline constexpr const char* kSyntheticData = "synthetic";
+
 struct RunConfig {
     RunConfig();  // not inline: g++ 12 takes an inlined one for uninitialised
     ModelConfig model;

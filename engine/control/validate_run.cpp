@@ -268,11 +268,11 @@ Result<void> validate(const RunConfig& c) {
                                    c.learningRate, c.minimumLearningRate));
     }
     if (!c.reference.empty()) return {};
-    if (c.model.vocabulary < 256) {
+    if (c.model.vocabulary < 256 && c.data != kSyntheticData) {
         return failure(ErrorCode::kUsage,
                        fmt::format("vocabulary {} is too small: data is read as bytes, which need "
-                                   "--vocabulary 256 or more",
-                                   c.model.vocabulary));
+                                   "--vocabulary 256 or more; --data {} takes any",
+                                   c.model.vocabulary, kSyntheticData));
     }
     if (c.evaluateEvery > 0 && c.heldBack == 0) {
         return failure(ErrorCode::kUsage,

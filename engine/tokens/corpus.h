@@ -7,8 +7,7 @@
 
 namespace shardscope::tokens {
 
-/// `--data synthetic`: no data, but tokens drawn at random, as benchmarks use.
-inline constexpr const char* kSynthetic = "synthetic";
+inline constexpr const char* kSynthetic = control::kSyntheticData;
 /// `--tokenizer bytes`: every byte is a token.
 inline constexpr const char* kBytes = "bytes";
 

@@ -118,6 +118,10 @@ TEST(Validate, ByteDataNeedsTheVocabulary) {
     RunConfig config;
     config.model = *findModelPreset("tiny");
     EXPECT_THAT(complaint(config), HasSubstr("--vocabulary 256"));
+    EXPECT_THAT(complaint(config), HasSubstr("--data synthetic takes any"));
+    config.data = kSyntheticData;
+    EXPECT_TRUE(validate(config).has_value());
+    config.data.clear();
     config.reference = "some/folder";
     EXPECT_TRUE(validate(config).has_value());
 }
