@@ -40,7 +40,7 @@ Result<void> fillArrivals(Connection& connection, std::vector<CollectiveEvent>& 
         if (event.group == 0 && event.arrivals.empty()) blind[event.sequence] = &event;
     if (blind.empty()) return {};
     auto select = connection.prepare(
-        "SELECT sequence, start_ns FROM main.collectives WHERE rank=? AND group_id=0"
+        "SELECT sequence, start_ns FROM collectives WHERE rank=? AND group_id=0"
         " AND sequence BETWEEN ? AND ?");
     auto worlds = connection.prepare("SELECT world_size FROM run");
     if (!select || !worlds) return failure(select ? worlds : select);
@@ -72,7 +72,7 @@ Result<std::vector<CollectiveEvent>> readCollectives(Connection& connection, Ran
                                                      TimeRange range) {
     auto select = connection.prepare(
         "SELECT group_id, sequence, operation, dtype, cause, layer, step, size_bytes, algorithm_id,"
-        " protocol_id, issue_ns, start_ns, end_ns, arrivals FROM main.collectives"
+        " protocol_id, issue_ns, start_ns, end_ns, arrivals FROM collectives"
         " WHERE rank=? AND start_ns<? AND end_ns>=? ORDER BY group_id, sequence");
     if (!select) return failure(select);
     select->bind(1, std::int64_t{rank.value}).bind(2, range.end.ns).bind(3, range.begin.ns);

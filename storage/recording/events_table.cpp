@@ -2,6 +2,7 @@
 
 #include "storage/columns/chunk.h"
 #include "storage/recording/argument_texts.h"
+#include "storage/recording/packed_rows.h"
 #include "storage/sqlite/virtual_table.h"
 
 #include <algorithm>
@@ -45,6 +46,9 @@ constexpr const char* kDeclaration =
     " category TEXT, address INTEGER, value REAL, arguments TEXT, scope TEXT, point TEXT,"
     " span_start_ns INTEGER";
 
+/// In front of the names of tables that `packed` holds: the plain names are views.
+constexpr const char* kUnpacked = "unpacked_";
+
 constexpr const char* kViews =
     "CREATE TEMP VIEW IF NOT EXISTS operators AS SELECT rank, lane, name, start_ns, duration_ns, "
     "end_ns, step,"
@@ -68,13 +72,33 @@ constexpr const char* kViews =
     "CREATE TEMP VIEW IF NOT EXISTS counters AS SELECT rank, lane, lane_name AS name, start_ns AS "
     "time_ns, value"
     " FROM events WHERE kind='counter';"
-    "CREATE TEMP VIEW IF NOT EXISTS collectives AS SELECT c.*, c.end_ns - c.start_ns AS"
-    " duration_ns, max(c.last_arrival_ns - c.start_ns, 0) AS waiting_ns, a.text AS algorithm,"
-    " p.text AS protocol FROM main.collectives c"
-    " LEFT JOIN main.strings a ON a.rank=c.rank AND a.id=c.algorithm_id"
-    " LEFT JOIN main.strings p ON p.rank=c.rank AND p.id=c.protocol_id;"
     "CREATE TEMP VIEW IF NOT EXISTS steps AS SELECT s.*, s.end_ns - s.start_ns AS duration_ns"
     " FROM main.steps s;";
+
+/// Where `table` is: in the file, or unpacked.
+std::string placeOf(const std::vector<std::string>& unpacked, const std::string& table) {
+    const std::string hidden = kUnpacked + table;
+    const bool packed = std::find(unpacked.begin(), unpacked.end(), hidden) != unpacked.end();
+    return packed ? "temp." + hidden : "main." + table;
+}
+
+/// Views are temporary: they live in the connection, not in the file.
+Result<void> addViews(Connection& connection) {
+    const auto unpacked = unpackRows(connection, kUnpacked);
+    if (!unpacked) return failure(unpacked);
+    const std::string strings = placeOf(*unpacked, "strings");
+    std::string sql = kViews;
+    sql +=
+        "CREATE TEMP VIEW IF NOT EXISTS collectives AS SELECT c.*, c.end_ns - c.start_ns AS"
+        " duration_ns, max(c.last_arrival_ns - c.start_ns, 0) AS waiting_ns, a.text AS"
+        " algorithm, p.text AS protocol FROM " +
+        placeOf(*unpacked, "collectives") + " c LEFT JOIN " + strings +
+        " a ON a.rank=c.rank AND a.id=c.algorithm_id LEFT JOIN " + strings +
+        " p ON p.rank=c.rank AND p.id=c.protocol_id;"
+        "CREATE TEMP VIEW IF NOT EXISTS strings AS SELECT * FROM " +
+        strings;
+    return connection.execute(sql);
+}
 
 /// What the constraints leave to be read.
 struct Wanted {
@@ -455,10 +479,10 @@ private:
 Result<void> addEventsTable(Connection& connection, EventSource& events) {
     auto table = std::make_unique<EventsTable>(connection, events, nullptr);
     if (auto added = addVirtualTable(connection, "events", std::move(table)); !added) return added;
-    // The views are temporary: they live in this connection, not in the file.
-    auto made = connection.execute(std::string("PRAGMA query_only=OFF; PRAGMA temp_store=MEMORY;") +
-                                   kViews + "PRAGMA query_only=ON;");
-    if (!made) return made;
+    if (auto set = connection.execute("PRAGMA query_only=OFF; PRAGMA temp_store=MEMORY"); !set)
+        return set;
+    if (auto made = addViews(connection); !made) return made;
+    if (auto set = connection.execute("PRAGMA query_only=ON"); !set) return set;
     // Connects the tables now: later the authorizer would take their declaration for a write.
     return connection.execute(
         "SELECT 1 FROM events LIMIT 0; SELECT 1 FROM json_each('[]') LIMIT 0;"
@@ -480,7 +504,7 @@ Result<void> addEventsTable(Connection host) {
                                               "load this extension");
     auto table = std::make_unique<EventsTable>(connection, parts->events, parts);
     if (auto added = addVirtualTable(connection, "events", std::move(table)); !added) return added;
-    return connection.execute(kViews);
+    return addViews(connection);
 }
 
 }  // namespace shardscope::storage

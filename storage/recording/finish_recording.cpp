@@ -4,6 +4,7 @@
 #include "storage/columns/pyramid.h"
 #include "storage/columns/stored_kinds.h"
 #include "storage/recording/memory_tally.h"
+#include "storage/recording/packed_rows.h"
 #include "storage/recording/recording_file.h"
 
 #include <algorithm>
@@ -276,7 +277,9 @@ Result<void> packSmall(Connection& connection) {
     if (!events) return failure(events);
     if (*events > kSmallRecording) return {};
     if (auto done = packTable(connection, "chunks", columns::packedSmall); !done) return done;
-    return packTable(connection, "arguments", columns::packedSmallArguments);
+    if (auto done = packTable(connection, "arguments", columns::packedSmallArguments); !done)
+        return done;
+    return packRows(connection);
 }
 
 namespace {

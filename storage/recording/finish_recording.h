@@ -15,7 +15,8 @@ Result<void> mergeSmallChunks(Connection& connection);
 /// the events they sum up: readers then take the chunks. Within the open transaction.
 Result<void> thinPyramids(Connection& connection);
 
-/// Compresses events and arguments of a small recording again, harder. Within the open transaction.
+/// Compresses events and arguments of a small recording again, harder, and packs rows
+/// (packed_rows.h). Within the open transaction.
 Result<void> packSmall(Connection& connection);
 
 /// Outside a transaction: gives free pages back, ends WAL mode. What fails here (a reader has the

@@ -3,6 +3,7 @@
 #include "storage/recording/collective_rows.h"
 #include "storage/recording/flow_arrows.h"
 #include "storage/recording/open_connection.h"
+#include "storage/recording/packed_rows.h"
 #include "storage/recording/summary_rows.h"
 #include "storage/recording/view_loader.h"
 
@@ -62,6 +63,7 @@ Result<void> LocalReader::connect() {
                            " ranks: it is damaged; keep what is sound of it with `shardscope "
                            "repair`");
     run->reset();
+    if (auto unpacked = unpackRows(*connection); !unpacked) return failure(unpacked);
     if (!m_growing)
         if (auto ended = connection->execute("COMMIT"); !ended) return ended;
     m_connection.emplace(std::move(*connection));

@@ -5,6 +5,7 @@
 #include "storage/recording/detail_thinner.h"
 #include "storage/recording/event_source.h"
 #include "storage/recording/finish_recording.h"
+#include "storage/recording/packed_rows.h"
 #include "storage/recording/recording_file.h"
 #include "storage/recording/row_checksums.h"
 #include "storage/recording/row_writer.h"
@@ -156,7 +157,11 @@ Result<void> RecordingWriter::addChunk(std::span<const std::byte> chunk) {
     if (!header) return failure(header);
     const auto add = [&] { return m_state->chunks.add(*header, chunk); };
     if (auto stored = m_state->store(add); !stored || !m_state->thinner) return stored;
-    m_state->unflushed += static_cast<std::int64_t>(chunk.size());
+    const auto bytes = static_cast<std::int64_t>(chunk.size());
+    m_state->unflushed +=
+        header->kind == EventKind::kCollective
+            ? std::max(bytes, std::int64_t{header->count} * kCollectiveRowBytes)
+            : bytes;
     if (m_state->unflushed < m_state->thinner->allowed().count / kPartOfLimit) return {};
     return flush();
 }
@@ -303,11 +308,12 @@ Result<RecordingWriter::Kept> RecordingWriter::kept() const {
     const auto steps = connection.integer(
         "SELECT count(*) FROM (SELECT 1 FROM steps GROUP BY step"
         " HAVING count(*) >= (SELECT world_size FROM run))");
-    const auto events = connection.integer(
-        "SELECT (SELECT coalesce(sum(count), 0) FROM chunks)"
-        " + (SELECT count(*) FROM collectives)");
+    const auto events = connection.integer("SELECT coalesce(sum(count), 0) FROM chunks");
+    const auto collectives = countStoredRows(connection, "collectives");
     if (!steps || !events) return failure(steps ? events : steps);
-    return Kept{static_cast<std::int32_t>(*steps), static_cast<std::uint64_t>(*events)};
+    if (!collectives) return failure(collectives);
+    return Kept{static_cast<std::int32_t>(*steps),
+                static_cast<std::uint64_t>(*events + *collectives)};
 }
 
 }  // namespace shardscope::storage

@@ -33,6 +33,8 @@ struct SalvageContext {
 
 /// Every chunk that can be read and decodes.
 Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer);
+/// Rows that the damaged file keeps as columns, into their tables.
+Result<void> salvagePackedRows(SalvageContext& context);
 /// All tables of rows.
 Result<void> salvageRows(SalvageContext& context);
 /// Takes out unsound arguments and makes up empty ones that events refer to. Strings are mended.

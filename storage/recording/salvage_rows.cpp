@@ -170,7 +170,8 @@ Result<void> salvageRows(SalvageContext& context) {
         for (const std::string& scope :
              scopesOf(context.ranks, "group_id=" + std::to_string(group) + " AND "))
             scopes.push_back(scope);
-    return copyTable(context, "collectives", "sequence", scopes);
+    if (auto done = copyTable(context, "collectives", "sequence", scopes); !done) return done;
+    return salvagePackedRows(context);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #include "storage/recording/verify_recording.h"
 
 #include "storage/recording/open_connection.h"
+#include "storage/recording/packed_rows.h"
 #include "storage/recording/row_checksums.h"
 #include "storage/recording/verify_parts.h"
 
@@ -14,6 +15,15 @@ void verifyStructure(VerifyContext& context) {
         const std::string line(row.text(0));
         if (line != "ok") context.found.add("file", "SQLite finds: " + line);
     });
+}
+
+/// Rows that are columns become tables again, for all that follows.
+void unpackAll(VerifyContext& context) {
+    const auto onFault = [&](const std::string& sentence) {
+        context.found.add("packed", sentence);
+    };
+    if (auto unpacked = unpackRows(context.connection, {}, onFault); !unpacked)
+        context.found.add("packed", "cannot be read: " + unpacked.error().message);
 }
 
 /// What a rank says it produced against what is stored of it.
@@ -63,6 +73,7 @@ Result<Verification> verifyRecording(const std::string& path) {
     Verification found;
     VerifyContext context{*connection, found, {}, {}, {}};
     verifyStructure(context);
+    unpackAll(context);
     verifyRows(context);
     verifyRowChecksums(context);
     verifyChunks(context);

@@ -1,4 +1,5 @@
-// libFuzzer on everything that decodes bytes of a recording: chunks and pyramid segments.
+// libFuzzer on everything that decodes bytes of a recording: chunks, arguments, packed rows and
+// pyramid segments.
 //
 // First byte: which decoder, and whether the rest is a whole chunk (then the checksum stops most
 // of it) or a payload that is sealed with a valid header and checksum first.
@@ -6,6 +7,7 @@
 #include "storage/columns/chunk_frame.h"
 #include "storage/columns/envelope.h"
 #include "storage/columns/pyramid.h"
+#include "storage/columns/row_table.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -28,6 +30,16 @@ ChunkBytes sealedArguments(std::span<const std::byte> data) {
     ByteReader in(data);
     ChunkBytes out;
     putNumber(out, std::uint32_t{0x31414353});
+    putNumber(out, 1u + in.number<std::uint16_t>());
+    putNumber(out, std::uint32_t{1});
+    seal(out, in.take(in.left()));
+    return out;
+}
+
+ChunkBytes sealedRows(std::span<const std::byte> data) {
+    ByteReader in(data);
+    ChunkBytes out;
+    putNumber(out, std::uint32_t{0x31545253});
     putNumber(out, 1u + in.number<std::uint16_t>());
     putNumber(out, std::uint32_t{1});
     seal(out, in.take(in.left()));
@@ -69,6 +81,11 @@ void decode(std::span<const std::byte> data) {
     if ((selector & 16u) != 0) {
         static_cast<void>(decodeArguments(
             (selector & 4u) != 0 ? sealedArguments(rest) : ChunkBytes(rest.begin(), rest.end())));
+        return;
+    }
+    if ((selector & 32u) != 0) {
+        static_cast<void>(decodeRows((selector & 4u) != 0 ? sealedRows(rest)
+                                                          : ChunkBytes(rest.begin(), rest.end())));
         return;
     }
     const auto kind = static_cast<EventKind>(1 + ((selector & 3u) | (selector >> 3 & 4u)) %

@@ -38,6 +38,10 @@ class Payload:
         self.at += struct.calcsize("<" + form)
         return values[0]
 
+    def bytes(self, count):
+        self.at += count
+        return self.data[self.at - count:self.at]
+
     def end(self, result):
         assert self.at == len(self.data), "bytes left over"
         return result
@@ -106,8 +110,32 @@ def filled(form, values, strings):
     return re.sub(r'"(?:[^"\\]|\\.)*"|[#%@^]', mark, form)
 
 
+def packed(file, name):
+    """Rows of a table that the file keeps as columns."""
+    found = []
+    for count, length, blob in file.execute(
+            "SELECT count, bytes, data FROM packed WHERE name=? ORDER BY id", (name,)):
+        assert struct.unpack_from("<III", blob) == (0x31545253, count, 1), "not packed rows"
+        assert length == len(blob), "length of packed rows"
+        payload, rows, before = unseal(blob, 12), [{} for _ in range(count)], None
+        for _ in range(payload.take("I")):
+            column = payload.bytes(payload.take("B")).decode()
+            types, from_before, values = payload.column(count), payload.take("B"), payload.column(count)
+            if from_before:
+                values = [signed(a + b) for a, b in zip(values, before)]
+            before = values
+            data = [payload.bytes(n) for n in payload.column(payload.take("I"))]
+            for row, cell_type, value in zip(rows, types, values):
+                row[column] = [lambda v: None, lambda v: v,
+                               lambda v: struct.unpack("<d", struct.pack("<q", v))[0],
+                               lambda v: data[v].decode(), lambda v: data[v]][cell_type](value)
+        found += payload.end(rows)
+    return found
+
+
 def texts(file, rank):
     strings = dict(file.execute("SELECT id, text FROM strings WHERE rank=?", (rank,)))
+    strings |= {row["id"]: row["text"] for row in packed(file, "strings") if row["rank"] == rank}
     found = {0: "", **strings}
     for first, count, blob in file.execute(
             "SELECT first_id, count, data FROM arguments WHERE rank=?", (rank,)):
@@ -153,11 +181,22 @@ def checksums(file):
         assert value == f"{len(rows)} {total}", f"checksum of {table}"
 
 
+def connect(path):
+    return sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+
+
+def rows_of(path, name, columns):
+    """Rows of a table that may be packed, by name of column."""
+    file = connect(path)
+    plain = file.execute(f"SELECT {','.join(columns)} FROM {name}").fetchall()
+    return [dict(zip(columns, row)) for row in plain] + packed(file, name)
+
+
 def read(path):
-    file = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    file = connect(path)
     application, version = next(
         file.execute("SELECT * FROM pragma_application_id, pragma_user_version"))
-    assert application == 0x53536370 and version // 1000 == 1, "no recording, or another version"
+    assert application == 0x53536370 and version // 1000 == 2, "no recording, or another version"
     checksums(file)
     sums = {}
     rows = file.execute("SELECT kind, rank, first_ns, last_ns, count, data FROM chunks ORDER BY id")

@@ -16,6 +16,7 @@ QUERIES = [
     "SELECT name, count(*), sum(duration_ns) FROM operators GROUP BY name ORDER BY 1",
     "SELECT name, count(*) FROM kernels GROUP BY name ORDER BY 1",
     "SELECT count(*), sum(duration_ns), min(algorithm) FROM collectives",
+    "SELECT rank, count(*), sum(length(text)) FROM strings GROUP BY rank",
     "SELECT action, category, sum(size_bytes) FROM memory_events GROUP BY 1, 2",
     "SELECT step, rank, duration_ns FROM steps ORDER BY 1, 2",
     "SELECT phase, count(*) FROM phases GROUP BY phase",

@@ -125,11 +125,11 @@ TEST(OpenRecording, RefusesANewerMajorVersionByNumber) {
     const std::string path = folder.file("run.sscope");
     ASSERT_THAT(test::writeSampleRecording(path, {.steps = 1}), IsOk());
     auto connection = Connection::open(path, Connection::Mode::kCreate);
-    ASSERT_THAT(connection->execute("PRAGMA user_version=2000"), IsOk());
+    ASSERT_THAT(connection->execute("PRAGMA user_version=3000"), IsOk());
     EXPECT_THAT(openRecording(path),
-                AllOf(FailsWith("recording format 2"), FailsWith("reads up to 1"),
+                AllOf(FailsWith("recording format 3"), FailsWith("reads up to 2"),
                       FailsAs(ErrorCode::kUnreadable)));
-    ASSERT_THAT(connection->execute("PRAGMA user_version=1007"), IsOk());
+    ASSERT_THAT(connection->execute("PRAGMA user_version=2007"), IsOk());
     EXPECT_THAT(openRecording(path), IsOk());
 }
 
@@ -349,7 +349,7 @@ TEST(KilledWriter, LeavesAJournalThatAReaderApplies) {
         auto connection = Connection::open(path, Connection::Mode::kCreate);
         // More pages than the cache holds: they reach the file before the transaction ends.
         if (!connection || !connection->execute("PRAGMA cache_size=2; PRAGMA cache_spill=1; BEGIN;"
-                                                "UPDATE strings SET text=text||'x';"
+                                                "UPDATE packed SET name=name||'x';"
                                                 "DELETE FROM chunks; DELETE FROM steps"))
             _exit(1);
         kill(getpid(), SIGKILL);

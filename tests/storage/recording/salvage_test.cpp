@@ -7,6 +7,7 @@
 #include "storage/recording/salvage_recording.h"
 #include "storage/recording/verify_recording.h"
 #include "storage/sqlite/connection.h"
+#include "tests/storage/recording/unpacked.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -221,6 +222,7 @@ TEST_F(SalvageTest, InventsNoRanksThatTheFileNeverHeld) {
 TEST_F(SalvageTest, KeepsCollectivesOfEveryOperation) {
     {
         auto connection = Connection::open(m_good, Connection::Mode::kCreate);
+        ASSERT_THAT(unpackInPlace(*connection), IsOk());
         for (int i = 1; i <= static_cast<int>(kLastCollectiveOp); ++i) {
             const std::string row = std::to_string(i);
             ASSERT_THAT(connection->execute("UPDATE collectives SET operation='" +

@@ -4,6 +4,7 @@
 #include "storage/recording/recording_writer.h"
 #include "storage/recording/verify_recording.h"
 #include "storage/sqlite/connection.h"
+#include "tests/storage/recording/unpacked.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -78,6 +79,7 @@ TEST_P(VerifyDamage, IsFound) {
     ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2, .pyramids = true}), IsOk());
     {
         auto connection = Connection::open(path, Connection::Mode::kCreate);
+        ASSERT_THAT(unpackInPlace(*connection), IsOk());
         ASSERT_THAT(connection->execute(GetParam().sql), IsOk());
     }
     const auto found = verifyRecording(path);
@@ -128,11 +130,9 @@ TEST(Verify, NamesTheTableWhoseRowsWereChanged) {
           std::pair{"ranks", "UPDATE ranks SET peak_flops=peak_flops*2"},
           std::pair{"devices", "UPDATE devices SET name='another'"},
           std::pair{"lanes", "UPDATE lanes SET name='x' WHERE lane=2 AND rank=0"},
-          std::pair{"strings", "UPDATE strings SET text='x' WHERE id=3 AND rank=1"},
+          std::pair{"strings", "INSERT INTO strings VALUES(0,99999,'x')"},
           std::pair{"steps", "DELETE FROM steps WHERE step=(SELECT max(step) FROM steps)"},
-          std::pair{"collectives",
-                    "UPDATE collectives SET size_bytes=size_bytes+1"
-                    " WHERE rank=0 AND sequence=1"},
+          std::pair{"packed", "UPDATE packed SET bytes=bytes+1"},
           std::pair{"metrics", "DELETE FROM metrics"},
           std::pair{"memory_theory", "UPDATE memory_theory SET size_bytes=1"},
           std::pair{"diagnostics", "INSERT INTO diagnostics VALUES(99,1,'c','m','r',NULL,0,1)"},
@@ -157,7 +157,8 @@ std::string contentOf(const std::string& path) {
     auto connection = Connection::open(path, Connection::Mode::kImmutable);
     std::string text;
     for (const char* table : {"meta", "run", "hosts", "ranks", "devices", "lanes", "strings",
-                              "steps", "collectives", "metrics", "memory_theory", "diagnostics"}) {
+                              "steps", "collectives", "packed", "metrics", "memory_theory",
+                              "diagnostics"}) {
         auto select = connection->prepare(std::string("SELECT * FROM ") + table);
         if (!select) return text + table;
         while (true) {

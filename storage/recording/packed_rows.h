@@ -1,0 +1,44 @@
+// Rows that a small finalised recording keeps as columns, in the table `packed`: a row of its own
+// takes 100 bytes, within columns some 20. For SQL they are tables again, temporary ones of the
+// connection that reads.
+#pragma once
+
+#include "storage/columns/row_table.h"
+#include "storage/sqlite/connection.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shardscope::storage {
+
+struct PackedTable {
+    const char* name;
+    const char* key;    ///< its columns, in order of which rows are packed
+    const char* large;  ///< the column that takes most
+};
+/// What may be packed. Other tables are small, or are what people without this program ask for.
+inline constexpr PackedTable kPackedTables[] = {
+    {"strings", "rank, id", "text"}, {"collectives", "rank, group_id, sequence", "arrivals"}};
+
+/// Moves the rows into `packed`, within the caller's transaction. Leaves a table that is too large
+/// to be unpacked by everyone who opens the file.
+Result<void> packRows(Connection& connection);
+
+/// Rows of `table` in a writer's connection, packed or not; `table` is one of kPackedTables.
+Result<std::int64_t> countStoredRows(Connection& connection, const std::string& table);
+
+using PackedFault = std::function<void(const std::string& sentence)>;
+
+/// Where rows are packed, makes the temporary table `prefix` + name with all rows of the table;
+/// without a prefix it hides the one of the file. Returns the names of the tables that it made.
+/// A damaged blob ends it with kUnreadable, or is told to `onFault` and left out.
+Result<std::vector<std::string>> unpackRows(Connection& connection, const std::string& prefix = {},
+                                            const PackedFault& onFault = {});
+
+/// Inserts rows into `target` of `connection`, in the place of those with the same key. Columns
+/// that it does not have are left out. Returns how many it refused.
+Result<std::uint64_t> insertRows(Connection& connection, const std::string& target,
+                                 const columns::RowTable& rows);
+
+}  // namespace shardscope::storage

@@ -1,0 +1,184 @@
+// Rows that a small finalised recording keeps as columns: everyone who reads sees tables.
+#include "storage/recording/packed_rows.h"
+
+#include "storage/recording/recording_reader.h"
+#include "storage/recording/salvage_recording.h"
+#include "storage/recording/verify_recording.h"
+#include "tests/support/result_matchers.h"
+#include "tests/support/sample_recording.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace shardscope::storage {
+namespace {
+
+using test::FailsAs;
+using test::FailsWith;
+using test::IsOk;
+
+constexpr TimeRange kEverything{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}};
+
+class PackedRows : public ::testing::Test {
+protected:
+    void SetUp() override {
+        ASSERT_THAT(test::writeSampleRecording(m_packed, {.steps = 4}), IsOk());
+        ASSERT_THAT(test::writeSampleRecording(m_plain, {.steps = 4, .finalise = false}), IsOk());
+    }
+    static std::int64_t stored(const std::string& path, const std::string& what) {
+        return Connection::open(path, Connection::Mode::kReadOnly)
+            ->integer("SELECT count(*) FROM main." + what)
+            .value();
+    }
+    static std::string all(const std::string& path, const std::string& sql) {
+        auto reader = openRecording(path);
+        if (!reader) return reader.error().message;
+        const auto table = (*reader)->query(sql);
+        if (!table) return table.error().message;
+        std::string text;
+        for (const auto& row : table->rows) {
+            for (const auto& cell : row) text += cell.value_or("NULL") + "|";
+            text += "\n";
+        }
+        return text;
+    }
+    void change(const std::string& sql) {
+        auto connection = Connection::open(m_packed, Connection::Mode::kCreate);
+        ASSERT_THAT(connection->execute(sql), IsOk());
+    }
+
+    test::TemporaryFolder m_folder;
+    std::string m_packed = m_folder.file("packed.sscope"), m_plain = m_folder.file("plain.sscope");
+};
+
+TEST_F(PackedRows, AreOfAFinalisedRecordingAndTakeLess) {
+    for (const PackedTable& table : kPackedTables) {
+        EXPECT_EQ(stored(m_packed, table.name), 0) << table.name;
+        EXPECT_GT(stored(m_plain, table.name), 0) << table.name;
+    }
+    EXPECT_EQ(stored(m_plain, "packed"), 0);
+    EXPECT_EQ(stored(m_packed, "packed"), std::ssize(kPackedTables));
+}
+
+TEST_F(PackedRows, AreTablesForQueries) {
+    for (const char* sql :
+         {"SELECT * FROM strings ORDER BY rank, id",
+          "SELECT * FROM collectives ORDER BY rank, group_id, sequence",
+          "SELECT DISTINCT s.text FROM collectives c JOIN strings s ON s.rank=c.rank AND"
+          " s.id=c.algorithm_id",
+          "SELECT rank, count(DISTINCT name) FROM events GROUP BY rank"}) {
+        const std::string rows = all(m_packed, sql);
+        EXPECT_GT(rows.size(), 5u) << sql;
+        EXPECT_EQ(rows, all(m_plain, sql)) << sql;
+    }
+}
+
+TEST_F(PackedRows, AreReadAsIfTheyWereRows) {
+    auto packed = openRecording(m_packed), plain = openRecording(m_plain);
+    ASSERT_THAT(packed, IsOk());
+    for (const RankId rank : {RankId{0}, RankId{1}}) {
+        const auto a = (*packed)->rankEvents(rank, kEverything);
+        const auto b = (*plain)->rankEvents(rank, kEverything);
+        ASSERT_THAT(a, IsOk());
+        EXPECT_GT(a->collectives.size(), 10u);
+        EXPECT_EQ(a->collectives, b->collectives);
+        const auto spans = (*packed)->spans(rank, test::kPhaseLane, kEverything);
+        ASSERT_THAT(spans, IsOk());
+        ASSERT_FALSE(spans->empty());
+        for (const SpanEvent& span : *spans)
+            ASSERT_EQ((*packed)->text(rank, span.name), (*plain)->text(rank, span.name));
+    }
+    EXPECT_EQ((*packed)->summary()->events.total(), (*plain)->summary()->events.total());
+}
+
+TEST_F(PackedRows, MayBeOfAFolderThatCannotBeWritten) {
+    namespace fs = std::filesystem;
+    const std::string folder = m_folder.file("fixed");
+    fs::create_directory(folder);
+    fs::copy(m_packed, folder + "/run.sscope");
+    fs::permissions(folder, fs::perms::owner_read | fs::perms::owner_exec);
+    EXPECT_EQ(all(folder + "/run.sscope", "SELECT count(*) FROM strings"),
+              all(m_plain, "SELECT count(*) FROM strings"));
+    fs::permissions(folder, fs::perms::owner_all);
+}
+
+/// Without its names, or with fewer collectives, a recording would say what is not so.
+TEST_F(PackedRows, ADamagedBlobIsNoEmptyTable) {
+    change("UPDATE packed SET data=substr(data, 1, length(data) - 1) WHERE name='collectives'");
+    EXPECT_THAT(openRecording(m_packed), FailsAs(ErrorCode::kUnreadable));
+    EXPECT_THAT(openRecording(m_packed), FailsWith("of collectives, does not decode"));
+    EXPECT_THAT(openRecording(m_packed), FailsWith("shardscope repair"));
+    const auto found = verifyRecording(m_packed);
+    ASSERT_THAT(found, IsOk());
+    ASSERT_FALSE(found->sound());
+    EXPECT_EQ(found->faults[0].where, "packed");
+}
+
+TEST_F(PackedRows, RepairKeepsTheOtherTable) {
+    const std::string names = all(m_packed, "SELECT * FROM strings");
+    const std::string saved = m_folder.file("saved.sscope");
+    change("UPDATE packed SET data=zeroblob(100) WHERE name='collectives'");
+    const auto salvage = salvageRecording(m_packed, saved, false);
+    ASSERT_THAT(salvage, IsOk());
+    EXPECT_FALSE(salvage->lossless());
+    EXPECT_TRUE(verifyRecording(saved)->sound());
+    EXPECT_EQ(all(saved, "SELECT * FROM strings"), names);
+    EXPECT_EQ(all(saved, "SELECT count(*) FROM collectives"), "0|\n");
+}
+
+TEST_F(PackedRows, RepairMakesThemRowsAgain) {
+    const std::string sql = "SELECT * FROM collectives ORDER BY rank, sequence";
+    const std::string rows = all(m_packed, sql), saved = m_folder.file("saved.sscope");
+    const auto salvage = salvageRecording(m_packed, saved, false);
+    ASSERT_THAT(salvage, IsOk());
+    EXPECT_TRUE(salvage->lossless());
+    EXPECT_EQ(all(saved, sql), rows);
+    EXPECT_GT(stored(saved, "collectives"), 0);
+}
+
+TEST_F(PackedRows, ClaimsOfGigabytesAreRefused) {
+    columns::RowTable table{200, {{"text", {}, {}, {std::string(70'000, 'x')}}}};
+    table.columns[0].types.assign(200, columns::CellType::kText);
+    table.columns[0].values.assign(200, 0);
+    const auto blob = columns::encodeRows(table);
+    {
+        auto connection = Connection::open(m_packed, Connection::Mode::kCreate);
+        auto insert = connection->prepare(
+            "INSERT INTO packed(name, count, bytes, data) VALUES('strings', 200, ?, ?)");
+        for (int i = 0; i < 20; ++i)
+            ASSERT_THAT(
+                insert->bind(1, std::ssize(blob)).bind(2, std::span<const std::byte>(blob)).run(),
+                IsOk());
+    }
+    EXPECT_THAT(openRecording(m_packed), FailsWith("more than a recording keeps like this"));
+}
+
+TEST(PackRows, LeavesATableThatIsTooLargeToUnpackInPassing) {
+    const test::TemporaryFolder folder;
+    auto connection =
+        Connection::open(folder.file("some.sqlite"), Connection::Mode::kCreate).value();
+    ASSERT_THAT(connection.execute(
+                    "CREATE TABLE packed(id INTEGER PRIMARY KEY, name, count, bytes, data);"
+                    "CREATE TABLE strings(rank, id, text); CREATE TABLE collectives(rank, group_id,"
+                    " sequence, arrivals);"
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<1000001)"
+                    " INSERT INTO strings SELECT 0, i, 'x'||i FROM n;"
+                    "INSERT INTO collectives VALUES(0, 0, 1, x'00ff')"),
+                IsOk());
+    ASSERT_THAT(packRows(connection), IsOk());
+    EXPECT_EQ(*connection.integer("SELECT count(*) FROM strings"), 1'000'001);
+    EXPECT_EQ(*connection.integer("SELECT count(*) FROM collectives"), 0);
+    EXPECT_EQ(*countStoredRows(connection, "collectives"), 1);
+    ASSERT_THAT(connection.execute("DELETE FROM strings WHERE id > 70000"), IsOk());
+    ASSERT_THAT(connection.execute("DELETE FROM packed"), IsOk());
+    ASSERT_THAT(packRows(connection), IsOk());
+    EXPECT_EQ(*connection.integer("SELECT count(*) FROM packed"), 2) << "65,536 rows and the rest";
+    EXPECT_EQ(*countStoredRows(connection, "strings"), 70'000);
+    ASSERT_THAT(unpackRows(connection), IsOk());
+    EXPECT_EQ(*connection.integer("SELECT sum(id) FROM strings"), 70'000LL * 70'001 / 2);
+}
+
+}  // namespace
+}  // namespace shardscope::storage
