@@ -299,7 +299,7 @@ void MainWindow::presentRecording(const RecordingPtr& recording) {
     if (report.completeness.known) problems += static_cast<int>(report.completeness.missing.size());
     m_topBar->setProblems(problems);
     const double perEvent = report.events > 0
-                                ? static_cast<double>(recording->summary.chunkBytes.count) /
+                                ? static_cast<double>(recording->summary.fileSize.count) /
                                       static_cast<double>(report.events)
                                 : 0;
     m_status->setFacts(tr("%1 events · %2 · %3")

@@ -1,3 +1,4 @@
+#include "app/desktop/models/format.h"
 #include "app/desktop/shell/app_options.h"
 #include "app/desktop/shell/screenshot.h"
 #include "app/desktop/views/live/live_page.h"
@@ -6,6 +7,7 @@
 #include "app/desktop/views/timeline/timeline_canvas.h"
 #include "app/desktop/views/timeline/timeline_page.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/recording/recording_reader.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>
@@ -16,6 +18,7 @@
 #include <QComboBox>
 #include <QDialog>
 #include <QDropEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMimeData>
 #include <QPlainTextEdit>
@@ -68,6 +71,20 @@ TEST_F(WindowTest, EveryPageShowsTheSampleInBothThemesAndSizes) {
         EXPECT_EQ(frameOf(*m_window, id).state(), PageFrame::State::kFull);
         EXPECT_FALSE(frameOf(*m_window, id).headline().isEmpty());
     }
+}
+
+/// What an event takes on the disk, not only what its compressed bytes are.
+TEST_F(WindowTest, TheStatusLineDividesTheFileByItsEvents) {
+    openSample();
+    const QString path = m_folder.filePath(u"sample.sscope"_s);
+    const auto opened = storage::openRecording(path.toStdString());
+    const RecordingSummary summary = opened.value()->summary().value();
+    const double perEvent = static_cast<double>(summary.fileSize.count) /
+                            static_cast<double>(summary.events.total());
+    QString facts;
+    for (const QLabel* label : m_window->findChildren<QLabel*>())
+        if (label->accessibleName() == u"Facts of the recording"_s) facts = label->text();
+    EXPECT_TRUE(facts.contains(formatNumber(perEvent))) << facts.toStdString();
 }
 
 TEST_F(WindowTest, ABrokenFileIsExplainedOnEveryPage) {
