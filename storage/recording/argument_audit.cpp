@@ -25,12 +25,6 @@ std::vector<IdRun> runsOf(std::vector<std::uint32_t>& ids) {
     return runs;
 }
 
-bool ArgumentAudit::hasTable(Connection& connection) {
-    const auto found = connection.integer(
-        "SELECT count(*) FROM sqlite_master WHERE type='table' AND name='arguments'");
-    return found && *found > 0;
-}
-
 Result<ArgumentAudit> ArgumentAudit::create(Connection& connection) {
     auto select = connection.prepare("SELECT text FROM strings WHERE rank=? AND id=?");
     if (!select) return failure(select);

@@ -31,8 +31,6 @@ struct IdRun {
 
 class ArgumentAudit {
 public:
-    /// Whether the file has the table at all: since 1.2.
-    static bool hasTable(Connection& connection);
     static Result<ArgumentAudit> create(Connection& connection);
 
     /// Looks at one row; what is wrong with it, or nothing. Its ids count as held when it is sound.

@@ -8,13 +8,6 @@
 namespace shardscope::storage {
 namespace {
 
-Result<bool> hasTable(Connection& connection) {
-    const auto found = connection.integer(
-        "SELECT count(*) FROM sqlite_master WHERE type='table' AND name='detail'");
-    if (!found) return failure(found);
-    return *found > 0;
-}
-
 DetailFacts factsOf(const Statement& row) {
     DetailFacts facts;
     facts.rank = {static_cast<std::uint32_t>(row.integer(0))};
@@ -70,7 +63,7 @@ void join(DetailFacts& into, const DetailFacts& next) {
 
 Result<std::vector<DetailFacts>> readDetail(Connection& connection) {
     std::vector<DetailFacts> rows;
-    const auto there = hasTable(connection);
+    const auto there = connection.hasTable("detail");
     if (!there) return failure(there);
     if (!*there) return rows;
     auto select = connection.prepare(std::string("SELECT ") + kColumns +
@@ -124,7 +117,7 @@ Result<void> countLateRemovals(Connection& connection, RankId rank, std::uint64_
 }
 
 Result<std::int64_t> thinningState(Connection& connection) {
-    const auto there = hasTable(connection);
+    const auto there = connection.hasTable("detail");
     if (!there) return failure(there);
     if (!*there) return 0;
     return connection.integer(

@@ -1,8 +1,8 @@
 #include "storage/recording/packed_rows.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -131,19 +131,6 @@ Result<void> packTable(Connection& connection, const PackedTable& table) {
     return connection.execute("DELETE FROM main." + name);
 }
 
-Result<std::set<std::string>> columnsOf(Connection& connection, const std::string& table) {
-    auto select = connection.prepare("SELECT name FROM pragma_table_info(?1)");
-    if (!select) return failure(select);
-    select->bind(1, std::string_view(table));
-    std::set<std::string> names;
-    while (true) {
-        auto row = select->step();
-        if (!row) return failure(row);
-        if (!*row) return names;
-        names.emplace(select->text(0));
-    }
-}
-
 void bindCell(Statement& insert, int index, const TableColumn& column, std::size_t row) {
     const std::int64_t value = column.values[row];
     switch (column.types[row]) {
@@ -167,9 +154,9 @@ void bindCell(Statement& insert, int index, const TableColumn& column, std::size
 }
 
 Result<std::int64_t> countPacked(Connection& connection) {
-    const auto tables = connection.integer(
-        "SELECT count(*) FROM main.sqlite_master WHERE type='table' AND name='packed'");
-    if (!tables || *tables == 0) return tables;  // before 2.0
+    const auto there = connection.hasTable("packed");
+    if (!there) return failure(there);
+    if (!*there) return 0;  // before 2.0
     return connection.integer("SELECT count(*) FROM main.packed");
 }
 
@@ -276,12 +263,13 @@ Result<std::uint64_t> insertRows(Connection& connection, const std::string& targ
                                  const RowTable& rows) {
     const auto dot = target.find('.');
     const auto known =
-        columnsOf(connection, dot == std::string::npos ? target : target.substr(dot + 1));
+        connection.columnsOf(dot == std::string::npos ? target : target.substr(dot + 1));
     if (!known) return failure(known);
     std::string names, marks;
     std::vector<const TableColumn*> used;
     for (const TableColumn& column : rows.columns) {
-        if (!known->contains(column.name) || column.name.find('"') != std::string::npos) continue;
+        const bool sane = column.name.find('"') == std::string::npos;
+        if (!sane || std::find(known->begin(), known->end(), column.name) == known->end()) continue;
         names.append(names.empty() ? "\"" : ",\"").append(column.name).append("\"");
         marks.append(marks.empty() ? "?" : ",?");
         used.push_back(&column);

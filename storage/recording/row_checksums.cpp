@@ -68,18 +68,12 @@ std::string quoted(std::string_view name) {
 }
 
 Result<std::string> columnsOf(Connection& connection, const std::string& table) {
-    auto select = connection.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid");
-    if (!select) return failure(select);
-    select->bind(1, std::string_view(table));
+    const auto names = connection.columnsOf(table);
+    if (!names) return failure(names);
     std::string columns;
-    while (true) {
-        auto row = select->step();
-        if (!row) return failure(row);
-        if (!*row) return columns;
-        if (select->text(0) == kOwnChecksum) continue;
-        if (!columns.empty()) columns += ',';
-        columns += quoted(select->text(0));
-    }
+    for (const std::string& name : *names)
+        if (name != kOwnChecksum) columns.append(columns.empty() ? "" : ",").append(quoted(name));
+    return columns;
 }
 
 /// The rows of a table that its checksum is of.

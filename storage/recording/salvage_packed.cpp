@@ -8,12 +8,6 @@ namespace {
 
 constexpr std::int64_t kFarKey = std::int64_t{1} << 20;
 
-bool isPacked(Connection& damaged) {
-    const auto found =
-        damaged.integer("SELECT count(*) FROM sqlite_master WHERE name='packed' AND type='table'");
-    return found && *found > 0;
-}
-
 /// Account of the table that the rows go into.
 SalvagedTable& accountOf(SalvageContext& context, const std::string& name) {
     auto& tables = context.account.tables;
@@ -48,7 +42,7 @@ void copyBlob(SalvageContext& context, const Statement& row, Result<void>& done)
 }  // namespace
 
 Result<void> salvagePackedRows(SalvageContext& context) {
-    if (!isPacked(context.damaged)) return {};
+    if (!context.damaged.hasTable("packed").value_or(false)) return {};
     TolerantScan scan(context.damaged,
                       "SELECT id, name, data FROM packed WHERE id BETWEEN ?1 AND ?2", "id");
     // Beyond the largest key there is nothing to look for; where it cannot be read, far out.

@@ -8,19 +8,6 @@ namespace {
 
 constexpr std::int64_t kFarKey = std::int64_t{1} << 32;
 
-/// Columns of a table, as this program's format has them.
-Result<std::vector<std::string>> columnsOf(Connection& connection, const std::string& table) {
-    auto select = connection.prepare("SELECT name FROM pragma_table_info('" + table + "')");
-    if (!select) return failure(select);
-    std::vector<std::string> columns;
-    while (true) {
-        auto row = select->step();
-        if (!row) return failure(row);
-        if (!*row) return columns;
-        columns.emplace_back(select->text(0));
-    }
-}
-
 /// Copies one table by its key, for each of `scopes` ("rank=0 AND"; empty: all) apart.
 class TableCopier {
 public:
@@ -30,7 +17,7 @@ public:
     }
 
     Result<void> copy(const std::vector<std::string>& scopes) {
-        auto columns = columnsOf(m_context.output, m_account.name);
+        auto columns = m_context.output.columnsOf(m_account.name);
         if (!columns) return failure(columns);
         std::string list, marks;
         for (const std::string& column : *columns) {
@@ -78,15 +65,9 @@ private:
     SalvagedTable m_account;
 };
 
-bool hasTable(Connection& connection, const std::string& table) {
-    const auto found = connection.integer("SELECT count(*) FROM sqlite_master WHERE name='" +
-                                          table + "' AND type='table'");
-    return found && *found > 0;
-}
-
 Result<void> copyTable(SalvageContext& context, const std::string& table, const std::string& key,
                        const std::vector<std::string>& scopes = {""}) {
-    if (!hasTable(context.damaged, table)) {
+    if (!context.damaged.hasTable(table).value_or(false)) {
         // Than format 1.0.
         const bool later = table == "devices" || table == "arguments" || table == "detail";
         if (!later)

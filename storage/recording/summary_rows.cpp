@@ -107,18 +107,8 @@ Result<void> readLanes(Connection& connection, RecordingSummary& summary) {
                       });
 }
 
-/// A recording of format 1.0 has no devices.
-Result<bool> hasDevices(Connection& connection) {
-    bool found = false;
-    auto read =
-        forEachRow(connection, "SELECT 1 FROM sqlite_master WHERE type='table' AND name='devices'",
-                   [&](const Statement&) { found = true; });
-    if (!read) return failure(read);
-    return found;
-}
-
 Result<void> readDevices(Connection& connection, RecordingSummary& summary) {
-    const auto there = hasDevices(connection);
+    const auto there = connection.hasTable("devices");  // since 1.1
     if (!there) return failure(there);
     if (!*there) return {};
     const auto real = [](const Statement& row, int column) -> std::optional<double> {

@@ -141,7 +141,7 @@ void verifyCollectives(VerifyContext& context) {
 }
 
 void verifyArguments(VerifyContext& context) {
-    if (!ArgumentAudit::hasTable(context.connection)) return;
+    if (!context.connection.hasTable("arguments").value_or(false)) return;  // since 1.2
     auto audit = ArgumentAudit::create(context.connection);
     if (!audit)
         return context.found.add("arguments", "cannot be checked: " + audit.error().message);
@@ -180,10 +180,7 @@ void verifyRows(VerifyContext& context) {
         if (row.integer(0) < 1 || row.integer(0) > 3)
             context.found.add("diagnostics", "has severity " + number(row.integer(0)));
     });
-    bool devices = false;  // since 1.1
-    forRows(context, "file", "SELECT 1 FROM sqlite_master WHERE type='table' AND name='devices'",
-            [&](const Statement&) { devices = true; });
-    if (devices)
+    if (context.connection.hasTable("devices").value_or(false))  // since 1.1
         forRows(context, "devices", "SELECT rank FROM devices",
                 [&](const Statement& row) { expectRank(context, "devices", row, 0); });
 }

@@ -107,6 +107,27 @@ Result<std::int64_t> Connection::integer(std::string_view sql) {
     return statement->integer(0);
 }
 
+Result<bool> Connection::hasTable(std::string_view table) {
+    auto select = prepare("SELECT count(*) FROM main.sqlite_master WHERE type='table' AND name=?");
+    if (!select) return failure(select);
+    auto row = select->bind(1, table).step();
+    if (!row) return failure(row);
+    return select->integer(0) > 0;
+}
+
+Result<std::vector<std::string>> Connection::columnsOf(std::string_view table) {
+    auto select = prepare("SELECT name FROM pragma_table_info(?) ORDER BY cid");
+    if (!select) return failure(select);
+    select->bind(1, table);
+    std::vector<std::string> columns;
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) return columns;
+        columns.emplace_back(select->text(0));
+    }
+}
+
 std::int64_t Connection::lastInsertedId() const {
     return sqlite3_last_insert_rowid(handle());
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 struct sqlite3;
 
@@ -33,6 +34,11 @@ public:
     Result<Statement> prepare(std::string_view sql);
     /// First column of the first row, which must exist.
     Result<std::int64_t> integer(std::string_view sql);
+
+    /// Whether the file itself has it; no view and nothing temporary.
+    Result<bool> hasTable(std::string_view table);
+    /// In order; none where there is no such table. A temporary one hides the file's.
+    Result<std::vector<std::string>> columnsOf(std::string_view table);
 
     [[nodiscard]] std::int64_t lastInsertedId() const;
     /// What the last call says of its SQL, where that was at fault and not the file: of statements

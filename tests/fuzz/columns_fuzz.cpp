@@ -26,20 +26,12 @@ ChunkBytes sealed(EventKind kind, ByteReader in) {
     return closeChunk(header, in.take(in.left()));
 }
 
-ChunkBytes sealedArguments(std::span<const std::byte> data) {
-    ByteReader in(data);
-    ChunkBytes out;
-    putNumber(out, std::uint32_t{0x31414353});
-    putNumber(out, 1u + in.number<std::uint16_t>());
-    putNumber(out, std::uint32_t{1});
-    seal(out, in.take(in.left()));
-    return out;
-}
+constexpr std::uint32_t kArguments = 0x31414353, kRows = 0x31545253;
 
-ChunkBytes sealedRows(std::span<const std::byte> data) {
+ChunkBytes sealed(std::uint32_t magic, std::span<const std::byte> data) {
     ByteReader in(data);
     ChunkBytes out;
-    putNumber(out, std::uint32_t{0x31545253});
+    putNumber(out, magic);
     putNumber(out, 1u + in.number<std::uint16_t>());
     putNumber(out, std::uint32_t{1});
     seal(out, in.take(in.left()));
@@ -79,12 +71,13 @@ void decode(std::span<const std::byte> data) {
         return;
     }
     if ((selector & 16u) != 0) {
-        static_cast<void>(decodeArguments(
-            (selector & 4u) != 0 ? sealedArguments(rest) : ChunkBytes(rest.begin(), rest.end())));
+        static_cast<void>(decodeArguments((selector & 4u) != 0
+                                              ? sealed(kArguments, rest)
+                                              : ChunkBytes(rest.begin(), rest.end())));
         return;
     }
     if ((selector & 32u) != 0) {
-        static_cast<void>(decodeRows((selector & 4u) != 0 ? sealedRows(rest)
+        static_cast<void>(decodeRows((selector & 4u) != 0 ? sealed(kRows, rest)
                                                           : ChunkBytes(rest.begin(), rest.end())));
         return;
     }
