@@ -39,14 +39,19 @@ const ArgumentTexts::Entry* ArgumentTexts::entryOf(Connection& connection, RankI
     return at->rank == rank && id.value - at->first < at->count ? &*at : nullptr;
 }
 
-const ArgumentTexts::Chunk* ArgumentTexts::chunkOf(Connection& connection, RankId rank,
-                                                   StringId id) {
+const ArgumentTexts::Chunk* ArgumentTexts::openChunk(RankId rank, StringId id) {
     for (auto open = m_open.begin(); open != m_open.end(); ++open) {
         const Entry& entry = open->entry;
         if (entry.rank != rank || id.value - entry.first >= entry.count) continue;
         m_open.splice(m_open.begin(), m_open, open);
         return &m_open.front();
     }
+    return nullptr;
+}
+
+const ArgumentTexts::Chunk* ArgumentTexts::chunkOf(Connection& connection, RankId rank,
+                                                   StringId id) {
+    if (const Chunk* open = openChunk(rank, id)) return open;
     const Entry* entry = entryOf(connection, rank, id);
     if (entry == nullptr) return nullptr;
     auto select = connection.prepare("SELECT data FROM arguments WHERE id=?");
@@ -67,20 +72,33 @@ const ArgumentTexts::Chunk* ArgumentTexts::chunkOf(Connection& connection, RankI
     return &m_open.front();
 }
 
+/// Nothing when a text that it needs is not to be had.
+std::optional<std::string_view> ArgumentTexts::textOf(const Chunk& chunk, RankId rank, StringId id,
+                                                      const StringOf& stringOf) {
+    if (chunk.starts.empty()) return std::nullopt;
+    const std::size_t row = id.value - chunk.entry.first;
+    const columns::ArgumentForm& form = chunk.rows.forms[chunk.rows.rows[row]];
+    if (form.text == kEmptyString) return std::string_view{};
+    const auto text = stringOf(rank, form.text);
+    m_text.clear();
+    const auto values = std::span(chunk.rows.values).subspan(chunk.starts[row], form.count);
+    if (!text || !appendArguments(m_text, *text, values,
+                                  [&](StringId each) { return stringOf(rank, each); }))
+        return std::nullopt;
+    return m_text;
+}
+
 std::string_view ArgumentTexts::text(Connection& connection, RankId rank, StringId id,
                                      const StringOf& stringOf) {
     const Chunk* chunk = chunkOf(connection, rank, id);
-    if (chunk == nullptr || chunk->starts.empty()) return {};
-    const std::size_t row = id.value - chunk->entry.first;
-    const columns::ArgumentForm& form = chunk->rows.forms[chunk->rows.rows[row]];
-    if (form.text == kEmptyString) return {};
-    const auto text = stringOf(rank, form.text);
-    m_text.clear();
-    const auto values = std::span(chunk->rows.values).subspan(chunk->starts[row], form.count);
-    if (!text || !appendArguments(m_text, *text, values,
-                                  [&](StringId each) { return stringOf(rank, each); }))
-        return {};
-    return m_text;
+    if (chunk == nullptr) return {};
+    return textOf(*chunk, rank, id, stringOf).value_or(std::string_view{});
+}
+
+std::optional<std::string_view> ArgumentTexts::known(RankId rank, StringId id,
+                                                     const StringOf& stringOf) {
+    const Chunk* chunk = openChunk(rank, id);
+    return chunk == nullptr ? std::nullopt : textOf(*chunk, rank, id, stringOf);
 }
 
 }  // namespace shardscope::storage

@@ -9,6 +9,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,11 @@ public:
     std::string_view text(Connection& connection, RankId rank, StringId id,
                           const StringOf& stringOf);
 
-    /// Forgets what is stored where: the file has changed.
-    void forget() { m_directory.reset(), m_open.clear(); }
+    /// The same from what was read before, without the file; nothing where that does not suffice.
+    std::optional<std::string_view> known(RankId rank, StringId id, const StringOf& stringOf);
+
+    /// Forgets what is stored where: the file has grown. Rows that are there stay as they are.
+    void forgetDirectory() { m_directory.reset(); }
 
 private:
     struct Entry {
@@ -41,7 +45,10 @@ private:
         std::vector<std::uint32_t> starts;  ///< where each row's values begin
     };
     [[nodiscard]] const Entry* entryOf(Connection& connection, RankId rank, StringId id);
+    [[nodiscard]] const Chunk* openChunk(RankId rank, StringId id);
     [[nodiscard]] const Chunk* chunkOf(Connection& connection, RankId rank, StringId id);
+    std::optional<std::string_view> textOf(const Chunk& chunk, RankId rank, StringId id,
+                                           const StringOf& stringOf);
 
     std::unique_ptr<std::vector<Entry>> m_directory;  ///< by rank and first id
     std::list<Chunk> m_open;                          ///< used last first

@@ -63,10 +63,21 @@ Result<void> LocalReader::connect() {
                            " ranks: it is damaged; keep what is sound of it with `shardscope "
                            "repair`");
     run->reset();
-    if (auto unpacked = unpackRows(*connection); !unpacked) return failure(unpacked);
+    m_unpacked = false;
+    if (!m_growing)
+        if (auto done = unpack(*connection); !done) return done;
     if (!m_growing)
         if (auto ended = connection->execute("COMMIT"); !ended) return ended;
     m_connection.emplace(std::move(*connection));
+    return {};
+}
+
+Result<void> LocalReader::unpack(Connection& connection) {
+    if (m_unpacked) return {};
+    const auto made = unpackRows(connection);
+    if (!made) return failure(made);
+    m_unpacked = true;
+    m_packed = !made->empty();
     return {};
 }
 
@@ -79,10 +90,12 @@ Result<void> LocalReader::Visit::begin() {
 Result<RecordingSummary> LocalReader::summary() {
     Visit visit(*this);
     if (auto begun = visit.begin(); !begun) return failure(begun);
+    if (auto done = unpack(visit.connection()); !done) return failure(done);
     return readSummary(visit.connection(), m_events.directory());
 }
 
 Result<void> LocalReader::loadStrings(Connection& connection, RankId rank) {
+    if (auto done = unpack(connection); !done) return done;
     Strings& strings = m_strings[rank];
     auto select = connection.prepare("SELECT id, text FROM strings WHERE rank=? AND id>?");
     if (!select) return failure(select);
@@ -90,11 +103,13 @@ Result<void> LocalReader::loadStrings(Connection& connection, RankId rank) {
     while (true) {
         auto row = select->step();
         if (!row) return failure(row);
-        if (!*row) return {};
+        if (!*row) break;
         const std::int64_t id = select->integer(0);
         strings.texts.emplace(static_cast<std::uint32_t>(id), select->text(1));
         strings.lastId = std::max(strings.lastId, id);
     }
+    strings.whole = !m_growing || m_packed;
+    return {};
 }
 
 std::string_view LocalReader::knownString(RankId rank, StringId id) const {
@@ -105,9 +120,8 @@ std::string_view LocalReader::knownString(RankId rank, StringId id) const {
 }
 
 std::string_view LocalReader::string(Connection& connection, RankId rank, StringId id) {
-    const bool known = m_strings.contains(rank);
     const std::string_view found = knownString(rank, id);
-    if (!found.empty() || (known && !m_growing)) return found;
+    if (!found.empty() || m_strings[rank].whole) return found;
     // An unreadable string is an unknown one; the call that needs the file says why.
     if (!loadStrings(connection, rank)) return {};
     return knownString(rank, id);
@@ -115,13 +129,19 @@ std::string_view LocalReader::string(Connection& connection, RankId rank, String
 
 std::string_view LocalReader::text(RankId rank, StringId id) {
     if (id == kEmptyString) return {};
-    if (!columns::isArguments(id))
-        if (const std::string_view found = knownString(rank, id); !found.empty()) return found;
+    const auto known = [&](RankId of, StringId each) {
+        const std::string_view found = knownString(of, each);
+        return found.empty() ? std::nullopt : std::optional(found);
+    };
+    // What was read before needs no file, which a recording that grows is opened for each time.
+    const auto before =
+        columns::isArguments(id) ? m_arguments.known(rank, id, known) : known(rank, id);
+    if (before) return *before;
     Visit visit(*this);
     if (!connect()) return {};
     Connection& connection = visit.connection();
     if (!columns::isArguments(id)) return string(connection, rank, id);
-    if (m_growing) m_arguments.forget();
+    if (m_growing) m_arguments.forgetDirectory();
     return m_arguments.text(connection, rank, id, [&](RankId of, StringId each) {
         const std::string_view found = string(connection, of, each);
         return found.empty() ? std::nullopt : std::optional(found);

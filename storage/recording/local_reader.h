@@ -57,6 +57,9 @@ private:
     LocalReader(std::string path, std::size_t threads)
         : m_path(std::move(path)), m_events(threads) {}
     Result<void> connect();
+    /// Makes tables of packed rows for this connection, once. Before strings and collectives are
+    /// read; of a file that grows only then.
+    Result<void> unpack(Connection& connection);
     Result<void> loadStrings(Connection& connection, RankId rank);
     [[nodiscard]] std::string_view knownString(RankId rank, StringId id) const;
     std::string_view string(Connection& connection, RankId rank, StringId id);
@@ -64,13 +67,16 @@ private:
     std::string m_path;
     std::optional<Connection> m_connection;
     std::string m_runId;
-    bool m_growing = false;  ///< not finalised when last looked at
+    bool m_growing = false;   ///< not finalised when last looked at
+    bool m_unpacked = false;  ///< by this connection
+    bool m_packed = false;    ///< the file has packed rows: nothing is added to them any more
     EventSource m_events;
     PyramidSource m_pyramid;
 
     struct Strings {
         std::unordered_map<std::uint32_t, std::string> texts;  ///< views into it stay valid
         std::int64_t lastId = 0;
+        bool whole = false;  ///< no more can come
     };
     std::unordered_map<RankId, Strings> m_strings;
     ArgumentTexts m_arguments;

@@ -2,6 +2,7 @@
 #include "storage/recording/packed_rows.h"
 
 #include "storage/recording/recording_reader.h"
+#include "storage/recording/recording_writer.h"
 #include "storage/recording/salvage_recording.h"
 #include "storage/recording/verify_recording.h"
 #include "tests/support/result_matchers.h"
@@ -153,6 +154,38 @@ TEST_F(PackedRows, ClaimsOfGigabytesAreRefused) {
                 IsOk());
     }
     EXPECT_THAT(openRecording(m_packed), FailsWith("more than a recording keeps like this"));
+}
+
+/// Another program that read on while it was finalised leaves it like that.
+TEST_F(PackedRows, MayBeOfAFileThatWasNotMarkedAsFinalised) {
+    change("UPDATE run SET finalised=0");
+    auto reader = openRecording(m_packed), plain = openRecording(m_plain);
+    const auto events = (*reader)->rankEvents({0}, kEverything);
+    ASSERT_THAT(events, IsOk());
+    EXPECT_EQ(events->collectives, (*plain)->rankEvents({0}, kEverything)->collectives);
+    EXPECT_EQ((*reader)->summary()->events.total(), (*plain)->summary()->events.total());
+    for (const SpanEvent& span : (*reader)->spans({0}, test::kPhaseLane, kEverything).value())
+        ASSERT_EQ((*reader)->text({0}, span.name), (*plain)->text({0}, span.name));
+}
+
+/// Texts that came after some had been read, and were packed with them.
+TEST(PackRows, WhileAReaderLooksOnHideNothing) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    RunFacts run;
+    run.id = std::string(32, '1');
+    run.configJson = run.librariesJson = run.environmentJson = "{}";
+    auto writer = RecordingWriter::create(path, run, false);
+    ASSERT_THAT(writer, IsOk());
+    ASSERT_THAT(writer->addStrings({0}, {1}, {"early"}), IsOk());
+    ASSERT_THAT(writer->flush(), IsOk());
+    auto reader = openRecording(path);
+    EXPECT_EQ((*reader)->text({0}, {1}), "early");
+    ASSERT_THAT(writer->addStrings({0}, {2}, {"late"}), IsOk());
+    ASSERT_THAT(writer->finalise(RunStatus::kFinished, {1}), IsOk());
+    EXPECT_TRUE((*reader)->summary()->complete);
+    EXPECT_EQ((*reader)->text({0}, {2}), "late");
+    EXPECT_EQ((*reader)->text({0}, {3}), "");
 }
 
 TEST(PackRows, LeavesATableThatIsTooLargeToUnpackInPassing) {
