@@ -47,7 +47,7 @@ constexpr const char* kDeclaration =
     " span_start_ns INTEGER";
 
 /// In front of the names of tables that `packed` holds: the plain names are views.
-constexpr const char* kUnpacked = "unpacked_";
+constexpr const char* kUnpacked = "shardscope_unpacked_";
 
 constexpr const char* kViews =
     "CREATE TEMP VIEW IF NOT EXISTS operators AS SELECT rank, lane, name, start_ns, duration_ns, "
@@ -82,20 +82,35 @@ std::string placeOf(const std::vector<std::string>& unpacked, const std::string&
     return packed ? "temp." + hidden : "main." + table;
 }
 
+/// Those of an earlier load may look where nothing is any more: the run has ended since.
+Result<void> dropOwnViews(Connection& connection) {
+    for (const std::string view : {"collectives", "strings"}) {
+        const auto own = connection.integer(
+            "SELECT count(*) FROM sqlite_temp_master WHERE type='view' AND name='" + view +
+            "' AND sql LIKE '%/* of Shardscope */%'");
+        if (!own) return failure(own);
+        if (*own == 0) continue;
+        if (auto done = connection.execute("DROP VIEW temp." + view); !done) return done;
+    }
+    return {};
+}
+
 /// Views are temporary: they live in the connection, not in the file.
 Result<void> addViews(Connection& connection) {
+    if (auto dropped = dropOwnViews(connection); !dropped) return dropped;
     const auto unpacked = unpackRows(connection, kUnpacked);
     if (!unpacked) return failure(unpacked);
     const std::string strings = placeOf(*unpacked, "strings");
     std::string sql = kViews;
     sql +=
-        "CREATE TEMP VIEW IF NOT EXISTS collectives AS SELECT c.*, c.end_ns - c.start_ns AS"
+        "CREATE TEMP VIEW IF NOT EXISTS collectives AS /* of Shardscope */"
+        " SELECT c.*, c.end_ns - c.start_ns AS"
         " duration_ns, max(c.last_arrival_ns - c.start_ns, 0) AS waiting_ns, a.text AS"
         " algorithm, p.text AS protocol FROM " +
         placeOf(*unpacked, "collectives") + " c LEFT JOIN " + strings +
         " a ON a.rank=c.rank AND a.id=c.algorithm_id LEFT JOIN " + strings +
         " p ON p.rank=c.rank AND p.id=c.protocol_id;"
-        "CREATE TEMP VIEW IF NOT EXISTS strings AS SELECT * FROM " +
+        "CREATE TEMP VIEW IF NOT EXISTS strings AS /* of Shardscope */ SELECT * FROM " +
         strings;
     return connection.execute(sql);
 }

@@ -74,6 +74,7 @@ Result<void> LocalReader::connect() {
 
 Result<void> LocalReader::unpack(Connection& connection) {
     if (m_unpacked) return {};
+    const TemporaryWrites writes(connection);
     const auto made = unpackRows(connection);
     if (!made) return failure(made);
     m_unpacked = true;

@@ -1,5 +1,7 @@
 #include "storage/recording/packed_rows.h"
 
+#include "storage/schema/migrations.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -17,8 +19,9 @@ using columns::TableColumn;
 /// Of one table.
 constexpr std::int64_t kMostRows = 1'000'000;
 constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
-/// A blob ends before it has more of texts.
+/// A blob ends with the row that reaches so much text; no row may have more than the rest.
 constexpr std::size_t kEnoughText = columns::kMostTextBytes / 2;
+constexpr std::int64_t kMostOfARow = kEnoughText - 65'536;
 
 CellType cellType(Statement::Type type) {
     switch (type) {
@@ -91,6 +94,10 @@ Result<void> storePacked(Connection& connection, const char* name, const RowTabl
         connection.prepare("INSERT INTO packed(name, count, bytes, data) VALUES(?,?,?,?)");
     if (!insert) return failure(insert);
     const auto blob = columns::encodeRows(rows);
+    // The rows themselves go: nothing may hang on a mistake in here.
+    if (const auto again = columns::decodeRows(blob); !again || *again != rows)
+        return failure(ErrorCode::kFailure, std::string("packed rows of ") + name +
+                                                " are not what they were: please report this");
     return insert->bind(1, std::string_view(name))
         .bind(2, static_cast<std::int64_t>(rows.count))
         .bind(3, std::ssize(blob))
@@ -104,14 +111,18 @@ Result<bool> isWorthPacking(Connection& connection, const PackedTable& table) {
     const auto rows = connection.integer("SELECT count(*)" + from);
     if (!rows) return failure(rows);
     if (*rows == 0 || *rows > kMostRows) return false;
-    const auto bytes = connection.integer(std::string("SELECT sum(length(CAST(") + table.large +
-                                          " AS BLOB)))" + from);
-    if (!bytes) return failure(bytes);
-    return *bytes <= kMostBytes;
+    const std::string length = std::string("(length(CAST(") + table.large + " AS BLOB)))" + from;
+    const auto bytes = connection.integer("SELECT sum" + length);
+    const auto largest = connection.integer("SELECT max" + length);
+    if (!bytes || !largest) return failure(bytes ? largest : bytes);
+    return *bytes <= kMostBytes && *largest <= kMostOfARow;
 }
 
 Result<void> packTable(Connection& connection, const PackedTable& table) {
     const std::string name(table.name);
+    const auto there = connection.hasTable(name);
+    if (!there) return failure(there);
+    if (!*there) return {};
     const auto worth = isWorthPacking(connection, table);
     if (!worth) return failure(worth);
     if (!*worth) return {};
@@ -128,7 +139,8 @@ Result<void> packTable(Connection& connection, const PackedTable& table) {
                 return stored;
         if (!*row) break;
     }
-    return connection.execute("DELETE FROM main." + name);
+    // An empty table would pass for one without rows with everybody who does not look here.
+    return connection.execute("DROP TABLE main." + name);
 }
 
 void bindCell(Statement& insert, int index, const TableColumn& column, std::size_t row) {
@@ -153,33 +165,26 @@ void bindCell(Statement& insert, int index, const TableColumn& column, std::size
     }
 }
 
-Result<std::int64_t> countPacked(Connection& connection) {
-    const auto there = connection.hasTable("packed");
-    if (!there) return failure(there);
-    if (!*there) return 0;  // before 2.0
-    return connection.integer("SELECT count(*) FROM main.packed");
+/// Its statement in the schema, with `target` for its name.
+std::string definitionOf(const std::string& table, const std::string& target) {
+    const std::string beginning = "CREATE TABLE " + table + " (";
+    for (const Migration& migration : migrations()) {
+        const std::string_view sql(migration.sql);
+        const std::size_t at = sql.find(beginning);
+        if (at == std::string_view::npos) continue;
+        const std::size_t rest = at + beginning.size() - 1;
+        return "CREATE TEMP TABLE " + target + " " +
+               std::string(sql.substr(rest, sql.find(';', at) - rest));
+    }
+    return {};
 }
 
-/// Lets a connection that only reads make temporary tables.
-class TemporaryWrites {
-public:
-    explicit TemporaryWrites(Connection& connection)
-        : m_connection(connection),
-          m_readOnly(connection.integer("PRAGMA query_only").value_or(0) != 0) {
-        if (m_readOnly)
-            static_cast<void>(
-                connection.execute("PRAGMA query_only=OFF; PRAGMA temp_store=MEMORY"));
-    }
-    ~TemporaryWrites() {
-        if (m_readOnly) static_cast<void>(m_connection.execute("PRAGMA query_only=ON"));
-    }
-    TemporaryWrites(const TemporaryWrites&) = delete;
-    TemporaryWrites& operator=(const TemporaryWrites&) = delete;
-
-private:
-    Connection& m_connection;
-    bool m_readOnly;
-};
+Result<std::int64_t> countBlobs(Connection& connection, const char* table) {
+    auto select = connection.prepare("SELECT count(*) FROM main.packed WHERE name=?");
+    if (!select) return failure(select);
+    if (auto row = select->bind(1, std::string_view(table)).step(); !row) return failure(row);
+    return select->integer(0);
+}
 
 /// Puts the packed rows of one table where `target` is.
 class Unpacker {
@@ -193,9 +198,12 @@ public:
 
     Result<void> unpack() {
         const std::string name(m_table.name);
-        auto made = m_connection.execute("CREATE TEMP TABLE " + m_target +
-                                         " AS SELECT * FROM main." + name);
-        if (!made) return made;
+        const auto plain = m_connection.hasTable(name);
+        if (!plain) return failure(plain);
+        std::string sql = "DROP TABLE IF EXISTS temp." + m_target + ";";
+        sql += definitionOf(name, m_target) + ";";
+        if (*plain) sql += "INSERT INTO temp." + m_target + " SELECT * FROM main." + name;
+        if (auto made = m_connection.execute(sql); !made) return made;
         auto select = m_connection.prepare(
             "SELECT id, count, data FROM main.packed WHERE name=? ORDER BY id");
         if (!select) return failure(select);
@@ -206,8 +214,7 @@ public:
             if (!*row) break;
             if (auto done = use(*select); !done) return done;
         }
-        return m_connection.execute("CREATE INDEX temp." + m_target + "_key ON " + m_target + "(" +
-                                    m_table.key + ")");
+        return {};
     }
 
 private:
@@ -254,9 +261,11 @@ Result<void> packRows(Connection& connection) {
 }
 
 Result<std::int64_t> countStoredRows(Connection& connection, const std::string& table) {
-    return connection.integer("SELECT (SELECT count(*) FROM main." + table +
-                              ") + (SELECT coalesce(sum(count), 0) FROM main.packed WHERE name='" +
-                              table + "')");
+    const auto plain = connection.hasTable(table);
+    if (!plain) return failure(plain);
+    if (*plain) return connection.integer("SELECT count(*) FROM main." + table);
+    return connection.integer("SELECT coalesce(sum(count), 0) FROM main.packed WHERE name='" +
+                              table + "'");
 }
 
 Result<std::uint64_t> insertRows(Connection& connection, const std::string& target,
@@ -282,7 +291,11 @@ Result<std::uint64_t> insertRows(Connection& connection, const std::string& targ
     for (std::size_t row = 0; row < rows.count; ++row) {
         for (std::size_t i = 0; i < used.size(); ++i)
             bindCell(*insert, static_cast<int>(i) + 1, *used[i], row);
-        if (!insert->run()) ++refused;
+        if (auto done = insert->run(); done)
+            continue;
+        else if (!connection.refusedValues())
+            return failure(done);
+        ++refused;
     }
     return refused;
 }
@@ -290,16 +303,26 @@ Result<std::uint64_t> insertRows(Connection& connection, const std::string& targ
 Result<std::vector<std::string>> unpackRows(Connection& connection, const std::string& prefix,
                                             const PackedFault& onFault) {
     std::vector<std::string> made;
-    const auto packed = countPacked(connection);
-    if (!packed) return failure(packed);
-    if (*packed == 0) return made;
-    const TemporaryWrites writes(connection);
+    const auto there = connection.hasTable("packed");
+    if (!there) return failure(there);
+    if (!*there) return made;  // before 2.0
     for (const PackedTable& table : kPackedTables) {
+        const auto blobs = countBlobs(connection, table.name);
+        if (!blobs) return failure(blobs);
+        if (*blobs == 0) continue;
         made.push_back(prefix + table.name);
         if (auto done = Unpacker(connection, table, made.back(), onFault).unpack(); !done)
             return failure(done);
     }
     return made;
+}
+
+TemporaryWrites::TemporaryWrites(Connection& connection) : m_connection(connection) {
+    static_cast<void>(connection.execute("PRAGMA query_only=OFF; PRAGMA temp_store=MEMORY"));
+}
+
+TemporaryWrites::~TemporaryWrites() {
+    static_cast<void>(m_connection.execute("PRAGMA query_only=ON"));
 }
 
 }  // namespace shardscope::storage

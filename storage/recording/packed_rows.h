@@ -21,8 +21,8 @@ struct PackedTable {
 inline constexpr PackedTable kPackedTables[] = {
     {"strings", "rank, id", "text"}, {"collectives", "rank, group_id, sequence", "arrivals"}};
 
-/// Moves the rows into `packed`, within the caller's transaction. Leaves a table that is too large
-/// to be unpacked by everyone who opens the file.
+/// Moves the rows into `packed` and drops their table, within the caller's transaction. Leaves a
+/// table that is too large to be unpacked by everyone who opens the file.
 Result<void> packRows(Connection& connection);
 
 /// Rows of `table` in a writer's connection, packed or not; `table` is one of kPackedTables.
@@ -30,14 +30,27 @@ Result<std::int64_t> countStoredRows(Connection& connection, const std::string& 
 
 using PackedFault = std::function<void(const std::string& sentence)>;
 
-/// Where rows are packed, makes the temporary table `prefix` + name with all rows of the table;
-/// without a prefix it hides the one of the file. Returns the names of the tables that it made.
-/// A damaged blob ends it with kUnreadable, or is told to `onFault` and left out.
+/// Where rows are packed, makes the temporary table `prefix` + name with all rows of the table, in
+/// the place of one of that name; without a prefix it stands for the one that the file lacks.
+/// Returns the names of the tables that it made. A damaged blob ends it with kUnreadable, or is
+/// told to `onFault` and left out.
 Result<std::vector<std::string>> unpackRows(Connection& connection, const std::string& prefix = {},
                                             const PackedFault& onFault = {});
 
+/// Lets a connection of our own that only reads make temporary tables, in memory.
+class TemporaryWrites {
+public:
+    explicit TemporaryWrites(Connection& connection);
+    ~TemporaryWrites();
+    TemporaryWrites(const TemporaryWrites&) = delete;
+    TemporaryWrites& operator=(const TemporaryWrites&) = delete;
+
+private:
+    Connection& m_connection;
+};
+
 /// Inserts rows into `target` of `connection`, in the place of those with the same key. Columns
-/// that it does not have are left out. Returns how many it refused.
+/// that it does not have are left out. Returns how many it refused for their values.
 Result<std::uint64_t> insertRows(Connection& connection, const std::string& target,
                                  const columns::RowTable& rows);
 

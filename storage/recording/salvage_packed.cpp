@@ -41,6 +41,10 @@ void copyBlob(SalvageContext& context, const Statement& row, Result<void>& done)
 
 }  // namespace
 
+bool isPacked(SalvageContext& context, const std::string& table) {
+    return tableOf(table) != nullptr && context.damaged.hasTable("packed").value_or(false);
+}
+
 Result<void> salvagePackedRows(SalvageContext& context) {
     if (!context.damaged.hasTable("packed").value_or(false)) return {};
     TolerantScan scan(context.damaged,

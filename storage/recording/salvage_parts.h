@@ -33,6 +33,8 @@ struct SalvageContext {
 
 /// Every chunk that can be read and decodes.
 Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer);
+/// Whether the damaged file may keep the rows of a table as columns.
+[[nodiscard]] bool isPacked(SalvageContext& context, const std::string& table);
 /// Rows that the damaged file keeps as columns, into their tables.
 Result<void> salvagePackedRows(SalvageContext& context);
 /// All tables of rows.

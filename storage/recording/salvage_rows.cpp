@@ -70,7 +70,7 @@ Result<void> copyTable(SalvageContext& context, const std::string& table, const 
     if (!context.damaged.hasTable(table).value_or(false)) {
         // Than format 1.0.
         const bool later = table == "devices" || table == "arguments" || table == "detail";
-        if (!later)
+        if (!later && !isPacked(context, table))
             context.account.notes.push_back("the table " + table +
                                             " is lost: its description is damaged");
         return {};

@@ -22,6 +22,7 @@ void unpackAll(VerifyContext& context) {
     const auto onFault = [&](const std::string& sentence) {
         context.found.add("packed", sentence);
     };
+    const TemporaryWrites writes(context.connection);
     if (auto unpacked = unpackRows(context.connection, {}, onFault); !unpacked)
         context.found.add("packed", "cannot be read: " + unpacked.error().message);
 }

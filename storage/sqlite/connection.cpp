@@ -137,6 +137,11 @@ std::optional<std::string> Connection::sqlFault() const {
     return sqlite3_errmsg(handle());
 }
 
+bool Connection::refusedValues() const {
+    const int code = sqlite3_errcode(handle()) & 0xFF;
+    return code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG;
+}
+
 bool Connection::inTransaction() const {
     return sqlite3_get_autocommit(handle()) == 0;
 }

@@ -44,6 +44,8 @@ public:
     /// What the last call says of its SQL, where that was at fault and not the file: of statements
     /// that somebody else wrote.
     [[nodiscard]] std::optional<std::string> sqlFault() const;
+    /// Whether the last call failed because of the values it was given.
+    [[nodiscard]] bool refusedValues() const;
     [[nodiscard]] bool inTransaction() const;
     [[nodiscard]] const std::string& path() const { return *m_path; }
 

@@ -59,6 +59,11 @@ tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) 
             return failure(ErrorCode::kUsage,
                            "a recording is only read: use one SELECT statement, without ATTACH or "
                            "PRAGMA settings");
+        case SQLITE_TOOBIG:
+            return failure(ErrorCode::kUnreadable,
+                           path + " holds a value that is larger than any recording's (" + detail +
+                               "): it is damaged; keep what is sound of it with `shardscope "
+                               "repair`");
         case SQLITE_ERROR:
             return failure(ErrorCode::kUnreadable,
                            path + " lacks something that every recording has (" + detail +

@@ -133,9 +133,15 @@ def packed(file, name):
     return found
 
 
+def rows_of(file, name, columns):
+    """Rows of a table, by name of column; of one that is packed the file has no table."""
+    return [{c: row[c] for c in columns} for row in packed(file, name)] or [
+        dict(zip(columns, row)) for row in file.execute(f"SELECT {','.join(columns)} FROM {name}")]
+
+
 def texts(file, rank):
-    strings = dict(file.execute("SELECT id, text FROM strings WHERE rank=?", (rank,)))
-    strings |= {row["id"]: row["text"] for row in packed(file, "strings") if row["rank"] == rank}
+    strings = {row["id"]: row["text"]
+               for row in rows_of(file, "strings", ["rank", "id", "text"]) if row["rank"] == rank}
     found = {0: "", **strings}
     for first, count, blob in file.execute(
             "SELECT first_id, count, data FROM arguments WHERE rank=?", (rank,)):
@@ -183,13 +189,6 @@ def checksums(file):
 
 def connect(path):
     return sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-
-
-def rows_of(path, name, columns):
-    """Rows of a table that may be packed, by name of column."""
-    file = connect(path)
-    plain = file.execute(f"SELECT {','.join(columns)} FROM {name}").fetchall()
-    return [dict(zip(columns, row)) for row in plain] + packed(file, name)
 
 
 def read(path):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 try:
-    from reader import read, rows_of
+    from reader import connect, read, rows_of
 except ImportError:
     print("skipped: the Python package zstandard (Debian: python3-zstandard) is not installed")
     sys.exit(77)
@@ -27,7 +27,7 @@ def ask(sql):
 def compare_collectives():
     names = COLUMNS.replace(" ", "").split(",")
     ours = [[f"x'{v.hex()}'" if isinstance(v, bytes) else v for v in map(row.get, names)]
-            for row in rows_of(sys.argv[1], "collectives", names)]
+            for row in rows_of(connect(sys.argv[1]), "collectives", names)]
     theirs = ask(f"SELECT {COLUMNS} FROM collectives ORDER BY rank, group_id, sequence")
     assert ours == theirs, (ours[:2], theirs[:2])
     print(f"{len(ours)} collectives")

@@ -5,10 +5,12 @@
 #include "storage/recording/recording_writer.h"
 #include "storage/recording/salvage_recording.h"
 #include "storage/recording/verify_recording.h"
+#include "storage/schema/migrations.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -55,8 +57,9 @@ protected:
 };
 
 TEST_F(PackedRows, AreOfAFinalisedRecordingAndTakeLess) {
+    auto packed = Connection::open(m_packed, Connection::Mode::kReadOnly).value();
     for (const PackedTable& table : kPackedTables) {
-        EXPECT_EQ(stored(m_packed, table.name), 0) << table.name;
+        EXPECT_FALSE(packed.hasTable(table.name).value()) << "an empty one would be believed";
         EXPECT_GT(stored(m_plain, table.name), 0) << table.name;
     }
     EXPECT_EQ(stored(m_plain, "packed"), 0);
@@ -140,9 +143,17 @@ TEST_F(PackedRows, RepairMakesThemRowsAgain) {
 }
 
 TEST_F(PackedRows, ClaimsOfGigabytesAreRefused) {
-    columns::RowTable table{200, {{"text", {}, {}, {std::string(70'000, 'x')}}}};
-    table.columns[0].types.assign(200, columns::CellType::kText);
-    table.columns[0].values.assign(200, 0);
+    // One text, in 200 rows of each of 20 blobs.
+    columns::RowTable table{200, {}};
+    for (const char* name : {"rank", "id", "text"})
+        table.columns.push_back({name,
+                                 std::vector(200, columns::CellType::kInteger),
+                                 std::vector<std::int64_t>(200, 0),
+                                 {}});
+    for (std::int64_t i = 0; i < 200; ++i)
+        table.columns[1].values[static_cast<std::size_t>(i)] = 1000 + i;
+    table.columns[2].types.assign(200, columns::CellType::kText);
+    table.columns[2].texts = {std::string(70'000, 'x')};
     const auto blob = columns::encodeRows(table);
     {
         auto connection = Connection::open(m_packed, Connection::Mode::kCreate);
@@ -169,7 +180,7 @@ TEST_F(PackedRows, MayBeOfAFileThatWasNotMarkedAsFinalised) {
 }
 
 /// Texts that came after some had been read, and were packed with them.
-TEST(PackRows, WhileAReaderLooksOnHideNothing) {
+TEST(PackedWhileRead, HidesNothing) {
     const test::TemporaryFolder folder;
     const std::string path = folder.file("run.sscope");
     RunFacts run;
@@ -188,29 +199,91 @@ TEST(PackRows, WhileAReaderLooksOnHideNothing) {
     EXPECT_EQ((*reader)->text({0}, {3}), "");
 }
 
-TEST(PackRows, LeavesATableThatIsTooLargeToUnpackInPassing) {
-    const test::TemporaryFolder folder;
-    auto connection =
-        Connection::open(folder.file("some.sqlite"), Connection::Mode::kCreate).value();
-    ASSERT_THAT(connection.execute(
-                    "CREATE TABLE packed(id INTEGER PRIMARY KEY, name, count, bytes, data);"
-                    "CREATE TABLE strings(rank, id, text); CREATE TABLE collectives(rank, group_id,"
-                    " sequence, arrivals);"
-                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<1000001)"
-                    " INSERT INTO strings SELECT 0, i, 'x'||i FROM n;"
-                    "INSERT INTO collectives VALUES(0, 0, 1, x'00ff')"),
+/// Any number of copies of a blob are the rows of one.
+TEST_F(PackedRows, DoubledBlobsAreNoMoreRows) {
+    const std::string before = all(m_packed, "SELECT count(*) FROM collectives");
+    change(
+        "INSERT INTO packed(name, count, bytes, data) SELECT name, count, bytes, data FROM packed");
+    EXPECT_EQ(all(m_packed, "SELECT count(*) FROM collectives"), before);
+    EXPECT_FALSE(verifyRecording(m_packed)->sound());
+}
+
+TEST_F(PackedRows, WithoutThemTheFileLacksWhatItMustHave) {
+    for (const char* sql :
+         {"UPDATE packed SET name='sqlite_master'", "DELETE FROM packed", "DROP TABLE packed"}) {
+        change(sql);
+        auto reader = openRecording(m_packed);
+        EXPECT_FALSE(reader && (*reader)->summary()) << sql;
+        EXPECT_THAT(all(m_packed, "SELECT count(*) FROM strings"), testing::HasSubstr("strings"));
+    }
+}
+
+TEST_F(PackedRows, CellsThatATableRefusesAreRefused) {
+    columns::RowTable rows{1, {}};
+    for (const char* name : {"rank", "id", "text"})
+        rows.columns.push_back({name, {columns::CellType::kNull}, {0}, {}});
+    const auto blob = columns::encodeRows(rows);
+    auto connection = Connection::open(m_packed, Connection::Mode::kCreate).value();
+    auto insert = connection.prepare(
+        "INSERT INTO packed(name, count, bytes, data) VALUES('strings', 1, ?, ?)");
+    ASSERT_THAT(insert->bind(1, std::ssize(blob)).bind(2, std::span<const std::byte>(blob)).run(),
                 IsOk());
-    ASSERT_THAT(packRows(connection), IsOk());
-    EXPECT_EQ(*connection.integer("SELECT count(*) FROM strings"), 1'000'001);
-    EXPECT_EQ(*connection.integer("SELECT count(*) FROM collectives"), 0);
-    EXPECT_EQ(*countStoredRows(connection, "collectives"), 1);
-    ASSERT_THAT(connection.execute("DELETE FROM strings WHERE id > 70000"), IsOk());
-    ASSERT_THAT(connection.execute("DELETE FROM packed"), IsOk());
-    ASSERT_THAT(packRows(connection), IsOk());
-    EXPECT_EQ(*connection.integer("SELECT count(*) FROM packed"), 2) << "65,536 rows and the rest";
-    EXPECT_EQ(*countStoredRows(connection, "strings"), 70'000);
-    ASSERT_THAT(unpackRows(connection), IsOk());
-    EXPECT_EQ(*connection.integer("SELECT sum(id) FROM strings"), 70'000LL * 70'001 / 2);
+    EXPECT_THAT(openRecording(m_packed), FailsWith("has 1 impossible rows"));
+}
+
+/// The extension is loaded again when a run has ended that it was loaded in.
+TEST_F(PackedRows, TablesAreMadeAnewByASecondLook) {
+    auto connection = Connection::open(m_packed, Connection::Mode::kReadOnly).value();
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_THAT(unpackRows(connection, "mine_"), IsOk());
+        EXPECT_GT(*connection.integer("SELECT count(*) FROM mine_collectives"), 10);
+    }
+}
+
+class PackRows : public ::testing::Test {
+protected:
+    void SetUp() override {
+        for (const Migration& migration : migrations())
+            ASSERT_THAT(m_connection.execute(migration.sql), IsOk());
+    }
+    void fill(const std::string& texts) {
+        ASSERT_THAT(m_connection.execute("INSERT INTO strings " + texts), IsOk());
+    }
+    std::int64_t value(const std::string& sql) { return m_connection.integer(sql).value(); }
+
+    test::TemporaryFolder m_folder;
+    Connection m_connection =
+        Connection::open(m_folder.file("some.sqlite"), Connection::Mode::kCreate).value();
+};
+
+TEST_F(PackRows, LeaveATableThatIsTooLargeToUnpackInPassing) {
+    fill(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<1000001)"
+        " SELECT 0, i, 'x'||i FROM n");
+    ASSERT_THAT(packRows(m_connection), IsOk());
+    EXPECT_EQ(value("SELECT count(*) FROM strings"), 1'000'001);
+    EXPECT_EQ(value("SELECT count(*) FROM packed"), 0);
+    EXPECT_EQ(value("SELECT count(*) FROM collectives"), 0) << "no rows: nothing to pack";
+    ASSERT_THAT(m_connection.execute("DELETE FROM strings WHERE id > 70000"), IsOk());
+    ASSERT_THAT(packRows(m_connection), IsOk());
+    EXPECT_EQ(value("SELECT count(*) FROM packed"), 2) << "65,536 rows and the rest";
+    EXPECT_EQ(*countStoredRows(m_connection, "strings"), 70'000);
+    ASSERT_THAT(unpackRows(m_connection), IsOk());
+    EXPECT_EQ(value("SELECT sum(id) FROM strings"), 70'000LL * 70'001 / 2);
+}
+
+TEST_F(PackRows, OfLargeTextsFitIntoTheirBlobs) {
+    fill("SELECT 0, value, printf('%.*c', 7900000, 'x') FROM json_each('[1,2,3,4,5]')");
+    ASSERT_THAT(packRows(m_connection), IsOk());
+    EXPECT_GT(value("SELECT count(*) FROM packed"), 1);
+    ASSERT_THAT(unpackRows(m_connection), IsOk());
+    EXPECT_EQ(value("SELECT sum(length(text)) FROM strings"), 5 * 7'900'000LL);
+}
+
+TEST_F(PackRows, LeaveATextThatFillsABlobAlone) {
+    fill("SELECT 0, value, printf('%.*c', 9000000, 'x') FROM json_each('[1,2]')");
+    ASSERT_THAT(packRows(m_connection), IsOk());
+    EXPECT_EQ(value("SELECT count(*) FROM strings"), 2);
 }
 
 }  // namespace

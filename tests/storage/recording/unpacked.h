@@ -10,12 +10,13 @@ namespace shardscope::storage {
 inline Result<void> unpackInPlace(Connection& connection) {
     const auto made = unpackRows(connection, "unpacked_");
     if (!made) return failure(made);
-    for (const std::string& table : *made)
-        if (auto done = connection.execute("INSERT OR REPLACE INTO main." +
-                                           table.substr(std::string("unpacked_").size()) +
-                                           " SELECT * FROM temp." + table);
+    for (const std::string& table : *made) {
+        const std::string name = table.substr(std::string("unpacked_").size());
+        if (auto done =
+                connection.execute("CREATE TABLE main." + name + " AS SELECT * FROM temp." + table);
             !done)
             return done;
+    }
     return connection.execute("DELETE FROM main.packed");
 }
 
