@@ -124,7 +124,7 @@ void plainHeads(benchmark::State& state) {
         const at::Tensor out =
             qkv.view({rows, 128, 3, heads, 64}).permute({2, 0, 3, 1, 4}).contiguous();
         const at::Tensor q = rotated(out[0], rotary), k = rotated(out[1], rotary);
-        const at::Tensor packed = at::empty({rows, 128, 3, heads, 64});
+        at::Tensor packed = at::empty({rows, 128, 3, heads, 64});
         const at::Tensor d = packed.permute({2, 0, 3, 1, 4});
         d[0].copy_(rotated(q, rotary, true));
         d[1].copy_(rotated(k, rotary, true));
