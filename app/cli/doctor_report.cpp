@@ -40,20 +40,6 @@ std::string verdict(const Diagnosis& diagnosis) {
 
 }  // namespace
 
-const char* toWord(CheckStatus status) {
-    switch (status) {
-        case CheckStatus::kOk:
-            return "ok";
-        case CheckStatus::kNote:
-            return "note";
-        case CheckStatus::kMissing:
-            return "missing";
-        case CheckStatus::kProblem:
-            return "problem";
-    }
-    return "";
-}
-
 std::string doctorText(const Diagnosis& diagnosis) {
     std::string text;
     std::string section;

@@ -1,6 +1,8 @@
 // What `shardscope doctor` found, as text and as JSON (schema shardscope.doctor/1).
 #pragma once
 
+#include "storage/model/words.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,7 +15,12 @@ enum class CheckStatus : std::uint8_t {
     kMissing,  ///< not there; something cannot be done without
     kProblem,  ///< there, and not as it should be
 };
-[[nodiscard]] const char* toWord(CheckStatus status);
+constexpr auto wordsOf(CheckStatus) {
+    return wordList<Word<CheckStatus>>({{CheckStatus::kOk, "ok"},
+                                        {CheckStatus::kNote, "note"},
+                                        {CheckStatus::kMissing, "missing"},
+                                        {CheckStatus::kProblem, "problem"}});
+}
 
 struct Check {
     std::string id;  ///< "section.subject", stable

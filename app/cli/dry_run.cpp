@@ -38,7 +38,7 @@ Bytes togetherOf(const control::RunConfig& config) {
 std::string momentsTable(const control::RunConfig& config) {
     std::vector<std::string> header{"MB of a rank"};
     std::vector<MemoryByCategory> columns;
-    for (const Moment moment : theory::kMoments) {
+    for (const Moment moment : kAll<theory::Moment>) {
         header.emplace_back(toWord(moment));
         columns.push_back(theory::memoryAt(config, moment));
     }
@@ -116,7 +116,7 @@ std::string dryRunText(const control::RunConfig& config, std::optional<Bytes> av
 
 std::string dryRunJson(const control::RunConfig& config, std::optional<Bytes> available) {
     Json moments = Json::object();
-    for (const Moment moment : theory::kMoments) {
+    for (const Moment moment : kAll<theory::Moment>) {
         const MemoryByCategory memory = theory::memoryAt(config, moment);
         Json& json = moments[toWord(moment)];
         for (int i = 0; i < kMemoryCategoryCount; ++i)

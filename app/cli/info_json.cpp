@@ -34,7 +34,7 @@ std::string infoJson(const RecordingSummary& summary) {
     for (const DetailGroup& group : groupDetail(summary.detail))
         json["detail"].push_back({{"level", toWord(group.level)},
                                   {"fate", fateOf(group.reason)},
-                                  {"source", sourceOf(group.reason)},
+                                  {"source", toWord(group.reason)},
                                   {"first_step", group.first.value},
                                   {"last_step", group.last.value},
                                   {"steps", group.steps},

@@ -40,7 +40,7 @@ std::string configuration(const Report& report) {
         text += line("batch", fmt::format("{} sequences x {} tokens a rank, {} micro-step{} a step",
                                           config->batch, config->model.context, config->accumulate,
                                           config->accumulate == 1 ? "" : "s"));
-        text += line("precision", control::toWord(config->precision));
+        text += line("precision", toWord(config->precision));
         text += line("data", config->data.empty() ? "the project's own source tree" : config->data);
         text += line("capture", toWord(config->capture));
         if (const std::string link = control::modelledLink(*config); !link.empty())
@@ -273,7 +273,7 @@ std::string memory(const Report& report) {
 std::string recording(const Report& report) {
     std::string text = "\nRecording\n";
     const analysis::Completeness& certificate = report.completeness;
-    text += line("completeness", !certificate.known     ? "unknown"
+    text += line("completeness", !certificate.known      ? "unknown"
                                  : !certificate.complete ? "incomplete"
                                  : report.basis.whole()
                                      ? "complete: every gather, reduction and phase of every step "

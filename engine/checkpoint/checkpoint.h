@@ -17,6 +17,7 @@
 #include "engine/checkpoint/safetensors.h"
 #include "engine/control/run_config.h"
 #include "storage/model/result.h"
+#include "storage/model/words.h"
 
 #include <array>
 #include <cstdint>
@@ -31,9 +32,11 @@
 namespace shardscope::checkpoint {
 
 enum class StateKind : std::uint8_t { kParameter, kFirstMoment, kSecondMoment };
-inline constexpr std::array kStateKinds = {StateKind::kParameter, StateKind::kFirstMoment,
-                                           StateKind::kSecondMoment};
-[[nodiscard]] const char* toWord(StateKind kind);
+constexpr auto wordsOf(StateKind) {
+    return wordList<Word<StateKind>>({{StateKind::kParameter, "parameter"},
+                                      {StateKind::kFirstMoment, "first_moment"},
+                                      {StateKind::kSecondMoment, "second_moment"}});
+}
 
 /// What there is besides parameters and moments.
 struct Manifest {

@@ -68,7 +68,7 @@ std::optional<RunName> runNamed(const std::string& name) {
     const char* end = name.data() + name.size();
     const auto [rest, error] = std::from_chars(name.data() + last + 1, end, run.begin);
     if (error != std::errc{} || rest != end || run.begin < 0) return std::nullopt;
-    for (const StateKind kind : kStateKinds) {
+    for (const StateKind kind : kAll<StateKind>) {
         run.kind = kind;
         if (name.compare(0, first, toWord(kind)) == 0) return run;
     }

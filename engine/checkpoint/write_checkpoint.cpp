@@ -59,18 +59,6 @@ void remove(const std::string& checkpoint) {
 
 }  // namespace
 
-const char* toWord(StateKind kind) {
-    switch (kind) {
-        case StateKind::kParameter:
-            return "parameter";
-        case StateKind::kFirstMoment:
-            return "first_moment";
-        case StateKind::kSecondMoment:
-            return "second_moment";
-    }
-    return "unknown";
-}
-
 Result<void> tryFolder(const std::string& folder) {
     const auto refused = [&](const std::string& why) {
         return failure(ErrorCode::kUsage,

@@ -40,10 +40,11 @@ Result<std::vector<StepSpan>> parseStepSpans(std::string_view text) {
         const std::string_view one = trimmed(rest.substr(0, comma));
         const auto span = spanIn(one);
         if (!span)
-            return failure(ErrorCode::kUsage,
-                           fmt::format("--capture-steps {}: '{}' is not a list of steps; write it like "
-                                       "10-20,500-520, counted from 0",
-                                       text, one));
+            return failure(
+                ErrorCode::kUsage,
+                fmt::format("--capture-steps {}: '{}' is not a list of steps; write it like "
+                            "10-20,500-520, counted from 0",
+                            text, one));
         spans.push_back(*span);
         rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
     }
@@ -76,7 +77,7 @@ Result<CaptureSchedule> CaptureSchedule::of(const RunConfig& config, const Captu
     schedule.m_every = std::max(change.every, 0);
     schedule.m_all = schedule.m_spans.empty() && schedule.m_every == 0;
     if (change.level.empty()) return schedule;
-    const auto level = parseCaptureLevel(change.level);
+    const auto level = fromWord<CaptureLevel>(change.level);
     if (!level || *level == CaptureLevel::kOff || *level > config.capture)
         return failure(ErrorCode::kUsage,
                        fmt::format("a run of capture level {} can be set to steps{}, not to '{}'",

@@ -2,26 +2,6 @@
 
 namespace shardscope::control {
 
-const char* toWord(Metric metric) {
-    switch (metric) {
-        case Metric::kLoss:
-            return "loss";
-        case Metric::kValidationLoss:
-            return "validation_loss";
-        case Metric::kLearningRate:
-            return "learning_rate";
-        case Metric::kGradientNorm:
-            return "gradient_norm";
-        case Metric::kTokensPerSecond:
-            return "tokens_per_s";
-        case Metric::kValidationPerplexity:
-            return "validation_perplexity";
-        case Metric::kLossScale:
-            return "loss_scale";
-    }
-    return "unknown";
-}
-
 MemoryUse& threadMemoryUse() {
     thread_local MemoryUse use;
     return use;

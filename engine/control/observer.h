@@ -7,6 +7,7 @@
 #pragma once
 
 #include "storage/model/events.h"
+#include "storage/model/words.h"
 
 #include <cstdint>
 #include <ctime>
@@ -67,7 +68,15 @@ enum class Metric : std::uint8_t {
     kValidationPerplexity,
     kLossScale,
 };
-[[nodiscard]] const char* toWord(Metric metric);  ///< "loss", "validation_loss", ...
+constexpr auto wordsOf(Metric) {
+    return wordList<Word<Metric>>({{Metric::kLoss, "loss"},
+                                   {Metric::kValidationLoss, "validation_loss"},
+                                   {Metric::kLearningRate, "learning_rate"},
+                                   {Metric::kGradientNorm, "gradient_norm"},
+                                   {Metric::kTokensPerSecond, "tokens_per_s"},
+                                   {Metric::kValidationPerplexity, "validation_perplexity"},
+                                   {Metric::kLossScale, "loss_scale"}});
+}
 
 struct StepReport {
     std::int32_t step = 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "storage/model/events.h"
+#include "storage/model/words.h"
 
 #include <cstdint>
 #include <utility>
@@ -28,7 +29,24 @@ enum class TensorRole : std::uint8_t {
     kFirstMoment,
     kSecondMoment,
 };
-[[nodiscard]] const char* toWord(TensorRole role);  ///< "master parameter", "logits", ...
+constexpr auto wordsOf(TensorRole) {
+    return wordList<Word<TensorRole>>({{TensorRole::kMasterParameter, "master parameter"},
+                                       {TensorRole::kParameter, "parameter"},
+                                       {TensorRole::kActivation, "activation"},
+                                       {TensorRole::kNormOutput, "norm output"},
+                                       {TensorRole::kNormStatistic, "norm statistic"},
+                                       {TensorRole::kQueryKeyValue, "query, key, value"},
+                                       {TensorRole::kAttentionOutput, "attention output"},
+                                       {TensorRole::kLogits, "logits"},
+                                       {TensorRole::kLogitGradient, "logit gradient"},
+                                       {TensorRole::kLoss, "loss"},
+                                       {TensorRole::kActivationGradient, "activation gradient"},
+                                       {TensorRole::kGradient, "gradient"},
+                                       {TensorRole::kReduction, "reduction"},
+                                       {TensorRole::kReducedGradient, "reduced gradient"},
+                                       {TensorRole::kFirstMoment, "first moment"},
+                                       {TensorRole::kSecondMoment, "second moment"}});
+}
 
 class PrecisionProbe {
 public:

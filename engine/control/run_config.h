@@ -3,6 +3,7 @@
 // Sources, later wins: defaults, model preset, TOML run file, command-line flags.
 #pragma once
 
+#include "engine/control/run_words.h"
 #include "storage/model/detail.h"
 #include "storage/model/result.h"
 #include "storage/model/size_limit.h"
@@ -15,13 +16,7 @@
 
 namespace shardscope::control {
 
-/// layernorm: weight and bias; rmsnorm: weight only (Zhang and Sennrich, arXiv 1910.07467).
-enum class Norm : std::uint8_t { kLayerNorm = 1, kRmsNorm = 2 };
-/// learned: a table of T rows; rope: queries and keys rotated, base 10,000 (Su et al., arXiv
-/// 2104.09864).
-enum class Position : std::uint8_t { kLearned = 1, kRope = 2 };
-/// gelu: out(gelu(fc(x))); swiglu: out(silu(gate(x)) * fc(x)) (Shazeer, arXiv 2002.05202).
-enum class FeedForward : std::uint8_t { kGelu = 1, kSwiglu = 2 };
+using shardscope::CaptureLevel;
 
 struct ModelConfig {
     std::string name = "shakespeare";
@@ -43,78 +38,6 @@ struct ModelConfig {
 /// CS336 sizes with context 128 and vocabulary 10,000 are small..2.7B).
 [[nodiscard]] const std::vector<ModelConfig>& modelPresets();
 [[nodiscard]] std::optional<ModelConfig> findModelPreset(std::string_view name);
-
-/// ddp-*: everything whole on every rank, and how gradients are all-reduced (engine/parallel);
-/// zero1, zero2, zero3: optimizer state, gradients, parameters sharded, each with those before it;
-/// hsdp: zero3 inside groups of ranks, gradients all-reduced across the groups.
-enum class Strategy : std::uint8_t {
-    kSingle = 1,
-    kZero3 = 2,
-    kDdpNaive = 3,
-    kDdpFlat = 4,
-    kDdpOverlap = 5,
-    kDdpBucket = 6,
-    kZero1 = 7,
-    kZero2 = 8,
-    kHsdp = 9,
-};
-[[nodiscard]] bool isDdp(Strategy strategy);
-/// All of them, in the order in which they are suggested.
-[[nodiscard]] const std::vector<Strategy>& strategies();
-enum class Device : std::uint8_t { kCpu = 1, kCuda = 2 };
-/// fp32: IEEE throughout; tf32: fp32 tensors, products in TF32 (GPU only); bf16: parameters,
-/// activations and products in bf16 with fp32 master weights and moments; fp16: the same in fp16
-/// with a dynamic loss scale.
-enum class Precision : std::uint8_t { kFloat32 = 1, kTf32 = 2, kBFloat16 = 3, kFloat16 = 4 };
-/// What gradients are summed over ranks in; this rank's part is always kept in fp32.
-enum class GradientType : std::uint8_t { kFloat32 = 1, kBFloat16 = 2 };
-/// What is traced on a GPU (profiler/capture/device_sink.h); automatic: by the capture level.
-enum class DeviceCapture : std::uint8_t {
-    kAuto = 0,
-    kNever = 1,
-    kIdle = 2,
-    kKernels = 3,
-    kLaunches = 4,
-    kFull = 5
-};
-using shardscope::CaptureLevel;
-using shardscope::parseCaptureLevel;
-
-/// Learning rate after the warm-up: a half cosine, a line, or level.
-enum class Schedule : std::uint8_t { kCosine = 1, kLinear = 2, kConstant = 3 };
-/// Lossy forms of what DDP sends; what is left out is added to the next step's gradient (error
-/// feedback: Seide et al. 2014; Stich et al., arXiv 1809.07599).
-enum class Compression : std::uint8_t { kNone = 1, kBFloat16 = 2, kTopK = 3 };
-/// What a GPU rank keeps in host memory, where the optimizer then runs: master parameters and
-/// moments; and this rank's gradients too (ZeRO-Offload: Ren et al., arXiv 2101.06840).
-enum class Offload : std::uint8_t { kNone = 1, kOptimizer = 2, kGradients = 3 };
-/// How ranks reach each other; automatic: NCCL between GPUs, else shared memory.
-enum class Transport : std::uint8_t { kAuto = 1, kSharedMemory = 2, kGloo = 3 };
-
-[[nodiscard]] const char* toWord(Norm norm);
-[[nodiscard]] const char* toWord(Position position);
-[[nodiscard]] const char* toWord(FeedForward ffn);
-[[nodiscard]] const char* toWord(Schedule schedule);
-[[nodiscard]] const char* toWord(Compression compression);
-[[nodiscard]] const char* toWord(Transport transport);
-[[nodiscard]] const char* toWord(Offload offload);
-[[nodiscard]] std::optional<Norm> parseNorm(std::string_view word);
-[[nodiscard]] std::optional<Position> parsePosition(std::string_view word);
-[[nodiscard]] std::optional<FeedForward> parseFeedForward(std::string_view word);
-[[nodiscard]] std::optional<Schedule> parseSchedule(std::string_view word);
-[[nodiscard]] std::optional<Compression> parseCompression(std::string_view word);
-[[nodiscard]] std::optional<Transport> parseTransport(std::string_view word);
-[[nodiscard]] std::optional<Offload> parseOffload(std::string_view word);
-[[nodiscard]] const char* toWord(Strategy strategy);
-[[nodiscard]] const char* toWord(Device device);
-[[nodiscard]] const char* toWord(Precision precision);
-[[nodiscard]] const char* toWord(GradientType type);
-[[nodiscard]] const char* toWord(DeviceCapture capture);
-[[nodiscard]] std::optional<Strategy> parseStrategy(std::string_view word);
-[[nodiscard]] std::optional<Device> parseDevice(std::string_view word);
-[[nodiscard]] std::optional<Precision> parsePrecision(std::string_view word);
-[[nodiscard]] std::optional<GradientType> parseGradientType(std::string_view word);
-[[nodiscard]] std::optional<DeviceCapture> parseDeviceCapture(std::string_view word);
 
 /// `--data synthetic`: no data, but tokens drawn at random, as benchmarks use.
 inline constexpr const char* kSyntheticData = "synthetic";

@@ -13,80 +13,6 @@
 namespace shardscope::control {
 namespace {
 
-template <class E>
-struct Words;
-template <>
-struct Words<Strategy> {
-    static constexpr auto parse = parseStrategy;
-    static std::vector<std::string> all() {
-        std::vector<std::string> words;
-        for (const Strategy strategy : strategies()) words.emplace_back(toWord(strategy));
-        return words;
-    }
-};
-template <>
-struct Words<Precision> {
-    static constexpr auto parse = parsePrecision;
-    static std::vector<std::string> all() { return {"fp32", "tf32", "bf16", "fp16"}; }
-};
-template <>
-struct Words<Norm> {
-    static constexpr auto parse = parseNorm;
-    static std::vector<std::string> all() { return {"layernorm", "rmsnorm"}; }
-};
-template <>
-struct Words<Position> {
-    static constexpr auto parse = parsePosition;
-    static std::vector<std::string> all() { return {"learned", "rope"}; }
-};
-template <>
-struct Words<FeedForward> {
-    static constexpr auto parse = parseFeedForward;
-    static std::vector<std::string> all() { return {"gelu", "swiglu"}; }
-};
-template <>
-struct Words<Schedule> {
-    static constexpr auto parse = parseSchedule;
-    static std::vector<std::string> all() { return {"cosine", "linear", "constant"}; }
-};
-template <>
-struct Words<Compression> {
-    static constexpr auto parse = parseCompression;
-    static std::vector<std::string> all() { return {"none", "bf16", "topk"}; }
-};
-template <>
-struct Words<Transport> {
-    static constexpr auto parse = parseTransport;
-    static std::vector<std::string> all() { return {"auto", "shared-memory", "gloo"}; }
-};
-template <>
-struct Words<Offload> {
-    static constexpr auto parse = parseOffload;
-    static std::vector<std::string> all() { return {"none", "optimizer", "gradients"}; }
-};
-template <>
-struct Words<Device> {
-    static constexpr auto parse = parseDevice;
-    static std::vector<std::string> all() { return {"cpu", "cuda"}; }
-};
-template <>
-struct Words<GradientType> {
-    static constexpr auto parse = parseGradientType;
-    static std::vector<std::string> all() { return {"fp32", "bf16"}; }
-};
-template <>
-struct Words<DeviceCapture> {
-    static constexpr auto parse = parseDeviceCapture;
-    static std::vector<std::string> all() {
-        return {"auto", "never", "idle", "kernels", "launches", "full"};
-    }
-};
-template <>
-struct Words<CaptureLevel> {
-    static constexpr auto parse = parseCaptureLevel;
-    static std::vector<std::string> all() { return {"off", "steps", "light", "full"}; }
-};
-
 template <class T>
 FieldValue toValue(const T& value) {
     if constexpr (std::is_enum_v<T>) {
@@ -114,10 +40,10 @@ template <class T>
 Result<void> assignWord(T& target, const FieldValue& value) {
     const auto* word = std::get_if<std::string>(&value);
     if (word == nullptr) return failure(ErrorCode::kUsage, "must be a word in quotes");
-    const auto parsed = Words<T>::parse(*word);
+    const auto parsed = fromWord<T>(*word);
     if (!parsed) {
         return failure(ErrorCode::kUsage,
-                       fmt::format("'{}' is unknown{}", *word, suggestion(*word, Words<T>::all())));
+                       fmt::format("'{}' is unknown{}", *word, suggestion(*word, wordVector<T>())));
     }
     target = *parsed;
     return {};
@@ -295,8 +221,7 @@ const std::vector<RunField>& runFields() {
                                "keep detail only around steps of X times the median; 0: all"),
         field<&C::maxSize>("max_size", "--max-size", "SIZE",
                            "largest recording, like 2GB: the oldest steps lose detail"),
-        field<&C::maxRate>("max_rate", "--max-rate", "RATE",
-                           "largest average growth, like 2MB/s"),
+        field<&C::maxRate>("max_rate", "--max-rate", "RATE", "largest average growth, like 2MB/s"),
         field<&C::calibrate>("calibrate", "--no-calibrate", "",
                              "skip measuring the matrix-multiply peak"),
         field<&C::output>("output", "--output", "FILE", "recording to write"),

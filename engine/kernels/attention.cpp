@@ -193,10 +193,6 @@ double secondsOfOnePass(const at::Tensor& qkv, std::int64_t rows, std::int64_t h
 
 }  // namespace
 
-const char* toWord(AttentionKind kind) {
-    return kind == AttentionKind::kFlash ? "flash" : "blocked";
-}
-
 void useAttention(AttentionKind kind) {
     g_kind = kind;
 }

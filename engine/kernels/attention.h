@@ -8,6 +8,8 @@
 // On a GPU: LibTorch's scaled_dot_product_attention, by cuDNN or FlashAttention-2.
 #pragma once
 
+#include "storage/model/words.h"
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -15,7 +17,10 @@
 namespace shardscope::kernels {
 
 enum class AttentionKind : std::uint8_t { kFlash = 0, kBlocked = 1 };
-[[nodiscard]] const char* toWord(AttentionKind kind);
+constexpr auto wordsOf(AttentionKind) {
+    return wordList<Word<AttentionKind>>(
+        {{AttentionKind::kFlash, "flash"}, {AttentionKind::kBlocked, "blocked"}});
+}
 
 /// Times forward and backward of both at these shapes; uses the matmul library in force.
 [[nodiscard]] AttentionKind fasterAttention(std::int64_t rows, std::int64_t context,

@@ -86,10 +86,6 @@ void widenedMatmul(const at::Tensor& a, const at::Tensor& b, at::Tensor out, boo
 
 }  // namespace
 
-const char* toWord(MatmulLibrary library) {
-    return library == MatmulLibrary::kMkl ? "MKL" : "oneDNN";
-}
-
 void useMatmulLibrary(MatmulLibrary library) {
     g_library = oneDnnIsThere() ? library : MatmulLibrary::kMkl;
 }

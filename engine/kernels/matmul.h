@@ -7,6 +7,8 @@
 // measured beside them: 112 to 121 and 37 to 39 with AVX-512.
 #pragma once
 
+#include "storage/model/words.h"
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -14,6 +16,10 @@
 namespace shardscope::kernels {
 
 enum class MatmulLibrary : std::uint8_t { kMkl = 0, kOneDnn = 1 };
+constexpr auto wordsOf(MatmulLibrary) {
+    return wordList<Word<MatmulLibrary>>(
+        {{MatmulLibrary::kMkl, "MKL"}, {MatmulLibrary::kOneDnn, "oneDNN"}});
+}
 
 /// Times both on a (tokens, hidden) x (hidden, 4 hidden) product; a few milliseconds. MKL where
 /// oneDNN is not there.
@@ -42,7 +48,6 @@ inline constexpr double kSlowPrecision = 2;
 /// whatever is asked for where oneDNN is not there, and for what oneDNN does not take.
 void useMatmulLibrary(MatmulLibrary library);
 [[nodiscard]] MatmulLibrary matmulLibraryInUse();
-[[nodiscard]] const char* toWord(MatmulLibrary library);
 
 /// out = a b (+ out when accumulate). a (m, k), b (k, n): contiguous or transposed, fp32, bf16 or
 /// fp16; out (m, n) contiguous, of the same type, or fp32. Sums are taken in fp32. The

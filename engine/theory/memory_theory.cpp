@@ -357,26 +357,6 @@ void addState(const RunConfig& config, MemoryByCategory& memory) {
 
 }  // namespace
 
-const char* toWord(Moment moment) {
-    switch (moment) {
-        case Moment::kLoading:
-            return "loading";
-        case Moment::kInitialised:
-            return "initialised";
-        case Moment::kForward:
-            return "forward";
-        case Moment::kHead:
-            return "head";
-        case Moment::kBackward:
-            return "backward";
-        case Moment::kBeforeOptimizer:
-            return "before optimizer";
-        case Moment::kAfterOptimizer:
-            return "after optimizer";
-    }
-    return "unknown";
-}
-
 Bytes total(const MemoryByCategory& categories) {
     return std::accumulate(categories.begin(), categories.end(), Bytes{});
 }
@@ -399,7 +379,7 @@ MemoryByCategory memoryAt(const RunConfig& config, Moment moment, const KernelCh
 }
 
 Moment peakMoment(const RunConfig& config, const KernelChoice& kernels) {
-    return *std::max_element(kMoments.begin(), kMoments.end(), [&](Moment a, Moment b) {
+    return *std::max_element(kAll<Moment>.begin(), kAll<Moment>.end(), [&](Moment a, Moment b) {
         return total(memoryAt(config, a, kernels)) < total(memoryAt(config, b, kernels));
     });
 }

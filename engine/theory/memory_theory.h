@@ -8,6 +8,7 @@
 
 #include "engine/control/run_config.h"
 #include "storage/model/events.h"
+#include "storage/model/words.h"
 
 #include <array>
 
@@ -26,10 +27,15 @@ enum class Moment : std::uint8_t {
     kBeforeOptimizer,  ///< gradients are reduced
     kAfterOptimizer,   ///< what the next step starts with is being gathered
 };
-inline constexpr std::array kMoments = {
-    Moment::kLoading,  Moment::kInitialised,     Moment::kForward,       Moment::kHead,
-    Moment::kBackward, Moment::kBeforeOptimizer, Moment::kAfterOptimizer};
-[[nodiscard]] const char* toWord(Moment moment);
+constexpr auto wordsOf(Moment) {
+    return wordList<Word<Moment>>({{Moment::kLoading, "loading"},
+                                   {Moment::kInitialised, "initialised"},
+                                   {Moment::kForward, "forward"},
+                                   {Moment::kHead, "head"},
+                                   {Moment::kBackward, "backward"},
+                                   {Moment::kBeforeOptimizer, "before optimizer"},
+                                   {Moment::kAfterOptimizer, "after optimizer"}});
+}
 
 /// How operators were chosen where that changes what they keep.
 struct KernelChoice {

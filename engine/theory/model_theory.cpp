@@ -37,20 +37,6 @@ std::int64_t paddedVocabulary(const control::ModelConfig& m) {
     return (m.vocabulary + kMultiple - 1) / kMultiple * kMultiple;
 }
 
-struct VariantWord {
-    FlopsVariant variant;
-    const char* word;
-};
-constexpr VariantWord kWords[] = {{FlopsVariant::kSixN, "6N"},
-                                  {FlopsVariant::kPalm, "palm"},
-                                  {FlopsVariant::kNanoGpt, "nanogpt"},
-                                  {FlopsVariant::kFoundry, "foundry"},
-                                  {FlopsVariant::kTitan, "titan"},
-                                  {FlopsVariant::kLlmc, "llmc"},
-                                  {FlopsVariant::kMegatron2021, "meg21"},
-                                  {FlopsVariant::kMegatronNow, "megnow"},
-                                  {FlopsVariant::kExact, "exact"}};
-
 }  // namespace
 
 std::int64_t rootParameterCount(const control::ModelConfig& m) {
@@ -82,29 +68,6 @@ FlopsByPart forwardFlopsPerToken(const control::ModelConfig& m, AttentionCount a
     flops.feedForward = layers * 2 * matrices * hidden * inner;
     flops.head = 2 * hidden * real(m.vocabulary);
     return flops;
-}
-
-const std::vector<FlopsVariant>& flopsVariants() {
-    static const std::vector<FlopsVariant> kAll = [] {
-        std::vector<FlopsVariant> all;
-        for (const VariantWord& word : kWords) all.push_back(word.variant);
-        return all;
-    }();
-    return kAll;
-}
-
-const char* toWord(FlopsVariant variant) {
-    for (const VariantWord& word : kWords) {
-        if (word.variant == variant) return word.word;
-    }
-    return "unknown";
-}
-
-std::optional<FlopsVariant> parseFlopsVariant(std::string_view text) {
-    for (const VariantWord& word : kWords) {
-        if (text == word.word) return word.variant;
-    }
-    return std::nullopt;
 }
 
 double flopsPerToken(const control::ModelConfig& m, FlopsVariant variant) {

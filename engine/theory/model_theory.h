@@ -6,6 +6,7 @@
 
 #include "engine/control/model_tensors.h"
 #include "engine/control/run_config.h"
+#include "storage/model/words.h"
 
 #include <cstdint>
 #include <optional>
@@ -53,9 +54,17 @@ enum class FlopsVariant : std::uint8_t {
     kMegatronNow,   ///< the same with half of attention and V padded to a multiple of 128
     kExact,         ///< matrix products and causal attention to the key
 };
-[[nodiscard]] const std::vector<FlopsVariant>& flopsVariants();
-[[nodiscard]] const char* toWord(FlopsVariant variant);  ///< "6N", "palm", "nanogpt", ...
-[[nodiscard]] std::optional<FlopsVariant> parseFlopsVariant(std::string_view word);
+constexpr auto wordsOf(FlopsVariant) {
+    return wordList<Word<FlopsVariant>>({{FlopsVariant::kSixN, "6N"},
+                                         {FlopsVariant::kPalm, "palm"},
+                                         {FlopsVariant::kNanoGpt, "nanogpt"},
+                                         {FlopsVariant::kFoundry, "foundry"},
+                                         {FlopsVariant::kTitan, "titan"},
+                                         {FlopsVariant::kLlmc, "llmc"},
+                                         {FlopsVariant::kMegatron2021, "meg21"},
+                                         {FlopsVariant::kMegatronNow, "megnow"},
+                                         {FlopsVariant::kExact, "exact"}});
+}
 [[nodiscard]] double flopsPerToken(const control::ModelConfig& model, FlopsVariant variant);
 /// flopsPerToken(model, kPalm)
 [[nodiscard]] double palmFlopsPerToken(const control::ModelConfig& model);

@@ -11,7 +11,7 @@ namespace {
 
 using checkpoint::StateKind;
 
-/// Of one piece, in the order of kStateKinds.
+/// Of one piece, in the order of kAll<StateKind>.
 std::array<at::Tensor, 3> tensorsOf(const parallel::StatePiece& piece) {
     return {piece.values, piece.firstMoment, piece.secondMoment};
 }
@@ -34,7 +34,7 @@ Result<void> writePieces(const control::RunConfig& config, std::int32_t nextStep
         for (std::size_t i = 0; i < tensors.size(); ++i) {
             const at::Tensor& host = kept.emplace_back(tensors[i].cpu().contiguous());
             runs.push_back(
-                {checkpoint::kStateKinds[i],
+                {kAll<checkpoint::StateKind>[i],
                  piece.parameter.name,
                  piece.begin,
                  {host.const_data_ptr<float>(), static_cast<std::size_t>(host.numel())}});
@@ -63,7 +63,7 @@ Result<void> readPiece(const checkpoint::Checkpoint& from, const parallel::State
     const auto tensors = tensorsOf(piece);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         auto read =
-            from.read(checkpoint::kStateKinds[i], piece.parameter.name, piece.begin, values);
+            from.read(kAll<checkpoint::StateKind>[i], piece.parameter.name, piece.begin, values);
         if (!read) return read;
         tensors[i].copy_(at::from_blob(values.data(), {piece.values.numel()}));
     }

@@ -31,8 +31,7 @@ std::vector<PrecisionRow> PrecisionReport::rows() const {
                      [](const Seen& a, const Seen& b) { return a.role < b.role; });
     std::vector<PrecisionRow> rows;
     for (const Seen& row : seen) {
-        rows.push_back(
-            {control::toWord(row.role), shardscope::toWord(row.type), row.where, row.tensors});
+        rows.push_back({toWord(row.role), toWord(row.type), row.where, row.tensors});
     }
     return rows;
 }

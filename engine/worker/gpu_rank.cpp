@@ -27,7 +27,6 @@ namespace {
 
 using capture::DeviceLevel;
 
-constexpr LaneId kReservedLane{capture::kFirstDeviceCounterLane + 0x800};
 constexpr std::int64_t kOutsideStep = std::int64_t{1}
                                       << 20;  ///< smaller changes are not worth an event
 constexpr double kPeakSeconds = 0.4;
@@ -158,7 +157,7 @@ void GpuRank::openDevice(collectors::BlockUse (*use)()) {
     collectors::DeviceMemory::install(m_memory);
     m_module->traceAllocations(collectors::DeviceMemory::hook());
     m_memory->attach(&m_session);
-    m_session.declareLane(kReservedLane, LaneRole::kCounter, "device memory reserved", "bytes");
+    m_session.declareLane(lanes::kDeviceReserved);
 
     m_observer.timeOn(*m_timeline);
     m_observer.readDevicePeakBy([this] { return m_memory->takePeakAllocatedBytes(); });
@@ -326,7 +325,7 @@ void GpuRank::setCaptured(bool captured) {
 void GpuRank::sampleMemory() {
     if (!m_session.detailed()) return;
     const control::DeviceMemory memory = m_runtime->memory();
-    m_session.push(CounterEvent{m_session.at(control::now()), kReservedLane,
+    m_session.push(CounterEvent{m_session.at(control::now()), lanes::kDeviceReserved.id,
                                 static_cast<double>(memory.reservedBytes)});
     const auto own = m_telemetry ? m_telemetry->ownMemory() : std::nullopt;
     const std::int64_t used = own ? own->count : memory.totalBytes - memory.freeBytes;

@@ -253,7 +253,7 @@ ChosenPeak RankWorker::hostPeak(int threads) const {
     for (std::size_t i = 0; i < kAgreeingBursts; ++i) alone = std::max(alone, burst.run());
     at::set_num_threads(m_start.config.threads);
     measured.stable = measured.stable && isPlausible(measured, alone, threads);
-    const std::string library = kernels::toWord(kernels::matmulLibraryInUse());
+    const std::string library = toWord(kernels::matmulLibraryInUse());
     const PeakStore store(peakStorePath());
     const std::string key = fmt::format("{}, {} {}, {} threads, {}", launch::hostFacts().cpu,
                                         library, word, threads, at::get_cpu_capability()) +

@@ -40,26 +40,20 @@ RecordingObserver::RecordingObserver(const control::RunConfig& config, RankId ra
       m_contents(theory::stepContents(config)),
       m_level(config.capture),
       m_nextLevel(config.capture) {
-    for (int i = 0; i <= static_cast<int>(kLastPhase); ++i) {
-        m_phaseNames[static_cast<std::size_t>(i)] = session.intern(toWord(static_cast<Phase>(i)));
-    }
-    for (int i = 1; i <= static_cast<int>(kLastCollectiveOp); ++i) {
-        m_operationNames[static_cast<std::size_t>(i)] =
-            session.intern(toWord(static_cast<CollectiveOp>(i)));
-    }
-    for (int i = 1; i <= static_cast<int>(kLastCause); ++i) {
-        m_causeArguments[static_cast<std::size_t>(i)] =
-            session.intern(std::string("{\"cause\":\"") + toWord(static_cast<Cause>(i)) + "\"}");
-    }
+    for (const auto& [phase, word, use] : kWords<Phase>)
+        m_phaseNames[static_cast<std::size_t>(phase)] = session.intern(word);
+    for (const CollectiveWords& words : kWords<CollectiveOp>)
+        m_operationNames[static_cast<std::size_t>(words.value)] = session.intern(words.word);
+    for (const auto& [cause, word] : kWords<Cause>)
+        if (cause != Cause::kNone)
+            m_causeArguments[static_cast<std::size_t>(cause)] =
+                session.intern(fmt::format(R"({{"cause":"{}"}})", word));
     m_stretchNames = {kEmptyString, session.intern("forward"), session.intern("head"),
                       session.intern("backward"), session.intern("optimizer")};
     m_stepName = session.intern("step");
-    session.declareLane(kStepLane, LaneRole::kRange, "step");
-    session.declareLane(kComputeLane, LaneRole::kCompute, "compute");
-    session.declareLane(kCommunicationLane, LaneRole::kCommunication, "communication");
-    session.declareLane(kResidentSetLane, LaneRole::kCounter, "resident set", "bytes",
-                        kResidentSetOrder);
-    session.declareLane(kCpuTimeLane, LaneRole::kCounter, "CPU time", "ns", kCpuTimeOrder);
+    for (const FixedLane& lane : {lanes::kSteps, lanes::kPhases, lanes::kCommunication,
+                                  lanes::kResidentSet, lanes::kCpuTime})
+        session.declareLane(lane);
 }
 
 RecordingObserver::Stretch RecordingObserver::stretchOf(Phase phase, Stretch current) {
@@ -137,7 +131,7 @@ void RecordingObserver::tell(const EndedPhase& phase) {
         m_stretch = next;
         m_stretchStartNs = report.startNs;
     }
-    span(kComputeLane, m_phaseNames[static_cast<std::size_t>(report.phase)], report.startNs,
+    span(lanes::kPhases.id, m_phaseNames[static_cast<std::size_t>(report.phase)], report.startNs,
          report.endNs, phase, 0);
 }
 
@@ -145,8 +139,8 @@ void RecordingObserver::closeStretch(std::int64_t nowNs, StepIndex step) {
     if (m_stretch == Stretch::kNone) return;
     EndedPhase stretch;
     stretch.step = step;
-    span(kStepLane, m_stretchNames[static_cast<std::size_t>(m_stretch)], m_stretchStartNs, nowNs,
-         stretch, 1);
+    span(lanes::kSteps.id, m_stretchNames[static_cast<std::size_t>(m_stretch)], m_stretchStartNs,
+         nowNs, stretch, 1);
     m_stretch = Stretch::kNone;
 }
 
@@ -185,7 +179,7 @@ void RecordingObserver::tell(EndedStep& step) {
         closeStretch(report.endNs, facts.step);
         EndedPhase whole;
         whole.step = facts.step;
-        span(kStepLane, m_stepName, report.startNs, report.endNs, whole, 0);
+        span(lanes::kSteps.id, m_stepName, report.startNs, report.endNs, whole, 0);
     }
     facts.start = m_session.at(report.startNs);
     facts.end = m_session.at(report.endNs);
@@ -264,17 +258,18 @@ void RecordingObserver::collective(const control::CollectiveReport& report) {
 }
 
 LaneId RecordingObserver::laneOf(std::uint32_t group) {
-    if (group == 0) return kCommunicationLane;
+    if (group == 0) return lanes::kCommunication.id;
     const std::lock_guard lock(m_groupMutex);
-    auto found = std::find(m_groups.begin(), m_groups.end(), group);
-    const LaneId lane{kFirstGroupLane.value + static_cast<std::uint32_t>(found - m_groups.begin())};
-    if (found != m_groups.end()) return lane;
-    if (m_groups.size() == kGroupLanes) return kCommunicationLane;  // more than any strategy has
+    const auto found = std::find(m_groups.begin(), m_groups.end(), group);
+    const auto index = static_cast<std::size_t>(found - m_groups.begin());
+    if (found != m_groups.end()) return lanes::kGroups.at(index);
+    if (index == lanes::kGroups.size())  // more than any strategy has
+        return lanes::kCommunication.id;
     m_groups.push_back(group);
-    m_session.declareLane(lane, LaneRole::kCommunication,
-                          fmt::format("communication in group {}", group), {},
-                          kFirstGroupOrder + static_cast<std::int32_t>(m_groups.size()) - 1);
-    return lane;
+    m_session.declareLane(lanes::kGroups.at(index), lanes::kCommunication.role,
+                          fmt::format("{} in group {}", lanes::kCommunication.name, group), {},
+                          lanes::kFirstGroupOrder + static_cast<std::int32_t>(index));
+    return lanes::kGroups.at(index);
 }
 
 void RecordingObserver::store(const CollectiveEvent& event) {
@@ -310,7 +305,7 @@ void RecordingObserver::buffer(const control::BufferReport& report) {
 void RecordingObserver::metric(control::Metric metric, std::int32_t step, double value) {
     if (m_rank.value != 0) return;  // reduced already: one word for the run
     m_outbox.post(control::MetricReported{
-        {control::toWord(metric), StepIndex{step}, m_session.at(control::now()), value}});
+        {toWord(metric), StepIndex{step}, m_session.at(control::now()), value}});
 }
 
 void RecordingObserver::sampleUsage() {
@@ -318,8 +313,8 @@ void RecordingObserver::sampleUsage() {
     const collectors::ProcessUsage usage = collectors::processUsage();
     const Timestamp time = m_session.at(control::now());
     m_session.push(
-        CounterEvent{time, kResidentSetLane, static_cast<double>(usage.residentSet.count)});
-    m_session.push(CounterEvent{time, kCpuTimeLane, static_cast<double>(usage.cpuTimeNs)});
+        CounterEvent{time, lanes::kResidentSet.id, static_cast<double>(usage.residentSet.count)});
+    m_session.push(CounterEvent{time, lanes::kCpuTime.id, static_cast<double>(usage.cpuTimeNs)});
 }
 
 }  // namespace shardscope::worker

@@ -3,10 +3,8 @@
 // On a GPU the step thread only queues work: phases and steps are then timed by marks on the
 // device's timeline and told once the device has passed them.
 //
-// Lanes of a rank: 0 "step" (coarse ranges), 1 "compute" (phases, waits included), 2
-// "operators", 3 "communication", 4 "resident set", 5 "CPU time";
-// 6 and 7 "communication in group N", where ranks form groups. These lie under "communication",
-// above the counters.
+// Lanes of a rank (storage/model/lanes.h): steps with their stretches, phases with the waits among
+// them, operators, communication in the world and in groups, resident set and CPU time.
 #pragma once
 
 #include "engine/control/observer.h"
@@ -28,19 +26,6 @@
 #include <vector>
 
 namespace shardscope::worker {
-
-inline constexpr LaneId kStepLane{0};
-inline constexpr LaneId kComputeLane{1};
-inline constexpr LaneId kCommunicationLane{3};
-/// Of the first and the second group that collectives are reported of (hsdp).
-inline constexpr LaneId kFirstGroupLane{6};
-inline constexpr std::size_t kGroupLanes = 2;
-inline constexpr LaneId kResidentSetLane{4};
-inline constexpr LaneId kCpuTimeLane{5};
-/// Places of lanes that do not lie where their ids say: a rank's communication together.
-inline constexpr std::int32_t kFirstGroupOrder = 4;
-inline constexpr std::int32_t kResidentSetOrder = 6;
-inline constexpr std::int32_t kCpuTimeOrder = 7;
 
 class RecordingObserver final : public control::Observer {
 public:
@@ -134,12 +119,10 @@ private:
     std::atomic<std::int32_t> m_step{-1};            ///< the current one
     std::atomic<std::int64_t> m_bufferBytes{0};
 
-    std::array<StringId, static_cast<std::size_t>(kLastPhase) + 1> m_phaseNames{};  ///< by Phase
-    std::array<StringId, 8> m_stretchNames{};                                       ///< by Stretch
-    std::array<StringId, static_cast<std::size_t>(kLastCollectiveOp) + 1>
-        m_operationNames{};  ///< by CollectiveOp
-    std::array<StringId, static_cast<std::size_t>(kLastCause) + 1>
-        m_causeArguments{};  ///< by Cause
+    std::array<StringId, kPlaces<Phase>> m_phaseNames{};             ///< by Phase
+    std::array<StringId, 8> m_stretchNames{};                        ///< by Stretch
+    std::array<StringId, kPlaces<CollectiveOp>> m_operationNames{};  ///< by CollectiveOp
+    std::array<StringId, kPlaces<Cause>> m_causeArguments{};         ///< by Cause
     StringId m_stepName;
 
     DeviceTimeline* m_timeline = nullptr;

@@ -3,33 +3,6 @@
 namespace shardscope::analysis {
 namespace {
 
-struct PartText {
-    const char* word;
-    const char* key;
-    const char* definition;
-};
-
-/// By LedgerPart.
-constexpr PartText kTexts[kLedgerPartCount] = {
-    {"compute", "compute_ns", "Forward, head with loss, and backward of the step thread."},
-    {"optimizer", "optimizer_ns", "Gradient clipping and the sharded AdamW update."},
-    {"blocked in gathers", "blocked_gather_ns",
-     "Blocked until gathered parameters are there, while every rank had arrived and data moved."},
-    {"blocked in reductions", "blocked_reduction_ns",
-     "Blocked until a gradient reduction is done, while every rank had arrived and data moved."},
-    {"blocked in others", "blocked_other_ns",
-     "Blocked in any other collective (norm, loss), while every rank had arrived and data moved."},
-    {"waiting for the slowest", "waiting_ns",
-     "Blocked while a collective of this rank had started but its last rank had not arrived."},
-    {"data", "data_ns", "Building the batch."},
-    {"evaluation", "evaluation_ns", "Validation passes inside the step."},
-    {"other", "other_ns", "Between phases: scheduling, releases, bookkeeping; collectives may go on meanwhile."},
-};
-
-const PartText& textOf(LedgerPart part) {
-    return kTexts[static_cast<std::size_t>(part)];
-}
-
 LedgerPart partOf(Phase phase) {
     switch (phase) {
         case Phase::kForward:
@@ -97,16 +70,6 @@ std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events,
 }
 
 }  // namespace
-
-const char* toWord(LedgerPart part) {
-    return textOf(part).word;
-}
-const char* toKey(LedgerPart part) {
-    return textOf(part).key;
-}
-const char* definition(LedgerPart part) {
-    return textOf(part).definition;
-}
 
 std::vector<LedgerRow> rankLedger(const RecordingSummary& summary, const RankEvents& events) {
     const Intervals waiting = waitingTime(events);

@@ -4,6 +4,7 @@
 
 #include "profiler/analysis/hta_compatible.h"
 #include "storage/model/recording.h"
+#include "storage/model/words.h"
 
 #include <array>
 #include <cstdint>
@@ -26,10 +27,43 @@ enum class LedgerPart : std::uint8_t {
     kEvaluation,
     kOther,  ///< between phases: scheduling, releases, bookkeeping
 };
-inline constexpr int kLedgerPartCount = 9;
-[[nodiscard]] const char* toWord(LedgerPart part);      ///< "compute", "blocked in gathers"
-[[nodiscard]] const char* toKey(LedgerPart part);       ///< JSON: "compute_ns", ...
-[[nodiscard]] const char* definition(LedgerPart part);  ///< one sentence
+/// What a part is called, in JSON too, and a sentence about what it is.
+struct LedgerPartWords {
+    LedgerPart value;
+    const char* word;
+    const char* key;
+    const char* definition;
+};
+constexpr auto wordsOf(LedgerPart) {
+    return wordList<LedgerPartWords>(
+        {{LedgerPart::kCompute, "compute", "compute_ns",
+          "Forward, head with loss, and backward of the step thread."},
+         {LedgerPart::kOptimizer, "optimizer", "optimizer_ns",
+          "Gradient clipping and the sharded AdamW update."},
+         {LedgerPart::kExposedGather, "blocked in gathers", "blocked_gather_ns",
+          "Blocked until gathered parameters are there, while every rank had arrived and data "
+          "moved."},
+         {LedgerPart::kExposedReduction, "blocked in reductions", "blocked_reduction_ns",
+          "Blocked until a gradient reduction is done, while every rank had arrived and data "
+          "moved."},
+         {LedgerPart::kExposedOther, "blocked in others", "blocked_other_ns",
+          "Blocked in any other collective (norm, loss), while every rank had arrived and data "
+          "moved."},
+         {LedgerPart::kWaiting, "waiting for the slowest", "waiting_ns",
+          "Blocked while a collective of this rank had started but its last rank had not arrived."},
+         {LedgerPart::kData, "data", "data_ns", "Building the batch."},
+         {LedgerPart::kEvaluation, "evaluation", "evaluation_ns",
+          "Validation passes inside the step."},
+         {LedgerPart::kOther, "other", "other_ns",
+          "Between phases: scheduling, releases, bookkeeping; collectives may go on meanwhile."}});
+}
+inline constexpr int kLedgerPartCount = static_cast<int>(kPlaces<LedgerPart>);
+[[nodiscard]] constexpr const char* toKey(LedgerPart part) {
+    return entryOf(part)->key;
+}
+[[nodiscard]] constexpr const char* definition(LedgerPart part) {
+    return entryOf(part)->definition;
+}
 
 struct LedgerRow {
     RankId rank;

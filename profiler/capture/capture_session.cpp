@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t kRareCapacity = 1u << 16;
 constexpr std::size_t kBulkCapacity = 1u << 20;
-constexpr std::uint32_t kFirstExtraLane = 16;
 
 std::atomic<std::uint64_t> g_generations{0};
 std::atomic<const Context*> g_lent{nullptr};
@@ -44,6 +43,10 @@ void CaptureSession::declareLane(LaneId lane, LaneRole role, const std::string& 
                             order.value_or(static_cast<std::int32_t>(lane.value))});
 }
 
+void CaptureSession::declareLane(const FixedLane& lane) {
+    declareLane(lane.id, lane.role, lane.name, lane.unit, lane.order);
+}
+
 ThreadQueue& CaptureSession::threadQueue() {
     thread_local std::pair<std::uint64_t, ThreadQueue*> own{0, nullptr};
     if (own.first == m_generation) return *own.second;
@@ -61,9 +64,13 @@ LaneId CaptureSession::operatorLane() {
         const std::lock_guard lock(m_mutex);
         index = m_operatorLanes++;
     }
-    own = {m_generation, index == 0 ? kOperatorLane : LaneId{kFirstExtraLane + index}};
-    declareLane(own.second, LaneRole::kHost,
-                index == 0 ? "operators" : "operators (thread " + std::to_string(index) + ")");
+    own = {m_generation, index == 0 ? lanes::kOperators.id : lanes::kMoreOperators.at(index - 1)};
+    if (index == 0)
+        declareLane(lanes::kOperators);
+    else
+        declareLane(
+            own.second, lanes::kOperators.role,
+            std::string(lanes::kOperators.name) + " (thread " + std::to_string(index) + ")");
     return own.second;
 }
 

@@ -69,13 +69,13 @@ public:
     /// Makes a lane known. `order`: its place within the rank, top first; its id unless said.
     void declareLane(LaneId lane, LaneRole role, const std::string& name,
                      const std::string& unit = {}, std::optional<std::int32_t> order = {});
+    void declareLane(const FixedLane& lane);
 
     /// Queue of the calling thread.
     ThreadQueue& threadQueue();
-    /// Operator lane of the calling thread, declared at its first call: kOperatorLane for the
+    /// Operator lane of the calling thread, declared at its first call: lanes::kOperators for the
     /// first thread, "operators (thread N)" for others.
     LaneId operatorLane();
-    static constexpr LaneId kOperatorLane{2};
 
     /// Rare events (a few hundred a second): under a lock, bounded.
     void push(const CollectiveEvent& event);

@@ -20,23 +20,24 @@ struct LaunchContext {
     friend bool operator==(const LaunchContext&, const LaunchContext&) = default;
 };
 
-/// step + 1: 24 bits, layer + 2: 16, phase: 4, operator: 20, from the top. A step or string id
+/// step + 1: 24 bits, layer + 2: 16, phase: 5, operator: 19, from the top. A step or string id
 /// that does not fit becomes "none": ids never wrap into somebody else's.
 [[nodiscard]] constexpr std::uint64_t pack(const LaunchContext& context) {
+    static_assert(kPlaces<Phase> <= 32);
     const auto step = static_cast<std::uint64_t>(context.step.value + 1);
     const auto layer = static_cast<std::uint64_t>(context.layer.value + 2) & 0xffffu;
-    const auto phase = static_cast<std::uint64_t>(context.phase) & 0xfu;
+    const auto phase = static_cast<std::uint64_t>(context.phase) & 0x1fu;
     const std::uint64_t name = context.operatorName.value;
-    return (step >> 24 == 0 ? step : 0) << 40 | layer << 24 | phase << 20 |
-           (name >> 20 == 0 ? name : 0);
+    return (step >> 24 == 0 ? step : 0) << 40 | layer << 24 | phase << 19 |
+           (name >> 19 == 0 ? name : 0);
 }
 
 [[nodiscard]] constexpr LaunchContext unpack(std::uint64_t id) {
     LaunchContext context;
     context.step = {static_cast<std::int32_t>(id >> 40) - 1};
     context.layer = {static_cast<std::int16_t>(static_cast<std::int32_t>(id >> 24 & 0xffff) - 2)};
-    context.phase = static_cast<Phase>(id >> 20 & 0xf);
-    context.operatorName = {static_cast<std::uint32_t>(id & 0xfffff)};
+    context.phase = static_cast<Phase>(id >> 19 & 0x1f);
+    context.operatorName = {static_cast<std::uint32_t>(id & 0x7ffff)};
     return context;
 }
 

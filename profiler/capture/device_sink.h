@@ -46,11 +46,6 @@ public:
     virtual void diagnostic(const Diagnostic& diagnostic) = 0;
 };
 
-/// Lanes of a device within its rank, above those of the host (recording_observer.h).
-inline constexpr std::uint32_t kFirstStreamLane = 0x1000;   ///< streams, in order of appearance
-inline constexpr std::uint32_t kFirstRuntimeLane = 0x2000;  ///< launching host threads
-inline constexpr std::uint32_t kFirstDeviceCounterLane = 0x3000;
-
 /// Counts that prove completeness; all since the start of the process.
 struct DeviceCounts {
     std::uint64_t records = 0;     ///< decoded, of any kind

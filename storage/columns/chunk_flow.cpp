@@ -35,8 +35,7 @@ bool readEvent(const BlockReader<kColumns>& blocks, std::size_t i, FlowEvent& ev
     narrow.store(at(kPoint), event.point);
     narrow.store(at(kBinding), event.binding);
     narrow.store(at(kDepth), event.depth);
-    narrow.require(event.point >= FlowPoint::kStart && event.point <= kLastFlowPoint);
-    narrow.require(event.binding >= FlowBinding::kEnclosing && event.binding <= kLastFlowBinding);
+    narrow.require(isOne(event.point) && isOne(event.binding));
     narrow.require(at(kBound) == 0 || at(kBound) == 1);
     event.bound = at(kBound) != 0;
     const std::int64_t toSpan = at(kToSpan);

@@ -33,8 +33,7 @@ Result<ChunkHeader> decodeHeader(std::span<const std::byte> chunk) {
     if (in.number<std::uint32_t>() != kMagic)
         return failure(ErrorCode::kUnreadable, "these bytes are not an event chunk");
     header.codecVersion = in.number<std::uint8_t>();
-    const auto kind = in.number<std::uint8_t>();
-    header.kind = static_cast<EventKind>(kind);
+    header.kind = static_cast<EventKind>(in.number<std::uint8_t>());
     in.number<std::uint16_t>();
     header.rank.value = in.number<std::uint32_t>();
     header.count = in.number<std::uint32_t>();
@@ -46,7 +45,7 @@ Result<ChunkHeader> decodeHeader(std::span<const std::byte> chunk) {
                        "an event chunk has codec version " + std::to_string(header.codecVersion) +
                            ", this program reads " + std::to_string(kCodecVersion) +
                            ": use a newer Shardscope");
-    if (kind < 1 || kind > static_cast<std::uint8_t>(kLastEventKind))
+    if (!isOne(header.kind))
         return failure(ErrorCode::kUnreadable, "a chunk of unknown kind: use a newer Shardscope");
     if (!in.good() || lanes > in.left() / 8) return badChunk(header.kind, "is cut short");
     for (std::uint32_t i = 0; i < lanes; ++i) {

@@ -39,8 +39,7 @@ Result<std::vector<InstantEvent>> decodeInstants(std::span<const std::byte> chun
             narrow.store(blocks.column(kArguments)[i], event->arguments.value);
             narrow.store(blocks.column(kStep)[i], event->step.value);
             narrow.store(blocks.column(kScope)[i], event->scope);
-            narrow.require(event->scope >= InstantScope::kThread &&
-                           event->scope <= kLastInstantScope);
+            narrow.require(isOne(event->scope));
         }
     }
     if (!narrow.fits()) return badChunk(EventKind::kInstant, "holds values out of range or order");

@@ -62,10 +62,9 @@ Result<std::vector<MemoryEvent>> decodeMemory(std::span<const std::byte> chunk) 
                            event->size.count >= 0 && event->size.count <= kValueLimit);
             previous = event->time.ns;
             narrow.store(blocks.column(kAction)[i], event->action);
-            narrow.require(event->action == MemoryAction::kAllocate ||
-                           event->action == MemoryAction::kFree);
+            narrow.require(isOne(event->action));
             narrow.store(blocks.column(kCategory)[i], event->category);
-            narrow.require(static_cast<int>(event->category) < kMemoryCategoryCount);
+            narrow.require(isOne(event->category));
             narrow.store(blocks.column(kOwner)[i], event->owner.value);
             narrow.store(blocks.column(kStep)[i], event->step.value);
             narrow.store(blocks.column(kLayer)[i], event->layer.value);

@@ -4,6 +4,7 @@
 #include "storage/interchange/account.h"
 #include "storage/interchange/trace_builder.h"
 #include "storage/model/result.h"
+#include "storage/model/words.h"
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +22,15 @@ enum class TraceFormat : std::uint8_t {
     kFolded,          ///< folded stacks
     kPerfetto,        ///< .pftrace written by us
 };
-[[nodiscard]] const char* toWord(TraceFormat format);
+constexpr auto wordsOf(TraceFormat) {
+    return wordList<Word<TraceFormat>>(
+        {{TraceFormat::kKineto, "a PyTorch profiler (Kineto) trace"},
+         {TraceFormat::kNsysSqlite, "an Nsight Systems SQLite export"},
+         {TraceFormat::kMemorySnapshot, "a PyTorch memory snapshot"},
+         {TraceFormat::kRecording, "a Shardscope recording"},
+         {TraceFormat::kFolded, "folded stacks"},
+         {TraceFormat::kPerfetto, "a Perfetto trace"}});
+}
 
 /// From the first bytes of a file (64 KiB are enough), gzip looked through. kUnreadable with a
 /// sentence that names what it seems to be instead ("an execution trace", "truncated gzip").

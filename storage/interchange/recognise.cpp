@@ -62,24 +62,6 @@ Result<std::string> frontOf(const std::string& path, const std::string& title) {
 
 }  // namespace
 
-const char* toWord(TraceFormat format) {
-    switch (format) {
-        case TraceFormat::kKineto:
-            return "a PyTorch profiler (Kineto) trace";
-        case TraceFormat::kNsysSqlite:
-            return "an Nsight Systems SQLite export";
-        case TraceFormat::kMemorySnapshot:
-            return "a PyTorch memory snapshot";
-        case TraceFormat::kRecording:
-            return "a Shardscope recording";
-        case TraceFormat::kFolded:
-            return "folded stacks";
-        case TraceFormat::kPerfetto:
-            return "a Perfetto trace";
-    }
-    return "unknown";
-}
-
 Result<TraceFormat> recogniseTrace(const std::string& path, const std::string& title) {
     const std::string name = title.empty() ? path : title;
     auto front = frontOf(path, name);

@@ -93,18 +93,4 @@ std::optional<NamedStep> stepIn(std::string_view name) {
     return NamedStep{*naming, *step};
 }
 
-const char* toWord(StepNaming naming) {
-    switch (naming) {
-        case StepNaming::kProfilerStep:
-            return "ProfilerStep#N";
-        case StepNaming::kStep:
-            return "step N";
-        case StepNaming::kIteration:
-            return "iteration N";
-        case StepNaming::kBatch:
-            return "batch N";
-    }
-    return "unknown";
-}
-
 }  // namespace shardscope::interchange

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage/model/ids.h"
+#include "storage/model/words.h"
 
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,12 @@ namespace shardscope::interchange {
 
 /// How a trace calls its steps; where it does in several ways, earlier ones here win.
 enum class StepNaming : std::uint8_t { kProfilerStep, kStep, kIteration, kBatch };
+constexpr auto wordsOf(StepNaming) {
+    return wordList<Word<StepNaming>>({{StepNaming::kProfilerStep, "ProfilerStep#N"},
+                                       {StepNaming::kStep, "step N"},
+                                       {StepNaming::kIteration, "iteration N"},
+                                       {StepNaming::kBatch, "batch N"}});
+}
 
 struct NamedStep {
     StepNaming naming = StepNaming::kProfilerStep;
@@ -20,8 +27,5 @@ struct NamedStep {
 /// "ProfilerStep#5", "step 5", "## Step 5 ##", "global_step=5", "train step #5/100", "iteration:
 /// 5", "iter_5", "training batch 5"; nothing of any other name.
 [[nodiscard]] std::optional<NamedStep> stepIn(std::string_view name);
-
-/// "iteration N"
-[[nodiscard]] const char* toWord(StepNaming naming);
 
 }  // namespace shardscope::interchange

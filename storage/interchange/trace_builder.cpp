@@ -29,27 +29,9 @@ constexpr std::size_t kStringBatchBytes = std::size_t{1} << 20;
 constexpr int kChunksACommit = 64;
 /// A trace with more rows than this is broken or hostile, and every lane costs memory.
 constexpr std::uint32_t kMostLanesAKind = 4096;
+constexpr std::size_t kMostLanes = 4 * kMostLanesAKind;
 /// Beyond this an event cannot be stored (storage/schema/FORMAT.md).
 constexpr std::int64_t kTimeLimit = std::int64_t{1} << 60;
-
-/// First lane id by kind of lane: device streams, launching threads and counters lie where the
-/// analyses look for them.
-constexpr std::array<std::uint32_t, 4> kFirstLane = {1, 0x1000, 0x2000, 0x3000};
-
-std::size_t kindOf(LaneRole role) {
-    switch (role) {
-        case LaneRole::kCompute:
-        case LaneRole::kCommunication:
-        case LaneRole::kCopy:
-            return 1;
-        case LaneRole::kRuntime:
-            return 2;
-        case LaneRole::kCounter:
-            return 3;
-        default:
-            return 0;
-    }
-}
 
 /// Top first: ranges, threads, streams, counters.
 std::int32_t positionOf(LaneRole role, std::int32_t index) {
@@ -92,7 +74,7 @@ struct Rank {
         arrows;  ///< by the span's lane and start
     std::map<LaneKey, LaneId> keys;
     std::map<LaneId, Lane> lanes;
-    std::array<std::uint32_t, kFirstLane.size()> lanesOfKind{};
+    std::map<std::uint32_t, std::uint32_t> lanesFrom;  ///< made, by the first lane of their range
     EventRuns<MemoryEvent> memory;
     EventRuns<FlowEvent> flows;  ///< lane: the thread, until they are bound
     EventRuns<FlowEvent> boundFlows;
@@ -489,15 +471,15 @@ LaneId TraceBuilder::lane(RankId rank, const LaneKey& key, LaneRole role, const 
         if (!name.empty()) facts.name = name;
         return at->second;
     }
-    const std::size_t kind = kindOf(role);
-    std::uint32_t& count = owner.lanesOfKind[kind];
+    const LaneRange range = lanes::rangeFor(role);
+    std::uint32_t& count = owner.lanesFrom[range.first];
     if (count == kMostLanesAKind - 1) {
         m_state->refuse("the trace has more than " + std::to_string(count) + " " + toWord(role) +
                         " lanes in rank " + std::to_string(rank.value) +
                         ": it is damaged, or no trace of a program");
-        return {kFirstLane[kind]};
+        return range.at(0);
     }
-    const LaneId id{kFirstLane[kind] + count++};
+    const LaneId id = range.at(count++);
     const auto index = static_cast<std::int32_t>(owner.keys.size());
     owner.keys.emplace(key, id);
     owner.lanes[id].facts = {rank, id, role, name, unit, positionOf(role, index)};
@@ -516,7 +498,7 @@ LaneId TraceBuilder::laneIfUsed(RankId rank, const LaneKey& key, LaneRole role,
 
 void TraceBuilder::declare(const LaneFacts& lane) {
     Rank& owner = m_state->rank(lane.rank);
-    if (owner.lanes.size() >= kMostLanesAKind * kFirstLane.size())
+    if (owner.lanes.size() >= kMostLanes)
         return m_state->refuse("the trace has more than " + std::to_string(owner.lanes.size()) +
                                " lanes in rank " + std::to_string(lane.rank.value) +
                                ": it is damaged, or no trace of a program");

@@ -5,48 +5,6 @@
 
 namespace shardscope {
 
-const char* toWord(CaptureLevel level) {
-    switch (level) {
-        case CaptureLevel::kOff:
-            return "off";
-        case CaptureLevel::kSteps:
-            return "steps";
-        case CaptureLevel::kLight:
-            return "light";
-        case CaptureLevel::kFull:
-            return "full";
-    }
-    return "unknown";
-}
-
-std::optional<CaptureLevel> parseCaptureLevel(std::string_view word) {
-    for (const auto level :
-         {CaptureLevel::kOff, CaptureLevel::kSteps, CaptureLevel::kLight, CaptureLevel::kFull})
-        if (word == toWord(level)) return level;
-    return std::nullopt;
-}
-
-const char* sourceOf(DetailReason reason) {
-    switch (reason) {
-        case DetailReason::kSchedule:
-            return "the capture schedule";
-        case DetailReason::kNotSlow:
-            return "--capture-slow";
-        case DetailReason::kMaxSize:
-            return "--max-size";
-        case DetailReason::kMaxRate:
-            return "--max-rate";
-        case DetailReason::kRequest:
-            return "a request during the run";
-    }
-    return "an unknown reason";
-}
-
-const char* fateOf(DetailReason reason) {
-    if (isThinned(reason)) return "thinned";
-    return reason == DetailReason::kNotSlow ? "not kept" : "not recorded";
-}
-
 StepDetail::StepDetail(const std::vector<DetailFacts>& rows) {
     std::map<RankId, std::vector<const DetailFacts*>> byRank;
     for (const DetailFacts& row : rows)
@@ -144,7 +102,7 @@ std::string phraseOf(const DetailGroup& group) {
     phrase.append(" ").append(fateOf(group.reason));
     phrase.append(isThinned(group.reason) ? " to level " : ", only level ");
     phrase.append(toWord(group.level));
-    phrase.append(isThinned(group.reason) ? " by " : ": ").append(sourceOf(group.reason));
+    phrase.append(isThinned(group.reason) ? " by " : ": ").append(toWord(group.reason));
     return phrase;
 }
 

@@ -20,8 +20,12 @@ namespace shardscope {
 /// What is recorded of a step; each level contains the one before. off: nothing; steps: steps and
 /// metrics; light: and phases, collectives; full: and operators, memory events.
 enum class CaptureLevel : std::uint8_t { kOff = 0, kSteps = 1, kLight = 2, kFull = 3 };
-[[nodiscard]] const char* toWord(CaptureLevel level);
-[[nodiscard]] std::optional<CaptureLevel> parseCaptureLevel(std::string_view word);
+constexpr auto wordsOf(CaptureLevel) {
+    return wordList<Word<CaptureLevel>>({{CaptureLevel::kOff, "off"},
+                                         {CaptureLevel::kSteps, "steps"},
+                                         {CaptureLevel::kLight, "light"},
+                                         {CaptureLevel::kFull, "full"}});
+}
 
 /// Whether only full holds what is on a lane of this role. Memory events are likewise.
 [[nodiscard]] constexpr bool isFullOnly(LaneRole role) {
@@ -36,14 +40,27 @@ enum class DetailReason : std::uint8_t {
     kMaxRate = 4,   ///< thinned: it grew faster than it was to
     kRequest = 5,   ///< left out on somebody's request while the run went on
 };
-inline constexpr DetailReason kLastDetailReason = DetailReason::kRequest;
-/// The option, or what else, that asked for it: "--max-size".
-[[nodiscard]] const char* sourceOf(DetailReason reason);
-/// "thinned", "not kept" or "not recorded": was in the file, was seen, was never there.
-[[nodiscard]] const char* fateOf(DetailReason reason);
+struct DetailReasonWords {
+    DetailReason value;
+    const char* word;  ///< the option, or what else, that asked for it
+    const char* fate;  ///< was in the file, was seen, was never there
+};
+constexpr auto wordsOf(DetailReason) {
+    return wordList<DetailReasonWords>(
+        {{DetailReason::kSchedule, "the capture schedule", "not recorded"},
+         {DetailReason::kNotSlow, "--capture-slow", "not kept"},
+         {DetailReason::kMaxSize, "--max-size", "thinned"},
+         {DetailReason::kMaxRate, "--max-rate", "thinned"},
+         {DetailReason::kRequest, "a request during the run", "not recorded"}});
+}
+/// "thinned", "not kept" or "not recorded".
+[[nodiscard]] constexpr const char* fateOf(DetailReason reason) {
+    const DetailReasonWords* words = entryOf(reason);
+    return words != nullptr ? words->fate : "not recorded";
+}
 /// Detail was in the file and has been taken out again.
 [[nodiscard]] constexpr bool isThinned(DetailReason reason) {
-    return reason == DetailReason::kMaxSize || reason == DetailReason::kMaxRate;
+    return fateOf(reason) == std::string_view("thinned");
 }
 
 /// Most bytes that a rank had allocated within some time, and when.

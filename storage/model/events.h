@@ -7,6 +7,7 @@
 
 #include "storage/model/ids.h"
 #include "storage/model/units.h"
+#include "storage/model/words.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +23,14 @@ enum class EventKind : std::uint8_t {
     kFlow = 5,
     kInstant = 6,
 };
-inline constexpr EventKind kLastEventKind = EventKind::kInstant;
+constexpr auto wordsOf(EventKind) {
+    return wordList<Word<EventKind>>({{EventKind::kSpan, "span"},
+                                      {EventKind::kMemory, "memory"},
+                                      {EventKind::kCounter, "counter"},
+                                      {EventKind::kCollective, "collective"},
+                                      {EventKind::kFlow, "flow"},
+                                      {EventKind::kInstant, "instant"}});
+}
 
 /// What a lane shows. Analyses read roles, never names.
 enum class LaneRole : std::uint8_t {
@@ -35,6 +43,16 @@ enum class LaneRole : std::uint8_t {
     kRange = 7,    ///< coarse ranges: steps, forward, backward
     kCounter = 8,  ///< a counter (memory by category, RSS, CPU time)
 };
+constexpr auto wordsOf(LaneRole) {
+    return wordList<Word<LaneRole>>({{LaneRole::kCompute, "compute"},
+                                     {LaneRole::kCommunication, "communication"},
+                                     {LaneRole::kCopy, "copy"},
+                                     {LaneRole::kHost, "host"},
+                                     {LaneRole::kRuntime, "runtime"},
+                                     {LaneRole::kSync, "sync"},
+                                     {LaneRole::kRange, "range"},
+                                     {LaneRole::kCounter, "counter"}});
+}
 
 /// What the step thread is doing. Phases of one rank on lane role kCompute never overlap.
 enum class Phase : std::uint8_t {
@@ -56,16 +74,40 @@ enum class Phase : std::uint8_t {
     kCheckpoint = 15,  ///< writing a checkpoint
     kSample = 16,      ///< text written by the model
 };
-inline constexpr Phase kLastPhase = Phase::kSample;
-/// The step thread computes: what a step must contain, and what communication can hide behind.
-[[nodiscard]] constexpr bool isWork(Phase phase) {
-    return phase == Phase::kForward || phase == Phase::kHead || phase == Phase::kBackward ||
-           phase == Phase::kRecompute || phase == Phase::kClip || phase == Phase::kOptimizer;
+/// What a phase is to its step. kWork: the step thread computes, which a step must contain and
+/// communication can hide behind; kWait: it is blocked in a collective.
+enum class PhaseUse : std::uint8_t { kOther, kWork, kWait };
+struct PhaseWords {
+    Phase value;
+    const char* word;
+    PhaseUse use = PhaseUse::kOther;
+};
+constexpr auto wordsOf(Phase) {
+    return wordList<PhaseWords>({{Phase::kNone, "none"},
+                                 {Phase::kData, "data"},
+                                 {Phase::kForward, "forward", PhaseUse::kWork},
+                                 {Phase::kHead, "head", PhaseUse::kWork},
+                                 {Phase::kBackward, "backward", PhaseUse::kWork},
+                                 {Phase::kOptimizer, "optimizer", PhaseUse::kWork},
+                                 {Phase::kClip, "clip", PhaseUse::kWork},
+                                 {Phase::kWaitGather, "wait for gather", PhaseUse::kWait},
+                                 {Phase::kWaitReduction, "wait for reduction", PhaseUse::kWait},
+                                 {Phase::kWaitOther, "wait", PhaseUse::kWait},
+                                 {Phase::kEvaluation, "evaluation"},
+                                 {Phase::kCalibration, "calibration"},
+                                 {Phase::kRelease, "release"},
+                                 {Phase::kOther, "other"},
+                                 {Phase::kRecompute, "recompute", PhaseUse::kWork},
+                                 {Phase::kCheckpoint, "checkpoint"},
+                                 {Phase::kSample, "sample"}});
 }
-/// The step thread is blocked in a collective.
+[[nodiscard]] constexpr bool isWork(Phase phase) {
+    const PhaseWords* words = entryOf(phase);
+    return words != nullptr && words->use == PhaseUse::kWork;
+}
 [[nodiscard]] constexpr bool isWait(Phase phase) {
-    return phase == Phase::kWaitGather || phase == Phase::kWaitReduction ||
-           phase == Phase::kWaitOther;
+    const PhaseWords* words = entryOf(phase);
+    return words != nullptr && words->use == PhaseUse::kWait;
 }
 
 enum class CollectiveOp : std::uint8_t {
@@ -78,7 +120,30 @@ enum class CollectiveOp : std::uint8_t {
     kSend = 7,
     kReceive = 8,
 };
-inline constexpr CollectiveOp kLastCollectiveOp = CollectiveOp::kReceive;
+/// What a collective operation is called, here and by those whose traces are read and written.
+struct CollectiveWords {
+    CollectiveOp value;
+    const char* word;
+    const char* c10d;      ///< "Collective name" of a Kineto trace
+    const char* kernel;    ///< in the names of NCCL's kernels; many share "SendRecv"
+    bool moves = true;     ///< carries data, as a barrier does not
+    bool message = false;  ///< goes from one rank to one other
+};
+constexpr auto wordsOf(CollectiveOp) {
+    return wordList<CollectiveWords>(
+        {{CollectiveOp::kAllGather, "all-gather", "all_gather", "AllGather"},
+         {CollectiveOp::kReduceScatter, "reduce-scatter", "reduce_scatter", "ReduceScatter"},
+         {CollectiveOp::kAllReduce, "all-reduce", "allreduce", "AllReduce"},
+         {CollectiveOp::kBroadcast, "broadcast", "broadcast", "Broadcast"},
+         {CollectiveOp::kBarrier, "barrier", "barrier", "Barrier", false},
+         {CollectiveOp::kAllToAll, "all-to-all", "all_to_all", "SendRecv"},
+         {CollectiveOp::kSend, "send", "send", "SendRecv", true, true},
+         {CollectiveOp::kReceive, "receive", "recv", "SendRecv", true, true}});
+}
+[[nodiscard]] constexpr bool moves(CollectiveOp operation) {
+    const CollectiveWords* words = entryOf(operation);
+    return words != nullptr && words->moves;
+}
 
 /// Why a collective was issued.
 enum class Cause : std::uint8_t {
@@ -92,7 +157,17 @@ enum class Cause : std::uint8_t {
     kStop = 7,      ///< agreement on stopping after this step
     kUpdate = 8,    ///< updated parameters go to all ranks
 };
-inline constexpr Cause kLastCause = Cause::kUpdate;
+constexpr auto wordsOf(Cause) {
+    return wordList<Word<Cause>>({{Cause::kNone, "none"},
+                                  {Cause::kDemand, "demand"},
+                                  {Cause::kPrefetch, "prefetch"},
+                                  {Cause::kGradient, "gradient"},
+                                  {Cause::kNorm, "norm"},
+                                  {Cause::kLoss, "loss"},
+                                  {Cause::kStart, "start"},
+                                  {Cause::kStop, "stop"},
+                                  {Cause::kUpdate, "update"}});
+}
 
 enum class DataType : std::uint8_t {
     kFloat32 = 1,
@@ -103,12 +178,36 @@ enum class DataType : std::uint8_t {
     kFloat64 = 6,
     kUnknown = 7,  ///< a foreign trace does not say it
 };
-inline constexpr DataType kLastDataType = DataType::kUnknown;
+/// What a type is called here and in Kineto traces (c10::ScalarType), and bytes of an element.
+struct DataTypeWords {
+    DataType value;
+    const char* word;
+    const char* c10;
+    std::int64_t bytes;
+};
+constexpr auto wordsOf(DataType) {
+    return wordList<DataTypeWords>({{DataType::kFloat32, "fp32", "Float", 4},
+                                    {DataType::kBFloat16, "bf16", "BFloat16", 2},
+                                    {DataType::kFloat16, "fp16", "Half", 2},
+                                    {DataType::kInt64, "int64", "Long", 8},
+                                    {DataType::kByte, "byte", "Byte", 1},
+                                    {DataType::kFloat64, "fp64", "Double", 8},
+                                    {DataType::kUnknown, "unknown", "", 1}});
+}
+/// Of an element; 1 where the type is not known.
+[[nodiscard]] constexpr std::int64_t bytesOf(DataType dtype) {
+    const DataTypeWords* words = entryOf(dtype);
+    return words != nullptr ? words->bytes : 1;
+}
 
 /// Size of a collective whose trace does not say it.
 inline constexpr Bytes kUnknownSize{-1};
 
 enum class MemoryAction : std::uint8_t { kAllocate = 1, kFree = 2 };
+constexpr auto wordsOf(MemoryAction) {
+    return wordList<Word<MemoryAction>>(
+        {{MemoryAction::kAllocate, "allocate"}, {MemoryAction::kFree, "free"}});
+}
 
 enum class MemoryCategory : std::uint8_t {
     kOther = 0,
@@ -123,22 +222,46 @@ enum class MemoryCategory : std::uint8_t {
     kInput = 9,
     kOutside = 10,  ///< of a device, taken past the tensor allocator: context, NCCL, libraries
 };
-inline constexpr int kMemoryCategoryCount = 11;
+constexpr auto wordsOf(MemoryCategory) {
+    return wordList<Word<MemoryCategory>>(
+        {{MemoryCategory::kOther, "other"},
+         {MemoryCategory::kParameterShard, "parameter shards"},
+         {MemoryCategory::kGatheredParameter, "gathered parameters"},
+         {MemoryCategory::kGradientShard, "gradient shards"},
+         {MemoryCategory::kGradient, "layer gradients"},
+         {MemoryCategory::kOptimizerState, "optimizer state"},
+         {MemoryCategory::kActivation, "activations"},
+         {MemoryCategory::kCommunication, "communication buffers"},
+         {MemoryCategory::kTemporary, "temporary"},
+         {MemoryCategory::kInput, "input data"},
+         {MemoryCategory::kOutside, "outside the allocator"}});
+}
+inline constexpr int kMemoryCategoryCount = static_cast<int>(kPlaces<MemoryCategory>);
 
 /// How far an instant reaches: its thread, its process, all of the trace.
 enum class InstantScope : std::uint8_t { kThread = 1, kProcess = 2, kGlobal = 3 };
-inline constexpr InstantScope kLastInstantScope = InstantScope::kGlobal;
+constexpr auto wordsOf(InstantScope) {
+    return wordList<Word<InstantScope>>({{InstantScope::kThread, "thread"},
+                                         {InstantScope::kProcess, "process"},
+                                         {InstantScope::kGlobal, "global"}});
+}
 
 /// Which point of an arrow a flow event is.
 enum class FlowPoint : std::uint8_t { kStart = 1, kStep = 2, kEnd = 3 };
-inline constexpr FlowPoint kLastFlowPoint = FlowPoint::kEnd;
+constexpr auto wordsOf(FlowPoint) {
+    return wordList<Word<FlowPoint>>(
+        {{FlowPoint::kStart, "start"}, {FlowPoint::kStep, "step"}, {FlowPoint::kEnd, "end"}});
+}
 
 /// Which span of its thread a flow event belongs to.
 enum class FlowBinding : std::uint8_t {
     kEnclosing = 1,  ///< the innermost that is under way
     kNext = 2,       ///< the first that begins then or later
 };
-inline constexpr FlowBinding kLastFlowBinding = FlowBinding::kNext;
+constexpr auto wordsOf(FlowBinding) {
+    return wordList<Word<FlowBinding>>(
+        {{FlowBinding::kEnclosing, "enclosing"}, {FlowBinding::kNext, "next"}});
+}
 
 /// An interval on a lane.
 struct SpanEvent {
@@ -234,16 +357,5 @@ struct FlowEvent {
     Timestamp spanStart;  ///< 0 unless bound
     friend bool operator==(const FlowEvent&, const FlowEvent&) = default;
 };
-
-/// Lower-case words used in SQL, JSON and on screen ("all-gather", "gathered parameters").
-[[nodiscard]] const char* toWord(EventKind kind);
-[[nodiscard]] const char* toWord(LaneRole role);
-[[nodiscard]] const char* toWord(Phase phase);
-[[nodiscard]] const char* toWord(CollectiveOp operation);
-[[nodiscard]] const char* toWord(Cause cause);
-[[nodiscard]] const char* toWord(DataType dtype);
-[[nodiscard]] const char* toWord(MemoryCategory category);
-[[nodiscard]] const char* toWord(InstantScope scope);
-[[nodiscard]] const char* toWord(FlowPoint point);
 
 }  // namespace shardscope

@@ -3,6 +3,7 @@
 
 #include "storage/model/detail.h"
 #include "storage/model/events.h"
+#include "storage/model/lanes.h"
 
 #include <array>
 #include <cstdint>
@@ -19,7 +20,13 @@ enum class RunStatus : std::uint8_t {
     kFailed = 4,     ///< a rank failed; see diagnostics
     kKilled = 5,     ///< killed by the user
 };
-[[nodiscard]] const char* toWord(RunStatus status);
+constexpr auto wordsOf(RunStatus) {
+    return wordList<Word<RunStatus>>({{RunStatus::kRecording, "incomplete"},
+                                      {RunStatus::kFinished, "finished"},
+                                      {RunStatus::kStopped, "stopped"},
+                                      {RunStatus::kFailed, "failed"},
+                                      {RunStatus::kKilled, "killed"}});
+}
 
 /// Of a run; a recording that claims more is damaged.
 inline constexpr std::int64_t kMostRanks = 100'000;
@@ -98,18 +105,6 @@ struct LaneFacts {
     std::int32_t order = 0;  ///< position within the rank, top first
 };
 
-/// Lanes of a device's streams: kernels, copies, kernels of collectives.
-[[nodiscard]] constexpr bool isStreamLane(LaneId lane) {
-    return lane.value >= 0x1000u && lane.value < 0x2000u;
-}
-
-/// Counter lane that RecordingWriter derives from a rank's memory events: bytes alive in a
-/// category, and their sum.
-[[nodiscard]] constexpr LaneId memoryLane(MemoryCategory category) {
-    return {0x10000u + static_cast<std::uint32_t>(category)};
-}
-inline constexpr LaneId kMemoryTotalLane{0x10000u + 255u};
-
 /// One training step of one rank.
 struct StepFacts {
     RankId rank;
@@ -144,7 +139,11 @@ struct MemoryTheory {
 };
 
 enum class Severity : std::uint8_t { kNote = 1, kWarning = 2, kProblem = 3 };
-[[nodiscard]] const char* toWord(Severity severity);
+constexpr auto wordsOf(Severity) {
+    return wordList<Word<Severity>>({{Severity::kNote, "note"},
+                                     {Severity::kWarning, "warning"},
+                                     {Severity::kProblem, "problem"}});
+}
 
 /// Something that limits trust in the recording or ended the run.
 struct Diagnostic {
@@ -193,12 +192,12 @@ struct RecordingSummary {
     std::vector<MemoryTheory> memoryTheory;
     std::vector<Diagnostic> diagnostics;
     std::vector<DetailFacts> detail;  ///< by rank, first step; none: nothing was left out
-    EventCounts events;     ///< stored
-    TimeRange bounds;       ///< of everything stored
-    Bytes fileSize;         ///< main file and WAL
-    Bytes chunkBytes;       ///< compressed event data
-    std::vector<LostRows> lostRows;  ///< by table; of files of format 1.3 and later
-    bool complete = false;           ///< finalised by its writer
+    EventCounts events;               ///< stored
+    TimeRange bounds;                 ///< of everything stored
+    Bytes fileSize;                   ///< main file and WAL
+    Bytes chunkBytes;                 ///< compressed event data
+    std::vector<LostRows> lostRows;   ///< by table; of files of format 1.3 and later
+    bool complete = false;            ///< finalised by its writer
 };
 
 /// What analyses read: everything of one rank that is not an operator.

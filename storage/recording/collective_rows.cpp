@@ -12,11 +12,9 @@ CollectiveEvent collectiveOf(const Statement& row) {
     CollectiveEvent event;
     event.group = static_cast<std::uint32_t>(row.integer(0));
     event.sequence = static_cast<std::uint64_t>(row.integer(1));
-    event.operation = fromWord(row.text(2), CollectiveOp::kAllGather, kLastCollectiveOp)
-                          .value_or(CollectiveOp::kBarrier);
-    event.dtype =
-        fromWord(row.text(3), DataType::kFloat32, kLastDataType).value_or(DataType::kUnknown);
-    event.cause = fromWord(row.text(4), Cause::kNone, kLastCause).value_or(Cause::kNone);
+    event.operation = fromWord<CollectiveOp>(row.text(2)).value_or(CollectiveOp::kBarrier);
+    event.dtype = fromWord<DataType>(row.text(3)).value_or(DataType::kUnknown);
+    event.cause = fromWord<Cause>(row.text(4)).value_or(Cause::kNone);
     event.layer = {static_cast<std::int16_t>(row.integer(5))};
     event.step = {static_cast<std::int32_t>(row.integer(6))};
     event.size = {row.integer(7)};

@@ -268,7 +268,7 @@ Result<void> DetailRemover::trimPyramids(RankId rank, Timestamp until, Lanes whi
         if (!row) return failure(row);
         if (!*row) break;
         const LaneId lane{static_cast<std::uint32_t>(select->integer(0))};
-        const Lanes own = lane.value >= memoryLane({}).value                      ? Lanes::kMemory
+        const Lanes own = isMemoryLane(lane)                                      ? Lanes::kMemory
                           : isFullOnly(static_cast<LaneRole>(select->integer(1))) ? Lanes::kFullOnly
                                                                                   : Lanes::kOthers;
         if (own == which) lanes.push_back(lane);

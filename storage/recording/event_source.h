@@ -105,18 +105,15 @@ private:
 
     static constexpr std::size_t kCacheBytes = 64u << 20;
 
-    bool m_growing = true;  ///< when last refreshed
-    bool m_ended = false;   ///< the run had ended when last refreshed
+    bool m_growing = true;       ///< when last refreshed
+    bool m_ended = false;        ///< the run had ended when last refreshed
     std::int64_t m_thinned = 0;  ///< thinningState() then
     ChunkDirectory m_directory;
     BoundedCache<AnyEvents> m_cache{kCacheBytes};
     WorkerPool m_pool;
 };
 
-/// Bytes alive are lanes too, derived from memory events.
-[[nodiscard]] inline bool isMemoryLane(LaneId lane) {
-    return lane.value >= memoryLane({}).value;
-}
+/// Of the chunks that a lane's samples come from.
 [[nodiscard]] inline EventKind sampleKind(LaneId lane) {
     return isMemoryLane(lane) ? EventKind::kMemory : EventKind::kCounter;
 }

@@ -314,7 +314,6 @@ private:
         return json;
     }
     [[nodiscard]] SqlValue valueOf(const MemoryEvent& event, int column) const {
-        const bool allocate = event.action == MemoryAction::kAllocate;
         switch (column) {
             case kStep:
                 return orNull(event.step.value, kNoStep.value);
@@ -323,7 +322,7 @@ private:
             case kPhase:
                 return std::string_view(toWord(event.phase));
             case kAction:
-                return std::string_view(allocate ? "allocate" : "free");
+                return std::string_view(toWord(event.action));
             case kSize:
                 return event.size.count;
             case kCategory:

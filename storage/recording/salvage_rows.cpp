@@ -189,8 +189,8 @@ Result<void> refuseImpossible(SalvageContext& context) {
         {"detail", foreign +
                        " OR last_step < first_step OR end_ns < start_ns"
                        " OR level NOT BETWEEN 0 AND 2 OR reason NOT BETWEEN 1 AND " +
-                       std::to_string(static_cast<int>(kLastDetailReason)) + " OR " +
-                       outside("start_ns") + " OR " + outside("end_ns") + " OR removed < 0"},
+                       std::to_string(kPlaces<DetailReason> - 1) + " OR " + outside("start_ns") +
+                       " OR " + outside("end_ns") + " OR removed < 0"},
         {"steps",
          foreign + " OR end_ns < start_ns OR " + outside("start_ns") + " OR " + outside("end_ns")},
         {"steps",
@@ -206,9 +206,8 @@ Result<void> refuseImpossible(SalvageContext& context) {
          foreign +
              " OR end_ns < start_ns OR last_arrival_ns > end_ns OR length(arrivals) % 8 <> 0"
              " OR operation NOT IN (" +
-             wordsSql(CollectiveOp::kAllGather, kLastCollectiveOp) + ") OR dtype NOT IN (" +
-             wordsSql(DataType::kFloat32, kLastDataType) + ") OR cause NOT IN (" +
-             wordsSql(Cause::kNone, kLastCause) + ") OR " + outside("start_ns") + " OR " +
+             wordsSql<CollectiveOp>() + ") OR dtype NOT IN (" + wordsSql<DataType>() +
+             ") OR cause NOT IN (" + wordsSql<Cause>() + ") OR " + outside("start_ns") + " OR " +
              outside("end_ns")},
         {"metrics", outside("time_ns")},
         {"memory_theory",

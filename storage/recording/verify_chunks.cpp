@@ -147,7 +147,7 @@ private:
         expectLane();
         std::map<LaneId, PyramidAudit> lanes;
         for (const auto& [key, role] : m_context.known.lanes) {
-            if (key.first != m_lane.rank || key.second.value < memoryLane({}).value) continue;
+            if (key.first != m_lane.rank || !isMemoryLane(key.second)) continue;
             const auto at = lanes.try_emplace(key.second, m_context, key.first, key.second).first;
             at->second.load(false);
         }
@@ -227,7 +227,7 @@ void verifyLeftovers(VerifyContext& context, const ChunkDirectory& directory) {
                 };
                 const bool empty = counter ? none(EventKind::kCounter)
                                            : none(EventKind::kSpan) && none(EventKind::kInstant);
-                if (lane.value < memoryLane({}).value && empty) {
+                if (!isMemoryLane(lane) && empty) {
                     PyramidAudit audit(context, rank, lane);
                     audit.load(!counter);
                     audit.compare(false);

@@ -41,8 +41,8 @@ struct VerifyContext {
     /// A string, or arguments.
     [[nodiscard]] Timestamp thinnedUntil(RankId rank, LaneId lane) const {
         const auto at = known.lanes.find({rank, lane});
-        const bool fullOnly = lane.value >= memoryLane({}).value ||
-                              (at != known.lanes.end() && isFullOnly(at->second));
+        const bool fullOnly =
+            isMemoryLane(lane) || (at != known.lanes.end() && isFullOnly(at->second));
         return shardscope::thinnedUntil(detail, rank, fullOnly);
     }
     [[nodiscard]] bool hasText(RankId rank, StringId id) const {

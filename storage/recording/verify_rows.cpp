@@ -107,7 +107,7 @@ void verifyDetail(VerifyContext& context) {
         if (facts.level > CaptureLevel::kLight)
             context.found.add(
                 "detail", which + " have level " + number(static_cast<std::int64_t>(facts.level)));
-        if (facts.reason < DetailReason::kSchedule || facts.reason > kLastDetailReason)
+        if (!isOne(facts.reason))
             context.found.add("detail", which + " have reason " +
                                             number(static_cast<std::int64_t>(facts.reason)));
     }
@@ -130,9 +130,8 @@ void verifyCollectives(VerifyContext& context) {
             context.found.add("collectives", which + " lies where everything was thinned");
         if (row.integer(10) % 8 != 0)
             context.found.add("collectives", which + " has half an arrival");
-        if (!fromWord(row.text(2), CollectiveOp::kAllGather, kLastCollectiveOp) ||
-            !fromWord(row.text(3), DataType::kFloat32, kLastDataType) ||
-            !fromWord(row.text(4), Cause::kNone, kLastCause))
+        if (!fromWord<CollectiveOp>(row.text(2)) || !fromWord<DataType>(row.text(3)) ||
+            !fromWord<Cause>(row.text(4)))
             context.found.add("collectives", which + " has an unknown word");
         for (const int column : {5, 6})
             if (!context.known.hasString(rank, {static_cast<std::uint32_t>(row.integer(column))}))

@@ -47,7 +47,7 @@ void chooseKernels(const control::RunConfig& config) {
     const auto attention =
         kernels::fasterAttention(config.batch, m.context, m.heads, m.hidden / m.heads);
     kernels::useAttention(attention);
-    fmt::print("{}, attention {}\n", kernels::toWord(library), kernels::toWord(attention));
+    fmt::print("{}, attention {}\n", toWord(library), toWord(attention));
 }
 
 void run(const control::RunConfig& config) {

@@ -82,7 +82,7 @@ void decode(std::span<const std::byte> data) {
         return;
     }
     const auto kind = static_cast<EventKind>(1 + ((selector & 3u) | (selector >> 3 & 4u)) %
-                                                     static_cast<unsigned>(kLastEventKind));
+                                                     kAll<EventKind>.size());
     if ((selector & 4u) != 0)
         decodeAs(kind, sealed(kind, ByteReader(rest)));
     else

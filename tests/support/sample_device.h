@@ -12,16 +12,16 @@
 namespace shardscope::test {
 
 /// Lanes as the tracer numbers them: streams in order of appearance, not of meaning.
-inline constexpr LaneId kKernelLane{0x1000};
-inline constexpr LaneId kNcclLane{0x1001};
-inline constexpr LaneId kCopyLane{0x1002};
-inline constexpr LaneId kSideKernelLane{0x1003};
-inline constexpr LaneId kCallLane{0x2000};
-inline constexpr LaneId kWaitLane{0x2001};
-inline constexpr LaneId kOverheadLane{0x2002};
-inline constexpr LaneId kDriverAllocationLane{0x3000};
-inline constexpr LaneId kPowerLane{0x3100};
-inline constexpr LaneId kReservedLane{0x3800};
+inline constexpr LaneId kKernelLane = lanes::kStreams.at(0);
+inline constexpr LaneId kNcclLane = lanes::kStreams.at(1);
+inline constexpr LaneId kCopyLane = lanes::kStreams.at(2);
+inline constexpr LaneId kSideKernelLane = lanes::kStreams.at(3);
+inline constexpr LaneId kCallLane = lanes::kCalls.at(0);
+inline constexpr LaneId kWaitLane = lanes::kCalls.at(1);
+inline constexpr LaneId kOverheadLane = lanes::kTracerOverhead.id;
+inline constexpr LaneId kDriverAllocationLane = lanes::kDriverAllocations.id;
+inline constexpr LaneId kPowerLane = lanes::kNvmlCounters.at(0);
+inline constexpr LaneId kReservedLane = lanes::kDeviceReserved.id;
 
 class SampleDevice {
 public:

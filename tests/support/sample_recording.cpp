@@ -38,7 +38,7 @@ RunFacts runOf(const control::RunConfig& config) {
     run.librariesJson = R"({"sample":"1"})";
     run.environmentJson = "{}";
     run.model = config.model.name;
-    run.strategy = control::toWord(config.strategy);
+    run.strategy = toWord(config.strategy);
     run.worldSize = config.ranks;
     run.parameters = theory::parameterCount(config.model);
     run.startedUnixNs = 1'767'225'600'000'000'000;
@@ -48,14 +48,14 @@ RunFacts runOf(const control::RunConfig& config) {
 Result<void> declareRank(RecordingWriter& writer, const SampleOptions& options,
                          const control::RunConfig& config, RankId rank) {
     const LaneFacts lanes[] = {
-        {rank, kRangeLane, LaneRole::kRange, "step", "", 0},
-        {rank, kPhaseLane, LaneRole::kCompute, "compute", "", 1},
-        {rank, kOperatorLane, LaneRole::kHost, "operators", "", 2},
-        {rank, kCommunicationLane, LaneRole::kCommunication, "communication", "", 3},
-        {rank, kResidentSetLane, LaneRole::kCounter, "resident set", "bytes", 4},
-        {rank, kCpuTimeLane, LaneRole::kCounter, "CPU time", "ns", 5}};
+        {rank, lanes::kSteps.id, LaneRole::kRange, "step", "", 0},
+        {rank, lanes::kPhases.id, LaneRole::kCompute, "compute", "", 1},
+        {rank, lanes::kOperators.id, LaneRole::kHost, "operators", "", 2},
+        {rank, lanes::kCommunication.id, LaneRole::kCommunication, "communication", "", 3},
+        {rank, lanes::kResidentSet.id, LaneRole::kCounter, "resident set", "bytes", 4},
+        {rank, lanes::kCpuTime.id, LaneRole::kCounter, "CPU time", "ns", 5}};
     for (const LaneFacts& lane : lanes) {
-        if (lane.lane == kOperatorLane && !options.operators) continue;
+        if (lane.lane == lanes::kOperators.id && !options.operators) continue;
         if (auto done = writer.addLane(lane); !done) return done;
     }
     if (options.gpu) {

@@ -33,14 +33,6 @@ struct SampleOptions {
     RunStatus status = RunStatus::kFinished;
 };
 
-/// Lanes of every rank, as the real worker declares them.
-inline constexpr LaneId kRangeLane{0};
-inline constexpr LaneId kPhaseLane{1};
-inline constexpr LaneId kOperatorLane{2};
-inline constexpr LaneId kCommunicationLane{3};
-inline constexpr LaneId kResidentSetLane{4};
-inline constexpr LaneId kCpuTimeLane{5};
-
 /// Writes (and replaces) the recording at `path`.
 [[nodiscard]] Result<void> writeSampleRecording(const std::string& path,
                                                 const SampleOptions& options = {});

@@ -98,7 +98,7 @@ void SampleRun::phase(Phase phase, LayerIndex layer, std::int64_t length) {
         facts.step = m_step;
         const std::string name =
             layer == kNoLayer ? toWord(phase) : std::string(toWord(phase)) + " " + nameOf(layer);
-        rank.span(kPhaseLane, name, {rank.now, end}, facts);
+        rank.span(lanes::kPhases.id, name, {rank.now, end}, facts);
         // On a device the host only launches, ahead of what the device does.
         const TimeRange host = m_options.gpu
                                    ? m_devices[rank.id.value].phase(rank, facts, {rank.now, end})
@@ -123,7 +123,7 @@ void SampleRun::operators(SampleRank& rank, Phase phase, LayerIndex layer, TimeR
         facts.correlation = m_correlation;
         const Duration margin{each.ns / 20};
         facts.arguments = rank.string("{\"shapes\":\"[[1024,384],[384,384]]\"}");
-        rank.span(kOperatorLane, name, {at + inset, at + each - inset - margin}, facts);
+        rank.span(lanes::kOperators.id, name, {at + inset, at + each - inset - margin}, facts);
     };
     for (int round = 0; round < rounds; ++round) {
         ++m_correlation;
@@ -171,7 +171,7 @@ void SampleRun::issue(const std::string& key, const Collective& collective) {
         facts.correlation = sequence;
         facts.layer = collective.layer;
         facts.step = m_step;
-        rank.span(kCommunicationLane, toWord(collective.operation), {starts[r], end}, facts);
+        rank.span(lanes::kCommunication.id, toWord(collective.operation), {starts[r], end}, facts);
         rank.now = rank.now + microseconds(10);
     }
 }
@@ -184,7 +184,7 @@ void SampleRun::wait(const std::string& key, Phase phase) {
         SpanEvent facts;
         facts.phase = phase;
         facts.step = m_step;
-        rank.span(kPhaseLane, toWord(phase), {rank.now, ends[r]}, facts);
+        rank.span(lanes::kPhases.id, toWord(phase), {rank.now, ends[r]}, facts);
         rank.now = ends[r] + microseconds(2);
     }
 }
@@ -298,14 +298,14 @@ void SampleRun::step(std::int32_t step) {
         rank.release("batch", rank.now);
         SpanEvent facts;
         facts.step = m_step;
-        rank.span(kRangeLane, "step " + std::to_string(step), {marks[0][r], rank.now}, facts);
+        rank.span(lanes::kSteps.id, "step " + std::to_string(step), {marks[0][r], rank.now}, facts);
         facts.depth = 1;
-        rank.span(kRangeLane, "forward", {marks[0][r], marks[1][r]}, facts);
-        rank.span(kRangeLane, "backward", {marks[1][r], marks[2][r]}, facts);
-        rank.span(kRangeLane, "optimizer", {marks[2][r], rank.now}, facts);
-        rank.counters.push_back({rank.now, kResidentSetLane, 5.4e8 + 1e6 * step});
+        rank.span(lanes::kSteps.id, "forward", {marks[0][r], marks[1][r]}, facts);
+        rank.span(lanes::kSteps.id, "backward", {marks[1][r], marks[2][r]}, facts);
+        rank.span(lanes::kSteps.id, "optimizer", {marks[2][r], rank.now}, facts);
+        rank.counters.push_back({rank.now, lanes::kResidentSet.id, 5.4e8 + 1e6 * step});
         rank.counters.push_back(
-            {rank.now, kCpuTimeLane, static_cast<double>((rank.now - marks[0][r]).ns)});
+            {rank.now, lanes::kCpuTime.id, static_cast<double>((rank.now - marks[0][r]).ns)});
         if (step == m_options.dropGathersOfStep) {
             const auto isGather = [](const CollectiveEvent& event) {
                 return event.operation == CollectiveOp::kAllGather;

@@ -39,16 +39,6 @@ void addCollective(const OpenRecording& recording, RankId rank, SliceView& slice
     slice.waitedUntil = event->lastArrival();
 }
 
-std::optional<CollectiveOp> operationNamed(const QString& name) {
-    for (CollectiveOp op :
-         {CollectiveOp::kAllGather, CollectiveOp::kReduceScatter, CollectiveOp::kAllReduce,
-          CollectiveOp::kBroadcast, CollectiveOp::kBarrier, CollectiveOp::kAllToAll,
-          CollectiveOp::kSend, CollectiveOp::kReceive}) {
-        if (name == QLatin1String(toWord(op))) return op;
-    }
-    return std::nullopt;
-}
-
 SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recording,
                  const LaneFacts& lane, const storage::LaneSlice& slice) {
     SliceView view;
@@ -68,7 +58,7 @@ SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recordin
     if (view.onDevice) {
         view.operation = collectiveOfKernel(view.name);
     } else if (lane.role == LaneRole::kCommunication) {
-        view.operation = operationNamed(view.name);
+        view.operation = fromWord<CollectiveOp>(view.name.toStdString());
         addCollective(recording, lane.rank, view);
     }
     return view;
@@ -162,7 +152,7 @@ constexpr Duration kLongestFlight{16'000'000'000};
 
 /// A launch is on a host's lane and what it starts on a stream's, or the other way round.
 bool canLink(LaneId from, const LaneFacts& lane) {
-    return isTraced(lane.lane) && lane.role != LaneRole::kCommunication && lane.lane != from &&
+    return isTracedLane(lane.lane) && lane.role != LaneRole::kCommunication && lane.lane != from &&
            !(isStreamLane(from) && isStreamLane(lane.lane));
 }
 
@@ -231,7 +221,7 @@ Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
                                            const OpenRecording& recording, const LinkQuery& query,
                                            const storage::Generation& generation) {
     std::vector<LinkedSlice> links;
-    if (isTraced(query.key.lane) && query.correlation != 0) {
+    if (isTracedLane(query.key.lane) && query.correlation != 0) {
         auto found = correlatedSlices(reader, recording, query, generation);
         if (!found) return found;
         links = std::move(*found);

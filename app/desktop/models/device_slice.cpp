@@ -13,9 +13,6 @@ namespace {
 using namespace Qt::StringLiterals;
 using Rows = std::vector<std::pair<QString, QString>>;
 
-constexpr std::uint32_t kFirstTraced = 0x1000;
-constexpr std::uint32_t kEndOfTraced = 0x3000;
-
 QJsonObject argumentsOf(const SliceView& slice) {
     return QJsonDocument::fromJson(slice.arguments.toUtf8()).object();
 }
@@ -74,12 +71,8 @@ QString laneName(const RecordingSummary& summary, LaneKey key) {
 
 }  // namespace
 
-bool isTraced(LaneId lane) {
-    return lane.value >= kFirstTraced && lane.value < kEndOfTraced;
-}
-
 bool mayBeLinked(LaneId lane, const SliceView& slice) {
-    return isTraced(lane) && slice.count == 1 && slice.correlation != 0;
+    return isTracedLane(lane) && slice.count == 1 && slice.correlation != 0;
 }
 
 Rows tracedRows(LaneRole role, const SliceView& slice) {
@@ -103,14 +96,10 @@ QString wholeKernelName(const SliceView& slice) {
 }
 
 std::optional<CollectiveOp> collectiveOfKernel(const QString& name) {
-    static constexpr std::pair<QLatin1String, CollectiveOp> kWords[] = {
-        {QLatin1String("AllGather"), CollectiveOp::kAllGather},
-        {QLatin1String("ReduceScatter"), CollectiveOp::kReduceScatter},
-        {QLatin1String("AllReduce"), CollectiveOp::kAllReduce},
-        {QLatin1String("Broadcast"), CollectiveOp::kBroadcast}};
     if (!name.startsWith("nccl"_L1)) return std::nullopt;
-    for (const auto& [word, operation] : kWords) {
-        if (name.contains(word)) return operation;
+    for (const CollectiveWords& words : kWords<CollectiveOp>) {
+        const bool shared = words.kernel == std::string_view("SendRecv");
+        if (!shared && name.contains(QLatin1String(words.kernel))) return words.value;
     }
     return std::nullopt;
 }

@@ -10,8 +10,6 @@
 
 namespace shardscope::desktop {
 
-/// Slices that the tracer drew: streams, CUDA calls and waits. Their arguments are a JSON object.
-[[nodiscard]] bool isTraced(LaneId lane);
 /// Others of its rank share its correlation: a kernel its launch, a call what it started.
 [[nodiscard]] bool mayBeLinked(LaneId lane, const SliceView& slice);
 

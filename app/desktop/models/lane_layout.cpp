@@ -20,8 +20,7 @@ constexpr int kGroupIndent = 12;
 /// Memory by category belongs to the Memory page; here one strip of the sum will do.
 bool isShown(const LaneFacts& lane) {
     if (lane.role != LaneRole::kCounter) return true;
-    return lane.lane == kMemoryTotalLane ||
-           lane.lane.value < memoryLane(MemoryCategory::kOther).value;
+    return lane.lane == kMemoryTotalLane || !isMemoryLane(lane.lane);
 }
 
 int rowHeight(const LaneRow& row) {

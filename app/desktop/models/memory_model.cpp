@@ -57,8 +57,7 @@ const std::vector<MemoryCategory>& stackOrder() {
 const LaneFacts* findReservedLane(const RecordingSummary& summary, std::optional<RankId> rank) {
     for (const LaneFacts& lane : summary.lanes) {
         const bool wanted = !rank || lane.rank == *rank;
-        if (wanted && lane.role == LaneRole::kCounter && lane.name == "device memory reserved")
-            return &lane;
+        if (wanted && lane.lane == lanes::kDeviceReserved.id) return &lane;
     }
     return nullptr;
 }

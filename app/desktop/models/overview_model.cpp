@@ -36,8 +36,7 @@ StackedBar barOf(const QString& label, const std::array<Duration, kLedgerPartCou
         sum += value;
         if (value.ns == 0) continue;
         bar.segments.push_back({value.milliseconds(), meaningOf(part),
-                                QString::fromLatin1(analysis::toWord(part)),
-                                formatDuration(value)});
+                                QString::fromLatin1(toWord(part)), formatDuration(value)});
     }
     bar.total = formatDuration(sum);
     return bar;
@@ -105,8 +104,7 @@ std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger) {
     std::vector<LegendEntry> entries;
     for (LedgerPart part : kParts) {
         if (usesPart(ledger, part)) {
-            entries.push_back(
-                {QString::fromLatin1(analysis::toWord(part)), meaningOf(part), false});
+            entries.push_back({QString::fromLatin1(toWord(part)), meaningOf(part), false});
         }
     }
     return entries;
@@ -129,8 +127,7 @@ std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger) {
     const Duration wall = ledger.totalWall();
     for (LedgerPart part : kParts) {
         if (total[at(part)].ns == 0) continue;
-        std::vector<TableCell> row{
-            {QString::fromLatin1(analysis::toWord(part)), {}, 0, meaningOf(part)}};
+        std::vector<TableCell> row{{QString::fromLatin1(toWord(part)), {}, 0, meaningOf(part)}};
         for (RankId rank : ledger.ranks) {
             const Duration value = ledger.median(rank)[at(part)];
             row.push_back({formatDuration(value), u"%1 ns"_s.arg(formatCount(value.ns)),

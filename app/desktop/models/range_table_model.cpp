@@ -43,10 +43,7 @@ Communication communicationIn(const OpenRecording& recording, TimeRange range,
 Meaning meaningOfRow(const RangeRow& row) {
     SliceView slice;
     slice.name = row.name;
-    for (CollectiveOp op :
-         {CollectiveOp::kAllGather, CollectiveOp::kReduceScatter, CollectiveOp::kAllReduce}) {
-        if (row.name == QLatin1String(toWord(op))) slice.operation = op;
-    }
+    slice.operation = fromWord<CollectiveOp>(row.name.toStdString());
     slice.phase = row.phase;
     slice.onDevice = row.onDevice;
     if (row.onDevice) slice.operation = collectiveOfKernel(row.name);

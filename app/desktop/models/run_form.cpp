@@ -255,7 +255,7 @@ QString wrappedCommand(const QString& commandLine) {
 
 QString suggestedRecordingName(const RunConfig& config, const QString& moment) {
     return u"%1-%2x%3-%4.sscope"_s
-        .arg(fromUtf8(config.model.name), QString::fromLatin1(control::toWord(config.strategy)))
+        .arg(fromUtf8(config.model.name), QString::fromLatin1(toWord(config.strategy)))
         .arg(config.ranks)
         .arg(moment);
 }

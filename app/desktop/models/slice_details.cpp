@@ -162,7 +162,7 @@ SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
     }
     addCommon(slice, details.rows);
     addTimes(slice, details.rows);
-    if (isTraced(lane.lane)) {
+    if (isTracedLane(lane.lane)) {
         const Rows traced = tracedRows(lane.role, slice);
         details.rows.insert(details.rows.end(), traced.begin(), traced.end());
         details.code = wholeKernelName(slice);

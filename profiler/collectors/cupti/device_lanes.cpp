@@ -7,15 +7,6 @@
 namespace shardscope::collectors::cupti {
 namespace {
 
-constexpr std::uint32_t kMostStreamLanes = capture::kFirstRuntimeLane - capture::kFirstStreamLane;
-constexpr std::uint32_t kMostHostLanes =
-    capture::kFirstDeviceCounterLane - capture::kFirstRuntimeLane;
-
-/// Beyond the last one, everything shares it.
-LaneId numbered(std::uint32_t first, std::size_t taken, std::uint32_t most) {
-    return {first + std::min(static_cast<std::uint32_t>(taken), most - 1)};
-}
-
 LaneRole roleOf(StreamUse use) {
     switch (use) {
         case StreamUse::kKernels:
@@ -55,8 +46,7 @@ LaneId DeviceLanes::stream(StreamKey key, StreamUse use) {
     std::string name = fmt::format("stream {}", key.stream);
     if (key.context != m_firstContext) name += fmt::format(", context {}", key.context);
     const LaneId lane =
-        declare(numbered(capture::kFirstStreamLane, m_streams.size(), kMostStreamLanes),
-                roleOf(use), name + suffixOf(use));
+        declare(lanes::kStreams.at(m_streams.size()), roleOf(use), name + suffixOf(use));
     m_streams.emplace(std::pair{key, use}, lane);
     return lane;
 }
@@ -64,7 +54,8 @@ LaneId DeviceLanes::stream(StreamKey key, StreamUse use) {
 LaneId DeviceLanes::host(HostLane kind, std::uint32_t thread) {
     const auto found = m_host.find({kind, thread});
     if (found != m_host.end()) return found->second;
-    const LaneId lane = numbered(capture::kFirstRuntimeLane, m_host.size(), kMostHostLanes);
+    const LaneId lane =
+        kind == HostLane::kOverhead ? lanes::kTracerOverhead.id : lanes::kCalls.at(m_host.size());
     m_host.emplace(std::pair{kind, thread}, lane);
     switch (kind) {
         case HostLane::kCalls:
@@ -74,7 +65,7 @@ LaneId DeviceLanes::host(HostLane kind, std::uint32_t thread) {
                 lane, LaneRole::kSync,
                 thread == 0 ? "CUDA waits" : fmt::format("CUDA waits (thread {})", thread));
         case HostLane::kOverhead:
-            return declare(lane, LaneRole::kRuntime, "tracer overhead");
+            return declare(lane, lanes::kTracerOverhead.role, lanes::kTracerOverhead.name);
     }
     return lane;
 }
@@ -90,10 +81,10 @@ LaneId DeviceLanes::overhead() {
 }
 
 LaneId DeviceLanes::allocations() {
-    const LaneId lane{capture::kFirstDeviceCounterLane};
-    if (!m_allocationsDeclared) declare(lane, LaneRole::kCounter, "driver allocations", "bytes");
+    const FixedLane& lane = lanes::kDriverAllocations;
+    if (!m_allocationsDeclared) declare(lane.id, lane.role, lane.name, lane.unit);
     m_allocationsDeclared = true;
-    return lane;
+    return lane.id;
 }
 
 }  // namespace shardscope::collectors::cupti

@@ -2,13 +2,11 @@
 #pragma once
 
 #include "profiler/capture/device_sink.h"
+#include "storage/model/words.h"
 
 #include <cstdint>
 
 namespace shardscope::collectors {
-
-/// First of the lanes; their order is that of NvmlCounter.
-inline constexpr std::uint32_t kFirstNvmlLane = capture::kFirstDeviceCounterLane + 0x100;
 
 enum class NvmlCounter : std::uint8_t {
     kPower,        ///< W, not averaged
@@ -29,11 +27,38 @@ enum class NvmlCounter : std::uint8_t {
     kTensorCores,
     kMemoryBandwidth,
 };
-inline constexpr int kNvmlCounterCount = 17;
-[[nodiscard]] constexpr LaneId laneOf(NvmlCounter counter) {
-    return {kFirstNvmlLane + static_cast<std::uint32_t>(counter)};
+/// What a counter is called, and its unit.
+struct NvmlCounterWords {
+    NvmlCounter value;
+    const char* word;
+    const char* unit;
+};
+constexpr auto wordsOf(NvmlCounter) {
+    return wordList<NvmlCounterWords>(
+        {{NvmlCounter::kPower, "power", "W"},
+         {NvmlCounter::kEnergy, "energy", "J"},
+         {NvmlCounter::kSmClock, "SM clock", "Hz"},
+         {NvmlCounter::kMemoryClock, "memory clock", "Hz"},
+         {NvmlCounter::kTemperature, "temperature", "degC"},
+         {NvmlCounter::kPowerCapped, "held back: power limit", "1"},
+         {NvmlCounter::kSoftThermal, "held back: temperature (driver)", "1"},
+         {NvmlCounter::kHardThermal, "held back: temperature (hardware)", "1"},
+         {NvmlCounter::kPcieSent, "PCIe sent", "bytes/s"},
+         {NvmlCounter::kPcieReceived, "PCIe received", "bytes/s"},
+         {NvmlCounter::kNvlinkSent, "NVLink sent", "bytes/s"},
+         {NvmlCounter::kNvlinkReceived, "NVLink received", "bytes/s"},
+         {NvmlCounter::kMemoryOfOthers, "memory of others", "bytes"},
+         {NvmlCounter::kSmBusy, "SMs busy (sampled)", "1"},
+         {NvmlCounter::kOccupancy, "SM occupancy (sampled)", "1"},
+         {NvmlCounter::kTensorCores, "tensor cores (sampled)", "1"},
+         {NvmlCounter::kMemoryBandwidth, "memory bandwidth (sampled)", "1"}});
 }
-[[nodiscard]] const char* toWord(NvmlCounter counter);
-[[nodiscard]] const char* unitOf(NvmlCounter counter);
+inline constexpr int kNvmlCounterCount = static_cast<int>(kPlaces<NvmlCounter>);
+[[nodiscard]] constexpr LaneId laneOf(NvmlCounter counter) {
+    return lanes::kNvmlCounters.at(static_cast<std::size_t>(counter));
+}
+[[nodiscard]] constexpr const char* unitOf(NvmlCounter counter) {
+    return entryOf(counter)->unit;
+}
 
 }  // namespace shardscope::collectors

@@ -12,28 +12,31 @@ constexpr std::size_t kMostWaiting = 65'536;
 constexpr std::size_t kNameBytes = 96;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 55;
 
-struct Word {
-    std::string_view text;
-    CollectiveOp operation;
-};
-/// The first that a name holds, lower-case and without underscores: "_reduce_scatter_base",
-/// "ncclDevKernel_AllGather_RING_LL".
-constexpr Word kWords[] = {
-    {"allreduce", CollectiveOp::kAllReduce}, {"reducescatter", CollectiveOp::kReduceScatter},
-    {"allgather", CollectiveOp::kAllGather}, {"broadcast", CollectiveOp::kBroadcast},
-    {"barrier", CollectiveOp::kBarrier},     {"alltoall", CollectiveOp::kAllToAll}};
-/// What c10d calls messages between two ranks. A kernel's "SendRecv" says nothing: it may be either
-/// or a part of an all-to-all.
-constexpr Word kMessages[] = {{"send", CollectiveOp::kSend}, {"recv", CollectiveOp::kReceive}};
+/// Lower-case, and without what separates words.
+std::string plain(std::string_view name) {
+    std::string letters;
+    for (const char c : name)
+        if (c != '_' && c != '-') letters += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    return letters;
+}
 
+/// The first operation that a name holds: "_reduce_scatter_base",
+/// "ncclDevKernel_AllGather_RING_LL". What c10d calls messages must be the whole name: a kernel's
+/// "SendRecv" says nothing, it may be either or a part of an all-to-all.
 std::optional<CollectiveOp> operationIn(std::string_view name) {
-    std::string plain;
-    for (const char c : name.substr(0, kNameBytes))
-        if (c != '_') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-    for (const Word& word : kWords)
-        if (plain.find(word.text) != std::string::npos) return word.operation;
-    for (const Word& word : kMessages)
-        if (plain == word.text) return word.operation;
+    static const std::vector<std::string> kPlain = [] {
+        std::vector<std::string> all;
+        for (const CollectiveWords& words : kWords<CollectiveOp>)
+            all.push_back(plain(words.message ? words.c10d : words.word));
+        return all;
+    }();
+    const std::string given = plain(name.substr(0, kNameBytes));
+    for (std::size_t i = 0; i < kPlain.size(); ++i) {
+        const auto at = given.find(kPlain[i]);
+        const bool whole = at == 0 && given.size() == kPlain[i].size();
+        if (kWords<CollectiveOp>[i].message ? whole : at != std::string::npos)
+            return kWords<CollectiveOp>[i].value;
+    }
     return std::nullopt;
 }
 

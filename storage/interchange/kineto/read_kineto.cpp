@@ -41,13 +41,6 @@ bool isSound(const std::string& dense) {
            !flags.controlCharacter && simdjson::validate_utf8(dense.data(), dense.size());
 }
 
-std::string operationWords() {
-    std::string words;
-    for (int i = 1; i <= static_cast<int>(kLastCollectiveOp); ++i)
-        words.append(i == 1 ? "" : ", ").append(toWord(static_cast<CollectiveOp>(i)));
-    return words;
-}
-
 class Reader {
 public:
     Reader(const ReaderRequest& request, ByteSource& source)
@@ -218,7 +211,8 @@ void Reader::describe() {
     m_result.account.note(
         m_mapper->collectives().withoutOperation(),
         "communication kernels do not say that they are one of these operations: " +
-            operationWords() + ". They count as communication, but are no rows of collectives");
+            listOfWords<CollectiveOp>(", ") +
+            ". They count as communication, but are no rows of collectives");
     describeDevice();
 }
 

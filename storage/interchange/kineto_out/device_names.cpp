@@ -21,82 +21,19 @@ std::string_view memoryName(std::string_view word) {
 }  // namespace
 
 const char* collectiveName(CollectiveOp operation) {
-    switch (operation) {
-        case CollectiveOp::kAllGather:
-            return "all_gather";
-        case CollectiveOp::kReduceScatter:
-            return "reduce_scatter";
-        case CollectiveOp::kAllReduce:
-            return "allreduce";
-        case CollectiveOp::kBroadcast:
-            return "broadcast";
-        case CollectiveOp::kBarrier:
-            return "barrier";
-        case CollectiveOp::kAllToAll:
-            return "all_to_all";
-        case CollectiveOp::kSend:
-            return "send";
-        case CollectiveOp::kReceive:
-            return "recv";
-    }
-    return "unknown";
+    const CollectiveWords* words = entryOf(operation);
+    return words != nullptr ? words->c10d : "unknown";
 }
 
-const char* collectiveKernelName(CollectiveOp operation) {
-    switch (operation) {
-        case CollectiveOp::kAllGather:
-            return "ncclKernel_AllGather_CPU";
-        case CollectiveOp::kReduceScatter:
-            return "ncclKernel_ReduceScatter_CPU";
-        case CollectiveOp::kAllReduce:
-            return "ncclKernel_AllReduce_CPU";
-        case CollectiveOp::kBroadcast:
-            return "ncclKernel_Broadcast_CPU";
-        case CollectiveOp::kBarrier:
-            return "ncclKernel_Barrier_CPU";
-        case CollectiveOp::kAllToAll:
-        case CollectiveOp::kSend:
-        case CollectiveOp::kReceive:
-            return "ncclKernel_SendRecv_CPU";
-    }
-    return "ncclKernel_CPU";
+std::string collectiveKernelName(CollectiveOp operation) {
+    const CollectiveWords* words = entryOf(operation);
+    return words != nullptr ? std::string("ncclKernel_").append(words->kernel) + "_CPU"
+                            : "ncclKernel_CPU";
 }
 
 const char* scalarTypeName(DataType dtype) {
-    switch (dtype) {
-        case DataType::kFloat32:
-            return "Float";
-        case DataType::kBFloat16:
-            return "BFloat16";
-        case DataType::kFloat16:
-            return "Half";
-        case DataType::kInt64:
-            return "Long";
-        case DataType::kByte:
-            return "Byte";
-        case DataType::kFloat64:
-            return "Double";
-        case DataType::kUnknown:
-            break;
-    }
-    return "";
-}
-
-std::int64_t bytesOf(DataType dtype) {
-    switch (dtype) {
-        case DataType::kFloat32:
-            return 4;
-        case DataType::kBFloat16:
-        case DataType::kFloat16:
-            return 2;
-        case DataType::kInt64:
-        case DataType::kFloat64:
-            return 8;
-        case DataType::kByte:
-        case DataType::kUnknown:
-            return 1;
-    }
-    return 1;
+    const DataTypeWords* words = entryOf(dtype);
+    return words != nullptr ? words->c10 : "";
 }
 
 std::string copyName(std::string_view name, std::string_view from, std::string_view to) {

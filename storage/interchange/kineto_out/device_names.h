@@ -13,10 +13,9 @@ namespace shardscope::interchange::kineto_out {
 [[nodiscard]] const char* collectiveName(CollectiveOp operation);
 /// A kernel's name that HTA, TraceLens and PyTorch's plugin take for communication, for ranks whose
 /// collectives ran on the CPU: "ncclKernel_AllGather_CPU".
-[[nodiscard]] const char* collectiveKernelName(CollectiveOp operation);
+[[nodiscard]] std::string collectiveKernelName(CollectiveOp operation);
 /// c10::ScalarType: "BFloat16".
 [[nodiscard]] const char* scalarTypeName(DataType dtype);
-[[nodiscard]] std::int64_t bytesOf(DataType dtype);
 
 /// "Memcpy HtoD (Pinned -> Device)" of "copy host to device" and its arguments' memories; names
 /// that are Kineto's already stay.

@@ -265,7 +265,8 @@ private:
             case LaneRole::kCompute:
                 return phases(lane);
             case LaneRole::kRuntime:
-                return lane.name == "tracer overhead" ? host(lane, "overhead") : calls(lane);
+                return isTracerOverhead(lane.lane, lane.name) ? host(lane, "overhead")
+                                                              : calls(lane);
             case LaneRole::kHost:
                 return host(lane, "cpu_op");
             case LaneRole::kSync:

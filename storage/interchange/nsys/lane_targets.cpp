@@ -179,9 +179,7 @@ LaneTarget LaneTargets::recorded(const LaneFacts& lane) const {
         target = table(Activity::kSynchronization);
     }
     // The step thread: what it computes, its first lane of operators and its steps.
-    constexpr std::uint32_t kLastOfStepThread = 2;
-    const std::int64_t thread =
-        lane.lane.value <= kLastOfStepThread ? mainThread(lane.rank) : lane.lane.value;
+    const std::int64_t thread = isOfStepThread(lane.lane) ? mainThread(lane.rank) : lane.lane.value;
     target.globalPid = globalPid(lane.rank);
     target.globalTid =
         target.globalPid |

@@ -23,11 +23,9 @@ std::string dump(const Json& json) {
 }
 
 /// The value whose word this is; the first one where none is.
-template <class Enum>
-Enum fromWord(std::string_view word, int first, int last) {
-    for (int i = first; i <= last; ++i)
-        if (word == toWord(static_cast<Enum>(i))) return static_cast<Enum>(i);
-    return static_cast<Enum>(first);
+template <Worded Enum>
+Enum wordOr(std::string_view word) {
+    return fromWord<Enum>(word).value_or(kAll<Enum>.front());
 }
 
 std::string textIn(const std::vector<Member>& members, std::string_view key) {
@@ -77,13 +75,13 @@ LayerIndex layerOf(std::string_view title) {
 }
 
 Phase phaseOf(std::string_view word) {
-    return fromWord<Phase>(word, 0, static_cast<int>(kLastPhase));
+    return wordOr<Phase>(word);
 }
 
 std::string factOf(const MemoryEvent& event, std::string_view arguments) {
     Json json{{"address", event.address},
               {"size", event.size.count},
-              {"action", event.action == MemoryAction::kFree ? "free" : "allocate"},
+              {"action", toWord(event.action)},
               {"category", toWord(event.category)}};
     addPlace(json, event.step, event.layer);
     if (event.phase != Phase::kNone) json["phase"] = toWord(event.phase);
@@ -96,9 +94,8 @@ MemoryEvent memoryOf(const std::vector<Member>& members, Timestamp time) {
     event.time = time;
     event.address = countIn(members, "address");
     event.size = {std::clamp<std::int64_t>(integerIn(members, "size"), 0, kTimeLimit)};
-    if (textIn(members, "action") == "free") event.action = MemoryAction::kFree;
-    event.category =
-        fromWord<MemoryCategory>(textIn(members, "category"), 0, kMemoryCategoryCount - 1);
+    event.action = wordOr<MemoryAction>(textIn(members, "action"));
+    event.category = wordOr<MemoryCategory>(textIn(members, "category"));
     event.step = stepIn(members);
     event.layer = layerOf(textIn(members, "layer"));
     event.phase = phaseOf(textIn(members, "phase"));
@@ -127,10 +124,9 @@ std::string factOf(const CollectiveEvent& event, std::string_view algorithm,
 
 CollectiveEvent collectiveOf(const std::vector<Member>& members, Timestamp start) {
     CollectiveEvent event;
-    event.operation = fromWord<CollectiveOp>(textIn(members, "operation"), 1,
-                                             static_cast<int>(kLastCollectiveOp));
-    event.dtype = fromWord<DataType>(textIn(members, "dtype"), 1, static_cast<int>(kLastDataType));
-    event.cause = fromWord<Cause>(textIn(members, "cause"), 0, static_cast<int>(kLastCause));
+    event.operation = wordOr<CollectiveOp>(textIn(members, "operation"));
+    event.dtype = wordOr<DataType>(textIn(members, "dtype"));
+    event.cause = wordOr<Cause>(textIn(members, "cause"));
     event.group = integerIn<std::uint32_t>(members, "group");
     event.sequence = countIn(members, "sequence");
     event.size = {
@@ -154,7 +150,7 @@ std::string factOf(const FlowEvent& event, const FlowTexts& texts) {
               {"id", event.id},
               {"category", texts.category},
               {"point", toWord(event.point)},
-              {"binds", event.binding == FlowBinding::kNext ? "next" : "enclosing"}};
+              {"binds", toWord(event.binding)}};
     if (!texts.idText.empty()) json["id_text"] = texts.idText;
     if (event.bound) json["span_start_ns"] = event.spanStart.ns;
     if (event.bound) json["depth"] = event.depth;
@@ -168,9 +164,8 @@ FlowEvent flowOf(const std::vector<Member>& members, Timestamp time) {
     event.time = time;
     event.lane = {integerIn<std::uint32_t>(members, "lane")};
     event.id = countIn(members, "id");
-    event.point =
-        fromWord<FlowPoint>(textIn(members, "point"), 1, static_cast<int>(kLastFlowPoint));
-    if (textIn(members, "binds") == "next") event.binding = FlowBinding::kNext;
+    event.point = wordOr<FlowPoint>(textIn(members, "point"));
+    event.binding = wordOr<FlowBinding>(textIn(members, "binds"));
     event.step = stepIn(members);
     event.bound = !valueOf(members, "span_start_ns").empty();
     if (!event.bound) return event;
@@ -180,7 +175,7 @@ FlowEvent flowOf(const std::vector<Member>& members, Timestamp time) {
 }
 
 InstantScope scopeOf(std::string_view word) {
-    return fromWord<InstantScope>(word, 1, static_cast<int>(kLastInstantScope));
+    return wordOr<InstantScope>(word);
 }
 
 std::string factOf(const StepFacts& step) {

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 /// Lanes that a recording derives from its memory events.
-constexpr std::uint32_t kFirstDerivedLane = 0x10000;
 
 class IntoBuilder : public PerfettoHandler {
 public:
@@ -31,7 +30,7 @@ public:
         m_builder->putRank(process.rank);
     }
     void lane(const LaneFacts& lane) override {
-        if (lane.lane.value < kFirstDerivedLane) m_builder->declare(lane);
+        if (!isMemoryLane(lane.lane)) m_builder->declare(lane);
     }
     void slice(RankId rank, const ReadSlice& slice) override {
         SpanEvent span = slice.span;
@@ -51,7 +50,7 @@ public:
         keep(instant.time);
     }
     void sample(RankId rank, const CounterEvent& sample) override {
-        if (sample.lane.value >= kFirstDerivedLane) return;
+        if (isMemoryLane(sample.lane)) return;
         CounterEvent event = sample;
         event.time = at(sample.time);
         m_builder->add(rank, event);

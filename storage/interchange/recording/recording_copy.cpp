@@ -99,8 +99,7 @@ Result<void> RecordingCopy::writeSteps() {
             dropped = step.dropped;
             reach.begin = step.start;
         }
-        if (step.start >= m_scope.range.end && reach.end == m_scope.range.end)
-            reach.end = step.end;
+        if (step.start >= m_scope.range.end && reach.end == m_scope.range.end) reach.end = step.end;
         if (step.start < m_scope.range.begin || step.end > m_scope.range.end) continue;
         m_ownSteps[step.rank].steps.insert(step.step);
         step.emitted -= std::min(emitted, step.emitted);
@@ -144,7 +143,7 @@ Result<void> RecordingCopy::writeDetail() {
 
 Result<void> RecordingCopy::writeLane(const LaneFacts& lane) {
     // Lanes of memory are made from memory events again.
-    if (lane.lane.value >= memoryLane({}).value) return {};
+    if (isMemoryLane(lane.lane)) return {};
     if (auto done = m_writer.addLane(lane); !done) return done;
     if (lane.role == LaneRole::kCounter) return writeSamples(lane);
     const auto windows = static_cast<std::int64_t>(m_all.events.total() / kEventsAWindow + 1);

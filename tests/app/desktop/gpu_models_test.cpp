@@ -260,11 +260,11 @@ TEST_F(GpuRecordingTest, KernelsOfNcclAreNoCollectives) {
 
 TEST_F(GpuRecordingTest, TheSameCollectiveIsOnTheEnginesOwnLane) {
     ASSERT_NO_FATAL_FAILURE(open());
-    const SliceView slice = firstSlice(test::kCommunicationLane);
+    const SliceView slice = firstSlice(lanes::kCommunication.id);
     const auto other =
-        sameCollective(*m_recording, {RankId{0}, test::kCommunicationLane}, slice, 1);
+        sameCollective(*m_recording, {RankId{0}, lanes::kCommunication.id}, slice, 1);
     ASSERT_TRUE(other);
-    EXPECT_EQ(other->key, (LaneKey{RankId{1}, test::kCommunicationLane}));
+    EXPECT_EQ(other->key, (LaneKey{RankId{1}, lanes::kCommunication.id}));
     EXPECT_EQ(other->slice.correlation, slice.correlation);
 }
 

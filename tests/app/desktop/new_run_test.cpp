@@ -161,7 +161,7 @@ TEST_F(NewRunTest, TheFormHoldsEveryChoiceThatARunHas) {
         for (const QString& word : all) EXPECT_GE(box->findData(word), 0) << word.toStdString();
     }
     EXPECT_EQ(input<QComboBox>("strategy")->count(),
-              static_cast<int>(control::strategies().size()));
+              static_cast<int>(kAll<control::Strategy>.size()));
 }
 
 TEST_F(NewRunTest, WhatAFieldCannotShowAndWhatHasNoFieldComesOutAsItCame) {

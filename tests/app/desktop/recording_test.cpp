@@ -66,7 +66,7 @@ TEST_F(LoaderTest, AnswersOnlyTheLatestQuestion) {
                      [&](const TimelineFramePtr& frame) { frames.push_back(frame); });
     QSignalSpy idle(&m_loader, &RecordingLoader::idle);
     const TimeRange bounds = recording->bounds();
-    TimelineQuery query{bounds, {bounds.duration().ns / 500}, {{{0}, test::kPhaseLane}}};
+    TimelineQuery query{bounds, {bounds.duration().ns / 500}, {{{0}, lanes::kPhases.id}}};
     for (int i = 1; i <= 20; ++i) {
         query.resolution = {bounds.duration().ns / (100 * i)};
         m_loader.requestTimeline(query);
@@ -102,10 +102,10 @@ TEST_F(LoaderTest, NeighboursFollowOnTheLane) {
                      [&](const LaneKey&, const SliceView& slice) { found.push_back(slice); });
     const auto& phases = recording->ranks[0].phases;
     ASSERT_GT(phases.size(), 3U);
-    m_loader.requestNeighbour({{{0}, test::kPhaseLane}, phases[1].range(), 0, true});
+    m_loader.requestNeighbour({{{0}, lanes::kPhases.id}, phases[1].range(), 0, true});
     ASSERT_TRUE(QTest::qWaitFor([&] { return found.size() == 1; }, 10'000));
     EXPECT_EQ(found[0].range, phases[2].range());
-    m_loader.requestNeighbour({{{0}, test::kPhaseLane}, phases[2].range(), 0, false});
+    m_loader.requestNeighbour({{{0}, lanes::kPhases.id}, phases[2].range(), 0, false});
     ASSERT_TRUE(QTest::qWaitFor([&] { return found.size() == 2; }, 10'000));
     EXPECT_EQ(found[1].range, phases[1].range());
 }
@@ -157,10 +157,10 @@ TEST_F(LoaderTest, CollectiveDetailsHoldTheArrivalsOfAllRanks) {
     slice.correlation = event.sequence;
     slice.range = {event.start, event.end};
     const LaneFacts lane{
-        {0}, test::kCommunicationLane, LaneRole::kCommunication, "communication", "", 3};
+        {0}, lanes::kCommunication.id, LaneRole::kCommunication, "communication", "", 3};
     const SliceDetails details = sliceDetails(*recording, lane, slice);
     EXPECT_EQ(details.arrivals.size(), 2U);
-    const auto other = sameCollective(*recording, {{0}, test::kCommunicationLane}, slice, 1);
+    const auto other = sameCollective(*recording, {{0}, lanes::kCommunication.id}, slice, 1);
     ASSERT_TRUE(other);
     EXPECT_EQ(other->key.rank, RankId{1});
     EXPECT_EQ(other->slice.correlation, event.sequence);
@@ -179,11 +179,12 @@ TEST_F(LoaderTest, WhatWasLeftOutIsOneTextForAllPages) {
     ASSERT_TRUE(recording);
     EXPECT_TRUE(leftOutText(*recording).isEmpty());
     OpenRecording thinned = *recording;
-    thinned.report.basis = {1000, 187, {"detail of steps 0 to 812 thinned to level steps by --max-size"}};
-    EXPECT_EQ(
-        leftOutText(thinned),
-        u"Detail of steps 0 to 812 thinned to level steps by --max-size. Shares and sums are of the "
-        u"187 of 1,000 steps that have detail."_s);
+    thinned.report.basis = {
+        1000, 187, {"detail of steps 0 to 812 thinned to level steps by --max-size"}};
+    EXPECT_EQ(leftOutText(thinned),
+              u"Detail of steps 0 to 812 thinned to level steps by --max-size. Shares and sums are "
+              u"of the "
+              u"187 of 1,000 steps that have detail."_s);
     DetailFacts detail;
     detail.reason = DetailReason::kMaxRate;
     EXPECT_EQ(leftOutWord(detail), u"thinned"_s);

@@ -127,7 +127,7 @@ TEST(RunFieldRules, NothingThatIsOffIsRefused) {
     asked.evaluateEvery = 0;
     asked.decayVectors = true;
     asked.decayEmbeddings = false;
-    for (const Strategy strategy : control::strategies()) {
+    for (const Strategy strategy : kAll<control::Strategy>) {
         asked.strategy = strategy;
         const RunConfig config = settled(asked, asked);
         const auto valid = control::validate(config);

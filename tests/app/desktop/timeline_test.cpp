@@ -104,7 +104,7 @@ TEST_F(TimelineTest, CtrlWheelZoomsAtThePointer) {
 }
 
 TEST_F(TimelineTest, StepsFromCollectiveToCollectiveAndRankToRank) {
-    const LaneKey lane{{0}, test::kCommunicationLane};
+    const LaneKey lane{{0}, lanes::kCommunication.id};
     const QPoint point = pointOn(lane);
     ASSERT_FALSE(point.isNull());
     QTest::mouseClick(m_canvas->viewport(), Qt::LeftButton, Qt::NoModifier, point);

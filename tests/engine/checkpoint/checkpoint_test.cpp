@@ -45,8 +45,8 @@ protected:
             const std::int64_t end = kElements * (rank + 1) / ranks;
             std::vector<std::vector<float>> kept;
             std::vector<checkpoint::Run> runs;
-            for (const StateKind kind : kStateKinds) kept.push_back(wholeOf(kind));
-            for (const StateKind kind : kStateKinds)
+            for (const StateKind kind : kAll<StateKind>) kept.push_back(wholeOf(kind));
+            for (const StateKind kind : kAll<StateKind>)
                 runs.push_back({kind, "w", begin,
                                 std::span(kept[static_cast<std::size_t>(kind)])
                                     .subspan(static_cast<std::size_t>(begin),
@@ -76,7 +76,7 @@ TEST_F(Checkpoints, AreReadInAnyCut) {
             const auto begin = static_cast<std::int64_t>(random() % kElements);
             const auto count = static_cast<std::size_t>(
                 random() % static_cast<std::uint32_t>(kElements - begin + 1));
-            const StateKind kind = kStateKinds[random() % 3];
+            const StateKind kind = kAll<StateKind>[random() % 3];
             std::vector<float> out(count);
             ASSERT_TRUE(opened->read(kind, "w", begin, out));
             const auto whole = wholeOf(kind);
@@ -186,7 +186,7 @@ TEST_F(Checkpoints, DamageIsFound) {
             bool said = false;
             const auto opened = Checkpoint::open(path);
             said = !opened;
-            for (const StateKind kind : kStateKinds) {
+            for (const StateKind kind : kAll<StateKind>) {
                 if (said) break;
                 std::vector<float> out(kElements);
                 said = !opened->read(kind, "w", 0, out);

@@ -13,7 +13,7 @@ namespace {
 using capture::AnnotationStack;
 using capture::DeviceLevel;
 
-constexpr LaneId kStream{capture::kFirstStreamLane};
+constexpr LaneId kStream = lanes::kStreams.at(0);
 
 class FakeTracer;
 std::atomic<FakeTracer*> g_tracer{nullptr};

@@ -72,7 +72,7 @@ TEST(ModelTheory, CountsTheReferenceModelInEveryVariant) {
     const ModelConfig ref = preset("ref");
     EXPECT_EQ(parameterCount(ref), 203'033'600);
     const auto counted = [&](const char* word) {
-        return mega(flopsPerToken(ref, *parseFlopsVariant(word)));
+        return mega(flopsPerToken(ref, *fromWord<FlopsVariant>(word)));
     };
     EXPECT_EQ(counted("6N"), "1218.2");
     for (const char* word : {"palm", "foundry", "titan"}) EXPECT_EQ(counted(word), "1293.7");
@@ -81,10 +81,10 @@ TEST(ModelTheory, CountsTheReferenceModelInEveryVariant) {
     EXPECT_EQ(counted("llmc"), "1256.0");
     EXPECT_EQ(counted("megnow"), "1252.8");
     EXPECT_EQ(counted("exact"), "1252.6");
-    EXPECT_FALSE(parseFlopsVariant("PALM"));
-    for (const FlopsVariant variant : flopsVariants())
-        EXPECT_EQ(parseFlopsVariant(toWord(variant)), variant);
-    EXPECT_EQ(flopsVariants().size(), 9U);
+    EXPECT_FALSE(fromWord<FlopsVariant>("PALM"));
+    for (const FlopsVariant variant : kAll<FlopsVariant>)
+        EXPECT_EQ(fromWord<FlopsVariant>(toWord(variant)), variant);
+    EXPECT_EQ(kAll<FlopsVariant>.size(), 9U);
 }
 
 // Narayanan et al. 2021: 72·L·h²·(1 + T/6h + V/12hL).

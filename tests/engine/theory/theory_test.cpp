@@ -82,7 +82,7 @@ TEST(Theory, RecomputedBlocksKeepTheirInputOnly) {
 }
 
 TEST(Theory, OutsideForwardAndBackwardOnlyStateIsHeld) {
-    for (const control::Strategy strategy : control::strategies()) {
+    for (const control::Strategy strategy : kAll<control::Strategy>) {
         control::RunConfig config = shakespeare();
         config.strategy = strategy;
         if (strategy == control::Strategy::kSingle) config.ranks = 1;

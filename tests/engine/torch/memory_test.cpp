@@ -140,7 +140,7 @@ std::vector<Setting> settings() {
     using control::Precision;
     using control::Strategy;
     std::vector<Setting> all;
-    for (const Strategy strategy : control::strategies())
+    for (const Strategy strategy : kAll<control::Strategy>)
         for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})
             for (const std::int32_t recompute : {0, 1, 2})
                 all.push_back({strategy, precision, recompute, 0, false});
@@ -149,7 +149,7 @@ std::vector<Setting> settings() {
     all.push_back({Strategy::kZero3, Precision::kFloat32, 0, 0, true});
     all.push_back({Strategy::kZero3, Precision::kBFloat16, 1, 0, true});
     // Holds what bf16 does, and is slow on most CPUs.
-    for (const Strategy strategy : control::strategies())
+    for (const Strategy strategy : kAll<control::Strategy>)
         all.push_back({strategy, Precision::kFloat16, 1});
     for (const Strategy strategy : {Strategy::kZero3, Strategy::kHsdp, Strategy::kZero1})
         for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})
@@ -159,9 +159,9 @@ std::vector<Setting> settings() {
 
 std::string nameOf(const testing::TestParamInfo<std::tuple<Setting, std::size_t>>& tested) {
     const auto& [setting, index] = tested.param;
-    std::string name(control::toWord(setting.strategy));
+    std::string name(toWord(setting.strategy));
     std::erase(name, '-');
-    return fmt::format("{}{}Recompute{}Form{}{}{}{}", name, control::toWord(setting.precision),
+    return fmt::format("{}{}Recompute{}Form{}{}{}{}", name, toWord(setting.precision),
                        setting.recomputeEvery, setting.form, setting.swiglu ? "Swiglu" : "",
                        setting.tied ? "" : "Untied", sizes()[index].name);
 }

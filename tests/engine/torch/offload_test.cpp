@@ -110,10 +110,9 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Offloaded,
                                          Case{Strategy::kZero3, Offload::kOptimizer, kBf16},
                                          Case{Strategy::kZero3, Offload::kGradients, kBf16}),
                          [](const auto& tested) {
-                             std::string name =
-                                 std::string(control::toWord(tested.param.strategy)) +
-                                 control::toWord(tested.param.offload) +
-                                 control::toWord(tested.param.precision);
+                             std::string name = std::string(toWord(tested.param.strategy)) +
+                                                toWord(tested.param.offload) +
+                                                toWord(tested.param.precision);
                              std::erase(name, '-');
                              return name;
                          });

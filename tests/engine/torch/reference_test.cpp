@@ -106,7 +106,7 @@ constexpr bool kShared = false, kNccl = true;
 
 std::string nameOf(control::Strategy strategy) {
     std::string name;
-    for (const char c : std::string(control::toWord(strategy)))
+    for (const char c : std::string(toWord(strategy)))
         if (c != '-') name += c;
     return name;
 }
@@ -117,7 +117,7 @@ std::vector<Case> cases() {
                           {kZero3, {kShared, 2}, kOneDnn},
                           {kZero3, {kShared, 3}, kOneDnn},
                           {kSingle, {kNccl, 1}, kMkl}};
-    for (const control::Strategy strategy : control::strategies()) {
+    for (const control::Strategy strategy : kAll<control::Strategy>) {
         if (strategy == kSingle) continue;
         for (const int ranks : {1, 2, 3, 4})
             for (const bool nccl : {kShared, kNccl}) all.push_back({strategy, {nccl, ranks}, kMkl});
@@ -142,8 +142,7 @@ std::vector<Case> cases() {
 INSTANTIATE_TEST_SUITE_P(
     Strategies, FollowsReference, testing::ValuesIn(cases()), [](const auto& tested) {
         return nameOf(tested.param.strategy) + "x" + tested.param.ranks.name() +
-               kernels::toWord(tested.param.library) + "Micro" +
-               std::to_string(tested.param.accumulate) +
+               toWord(tested.param.library) + "Micro" + std::to_string(tested.param.accumulate) +
                (tested.param.pieces > 1 ? "Pieces" + std::to_string(tested.param.pieces) : "");
     });
 
@@ -163,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bf16Case{control::Strategy::kZero2, {kShared, 2}, kInBf16}),
     [](const auto& tested) {
         return nameOf(tested.param.strategy) + "x" + tested.param.ranks.name() + "Reduce" +
-               control::toWord(tested.param.reduceIn);
+               toWord(tested.param.reduceIn);
     });
 
 }  // namespace

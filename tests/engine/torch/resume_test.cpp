@@ -108,7 +108,7 @@ TEST_P(Resumed, FollowsTheSameLosses) {
 
 std::vector<std::pair<Segment, Segment>> pairs() {
     std::vector<std::pair<Segment, Segment>> all;
-    for (const control::Strategy strategy : control::strategies()) {
+    for (const control::Strategy strategy : kAll<control::Strategy>) {
         const int ranks = strategy == control::Strategy::kSingle ? 1 : 2;
         all.push_back({{strategy, ranks}, {strategy, ranks}});
         all.push_back({{strategy, ranks}, {control::Strategy::kZero3, 4}});
@@ -124,7 +124,7 @@ std::vector<std::pair<Segment, Segment>> pairs() {
 
 std::string nameOf(const Segment& segment) {
     std::string name;
-    for (const char c : std::string(control::toWord(segment.strategy)))
+    for (const char c : std::string(toWord(segment.strategy)))
         if (c != '-') name += c;
     name += std::to_string(segment.ranks);
     return segment.pieces > 1 ? name + "Pieces" + std::to_string(segment.pieces) : name;

@@ -49,7 +49,7 @@ TEST_F(Sampler, WritesTheSameOnAnyNumberOfRanks) {
     for (const control::Strategy strategy :
          {control::Strategy::kZero3, control::Strategy::kDdpFlat, control::Strategy::kZero2}) {
         const auto texts = written(test::tinyRun(strategy, 2), sampling);
-        EXPECT_THAT(texts, testing::ElementsAre(alone, alone)) << control::toWord(strategy);
+        EXPECT_THAT(texts, testing::ElementsAre(alone, alone)) << toWord(strategy);
     }
     EXPECT_EQ(written(test::tinyRun(control::Strategy::kSingle, 1), sampling).at(0), alone);
     const Sampling other{60, 0.8, 6};

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Stop,
                          testing::Values(control::Strategy::kDdpFlat, control::Strategy::kZero2,
                                          control::Strategy::kZero3),
                          [](const auto& tested) {
-                             std::string name = control::toWord(tested.param);
+                             std::string name = toWord(tested.param);
                              std::erase(name, '-');
                              return name;
                          });

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Ddp, LossyDdp,
                                          control::Strategy::kDdpOverlap,
                                          control::Strategy::kDdpBucket),
                          [](const auto& tested) {
-                             std::string name(control::toWord(tested.param));
+                             std::string name(toWord(tested.param));
                              std::erase(name, '-');
                              return name;
                          });
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy,
                                          control::Strategy::kZero2, control::Strategy::kZero3),
                          [](const auto& tested) {
                              std::string name;
-                             for (const char c : std::string(control::toWord(tested.param)))
+                             for (const char c : std::string(toWord(tested.param)))
                                  if (c != '-') name += c;
                              return name;
                          });

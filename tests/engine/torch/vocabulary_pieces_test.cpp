@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Cuts, VocabularyPieces,
                                          Cut{5, true, kZero3, 1}, Cut{4, true, kHsdp, 4},
                                          Cut{4, false, kHsdp, 4}),
                          [](const auto& tested) {
-                             return std::string(control::toWord(tested.param.strategy)) + "x" +
+                             return std::string(toWord(tested.param.strategy)) + "x" +
                                     std::to_string(tested.param.ranks) +
                                     (tested.param.tied ? "Tied" : "Untied") +
                                     std::to_string(tested.param.pieces);

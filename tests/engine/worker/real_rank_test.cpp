@@ -308,9 +308,9 @@ TEST_F(RealRank, NonFiniteLossEndsTheRunInWordsAndKeepsTheRecording) {
 
 /// Every strategy's recording says of itself that nothing is missing, and hides what it may.
 TEST_F(RealRank, EveryStrategyRecordsAllOfIt) {
-    for (const control::Strategy strategy : control::strategies()) {
+    for (const control::Strategy strategy : kAll<control::Strategy>) {
         if (strategy == control::Strategy::kSingle) continue;
-        const std::string word = control::toWord(strategy);
+        const std::string word = toWord(strategy);
         std::vector<std::string> more = {"--strategy", word, "--accumulate", "2", "--force"};
         if (strategy == control::Strategy::kHsdp)
             more.insert(more.end(), {"--ranks", "4", "--shard-ranks", "2"});

@@ -60,7 +60,7 @@ TEST_F(ObserverTest, WithoutADeviceTellsAtOnceInTheHostsTimes) {
     m_observer.stepBegin(0);
     m_observer.phaseBegin(Phase::kForward, LayerIndex{2});
     m_observer.phaseEnd({Phase::kForward, LayerIndex{2}, Cause::kNone, 1000, 1700});
-    const auto spans = m_kept.on(kComputeLane);
+    const auto spans = m_kept.on(lanes::kPhases.id);
     ASSERT_THAT(spans, SizeIs(1));
     EXPECT_EQ(spans[0].start.ns, 1000);
     EXPECT_EQ(spans[0].duration.ns, 700);
@@ -73,7 +73,7 @@ TEST_F(DeviceObserverTest, PhasesTakeTheTimesOfTheDevice) {
     phase(Phase::kForward, 7'000, LayerIndex{1});
     m_device.finish();
     m_observer.tellPassed(false);
-    const auto spans = m_kept.on(kComputeLane);
+    const auto spans = m_kept.on(lanes::kPhases.id);
     ASSERT_THAT(spans, SizeIs(2));
     EXPECT_EQ(spans[0].duration.ns, 5'000);
     EXPECT_EQ(spans[1].duration.ns, 7'000);
@@ -89,17 +89,17 @@ TEST_F(DeviceObserverTest, WhatTheDeviceHasNotPassedIsNotTold) {
     phase(Phase::kHead, 100);
     phase(Phase::kBackward, 100);
     m_observer.tellPassed(false);
-    EXPECT_THAT(m_kept.on(kComputeLane), IsEmpty());
+    EXPECT_THAT(m_kept.on(lanes::kPhases.id), IsEmpty());
     m_device.advance(250);
     m_observer.tellPassed(false);
-    EXPECT_THAT(durations(kComputeLane), SizeIs(2));
+    EXPECT_THAT(durations(lanes::kPhases.id), SizeIs(2));
     m_device.finish();
     m_observer.tellPassed(false);
-    const auto spans = m_kept.on(kComputeLane);
+    const auto spans = m_kept.on(lanes::kPhases.id);
     ASSERT_THAT(spans, SizeIs(3));
     EXPECT_EQ(spans[2].phase, Phase::kBackward);
     m_observer.tellPassed(false);
-    EXPECT_THAT(durations(kComputeLane), SizeIs(3)) << "told twice";
+    EXPECT_THAT(durations(lanes::kPhases.id), SizeIs(3)) << "told twice";
 }
 
 TEST_F(DeviceObserverTest, EverythingWaitsForTheDevice) {
@@ -108,7 +108,7 @@ TEST_F(DeviceObserverTest, EverythingWaitsForTheDevice) {
     phase(Phase::kBackward, 300);
     endStep(0);
     m_observer.tellPassed(true);
-    EXPECT_THAT(durations(kComputeLane), ElementsAre(100, 300));
+    EXPECT_THAT(durations(lanes::kPhases.id), ElementsAre(100, 300));
     EXPECT_THAT(m_agent.posted<control::StepDone>(), SizeIs(1));
 }
 
@@ -122,7 +122,7 @@ TEST_F(DeviceObserverTest, AStepLastsFromItsFirstWorkToItsLast) {
     phase(Phase::kOptimizer, 100);
     endStep(4);
     m_observer.tellPassed(true);
-    const auto lane = m_kept.on(kStepLane);
+    const auto lane = m_kept.on(lanes::kSteps.id);
     // The step, and its stretches: what is waited for belongs to where it happens.
     ASSERT_THAT(lane, SizeIs(4));
     EXPECT_EQ(lane[0].duration.ns, 1850);
@@ -146,9 +146,9 @@ TEST_F(DeviceObserverTest, StepsComeInOrderWhileTheHostRunsAhead) {
     }
     m_device.advance(100 + 200 + 50);
     m_observer.tellPassed(false);
-    EXPECT_THAT(durations(kComputeLane), ElementsAre(100, 200));
+    EXPECT_THAT(durations(lanes::kPhases.id), ElementsAre(100, 200));
     m_observer.tellPassed(true);
-    EXPECT_THAT(durations(kComputeLane), ElementsAre(100, 200, 300, 400, 500));
+    EXPECT_THAT(durations(lanes::kPhases.id), ElementsAre(100, 200, 300, 400, 500));
     const auto steps = m_agent.posted<control::StepDone>();
     ASSERT_THAT(steps, SizeIs(5));
     for (std::int32_t step = 0; step < 5; ++step) {
@@ -181,7 +181,7 @@ TEST_F(DeviceObserverTest, ABrokenDeviceIsTheCallersErrorAndTellsNothingWrong) {
     m_device.breakDown();
     EXPECT_THROW(m_observer.tellPassed(false), control::DeviceError);
     EXPECT_THROW(m_observer.tellPassed(true), control::DeviceError);
-    EXPECT_THAT(durations(kComputeLane), ElementsAre(100));
+    EXPECT_THAT(durations(lanes::kPhases.id), ElementsAre(100));
 }
 
 TEST_F(DeviceObserverTest, MemoryOfAStepIsItsPeakOnTheDevice) {
@@ -200,7 +200,7 @@ TEST_F(DeviceObserverTest, LowLevelsTimeStepsWithoutPhases) {
     phase(Phase::kWaitReduction, 40);
     endStep(0);
     m_observer.tellPassed(true);
-    EXPECT_THAT(m_kept.on(kComputeLane), IsEmpty());
+    EXPECT_THAT(m_kept.on(lanes::kPhases.id), IsEmpty());
     const auto steps = m_agent.posted<control::StepDone>();
     ASSERT_THAT(steps, SizeIs(1));
     EXPECT_EQ(steps[0].exposedCommunication.ns, 40);
@@ -219,11 +219,11 @@ TEST_F(DeviceObserverTest, CollectivesGoToTheJoinAndAreDrawnWhenItStoresThem) {
     m_observer.collective(report);
     ASSERT_TRUE(taken);
     EXPECT_EQ(taken->sequence, 9u);
-    EXPECT_THAT(m_kept.on(kCommunicationLane), IsEmpty());
+    EXPECT_THAT(m_kept.on(lanes::kCommunication.id), IsEmpty());
     EXPECT_THAT(m_kept.collectives, IsEmpty());
     taken->start = {150};
     m_observer.store(*taken);
-    const auto drawn = m_kept.on(kCommunicationLane);
+    const auto drawn = m_kept.on(lanes::kCommunication.id);
     ASSERT_THAT(drawn, SizeIs(1));
     EXPECT_EQ(drawn[0].start.ns, 150);
     EXPECT_EQ(drawn[0].duration.ns, 150);

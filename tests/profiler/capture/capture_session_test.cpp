@@ -151,7 +151,7 @@ TEST(CaptureSession, EveryThreadWithOperatorsGetsALaneOfItsOwn) {
     EXPECT_EQ(first, session.operatorLane());
     LaneId second;
     std::thread([&] { second = session.operatorLane(); }).join();
-    EXPECT_EQ(first, CaptureSession::kOperatorLane);
+    EXPECT_EQ(first, lanes::kOperators.id);
     EXPECT_NE(first, second);
     session.drain(0, true);
     ASSERT_EQ(kept.lanes.size(), 2U);

@@ -191,17 +191,16 @@ TEST_F(KinetoOut, EveryPhaseOfWorkIsAKernel) {
     events.role = LaneRole::kCompute;
     events.strings = {"phase"};
     std::size_t works = 0;
-    for (int i = 0; i <= static_cast<int>(kLastPhase); ++i) {
-        events.spans.push_back(drawnSpan(1, 1000 * i, 500));
-        events.spans.back().phase = static_cast<Phase>(i);
-        works += isWork(static_cast<Phase>(i));
+    for (const Phase phase : kAll<Phase>) {
+        events.spans.push_back(drawnSpan(1, 1000 * static_cast<int>(phase), 500));
+        events.spans.back().phase = phase;
+        works += isWork(phase);
     }
     const std::string path = m_folder.file("drawn.sscope");
     ASSERT_THAT(test::writeDrawn(path, events), IsOk());
     const Json trace = exported(path);
     std::size_t kernels = 0;
-    for (const Json& event : trace["traceEvents"])
-        kernels += event.value("cat", "") == "kernel";
+    for (const Json& event : trace["traceEvents"]) kernels += event.value("cat", "") == "kernel";
     EXPECT_EQ(kernels, works);
     EXPECT_GE(works, 6u);
 }

@@ -15,7 +15,8 @@ namespace {
 using test::IsOk;
 
 constexpr TimeRange kEverything{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}};
-constexpr LaneId kPhaseLane{1}, kStream{0x1000}, kNcclStream{0x1001}, kEnergy{0x3101};
+constexpr LaneId kStream = lanes::kStreams.at(0), kNcclStream = lanes::kStreams.at(1),
+                 kEnergy = lanes::kNvmlCounters.at(1);
 
 class DeviceRows : public testing::Test {
 protected:
@@ -111,7 +112,8 @@ TEST_F(DeviceRows, ARecordingOfFormat10HasNone) {
 
 TEST_F(DeviceRows, KernelsAreNoPhases) {
     RecordingWriter recording = writer(1);
-    ASSERT_THAT(recording.addLane({{}, kPhaseLane, LaneRole::kCompute, "compute", "", 1}), IsOk());
+    ASSERT_THAT(recording.addLane({{}, lanes::kPhases.id, LaneRole::kCompute, "compute", "", 1}),
+                IsOk());
     ASSERT_THAT(recording.addLane({{}, kStream, LaneRole::kCompute, "stream 7", "", 2}), IsOk());
     ASSERT_THAT(
         recording.addLane({{}, kNcclStream, LaneRole::kCommunication, "stream 7: NCCL", "", 3}),
@@ -119,7 +121,7 @@ TEST_F(DeviceRows, KernelsAreNoPhases) {
     ASSERT_THAT(recording.addLane({{}, {3}, LaneRole::kCommunication, "communication", "", 4}),
                 IsOk());
     ASSERT_THAT(recording.addLane({{}, kEnergy, LaneRole::kCounter, "energy", "J", 5}), IsOk());
-    const std::vector<SpanEvent> spans = {span(kPhaseLane, 0, 0), span(kStream, 2, 77),
+    const std::vector<SpanEvent> spans = {span(lanes::kPhases.id, 0, 0), span(kStream, 2, 77),
                                           span(kNcclStream, 5, 0), span({3}, 5, 1)};
     ASSERT_THAT(recording.addChunk(columns::encodeSpans({}, spans)), IsOk());
     const std::vector<CounterEvent> samples = {{{1}, kEnergy, 5.5}, {{9}, kEnergy, 6.5}};

@@ -163,7 +163,7 @@ TEST(OpenRecording, DamageInsideIsAnErrorNotACrash) {
         // Each may fail or not; asan and the absence of a crash are the claim.
         static_cast<void>((*reader)->summary());
         static_cast<void>((*reader)->rankEvents({0}, kEverything));
-        static_cast<void>((*reader)->slices({0}, test::kOperatorLane, kEverything, {1 << 21}));
+        static_cast<void>((*reader)->slices({0}, lanes::kOperators.id, kEverything, {1 << 21}));
         static_cast<void>((*reader)->counter({0}, kMemoryTotalLane, kEverything, {1 << 21}));
         static_cast<void>((*reader)->query("SELECT count(*) FROM events"));
     }

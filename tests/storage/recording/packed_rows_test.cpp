@@ -88,7 +88,7 @@ TEST_F(PackedRows, AreReadAsIfTheyWereRows) {
         ASSERT_THAT(a, IsOk());
         EXPECT_GT(a->collectives.size(), 10u);
         EXPECT_EQ(a->collectives, b->collectives);
-        const auto spans = (*packed)->spans(rank, test::kPhaseLane, kEverything);
+        const auto spans = (*packed)->spans(rank, lanes::kPhases.id, kEverything);
         ASSERT_THAT(spans, IsOk());
         ASSERT_FALSE(spans->empty());
         for (const SpanEvent& span : *spans)
@@ -175,7 +175,7 @@ TEST_F(PackedRows, MayBeOfAFileThatWasNotMarkedAsFinalised) {
     ASSERT_THAT(events, IsOk());
     EXPECT_EQ(events->collectives, (*plain)->rankEvents({0}, kEverything)->collectives);
     EXPECT_EQ((*reader)->summary()->events.total(), (*plain)->summary()->events.total());
-    const auto spans = (*reader)->spans({0}, test::kPhaseLane, kEverything);
+    const auto spans = (*reader)->spans({0}, lanes::kPhases.id, kEverything);
     ASSERT_THAT(spans, IsOk());
     for (const SpanEvent& span : *spans)
         ASSERT_EQ((*reader)->text({0}, span.name), (*plain)->text({0}, span.name));

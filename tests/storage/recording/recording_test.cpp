@@ -218,11 +218,11 @@ TEST(Recording, SlicesOfAPartReachOverItsEdges) {
     ASSERT_THAT(test::writeSampleRecording(path), IsOk());
     auto reader = openRecording(path);
     ASSERT_THAT(reader, IsOk());
-    const auto phases = (*reader)->spans(kRank, test::kPhaseLane, kEverything);
+    const auto phases = (*reader)->spans(kRank, lanes::kPhases.id, kEverything);
     ASSERT_THAT(phases, IsOk());
     const SpanEvent& middle = (*phases)[phases->size() / 2];
     const TimeRange inside{middle.start + Duration{1}, middle.end() - Duration{1}};
-    auto slices = (*reader)->slices(kRank, test::kPhaseLane, inside, {1});
+    auto slices = (*reader)->slices(kRank, lanes::kPhases.id, inside, {1});
     ASSERT_THAT(slices, IsOk());
     ASSERT_EQ(slices->size(), 1u);
     EXPECT_EQ(slices->front().range, middle.range());

@@ -1,9 +1,9 @@
 // Damage of every sort, and what is saved of it: the result is always sound.
 #include "storage/columns/chunk.h"
 #include "storage/recording/finish_recording.h"
+#include "storage/recording/recording_file.h"
 #include "storage/recording/recording_reader.h"
 #include "storage/recording/recording_writer.h"
-#include "storage/recording/recording_file.h"
 #include "storage/recording/salvage_recording.h"
 #include "storage/recording/verify_recording.h"
 #include "storage/sqlite/connection.h"
@@ -223,10 +223,10 @@ TEST_F(SalvageTest, KeepsCollectivesOfEveryOperation) {
     {
         auto connection = Connection::open(m_good, Connection::Mode::kCreate);
         ASSERT_THAT(unpackInPlace(*connection), IsOk());
-        for (int i = 1; i <= static_cast<int>(kLastCollectiveOp); ++i) {
-            const std::string row = std::to_string(i);
+        for (const CollectiveOp operation : kAll<CollectiveOp>) {
+            const std::string row = std::to_string(static_cast<int>(operation));
             ASSERT_THAT(connection->execute("UPDATE collectives SET operation='" +
-                                            std::string(toWord(static_cast<CollectiveOp>(i))) +
+                                            std::string(toWord(operation)) +
                                             "' WHERE rank=0 AND sequence=" + row),
                         IsOk());
         }

@@ -143,7 +143,7 @@ TEST(View, OfALaneThatIsNotThereIsEmpty) {
     const test::TemporaryFolder folder;
     ASSERT_THAT(test::writeSampleRecording(folder.file("run.sscope")), IsOk());
     auto reader = openRecording(folder.file("run.sscope"));
-    auto slices = (*reader)->spans({{{0}, test::kPhaseLane}, {{7}, {1}}}, {kEverything, {1}, {}});
+    auto slices = (*reader)->spans({{{0}, lanes::kPhases.id}, {{7}, {1}}}, {kEverything, {1}, {}});
     ASSERT_THAT(slices, IsOk());
     ASSERT_EQ(slices->size(), 2u);
     EXPECT_FALSE((*slices)[0].empty());

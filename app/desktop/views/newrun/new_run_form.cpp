@@ -34,7 +34,7 @@ Choices modelNames() {
 
 Choices strategyNames() {
     Choices names;
-    for (const control::Strategy strategy : control::strategies())
+    for (const control::Strategy strategy : kAll<control::Strategy>)
         names.emplace_back(QString::fromLatin1(toWord(strategy)), strategyName(strategy));
     return names;
 }

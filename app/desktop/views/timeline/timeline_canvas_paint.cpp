@@ -201,7 +201,7 @@ void TimelineCanvas::paintLeftOut(QPainter& painter, const LaneRow& row) const {
     if (!m_recording) return;
     const Theme& theme = Theme::of(this);
     const QRectF lanes = lanesArea();
-    const bool fullOnly = isFullOnly(row.role) || row.key.lane.value >= memoryLane({}).value;
+    const bool fullOnly = isFullOnly(row.role) || isMemoryLane(row.key.lane);
     double painted = lanes.left();  // overlapping stretches are hatched once
     for (const DetailFacts& detail : m_recording->summary.detail) {
         const bool concerns = detail.level <= CaptureLevel::kSteps || fullOnly;

@@ -60,6 +60,16 @@ TEST_F(AnnotationsTest, DeepNestingIsCutButBalances) {
     EXPECT_EQ(cupti.pops, 64);
 }
 
+TEST_F(AnnotationsTest, AnIdHoldsEveryPhaseOfAnyStepAndLayer) {
+    for (const Phase phase : kAll<Phase>) {
+        const capture::LaunchContext context{{16'000'000}, kRootLayer, phase, {500'000}};
+        EXPECT_EQ(capture::unpack(capture::pack(context)), context) << toWord(phase);
+    }
+    const capture::LaunchContext tooLarge{{1 << 24}, {0}, Phase::kSample, {1 << 19}};
+    const capture::LaunchContext none{kNoStep, {0}, Phase::kSample, kEmptyString};
+    EXPECT_EQ(capture::unpack(capture::pack(tooLarge)), none);
+}
+
 TEST_F(AnnotationsTest, InnermostOfThisThread) {
     const capture::LaunchContext outer{{1}, {2}, Phase::kForward, {3}};
     const capture::LaunchContext inner{{1}, {2}, Phase::kForward, {4}};

@@ -157,7 +157,7 @@ TEST_F(CorrelatorTest, RolesFollowWhatRanNotWhatCameFirst) {
                                                {"stream 21: NCCL", LaneRole::kCommunication}}));
     EXPECT_EQ(sink.declarations, 5) << "each once";
     EXPECT_EQ(only("stream 7: NCCL").correlation, 0u) << "not a collective's sequence";
-    EXPECT_EQ(sink.lanes.begin()->first.value, capture::kFirstStreamLane);
+    EXPECT_EQ(sink.lanes.begin()->first, lanes::kStreams.at(0));
 }
 
 TEST_F(CorrelatorTest, SecondContextIsTold) {

@@ -1,0 +1,56 @@
+#include "storage/model/lanes.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+namespace shardscope::test {
+namespace {
+
+const std::vector<FixedLane> kFixed = {
+    lanes::kSteps,         lanes::kPhases,  lanes::kOperators,      lanes::kCommunication,
+    lanes::kResidentSet,   lanes::kCpuTime, lanes::kTracerOverhead, lanes::kDriverAllocations,
+    lanes::kDeviceReserved};
+
+TEST(Lanes, NoNumberIsGivenTwice) {
+    std::set<LaneId> taken;
+    for (const FixedLane& lane : kFixed) EXPECT_TRUE(taken.insert(lane.id).second) << lane.name;
+    for (const LaneRange range : {lanes::kGroups, lanes::kMoreOperators, lanes::kStreams,
+                                  lanes::kCalls, lanes::kNvmlCounters, lanes::kDerived})
+        for (const LaneId lane : taken) EXPECT_FALSE(range.contains(lane)) << lane.value;
+}
+
+TEST(Lanes, AreThoseOfRecordingsThatAreThere) {
+    EXPECT_EQ(lanes::kCommunication.id.value, 3u);
+    EXPECT_EQ(lanes::kStreams.at(0).value, 0x1000u);
+    EXPECT_EQ(lanes::kCalls.at(0).value, 0x2000u);
+    EXPECT_EQ(lanes::kDeviceReserved.id.value, 0x3800u);
+    EXPECT_EQ(memoryLane(MemoryCategory::kActivation).value, 0x10006u);
+    EXPECT_EQ(kMemoryTotalLane.value, 0x100ffu);
+}
+
+TEST(Lanes, BeyondTheLastOfARangeEverythingSharesIt) {
+    EXPECT_EQ(lanes::kGroups.at(0).value, 6u);
+    EXPECT_EQ(lanes::kGroups.at(1).value, 7u);
+    EXPECT_EQ(lanes::kGroups.at(100).value, 7u);
+}
+
+TEST(Lanes, ThoseOfImportedTracesLieWhereAnalysesLook) {
+    EXPECT_TRUE(isStreamLane(lanes::rangeFor(LaneRole::kCompute).at(0)));
+    EXPECT_TRUE(isTracedLane(lanes::rangeFor(LaneRole::kRuntime).at(0)));
+    for (const LaneRole role : kAll<LaneRole>) {
+        const LaneRange range = lanes::rangeFor(role);
+        EXPECT_FALSE(range.contains(lanes::kSteps.id));
+        EXPECT_FALSE(isMemoryLane(range.at(range.size())));
+    }
+}
+
+TEST(Lanes, TheTracersOverheadIsFoundInOlderRecordingsToo) {
+    EXPECT_TRUE(isTracerOverhead(lanes::kTracerOverhead.id, ""));
+    EXPECT_TRUE(isTracerOverhead({0x2003}, "tracer overhead"));
+    EXPECT_FALSE(isTracerOverhead({0x2003}, "CUDA calls (thread 7)"));
+}
+
+}  // namespace
+}  // namespace shardscope::test
