@@ -21,37 +21,10 @@ struct BadMessage {
 };
 
 // Fields, one function a struct. `f` is a Writer or a Reader.
-template <class F>
-void fields(F& f, HostFacts& m) {
-    f("host", m.host), f("name", m.name), f("cpu", m.cpu), f("cores", m.cores);
-    f("memory_bytes", m.memory), f("boot_id", m.bootId);
-    f("clock_offset_ns", m.clockOffsetNs), f("clock_error_ns", m.clockErrorNs);
-}
-template <class F>
-void fields(F& f, LaneFacts& m) {
-    f("rank", m.rank), f("lane", m.lane), f("role", m.role), f("name", m.name);
-    f("unit", m.unit), f("order", m.order);
-}
-template <class F>
-void fields(F& f, StepFacts& m) {
-    f("rank", m.rank), f("step", m.step), f("start_ns", m.start), f("end_ns", m.end);
-    f("tokens", m.tokens), f("expected_gathers", m.expectedGathers);
-    f("expected_reductions", m.expectedReductions), f("expected_phases", m.expectedPhases);
-    f("emitted", m.emitted), f("dropped", m.dropped), f("cpu_time_ns", m.cpuTimeNs);
-    f("resident_set_bytes", m.residentSet);
-}
-template <class F>
-void fields(F& f, MetricPoint& m) {
-    f("name", m.name), f("step", m.step), f("time_ns", m.time), f("value", m.value);
-}
-template <class F>
-void fields(F& f, MemoryTheory& m) {
-    f("rank", m.rank), f("category", m.category), f("size_bytes", m.size);
-}
-template <class F>
-void fields(F& f, Diagnostic& m) {
-    f("severity", m.severity), f("code", m.code), f("message", m.message);
-    f("remedy", m.remedy), f("rank", m.rank), f("time_ns", m.time), f("count", m.count);
+/// Rows of a recording have the names of their columns.
+template <class F, TableRow Row>
+void fields(F& f, Row& row) {
+    forEachColumn<Row>([&](const auto& column) { f(column.name, column.of(row)); });
 }
 template <class F>
 void fields(F& f, AgentHello& m) {
@@ -98,15 +71,6 @@ void fields(F& f, RankHello& m) {
 template <class F>
 void fields(F& f, PeakMeasured& m) {
     f("peak_flops", m.peakFlops), f("source", m.source);
-}
-template <class F>
-void fields(F& f, DeviceFacts& m) {
-    f("rank", m.rank), f("name", m.name), f("uuid", m.uuid), f("pci_bus_id", m.pciBusId);
-    f("memory_bytes", m.memory), f("driver", m.driver), f("shared_by", m.sharedBy);
-    f("mig", m.mig), f("attention", m.attention), f("tracing", m.tracing);
-    f("vendor_peak_flops", m.vendorPeak), f("vendor_peak_source", m.vendorPeakSource);
-    f("measured_peak_flops", m.measuredPeak), f("measured_peak_source", m.measuredPeakSource);
-    f("clock_error_ns", m.clockErrorNs);
 }
 template <class F>
 void fields(F& f, DeviceReported& m) {

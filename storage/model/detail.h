@@ -6,6 +6,7 @@
 #pragma once
 
 #include "storage/model/events.h"
+#include "storage/model/table.h"
 
 #include <array>
 #include <cstdint>
@@ -20,11 +21,17 @@ namespace shardscope {
 /// What is recorded of a step; each level contains the one before. off: nothing; steps: steps and
 /// metrics; light: and phases, collectives; full: and operators, memory events.
 enum class CaptureLevel : std::uint8_t { kOff = 0, kSteps = 1, kLight = 2, kFull = 3 };
+struct CaptureLevelWords {
+    CaptureLevel value;
+    const char* word;
+    const char* note;  ///< what it holds, in a few words
+};
 constexpr auto wordsOf(CaptureLevel) {
-    return wordList<Word<CaptureLevel>>({{CaptureLevel::kOff, "off"},
-                                         {CaptureLevel::kSteps, "steps"},
-                                         {CaptureLevel::kLight, "light"},
-                                         {CaptureLevel::kFull, "full"}});
+    return wordList<CaptureLevelWords>(
+        {{CaptureLevel::kOff, "off", "nothing"},
+         {CaptureLevel::kSteps, "steps", "steps and metrics"},
+         {CaptureLevel::kLight, "light", "also phases and collectives"},
+         {CaptureLevel::kFull, "full", "also operators and memory"}});
 }
 
 /// Whether only full holds what is on a lane of this role. Memory events are likewise.
@@ -85,6 +92,19 @@ struct DetailFacts {
     std::optional<MemoryPeak> peak;
     friend bool operator==(const DetailFacts&, const DetailFacts&) = default;
 };
+constexpr auto tableOf(RowsOf<DetailFacts>) {
+    using R = DetailFacts;
+    return table<R>({.name = "detail",
+                     .order = "rank, first_step, id",
+                     .key = "id",
+                     .since = 3,
+                     .more = "peak_ns, peak_bytes, peak",
+                     .row = "steps {first_step} to {last_step} of rank {rank}"},
+                    column("rank", &R::rank), column("first_step", &R::first),
+                    column("last_step", &R::last), column("start_ns", &R::range, &TimeRange::begin),
+                    column("end_ns", &R::range, &TimeRange::end), column("level", &R::level),
+                    column("reason", &R::reason), column("removed", &R::removed));
+}
 
 /// The level of every step of a run, looked up fast.
 class StepDetail {

@@ -4,11 +4,13 @@
 #include "storage/model/detail.h"
 #include "storage/model/events.h"
 #include "storage/model/lanes.h"
+#include "storage/model/table.h"
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace shardscope {
@@ -47,6 +49,17 @@ struct RunFacts {
     RunStatus status = RunStatus::kRecording;
     Timestamp ended;  ///< recording clock; last event when never finalised
 };
+constexpr auto tableOf(RowsOf<RunFacts>) {
+    using R = RunFacts;
+    return table<R>({.name = "run", .more = "finalised", .row = "the run"}, column("id", &R::id),
+                    column("config_json", &R::configJson), column("command_line", &R::commandLine),
+                    column("product", &R::product), column("libraries_json", &R::librariesJson),
+                    column("environment_json", &R::environmentJson), column("model", &R::model),
+                    column("strategy", &R::strategy), column("world_size", &R::worldSize),
+                    column("parameters", &R::parameters),
+                    column("started_unix_ns", &R::startedUnixNs), column("status", &R::status),
+                    column("ended_ns", &R::ended));
+}
 
 struct HostFacts {
     std::int32_t host = 0;
@@ -58,6 +71,14 @@ struct HostFacts {
     std::int64_t clockOffsetNs = 0;  ///< recording clock = host clock + offset
     std::int64_t clockErrorNs = 0;   ///< bound on the offset's error
 };
+constexpr auto tableOf(RowsOf<HostFacts>) {
+    using R = HostFacts;
+    return table<R>({.name = "hosts", .order = "host", .key = "host", .row = "host {host}"},
+                    column("host", &R::host), column("name", &R::name), column("cpu", &R::cpu),
+                    column("cores", &R::cores), column("memory_bytes", &R::memory),
+                    column("boot_id", &R::bootId), column("clock_offset_ns", &R::clockOffsetNs),
+                    column("clock_error_ns", &R::clockErrorNs));
+}
 
 /// How the source of a peak begins that its measurements do not agree on.
 inline constexpr const char* kUnsurePeak = "unsure";
@@ -76,6 +97,15 @@ struct RankFacts {
     std::optional<std::int32_t> exitCode;
     std::optional<std::int32_t> exitSignal;
 };
+constexpr auto tableOf(RowsOf<RankFacts>) {
+    using R = RankFacts;
+    return table<R>({.name = "ranks", .order = "rank", .key = "rank", .row = "rank {rank}"},
+                    column("rank", &R::rank), column("host", &R::host), column("pid", &R::pid),
+                    column("device", &R::device), column("peak_flops", &R::peakFlops),
+                    column("peak_source", &R::peakSource), column("emitted", &R::emitted),
+                    column("dropped", &R::dropped), column("exit_code", &R::exitCode),
+                    column("exit_signal", &R::exitSignal));
+}
 
 /// The accelerator of a rank; a CPU rank has none.
 struct DeviceFacts {
@@ -95,6 +125,23 @@ struct DeviceFacts {
     std::string measuredPeakSource;
     std::int64_t clockErrorNs = 0;  ///< bound on how far device events may lie off the host clock
 };
+constexpr auto tableOf(RowsOf<DeviceFacts>) {
+    using R = DeviceFacts;
+    return table<R>({.name = "devices",
+                     .order = "rank",
+                     .key = "rank",
+                     .since = 1,
+                     .row = "the device of rank {rank}"},
+                    column("rank", &R::rank), column("name", &R::name), column("uuid", &R::uuid),
+                    column("pci_bus_id", &R::pciBusId), column("memory_bytes", &R::memory),
+                    column("driver", &R::driver), column("shared_by", &R::sharedBy),
+                    column("mig", &R::mig), column("attention", &R::attention),
+                    column("tracing", &R::tracing), column("vendor_peak_flops", &R::vendorPeak),
+                    column("vendor_peak_source", &R::vendorPeakSource),
+                    column("measured_peak_flops", &R::measuredPeak),
+                    column("measured_peak_source", &R::measuredPeakSource),
+                    column("clock_error_ns", &R::clockErrorNs));
+}
 
 struct LaneFacts {
     RankId rank;
@@ -104,6 +151,17 @@ struct LaneFacts {
     std::string unit;        ///< counters only: "bytes", "ns", "1"
     std::int32_t order = 0;  ///< position within the rank, top first
 };
+constexpr auto tableOf(RowsOf<LaneFacts>) {
+    using R = LaneFacts;
+    return table<R>({.name = "lanes",
+                     .order = "rank, position, lane",
+                     .key = "lane",
+                     .keyedByRank = true,
+                     .row = "lane {lane} of rank {rank}"},
+                    column("rank", &R::rank), column("lane", &R::lane), column("role", &R::role),
+                    column("name", &R::name), column("unit", &R::unit),
+                    column("position", &R::order));
+}
 
 /// One training step of one rank.
 struct StepFacts {
@@ -122,6 +180,21 @@ struct StepFacts {
 
     [[nodiscard]] TimeRange range() const { return {start, end}; }
 };
+constexpr auto tableOf(RowsOf<StepFacts>) {
+    using R = StepFacts;
+    return table<R>({.name = "steps",
+                     .order = "step, rank",
+                     .key = "step",
+                     .keyedByRank = true,
+                     .row = "step {step} of rank {rank}"},
+                    column("rank", &R::rank), column("step", &R::step),
+                    column("start_ns", &R::start), column("end_ns", &R::end),
+                    column("tokens", &R::tokens), column("expected_gathers", &R::expectedGathers),
+                    column("expected_reductions", &R::expectedReductions),
+                    column("expected_phases", &R::expectedPhases), column("emitted", &R::emitted),
+                    column("dropped", &R::dropped), column("cpu_time_ns", &R::cpuTimeNs),
+                    column("resident_set_bytes", &R::residentSet));
+}
 
 /// A training metric, once a step for the whole run (rank 0's word, already reduced).
 struct MetricPoint {
@@ -130,6 +203,12 @@ struct MetricPoint {
     Timestamp time;
     double value = 0;
 };
+constexpr auto tableOf(RowsOf<MetricPoint>) {
+    using R = MetricPoint;
+    return table<R>({.name = "metrics", .order = "time_ns, rowid", .row = "a value of {name}"},
+                    column("name", &R::name), column("step", &R::step), column("time_ns", &R::time),
+                    column("value", &R::value));
+}
 
 /// What theory says a rank holds at its peak, by category.
 struct MemoryTheory {
@@ -137,6 +216,16 @@ struct MemoryTheory {
     MemoryCategory category = MemoryCategory::kOther;
     Bytes size;
 };
+constexpr auto tableOf(RowsOf<MemoryTheory>) {
+    using R = MemoryTheory;
+    return table<R>({.name = "memory_theory",
+                     .order = "rank, category",
+                     .key = "category",
+                     .keyedByRank = true,
+                     .row = "category {category} of rank {rank}"},
+                    column("rank", &R::rank), column("category", &R::category),
+                    column("size_bytes", &R::size));
+}
 
 enum class Severity : std::uint8_t { kNote = 1, kWarning = 2, kProblem = 3 };
 constexpr auto wordsOf(Severity) {
@@ -155,6 +244,19 @@ struct Diagnostic {
     Timestamp time;
     std::int64_t count = 1;
 };
+constexpr auto tableOf(RowsOf<Diagnostic>) {
+    using R = Diagnostic;
+    return table<R>({.name = "diagnostics", .order = "id", .key = "id", .row = "diagnostic {id}"},
+                    column("severity", &R::severity), column("code", &R::code),
+                    column("message", &R::message), column("remedy", &R::remedy),
+                    column("rank", &R::rank), column("time_ns", &R::time),
+                    column("count", &R::count));
+}
+
+/// Rows that stand for themselves: of every table whose rows are structs, but for the one row of
+/// `run` and for `detail`, whose rows hold a peak besides (storage/recording/detail_rows.h).
+using PlainRows = std::tuple<HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts, MetricPoint,
+                             MemoryTheory, Diagnostic>;
 
 struct EventCounts {
     std::uint64_t spans = 0;

@@ -2,6 +2,7 @@
 
 #include "storage/columns/stored_kinds.h"
 #include "storage/recording/detail_rows.h"
+#include "storage/recording/row_sql.h"
 
 #include <algorithm>
 #include <cstring>
@@ -46,7 +47,6 @@ constexpr const char* kInsertChunk =
     " VALUES(?,?,?,?,?,?,?,?)";
 
 constexpr const char* kInsertMemoryState = "INSERT INTO memory_state VALUES(?,?,?,?,?)";
-constexpr const char* kInsertLane = "INSERT OR IGNORE INTO lanes VALUES(?,?,?,?,?,?)";
 
 }  // namespace
 
@@ -54,16 +54,19 @@ Result<ChunkWriter> ChunkWriter::create(Connection& connection) {
     auto pyramids = PyramidStore::create(connection);
     if (!pyramids) return failure(pyramids);
     ChunkWriter writer(connection, std::move(*pyramids));
-    const auto prepare = [&](const char* sql, std::optional<Statement>& into) -> Result<void> {
+    const auto prepare = [&](const std::string& sql,
+                             std::optional<Statement>& into) -> Result<void> {
         auto statement = connection.prepare(sql);
         if (!statement) return failure(statement);
         into = std::move(*statement);
         return {};
     };
-    for (const auto& [sql, into] : {std::pair{kInsertChunk, &writer.m_insertChunk},
-                                    std::pair{kInsertCollective, &writer.m_insertCollective},
-                                    std::pair{kInsertMemoryState, &writer.m_insertMemoryState},
-                                    std::pair{kInsertLane, &writer.m_insertLane}})
+    const std::pair<std::string, std::optional<Statement>*> statements[] = {
+        {kInsertChunk, &writer.m_insertChunk},
+        {kInsertCollective, &writer.m_insertCollective},
+        {kInsertMemoryState, &writer.m_insertMemoryState},
+        {insertSql<LaneFacts>("INSERT OR IGNORE"), &writer.m_insertLane}};
+    for (const auto& [sql, into] : statements)
         if (auto done = prepare(sql, *into); !done) return failure(done);
     return writer;
 }
@@ -110,7 +113,9 @@ Result<Timestamp> ChunkWriter::thinnedUntil(RankId rank, LaneId lane) {
 
 template <class Event>
 Result<void> ChunkWriter::dropThinned(RankId rank, std::vector<Event>& events) {
-    const auto timeOf = [](const Event& event) { return columns::StoredKind<Event>::timeOf(event); };
+    const auto timeOf = [](const Event& event) {
+        return columns::StoredKind<Event>::timeOf(event);
+    };
     const auto thinned = m_thinned.find(rank);
     if (thinned == m_thinned.end() || events.empty() ||
         timeOf(events.front()) >= std::max(thinned->second.fullOnly, thinned->second.all))
@@ -210,16 +215,11 @@ Result<void> ChunkWriter::insertMemoryState(const MemoryTally::ByCategory& befor
 
 Result<void> ChunkWriter::declareMemoryLanes(RankId rank, const std::vector<MemoryEvent>& events) {
     // Below everything that ranks declare themselves.
-    constexpr std::int64_t kFirstPosition = 1000;
+    constexpr std::int32_t kFirstPosition = 1000;
     std::uint32_t& declared = m_memoryLanes[rank];
-    const auto declare = [&](LaneId lane, const std::string& name, std::int64_t position) {
-        return m_insertLane->bind(1, std::int64_t{rank.value})
-            .bind(2, std::int64_t{lane.value})
-            .bind(3, static_cast<std::int64_t>(LaneRole::kCounter))
-            .bind(4, name)
-            .bind(5, "bytes")
-            .bind(6, position)
-            .run();
+    const auto declare = [&](LaneId lane, const std::string& name, std::int32_t position) {
+        const LaneFacts facts{rank, lane, LaneRole::kCounter, name, "bytes", position};
+        return bindRow(*m_insertLane, facts).run();
     };
     if (declared == 0) {
         auto done = declare(kMemoryTotalLane, "memory: total", kFirstPosition);
@@ -231,7 +231,7 @@ Result<void> ChunkWriter::declareMemoryLanes(RankId rank, const std::vector<Memo
         declared |= 1u << category;
         auto done =
             declare(memoryLane(event.category), std::string("memory: ") + toWord(event.category),
-                    kFirstPosition + 1 + category);
+                    kFirstPosition + 1 + static_cast<std::int32_t>(category));
         if (!done) return done;
     }
     return {};

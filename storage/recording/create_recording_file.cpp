@@ -1,6 +1,7 @@
 #include "storage/recording/output_target.h"
 #include "storage/recording/part_files.h"
 #include "storage/recording/recording_file.h"
+#include "storage/recording/row_sql.h"
 #include "storage/schema/migrations.h"
 #include "storage/sqlite/transaction.h"
 
@@ -23,25 +24,14 @@ std::string thisProcess() {
     return "process " + std::to_string(getpid()) + (known ? " on " + std::string(name.data()) : "");
 }
 
+/// Without an end, and being recorded.
 Result<void> insertRun(Connection& connection, const RunFacts& run) {
-    auto insert = connection.prepare(
-        "INSERT INTO run(id, config_json, command_line, product, libraries_json,"
-        " environment_json, model, strategy, world_size, parameters, started_unix_ns, status)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
+    RunFacts begun = run;
+    begun.status = RunStatus::kRecording;
+    auto insert = connection.prepare(insertSql<RunFacts>("INSERT"));
     if (!insert) return failure(insert);
-    insert->bind(1, run.id)
-        .bind(2, run.configJson)
-        .bind(3, run.commandLine)
-        .bind(4, run.product)
-        .bind(5, run.librariesJson)
-        .bind(6, run.environmentJson)
-        .bind(7, run.model)
-        .bind(8, run.strategy)
-        .bind(9, std::int64_t{run.worldSize})
-        .bind(10, run.parameters)
-        .bind(11, run.startedUnixNs)
-        .bind(12, static_cast<std::int64_t>(RunStatus::kRecording));
-    return insert->run();
+    if (auto done = bindRow(*insert, begun).run(); !done) return done;
+    return connection.execute("UPDATE run SET ended_ns=NULL");
 }
 
 Result<void> writeSchema(Connection& connection, const RunFacts& run) {
@@ -91,8 +81,7 @@ Result<RecordingFile> createRecordingFile(const std::string& path, const RunFact
         if (!connection) return failure(connection);
         if (auto written = writeSchema(*connection, run); !written) {
             unlink(fresh.c_str());
-            return failure(written.error().code,
-                           withoutPart(written.error().message, fresh, path));
+            return failure(written.error().code, withoutPart(written.error().message, fresh, path));
         }
     }
     // Before it has its name, so that no moment exists in which it looks as if nobody wrote it.

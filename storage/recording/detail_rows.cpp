@@ -1,6 +1,7 @@
 #include "storage/recording/detail_rows.h"
 
 #include "storage/recording/memory_tally.h"
+#include "storage/recording/row_sql.h"
 
 #include <algorithm>
 #include <string>
@@ -8,45 +9,33 @@
 namespace shardscope::storage {
 namespace {
 
+constexpr int kPeak = kColumnCount<DetailFacts>;  ///< columns after the struct's: its peak
+constexpr int kAllColumns = kPeak + 3;
+
+std::string allColumns() {
+    return columnList<DetailFacts>() + ", " + kTable<DetailFacts>.more;
+}
+
 DetailFacts factsOf(const Statement& row) {
-    DetailFacts facts;
-    facts.rank = {static_cast<std::uint32_t>(row.integer(0))};
-    facts.first = {static_cast<std::int32_t>(row.integer(1))};
-    facts.last = {static_cast<std::int32_t>(row.integer(2))};
-    facts.range = {{row.integer(3)}, {row.integer(4)}};
-    facts.level = static_cast<CaptureLevel>(row.integer(5));
-    facts.reason = static_cast<DetailReason>(row.integer(6));
-    if (!row.isNull(7)) facts.removed = static_cast<std::uint64_t>(row.integer(7));
-    if (!row.isNull(9))
-        facts.peak =
-            MemoryPeak{{row.integer(8)}, {row.integer(9)}, MemoryTally::fromBlob(row.blob(10))};
+    auto facts = rowOf<DetailFacts>(row);
+    if (!row.isNull(kPeak + 1))
+        facts.peak = MemoryPeak{{row.integer(kPeak)},
+                                {row.integer(kPeak + 1)},
+                                MemoryTally::fromBlob(row.blob(kPeak + 2))};
     return facts;
 }
 
-constexpr const char* kColumns =
-    "rank, first_step, last_step, start_ns, end_ns, level, reason, removed, peak_ns, peak_bytes,"
-    " peak";
-
 void bindFacts(Statement& statement, const DetailFacts& detail, std::vector<std::byte>& peak) {
-    statement.bind(1, std::int64_t{detail.rank.value})
-        .bind(2, std::int64_t{detail.first.value})
-        .bind(3, std::int64_t{detail.last.value})
-        .bind(4, detail.range.begin.ns)
-        .bind(5, detail.range.end.ns)
-        .bind(6, static_cast<std::int64_t>(detail.level))
-        .bind(7, static_cast<std::int64_t>(detail.reason));
-    if (detail.removed)
-        statement.bind(8, static_cast<std::int64_t>(*detail.removed));
-    else
-        statement.bind(8, std::nullopt);
+    bindRow(statement, detail);
     if (!detail.peak) {
-        statement.bind(9, std::nullopt).bind(10, std::nullopt).bind(11, std::nullopt);
+        for (int column = kPeak; column < kAllColumns; ++column)
+            statement.bind(column + 1, std::nullopt);
         return;
     }
     peak = MemoryTally::toBlob(detail.peak->byCategory);
-    statement.bind(9, detail.peak->time.ns)
-        .bind(10, detail.peak->size.count)
-        .bind(11, std::span<const std::byte>(peak));
+    statement.bind(kPeak + 1, detail.peak->time.ns)
+        .bind(kPeak + 2, detail.peak->size.count)
+        .bind(kPeak + 3, std::span<const std::byte>(peak));
 }
 
 /// `into` and what goes on where it ends.
@@ -66,8 +55,8 @@ Result<std::vector<DetailFacts>> readDetail(Connection& connection) {
     const auto there = connection.hasTable("detail");
     if (!there) return failure(there);
     if (!*there) return rows;
-    auto select = connection.prepare(std::string("SELECT ") + kColumns +
-                                     " FROM detail ORDER BY rank, first_step, id");
+    auto select = connection.prepare("SELECT " + allColumns() + " FROM detail ORDER BY " +
+                                     kTable<DetailFacts>.order);
     if (!select) return failure(select);
     while (true) {
         auto row = select->step();
@@ -78,7 +67,7 @@ Result<std::vector<DetailFacts>> readDetail(Connection& connection) {
 }
 
 Result<void> putDetail(Connection& connection, const DetailFacts& detail) {
-    auto find = connection.prepare(std::string("SELECT ") + kColumns +
+    auto find = connection.prepare("SELECT " + allColumns() +
                                    ", id FROM detail WHERE rank=? AND level=? AND reason=?"
                                    " ORDER BY id DESC LIMIT 1");
     if (!find) return failure(find);
@@ -95,15 +84,15 @@ Result<void> putDetail(Connection& connection, const DetailFacts& detail) {
             detail.first.value <= std::int64_t{before.last.value} + 1) {
             joined = before;
             join(joined, detail);
-            id = find->integer(11);
+            id = find->integer(kAllColumns);
         }
     }
-    auto put = connection.prepare(std::string("INSERT OR REPLACE INTO detail(") + kColumns +
+    auto put = connection.prepare("INSERT OR REPLACE INTO detail(" + allColumns() +
                                   ", id) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
     if (!put) return failure(put);
     std::vector<std::byte> peak;
     bindFacts(*put, joined, peak);
-    return put->bind(12, id).run();
+    return put->bind(kAllColumns + 1, id).run();
 }
 
 Result<void> countLateRemovals(Connection& connection, RankId rank, std::uint64_t events) {

@@ -315,8 +315,8 @@ bool settleIntoOneFile(Connection& connection, bool room) {
     // The size of pages is set by a vacuum, but not in WAL mode. A journal that a kill leaves is
     // applied by the next reader.
     if (room && small && plain)
-        static_cast<void>(connection.execute("PRAGMA page_size=" + std::to_string(kSmallPage) +
-                                             "; VACUUM"));
+        static_cast<void>(
+            connection.execute("PRAGMA page_size=" + std::to_string(kSmallPage) + "; VACUUM"));
     return whole;
 }
 

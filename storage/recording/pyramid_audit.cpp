@@ -34,9 +34,9 @@ std::string PyramidAudit::nameOf(const Key& key) const {
 }
 
 void PyramidAudit::load(bool spans) {
-    const std::string sql =
-        "SELECT level, segment, through_chunk, data FROM pyramid WHERE rank=" +
-        std::to_string(m_rank.value) + " AND lane=" + std::to_string(m_lane.value);
+    const std::string sql = "SELECT level, segment, through_chunk, data FROM pyramid WHERE rank=" +
+                            std::to_string(m_rank.value) +
+                            " AND lane=" + std::to_string(m_lane.value);
     const bool read = forRows(m_context, "pyramid", sql, [&](const Statement& row) {
         const auto level = static_cast<int>(row.integer(0));
         const Key key{level, row.integer(1)};
@@ -86,7 +86,8 @@ void PyramidAudit::add(std::int64_t chunk, const std::vector<SpanEvent>& events)
     for (const SpanEvent& event : events) {
         const SpanSummary item = SpanSummary::of(event);
         int level = 0;
-        while (level + 1 < columns::kPyramidLevels && columns::standsAlone(item, level + 1)) ++level;
+        while (level + 1 < columns::kPyramidLevels && columns::standsAlone(item, level + 1))
+            ++level;
         addFrom(level, chunk, item);
     }
 }

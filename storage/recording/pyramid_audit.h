@@ -37,8 +37,8 @@ public:
     void load(bool spans);
     void add(std::int64_t chunk, const std::vector<SpanEvent>& events);
     void add(std::int64_t chunk, const std::vector<CounterEvent>& samples);
-    /// Says what does not agree. Lanes of memory repeat the value in force at the beginning of every
-    /// chunk, so that only their bounds can be compared.
+    /// Says what does not agree. Lanes of memory repeat the value in force at the beginning of
+    /// every chunk, so that only their bounds can be compared.
     void compare(bool memory);
 
 private:

@@ -38,9 +38,7 @@ private:
     using Lanes = std::map<std::pair<RankId, LaneId>, columns::LanePyramid<Summary>>;
 
     PyramidStore(Connection& connection, Statement insert, Statement remove)
-        : m_connection(&connection),
-          m_insert(std::move(insert)),
-          m_remove(std::move(remove)) {}
+        : m_connection(&connection), m_insert(std::move(insert)), m_remove(std::move(remove)) {}
 
     template <class Summary>
     columns::LanePyramid<Summary>& pyramidOf(Lanes<Summary>& lanes, RankId rank, LaneId lane);

@@ -89,9 +89,9 @@ Result<RecordingWriter> RecordingWriter::create(const std::string& path, const R
     if (!rows) return failure(rows);
     auto chunks = ChunkWriter::create(*connection);
     if (!chunks) return failure(chunks);
-    auto state = std::make_unique<State>(State{std::move(created->lock), std::move(created->path),
-                                               std::move(connection), std::move(*rows),
-                                               std::move(*chunks), std::nullopt, 0, false, nullptr});
+    auto state = std::make_unique<State>(
+        State{std::move(created->lock), std::move(created->path), std::move(connection),
+              std::move(*rows), std::move(*chunks), std::nullopt, 0, false, nullptr});
     return RecordingWriter(std::move(state));
 }
 
@@ -120,16 +120,16 @@ Result<void> RecordingWriter::putRun(const RunFacts& run) {
     return m_state->store([&] { return m_state->rows.putRun(run); });
 }
 Result<void> RecordingWriter::addHost(const HostFacts& host) {
-    return m_state->store([&] { return m_state->rows.addHost(host); });
+    return m_state->store([&] { return m_state->rows.put(host); });
 }
 Result<void> RecordingWriter::addLane(const LaneFacts& lane) {
-    return m_state->store([&] { return m_state->rows.addLane(lane); });
+    return m_state->store([&] { return m_state->rows.put(lane); });
 }
 Result<void> RecordingWriter::putRank(const RankFacts& rank) {
-    return m_state->store([&] { return m_state->rows.putRank(rank); });
+    return m_state->store([&] { return m_state->rows.put(rank); });
 }
 Result<void> RecordingWriter::putDevice(const DeviceFacts& device) {
-    return m_state->store([&] { return m_state->rows.putDevice(device); });
+    return m_state->store([&] { return m_state->rows.put(device); });
 }
 Result<void> RecordingWriter::addStrings(RankId rank, StringId first,
                                          const std::vector<std::string>& texts) {
@@ -140,16 +140,16 @@ Result<void> RecordingWriter::addArguments(RankId rank, StringId first,
     return m_state->store([&] { return m_state->rows.addArguments(rank, first, rows); });
 }
 Result<void> RecordingWriter::addStep(const StepFacts& step) {
-    return m_state->store([&] { return m_state->rows.addStep(step); });
+    return m_state->store([&] { return m_state->rows.put(step); });
 }
 Result<void> RecordingWriter::addMetric(const MetricPoint& metric) {
-    return m_state->store([&] { return m_state->rows.addMetric(metric); });
+    return m_state->store([&] { return m_state->rows.put(metric); });
 }
 Result<void> RecordingWriter::addMemoryTheory(const MemoryTheory& theory) {
-    return m_state->store([&] { return m_state->rows.addMemoryTheory(theory); });
+    return m_state->store([&] { return m_state->rows.put(theory); });
 }
 Result<void> RecordingWriter::addDiagnostic(const Diagnostic& diagnostic) {
-    return m_state->store([&] { return m_state->rows.addDiagnostic(diagnostic); });
+    return m_state->store([&] { return m_state->rows.put(diagnostic); });
 }
 
 Result<void> RecordingWriter::addChunk(std::span<const std::byte> chunk) {
@@ -158,10 +158,9 @@ Result<void> RecordingWriter::addChunk(std::span<const std::byte> chunk) {
     const auto add = [&] { return m_state->chunks.add(*header, chunk); };
     if (auto stored = m_state->store(add); !stored || !m_state->thinner) return stored;
     const auto bytes = static_cast<std::int64_t>(chunk.size());
-    m_state->unflushed +=
-        header->kind == EventKind::kCollective
-            ? std::max(bytes, std::int64_t{header->count} * kCollectiveRowBytes)
-            : bytes;
+    m_state->unflushed += header->kind == EventKind::kCollective
+                              ? std::max(bytes, std::int64_t{header->count} * kCollectiveRowBytes)
+                              : bytes;
     if (m_state->unflushed < m_state->thinner->allowed().count / kPartOfLimit) return {};
     return flush();
 }
@@ -205,11 +204,11 @@ Result<void> RecordingWriter::State::commitWithin(PyramidStore::Which which) {
 Result<void> RecordingWriter::State::noteExceeded() {
     if (!thinner->takeExceeded()) return {};
     return store([&] {
-        return rows.addDiagnostic(
-            {Severity::kWarning, "size-limit-exceeded",
-             "the recording grows past its limit of " + sizeText(thinner->allowed()) +
-                 ": what is never taken out of it, steps and metrics above all, takes nearly all",
-             "Use a larger --max-size or --max-rate.", std::nullopt, chunks.newest(), 1});
+        return rows.put(Diagnostic{
+            Severity::kWarning, "size-limit-exceeded",
+            "the recording grows past its limit of " + sizeText(thinner->allowed()) +
+                ": what is never taken out of it, steps and metrics above all, takes nearly all",
+            "Use a larger --max-size or --max-rate.", std::nullopt, chunks.newest(), 1});
     });
 }
 

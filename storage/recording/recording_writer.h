@@ -20,7 +20,8 @@ namespace shardscope::storage {
 
 /// Which pyramids stay when a recording is finished.
 enum class Pyramids {
-    kWhereTheyHelp,  ///< not in a small recording, nor fine segments hardly smaller than their events
+    kWhereTheyHelp,  ///< not in a small recording, nor fine segments hardly smaller than their
+                     ///< events
     kAll,            ///< as they are, for tests of those who read them
 };
 

@@ -197,7 +197,7 @@ Result<void> finish(SalvageContext& context, RowWriter& rows) {
                                   std::nullopt,
                                   {*ended},
                                   1};
-        if (auto added = rows.addDiagnostic(repaired); !added) return added;
+        if (auto added = rows.put(repaired); !added) return added;
     }
     if (auto ending = rows.finishRun(kept, {*ended}, true); !ending) return ending;
     return storeRowChecksums(context.output);

@@ -1,5 +1,6 @@
+#include "storage/recording/row_rules.h"
+#include "storage/recording/row_sql.h"
 #include "storage/recording/salvage_parts.h"
-#include "storage/recording/words.h"
 
 #include <algorithm>
 
@@ -68,8 +69,9 @@ private:
 Result<void> copyTable(SalvageContext& context, const std::string& table, const std::string& key,
                        const std::vector<std::string>& scopes = {""}) {
     if (!context.damaged.hasTable(table).value_or(false)) {
-        // Than format 1.0.
-        const bool later = table == "devices" || table == "arguments" || table == "detail";
+        const auto rules = std::find_if(tableRules().begin(), tableRules().end(),
+                                        [&](const TableRules& one) { return one.table == table; });
+        const bool later = rules != tableRules().end() && rules->since > 0;
         if (!later && !isPacked(context, table))
             context.account.notes.push_back("the table " + table +
                                             " is lost: its description is damaged");
@@ -128,15 +130,19 @@ Result<void> salvageRows(SalvageContext& context) {
     if (auto done = copyRun(context); !done) return done;
     if (auto done = findRanks(context); !done) return done;
     const auto ranks = scopesOf(context.ranks);
-    for (const auto& [table, key] :
-         {std::pair{"hosts", "host"}, std::pair{"ranks", "rank"}, std::pair{"devices", "rank"},
-          std::pair{"metrics", "rowid"}, std::pair{"diagnostics", "id"},
-          std::pair{"arguments", "id"}, std::pair{"detail", "id"}})
-        if (auto done = copyTable(context, table, key); !done) return done;
-    for (const auto& [table, key] :
-         {std::pair{"strings", "id"}, std::pair{"lanes", "lane"}, std::pair{"steps", "step"},
-          std::pair{"memory_theory", "category"}})
-        if (auto done = copyTable(context, table, key, ranks); !done) return done;
+    const auto copy = [&](const TableFacts& table) {
+        return table.keyedByRank ? copyTable(context, table.name, table.key, ranks)
+                                 : copyTable(context, table.name, table.key);
+    };
+    constexpr TableFacts kStrings{.name = "strings", .key = "id", .keyedByRank = true};
+    constexpr TableFacts kArguments{.name = "arguments", .key = "id"};
+    Result<void> done;
+    std::apply([&]<class... Row>(
+                   const Row&...) { static_cast<void>(((done = copy(kTable<Row>), done) && ...)); },
+               PlainRows());
+    for (const TableFacts& table : {TableFacts(kTable<DetailFacts>), kStrings, kArguments})
+        if (done) done = copy(table);
+    if (!done) return done;
     // Groups by whatever can be read of them; the world is there always.
     std::set<std::int64_t> groups{0};
     for (const std::uint32_t rank : context.ranks) {
@@ -151,8 +157,8 @@ Result<void> salvageRows(SalvageContext& context) {
         for (const std::string& scope :
              scopesOf(context.ranks, "group_id=" + std::to_string(group) + " AND "))
             scopes.push_back(scope);
-    if (auto done = copyTable(context, "collectives", "sequence", scopes); !done) return done;
-    return salvagePackedRows(context);
+    done = copyTable(context, "collectives", "sequence", scopes);
+    return done ? salvagePackedRows(context) : done;
 }
 
 namespace {
@@ -176,84 +182,112 @@ Result<void> refuseImpossible(SalvageContext& context) {
     for (const std::uint32_t rank : context.ranks)
         ranks.append(ranks.empty() ? "" : ",").append(std::to_string(rank));
     const std::string foreign = "rank NOT IN (" + ranks + ")";
-    const auto outside = [](const std::string& column) {
-        const std::string limit = std::to_string(std::int64_t{1} << 61);
-        return column + " NOT BETWEEN -" + limit + " AND " + limit;
-    };
-    const std::pair<const char*, std::string> conditions[] = {
-        {"ranks", foreign},
-        {"devices", foreign},
-        {"lanes", foreign + " OR role NOT BETWEEN 1 AND 8 OR lane NOT BETWEEN 0 AND 4294967295"},
-        {"strings", foreign},
-        {"arguments", foreign},
-        {"detail", foreign +
-                       " OR last_step < first_step OR end_ns < start_ns"
-                       " OR level NOT BETWEEN 0 AND 2 OR reason NOT BETWEEN 1 AND " +
-                       std::to_string(kPlaces<DetailReason> - 1) + " OR " + outside("start_ns") +
-                       " OR " + outside("end_ns") + " OR removed < 0"},
-        {"steps",
-         foreign + " OR end_ns < start_ns OR " + outside("start_ns") + " OR " + outside("end_ns")},
-        {"steps",
-         "(step, rank) IN (SELECT step, rank FROM (SELECT step, rank, end_ns, lead("
-         "start_ns) OVER (PARTITION BY rank ORDER BY start_ns, end_ns) AS next FROM steps)"
-         " WHERE end_ns > next)"},
-        {"steps",
-         "(step, rank) IN (SELECT step, rank FROM (SELECT step, rank, start_ns, max("
-         "end_ns) OVER (PARTITION BY rank ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED "
-         "PRECEDING"
-         " AND 1 PRECEDING) AS before FROM steps) WHERE before > start_ns)"},
-        {"collectives",
-         foreign +
-             " OR end_ns < start_ns OR last_arrival_ns > end_ns OR length(arrivals) % 8 <> 0"
-             " OR operation NOT IN (" +
-             wordsSql<CollectiveOp>() + ") OR dtype NOT IN (" + wordsSql<DataType>() +
-             ") OR cause NOT IN (" + wordsSql<Cause>() + ") OR " + outside("start_ns") + " OR " +
-             outside("end_ns")},
-        {"metrics", outside("time_ns")},
-        {"memory_theory",
-         foreign + " OR category NOT BETWEEN 0 AND " + std::to_string(kMemoryCategoryCount - 1)},
-        {"diagnostics", "severity NOT BETWEEN 1 AND 3"}};
-    for (const auto& [table, where] : conditions)
-        if (auto done = refuse(context, table, where); !done) return done;
+    for (const TableRules& table : tableRules()) {
+        if (table.ofRanks || table.table == "ranks")
+            if (auto done = refuse(context, table.table, foreign); !done) return done;
+        for (const RowRule& rule : table.rules)
+            if (rule.taken)
+                if (auto done = refuse(context, table.table, rule.broken); !done) return done;
+    }
     return {};
 }
 
-/// Runs an INSERT OR IGNORE and says how many rows it made up.
-Result<void> makeUp(SalvageContext& context, const std::string& table, const std::string& sql,
+/// Adds rows that are not there, and says how many it made up.
+template <TableRow Row>
+Result<void> makeUp(SalvageContext& context, const std::vector<Row>& rows,
                     const std::string& what) {
-    auto before = context.output.integer("SELECT count(*) FROM " + table);
+    const std::string count = std::string("SELECT count(*) FROM ") + kTable<Row>.name;
+    const auto before = context.output.integer(count);
     if (!before) return failure(before);
-    if (auto done = context.output.execute(sql); !done) return done;
-    auto after = context.output.integer("SELECT count(*) FROM " + table);
+    auto insert = context.output.prepare(insertSql<Row>("INSERT OR IGNORE"));
+    if (!insert) return failure(insert);
+    for (const Row& row : rows)
+        if (auto done = bindRow(*insert, row).run(); !done) return done;
+    const auto after = context.output.integer(count);
     if (!after) return failure(after);
     if (*after > *before)
         context.account.notes.push_back(std::to_string(*after - *before) + " " + what);
     return {};
 }
 
-/// Events refer to lanes and strings, collectives to strings.
-Result<void> makeUpNames(SalvageContext& context) {
-    std::string lanes, strings;
+Result<std::vector<std::int64_t>> integersOf(Connection& connection, const std::string& sql) {
+    auto select = connection.prepare(sql);
+    if (!select) return failure(select);
+    std::vector<std::int64_t> all;
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) return all;
+        all.push_back(select->integer(0));
+    }
+}
+
+/// A file may rightly hold few of its run's ranks: only one that something belongs to was lost.
+Result<void> makeUpRanks(SalvageContext& context) {
+    std::string sql = "SELECT rank FROM chunks";
+    for (const TableRules& table : tableRules())
+        if (table.ofRanks) sql += " UNION SELECT rank FROM " + table.table;
+    const auto ranks = integersOf(context.output, sql);
+    if (!ranks) return failure(ranks);
+    std::vector<RankFacts> lost;
+    for (const std::int64_t rank : *ranks) {
+        RankFacts& facts = lost.emplace_back();
+        facts.rank = {static_cast<std::uint32_t>(rank)};
+        facts.device = "(lost)";
+        facts.peakSource = "lost to damage";
+    }
+    return makeUp(context, lost, "rows of ranks were lost: their device and peak are unknown");
+}
+
+Result<void> makeUpHosts(SalvageContext& context) {
+    const auto hosts = integersOf(context.output, "SELECT DISTINCT host FROM ranks");
+    if (!hosts) return failure(hosts);
+    std::vector<HostFacts> lost;
+    for (const std::int64_t host : *hosts) {
+        HostFacts& facts = lost.emplace_back();
+        facts.host = static_cast<std::int32_t>(host);
+        facts.name = facts.cpu = "(lost)";
+    }
+    return makeUp(context, lost, "rows of hosts were lost");
+}
+
+/// Events refer to lanes.
+Result<void> makeUpLanes(SalvageContext& context) {
+    std::vector<LaneFacts> lost;
     for (const auto& [lane, kind] : context.lanes) {
         const bool counter = kind == EventKind::kCounter;
-        const std::string id = std::to_string(lane.second.value);
-        lanes += "INSERT OR IGNORE INTO lanes VALUES(" + std::to_string(lane.first.value) + "," +
-                 id + "," + (counter ? "8" : "7") + ",'lane " + id + " (its name is lost)','" +
-                 (counter ? "1" : "") + "'," + id + ");";
+        const std::uint32_t id = lane.second.value;
+        lost.push_back({lane.first, lane.second, counter ? LaneRole::kCounter : LaneRole::kRange,
+                        "lane " + std::to_string(id) + " (its name is lost)", counter ? "1" : "",
+                        static_cast<std::int32_t>(id)});
     }
+    return makeUp(context, lost, "lanes were lost: their events lie on lanes without a name");
+}
+
+/// Events refer to strings, and collectives.
+Result<void> makeUpStrings(SalvageContext& context) {
+    const auto count = [&] { return context.output.integer("SELECT count(*) FROM strings"); };
+    const auto before = count();
+    if (!before) return failure(before);
+    auto insert = context.output.prepare("INSERT OR IGNORE INTO strings VALUES(?, ?, '(lost)')");
+    if (!insert) return failure(insert);
     for (const auto& [rank, ids] : context.strings)
-        for (const std::uint32_t id : ids)
-            strings += "INSERT OR IGNORE INTO strings VALUES(" + std::to_string(rank.value) + "," +
-                       std::to_string(id) + ",'(lost)');";
-    for (const char* column : {"algorithm_id", "protocol_id"})
-        strings += std::string("INSERT OR IGNORE INTO strings SELECT DISTINCT rank, ") + column +
-                   ", '(lost)' FROM collectives WHERE " + column + " <> 0;";
-    if (auto done = makeUp(context, "lanes", lanes,
-                           "lanes were lost: their events lie on lanes "
-                           "without a name");
-        !done)
-        return done;
-    return makeUp(context, "strings", strings, "texts were lost and read \"(lost)\"");
+        for (const std::uint32_t id : ids) {
+            auto done = insert->bind(1, std::int64_t{rank.value}).bind(2, std::int64_t{id}).run();
+            if (!done) return done;
+        }
+    for (const char* column : {"algorithm_id", "protocol_id"}) {
+        auto done = context.output.execute(
+            std::string("INSERT OR IGNORE INTO strings SELECT DISTINCT rank, ") + column +
+            ", '(lost)' FROM collectives WHERE " + column + " <> 0");
+        if (!done) return done;
+    }
+    const auto after = count();
+    if (!after) return failure(after);
+    if (*after > *before)
+        context.account.notes.push_back(std::to_string(*after - *before) +
+                                        " texts were lost and read \"(lost)\"");
+    return {};
 }
 
 /// A file that its writer never finished holds what had reached it: ranks count more, and nothing
@@ -309,25 +343,10 @@ Result<void> mendTotals(SalvageContext& context) {
 }  // namespace
 
 Result<void> mendRows(SalvageContext& context) {
-    if (auto done = refuseImpossible(context); !done) return done;
-    // A file may rightly hold few of its run's ranks: only one that something belongs to was lost.
-    std::string ranks =
-        "INSERT OR IGNORE INTO ranks"
-        " SELECT rank,0,0,'(lost)',NULL,'lost to damage',0,0,NULL,NULL FROM (";
-    for (const char* table :
-         {"chunks", "collectives", "devices", "lanes", "memory_theory", "steps", "strings"})
-        ranks += std::string(ranks.ends_with('(') ? "" : " UNION ") + "SELECT rank FROM " + table;
-    ranks += ") WHERE rank IS NOT NULL";
-    if (auto done = makeUp(context, "ranks", ranks,
-                           "rows of ranks were lost: their device and "
-                           "peak are unknown");
-        !done)
-        return done;
-    const std::string hosts =
-        "INSERT OR IGNORE INTO hosts SELECT DISTINCT host,'(lost)','(lost)',0,0,'',0,0 FROM ranks";
-    if (auto done = makeUp(context, "hosts", hosts, "rows of hosts were lost"); !done) return done;
-    if (auto done = makeUpNames(context); !done) return done;
-    return mendTotals(context);
+    for (const auto mend :
+         {refuseImpossible, makeUpRanks, makeUpHosts, makeUpLanes, makeUpStrings, mendTotals})
+        if (auto done = mend(context); !done) return done;
+    return {};
 }
 
 }  // namespace shardscope::storage

@@ -15,7 +15,6 @@ namespace shardscope::storage {
 
 /// What rows and events may refer to.
 struct KnownRows {
-    std::set<std::int64_t> hosts;
     std::set<std::uint32_t> ranks;
     std::map<std::pair<RankId, LaneId>, LaneRole> lanes;
     std::unordered_set<std::uint64_t> strings;

@@ -48,8 +48,7 @@ void verifyTotals(VerifyContext& context) {
                 const std::string sentence = "rank " + std::to_string(rank.value) +
                                              " says it kept " + std::to_string(kept) + " events" +
                                              (removed[rank] > 0 ? " beside those taken out" : "") +
-                                             ", " +
-                                             std::to_string(stored) + " are stored";
+                                             ", " + std::to_string(stored) + " are stored";
                 // A rank that died, or lives on, had no chance of a last word; and what it records
                 // while it says it comes on top.
                 if (context.found.complete && orderly && stored < kept)
@@ -79,7 +78,8 @@ Result<Verification> verifyRecording(const std::string& path) {
     verifyRowChecksums(context);
     verifyChunks(context);
     verifyTotals(context);
-    for (std::string& phrase : detailPhrases(context.detail)) found.notes.push_back(std::move(phrase));
+    for (std::string& phrase : detailPhrases(context.detail))
+        found.notes.push_back(std::move(phrase));
     if (!found.complete)
         found.notes.push_back(
             "not finalised: it is being written, or its writer died; pyramids may lag behind");

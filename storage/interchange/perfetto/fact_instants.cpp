@@ -178,32 +178,32 @@ InstantScope scopeOf(std::string_view word) {
     return wordOr<InstantScope>(word);
 }
 
+/// Rank and start are those of the track and of the instant.
+bool isInFact(std::string_view column) {
+    return column != "rank" && column != "start_ns";
+}
+
 std::string factOf(const StepFacts& step) {
-    return dump({{"step", step.step.value},
-                 {"end_ns", step.end.ns},
-                 {"tokens", step.tokens},
-                 {"expected_gathers", step.expectedGathers},
-                 {"expected_reductions", step.expectedReductions},
-                 {"expected_phases", step.expectedPhases},
-                 {"emitted", step.emitted},
-                 {"dropped", step.dropped},
-                 {"cpu_time_ns", step.cpuTimeNs},
-                 {"resident_set_bytes", step.residentSet.count}});
+    Json json = Json::object();
+    forEachColumn<StepFacts>([&](const auto& column) {
+        if (isInFact(column.name)) json[column.name] = numberIn(column.of(step));
+    });
+    return dump(json);
 }
 
 StepFacts stepOf(const std::vector<Member>& members, Timestamp start) {
     StepFacts step;
-    step.step = stepIn(members);
+    forEachColumn<StepFacts>([&](const auto& column) {
+        auto& number = numberIn(column.of(step));
+        using Number = std::remove_cvref_t<decltype(number)>;
+        if (!isInFact(column.name)) return;
+        if constexpr (std::is_unsigned_v<Number>)
+            number = static_cast<Number>(countIn(members, column.name));
+        else
+            number = integerIn<Number>(members, column.name, number);
+    });
     step.start = start;
     step.end = std::max(start, timeIn(members, "end_ns", start));
-    step.tokens = integerIn(members, "tokens");
-    step.expectedGathers = integerIn<std::int32_t>(members, "expected_gathers", -1);
-    step.expectedReductions = integerIn<std::int32_t>(members, "expected_reductions", -1);
-    step.expectedPhases = integerIn<std::int32_t>(members, "expected_phases", -1);
-    step.emitted = countIn(members, "emitted");
-    step.dropped = countIn(members, "dropped");
-    step.cpuTimeNs = integerIn(members, "cpu_time_ns");
-    step.residentSet = {integerIn(members, "resident_set_bytes")};
     return step;
 }
 

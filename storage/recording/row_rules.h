@@ -1,0 +1,30 @@
+// What no row of a recording may be, declared once: `info --verify` reports it, `repair` takes such
+// rows out. Most follows from the columns' types (storage/model/table.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace shardscope::storage {
+
+struct RowRule {
+    std::string broken;    ///< SQL condition of the rows that break it; NULL breaks nothing
+    std::string sentence;  ///< of such a row, with {column} for values; empty: not reported
+    bool taken = true;     ///< repair takes the row out; otherwise it mends it
+};
+
+struct TableRules {
+    std::string table;
+    std::string row;       ///< what a row is called, with {column} for values
+    int since = 0;         ///< minor version of format 1 that brought the table
+    bool ofRanks = false;  ///< each row belongs to a rank, which has a row too
+    std::vector<RowRule> rules;
+};
+
+/// Of all tables that rules are about.
+[[nodiscard]] const std::vector<TableRules>& tableRules();
+
+/// Names of the {columns} in a text, in their order.
+[[nodiscard]] std::vector<std::string> columnsIn(const std::string& text);
+
+}  // namespace shardscope::storage

@@ -1,0 +1,120 @@
+// Tables as they are declared in C++, as the .sql files make them and as FORMAT.md describes them.
+#include "storage/recording/recording_reader.h"
+#include "storage/recording/row_rules.h"
+#include "storage/recording/row_sql.h"
+#include "storage/sqlite/connection.h"
+#include "tests/storage/recording/unpacked.h"
+#include "tests/support/result_matchers.h"
+#include "tests/support/sample_recording.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace shardscope::storage {
+namespace {
+
+using test::IsOk;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+std::vector<std::string> split(const std::string& list) {
+    std::vector<std::string> names;
+    std::istringstream in(list);
+    for (std::string name; std::getline(in >> std::ws, name, ',');) names.push_back(name);
+    return names;
+}
+
+template <class Row>
+class Tables : public testing::Test {
+protected:
+    void SetUp() override {
+        ASSERT_THAT(test::writeSampleRecording(m_path, {.steps = 2, .gpu = true}), IsOk());
+        m_connection.emplace(*Connection::open(m_path, Connection::Mode::kCreate));
+        ASSERT_THAT(unpackInPlace(*m_connection), IsOk());
+    }
+    test::TemporaryFolder m_folder;
+    std::string m_path = m_folder.file("run.sscope");
+    std::optional<Connection> m_connection;
+};
+
+using Rows = testing::Types<RunFacts, HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts,
+                            MetricPoint, MemoryTheory, DetailFacts, Diagnostic>;
+TYPED_TEST_SUITE(Tables, Rows);
+
+TYPED_TEST(Tables, HaveTheColumnsOfTheSqlFiles) {
+    auto made = this->m_connection->columnsOf(kTable<TypeParam>.name);
+    ASSERT_THAT(made, IsOk());
+    // The number of a row is nobody's member.
+    std::erase(*made, "id");
+    std::vector<std::string> declared = split(columnList<TypeParam>());
+    for (const std::string& name : split(kTable<TypeParam>.more)) declared.push_back(name);
+    std::erase(declared, "id");
+    EXPECT_THAT(*made, ElementsAreArray(declared));
+}
+
+TYPED_TEST(Tables, AreDescribedColumnByColumn) {
+    std::ifstream page(SHARDSCOPE_FORMAT_PAGE);
+    const std::string front = std::string("| `") + kTable<TypeParam>.name + "` |";
+    std::string line;
+    while (std::getline(page, line) && !line.starts_with(front)) {
+    }
+    ASSERT_TRUE(line.starts_with(front));
+    for (const std::string& name : split(columnList<TypeParam>()))
+        EXPECT_THAT(line, HasSubstr("`" + name + "`"));
+    for (const std::string& name : split(kTable<TypeParam>.more))
+        EXPECT_THAT(line, HasSubstr("`" + name + "`"));
+}
+
+TYPED_TEST(Tables, ComeBackAsTheyWereWritten) {
+    const auto rows = readRows<TypeParam>(*this->m_connection);
+    ASSERT_THAT(rows, IsOk());
+    const std::string table = kTable<TypeParam>.name;
+    EXPECT_EQ(static_cast<std::int64_t>(rows->size()),
+              *this->m_connection->integer("SELECT count(*) FROM " + table));
+    // Into an empty copy of the table and out of it.
+    ASSERT_THAT(
+        this->m_connection->execute("CREATE TEMP TABLE kept AS SELECT " + columnList<TypeParam>() +
+                                    " FROM " + table + "; DELETE FROM " + table),
+        IsOk());
+    auto insert = this->m_connection->prepare(insertSql<TypeParam>());
+    ASSERT_THAT(insert, IsOk());
+    for (const TypeParam& row : *rows) ASSERT_THAT(bindRow(*insert, row).run(), IsOk());
+    EXPECT_EQ(
+        *this->m_connection->integer("SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT " +
+                                     columnList<TypeParam>() + " FROM " + table + ")"),
+        0);
+}
+
+TYPED_TEST(Tables, OfASoundRecordingBreakNoRule) {
+    for (const TableRules& table : tableRules()) {
+        if (table.table != kTable<TypeParam>.name) continue;
+        for (const RowRule& rule : table.rules)
+            EXPECT_EQ(*this->m_connection->integer("SELECT count(*) FROM " + table.table +
+                                                   " WHERE " + rule.broken),
+                      0)
+                << table.table << " " << rule.sentence;
+    }
+}
+
+TEST(RowSql, AnEnumeratorThatDoesNotExistHasNoWord) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 1}), IsOk());
+    auto connection = Connection::open(path, Connection::Mode::kCreate);
+    ASSERT_THAT(connection->execute("UPDATE lanes SET role=257"), IsOk());
+    const auto lanes = readRows<LaneFacts>(*connection);
+    ASSERT_THAT(lanes, IsOk());
+    for (const LaneFacts& lane : *lanes) EXPECT_STREQ(toWord(lane.role), "unknown");
+}
+
+TEST(RowRules, NameTheColumnsOfTheirSentences) {
+    EXPECT_THAT(columnsIn("step {step} of rank {rank}"), testing::ElementsAre("step", "rank"));
+    EXPECT_THAT(columnsIn("the run"), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace shardscope::storage
