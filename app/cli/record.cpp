@@ -145,9 +145,8 @@ Result<RunEnd> record(const control::RunConfig& config, const RecordOptions& opt
         config.output, runFacts(config, options.commandLine(config)), options.force,
         filesRead(config, options.runFile()));
     if (!writer) return failure(writer);
-    auto limit = control::sizeLimitOf(config);
-    if (!limit) return failure(limit);
-    if (auto limited = writer->limitSize(*limit); !limited) return failure(limited);
+    if (auto limited = writer->limitSize(control::sizeLimitOf(config)); !limited)
+        return failure(limited);
 
     RunRecorder recorder(config, originNs, std::move(*writer), progress);
     launch::RunSupervisor run(std::move(*request), recorder);

@@ -2,7 +2,7 @@
 
 #include "app/cli/data_path.h"
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ void RecordOptions::addTo(CLI::App& app) {
         ->type_name("NAME")
         ->group("Run")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    m_flags.addTo(app, [](const control::RunField&) { return true; });
+    m_flags.addTo(app, [](const control::RunOption&) { return true; });
     app.add_flag("--force", force, "replace the output if it is a recording");
     app.add_flag("--dry-run", dryRun, "print what a rank needs and whether it fits; start nothing");
     app.add_flag("--json", json, "print one JSON object at the end");

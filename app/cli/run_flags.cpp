@@ -5,7 +5,7 @@
 namespace shardscope::cli {
 namespace {
 
-bool isSwitch(const control::RunField& field) {
+bool isSwitch(const control::RunOption& field) {
     return *field.argument == '\0';
 }
 
@@ -19,7 +19,7 @@ std::string switchNames(const std::string& flag) {
 }  // namespace
 
 void RunFlags::addTo(CLI::App& app, const Filter& wanted) {
-    for (const control::RunField& field : control::runFields()) {
+    for (const control::RunOption& field : control::runOptions()) {
         if (*field.flag == '\0' || !wanted(field)) continue;
         CLI::Option* option =
             isSwitch(field)
@@ -45,7 +45,7 @@ Result<void> RunFlags::apply(control::RunConfig& config) const {
     const control::RunConfig standard;
     for (const auto& [key, option] : m_options) {
         if (option->count() == 0) continue;
-        const control::RunField& field = *control::findRunField(key);
+        const control::RunOption& field = *control::findRunOption(key);
         Result<void> done;
         if (!isSwitch(field)) {
             done = control::setFromText(field, config, m_texts.at(key));

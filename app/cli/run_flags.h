@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/control/run_config.h"
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 #include "storage/model/result.h"
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,7 @@ namespace shardscope::cli {
 
 class RunFlags {
 public:
-    using Filter = std::function<bool(const control::RunField&)>;
+    using Filter = std::function<bool(const control::RunOption&)>;
 
     /// Adds the fields that `wanted` lets through. *this outlives the app's parsing.
     void addTo(CLI::App& app, const Filter& wanted);

@@ -5,7 +5,7 @@
 #include "app/cli/run_flags.h"
 #include "app/cli/run_requests.h"
 #include "engine/control/observer.h"
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 #include "engine/theory/theory.h"
 
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ struct VerifyOptions {
 };
 
 /// What a reference leaves open: how it is computed, not what.
-bool leftOpen(const control::RunField& field) {
+bool leftOpen(const control::RunOption& field) {
     static const std::set<std::string> kKeys = {"strategy",
                                                 "ranks",
                                                 "threads",

@@ -42,9 +42,9 @@ Result<std::vector<StepSpan>> parseStepSpans(std::string_view text) {
         if (!span)
             return failure(
                 ErrorCode::kUsage,
-                fmt::format("--capture-steps {}: '{}' is not a list of steps; write it like "
-                            "10-20,500-520, counted from 0",
-                            text, one));
+                fmt::format("'{}' is not a list of steps; write it like 10-20,500-520, counted "
+                            "from 0",
+                            one));
         spans.push_back(*span);
         rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
     }
@@ -52,10 +52,6 @@ Result<std::vector<StepSpan>> parseStepSpans(std::string_view text) {
 }
 
 Result<CaptureSchedule> CaptureSchedule::of(const RunConfig& config) {
-    if (config.alternateCapture && (config.captureEvery > 0 || !config.captureSteps.empty()))
-        return failure(ErrorCode::kUsage,
-                       "--alternate-capture is a schedule by itself; leave it out, or "
-                       "--capture-steps and --capture-every");
     auto spans = parseStepSpans(config.captureSteps);
     if (!spans) return failure(spans);
     CaptureSchedule schedule;

@@ -1,6 +1,6 @@
 #include "engine/control/byte_text.h"
 #include "engine/control/run_config.h"
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ std::string shellWord(const std::string& word) {
     return quoted + "'";
 }
 
-std::string argumentText(const FieldValue& value) {
+std::string argumentText(const OptionValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) return shellWord(*text);
     if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
     return fmt::format("{}", std::get<std::int64_t>(value));
@@ -45,10 +45,10 @@ std::string argumentText(const FieldValue& value) {
 
 /// A switch turns its field away from the default; what turns it back is --x for --no-x, and
 /// --x=false else.
-std::string switchText(const RunField& field, const FieldValue& value) {
+std::string switchText(const RunOption& option, const OptionValue& value) {
     constexpr std::string_view kNegation = "--no-";
-    const std::string_view flag = field.flag;
-    if (value != field.get(RunConfig())) return field.flag;
+    const std::string_view flag = option.flag;
+    if (value != option.get(RunConfig())) return option.flag;
     if (flag.starts_with(kNegation)) return fmt::format("--{}", flag.substr(kNegation.size()));
     return fmt::format("{}=false", flag);
 }
@@ -64,16 +64,16 @@ std::string toCommandLine(const RunConfig& config, const RunConfig& start) {
     // --model comes first and replaces all of the model.
     base.model = findModelPreset(config.model.name).value_or(RunConfig().model);
     std::string line = "shardscope record --model " + shellWord(base.model.name);
-    for (const RunField& field : runFields()) {
-        if (*field.flag == '\0') continue;
-        const FieldValue value = field.get(config);
+    for (const RunOption& option : runOptions()) {
+        if (*option.flag == '\0') continue;
+        const OptionValue value = option.get(config);
         // Always named: what a reader looks for first.
-        const bool always =
-            field.get == findRunField("strategy")->get || field.get == findRunField("ranks")->get;
-        if (!always && value == field.get(base)) continue;
+        const std::string_view key = option.key;
+        const bool always = key == "strategy" || key == "ranks";
+        if (!always && value == option.get(base)) continue;
         line += ' ';
-        line += *field.argument != '\0' ? fmt::format("{} {}", field.flag, argumentText(value))
-                                        : switchText(field, value);
+        line += !option.isSwitch() ? fmt::format("{} {}", option.flag, argumentText(value))
+                                   : switchText(option, value);
     }
     return line;
 }

@@ -25,18 +25,13 @@ std::optional<ModelConfig> findModelPreset(std::string_view name) {
     return std::nullopt;
 }
 
-Result<SizeLimit> sizeLimitOf(const RunConfig& config) {
+SizeLimit sizeLimitOf(const RunConfig& config) {
+    const auto known = [](const Result<Bytes>& parsed) {
+        return parsed ? std::optional(*parsed) : std::nullopt;
+    };
     SizeLimit limit;
-    if (!config.maxSize.empty()) {
-        auto size = parseSize(config.maxSize);
-        if (!size) return failure(size, "--max-size");
-        limit.most = *size;
-    }
-    if (!config.maxRate.empty()) {
-        auto rate = parseRate(config.maxRate);
-        if (!rate) return failure(rate, "--max-rate");
-        limit.mostEverySecond = *rate;
-    }
+    limit.most = known(parseSize(config.maxSize));
+    limit.mostEverySecond = known(parseRate(config.maxRate));
     return limit;
 }
 

@@ -136,8 +136,8 @@ struct RunConfig {
     friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
 
-/// What maxSize and maxRate say; a sentence about the one that is no size (kUsage).
-[[nodiscard]] Result<SizeLimit> sizeLimitOf(const RunConfig& config);
+/// What maxSize and maxRate of a valid run say.
+[[nodiscard]] SizeLimit sizeLimitOf(const RunConfig& config);
 
 /// What kAuto stands for at this capture level.
 [[nodiscard]] DeviceCapture effectiveDeviceCapture(const RunConfig& config);

@@ -1,7 +1,6 @@
 #include "engine/control/byte_text.h"
-#include "engine/control/near_miss.h"
 #include "engine/control/run_config.h"
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,26 +13,22 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::string_view kModelPrefix = "model.";
 
-Result<FieldValue> scalar(const Json& value) {
-    if (value.is_boolean()) return FieldValue(value.get<bool>());
+Result<OptionValue> scalar(const Json& value) {
+    if (value.is_boolean()) return OptionValue(value.get<bool>());
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > 0x7FFFFFFFFFFFFFFFull) {
         return failure(ErrorCode::kUsage, "is out of range");
     }
-    if (value.is_number_integer()) return FieldValue(value.get<std::int64_t>());
-    if (value.is_number_float()) return FieldValue(value.get<double>());
-    if (value.is_string()) return FieldValue(bytesOfUtf8(value.get<std::string>()));
+    if (value.is_number_integer()) return OptionValue(value.get<std::int64_t>());
+    if (value.is_number_float()) return OptionValue(value.get<double>());
+    if (value.is_string()) return OptionValue(bytesOfUtf8(value.get<std::string>()));
     return failure(ErrorCode::kUsage, "must be a single value");
 }
 
 Result<void> setKey(RunConfig& config, const std::string& key, const Json& json) {
-    const RunField* field = findRunField(key);
+    const RunOption* field = findRunOption(key);
     if (field == nullptr) {
-        std::vector<std::string> keys;
-        for (const RunField& each : runFields()) keys.emplace_back(each.key);
-        const auto near = nearMiss(key, keys);
-        return failure(ErrorCode::kUsage,
-                       fmt::format("unknown key '{}' in the run configuration{}", key,
-                                   near ? "; did you mean '" + *near + "'?" : ""));
+        return failure(ErrorCode::kUsage, fmt::format("unknown key '{}' in the run configuration{}",
+                                                      key, suggestedKey(key)));
     }
     const auto value = scalar(json);
     const auto done = value ? field->set(config, *value) : Result<void>(failure(value));
@@ -45,7 +40,7 @@ Result<void> setKey(RunConfig& config, const std::string& key, const Json& json)
 
 std::string toJson(const RunConfig& config) {
     Json root = Json::object();
-    for (const RunField& field : runFields()) {
+    for (const RunOption& field : runOptions()) {
         std::string_view key = field.key;
         Json* target = &root;
         if (key.starts_with(kModelPrefix)) {

@@ -1,7 +1,6 @@
 // TOML run files: the keys of toJson, with line and column in every complaint.
-#include "engine/control/near_miss.h"
 #include "engine/control/run_config.h"
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -60,15 +59,11 @@ private:
 
     Result<void> set(const std::string& key, const toml::source_region& where,
                      const toml::node& node) {
-        const RunField* field = findRunField(key);
+        const RunOption* field = findRunOption(key);
         if (field == nullptr) {
-            std::vector<std::string> keys;
-            for (const RunField& each : runFields()) keys.emplace_back(each.key);
-            const auto near = nearMiss(key, keys);
-            return complain(where, fmt::format("unknown key '{}'{}", key,
-                                               near ? "; did you mean '" + *near + "'?" : ""));
+            return complain(where, fmt::format("unknown key '{}'{}", key, suggestedKey(key)));
         }
-        FieldValue value;
+        OptionValue value;
         if (node.is_boolean()) {
             value = node.as_boolean()->get();
         } else if (node.is_integer()) {
@@ -105,7 +100,7 @@ std::string tomlText(const std::string& text) {
     return quoted + '"';
 }
 
-std::string tomlValue(const FieldValue& value) {
+std::string tomlValue(const OptionValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) return tomlText(*text);
     if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
@@ -138,7 +133,7 @@ Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults
 std::string toToml(const RunConfig& config) {
     std::string top = "# Run file of Shardscope: shardscope record FILE\n";
     std::string model = "\n[model]\n";
-    for (const RunField& field : runFields()) {
+    for (const RunOption& field : runOptions()) {
         std::string_view key = field.key;
         const std::string value = tomlValue(field.get(config));
         if (key.starts_with("model.")) {

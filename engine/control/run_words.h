@@ -8,22 +8,33 @@
 
 namespace shardscope::control {
 
+/// A word that can be chosen, what people call it, and what it does in a few words.
+template <class Enum>
+struct Choice {
+    Enum value;
+    const char* word;
+    const char* name;
+    const char* note = "";
+};
+
 /// layernorm: weight and bias; rmsnorm: weight only (Zhang and Sennrich, arXiv 1910.07467).
 enum class Norm : std::uint8_t { kLayerNorm = 1, kRmsNorm = 2 };
 constexpr auto wordsOf(Norm) {
-    return wordList<Word<Norm>>({{Norm::kLayerNorm, "layernorm"}, {Norm::kRmsNorm, "rmsnorm"}});
+    return wordList<Choice<Norm>>(
+        {{Norm::kLayerNorm, "layernorm", "LayerNorm"}, {Norm::kRmsNorm, "rmsnorm", "RMSNorm"}});
 }
 /// learned: a table of T rows; rope: queries and keys rotated, base 10,000 (Su et al., arXiv
 /// 2104.09864).
 enum class Position : std::uint8_t { kLearned = 1, kRope = 2 };
 constexpr auto wordsOf(Position) {
-    return wordList<Word<Position>>({{Position::kLearned, "learned"}, {Position::kRope, "rope"}});
+    return wordList<Choice<Position>>(
+        {{Position::kLearned, "learned", "learned"}, {Position::kRope, "rope", "RoPE"}});
 }
 /// gelu: out(gelu(fc(x))); swiglu: out(silu(gate(x)) * fc(x)) (Shazeer, arXiv 2002.05202).
 enum class FeedForward : std::uint8_t { kGelu = 1, kSwiglu = 2 };
 constexpr auto wordsOf(FeedForward) {
-    return wordList<Word<FeedForward>>(
-        {{FeedForward::kGelu, "gelu"}, {FeedForward::kSwiglu, "swiglu"}});
+    return wordList<Choice<FeedForward>>(
+        {{FeedForward::kGelu, "gelu", "GELU"}, {FeedForward::kSwiglu, "swiglu", "SwiGLU"}});
 }
 
 /// ddp-*: everything whole on every rank, and how gradients are all-reduced (engine/parallel);
@@ -41,15 +52,21 @@ enum class Strategy : std::uint8_t {
     kHsdp = 9,
 };
 constexpr auto wordsOf(Strategy) {
-    return wordList<Word<Strategy>>({{Strategy::kSingle, "single"},
-                                     {Strategy::kDdpNaive, "ddp-naive"},
-                                     {Strategy::kDdpFlat, "ddp-flat"},
-                                     {Strategy::kDdpOverlap, "ddp-overlap"},
-                                     {Strategy::kDdpBucket, "ddp-bucket"},
-                                     {Strategy::kZero1, "zero1"},
-                                     {Strategy::kZero2, "zero2"},
-                                     {Strategy::kZero3, "zero3"},
-                                     {Strategy::kHsdp, "hsdp"}});
+    return wordList<Choice<Strategy>>(
+        {{Strategy::kSingle, "single", "single", "one rank, nothing sharded"},
+         {Strategy::kDdpNaive, "ddp-naive", "DDP, naive",
+          "one all-reduce per parameter, after backward"},
+         {Strategy::kDdpFlat, "ddp-flat", "DDP, flat",
+          "one all-reduce of all gradients, after backward"},
+         {Strategy::kDdpOverlap, "ddp-overlap", "DDP, overlapped",
+          "one all-reduce per parameter, during backward"},
+         {Strategy::kDdpBucket, "ddp-bucket", "DDP, buckets",
+          "one all-reduce per bucket, during backward"},
+         {Strategy::kZero1, "zero1", "ZeRO-1", "shards optimizer state"},
+         {Strategy::kZero2, "zero2", "ZeRO-2", "shards optimizer state and gradients"},
+         {Strategy::kZero3, "zero3", "ZeRO-3", "shards optimizer state, gradients and parameters"},
+         {Strategy::kHsdp, "hsdp", "HSDP",
+          "ZeRO-3 inside groups of ranks, all-reduce across them"}});
 }
 [[nodiscard]] constexpr bool isDdp(Strategy strategy) {
     return strategy == Strategy::kDdpNaive || strategy == Strategy::kDdpFlat ||
@@ -57,7 +74,8 @@ constexpr auto wordsOf(Strategy) {
 }
 enum class Device : std::uint8_t { kCpu = 1, kCuda = 2 };
 constexpr auto wordsOf(Device) {
-    return wordList<Word<Device>>({{Device::kCpu, "cpu"}, {Device::kCuda, "cuda"}});
+    return wordList<Choice<Device>>(
+        {{Device::kCpu, "cpu", "CPU"}, {Device::kCuda, "cuda", "CUDA GPU"}});
 }
 /// fp32: IEEE throughout; tf32: fp32 tensors, products in TF32 (GPU only); bf16: parameters,
 /// activations and products in bf16 with fp32 master weights and moments; fp16: the same in fp16
@@ -85,12 +103,13 @@ enum class DeviceCapture : std::uint8_t {
     kFull = 5
 };
 constexpr auto wordsOf(DeviceCapture) {
-    return wordList<Word<DeviceCapture>>({{DeviceCapture::kAuto, "auto"},
-                                          {DeviceCapture::kNever, "never"},
-                                          {DeviceCapture::kIdle, "idle"},
-                                          {DeviceCapture::kKernels, "kernels"},
-                                          {DeviceCapture::kLaunches, "launches"},
-                                          {DeviceCapture::kFull, "full"}});
+    return wordList<Choice<DeviceCapture>>(
+        {{DeviceCapture::kAuto, "auto", "auto", "by the capture level"},
+         {DeviceCapture::kNever, "never", "never", "no tracer"},
+         {DeviceCapture::kIdle, "idle", "idle", "tracer attached only"},
+         {DeviceCapture::kKernels, "kernels", "kernels", "kernels and copies"},
+         {DeviceCapture::kLaunches, "launches", "launches", "also CUDA calls"},
+         {DeviceCapture::kFull, "full", "full", "also waits and NCCL"}});
 }
 /// Learning rate after the warm-up: a half cosine, a line, or level.
 enum class Schedule : std::uint8_t { kCosine = 1, kLinear = 2, kConstant = 3 };
@@ -103,9 +122,9 @@ constexpr auto wordsOf(Schedule) {
 /// feedback: Seide et al. 2014; Stich et al., arXiv 1809.07599).
 enum class Compression : std::uint8_t { kNone = 1, kBFloat16 = 2, kTopK = 3 };
 constexpr auto wordsOf(Compression) {
-    return wordList<Word<Compression>>({{Compression::kNone, "none"},
-                                        {Compression::kBFloat16, "bf16"},
-                                        {Compression::kTopK, "topk"}});
+    return wordList<Choice<Compression>>({{Compression::kNone, "none", "none"},
+                                          {Compression::kBFloat16, "bf16", "bf16, lossy"},
+                                          {Compression::kTopK, "topk", "top-k, lossy"}});
 }
 /// What a GPU rank keeps in host memory, where the optimizer then runs: master parameters and
 /// moments; and this rank's gradients too (ZeRO-Offload: Ren et al., arXiv 2101.06840).
@@ -118,9 +137,10 @@ constexpr auto wordsOf(Offload) {
 /// How ranks reach each other; automatic: NCCL between GPUs, else shared memory.
 enum class Transport : std::uint8_t { kAuto = 1, kSharedMemory = 2, kGloo = 3 };
 constexpr auto wordsOf(Transport) {
-    return wordList<Word<Transport>>({{Transport::kAuto, "auto"},
-                                      {Transport::kSharedMemory, "shared-memory"},
-                                      {Transport::kGloo, "gloo"}});
+    return wordList<Choice<Transport>>(
+        {{Transport::kAuto, "auto", "auto"},
+         {Transport::kSharedMemory, "shared-memory", "shared memory"},
+         {Transport::kGloo, "gloo", "Gloo"}});
 }
 
 }  // namespace shardscope::control

@@ -2,8 +2,8 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/memory_model.h"
-#include "app/desktop/models/run_field_texts.h"
-#include "engine/control/run_fields.h"
+#include "app/desktop/models/run_option_texts.h"
+#include "engine/control/run_rules.h"
 #include "engine/theory/theory.h"
 
 #include <QFile>
@@ -79,14 +79,15 @@ std::vector<LegendEntry> legendOf(const std::vector<StackedBar>& bars) {
 
 QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& machine) {
     if (config.device == control::Device::kCuda) {
-        return u"%1 predicted a rank on its GPU, besides what CUDA and NCCL take; this window does "
+        return u"Predicted: %1 per rank on its GPU, besides what CUDA and NCCL take; this window "
+               u"does "
                u"not know the GPUs."_s.arg(formatBytes(needed));
     }
     const Bytes all{needed.count * config.ranks};
-    if (machine.freeMemory.count == 0) return u"%1 predicted a rank."_s.arg(formatBytes(needed));
+    if (machine.freeMemory.count == 0) return u"Predicted: %1 per rank."_s.arg(formatBytes(needed));
     return (all < machine.freeMemory
-                ? u"Fits: %1 predicted a rank, %2 together, %3 free."_s
-                : u"Does not fit: %1 predicted a rank, %2 together, only %3 free."_s)
+                ? u"Fits. Predicted: %1 per rank, %2 in total; %3 free."_s
+                : u"Does not fit. Predicted: %1 per rank, %2 in total; only %3 free."_s)
         .arg(formatBytes(needed), formatBytes(all), formatBytes(machine.freeMemory));
 }
 
@@ -107,83 +108,11 @@ MachineFacts thisMachine() {
     return machine;
 }
 
-QString strategyName(Strategy strategy) {
-    switch (strategy) {
-        case Strategy::kSingle:
-            return u"single"_s;
-        case Strategy::kDdpNaive:
-            return u"DDP, naive"_s;
-        case Strategy::kDdpFlat:
-            return u"DDP, flat"_s;
-        case Strategy::kDdpOverlap:
-            return u"DDP, overlapped"_s;
-        case Strategy::kDdpBucket:
-            return u"DDP, buckets"_s;
-        case Strategy::kZero1:
-            return u"ZeRO-1"_s;
-        case Strategy::kZero2:
-            return u"ZeRO-2"_s;
-        case Strategy::kZero3:
-            return u"ZeRO-3"_s;
-        case Strategy::kHsdp:
-            return u"HSDP"_s;
-    }
-    return u"unknown"_s;
-}
-
-QString strategyNote(Strategy strategy) {
-    switch (strategy) {
-        case Strategy::kSingle:
-            return u"one rank, nothing shared"_s;
-        case Strategy::kDdpNaive:
-            return u"a sum a parameter, after backward"_s;
-        case Strategy::kDdpFlat:
-            return u"one sum, after backward"_s;
-        case Strategy::kDdpOverlap:
-            return u"a sum a parameter, during backward"_s;
-        case Strategy::kDdpBucket:
-            return u"sums of buckets, during backward"_s;
-        case Strategy::kZero1:
-            return u"shards optimizer state"_s;
-        case Strategy::kZero2:
-            return u"and gradients"_s;
-        case Strategy::kZero3:
-            return u"shards all states"_s;
-        case Strategy::kHsdp:
-            return u"ZeRO-3 in groups, sums across"_s;
-    }
-    return {};
-}
-
-QString captureNote(control::CaptureLevel level) {
-    switch (level) {
-        case control::CaptureLevel::kOff:
-            return u"nothing"_s;
-        case control::CaptureLevel::kSteps:
-            return u"steps, metrics"_s;
-        case control::CaptureLevel::kLight:
-            return u"and phases, collectives"_s;
-        case control::CaptureLevel::kFull:
-            return u"and operators, memory"_s;
-    }
-    return {};
-}
-
-QString captureNote(control::DeviceCapture level) {
-    switch (level) {
-        case control::DeviceCapture::kAuto:
-            return u"by the capture level"_s;
-        case control::DeviceCapture::kNever:
-            return u"no tracer"_s;
-        case control::DeviceCapture::kIdle:
-            return u"tracer attached only"_s;
-        case control::DeviceCapture::kKernels:
-            return u"kernels, copies"_s;
-        case control::DeviceCapture::kLaunches:
-            return u"and CUDA calls"_s;
-        case control::DeviceCapture::kFull:
-            return u"and waits, NCCL"_s;
-    }
+QString choiceNote(const control::RunOption& option, const RunConfig& config) {
+    if (option.choices == nullptr) return {};
+    const control::OptionValue value = option.get(config);
+    for (const control::OptionChoice& choice : option.choices())
+        if (choice.word == std::get<std::string>(value)) return fromUtf8(choice.note);
     return {};
 }
 
@@ -192,25 +121,24 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
     RunPrediction prediction;
     prediction.commandLine = fromUtf8(start != nullptr ? control::toCommandLine(config, *start)
                                                        : control::toCommandLine(config));
-    if (const auto valid = control::validate(config); !valid) {
-        const QString sentence = fromUtf8(valid.error().message);
-        prediction.problem = inFormWords(sentence);
+    if (const auto problem = control::findProblem(config)) {
+        prediction.problem = inFormWords(fromUtf8(problem->sentence));
         prediction.problem[0] = prediction.problem[0].toUpper();
-        prediction.wrongFields = fieldsNamedIn(sentence);
-        prediction.headline = u"No prediction until the settings go together."_s;
+        prediction.wrongFields = problem->options;
+        prediction.headline = u"Fix the settings above to see a prediction."_s;
         return prediction;
     }
     prediction.parameters =
         u"%1 parameters"_s.arg(formatCount(theory::parameterCount(config.model)));
     prediction.tokensPerStep =
-        u"%1 tokens a step"_s.arg(formatCount(theory::tokensPerStep(config)));
+        u"%1 tokens per step"_s.arg(formatCount(theory::tokensPerStep(config)));
     prediction.memory = memoryBars(config);
     prediction.legend = legendOf(prediction.memory);
     const Bytes needed = theory::total(theory::memoryTheory(config));
     prediction.headline = headlineOf(needed, config, machine);
     const theory::StepContents contents = theory::stepContents(config);
     prediction.traffic = {
-        {u"bytes moved by a rank"_s, formatBytes(theory::trafficPerStep(config))},
+        {u"bytes moved per rank"_s, formatBytes(theory::trafficPerStep(config))},
         {u"gathers"_s, formatCount(contents.gathers)},
         {u"reductions"_s, formatCount(contents.reductions)},
         {u"model FLOPs"_s,
@@ -218,7 +146,7 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
                                 static_cast<double>(theory::tokensPerStep(config)) * 1e-9),
                    u"GFLOP"_s}
              .joined()},
-        {u"states a rank"_s, formatBytes(theory::stateTheory(config))}};
+        {u"model state per rank"_s, formatBytes(theory::stateTheory(config))}};
     if (config.shareDevice) {
         prediction.warning =
             u"Ranks that share a GPU take turns: the run works, but its times say nothing of speed."_s;

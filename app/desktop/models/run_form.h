@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
-#include "engine/control/run_config.h"
+#include "engine/control/run_option.h"
 
 #include <QString>
 #include <string_view>
@@ -19,13 +19,9 @@ struct MachineFacts {
 };
 [[nodiscard]] MachineFacts thisMachine();
 
-/// As people call it: "ZeRO-3", "DDP, buckets".
-[[nodiscard]] QString strategyName(control::Strategy strategy);
-/// What it does, in a few words.
-[[nodiscard]] QString strategyNote(control::Strategy strategy);
-/// What is recorded at a level, in a few words; of the device as it stands for itself.
-[[nodiscard]] QString captureNote(control::CaptureLevel level);
-[[nodiscard]] QString captureNote(control::DeviceCapture level);
+/// What a choice of an option is or does, in a few words; empty: nothing to say.
+[[nodiscard]] QString choiceNote(const control::RunOption& option,
+                                 const control::RunConfig& config);
 
 struct RunPrediction {
     QString problem;  ///< why it cannot start, in the words of the form; empty: it can

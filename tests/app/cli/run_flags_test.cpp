@@ -3,7 +3,7 @@
 
 #include "app/cli/record_options.h"
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>
@@ -14,12 +14,12 @@
 namespace shardscope::cli {
 namespace {
 
-using control::FieldValue;
+using control::OptionValue;
 using control::RunConfig;
-using control::RunField;
+using control::RunOption;
 
 /// Some other value that the field takes, or the same.
-FieldValue otherValue(const RunField& field, const FieldValue& usual, std::mt19937& random) {
+OptionValue otherValue(const RunOption& field, const OptionValue& usual, std::mt19937& random) {
     if (std::holds_alternative<bool>(usual)) return random() % 2 == 0;
     if (std::holds_alternative<std::int64_t>(usual))
         return static_cast<std::int64_t>(random() % 1000);
@@ -36,7 +36,7 @@ RunConfig anyRun(std::mt19937& random) {
     RunConfig config;
     const auto& presets = control::modelPresets();
     config.model = presets[random() % presets.size()];
-    for (const RunField& field : control::runFields()) {
+    for (const RunOption& field : control::runOptions()) {
         if (*field.flag == '\0' || random() % 3 != 0) continue;
         EXPECT_TRUE(field.set(config, otherValue(field, field.get(config), random))) << field.key;
     }
@@ -68,7 +68,7 @@ RunConfig readBack(const std::string& line, RunConfig start) {
     std::string model;
     RunFlags flags;
     app.add_option("--model", model);
-    flags.addTo(app, [](const RunField&) { return true; });
+    flags.addTo(app, [](const RunOption&) { return true; });
     app.parse(words);
     EXPECT_TRUE(control::setModelPreset(start, model));
     EXPECT_TRUE(flags.apply(start));

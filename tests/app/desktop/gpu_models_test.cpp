@@ -5,7 +5,6 @@
 #include "app/desktop/models/lane_layout.h"
 #include "app/desktop/models/memory_model.h"
 #include "app/desktop/models/overview_model.h"
-#include "app/desktop/models/run_field_rules.h"
 #include "app/desktop/models/run_form.h"
 #include "app/desktop/models/slice_details.h"
 #include "app/desktop/views/timeline/lane_painter.h"
@@ -458,7 +457,7 @@ TEST(GpuRunForm, SaysWhatTheCommandLineSaysInItsOwnWords) {
     control::RunConfig config;
     config.precision = control::Precision::kTf32;
     EXPECT_EQ(predict(config, {2, {1LL << 34}, {1LL << 34}}).problem,
-              u"Precision tf32 exists on GPUs only; use “Precision” fp32, or “Device” cuda."_s);
+              u"“Precision” tf32 exists on GPUs only; use “Precision” fp32, or “Device” cuda."_s);
     config.device = control::Device::kCuda;
     config.shareDevice = true;
     const RunPrediction cuda = predict(config, {2, {1LL << 34}, {1LL << 34}});
@@ -466,18 +465,6 @@ TEST(GpuRunForm, SaysWhatTheCommandLineSaysInItsOwnWords) {
     EXPECT_TRUE(cuda.warning.contains(u"take turns"_s));
     EXPECT_TRUE(cuda.headline.contains(u"GPU"_s)) << "host memory is not what limits it";
     EXPECT_TRUE(cuda.commandLine.contains(u"--share-device"_s));
-}
-
-TEST(GpuRunForm, FieldsThatDoNotApplyHaveAReason) {
-    control::RunConfig config;
-    EXPECT_EQ(whyNot(config, "share_device"), u"GPUs only"_s);
-    EXPECT_EQ(whyNot(config, "device_capture"), u"GPUs only"_s);
-    EXPECT_EQ(whyNot(config, "reduce"), u"needs precision bf16"_s);
-    config.device = control::Device::kCuda;
-    config.precision = control::Precision::kBFloat16;
-    EXPECT_TRUE(whyNot(config, "share_device").isEmpty());
-    EXPECT_TRUE(whyNot(config, "device_capture").isEmpty());
-    EXPECT_TRUE(whyNot(config, "reduce").isEmpty());
 }
 
 }  // namespace

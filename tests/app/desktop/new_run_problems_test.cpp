@@ -35,11 +35,11 @@ struct Wrong {
 const std::vector<Wrong>& wrongs() {
     static const std::vector<Wrong> kAll = {
         {"hidden", "model.hidden", u"385 is not divisible by 6 heads"_s,
-         u"choose “Hidden” as a multiple of “Heads”"_s,
+         u"choose “Hidden size” as a multiple of “Heads”"_s,
          [](RunConfig& c, const std::string&) { c.model.hidden = 385; }},
         {"heads", "model.heads", u"“Heads” is 0"_s, u"give a value from 1"_s,
          [](RunConfig& c, const std::string&) { c.model.heads = 0; }},
-        {"bucket", "bucket_mb", u"“Bucket” is 0"_s, u"give a value from"_s,
+        {"bucket", "bucket_mb", u"“Bucket size” is 0"_s, u"give a value from"_s,
          [](RunConfig& c, const std::string&) {
              c.strategy = control::Strategy::kDdpBucket;
              c.bucketMegabytes = 0;
@@ -50,14 +50,14 @@ const std::vector<Wrong>& wrongs() {
              c.ranks = 4;
              c.shardRanks = 3;
          }},
-        {"rope", "model.position", u"turns pairs"_s, u"so that it is even"_s,
+        {"rope", "model.position", u"rotates pairs"_s, u"so that it is even"_s,
          [](RunConfig& c, const std::string&) {
              c.model.position = control::Position::kRope;
              c.model.hidden = 390;
          }},
         {"rate", "learning_rate", u"Learning rate 0 must be above 0"_s, u"change “Learning rate”"_s,
          [](RunConfig& c, const std::string&) { c.learningRate = 0; }},
-        {"heldback", "held_back", u"Nothing is held back"_s, u"use “Held back” 0.1"_s,
+        {"heldback", "held_back", u"Nothing is held out"_s, u"use “Held out” 0.1"_s,
          [](RunConfig& c, const std::string&) { c.heldBack = 0; }},
         {"tf32", "precision", u"exists on GPUs only"_s, u"use “Precision” fp32"_s,
          [](RunConfig& c, const std::string&) { c.precision = control::Precision::kTf32; }},

@@ -1,10 +1,9 @@
 // The New run page: every field of a run is set by hand and comes out as a RunConfig.
-#include "app/desktop/models/run_field_texts.h"
 #include "app/desktop/views/newrun/bound_field.h"
 #include "app/desktop/views/newrun/field_inputs.h"
 #include "app/desktop/views/newrun/fold_section.h"
 #include "app/desktop/views/newrun/new_run_page.h"
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 #include "tests/app/desktop/run_files.h"
 #include "tests/app/desktop/window_fixture.h"
 
@@ -23,7 +22,7 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using control::FieldValue;
+using control::OptionValue;
 using control::RunConfig;
 
 class NewRunTest : public WindowTest {
@@ -53,11 +52,11 @@ protected:
 };
 
 /// What a person would enter instead of `usual`.
-FieldValue otherThan(const QWidget* input, const FieldValue& usual) {
+OptionValue otherThan(const QWidget* input, const OptionValue& usual) {
     if (const auto* box = qobject_cast<const QComboBox*>(input)) {
         for (int i = 0; i < box->count(); ++i) {
             const std::string word = box->itemData(i).toString().toStdString();
-            if (FieldValue(word) != usual) return word;
+            if (OptionValue(word) != usual) return word;
         }
     }
     if (std::holds_alternative<bool>(usual)) return !std::get<bool>(usual);
@@ -69,7 +68,7 @@ FieldValue otherThan(const QWidget* input, const FieldValue& usual) {
     return std::string("other");
 }
 
-void enter(QWidget* input, const FieldValue& value) {
+void enter(QWidget* input, const OptionValue& value) {
     if (auto* box = qobject_cast<QComboBox*>(input)) {
         box->setCurrentIndex(box->findData(QString::fromStdString(std::get<std::string>(value))));
     } else if (auto* check = qobject_cast<QCheckBox*>(input)) {
@@ -106,7 +105,7 @@ RunConfig runWith(std::string_view key) {
 
 TEST_F(NewRunTest, EveryFieldIsSetByHandAndReadBackAsARun) {
     int fields = 0;
-    for (const control::RunField& each : control::runFields()) {
+    for (const control::RunOption& each : control::runOptions()) {
         BoundField* field = m_page->field(each.key);
         if (field == nullptr) continue;
         ++fields;
@@ -114,7 +113,7 @@ TEST_F(NewRunTest, EveryFieldIsSetByHandAndReadBackAsARun) {
         m_page->setConfig(before);
         ASSERT_EQ(m_page->config(), before) << each.key;
         ASSERT_TRUE(field->input()->isEnabled()) << each.key;
-        const FieldValue value = otherThan(field->input(), each.get(before));
+        const OptionValue value = otherThan(field->input(), each.get(before));
         enter(field->input(), value);
         EXPECT_EQ(each.get(m_page->config()), value) << each.key;
         // A run file and the command line know it too.
@@ -123,7 +122,8 @@ TEST_F(NewRunTest, EveryFieldIsSetByHandAndReadBackAsARun) {
         m_page->setConfig(expected);
         EXPECT_EQ(each.get(m_page->config()), value) << each.key;
     }
-    EXPECT_EQ(fields, static_cast<int>(runFieldTexts().size()));
+    const auto named = [](const control::RunOption& option) { return *option.name != '\0'; };
+    EXPECT_EQ(fields, std::ranges::count_if(control::runOptions(), named));
 }
 
 TEST_F(NewRunTest, WhatThePartsOfAModelAreIsChosen) {

@@ -1,4 +1,5 @@
 #include "engine/control/capture_schedule.h"
+
 #include "tests/support/result_matchers.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ TEST(CaptureSchedule, AlternatesWhereCaptureIsToBeMeasured) {
     config.alternateCapture = true;
     EXPECT_EQ(levels(scheduleOf(config), 5), "fsfsf");
     config.captureEvery = 3;
-    EXPECT_THAT(CaptureSchedule::of(config), FailsWith("--alternate-capture"));
+    EXPECT_THAT(validate(config), FailsWith("--alternate-capture"));
 }
 
 TEST(CaptureSchedule, ChangesWhileTheRunGoesOn) {
@@ -63,8 +64,7 @@ TEST(CaptureSchedule, RefusesWhatMakesNoSense) {
     RunConfig config;
     for (const char* steps : {"x", "5-", "-5", "7-3", "1,,2", "1-2-3", "1.5", "99999999999"}) {
         config.captureSteps = steps;
-        EXPECT_THAT(CaptureSchedule::of(config), FailsWith("write it like 10-20,500-520"))
-            << steps;
+        EXPECT_THAT(CaptureSchedule::of(config), FailsWith("write it like 10-20,500-520")) << steps;
         EXPECT_THAT(validate(config), FailsWith("--capture-steps")) << steps;
     }
     config.captureSteps.clear();

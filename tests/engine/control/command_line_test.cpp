@@ -1,5 +1,5 @@
 #include "engine/control/run_config.h"
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "engine/control/run_config.h"
 
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 
 #include <gmock/gmock.h>
 
@@ -22,8 +22,8 @@ RunConfig changed() {
         {"model.norm", "rmsnorm"}, {"model.ffn", "swiglu"}, {"model.position", "rope"},
         {"schedule", "linear"},    {"compress", "topk"},    {"transport", "gloo"},
         {"offload", "optimizer"}};
-    for (const RunField& field : runFields()) {
-        FieldValue value = field.get(config);
+    for (const RunOption& field : runOptions()) {
+        OptionValue value = field.get(config);
         if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
         if (auto* whole = std::get_if<std::int64_t>(&value)) *whole += 1;
         if (auto* number = std::get_if<double>(&value)) *number = (*number + 1) / 3;
@@ -55,12 +55,12 @@ TEST(RunConfig, TheFieldTableKnowsEveryField) {
     // Setting all fields of the table from another configuration must give that configuration.
     const RunConfig source = changed();
     RunConfig target;
-    for (const RunField& field : runFields()) {
+    for (const RunOption& field : runOptions()) {
         ASSERT_TRUE(field.set(target, field.get(source)).has_value());
     }
     EXPECT_EQ(target, source);
     // 62 members of RunConfig and 11 of its model: a new member changes the size.
-    EXPECT_EQ(runFields().size(), 75u);
+    EXPECT_EQ(runOptions().size(), 75u);
 }
 
 TEST(RunConfig, RefusesAnUnknownKeyByName) {
@@ -105,7 +105,7 @@ TEST(RunConfig, AllPresetsThatTakeBytesAreValid) {
 TEST(Validate, HiddenMustBeDivisibleByHeads) {
     RunConfig config;
     config.model.heads = 7;
-    EXPECT_THAT(complaint(config), HasSubstr("hidden 384 is not divisible by 7 heads"));
+    EXPECT_THAT(complaint(config), HasSubstr("a hidden size of 384 is not divisible by 7 heads"));
 }
 
 TEST(Validate, SingleTrainsOnOneRank) {
@@ -170,11 +170,12 @@ TEST(RunConfig, OffloadIsFromAGpuAndOfShards) {
 TEST(RunConfig, VocabularyPiecesNeedAScheduleOfUnits) {
     RunConfig config;
     config.vocabularyPieces = 300;
-    EXPECT_THAT(complaint(config), HasSubstr("there are 256 token kinds only"));
+    EXPECT_THAT(complaint(config), HasSubstr("the vocabulary has 256 tokens only"));
     config.vocabularyPieces = 4;
     EXPECT_TRUE(validate(config));
     config.keepGradients = true;
-    EXPECT_THAT(complaint(config), HasSubstr("--vocabulary-pieces is about zero3 and hsdp"));
+    EXPECT_THAT(complaint(config),
+                HasSubstr("--vocabulary-pieces needs parameters to be gathered"));
     config.keepGradients = false;
     config.strategy = Strategy::kZero2;
     EXPECT_THAT(complaint(config), HasSubstr("--vocabulary-pieces is about zero3 and hsdp"));
@@ -201,12 +202,13 @@ TEST(Validate, NamesTheValueThatIsOutOfRange) {
         change(config);
         return complaint(config);
     };
-    EXPECT_THAT(with([](RunConfig& c) { c.steps = 0; }), HasSubstr("steps is 0"));
-    EXPECT_THAT(with([](RunConfig& c) { c.ranks = 0; }), HasSubstr("ranks is 0"));
-    EXPECT_THAT(with([](RunConfig& c) { c.learningRate = std::nan(""); }), HasSubstr("lr is nan"));
+    EXPECT_THAT(with([](RunConfig& c) { c.steps = 0; }), HasSubstr("--steps is 0"));
+    EXPECT_THAT(with([](RunConfig& c) { c.ranks = 0; }), HasSubstr("--ranks is 0"));
+    EXPECT_THAT(with([](RunConfig& c) { c.learningRate = std::nan(""); }),
+                HasSubstr("--lr is nan"));
     EXPECT_THAT(with([](RunConfig& c) { c.learningRate = 1e-9; }), HasSubstr("--min-lr"));
     EXPECT_THAT(with([](RunConfig& c) { c.heldBack = 0; }), HasSubstr("--held-back"));
-    EXPECT_THAT(with([](RunConfig& c) { c.clip = -1; }), HasSubstr("clip is -1"));
+    EXPECT_THAT(with([](RunConfig& c) { c.clip = -1; }), HasSubstr("--clip is -1"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "app/desktop/views/newrun/bound_field.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/run_field_texts.h"
+#include "app/desktop/models/run_option_texts.h"
 #include "app/desktop/views/newrun/field_inputs.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
@@ -22,7 +22,7 @@
 namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
-using control::FieldValue;
+using control::OptionValue;
 using control::RunConfig;
 
 namespace {
@@ -31,14 +31,12 @@ constexpr int kInputHeight = 30;  // as the style sheet makes the others
 
 }  // namespace
 
-BoundField::BoundField(std::string_view key, QWidget* parent, const Choices& choices)
-    : QWidget(parent),
-      m_text(*findRunFieldText(key)),
-      m_field(*control::findRunField(key)),
-      m_choices(choices) {
-    const FieldValue usual = m_field.get(RunConfig());
-    if (!choices.empty()) {
-        makeChoice(choices);
+BoundField::BoundField(const control::RunOption& option, QWidget* parent)
+    : QWidget(parent), m_option(option) {
+    if (option.choices != nullptr) m_choices = option.choices();
+    const OptionValue usual = m_option.get(RunConfig());
+    if (!m_choices.empty()) {
+        makeChoice();
     } else if (std::holds_alternative<bool>(usual)) {
         makeSwitch();
     } else if (std::holds_alternative<std::int64_t>(usual)) {
@@ -48,14 +46,14 @@ BoundField::BoundField(std::string_view key, QWidget* parent, const Choices& cho
     } else {
         makeText();
     }
-    m_input->setObjectName(QString::fromLatin1(m_field.key));
-    m_input->setAccessibleName(m_text.label());
-    m_input->setAccessibleDescription(m_text.help);
+    m_input->setObjectName(QString::fromLatin1(m_option.key));
+    m_input->setAccessibleName(labelOf(m_option));
+    m_input->setAccessibleDescription(helpOf(m_option));
     guardFromWheel(m_input);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(2);
-    auto* label = quietLabel(m_text.label(), this);
+    auto* label = quietLabel(labelOf(m_option), this);
     label->setBuddy(m_input);
     layout->addWidget(label);
     m_row = new QHBoxLayout;
@@ -68,17 +66,18 @@ BoundField::BoundField(std::string_view key, QWidget* parent, const Choices& cho
     m_below->setTextFormat(Qt::PlainText);
     layout->addWidget(m_below);
     layout->addStretch();
-    m_note = m_text.note;
+    m_note = fromUtf8(m_option.note);
     showBelow();
 }
 
-void BoundField::makeChoice(const Choices& choices) {
+void BoundField::makeChoice() {
     auto* box = new QComboBox(this);
-    for (const auto& [word, name] : choices) box->addItem(name, word);
+    for (const control::OptionChoice& choice : m_choices)
+        box->addItem(fromUtf8(choice.name), fromUtf8(choice.word));
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     box->setMinimumContentsLength(6);
-    m_read = [box] { return FieldValue(box->currentData().toString().toStdString()); };
-    m_show = [box](const FieldValue& value) {
+    m_read = [box] { return OptionValue(box->currentData().toString().toStdString()); };
+    m_show = [box](const OptionValue& value) {
         // A word that is no choice ("my model") is what the last one stands for.
         const int at = box->findData(fromUtf8(std::get<std::string>(value)));
         box->setCurrentIndex(at >= 0 ? at : box->count() - 1);
@@ -93,8 +92,8 @@ void BoundField::makeWhole() {
     box->setRange(0, std::numeric_limits<int>::max());
     box->setButtonSymbols(QAbstractSpinBox::NoButtons);
     box->setGroupSeparatorShown(key() != "seed");
-    m_read = [box] { return FieldValue(std::int64_t{box->value()}); };
-    m_show = [box](const FieldValue& value) {
+    m_read = [box] { return OptionValue(std::int64_t{box->value()}); };
+    m_show = [box](const OptionValue& value) {
         const auto most = std::int64_t{std::numeric_limits<int>::max()};
         box->setValue(
             static_cast<int>(std::clamp<std::int64_t>(std::get<std::int64_t>(value), 0, most)));
@@ -105,22 +104,22 @@ void BoundField::makeWhole() {
 
 void BoundField::makeReal() {
     auto* box = new RealBox(this);
-    m_read = [box] { return FieldValue(box->value()); };
-    m_show = [box](const FieldValue& value) { box->setValue(std::get<double>(value)); };
+    m_read = [box] { return OptionValue(box->value()); };
+    m_show = [box](const OptionValue& value) { box->setValue(std::get<double>(value)); };
     connect(box, &QDoubleSpinBox::valueChanged, this, &BoundField::changed);
     m_input = box;
 }
 
 void BoundField::makeText() {
     auto* edit = new QLineEdit(this);
-    if (key() == "prompt") {
-        m_read = [edit] { return FieldValue(unescaped(edit->text()).toStdString()); };
-        m_show = [edit](const FieldValue& value) {
+    if (m_option.text == control::OptionText::kEscaped) {
+        m_read = [edit] { return OptionValue(unescaped(edit->text()).toStdString()); };
+        m_show = [edit](const OptionValue& value) {
             edit->setText(escaped(fromUtf8(std::get<std::string>(value))));
         };
     } else {
-        m_read = [edit] { return FieldValue(edit->text().trimmed().toStdString()); };
-        m_show = [edit](const FieldValue& value) {
+        m_read = [edit] { return OptionValue(edit->text().trimmed().toStdString()); };
+        m_show = [edit](const OptionValue& value) {
             edit->setText(fromUtf8(std::get<std::string>(value)));
         };
     }
@@ -132,27 +131,23 @@ void BoundField::makeSwitch() {
     auto* box = new QCheckBox(tr("yes"), this);  // the name above can wrap, this cannot
     box->setFont(textFont(kSmallPixels));
     box->setMinimumHeight(kInputHeight);
-    m_read = [box] { return FieldValue(box->isChecked()); };
-    m_show = [box](const FieldValue& value) { box->setChecked(std::get<bool>(value)); };
+    m_read = [box] { return OptionValue(box->isChecked()); };
+    m_show = [box](const OptionValue& value) { box->setChecked(std::get<bool>(value)); };
     connect(box, &QCheckBox::toggled, this, &BoundField::changed);
     m_input = box;
 }
 
-std::string_view BoundField::key() const {
-    return m_text.key;
-}
-
 void BoundField::fill(const RunConfig& config) {
     const QSignalBlocker quiet(m_input);
-    m_filled = m_field.get(config);
+    m_filled = m_option.get(config);
     m_show(m_filled);
     m_shown = m_read();
 }
 
 void BoundField::apply(RunConfig& config) const {
-    const FieldValue value = m_read();
+    const OptionValue value = m_read();
     // Of the field's own type and within its range: it is never refused.
-    static_cast<void>(m_field.set(config, value == m_shown ? m_filled : value));
+    static_cast<void>(m_option.set(config, value == m_shown ? m_filled : value));
 }
 
 void BoundField::setNote(const QString& note) {
@@ -184,27 +179,29 @@ void BoundField::showBelow() {
     const bool wrong = !m_problem.isEmpty();
     m_below->setText(below());
     m_below->setForegroundRole(wrong ? QPalette::BrightText : QPalette::PlaceholderText);
-    m_input->setToolTip(m_whyNot.isEmpty() ? m_text.help : u"%1 (%2)"_s.arg(m_text.help, m_whyNot));
+    m_input->setToolTip(m_whyNot.isEmpty() ? helpOf(m_option)
+                                           : u"%1 (%2)"_s.arg(helpOf(m_option), m_whyNot));
 }
 
 bool BoundField::isUsual(const RunConfig& config) const {
-    return m_field.get(config) == m_field.get(RunConfig());
+    return m_option.get(config) == m_option.get(RunConfig());
 }
 
 QString BoundField::summary(const RunConfig& config) const {
-    const FieldValue value = m_field.get(config);
+    const OptionValue value = m_option.get(config);
     if (const auto* on = std::get_if<bool>(&value))
-        return *on ? m_text.name : u"%1: no"_s.arg(m_text.name);
+        return *on ? nameOf(m_option) : u"%1: no"_s.arg(nameOf(m_option));
     if (const auto* word = std::get_if<std::string>(&value)) {
         const QString plain = fromUtf8(*word);
-        for (const auto& [choice, name] : m_choices)
-            if (choice == plain) return u"%1 %2"_s.arg(m_text.name, name);
-        return u"%1 %2"_s.arg(m_text.name, escaped(plain));
+        for (const control::OptionChoice& choice : m_choices)
+            if (choice.word == *word)
+                return u"%1 %2"_s.arg(nameOf(m_option), fromUtf8(choice.name));
+        return u"%1 %2"_s.arg(nameOf(m_option), escaped(plain));
     }
     const QString number = std::holds_alternative<double>(value)
                                ? realText(std::get<double>(value))
                                : formatCount(std::get<std::int64_t>(value));
-    return u"%1 %2 %3"_s.arg(m_text.name, number, m_text.unit).trimmed();
+    return u"%1 %2 %3"_s.arg(nameOf(m_option), number, fromUtf8(m_option.unit)).trimmed();
 }
 
 QPushButton* BoundField::addButton(const QString& name, const QString& accessibleName,

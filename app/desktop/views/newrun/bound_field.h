@@ -2,7 +2,7 @@
 // a line below. GUI thread.
 #pragma once
 
-#include "engine/control/run_fields.h"
+#include "engine/control/run_option.h"
 
 #include <QString>
 #include <QWidget>
@@ -16,21 +16,15 @@ class QPushButton;
 
 namespace shardscope::desktop {
 
-struct RunFieldText;
-
 class BoundField : public QWidget {
     Q_OBJECT
 
 public:
-    /// Words of the run file and the names that people see for them.
-    using Choices = std::vector<std::pair<QString, QString>>;
+    /// A list to choose from, whole numbers, numbers, texts and switches: by what the option takes.
+    BoundField(const control::RunOption& option, QWidget* parent);
 
-    /// `key` is one of runFieldTexts(). Whole numbers, numbers, texts and switches by the field's
-    /// type; with `choices` a list to choose from.
-    explicit BoundField(std::string_view key, QWidget* parent, const Choices& choices = {});
-
-    [[nodiscard]] std::string_view key() const;
-    [[nodiscard]] const RunFieldText& text() const { return m_text; }
+    [[nodiscard]] std::string_view key() const { return m_option.key; }
+    [[nodiscard]] const control::RunOption& option() const { return m_option; }
     [[nodiscard]] QWidget* input() const { return m_input; }
 
     /// Shows the field of `config`, without changed().
@@ -62,23 +56,22 @@ Q_SIGNALS:
     void changed();
 
 private:
-    void makeChoice(const Choices& choices);
+    void makeChoice();
     void makeWhole();
     void makeReal();
     void makeText();
     void makeSwitch();
     void showBelow();
 
-    const RunFieldText& m_text;
-    const control::RunField& m_field;
-    Choices m_choices;
+    const control::RunOption& m_option;
+    std::vector<control::OptionChoice> m_choices;
     QWidget* m_input = nullptr;
     QHBoxLayout* m_row = nullptr;
     QLabel* m_below = nullptr;
     QString m_note, m_whyNot, m_problem;
-    std::function<control::FieldValue()> m_read;
-    std::function<void(const control::FieldValue&)> m_show;
-    control::FieldValue m_filled, m_shown;  ///< as given, and as the input then read
+    std::function<control::OptionValue()> m_read;
+    std::function<void(const control::OptionValue&)> m_show;
+    control::OptionValue m_filled, m_shown;  ///< as given, and as the input then read
 };
 
 }  // namespace shardscope::desktop

@@ -1,8 +1,7 @@
 #include "app/desktop/views/newrun/new_run_page.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/run_field_rules.h"
-#include "app/desktop/models/run_field_texts.h"
+#include "app/desktop/models/run_option_texts.h"
 #include "app/desktop/views/newrun/bound_field.h"
 #include "app/desktop/views/newrun/fold_section.h"
 #include "app/desktop/widgets/detail_list.h"
@@ -13,6 +12,7 @@
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "engine/control/run_rules.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -105,7 +105,7 @@ QWidget* NewRunPage::buildPrediction(QWidget* parent) {
     m_command = codeLabel({}, panel);
     m_command->setAccessibleName(tr("The same run on the command line"));
     m_command->setTextFormat(Qt::PlainText);
-    m_memoryTitle = sectionLabel(tr("Predicted memory a rank"), panel);
+    m_memoryTitle = sectionLabel(tr("Predicted memory per rank"), panel);
     layout->addWidget(m_memoryTitle);
     layout->addWidget(m_memory);
     layout->addWidget(m_legend);
@@ -159,7 +159,7 @@ QString NewRunPage::reason() const {
 RunConfig NewRunPage::config() const {
     RunConfig config = m_base;  // and what has no field here
     for (const BoundField* each : m_fields) each->apply(config);
-    return settled(std::move(config), m_base);
+    return control::settled(std::move(config), m_base);
 }
 
 void NewRunPage::setConfig(const RunConfig& config) {
@@ -277,7 +277,7 @@ void NewRunPage::showFields(const RunConfig& config, const SourceFacts* facts) {
             const auto found = problems.find(std::string(each->key()));
             const QString sentence = found != problems.end() ? found->second : QString();
             const bool named = std::find(wrong.begin(), wrong.end(), each->key()) != wrong.end();
-            each->setWhyNot(whyNot(config, each->key()));
+            each->setWhyNot(fromUtf8(std::string(control::whyNot(config, each->key()))));
             each->setProblem(sentence, named || !sentence.isEmpty());
             if (!sentence.isEmpty()) section->setOpen(true);
         }
@@ -287,20 +287,24 @@ void NewRunPage::showFields(const RunConfig& config, const SourceFacts* facts) {
 void NewRunPage::showNotes(const RunConfig& config, const SourceFacts* facts) {
     field("model.name")->setNote(m_prediction.parameters);
     field("batch")->setNote(m_prediction.tokensPerStep);
-    field("strategy")->setNote(strategyNote(config.strategy));
+    for (BoundField* each : m_fields)
+        if (const QString note = choiceNote(each->option(), config); !note.isEmpty())
+            each->setNote(note);
     field("ranks")->setNote(m_machine.cores == 1 ? tr("of 1 core")
                                                  : tr("on %1 cores").arg(m_machine.cores));
-    field("output")->setNote(findRunFieldText("output")->help);
-    field("capture")->setNote(captureNote(config.capture));
+    field("output")->setNote(helpOf(field("output")->option()));
     const bool cuda = config.device == control::Device::kCuda;
-    const QString gpus = config.shareDevice ? tr("shared by ranks") : tr("one a rank");
+    const QString gpus = config.shareDevice ? tr("shared by ranks") : tr("one per rank");
     field("device")->setNote(cuda ? gpus : QString());
     // Automatic says what it comes to.
-    const auto level = control::effectiveDeviceCapture(config);
-    field("device_capture")
-        ->setNote(config.deviceCapture == control::DeviceCapture::kAuto
-                      ? tr("%1: %2").arg(QString::fromLatin1(toWord(level)), captureNote(level))
-                      : captureNote(level));
+    if (config.deviceCapture == control::DeviceCapture::kAuto) {
+        RunConfig chosen = config;
+        chosen.deviceCapture = control::effectiveDeviceCapture(config);
+        const BoundField* level = field("device_capture");
+        field("device_capture")
+            ->setNote(tr("%1: %2").arg(QString::fromLatin1(toWord(chosen.deviceCapture)),
+                                       choiceNote(level->option(), chosen)));
+    }
     if (facts == nullptr) return;
     for (const auto& [key, note] : facts->notes) field(key)->setNote(note);
 }
@@ -309,7 +313,7 @@ void NewRunPage::showSummaries(const RunConfig& config) {
     for (FoldSection* section : m_sections) {
         QStringList set, all;
         for (const BoundField* each : section->fields()) {
-            all << each->text().name;
+            all << nameOf(each->option());
             if (!each->isUsual(config)) set << each->summary(config);
         }
         section->setSummary(set.isEmpty() ? all.join(u", "_s) : set.join(u" · "_s));
@@ -320,8 +324,8 @@ void NewRunPage::showSummaries(const RunConfig& config) {
 void NewRunPage::showPrediction() {
     const bool whole = m_prediction.problem.isEmpty();
     m_headline->setText(m_prediction.headline);
-    m_memoryTitle->setText(whole ? tr("Predicted memory a rank")
-                                 : tr("Predicted memory a rank, before the last change"));
+    m_memoryTitle->setText(whole ? tr("Predicted memory per rank")
+                                 : tr("Predicted memory per rank, before the last change"));
     for (QWidget* part : {static_cast<QWidget*>(m_memory), static_cast<QWidget*>(m_legend),
                           static_cast<QWidget*>(m_traffic)})
         part->setEnabled(whole);

@@ -52,16 +52,10 @@ protected:
 
 private:
     QWidget* buildForm(QWidget* parent);
-    void addModel(QWidget* form);
-    void addStrategy(QWidget* form);
-    void addPrecision(QWidget* form);
-    void addData(QWidget* form);
-    void addTraining(QWidget* form);
-    void addCheckpoints(QWidget* form);
-    void addRecording(QWidget* form);
-    FoldSection* addSection(QWidget* form, const QString& title, bool open);
-    BoundField* add(FoldSection* section, std::string_view key, int span = 1);
-    void addChooser(BoundField* path, bool folder, const QString& title);
+    void addSection(QWidget* form, const control::OptionSectionWords& words);
+    void addField(FoldSection* section, const control::RunOption& option);
+    void addChooser(BoundField* path, bool folder);
+    void connectFields();
     QWidget* buildPrediction(QWidget* parent);
     QLayout* buildActions();
     QWidget* scrolled(QWidget* content);

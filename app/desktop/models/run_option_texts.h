@@ -1,0 +1,21 @@
+// How the New run page words what control::runOptions() says of an option.
+#pragma once
+
+#include "engine/control/run_option.h"
+
+#include <QString>
+
+namespace shardscope::desktop {
+
+[[nodiscard]] QString nameOf(const control::RunOption& option);
+/// "Bucket size, MB"
+[[nodiscard]] QString labelOf(const control::RunOption& option);
+/// What it is, as a sentence.
+[[nodiscard]] QString helpOf(const control::RunOption& option);
+
+/// A sentence with the form's names for options that stand in it as {key} (control::RunProblem) or
+/// by their flags, as the command line has them: “Bucket size” for --bucket-mb. Begins as it did,
+/// which may be with a path.
+[[nodiscard]] QString inFormWords(const QString& sentence);
+
+}  // namespace shardscope::desktop
