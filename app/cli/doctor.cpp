@@ -6,6 +6,7 @@
 #include "app/cli/doctor_probe.h"
 #include "app/cli/doctor_report.h"
 #include "app/cli/local_run.h"
+#include "app/cli/shared_options.h"
 #include "app/cli/version.h"
 #include "engine/launch/process.h"
 #include "storage/model/result.h"
@@ -134,7 +135,7 @@ Command addDoctor(CLI::App& root) {
         "a GPU does not.\n\nExamples:\n  shardscope doctor\n  shardscope doctor --device cuda");
     app->add_option("--device", options->device, "what has to work: cpu or cuda (default: cpu)")
         ->check(CLI::IsMember({"cpu", "cuda"}));
-    app->add_flag("--json", options->json, "print one JSON document, schema shardscope.doctor/1");
+    addJson(*app, options->json, "shardscope.doctor/1");
     return {app, [options] { return run(*options); }};
 }
 

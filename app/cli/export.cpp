@@ -6,6 +6,7 @@
 #include "app/cli/export_report.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
+#include "app/cli/shared_options.h"
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/control/near_miss.h"
 #include "storage/interchange/output_file.h"
@@ -206,8 +207,7 @@ Command addExport(CLI::App& root) {
     app->add_option("recording", arguments->path, "recording to read, or a checkpoint")->required();
     app->add_option("--format", arguments->format, "what to write, see below")
         ->capture_default_str();
-    app->add_option("-o,--output", arguments->options.output,
-                    "file to write; kineto: folder of several ranks")
+    addOutput(*app, arguments->options.output, "file to write; kineto: folder of several ranks")
         ->required();
     auto* range =
         app->add_option("--range", arguments->range, "BEGIN:END in seconds, or with a unit");
@@ -219,8 +219,7 @@ Command addExport(CLI::App& root) {
                     "json: overview (as of `report --json`), info, verification");
     app->add_flag("--hta", arguments->options.integerMicroseconds,
                   "kineto: whole microseconds, because HTA rounds fractions away");
-    app->add_flag("--force", arguments->options.overwrite,
-                  "replace the output if it is of the same format");
+    addForce(*app, arguments->options.overwrite, "the output if it is of the same format");
     return {app, [arguments] { return run(*arguments); }};
 }
 

@@ -5,6 +5,7 @@
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
+#include "app/cli/shared_options.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -92,12 +93,11 @@ Command addImport(CLI::App& root) {
         "  zcat trace.json.gz | shardscope import - --output run.sscope");
     app->add_option("inputs", options->inputs, "traces, or folders of them; - is standard input")
         ->required();
-    app->add_option("-o,--output", options->import.output, "recording to write")->required();
-    app->add_flag("--force", options->import.overwrite, "replace the output if it is a recording");
+    addOutput(*app, options->import.output, "recording to write")->required();
+    addForce(*app, options->import.overwrite, kAnOldRecording);
     app->add_flag("--strict", options->import.strict, "fail when an event cannot be read");
-    app->add_flag("--json", options->json,
-                  "print the account as one JSON document, schema shardscope.import/1");
-    app->add_flag("--quiet", options->quiet, "print errors only");
+    addJson(*app, options->json, "shardscope.import/1");
+    addQuiet(*app, options->quiet);
     return {app, [options] { return run(*options); }};
 }
 

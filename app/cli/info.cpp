@@ -3,6 +3,7 @@
 #include "app/cli/console.h"
 #include "app/cli/info_json.h"
 #include "app/cli/report_table.h"
+#include "app/cli/shared_options.h"
 #include "engine/control/modelled_link.h"
 #include "storage/recording/recording_reader.h"
 #include "storage/recording/verify_recording.h"
@@ -139,7 +140,7 @@ Command addInfo(CLI::App& root) {
         "it cannot be read.\n\n"
         "Examples:\n  shardscope info run.sscope\n  shardscope info --verify run.sscope");
     app->add_option("recording", options->path, "recording to describe")->required();
-    app->add_flag("--json", options->json, "print one JSON document, schema shardscope.info/1");
+    addJson(*app, options->json, "shardscope.info/1");
     app->add_flag("--verify", options->verify,
                   "check every chunk and row, and print what was found (with --json: schema "
                   "shardscope.verification/1)");

@@ -1,6 +1,7 @@
 // `shardscope`: finds the subcommand, runs it, turns its outcome into an exit status.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/help_formatter.h"
 #include "app/cli/version.h"
 #include "engine/control/near_miss.h"
 #include "storage/model/result.h"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -63,8 +65,10 @@ std::string flagSuggestion(const CLI::App& root, int argc, char** argv) {
     return {};
 }
 
-int usageError(const std::string& sentence) {
-    tellError(sentence + "\nRun 'shardscope --help' for how to use it.");
+/// `verb`: whose help tells more; empty: that of the program.
+int usageError(const std::string& sentence, const std::string& verb = {}) {
+    tellError(fmt::format("{}\nRun 'shardscope {}--help' for how to use it.", sentence,
+                          verb.empty() ? "" : verb + " "));
     return static_cast<int>(ErrorCode::kUsage);
 }
 
@@ -89,6 +93,7 @@ int run(int argc, char** argv) {
     }
     CLI::App root("Trains transformers on several ranks and records where time and memory go.",
                   "shardscope");
+    root.formatter(std::make_shared<HelpFormatter>());
     root.set_version_flag("--version", productVersion());
     root.set_help_flag("-h,--help", "print this help and exit");
     root.footer(kFooter);
@@ -109,7 +114,9 @@ int run(int argc, char** argv) {
             return static_cast<int>(ErrorCode::kFailure);
         }
         const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-        return usageError(error.what() + (unknown ? flagSuggestion(root, argc, argv) : ""));
+        // Not of an unknown one: that was found above.
+        const std::string verb = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
+        return usageError(error.what() + (unknown ? flagSuggestion(root, argc, argv) : ""), verb);
     }
     for (const Command& command : commands) {
         if (command.app->parsed()) return command.run();

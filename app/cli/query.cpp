@@ -2,6 +2,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/report_table.h"
+#include "app/cli/shared_options.h"
 #include "storage/recording/recording_reader.h"
 
 #include <fmt/format.h>
@@ -106,8 +107,7 @@ Command addQuery(CLI::App& root) {
         "    GROUP BY name ORDER BY 3 DESC LIMIT 10\"");
     app->add_option("recording", options->path, "recording to ask")->required();
     app->add_option("sql", options->sql, "one SELECT statement")->required();
-    auto* json = app->add_flag("--json", options->json,
-                               "print one JSON document, schema shardscope.query/1");
+    auto* json = addJson(*app, options->json, "shardscope.query/1");
     app->add_flag("--csv", options->csv, "print comma-separated values")->excludes(json);
     return {app, [options] { return run(*options); }};
 }

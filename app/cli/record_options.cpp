@@ -1,10 +1,12 @@
 #include "app/cli/record_options.h"
 
 #include "app/cli/data_path.h"
+#include "app/cli/shared_options.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/control/run_option.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 #include <utility>
@@ -49,15 +51,18 @@ Result<void> checkResume(control::RunConfig& config, const std::optional<Checkpo
 void RecordOptions::addTo(CLI::App& app) {
     app.footer(kExamples);
     app.add_option("run_file", m_runFile, "TOML run file")->type_name("RUN.toml");
-    app.add_option("--model", m_model, "model by name")
+    app.add_option(
+           "--model", m_model,
+           fmt::format("{}: {} [{}]", control::findRunOption("model.name")->help,
+                       fmt::join(control::modelPresetNames(), ", "), control::ModelConfig().name))
         ->type_name("NAME")
-        ->group("Run")
+        ->group(toWord(control::OptionSection::kModel))
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     m_flags.addTo(app, [](const control::RunOption&) { return true; });
-    app.add_flag("--force", force, "replace the output if it is a recording");
+    addForce(app, force, kAnOldRecording);
     app.add_flag("--dry-run", dryRun, "print what a rank needs and whether it fits; start nothing");
     app.add_flag("--json", json, "print one JSON object at the end");
-    app.add_flag("--quiet", quiet, "warnings and errors only");
+    addQuiet(app, quiet);
     app.add_option("--control", control, "speak JSON lines with a program: stdio")
         ->type_name("stdio")
         ->check(CLI::IsMember({"stdio"}));

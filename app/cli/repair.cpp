@@ -3,6 +3,7 @@
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
+#include "app/cli/shared_options.h"
 #include "storage/recording/salvage_recording.h"
 
 #include <fmt/format.h>
@@ -82,8 +83,8 @@ Command addRepair(CLI::App& root) {
         "its checksum, and says so in a diagnostic; check it with `shardscope info --verify`.\n\n"
         "Example:\n  shardscope repair damaged.sscope --output saved.sscope");
     app->add_option("recording", options->input, "damaged or truncated recording")->required();
-    app->add_option("-o,--output", options->output, "recording to write")->required();
-    app->add_flag("--force", options->force, "replace the output if it is a recording");
+    addOutput(*app, options->output, "recording to write")->required();
+    addForce(*app, options->force, kAnOldRecording);
     return {app, [options] { return run(*options); }};
 }
 

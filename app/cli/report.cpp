@@ -3,6 +3,7 @@
 #include "app/cli/console.h"
 #include "app/cli/report_of.h"
 #include "app/cli/report_text.h"
+#include "app/cli/shared_options.h"
 #include "storage/recording/recording_reader.h"
 
 #include <unistd.h>
@@ -39,7 +40,7 @@ Command addReport(CLI::App& root) {
     CLI::App* app = root.add_subcommand("report", "explain a run from its recording");
     app->footer("Example:\n  shardscope report run.sscope --json");
     app->add_option("recording", options->path, "recording to explain")->required();
-    app->add_flag("--json", options->json, "print one JSON document, schema shardscope.report/1");
+    addJson(*app, options->json, "shardscope.report/1");
     app->add_flag("--hta", options->hta,
                   "HTA-compatible numbers also for ranks without a device, as exported");
     return {app, [options] { return run(*options); }};

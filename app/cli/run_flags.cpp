@@ -5,10 +5,6 @@
 namespace shardscope::cli {
 namespace {
 
-bool isSwitch(const control::RunOption& field) {
-    return *field.argument == '\0';
-}
-
 /// A switch that turns something off has a twin that leaves it on: --no-x, --x.
 std::string switchNames(const std::string& flag) {
     constexpr std::string_view kNegation = "--no-";
@@ -16,20 +12,52 @@ std::string switchNames(const std::string& flag) {
     return fmt::format("{0},!--{1}", flag, flag.substr(kNegation.size()));
 }
 
+/// As every verb that writes a file names it.
+std::string flagNames(const control::RunOption& option) {
+    return option.key == std::string_view("output") ? fmt::format("-o,{}", option.flag)
+                                                    : std::string(option.flag);
+}
+
+/// "40", "fp32", "on"; empty: nothing worth saying.
+std::string defaultText(const control::RunOption& option) {
+    const control::OptionValue usual = option.get(control::RunConfig());
+    if (const auto* on = std::get_if<bool>(&usual)) return *on ? "on" : "";
+    if (const auto* number = std::get_if<double>(&usual)) return fmt::format("{}", *number);
+    if (const auto* whole = std::get_if<std::int64_t>(&usual)) return fmt::format("{}", *whole);
+    const std::string& text = std::get<std::string>(usual);
+    return text == "\n" ? "a new line" : text;
+}
+
+/// "sampling temperature; 0 = greedy [0.8]"
+std::string helpText(const control::RunOption& option) {
+    std::string text = option.help;
+    if (option.choices != nullptr) {
+        const auto choices = option.choices();
+        for (std::size_t i = 0; i < choices.size(); ++i)
+            text.append(i == 0                    ? ": "
+                        : i + 1 == choices.size() ? " or "
+                                                  : ", ")
+                .append(choices[i].word);
+    }
+    const std::string usual = defaultText(option);
+    return usual.empty() ? text : fmt::format("{} [{}]", text, usual);
+}
+
 }  // namespace
 
 void RunFlags::addTo(CLI::App& app, const Filter& wanted) {
-    for (const control::RunOption& field : control::runOptions()) {
-        if (*field.flag == '\0' || !wanted(field)) continue;
-        CLI::Option* option =
-            isSwitch(field)
-                ? app.add_flag(switchNames(field.flag), m_switches[field.key], field.help)
-                : app.add_option(field.flag, m_texts[field.key], field.help)
-                      ->type_name(field.argument);
+    for (const control::RunOption& option : control::runOptions()) {
+        if (*option.flag == '\0' || !wanted(option)) continue;
+        CLI::Option* added =
+            option.isSwitch()
+                ? app.add_flag(switchNames(option.flag), m_switches[option.key], helpText(option))
+                : app.add_option(flagNames(option), m_texts[option.key], helpText(option))
+                      ->type_name(option.argument);
         // As with every compiler: the last one counts.
-        option->group("Run")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-        m_options[field.key] = option;
+        added->group(toWord(option.section))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+        m_options[option.key] = added;
     }
+    app.set_help_all_flag("--help-all", "print the help of all options and exit");
 }
 
 bool RunFlags::given(const std::string& key) const {
@@ -45,13 +73,13 @@ Result<void> RunFlags::apply(control::RunConfig& config) const {
     const control::RunConfig standard;
     for (const auto& [key, option] : m_options) {
         if (option->count() == 0) continue;
-        const control::RunOption& field = *control::findRunOption(key);
+        const control::RunOption& each = *control::findRunOption(key);
         Result<void> done;
-        if (!isSwitch(field)) {
-            done = control::setFromText(field, config, m_texts.at(key));
+        if (!each.isSwitch()) {
+            done = control::setFromText(each, config, m_texts.at(key));
         } else {
             // A switch turns its field away from the default.
-            done = field.set(config, m_switches.at(key) != std::get<bool>(field.get(standard)));
+            done = each.set(config, m_switches.at(key) != std::get<bool>(each.get(standard)));
         }
         if (!done) return done;
     }

@@ -3,6 +3,7 @@
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
+#include "app/cli/shared_options.h"
 #include "app/cli/tokenize_work.h"
 #include "engine/launch/usable_cores.h"
 
@@ -147,8 +148,8 @@ Command addTokenize(CLI::App& root) {
         "  shardscope tokenize --tokenizer tokenizer.json --decode tokens/val.bin | head");
     app->add_option("inputs", work.inputs, "text files and folders; with --decode, token files")
         ->required();
-    app->add_option("-o,--output", work.output,
-                    "file or folder to write; with --decode, standard output when left out");
+    addOutput(*app, work.output,
+              "file or folder to write; with --decode, standard output when left out");
     CLI::Option* train = app->add_flag("--train", command->train, "make a tokenizer of the texts");
     app->add_flag("--decode", command->decode, "turn token files into text")->excludes(train);
     app->add_option("--tokenizer", work.tokenizer,
@@ -170,10 +171,9 @@ Command addTokenize(CLI::App& root) {
         ->capture_default_str();
     app->add_flag("--plain-text", command->plainText,
                   "take <|endoftext|> and its like in texts for text");
-    app->add_flag("--force", work.overwrite, "replace existing token files and tokenizers");
-    app->add_flag("--json", command->json,
-                  "print the account as one JSON document, schema shardscope.tokenize/1");
-    app->add_flag("--quiet", command->quiet, "print errors only");
+    addForce(*app, work.overwrite, "existing token files and tokenizers");
+    addJson(*app, command->json, "shardscope.tokenize/1");
+    addQuiet(*app, command->quiet);
     return {app, [command] { return run(*command); }};
 }
 

@@ -1,0 +1,29 @@
+// How `--help` looks: options under headings, their defaults behind them, at most 100 columns. Rare
+// options of a run are in `--help-all` only.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+
+class HelpFormatter : public CLI::Formatter {
+public:
+    [[nodiscard]] std::string make_help(const CLI::App* app, std::string name,
+                                        CLI::AppFormatMode mode) const override;
+    [[nodiscard]] std::string make_group(std::string group, bool isPositional,
+                                         std::vector<const CLI::Option*> options) const override;
+    [[nodiscard]] std::string make_option(const CLI::Option* option,
+                                          bool isPositional) const override;
+    [[nodiscard]] std::string make_option_name(const CLI::Option* option,
+                                               bool isPositional) const override;
+    [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override;
+    [[nodiscard]] std::string make_subcommand(const CLI::App* command) const override;
+
+private:
+    mutable bool m_all = false;  ///< while --help-all is made
+};
+
+}  // namespace shardscope::cli

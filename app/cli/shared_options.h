@@ -1,0 +1,31 @@
+// Options that mean the same in every verb that has them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace shardscope::cli {
+
+/// -o, --output
+inline CLI::Option* addOutput(CLI::App& app, std::string& output, const std::string& help) {
+    return app.add_option("-o,--output", output, help)->type_name("FILE");
+}
+
+/// -f, --force; `what` may be replaced.
+inline CLI::Option* addForce(CLI::App& app, bool& force, const std::string& what) {
+    return app.add_flag("-f,--force", force, "replace " + what);
+}
+inline constexpr const char* kAnOldRecording = "the output if it is a recording";
+
+/// -q, --quiet
+inline CLI::Option* addQuiet(CLI::App& app, bool& quiet) {
+    return app.add_flag("-q,--quiet", quiet, "print warnings and errors only");
+}
+
+/// --json; `document` says which: "shardscope.report/1".
+inline CLI::Option* addJson(CLI::App& app, bool& json, const std::string& document) {
+    return app.add_flag("--json", json, "print one JSON document, schema " + document);
+}
+
+}  // namespace shardscope::cli
