@@ -180,21 +180,16 @@ Result<void> storeRowChecksums(Connection& connection) {
     return {};
 }
 
-void verifyRowChecksums(VerifyContext& context) {
-    const auto stored = storedChecksums(context.connection);
-    if (!stored) return context.found.add("meta", "cannot be read: " + stored.error().message);
-    if (stored->empty() && context.found.complete)
-        context.found.notes.emplace_back(
-            "rows have no checksums: the recording is of a version before 1.3");
+Result<std::vector<CheckedTable>> checkRowChecksums(Connection& connection) {
+    const auto stored = storedChecksums(connection);
+    if (!stored) return failure(stored);
+    std::vector<CheckedTable> tables;
     for (const auto& [table, value] : *stored) {
-        const auto checksum = checksumOf(context.connection, table);
-        if (!checksum)
-            context.found.add(table, "cannot be read: " + checksum.error().message);
-        else if (textOf(*checksum) != value)
-            context.found.add(table,
-                              "its rows do not match their checksum: some were changed, added or "
-                              "lost after the recording was finalised");
+        const auto checksum = checksumOf(connection, table);
+        tables.push_back({table, checksum && textOf(*checksum) == value,
+                          checksum ? std::string() : checksum.error().message});
     }
+    return tables;
 }
 
 }  // namespace shardscope::storage

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "storage/model/recording.h"
-#include "storage/recording/verify_parts.h"
 #include "storage/sqlite/connection.h"
 
+#include <string>
 #include <vector>
 
 namespace shardscope::storage {
@@ -16,7 +16,13 @@ Result<void> storeRowChecksums(Connection& connection);
 /// Tables that have fewer or more rows than were finalised: cheaper than their checksums.
 Result<std::vector<LostRows>> lostRows(Connection& connection);
 
-/// Names every table whose rows are others than those that were finalised.
-void verifyRowChecksums(VerifyContext& context);
+/// A table that was finalised with a checksum, and what its rows are now.
+struct CheckedTable {
+    std::string table;
+    bool matches = false;
+    std::string fault;  ///< why it cannot be read; empty: it can
+};
+/// None of a file from before format 1.3, or one that is not finalised.
+Result<std::vector<CheckedTable>> checkRowChecksums(Connection& connection);
 
 }  // namespace shardscope::storage

@@ -2,7 +2,6 @@
 
 #include "storage/recording/open_connection.h"
 #include "storage/recording/packed_rows.h"
-#include "storage/recording/row_checksums.h"
 #include "storage/recording/verify_parts.h"
 
 namespace shardscope::storage {
@@ -75,7 +74,6 @@ Result<Verification> verifyRecording(const std::string& path) {
     verifyStructure(context);
     unpackAll(context);
     verifyRows(context);
-    verifyRowChecksums(context);
     verifyChunks(context);
     verifyTotals(context);
     for (std::string& phrase : detailPhrases(context.detail))

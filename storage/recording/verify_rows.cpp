@@ -1,4 +1,5 @@
 #include "storage/recording/detail_rows.h"
+#include "storage/recording/row_checksums.h"
 #include "storage/recording/row_rules.h"
 #include "storage/recording/verify_parts.h"
 
@@ -143,6 +144,22 @@ void verifyArguments(VerifyContext& context) {
             });
 }
 
+void verifyChecksums(VerifyContext& context) {
+    const auto tables = checkRowChecksums(context.connection);
+    if (!tables) return context.found.add("meta", "cannot be read: " + tables.error().message);
+    if (tables->empty() && context.found.complete)
+        context.found.notes.emplace_back(
+            "rows have no checksums: the recording is of a version before 1.3");
+    for (const CheckedTable& table : *tables) {
+        if (!table.fault.empty())
+            context.found.add(table.table, "cannot be read: " + table.fault);
+        else if (!table.matches)
+            context.found.add(table.table,
+                              "its rows do not match their checksum: some were changed, added or "
+                              "lost after the recording was finalised");
+    }
+}
+
 }  // namespace
 
 void verifyRows(VerifyContext& context) {
@@ -151,6 +168,7 @@ void verifyRows(VerifyContext& context) {
     for (const TableRules& table : tableRules()) verifyTable(context, table);
     verifyCollectives(context);
     verifyArguments(context);
+    verifyChecksums(context);
 }
 
 }  // namespace shardscope::storage
