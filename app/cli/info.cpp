@@ -5,8 +5,8 @@
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "engine/control/modelled_link.h"
-#include "storage/recording/recording_reader.h"
-#include "storage/recording/verify_recording.h"
+#include "storage/recording/read/recording_reader.h"
+#include "storage/recording/verify/verify_recording.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

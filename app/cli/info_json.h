@@ -2,7 +2,7 @@
 #pragma once
 
 #include "storage/model/recording.h"
-#include "storage/recording/verify_recording.h"
+#include "storage/recording/verify/verify_recording.h"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 #include "app/cli/console.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 #include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
-#include "storage/recording/salvage_recording.h"
+#include "storage/recording/repair/salvage_recording.h"
 
 #include <fmt/format.h>
 

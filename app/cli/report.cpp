@@ -4,7 +4,7 @@
 #include "app/cli/report_of.h"
 #include "app/cli/report_text.h"
 #include "app/cli/shared_options.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 
 #include "profiler/analysis/report.h"
 #include "storage/model/result.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 
 namespace shardscope::cli {
 

@@ -2,7 +2,7 @@
 
 #include "engine/control/observer.h"
 #include "profiler/analysis/report.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -8,8 +8,8 @@
 #include "app/cli/step_tally.h"
 #include "engine/control/run_config.h"
 #include "engine/launch/run_supervisor.h"
-#include "storage/recording/recording_writer.h"
-#include "storage/recording/slow_steps.h"
+#include "storage/recording/write/recording_writer.h"
+#include "storage/recording/write/slow_steps.h"
 
 #include <chrono>
 #include <map>

@@ -3,8 +3,8 @@
 
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
-#include "storage/recording/output_target.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/file/output_target.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <functional>
 #include <optional>

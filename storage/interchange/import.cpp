@@ -4,7 +4,7 @@
 #include "storage/interchange/import_recordings.h"
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/stream_copy.h"
-#include "storage/recording/part_files.h"
+#include "storage/recording/file/part_files.h"
 
 #include <algorithm>
 #include <filesystem>

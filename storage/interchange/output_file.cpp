@@ -1,6 +1,6 @@
 #include "storage/interchange/output_file.h"
 
-#include "storage/recording/part_files.h"
+#include "storage/recording/file/part_files.h"
 
 #include <fcntl.h>
 #include <unistd.h>

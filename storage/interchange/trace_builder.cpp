@@ -6,7 +6,7 @@
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/pending_events.h"
 #include "storage/interchange/string_cache.h"
-#include "storage/recording/recording_writer.h"
+#include "storage/recording/write/recording_writer.h"
 
 #include <algorithm>
 #include <array>

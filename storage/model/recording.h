@@ -254,7 +254,7 @@ constexpr auto tableOf(RowsOf<Diagnostic>) {
 }
 
 /// Rows that stand for themselves: of every table whose rows are structs, but for the one row of
-/// `run` and for `detail`, whose rows hold a peak besides (storage/recording/detail_rows.h).
+/// `run` and for `detail`, whose rows hold a peak besides (storage/recording/file/detail_rows.h).
 using PlainRows = std::tuple<HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts, MetricPoint,
                              MemoryTheory, Diagnostic>;
 

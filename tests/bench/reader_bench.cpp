@@ -8,7 +8,7 @@
 #include "profiler/capture/capture_session.h"
 #include "profiler/capture/host_clock.h"
 #include "storage/columns/chunk.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 #include "storage/sqlite/connection.h"
 #include "tests/bench/recording_generator.h"
 #include "tests/support/temporary_folder.h"

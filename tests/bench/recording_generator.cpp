@@ -1,7 +1,7 @@
 #include "tests/bench/recording_generator.h"
 
 #include "storage/columns/chunk.h"
-#include "storage/recording/recording_writer.h"
+#include "storage/recording/write/recording_writer.h"
 
 #include <algorithm>
 #include <chrono>

@@ -11,12 +11,20 @@ import tempfile
 
 # folder: what it may include besides itself and storage/model. First match wins.
 ENGINE_PARTS = ["engine/" + p for p in ("gpt", "kernels", "comm", "data", "parallel", "training", "worker")]
+BELOW_RECORDINGS = ["storage/sqlite", "storage/columns", "storage/schema"]
 ARROWS = {
     "storage/model": [],
     "storage/sqlite": [],
     "storage/columns": [],
     "storage/schema": [],
-    "storage/recording": ["storage/sqlite", "storage/columns", "storage/schema"],
+    # Floors: each may stand on those above it in this list.
+    "storage/recording/file": [*BELOW_RECORDINGS],
+    "storage/recording/read": [*BELOW_RECORDINGS, "storage/recording/file"],
+    "storage/recording/write": [*BELOW_RECORDINGS, "storage/recording/file", "storage/recording/read"],
+    "storage/recording/verify": [*BELOW_RECORDINGS, "storage/recording/file", "storage/recording/read",
+                                 "storage/recording/write"],
+    "storage/recording/repair": [*BELOW_RECORDINGS, "storage/recording/file", "storage/recording/read",
+                                 "storage/recording/write", "storage/recording/verify"],
     "storage/interchange/nsys": ["storage/interchange", "storage/recording", "storage/sqlite"],
     "storage/interchange": ["storage/recording", "storage/columns"],
     "engine/control": [],
@@ -90,7 +98,8 @@ def self_test():
         "app/cli/a.cpp": "#include <QString>\n",
         "app/cli/b.cpp": '#include "engine/training/trainer.h"\n',
         "app/desktop/views/a/a.cpp": '#include "app/desktop/shell/window.h"\n',
-        "storage/recording/a.cpp": "#include <sqlite3.h>\n",
+        "storage/recording/read/a.cpp": "#include <sqlite3.h>\n",
+        "storage/recording/file/a.cpp": '#include "storage/recording/read/b.h"\n',
         "engine/misc/a.cpp": "\n",
     }
     right = {

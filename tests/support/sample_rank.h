@@ -1,7 +1,7 @@
 // Events of one simulated rank until they are sent. Part of the sample recording.
 #pragma once
 
-#include "storage/recording/recording_writer.h"
+#include "storage/recording/write/recording_writer.h"
 #include "tests/support/sample_recording.h"
 
 #include <map>

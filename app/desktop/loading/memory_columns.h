@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/desktop/models/timeline_frame.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <functional>
 #include <vector>

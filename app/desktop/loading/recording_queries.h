@@ -5,8 +5,8 @@
 
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/timeline_frame.h"
-#include "storage/recording/generation.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/generation.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <functional>
 #include <memory>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "storage/interchange/argument_splitter.h"
-#include "storage/recording/recording_reader.h"
-#include "storage/recording/recording_writer.h"
+#include "storage/recording/read/recording_reader.h"
+#include "storage/recording/write/recording_writer.h"
 
 #include <functional>
 #include <map>

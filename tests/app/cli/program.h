@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/launch/process.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // `info --verify`, `repair` and `export` as programs: what they print, how they end.
-#include "storage/recording/salvage_recording.h"
-#include "storage/recording/verify_recording.h"
+#include "storage/recording/repair/salvage_recording.h"
+#include "storage/recording/verify/verify_recording.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>

@@ -5,7 +5,7 @@
 #include "app/desktop/views/timeline/lane_painter.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/columns/chunk.h"
-#include "storage/recording/recording_writer.h"
+#include "storage/recording/write/recording_writer.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>

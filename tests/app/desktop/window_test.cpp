@@ -7,7 +7,7 @@
 #include "app/desktop/views/timeline/timeline_canvas.h"
 #include "app/desktop/views/timeline/timeline_page.h"
 #include "app/desktop/widgets/theme.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>

@@ -4,7 +4,7 @@
 
 #include "engine/control/run_config.h"
 #include "engine/theory/theory.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"

@@ -1,9 +1,9 @@
 // Arguments of spans, from JSON into columns and back.
 #include "storage/interchange/export.h"
 #include "storage/interchange/trace_builder.h"
-#include "storage/recording/recording_reader.h"
-#include "storage/recording/salvage_recording.h"
-#include "storage/recording/verify_recording.h"
+#include "storage/recording/read/recording_reader.h"
+#include "storage/recording/repair/salvage_recording.h"
+#include "storage/recording/verify/verify_recording.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"

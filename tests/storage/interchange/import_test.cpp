@@ -1,5 +1,5 @@
 // Files, ranks and what is no trace.
-#include "storage/recording/verify_recording.h"
+#include "storage/recording/verify/verify_recording.h"
 #include "tests/storage/interchange/kineto_samples.h"
 
 #include <gtest/gtest.h>

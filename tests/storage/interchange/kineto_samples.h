@@ -2,7 +2,7 @@
 #pragma once
 
 #include "storage/interchange/import.h"
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 

@@ -2,8 +2,8 @@
 
 #include "storage/interchange/event_window.h"
 #include "storage/interchange/string_cache.h"
-#include "storage/recording/recording_reader.h"
-#include "storage/recording/recording_writer.h"
+#include "storage/recording/read/recording_reader.h"
+#include "storage/recording/write/recording_writer.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "storage/interchange/export.h"
-#include "storage/recording/recording_reader.h"
-#include "storage/recording/recording_writer.h"
+#include "storage/recording/read/recording_reader.h"
+#include "storage/recording/write/recording_writer.h"
 #include "tests/support/temporary_folder.h"
 
 #include <memory>

@@ -2,7 +2,7 @@
 #include "storage/interchange/import.h"
 #include "storage/interchange/memory_snapshot/pickle_reader.h"
 #include "storage/interchange/memory_snapshot/snapshot_walk.h"
-#include "storage/recording/verify_recording.h"
+#include "storage/recording/verify/verify_recording.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"

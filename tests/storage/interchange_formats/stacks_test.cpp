@@ -2,7 +2,7 @@
 #include "storage/columns/chunk.h"
 #include "storage/interchange/export.h"
 #include "storage/interchange/import.h"
-#include "storage/recording/recording_writer.h"
+#include "storage/recording/write/recording_writer.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"

@@ -1,4 +1,4 @@
-#include "storage/recording/argument_form.h"
+#include "storage/recording/file/argument_form.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What GPU ranks add to a recording: devices, kernels, energy, collectives without arrivals.
 #include "storage/columns/chunk.h"
-#include "storage/recording/recording_reader.h"
-#include "storage/recording/recording_writer.h"
+#include "storage/recording/read/recording_reader.h"
+#include "storage/recording/write/recording_writer.h"
 #include "storage/sqlite/connection.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"

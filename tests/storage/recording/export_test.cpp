@@ -2,8 +2,8 @@
 #include "storage/interchange/export.h"
 
 #include "storage/columns/chunk.h"
-#include "storage/recording/recording_writer.h"
-#include "storage/recording/verify_recording.h"
+#include "storage/recording/write/recording_writer.h"
+#include "storage/recording/verify/verify_recording.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"

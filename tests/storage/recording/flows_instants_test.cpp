@@ -1,11 +1,11 @@
 // Flows and instants through writer, reader, SQL, verify, salvage and copies.
 #include "storage/columns/chunk.h"
 #include "storage/interchange/export.h"
-#include "storage/recording/flow_arrows.h"
-#include "storage/recording/recording_reader.h"
-#include "storage/recording/recording_writer.h"
-#include "storage/recording/salvage_recording.h"
-#include "storage/recording/verify_recording.h"
+#include "storage/recording/read/flow_arrows.h"
+#include "storage/recording/read/recording_reader.h"
+#include "storage/recording/write/recording_writer.h"
+#include "storage/recording/repair/salvage_recording.h"
+#include "storage/recording/verify/verify_recording.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "storage/recording/memory_tally.h"
+#include "storage/recording/file/memory_tally.h"
 
 #include <gtest/gtest.h>
 

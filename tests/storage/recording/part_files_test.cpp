@@ -1,4 +1,4 @@
-#include "storage/recording/part_files.h"
+#include "storage/recording/file/part_files.h"
 
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "storage/recording/recording_reader.h"
+#include "storage/recording/read/recording_reader.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"

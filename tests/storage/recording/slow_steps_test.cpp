@@ -1,9 +1,9 @@
 // Detail of the steps around slow ones, and of no others.
-#include "storage/recording/slow_steps.h"
+#include "storage/recording/write/slow_steps.h"
 
 #include "storage/columns/chunk.h"
-#include "storage/recording/recording_reader.h"
-#include "storage/recording/verify_recording.h"
+#include "storage/recording/read/recording_reader.h"
+#include "storage/recording/verify/verify_recording.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,7 +1,7 @@
 // Rows of a finalised recording back in their tables, for tests that damage one of them.
 #pragma once
 
-#include "storage/recording/packed_rows.h"
+#include "storage/recording/file/packed_rows.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // Views of many lanes: the same from any number of threads, and superseded by newer ones.
 #include "storage/columns/chunk.h"
-#include "storage/recording/recording_reader.h"
-#include "storage/recording/recording_writer.h"
+#include "storage/recording/read/recording_reader.h"
+#include "storage/recording/write/recording_writer.h"
 #include "storage/sqlite/connection.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"

@@ -1,4 +1,4 @@
-#include "storage/recording/worker_pool.h"
+#include "storage/recording/file/worker_pool.h"
 
 #include <gtest/gtest.h>
 

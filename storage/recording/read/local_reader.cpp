@@ -1,0 +1,205 @@
+#include "storage/recording/read/local_reader.h"
+
+#include "storage/recording/read/collective_rows.h"
+#include "storage/recording/read/flow_arrows.h"
+#include "storage/recording/file/open_connection.h"
+#include "storage/recording/file/packed_rows.h"
+#include "storage/recording/read/summary_rows.h"
+#include "storage/recording/read/view_loader.h"
+
+#include <algorithm>
+
+namespace shardscope::storage {
+
+Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path,
+                                                       std::size_t threads) {
+    return LocalReader::open(path, threads);
+}
+
+Result<std::vector<LaneSlice>> RecordingReader::slices(RankId rank, LaneId lane, TimeRange range,
+                                                       Duration resolution) {
+    auto slices = spans({{rank, lane}}, {range, resolution, {}});
+    if (!slices) return failure(slices);
+    return std::move(slices->front());
+}
+
+Result<std::vector<CounterSlice>> RecordingReader::counter(RankId rank, LaneId lane,
+                                                           TimeRange range, Duration resolution) {
+    auto slices = counters({{rank, lane}}, {range, resolution, {}});
+    if (!slices) return failure(slices);
+    return std::move(slices->front());
+}
+
+Result<std::unique_ptr<RecordingReader>> LocalReader::open(const std::string& path,
+                                                           std::size_t threads) {
+    std::unique_ptr<LocalReader> reader(new LocalReader(path, threads));
+    Visit visit(*reader);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return std::unique_ptr<RecordingReader>(std::move(reader));
+}
+
+Result<void> LocalReader::connect() {
+    if (m_connection) return {};
+    auto connection = openReadingConnection(m_path);
+    if (!connection) return failure(connection);
+    // A growing recording is read in one state per call; it may be finalised meanwhile.
+    if (auto begun = connection->execute("BEGIN"); !begun) return begun;
+    auto run = connection->prepare("SELECT id, finalised, world_size FROM run");
+    if (!run) return failure(run);
+    auto row = run->step();
+    if (!row) return failure(row);
+    if (!*row)
+        return failure(ErrorCode::kUnreadable,
+                       m_path + " holds no run: it is damaged, record again");
+    const std::string id(run->text(0));
+    if (!m_runId.empty() && id != m_runId)
+        return failure(ErrorCode::kUnreadable,
+                       m_path + " was replaced by another recording: open it again");
+    m_runId = id;
+    m_growing = run->integer(1) == 0;
+    if (run->integer(2) < 0 || run->integer(2) > kMostRanks)
+        return failure(ErrorCode::kUnreadable,
+                       m_path + " claims to be of " + std::to_string(run->integer(2)) +
+                           " ranks: it is damaged; keep what is sound of it with `shardscope "
+                           "repair`");
+    run->reset();
+    m_unpacked = false;
+    if (!m_growing)
+        if (auto done = unpack(*connection); !done) return done;
+    if (!m_growing)
+        if (auto ended = connection->execute("COMMIT"); !ended) return ended;
+    m_connection.emplace(std::move(*connection));
+    return {};
+}
+
+Result<void> LocalReader::unpack(Connection& connection) {
+    if (m_unpacked) return {};
+    const TemporaryWrites writes(connection);
+    const auto made = unpackRows(connection);
+    if (!made) return failure(made);
+    m_unpacked = true;
+    m_packed = !made->empty();
+    return {};
+}
+
+Result<void> LocalReader::Visit::begin() {
+    if (auto connected = m_reader->connect(); !connected) return connected;
+    m_reader->m_pyramid.begin(m_reader->m_growing);
+    return m_reader->m_events.refresh(*m_reader->m_connection);
+}
+
+Result<RecordingSummary> LocalReader::summary() {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    if (auto done = unpack(visit.connection()); !done) return failure(done);
+    return readSummary(visit.connection(), m_events.directory());
+}
+
+Result<void> LocalReader::loadStrings(Connection& connection, RankId rank) {
+    if (auto done = unpack(connection); !done) return done;
+    Strings& strings = m_strings[rank];
+    auto select = connection.prepare("SELECT id, text FROM strings WHERE rank=? AND id>?");
+    if (!select) return failure(select);
+    select->bind(1, std::int64_t{rank.value}).bind(2, strings.lastId);
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) break;
+        const std::int64_t id = select->integer(0);
+        strings.texts.emplace(static_cast<std::uint32_t>(id), select->text(1));
+        strings.lastId = std::max(strings.lastId, id);
+    }
+    strings.whole = !m_growing || m_packed;
+    return {};
+}
+
+std::string_view LocalReader::knownString(RankId rank, StringId id) const {
+    const auto strings = m_strings.find(rank);
+    if (strings == m_strings.end()) return {};
+    const auto at = strings->second.texts.find(id.value);
+    return at == strings->second.texts.end() ? std::string_view{} : at->second;
+}
+
+std::string_view LocalReader::string(Connection& connection, RankId rank, StringId id) {
+    const std::string_view found = knownString(rank, id);
+    if (!found.empty() || m_strings[rank].whole) return found;
+    // An unreadable string is an unknown one; the call that needs the file says why.
+    if (!loadStrings(connection, rank)) return {};
+    return knownString(rank, id);
+}
+
+std::string_view LocalReader::text(RankId rank, StringId id) {
+    if (id == kEmptyString) return {};
+    const auto known = [&](RankId of, StringId each) {
+        const std::string_view found = knownString(of, each);
+        return found.empty() ? std::nullopt : std::optional(found);
+    };
+    // What was read before needs no file, which a recording that grows is opened for each time.
+    const auto before =
+        columns::isArguments(id) ? m_arguments.known(rank, id, known) : known(rank, id);
+    if (before) return *before;
+    Visit visit(*this);
+    if (!connect()) return {};
+    Connection& connection = visit.connection();
+    if (!columns::isArguments(id)) return string(connection, rank, id);
+    if (m_growing) m_arguments.forgetDirectory();
+    return m_arguments.text(connection, rank, id, [&](RankId of, StringId each) {
+        const std::string_view found = string(connection, of, each);
+        return found.empty() ? std::nullopt : std::optional(found);
+    });
+}
+
+Result<std::vector<SpanEvent>> LocalReader::spans(RankId rank, LaneId lane, TimeRange range) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.spans(visit.connection(), rank, lane, range);
+}
+
+Result<std::vector<std::vector<LaneSlice>>> LocalReader::spans(
+    const std::vector<LaneAddress>& lanes, const View& view) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    ViewLoader loader(visit.connection(), m_events, m_pyramid, !m_growing);
+    return loader.spans(lanes, {sensible(view.range), view.resolution, view.generation});
+}
+
+Result<std::vector<std::vector<CounterSlice>>> LocalReader::counters(
+    const std::vector<LaneAddress>& lanes, const View& view) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    ViewLoader loader(visit.connection(), m_events, m_pyramid, !m_growing);
+    return loader.counters(lanes, {sensible(view.range), view.resolution, view.generation});
+}
+
+Result<std::vector<CounterEvent>> LocalReader::samples(RankId rank, LaneId lane, TimeRange range) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.samples(visit.connection(), rank, lane, range);
+}
+
+Result<std::vector<MemoryEvent>> LocalReader::memoryEvents(RankId rank, TimeRange range) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.moments<MemoryEvent>(visit.connection(), rank, {}, range);
+}
+
+Result<std::vector<InstantEvent>> LocalReader::instants(RankId rank, LaneId lane, TimeRange range) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.moments<InstantEvent>(visit.connection(), rank, lane, range);
+}
+
+Result<std::vector<FlowEvent>> LocalReader::flows(RankId rank, LaneId lane, TimeRange range) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.moments<FlowEvent>(visit.connection(), rank, lane, range);
+}
+
+Result<std::vector<FlowArrow>> LocalReader::arrowsOf(RankId rank, LaneId lane, Timestamp start,
+                                                     std::uint8_t depth) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return findArrows(visit.connection(), m_events, {rank, lane, start, depth});
+}
+
+}  // namespace shardscope::storage

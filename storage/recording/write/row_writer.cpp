@@ -1,0 +1,104 @@
+#include "storage/recording/write/row_writer.h"
+
+#include <span>
+
+namespace shardscope::storage {
+namespace {
+
+enum Insert : std::size_t { kString, kArguments, kLibraries, kRun, kFinish };
+
+/// Of the run's one row.
+std::string updateRunSql() {
+    std::string sets;
+    forEachColumn<RunFacts>([&](const auto& column) {
+        const std::string_view name = column.name;
+        if (name == "status" || name == "ended_ns") return;
+        sets.append(sets.empty() ? "" : ", ").append(name).append("=?");
+    });
+    return "UPDATE run SET " + sets;
+}
+
+std::vector<std::string> statements() {
+    return {"INSERT OR REPLACE INTO strings VALUES(?,?,?)",
+            "INSERT INTO arguments(rank, first_id, count, bytes, data) VALUES(?,?,?,?,?)",
+            "UPDATE run SET libraries_json=?", updateRunSql(),
+            "UPDATE run SET status=?, ended_ns=?, finalised=?"};
+}
+
+template <class... Row>
+std::vector<std::string> insertsOf(std::tuple<Row...>*) {
+    return {insertSql<Row>()...};
+}
+
+Result<std::vector<Statement>> prepared(Connection& connection,
+                                        const std::vector<std::string>& all) {
+    std::vector<Statement> statements;
+    for (const std::string& sql : all) {
+        auto statement = connection.prepare(sql);
+        if (!statement) return failure(statement);
+        statements.push_back(std::move(*statement));
+    }
+    return statements;
+}
+
+}  // namespace
+
+Result<RowWriter> RowWriter::create(Connection& connection) {
+    RowWriter writer(connection);
+    auto rows = prepared(connection, insertsOf(static_cast<PlainRows*>(nullptr)));
+    auto others = prepared(connection, statements());
+    if (!rows || !others) return rows ? failure(others) : failure(rows);
+    writer.m_rows = std::move(*rows);
+    writer.m_statements = std::move(*others);
+    return writer;
+}
+
+Result<void> RowWriter::putLibraries(const std::string& librariesJson) {
+    return m_statements[kLibraries].bind(1, librariesJson).run();
+}
+
+Result<void> RowWriter::putRun(const RunFacts& run) {
+    Statement& update = m_statements[kRun];
+    int index = 0;
+    forEachColumn<RunFacts>([&](const auto& column) {
+        const std::string_view name = column.name;
+        if (name != "status" && name != "ended_ns") cell::bind(update, ++index, column.of(run));
+    });
+    return update.run();
+}
+
+Result<void> RowWriter::addStrings(RankId rank, StringId first,
+                                   const std::vector<std::string>& texts) {
+    std::int64_t id = first.value;
+    for (const std::string& text : texts) {
+        auto done = m_statements[kString]
+                        .bind(1, std::int64_t{rank.value})
+                        .bind(2, id++)
+                        .bind(3, text)
+                        .run();
+        if (!done) return done;
+    }
+    return {};
+}
+
+Result<void> RowWriter::addArguments(RankId rank, StringId first,
+                                     const columns::ArgumentRows& rows) {
+    const columns::ChunkBytes bytes = columns::encodeArguments(rows);
+    return m_statements[kArguments]
+        .bind(1, std::int64_t{rank.value})
+        .bind(2, std::int64_t{first.value})
+        .bind(3, static_cast<std::int64_t>(rows.rows.size()))
+        .bind(4, static_cast<std::int64_t>(bytes.size()))
+        .bind(5, std::span<const std::byte>(bytes))
+        .run();
+}
+
+Result<void> RowWriter::finishRun(RunStatus status, Timestamp ended, bool whole) {
+    return m_statements[kFinish]
+        .bind(1, static_cast<std::int64_t>(status))
+        .bind(2, ended.ns)
+        .bind(3, std::int64_t{whole ? 1 : 0})
+        .run();
+}
+
+}  // namespace shardscope::storage
