@@ -15,7 +15,7 @@ Json orNull(const std::optional<double>& value) {
 
 class ControlProgress : public RunProgress {
 public:
-    void started(const control::RunConfig& config, std::int64_t parameters) override {
+    void started(const run::RunConfig& config, std::int64_t parameters) override {
         write({{"event", "started"},
                {"output", config.output},
                {"model", config.model.name},

@@ -88,7 +88,7 @@ Result<std::string> wholePath(const std::string& path) {
                                path, error.message()));
 }
 
-Result<void> settleData(control::RunConfig& config) {
+Result<void> settleData(run::RunConfig& config) {
     for (const auto& [path, word] : {std::pair{&config.tokenizer, tokens::kBytes},
                                      std::pair{&config.data, tokens::kSynthetic}}) {
         if (*path == word) continue;

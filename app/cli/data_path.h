@@ -1,7 +1,7 @@
 // What a run trains on: its place, and whether it can be trained on at all.
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
 
 #include <string>
@@ -11,7 +11,7 @@ namespace shardscope::cli {
 /// Makes the paths of the data and the tokenizer absolute. What is missing, empty, damaged, too
 /// short for the context or of another vocabulary is an error (kUnreadable, kUsage) before
 /// anything is started or written; texts are only looked into.
-Result<void> settleData(control::RunConfig& config);
+Result<void> settleData(run::RunConfig& config);
 
 /// The path from the root on, empty for an empty one: ranks run in folders of their own. An error
 /// (kUsage) where the current folder is gone.

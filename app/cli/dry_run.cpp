@@ -2,8 +2,8 @@
 
 #include "app/cli/console.h"
 #include "app/cli/report_table.h"
-#include "engine/control/vocabulary_pieces.h"
-#include "engine/theory/theory.h"
+#include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/theory/theory.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -26,16 +26,16 @@ std::string gigabytes(Bytes bytes) {
     return fmt::format("{:.2f} GB", static_cast<double>(bytes.count) * 1e-9);
 }
 
-Bytes peakOf(const control::RunConfig& config) {
+Bytes peakOf(const run::RunConfig& config) {
     return theory::total(theory::memoryTheory(config));
 }
 
-Bytes togetherOf(const control::RunConfig& config) {
+Bytes togetherOf(const run::RunConfig& config) {
     return {config.ranks * peakOf(config).count};
 }
 
 /// Moments side by side, categories below each other; empty ones are left out.
-std::string momentsTable(const control::RunConfig& config) {
+std::string momentsTable(const run::RunConfig& config) {
     std::vector<std::string> header{"MB of a rank"};
     std::vector<MemoryByCategory> columns;
     for (const Moment moment : kAll<theory::Moment>) {
@@ -59,7 +59,7 @@ std::string momentsTable(const control::RunConfig& config) {
     return table.text("  ");
 }
 
-std::string verdict(const control::RunConfig& config, std::optional<Bytes> available) {
+std::string verdict(const run::RunConfig& config, std::optional<Bytes> available) {
     if (!available)
         return "whether it fits   could not tell: the memory of the GPUs was not asked for; "
                "`shardscope doctor` shows it";
@@ -84,7 +84,7 @@ std::optional<Bytes> availableMemory() {
 
 }  // namespace
 
-std::string dryRunText(const control::RunConfig& config, std::optional<Bytes> available) {
+std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> available) {
     const auto flops = theory::forwardFlopsPerToken(config.model, theory::AttentionCount::kFull);
     std::string text =
         fmt::format("{} with {} on {} {} in {}: {} parameters, {} tokens a step\n",
@@ -93,12 +93,12 @@ std::string dryRunText(const control::RunConfig& config, std::optional<Bytes> av
                     theory::parameterCount(config.model), theory::tokensPerStep(config));
     text += fmt::format("state per rank     {} MB, peak in: {}\n",
                         megabytes(theory::stateTheory(config)), toWord(theory::peakMoment(config)));
-    if (const auto pieces = control::vocabularyPieces(config); pieces.count > 0)
+    if (const auto pieces = run::vocabularyPieces(config); pieces.count > 0)
         text += fmt::format(
             "token table, head  in {} of {} rows, gathered one by one\n",
             pieces.count == 1 ? "one piece each" : fmt::format("{} pieces", pieces.count),
             pieces.rows);
-    if (config.offload != control::Offload::kNone)
+    if (config.offload != run::Offload::kNone)
         text +=
             fmt::format("of it on the host  {} MB\n", megabytes(theory::hostStateTheory(config)));
     text +=
@@ -114,7 +114,7 @@ std::string dryRunText(const control::RunConfig& config, std::optional<Bytes> av
            "\nThe program itself and its libraries come on top.\n";
 }
 
-std::string dryRunJson(const control::RunConfig& config, std::optional<Bytes> available) {
+std::string dryRunJson(const run::RunConfig& config, std::optional<Bytes> available) {
     Json moments = Json::object();
     for (const Moment moment : kAll<theory::Moment>) {
         const MemoryByCategory memory = theory::memoryAt(config, moment);
@@ -130,7 +130,7 @@ std::string dryRunJson(const control::RunConfig& config, std::optional<Bytes> av
     Json json = {{"schema", "shardscope.dry_run/1"},
                  {"parameters", theory::parameterCount(config.model)},
                  {"state_bytes", theory::stateTheory(config).count},
-                 {"vocabulary_pieces", control::vocabularyPieces(config).count},
+                 {"vocabulary_pieces", run::vocabularyPieces(config).count},
                  {"host_state_bytes", theory::hostStateTheory(config).count},
                  {"traffic_bytes_per_step", theory::trafficPerStep(config).count},
                  {"palm_flops_per_token", theory::palmFlopsPerToken(config.model)},
@@ -143,8 +143,8 @@ std::string dryRunJson(const control::RunConfig& config, std::optional<Bytes> av
     return json.dump();
 }
 
-int runDry(const control::RunConfig& config, bool json) {
-    const bool host = config.device == control::Device::kCpu;
+int runDry(const run::RunConfig& config, bool json) {
+    const bool host = config.device == run::Device::kCpu;
     const std::optional<Bytes> available = host ? availableMemory() : std::nullopt;
     return printLast((json ? dryRunJson : dryRunText)(config, available) + '\n');
 }

@@ -1,7 +1,7 @@
 // `shardscope record --dry-run`: what each rank would hold, and whether that fits here.
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/units.h"
 
 #include <optional>
@@ -10,12 +10,12 @@
 namespace shardscope::cli {
 
 /// `available`: host memory that can be had now; nothing when it is not known, as for a GPU's.
-[[nodiscard]] std::string dryRunText(const control::RunConfig& config,
+[[nodiscard]] std::string dryRunText(const run::RunConfig& config,
                                      std::optional<Bytes> available);
-[[nodiscard]] std::string dryRunJson(const control::RunConfig& config,
+[[nodiscard]] std::string dryRunJson(const run::RunConfig& config,
                                      std::optional<Bytes> available);
 
 /// Prints one of them for this machine.
-int runDry(const control::RunConfig& config, bool json);
+int runDry(const run::RunConfig& config, bool json);
 
 }  // namespace shardscope::cli

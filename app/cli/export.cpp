@@ -8,7 +8,7 @@
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "engine/checkpoint/gpt2_names.h"
-#include "engine/control/near_miss.h"
+#include "engine/run/config/near_miss.h"
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/output_kind.h"
 
@@ -64,7 +64,7 @@ Result<const Format*> findFormat(const std::string& name) {
     }
     return failure(ErrorCode::kUsage,
                    fmt::format("unknown format '{}'{}: there is {}", name,
-                               control::suggestion(name, names), fmt::join(names, ", ")));
+                               run::suggestion(name, names), fmt::join(names, ", ")));
 }
 
 /// "1.5", "1.5s", "20ms", "7us", "9ns"; seconds without a unit.

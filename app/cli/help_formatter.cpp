@@ -1,7 +1,7 @@
 #include "app/cli/help_formatter.h"
 
 #include "app/cli/console.h"
-#include "engine/control/run_option.h"
+#include "engine/run/config/run_option.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ int columnsHere() {
 }
 
 bool isRare(const CLI::Option& option) {
-    for (const control::RunOption& each : control::runOptions()) {
+    for (const run::RunOption& each : run::runOptions()) {
         if (*each.flag == '\0' || !each.rare) continue;
         for (const std::string& name : option.get_lnames())
             if (each.flag == "--" + name) return true;

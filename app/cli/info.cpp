@@ -4,7 +4,7 @@
 #include "app/cli/info_json.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
-#include "engine/control/modelled_link.h"
+#include "engine/run/config/modelled_link.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
 
@@ -69,8 +69,8 @@ std::string infoText(const RecordingSummary& summary, const std::string& path) {
         text += line("model", fmt::format("{}, {} parameters, {} on {} ranks", run.model,
                                           countText(static_cast<std::uint64_t>(run.parameters)),
                                           run.strategy, run.worldSize));
-    if (const auto config = control::parseRunConfigJson(run.configJson))
-        if (const std::string link = control::modelledLink(*config); !link.empty())
+    if (const auto config = run::parseRunConfigJson(run.configJson))
+        if (const std::string link = run::modelledLink(*config); !link.empty())
             text += line("link", link);
     for (const HostFacts& host : summary.hosts)
         if (!host.name.empty())

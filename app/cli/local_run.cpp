@@ -2,7 +2,7 @@
 
 #include "engine/launch/processor_level.h"
 #include "engine/launch/usable_cores.h"
-#include "engine/theory/theory.h"
+#include "engine/run/theory/theory.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -25,11 +25,11 @@ std::string rankProgram() {
     return (std::filesystem::path(launch::ownProgram()).parent_path() / "shardscope-rank").string();
 }
 
-void settleThreads(control::RunConfig& config) {
+void settleThreads(run::RunConfig& config) {
     if (config.threads == 0) config.threads = launch::threadsPerRank(config.ranks);
 }
 
-Result<launch::RunRequest> localRun(const control::RunConfig& config, std::int64_t originNs) {
+Result<launch::RunRequest> localRun(const run::RunConfig& config, std::int64_t originNs) {
     launch::RunRequest request;
     request.launch.rankProgram = rankProgram();
     if (::access(request.launch.rankProgram.c_str(), X_OK) != 0) {

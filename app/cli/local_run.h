@@ -1,7 +1,7 @@
 // What `record` and `verify` ask an agent on this machine for.
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "engine/launch/run_supervisor.h"
 #include "storage/model/result.h"
 
@@ -14,9 +14,9 @@ namespace shardscope::cli {
 [[nodiscard]] std::string rankProgram();
 
 /// Threads that were left automatic: this host's cores divided by the ranks, all of them here.
-void settleThreads(control::RunConfig& config);
+void settleThreads(run::RunConfig& config);
 
 /// An error (kLaunch) when there is no program to run as a rank.
-Result<launch::RunRequest> localRun(const control::RunConfig& config, std::int64_t originNs);
+Result<launch::RunRequest> localRun(const run::RunConfig& config, std::int64_t originNs);
 
 }  // namespace shardscope::cli

@@ -3,7 +3,7 @@
 #include "app/cli/console.h"
 #include "app/cli/help_formatter.h"
 #include "app/cli/version.h"
-#include "engine/control/near_miss.h"
+#include "engine/run/config/near_miss.h"
 #include "storage/model/result.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ std::string unknownCommand(const CLI::App& root, int argc, char** argv) {
         if (app->get_name() == argv[1]) return {};
         if (!app->get_group().empty()) names.push_back(app->get_name());
     }
-    return fmt::format("unknown command '{}'{}", argv[1], control::suggestion(argv[1], names));
+    return fmt::format("unknown command '{}'{}", argv[1], run::suggestion(argv[1], names));
 }
 
 /// What a mistyped flag may have meant.
@@ -58,7 +58,7 @@ std::string flagSuggestion(const CLI::App& root, int argc, char** argv) {
         const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
         if (!word.starts_with("--")) continue;
         if (std::find(flags.begin(), flags.end(), word) != flags.end()) continue;
-        if (const auto near = control::nearMiss(word, flags)) {
+        if (const auto near = run::nearMiss(word, flags)) {
             return fmt::format("; did you mean {}?", *near);
         }
     }

@@ -13,7 +13,7 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/control/observer.h"
 #include "engine/launch/usable_cores.h"
-#include "engine/theory/theory.h"
+#include "engine/run/theory/theory.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -39,10 +39,10 @@ std::string randomId() {
     return id;
 }
 
-RunFacts runFacts(const control::RunConfig& config, const std::string& commandLine) {
+RunFacts runFacts(const run::RunConfig& config, const std::string& commandLine) {
     RunFacts facts;
     facts.id = randomId();
-    facts.configJson = control::toJson(config);
+    facts.configJson = run::toJson(config);
     facts.commandLine = commandLine;
     facts.product = productVersion();
     facts.librariesJson = "{}";
@@ -63,7 +63,7 @@ std::string defaultOutput() {
 }
 
 /// Fills in what was left open and is not the same on every machine, saying so.
-Result<void> settle(control::RunConfig& config, RunProgress& progress) {
+Result<void> settle(run::RunConfig& config, RunProgress& progress) {
     if (config.data.empty()) {
         const auto tree = ownSourceTree();
         if (!tree) return failure(tree);
@@ -84,7 +84,7 @@ Result<void> settle(control::RunConfig& config, RunProgress& progress) {
     return {};
 }
 
-void warnOfCrowding(const control::RunConfig& config, RunRecorder& recorder) {
+void warnOfCrowding(const run::RunConfig& config, RunRecorder& recorder) {
     const int cores = launch::usableCores();
     const std::int64_t wanted = std::int64_t{config.ranks} * config.threads;
     if (wanted <= cores) return;
@@ -96,7 +96,7 @@ void warnOfCrowding(const control::RunConfig& config, RunRecorder& recorder) {
                             "Use fewer ranks or threads.", std::nullopt, Timestamp{0}, 1});
 }
 
-std::string endJson(const control::RunConfig& config, const RunEnd& end) {
+std::string endJson(const run::RunConfig& config, const RunEnd& end) {
     const auto orNull = [](const std::optional<double>& value) {
         return value ? Json(*value) : Json();
     };
@@ -121,7 +121,7 @@ std::string endJson(const control::RunConfig& config, const RunEnd& end) {
 }
 
 /// A recording within a folder of texts, or beside checkpoints, is not read.
-std::vector<std::string> filesRead(const control::RunConfig& config, const std::string& runFile) {
+std::vector<std::string> filesRead(const run::RunConfig& config, const std::string& runFile) {
     std::vector<std::string> files;
     for (const std::string& path : {config.data, config.weights, config.tokenizer, runFile}) {
         std::error_code ignored;
@@ -131,7 +131,7 @@ std::vector<std::string> filesRead(const control::RunConfig& config, const std::
 }
 
 /// Runs from a settled configuration to the end of the recording.
-Result<RunEnd> record(const control::RunConfig& config, const RecordOptions& options,
+Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options,
                       RunProgress& progress) {
     const std::int64_t originNs = control::now();
     auto request = localRun(config, originNs);
@@ -145,7 +145,7 @@ Result<RunEnd> record(const control::RunConfig& config, const RecordOptions& opt
         config.output, runFacts(config, options.commandLine(config)), options.force,
         filesRead(config, options.runFile()));
     if (!writer) return failure(writer);
-    if (auto limited = writer->limitSize(control::sizeLimitOf(config)); !limited)
+    if (auto limited = writer->limitSize(run::sizeLimitOf(config)); !limited)
         return failure(limited);
 
     RunRecorder recorder(config, originNs, std::move(*writer), progress);
@@ -185,7 +185,7 @@ int runRecord(RecordOptions& options) {
         told.message = end.error().message;
     }
     progress->finished(told);
-    const control::RunConfig standard;
+    const run::RunConfig standard;
     if (options.json) return printLast(endJson(config ? *config : standard, told), told.exitStatus);
     return told.exitStatus;
 }

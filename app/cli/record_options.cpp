@@ -3,7 +3,7 @@
 #include "app/cli/data_path.h"
 #include "app/cli/shared_options.h"
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/control/run_option.h"
+#include "engine/run/config/run_option.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,7 +29,7 @@ that is being written.)";
 using checkpoint::Checkpoint;
 
 /// Whether the checkpoint fits the run, before anything is started.
-Result<void> checkResume(control::RunConfig& config, const std::optional<Checkpoint>& from) {
+Result<void> checkResume(run::RunConfig& config, const std::optional<Checkpoint>& from) {
     if (!from) return {};
     if (!config.weights.empty())
         return failure(ErrorCode::kUsage,
@@ -53,12 +53,12 @@ void RecordOptions::addTo(CLI::App& app) {
     app.add_option("run_file", m_runFile, "TOML run file")->type_name("RUN.toml");
     app.add_option(
            "--model", m_model,
-           fmt::format("{}: {} [{}]", control::findRunOption("model.name")->help,
-                       fmt::join(control::modelPresetNames(), ", "), control::ModelConfig().name))
+           fmt::format("{}: {} [{}]", run::findRunOption("model.name")->help,
+                       fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
         ->type_name("NAME")
-        ->group(toWord(control::OptionSection::kModel))
+        ->group(toWord(run::OptionSection::kModel))
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    m_flags.addTo(app, [](const control::RunOption&) { return true; });
+    m_flags.addTo(app, [](const run::RunOption&) { return true; });
     addForce(app, force, kAnOldRecording);
     app.add_flag("--dry-run", dryRun, "print what a rank needs and whether it fits; start nothing");
     app.add_flag("--json", json, "print one JSON object at the end");
@@ -68,8 +68,8 @@ void RecordOptions::addTo(CLI::App& app) {
         ->check(CLI::IsMember({"stdio"}));
 }
 
-Result<control::RunConfig> RecordOptions::config() {
-    control::RunConfig config;
+Result<run::RunConfig> RecordOptions::config() {
+    run::RunConfig config;
     bool ranksGiven = m_flags.given("ranks");
     std::optional<Checkpoint> from;
     const auto open = [&](const std::string& resume) -> Result<void> {
@@ -85,18 +85,18 @@ Result<control::RunConfig> RecordOptions::config() {
         ranksGiven = true;
     }
     if (!m_runFile.empty()) {
-        auto read = control::readRunFile(m_runFile, config);
+        auto read = run::readRunFile(m_runFile, config);
         if (!read) return failure(read);
         ranksGiven = true;
         config = std::move(*read);
     }
     if (!m_model.empty()) {
-        if (auto done = control::setModelPreset(config, m_model); !done) return failure(done);
+        if (auto done = run::setModelPreset(config, m_model); !done) return failure(done);
     }
     if (auto done = m_flags.apply(config); !done) return failure(done);
     // One rank is what "single" means; asking for it in words would be pedantic.
-    if (config.strategy == control::Strategy::kSingle && !ranksGiven) config.ranks = 1;
-    if (auto valid = control::validate(config); !valid) return failure(valid);
+    if (config.strategy == run::Strategy::kSingle && !ranksGiven) config.ranks = 1;
+    if (auto valid = run::validate(config); !valid) return failure(valid);
     // A run file only names it: its own settings count.
     if (!from && !config.resume.empty()) {
         if (auto opened = open(config.resume); !opened) return failure(opened);
@@ -105,8 +105,8 @@ Result<control::RunConfig> RecordOptions::config() {
     return config;
 }
 
-std::string RecordOptions::commandLine(const control::RunConfig& config) const {
-    return control::toCommandLine(config, m_start);
+std::string RecordOptions::commandLine(const run::RunConfig& config) const {
+    return run::toCommandLine(config, m_start);
 }
 
 }  // namespace shardscope::cli

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/run_flags.h"
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
 
 #include <CLI/CLI.hpp>
@@ -16,10 +16,10 @@ public:
     void addTo(CLI::App& app);
 
     /// Defaults, then the run file, then the model preset, then flags; validated.
-    [[nodiscard]] Result<control::RunConfig> config();
+    [[nodiscard]] Result<run::RunConfig> config();
     /// After config(): the command line that gives `config`; of a run that resumes, what differs
     /// from its checkpoint.
-    [[nodiscard]] std::string commandLine(const control::RunConfig& config) const;
+    [[nodiscard]] std::string commandLine(const run::RunConfig& config) const;
     /// The TOML file that was named; empty: none.
     [[nodiscard]] const std::string& runFile() const { return m_runFile; }
 
@@ -33,7 +33,7 @@ private:
     std::string m_runFile;
     std::string m_model;
     RunFlags m_flags;
-    control::RunConfig m_start;  ///< what flags change
+    run::RunConfig m_start;  ///< what flags change
 };
 
 }  // namespace shardscope::cli

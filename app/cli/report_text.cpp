@@ -1,8 +1,8 @@
 #include "app/cli/report_text.h"
 
 #include "app/cli/report_table.h"
-#include "engine/control/modelled_link.h"
-#include "engine/control/run_config.h"
+#include "engine/run/config/modelled_link.h"
+#include "engine/run/config/run_config.h"
 
 #include <fmt/format.h>
 
@@ -36,14 +36,14 @@ std::string configuration(const Report& report) {
                                           countText(static_cast<std::uint64_t>(run.parameters))));
     text += line("strategy", fmt::format("{} on {} rank{}", imported ? "not known," : run.strategy,
                                          run.worldSize, run.worldSize == 1 ? "" : "s"));
-    if (const auto config = control::parseRunConfigJson(run.configJson)) {
+    if (const auto config = run::parseRunConfigJson(run.configJson)) {
         text += line("batch", fmt::format("{} sequences x {} tokens a rank, {} micro-step{} a step",
                                           config->batch, config->model.context, config->accumulate,
                                           config->accumulate == 1 ? "" : "s"));
         text += line("precision", toWord(config->precision));
         text += line("data", config->data.empty() ? "the project's own source tree" : config->data);
         text += line("capture", toWord(config->capture));
-        if (const std::string link = control::modelledLink(*config); !link.empty())
+        if (const std::string link = run::modelledLink(*config); !link.empty())
             text += line("link", link + "; times of collectives are the model's");
     }
     text += line("status",

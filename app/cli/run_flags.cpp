@@ -13,14 +13,14 @@ std::string switchNames(const std::string& flag) {
 }
 
 /// As every verb that writes a file names it.
-std::string flagNames(const control::RunOption& option) {
+std::string flagNames(const run::RunOption& option) {
     return option.key == std::string_view("output") ? fmt::format("-o,{}", option.flag)
                                                     : std::string(option.flag);
 }
 
 /// "40", "fp32", "on"; empty: nothing worth saying.
-std::string defaultText(const control::RunOption& option) {
-    const control::OptionValue usual = option.get(control::RunConfig());
+std::string defaultText(const run::RunOption& option) {
+    const run::OptionValue usual = option.get(run::RunConfig());
     if (const auto* on = std::get_if<bool>(&usual)) return *on ? "on" : "";
     if (const auto* number = std::get_if<double>(&usual)) return fmt::format("{}", *number);
     if (const auto* whole = std::get_if<std::int64_t>(&usual)) return fmt::format("{}", *whole);
@@ -29,7 +29,7 @@ std::string defaultText(const control::RunOption& option) {
 }
 
 /// "sampling temperature; 0 = greedy [0.8]"
-std::string helpText(const control::RunOption& option) {
+std::string helpText(const run::RunOption& option) {
     std::string text = option.help;
     if (option.choices != nullptr) {
         const auto choices = option.choices();
@@ -46,7 +46,7 @@ std::string helpText(const control::RunOption& option) {
 }  // namespace
 
 void RunFlags::addTo(CLI::App& app, const Filter& wanted) {
-    for (const control::RunOption& option : control::runOptions()) {
+    for (const run::RunOption& option : run::runOptions()) {
         if (*option.flag == '\0' || !wanted(option)) continue;
         CLI::Option* added =
             option.isSwitch()
@@ -69,14 +69,14 @@ std::string RunFlags::text(const std::string& key) const {
     return given(key) ? m_texts.at(key) : std::string();
 }
 
-Result<void> RunFlags::apply(control::RunConfig& config) const {
-    const control::RunConfig standard;
+Result<void> RunFlags::apply(run::RunConfig& config) const {
+    const run::RunConfig standard;
     for (const auto& [key, option] : m_options) {
         if (option->count() == 0) continue;
-        const control::RunOption& each = *control::findRunOption(key);
+        const run::RunOption& each = *run::findRunOption(key);
         Result<void> done;
         if (!each.isSwitch()) {
-            done = control::setFromText(each, config, m_texts.at(key));
+            done = run::setFromText(each, config, m_texts.at(key));
         } else {
             // A switch turns its field away from the default.
             done = each.set(config, m_switches.at(key) != std::get<bool>(each.get(standard)));

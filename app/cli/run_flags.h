@@ -1,8 +1,8 @@
 // The flags that set fields of a RunConfig, for every verb that starts ranks.
 #pragma once
 
-#include "engine/control/run_config.h"
-#include "engine/control/run_option.h"
+#include "engine/run/config/run_config.h"
+#include "engine/run/config/run_option.h"
 #include "storage/model/result.h"
 
 #include <CLI/CLI.hpp>
@@ -15,13 +15,13 @@ namespace shardscope::cli {
 
 class RunFlags {
 public:
-    using Filter = std::function<bool(const control::RunOption&)>;
+    using Filter = std::function<bool(const run::RunOption&)>;
 
     /// Adds the fields that `wanted` lets through. *this outlives the app's parsing.
     void addTo(CLI::App& app, const Filter& wanted);
 
     /// Sets what was given on the command line, nothing else.
-    Result<void> apply(control::RunConfig& config) const;
+    Result<void> apply(run::RunConfig& config) const;
 
     [[nodiscard]] bool given(const std::string& key) const;
     /// What followed the flag; empty when it was not given.

@@ -4,7 +4,7 @@
 // for the desktop, nothing with --quiet. All on the recorder's only thread.
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/recording.h"
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct RunEnd {
 class RunProgress {
 public:
     virtual ~RunProgress() = default;
-    virtual void started(const control::RunConfig& config, std::int64_t parameters) = 0;
+    virtual void started(const run::RunConfig& config, std::int64_t parameters) = 0;
     virtual void step(const StepProgress& progress) = 0;
     virtual void validation(std::int32_t step, double loss) = 0;
     /// state: starting running finished failed

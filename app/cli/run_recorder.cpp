@@ -30,7 +30,7 @@ std::optional<double> tokensPerSecondOf(const std::string& recording) {
 
 }  // namespace
 
-RunRecorder::RunRecorder(const control::RunConfig& config, std::int64_t originNs,
+RunRecorder::RunRecorder(const run::RunConfig& config, std::int64_t originNs,
                          storage::RecordingWriter writer, RunProgress& progress)
     : m_config(config),
       m_originNs(originNs),
@@ -41,7 +41,7 @@ RunRecorder::RunRecorder(const control::RunConfig& config, std::int64_t originNs
     if (config.captureSlow > 0) m_slow.emplace(m_writer, config.captureSlow, config.ranks);
 }
 
-void RunRecorder::agentReady(const control::AgentHello& hello) {
+void RunRecorder::agentReady(const run::AgentHello& hello) {
     HostFacts host = hello.host;
     // A local agent reads the very clock whose reading at the start is the recording's zero.
     host.clockOffsetNs = -m_originNs;
@@ -49,7 +49,7 @@ void RunRecorder::agentReady(const control::AgentHello& hello) {
     if (canWrite()) wrote(m_writer.addHost(host));
 }
 
-void RunRecorder::message(RankId rank, const control::Message& message) {
+void RunRecorder::message(RankId rank, const run::Message& message) {
     std::visit([&](const auto& each) { on(rank, each); }, message);
 }
 
@@ -81,12 +81,12 @@ void RunRecorder::tick() {
     wrote(m_writer.checkpoint());
 }
 
-void RunRecorder::on(RankId rank, const control::RankStarted& started) {
+void RunRecorder::on(RankId rank, const run::RankStarted& started) {
     facts(rank).pid = started.pid;
     m_progress.rank(rank, "starting", started.pid);
 }
 
-void RunRecorder::on(RankId rank, const control::RankHello& hello) {
+void RunRecorder::on(RankId rank, const run::RankHello& hello) {
     facts(rank).device = hello.device;
     if (rank.value == 0 && canWrite()) {
         wrote(m_writer.putLibraries(nlohmann::json(hello.libraries).dump()));
@@ -94,24 +94,24 @@ void RunRecorder::on(RankId rank, const control::RankHello& hello) {
     m_progress.rank(rank, "running", hello.pid);
 }
 
-void RunRecorder::on(RankId rank, const control::PeakMeasured& peak) {
+void RunRecorder::on(RankId rank, const run::PeakMeasured& peak) {
     facts(rank).peakFlops = peak.peakFlops;
     facts(rank).peakSource = peak.source;
 }
 
-void RunRecorder::on(RankId, const control::DeviceReported& reported) {
+void RunRecorder::on(RankId, const run::DeviceReported& reported) {
     if (canWrite()) wrote(m_writer.putDevice(reported.device));
 }
 
-void RunRecorder::on(RankId, const control::LaneDeclared& declared) {
+void RunRecorder::on(RankId, const run::LaneDeclared& declared) {
     if (canWrite()) wrote(m_writer.addLane(declared.lane));
 }
 
-void RunRecorder::on(RankId rank, const control::StringsDeclared& declared) {
+void RunRecorder::on(RankId rank, const run::StringsDeclared& declared) {
     if (canWrite()) wrote(m_writer.addStrings(rank, StringId{declared.first}, declared.texts));
 }
 
-void RunRecorder::on(RankId rank, const control::StepDone& done) {
+void RunRecorder::on(RankId rank, const run::StepDone& done) {
     facts(rank).emitted = done.step.emitted;
     facts(rank).dropped = done.step.dropped;
     if (storesSteps()) wrote(m_writer.addStep(done.step));
@@ -121,7 +121,7 @@ void RunRecorder::on(RankId rank, const control::StepDone& done) {
     for (const StepProgress& step : m_tally.take()) m_progress.step(step);
 }
 
-void RunRecorder::on(RankId, const control::MetricReported& reported) {
+void RunRecorder::on(RankId, const run::MetricReported& reported) {
     const MetricPoint& point = reported.point;
     // SQLite has no NaN: the rank's own failure message tells of a loss that is not a number.
     if (std::isfinite(point.value) && storesSteps()) wrote(m_writer.addMetric(point));
@@ -133,34 +133,34 @@ void RunRecorder::on(RankId, const control::MetricReported& reported) {
     for (const StepProgress& step : m_tally.take()) m_progress.step(step);
 }
 
-void RunRecorder::on(RankId, const control::TheoryReported& reported) {
+void RunRecorder::on(RankId, const run::TheoryReported& reported) {
     for (const MemoryTheory& each : reported.categories) {
         if (canWrite()) wrote(m_writer.addMemoryTheory(each));
     }
 }
 
-void RunRecorder::on(RankId, const control::DiagnosticRaised& raised) {
+void RunRecorder::on(RankId, const run::DiagnosticRaised& raised) {
     addDiagnostic(raised.diagnostic);
 }
 
-void RunRecorder::on(RankId rank, const control::LogLine& line) {
+void RunRecorder::on(RankId rank, const run::LogLine& line) {
     const bool known = rank.value < static_cast<std::uint32_t>(m_config.ranks);
     m_progress.log(line.level,
                    known ? fmt::format("rank {}: {}", rank.value, line.text) : line.text);
 }
 
-void RunRecorder::on(RankId rank, const control::RankFinished& finished) {
+void RunRecorder::on(RankId rank, const run::RankFinished& finished) {
     facts(rank).emitted = finished.emitted;
     facts(rank).dropped = finished.dropped;
     m_finished[rank.value] = true;
 }
 
-void RunRecorder::on(RankId rank, const control::RankFailed& failed) {
+void RunRecorder::on(RankId rank, const run::RankFailed& failed) {
     if (rank.value >= static_cast<std::uint32_t>(m_config.ranks)) return;
     m_progress.log("error", fmt::format("rank {}: {}", rank.value, failed.message));
 }
 
-void RunRecorder::on(RankId rank, const control::RankExited& exited) {
+void RunRecorder::on(RankId rank, const run::RankExited& exited) {
     facts(rank).exitCode = exited.code;
     facts(rank).exitSignal = exited.signal;
     const bool well = exited.code == 0 && m_finished[rank.value];
@@ -210,7 +210,7 @@ Timestamp RunRecorder::now() const {
 }
 
 /// A step that its rank captured at less than the run's level.
-void RunRecorder::noteDetail(RankId rank, const control::StepDone& done) {
+void RunRecorder::noteDetail(RankId rank, const run::StepDone& done) {
     if (!storesSteps() || done.capture >= m_config.capture) return;
     DetailFacts facts;
     facts.rank = rank;

@@ -6,7 +6,7 @@
 
 #include "app/cli/run_progress.h"
 #include "app/cli/step_tally.h"
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "engine/launch/run_supervisor.h"
 #include "storage/recording/write/recording_writer.h"
 #include "storage/recording/write/slow_steps.h"
@@ -21,14 +21,14 @@ namespace shardscope::cli {
 
 class RunRecorder : public launch::RunSink {
 public:
-    RunRecorder(const control::RunConfig& config, std::int64_t originNs,
+    RunRecorder(const run::RunConfig& config, std::int64_t originNs,
                 storage::RecordingWriter writer, RunProgress& progress);
 
     /// The run to abandon when the recording cannot be written. Before it runs.
     void attach(launch::RunSupervisor& run) { m_run = &run; }
 
-    void agentReady(const control::AgentHello& hello) override;
-    void message(RankId rank, const control::Message& message) override;
+    void agentReady(const run::AgentHello& hello) override;
+    void message(RankId rank, const run::Message& message) override;
     void chunk(RankId rank, std::span<const std::byte> bytes) override;
     void tick() override;
 
@@ -42,20 +42,20 @@ public:
     void noteLostWords(const std::string& why);
 
 private:
-    void on(RankId rank, const control::RankStarted& started);
-    void on(RankId rank, const control::RankHello& hello);
-    void on(RankId rank, const control::PeakMeasured& peak);
-    void on(RankId rank, const control::DeviceReported& reported);
-    void on(RankId rank, const control::LaneDeclared& declared);
-    void on(RankId rank, const control::StringsDeclared& declared);
-    void on(RankId rank, const control::StepDone& done);
-    void on(RankId rank, const control::MetricReported& reported);
-    void on(RankId rank, const control::TheoryReported& reported);
-    void on(RankId rank, const control::DiagnosticRaised& raised);
-    void on(RankId rank, const control::LogLine& line);
-    void on(RankId rank, const control::RankFinished& finished);
-    void on(RankId rank, const control::RankFailed& failed);
-    void on(RankId rank, const control::RankExited& exited);
+    void on(RankId rank, const run::RankStarted& started);
+    void on(RankId rank, const run::RankHello& hello);
+    void on(RankId rank, const run::PeakMeasured& peak);
+    void on(RankId rank, const run::DeviceReported& reported);
+    void on(RankId rank, const run::LaneDeclared& declared);
+    void on(RankId rank, const run::StringsDeclared& declared);
+    void on(RankId rank, const run::StepDone& done);
+    void on(RankId rank, const run::MetricReported& reported);
+    void on(RankId rank, const run::TheoryReported& reported);
+    void on(RankId rank, const run::DiagnosticRaised& raised);
+    void on(RankId rank, const run::LogLine& line);
+    void on(RankId rank, const run::RankFinished& finished);
+    void on(RankId rank, const run::RankFailed& failed);
+    void on(RankId rank, const run::RankExited& exited);
     /// Messages that are not for a recording.
     template <class T>
     void on(RankId, const T&) {}
@@ -65,18 +65,18 @@ private:
     [[nodiscard]] bool canWrite() const { return !m_writeError.has_value(); }
     /// At capture level off steps and metrics only feed the progress shown.
     [[nodiscard]] bool storesSteps() const {
-        return canWrite() && m_config.capture != control::CaptureLevel::kOff;
+        return canWrite() && m_config.capture != CaptureLevel::kOff;
     }
     RankFacts& facts(RankId rank);
     [[nodiscard]] Timestamp now() const;
-    void noteDetail(RankId rank, const control::StepDone& done);
+    void noteDetail(RankId rank, const run::StepDone& done);
     void noteDamage(RankId rank, std::int64_t count, const std::string& why);
     void noteSqueezedOut();
     void noteDrops();
     void noteEnd(const launch::RunOutcome& outcome, RunEnd& end);
     void countKept(RunEnd& end);
 
-    control::RunConfig m_config;
+    run::RunConfig m_config;
     std::int64_t m_originNs;
     storage::RecordingWriter m_writer;
     RunProgress& m_progress;

@@ -62,8 +62,8 @@ void SignalRequests::attach(launch::RunSupervisor& run, std::function<void(const
 namespace {
 
 /// Of {"command":"capture","level":...,"steps":...,"every":...}; nothing else may be in it.
-Result<control::CaptureChange> captureChangeIn(const nlohmann::json& json) {
-    control::CaptureChange change;
+Result<run::CaptureChange> captureChangeIn(const nlohmann::json& json) {
+    run::CaptureChange change;
     for (const auto& [key, value] : json.items()) {
         if (key == "level" && value.is_string())
             change.level = value.get<std::string>();
@@ -81,12 +81,12 @@ Result<control::CaptureChange> captureChangeIn(const nlohmann::json& json) {
     return change;
 }
 
-void changeCapture(launch::RunSupervisor& run, const control::RunConfig& config,
+void changeCapture(launch::RunSupervisor& run, const run::RunConfig& config,
                    const nlohmann::json& json, const std::function<void(const std::string&)>& say) {
     const auto change = captureChangeIn(json);
     if (!change) return say(change.error().message);
     // The ranks would refuse it without a word.
-    if (auto schedule = control::CaptureSchedule::of(config, *change); !schedule)
+    if (auto schedule = run::CaptureSchedule::of(config, *change); !schedule)
         return say(schedule.error().message);
     run.requestCapture(*change);
     say("what is captured changes with the next step or the one after");
@@ -94,7 +94,7 @@ void changeCapture(launch::RunSupervisor& run, const control::RunConfig& config,
 
 }  // namespace
 
-void attachControlInput(launch::RunSupervisor& run, const control::RunConfig& config,
+void attachControlInput(launch::RunSupervisor& run, const run::RunConfig& config,
                         std::function<void(const std::string&)> say) {
     const auto handle = [&run, config, say = std::move(say)](const std::string& line) {
         const auto json = nlohmann::json::parse(line, nullptr, false);

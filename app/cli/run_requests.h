@@ -29,7 +29,7 @@ private:
 void holdHangups();
 
 /// Lines of commands on standard input (docs/control_protocol.md); its end means stop.
-void attachControlInput(launch::RunSupervisor& run, const control::RunConfig& config,
+void attachControlInput(launch::RunSupervisor& run, const run::RunConfig& config,
                         std::function<void(const std::string&)> say);
 
 }  // namespace shardscope::cli

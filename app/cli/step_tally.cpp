@@ -4,7 +4,7 @@
 
 namespace shardscope::cli {
 
-void StepTally::add(const control::StepDone& done) {
+void StepTally::add(const run::StepDone& done) {
     Pending& pending = m_pending[done.step.step.value];
     ++pending.ranksDone;
     pending.progress.memory = std::max(pending.progress.memory, done.memoryInUse);

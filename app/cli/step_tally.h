@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/run_progress.h"
-#include "engine/control/messages.h"
+#include "engine/run/protocol/messages.h"
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@ class StepTally {
 public:
     StepTally(std::int32_t ranks, std::int32_t steps) : m_ranks(ranks), m_steps(steps) {}
 
-    void add(const control::StepDone& done);
+    void add(const run::StepDone& done);
     void add(const MetricPoint& metric);
     /// Steps that every rank has done and whose metrics are in, oldest first. A step whose
     /// metrics never come is given out when a later one is complete.

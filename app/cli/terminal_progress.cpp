@@ -60,7 +60,7 @@ void printEnd(const RunEnd& end) {
 
 class QuietProgress : public RunProgress {
 public:
-    void started(const control::RunConfig&, std::int64_t) override {}
+    void started(const run::RunConfig&, std::int64_t) override {}
     void step(const StepProgress&) override {}
     void validation(std::int32_t, double) override {}
     void rank(RankId, const char*, std::int64_t) override {}
@@ -76,7 +76,7 @@ class TerminalProgress : public RunProgress {
 public:
     explicit TerminalProgress(bool live) : m_live(live) {}
 
-    void started(const control::RunConfig& config, std::int64_t parameters) override {
+    void started(const run::RunConfig& config, std::int64_t parameters) override {
         write(fmt::format("Training {} ({} parameters) with {} on {} {} of {} {} for {} steps.",
                           config.model.name, grouped(static_cast<double>(parameters)),
                           toWord(config.strategy), config.ranks,

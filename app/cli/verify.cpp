@@ -5,8 +5,8 @@
 #include "app/cli/run_flags.h"
 #include "app/cli/run_requests.h"
 #include "engine/control/observer.h"
-#include "engine/control/run_option.h"
-#include "engine/theory/theory.h"
+#include "engine/run/config/run_option.h"
+#include "engine/run/theory/theory.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -37,10 +37,10 @@ struct Spread {
     bool brought = false;
 };
 
-bool isNarrow(const control::RunConfig& config) {
-    return config.precision == control::Precision::kBFloat16 ||
-           config.precision == control::Precision::kFloat16 ||
-           config.precision == control::Precision::kTf32;
+bool isNarrow(const run::RunConfig& config) {
+    return config.precision == run::Precision::kBFloat16 ||
+           config.precision == run::Precision::kFloat16 ||
+           config.precision == run::Precision::kTf32;
 }
 
 Limits times(double factor, const Limits& limits) {
@@ -50,11 +50,11 @@ Limits times(double factor, const Limits& limits) {
 /// fp32 on a CPU: design section 8. On a GPU sums are taken in another order. bf16, fp16 and TF32
 /// are held against an fp32 reference: a quarter more than PyTorch's own bf16 strays passes. TF32
 /// rounds to ten bits instead of seven: an eighth of that.
-Limits limitsOf(const control::RunConfig& config, const Spread& spread) {
+Limits limitsOf(const run::RunConfig& config, const Spread& spread) {
     constexpr double kMargin = 1.25, kTf32 = 1.0 / 8;
-    if (config.precision == control::Precision::kTf32) return times(kMargin * kTf32, spread.most);
+    if (config.precision == run::Precision::kTf32) return times(kMargin * kTf32, spread.most);
     if (isNarrow(config)) return times(kMargin, spread.most);
-    const bool cpu = config.device == control::Device::kCpu;
+    const bool cpu = config.device == run::Device::kCpu;
     return {cpu ? 2e-6 : 1e-5, 1e-5, 1e-5};
 }
 
@@ -65,7 +65,7 @@ struct VerifyOptions {
 };
 
 /// What a reference leaves open: how it is computed, not what.
-bool leftOpen(const control::RunOption& field) {
+bool leftOpen(const run::RunOption& field) {
     static const std::set<std::string> kKeys = {"strategy",
                                                 "ranks",
                                                 "threads",
@@ -108,7 +108,7 @@ Spread readSpread(const Json& json) {
 }
 
 /// Model, hyper-parameters and layout of a reference. Throws nlohmann's exceptions.
-void readReference(const Json& json, control::RunConfig& config) {
+void readReference(const Json& json, run::RunConfig& config) {
     const Json& model = json.at("config");
     config.model.name = "reference";
     model.at("vocab").get_to(config.model.vocabulary);
@@ -133,7 +133,7 @@ void readReference(const Json& json, control::RunConfig& config) {
     config.batch = (rows + config.ranks - 1) / config.ranks;
 }
 
-Result<void> readReferenceFolder(const std::string& folder, control::RunConfig& config,
+Result<void> readReferenceFolder(const std::string& folder, run::RunConfig& config,
                                  Spread& spread) {
     const std::string path = folder + "/reference.json";
     std::ifstream file(path);
@@ -164,19 +164,19 @@ Result<void> readReferenceFolder(const std::string& folder, control::RunConfig& 
 }
 
 struct Task {
-    control::RunConfig config;
+    run::RunConfig config;
     Spread spread;
 };
 
 Result<Task> verifyTask(const VerifyOptions& options) {
     Task task;
-    control::RunConfig& config = task.config;
+    run::RunConfig& config = task.config;
     if (auto done = options.flags.apply(config); !done) return failure(done);
     if (!options.flags.given("ranks"))
-        config.ranks = config.strategy == control::Strategy::kSingle ? 1 : 2;
+        config.ranks = config.strategy == run::Strategy::kSingle ? 1 : 2;
     config.evaluateEvery = 0;
     config.calibrate = false;
-    config.capture = control::CaptureLevel::kOff;
+    config.capture = CaptureLevel::kOff;
     std::error_code error;
     config.reference = std::filesystem::absolute(options.folder, error).lexically_normal().string();
     if (config.ranks < 1) return failure(ErrorCode::kUsage, "--ranks must be at least 1");
@@ -185,7 +185,7 @@ Result<Task> verifyTask(const VerifyOptions& options) {
     // Micro-steps only split the reference's rows otherwise.
     if (options.flags.given("accumulate"))
         if (auto done = options.flags.apply(config); !done) return failure(done);
-    if (auto valid = control::validate(config); !valid) return failure(valid);
+    if (auto valid = run::validate(config); !valid) return failure(valid);
     settleThreads(config);
     return task;
 }
@@ -193,17 +193,17 @@ Result<Task> verifyTask(const VerifyOptions& options) {
 /// Keeps the verdict of rank 0 and shows what ranks log.
 class VerdictSink : public launch::RunSink {
 public:
-    void agentReady(const control::AgentHello&) override {}
-    void message(RankId rank, const control::Message& message) override {
-        if (const auto* result = std::get_if<control::VerifyResult>(&message)) verdict = *result;
-        if (const auto* line = std::get_if<control::LogLine>(&message)) {
+    void agentReady(const run::AgentHello&) override {}
+    void message(RankId rank, const run::Message& message) override {
+        if (const auto* result = std::get_if<run::VerifyResult>(&message)) verdict = *result;
+        if (const auto* line = std::get_if<run::LogLine>(&message)) {
             tell(fmt::format("rank {}: {}\n", rank.value, line->text));
         }
     }
     void chunk(RankId, std::span<const std::byte>) override {}
     void tick() override {}
 
-    std::optional<control::VerifyResult> verdict;
+    std::optional<run::VerifyResult> verdict;
 };
 
 struct Row {
@@ -215,9 +215,9 @@ struct Row {
     [[nodiscard]] bool passes() const { return error <= limit; }
 };
 
-std::string verdictText(const Task& task, const control::VerifyResult& verdict,
+std::string verdictText(const Task& task, const run::VerifyResult& verdict,
                         const std::vector<Row>& rows, bool pass) {
-    const control::RunConfig& config = task.config;
+    const run::RunConfig& config = task.config;
     std::string text = fmt::format(
         "{}: {} in {} on {} {} {}, {} steps of {} parameters\n", config.reference,
         toWord(config.strategy), toWord(config.precision), config.ranks, toWord(config.device),
@@ -237,9 +237,9 @@ std::string verdictText(const Task& task, const control::VerifyResult& verdict,
     return text + (pass ? "PASS\n" : "FAIL\n");
 }
 
-std::string verdictJson(const Task& task, const control::VerifyResult& verdict,
+std::string verdictJson(const Task& task, const run::VerifyResult& verdict,
                         const std::vector<Row>& rows, bool pass) {
-    const control::RunConfig& config = task.config;
+    const run::RunConfig& config = task.config;
     Json json = {{"schema", "shardscope.verify/1"},     {"reference", config.reference},
                  {"strategy", toWord(config.strategy)}, {"ranks", config.ranks},
                  {"device", toWord(config.device)},     {"precision", toWord(config.precision)},
@@ -259,7 +259,7 @@ std::string verdictJson(const Task& task, const control::VerifyResult& verdict,
 Result<bool> verify(const VerifyOptions& options) {
     const auto task = verifyTask(options);
     if (!task) return failure(task);
-    const control::RunConfig& config = task->config;
+    const run::RunConfig& config = task->config;
     auto request = localRun(config, control::now());
     if (!request) return failure(request);
     auto signals = SignalRequests::open();
@@ -274,7 +274,7 @@ Result<bool> verify(const VerifyOptions& options) {
         return failure(ErrorCode::kInterrupted, "interrupted; nothing was verified");
     }
     if (!sink.verdict) return failure(ErrorCode::kRank, "the ranks ended without a verdict");
-    const control::VerifyResult& verdict = *sink.verdict;
+    const run::VerifyResult& verdict = *sink.verdict;
     const Limits limits = limitsOf(config, task->spread);
     const std::vector<Row> rows = {
         {"loss", "loss", verdict.loss, limits.loss},

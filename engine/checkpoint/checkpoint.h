@@ -15,7 +15,7 @@
 #pragma once
 
 #include "engine/checkpoint/safetensors.h"
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
 #include "storage/model/words.h"
 
@@ -45,7 +45,7 @@ struct Manifest {
     double lossScale = 1;       ///< fp16
     std::int32_t finiteSteps = 0;
     std::int32_t ranks = 1;
-    control::RunConfig config;
+    run::RunConfig config;
     std::map<std::string, std::vector<std::int64_t>> parameters;  ///< shapes by name
 };
 
@@ -105,11 +105,11 @@ private:
 
 /// What a run that goes on from it starts with, before anything is said anew: all but the recording
 /// that was written and the weights that it began with.
-[[nodiscard]] control::RunConfig settingsToGoOn(const Manifest& manifest);
+[[nodiscard]] run::RunConfig settingsToGoOn(const Manifest& manifest);
 
 /// Why a checkpoint cannot continue as `config`, in words; nothing when it can. Ranks, strategy,
 /// precision and everything about recording may differ, the model may not.
 [[nodiscard]] std::optional<std::string> mismatch(const Manifest& manifest,
-                                                  const control::ModelConfig& model);
+                                                  const run::ModelConfig& model);
 
 }  // namespace shardscope::checkpoint

@@ -61,10 +61,10 @@ std::string biasOf(const std::string& weight) {
     return weight.substr(0, weight.size() - kWeight.size()).append("bias");
 }
 
-std::optional<std::string> notGpt2(const control::ModelConfig& model) {
-    if (model.norm != control::Norm::kLayerNorm) return "--norm rmsnorm";
-    if (model.position != control::Position::kLearned) return "--position rope";
-    if (model.ffn != control::FeedForward::kGelu) return "--ffn swiglu";
+std::optional<std::string> notGpt2(const run::ModelConfig& model) {
+    if (model.norm != run::Norm::kLayerNorm) return "--norm rmsnorm";
+    if (model.position != run::Position::kLearned) return "--position rope";
+    if (model.ffn != run::FeedForward::kGelu) return "--ffn swiglu";
     if (!model.tieHead) return "a head of its own";
     return std::nullopt;
 }
@@ -102,7 +102,7 @@ Result<void> exportGpt2(const Checkpoint& checkpoint, const std::string& path) {
                              {"activation", "gelu (exact)"}});
 }
 
-Result<Weights> Weights::open(const std::string& path, const control::ModelConfig& model) {
+Result<Weights> Weights::open(const std::string& path, const run::ModelConfig& model) {
     auto file = SafetensorsFile::open(path);
     if (!file) return failure(file);
     Weights weights;
@@ -116,7 +116,7 @@ const TensorInfo* Weights::find(const std::string& name) const {
     return m_file->find(fmt::format("transformer.{}", name));
 }
 
-Result<void> Weights::requireZeroBiases(const control::ModelConfig& model) const {
+Result<void> Weights::requireZeroBiases(const run::ModelConfig& model) const {
     for (std::int64_t block = 0; block < model.layers; ++block) {
         for (const LeafName& leaf : kLeaves) {
             if (!leaf.transposed) continue;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
 
 #include <string>
@@ -22,14 +22,14 @@ Result<void> exportGpt2(const Checkpoint& checkpoint, const std::string& path);
 /// Parameters of a file with GPT-2's names (with or without "transformer.") or this program's own.
 class Weights {
 public:
-    static Result<Weights> open(const std::string& path, const control::ModelConfig& model);
+    static Result<Weights> open(const std::string& path, const run::ModelConfig& model);
 
     /// A parameter whole, by this program's name. Errors name the tensor and what is wrong.
     [[nodiscard]] Result<std::vector<float>> read(const std::string& parameter,
                                                   const std::vector<std::int64_t>& shape) const;
 
 private:
-    Result<void> requireZeroBiases(const control::ModelConfig& model) const;
+    Result<void> requireZeroBiases(const run::ModelConfig& model) const;
     [[nodiscard]] const TensorInfo* find(const std::string& name) const;
 
     std::shared_ptr<const SafetensorsFile> m_file;

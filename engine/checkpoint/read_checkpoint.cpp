@@ -47,7 +47,7 @@ Result<Manifest> manifestOf(const std::string& path, const Json& json) {
     json.at("finite_steps").get_to(manifest.finiteSteps);
     json.at("ranks").get_to(manifest.ranks);
     json.at("parameters").get_to(manifest.parameters);
-    auto config = control::parseRunConfigJson(json.at("config").dump());
+    auto config = run::parseRunConfigJson(json.at("config").dump());
     if (!config) return unreadable(path, config.error().message);
     manifest.config = std::move(*config);
     return manifest;
@@ -168,22 +168,22 @@ Result<void> Checkpoint::read(StateKind kind, const std::string& parameter, std:
     return {};
 }
 
-control::RunConfig settingsToGoOn(const Manifest& manifest) {
-    control::RunConfig config = manifest.config;
+run::RunConfig settingsToGoOn(const Manifest& manifest) {
+    run::RunConfig config = manifest.config;
     config.output.clear();
     config.weights.clear();
     return config;
 }
 
-std::optional<std::string> mismatch(const Manifest& manifest, const control::ModelConfig& model) {
-    const control::ModelConfig& theirs = manifest.config.model;
+std::optional<std::string> mismatch(const Manifest& manifest, const run::ModelConfig& model) {
+    const run::ModelConfig& theirs = manifest.config.model;
     const auto differs = [](const char* what, auto there, auto here) {
         return fmt::format("the checkpoint is of another model: {} {} there, {} here", what, there,
                            here);
     };
     if (theirs.vocabulary != model.vocabulary)
         return differs("vocabulary", theirs.vocabulary, model.vocabulary);
-    if (theirs.context != model.context && theirs.position == control::Position::kLearned)
+    if (theirs.context != model.context && theirs.position == run::Position::kLearned)
         return differs("context", theirs.context, model.context);
     if (theirs.layers != model.layers) return differs("layers", theirs.layers, model.layers);
     if (theirs.heads != model.heads) return differs("heads", theirs.heads, model.heads);

@@ -37,7 +37,7 @@ Result<Json> manifestJson(const std::string& folder, const Manifest& manifest) {
                 {"loss_scale", manifest.lossScale},
                 {"finite_steps", manifest.finiteSteps},
                 {"ranks", manifest.ranks},
-                {"config", Json::parse(control::toJson(manifest.config))},
+                {"config", Json::parse(run::toJson(manifest.config))},
                 {"parameters", manifest.parameters},
                 {"files", std::move(files)}};
 }

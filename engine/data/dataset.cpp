@@ -45,7 +45,7 @@ Batch toBatch(const HostBatch& host) {
     return batch;
 }
 
-Result<Dataset> Dataset::load(const control::RunConfig& config) {
+Result<Dataset> Dataset::load(const run::RunConfig& config) {
     Dataset dataset;
     dataset.m_vocabulary = config.model.vocabulary;
     dataset.m_synthetic = config.data == tokens::kSynthetic;

@@ -12,7 +12,7 @@
 // Random tokens follow from (seed, place) likewise and have no epochs.
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "engine/tokens/corpus.h"
 #include "storage/model/result.h"
 
@@ -53,7 +53,7 @@ class Dataset {
 public:
     /// What the run's data, tokenizer, held-back share and vocabulary say. Errors as those of
     /// tokens::loadCorpus().
-    static Result<Dataset> load(const control::RunConfig& config);
+    static Result<Dataset> load(const run::RunConfig& config);
 
     /// Throws std::out_of_range with a sentence when a token of a file too large to be looked
     /// at while loading is past the vocabulary.

@@ -98,7 +98,7 @@ Result<Reference> Reference::load(const std::string& folder) {
     }
 }
 
-control::RunConfig Reference::apply(control::RunConfig config) const {
+run::RunConfig Reference::apply(run::RunConfig config) const {
     config.model = m_model;
     config.steps = static_cast<std::int32_t>(m_steps.size());
     config.learningRate = m_hyper.learningRate;

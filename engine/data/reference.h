@@ -2,7 +2,7 @@
 // (reference.json, weights.bin, weights_after.bin, tokens.bin; little-endian).
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "engine/data/dataset.h"
 #include "storage/model/result.h"
 
@@ -25,7 +25,7 @@ public:
 
     /// `config` with the reference's model, hyper-parameters and number of steps; its micro-steps
     /// split the same rows whatever their number.
-    [[nodiscard]] control::RunConfig apply(control::RunConfig config) const;
+    [[nodiscard]] run::RunConfig apply(run::RunConfig config) const;
     [[nodiscard]] const std::vector<ReferenceStep>& steps() const { return m_steps; }
     [[nodiscard]] const at::Tensor& initial(const std::string& tensor) const;
     [[nodiscard]] const at::Tensor& final(const std::string& tensor) const;
@@ -43,8 +43,8 @@ public:
     }
 
 private:
-    control::ModelConfig m_model;
-    control::RunConfig m_hyper;
+    run::ModelConfig m_model;
+    run::RunConfig m_hyper;
     std::int64_t m_accumulate = 1;
     std::int64_t m_globalBatch = 1;
     std::vector<ReferenceStep> m_steps;

@@ -19,11 +19,11 @@
 namespace shardscope::gpt {
 namespace {
 
-Unit unitOf(const control::ModelUnit& from) {
+Unit unitOf(const run::ModelUnit& from) {
     Unit unit;
-    if (from.part == control::ModelUnit::Part::kBlock)
+    if (from.part == run::ModelUnit::Part::kBlock)
         unit.layer = LayerIndex{static_cast<std::int16_t>(from.index)};
-    for (const control::ModelTensor& tensor : from.tensors) {
+    for (const run::ModelTensor& tensor : from.tensors) {
         kernels::Parameter parameter;
         parameter.name = tensor.name;
         parameter.shape = tensor.shape;
@@ -49,8 +49,8 @@ kernels::Norm findNorm(Unit& unit, const std::string& name) {
 
 }  // namespace
 
-Gpt::Gpt(const control::RunConfig& config) : m_config(config.model) {
-    for (const control::ModelUnit& unit : control::modelUnits(config))
+Gpt::Gpt(const run::RunConfig& config) : m_config(config.model) {
+    for (const run::ModelUnit& unit : run::modelUnits(config))
         m_units.push_back(unitOf(unit));
     const auto isBlock = [](const Unit& unit) { return unit.layer != kRootLayer; };
     m_firstBlock = static_cast<std::size_t>(std::find_if(m_units.begin(), m_units.end(), isBlock) -
@@ -69,7 +69,7 @@ Gpt::Gpt(const control::RunConfig& config) : m_config(config.model) {
              findNorm(unit, "ln1"),
              findNorm(unit, "ln2")});
     }
-    if (m_config.position == control::Position::kRope) {
+    if (m_config.position == run::Position::kRope) {
         m_rotary = kernels::rotaryTable(m_config.context, m_config.hidden / m_config.heads);
     }
 }

@@ -9,8 +9,8 @@
 // Lives on the step thread.
 #pragma once
 
-#include "engine/control/model_tensors.h"
-#include "engine/control/run_config.h"
+#include "engine/run/config/model_tensors.h"
+#include "engine/run/config/run_config.h"
 #include "engine/kernels/feed_forward.h"
 #include "engine/kernels/norm.h"
 #include "engine/kernels/parameter.h"
@@ -27,17 +27,17 @@ namespace shardscope::gpt {
 
 struct Unit {
     LayerIndex layer = kRootLayer;               ///< pieces of the vocabulary count as the root
-    std::vector<kernels::Parameter> parameters;  ///< as engine/control/model_tensors.h has them
+    std::vector<kernels::Parameter> parameters;  ///< as engine/run/config/model_tensors.h has them
 };
 
 class Gpt {
 public:
     /// Cut into units as the run says.
-    explicit Gpt(const control::RunConfig& config);
+    explicit Gpt(const run::RunConfig& config);
 
-    /// In the order of control::modelUnits(). Addresses are stable.
+    /// In the order of run::modelUnits(). Addresses are stable.
     [[nodiscard]] std::vector<Unit>& units() { return m_units; }
-    [[nodiscard]] const control::ModelConfig& config() const { return m_config; }
+    [[nodiscard]] const run::ModelConfig& config() const { return m_config; }
     /// Index of the first block's unit; the others follow it.
     [[nodiscard]] std::size_t firstBlock() const { return m_firstBlock; }
     /// Units that hold the token table and the head, piece by piece; the root when they are whole.
@@ -104,7 +104,7 @@ private:
     void findPieces(std::string_view name, std::vector<kernels::Parameter*>& parameters,
                     std::vector<std::size_t>& units);
 
-    control::ModelConfig m_config;
+    run::ModelConfig m_config;
     std::vector<Unit> m_units;
     std::size_t m_firstBlock = 1;
     std::vector<std::size_t> m_tokenUnits, m_headUnits;
@@ -117,6 +117,6 @@ private:
 /// scheme: normal(0, 0.02), residual projections divided by sqrt(2L), norms' weights one, biases
 /// zero).
 [[nodiscard]] at::Tensor initialValue(const kernels::Parameter& parameter,
-                                      const control::ModelConfig& config, std::uint64_t seed);
+                                      const run::ModelConfig& config, std::uint64_t seed);
 
 }  // namespace shardscope::gpt

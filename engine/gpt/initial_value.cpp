@@ -19,7 +19,7 @@ std::uint64_t hash(std::string_view text) {
 
 }  // namespace
 
-at::Tensor initialValue(const kernels::Parameter& parameter, const control::ModelConfig& config,
+at::Tensor initialValue(const kernels::Parameter& parameter, const run::ModelConfig& config,
                         std::uint64_t seed) {
     const std::string_view name = parameter.name;
     if (!parameter.decays()) {

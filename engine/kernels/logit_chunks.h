@@ -1,7 +1,7 @@
 // Logits by chunks of rows, so that a step never holds (N, V) of them. Internal to engine/kernels.
 #pragma once
 
-#include "engine/control/head_chunk.h"
+#include "engine/run/theory/head_chunk.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -13,7 +13,7 @@ namespace shardscope::kernels {
 
 /// Rows of x that are taken at once when each has `width` logits.
 [[nodiscard]] inline std::int64_t logitRows(const at::Tensor& x, std::int64_t width) {
-    const std::int64_t most = x.is_cuda() ? control::kDeviceLogitChunk : control::kHostLogitChunk;
+    const std::int64_t most = x.is_cuda() ? theory::kDeviceLogitChunk : theory::kHostLogitChunk;
     return std::clamp<std::int64_t>(most / width, 1, x.size(0));
 }
 

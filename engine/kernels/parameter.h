@@ -5,7 +5,7 @@
 // come back elsewhere. Lives on the step thread.
 #pragma once
 
-#include "engine/control/model_tensors.h"
+#include "engine/run/config/model_tensors.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -22,7 +22,7 @@ struct Parameter {
     at::Tensor value;         ///< defined while gathered
     at::Tensor gradient;      ///< defined while gradients of its unit are being computed
     bool accumulate = false;  ///< add to `gradient` instead of overwriting it
-    control::ParameterGroup group = control::ParameterGroup::kMatrix;
+    run::ParameterGroup group = run::ParameterGroup::kMatrix;
     std::optional<bool> decayed;  ///< the run's choice; without one decays()
     std::int64_t firstRow = 0;    ///< of a piece: where it begins in the tensor of that name
     std::int64_t wholeRows = 0;   ///< of that tensor; 0: this is all of it
@@ -50,8 +50,8 @@ struct Parameter {
     [[nodiscard]] bool decays() const { return shape.size() >= 2; }
     /// The same with a run's choice for embeddings and for vectors.
     [[nodiscard]] bool decays(bool embeddings, bool vectors) const {
-        if (group == control::ParameterGroup::kEmbedding) return embeddings;
-        return group == control::ParameterGroup::kMatrix || vectors;
+        if (group == run::ParameterGroup::kEmbedding) return embeddings;
+        return group == run::ParameterGroup::kMatrix || vectors;
     }
 };
 

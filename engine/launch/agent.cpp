@@ -51,7 +51,7 @@ Agent::Agent(FrameChannel recorder, std::string product, AgentTimes times)
       m_nextHeartbeat(Clock::now() + times.heartbeat) {}
 
 int Agent::run() {
-    m_recorder.send(control::kNoRank, control::AgentHello{control::kProtocolVersion, m_product,
+    m_recorder.send(run::kNoRank, run::AgentHello{run::kProtocolVersion, m_product,
                                                           ::getpid(), hostFacts(), control::now()});
     while (!m_closing && (!m_launched || anyRunning())) {
         poll();
@@ -62,7 +62,7 @@ int Agent::run() {
     }
     killRanks();
     if (m_closing) return static_cast<int>(ErrorCode::kLaunch);
-    m_recorder.send(control::kNoRank, control::AgentDone{});
+    m_recorder.send(run::kNoRank, run::AgentDone{});
     // Until all is sent, or nobody is left to read it.
     while (m_recorder.isOpen() && m_recorder.pendingBytes() > 0 && !m_closing) {
         m_recorder.flush();
@@ -88,47 +88,47 @@ void Agent::poll() {
 }
 
 void Agent::takeFromRecorder() {
-    std::vector<control::Frame> frames;
+    std::vector<run::Frame> frames;
     if (auto received = m_recorder.receive(frames); !received) {
         complain(received.error().message);
     }
     if (!frames.empty()) m_lastHeard = Clock::now();
-    for (const control::Frame& frame : frames) handle(frame);
+    for (const run::Frame& frame : frames) handle(frame);
     if (!m_recorder.isOpen()) m_closing = true;
 }
 
-void Agent::handle(const control::Frame& frame) {
-    const auto message = control::decode(frame.text());
+void Agent::handle(const run::Frame& frame) {
+    const auto message = run::decode(frame.text());
     if (!message) {
         complain(message.error().message);
         m_closing = true;
-    } else if (const auto* request = std::get_if<control::LaunchRequest>(&*message)) {
+    } else if (const auto* request = std::get_if<run::LaunchRequest>(&*message)) {
         if (!m_launched) launch(*request);
-    } else if (const auto* command = std::get_if<control::Command>(&*message)) {
+    } else if (const auto* command = std::get_if<run::Command>(&*message)) {
         if (command->verb == "stop" || command->verb == "capture") tellRanks(*command);
         if (command->verb == "kill") killRanks();
     }
 }
 
-void Agent::launch(const control::LaunchRequest& request) {
+void Agent::launch(const run::LaunchRequest& request) {
     m_launched = true;
     if (auto started = startRanks(request); !started) {
-        control::RankFailed failed;
+        run::RankFailed failed;
         failed.message = started.error().message;
         failed.code = "launch";
-        m_recorder.send(control::kNoRank, failed);
+        m_recorder.send(run::kNoRank, failed);
         killRanks();
     }
 }
 
-Result<void> Agent::startRanks(const control::LaunchRequest& request) {
+Result<void> Agent::startRanks(const run::LaunchRequest& request) {
     auto segment = makeSegment(request.segmentBytes);
     if (!segment) return failure(segment);
     m_segment = std::move(*segment);
     const std::string program =
         request.rankProgram.empty() ? besideThisProgram("shardscope-rank") : request.rankProgram;
     for (std::int32_t rank = 0; rank < request.config.ranks; ++rank) {
-        control::RankStart start;
+        run::RankStart start;
         start.config = request.config;
         start.rank = rank;
         start.worldSize = request.config.ranks;
@@ -136,7 +136,7 @@ Result<void> Agent::startRanks(const control::LaunchRequest& request) {
         start.segmentBytes = request.segmentBytes;
         auto process = RankProcess::launch(request, program, start, m_segment.get());
         if (!process) return failure(process, fmt::format("starting rank {}", rank));
-        m_recorder.send(process->rank(), control::RankStarted{rank, process->pid()});
+        m_recorder.send(process->rank(), run::RankStarted{rank, process->pid()});
         m_ranks.push_back(std::move(*process));
     }
     return {};
@@ -153,14 +153,14 @@ void Agent::takeFromRanks() {
 }
 
 void Agent::takeFromRank(RankProcess& rank) {
-    std::vector<control::Frame> frames;
+    std::vector<run::Frame> frames;
     const auto received = rank.channel().receive(frames);
-    for (const control::Frame& frame : frames) m_recorder.send(frame);
+    for (const run::Frame& frame : frames) m_recorder.send(frame);
     for (const std::string& line : rank.takeErrorLines()) {
-        m_recorder.send(rank.rank(), control::LogLine{"info", line});
+        m_recorder.send(rank.rank(), run::LogLine{"info", line});
     }
     if (received) return;
-    control::RankFailed failed;
+    run::RankFailed failed;
     failed.message = "it sent something that is not a frame: " + received.error().message;
     failed.code = "failure";
     m_recorder.send(rank.rank(), failed);
@@ -175,7 +175,7 @@ void Agent::noteEnd(RankProcess& rank) {
     m_recorder.send(rank.rank(), rank.exitMessage());
     rank.channel().close();
     if (!rank.failed() || m_killAt) return;
-    tellRanks(control::Command{"stop"});
+    tellRanks(run::Command{"stop"});
     m_killAt = Clock::now() + m_times.graceAfterFailure;
 }
 
@@ -183,14 +183,14 @@ void Agent::keepTime() {
     const auto now = Clock::now();
     if (now >= m_nextHeartbeat) {
         // Whoever still has words to read hears from us as it is.
-        if (m_recorder.pendingBytes() == 0) m_recorder.send(control::kNoRank, control::Heartbeat{});
+        if (m_recorder.pendingBytes() == 0) m_recorder.send(run::kNoRank, run::Heartbeat{});
         m_nextHeartbeat = now + m_times.heartbeat;
     }
     if (m_times.leased && now - m_lastHeard > m_times.lease) m_closing = true;
     if (m_killAt && now >= *m_killAt) killRanks();
 }
 
-void Agent::tellRanks(const control::Command& command) {
+void Agent::tellRanks(const run::Command& command) {
     for (RankProcess& rank : m_ranks) {
         if (!rank.isRunning()) continue;
         rank.channel().send(rank.rank(), command);

@@ -4,7 +4,7 @@
 // when a recorder of another host has been silent for the length of a lease; no rank outlives it.
 #pragma once
 
-#include "engine/control/messages.h"
+#include "engine/run/protocol/messages.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/rank_process.h"
 
@@ -42,14 +42,14 @@ private:
 
     void poll();
     void takeFromRecorder();
-    void handle(const control::Frame& frame);
-    void launch(const control::LaunchRequest& request);
-    Result<void> startRanks(const control::LaunchRequest& request);
+    void handle(const run::Frame& frame);
+    void launch(const run::LaunchRequest& request);
+    Result<void> startRanks(const run::LaunchRequest& request);
     void takeFromRanks();
     void takeFromRank(RankProcess& rank);
     void noteEnd(RankProcess& rank);
     void keepTime();
-    void tellRanks(const control::Command& command);
+    void tellRanks(const run::Command& command);
     void killRanks();
     [[nodiscard]] bool anyRunning() const;
 

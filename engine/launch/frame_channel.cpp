@@ -38,15 +38,15 @@ void FrameChannel::close() {
     m_sentOfFirst = 0;
 }
 
-void FrameChannel::send(const control::Frame& frame) {
+void FrameChannel::send(const run::Frame& frame) {
     if (!m_open) return;
-    m_outbox.push_back(control::encodeFrame(frame.type, frame.rank, frame.payload));
+    m_outbox.push_back(run::encodeFrame(frame.type, frame.rank, frame.payload));
     m_pendingBytes += m_outbox.back().size();
 }
 
-void FrameChannel::send(RankId rank, const control::Message& message) {
+void FrameChannel::send(RankId rank, const run::Message& message) {
     if (!m_open) return;
-    m_outbox.push_back(control::encodeMessage(rank, control::encode(message)));
+    m_outbox.push_back(run::encodeMessage(rank, run::encode(message)));
     m_pendingBytes += m_outbox.back().size();
 }
 
@@ -64,7 +64,7 @@ void FrameChannel::addPolls(std::vector<pollfd>& polls, bool wantInput) const {
     if (output != 0) polls.push_back({m_output.get(), output, 0});
 }
 
-Result<void> FrameChannel::receive(std::vector<control::Frame>& frames) {
+Result<void> FrameChannel::receive(std::vector<run::Frame>& frames) {
     std::array<std::byte, kReadSize> buffer;
     bool ended = false;
     for (std::size_t taken = 0; m_open && !ended && taken < kTurnBytes;) {

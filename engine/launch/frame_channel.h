@@ -4,8 +4,8 @@
 // once is kept in order; the owner looks at pendingBytes() to hold back its sources.
 #pragma once
 
-#include "engine/control/frame.h"
-#include "engine/control/messages.h"
+#include "engine/run/protocol/frame.h"
+#include "engine/run/protocol/messages.h"
 #include "engine/launch/file_descriptor.h"
 #include "storage/model/result.h"
 
@@ -30,15 +30,15 @@ public:
     [[nodiscard]] bool isOpen() const { return m_open; }
     void close();
 
-    void send(const control::Frame& frame);
-    void send(RankId rank, const control::Message& message);
+    void send(const run::Frame& frame);
+    void send(RankId rank, const run::Message& message);
 
     /// Appends what is to be polled for.
     void addPolls(std::vector<pollfd>& polls, bool wantInput) const;
 
     /// Takes in what has arrived, a megabyte at most, and appends whole frames. The end of the
     /// stream closes the channel; bytes that are no frames are an error and close it too.
-    Result<void> receive(std::vector<control::Frame>& frames);
+    Result<void> receive(std::vector<run::Frame>& frames);
 
     /// Writes what fits now.
     void flush();
@@ -51,7 +51,7 @@ private:
     FileDescriptor m_input;
     FileDescriptor m_output;  ///< invalid: m_input serves both directions
     bool m_open = false;
-    control::FrameParser m_parser;
+    run::FrameParser m_parser;
     std::deque<std::vector<std::byte>> m_outbox;
     std::size_t m_sentOfFirst = 0;
     std::size_t m_pendingBytes = 0;

@@ -18,7 +18,7 @@ constexpr std::size_t kLastWordsBytes = 4096;
 constexpr std::size_t kLongestLine = 4096;
 
 /// Thread counts of every library that might start a pool of its own.
-std::map<std::string, std::string> rankEnvironment(const control::LaunchRequest& request) {
+std::map<std::string, std::string> rankEnvironment(const run::LaunchRequest& request) {
     std::map<std::string, std::string> environment = request.environment;
     for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
         environment[name] = std::to_string(request.config.threads);
@@ -28,8 +28,8 @@ std::map<std::string, std::string> rankEnvironment(const control::LaunchRequest&
 
 }  // namespace
 
-Result<RankProcess> RankProcess::launch(const control::LaunchRequest& request,
-                                        const std::string& program, control::RankStart start,
+Result<RankProcess> RankProcess::launch(const run::LaunchRequest& request,
+                                        const std::string& program, run::RankStart start,
                                         int segmentFd) {
     auto sockets = socketPair();
     if (!sockets) return failure(sockets);
@@ -130,8 +130,8 @@ bool RankProcess::isOverdue(std::chrono::milliseconds limit) const {
            std::chrono::steady_clock::now() - *m_endingSince > limit;
 }
 
-control::RankExited RankProcess::exitMessage() const {
-    control::RankExited message;
+run::RankExited RankProcess::exitMessage() const {
+    run::RankExited message;
     message.rank = static_cast<std::int32_t>(m_rank.value);
     if (m_end) {
         message.code = m_end->code;

@@ -3,7 +3,7 @@
 // Lives on the agent's only thread. Destroying it kills the process if it still runs.
 #pragma once
 
-#include "engine/control/messages.h"
+#include "engine/run/protocol/messages.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/process.h"
 
@@ -20,8 +20,8 @@ class RankProcess {
 public:
     /// Starts the program with its frames on descriptor 3 and the segment on 4, and sends
     /// `start`.
-    static Result<RankProcess> launch(const control::LaunchRequest& request,
-                                      const std::string& program, control::RankStart start,
+    static Result<RankProcess> launch(const run::LaunchRequest& request,
+                                      const std::string& program, run::RankStart start,
                                       int segmentFd);
     RankProcess(RankProcess&& other) noexcept;
     RankProcess& operator=(RankProcess&&) = delete;
@@ -43,7 +43,7 @@ public:
     std::vector<std::string> takeErrorLines();
     /// True at the one call that finds it ended.
     bool reapNow();
-    [[nodiscard]] control::RankExited exitMessage() const;
+    [[nodiscard]] run::RankExited exitMessage() const;
 
 private:
     RankProcess(RankId rank, pid_t pid, FileDescriptor socket, FileDescriptor errors);

@@ -27,7 +27,7 @@ std::string lastLine(const std::string& text) {
                        end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
-std::string exitText(const control::RankExited& exit, const std::string& when) {
+std::string exitText(const run::RankExited& exit, const std::string& when) {
     std::string text = exit.signal ? "was ended by " + signalText(*exit.signal)
                        : exit.code == 0
                            ? "ended without finishing"
@@ -40,7 +40,7 @@ std::string exitText(const control::RankExited& exit, const std::string& when) {
     return text;
 }
 
-std::string placeText(const control::RankFailed& failed) {
+std::string placeText(const run::RankFailed& failed) {
     std::string place;
     if (failed.step >= 0) place += fmt::format(" at step {}", failed.step);
     if (!failed.phase.empty()) place += fmt::format(" in {}", failed.phase);
@@ -112,10 +112,10 @@ void RunSupervisor::poll() {
 }
 
 void RunSupervisor::takeFromAgent() {
-    std::vector<control::Frame> frames;
+    std::vector<run::Frame> frames;
     const auto received = m_agent.receive(frames);
     if (!frames.empty()) m_lastHeard = Clock::now();
-    for (const control::Frame& frame : frames) {
+    for (const run::Frame& frame : frames) {
         handle(frame);
         if (m_done) return;
     }
@@ -126,17 +126,17 @@ void RunSupervisor::takeFromAgent() {
     }
 }
 
-void RunSupervisor::handle(const control::Frame& frame) {
-    if (frame.type == control::FrameType::kChunk) {
+void RunSupervisor::handle(const run::Frame& frame) {
+    if (frame.type == run::FrameType::kChunk) {
         m_sink.chunk(frame.rank, frame.payload);
         return;
     }
-    const auto message = control::decode(frame.text());
+    const auto message = run::decode(frame.text());
     if (message) {
         handleMessage(frame.rank, *message);
     } else if (frame.rank.value < m_ranks.size()) {
         // One rank that talks nonsense must not take the others' words along.
-        control::RankFailed failed;
+        run::RankFailed failed;
         failed.message = message.error().message;
         failed.code = "failure";
         handleMessage(frame.rank, failed);
@@ -145,22 +145,22 @@ void RunSupervisor::handle(const control::Frame& frame) {
     }
 }
 
-void RunSupervisor::handleMessage(RankId rank, const control::Message& message) {
-    if (const auto* hello = std::get_if<control::AgentHello>(&message)) {
+void RunSupervisor::handleMessage(RankId rank, const run::Message& message) {
+    if (const auto* hello = std::get_if<run::AgentHello>(&message)) {
         greet(*hello);
-    } else if (std::holds_alternative<control::AgentDone>(message)) {
+    } else if (std::holds_alternative<run::AgentDone>(message)) {
         m_done = true;
-    } else if (!std::holds_alternative<control::Heartbeat>(message)) {
+    } else if (!std::holds_alternative<run::Heartbeat>(message)) {
         noteRank(rank, message);
         m_sink.message(rank, message);
     }
 }
 
-void RunSupervisor::greet(const control::AgentHello& hello) {
+void RunSupervisor::greet(const run::AgentHello& hello) {
     if (m_greeted) return;
-    if (hello.protocol != control::kProtocolVersion) {
+    if (hello.protocol != run::kProtocolVersion) {
         agentLost(fmt::format("it is {}, which speaks protocol {}; this build speaks {}",
-                              hello.product, hello.protocol, control::kProtocolVersion));
+                              hello.product, hello.protocol, run::kProtocolVersion));
         return;
     }
     m_greeted = true;
@@ -171,12 +171,12 @@ void RunSupervisor::greet(const control::AgentHello& hello) {
         m_done = true;
         return;
     }
-    m_agent.send(control::kNoRank, m_request.launch);
+    m_agent.send(run::kNoRank, m_request.launch);
     m_launched = true;
 }
 
-void RunSupervisor::noteRank(RankId rank, const control::Message& message) {
-    if (const auto* failed = std::get_if<control::RankFailed>(&message)) {
+void RunSupervisor::noteRank(RankId rank, const run::Message& message) {
+    if (const auto* failed = std::get_if<run::RankFailed>(&message)) {
         if (rank.value >= m_ranks.size()) {
             abandon({ErrorCode::kLaunch, failed->message + " on " + m_host});
         } else if (RankState& state = m_ranks[rank.value]; !state.failed) {
@@ -186,12 +186,12 @@ void RunSupervisor::noteRank(RankId rank, const control::Message& message) {
     }
     if (rank.value >= m_ranks.size()) return;
     RankState& state = m_ranks[rank.value];
-    if (const auto* step = std::get_if<control::StepDone>(&message)) {
+    if (const auto* step = std::get_if<run::StepDone>(&message)) {
         state.lastStep = step->step.step.value;
-    } else if (const auto* finished = std::get_if<control::RankFinished>(&message)) {
+    } else if (const auto* finished = std::get_if<run::RankFinished>(&message)) {
         state.finished = true;
         m_outcome.stopped = m_outcome.stopped || finished->stopped;
-    } else if (const auto* exit = std::get_if<control::RankExited>(&message)) {
+    } else if (const auto* exit = std::get_if<run::RankExited>(&message)) {
         state.exit = *exit;
         if (exit->code != 0 && !state.failed) noteFailure(rank);
     }
@@ -246,31 +246,31 @@ void RunSupervisor::keepTime() {
     if (now - m_lastTurn > kOwnPause) m_lastHeard += now - m_lastTurn;
     m_lastTurn = now;
     if (now >= m_nextHeartbeat) {
-        m_agent.send(control::kNoRank, control::Heartbeat{});
+        m_agent.send(run::kNoRank, run::Heartbeat{});
         m_nextHeartbeat = now + kHeartbeatInterval;
     }
     if (now - m_lastHeard > kLease && (m_stopWanted || !isStopped(m_agentPid))) {
         agentLost(fmt::format("nothing was heard from it for {} s", kLease.count()));
     }
     if (m_killAt && now >= *m_killAt) {
-        m_agent.send(control::kNoRank, control::Command{"kill"});
+        m_agent.send(run::kNoRank, run::Command{"kill"});
         m_killAt = now + kGraceBeforeKill;
     }
 }
 
 void RunSupervisor::requestStop() {
     m_stopWanted = true;
-    m_agent.send(control::kNoRank, control::Command{"stop"});
+    m_agent.send(run::kNoRank, run::Command{"stop"});
 }
 
-void RunSupervisor::requestCapture(const control::CaptureChange& change) {
-    m_agent.send(control::kNoRank, control::Command{"capture", change});
+void RunSupervisor::requestCapture(const run::CaptureChange& change) {
+    m_agent.send(run::kNoRank, run::Command{"capture", change});
 }
 
 void RunSupervisor::requestKill() {
     m_stopWanted = true;
     m_outcome.killed = true;
-    m_agent.send(control::kNoRank, control::Command{"kill"});
+    m_agent.send(run::kNoRank, run::Command{"kill"});
     m_killAt = Clock::now() + kGraceBeforeKill;
 }
 

@@ -4,7 +4,7 @@
 // why the run ended is told by RunOutcome.
 #pragma once
 
-#include "engine/control/messages.h"
+#include "engine/run/protocol/messages.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/process.h"
 #include "storage/model/result.h"
@@ -24,16 +24,16 @@ class RunSink {
 public:
     virtual ~RunSink() = default;
     /// The agent is there and of our version; ranks are started next.
-    virtual void agentReady(const control::AgentHello& hello) = 0;
+    virtual void agentReady(const run::AgentHello& hello) = 0;
     /// Everything a rank says, and RankStarted, RankExited and LogLine of its agent.
-    virtual void message(RankId rank, const control::Message& message) = 0;
+    virtual void message(RankId rank, const run::Message& message) = 0;
     virtual void chunk(RankId rank, std::span<const std::byte> bytes) = 0;
     /// At least five times a second.
     virtual void tick() = 0;
 };
 
 struct RunRequest {
-    control::LaunchRequest launch;
+    run::LaunchRequest launch;
     std::string agentProgram;
     std::vector<std::string> agentArguments;
 };
@@ -62,7 +62,7 @@ public:
     void requestStop();  ///< after the current step
     void requestKill();  ///< at once
     /// What is captured from some step on, alike on all ranks.
-    void requestCapture(const control::CaptureChange& change);
+    void requestCapture(const run::CaptureChange& change);
     /// Stops and reports `error` as the reason, e.g. when the recording cannot be written.
     void abandon(const Error& error);
 
@@ -75,17 +75,17 @@ private:
     struct RankState {
         bool finished = false;  ///< said so
         std::int32_t lastStep = -1;
-        std::optional<control::RankFailed> failed;
-        std::optional<control::RankExited> exit;
+        std::optional<run::RankFailed> failed;
+        std::optional<run::RankExited> exit;
     };
 
     Result<void> startAgent();
     void poll();
     void takeFromAgent();
-    void handle(const control::Frame& frame);
-    void handleMessage(RankId rank, const control::Message& message);
-    void greet(const control::AgentHello& hello);
-    void noteRank(RankId rank, const control::Message& message);
+    void handle(const run::Frame& frame);
+    void handleMessage(RankId rank, const run::Message& message);
+    void greet(const run::AgentHello& hello);
+    void noteRank(RankId rank, const run::Message& message);
     void noteFailure(RankId rank);
     void agentLost(const std::string& how);
     std::string agentEndText();

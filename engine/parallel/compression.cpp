@@ -1,6 +1,6 @@
 #include "engine/parallel/compression.h"
 
-#include "engine/control/gradient_pieces.h"
+#include "engine/run/theory/gradient_pieces.h"
 #include "engine/kernels/operator_scope.h"
 #include "engine/parallel/views.h"
 
@@ -56,7 +56,7 @@ Work Compressor::sendNarrow(Slice slice, CollectiveTag tag) {
 Work Compressor::sendLargest(Slice slice, CollectiveTag tag) {
     const kernels::OperatorScope scope("compress_topk");
     const at::Tensor wanted = part(m_residual, slice);
-    const std::int64_t kept = control::keptElements(m_keptFraction, slice.count);
+    const std::int64_t kept = theory::keptElements(m_keptFraction, slice.count);
     const at::Tensor indices = std::get<1>(at::topk(wanted.abs(), kept, 0, true, false));
     const comm::SymmetricBuffer buffer = sliceOf(m_wire, {2 * slice.begin, 2 * kept});
     const at::Tensor wire = m_owner.asTensor(buffer).view({2, kept});

@@ -9,7 +9,7 @@
 
 #include "engine/comm/communicator.h"
 #include "engine/control/observer.h"
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "engine/kernels/adamw.h"
 #include "engine/kernels/parameter.h"
 
@@ -36,7 +36,7 @@ struct Placement {
     at::Device device = at::kCPU;
     at::ScalarType compute = at::kFloat;   ///< parameters in use, activations: fp32 or narrower
     at::ScalarType gradient = at::kFloat;  ///< a unit's full gradients before reduction
-    control::Offload offload = control::Offload::kNone;
+    run::Offload offload = run::Offload::kNone;
 
     /// fp32 on the device.
     [[nodiscard]] at::TensorOptions master() const {
@@ -48,8 +48,8 @@ struct Placement {
     }
     /// Where master parameters and moments are, and the optimizer runs.
     [[nodiscard]] at::TensorOptions optimizer() const { return offloads() ? host() : master(); }
-    [[nodiscard]] bool offloads() const { return offload != control::Offload::kNone; }
-    [[nodiscard]] bool offloadsGradients() const { return offload == control::Offload::kGradients; }
+    [[nodiscard]] bool offloads() const { return offload != run::Offload::kNone; }
+    [[nodiscard]] bool offloadsGradients() const { return offload == run::Offload::kGradients; }
     /// Whether a copy of the parameters is kept beside the fp32 master.
     [[nodiscard]] bool copies() const { return compute != at::kFloat || offloads(); }
     /// State of a rank in bytes per parameter of its shard, wherever it lies.

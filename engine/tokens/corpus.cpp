@@ -20,7 +20,7 @@ constexpr std::size_t kLargestText = std::size_t{1} << 30;
 /// Above, looking at every token before the first step would take long (0.1 s a 256 M).
 constexpr std::int64_t kCheckedTokens = std::int64_t{1} << 28;
 
-double heldBackOf(const control::RunConfig& config) {
+double heldBackOf(const run::RunConfig& config) {
     return config.evaluateEvery > 0 ? config.heldBack : 0;
 }
 
@@ -44,7 +44,7 @@ Result<TokenStream> bytesOf(const std::string& path, const std::vector<std::stri
 
 /// Tokens of 16 bits where they fit.
 template <class Token>
-Result<TokenStream> encodedAs(const control::RunConfig& config,
+Result<TokenStream> encodedAs(const run::RunConfig& config,
                               const std::vector<std::string>& files, const Tokenizer& tokenizer) {
     const auto all = std::make_shared<std::vector<Token>>();
     ParallelEncoder encoder(tokenizer, AddedTokens::kRecognised,
@@ -66,7 +66,7 @@ Result<TokenStream> encodedAs(const control::RunConfig& config,
     return stream;
 }
 
-Result<Tokenizer> tokenizerOf(const control::RunConfig& config) {
+Result<Tokenizer> tokenizerOf(const run::RunConfig& config) {
     auto tokenizer = readTokenizer(config.tokenizer);
     if (!tokenizer) return tokenizer;
     if (static_cast<std::int64_t>(tokenizer->size()) > config.model.vocabulary) {
@@ -87,7 +87,7 @@ void holdBack(Corpus& corpus, double share) {
     corpus.training = corpus.training.slice(0, count - held);
 }
 
-Result<void> checkSizes(const Corpus& corpus, const control::RunConfig& config, bool bytes) {
+Result<void> checkSizes(const Corpus& corpus, const run::RunConfig& config, bool bytes) {
     const std::int64_t context = config.model.context;
     const std::int64_t training = corpus.training.size(), validation = corpus.validation.size();
     const bool evaluates = heldBackOf(config) > 0;
@@ -100,7 +100,7 @@ Result<void> checkSizes(const Corpus& corpus, const control::RunConfig& config, 
                     heldBackOf(config) * 100, training, validation, bytes ? "text" : "data"));
 }
 
-Result<Corpus> mapTokens(const control::RunConfig& config) {
+Result<Corpus> mapTokens(const run::RunConfig& config) {
     const auto files = findTokenFiles(config.data);
     if (!files) return failure(files);
     auto training = openTokenFiles(files->training);
@@ -117,7 +117,7 @@ Result<Corpus> mapTokens(const control::RunConfig& config) {
     return corpus;
 }
 
-Result<Corpus> readTexts(const control::RunConfig& config) {
+Result<Corpus> readTexts(const run::RunConfig& config) {
     const auto files = findTextFiles(config.data);
     if (!files) return failure(files);
     const bool bytes = config.tokenizer == kBytes;
@@ -140,7 +140,7 @@ Result<Corpus> readTexts(const control::RunConfig& config) {
 
 }  // namespace
 
-Result<Corpus> loadCorpus(const control::RunConfig& config) {
+Result<Corpus> loadCorpus(const run::RunConfig& config) {
     auto corpus = isTokenData(config.data) ? mapTokens(config) : readTexts(config);
     if (!corpus) return corpus;
     for (const TokenStream* part : {&corpus->training, &corpus->validation}) {
@@ -152,7 +152,7 @@ Result<Corpus> loadCorpus(const control::RunConfig& config) {
     return corpus;
 }
 
-Result<void> checkCorpus(const control::RunConfig& config) {
+Result<void> checkCorpus(const run::RunConfig& config) {
     if (config.tokenizer != kBytes) {
         const auto tokenizer = tokenizerOf(config);
         if (!tokenizer) return failure(tokenizer);

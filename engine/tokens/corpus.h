@@ -1,13 +1,13 @@
 // The tokens that a run trains on, from what --data and --tokenizer name.
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "engine/tokens/token_stream.h"
 #include "storage/model/result.h"
 
 namespace shardscope::tokens {
 
-inline constexpr const char* kSynthetic = control::kSyntheticData;
+inline constexpr const char* kSynthetic = run::kSyntheticData;
 /// `--tokenizer bytes`: every byte is a token.
 inline constexpr const char* kBytes = "bytes";
 
@@ -22,9 +22,9 @@ struct Corpus {
 /// Errors: no such data or tokenizer, not what it should be, too few tokens for the context, a
 /// token past the vocabulary (kUnreadable); a tokenizer with more tokens than
 /// --vocabulary (kUsage). Not for synthetic data.
-Result<Corpus> loadCorpus(const control::RunConfig& config);
+Result<Corpus> loadCorpus(const run::RunConfig& config);
 
 /// What of that can be told without reading or encoding a text: to be asked before ranks start.
-Result<void> checkCorpus(const control::RunConfig& config);
+Result<void> checkCorpus(const run::RunConfig& config);
 
 }  // namespace shardscope::tokens

@@ -25,7 +25,7 @@ Result<void> together(const Result<void>& own, comm::Communicator& communicator)
                                                  static_cast<int>(failed[0]) - 1));
 }
 
-Result<void> writePieces(const control::RunConfig& config, std::int32_t nextStep,
+Result<void> writePieces(const run::RunConfig& config, std::int32_t nextStep,
                          parallel::Partitioning& partitioning, int rank) {
     std::deque<at::Tensor> kept;  // host copies of what lies on a device
     std::vector<checkpoint::Run> runs;
@@ -43,7 +43,7 @@ Result<void> writePieces(const control::RunConfig& config, std::int32_t nextStep
     return checkpoint::writeRank(config.checkpoint, nextStep, rank, runs);
 }
 
-checkpoint::Manifest manifestOf(const control::RunConfig& config, const Progress& progress,
+checkpoint::Manifest manifestOf(const run::RunConfig& config, const Progress& progress,
                                 gpt::Gpt& model) {
     checkpoint::Manifest manifest;
     manifest.nextStep = progress.nextStep;
@@ -72,7 +72,7 @@ Result<void> readPiece(const checkpoint::Checkpoint& from, const parallel::State
 
 }  // namespace
 
-Result<std::string> writeCheckpoint(const control::RunConfig& config, const Progress& progress,
+Result<std::string> writeCheckpoint(const run::RunConfig& config, const Progress& progress,
                                     gpt::Gpt& model, parallel::Partitioning& partitioning,
                                     comm::Communicator& communicator) {
     const int rank = communicator.rank();

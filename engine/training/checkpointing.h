@@ -13,7 +13,7 @@
 namespace shardscope::training {
 
 /// Writes config.checkpoint's next checkpoint; returns its path.
-Result<std::string> writeCheckpoint(const control::RunConfig& config, const Progress& progress,
+Result<std::string> writeCheckpoint(const run::RunConfig& config, const Progress& progress,
                                     gpt::Gpt& model, parallel::Partitioning& partitioning,
                                     comm::Communicator& communicator);
 

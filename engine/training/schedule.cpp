@@ -8,13 +8,13 @@ namespace shardscope::training {
 namespace {
 
 /// How much of the way down to the minimum is still ahead, 1 to 0, at `progress` from 0 to 1.
-double remaining(control::Schedule schedule, double progress) {
+double remaining(run::Schedule schedule, double progress) {
     switch (schedule) {
-        case control::Schedule::kCosine:
+        case run::Schedule::kCosine:
             return 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
-        case control::Schedule::kLinear:
+        case run::Schedule::kLinear:
             return 1.0 - progress;
-        case control::Schedule::kConstant:
+        case run::Schedule::kConstant:
             break;
     }
     return 1.0;
@@ -22,7 +22,7 @@ double remaining(control::Schedule schedule, double progress) {
 
 }  // namespace
 
-double learningRate(const control::RunConfig& config, std::int32_t step) {
+double learningRate(const run::RunConfig& config, std::int32_t step) {
     if (step < config.warmupSteps) {
         return config.learningRate * static_cast<double>(step + 1) /
                static_cast<double>(config.warmupSteps);

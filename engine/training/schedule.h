@@ -3,13 +3,13 @@
 // without restarts).
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 
 #include <cstdint>
 
 namespace shardscope::training {
 
 /// Of `step`, counted from 0; the minimum from config.steps on.
-[[nodiscard]] double learningRate(const control::RunConfig& config, std::int32_t step);
+[[nodiscard]] double learningRate(const run::RunConfig& config, std::int32_t step);
 
 }  // namespace shardscope::training

@@ -1,6 +1,6 @@
 #include "engine/training/session.h"
 
-#include "engine/control/gradient_pieces.h"
+#include "engine/run/theory/gradient_pieces.h"
 #include "engine/data/prefetch.h"
 
 namespace shardscope::training {
@@ -9,13 +9,13 @@ namespace {
 /// Batches made ahead; one would do, two bridge a slow read.
 constexpr std::size_t kPreparedBatches = 2;
 
-parallel::GradientCompression compressionOf(const control::RunConfig& config) {
+parallel::GradientCompression compressionOf(const run::RunConfig& config) {
     switch (config.compression) {
-        case control::Compression::kBFloat16:
+        case run::Compression::kBFloat16:
             return parallel::GradientCompression::kBFloat16;
-        case control::Compression::kTopK:
+        case run::Compression::kTopK:
             return parallel::GradientCompression::kTopK;
-        case control::Compression::kNone:
+        case run::Compression::kNone:
             break;
     }
     return parallel::GradientCompression::kNone;
@@ -23,17 +23,17 @@ parallel::GradientCompression compressionOf(const control::RunConfig& config) {
 
 }  // namespace
 
-parallel::Placement placementOf(const control::RunConfig& config, at::Device device) {
+parallel::Placement placementOf(const run::RunConfig& config, at::Device device) {
     parallel::Placement placement;
     placement.device = device;
-    if (config.precision == control::Precision::kBFloat16) placement.compute = at::kBFloat16;
-    if (config.precision == control::Precision::kFloat16) placement.compute = at::kHalf;
-    if (config.reduceIn == control::GradientType::kBFloat16) placement.gradient = at::kBFloat16;
+    if (config.precision == run::Precision::kBFloat16) placement.compute = at::kBFloat16;
+    if (config.precision == run::Precision::kFloat16) placement.compute = at::kHalf;
+    if (config.reduceIn == run::GradientType::kBFloat16) placement.gradient = at::kBFloat16;
     placement.offload = config.offload;
     return placement;
 }
 
-std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfig& config,
+std::unique_ptr<parallel::Partitioning> makePartitioning(const run::RunConfig& config,
                                                          const parallel::Placement& placement,
                                                          gpt::Gpt& model,
                                                          comm::Communicator& communicator,
@@ -44,10 +44,10 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfi
             p.decayed = p.decays(config.decayEmbeddings, config.decayVectors);
         units.push_back({unit.layer, unit.parameters});
     }
-    using control::Strategy;
+    using run::Strategy;
     const auto ddp = [&](parallel::GradientExchange exchange) {
         return parallel::makeDdp(std::move(units), placement, communicator, observer,
-                                 {exchange, control::bucketElements(config), compressionOf(config),
+                                 {exchange, theory::bucketElements(config), compressionOf(config),
                                   config.keptFraction});
     };
     switch (config.strategy) {
@@ -74,7 +74,7 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const control::RunConfi
                                 config.keepGradients, config.shardRanks});
 }
 
-BatchSource textBatches(const control::RunConfig& config, const data::Dataset& dataset, int rank) {
+BatchSource textBatches(const run::RunConfig& config, const data::Dataset& dataset, int rank) {
     data::BatchPlace place;
     place.seed = config.seed;
     place.rank = rank;

@@ -35,7 +35,7 @@ at::Tensor element(const at::Tensor& values, std::int64_t index) {
 
 }  // namespace
 
-Trainer::Trainer(const control::RunConfig& config, at::Device device, gpt::Gpt& model,
+Trainer::Trainer(const run::RunConfig& config, at::Device device, gpt::Gpt& model,
                  parallel::Partitioning& partitioning, comm::Communicator& communicator,
                  BatchSource batches, control::Observer* observer)
     : m_config(config),
@@ -48,7 +48,7 @@ Trainer::Trainer(const control::RunConfig& config, at::Device device, gpt::Gpt& 
       m_outer(model, partitioning, config.prefetch,
               [this](Phase phase) { return this->phase(phase, kRootLayer); }),
       m_segments(static_cast<std::size_t>(config.model.layers)) {
-    if (config.precision == control::Precision::kFloat16)
+    if (config.precision == run::Precision::kFloat16)
         m_progress.lossScale.value = config.lossScale;
 }
 
@@ -220,7 +220,7 @@ StepResult Trainer::runStep(std::int32_t step, bool stopWanted, Next next, bool 
 /// fp16 it may be the loss scale's doing, then the step is skipped.
 void Trainer::update(StepResult& result, Next next) {
     const bool finite = std::isfinite(result.loss) && std::isfinite(result.gradientNorm);
-    if (m_config.precision == control::Precision::kFloat16) {
+    if (m_config.precision == run::Precision::kFloat16) {
         LossScale& scale = m_progress.lossScale;
         result.skipped = !finite && std::isfinite(result.loss) && !scale.exhausted();
         if (finite || result.skipped) scale.accept(finite);

@@ -9,7 +9,7 @@
 
 #include "engine/comm/communicator.h"
 #include "engine/control/observer.h"
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "engine/data/dataset.h"
 #include "engine/gpt/gpt.h"
 #include "engine/parallel/partitioning.h"
@@ -64,7 +64,7 @@ enum class Next : std::uint8_t {
 class Trainer {
 public:
     /// All references outlive the trainer; `observer` may be null.
-    Trainer(const control::RunConfig& config, at::Device device, gpt::Gpt& model,
+    Trainer(const run::RunConfig& config, at::Device device, gpt::Gpt& model,
             parallel::Partitioning& partitioning, comm::Communicator& communicator,
             BatchSource batches, control::Observer* observer);
 
@@ -111,7 +111,7 @@ private:
         at::Tensor input, output;  // (N, C)
     };
 
-    const control::RunConfig& m_config;
+    const run::RunConfig& m_config;
     const at::Device m_device;
     gpt::Gpt& m_model;
     parallel::Partitioning& m_partitioning;

@@ -1,6 +1,6 @@
 #include "engine/training/verification.h"
 
-#include "engine/theory/theory.h"
+#include "engine/run/theory/theory.h"
 #include "engine/training/session.h"
 #include "engine/training/trainer.h"
 
@@ -31,8 +31,8 @@ double relativeError(const at::Tensor& value, const at::Tensor& expected) {
 
 }  // namespace
 
-Result<control::VerifyResult> verify(const data::Reference& reference,
-                                     const control::RunConfig& config, at::Device device,
+Result<run::VerifyResult> verify(const data::Reference& reference,
+                                     const run::RunConfig& config, at::Device device,
                                      comm::Communicator& communicator,
                                      control::Observer* observer) {
     gpt::Gpt model(config);
@@ -48,7 +48,7 @@ Result<control::VerifyResult> verify(const data::Reference& reference,
     };
     Trainer trainer(config, device, model, *partitioning, communicator, batches, observer);
 
-    control::VerifyResult result;
+    run::VerifyResult result;
     for (const data::ReferenceStep& expected : reference.steps()) {
         auto step = trainer.step(result.steps, false, Next::kStep);
         if (!step) return failure(step);

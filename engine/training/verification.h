@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/comm/communicator.h"
-#include "engine/control/messages.h"
-#include "engine/control/run_config.h"
+#include "engine/run/protocol/messages.h"
+#include "engine/run/config/run_config.h"
 #include "engine/data/reference.h"
 #include "storage/model/result.h"
 
@@ -12,8 +12,8 @@ namespace shardscope::training {
 
 /// Runs all steps of the reference on this rank; `config` is Reference::apply()'s. A
 /// collective of all ranks, each of which gets the same answer.
-Result<control::VerifyResult> verify(const data::Reference& reference,
-                                     const control::RunConfig& config, at::Device device,
+Result<run::VerifyResult> verify(const data::Reference& reference,
+                                     const run::RunConfig& config, at::Device device,
                                      comm::Communicator& communicator, control::Observer* observer);
 
 }  // namespace shardscope::training

@@ -17,12 +17,12 @@ CommandReader::~CommandReader() {
     m_thread.join();
 }
 
-Result<control::Message> CommandReader::nextMessage() {
+Result<run::Message> CommandReader::nextMessage() {
     std::array<std::byte, 4096> bytes;
     for (;;) {
         auto frame = m_parser.next();
         if (!frame) return failure(frame);
-        if (*frame) return control::decode((*frame)->text());
+        if (*frame) return run::decode((*frame)->text());
         const ssize_t count = ::read(m_fd, bytes.data(), bytes.size());
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return failure(ErrorCode::kLaunch, "the agent closed the connection");
@@ -30,11 +30,11 @@ Result<control::Message> CommandReader::nextMessage() {
     }
 }
 
-Result<control::RankStart> CommandReader::readStart() {
+Result<run::RankStart> CommandReader::readStart() {
     for (;;) {
         auto message = nextMessage();
         if (!message) return failure(message);
-        if (auto* start = std::get_if<control::RankStart>(&*message)) return std::move(*start);
+        if (auto* start = std::get_if<run::RankStart>(&*message)) return std::move(*start);
     }
 }
 
@@ -43,9 +43,9 @@ bool CommandReader::captureChangeWaits() const {
     return !m_changes.empty();
 }
 
-control::CaptureChange CommandReader::takeCaptureChange() {
+run::CaptureChange CommandReader::takeCaptureChange() {
     const std::lock_guard lock(m_mutex);
-    control::CaptureChange change = std::move(m_changes.front());
+    run::CaptureChange change = std::move(m_changes.front());
     m_changes.pop_front();
     return change;
 }
@@ -61,7 +61,7 @@ void CommandReader::run() {
             if (m_expectEnd.load()) return;
             std::_Exit(exitStatus(message.error()));
         }
-        const auto* command = std::get_if<control::Command>(&*message);
+        const auto* command = std::get_if<run::Command>(&*message);
         if (command == nullptr) continue;
         if (command->verb == "kill") std::_Exit(exitStatus({ErrorCode::kInterrupted, ""}));
         if (command->verb == "stop") m_stopWanted.store(true);

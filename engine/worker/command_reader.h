@@ -3,8 +3,8 @@
 // When the agent is gone there is nobody to train for: the process ends at once.
 #pragma once
 
-#include "engine/control/frame.h"
-#include "engine/control/messages.h"
+#include "engine/run/protocol/frame.h"
+#include "engine/run/protocol/messages.h"
 #include "storage/model/result.h"
 
 #include <atomic>
@@ -22,7 +22,7 @@ public:
     CommandReader& operator=(const CommandReader&) = delete;
 
     /// Blocks until the start message is there.
-    Result<control::RankStart> readStart();
+    Result<run::RankStart> readStart();
     /// From here on commands set stopWanted(), and end of file ends the process.
     void watch();
     /// End of file is expected from now on (the rank is done).
@@ -34,18 +34,18 @@ public:
     /// order, but not at the same moment.
     [[nodiscard]] bool captureChangeWaits() const;
     /// The oldest that waits: there is one.
-    [[nodiscard]] control::CaptureChange takeCaptureChange();
+    [[nodiscard]] run::CaptureChange takeCaptureChange();
 
 private:
-    Result<control::Message> nextMessage();
+    Result<run::Message> nextMessage();
     void run();
 
     const int m_fd;
-    control::FrameParser m_parser;
+    run::FrameParser m_parser;
     std::atomic<bool> m_stopWanted{false};
     std::atomic<bool> m_expectEnd{false};
     mutable std::mutex m_mutex;
-    std::deque<control::CaptureChange> m_changes;  // guarded by m_mutex
+    std::deque<run::CaptureChange> m_changes;  // guarded by m_mutex
     std::thread m_thread;
 };
 

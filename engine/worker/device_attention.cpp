@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPasses = 4;  ///< the first one chooses plans and warms up
 
-std::int64_t nsOfOnePass(const at::Tensor& qkv, const control::RunConfig& config,
+std::int64_t nsOfOnePass(const at::Tensor& qkv, const run::RunConfig& config,
                          DeviceTimeline& timeline) {
     const auto begin = timeline.mark();
     const at::Tensor out = kernels::causalAttention(qkv, config.batch, config.model.heads);
@@ -28,7 +28,7 @@ std::int64_t nsOfOnePass(const at::Tensor& qkv, const control::RunConfig& config
 }
 
 /// The best pass; a kernel that refuses these shapes is not the faster one.
-std::int64_t bestNs(kernels::DeviceAttention kind, const control::RunConfig& config,
+std::int64_t bestNs(kernels::DeviceAttention kind, const run::RunConfig& config,
                     at::Device device, DeviceTimeline& timeline) {
     constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
     kernels::useDeviceAttention(kind);
@@ -47,25 +47,25 @@ std::int64_t bestNs(kernels::DeviceAttention kind, const control::RunConfig& con
 
 }  // namespace
 
-at::ScalarType computeType(control::Precision precision) {
+at::ScalarType computeType(run::Precision precision) {
     switch (precision) {
-        case control::Precision::kBFloat16:
+        case run::Precision::kBFloat16:
             return at::kBFloat16;
-        case control::Precision::kFloat16:
+        case run::Precision::kFloat16:
             return at::kHalf;
-        case control::Precision::kFloat32:
-        case control::Precision::kTf32:
+        case run::Precision::kFloat32:
+        case run::Precision::kTf32:
             break;
     }
     return at::kFloat;
 }
 
-at::Tensor attentionInput(const control::RunConfig& config, at::Device device) {
+at::Tensor attentionInput(const run::RunConfig& config, at::Device device) {
     return at::randn({config.batch * config.model.context, 3 * config.model.hidden},
                      at::TensorOptions().device(device).dtype(computeType(config.precision)));
 }
 
-bool cudnnIsFaster(const control::RunConfig& config, at::Device device, DeviceTimeline& timeline) {
+bool cudnnIsFaster(const run::RunConfig& config, at::Device device, DeviceTimeline& timeline) {
     const at::AutoGradMode gradient(true);
     const std::int64_t cudnn = bestNs(kernels::DeviceAttention::kCudnn, config, device, timeline);
     return cudnn < bestNs(kernels::DeviceAttention::kFlash2, config, device, timeline);

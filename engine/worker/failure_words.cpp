@@ -1,6 +1,6 @@
 #include "engine/worker/failure_words.h"
 
-#include "engine/theory/theory.h"
+#include "engine/run/theory/theory.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ std::string notFiniteSentence(const training::StepResult& result, const training
         result.loss, result.gradientNorm, place.step, where);
 }
 
-std::optional<std::string> outOfMemorySentence(const control::RunConfig& config,
+std::optional<std::string> outOfMemorySentence(const run::RunConfig& config,
                                                const training::Place& place) {
     const auto failed = collectors::takeAllocationFailure();
     if (!failed) return std::nullopt;

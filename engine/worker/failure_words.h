@@ -1,7 +1,7 @@
 // Sentences for what ends a training step.
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "engine/training/trainer.h"
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace shardscope::worker {
 
 /// What could not be allocated since this was last asked, at which place, and what theory says a
 /// rank needs; nothing when every allocation succeeded.
-[[nodiscard]] std::optional<std::string> outOfMemorySentence(const control::RunConfig& config,
+[[nodiscard]] std::optional<std::string> outOfMemorySentence(const run::RunConfig& config,
                                                              const training::Place& place);
 
 }  // namespace shardscope::worker

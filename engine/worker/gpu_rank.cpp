@@ -6,7 +6,7 @@
 #include "engine/kernels/attention.h"
 #include "engine/kernels/device_kernels.h"
 #include "engine/kernels/note_tensor.h"
-#include "engine/theory/device_peaks.h"
+#include "engine/run/theory/device_peaks.h"
 #include "engine/worker/cuda_library.h"
 #include "engine/worker/device_attention.h"
 #include "engine/worker/gpu_sentences.h"
@@ -32,15 +32,15 @@ constexpr std::int64_t kOutsideStep = std::int64_t{1}
 constexpr double kPeakSeconds = 0.4;
 constexpr std::chrono::seconds kLastWords{5};
 
-DeviceLevel levelOf(const control::RunConfig& config) {
-    switch (control::effectiveDeviceCapture(config)) {
-        case control::DeviceCapture::kIdle:
+DeviceLevel levelOf(const run::RunConfig& config) {
+    switch (run::effectiveDeviceCapture(config)) {
+        case run::DeviceCapture::kIdle:
             return DeviceLevel::kIdle;
-        case control::DeviceCapture::kKernels:
+        case run::DeviceCapture::kKernels:
             return DeviceLevel::kKernels;
-        case control::DeviceCapture::kLaunches:
+        case run::DeviceCapture::kLaunches:
             return DeviceLevel::kLaunches;
-        case control::DeviceCapture::kFull:
+        case run::DeviceCapture::kFull:
             return DeviceLevel::kFull;
         default:
             return DeviceLevel::kNever;
@@ -48,7 +48,7 @@ DeviceLevel levelOf(const control::RunConfig& config) {
 }
 
 /// Read by NCCL and LibTorch when they are first used.
-void setEnvironment(const control::RankStart& start, DeviceLevel level) {
+void setEnvironment(const run::RankStart& start, DeviceLevel level) {
     ::setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", 0);
     if (level >= DeviceLevel::kFull) ::setenv("NCCL_PROFILER_PLUGIN", "STATIC_PLUGIN", 1);
     // NCCL refuses two ranks on one device when they are on one host by this name.
@@ -63,7 +63,7 @@ void annotate(std::uint32_t group, std::uint64_t sequence) {
 
 }  // namespace
 
-Result<std::unique_ptr<GpuRank>> GpuRank::open(const control::RankStart& start,
+Result<std::unique_ptr<GpuRank>> GpuRank::open(const run::RankStart& start,
                                                capture::CaptureSession& session, Outbox& outbox,
                                                RecordingObserver& observer,
                                                collectors::BlockUse (*use)()) {
@@ -82,7 +82,7 @@ Result<std::unique_ptr<GpuRank>> GpuRank::open(const control::RankStart& start,
     return rank;
 }
 
-GpuRank::GpuRank(const control::RankStart& start, capture::CaptureSession& session, Outbox& outbox,
+GpuRank::GpuRank(const run::RankStart& start, capture::CaptureSession& session, Outbox& outbox,
                  RecordingObserver& observer)
     : m_start(start),
       m_rank{static_cast<std::uint32_t>(start.rank)},
@@ -149,7 +149,7 @@ void GpuRank::openDevice(collectors::BlockUse (*use)()) {
     m_clock.emplace(*m_runtime);
     m_timeline.emplace(*m_runtime, *m_clock);
     kernels::useDeviceKernels(m_module->kernels);
-    at::globalContext().setAllowTF32CuBLAS(m_start.config.precision == control::Precision::kTf32);
+    at::globalContext().setAllowTF32CuBLAS(m_start.config.precision == run::Precision::kTf32);
 
     collectors::DeviceMemoryOptions options;
     options.device = m_index;
@@ -166,7 +166,7 @@ void GpuRank::openDevice(collectors::BlockUse (*use)()) {
 }
 
 void GpuRank::startTelemetry() {
-    if (m_start.config.capture < control::CaptureLevel::kLight) return;
+    if (m_start.config.capture < CaptureLevel::kLight) return;
     auto telemetry = DeviceTelemetry::start(m_facts.pciBusId, m_sink);
     if (!telemetry) {
         m_sink.diagnostic(
@@ -247,7 +247,7 @@ std::unique_ptr<comm::Communicator> GpuRank::join(comm::Communicator& host) {
 
 /// The step thread may hang in the driver for ever: what is known is told, then the process goes.
 void GpuRank::endProcess(const std::string& sentence) {
-    control::RankFailed failed;
+    run::RankFailed failed;
     failed.code = "peer-lost";
     failed.message = sentence;
     m_outbox.post(failed);
@@ -270,24 +270,24 @@ void GpuRank::useAttention(bool cudnn) {
     const at::Tensor qkv = attentionInput(m_start.config, device()).set_requires_grad(true);
     m_facts.attention =
         kernels::deviceAttentionInUse(qkv, m_start.config.batch, m_start.config.model.heads);
-    m_outbox.post(control::DeviceReported{m_facts});
+    m_outbox.post(run::DeviceReported{m_facts});
 }
 
 void GpuRank::measurePeak() {
-    const control::RunConfig& config = m_start.config;
-    const control::ModelConfig& model = config.model;
+    const run::RunConfig& config = m_start.config;
+    const run::ModelConfig& model = config.model;
     const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
     const std::int64_t rows = config.batch * model.context;
     m_facts.measuredPeak = m_module->measureMatmul(
         rows, 4 * model.hidden, model.hidden, kernels::dataTypeOf(computeType(config.precision)),
-        config.precision == control::Precision::kTf32, kPeakSeconds);
+        config.precision == run::Precision::kTf32, kPeakSeconds);
     m_facts.measuredPeakSource = fmt::format(
         "measured: best {} ({} x {}) x ({} x {}) matrix product of random data before "
         "the first step",
         toWord(config.precision), rows, model.hidden, model.hidden, 4 * model.hidden);
 }
 
-control::PeakMeasured GpuRank::peak(bool measure) {
+run::PeakMeasured GpuRank::peak(bool measure) {
     m_facts.measuredPeakSource = "not measured: calibration was switched off";
     if (measure) measurePeak();
     const auto vendor = theory::devicePeak(m_facts.name, toWord(m_start.config.precision));
@@ -302,9 +302,9 @@ control::PeakMeasured GpuRank::peak(bool measure) {
                         vendor.value->accumulate, vendor.value->source,
                         vendor.value->mark.empty() ? "" : "; ", vendor.value->mark);
     }
-    m_outbox.post(control::DeviceReported{m_facts});
+    m_outbox.post(run::DeviceReported{m_facts});
 
-    control::PeakMeasured peak;
+    run::PeakMeasured peak;
     peak.source = m_facts.vendorPeakSource;
     if (m_facts.sharedBy > 1) {
         peak.source = "shared device: ranks that take turns have no peak of their own";
@@ -366,12 +366,12 @@ void GpuRank::noteLosses() {
         own.time = m_session.at(control::now());
         m_sink.diagnostic(own);
     }
-    m_outbox.post(control::LogLine{"info", countsText(counts, m_join.counts())});
+    m_outbox.post(run::LogLine{"info", countsText(counts, m_join.counts())});
 }
 
-std::optional<control::RankFailed> GpuRank::diagnose() {
+std::optional<run::RankFailed> GpuRank::diagnose() {
     if (m_memory == nullptr) return std::nullopt;
-    control::RankFailed failed;
+    run::RankFailed failed;
     if (const auto outOfMemory = m_memory->takeOutOfMemory()) {
         failed.code = "out-of-memory";
         failed.message = outOfMemoryText(*outOfMemory, m_facts);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/comm/communicator.h"
-#include "engine/control/messages.h"
+#include "engine/run/protocol/messages.h"
 #include "engine/worker/collective_join.h"
 #include "engine/worker/cuda_module.h"
 #include "engine/worker/device_telemetry.h"
@@ -30,7 +30,7 @@ namespace shardscope::worker {
 class GpuRank {
 public:
     /// All references outlive it. kLaunch: no module, no driver, too few devices.
-    static Result<std::unique_ptr<GpuRank>> open(const control::RankStart& start,
+    static Result<std::unique_ptr<GpuRank>> open(const run::RankStart& start,
                                                  capture::CaptureSession& session, Outbox& outbox,
                                                  RecordingObserver& observer,
                                                  collectors::BlockUse (*use)());
@@ -53,7 +53,7 @@ public:
 
     /// The vendor's figure for the run's precision; when `measure`, matrix products at the run's
     /// own shapes as well.
-    control::PeakMeasured peak(bool measure);
+    run::PeakMeasured peak(bool measure);
 
     /// Switches tracing, from the step thread, between steps.
     void setCaptured(bool captured);
@@ -66,10 +66,10 @@ public:
     void abandon() { m_abandoned = true; }
 
     /// Why a step failed, when the device knows: its memory ran out, or it is lost.
-    [[nodiscard]] std::optional<control::RankFailed> diagnose();
+    [[nodiscard]] std::optional<run::RankFailed> diagnose();
 
 private:
-    GpuRank(const control::RankStart& start, capture::CaptureSession& session, Outbox& outbox,
+    GpuRank(const run::RankStart& start, capture::CaptureSession& session, Outbox& outbox,
             RecordingObserver& observer);
     Result<void> findDevice();
     void startTracing();
@@ -82,7 +82,7 @@ private:
     void sampleMemory();
     void measurePeak();
 
-    const control::RankStart& m_start;
+    const run::RankStart& m_start;
     const RankId m_rank;
     capture::CaptureSession& m_session;
     Outbox& m_outbox;

@@ -1,6 +1,6 @@
 #include "engine/worker/outbox.h"
 
-#include "engine/control/frame.h"
+#include "engine/run/protocol/frame.h"
 #include "engine/control/observer.h"
 
 #include <fmt/format.h>
@@ -19,10 +19,10 @@ constexpr std::chrono::milliseconds kDrainInterval{200};
 /// Hours of figures at a step a second, while the recorder is stopped.
 constexpr std::size_t kMostPosted = std::size_t{16} << 20;
 
-bool mayBeLost(const control::Message& message) {
-    return std::holds_alternative<control::StepDone>(message) ||
-           std::holds_alternative<control::MetricReported>(message) ||
-           std::holds_alternative<control::LogLine>(message);
+bool mayBeLost(const run::Message& message) {
+    return std::holds_alternative<run::StepDone>(message) ||
+           std::holds_alternative<run::MetricReported>(message) ||
+           std::holds_alternative<run::LogLine>(message);
 }
 
 }  // namespace
@@ -33,8 +33,8 @@ Outbox::~Outbox() {
     finish();
 }
 
-void Outbox::post(const control::Message& message) {
-    auto frame = control::encodeMessage(m_rank, control::encode(message));
+void Outbox::post(const run::Message& message) {
+    auto frame = run::encodeMessage(m_rank, run::encode(message));
     {
         const std::lock_guard lock(m_mutex);
         if (m_postedBytes + frame.size() > kMostPosted && mayBeLost(message)) {
@@ -54,7 +54,7 @@ void Outbox::start(capture::CaptureSession& session, std::function<void(bool las
     pthread_setname_np(m_thread.native_handle(), "outbox");
 }
 
-void Outbox::finish(const std::optional<control::Message>& last) {
+void Outbox::finish(const std::optional<run::Message>& last) {
     const std::lock_guard ending(m_ending);
     if (!m_thread.joinable()) return;
     {
@@ -63,7 +63,7 @@ void Outbox::finish(const std::optional<control::Message>& last) {
     }
     m_wakeUp.notify_one();
     m_thread.join();
-    if (last) write(control::encodeMessage(m_rank, control::encode(*last)));
+    if (last) write(run::encodeMessage(m_rank, run::encode(*last)));
 }
 
 void Outbox::run() {
@@ -106,7 +106,7 @@ void Outbox::tellOfLost(std::int64_t lost) {
     diagnostic.rank = m_rank;
     diagnostic.time = m_session->at(control::now());
     diagnostic.count = lost;
-    write(control::encodeMessage(m_rank, control::encode(control::DiagnosticRaised{diagnostic})));
+    write(run::encodeMessage(m_rank, run::encode(run::DiagnosticRaised{diagnostic})));
 }
 
 void Outbox::write(const std::vector<std::byte>& frame) {
@@ -123,16 +123,16 @@ void Outbox::write(const std::vector<std::byte>& frame) {
 }
 
 void Outbox::strings(StringId first, const std::vector<std::string>& texts) {
-    write(control::encodeMessage(m_rank,
-                                 control::encode(control::StringsDeclared{first.value, texts})));
+    write(run::encodeMessage(m_rank,
+                                 run::encode(run::StringsDeclared{first.value, texts})));
 }
 
 void Outbox::lane(const LaneFacts& lane) {
-    write(control::encodeMessage(m_rank, control::encode(control::LaneDeclared{lane})));
+    write(run::encodeMessage(m_rank, run::encode(run::LaneDeclared{lane})));
 }
 
 void Outbox::chunk(const columns::ChunkBytes& bytes) {
-    write(control::encodeFrame(control::FrameType::kChunk, m_rank, bytes));
+    write(run::encodeFrame(run::FrameType::kChunk, m_rank, bytes));
 }
 
 }  // namespace shardscope::worker

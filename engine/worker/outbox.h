@@ -3,7 +3,7 @@
 // then fill, drop and count.
 #pragma once
 
-#include "engine/control/messages.h"
+#include "engine/run/protocol/messages.h"
 #include "profiler/capture/capture_session.h"
 
 #include <condition_variable>
@@ -24,14 +24,14 @@ public:
 
     /// Any thread; never blocks on the peer. Of a peer that takes nothing for long, figures and log
     /// lines are dropped and counted; what ends a run is kept.
-    void post(const control::Message& message);
+    void post(const run::Message& message);
 
     /// Starts draining `session` a few times a second; `sample(last)` is called before each drain,
     /// with true before the last.
     void start(capture::CaptureSession& session, std::function<void(bool last)> sample);
     /// Drains everything, writes what is queued, then `last`, and ends the thread. Any thread;
     /// later calls wait for the first.
-    void finish(const std::optional<control::Message>& last = std::nullopt);
+    void finish(const std::optional<run::Message>& last = std::nullopt);
 
     // EventSink, on the outbox thread.
     void strings(StringId first, const std::vector<std::string>& texts) override;

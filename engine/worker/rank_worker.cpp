@@ -27,7 +27,6 @@
 namespace shardscope::worker {
 namespace {
 
-using control::CaptureLevel;
 
 /// Of calibration: at least, and at most where the best bursts do not agree.
 constexpr std::int64_t kEnoughNs = 300'000'000, kAtMostNs = 2'000'000'000;
@@ -46,7 +45,7 @@ collectors::BlockUse currentUse() {
     return {use->category, use->owner};
 }
 
-capture::SessionOptions sessionOptions(const control::RankStart& start) {
+capture::SessionOptions sessionOptions(const run::RankStart& start) {
     capture::SessionOptions options;
     options.rank = RankId{static_cast<std::uint32_t>(start.rank)};
     options.originNs = start.originNs;
@@ -55,7 +54,7 @@ capture::SessionOptions sessionOptions(const control::RankStart& start) {
 
 }  // namespace
 
-RankWorker::RankWorker(int fd, control::RankStart start, CommandReader& commands)
+RankWorker::RankWorker(int fd, run::RankStart start, CommandReader& commands)
     : m_start(std::move(start)),
       m_commands(commands),
       m_outbox(fd, RankId{static_cast<std::uint32_t>(m_start.rank)}),
@@ -70,7 +69,7 @@ RankWorker::~RankWorker() {
 }
 
 Result<void> RankWorker::openDevice() {
-    if (m_start.config.device == control::Device::kCpu) return {};
+    if (m_start.config.device == run::Device::kCpu) return {};
     // What other threads do for this one is booked as this one's.
     g_stepUse = &control::threadMemoryUse();
     capture::lendContext(&capture::threadContext());
@@ -86,9 +85,9 @@ Result<std::unique_ptr<comm::Communicator>> RankWorker::joinHost() {
     auto segment = comm::Segment::map(
         m_start.segmentFd, static_cast<std::size_t>(m_start.segmentBytes), m_start.worldSize);
     if (!segment) return failure(segment);
-    const control::RunConfig& config = m_start.config;
+    const run::RunConfig& config = m_start.config;
     const std::chrono::seconds timeout(config.collectiveTimeout);
-    const bool gloo = config.transport == control::Transport::kGloo && !m_gpu;
+    const bool gloo = config.transport == run::Transport::kGloo && !m_gpu;
     const bool modelled = config.linkGigabytesPerSecond > 0 && !m_gpu;
     control::Observer* observer = m_gpu || modelled ? nullptr : &m_observer;
     auto communicator = comm::makeDirectCommunicator(
@@ -110,8 +109,8 @@ Result<std::unique_ptr<comm::Communicator>> RankWorker::joinHost() {
 }
 
 Result<void> RankWorker::prepare() {
-    const control::RunConfig& config = m_start.config;
-    auto schedule = control::CaptureSchedule::of(config);
+    const run::RunConfig& config = m_start.config;
+    auto schedule = run::CaptureSchedule::of(config);
     if (!schedule) return failure(schedule);
     m_schedule = std::move(*schedule);
     const bool full = config.capture == CaptureLevel::kFull;
@@ -123,8 +122,8 @@ Result<void> RankWorker::prepare() {
     });
     if (auto opened = openDevice(); !opened) return opened;
     at::set_num_threads(config.threads);
-    control::RankHello hello;
-    hello.protocol = control::kProtocolVersion;
+    run::RankHello hello;
+    hello.protocol = run::kProtocolVersion;
     hello.product = "shardscope-rank";
     hello.pid = ::getpid();
     hello.device =
@@ -166,7 +165,7 @@ void RankWorker::chooseKernels() {
 
 /// On many CPUs bf16 and fp16 are a trap: warned of where slower than fp32.
 void RankWorker::chooseNarrowProducts() {
-    const control::ModelConfig& model = m_start.config.model;
+    const run::ModelConfig& model = m_start.config.model;
     const at::ScalarType type = training::placementOf(m_start.config, m_device).compute;
     const kernels::Slowdown slowdown =
         kernels::slowdownOf(type, m_start.config.batch * model.context, model.hidden);
@@ -185,12 +184,12 @@ void RankWorker::chooseNarrowProducts() {
     diagnostic.remedy = "Use --precision fp32.";
     diagnostic.rank = RankId{static_cast<std::uint32_t>(m_start.rank)};
     diagnostic.time = m_session.at(control::now());
-    m_outbox.post(control::DiagnosticRaised{diagnostic});
+    m_outbox.post(run::DiagnosticRaised{diagnostic});
 }
 
 void RankWorker::chooseHostKernels() {
-    const control::RunConfig& config = m_start.config;
-    const control::ModelConfig& model = config.model;
+    const run::RunConfig& config = m_start.config;
+    const run::ModelConfig& model = config.model;
     const auto library = kernels::fasterMatmulLibrary(config.batch * model.context, model.hidden);
     const bool oneDnn = majority(library == kernels::MatmulLibrary::kOneDnn);
     kernels::useMatmulLibrary(oneDnn ? kernels::MatmulLibrary::kOneDnn
@@ -205,13 +204,13 @@ void RankWorker::chooseHostKernels() {
     kernels::useAttention(blocked ? kernels::AttentionKind::kBlocked
                                   : kernels::AttentionKind::kFlash);
     if (m_start.rank != 0) return;
-    m_outbox.post(control::LogLine{
+    m_outbox.post(run::LogLine{
         "info", fmt::format("the faster here: matrix products by {}, {} attention",
                             oneDnn ? "oneDNN" : "MKL", blocked ? "blocked" : "flash")});
 }
 
 void RankWorker::calibrate() {
-    control::PeakMeasured peak;
+    run::PeakMeasured peak;
     if (m_gpu) {
         m_communicator->barrier({Cause::kStart}).wait();
         m_outbox.post(m_gpu->peak(m_start.config.calibrate));
@@ -269,7 +268,7 @@ void RankWorker::reportTheory() {
     const theory::KernelChoice kernels{m_gpu != nullptr ||
                                        kernels::attentionInUse() == kernels::AttentionKind::kFlash};
     const auto theory = theory::memoryTheory(m_start.config, kernels);
-    control::TheoryReported report;
+    run::TheoryReported report;
     for (int i = 0; i < kMemoryCategoryCount; ++i) {
         const Bytes size = theory[static_cast<std::size_t>(i)];
         if (size.count == 0) continue;
@@ -280,7 +279,7 @@ void RankWorker::reportTheory() {
 }
 
 void RankWorker::reportFailure(const Error& error, const std::string& code) {
-    control::RankFailed failed;
+    run::RankFailed failed;
     failed.message = error.message;
     failed.code = code;
     m_outbox.post(failed);
@@ -290,7 +289,7 @@ Result<void> RankWorker::run() {
     try {
         if (auto prepared = prepare(); !prepared) {
             const bool launch = prepared.error().code == ErrorCode::kLaunch && m_gpu == nullptr &&
-                                m_start.config.device == control::Device::kCuda;
+                                m_start.config.device == run::Device::kCuda;
             reportFailure(prepared.error(), launch ? "launch" : "failure");
             return prepared;
         }
@@ -313,11 +312,11 @@ Result<void> RankWorker::run() {
     m_host.reset();
     if (m_gpu) m_gpu->finish();
     m_commands.expectEnd();
-    control::RankFinished finished;
+    run::RankFinished finished;
     finished.stopped = m_commands.stopWanted();
     finished.emitted = m_session.emitted();
     finished.dropped = m_session.dropped();
-    m_outbox.finish(control::Message(finished));
+    m_outbox.finish(run::Message(finished));
     return {};
 }
 
@@ -343,7 +342,7 @@ void RankWorker::captureStep(std::int32_t step) {
 
 /// What the recorder sends it has tried itself: one that makes no sense here changes nothing.
 void RankWorker::changeCapture() {
-    auto schedule = control::CaptureSchedule::of(m_start.config, m_commands.takeCaptureChange());
+    auto schedule = run::CaptureSchedule::of(m_start.config, m_commands.takeCaptureChange());
     if (schedule) m_schedule = std::move(*schedule);
 }
 
@@ -362,7 +361,7 @@ Result<void> RankWorker::followReference() {
         reportFailure(reference.error(), "data");
         return failure(reference);
     }
-    const control::RunConfig config = reference->apply(m_start.config);
+    const run::RunConfig config = reference->apply(m_start.config);
     auto result = training::verify(*reference, config, m_device, *m_communicator, &m_observer);
     if (!result) {
         reportFailure(result.error(), "failure");

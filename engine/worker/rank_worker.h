@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/comm/communicator.h"
-#include "engine/control/messages.h"
+#include "engine/run/protocol/messages.h"
 #include "engine/training/trainer.h"
 #include "engine/worker/command_reader.h"
 #include "engine/worker/gpu_rank.h"
@@ -22,7 +22,7 @@ namespace shardscope::worker {
 class RankWorker {
 public:
     /// `fd`: the stream to the agent.
-    RankWorker(int fd, control::RankStart start, CommandReader& commands);
+    RankWorker(int fd, run::RankStart start, CommandReader& commands);
     ~RankWorker();
 
     /// Trains, or follows a reference. What goes wrong has been reported when this returns.
@@ -47,7 +47,7 @@ private:
     void changeCapture();
     void reportFailure(const Error& error, const std::string& code);
 
-    const control::RankStart m_start;
+    const run::RankStart m_start;
     at::Device m_device = at::kCPU;
     CommandReader& m_commands;
     Outbox m_outbox;
@@ -61,8 +61,8 @@ private:
     std::unique_ptr<comm::Communicator> m_communicator;  ///< gathers, reductions
 
     // Step thread.
-    control::CaptureSchedule m_schedule;
-    control::CaptureLevel m_level = control::CaptureLevel::kFull;  ///< in force
+    run::CaptureSchedule m_schedule;
+    CaptureLevel m_level = CaptureLevel::kFull;  ///< in force
     bool m_begun = false;                                         ///< a step has
 };
 

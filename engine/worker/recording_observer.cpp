@@ -12,7 +12,6 @@
 
 namespace shardscope::worker {
 
-using control::CaptureLevel;
 
 namespace {
 
@@ -31,7 +30,7 @@ void popLaunchContext() {
 
 }  // namespace
 
-RecordingObserver::RecordingObserver(const control::RunConfig& config, RankId rank,
+RecordingObserver::RecordingObserver(const run::RunConfig& config, RankId rank,
                                      capture::CaptureSession& session, Outbox& outbox)
     : m_config(config),
       m_rank(rank),
@@ -304,7 +303,7 @@ void RecordingObserver::buffer(const control::BufferReport& report) {
 
 void RecordingObserver::metric(control::Metric metric, std::int32_t step, double value) {
     if (m_rank.value != 0) return;  // reduced already: one word for the run
-    m_outbox.post(control::MetricReported{
+    m_outbox.post(run::MetricReported{
         {toWord(metric), StepIndex{step}, m_session.at(control::now()), value}});
 }
 

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "engine/control/observer.h"
-#include "engine/control/run_config.h"
-#include "engine/theory/theory.h"
+#include "engine/run/config/run_config.h"
+#include "engine/run/theory/theory.h"
 #include "engine/training/precision_report.h"
 #include "engine/worker/device_timeline.h"
 #include "engine/worker/outbox.h"
@@ -29,7 +29,7 @@ namespace shardscope::worker {
 
 class RecordingObserver final : public control::Observer {
 public:
-    RecordingObserver(const control::RunConfig& config, RankId rank,
+    RecordingObserver(const run::RunConfig& config, RankId rank,
                       capture::CaptureSession& session, Outbox& outbox);
 
     void stepBegin(std::int32_t step) override;
@@ -61,8 +61,8 @@ public:
 
     /// Level in force from the next event on, why it is less than the run's where it is, and that
     /// of the step after: what is fetched ahead for it belongs to it. Step thread, between steps.
-    void setLevel(control::CaptureLevel level, DetailReason reason, control::CaptureLevel next) {
-        m_fetchedAhead = m_nextLevel.load() >= control::CaptureLevel::kLight;
+    void setLevel(CaptureLevel level, DetailReason reason, CaptureLevel next) {
+        m_fetchedAhead = m_nextLevel.load() >= CaptureLevel::kLight;
         m_level.store(level);
         m_nextLevel.store(next);
         m_reason = reason;
@@ -93,7 +93,7 @@ private:
     };
     struct EndedStep {
         control::StepReport report;
-        control::StepDone done;  ///< complete but for start, end and exposed communication
+        run::StepDone done;  ///< complete but for start, end and exposed communication
         control::DeviceEvent begin, end;
     };
     using Ended = std::variant<EndedPhase, EndedStep>;
@@ -107,15 +107,15 @@ private:
     [[nodiscard]] bool passed(const Ended& ended, bool everything);
     void readMarks(Ended& ended);
     void queue(Ended ended);
-    [[nodiscard]] bool takes(control::CaptureLevel level) const { return m_level.load() >= level; }
+    [[nodiscard]] bool takes(CaptureLevel level) const { return m_level.load() >= level; }
 
-    const control::RunConfig m_config;
+    const run::RunConfig m_config;
     const RankId m_rank;
     capture::CaptureSession& m_session;
     Outbox& m_outbox;
     const theory::StepContents m_contents;
-    std::atomic<control::CaptureLevel> m_level;
-    std::atomic<control::CaptureLevel> m_nextLevel;  ///< of the step after m_step
+    std::atomic<CaptureLevel> m_level;
+    std::atomic<CaptureLevel> m_nextLevel;  ///< of the step after m_step
     std::atomic<std::int32_t> m_step{-1};            ///< the current one
     std::atomic<std::int64_t> m_bufferBytes{0};
 

@@ -32,7 +32,7 @@ public:
     void diagnostic(const Diagnostic& diagnostic) override {
         Diagnostic own = diagnostic;
         own.rank = m_rank;
-        m_outbox.post(control::DiagnosticRaised{own});
+        m_outbox.post(run::DiagnosticRaised{own});
     }
 
 private:

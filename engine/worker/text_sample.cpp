@@ -86,7 +86,7 @@ private:
 
 }  // namespace
 
-Result<std::string> sampleText(const control::RunConfig& config, gpt::Gpt& model, at::Device device,
+Result<std::string> sampleText(const run::RunConfig& config, gpt::Gpt& model, at::Device device,
                                parallel::Partitioning& partitioning,
                                comm::Communicator& communicator, std::int32_t step,
                                const std::function<bool()>& stopWanted) {

@@ -15,7 +15,7 @@ namespace shardscope::worker {
 using training::Next;
 
 Result<void> TrainingRun::fail(const Error& error, const char* code) {
-    control::RankFailed failed;
+    run::RankFailed failed;
     failed.message = error.message;
     failed.code = code;
     m_parts.outbox.post(failed);
@@ -144,7 +144,7 @@ void TrainingRun::report(const training::StepResult& result, const control::Step
     } else {
         observer.metric(Metric::kGradientNorm, report.step, result.gradientNorm);
     }
-    if (m_config.precision == control::Precision::kFloat16)
+    if (m_config.precision == run::Precision::kFloat16)
         observer.metric(Metric::kLossScale, report.step, result.lossScale);
     // Last: with it a step counts as told.
     observer.metric(Metric::kTokensPerSecond, report.step, tokens / seconds);
@@ -176,7 +176,7 @@ void TrainingRun::note(const char* code, const std::string& sentence, const std:
     diagnostic.remedy = remedy;
     diagnostic.rank = RankId{static_cast<std::uint32_t>(m_parts.start.rank)};
     diagnostic.time = m_parts.session.at(control::now());
-    m_parts.outbox.post(control::DiagnosticRaised{diagnostic});
+    m_parts.outbox.post(run::DiagnosticRaised{diagnostic});
 }
 
 /// Whether it was cut short, since the run is to stop.
@@ -211,14 +211,14 @@ Result<void> TrainingRun::save(Engine& engine) {
         return fail(path.error(),
                     path.error().code == ErrorCode::kRank ? "peer-lost" : "checkpoint");
     if (m_parts.start.rank == 0)
-        m_parts.outbox.post(control::LogLine{"info", fmt::format("checkpoint {}", *path)});
+        m_parts.outbox.post(run::LogLine{"info", fmt::format("checkpoint {}", *path)});
     return {};
 }
 
 Result<void> TrainingRun::stepFailed(const Result<training::StepResult>& result,
                                      training::Trainer& trainer) {
     training::Place place = trainer.place();
-    control::RankFailed failed;
+    run::RankFailed failed;
     if (result) {
         failed.code = "non-finite-loss";
         const auto found = trainer.findNonFinite(place.step);

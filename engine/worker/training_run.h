@@ -4,7 +4,7 @@
 
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/comm/communicator.h"
-#include "engine/control/messages.h"
+#include "engine/run/protocol/messages.h"
 #include "engine/training/precision_report.h"
 #include "engine/training/trainer.h"
 #include "engine/worker/command_reader.h"
@@ -20,7 +20,7 @@ namespace shardscope::worker {
 
 /// What of a rank's worker a run needs; all outlive it.
 struct RunParts {
-    const control::RankStart& start;
+    const run::RankStart& start;
     at::Device device;
     comm::Communicator& communicator;
     capture::CaptureSession& session;
@@ -63,7 +63,7 @@ private:
     void note(const char* code, const std::string& sentence, const std::string& remedy);
 
     const RunParts m_parts;
-    const control::RunConfig& m_config;
+    const run::RunConfig& m_config;
     training::PrecisionReport m_precision;  ///< of the first step, when asked for
 };
 

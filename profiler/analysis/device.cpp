@@ -1,5 +1,5 @@
-#include "engine/control/run_config.h"
-#include "engine/theory/theory.h"
+#include "engine/run/config/run_config.h"
+#include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
 
 namespace shardscope::analysis {
@@ -71,7 +71,7 @@ std::optional<double> measuredPeakUse(const RecordingSummary& summary,
         std::all_of(summary.devices.begin(), summary.devices.end(), [](const DeviceFacts& each) {
             return each.measuredPeak.has_value() && each.sharedBy == 1;
         });
-    const auto config = control::parseRunConfigJson(summary.run.configJson);
+    const auto config = run::parseRunConfigJson(summary.run.configJson);
     if (summary.devices.empty() || !all || !tokensPerSecond || !config || peak <= 0) {
         return std::nullopt;
     }

@@ -1,6 +1,6 @@
 #include "profiler/analysis/report.h"
 
-#include "engine/control/modelled_link.h"
+#include "engine/run/config/modelled_link.h"
 
 #include <nlohmann/json.hpp>
 
@@ -43,8 +43,8 @@ Json configJson(const std::string& text) {
 
 /// Null for ranks on a real link.
 Json linkJson(const std::string& configJson) {
-    const auto config = control::parseRunConfigJson(configJson);
-    const std::string link = config ? control::modelledLink(*config) : std::string();
+    const auto config = run::parseRunConfigJson(configJson);
+    const std::string link = config ? run::modelledLink(*config) : std::string();
     return link.empty() ? Json() : Json(link);
 }
 

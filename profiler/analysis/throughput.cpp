@@ -1,5 +1,5 @@
-#include "engine/control/run_config.h"
-#include "engine/theory/theory.h"
+#include "engine/run/config/run_config.h"
+#include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
 
 #include <fmt/format.h>
@@ -97,7 +97,7 @@ Mfu modelFlopsUtilisation(const RecordingSummary& summary, std::optional<double>
         return mfu;
     }
     mfu.peakFlops = peak;
-    const auto config = control::parseRunConfigJson(summary.run.configJson);
+    const auto config = run::parseRunConfigJson(summary.run.configJson);
     if (!config) {
         mfu.reason = "the run's configuration cannot be read: " + config.error().message;
     } else if (!tokensPerSecond) {

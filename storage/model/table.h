@@ -7,7 +7,7 @@
 //
 // with a column for each member that is stored, in the order of the .sql files. What inserts,
 // selects, sends, checks and repairs such rows follows from it (storage/recording/file/row_sql.h,
-// engine/control/messages.cpp); a test holds it against the .sql files and FORMAT.md.
+// engine/run/protocol/messages.cpp); a test holds it against the .sql files and FORMAT.md.
 #pragma once
 
 #include "storage/model/events.h"

@@ -19,20 +19,20 @@ namespace {
 
 using namespace shardscope;
 
-void apply(control::RunConfig& config, const std::string& word) {
-    if (word == "rmsnorm") config.model.norm = control::Norm::kRmsNorm;
-    if (word == "rope") config.model.position = control::Position::kRope;
-    if (word == "swiglu") config.model.ffn = control::FeedForward::kSwiglu;
+void apply(run::RunConfig& config, const std::string& word) {
+    if (word == "rmsnorm") config.model.norm = run::Norm::kRmsNorm;
+    if (word == "rope") config.model.position = run::Position::kRope;
+    if (word == "swiglu") config.model.ffn = run::FeedForward::kSwiglu;
     if (word == "untied") config.model.tieHead = false;
-    if (word == "bf16") config.precision = control::Precision::kBFloat16;
-    if (word == "fp16") config.precision = control::Precision::kFloat16;
+    if (word == "bf16") config.precision = run::Precision::kBFloat16;
+    if (word == "fp16") config.precision = run::Precision::kFloat16;
 }
 
-control::RunConfig configOf(int count, char** words) {
-    control::RunConfig config;
-    config.strategy = control::Strategy::kSingle;
+run::RunConfig configOf(int count, char** words) {
+    run::RunConfig config;
+    config.strategy = run::Strategy::kSingle;
     config.ranks = 1;
-    if (count > 1) config.model = *control::findModelPreset(words[1]);
+    if (count > 1) config.model = *run::findModelPreset(words[1]);
     if (count > 2) config.batch = std::atoi(words[2]);
     if (count > 3) config.steps = std::atoi(words[3]);
     for (int i = 4; i < count; ++i) apply(config, words[i]);
@@ -40,8 +40,8 @@ control::RunConfig configOf(int count, char** words) {
 }
 
 /// The faster library and attention, as a rank chooses them.
-void chooseKernels(const control::RunConfig& config) {
-    const control::ModelConfig& m = config.model;
+void chooseKernels(const run::RunConfig& config) {
+    const run::ModelConfig& m = config.model;
     const auto library = kernels::fasterMatmulLibrary(config.batch * m.context, m.hidden);
     kernels::useMatmulLibrary(library);
     const auto attention =
@@ -50,7 +50,7 @@ void chooseKernels(const control::RunConfig& config) {
     fmt::print("{}, attention {}\n", toWord(library), toWord(attention));
 }
 
-void run(const control::RunConfig& config) {
+void run(const run::RunConfig& config) {
     auto segment = comm::Segment::anonymous(std::size_t{64} << 20, 1);
     const auto communicator = comm::makeDirectCommunicator(*segment, 0, nullptr, "bench");
     gpt::Gpt model(config);
@@ -91,7 +91,7 @@ int main(int count, char** words) {
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     at::set_num_threads(1);
-    const control::RunConfig config = configOf(count, words);
+    const run::RunConfig config = configOf(count, words);
     chooseKernels(config);
     run(config);
 }

@@ -2,8 +2,8 @@
 // of chunks.
 //
 // First byte: how large the pieces are in which the stream arrives.
-#include "engine/control/frame.h"
-#include "engine/control/messages.h"
+#include "engine/run/protocol/frame.h"
+#include "engine/run/protocol/messages.h"
 #include "storage/columns/chunk.h"
 
 #include <algorithm>

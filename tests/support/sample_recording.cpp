@@ -1,7 +1,7 @@
 #include "tests/support/sample_recording.h"
 
-#include "engine/theory/device_peaks.h"
-#include "engine/theory/theory.h"
+#include "engine/run/theory/device_peaks.h"
+#include "engine/run/theory/theory.h"
 #include "tests/support/sample_run.h"
 
 #include <cmath>
@@ -11,8 +11,8 @@ namespace {
 
 using storage::RecordingWriter;
 
-control::RunConfig configOf(const SampleOptions& options) {
-    control::RunConfig config;
+run::RunConfig configOf(const SampleOptions& options) {
+    run::RunConfig config;
     config.vocabularyPieces = 1;  // the sample gathers its root whole
     config.ranks = options.ranks;
     config.steps = options.steps;
@@ -20,19 +20,19 @@ control::RunConfig configOf(const SampleOptions& options) {
     config.evaluateEvery = options.evaluateEvery;
     config.output = "sample.sscope";
     if (!options.gpu) return config;
-    config.device = control::Device::kCuda;
+    config.device = run::Device::kCuda;
     config.shareDevice = options.gpuShared;
-    config.precision = control::Precision::kBFloat16;
-    config.model = *control::findModelPreset("ref");
+    config.precision = run::Precision::kBFloat16;
+    config.model = *run::findModelPreset("ref");
     config.model.layers = options.blocks;
     config.batch = 64;
     return config;
 }
 
-RunFacts runOf(const control::RunConfig& config) {
+RunFacts runOf(const run::RunConfig& config) {
     RunFacts run;
     run.id = "0123456789abcdef0123456789abcdef";
-    run.configJson = control::toJson(config);
+    run.configJson = run::toJson(config);
     run.commandLine = "shardscope record --strategy zero3 --output sample.sscope";
     run.product = "shardscope 0.1.0 (sample)";
     run.librariesJson = R"({"sample":"1"})";
@@ -46,7 +46,7 @@ RunFacts runOf(const control::RunConfig& config) {
 }
 
 Result<void> declareRank(RecordingWriter& writer, const SampleOptions& options,
-                         const control::RunConfig& config, RankId rank) {
+                         const run::RunConfig& config, RankId rank) {
     const LaneFacts lanes[] = {
         {rank, lanes::kSteps.id, LaneRole::kRange, "step", "", 0},
         {rank, lanes::kPhases.id, LaneRole::kCompute, "compute", "", 1},
@@ -179,7 +179,7 @@ Result<void> addStep(RecordingWriter& writer, const SampleOptions& options, Samp
 }  // namespace
 
 Result<void> writeSampleRecording(const std::string& path, const SampleOptions& options) {
-    const control::RunConfig config = configOf(options);
+    const run::RunConfig config = configOf(options);
     auto writer = RecordingWriter::create(path, runOf(config), true);
     if (!writer) return failure(writer);
     const HostFacts host{0, "localhost", "sample CPU", 2, Bytes{8'000'000'000}, "boot", 0, 0};

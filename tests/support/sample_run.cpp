@@ -1,6 +1,6 @@
 #include "tests/support/sample_run.h"
 
-#include "engine/theory/theory.h"
+#include "engine/run/theory/theory.h"
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ Bytes half(Bytes size, int parts) {
 
 }  // namespace
 
-SampleRun::SampleRun(const SampleOptions& options, const control::RunConfig& config)
+SampleRun::SampleRun(const SampleOptions& options, const run::RunConfig& config)
     : m_options(options), m_config(config) {
     for (std::int32_t rank = 0; rank < options.ranks; ++rank) {
         SampleRank sample;
@@ -49,7 +49,7 @@ bool SampleRun::evaluates(std::int32_t step) const {
 }
 
 Bytes SampleRun::unitBytes(LayerIndex layer) const {
-    const int width = m_config.precision == control::Precision::kBFloat16 ? 2 : 4;
+    const int width = m_config.precision == run::Precision::kBFloat16 ? 2 : 4;
     return {width * (layer == kRootLayer ? theory::rootParameterCount(m_config.model)
                                          : theory::blockParameterCount(m_config.model))};
 }

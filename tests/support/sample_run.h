@@ -1,7 +1,7 @@
 // Simulates the ranks of a zero3 run. Part of the sample recording.
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "tests/support/sample_device.h"
 #include "tests/support/sample_rank.h"
 
@@ -13,7 +13,7 @@ namespace shardscope::test {
 
 class SampleRun {
 public:
-    SampleRun(const SampleOptions& options, const control::RunConfig& config);
+    SampleRun(const SampleOptions& options, const run::RunConfig& config);
 
     void prepare();  ///< states allocated, peak calibrated
     void step(std::int32_t step);
@@ -52,7 +52,7 @@ private:
     double jitter();
 
     SampleOptions m_options;
-    control::RunConfig m_config;
+    run::RunConfig m_config;
     std::vector<SampleRank> m_ranks;
     std::vector<SampleDevice> m_devices;                   ///< by rank; empty without a GPU
     std::vector<StepFacts> m_steps;                        ///< of the last step, by rank

@@ -1,6 +1,6 @@
 // Findings, run facts and completeness: the words beside the Overview's pictures.
 #include "app/desktop/models/overview_model.h"
-#include "engine/control/modelled_link.h"
+#include "engine/run/config/modelled_link.h"
 
 #include <QDateTime>
 #include <QLocale>
@@ -73,8 +73,8 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
         facts.emplace_back(u"model"_s, u"%1, %2 parameters"_s.arg(fromUtf8(run.model),
                                                                   formatCount(run.parameters)));
         facts.emplace_back(u"strategy"_s, u"%1 on %2"_s.arg(fromUtf8(run.strategy), ranks));
-        const auto config = control::parseRunConfigJson(run.configJson);
-        if (const std::string link = config ? control::modelledLink(*config) : ""; !link.empty())
+        const auto config = run::parseRunConfigJson(run.configJson);
+        if (const std::string link = config ? run::modelledLink(*config) : ""; !link.empty())
             facts.emplace_back(u"link"_s, fromUtf8(link));
     }
     if (!recording.summary.hosts.empty() && !recording.summary.hosts.front().name.empty()) {

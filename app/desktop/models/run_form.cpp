@@ -3,8 +3,8 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/memory_model.h"
 #include "app/desktop/models/run_option_texts.h"
-#include "engine/control/run_rules.h"
-#include "engine/theory/theory.h"
+#include "engine/run/config/run_rules.h"
+#include "engine/run/theory/theory.h"
 
 #include <QFile>
 #include <QStringList>
@@ -15,8 +15,8 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using control::RunConfig;
-using control::Strategy;
+using run::RunConfig;
+using run::Strategy;
 
 StackedBar memoryBar(const RunConfig& config, const QString& label, bool chosen) {
     const theory::MemoryByCategory categories = theory::memoryTheory(config);
@@ -37,7 +37,7 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
     std::vector<StackedBar> bars;
     RunConfig single = config;
     single.strategy = Strategy::kSingle;
-    single.compression = control::Compression::kNone;
+    single.compression = run::Compression::kNone;
     single.keepGathered = single.keepGradients = false;
     single.shardRanks = single.vocabularyPieces = 0;
     single.ranks = 1;
@@ -52,7 +52,7 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
     for (int count : ranks) {
         RunConfig zero3 = config;
         zero3.strategy = Strategy::kZero3;
-        zero3.compression = control::Compression::kNone;
+        zero3.compression = run::Compression::kNone;
         zero3.shardRanks = 0;
         zero3.ranks = count;
         bars.push_back(
@@ -78,7 +78,7 @@ std::vector<LegendEntry> legendOf(const std::vector<StackedBar>& bars) {
 }
 
 QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& machine) {
-    if (config.device == control::Device::kCuda) {
+    if (config.device == run::Device::kCuda) {
         return u"Predicted: %1 per rank on its GPU, besides what CUDA and NCCL take; this window "
                u"does "
                u"not know the GPUs."_s.arg(formatBytes(needed));
@@ -108,10 +108,10 @@ MachineFacts thisMachine() {
     return machine;
 }
 
-QString choiceNote(const control::RunOption& option, const RunConfig& config) {
+QString choiceNote(const run::RunOption& option, const RunConfig& config) {
     if (option.choices == nullptr) return {};
-    const control::OptionValue value = option.get(config);
-    for (const control::OptionChoice& choice : option.choices())
+    const run::OptionValue value = option.get(config);
+    for (const run::OptionChoice& choice : option.choices())
         if (choice.word == std::get<std::string>(value)) return fromUtf8(choice.note);
     return {};
 }
@@ -119,9 +119,9 @@ QString choiceNote(const control::RunOption& option, const RunConfig& config) {
 RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
                       const RunConfig* start) {
     RunPrediction prediction;
-    prediction.commandLine = fromUtf8(start != nullptr ? control::toCommandLine(config, *start)
-                                                       : control::toCommandLine(config));
-    if (const auto problem = control::findProblem(config)) {
+    prediction.commandLine = fromUtf8(start != nullptr ? run::toCommandLine(config, *start)
+                                                       : run::toCommandLine(config));
+    if (const auto problem = run::findProblem(config)) {
         prediction.problem = inFormWords(fromUtf8(problem->sentence));
         prediction.problem[0] = prediction.problem[0].toUpper();
         prediction.wrongFields = problem->options;
@@ -150,9 +150,9 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
     if (config.shareDevice) {
         prediction.warning =
             u"Ranks that share a GPU take turns: the run works, but its times say nothing of speed."_s;
-    } else if (config.device == control::Device::kCpu &&
-               (config.precision == control::Precision::kBFloat16 ||
-                config.precision == control::Precision::kFloat16)) {
+    } else if (config.device == run::Device::kCpu &&
+               (config.precision == run::Precision::kBFloat16 ||
+                config.precision == run::Precision::kFloat16)) {
         prediction.warning =
             u"%1 on a CPU without matrix units for it is many times slower than fp32."_s.arg(
                 fromUtf8(toWord(config.precision)));

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
-#include "engine/control/run_option.h"
+#include "engine/run/config/run_option.h"
 
 #include <QString>
 #include <string_view>
@@ -20,8 +20,8 @@ struct MachineFacts {
 [[nodiscard]] MachineFacts thisMachine();
 
 /// What a choice of an option is or does, in a few words; empty: nothing to say.
-[[nodiscard]] QString choiceNote(const control::RunOption& option,
-                                 const control::RunConfig& config);
+[[nodiscard]] QString choiceNote(const run::RunOption& option,
+                                 const run::RunConfig& config);
 
 struct RunPrediction {
     QString problem;  ///< why it cannot start, in the words of the form; empty: it can
@@ -37,11 +37,11 @@ struct RunPrediction {
 };
 
 /// `start`: settings of the checkpoint that the run resumes; null: none, or not known yet.
-[[nodiscard]] RunPrediction predict(const control::RunConfig& config, const MachineFacts& machine,
-                                    const control::RunConfig* start = nullptr);
+[[nodiscard]] RunPrediction predict(const run::RunConfig& config, const MachineFacts& machine,
+                                    const run::RunConfig* start = nullptr);
 /// The command line for reading: one flag a line, continued with backslashes.
 [[nodiscard]] QString wrappedCommand(const QString& commandLine);
 /// A name for the recording that says what it holds: "shakespeare-zero3x2-20260102-1530.sscope".
-[[nodiscard]] QString suggestedRecordingName(const control::RunConfig& config,
+[[nodiscard]] QString suggestedRecordingName(const run::RunConfig& config,
                                              const QString& moment);
 }  // namespace shardscope::desktop

@@ -1,13 +1,13 @@
 #include "app/desktop/models/run_option_texts.h"
 
 #include "app/desktop/models/format.h"
-#include "engine/control/run_rules.h"
+#include "engine/run/config/run_rules.h"
 
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using control::RunOption;
+using run::RunOption;
 
 bool isWordCharacter(QChar c) {
     return c.isLetterOrNumber() || c == u'-' || c == u'_';
@@ -46,10 +46,10 @@ QString helpOf(const RunOption& option) {
 }
 
 QString inFormWords(const QString& sentence) {
-    QString words = fromUtf8(control::spelled(sentence.toStdString(), [](const RunOption& option) {
+    QString words = fromUtf8(run::spelled(sentence.toStdString(), [](const RunOption& option) {
         return quoted(option).toStdString();
     }));
-    for (const RunOption& option : control::runOptions()) {
+    for (const RunOption& option : run::runOptions()) {
         const QString flag = fromUtf8(option.flag);
         if (flag.isEmpty() || *option.name == '\0') continue;
         for (qsizetype at = findWord(words, flag, 0); at >= 0; at = findWord(words, flag, at))

@@ -1,19 +1,19 @@
-// How the New run page words what control::runOptions() says of an option.
+// How the New run page words what run::runOptions() says of an option.
 #pragma once
 
-#include "engine/control/run_option.h"
+#include "engine/run/config/run_option.h"
 
 #include <QString>
 
 namespace shardscope::desktop {
 
-[[nodiscard]] QString nameOf(const control::RunOption& option);
+[[nodiscard]] QString nameOf(const run::RunOption& option);
 /// "Bucket size, MB"
-[[nodiscard]] QString labelOf(const control::RunOption& option);
+[[nodiscard]] QString labelOf(const run::RunOption& option);
 /// What it is, as a sentence.
-[[nodiscard]] QString helpOf(const control::RunOption& option);
+[[nodiscard]] QString helpOf(const run::RunOption& option);
 
-/// A sentence with the form's names for options that stand in it as {key} (control::RunProblem) or
+/// A sentence with the form's names for options that stand in it as {key} (run::RunProblem) or
 /// by their flags, as the command line has them: “Bucket size” for --bucket-mb. Begins as it did,
 /// which may be with a path.
 [[nodiscard]] QString inFormWords(const QString& sentence);

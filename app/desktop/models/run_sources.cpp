@@ -18,7 +18,7 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using control::RunConfig;
+using run::RunConfig;
 
 constexpr qint64 kLookedAt = 64 * 1024;
 

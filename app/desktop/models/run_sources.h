@@ -4,7 +4,7 @@
 // half a second. GUI thread otherwise.
 #pragma once
 
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 
 #include <QObject>
 #include <QString>
@@ -21,11 +21,11 @@ struct SourceFacts {
     std::map<std::string, QString> notes;     ///< by key of the field: what is there
     std::map<std::string, QString> problems;  ///< by key: why the run cannot start, what to do
     /// What a run that resumes the checkpoint starts from.
-    std::optional<control::RunConfig> resumed;
+    std::optional<run::RunConfig> resumed;
 };
 
 /// Looks at the files; any thread. Sentences as `shardscope record` says them where it does.
-[[nodiscard]] SourceFacts lookAtSources(const control::RunConfig& config);
+[[nodiscard]] SourceFacts lookAtSources(const run::RunConfig& config);
 
 class RunSources : public QObject {
     Q_OBJECT
@@ -34,7 +34,7 @@ public:
     explicit RunSources(QObject* parent = nullptr);
     ~RunSources() override;
     /// What is known of the paths of `config`; null: not yet, and changed() follows.
-    [[nodiscard]] const SourceFacts* of(const control::RunConfig& config);
+    [[nodiscard]] const SourceFacts* of(const run::RunConfig& config);
     /// Files may have changed: look again when asked next.
     void forget();
 
@@ -42,10 +42,10 @@ Q_SIGNALS:
     void changed();
 
 private:
-    void look(const control::RunConfig& config);
+    void look(const run::RunConfig& config);
 
     QThreadPool m_pool;          ///< of one thread
-    control::RunConfig m_asked;  ///< what is looked at or known, paths and what they depend on
+    run::RunConfig m_asked;  ///< what is looked at or known, paths and what they depend on
     std::optional<SourceFacts> m_known;
     bool m_looking = false;
     bool m_stale = true;

@@ -32,8 +32,8 @@ bool RecorderSession::isGoing() const {
     return m_state == State::kStarting || m_state == State::kRunning || m_state == State::kStopping;
 }
 
-void RecorderSession::start(const QString& program, const control::RunConfig& config) {
-    startCommand(program, QString::fromStdString(control::toCommandLine(config)));
+void RecorderSession::start(const QString& program, const run::RunConfig& config) {
+    startCommand(program, QString::fromStdString(run::toCommandLine(config)));
 }
 
 void RecorderSession::startCommand(const QString& program, const QString& commandLine) {
@@ -158,8 +158,8 @@ void RecorderSession::end(const RunFinished& outcome) {
     Q_EMIT finished(outcome);
 }
 
-QStringList recordArguments(const control::RunConfig& config) {
-    return recordArguments(QString::fromStdString(control::toCommandLine(config)));
+QStringList recordArguments(const run::RunConfig& config) {
+    return recordArguments(QString::fromStdString(run::toCommandLine(config)));
 }
 
 QStringList recordArguments(const QString& commandLine) {

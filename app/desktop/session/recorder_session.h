@@ -7,7 +7,7 @@
 #pragma once
 
 #include "app/desktop/session/recorder_event.h"
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 
 #include <QByteArray>
 #include <QObject>
@@ -27,7 +27,7 @@ public:
     ~RecorderSession() override;
 
     /// Ignored while a run is going.
-    void start(const QString& program, const control::RunConfig& config);
+    void start(const QString& program, const run::RunConfig& config);
     /// The same from a command line, as a shell would take it.
     void startCommand(const QString& program, const QString& commandLine);
     /// After the current step; the recording is finalised.
@@ -70,7 +70,7 @@ private:
 
 /// The arguments of `shardscope record` that a command line names, as a list.
 [[nodiscard]] QStringList recordArguments(const QString& commandLine);
-[[nodiscard]] QStringList recordArguments(const control::RunConfig& config);
+[[nodiscard]] QStringList recordArguments(const run::RunConfig& config);
 /// Splits a command line as a POSIX shell would (quotes, backslashes; no expansion).
 [[nodiscard]] QStringList splitShellWords(const QString& commandLine);
 /// `shardscope` beside this program, else in PATH; empty when there is none.

@@ -256,7 +256,7 @@ void MainWindow::showPage(const QString& id) {
     m_status->setHover({});
 }
 
-void MainWindow::startRun(const control::RunConfig& config, const QString& commandLine) {
+void MainWindow::startRun(const run::RunConfig& config, const QString& commandLine) {
     if (!config.output.empty()) QDir().mkpath(QFileInfo(fromUtf8(config.output)).absolutePath());
     const QString recorder = m_recorder.isEmpty() ? findRecorder() : m_recorder;
     if (commandLine.isEmpty()) {

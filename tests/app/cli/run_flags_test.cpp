@@ -3,7 +3,7 @@
 
 #include "app/cli/record_options.h"
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/control/run_option.h"
+#include "engine/run/config/run_option.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 namespace shardscope::cli {
 namespace {
 
-using control::OptionValue;
-using control::RunConfig;
-using control::RunOption;
+using run::OptionValue;
+using run::RunConfig;
+using run::RunOption;
 
 /// Some other value that the field takes, or the same.
 OptionValue otherValue(const RunOption& field, const OptionValue& usual, std::mt19937& random) {
@@ -34,9 +34,9 @@ OptionValue otherValue(const RunOption& field, const OptionValue& usual, std::mt
 
 RunConfig anyRun(std::mt19937& random) {
     RunConfig config;
-    const auto& presets = control::modelPresets();
+    const auto& presets = run::modelPresets();
     config.model = presets[random() % presets.size()];
-    for (const RunOption& field : control::runOptions()) {
+    for (const RunOption& field : run::runOptions()) {
         if (*field.flag == '\0' || random() % 3 != 0) continue;
         EXPECT_TRUE(field.set(config, otherValue(field, field.get(config), random))) << field.key;
     }
@@ -70,7 +70,7 @@ RunConfig readBack(const std::string& line, RunConfig start) {
     app.add_option("--model", model);
     flags.addTo(app, [](const RunOption&) { return true; });
     app.parse(words);
-    EXPECT_TRUE(control::setModelPreset(start, model));
+    EXPECT_TRUE(run::setModelPreset(start, model));
     EXPECT_TRUE(flags.apply(start));
     return start;
 }
@@ -80,9 +80,9 @@ TEST(RunFlags, ReadBackEveryCommandLineFromWhereverTheRunStarts) {
     for (int i = 0; i < 300; ++i) {
         const RunConfig wanted = anyRun(random);
         const RunConfig start = anyRun(random);
-        const std::string fromStart = control::toCommandLine(wanted, start);
+        const std::string fromStart = run::toCommandLine(wanted, start);
         EXPECT_EQ(readBack(fromStart, start), wanted) << fromStart;
-        const std::string fresh = control::toCommandLine(wanted);
+        const std::string fresh = run::toCommandLine(wanted);
         EXPECT_EQ(readBack(fresh, RunConfig()), wanted) << fresh;
     }
 }

@@ -5,8 +5,8 @@
 namespace shardscope::cli {
 namespace {
 
-control::StepDone done(std::int32_t step, std::uint32_t rank, std::int64_t memory) {
-    control::StepDone done;
+run::StepDone done(std::int32_t step, std::uint32_t rank, std::int64_t memory) {
+    run::StepDone done;
     done.step.rank = RankId{rank};
     done.step.step = StepIndex{step};
     done.step.start = Timestamp{step * 1000};

@@ -454,11 +454,11 @@ TEST_F(GpuRecordingTest, CpuRanksHaveNoneOfIt) {
 }
 
 TEST(GpuRunForm, SaysWhatTheCommandLineSaysInItsOwnWords) {
-    control::RunConfig config;
-    config.precision = control::Precision::kTf32;
+    run::RunConfig config;
+    config.precision = run::Precision::kTf32;
     EXPECT_EQ(predict(config, {2, {1LL << 34}, {1LL << 34}}).problem,
               u"“Precision” tf32 exists on GPUs only; use “Precision” fp32, or “Device” cuda."_s);
-    config.device = control::Device::kCuda;
+    config.device = run::Device::kCuda;
     config.shareDevice = true;
     const RunPrediction cuda = predict(config, {2, {1LL << 34}, {1LL << 34}});
     EXPECT_TRUE(cuda.problem.isEmpty()) << cuda.problem.toStdString();

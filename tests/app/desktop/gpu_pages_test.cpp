@@ -220,12 +220,12 @@ TEST_F(GpuPagesTest, PagesOfEveryKindOfGpuRecordingAreFull) {
 
 TEST_F(GpuPagesTest, ARunOnGpusSurvivesTheForm) {
     auto* page = qobject_cast<NewRunPage*>(m_window->page(u"newrun"_s));
-    control::RunConfig config = page->config();
-    config.device = control::Device::kCuda;
+    run::RunConfig config = page->config();
+    config.device = run::Device::kCuda;
     config.shareDevice = true;
-    config.precision = control::Precision::kBFloat16;
-    config.reduceIn = control::GradientType::kBFloat16;
-    config.deviceCapture = control::DeviceCapture::kLaunches;
+    config.precision = run::Precision::kBFloat16;
+    config.reduceIn = run::GradientType::kBFloat16;
+    config.deviceCapture = run::DeviceCapture::kLaunches;
     page->setConfig(config);
     EXPECT_EQ(page->config(), config);
     m_window->resize(1600, 1000);
@@ -266,19 +266,19 @@ TEST_F(GpuPagesTest, FieldsOfGpusAreOffForACpuAndSayWhy) {
     share->setChecked(true);
     reduce->setCurrentIndex(1);
     EXPECT_TRUE(page->config().shareDevice);
-    EXPECT_EQ(page->config().reduceIn, control::GradientType::kBFloat16);
+    EXPECT_EQ(page->config().reduceIn, run::GradientType::kBFloat16);
 
     device->setCurrentIndex(0);
     precision->setCurrentIndex(precision->findText(u"fp32"_s));
     EXPECT_FALSE(page->config().shareDevice) << "what cannot be chosen is not asked for";
-    EXPECT_EQ(page->config().reduceIn, control::GradientType::kFloat32);
+    EXPECT_EQ(page->config().reduceIn, run::GradientType::kFloat32);
     EXPECT_TRUE(page->prediction().problem.isEmpty());
 }
 
 TEST_F(GpuPagesTest, APresetKeepsTheDevice) {
     auto* page = qobject_cast<NewRunPage*>(m_window->page(u"newrun"_s));
-    control::RunConfig config = page->config();
-    config.device = control::Device::kCuda;
+    run::RunConfig config = page->config();
+    config.device = run::Device::kCuda;
     page->setConfig(config);
     QComboBox* preset = nullptr;
     for (QComboBox* box : page->findChildren<QComboBox*>()) {
@@ -288,7 +288,7 @@ TEST_F(GpuPagesTest, APresetKeepsTheDevice) {
     preset->setCurrentIndex(preset->findText(u"2.7B"_s));
     Q_EMIT preset->activated(preset->currentIndex());
     EXPECT_EQ(page->config().model.name, "2.7B");
-    EXPECT_EQ(page->config().device, control::Device::kCuda);
+    EXPECT_EQ(page->config().device, run::Device::kCuda);
 }
 
 }  // namespace

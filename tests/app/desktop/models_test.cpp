@@ -225,7 +225,7 @@ TEST(SliceLabels, GoFromLongToShort) {
 }
 
 TEST(RunForm, SaysWhyARunCannotStart) {
-    control::RunConfig config;
+    run::RunConfig config;
     config.model.hidden = 385;
     const RunPrediction prediction = predict(config, {2, {1LL << 34}, {1LL << 34}});
     EXPECT_FALSE(prediction.problem.isEmpty());
@@ -233,13 +233,13 @@ TEST(RunForm, SaysWhyARunCannotStart) {
 }
 
 TEST(RunForm, BytesNeedAVocabularyOf256) {
-    control::RunConfig config;
+    run::RunConfig config;
     config.model.vocabulary = 64;
     EXPECT_TRUE(predict(config, {2, {1LL << 34}, {1LL << 34}}).problem.contains(u"256"_s));
 }
 
 TEST(RunForm, PredictsMemoryOfTheChosenStrategy) {
-    control::RunConfig config;
+    run::RunConfig config;
     const RunPrediction prediction = predict(config, {2, {1LL << 34}, {1LL << 34}});
     EXPECT_TRUE(prediction.problem.isEmpty()) << prediction.problem.toStdString();
     EXPECT_EQ(prediction.parameters, u"10,774,272 parameters"_s);
@@ -252,7 +252,7 @@ TEST(RunForm, PredictsMemoryOfTheChosenStrategy) {
 }
 
 TEST(RunForm, WarnsOfMoreThreadsThanCores) {
-    control::RunConfig config;
+    run::RunConfig config;
     config.ranks = 4;
     EXPECT_FALSE(predict(config, {2, {1LL << 34}, {1LL << 34}}).warning.isEmpty());
     EXPECT_TRUE(predict(config, {8, {1LL << 34}, {1LL << 34}}).warning.isEmpty());

@@ -22,7 +22,7 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using control::RunConfig;
+using run::RunConfig;
 
 struct Wrong {
     const char* name;
@@ -41,18 +41,18 @@ const std::vector<Wrong>& wrongs() {
          [](RunConfig& c, const std::string&) { c.model.heads = 0; }},
         {"bucket", "bucket_mb", u"“Bucket size” is 0"_s, u"give a value from"_s,
          [](RunConfig& c, const std::string&) {
-             c.strategy = control::Strategy::kDdpBucket;
+             c.strategy = run::Strategy::kDdpBucket;
              c.bucketMegabytes = 0;
          }},
         {"groups", "shard_ranks", u"3 does not divide the 4 ranks"_s, u"choose a divisor"_s,
          [](RunConfig& c, const std::string&) {
-             c.strategy = control::Strategy::kHsdp;
+             c.strategy = run::Strategy::kHsdp;
              c.ranks = 4;
              c.shardRanks = 3;
          }},
         {"rope", "model.position", u"rotates pairs"_s, u"so that it is even"_s,
          [](RunConfig& c, const std::string&) {
-             c.model.position = control::Position::kRope;
+             c.model.position = run::Position::kRope;
              c.model.hidden = 390;
          }},
         {"rate", "learning_rate", u"Learning rate 0 must be above 0"_s, u"change “Learning rate”"_s,
@@ -60,7 +60,7 @@ const std::vector<Wrong>& wrongs() {
         {"heldback", "held_back", u"Nothing is held out"_s, u"use “Held out” 0.1"_s,
          [](RunConfig& c, const std::string&) { c.heldBack = 0; }},
         {"tf32", "precision", u"exists on GPUs only"_s, u"use “Precision” fp32"_s,
-         [](RunConfig& c, const std::string&) { c.precision = control::Precision::kTf32; }},
+         [](RunConfig& c, const std::string&) { c.precision = run::Precision::kTf32; }},
         {"data", "data", u"There is no"_s, u"name a text file"_s,
          [](RunConfig& c, const std::string& folder) { c.data = folder + "/none"; }},
         {"checkpoint", "checkpoint", u"cannot be made"_s, u"name another one"_s,

@@ -3,7 +3,7 @@
 #include "app/desktop/views/newrun/field_inputs.h"
 #include "app/desktop/views/newrun/fold_section.h"
 #include "app/desktop/views/newrun/new_run_page.h"
-#include "engine/control/run_option.h"
+#include "engine/run/config/run_option.h"
 #include "tests/app/desktop/run_files.h"
 #include "tests/app/desktop/window_fixture.h"
 
@@ -22,8 +22,8 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using control::OptionValue;
-using control::RunConfig;
+using run::OptionValue;
+using run::RunConfig;
 
 class NewRunTest : public WindowTest {
 protected:
@@ -87,15 +87,15 @@ void enter(QWidget* input, const OptionValue& value) {
 RunConfig runWith(std::string_view key) {
     RunConfig config;
     config.ranks = 4;
-    if (key == "bucket_mb") config.strategy = control::Strategy::kDdpBucket;
-    if (key == "compress" || key == "kept_fraction") config.strategy = control::Strategy::kDdpFlat;
-    if (key == "kept_fraction") config.compression = control::Compression::kTopK;
-    if (key == "shard_ranks") config.strategy = control::Strategy::kHsdp;
-    if (key == "reduce") config.precision = control::Precision::kBFloat16;
-    if (key == "loss_scale") config.precision = control::Precision::kFloat16;
+    if (key == "bucket_mb") config.strategy = run::Strategy::kDdpBucket;
+    if (key == "compress" || key == "kept_fraction") config.strategy = run::Strategy::kDdpFlat;
+    if (key == "kept_fraction") config.compression = run::Compression::kTopK;
+    if (key == "shard_ranks") config.strategy = run::Strategy::kHsdp;
+    if (key == "reduce") config.precision = run::Precision::kBFloat16;
+    if (key == "loss_scale") config.precision = run::Precision::kFloat16;
     if (key == "share_device" || key == "device_capture" || key == "offload")
-        config.device = control::Device::kCuda;
-    if (key == "interface") config.transport = control::Transport::kGloo;
+        config.device = run::Device::kCuda;
+    if (key == "interface") config.transport = run::Transport::kGloo;
     if (key == "link_latency_us") config.linkGigabytesPerSecond = 10;
     if (key == "checkpoint_every" || key == "keep_checkpoints") config.checkpoint = "ckpt";
     if (key == "prompt" || key == "temperature") config.sampleTokens = 20;
@@ -105,7 +105,7 @@ RunConfig runWith(std::string_view key) {
 
 TEST_F(NewRunTest, EveryFieldIsSetByHandAndReadBackAsARun) {
     int fields = 0;
-    for (const control::RunOption& each : control::runOptions()) {
+    for (const run::RunOption& each : run::runOptions()) {
         BoundField* field = m_page->field(each.key);
         if (field == nullptr) continue;
         ++fields;
@@ -122,8 +122,8 @@ TEST_F(NewRunTest, EveryFieldIsSetByHandAndReadBackAsARun) {
         m_page->setConfig(expected);
         EXPECT_EQ(each.get(m_page->config()), value) << each.key;
     }
-    const auto named = [](const control::RunOption& option) { return *option.name != '\0'; };
-    EXPECT_EQ(fields, std::ranges::count_if(control::runOptions(), named));
+    const auto named = [](const run::RunOption& option) { return *option.name != '\0'; };
+    EXPECT_EQ(fields, std::ranges::count_if(run::runOptions(), named));
 }
 
 TEST_F(NewRunTest, WhatThePartsOfAModelAreIsChosen) {
@@ -132,10 +132,10 @@ TEST_F(NewRunTest, WhatThePartsOfAModelAreIsChosen) {
     choose("model.ffn", u"swiglu"_s);
     input<QSpinBox>("model.ffn_width")->setValue(1024);
     input<QCheckBox>("model.tie_head")->setChecked(false);
-    const control::ModelConfig model = m_page->config().model;
-    EXPECT_EQ(model.norm, control::Norm::kRmsNorm);
-    EXPECT_EQ(model.position, control::Position::kRope);
-    EXPECT_EQ(model.ffn, control::FeedForward::kSwiglu);
+    const run::ModelConfig model = m_page->config().model;
+    EXPECT_EQ(model.norm, run::Norm::kRmsNorm);
+    EXPECT_EQ(model.position, run::Position::kRope);
+    EXPECT_EQ(model.ffn, run::FeedForward::kSwiglu);
     EXPECT_EQ(model.ffnWidth, 1024);
     EXPECT_FALSE(model.tieHead);
     for (const QString& flag : {u"--norm rmsnorm"_s, u"--position rope"_s, u"--ffn swiglu"_s,
@@ -144,7 +144,7 @@ TEST_F(NewRunTest, WhatThePartsOfAModelAreIsChosen) {
 
     choose("model.name", u"small"_s);
     EXPECT_EQ(m_page->config().model.hidden, 768);
-    EXPECT_EQ(m_page->config().model.norm, control::Norm::kRmsNorm) << "a size is no part";
+    EXPECT_EQ(m_page->config().model.norm, run::Norm::kRmsNorm) << "a size is no part";
     EXPECT_EQ(m_page->config().model.ffnWidth, 0) << "the width is";
 }
 
@@ -161,7 +161,7 @@ TEST_F(NewRunTest, TheFormHoldsEveryChoiceThatARunHas) {
         for (const QString& word : all) EXPECT_GE(box->findData(word), 0) << word.toStdString();
     }
     EXPECT_EQ(input<QComboBox>("strategy")->count(),
-              static_cast<int>(kAll<control::Strategy>.size()));
+              static_cast<int>(kAll<run::Strategy>.size()));
 }
 
 TEST_F(NewRunTest, WhatAFieldCannotShowAndWhatHasNoFieldComesOutAsItCame) {
@@ -184,18 +184,18 @@ TEST_F(NewRunTest, WhatAFieldCannotShowAndWhatHasNoFieldComesOutAsItCame) {
 
 TEST_F(NewRunTest, ASavedRunFileIsReadBackThroughTheForm) {
     RunConfig config = m_page->config();
-    config.strategy = control::Strategy::kDdpBucket;
+    config.strategy = run::Strategy::kDdpBucket;
     config.bucketMegabytes = 12.5;
-    config.schedule = control::Schedule::kLinear;
-    config.precision = control::Precision::kFloat16;
+    config.schedule = run::Schedule::kLinear;
+    config.precision = run::Precision::kFloat16;
     config.lossScale = 1024;
     config.checkpoint = "ckpt";
     config.checkpointEvery = 5;
     config.sampleTokens = 50;
     m_page->setConfig(config);
     const std::string path = m_folder.filePath(u"run.toml"_s).toStdString();
-    std::ofstream(path) << control::toToml(m_page->config());
-    const auto read = control::readRunFile(path, RunConfig());
+    std::ofstream(path) << run::toToml(m_page->config());
+    const auto read = run::readRunFile(path, RunConfig());
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, config);
 }

@@ -25,7 +25,7 @@ inline void writeTokenizer(const std::string& path, std::uint32_t more) {
 }
 
 /// A checkpoint of `config` after `steps`, in `folder`.
-inline void writeCheckpoint(const std::string& folder, const control::RunConfig& config,
+inline void writeCheckpoint(const std::string& folder, const run::RunConfig& config,
                             std::int32_t steps) {
     checkpoint::Manifest manifest;
     manifest.nextStep = steps;

@@ -20,12 +20,12 @@ TEST(RunOptionTexts, SentencesAreSaidInTheFormsWords) {
 }
 
 TEST(RunOptionTexts, HelpIsASentence) {
-    for (const control::RunOption& option : control::runOptions()) {
+    for (const run::RunOption& option : run::runOptions()) {
         EXPECT_TRUE(helpOf(option).endsWith(u'.')) << option.key;
         EXPECT_TRUE(helpOf(option)[0].isUpper() || !helpOf(option)[0].isLetter()) << option.key;
     }
-    EXPECT_EQ(labelOf(*control::findRunOption("bucket_mb")), u"Bucket size, MB"_s);
-    EXPECT_EQ(labelOf(*control::findRunOption("seed")), u"Seed"_s);
+    EXPECT_EQ(labelOf(*run::findRunOption("bucket_mb")), u"Bucket size, MB"_s);
+    EXPECT_EQ(labelOf(*run::findRunOption("seed")), u"Seed"_s);
 }
 
 }  // namespace

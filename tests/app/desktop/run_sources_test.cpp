@@ -15,7 +15,7 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using control::RunConfig;
+using run::RunConfig;
 using testing::IsEmpty;
 
 class RunSourcesTest : public testing::Test {

@@ -27,7 +27,7 @@ protected:
     }
 
     void start(const char* mode) {
-        control::RunConfig config;
+        run::RunConfig config;
         config.data = mode;
         config.steps = 3;
         config.output = "a folder/run.sscope";

@@ -198,7 +198,7 @@ TEST_F(WindowTest, EveryControlHasAName) {
 
 TEST_F(WindowTest, TheRunFormFollowsWhatIsTyped) {
     auto* page = qobject_cast<NewRunPage*>(m_window->page(u"newrun"_s));
-    control::RunConfig config = page->config();
+    run::RunConfig config = page->config();
     config.model.name = "custom";
     config.model.hidden = 385;
     page->setConfig(config);
@@ -216,7 +216,7 @@ TEST_F(WindowTest, TheRunFormFollowsWhatIsTyped) {
 TEST_F(WindowTest, AFinishedRunTurnsIntoItsOverview) {
     const QString output = writeSample();
     m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
-    control::RunConfig config;
+    run::RunConfig config;
     config.data = "steps";
     config.output = output.toStdString();
     QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
@@ -234,7 +234,7 @@ TEST_F(WindowTest, AFinishedRunTurnsIntoItsOverview) {
 TEST_F(WindowTest, TrainsWithTheRealRecorderAndShowsTheOverview) {
     m_window->setRecorder(QStringLiteral(SHARDSCOPE_RECORDER));
     m_window->resize(1600, 1000);
-    control::RunConfig config;
+    run::RunConfig config;
     config.model = {"small test", 256, 32, 2, 2, 32};
     config.batch = 2;
     config.steps = 6;
@@ -255,7 +255,7 @@ TEST_F(WindowTest, TrainsWithTheRealRecorderAndShowsTheOverview) {
 TEST_F(WindowTest, LiveFollowsARunWhileItGoes) {
     m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
     m_window->resize(1600, 1000);
-    control::RunConfig config;
+    run::RunConfig config;
     config.data = "endless";
     config.output = m_folder.filePath(u"never.sscope"_s).toStdString();
     m_window->startRun(config);
@@ -273,7 +273,7 @@ TEST_F(WindowTest, LiveFollowsARunWhileItGoes) {
 
 TEST_F(WindowTest, ClosingStopsTheRunFirst) {
     m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
-    control::RunConfig config;
+    run::RunConfig config;
     config.data = "endless";
     config.output = m_folder.filePath(u"never.sscope"_s).toStdString();
     m_window->startRun(config);

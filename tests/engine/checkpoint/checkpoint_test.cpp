@@ -220,12 +220,12 @@ TEST_F(Checkpoints, WhatIsMissingIsNamed) {
 
 TEST_F(Checkpoints, AnotherModelIsNamedByWhatDiffers) {
     Manifest manifest;
-    control::ModelConfig model = manifest.config.model;
+    run::ModelConfig model = manifest.config.model;
     EXPECT_FALSE(mismatch(manifest, model));
     model.hidden = 768;
     EXPECT_NE(mismatch(manifest, model)->find("hidden 384 there, 768 here"), std::string::npos);
     model = manifest.config.model;
-    model.ffn = control::FeedForward::kSwiglu;
+    model.ffn = run::FeedForward::kSwiglu;
     EXPECT_NE(mismatch(manifest, model)->find("gelu there, swiglu here"), std::string::npos);
 }
 

@@ -14,7 +14,7 @@ class Gpt2 : public testing::Test {
 protected:
     void SetUp() override {
         m_manifest.nextStep = 1;
-        control::ModelConfig& model = m_manifest.config.model;
+        run::ModelConfig& model = m_manifest.config.model;
         model.vocabulary = 3;
         model.context = 2;
         model.layers = model.heads = 1;
@@ -98,7 +98,7 @@ TEST_F(Gpt2, BiasesAreRefused) {
 }
 
 TEST_F(Gpt2, AModelWithoutAGpt2FormIsRefused) {
-    m_manifest.config.model.norm = control::Norm::kRmsNorm;
+    m_manifest.config.model.norm = run::Norm::kRmsNorm;
     ASSERT_TRUE(prepare(m_folder.path(), 2));
     ASSERT_TRUE(writeRank(m_folder.path(), 2, 0, {}));
     m_manifest.nextStep = 2;

@@ -42,12 +42,12 @@ protected:
         m_channel = FrameChannel(std::move(ends->first));
     }
     void requestRun(std::int32_t steps, const std::string& program = SHARDSCOPE_FAKE_RANK) {
-        control::LaunchRequest request;
+        run::LaunchRequest request;
         request.config.steps = steps;
         request.config.threads = 3;
         request.rankProgram = program;
         request.segmentBytes = 1 << 20;
-        m_channel.send(control::kNoRank, request);
+        m_channel.send(run::kNoRank, request);
     }
 
     /// Takes frames in until `done`, at most 20 s. Sends nothing by itself.
@@ -59,7 +59,7 @@ protected:
             std::vector<pollfd> polls;
             m_channel.addPolls(polls, true);
             ::poll(polls.data(), polls.size(), 10);
-            std::vector<control::Frame> frames;
+            std::vector<run::Frame> frames;
             EXPECT_TRUE(m_channel.receive(frames).has_value());
             for (const auto& frame : frames) take(frame);
         }
@@ -72,42 +72,42 @@ protected:
 
     FrameChannel m_channel;
     pid_t m_agent = -1;
-    std::optional<control::AgentHello> m_hello;
+    std::optional<run::AgentHello> m_hello;
     std::vector<pid_t> m_pids;
-    std::vector<control::RankExited> m_exits;
-    std::vector<control::RankFailed> m_failures;
+    std::vector<run::RankExited> m_exits;
+    std::vector<run::RankFailed> m_failures;
     int m_steps = 0;
     int m_chunks = 0;
     int m_heartbeats = 0;
     bool m_done = false;
 
 private:
-    void take(const control::Frame& frame) {
-        if (frame.type == control::FrameType::kChunk) {
+    void take(const run::Frame& frame) {
+        if (frame.type == run::FrameType::kChunk) {
             ++m_chunks;
             return;
         }
-        const auto message = control::decode(frame.text());
+        const auto message = run::decode(frame.text());
         ASSERT_TRUE(message.has_value()) << message.error().message;
-        if (const auto* hello = std::get_if<control::AgentHello>(&*message)) m_hello = *hello;
-        if (const auto* started = std::get_if<control::RankStarted>(&*message)) {
+        if (const auto* hello = std::get_if<run::AgentHello>(&*message)) m_hello = *hello;
+        if (const auto* started = std::get_if<run::RankStarted>(&*message)) {
             m_pids.push_back(static_cast<pid_t>(started->pid));
         }
-        if (const auto* exit = std::get_if<control::RankExited>(&*message))
+        if (const auto* exit = std::get_if<run::RankExited>(&*message))
             m_exits.push_back(*exit);
-        if (const auto* failed = std::get_if<control::RankFailed>(&*message)) {
+        if (const auto* failed = std::get_if<run::RankFailed>(&*message)) {
             m_failures.push_back(*failed);
         }
-        if (std::holds_alternative<control::StepDone>(*message)) ++m_steps;
-        if (std::holds_alternative<control::Heartbeat>(*message)) ++m_heartbeats;
-        if (std::holds_alternative<control::AgentDone>(*message)) m_done = true;
+        if (std::holds_alternative<run::StepDone>(*message)) ++m_steps;
+        if (std::holds_alternative<run::Heartbeat>(*message)) ++m_heartbeats;
+        if (std::holds_alternative<run::AgentDone>(*message)) m_done = true;
     }
 };
 
 TEST_F(AgentTest, SaysWhoItIsAndPassesARunOn) {
     startAgent();
     ASSERT_TRUE(receiveUntil([this] { return m_hello.has_value(); }));
-    EXPECT_EQ(m_hello->protocol, control::kProtocolVersion);
+    EXPECT_EQ(m_hello->protocol, run::kProtocolVersion);
     EXPECT_EQ(m_hello->product, "agent under test");
     EXPECT_GE(m_hello->host.cores, 1);
     EXPECT_FALSE(m_hello->host.name.empty());
@@ -185,7 +185,7 @@ TEST_F(AgentTest, KillsARankThatHasSaidItsLastAndDoesNotEnd) {
     startAgent({.lease = std::chrono::milliseconds(300)});
     requestRun(20);
     ASSERT_TRUE(receiveUntil([this] {
-        m_channel.send(control::kNoRank, control::Heartbeat{});
+        m_channel.send(run::kNoRank, run::Heartbeat{});
         return m_done;
     }));
     ASSERT_EQ(m_exits.size(), 2u);

@@ -5,8 +5,8 @@
 //   wordless FAKE_RANK_WHO   rank that misbehaves (default 1) FAKE_RANK_STEP  at which step
 //   (default 2) FAKE_RANK_STEP_MS  length of a step (default 2) FAKE_RANK_ERROR    what `verify`
 //   reports (default 1e-7)
-#include "engine/control/frame.h"
-#include "engine/control/messages.h"
+#include "engine/run/protocol/frame.h"
+#include "engine/run/protocol/messages.h"
 #include "engine/control/observer.h"
 #include "storage/columns/chunk.h"
 
@@ -50,7 +50,7 @@ public:
             train(step);
             stopped = stopAsked();
         }
-        send(control::RankFinished{m_emitted, 0, step < m_start.config.steps});
+        send(run::RankFinished{m_emitted, 0, step < m_start.config.steps});
         return 0;
     }
 
@@ -65,17 +65,17 @@ private:
             at += static_cast<std::size_t>(count);
         }
     }
-    void send(const control::Message& message) const {
-        write(control::encodeMessage(rank(), control::encode(message)));
+    void send(const run::Message& message) const {
+        write(run::encodeMessage(rank(), run::encode(message)));
     }
     void sendChunk(const columns::ChunkBytes& chunk) const {
-        write(control::encodeFrame(control::FrameType::kChunk, rank(), chunk));
+        write(run::encodeFrame(run::FrameType::kChunk, rank(), chunk));
     }
 
     /// What has arrived within `wait`; ends the process when the agent has gone.
-    std::vector<control::Message> receive(int waitMs) {
+    std::vector<run::Message> receive(int waitMs) {
         pollfd poll{m_fd, POLLIN, 0};
-        std::vector<control::Message> messages;
+        std::vector<run::Message> messages;
         if (::poll(&poll, 1, waitMs) <= 0) return messages;
         std::array<std::byte, 4096> buffer;
         const ssize_t count = ::read(m_fd, buffer.data(), buffer.size());
@@ -84,7 +84,7 @@ private:
         while (true) {
             auto frame = m_parser.next();
             if (!frame || !*frame) return messages;
-            if (auto message = control::decode((*frame)->text())) messages.push_back(*message);
+            if (auto message = run::decode((*frame)->text())) messages.push_back(*message);
         }
     }
 
@@ -92,8 +92,8 @@ private:
         while (true) {
             bool started = false;
             for (const auto& message : receive(-1)) {
-                if (std::holds_alternative<control::Command>(message)) m_stopAsked = true;
-                const auto* start = std::get_if<control::RankStart>(&message);
+                if (std::holds_alternative<run::Command>(message)) m_stopAsked = true;
+                const auto* start = std::get_if<run::RankStart>(&message);
                 if (start == nullptr) continue;
                 m_start = *start;
                 started = true;
@@ -104,20 +104,20 @@ private:
 
     bool stopAsked() {
         for (const auto& message : receive(std::stoi(setting("FAKE_RANK_STEP_MS", "2")))) {
-            if (std::holds_alternative<control::Command>(message)) m_stopAsked = true;
+            if (std::holds_alternative<run::Command>(message)) m_stopAsked = true;
         }
         return m_stopAsked;
     }
 
     void introduce() const {
-        send(control::RankHello{
-            control::kProtocolVersion, "fake rank", ::getpid(), "cpu (fake)", {{"torch", "none"}}});
-        send(control::PeakMeasured{1e9, "invented by a test"});
-        send(control::LaneDeclared{{rank(), kComputeLane, LaneRole::kCompute, "compute", "", 0}});
-        send(control::LaneDeclared{
+        send(run::RankHello{
+            run::kProtocolVersion, "fake rank", ::getpid(), "cpu (fake)", {{"torch", "none"}}});
+        send(run::PeakMeasured{1e9, "invented by a test"});
+        send(run::LaneDeclared{{rank(), kComputeLane, LaneRole::kCompute, "compute", "", 0}});
+        send(run::LaneDeclared{
             {rank(), kCommunicationLane, LaneRole::kCommunication, "communication", "", 1}});
-        send(control::StringsDeclared{kForwardName.value, {"forward", "direct"}});
-        send(control::TheoryReported{{{rank(), MemoryCategory::kParameterShard, Bytes{1000}}}});
+        send(run::StringsDeclared{kForwardName.value, {"forward", "direct"}});
+        send(run::TheoryReported{{{rank(), MemoryCategory::kParameterShard, Bytes{1000}}}});
         fmt::print(stderr, "OMP_NUM_THREADS={}\n", setting("OMP_NUM_THREADS", "unset"));
         const bool there = ::access(m_start.config.data.c_str(), R_OK) == 0;
         fmt::print(stderr, "the data is {}\n", there ? "there" : "missing");
@@ -126,10 +126,10 @@ private:
     int verify() const {
         const double error = std::stod(setting("FAKE_RANK_ERROR", "1e-7"));
         if (m_start.rank == 0) {
-            send(control::VerifyResult{error, error, error, "wte.weight", m_start.config.steps,
+            send(run::VerifyResult{error, error, error, "wte.weight", m_start.config.steps,
                                        1000, 1000});
         }
-        send(control::RankFinished{0, 0, false});
+        send(run::RankFinished{0, 0, false});
         return 0;
     }
 
@@ -162,7 +162,7 @@ private:
     void report(std::int32_t step, Timestamp start, Timestamp end) const {
         if (m_start.rank == 0) {
             const auto metric = [&](const char* name, double value) {
-                send(control::MetricReported{{name, StepIndex{step}, end, value}});
+                send(run::MetricReported{{name, StepIndex{step}, end, value}});
             };
             metric("loss", 5.0 - 0.01 * step);
             metric("learning_rate", 6e-4);
@@ -170,7 +170,7 @@ private:
             if (step == 1) metric("validation_loss", 5.5);
             metric("tokens_per_s", 1234);
         }
-        control::StepDone done;
+        run::StepDone done;
         done.step.rank = rank();
         done.step.step = StepIndex{step};
         done.step.start = start;
@@ -195,7 +195,7 @@ private:
         }
         if (mode == "kill") ::kill(::getpid(), SIGKILL);
         if (mode == "hang") {
-            write(control::encodeMessage(rank(), control::encode(control::LogLine{"info", "hangs"})));
+            write(run::encodeMessage(rank(), run::encode(run::LogLine{"info", "hangs"})));
             ::poll(nullptr, 0, -1);
         }
         if (mode == "linger") {
@@ -203,10 +203,10 @@ private:
             ::poll(nullptr, 0, -1);
         }
         if (mode == "garbage") write(std::vector<std::byte>(64, std::byte{0xAB}));
-        if (mode == "message") write(control::encodeMessage(rank(), "{\"type\":\"dance\"}"));
+        if (mode == "message") write(run::encodeMessage(rank(), "{\"type\":\"dance\"}"));
         if (mode == "chunk") sendChunk(columns::ChunkBytes(64, std::byte{0xAB}));
         if (mode == "version") {
-            auto frame = control::encodeMessage(rank(), "{}");
+            auto frame = run::encodeMessage(rank(), "{}");
             frame[6] = std::byte{99};
             write(frame);
         }
@@ -215,13 +215,13 @@ private:
     }
 
     void fail(const char* sentence, const char* code, std::int32_t step) const {
-        send(control::RankFailed{sentence, code, step, "head", 3});
+        send(run::RankFailed{sentence, code, step, "head", 3});
         ::_exit(5);
     }
 
     int m_fd;
-    control::FrameParser m_parser;
-    control::RankStart m_start;
+    run::FrameParser m_parser;
+    run::RankStart m_start;
     bool m_stopAsked = false;  ///< perhaps together with the start
     std::uint64_t m_emitted = 0;
 };

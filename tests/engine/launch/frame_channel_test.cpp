@@ -20,29 +20,29 @@ protected:
 };
 
 TEST_F(FrameChannelTest, CarriesMessagesBothWays) {
-    m_here.send(RankId{3}, control::Command{"stop"});
+    m_here.send(RankId{3}, run::Command{"stop"});
     m_here.flush();
-    m_there.send(control::kNoRank, control::Heartbeat{});
+    m_there.send(run::kNoRank, run::Heartbeat{});
     m_there.flush();
-    std::vector<control::Frame> frames;
+    std::vector<run::Frame> frames;
     ASSERT_TRUE(m_there.receive(frames).has_value());
     ASSERT_TRUE(m_here.receive(frames).has_value());
     ASSERT_EQ(frames.size(), 2u);
     EXPECT_EQ(frames[0].rank, RankId{3});
-    EXPECT_EQ(frames[1].rank, control::kNoRank);
+    EXPECT_EQ(frames[1].rank, run::kNoRank);
 }
 
 TEST_F(FrameChannelTest, KeepsWhatDoesNotFitAndSendsItInOrder) {
     constexpr int kCount = 40;
     for (int i = 0; i < kCount; ++i) {
-        control::Frame frame;
-        frame.type = control::FrameType::kChunk;
+        run::Frame frame;
+        frame.type = run::FrameType::kChunk;
         frame.payload.assign(100'000, static_cast<std::byte>(i));
         m_here.send(frame);
     }
     m_here.flush();
     EXPECT_GT(m_here.pendingBytes(), 0u) << "more than a socket holds";
-    std::vector<control::Frame> frames;
+    std::vector<run::Frame> frames;
     for (int turn = 0; turn < 1000 && frames.size() < kCount; ++turn) {
         ASSERT_TRUE(m_there.receive(frames).has_value());
         m_here.flush();
@@ -57,10 +57,10 @@ TEST_F(FrameChannelTest, KeepsWhatDoesNotFitAndSendsItInOrder) {
 }
 
 TEST_F(FrameChannelTest, ClosesWithTheOtherSideAfterItsLastWords) {
-    m_there.send(RankId{0}, control::AgentDone{});
+    m_there.send(RankId{0}, run::AgentDone{});
     m_there.flush();
     m_there.close();
-    std::vector<control::Frame> frames;
+    std::vector<run::Frame> frames;
     ASSERT_TRUE(m_here.receive(frames).has_value());
     EXPECT_EQ(frames.size(), 1u);
     EXPECT_FALSE(m_here.isOpen());
@@ -75,7 +75,7 @@ TEST_F(FrameChannelTest, RefusesBytesThatAreNoFramesAndCloses) {
     FrameChannel channel(std::move(ends->first));
     const std::string noise(64, 'x');
     ASSERT_EQ(::write(ends->second.get(), noise.data(), noise.size()), 64);
-    std::vector<control::Frame> frames;
+    std::vector<run::Frame> frames;
     const auto received = channel.receive(frames);
     ASSERT_FALSE(received.has_value());
     EXPECT_THAT(received.error().message, testing::HasSubstr("protocol version"));

@@ -10,8 +10,8 @@ using testing::HasSubstr;
 
 class NoSink : public RunSink {
 public:
-    void agentReady(const control::AgentHello&) override {}
-    void message(RankId, const control::Message&) override {}
+    void agentReady(const run::AgentHello&) override {}
+    void message(RankId, const run::Message&) override {}
     void chunk(RankId, std::span<const std::byte>) override {}
     void tick() override {}
 };

@@ -56,12 +56,12 @@ TEST(ParallelEncoder, AnErrorOfTheSinkEndsIt) {
 
 class CorpusTest : public testing::Test {
 protected:
-    control::RunConfig config(const std::string& name, std::int64_t tokens) const {
+    run::RunConfig config(const std::string& name, std::int64_t tokens) const {
         auto writer = TokenFileWriter::create(m_folder.file(name), TokenFormat::kNanoGpt, 2);
         const std::vector<std::uint32_t> ids(static_cast<std::size_t>(tokens), 9);
         EXPECT_THAT(writer->write(ids), test::IsOk());
         EXPECT_THAT(writer->finish(), test::IsOk());
-        control::RunConfig c;
+        run::RunConfig c;
         c.data = m_folder.file(name);
         c.model.context = 16;
         c.heldBack = 0.5;
@@ -79,13 +79,13 @@ TEST_F(CorpusTest, TheHeldBackEndIsTheValidationPart) {
 }
 
 TEST_F(CorpusTest, WithoutEvaluationNothingIsHeldBack) {
-    control::RunConfig c = config("t.bin", 101);
+    run::RunConfig c = config("t.bin", 101);
     c.evaluateEvery = 0;
     EXPECT_EQ(loadCorpus(c)->training.size(), 101);
 }
 
 TEST_F(CorpusTest, WhatCanBeToldWithoutReadingIsToldAlike) {
-    control::RunConfig c = config("short.bin", 20);
+    run::RunConfig c = config("short.bin", 20);
     EXPECT_THAT(checkCorpus(c), test::FailsWith("20 tokens, too few for a context of 16"));
     EXPECT_THAT(loadCorpus(c), test::FailsWith("20 tokens, too few for a context of 16"));
     c = config("t.bin", 101);

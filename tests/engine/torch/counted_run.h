@@ -1,7 +1,7 @@
 // A tiny run in threads whose phases and collectives are counted.
 #pragma once
 
-#include "engine/theory/theory.h"
+#include "engine/run/theory/theory.h"
 #include "engine/training/session.h"
 #include "tests/engine/torch/rank_threads.h"
 
@@ -42,7 +42,7 @@ public:
     /// By group; all-reduces count twice: a reduce-scatter and a gather.
     std::map<std::uint32_t, std::int64_t> sizes;
     /// Bytes that went over the link, each group's by its ring factor.
-    [[nodiscard]] std::int64_t moved(const control::RunConfig& config) const {
+    [[nodiscard]] std::int64_t moved(const run::RunConfig& config) const {
         std::int64_t bytes = 0;
         for (const auto& [group, size] : sizes) {
             const std::int64_t shards = theory::shardRanks(config);
@@ -59,9 +59,9 @@ private:
     std::mutex m_mutex;
 };
 
-inline control::RunConfig tinyRun(int ranks) {
-    control::RunConfig config;
-    config.model = *control::findModelPreset("tiny");
+inline run::RunConfig tinyRun(int ranks) {
+    run::RunConfig config;
+    config.model = *run::findModelPreset("tiny");
     config.ranks = ranks;
     config.batch = 2;
     config.accumulate = 2;
@@ -69,7 +69,7 @@ inline control::RunConfig tinyRun(int ranks) {
     return config;
 }
 
-inline data::Batch patternBatch(const control::RunConfig& config, std::int32_t step, int rank) {
+inline data::Batch patternBatch(const run::RunConfig& config, std::int32_t step, int rank) {
     data::Batch batch{at::empty({config.batch, config.model.context}, at::kLong),
                       at::empty({config.batch * config.model.context}, at::kLong)};
     for (std::int64_t i = 0; i < batch.tokens.numel(); ++i) {
@@ -79,7 +79,7 @@ inline data::Batch patternBatch(const control::RunConfig& config, std::int32_t s
     return batch;
 }
 
-inline std::vector<double> trainTiny(const control::RunConfig& config,
+inline std::vector<double> trainTiny(const run::RunConfig& config,
                                      std::vector<Counter>* counters) {
     std::vector<double> losses;
     auto segment = comm::Segment::anonymous(std::size_t{64} << 20, config.ranks);
@@ -119,7 +119,7 @@ inline std::vector<double> trainTiny(const control::RunConfig& config,
 
 /// Runs it and compares what every rank reported with theory: to the byte, so that no buffer may
 /// be padded.
-inline void expectWhatTheorySays(const control::RunConfig& config) {
+inline void expectWhatTheorySays(const run::RunConfig& config) {
     std::vector<Counter> counters(static_cast<std::size_t>(config.ranks));
     trainTiny(config, &counters);
     const auto expected = theory::stepContents(config);

@@ -49,16 +49,16 @@ protected:
         std::iota(tokens.begin(), tokens.end(), 0U);
         return writeTokens("numbered.bin", tokens);
     }
-    static control::RunConfig config(const std::string& data, double heldBack = 0.1,
+    static run::RunConfig config(const std::string& data, double heldBack = 0.1,
                                      std::int64_t context = 16) {
-        control::RunConfig c;
+        run::RunConfig c;
         c.data = data;
         c.heldBack = heldBack;
         c.model.context = context;
         return c;
     }
     static Dataset numbered(const std::string& path, std::int64_t context) {
-        control::RunConfig c = config(path, 0.1, context);
+        run::RunConfig c = config(path, 0.1, context);
         c.evaluateEvery = 0;
         c.model.vocabulary = 1 << 20;
         auto dataset = Dataset::load(c);
@@ -246,8 +246,8 @@ protected:
         auto vocabulary = tokens::trainBpe(pieces, {264, 2, {}});
         m_json = write("tokenizer.json", tokens::tokenizerJson(*vocabulary));
     }
-    control::RunConfig trainedConfig(const std::string& data) const {
-        control::RunConfig c = config(data);
+    run::RunConfig trainedConfig(const std::string& data) const {
+        run::RunConfig c = config(data);
         c.tokenizer = m_json;
         c.model.vocabulary = 264;
         return c;
@@ -272,7 +272,7 @@ TEST_F(Trained, TextIsEncodedWithTheEndOfTextAfterEachFile) {
 }
 
 TEST_F(Trained, ATokenizerLargerThanTheVocabularyIsRefused) {
-    control::RunConfig c = trainedConfig(write("t.txt", m_text));
+    run::RunConfig c = trainedConfig(write("t.txt", m_text));
     c.model.vocabulary = 263;
     const auto dataset = Dataset::load(c);
     EXPECT_THAT(dataset, test::FailsWith("has 264 tokens, the model a vocabulary of 263; give "
@@ -282,7 +282,7 @@ TEST_F(Trained, ATokenizerLargerThanTheVocabularyIsRefused) {
 }
 
 TEST_F(Data, SyntheticTokensAreUniformAndFollowFromThePlace) {
-    control::RunConfig c = config(tokens::kSynthetic);
+    run::RunConfig c = config(tokens::kSynthetic);
     c.model.vocabulary = 50;
     const auto dataset = Dataset::load(c);
     ASSERT_THAT(dataset, test::IsOk());

@@ -2,7 +2,7 @@
 // A program of its own: it makes the recording allocator LibTorch's.
 #include "engine/comm/direct_communicator.h"
 #include "engine/kernels/attention.h"
-#include "engine/theory/theory.h"
+#include "engine/run/theory/theory.h"
 #include "engine/training/session.h"
 #include "engine/training/trainer.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
@@ -36,7 +36,7 @@ struct Measured {
     std::int64_t state = 0;  ///< what the partitioning says it keeps
 };
 
-data::Batch emptyBatch(const control::RunConfig& config, std::int32_t step) {
+data::Batch emptyBatch(const run::RunConfig& config, std::int32_t step) {
     data::Batch batch{at::empty({config.batch, config.model.context}, at::kLong),
                       at::empty({config.batch * config.model.context}, at::kLong)};
     for (std::int64_t i = 0; i < batch.tokens.numel(); ++i) {
@@ -47,7 +47,7 @@ data::Batch emptyBatch(const control::RunConfig& config, std::int32_t step) {
 }
 
 /// One rank in this process: what it allocates is what the process does.
-Measured measure(const control::RunConfig& config) {
+Measured measure(const run::RunConfig& config) {
     const std::int64_t before = collectors::allocatedBytes();
     Buffers buffers;
     auto segment = comm::Segment::anonymous(std::size_t{2} << 30, 1);
@@ -77,7 +77,7 @@ Measured measure(const control::RunConfig& config) {
 
 struct Size {
     const char* name;
-    control::ModelConfig model;
+    run::ModelConfig model;
     std::int32_t batch;
 };
 
@@ -91,8 +91,8 @@ const std::vector<Size>& sizes() {
 }
 
 struct Setting {
-    control::Strategy strategy = control::Strategy::kZero3;
-    control::Precision precision = control::Precision::kFloat32;
+    run::Strategy strategy = run::Strategy::kZero3;
+    run::Precision precision = run::Precision::kFloat32;
     std::int32_t recomputeEvery = 0;
     int form = 0;  ///< of zero3: 0 plain, 1 not resharded, 2 kept gathered, 3 whole gradients
     bool swiglu = false;
@@ -104,19 +104,19 @@ class HoldsWhatTheorySays : public testing::TestWithParam<std::tuple<Setting, st
 TEST_P(HoldsWhatTheorySays, AtItsPeak) {
     const auto& [setting, index] = GetParam();
     const Size& size = sizes()[index];
-    control::RunConfig config;
+    run::RunConfig config;
     config.model = size.model;
     if (setting.swiglu) {
-        config.model.ffn = control::FeedForward::kSwiglu;
-        config.model.norm = control::Norm::kRmsNorm;
-        config.model.position = control::Position::kRope;
+        config.model.ffn = run::FeedForward::kSwiglu;
+        config.model.norm = run::Norm::kRmsNorm;
+        config.model.position = run::Position::kRope;
     }
     config.model.tieHead = setting.tied;
     config.ranks = 1;
     config.batch = size.batch;
     config.accumulate = 2;
     config.strategy = setting.strategy;
-    if (setting.strategy == control::Strategy::kHsdp) config.shardRanks = 1;
+    if (setting.strategy == run::Strategy::kHsdp) config.shardRanks = 1;
     config.precision = setting.precision;
     config.recomputeEvery = setting.recomputeEvery;
     config.reshardAfterForward = setting.form != 1;
@@ -137,10 +137,10 @@ TEST_P(HoldsWhatTheorySays, AtItsPeak) {
 }
 
 std::vector<Setting> settings() {
-    using control::Precision;
-    using control::Strategy;
+    using run::Precision;
+    using run::Strategy;
     std::vector<Setting> all;
-    for (const Strategy strategy : kAll<control::Strategy>)
+    for (const Strategy strategy : kAll<run::Strategy>)
         for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})
             for (const std::int32_t recompute : {0, 1, 2})
                 all.push_back({strategy, precision, recompute, 0, false});
@@ -149,7 +149,7 @@ std::vector<Setting> settings() {
     all.push_back({Strategy::kZero3, Precision::kFloat32, 0, 0, true});
     all.push_back({Strategy::kZero3, Precision::kBFloat16, 1, 0, true});
     // Holds what bf16 does, and is slow on most CPUs.
-    for (const Strategy strategy : kAll<control::Strategy>)
+    for (const Strategy strategy : kAll<run::Strategy>)
         all.push_back({strategy, Precision::kFloat16, 1});
     for (const Strategy strategy : {Strategy::kZero3, Strategy::kHsdp, Strategy::kZero1})
         for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})

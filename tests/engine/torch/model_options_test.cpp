@@ -3,7 +3,7 @@
 #include "engine/gpt/gpt.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/matmul.h"
-#include "engine/theory/model_theory.h"
+#include "engine/run/theory/model_theory.h"
 #include "engine/training/session.h"
 #include "tests/engine/torch/rank_threads.h"
 
@@ -16,7 +16,7 @@
 namespace shardscope {
 namespace {
 
-using control::ModelConfig;
+using run::ModelConfig;
 
 constexpr std::int64_t kRows = 3;
 constexpr double kScale = 0.01;
@@ -54,7 +54,7 @@ at::Tensor block(const ModelConfig& m, const Weights& w, const std::string& b,
             .view({rows, context, m.heads, m.hidden / m.heads})
             .transpose(1, 2);
     };
-    const bool rope = m.position == control::Position::kRope;
+    const bool rope = m.position == run::Position::kRope;
     const at::Tensor q = rope ? rotary(heads(0)) : heads(0);
     const at::Tensor k = rope ? rotary(heads(1)) : heads(1);
     const at::Tensor mixed = at::scaled_dot_product_attention(q, k, heads(2), {}, 0.0, true)
@@ -168,7 +168,7 @@ Computed plain(gpt::Gpt& model, const at::Tensor& tokens, const at::Tensor& targ
 void fill(gpt::Gpt& model, at::ScalarType type) {
     for (gpt::Unit& unit : model.units()) {
         for (kernels::Parameter& p : unit.parameters) {
-            const double spread = p.group == control::ParameterGroup::kVector ? 0.5 : 0.2;
+            const double spread = p.group == run::ParameterGroup::kVector ? 0.5 : 0.2;
             p.value = (at::randn(p.shape) * spread).to(type);
             p.gradient = at::full(p.shape, 7.0F);  // to be overwritten
         }
@@ -187,17 +187,17 @@ ModelConfig tiny() {
 
 ModelConfig option(int bits) {
     ModelConfig model = tiny();
-    if ((bits & 1) != 0) model.norm = control::Norm::kRmsNorm;
-    if ((bits & 2) != 0) model.position = control::Position::kRope;
-    if ((bits & 4) != 0) model.ffn = control::FeedForward::kSwiglu;
+    if ((bits & 1) != 0) model.norm = run::Norm::kRmsNorm;
+    if ((bits & 2) != 0) model.position = run::Position::kRope;
+    if ((bits & 4) != 0) model.ffn = run::FeedForward::kSwiglu;
     if ((bits & 8) != 0) model.tieHead = false;
     if ((bits & 5) == 5) model.ffnWidth = 50;
     return model;
 }
 
 /// The same with the vocabulary of 37 in pieces of 13, 13 and 11 rows.
-control::RunConfig run(int bits) {
-    control::RunConfig config;
+run::RunConfig run(int bits) {
+    run::RunConfig config;
     config.model = option(bits);
     config.vocabularyPieces = (bits & 16) != 0 ? 3 : 1;
     return config;
@@ -272,7 +272,7 @@ TEST_P(ModelOptions, SumsOfEveryUnitAreTheTablesTensors) {
     for (const gpt::Unit& unit : m_model.units()) {
         bool vectors = false;
         for (const kernels::Parameter& p : unit.parameters) {
-            const bool vector = p.group == control::ParameterGroup::kVector;
+            const bool vector = p.group == run::ParameterGroup::kVector;
             EXPECT_EQ(vector, p.shape.size() == 1) << p.name;
             EXPECT_FALSE(vectors && !vector) << p.name << " follows a vector";
             vectors = vectors || vector;
@@ -286,7 +286,7 @@ TEST_P(ModelOptions, StartFromGpt2sScheme) {
     for (const gpt::Unit& unit : m_model.units()) {
         for (const kernels::Parameter& p : unit.parameters) {
             const at::Tensor value = gpt::initialValue(p, m_config, 3);
-            if (p.group == control::ParameterGroup::kVector) {
+            if (p.group == run::ParameterGroup::kVector) {
                 const float expected = p.name.ends_with("weight") ? 1.0F : 0.0F;
                 EXPECT_TRUE(at::equal(value, at::full(p.shape, expected))) << p.name;
                 continue;
@@ -299,7 +299,7 @@ TEST_P(ModelOptions, StartFromGpt2sScheme) {
 }
 
 /// Losses of a few steps on `ranks` ranks.
-std::vector<double> losses(const control::RunConfig& config) {
+std::vector<double> losses(const run::RunConfig& config) {
     std::vector<double> result;
     test::runRanks(config.ranks, [&](comm::Communicator& c) {
         gpt::Gpt model(config);
@@ -331,17 +331,17 @@ std::vector<double> losses(const control::RunConfig& config) {
 }
 
 TEST_P(ModelOptions, TrainAlikeOnOneAndTwoRanks) {
-    control::RunConfig config = run(GetParam());
+    run::RunConfig config = run(GetParam());
     config.steps = 6;
     config.warmupSteps = 1;
     config.learningRate = 3e-3;
     config.accumulate = 2;
-    config.strategy = control::Strategy::kSingle;
+    config.strategy = run::Strategy::kSingle;
     config.ranks = 1;
     const auto expected = losses(config);
     ASSERT_EQ(expected.size(), 6U);
     EXPECT_LT(expected.back(), expected.front());
-    config.strategy = control::Strategy::kZero3;
+    config.strategy = run::Strategy::kZero3;
     config.ranks = 2;
     const auto found = losses(config);
     ASSERT_EQ(found.size(), expected.size());

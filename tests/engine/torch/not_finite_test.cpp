@@ -15,7 +15,7 @@ TEST(NotFinite, NamesMicroStepAndFirstLayer) {
          {std::tuple{"blocks.1.fc.weight", Phase::kForward, LayerIndex{1}},
           std::tuple{"wpe.weight", Phase::kForward, kRootLayer},
           std::tuple{"ln_f.weight", Phase::kHead, kRootLayer}}) {
-        const control::RunConfig config = tinyRun(2);
+        const run::RunConfig config = tinyRun(2);
         test::runRanks(2, [&](comm::Communicator& communicator) {
             gpt::Gpt model(config);
             const auto partitioning = training::makePartitioning(
@@ -48,8 +48,8 @@ TEST(NotFinite, NamesMicroStepAndFirstLayer) {
 
 /// fp16: a scale that overflows is halved until it does not, and training goes on.
 TEST(LossScale, OverflowingStepsAreSkipped) {
-    control::RunConfig config = tinyRun(2);
-    config.precision = control::Precision::kFloat16;
+    run::RunConfig config = tinyRun(2);
+    config.precision = run::Precision::kFloat16;
     config.lossScale = 1e9;  // far above what fp16 holds
     config.steps = 40;
     std::mutex mutex;

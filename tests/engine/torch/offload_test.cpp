@@ -10,19 +10,19 @@
 namespace shardscope {
 namespace {
 
-using control::Offload;
-using control::Strategy;
+using run::Offload;
+using run::Strategy;
 
 struct Case {
     Strategy strategy;
     Offload offload;
-    control::Precision precision = control::Precision::kFloat32;
+    run::Precision precision = run::Precision::kFloat32;
 };
 
 class Offloaded : public testing::TestWithParam<Case> {
 protected:
-    static control::RunConfig run(std::int32_t accumulate) {
-        control::RunConfig config = test::tinyRun(GetParam().strategy == Strategy::kSingle ? 1 : 4);
+    static run::RunConfig run(std::int32_t accumulate) {
+        run::RunConfig config = test::tinyRun(GetParam().strategy == Strategy::kSingle ? 1 : 4);
         config.strategy = GetParam().strategy;
         if (config.strategy == Strategy::kHsdp) config.shardRanks = 2;
         config.precision = GetParam().precision;
@@ -35,7 +35,7 @@ protected:
 
 TEST_P(Offloaded, LearnsTheSameToTheLastBit) {
     for (const std::int32_t accumulate : {1, 3}) {
-        control::RunConfig config = run(accumulate);
+        run::RunConfig config = run(accumulate);
         const auto expected = test::trainTiny(config, nullptr);
         config.offload = GetParam().offload;
         EXPECT_EQ(test::trainTiny(config, nullptr), expected);
@@ -44,13 +44,13 @@ TEST_P(Offloaded, LearnsTheSameToTheLastBit) {
 }
 
 TEST_P(Offloaded, CommunicatesTheSame) {
-    control::RunConfig config = run(2);
+    run::RunConfig config = run(2);
     config.offload = GetParam().offload;
     test::expectWhatTheorySays(config);
 }
 
 TEST_P(Offloaded, KeepsWhatTheorySays) {
-    control::RunConfig config = run(1);
+    run::RunConfig config = run(1);
     config.offload = GetParam().offload;
     test::runRanks(config.ranks, [&](comm::Communicator& c) {
         test::TinyRank rank(config, c);
@@ -61,10 +61,10 @@ TEST_P(Offloaded, KeepsWhatTheorySays) {
 /// A checkpoint of an offloaded run is any other's.
 TEST_P(Offloaded, ResumesFromItsCheckpointAndWithout) {
     const test::TemporaryFolder folder;
-    control::RunConfig config = run(1);
+    run::RunConfig config = run(1);
     config.checkpoint = folder.path();
     config.offload = GetParam().offload;
-    const auto values = [&](const control::RunConfig& run, bool write) {
+    const auto values = [&](const run::RunConfig& run, bool write) {
         std::map<std::string, at::Tensor> all;
         test::runRanks(run.ranks, [&](comm::Communicator& c) {
             test::TinyRank rank(run, c);
@@ -95,7 +95,7 @@ TEST_P(Offloaded, ResumesFromItsCheckpointAndWithout) {
     }
 }
 
-constexpr auto kBf16 = control::Precision::kBFloat16;
+constexpr auto kBf16 = run::Precision::kBFloat16;
 INSTANTIATE_TEST_SUITE_P(Strategies, Offloaded,
                          testing::Values(Case{Strategy::kSingle, Offload::kOptimizer},
                                          Case{Strategy::kDdpBucket, Offload::kOptimizer},

@@ -35,7 +35,7 @@ private:
 };
 
 /// Of rank 0, the types by what they are of.
-Types typesOf(const control::RunConfig& config, const parallel::Placement& placement,
+Types typesOf(const run::RunConfig& config, const parallel::Placement& placement,
               bool listens = true) {
     kernels::useMatmulLibrary(kernels::MatmulLibrary::kMkl);
     kernels::useAttention(kernels::AttentionKind::kFlash);
@@ -66,7 +66,7 @@ Types typesOf(const control::RunConfig& config, const parallel::Placement& place
     return types;
 }
 
-Types typesOf(const control::RunConfig& config) {
+Types typesOf(const run::RunConfig& config) {
     return typesOf(config, placementOf(config, at::kCPU));
 }
 
@@ -77,7 +77,7 @@ const char* const kComputed[] = {"parameter",          "activation", "norm outpu
                                  "activation gradient"};
 
 TEST(PrecisionReport, SaysThatFp32RunsAreFp32ThroughoutButTheSumOfLosses) {
-    Types types = typesOf(test::tinyRun(control::Strategy::kZero3, 2));
+    Types types = typesOf(test::tinyRun(run::Strategy::kZero3, 2));
     EXPECT_THAT(types["loss"], UnorderedElementsAre("fp64"));
     types.erase("loss");
     for (const auto& [what, dtypes] : types)
@@ -89,11 +89,11 @@ TEST(PrecisionReport, SaysThatFp32RunsAreFp32ThroughoutButTheSumOfLosses) {
 }
 
 TEST(PrecisionReport, SaysWhatStaysFp32InABf16Run) {
-    control::RunConfig config = test::tinyRun(control::Strategy::kZero3, 2);
-    config.precision = control::Precision::kBFloat16;
+    run::RunConfig config = test::tinyRun(run::Strategy::kZero3, 2);
+    config.precision = run::Precision::kBFloat16;
     for (const bool reduceInBf16 : {false, true}) {
         config.reduceIn =
-            reduceInBf16 ? control::GradientType::kBFloat16 : control::GradientType::kFloat32;
+            reduceInBf16 ? run::GradientType::kBFloat16 : run::GradientType::kFloat32;
         Types types = typesOf(config);
         for (const char* what : kAlwaysFp32)
             EXPECT_THAT(types[what], UnorderedElementsAre("fp32")) << what;
@@ -107,10 +107,10 @@ TEST(PrecisionReport, SaysWhatStaysFp32InABf16Run) {
 }
 
 TEST(PrecisionReport, FollowsAnFp16RunWithAnyOptions) {
-    control::RunConfig config = test::tinyRun(control::Strategy::kSingle, 1);
-    config.model.norm = control::Norm::kRmsNorm;
-    config.model.position = control::Position::kRope;
-    config.model.ffn = control::FeedForward::kSwiglu;
+    run::RunConfig config = test::tinyRun(run::Strategy::kSingle, 1);
+    config.model.norm = run::Norm::kRmsNorm;
+    config.model.position = run::Position::kRope;
+    config.model.ffn = run::FeedForward::kSwiglu;
     config.model.tieHead = false;
     parallel::Placement placement;
     placement.compute = at::kHalf;
@@ -124,7 +124,7 @@ TEST(PrecisionReport, FollowsAnFp16RunWithAnyOptions) {
 }
 
 TEST(PrecisionReport, HearsNothingWhenNobodyAsked) {
-    const control::RunConfig config = test::tinyRun(control::Strategy::kSingle, 1);
+    const run::RunConfig config = test::tinyRun(run::Strategy::kSingle, 1);
     EXPECT_TRUE(typesOf(config, placementOf(config, at::kCPU), false).empty());
 }
 

@@ -14,7 +14,7 @@ namespace shardscope {
 namespace {
 
 struct Case {
-    control::Strategy strategy;
+    run::Strategy strategy;
     test::RankSet ranks;
     kernels::MatmulLibrary library;
     std::int32_t accumulate = 2;  ///< as the reference was made
@@ -30,17 +30,17 @@ TEST_P(FollowsReference, InLossNormAndWeights) {
     kernels::useMatmulLibrary(GetParam().library);
     auto reference = data::Reference::load(folder);
     ASSERT_TRUE(reference) << reference.error().message;
-    control::RunConfig config;
+    run::RunConfig config;
     config.strategy = GetParam().strategy;
     config.ranks = GetParam().ranks.ranks;
     config.accumulate = GetParam().accumulate;
     config.vocabularyPieces = GetParam().pieces;
-    if (config.strategy == control::Strategy::kHsdp)
+    if (config.strategy == run::Strategy::kHsdp)
         config.shardRanks = config.ranks % 2 == 0 ? config.ranks / 2 : config.ranks;
     config = reference->apply(config);
 
     std::mutex mutex;
-    std::vector<control::VerifyResult> results;
+    std::vector<run::VerifyResult> results;
     GetParam().ranks.run([&](comm::Communicator& communicator) {
         auto result = training::verify(*reference, config, at::kCPU, communicator, nullptr);
         const std::lock_guard lock(mutex);
@@ -48,7 +48,7 @@ TEST_P(FollowsReference, InLossNormAndWeights) {
         results.push_back(*result);
     });
     ASSERT_EQ(results.size(), static_cast<std::size_t>(GetParam().ranks.ranks));
-    for (const control::VerifyResult& result : results) {
+    for (const run::VerifyResult& result : results) {
         EXPECT_EQ(result.steps, 20);
         EXPECT_LE(result.loss, 2e-6);
         EXPECT_LE(result.gradientNorm, 1e-5);
@@ -62,9 +62,9 @@ TEST_P(FollowsReference, InLossNormAndWeights) {
 /// parts, strays by 8.5e-5 to 9.8e-5 in loss, 1.07e-3 to 1.17e-3 in gradient norm and 8.3e-3 to
 /// 1.28e-2 in final weights. The limits are a quarter above the largest of each.
 struct Bf16Case {
-    control::Strategy strategy;
+    run::Strategy strategy;
     test::RankSet ranks;
-    control::GradientType reduceIn;
+    run::GradientType reduceIn;
 };
 
 class FollowsReferenceInBf16 : public testing::TestWithParam<Bf16Case> {};
@@ -76,10 +76,10 @@ TEST_P(FollowsReferenceInBf16, AsCloselyAsPyTorchDoes) {
     kernels::useMatmulLibrary(kernels::MatmulLibrary::kMkl);
     auto reference = data::Reference::load(folder);
     ASSERT_TRUE(reference) << reference.error().message;
-    control::RunConfig config;
+    run::RunConfig config;
     config.strategy = GetParam().strategy;
     config.ranks = GetParam().ranks.ranks;
-    config.precision = control::Precision::kBFloat16;
+    config.precision = run::Precision::kBFloat16;
     config.reduceIn = GetParam().reduceIn;
     config.accumulate = 2;
     config = reference->apply(config);
@@ -96,15 +96,15 @@ TEST_P(FollowsReferenceInBf16, AsCloselyAsPyTorchDoes) {
     });
 }
 
-constexpr auto kSingle = control::Strategy::kSingle;
-constexpr auto kZero3 = control::Strategy::kZero3;
+constexpr auto kSingle = run::Strategy::kSingle;
+constexpr auto kZero3 = run::Strategy::kZero3;
 constexpr auto kMkl = kernels::MatmulLibrary::kMkl;
 constexpr auto kOneDnn = kernels::MatmulLibrary::kOneDnn;
 
 using test::RankSet;
 constexpr bool kShared = false, kNccl = true;
 
-std::string nameOf(control::Strategy strategy) {
+std::string nameOf(run::Strategy strategy) {
     std::string name;
     for (const char c : std::string(toWord(strategy)))
         if (c != '-') name += c;
@@ -117,21 +117,21 @@ std::vector<Case> cases() {
                           {kZero3, {kShared, 2}, kOneDnn},
                           {kZero3, {kShared, 3}, kOneDnn},
                           {kSingle, {kNccl, 1}, kMkl}};
-    for (const control::Strategy strategy : kAll<control::Strategy>) {
+    for (const run::Strategy strategy : kAll<run::Strategy>) {
         if (strategy == kSingle) continue;
         for (const int ranks : {1, 2, 3, 4})
             for (const bool nccl : {kShared, kNccl}) all.push_back({strategy, {nccl, ranks}, kMkl});
         for (const int ranks : {1, 2, 3, 4})
             for (const int micro : {1, 3}) all.push_back({strategy, {kShared, ranks}, kMkl, micro});
     }
-    for (const control::Strategy strategy : {kZero3, control::Strategy::kHsdp}) {
+    for (const run::Strategy strategy : {kZero3, run::Strategy::kHsdp}) {
         for (const int ranks : {1, 2, 3, 4}) {
             all.push_back({strategy, {kShared, ranks}, kMkl, 3, 3});
             all.push_back({strategy, {kNccl, ranks}, kMkl, 2, 2});
         }
     }
     // A ring sums in another order.
-    for (const control::Strategy strategy : {kZero3, control::Strategy::kDdpBucket}) {
+    for (const run::Strategy strategy : {kZero3, run::Strategy::kDdpBucket}) {
         for (const int ranks : {2, 3, 4}) {
             if (comm::hasGloo()) all.push_back({strategy, {false, ranks, true}, kMkl});
         }
@@ -146,8 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
                (tested.param.pieces > 1 ? "Pieces" + std::to_string(tested.param.pieces) : "");
     });
 
-constexpr auto kInFp32 = control::GradientType::kFloat32;
-constexpr auto kInBf16 = control::GradientType::kBFloat16;
+constexpr auto kInFp32 = run::GradientType::kFloat32;
+constexpr auto kInBf16 = run::GradientType::kBFloat16;
 
 INSTANTIATE_TEST_SUITE_P(
     Strategies, FollowsReferenceInBf16,
@@ -157,9 +157,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bf16Case{kZero3, {kShared, 1}, kInBf16}, Bf16Case{kZero3, {kShared, 2}, kInBf16},
         Bf16Case{kZero3, {kShared, 4}, kInBf16}, Bf16Case{kZero3, {kNccl, 2}, kInFp32},
         Bf16Case{kZero3, {kNccl, 2}, kInBf16}, Bf16Case{kZero3, {kNccl, 4}, kInBf16},
-        Bf16Case{control::Strategy::kDdpBucket, {kShared, 2}, kInFp32},
-        Bf16Case{control::Strategy::kZero1, {kShared, 2}, kInFp32},
-        Bf16Case{control::Strategy::kZero2, {kShared, 2}, kInBf16}),
+        Bf16Case{run::Strategy::kDdpBucket, {kShared, 2}, kInFp32},
+        Bf16Case{run::Strategy::kZero1, {kShared, 2}, kInFp32},
+        Bf16Case{run::Strategy::kZero2, {kShared, 2}, kInBf16}),
     [](const auto& tested) {
         return nameOf(tested.param.strategy) + "x" + tested.param.ranks.name() + "Reduce" +
                toWord(tested.param.reduceIn);

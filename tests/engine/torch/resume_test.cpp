@@ -1,5 +1,5 @@
 // A run that is stopped and resumed follows the same losses, at any number of ranks and strategy.
-#include "engine/theory/theory.h"
+#include "engine/run/theory/theory.h"
 #include "engine/training/checkpointing.h"
 #include "engine/training/session.h"
 #include "tests/engine/torch/rank_threads.h"
@@ -17,17 +17,17 @@ constexpr std::int32_t kSteps = 6;
 constexpr std::int64_t kRows = 4;  ///< of a step, over all ranks
 
 struct Segment {
-    control::Strategy strategy;
+    run::Strategy strategy;
     int ranks = 1;
     std::int32_t pieces = 1;  ///< of the vocabulary
 };
 
-control::RunConfig runOf(const Segment& segment, const std::string& folder) {
-    control::RunConfig config;
-    config.model = *control::findModelPreset("tiny");
+run::RunConfig runOf(const Segment& segment, const std::string& folder) {
+    run::RunConfig config;
+    config.model = *run::findModelPreset("tiny");
     config.strategy = segment.strategy;
     config.ranks = segment.ranks;
-    if (segment.strategy == control::Strategy::kHsdp) config.shardRanks = segment.ranks / 2;
+    if (segment.strategy == run::Strategy::kHsdp) config.shardRanks = segment.ranks / 2;
     config.batch = static_cast<std::int32_t>(kRows / segment.ranks);
     config.steps = kSteps;
     config.learningRate = 3e-3;
@@ -38,7 +38,7 @@ control::RunConfig runOf(const Segment& segment, const std::string& folder) {
 }
 
 /// The same rows whatever the number of ranks.
-data::Batch rowsOf(const control::RunConfig& config, std::int32_t step, int rank) {
+data::Batch rowsOf(const run::RunConfig& config, std::int32_t step, int rank) {
     const std::int64_t context = config.model.context;
     data::Batch batch{at::empty({config.batch, context}, at::kLong),
                       at::empty({config.batch * context}, at::kLong)};
@@ -54,7 +54,7 @@ data::Batch rowsOf(const control::RunConfig& config, std::int32_t step, int rank
 /// Steps until `end` (from a checkpoint, if there is one), then a checkpoint.
 std::vector<double> trainUntil(const Segment& segment, const std::string& folder,
                                std::int32_t end) {
-    const control::RunConfig config = runOf(segment, folder);
+    const run::RunConfig config = runOf(segment, folder);
     std::mutex mutex;
     std::vector<double> losses;
     test::runRanks(segment.ranks, [&](comm::Communicator& communicator) {
@@ -98,7 +98,7 @@ TEST_P(Resumed, FollowsTheSameLosses) {
     const auto& [first, second] = GetParam();
     const test::TemporaryFolder unbroken;
     const test::TemporaryFolder broken;
-    const auto expected = trainUntil({control::Strategy::kSingle, 1}, unbroken.path(), kSteps);
+    const auto expected = trainUntil({run::Strategy::kSingle, 1}, unbroken.path(), kSteps);
     auto losses = trainUntil(first, broken.path(), kSteps / 2);
     for (const double loss : trainUntil(second, broken.path(), kSteps)) losses.push_back(loss);
     ASSERT_EQ(losses.size(), expected.size());
@@ -108,17 +108,17 @@ TEST_P(Resumed, FollowsTheSameLosses) {
 
 std::vector<std::pair<Segment, Segment>> pairs() {
     std::vector<std::pair<Segment, Segment>> all;
-    for (const control::Strategy strategy : kAll<control::Strategy>) {
-        const int ranks = strategy == control::Strategy::kSingle ? 1 : 2;
+    for (const run::Strategy strategy : kAll<run::Strategy>) {
+        const int ranks = strategy == run::Strategy::kSingle ? 1 : 2;
         all.push_back({{strategy, ranks}, {strategy, ranks}});
-        all.push_back({{strategy, ranks}, {control::Strategy::kZero3, 4}});
-        all.push_back({{control::Strategy::kZero3, 4}, {strategy, ranks}});
+        all.push_back({{strategy, ranks}, {run::Strategy::kZero3, 4}});
+        all.push_back({{run::Strategy::kZero3, 4}, {strategy, ranks}});
     }
-    const auto zero3 = control::Strategy::kZero3;
+    const auto zero3 = run::Strategy::kZero3;
     all.push_back({{zero3, 2, 3}, {zero3, 2, 3}});
-    all.push_back({{zero3, 2, 3}, {control::Strategy::kHsdp, 4, 2}});
-    all.push_back({{control::Strategy::kHsdp, 4, 2}, {control::Strategy::kDdpFlat, 2}});
-    all.push_back({{control::Strategy::kZero1, 2}, {zero3, 4, 5}});
+    all.push_back({{zero3, 2, 3}, {run::Strategy::kHsdp, 4, 2}});
+    all.push_back({{run::Strategy::kHsdp, 4, 2}, {run::Strategy::kDdpFlat, 2}});
+    all.push_back({{run::Strategy::kZero1, 2}, {zero3, 4, 5}});
     return all;
 }
 
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Runs, Resumed, testing::ValuesIn(pairs()), [](const aut
 /// A rank that resumes is bit for bit where it was.
 TEST(Resume, OnTheSameRanksIsExact) {
     for (const auto strategy :
-         {control::Strategy::kZero3, control::Strategy::kZero1, control::Strategy::kDdpBucket}) {
+         {run::Strategy::kZero3, run::Strategy::kZero1, run::Strategy::kDdpBucket}) {
         const test::TemporaryFolder unbroken;
         const test::TemporaryFolder broken;
         const Segment segment{strategy, 2};
@@ -149,7 +149,7 @@ TEST(Resume, OnTheSameRanksIsExact) {
 }
 
 TEST(Resume, ARankThatCannotWriteEndsTheCheckpointForAll) {
-    control::RunConfig config = runOf({control::Strategy::kZero3, 2}, "/dev/null/nowhere");
+    run::RunConfig config = runOf({run::Strategy::kZero3, 2}, "/dev/null/nowhere");
     std::mutex mutex;
     std::vector<std::string> sentences;
     test::runRanks(2, [&](comm::Communicator& communicator) {

@@ -28,7 +28,7 @@ protected:
 };
 
 /// What every rank wrote.
-std::vector<Tokens> written(const control::RunConfig& config, const Sampling& sampling) {
+std::vector<Tokens> written(const run::RunConfig& config, const Sampling& sampling) {
     std::vector<Tokens> texts;
     std::mutex mutex;
     test::runRanks(config.ranks, [&](comm::Communicator& c) {
@@ -43,21 +43,21 @@ std::vector<Tokens> written(const control::RunConfig& config, const Sampling& sa
 
 TEST_F(Sampler, WritesTheSameOnAnyNumberOfRanks) {
     const Sampling sampling{60, 0.8, 5};  // well beyond the context of 32
-    const Tokens alone = written(test::tinyRun(control::Strategy::kSingle, 1), sampling).at(0);
+    const Tokens alone = written(test::tinyRun(run::Strategy::kSingle, 1), sampling).at(0);
     EXPECT_EQ(alone.size(), kPrompt.size() + 60);
     EXPECT_TRUE(std::equal(kPrompt.begin(), kPrompt.end(), alone.begin()));
-    for (const control::Strategy strategy :
-         {control::Strategy::kZero3, control::Strategy::kDdpFlat, control::Strategy::kZero2}) {
+    for (const run::Strategy strategy :
+         {run::Strategy::kZero3, run::Strategy::kDdpFlat, run::Strategy::kZero2}) {
         const auto texts = written(test::tinyRun(strategy, 2), sampling);
         EXPECT_THAT(texts, testing::ElementsAre(alone, alone)) << toWord(strategy);
     }
-    EXPECT_EQ(written(test::tinyRun(control::Strategy::kSingle, 1), sampling).at(0), alone);
+    EXPECT_EQ(written(test::tinyRun(run::Strategy::kSingle, 1), sampling).at(0), alone);
     const Sampling other{60, 0.8, 6};
-    EXPECT_NE(written(test::tinyRun(control::Strategy::kSingle, 1), other).at(0), alone);
+    EXPECT_NE(written(test::tinyRun(run::Strategy::kSingle, 1), other).at(0), alone);
 }
 
 TEST_F(Sampler, TemperatureZeroIsTheLikeliestTokenOfTheLastContext) {
-    const control::RunConfig config = test::tinyRun(control::Strategy::kSingle, 1);
+    const run::RunConfig config = test::tinyRun(run::Strategy::kSingle, 1);
     test::runRanks(1, [&](comm::Communicator& c) {
         test::TinyRank rank(config, c);
         const auto text =
@@ -77,7 +77,7 @@ TEST_F(Sampler, TemperatureZeroIsTheLikeliestTokenOfTheLastContext) {
 }
 
 TEST_F(Sampler, LeavesTrainingAsItWas) {
-    const control::RunConfig config = test::tinyRun(control::Strategy::kZero3, 2);
+    const run::RunConfig config = test::tinyRun(run::Strategy::kZero3, 2);
     const auto lossAfter = [&](bool samples) {
         double loss = 0;
         test::runRanks(2, [&](comm::Communicator& c) {
@@ -101,7 +101,7 @@ TEST_F(Sampler, LeavesTrainingAsItWas) {
 }
 
 TEST_F(Sampler, RefusesWhatItCannotGoOnFrom) {
-    const control::RunConfig config = test::tinyRun(control::Strategy::kSingle, 1);
+    const run::RunConfig config = test::tinyRun(run::Strategy::kSingle, 1);
     test::runRanks(1, [&](comm::Communicator& c) {
         test::TinyRank rank(config, c);
         const auto from = [&](const Tokens& prompt) {

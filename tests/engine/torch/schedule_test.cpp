@@ -5,8 +5,8 @@
 namespace shardscope::training {
 namespace {
 
-control::RunConfig run(control::Schedule schedule) {
-    control::RunConfig config;
+run::RunConfig run(run::Schedule schedule) {
+    run::RunConfig config;
     config.schedule = schedule;
     config.steps = 110;
     config.warmupSteps = 10;
@@ -15,12 +15,12 @@ control::RunConfig run(control::Schedule schedule) {
     return config;
 }
 
-constexpr control::Schedule kAll[] = {control::Schedule::kCosine, control::Schedule::kLinear,
-                                      control::Schedule::kConstant};
+constexpr run::Schedule kAll[] = {run::Schedule::kCosine, run::Schedule::kLinear,
+                                      run::Schedule::kConstant};
 
 TEST(Schedule, WarmsUpInEqualSteps) {
-    for (const control::Schedule schedule : kAll) {
-        const control::RunConfig config = run(schedule);
+    for (const run::Schedule schedule : kAll) {
+        const run::RunConfig config = run(schedule);
         for (int step = 0; step < 10; ++step)
             EXPECT_DOUBLE_EQ(learningRate(config, step), 1e-4 * (step + 1));
         EXPECT_DOUBLE_EQ(learningRate(config, 10), 1e-3);
@@ -28,18 +28,18 @@ TEST(Schedule, WarmsUpInEqualSteps) {
 }
 
 TEST(Schedule, GoesDownAsItsNameSays) {
-    const auto at = [](control::Schedule schedule, std::int32_t step) {
+    const auto at = [](run::Schedule schedule, std::int32_t step) {
         return learningRate(run(schedule), step);
     };
-    EXPECT_DOUBLE_EQ(at(control::Schedule::kCosine, 60), 5.5e-4);
-    EXPECT_DOUBLE_EQ(at(control::Schedule::kLinear, 60), 5.5e-4);
-    EXPECT_DOUBLE_EQ(at(control::Schedule::kLinear, 35), 7.75e-4);
+    EXPECT_DOUBLE_EQ(at(run::Schedule::kCosine, 60), 5.5e-4);
+    EXPECT_DOUBLE_EQ(at(run::Schedule::kLinear, 60), 5.5e-4);
+    EXPECT_DOUBLE_EQ(at(run::Schedule::kLinear, 35), 7.75e-4);
     // A quarter of the way a cosine has lost (1 - sqrt(1/2)) / 2 of its height.
-    EXPECT_NEAR(at(control::Schedule::kCosine, 35), 1e-3 - 9e-4 * 0.1464466, 1e-9);
-    EXPECT_DOUBLE_EQ(at(control::Schedule::kConstant, 60), 1e-3);
-    EXPECT_DOUBLE_EQ(at(control::Schedule::kConstant, 5000), 1e-3);
-    for (const control::Schedule schedule :
-         {control::Schedule::kCosine, control::Schedule::kLinear}) {
+    EXPECT_NEAR(at(run::Schedule::kCosine, 35), 1e-3 - 9e-4 * 0.1464466, 1e-9);
+    EXPECT_DOUBLE_EQ(at(run::Schedule::kConstant, 60), 1e-3);
+    EXPECT_DOUBLE_EQ(at(run::Schedule::kConstant, 5000), 1e-3);
+    for (const run::Schedule schedule :
+         {run::Schedule::kCosine, run::Schedule::kLinear}) {
         for (int step = 11; step < 110; ++step) {
             EXPECT_LT(at(schedule, step), at(schedule, step - 1));
             EXPECT_GT(at(schedule, step), 1e-4);
@@ -50,7 +50,7 @@ TEST(Schedule, GoesDownAsItsNameSays) {
 }
 
 TEST(Schedule, TakesRunsThatAreAllWarmUp) {
-    control::RunConfig config = run(control::Schedule::kLinear);
+    run::RunConfig config = run(run::Schedule::kLinear);
     config.steps = 5;
     EXPECT_DOUBLE_EQ(learningRate(config, 4), 5e-4);
     config.warmupSteps = 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kRanks = 2;
 
-class Stop : public testing::TestWithParam<control::Strategy> {
+class Stop : public testing::TestWithParam<run::Strategy> {
 protected:
     Stop() {
         kernels::useMatmulLibrary(kernels::MatmulLibrary::kMkl);
@@ -22,7 +22,7 @@ protected:
     }
     /// Loss of the step after `between`.
     template <class Between>
-    double lossAfter(const control::RunConfig& config, Between between) {
+    double lossAfter(const run::RunConfig& config, Between between) {
         double loss = 0;
         test::runRanks(kRanks, [&](comm::Communicator& c) {
             test::TinyRank rank(config, c);
@@ -41,7 +41,7 @@ protected:
 };
 
 TEST_P(Stop, EndsAnEvaluationAtTheNextBatchOfAllRanks) {
-    control::RunConfig config = test::tinyRun(GetParam(), kRanks);
+    run::RunConfig config = test::tinyRun(GetParam(), kRanks);
     config.evaluateBatches = 1000;
     std::atomic<int> asked = 0;
     const auto stopped = [&](test::TinyRank&, Trainer& trainer, comm::Communicator& c) {
@@ -60,7 +60,7 @@ TEST_P(Stop, EndsAnEvaluationAtTheNextBatchOfAllRanks) {
 }
 
 TEST_P(Stop, OfBeforeAnEvaluationTrainsOnNothingOfIt) {
-    control::RunConfig config = test::tinyRun(GetParam(), kRanks);
+    run::RunConfig config = test::tinyRun(GetParam(), kRanks);
     const double after = lossAfter(config, [](auto&, Trainer& trainer, auto&) {
         EXPECT_FALSE(trainer.evaluate([] { return true; }).has_value());
     });
@@ -68,7 +68,7 @@ TEST_P(Stop, OfBeforeAnEvaluationTrainsOnNothingOfIt) {
 }
 
 TEST_P(Stop, EndsASampleAtTheNextToken) {
-    const control::RunConfig config = test::tinyRun(GetParam(), kRanks);
+    const run::RunConfig config = test::tinyRun(GetParam(), kRanks);
     const std::vector<std::int64_t> prompt{3, 1, 4};
     std::atomic<int> asked = 0;
     const double after = lossAfter(config, [&](test::TinyRank& rank, auto&, comm::Communicator& c) {
@@ -86,8 +86,8 @@ TEST_P(Stop, EndsASampleAtTheNextToken) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Stop,
-                         testing::Values(control::Strategy::kDdpFlat, control::Strategy::kZero2,
-                                         control::Strategy::kZero3),
+                         testing::Values(run::Strategy::kDdpFlat, run::Strategy::kZero2,
+                                         run::Strategy::kZero3),
                          [](const auto& tested) {
                              std::string name = toWord(tested.param);
                              std::erase(name, '-');

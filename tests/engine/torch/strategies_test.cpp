@@ -9,24 +9,24 @@ namespace {
 using namespace test;
 
 TEST(Ddp, SendsBucketsOfTheirSize) {
-    control::RunConfig config = tinyRun(2);
+    run::RunConfig config = tinyRun(2);
     config.model.hidden = 256;
     config.model.heads = 4;
-    config.strategy = control::Strategy::kDdpBucket;
+    config.strategy = run::Strategy::kDdpBucket;
     config.bucketMegabytes = 1;
     std::vector<Counter> counters(2);
     const auto losses = trainTiny(config, &counters);
     EXPECT_EQ(theory::stepContents(config).reductions, 7);  // 6.4 MB of gradients
     EXPECT_EQ(counters[0].contents.reductions, 7 * config.steps);
-    config.strategy = control::Strategy::kDdpFlat;
+    config.strategy = run::Strategy::kDdpFlat;
     EXPECT_EQ(trainTiny(config, nullptr), losses);
 }
 
 /// What is left out comes later: after a few steps lossy gradients have led to about the same loss.
-class LossyDdp : public testing::TestWithParam<control::Strategy> {
+class LossyDdp : public testing::TestWithParam<run::Strategy> {
 protected:
-    static control::RunConfig run(control::Compression compression, double kept) {
-        control::RunConfig config = tinyRun(2);
+    static run::RunConfig run(run::Compression compression, double kept) {
+        run::RunConfig config = tinyRun(2);
         config.strategy = GetParam();
         config.steps = 30;
         config.warmupSteps = 2;
@@ -39,10 +39,10 @@ protected:
 };
 
 TEST_P(LossyDdp, LearnsNearlyAsWell) {
-    const auto exact = trainTiny(run(control::Compression::kNone, 1), nullptr);
-    const auto narrow = trainTiny(run(control::Compression::kBFloat16, 1), nullptr);
-    const auto tenth = trainTiny(run(control::Compression::kTopK, 0.1), nullptr);
-    const auto all = trainTiny(run(control::Compression::kTopK, 1), nullptr);
+    const auto exact = trainTiny(run(run::Compression::kNone, 1), nullptr);
+    const auto narrow = trainTiny(run(run::Compression::kBFloat16, 1), nullptr);
+    const auto tenth = trainTiny(run(run::Compression::kTopK, 0.1), nullptr);
+    const auto all = trainTiny(run(run::Compression::kTopK, 1), nullptr);
     EXPECT_EQ(exact.front(), tenth.front());
     EXPECT_NEAR(narrow.back(), exact.back(), 0.02 * exact.back());
     EXPECT_NE(narrow.back(), exact.back());
@@ -53,8 +53,8 @@ TEST_P(LossyDdp, LearnsNearlyAsWell) {
 }
 
 TEST_P(LossyDdp, MovesWhatTheorySays) {
-    for (const auto compression : {control::Compression::kBFloat16, control::Compression::kTopK}) {
-        control::RunConfig config = run(compression, 0.03);
+    for (const auto compression : {run::Compression::kBFloat16, run::Compression::kTopK}) {
+        run::RunConfig config = run(compression, 0.03);
         config.steps = 2;
         std::vector<Counter> counters(2);
         trainTiny(config, &counters);
@@ -65,21 +65,21 @@ TEST_P(LossyDdp, MovesWhatTheorySays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ddp, LossyDdp,
-                         testing::Values(control::Strategy::kDdpNaive, control::Strategy::kDdpFlat,
-                                         control::Strategy::kDdpOverlap,
-                                         control::Strategy::kDdpBucket),
+                         testing::Values(run::Strategy::kDdpNaive, run::Strategy::kDdpFlat,
+                                         run::Strategy::kDdpOverlap,
+                                         run::Strategy::kDdpBucket),
                          [](const auto& tested) {
                              std::string name(toWord(tested.param));
                              std::erase(name, '-');
                              return name;
                          });
 
-class EveryStrategy : public testing::TestWithParam<control::Strategy> {
+class EveryStrategy : public testing::TestWithParam<run::Strategy> {
 protected:
-    static control::RunConfig run(int ranks, int accumulate) {
-        control::RunConfig config = tinyRun(ranks);
+    static run::RunConfig run(int ranks, int accumulate) {
+        run::RunConfig config = tinyRun(ranks);
         config.strategy = GetParam();
-        if (GetParam() == control::Strategy::kHsdp) config.shardRanks = ranks / 2;
+        if (GetParam() == run::Strategy::kHsdp) config.shardRanks = ranks / 2;
         config.accumulate = accumulate;
         return config;
     }
@@ -94,9 +94,9 @@ TEST_P(EveryStrategy, CommunicatesWhatTheorySays) {
 TEST_P(EveryStrategy, TrainsAsZero3Does) {
     for (const int ranks : {1, 2, 3}) {
         for (const int accumulate : {1, 3}) {
-            control::RunConfig config = run(ranks, accumulate);
+            run::RunConfig config = run(ranks, accumulate);
             const auto losses = trainTiny(config, nullptr);
-            config.strategy = control::Strategy::kZero3;
+            config.strategy = run::Strategy::kZero3;
             const auto expected = trainTiny(config, nullptr);
             ASSERT_EQ(losses.size(), expected.size());
             for (std::size_t i = 0; i < losses.size(); ++i)
@@ -110,10 +110,10 @@ TEST_P(EveryStrategy, GivesTheSameLossesTwice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy,
-                         testing::Values(control::Strategy::kDdpNaive, control::Strategy::kDdpFlat,
-                                         control::Strategy::kDdpOverlap,
-                                         control::Strategy::kDdpBucket, control::Strategy::kZero1,
-                                         control::Strategy::kZero2, control::Strategy::kZero3),
+                         testing::Values(run::Strategy::kDdpNaive, run::Strategy::kDdpFlat,
+                                         run::Strategy::kDdpOverlap,
+                                         run::Strategy::kDdpBucket, run::Strategy::kZero1,
+                                         run::Strategy::kZero2, run::Strategy::kZero3),
                          [](const auto& tested) {
                              std::string name;
                              for (const char c : std::string(toWord(tested.param)))

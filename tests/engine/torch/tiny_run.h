@@ -9,9 +9,9 @@
 
 namespace shardscope::test {
 
-inline control::RunConfig tinyRun(control::Strategy strategy, int ranks) {
-    control::RunConfig config;
-    config.model = *control::findModelPreset("tiny");
+inline run::RunConfig tinyRun(run::Strategy strategy, int ranks) {
+    run::RunConfig config;
+    config.model = *run::findModelPreset("tiny");
     config.strategy = strategy;
     config.ranks = ranks;
     config.batch = 2;
@@ -21,7 +21,7 @@ inline control::RunConfig tinyRun(control::Strategy strategy, int ranks) {
 
 /// A rank of a run with everything but the trainer.
 struct TinyRank {
-    TinyRank(const control::RunConfig& run, comm::Communicator& c, control::Observer* observer,
+    TinyRank(const run::RunConfig& run, comm::Communicator& c, control::Observer* observer,
              const parallel::Placement& placement)
         : config(run),
           communicator(c),
@@ -31,7 +31,7 @@ struct TinyRank {
             return gpt::initialValue(p, run.model, run.seed) * 8;  // far from uniform
         });
     }
-    TinyRank(const control::RunConfig& run, comm::Communicator& c,
+    TinyRank(const run::RunConfig& run, comm::Communicator& c,
              control::Observer* observer = nullptr)
         : TinyRank(run, c, observer, training::placementOf(run, at::kCPU)) {}
 
@@ -48,7 +48,7 @@ struct TinyRank {
         return source;
     }
 
-    const control::RunConfig config;
+    const run::RunConfig config;
     comm::Communicator& communicator;
     gpt::Gpt model;
     std::unique_ptr<parallel::Partitioning> partitioning;

@@ -15,17 +15,17 @@ using namespace test;
 struct Cut {
     std::int32_t pieces;  ///< of 64 rows
     bool tied;
-    control::Strategy strategy;
+    run::Strategy strategy;
     int ranks;
 };
 
 class VocabularyPieces : public testing::TestWithParam<Cut> {
 protected:
-    static control::RunConfig run(std::int32_t accumulate) {
-        control::RunConfig config = test::tinyRun(GetParam().ranks);
+    static run::RunConfig run(std::int32_t accumulate) {
+        run::RunConfig config = test::tinyRun(GetParam().ranks);
         config.model.tieHead = GetParam().tied;
         config.strategy = GetParam().strategy;
-        if (config.strategy == control::Strategy::kHsdp) config.shardRanks = config.ranks / 2;
+        if (config.strategy == run::Strategy::kHsdp) config.shardRanks = config.ranks / 2;
         config.accumulate = accumulate;
         config.vocabularyPieces = GetParam().pieces;
         return config;
@@ -36,7 +36,7 @@ TEST_P(VocabularyPieces, CommunicateWhatTheorySays) {
     for (const std::int32_t accumulate : {1, 3}) {
         for (const std::int32_t prefetch : {0, 1, 3, 20}) {
             SCOPED_TRACE(testing::Message() << accumulate << ", prefetch " << prefetch);
-            control::RunConfig config = run(accumulate);
+            run::RunConfig config = run(accumulate);
             config.prefetch = prefetch;
             expectWhatTheorySays(config);
         }
@@ -45,7 +45,7 @@ TEST_P(VocabularyPieces, CommunicateWhatTheorySays) {
 
 TEST_P(VocabularyPieces, LearnWhatTheWholeOneDoes) {
     for (const std::int32_t accumulate : {1, 3}) {
-        control::RunConfig config = run(accumulate);
+        run::RunConfig config = run(accumulate);
         config.learningRate = 3e-3;
         config.warmupSteps = 1;
         config.steps = 8;
@@ -60,8 +60,8 @@ TEST_P(VocabularyPieces, LearnWhatTheWholeOneDoes) {
     }
 }
 
-constexpr auto kZero3 = control::Strategy::kZero3;
-constexpr auto kHsdp = control::Strategy::kHsdp;
+constexpr auto kZero3 = run::Strategy::kZero3;
+constexpr auto kHsdp = run::Strategy::kHsdp;
 INSTANTIATE_TEST_SUITE_P(Cuts, VocabularyPieces,
                          testing::Values(Cut{2, true, kZero3, 2}, Cut{2, false, kZero3, 2},
                                          Cut{3, true, kZero3, 2}, Cut{3, false, kZero3, 2},
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Cuts, VocabularyPieces,
 /// A vocabulary that is large beside a block is cut without being asked, an untied one also into a
 /// single piece each.
 TEST(VocabularyPieces, AreChosenBySize) {
-    control::RunConfig config = test::tinyRun(2);
+    run::RunConfig config = test::tinyRun(2);
     config.model.vocabulary = 640;
     for (const bool tied : {true, false}) {
         config.model.tieHead = tied;
@@ -95,7 +95,7 @@ TEST(VocabularyPieces, AreChosenBySize) {
 }
 
 TEST(VocabularyPieces, ValidateSampleAndSearchAlike) {
-    control::RunConfig config = test::tinyRun(kZero3, 2);
+    run::RunConfig config = test::tinyRun(kZero3, 2);
     std::vector<std::pair<double, std::vector<std::int64_t>>> found;
     for (const std::int32_t pieces : {1, 3}) {
         config.vocabularyPieces = pieces;

@@ -36,11 +36,11 @@ TEST(ShardLayout, SplitsIntoWholeCacheLinesWithMatricesInFront) {
 }
 
 TEST(StateTheory, IsSixteenBytesAParameterOverTheRanks) {
-    control::RunConfig config;
+    run::RunConfig config;
     config.ranks = 2;
     EXPECT_EQ(theory::parameterCount(config.model), 10'774'272);
     EXPECT_EQ(theory::stateTheory(config).count, 86'194'176);
-    const auto reference = control::findModelPreset("ref");
+    const auto reference = run::findModelPreset("ref");
     ASSERT_TRUE(reference);
     EXPECT_EQ(theory::parameterCount(*reference), 203'033'600);
     EXPECT_NEAR(theory::palmFlopsPerToken(*reference), 1293.7e6, 0.05e6);
@@ -48,7 +48,7 @@ TEST(StateTheory, IsSixteenBytesAParameterOverTheRanks) {
 
 TEST(Zero3, StepsContainExactlyWhatTheorySays) {
     for (int prefetch : {0, 1, 2, 5}) {
-        control::RunConfig config = tinyRun(2);
+        run::RunConfig config = tinyRun(2);
         config.prefetch = prefetch;
         expectWhatTheorySays(config);
     }
@@ -64,8 +64,8 @@ struct Zero3Form {
 
 class EveryZero3 : public testing::TestWithParam<Zero3Form> {
 protected:
-    static control::RunConfig run(int ranks, int accumulate) {
-        control::RunConfig config = tinyRun(ranks);
+    static run::RunConfig run(int ranks, int accumulate) {
+        run::RunConfig config = tinyRun(ranks);
         config.accumulate = accumulate;
         config.reshardAfterForward = GetParam().reshardAfterForward;
         config.keepGathered = GetParam().keepGathered;
@@ -81,7 +81,7 @@ TEST_P(EveryZero3, CommunicatesWhatTheorySays) {
 
 TEST_P(EveryZero3, FollowsThePlainOne) {
     for (const int accumulate : {1, 3}) {
-        control::RunConfig plain = tinyRun(2);
+        run::RunConfig plain = tinyRun(2);
         plain.accumulate = accumulate;
         const auto expected = trainTiny(plain, nullptr);
         const auto losses = trainTiny(run(2, accumulate), nullptr);
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, EveryZero3,
 
 /// Bytes a step moves at 2 ranks in units of the parameters' (performance reference 6.3).
 TEST(Zero3, MovesTheClosedFormsOfAccumulation) {
-    control::RunConfig config = tinyRun(2);
+    run::RunConfig config = tinyRun(2);
     const auto& m = config.model;
     const std::int64_t all = 4 * theory::parameterCount(m) / 2;
     const std::int64_t block = 4 * theory::blockParameterCount(m) / 2;
@@ -122,7 +122,7 @@ TEST(Zero3, GivesTheSameLossesTwice) {
 }
 
 TEST(Zero3, LossFallsAndStartsNearUniform) {
-    control::RunConfig config = tinyRun(2);
+    run::RunConfig config = tinyRun(2);
     config.steps = 30;
     config.warmupSteps = 2;
     config.learningRate = 3e-3;

@@ -1,7 +1,7 @@
 // Training and verifying with the instruction sets of other CPUs: oneDNN and LibTorch's own kernels
 // held to each of three levels, in every combination. `run_on_other_cpus` beside this file does the
 // same for our own code, which cannot be held, on emulated CPUs.
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
@@ -60,9 +60,9 @@ TEST_P(AnyCpu, FollowsTheReferenceInBFloat16) {
 TEST_P(AnyCpu, FollowsTheReferenceInEveryStrategy) {
     const std::string folder = SHARDSCOPE_REFERENCE_FOLDER;
     if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no reference in " << folder;
-    for (const control::Strategy strategy : kAll<control::Strategy>) {
+    for (const run::Strategy strategy : kAll<run::Strategy>) {
         std::vector<std::string> flags = {"verify", folder, "--strategy", toWord(strategy)};
-        if (strategy == control::Strategy::kHsdp) flags.insert(flags.end(), {"--shard-ranks", "2"});
+        if (strategy == run::Strategy::kHsdp) flags.insert(flags.end(), {"--shard-ranks", "2"});
         const auto program = start(flags);
         EXPECT_EQ(program->wait(), 0) << toWord(strategy) << "\n"
                                       << program->out() << program->err();

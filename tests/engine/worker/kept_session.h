@@ -1,8 +1,8 @@
 // What a rank records and posts, kept for a test to look at.
 #pragma once
 
-#include "engine/control/frame.h"
-#include "engine/control/messages.h"
+#include "engine/run/protocol/frame.h"
+#include "engine/run/protocol/messages.h"
 #include "engine/worker/outbox.h"
 #include "profiler/capture/capture_session.h"
 
@@ -69,7 +69,7 @@ public:
         outbox.finish();
         ::shutdown(m_ends[0], SHUT_WR);
         std::vector<Message> found;
-        control::FrameParser parser;
+        run::FrameParser parser;
         std::array<std::byte, 4096> bytes{};
         for (ssize_t got; (got = ::read(m_ends[1], bytes.data(), bytes.size())) > 0;)
             parser.append(std::span(bytes).first(static_cast<std::size_t>(got)));
@@ -77,7 +77,7 @@ public:
             const auto frame = parser.next();
             EXPECT_TRUE(frame);
             if (!frame || !*frame) return found;
-            const auto message = control::decode((*frame)->text());
+            const auto message = run::decode((*frame)->text());
             EXPECT_TRUE(message);
             if (!message) return found;
             if (const auto* wanted = std::get_if<Message>(&*message)) found.push_back(*wanted);

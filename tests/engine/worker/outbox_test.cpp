@@ -1,8 +1,8 @@
 // A rank whose recorder takes nothing for long: bounded, counted, and in the end told.
 #include "engine/worker/outbox.h"
 
-#include "engine/control/frame.h"
-#include "engine/control/messages.h"
+#include "engine/run/protocol/frame.h"
+#include "engine/run/protocol/messages.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -26,22 +26,22 @@ TEST(Outbox, DropsFiguresAndCountsThemWhenNobodyTakesThem) {
         capture::CaptureSession session({}, outbox);
         outbox.start(session, [](bool) {});
         for (int i = 0; i < kPosted; ++i)
-            outbox.post(control::MetricReported{{"loss", StepIndex{i}, Timestamp{i}, 1.0}});
+            outbox.post(run::MetricReported{{"loss", StepIndex{i}, Timestamp{i}, 1.0}});
         // What ends a run is kept even then.
-        control::RankFailed failed;
+        run::RankFailed failed;
         failed.message = "the last word";
         outbox.post(failed);
         std::thread reader([&] {
-            control::FrameParser parser;
+            run::FrameParser parser;
             std::array<std::byte, 65536> bytes;
             for (ssize_t count; (count = ::read(ends[1], bytes.data(), bytes.size())) > 0;) {
                 parser.append(std::span(bytes).first(static_cast<std::size_t>(count)));
                 for (auto frame = parser.next(); frame && *frame; frame = parser.next()) {
-                    const auto message = control::decode((*frame)->text());
+                    const auto message = run::decode((*frame)->text());
                     if (!message) continue;
-                    if (std::holds_alternative<control::MetricReported>(*message)) ++metrics;
-                    if (std::holds_alternative<control::RankFailed>(*message)) failureTold = true;
-                    if (const auto* raised = std::get_if<control::DiagnosticRaised>(&*message))
+                    if (std::holds_alternative<run::MetricReported>(*message)) ++metrics;
+                    if (std::holds_alternative<run::RankFailed>(*message)) failureTold = true;
+                    if (const auto* raised = std::get_if<run::DiagnosticRaised>(&*message))
                         lost += raised->diagnostic.count;
                 }
             }

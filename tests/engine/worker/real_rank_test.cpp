@@ -1,5 +1,5 @@
 // `shardscope record`, `report` and `verify` with the real shardscope-rank.
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
@@ -308,13 +308,13 @@ TEST_F(RealRank, NonFiniteLossEndsTheRunInWordsAndKeepsTheRecording) {
 
 /// Every strategy's recording says of itself that nothing is missing, and hides what it may.
 TEST_F(RealRank, EveryStrategyRecordsAllOfIt) {
-    for (const control::Strategy strategy : kAll<control::Strategy>) {
-        if (strategy == control::Strategy::kSingle) continue;
+    for (const run::Strategy strategy : kAll<run::Strategy>) {
+        if (strategy == run::Strategy::kSingle) continue;
         const std::string word = toWord(strategy);
         std::vector<std::string> more = {"--strategy", word, "--accumulate", "2", "--force"};
-        if (strategy == control::Strategy::kHsdp)
+        if (strategy == run::Strategy::kHsdp)
             more.insert(more.end(), {"--ranks", "4", "--shard-ranks", "2"});
-        if (strategy == control::Strategy::kDdpBucket)
+        if (strategy == run::Strategy::kDdpBucket)
             more.insert(more.end(), {"--bucket-mb", "0.02"});
         const auto program = record(more);
         ASSERT_EQ(program->wait(), 0) << word << ": " << program->err();

@@ -19,10 +19,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-control::RunConfig singleRank() {
-    control::RunConfig config;
+run::RunConfig singleRank() {
+    run::RunConfig config;
     config.ranks = 1;
-    config.strategy = control::Strategy::kSingle;
+    config.strategy = run::Strategy::kSingle;
     return config;
 }
 
@@ -109,7 +109,7 @@ TEST_F(DeviceObserverTest, EverythingWaitsForTheDevice) {
     endStep(0);
     m_observer.tellPassed(true);
     EXPECT_THAT(durations(lanes::kPhases.id), ElementsAre(100, 300));
-    EXPECT_THAT(m_agent.posted<control::StepDone>(), SizeIs(1));
+    EXPECT_THAT(m_agent.posted<run::StepDone>(), SizeIs(1));
 }
 
 TEST_F(DeviceObserverTest, AStepLastsFromItsFirstWorkToItsLast) {
@@ -130,7 +130,7 @@ TEST_F(DeviceObserverTest, AStepLastsFromItsFirstWorkToItsLast) {
     EXPECT_EQ(lane[1].duration.ns, 850);
     EXPECT_EQ(lane[2].duration.ns, 900);
     EXPECT_EQ(lane[3].duration.ns, 100);
-    const auto steps = m_agent.posted<control::StepDone>();
+    const auto steps = m_agent.posted<run::StepDone>();
     ASSERT_THAT(steps, SizeIs(1));
     EXPECT_EQ(steps[0].step.step, StepIndex{4});
     EXPECT_EQ((steps[0].step.end - steps[0].step.start).ns, 1850);
@@ -149,7 +149,7 @@ TEST_F(DeviceObserverTest, StepsComeInOrderWhileTheHostRunsAhead) {
     EXPECT_THAT(durations(lanes::kPhases.id), ElementsAre(100, 200));
     m_observer.tellPassed(true);
     EXPECT_THAT(durations(lanes::kPhases.id), ElementsAre(100, 200, 300, 400, 500));
-    const auto steps = m_agent.posted<control::StepDone>();
+    const auto steps = m_agent.posted<run::StepDone>();
     ASSERT_THAT(steps, SizeIs(5));
     for (std::int32_t step = 0; step < 5; ++step) {
         EXPECT_EQ(steps[static_cast<std::size_t>(step)].step.step, StepIndex{step});
@@ -189,19 +189,19 @@ TEST_F(DeviceObserverTest, MemoryOfAStepIsItsPeakOnTheDevice) {
     m_observer.stepBegin(0);
     endStep(0);
     m_observer.tellPassed(true);
-    EXPECT_EQ(m_agent.posted<control::StepDone>().at(0).memoryInUse.count, 123'456);
+    EXPECT_EQ(m_agent.posted<run::StepDone>().at(0).memoryInUse.count, 123'456);
 }
 
 TEST_F(DeviceObserverTest, LowLevelsTimeStepsWithoutPhases) {
-    m_observer.setLevel(control::CaptureLevel::kSteps, DetailReason::kSchedule,
-                        control::CaptureLevel::kSteps);
+    m_observer.setLevel(CaptureLevel::kSteps, DetailReason::kSchedule,
+                        CaptureLevel::kSteps);
     m_observer.stepBegin(0);
     phase(Phase::kForward, 100);
     phase(Phase::kWaitReduction, 40);
     endStep(0);
     m_observer.tellPassed(true);
     EXPECT_THAT(m_kept.on(lanes::kPhases.id), IsEmpty());
-    const auto steps = m_agent.posted<control::StepDone>();
+    const auto steps = m_agent.posted<run::StepDone>();
     ASSERT_THAT(steps, SizeIs(1));
     EXPECT_EQ(steps[0].exposedCommunication.ns, 40);
     EXPECT_EQ(steps[0].step.expectedPhases, StepFacts{}.expectedPhases) << "promises none";

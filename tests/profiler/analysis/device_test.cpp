@@ -1,4 +1,4 @@
-#include "engine/control/run_config.h"
+#include "engine/run/config/run_config.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/report.h"
 #include "tests/support/timeline.h"
@@ -148,7 +148,7 @@ rank 0 step    |ssss1sss..|)");
 
 TEST(MeasuredPeakUse, NeedsEveryDevice) {
     auto timeline = onDevices("rank 0 step |ss|\nrank 1 step |ss|");
-    timeline.summary.run.configJson = control::toJson({});
+    timeline.summary.run.configJson = run::toJson({});
     EXPECT_FALSE(measuredPeakUse(timeline.summary, 1000.0).has_value());
     for (DeviceFacts& device : timeline.summary.devices) device.measuredPeak = 1e12;
     EXPECT_NEAR(*measuredPeakUse(timeline.summary, 1000.0), 1000.0 * 68.2e6 / 2e12, 1e-4);

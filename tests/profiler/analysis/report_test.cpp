@@ -2,8 +2,8 @@
 
 #include "profiler/analysis/findings.h"
 
-#include "engine/control/run_config.h"
-#include "engine/theory/theory.h"
+#include "engine/run/config/run_config.h"
+#include "engine/run/theory/theory.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -210,7 +210,7 @@ TEST(Throughput, LeavesWarmUpAndEvaluationStepsOut) {
 
 TEST(Mfu, IsPalmFlopsOverThePeakOfAllRanks) {
     const Report report = reportOf({});
-    const control::ModelConfig model;
+    const run::ModelConfig model;
     ASSERT_TRUE(report.mfu.value.has_value());
     EXPECT_DOUBLE_EQ(*report.mfu.value,
                      *report.tokensPerSecond * theory::palmFlopsPerToken(model) / 1.8e11);
@@ -227,8 +227,8 @@ TEST(Mfu, IsAbsentWithAReasonWithoutAPeak) {
 
 TEST(Mfu, AboveThePeakIsFlagged) {
     auto timeline = test::drawTimeline("rank 0 step |ssss1sss2sss|");
-    const control::RunConfig config;
-    timeline.summary.run.configJson = control::toJson(config);
+    const run::RunConfig config;
+    timeline.summary.run.configJson = run::toJson(config);
     timeline.summary.ranks[0].peakFlops = 1e6;
     timeline.summary.ranks[0].peakSource = "a test";
     const Report report = analyse(timeline.summary, timeline.ranks);

@@ -22,8 +22,8 @@
 namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
-using control::OptionValue;
-using control::RunConfig;
+using run::OptionValue;
+using run::RunConfig;
 
 namespace {
 
@@ -31,7 +31,7 @@ constexpr int kInputHeight = 30;  // as the style sheet makes the others
 
 }  // namespace
 
-BoundField::BoundField(const control::RunOption& option, QWidget* parent)
+BoundField::BoundField(const run::RunOption& option, QWidget* parent)
     : QWidget(parent), m_option(option) {
     if (option.choices != nullptr) m_choices = option.choices();
     const OptionValue usual = m_option.get(RunConfig());
@@ -72,7 +72,7 @@ BoundField::BoundField(const control::RunOption& option, QWidget* parent)
 
 void BoundField::makeChoice() {
     auto* box = new QComboBox(this);
-    for (const control::OptionChoice& choice : m_choices)
+    for (const run::OptionChoice& choice : m_choices)
         box->addItem(fromUtf8(choice.name), fromUtf8(choice.word));
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     box->setMinimumContentsLength(6);
@@ -112,7 +112,7 @@ void BoundField::makeReal() {
 
 void BoundField::makeText() {
     auto* edit = new QLineEdit(this);
-    if (m_option.text == control::OptionText::kEscaped) {
+    if (m_option.text == run::OptionText::kEscaped) {
         m_read = [edit] { return OptionValue(unescaped(edit->text()).toStdString()); };
         m_show = [edit](const OptionValue& value) {
             edit->setText(escaped(fromUtf8(std::get<std::string>(value))));
@@ -193,7 +193,7 @@ QString BoundField::summary(const RunConfig& config) const {
         return *on ? nameOf(m_option) : u"%1: no"_s.arg(nameOf(m_option));
     if (const auto* word = std::get_if<std::string>(&value)) {
         const QString plain = fromUtf8(*word);
-        for (const control::OptionChoice& choice : m_choices)
+        for (const run::OptionChoice& choice : m_choices)
             if (choice.word == *word)
                 return u"%1 %2"_s.arg(nameOf(m_option), fromUtf8(choice.name));
         return u"%1 %2"_s.arg(nameOf(m_option), escaped(plain));

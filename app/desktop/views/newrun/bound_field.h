@@ -2,7 +2,7 @@
 // a line below. GUI thread.
 #pragma once
 
-#include "engine/control/run_option.h"
+#include "engine/run/config/run_option.h"
 
 #include <QString>
 #include <QWidget>
@@ -21,17 +21,17 @@ class BoundField : public QWidget {
 
 public:
     /// A list to choose from, whole numbers, numbers, texts and switches: by what the option takes.
-    BoundField(const control::RunOption& option, QWidget* parent);
+    BoundField(const run::RunOption& option, QWidget* parent);
 
     [[nodiscard]] std::string_view key() const { return m_option.key; }
-    [[nodiscard]] const control::RunOption& option() const { return m_option; }
+    [[nodiscard]] const run::RunOption& option() const { return m_option; }
     [[nodiscard]] QWidget* input() const { return m_input; }
 
     /// Shows the field of `config`, without changed().
-    void fill(const control::RunConfig& config);
+    void fill(const run::RunConfig& config);
     /// Writes what is shown; what a person did not touch comes out as it was filled in, though the
     /// input can show less of it.
-    void apply(control::RunConfig& config) const;
+    void apply(run::RunConfig& config) const;
 
     /// What stands below while nothing is wrong.
     void setNote(const QString& note);
@@ -44,9 +44,9 @@ public:
     /// What stands below: the problem, else why not, else the note.
     [[nodiscard]] QString below() const;
     /// As it is in a run that nobody asked anything of.
-    [[nodiscard]] bool isUsual(const control::RunConfig& config) const;
+    [[nodiscard]] bool isUsual(const run::RunConfig& config) const;
     /// "Norm RMSNorm", as a folded section sums up what is not as usual.
-    [[nodiscard]] QString summary(const control::RunConfig& config) const;
+    [[nodiscard]] QString summary(const run::RunConfig& config) const;
 
     /// A button beside the input.
     QPushButton* addButton(const QString& name, const QString& accessibleName,
@@ -63,15 +63,15 @@ private:
     void makeSwitch();
     void showBelow();
 
-    const control::RunOption& m_option;
-    std::vector<control::OptionChoice> m_choices;
+    const run::RunOption& m_option;
+    std::vector<run::OptionChoice> m_choices;
     QWidget* m_input = nullptr;
     QHBoxLayout* m_row = nullptr;
     QLabel* m_below = nullptr;
     QString m_note, m_whyNot, m_problem;
-    std::function<control::OptionValue()> m_read;
-    std::function<void(const control::OptionValue&)> m_show;
-    control::OptionValue m_filled, m_shown;  ///< as given, and as the input then read
+    std::function<run::OptionValue()> m_read;
+    std::function<void(const run::OptionValue&)> m_show;
+    run::OptionValue m_filled, m_shown;  ///< as given, and as the input then read
 };
 
 }  // namespace shardscope::desktop

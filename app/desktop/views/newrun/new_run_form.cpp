@@ -17,10 +17,10 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using control::OptionText;
+using run::OptionText;
 
 /// Paths take the width of the form; a long name takes two places.
-int spanOf(const control::RunOption& option) {
+int spanOf(const run::RunOption& option) {
     constexpr qsizetype kLongName = 26;
     if (option.text != OptionText::kPlain && option.text != OptionText::kEscaped)
         return FoldSection::kColumns;
@@ -29,15 +29,15 @@ int spanOf(const control::RunOption& option) {
 
 }  // namespace
 
-void NewRunPage::addSection(QWidget* form, const control::OptionSectionWords& words) {
+void NewRunPage::addSection(QWidget* form, const run::OptionSectionWords& words) {
     auto* section = new FoldSection(fromUtf8(words.word), words.common, form);
     form->layout()->addWidget(section);
     m_sections.push_back(section);
-    for (const control::RunOption& option : control::runOptions())
+    for (const run::RunOption& option : run::runOptions())
         if (option.section == words.value && *option.name != '\0') addField(section, option);
 }
 
-void NewRunPage::addField(FoldSection* section, const control::RunOption& option) {
+void NewRunPage::addField(FoldSection* section, const run::RunOption& option) {
     auto* field = new BoundField(option, section);
     connect(field, &BoundField::changed, this, &NewRunPage::refresh);
     section->addField(field, spanOf(option));
@@ -82,7 +82,7 @@ QWidget* NewRunPage::buildForm(QWidget* parent) {
     auto* layout = new QVBoxLayout(form);
     layout->setContentsMargins(0, 0, kGap, 0);
     layout->setSpacing(kGap);
-    for (const control::OptionSectionWords& words : kWords<control::OptionSection>)
+    for (const run::OptionSectionWords& words : kWords<run::OptionSection>)
         addSection(form, words);
     connectFields();
     layout->addStretch();

@@ -12,7 +12,7 @@
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
-#include "engine/control/run_rules.h"
+#include "engine/run/config/run_rules.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -34,7 +34,7 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using control::RunConfig;
+using run::RunConfig;
 
 /// A proper part of the ranks where there is one: what people mean by groups.
 int suggestedGroup(int ranks) {
@@ -159,7 +159,7 @@ QString NewRunPage::reason() const {
 RunConfig NewRunPage::config() const {
     RunConfig config = m_base;  // and what has no field here
     for (const BoundField* each : m_fields) each->apply(config);
-    return control::settled(std::move(config), m_base);
+    return run::settled(std::move(config), m_base);
 }
 
 void NewRunPage::setConfig(const RunConfig& config) {
@@ -187,9 +187,9 @@ void NewRunPage::showEvent(QShowEvent* event) {
 /// A size says how many of everything; what the parts are stays as chosen.
 void NewRunPage::choosePreset() {
     RunConfig chosen = config();
-    const auto preset = control::findModelPreset(chosen.model.name);
+    const auto preset = run::findModelPreset(chosen.model.name);
     if (!preset) return;
-    const control::ModelConfig before = std::exchange(chosen.model, *preset);
+    const run::ModelConfig before = std::exchange(chosen.model, *preset);
     chosen.model.norm = before.norm;
     chosen.model.position = before.position;
     chosen.model.ffn = before.ffn;
@@ -201,7 +201,7 @@ void NewRunPage::choosePreset() {
 void NewRunPage::chooseStrategy() {
     auto* group = qobject_cast<QSpinBox*>(field("shard_ranks")->input());
     const RunConfig chosen = config();
-    if (chosen.strategy == control::Strategy::kHsdp && group->value() == 0)
+    if (chosen.strategy == run::Strategy::kHsdp && group->value() == 0)
         group->setValue(suggestedGroup(chosen.ranks));
 }
 
@@ -277,7 +277,7 @@ void NewRunPage::showFields(const RunConfig& config, const SourceFacts* facts) {
             const auto found = problems.find(std::string(each->key()));
             const QString sentence = found != problems.end() ? found->second : QString();
             const bool named = std::find(wrong.begin(), wrong.end(), each->key()) != wrong.end();
-            each->setWhyNot(fromUtf8(std::string(control::whyNot(config, each->key()))));
+            each->setWhyNot(fromUtf8(std::string(run::whyNot(config, each->key()))));
             each->setProblem(sentence, named || !sentence.isEmpty());
             if (!sentence.isEmpty()) section->setOpen(true);
         }
@@ -293,13 +293,13 @@ void NewRunPage::showNotes(const RunConfig& config, const SourceFacts* facts) {
     field("ranks")->setNote(m_machine.cores == 1 ? tr("of 1 core")
                                                  : tr("on %1 cores").arg(m_machine.cores));
     field("output")->setNote(helpOf(field("output")->option()));
-    const bool cuda = config.device == control::Device::kCuda;
+    const bool cuda = config.device == run::Device::kCuda;
     const QString gpus = config.shareDevice ? tr("shared by ranks") : tr("one per rank");
     field("device")->setNote(cuda ? gpus : QString());
     // Automatic says what it comes to.
-    if (config.deviceCapture == control::DeviceCapture::kAuto) {
+    if (config.deviceCapture == run::DeviceCapture::kAuto) {
         RunConfig chosen = config;
-        chosen.deviceCapture = control::effectiveDeviceCapture(config);
+        chosen.deviceCapture = run::effectiveDeviceCapture(config);
         const BoundField* level = field("device_capture");
         field("device_capture")
             ->setNote(tr("%1: %2").arg(QString::fromLatin1(toWord(chosen.deviceCapture)),
@@ -345,7 +345,7 @@ void NewRunPage::saveRunFile() {
     dialog->setDefaultSuffix(u"toml"_s);
     connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
         QFile file(path);
-        const std::string text = control::toToml(config());
+        const std::string text = run::toToml(config());
         const bool written = file.open(QIODevice::WriteOnly) &&
                              file.write(text.data(), static_cast<qint64>(text.size())) ==
                                  static_cast<qint64>(text.size());

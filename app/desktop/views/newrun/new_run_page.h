@@ -30,9 +30,9 @@ class NewRunPage : public QWidget {
 public:
     /// `outputFolder`: where recordings go unless one says otherwise.
     explicit NewRunPage(const QString& outputFolder, QWidget* parent = nullptr);
-    [[nodiscard]] control::RunConfig config() const;
+    [[nodiscard]] run::RunConfig config() const;
     /// What the form has no field for stays and comes out of config() again.
-    void setConfig(const control::RunConfig& config);
+    void setConfig(const run::RunConfig& config);
     /// A run is going: another cannot be started.
     void setBusy(bool busy);
     [[nodiscard]] const RunPrediction& prediction() const { return m_prediction; }
@@ -45,15 +45,15 @@ public:
 Q_SIGNALS:
     /// `commandLine` is that of prediction(): of a resumed run it holds what differs from its
     /// checkpoint.
-    void startRequested(const shardscope::control::RunConfig& config, const QString& commandLine);
+    void startRequested(const shardscope::run::RunConfig& config, const QString& commandLine);
 
 protected:
     void showEvent(QShowEvent* event) override;
 
 private:
     QWidget* buildForm(QWidget* parent);
-    void addSection(QWidget* form, const control::OptionSectionWords& words);
-    void addField(FoldSection* section, const control::RunOption& option);
+    void addSection(QWidget* form, const run::OptionSectionWords& words);
+    void addField(FoldSection* section, const run::RunOption& option);
     void addChooser(BoundField* path, bool folder);
     void connectFields();
     QWidget* buildPrediction(QWidget* parent);
@@ -69,9 +69,9 @@ private:
     /// What is wrong, by key of the field that says it.
     [[nodiscard]] std::map<std::string, QString> fieldProblems(const SourceFacts* facts) const;
     [[nodiscard]] QString whyNotStart(const SourceFacts* facts) const;
-    void showFields(const control::RunConfig& config, const SourceFacts* facts);
-    void showNotes(const control::RunConfig& config, const SourceFacts* facts);
-    void showSummaries(const control::RunConfig& config);
+    void showFields(const run::RunConfig& config, const SourceFacts* facts);
+    void showNotes(const run::RunConfig& config, const SourceFacts* facts);
+    void showSummaries(const run::RunConfig& config);
     void showPrediction();
 
     QString m_outputFolder;
@@ -79,7 +79,7 @@ private:
     MachineFacts m_machine;
     RunPrediction m_prediction;
     RunSources m_sources;
-    control::RunConfig m_base;  ///< the configuration that the fields were filled from
+    run::RunConfig m_base;  ///< the configuration that the fields were filled from
     bool m_busy = false;
     bool m_outputEdited = false;
     bool m_filling = true;  ///< by us, until the first config stands

@@ -1,0 +1,53 @@
+// Which steps of a run are captured in detail. Pure: every rank decides alike.
+#pragma once
+
+#include "engine/run/config/run_config.h"
+#include "storage/model/result.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace shardscope::run {
+
+/// Both within.
+struct StepSpan {
+    std::int32_t first = 0;
+    std::int32_t last = 0;
+    friend bool operator==(const StepSpan&, const StepSpan&) = default;
+};
+
+/// "10-20,500-520,7": steps count from 0, in any order. kUsage with a sentence.
+[[nodiscard]] Result<std::vector<StepSpan>> parseStepSpans(std::string_view text);
+
+/// What somebody asked for while the run goes on: {"command":"capture",...}. Nothing in it: back to
+/// the run's own schedule.
+struct CaptureChange {
+    std::string level;       ///< of all steps from the next on; empty: as `steps` and `every` say
+    std::string steps;       ///< as RunConfig::captureSteps
+    std::int32_t every = 0;  ///< as RunConfig::captureEvery
+};
+
+class CaptureSchedule {
+public:
+    /// The run's own.
+    [[nodiscard]] static Result<CaptureSchedule> of(const RunConfig& config);
+    /// After a change; kUsage where it asks for something impossible, as a level that the run was
+    /// not started with.
+    [[nodiscard]] static Result<CaptureSchedule> of(const RunConfig& config,
+                                                    const CaptureChange& change);
+
+    /// At which level the step is captured: the run's own, or a lower one.
+    [[nodiscard]] CaptureLevel levelOf(std::int32_t step) const;
+    /// Why it is a lower one.
+    [[nodiscard]] DetailReason reason() const { return m_reason; }
+
+private:
+    CaptureLevel m_level = CaptureLevel::kFull;
+    DetailReason m_reason = DetailReason::kSchedule;
+    bool m_all = true;  ///< no step is left out
+    std::vector<StepSpan> m_spans;
+    std::int32_t m_every = 0;
+};
+
+}  // namespace shardscope::run

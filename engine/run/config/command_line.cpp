@@ -1,0 +1,81 @@
+#include "engine/run/config/byte_text.h"
+#include "engine/run/config/run_config.h"
+#include "engine/run/config/run_option.h"
+
+#include <fmt/format.h>
+
+namespace shardscope::run {
+namespace {
+
+/// $'...' of bash, zsh and others: the command line is text, and the word is not.
+std::string dollarWord(const std::string& word) {
+    std::string quoted = "$'";
+    for (const char c : word) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte >= 0x7F || c == '\'' || c == '\\')
+            quoted += fmt::format("\\x{:02x}", byte);
+        else
+            quoted += c;
+    }
+    return quoted + "'";
+}
+
+/// As a POSIX shell reads it back.
+std::string shellWord(const std::string& word) {
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+,@%";
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+    if (!isUtf8(word)) return dollarWord(word);
+    std::string quoted = "'";
+    for (const char c : word) {
+        if (c == '\'') {
+            quoted += "'\\''";
+        } else {
+            quoted += c;
+        }
+    }
+    return quoted + "'";
+}
+
+std::string argumentText(const OptionValue& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) return shellWord(*text);
+    if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+    return fmt::format("{}", std::get<std::int64_t>(value));
+}
+
+/// A switch turns its field away from the default; what turns it back is --x for --no-x, and
+/// --x=false else.
+std::string switchText(const RunOption& option, const OptionValue& value) {
+    constexpr std::string_view kNegation = "--no-";
+    const std::string_view flag = option.flag;
+    if (value != option.get(RunConfig())) return option.flag;
+    if (flag.starts_with(kNegation)) return fmt::format("--{}", flag.substr(kNegation.size()));
+    return fmt::format("{}=false", flag);
+}
+
+}  // namespace
+
+std::string toCommandLine(const RunConfig& config) {
+    return toCommandLine(config, RunConfig());
+}
+
+std::string toCommandLine(const RunConfig& config, const RunConfig& start) {
+    RunConfig base = start;
+    // --model comes first and replaces all of the model.
+    base.model = findModelPreset(config.model.name).value_or(RunConfig().model);
+    std::string line = "shardscope record --model " + shellWord(base.model.name);
+    for (const RunOption& option : runOptions()) {
+        if (*option.flag == '\0') continue;
+        const OptionValue value = option.get(config);
+        // Always named: what a reader looks for first.
+        const std::string_view key = option.key;
+        const bool always = key == "strategy" || key == "ranks";
+        if (!always && value == option.get(base)) continue;
+        line += ' ';
+        line += !option.isSwitch() ? fmt::format("{} {}", option.flag, argumentText(value))
+                                   : switchText(option, value);
+    }
+    return line;
+}
+
+}  // namespace shardscope::run

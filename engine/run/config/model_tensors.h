@@ -1,0 +1,51 @@
+// The parameters of a model by unit: names, shapes and kinds. The one table that the model, the
+// theory of counts and memory, and checkpoints agree on. Torch-free, pure functions.
+//
+// Names are those of nanoGPT with `gate` and `head` added; linear weights are (out, in).
+#pragma once
+
+#include "engine/run/config/run_config.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardscope::run {
+
+/// What weight decay may tell apart. A tied token table is an embedding.
+enum class ParameterGroup : std::uint8_t { kMatrix = 1, kEmbedding = 2, kVector = 3 };
+
+struct ModelTensor {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    ParameterGroup group = ParameterGroup::kMatrix;
+    std::int64_t firstRow = 0;   ///< of a piece: where it begins in the tensor of that name
+    std::int64_t wholeRows = 0;  ///< of that tensor; 0: this is all of it
+
+    [[nodiscard]] std::int64_t count() const;
+    friend bool operator==(const ModelTensor&, const ModelTensor&) = default;
+};
+
+/// Embeddings, final norm and, when it is not tied, the head. Matrices, then embeddings, then
+/// vectors: head.weight (V, C), wte.weight (V, C), wpe.weight (T, C), ln_f.weight, ln_f.bias (C).
+[[nodiscard]] std::vector<ModelTensor> rootTensors(const ModelConfig& model);
+
+/// Of block `index`: qkv (3C, C), proj (C, C), gate (F, C), fc (F, C), out (C, F), then ln1 and
+/// ln2, each weight and bias (C); no gate with gelu, no bias with rmsnorm.
+[[nodiscard]] std::vector<ModelTensor> blockTensors(const ModelConfig& model, std::int64_t index);
+
+/// What is gathered and released together.
+struct ModelUnit {
+    enum class Part : std::uint8_t { kRoot, kTokens, kBlock, kHead };
+    Part part = Part::kRoot;
+    std::int64_t index = 0;  ///< of the block or piece
+    std::vector<ModelTensor> tensors;
+    [[nodiscard]] std::int64_t count() const;
+};
+
+/// All units in the order in which forward first needs them: the root, pieces of the token table,
+/// blocks, pieces of a head of its own. Without pieces (control/vocabulary_pieces.h) the root is
+/// all of rootTensors().
+[[nodiscard]] std::vector<ModelUnit> modelUnits(const RunConfig& config);
+
+}  // namespace shardscope::run

@@ -1,0 +1,148 @@
+// TOML run files: the keys of toJson, with line and column in every complaint.
+#include "engine/run/config/run_config.h"
+#include "engine/run/config/run_option.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace shardscope::run {
+namespace {
+
+class RunFileReader {
+public:
+    RunFileReader(std::string path, RunConfig defaults)
+        : m_path(std::move(path)), m_config(std::move(defaults)) {}
+
+    Result<RunConfig> read(const toml::table& root) {
+        if (const toml::node* model = root.get("model")) {
+            if (auto done = readModel(*model); !done) return failure(done);
+        }
+        for (const auto& [key, node] : root) {
+            if (key.str() == "model") continue;
+            if (auto done = set(std::string(key.str()), key.source(), node); !done) {
+                return failure(done);
+            }
+        }
+        return m_config;
+    }
+
+    tl::unexpected<Error> complain(const toml::source_region& where, std::string_view what) const {
+        return failure(ErrorCode::kUsage, fmt::format("{}:{}:{}: {}", m_path, where.begin.line,
+                                                      where.begin.column, what));
+    }
+
+private:
+    /// A preset's name, or a table that may start from one and change parts of it.
+    Result<void> readModel(const toml::node& node) {
+        if (const auto name = node.value<std::string>()) {
+            if (auto done = setModelPreset(m_config, *name); !done) {
+                return complain(node.source(), done.error().message);
+            }
+            return {};
+        }
+        const toml::table* table = node.as_table();
+        if (table == nullptr) {
+            return complain(node.source(), "model must be a preset's name or a [model] table");
+        }
+        const auto name = (*table)["name"].value<std::string>();
+        if (name && findModelPreset(*name)) m_config.model = *findModelPreset(*name);
+        for (const auto& [key, value] : *table) {
+            auto done = set("model." + std::string(key.str()), key.source(), value);
+            if (!done) return done;
+        }
+        return {};
+    }
+
+    Result<void> set(const std::string& key, const toml::source_region& where,
+                     const toml::node& node) {
+        const RunOption* field = findRunOption(key);
+        if (field == nullptr) {
+            return complain(where, fmt::format("unknown key '{}'{}", key, suggestedKey(key)));
+        }
+        OptionValue value;
+        if (node.is_boolean()) {
+            value = node.as_boolean()->get();
+        } else if (node.is_integer()) {
+            value = node.as_integer()->get();
+        } else if (node.is_floating_point()) {
+            value = node.as_floating_point()->get();
+        } else if (node.is_string()) {
+            value = node.as_string()->get();
+        } else {
+            return complain(node.source(), key + " must be a single value");
+        }
+        if (auto done = field->set(m_config, value); !done) {
+            return complain(node.source(), key + ": " + done.error().message);
+        }
+        return {};
+    }
+
+    std::string m_path;
+    RunConfig m_config;
+};
+
+std::string tomlText(const std::string& text) {
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            quoted += '\\';
+            quoted += c;
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+        } else {
+            quoted += c;
+        }
+    }
+    return quoted + '"';
+}
+
+std::string tomlValue(const OptionValue& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) return tomlText(*text);
+    if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
+    // TOML tells 1 from 1.0; fmt writes a double so that it reads back the same.
+    std::string number = fmt::format("{}", std::get<double>(value));
+    if (number.find_first_of(".en") == std::string::npos) number += ".0";
+    return number;
+}
+
+}  // namespace
+
+Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file || text.fail()) {
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("the run file {} cannot be read: {}; check its name", path,
+                                   std::strerror(errno != 0 ? errno : EIO)));
+    }
+    RunFileReader reader(path, defaults);
+    try {
+        const toml::table root = toml::parse(text.str(), path);
+        return reader.read(root);
+    } catch (const toml::parse_error& error) {
+        return reader.complain(error.source(), error.description());
+    }
+}
+
+std::string toToml(const RunConfig& config) {
+    std::string top = "# Run file of Shardscope: shardscope record FILE\n";
+    std::string model = "\n[model]\n";
+    for (const RunOption& field : runOptions()) {
+        std::string_view key = field.key;
+        const std::string value = tomlValue(field.get(config));
+        if (key.starts_with("model.")) {
+            model += fmt::format("{} = {}\n", key.substr(6), value);
+        } else {
+            top += fmt::format("{} = {}\n", key, value);
+        }
+    }
+    return top + model;
+}
+
+}  // namespace shardscope::run

@@ -1,0 +1,168 @@
+// JSON messages inside kMessage frames. One struct a message; encode() and decode() are
+// inverse. Unknown fields are ignored (a newer peer), missing ones are errors by name.
+//
+//   recorder -> agent   LaunchRequest, Command(stop | kill | capture), Heartbeat
+//   agent -> rank       RankStart, Command(stop | capture)
+//   agent -> recorder   AgentHello, RankStarted, RankExited, AgentDone, LogLine, Heartbeat
+//   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared,
+//   StepDone, MetricReported,
+//                       TheoryReported, DiagnosticRaised, LogLine, RankFinished, RankFailed,
+//                       VerifyResult
+#pragma once
+
+#include "engine/run/config/capture_schedule.h"
+#include "engine/run/config/run_config.h"
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace shardscope::run {
+
+/// First message from an agent: who it is, so that a mismatch is refused in words.
+struct AgentHello {
+    std::int32_t protocol = 0;
+    std::string product;
+    std::int64_t pid = 0;
+    HostFacts host;
+    std::int64_t nowNs = 0;  ///< host clock when sent
+};
+
+struct LaunchRequest {
+    RunConfig config;
+    std::int64_t originNs = 0;      ///< host clock at the recording clock's zero
+    std::string rankProgram;        ///< path of shardscope-rank; empty: beside the agent
+    std::int64_t segmentBytes = 0;  ///< of the ranks' shared memory; sparse, so be generous
+    std::map<std::string, std::string> environment;
+};
+
+/// First message to a rank. The segment is inherited as a file descriptor.
+struct RankStart {
+    RunConfig config;
+    std::int32_t rank = 0;
+    std::int32_t worldSize = 1;
+    std::int64_t originNs = 0;
+    std::int32_t segmentFd = -1;  ///< shared-memory segment of all ranks of the host
+    std::int64_t segmentBytes = 0;
+};
+
+struct Command {
+    /// "stop": after the current step; "kill": at once; "capture": CaptureChange from some step on
+    std::string verb;
+    CaptureChange capture{};  ///< of "capture"
+};
+
+struct Heartbeat {};
+
+struct RankStarted {
+    std::int32_t rank = 0;
+    std::int64_t pid = 0;
+};
+
+struct RankExited {
+    std::int32_t rank = 0;
+    std::optional<std::int32_t> code;
+    std::optional<std::int32_t> signal;
+    std::string lastWords;  ///< tail of its stderr
+};
+
+struct AgentDone {};
+
+struct LogLine {
+    std::string level;  ///< "info" "warning" "error"
+    std::string text;
+};
+
+struct RankHello {
+    std::int32_t protocol = 0;
+    std::string product;
+    std::int64_t pid = 0;
+    std::string device;
+    std::map<std::string, std::string> libraries;
+};
+
+/// Peak of this rank's device, once known (RankFacts::peakFlops, peakSource).
+struct PeakMeasured {
+    std::optional<double> peakFlops;
+    std::string source;
+};
+
+/// The rank's accelerator, once it is open; sent again when more is known.
+struct DeviceReported {
+    DeviceFacts device;
+};
+
+struct LaneDeclared {
+    LaneFacts lane;
+};
+
+struct StringsDeclared {
+    std::uint32_t first = 0;
+    std::vector<std::string> texts;
+};
+
+struct StepDone {
+    StepFacts step;
+    /// For the live line; not stored. Most tensor memory held during the step.
+    Bytes memoryInUse;
+    Duration exposedCommunication;
+    /// At which it was captured, and why where that is less than the run's.
+    CaptureLevel capture = CaptureLevel::kFull;
+    DetailReason captureReason = DetailReason::kSchedule;
+};
+
+struct MetricReported {
+    MetricPoint point;
+};
+
+struct TheoryReported {
+    std::vector<MemoryTheory> categories;
+};
+
+struct DiagnosticRaised {
+    Diagnostic diagnostic;
+};
+
+struct RankFinished {
+    std::uint64_t emitted = 0;
+    std::uint64_t dropped = 0;
+    bool stopped = false;  ///< by request, before the last step
+};
+
+struct RankFailed {
+    std::string message;
+    /// "non-finite-loss" "out-of-memory" "device-lost" "peer-lost" "data" "failure"; "launch":
+    /// this machine cannot do what was asked, e.g. has too few GPUs.
+    std::string code;
+    std::int32_t step = -1;
+    std::string phase;
+    std::int32_t layer = -1;
+};
+
+/// Largest relative errors against a reference (rank 0 only).
+struct VerifyResult {
+    double loss = 0;
+    double gradientNorm = 0;
+    double weights = 0;
+    std::string worstTensor;
+    std::int32_t steps = 0;
+    std::int64_t stateBytes = 0;        ///< largest over ranks: shards, gradients, moments held
+    std::int64_t theoryStateBytes = 0;  ///< theory::stateTheory()
+};
+
+using Message =
+    std::variant<AgentHello, LaunchRequest, RankStart, Command, Heartbeat, RankStarted, RankExited,
+                 AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared,
+                 StringsDeclared, StepDone, MetricReported, TheoryReported, DiagnosticRaised,
+                 RankFinished, RankFailed, VerifyResult>;
+
+std::string encode(const Message& message);
+Result<Message> decode(std::string_view json);
+
+}  // namespace shardscope::run

@@ -1,0 +1,399 @@
+#include "engine/run/theory/memory_theory.h"
+
+#include "engine/run/theory/head_chunk.h"
+#include "engine/run/config/model_tensors.h"
+#include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/theory/sizes.h"
+#include "engine/run/theory/theory.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace shardscope::theory {
+namespace {
+
+using run::RunConfig;
+using run::Strategy;
+
+bool offloads(const RunConfig& config) {
+    return config.offload != run::Offload::kNone;
+}
+
+/// Whether what is computed with is a copy beside the fp32 master.
+bool copies(const RunConfig& config) {
+    return computeBytes(config) != kFloatBytes || offloads(config);
+}
+
+/// Whether gradients of all units are kept whole until they are summed over ranks.
+bool keepsWholeGradients(const RunConfig& config) {
+    return run::isDdp(config.strategy) || config.strategy == Strategy::kZero1 ||
+           config.keepGathered || config.keepGradients;
+}
+
+/// Of which parts of the state a rank keeps only its share.
+struct Sharding {
+    bool parameters = false;
+    bool gradients = false;
+    bool optimizer = false;
+};
+
+Sharding shardingOf(const RunConfig& config) {
+    const bool gradients = !keepsWholeGradients(config);
+    switch (config.strategy) {
+        case Strategy::kZero1:
+            return {false, false, true};
+        case Strategy::kZero2:
+            return {false, gradients, true};
+        case Strategy::kZero3:
+        case Strategy::kHsdp:
+            return {true, gradients, true};
+        default:
+            return {};
+    }
+}
+
+/// Elements of flat buffers.
+struct FlatSizes {
+    std::int64_t root = 0;
+    std::int64_t block = 0;
+    std::int64_t piece = 0;   ///< largest of the vocabulary; 0 where it is part of the root
+    std::int64_t pieces = 0;  ///< of the head
+    std::int64_t all = 0;
+    std::vector<std::int64_t> inOrderOfUse;  ///< all but the head's own
+
+    [[nodiscard]] std::int64_t largest() const { return std::max(block, piece); }
+    /// Of the head, as far as it is not in the root.
+    [[nodiscard]] std::int64_t headPieces(std::int64_t most) const {
+        return std::min(most, pieces) * piece;
+    }
+};
+
+FlatSizes flatSizes(const RunConfig& config) {
+    using Part = run::ModelUnit::Part;
+    FlatSizes sizes;
+    for (const run::ModelUnit& unit : run::modelUnits(config)) {
+        const std::int64_t count = padded(unit.count(), shardRanks(config));
+        sizes.all += count;
+        if (unit.part != Part::kHead) sizes.inOrderOfUse.push_back(count);
+        if (unit.part == Part::kRoot) sizes.root = count;
+        if (unit.part == Part::kBlock) sizes.block = count;
+        if (unit.part == Part::kTokens) sizes.piece = std::max(sizes.piece, count);
+    }
+    sizes.pieces = run::vocabularyPieces(config).count;
+    return sizes;
+}
+
+struct StateBytes {
+    std::int64_t parameters = 0;  ///< as they are computed with
+    std::int64_t master = 0;      ///< in fp32 beside them
+    std::int64_t gradients = 0;
+    std::int64_t moments = 0;
+    [[nodiscard]] std::int64_t total() const { return parameters + master + gradients + moments; }
+};
+
+StateBytes stateBytes(const RunConfig& config, std::int64_t parameters) {
+    const Sharding sharding = shardingOf(config);
+    const auto share = [&](bool sharded) {
+        return sharded ? parameters / shardRanks(config) : parameters;
+    };
+    StateBytes bytes;
+    bytes.parameters = computeBytes(config) * share(sharding.parameters);
+    if (copies(config)) bytes.master = kFloatBytes * share(sharding.optimizer);
+    bytes.gradients = kFloatBytes * share(sharding.gradients);
+    bytes.moments = 2 * kFloatBytes * share(sharding.optimizer);
+    return bytes;
+}
+
+/// The part of it that --offload keeps in host memory.
+StateBytes offloaded(const RunConfig& config, const StateBytes& state) {
+    StateBytes host;
+    if (!offloads(config)) return host;
+    host.master = state.master;
+    host.moments = state.moments;
+    if (config.offload == run::Offload::kGradients) host.gradients = state.gradients;
+    return host;
+}
+
+/// What operators keep and use, in bytes.
+class Tensors {
+public:
+    Tensors(const RunConfig& config, const KernelChoice& kernels)
+        : m_config(config),
+          m_kernels(kernels),
+          m_tokens(std::int64_t{config.batch} * config.model.context),
+          m_each(computeBytes(config)) {}
+
+    /// `elements` of the compute type a token.
+    [[nodiscard]] std::int64_t wide(std::int64_t elements) const {
+        return m_each * m_tokens * elements;
+    }
+    [[nodiscard]] std::int64_t hidden() const { return m_config.model.hidden; }
+    [[nodiscard]] std::int64_t tokens() const { return m_tokens; }
+
+    /// What a block keeps for backward besides its input: both norms' outputs, q k v, attention's
+    /// output as it is merged, the residual stream between, the inner products; in fp32 the norms'
+    /// statistics and attention's log-sum-exp.
+    [[nodiscard]] std::int64_t block() const {
+        const auto& m = m_config.model;
+        const bool flash = m_kernels.flashAttention || m_each != kFloatBytes;
+        const std::int64_t elements = (flash ? 8 : 7) * m.hidden + innerProducts();
+        const std::int64_t statistics = m.norm == run::Norm::kLayerNorm ? 4 : 2;
+        return wide(elements) + kFloatBytes * m_tokens * (statistics + (flash ? m.heads : 0));
+    }
+
+    /// In the backward of the feed-forward part: the gradient of the block's output, and of the
+    /// inner width the activation again and the gradients. Own loops write one of them in place.
+    [[nodiscard]] std::int64_t backward() const {
+        const std::int64_t inner = m_config.model.innerWidth();
+        const bool own = m_config.device == run::Device::kCpu && m_each == kFloatBytes;
+        const bool gated = m_config.model.ffn == run::FeedForward::kSwiglu;
+        const std::int64_t gradients = gated ? (own ? 3 : 6) : (own ? 2 : 3);
+        return wide(hidden() + gradients * inner);
+    }
+
+    /// In the forward of the feed-forward part: the activation.
+    [[nodiscard]] std::int64_t forward() const { return wide(m_config.model.innerWidth()); }
+
+    /// The final norm's output, its gradient, and logits or in their place the result; in pieces
+    /// also the softmax's statistics.
+    [[nodiscard]] std::int64_t head() const {
+        const run::VocabularyPieces pieces = run::vocabularyPieces(m_config);
+        const bool cut = pieces.count > 1;
+        const std::int64_t width = cut ? pieces.rows : m_config.model.vocabulary;
+        const std::int64_t statistics = cut ? 3 * kFloatBytes * m_tokens : 0;
+        return wide(2 * hidden()) + statistics + std::max(logits(width), wide(hidden()));
+    }
+
+private:
+    [[nodiscard]] std::int64_t innerProducts() const {
+        const bool gated = m_config.model.ffn == run::FeedForward::kSwiglu;
+        return (gated ? 2 : 1) * m_config.model.innerWidth();
+    }
+
+    /// Of the chunk that the fused head holds; narrow ones also in fp32 on a CPU
+    /// (engine/kernels/cross_entropy.cpp).
+    [[nodiscard]] std::int64_t logits(std::int64_t width) const {
+        const bool cpu = m_config.device == run::Device::kCpu;
+        const std::int64_t chunk = cpu ? theory::kHostLogitChunk : theory::kDeviceLogitChunk;
+        const std::int64_t rows = std::min(m_tokens, std::max<std::int64_t>(1, chunk / width));
+        return rows * width * (m_each + (cpu && m_each != kFloatBytes ? kFloatBytes : 0));
+    }
+
+    const RunConfig& m_config;
+    const KernelChoice m_kernels;
+    const std::int64_t m_tokens;
+    const std::int64_t m_each;
+};
+
+bool recomputes(const RunConfig& config, std::int64_t block) {
+    return config.recomputeEvery > 0 && block % config.recomputeEvery == 0;
+}
+
+/// Activations of blocks 0 to `last`, and the output of that one.
+std::int64_t keptUntil(const RunConfig& config, const Tensors& tensors, std::int64_t last) {
+    std::int64_t bytes = tensors.wide(tensors.hidden());
+    for (std::int64_t i = 0; i <= last; ++i) {
+        bytes += tensors.wide(tensors.hidden());
+        if (!recomputes(config, i)) bytes += tensors.block();
+    }
+    return bytes;
+}
+
+/// What a ring of `ranks` sums `elements` in (engine/comm/ring_communicator.h): in fp32 the part
+/// that comes in and, if it is passed on, the one that goes out; narrower, a row of every rank.
+std::int64_t ringBytes(std::int64_t elements, std::int64_t each, std::int64_t ranks) {
+    if (ranks == 1) return 0;
+    if (each != kFloatBytes) return each * elements;
+    return kFloatBytes * ((elements + ranks - 1) / ranks) * (ranks > 2 ? 2 : 1);
+}
+
+/// Of the largest sum that the run takes, from the first step on. Gloo only.
+std::int64_t ringBytes(const RunConfig& config) {
+    if (config.transport != run::Transport::kGloo) return 0;
+    if (run::isDdp(config.strategy)) {
+        if (config.compression == run::Compression::kTopK) return 0;  // gathers
+        const auto pieces = ddpPieces(config);
+        const bool narrow = config.compression != run::Compression::kNone;
+        return ringBytes(*std::max_element(pieces.begin(), pieces.end()), narrow ? 2 : kFloatBytes,
+                         config.ranks);
+    }
+    if (config.strategy == Strategy::kSingle) return 0;
+    const FlatSizes sizes = flatSizes(config);
+    const std::int64_t largest = std::max(sizes.largest(), sizes.root);
+    const std::int64_t each = keepsWholeGradients(config) ? kFloatBytes : gradientBytes(config);
+    // Shards go around a ring of their own across the groups.
+    return ringBytes(largest, each, shardRanks(config)) +
+           ringBytes(largest / shardRanks(config), kFloatBytes, config.ranks / shardRanks(config));
+}
+
+/// Whether a unit's values are written where they stay, instead of into fp32 that is copied there.
+bool loadsInPlace(const RunConfig& config) {
+    return config.strategy == Strategy::kSingle ||
+           (!shardingOf(config).parameters && !copies(config));
+}
+
+/// What initial values are made in, fp32 in host memory (engine/parallel): a unit of a flat buffer,
+/// and one parameter whole, even where the unit has a piece of it. The last one of a unit is there
+/// still when the next unit's buffer is.
+std::int64_t loadingBytes(const RunConfig& config) {
+    // What a checkpoint is read in goes by how it was written.
+    if (config.device != run::Device::kCpu || !config.resume.empty()) return 0;
+    std::int64_t most = 0, kept = 0;
+    for (const run::ModelUnit& unit : run::modelUnits(config)) {
+        const std::int64_t flat =
+            loadsInPlace(config) ? 0 : padded(unit.count(), shardRanks(config));
+        for (const run::ModelTensor& tensor : unit.tensors) {
+            most = std::max(most, flat + kept);
+            kept = tensor.wholeRows > 0 ? tensor.count() / tensor.shape[0] * tensor.wholeRows
+                                        : tensor.count();
+            most = std::max(most, flat + kept);
+        }
+    }
+    return kFloatBytes * most;
+}
+
+struct Held {
+    std::int64_t gathered = 0;
+    std::int64_t activations = 0;
+    std::int64_t temporary = 0;
+    [[nodiscard]] std::int64_t total() const { return gathered + activations + temporary; }
+};
+
+/// Units that lie gathered, in bytes: the root with some pieces of the head or not, and blocks.
+std::int64_t gathered(const RunConfig& config, bool root, std::int64_t pieces,
+                      std::int64_t blocks) {
+    if (!shardingOf(config).parameters) return 0;
+    const FlatSizes sizes = flatSizes(config);
+    const bool everything = config.keepGathered || !config.reshardAfterForward;
+    if (everything) return computeBytes(config) * sizes.all;
+    return computeBytes(config) *
+           ((root ? sizes.root : 0) + sizes.headPieces(pieces) + blocks * sizes.block);
+}
+
+/// What the next step starts with, in bytes.
+std::int64_t gatheredBehindUpdate(const RunConfig& config) {
+    if (!shardingOf(config).parameters) return 0;
+    const auto units = flatSizes(config).inOrderOfUse;
+    const std::size_t count =
+        std::min(units.size(), std::size_t{1} + static_cast<std::size_t>(config.prefetch));
+    return computeBytes(config) *
+           std::accumulate(units.begin(), units.begin() + static_cast<std::ptrdiff_t>(count),
+                           std::int64_t{0});
+}
+
+Held heldIn(const RunConfig& config, const Tensors& tensors, Moment moment) {
+    const std::int64_t layers = config.model.layers;
+    const std::int64_t last = layers - 1;
+    Held held;
+    switch (moment) {
+        case Moment::kForward: {
+            // Of a block that runs forward again nothing is kept but its input; inside, it holds
+            // what any other does.
+            held.gathered = gathered(config, true, 1, 1);
+            held.activations = keptUntil(config, tensors, last);
+            if (recomputes(config, last)) held.activations += tensors.block();
+            held.temporary = tensors.forward();
+            break;
+        }
+        case Moment::kHead:
+            held.gathered = gathered(config, true, 2, 1);
+            held.activations = keptUntil(config, tensors, last);
+            held.temporary = tensors.head();
+            break;
+        case Moment::kBackward:
+            for (std::int64_t i = last; i >= 0; --i) {
+                Held here;
+                here.gathered =
+                    gathered(config, false, 0, 1 + std::min<std::int64_t>(i, config.prefetch));
+                here.activations = keptUntil(config, tensors, i);
+                if (recomputes(config, i)) here.activations += tensors.block();
+                here.temporary = tensors.backward();
+                if (here.total() > held.total()) held = here;
+            }
+            break;
+        case Moment::kAfterOptimizer:
+            held.gathered = gatheredBehindUpdate(config);
+            break;
+        case Moment::kLoading:
+            held.temporary = loadingBytes(config);
+            break;
+        case Moment::kInitialised:
+        case Moment::kBeforeOptimizer:
+            break;
+    }
+    return held;
+}
+
+void addState(const RunConfig& config, MemoryByCategory& memory) {
+    const auto add = [&](MemoryCategory category, std::int64_t bytes) {
+        memory[static_cast<std::size_t>(category)].count += bytes;
+    };
+    const FlatSizes sizes = flatSizes(config);
+    const StateBytes state = stateBytes(config, sizes.all);
+    const StateBytes host = offloaded(config, state);
+    add(MemoryCategory::kParameterShard, state.parameters + state.master - host.master);
+    add(MemoryCategory::kOptimizerState, state.moments - host.moments);
+    add(keepsWholeGradients(config) ? MemoryCategory::kGradient : MemoryCategory::kGradientShard,
+        state.gradients - host.gradients);
+    // Two shards on their way to host memory.
+    if (host.gradients > 0)
+        add(MemoryCategory::kCommunication,
+            2 * kFloatBytes * std::max(sizes.largest(), sizes.root) / shardRanks(config));
+    if (config.compression != run::Compression::kNone) {
+        // What was left out, and what is sent: narrow, or pairs.
+        const bool pairs = config.compression == run::Compression::kTopK;
+        add(MemoryCategory::kGradient, kFloatBytes * sizes.all);
+        add(MemoryCategory::kCommunication, (pairs ? 2 * kFloatBytes : 2) * sizes.all);
+    }
+    if (!shardingOf(config).gradients) return;
+    // Two slots take turns; the root has one of its own.
+    add(MemoryCategory::kGradient, gradientBytes(config) * (2 * sizes.largest() + sizes.root));
+    // On a GPU reduced gradients arrive beside the shard that they are added to.
+    if (config.device == run::Device::kCuda)
+        add(MemoryCategory::kCommunication,
+            gradientBytes(config) * std::max(sizes.largest(), sizes.root) / shardRanks(config));
+}
+
+}  // namespace
+
+Bytes total(const MemoryByCategory& categories) {
+    return std::accumulate(categories.begin(), categories.end(), Bytes{});
+}
+
+MemoryByCategory memoryAt(const RunConfig& config, Moment moment, const KernelChoice& kernels) {
+    const Tensors tensors(config, kernels);
+    const Held held = heldIn(config, tensors, moment);
+    MemoryByCategory memory{};
+    addState(config, memory);
+    const auto add = [&](MemoryCategory category, std::int64_t bytes) {
+        memory[static_cast<std::size_t>(category)].count += bytes;
+    };
+    add(MemoryCategory::kGatheredParameter, held.gathered);
+    add(MemoryCategory::kActivation, held.activations);
+    add(MemoryCategory::kTemporary, held.temporary);
+    if (moment > Moment::kInitialised) add(MemoryCategory::kCommunication, ringBytes(config));
+    // Tokens and targets, int64.
+    if (held.activations > 0) add(MemoryCategory::kInput, 2 * 8 * tensors.tokens());
+    return memory;
+}
+
+Moment peakMoment(const RunConfig& config, const KernelChoice& kernels) {
+    return *std::max_element(kAll<Moment>.begin(), kAll<Moment>.end(), [&](Moment a, Moment b) {
+        return total(memoryAt(config, a, kernels)) < total(memoryAt(config, b, kernels));
+    });
+}
+
+MemoryByCategory memoryTheory(const RunConfig& config, const KernelChoice& kernels) {
+    return memoryAt(config, peakMoment(config, kernels), kernels);
+}
+
+Bytes stateTheory(const RunConfig& config) {
+    return {stateBytes(config, parameterCount(config.model)).total()};
+}
+
+Bytes hostStateTheory(const RunConfig& config) {
+    return {offloaded(config, stateBytes(config, flatSizes(config).all)).total()};
+}
+
+}  // namespace shardscope::theory

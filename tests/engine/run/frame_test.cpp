@@ -1,0 +1,91 @@
+#include "engine/run/protocol/frame.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace shardscope::run {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::byte> threeFrames() {
+    std::vector<std::byte> stream = encodeMessage(RankId{0}, "first");
+    for (const auto& more : {encodeFrame(FrameType::kChunk, RankId{7}, {}),
+                             encodeMessage(kNoRank, "third, a little longer")}) {
+        stream.insert(stream.end(), more.begin(), more.end());
+    }
+    return stream;
+}
+
+std::vector<Frame> takeAll(FrameParser& parser) {
+    std::vector<Frame> frames;
+    while (true) {
+        auto next = parser.next();
+        EXPECT_TRUE(next.has_value()) << next.error().message;
+        if (!next || !*next) return frames;
+        frames.push_back(std::move(**next));
+    }
+}
+
+TEST(FrameParser, GivesTheSameFramesForAnySplitOfTheBytes) {
+    const std::vector<std::byte> stream = threeFrames();
+    for (std::size_t piece = 1; piece <= stream.size(); ++piece) {
+        FrameParser parser;
+        std::vector<Frame> frames;
+        for (std::size_t at = 0; at < stream.size(); at += piece) {
+            parser.append(std::span(stream).subspan(at, std::min(piece, stream.size() - at)));
+            for (Frame& frame : takeAll(parser)) frames.push_back(std::move(frame));
+        }
+        ASSERT_EQ(frames.size(), 3u) << "pieces of " << piece;
+        EXPECT_EQ(frames[0].text(), "first");
+        EXPECT_EQ(frames[1].type, FrameType::kChunk);
+        EXPECT_EQ(frames[1].rank, RankId{7});
+        EXPECT_TRUE(frames[1].payload.empty());
+        EXPECT_EQ(frames[2].rank, kNoRank);
+        EXPECT_EQ(frames[2].text(), "third, a little longer");
+    }
+}
+
+TEST(FrameParser, WaitsForTheRestOfAFrame) {
+    std::vector<std::byte> frame = encodeMessage(RankId{1}, "hello");
+    FrameParser parser;
+    parser.append(std::span(frame).first(frame.size() - 1));
+    EXPECT_TRUE(takeAll(parser).empty());
+    parser.append(std::span(frame).last(1));
+    EXPECT_EQ(takeAll(parser).size(), 1u);
+}
+
+TEST(FrameParser, RefusesAnotherProtocolVersionInWords) {
+    std::vector<std::byte> frame = encodeMessage(RankId{0}, "x");
+    frame[6] = std::byte{9};
+    FrameParser parser;
+    parser.append(frame);
+    const auto next = parser.next();
+    ASSERT_FALSE(next.has_value());
+    EXPECT_THAT(next.error().message, HasSubstr("protocol version 9"));
+    EXPECT_THAT(next.error().message, HasSubstr("the same build"));
+}
+
+TEST(FrameParser, RefusesAnOversizedFrameBeforeReadingIt) {
+    std::vector<std::byte> frame = encodeMessage(RankId{0}, "x");
+    frame[3] = std::byte{0xFF};
+    FrameParser parser;
+    parser.append(frame);
+    const auto next = parser.next();
+    ASSERT_FALSE(next.has_value());
+    EXPECT_THAT(next.error().message, HasSubstr("at most"));
+}
+
+TEST(FrameParser, RefusesAnUnknownType) {
+    std::vector<std::byte> frame = encodeMessage(RankId{0}, "x");
+    frame[4] = std::byte{77};
+    FrameParser parser;
+    parser.append(frame);
+    const auto next = parser.next();
+    ASSERT_FALSE(next.has_value());
+    EXPECT_THAT(next.error().message, HasSubstr("frame type 77"));
+}
+
+}  // namespace
+}  // namespace shardscope::run

@@ -1,0 +1,138 @@
+#include "engine/run/protocol/messages.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace shardscope::run {
+namespace {
+
+using testing::HasSubstr;
+
+/// One of each message, no field at its default.
+std::vector<Message> everyMessage() {
+    RunConfig config;
+    config.model.name = "mine";
+    config.steps = 7;
+    HostFacts host{1, "box", "a cpu", 4, Bytes{1 << 30}, "boot", -5, 3};
+    LaneFacts lane{RankId{2}, LaneId{9}, LaneRole::kCounter, "memory", "bytes", 4};
+    StepFacts step{RankId{1}, StepIndex{3}, Timestamp{10}, Timestamp{20}, 128, 5, 6, 7, 100,
+                   2,         33,           Bytes{4096}};
+    MetricPoint point{"loss", StepIndex{3}, Timestamp{20}, 2.5};
+    Diagnostic diagnostic{Severity::kProblem, "code",       "message", "remedy",
+                          RankId{1},          Timestamp{5}, 3};
+    DeviceFacts device;
+    device.rank = RankId{1};
+    device.name = "NVIDIA H200";
+    device.sharedBy = 2;
+    device.vendorPeak = 989e12;
+    device.measuredPeakSource = "not measured";
+    device.clockErrorNs = 4000;
+    return {AgentHello{1, "shardscope 1", 42, host, 99},
+            LaunchRequest{config, 12, "/bin/rank", 4096, {{"OMP_NUM_THREADS", "1"}}},
+            RankStart{config, 1, 2, 12, 4, 4096},
+            Command{"capture", {"light", "10-20", 3}},
+            Heartbeat{},
+            RankStarted{1, 77},
+            RankExited{1, std::nullopt, 9, "last \"words\""},
+            AgentDone{},
+            LogLine{"warning", "text"},
+            RankHello{1, "shardscope 1", 77, "cpu", {{"torch", "2.11.0"}}},
+            PeakMeasured{1.5e10, "measured"},
+            DeviceReported{device},
+            LaneDeclared{lane},
+            StringsDeclared{3, {"a", "b"}},
+            StepDone{step, Bytes{5}, Duration{6}},
+            MetricReported{point},
+            TheoryReported{{MemoryTheory{RankId{1}, MemoryCategory::kGradient, Bytes{8}}}},
+            DiagnosticRaised{diagnostic},
+            RankFinished{10, 1, true},
+            RankFailed{"loss is nan", "non-finite-loss", 4, "head", 2},
+            VerifyResult{1e-7, 2e-6, 3e-6, "wte.weight", 20, 100, 99}};
+}
+
+TEST(Messages, AllComeBackFromJsonUnchanged) {
+    const auto all = everyMessage();
+    ASSERT_EQ(all.size(), std::variant_size_v<Message>) << "a message is not tried";
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        ASSERT_EQ(all[i].index(), i);
+        const std::string text = encode(all[i]);
+        const auto back = decode(text);
+        ASSERT_TRUE(back.has_value()) << text << "\n" << back.error().message;
+        EXPECT_EQ(back->index(), i);
+        EXPECT_EQ(encode(*back), text);
+    }
+}
+
+TEST(Messages, EveryFieldIsCarried) {
+    // A field that encode() forgets would come back as its default: none here is at it.
+    for (const Message& message : everyMessage()) {
+        const auto json = nlohmann::json::parse(encode(message));
+        for (const auto& [key, value] : json.items()) {
+            if (key == "type" || key == "code" || key == "config") continue;
+            EXPECT_FALSE(value == 0 || value == "") << json["type"] << "." << key;
+        }
+    }
+    const auto all = everyMessage();
+    const auto sent = std::find_if(all.begin(), all.end(), [](const Message& message) {
+        return std::holds_alternative<StepDone>(message);
+    });
+    const auto back = decode(encode(*sent));
+    ASSERT_TRUE(back.has_value());
+    const auto& step = std::get<StepDone>(*back);
+    EXPECT_EQ(step.step.residentSet.count, 4096);
+    EXPECT_EQ(step.step.expectedPhases, 7);
+    EXPECT_EQ(step.exposedCommunication.ns, 6);
+}
+
+TEST(Messages, EveryFieldIsNeeded) {
+    for (const Message& message : everyMessage()) {
+        const auto whole = nlohmann::json::parse(encode(message));
+        for (const auto& [key, value] : whole.items()) {
+            auto without = whole;
+            without.erase(key);
+            const auto back = decode(without.dump());
+            ASSERT_FALSE(back.has_value()) << whole["type"] << " without " << key;
+            EXPECT_THAT(back.error().message, HasSubstr(key));
+        }
+    }
+}
+
+TEST(Messages, UnknownFieldsOfANewerPeerAreIgnored) {
+    auto json = nlohmann::json::parse(encode(Command{"stop"}));
+    json["urgency"] = 3;
+    const auto back = decode(json.dump());
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(std::get<Command>(*back).verb, "stop");
+}
+
+TEST(Messages, ANonFiniteMetricArrivesAsNaN) {
+    MetricReported report;
+    report.point.value = std::numeric_limits<double>::infinity();
+    const auto back = decode(encode(report));
+    ASSERT_TRUE(back.has_value());
+    EXPECT_TRUE(std::isnan(std::get<MetricReported>(*back).point.value));
+}
+
+TEST(Messages, GarbageIsRefusedInWords) {
+    EXPECT_FALSE(decode("").has_value());
+    EXPECT_FALSE(decode("[1]").has_value());
+    EXPECT_FALSE(decode("{\"type\": 3}").has_value());
+    const auto unknown = decode("{\"type\": \"dance\"}");
+    ASSERT_FALSE(unknown.has_value());
+    EXPECT_THAT(unknown.error().message, HasSubstr("dance"));
+    const auto wrong = decode("{\"type\": \"rank_started\", \"rank\": \"one\", \"pid\": 1}");
+    ASSERT_FALSE(wrong.has_value());
+    EXPECT_THAT(wrong.error().message, HasSubstr("rank_started.rank"));
+}
+
+TEST(Messages, BytesThatAreNoTextStillTravel) {
+    const auto back = decode(encode(LogLine{"info", "broken \xff utf-8"}));
+    ASSERT_TRUE(back.has_value());
+    EXPECT_THAT(std::get<LogLine>(*back).text, HasSubstr("utf-8"));
+}
+
+}  // namespace
+}  // namespace shardscope::run

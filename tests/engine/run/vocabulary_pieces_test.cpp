@@ -1,0 +1,94 @@
+#include "engine/run/config/vocabulary_pieces.h"
+
+#include "engine/run/config/model_tensors.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace shardscope::run {
+namespace {
+
+RunConfig runOf(const char* preset) {
+    RunConfig config;
+    config.model = *findModelPreset(preset);
+    return config;
+}
+
+TEST(VocabularyPieces, AreCutWhereTheRootIsLargerThanABlock) {
+    for (const char* name : {"tiny", "shakespeare", "small", "medium", "large", "xl", "2.7B"})
+        EXPECT_EQ(vocabularyPieces(runOf(name)).count, 0) << name;
+    // 51.5 million over 12.6 million a block
+    EXPECT_EQ(vocabularyPieces(runOf("ref")).count, 4);
+    EXPECT_EQ(vocabularyPieces(runOf("ref")).rows, 12'565);
+    RunConfig untied = runOf("small");
+    untied.model.tieHead = false;
+    EXPECT_EQ(vocabularyPieces(untied).count, 1);  // table and head apart
+}
+
+TEST(VocabularyPieces, AreNotCutWhereUnitsStayWhole) {
+    RunConfig config = runOf("ref");
+    config.strategy = Strategy::kZero2;
+    EXPECT_EQ(vocabularyPieces(config).count, 0);
+    config.strategy = Strategy::kHsdp;
+    EXPECT_EQ(vocabularyPieces(config).count, 4);
+    for (bool RunConfig::*kept : {&RunConfig::keepGathered, &RunConfig::keepGradients}) {
+        config.*kept = true;
+        EXPECT_EQ(vocabularyPieces(config).count, 0);
+        config.*kept = false;
+    }
+    config.reshardAfterForward = false;
+    EXPECT_EQ(vocabularyPieces(config).count, 0);
+}
+
+/// Rows of every tensor, and whether its pieces lie end to end.
+void expectWhole(const RunConfig& config) {
+    std::map<std::string, std::int64_t> rows;
+    std::int64_t count = 0;
+    for (const ModelUnit& unit : modelUnits(config)) {
+        count += unit.count();
+        for (const ModelTensor& tensor : unit.tensors) {
+            EXPECT_EQ(tensor.firstRow, rows[tensor.name]) << tensor.name;
+            EXPECT_GT(tensor.shape[0], 0) << tensor.name;
+            rows[tensor.name] += tensor.shape[0];
+        }
+    }
+    std::int64_t expected = 0;
+    for (const ModelTensor& tensor : rootTensors(config.model)) {
+        EXPECT_EQ(rows[tensor.name], tensor.shape[0]) << tensor.name;
+        expected += tensor.count();
+    }
+    for (std::int64_t i = 0; i < config.model.layers; ++i)
+        for (const ModelTensor& tensor : blockTensors(config.model, i)) expected += tensor.count();
+    EXPECT_EQ(count, expected);
+}
+
+TEST(VocabularyPieces, AddUpToTheTable) {
+    RunConfig config = runOf("tiny");
+    for (const std::int64_t vocabulary : {2, 3, 37, 64, 65}) {
+        config.model.vocabulary = vocabulary;
+        for (const bool tied : {true, false}) {
+            config.model.tieHead = tied;
+            for (std::int32_t pieces = 0; pieces <= std::min<std::int64_t>(vocabulary, 9);
+                 ++pieces) {
+                config.vocabularyPieces = pieces;
+                SCOPED_TRACE(testing::Message() << vocabulary << " in " << pieces);
+                expectWhole(config);
+            }
+        }
+    }
+}
+
+TEST(ModelUnits, ComeInTheOrderOfTheirUse) {
+    using Part = ModelUnit::Part;
+    RunConfig config = runOf("tiny");
+    config.vocabularyPieces = 2;
+    config.model.tieHead = false;
+    std::vector<Part> parts;
+    for (const ModelUnit& unit : modelUnits(config)) parts.push_back(unit.part);
+    EXPECT_EQ(parts, (std::vector{Part::kRoot, Part::kTokens, Part::kTokens, Part::kBlock,
+                                  Part::kBlock, Part::kHead, Part::kHead}));
+}
+
+}  // namespace
+}  // namespace shardscope::run
