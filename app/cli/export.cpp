@@ -1,6 +1,4 @@
 // `shardscope export`: a recording, or a part of it, in another format.
-#include "storage/interchange/export.h"
-
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/export_report.h"
@@ -9,6 +7,7 @@
 #include "app/cli/shared_options.h"
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/run/config/near_miss.h"
+#include "storage/interchange/formats.h"
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/output_kind.h"
 
@@ -35,33 +34,29 @@ struct Arguments {
     ExportOptions options;
 };
 
-struct Format {
+/// What is written of something else than a recording's events.
+struct OtherFormat {
     const char* name;
     const char* what;
-    Result<ExportAccount> (*write)(storage::RecordingReader&, const ExportOptions&);  ///< or null
 };
+constexpr const char* kJson = "json";
 constexpr const char* kSafetensors = "safetensors";
-/// A format is one line here.
-constexpr Format kFormats[] = {
-    {"sscope", "a smaller recording", interchange::exportRecording},
-    {"perfetto", "a trace for ui.perfetto.dev (.pftrace)", interchange::exportPerfetto},
-    {"kineto", "PyTorch profiler traces, one .json.gz a rank, see --hta",
-     interchange::exportKineto},
-    {"nsys-sqlite", "for queries on Nsight Systems exports", interchange::exportNsysSqlite},
-    {"memory-snapshot", "for pytorch.org/memory_viz", interchange::exportMemorySnapshot},
-    {"folded", "stacks for flamegraph.pl, nanoseconds", interchange::exportFolded},
-    {"speedscope", "for speedscope.app", interchange::exportSpeedscope},
-    {"csv", "rows of a view, see --view", interchange::exportCsv},
-    {"json", "a report, see --report", nullptr},
-    {kSafetensors, "weights by GPT-2's names, from a checkpoint's folder", nullptr},
-};
+constexpr OtherFormat kOthers[] = {
+    {kJson, "a report, see --report"},
+    {kSafetensors, "weights by GPT-2's names, from a checkpoint's folder"}};
 
-Result<const Format*> findFormat(const std::string& name) {
+/// Calls `use` with the name of each format and what it is.
+template <class Use>
+void forEachFormat(Use use) {
+    for (const interchange::Format& format : interchange::formats())
+        if (format.write != nullptr) use(format.name, format.writes);
+    for (const OtherFormat& format : kOthers) use(format.name, format.what);
+}
+
+Result<void> checkFormat(const std::string& name) {
     std::vector<std::string> names;
-    for (const Format& format : kFormats) {
-        if (name == format.name) return &format;
-        names.emplace_back(format.name);
-    }
+    forEachFormat([&](const char* each, const char*) { names.emplace_back(each); });
+    if (std::find(names.begin(), names.end(), name) != names.end()) return {};
     return failure(ErrorCode::kUsage,
                    fmt::format("unknown format '{}'{}: there is {}", name,
                                run::suggestion(name, names), fmt::join(names, ", ")));
@@ -139,9 +134,8 @@ Result<ExportAccount> writeWeights(const Arguments& arguments) {
 
 Result<ExportAccount> write(Arguments arguments) {
     arguments.options.inputs = {arguments.path};
-    const auto format = findFormat(arguments.format);
-    if (!format) return failure(format);
-    if ((*format)->name == std::string_view(kSafetensors)) return writeWeights(arguments);
+    if (auto known = checkFormat(arguments.format); !known) return failure(known);
+    if (arguments.format == kSafetensors) return writeWeights(arguments);
     auto reader = storage::openRecording(arguments.path);
     if (!reader) return failure(reader);
     ExportOptions options = arguments.options;
@@ -158,8 +152,8 @@ Result<ExportAccount> write(Arguments arguments) {
         if (!range) return failure(range);
         options.range = *range;
     }
-    if ((*format)->write == nullptr) return exportReport(arguments.path, arguments.report, options);
-    auto account = (*format)->write(**reader, options);
+    if (arguments.format == kJson) return exportReport(arguments.path, arguments.report, options);
+    auto account = interchange::findFormat(arguments.format)->write(**reader, options);
     if (!account) return account;
     // Who takes the file elsewhere does not see it there.
     if (const auto summary = (*reader)->summary())
@@ -189,8 +183,9 @@ int run(Arguments arguments) {
 
 std::string footer() {
     std::string text = "Formats:\n";
-    for (const Format& format : kFormats)
-        text += fmt::format("  {:<17}{}\n", format.name, format.what);
+    forEachFormat([&](const char* name, const char* what) {
+        text += fmt::format("  {:<17}{}\n", name, what);
+    });
     return text +
            "\nEvents that reach into the part are kept whole.\n\nExamples:\n"
            "  shardscope export run.sscope --format sscope --steps 3-5 --output part.sscope\n"

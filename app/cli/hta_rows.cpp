@@ -1,7 +1,7 @@
 #include "app/cli/hta_rows.h"
 
 #include "storage/interchange/json_text.h"
-#include "storage/interchange/kineto_out/kineto_trace.h"
+#include "storage/interchange/kineto/out/kineto_trace.h"
 
 #include <charconv>
 #include <optional>

@@ -1,11 +1,10 @@
 // `shardscope import`: other tools' traces into a recording.
-#include "storage/interchange/import.h"
-
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
+#include "storage/interchange/formats.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -76,21 +75,25 @@ int run(ImportCommandOptions options) {
     return options.quiet ? 0 : printLast(accountText(*account, options.import.output));
 }
 
+std::string footer() {
+    std::string text = "Reads, in constant memory, and recognises by their content:\n";
+    for (const interchange::Format& format : interchange::formats())
+        if (*format.reads != '\0') text += fmt::format("  {}\n", format.reads);
+    return text +
+           "Several files, or a folder with one file per rank, become one recording with their\n"
+           "clocks aligned.\n\n"
+           "Examples:\n"
+           "  shardscope import trace.json.gz --output run.sscope\n"
+           "  shardscope import traces/ --output run.sscope --strict\n"
+           "  zcat trace.json.gz | shardscope import - --output run.sscope";
+}
+
 }  // namespace
 
 Command addImport(CLI::App& root) {
     auto options = std::make_shared<ImportCommandOptions>();
     CLI::App* app = root.add_subcommand("import", "make a recording of other tools' traces");
-    app->footer(
-        "Reads traces of PyTorch's profiler (Kineto, Chrome JSON), plain or gzip, and exports of\n"
-        "Nsight Systems (nsys export --type sqlite), in constant memory. What a file is,\n"
-        "is recognised by its content. Several files, or a folder with one file a rank, become "
-        "one\n"
-        "recording with their clocks aligned.\n\n"
-        "Examples:\n"
-        "  shardscope import trace.json.gz --output run.sscope\n"
-        "  shardscope import traces/ --output run.sscope --strict\n"
-        "  zcat trace.json.gz | shardscope import - --output run.sscope");
+    app->footer(footer());
     app->add_option("inputs", options->inputs, "traces, or folders of them; - is standard input")
         ->required();
     addOutput(*app, options->import.output, "recording to write")->required();

@@ -36,22 +36,9 @@ struct ExportAccount {
     std::vector<std::string> notes;  ///< what the format cannot hold, in sentences
 };
 
-/// One function a format; atomically: an export that fails leaves no file.
-Result<ExportAccount> exportKineto(storage::RecordingReader& reader, const ExportOptions& options);
-Result<ExportAccount> exportPerfetto(storage::RecordingReader& reader,
-                                     const ExportOptions& options);
-Result<ExportAccount> exportMemorySnapshot(storage::RecordingReader& reader,
-                                           const ExportOptions& options);
-Result<ExportAccount> exportFolded(storage::RecordingReader& reader, const ExportOptions& options);
-Result<ExportAccount> exportSpeedscope(storage::RecordingReader& reader,
-                                       const ExportOptions& options);
+// A format's writer (formats.h) works atomically: an export that fails leaves no file.
+
 /// Names for ExportOptions::view, with commas.
 [[nodiscard]] std::string csvViews();
-Result<ExportAccount> exportCsv(storage::RecordingReader& reader, const ExportOptions& options);
-Result<ExportAccount> exportNsysSqlite(storage::RecordingReader& reader,
-                                       const ExportOptions& options);
-/// A smaller recording with all that lies in range and ranks; opens everywhere.
-Result<ExportAccount> exportRecording(storage::RecordingReader& reader,
-                                      const ExportOptions& options);
 
 }  // namespace shardscope::interchange

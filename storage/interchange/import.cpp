@@ -1,6 +1,7 @@
 // Files and folders into one recording: which files, which reader, whose ranks.
 #include "storage/interchange/import.h"
 
+#include "storage/interchange/formats.h"
 #include "storage/interchange/import_recordings.h"
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/stream_copy.h"
@@ -26,9 +27,9 @@ struct Input {
 };
 
 bool endsLikeATrace(const std::string& name) {
-    for (const char* ending :
-         {".json", ".json.gz", ".pickle", ".folded", ".sqlite", ".pftrace", ".sscope"})
-        if (name.ends_with(ending)) return true;
+    for (const Format& format : formats())
+        for (const char* ending : format.endings)
+            if (name.ends_with(ending)) return true;
     return false;
 }
 
@@ -42,11 +43,7 @@ Result<std::vector<std::string>> filesIn(const std::string& folder) {
     if (error)
         return failure(ErrorCode::kUnreadable, "cannot list " + folder + ": " + error.message());
     if (files.empty())
-        return failure(
-            ErrorCode::kUnreadable,
-            folder +
-                " holds no traces (*.json, *.json.gz, *.pickle, *.folded, *.sqlite, *.pftrace, "
-                "*.sscope)");
+        return failure(ErrorCode::kUnreadable, folder + " holds no traces (" + readEndings() + ")");
     std::sort(files.begin(), files.end());
     return files;
 }
@@ -114,13 +111,9 @@ std::string randomId() {
 Result<ReaderResult> readAny(const ReaderRequest& request) {
     auto format = recogniseTrace(request.path, request.title);
     if (!format) return failure(format);
-    if (*format == TraceFormat::kKineto) return readKineto(request);
-    if (*format == TraceFormat::kMemorySnapshot) return readMemorySnapshot(request);
-    if (*format == TraceFormat::kFolded) return readFolded(request);
-    if (*format == TraceFormat::kNsysSqlite) return readNsysSqlite(request);
-    if (*format == TraceFormat::kPerfetto) return readPerfetto(request);
+    if ((*format)->read != nullptr) return (*format)->read(request);
     return failure(ErrorCode::kUnreadable,
-                   request.title + " is " + toWord(*format) + ", which cannot be imported");
+                   request.title + " is " + (*format)->file + ", which cannot be imported");
 }
 
 /// Our own recordings are copied, not translated: all of them, or none. An input that cannot be
@@ -129,7 +122,7 @@ Result<bool> areRecordings(const std::vector<Input>& inputs) {
     std::size_t recordings = 0;
     for (const Input& input : inputs) {
         const auto format = recogniseTrace(input.path, input.title);
-        if (format && *format == TraceFormat::kRecording) ++recordings;
+        if (format && (*format)->read == nullptr) ++recordings;
     }
     if (recordings != 0 && recordings != inputs.size())
         return failure(ErrorCode::kUsage,

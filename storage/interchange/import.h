@@ -4,7 +4,6 @@
 #include "storage/interchange/account.h"
 #include "storage/interchange/trace_builder.h"
 #include "storage/model/result.h"
-#include "storage/model/words.h"
 
 #include <cstdint>
 #include <functional>
@@ -13,29 +12,6 @@
 #include <vector>
 
 namespace shardscope::interchange {
-
-enum class TraceFormat : std::uint8_t {
-    kKineto,          ///< Chrome JSON, object or bare array, plain or gzip
-    kNsysSqlite,      ///< Nsight Systems SQLite export
-    kMemorySnapshot,  ///< PyTorch CUDA memory snapshot (pickle)
-    kRecording,       ///< our own, perhaps of an older format
-    kFolded,          ///< folded stacks
-    kPerfetto,        ///< .pftrace written by us
-};
-constexpr auto wordsOf(TraceFormat) {
-    return wordList<Word<TraceFormat>>(
-        {{TraceFormat::kKineto, "a PyTorch profiler (Kineto) trace"},
-         {TraceFormat::kNsysSqlite, "an Nsight Systems SQLite export"},
-         {TraceFormat::kMemorySnapshot, "a PyTorch memory snapshot"},
-         {TraceFormat::kRecording, "a Shardscope recording"},
-         {TraceFormat::kFolded, "folded stacks"},
-         {TraceFormat::kPerfetto, "a Perfetto trace"}});
-}
-
-/// From the first bytes of a file (64 KiB are enough), gzip looked through. kUnreadable with a
-/// sentence that names what it seems to be instead ("an execution trace", "truncated gzip").
-/// `title` is what sentences call the file; empty: its path.
-Result<TraceFormat> recogniseTrace(const std::string& path, const std::string& title = {});
 
 struct ImportOptions {
     std::string output;
@@ -50,8 +26,9 @@ struct ImportOptions {
 Result<ImportAccount> importTraces(const std::vector<std::string>& inputs,
                                    const ImportOptions& options);
 
-/// Readers of the formats: one file into `builder`, as rank `rank` unless the file says itself.
-/// Input that is hostile or no such trace is kUnreadable with a sentence; memory stays bounded.
+/// What a format's reader (formats.h) is asked for: one file into `builder`, as rank `rank` unless
+/// the file says itself. Input that is hostile or no such trace is kUnreadable with a sentence;
+/// memory stays bounded.
 struct ReaderRequest {
     std::string path;   ///< to open, as often as is needed
     std::string title;  ///< what sentences call it
@@ -78,10 +55,5 @@ struct ReaderResult {
     /// was built is wrong, read again with these.
     bool readAgain = false;
 };
-Result<ReaderResult> readKineto(const ReaderRequest& request);
-Result<ReaderResult> readNsysSqlite(const ReaderRequest& request);
-Result<ReaderResult> readMemorySnapshot(const ReaderRequest& request);
-Result<ReaderResult> readFolded(const ReaderRequest& request);
-Result<ReaderResult> readPerfetto(const ReaderRequest& request);
 
 }  // namespace shardscope::interchange

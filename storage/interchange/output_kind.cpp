@@ -1,7 +1,7 @@
 #include "storage/interchange/output_kind.h"
 
 #include "storage/interchange/byte_source.h"
-#include "storage/interchange/import.h"
+#include "storage/interchange/formats.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -33,9 +33,9 @@ bool isJsonWith(const std::string& path, std::string_view word) {
     return front.starts_with("{") && front.find(word) != std::string::npos;
 }
 
-bool isTrace(const std::string& path, TraceFormat format) {
+bool isTrace(const std::string& path, std::string_view format) {
     const auto found = recogniseTrace(path);
-    return found && *found == format;
+    return found && (*found)->name == format;
 }
 
 }  // namespace
@@ -45,21 +45,21 @@ bool isKinetoFile(const std::string& path) {
 }
 
 bool isPerfettoFile(const std::string& path) {
-    return isTrace(path, TraceFormat::kPerfetto);
+    return isTrace(path, "perfetto");
 }
 
 bool isNsysFile(const std::string& path) {
     // Tables are described at the front of a database that is written in one go.
-    return isTrace(path, TraceFormat::kNsysSqlite) &&
+    return isTrace(path, "nsys-sqlite") &&
            frontOf(path).find("META_DATA_EXPORT") != std::string::npos;
 }
 
 bool isSnapshotFile(const std::string& path) {
-    return isTrace(path, TraceFormat::kMemorySnapshot);
+    return isTrace(path, "memory-snapshot");
 }
 
 bool isFoldedFile(const std::string& path) {
-    return isTrace(path, TraceFormat::kFolded);
+    return isTrace(path, "folded");
 }
 
 bool isSpeedscopeFile(const std::string& path) {

@@ -1,6 +1,6 @@
 // What a file is, from its first bytes.
 #include "storage/interchange/byte_source.h"
-#include "storage/interchange/import.h"
+#include "storage/interchange/formats.h"
 
 #include <algorithm>
 #include <string_view>
@@ -30,15 +30,6 @@ constexpr Magic kOthers[] = {{"\x7f"
                              {"\x93NUMPY", "a NumPy array"},
                              {"<", "HTML or XML"}};
 
-/// "main;train;step 42" lines.
-bool looksFolded(std::string_view text) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    const std::size_t space = line.rfind(' ');
-    if (space == std::string_view::npos || space == 0 || space + 1 == line.size()) return false;
-    return std::all_of(line.begin() + static_cast<std::ptrdiff_t>(space) + 1, line.end(),
-                       [](char c) { return c >= '0' && c <= '9'; });
-}
-
 Result<std::string> frontOf(const std::string& path, const std::string& title) {
     auto source = openBytes(path, title, CutGzip::kSalvaged);
     if (!source) return failure(source);
@@ -62,18 +53,12 @@ Result<std::string> frontOf(const std::string& path, const std::string& title) {
 
 }  // namespace
 
-Result<TraceFormat> recogniseTrace(const std::string& path, const std::string& title) {
+Result<const Format*> recogniseTrace(const std::string& path, const std::string& title) {
     const std::string name = title.empty() ? path : title;
     auto front = frontOf(path, name);
     if (!front) return failure(front);
     std::string_view text = *front;
     if (text.empty()) return failure(ErrorCode::kUnreadable, name + " is empty");
-    if (text.starts_with(std::string_view("SQLite format 3\0", 16))) {
-        constexpr std::size_t kApplicationId = 68;
-        return text.size() > 72 && text.substr(kApplicationId, 4) == "SScp"
-                   ? TraceFormat::kRecording
-                   : TraceFormat::kNsysSqlite;
-    }
     for (const Magic& magic : kOthers)
         if (text.starts_with(magic.bytes))
             return failure(ErrorCode::kUnreadable,
@@ -88,14 +73,10 @@ Result<TraceFormat> recogniseTrace(const std::string& path, const std::string& t
                        name +
                            " is text in UTF-16, and traces are in UTF-8: convert it with `iconv -f "
                            "UTF-16 -t UTF-8`");
-    const std::size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos)
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
         return failure(ErrorCode::kUnreadable, name + " holds nothing but white space");
-    if (text[first] == '{' || text[first] == '[') return TraceFormat::kKineto;
-    if (text[0] == '\x80' && text.size() > 1 && text[1] >= 2 && text[1] <= 5)
-        return TraceFormat::kMemorySnapshot;
-    if (looksFolded(text)) return TraceFormat::kFolded;
-    if (text[0] == '\x0a') return TraceFormat::kPerfetto;
+    for (const Format& format : formats())
+        if (format.looksLike != nullptr && format.looksLike(text)) return &format;
     return failure(ErrorCode::kUnreadable,
                    name +
                        " is no trace that Shardscope knows: it is not JSON, nor an SQLite "

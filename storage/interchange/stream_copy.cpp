@@ -1,6 +1,6 @@
 #include "storage/interchange/stream_copy.h"
 
-#include "storage/interchange/import.h"
+#include "storage/interchange/formats.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
 // libFuzzer on what reads the text of a Kineto trace: windows, events, numbers.
 //
 // First byte: how large the pieces are in which the source gives its bytes.
-#include "storage/interchange/kineto/decimal.h"
-#include "storage/interchange/kineto/event.h"
-#include "storage/interchange/kineto/event_stream.h"
+#include "storage/interchange/decimal.h"
+#include "storage/interchange/kineto/in/event.h"
+#include "storage/interchange/kineto/in/event_stream.h"
 
 #include <algorithm>
 #include <cstdint>

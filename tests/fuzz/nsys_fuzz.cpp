@@ -3,6 +3,7 @@
 // The file and the recording that comes of it lie in /dev/shm. A corpus of small exports (512-byte
 // pages) finds most; dictionary words are names of tables and columns.
 #include "storage/interchange/import.h"
+#include "tests/support/formats.h"
 #include "storage/interchange/trace_builder.h"
 
 #include <unistd.h>
@@ -30,7 +31,7 @@ void import(const std::string& path) {
         if (!(share >= 0 && share <= 1)) std::abort();
         return true;
     };
-    const auto result = readNsysSqlite(request);
+    const auto result = readAs("nsys-sqlite", request);
     if (!result) {
         // Whatever the bytes are, it is their fault and is said so.
         if (result.error().code != ErrorCode::kUnreadable) std::abort();

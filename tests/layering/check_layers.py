@@ -66,6 +66,9 @@ ONLY_IN = [
     ("SQL text", r'"\s*(SELECT\s|INSERT\s+(OR|INTO)\s|CREATE\s+(TABLE|INDEX|VIEW)\s|UPDATE\s+\w+\s+SET\s'
                  r"|DELETE\s+FROM\s|PRAGMA\s)", ["storage", "app/cli/query.cpp"]),
 ]
+# One format knows nothing of another; what they share lies beside their folders.
+FORMATS = ["storage/interchange/" + p for p in ("csv", "folded", "kineto", "memory_snapshot", "nsys", "perfetto",
+                                               "recording", "speedscope")]
 OURS = re.compile(r'\s*#include "((?:storage|engine|profiler|app|tests)/[^"]+)"')
 
 
@@ -87,6 +90,9 @@ def violations(root):
                 include = OURS.match(line)
                 if include and not within(include[1], [folder, "storage/model", *ARROWS[folder]]):
                     yield f"{path}:{number}: {folder} may not include {include[1]}"
+                own = next((f for f in FORMATS if within(path, [f])), None)
+                if include and own and within(include[1], [f for f in FORMATS if f != own]):
+                    yield f"{path}:{number}: the format of {own} may not include {include[1]}"
                 for what, pattern, folders in ONLY_IN:
                     if re.search(pattern, line) and not within(path, folders):
                         yield f"{path}:{number}: {what} does not belong here"
@@ -103,8 +109,10 @@ def self_test():
         "storage/recording/read/a.cpp": "#include <sqlite3.h>\n",
         "storage/recording/file/a.cpp": '#include "storage/recording/read/b.h"\n',
         "engine/misc/a.cpp": "\n",
+        "storage/interchange/perfetto/a.cpp": '#include "storage/interchange/kineto/out/b.h"\n',
     }
     right = {
+        "storage/interchange/kineto/in/a.cpp": '#include "storage/interchange/kineto/out/b.h"\n',
         "engine/worker/a.cpp": '#include <ATen/ATen.h>\n#include "engine/comm/ring.h"\n',
         "storage/sqlite/a.cpp": '#include <sqlite3.h>\nauto sql = "SELECT 1";\n',
         "app/desktop/shell/a.cpp": '#include <QWidget>\n#include "app/desktop/views/live/page.h"\n',

@@ -1,6 +1,6 @@
 #include "storage/interchange/memory_snapshot/stored_snapshot_writer.h"
 
-#include "storage/interchange/kineto/decimal.h"
+#include "storage/interchange/decimal.h"
 #include "storage/interchange/memory_snapshot/snapshot_json.h"
 
 #include <nlohmann/json.hpp>
@@ -31,7 +31,7 @@ void StoredSnapshotWriter::readArguments(RankId rank, StringId id) {
 }
 
 std::optional<std::int64_t> StoredSnapshotWriter::argument(std::string_view key) const {
-    return kineto::parseInteger(valueOf(m_members, key));
+    return parseInteger(valueOf(m_members, key));
 }
 
 std::int64_t StoredSnapshotWriter::microseconds(Timestamp time) const {

@@ -1,6 +1,6 @@
 #include "storage/interchange/nsys/span_names.h"
 
-#include "storage/interchange/kineto/category.h"
+#include "storage/interchange/collective_kernels.h"
 
 namespace shardscope::interchange::nsys {
 namespace {
@@ -54,7 +54,7 @@ Result<SpanName> SpanNames::byText(std::int64_t id, RankId rank) {
     const CallName call =
         m_spec.activity == Activity::kRuntime ? splitVersion(plain) : CallName{plain, {}};
     Known fresh{m_state.builder().intern(rank, call.name),
-                m_spec.activity == Activity::kKernel && kineto::isCollectiveKernel(plain),
+                m_spec.activity == Activity::kKernel && isCollectiveKernel(plain),
                 std::string(call.version)};
     if (++m_count > kMostKnown) {
         m_known.clear();

@@ -1,7 +1,7 @@
 #include "storage/interchange/perfetto/fact_instants.h"
 
+#include "storage/interchange/decimal.h"
 #include "storage/interchange/formats/export_scope.h"
-#include "storage/interchange/kineto/decimal.h"
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +13,6 @@ namespace shardscope::interchange {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using kineto::parseInteger;
 
 constexpr std::int64_t kTimeLimit = std::int64_t{1} << 59;
 constexpr std::size_t kMostArrivals = 1'000'000;

@@ -1,7 +1,7 @@
 #include "storage/interchange/perfetto/read_annotations.h"
 
+#include "storage/interchange/event_text.h"
 #include "storage/interchange/json_text.h"
-#include "storage/interchange/kineto_out/event_text.h"
 #include "storage/interchange/perfetto/wire_fields.h"
 
 #include <protozero/pbf_reader.hpp>
@@ -27,7 +27,7 @@ void appendValue(std::string& json, std::string_view bytes, int depth);
 /// 2.0 stays a real number.
 void appendReal(std::string& json, double value) {
     const std::size_t from = json.size();
-    kineto_out::appendNumber(json, value);
+    appendNumber(json, value);
     if (json.find_first_of(".e", from) == std::string::npos) json += ".0";
 }
 
@@ -55,7 +55,7 @@ void appendElements(std::string& json, pbf_reader& reader, std::uint32_t tag, in
         if (!first) json += ',';
         first = false;
         if (dictionary) {
-            kineto_out::appendString(json, nameIn(element));
+            appendString(json, nameIn(element));
             json += ':';
         }
         appendValue(json, element, depth + 1);
@@ -81,13 +81,13 @@ void appendValue(std::string& json, std::string_view bytes, int depth) {
                 json += reader.get_bool() ? "true" : "false";
                 return;
             case varintField(kUint):
-                return kineto_out::appendInteger(json, std::uint64_t{reader.get_uint64()});
+                return appendInteger(json, std::uint64_t{reader.get_uint64()});
             case varintField(kInt):
-                return kineto_out::appendInteger(json, std::int64_t{reader.get_int64()});
+                return appendInteger(json, std::int64_t{reader.get_int64()});
             case fixed64Field(kDouble):
                 return appendReal(json, reader.get_double());
             case bytesField(kString):
-                return kineto_out::appendString(json, viewOf(reader.get_view()));
+                return appendString(json, viewOf(reader.get_view()));
             case bytesField(kNested):
                 json += emptyOf(viewOf(reader.get_view()));
                 return;

@@ -1,8 +1,8 @@
 #include "storage/interchange/perfetto/read_packets.h"
 
+#include "storage/interchange/decimal.h"
+#include "storage/interchange/event_text.h"
 #include "storage/interchange/json_text.h"
-#include "storage/interchange/kineto/decimal.h"
-#include "storage/interchange/kineto_out/event_text.h"
 #include "storage/interchange/perfetto/annotations.h"
 #include "storage/interchange/perfetto/fact_instants.h"
 #include "storage/interchange/perfetto/read_annotations.h"
@@ -247,7 +247,7 @@ void PerfettoReader::annotation(std::string_view bytes, Event& event) const {
         return;
     }
     if (!event.arguments.empty()) event.arguments += ',';
-    kineto_out::appendString(event.arguments, key);
+    appendString(event.arguments, key);
     (event.arguments += ':') += value;
 }
 
@@ -341,7 +341,7 @@ PerfettoReader::Open PerfettoReader::openOf(const Track& track, const Event& eve
     const char* end = object.data() + object.size();
     if (readMembers(object.data(), end, members, flags) != end) members.clear();
     for (const Member& member : members) {
-        const auto number = kineto::parseInteger(member.value);
+        const auto number = parseInteger(member.value);
         if (member.key == "step") {
             if (number && *number >= 0 && *number <= std::numeric_limits<std::int32_t>::max())
                 open.span.step = {static_cast<std::int32_t>(*number)};

@@ -4,6 +4,7 @@
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "tests/support/formats.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
@@ -121,7 +122,7 @@ TEST_F(ArgumentsTest, ComeAlongIntoAPart) {
     ExportOptions options;
     options.output = folder.file("part.sscope");
     options.range = TimeRange{{2'010}, {3'010}};
-    ASSERT_THAT(exportRecording(**reader, options), IsOk());
+    ASSERT_THAT(exportAs("sscope", **reader, options), IsOk());
     EXPECT_EQ(read(options.output),
               std::vector<std::string>(texts.begin() + 200, texts.begin() + 300));
     expectSound(options.output);

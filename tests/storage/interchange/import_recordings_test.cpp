@@ -2,10 +2,11 @@
 #include "storage/columns/chunk.h"
 #include "storage/interchange/export.h"
 #include "storage/interchange/import.h"
-#include "storage/recording/write/recording_writer.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "storage/recording/write/recording_writer.h"
 #include "storage/schema/migrations.h"
 #include "storage/sqlite/connection.h"
+#include "tests/support/formats.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -92,7 +93,7 @@ protected:
         ExportOptions options;
         options.output = m_folder.file("rank" + std::to_string(rank) + ".sscope");
         options.ranks = {{rank}};
-        EXPECT_THAT(exportRecording(**openRecording(whole), options), IsOk());
+        EXPECT_THAT(exportAs("sscope", **openRecording(whole), options), IsOk());
         return options.output;
     }
     Result<ImportAccount> import(const std::vector<std::string>& inputs) {

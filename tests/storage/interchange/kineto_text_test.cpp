@@ -1,8 +1,8 @@
 // Numbers, JSON text and windows of events.
 #include "storage/interchange/byte_source.h"
-#include "storage/interchange/kineto/decimal.h"
-#include "storage/interchange/kineto/event.h"
-#include "storage/interchange/kineto/event_stream.h"
+#include "storage/interchange/decimal.h"
+#include "storage/interchange/kineto/in/event.h"
+#include "storage/interchange/kineto/in/event_stream.h"
 #include "tests/support/result_matchers.h"
 
 #include <gtest/gtest.h>

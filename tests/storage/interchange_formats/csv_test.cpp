@@ -1,5 +1,6 @@
 #include "storage/interchange/export.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
+#include "tests/support/formats.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -71,7 +72,7 @@ TEST(ExportCsv, QuotesWhatRfc4180Quotes) {
     DrawnFolder drawn(events);
     auto options = drawn.options();
     options.view = "operators";
-    const auto account = exportCsv(drawn.reader(), options);
+    const auto account = exportAs("csv", drawn.reader(), options);
     ASSERT_THAT(account, IsOk());
     EXPECT_EQ(account->events, 5u);
     const Rows rows = parseCsv(contentOf(options.output));
@@ -91,7 +92,7 @@ TEST(ExportCsv, DoublesComeBackBitForBit) {
     DrawnFolder drawn(events);
     auto options = drawn.options();
     options.view = "counters";
-    ASSERT_THAT(exportCsv(drawn.reader(), options), IsOk());
+    ASSERT_THAT(exportAs("csv", drawn.reader(), options), IsOk());
     const Rows rows = parseCsv(contentOf(options.output));
     ASSERT_EQ(rows.size(), 2001u);
     const std::size_t value = columnOf(rows, "value");
@@ -108,7 +109,7 @@ TEST(ExportCsv, ManyRowsComeOnceEachAndInOrder) {
     DrawnFolder drawn(events);
     auto options = drawn.options();
     options.view = "operators";
-    const auto account = exportCsv(drawn.reader(), options);
+    const auto account = exportAs("csv", drawn.reader(), options);
     ASSERT_THAT(account, IsOk());
     EXPECT_EQ(account->events, 65'000u);
     const Rows rows = parseCsv(contentOf(options.output));
@@ -130,7 +131,7 @@ TEST_P(SampleViews, HaveAsManyRowsAsTheView) {
     ExportOptions options;
     options.output = folder.file("view.csv");
     options.view = GetParam();
-    ASSERT_THAT(exportCsv(**reader, options), IsOk());
+    ASSERT_THAT(exportAs("csv", **reader, options), IsOk());
     const Rows rows = parseCsv(contentOf(options.output));
     const auto counted = (*reader)->query("SELECT count(*) FROM " + options.view);
     ASSERT_THAT(counted, IsOk());
@@ -153,7 +154,7 @@ TEST(ExportCsv, ArrivalsAreNumbers) {
     options.output = folder.file("view.csv");
     options.view = "collectives";
     options.ranks = {{1}};
-    ASSERT_THAT(exportCsv(**reader, options), IsOk());
+    ASSERT_THAT(exportAs("csv", **reader, options), IsOk());
     const Rows rows = parseCsv(contentOf(options.output));
     const auto events = (*reader)->rankEvents({1}, (*reader)->summary()->bounds);
     ASSERT_THAT(events, IsOk());
@@ -173,7 +174,7 @@ TEST(ExportCsv, RangeTakesWhatTouchesIt) {
     auto options = drawn.options();
     options.view = "operators";
     options.range = TimeRange{{10}, {40}};
-    ASSERT_THAT(exportCsv(drawn.reader(), options), IsOk());
+    ASSERT_THAT(exportAs("csv", drawn.reader(), options), IsOk());
     const Rows rows = parseCsv(contentOf(options.output));
     ASSERT_EQ(rows.size(), 3u);
     EXPECT_EQ(rows[1][columnOf(rows, "name")], "into");
@@ -185,18 +186,19 @@ TEST(ExportCsv, RefusesInSentences) {
     events.spans = {drawnSpan(0, 0, 1)};
     DrawnFolder drawn(events);
     auto options = drawn.options();
-    EXPECT_THAT(exportCsv(drawn.reader(), options), FailsWith("csv needs a view: choose one of"));
+    EXPECT_THAT(exportAs("csv", drawn.reader(), options),
+                FailsWith("csv needs a view: choose one of"));
     options.view = "sqlite_schema";
-    EXPECT_THAT(exportCsv(drawn.reader(), options), FailsWith("no view \"sqlite_schema\""));
+    EXPECT_THAT(exportAs("csv", drawn.reader(), options), FailsWith("no view \"sqlite_schema\""));
     options.view = "operators";
     options.ranks = {{7}};
-    EXPECT_THAT(exportCsv(drawn.reader(), options), FailsWith("no rank 7"));
+    EXPECT_THAT(exportAs("csv", drawn.reader(), options), FailsWith("no rank 7"));
     options.ranks = {};
     options.range = TimeRange{{5}, {5}};
-    EXPECT_THAT(exportCsv(drawn.reader(), options), FailsWith("range to export is empty"));
+    EXPECT_THAT(exportAs("csv", drawn.reader(), options), FailsWith("range to export is empty"));
     options.range.reset();
     options.output = drawn.file("nowhere/out.csv");
-    EXPECT_THAT(exportCsv(drawn.reader(), options), FailsWith("does not exist"));
+    EXPECT_THAT(exportAs("csv", drawn.reader(), options), FailsWith("does not exist"));
     EXPECT_EQ(test::filesIn(drawn.folder()), 1u) << "a failed export leaves no file";
 }
 
@@ -210,20 +212,20 @@ TEST(ExportCsv, ReplacesOnlyWhenAskedTo) {
         std::ofstream(options.output) << precious;
         for (const bool force : {false, true}) {
             options.overwrite = force;
-            EXPECT_THAT(exportCsv(drawn.reader(), options), FailsAs(ErrorCode::kUsage));
+            EXPECT_THAT(exportAs("csv", drawn.reader(), options), FailsAs(ErrorCode::kUsage));
             EXPECT_EQ(contentOf(options.output), precious) << "that is no CSV of ours";
         }
     }
     std::ofstream(options.output) << "rank,name\r\n";
     options.overwrite = false;
-    EXPECT_THAT(exportCsv(drawn.reader(), options), FailsAs(ErrorCode::kUsage));
+    EXPECT_THAT(exportAs("csv", drawn.reader(), options), FailsAs(ErrorCode::kUsage));
     EXPECT_EQ(contentOf(options.output), "rank,name\r\n");
     options.overwrite = true;
-    EXPECT_THAT(exportCsv(drawn.reader(), options), IsOk());
+    EXPECT_THAT(exportAs("csv", drawn.reader(), options), IsOk());
     EXPECT_NE(contentOf(options.output), "rank,name\r\n");
     options.progress = [](double) { return false; };
     const std::string before = contentOf(options.output);
-    EXPECT_THAT(exportCsv(drawn.reader(), options), FailsAs(ErrorCode::kCancelled));
+    EXPECT_THAT(exportAs("csv", drawn.reader(), options), FailsAs(ErrorCode::kCancelled));
     EXPECT_EQ(contentOf(options.output), before);
     EXPECT_EQ(test::filesIn(drawn.folder()), 2u);
 }

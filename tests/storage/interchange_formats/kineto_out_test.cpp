@@ -1,6 +1,7 @@
 // Our own recordings as Kineto traces: what HTA, Perfetto and TraceLens ask of them.
 #include "storage/interchange/export.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
+#include "tests/support/formats.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
 
@@ -38,7 +39,7 @@ protected:
         options.overwrite = true;
         auto reader = storage::openRecording(path);
         EXPECT_THAT(reader, IsOk());
-        EXPECT_THAT(exportKineto(**reader, options), IsOk());
+        EXPECT_THAT(exportAs("kineto", **reader, options), IsOk());
         m_text = contentOf(options.output);
         return Json::parse(m_text);
     }
@@ -240,27 +241,27 @@ TEST_F(KinetoOut, SeveralRanksAreAFolder) {
     ASSERT_THAT(reader, IsOk());
     ExportOptions options;
     options.output = m_folder.file("one.json.gz");
-    EXPECT_THAT(exportKineto(**reader, options), FailsWith("name a folder"));
+    EXPECT_THAT(exportAs("kineto", **reader, options), FailsWith("name a folder"));
     options.output = m_folder.file("traces");
-    const auto account = exportKineto(**reader, options);
+    const auto account = exportAs("kineto", **reader, options);
     ASSERT_THAT(account, IsOk());
     EXPECT_EQ(account->files, (std::vector<std::string>{options.output + "/rank0.json.gz",
                                                         options.output + "/rank1.json.gz"}));
-    EXPECT_THAT(exportKineto(**reader, options), FailsWith("is not empty"));
+    EXPECT_THAT(exportAs("kineto", **reader, options), FailsWith("is not empty"));
     std::filesystem::copy_file(options.output + "/rank0.json.gz",
                                options.output + "/rank7.json.gz");  // of an earlier export
     std::ofstream(options.output + "/rank8.json.gz") << "no trace at all";
     std::ofstream(options.output + "/notes.txt") << "mine";
     options.overwrite = true;
-    ASSERT_THAT(exportKineto(**reader, options), IsOk());
+    ASSERT_THAT(exportAs("kineto", **reader, options), IsOk());
     EXPECT_FALSE(std::filesystem::exists(options.output + "/rank7.json.gz"));
     EXPECT_TRUE(std::filesystem::exists(options.output + "/rank8.json.gz"));
     EXPECT_TRUE(std::filesystem::exists(options.output + "/notes.txt"));
     std::ofstream(options.output + "/rank1.json.gz") << "no trace at all";
-    EXPECT_THAT(exportKineto(**reader, options), FailsWith("is not a Kineto trace"));
+    EXPECT_THAT(exportAs("kineto", **reader, options), FailsWith("is not a Kineto trace"));
     options.output = m_folder.file("stopped");
     options.progress = [](double) { return false; };
-    EXPECT_FALSE(exportKineto(**reader, options));
+    EXPECT_FALSE(exportAs("kineto", **reader, options));
     EXPECT_FALSE(std::filesystem::exists(options.output));
     for (const auto& entry : std::filesystem::directory_iterator(m_folder.path()))
         EXPECT_EQ(entry.path().string().find(".part-"), std::string::npos) << entry.path();

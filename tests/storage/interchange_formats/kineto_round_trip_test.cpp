@@ -4,6 +4,7 @@
 #include "storage/interchange/import.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
 #include "tests/storage/interchange_formats/random_kineto.h"
+#include "tests/support/formats.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 
@@ -37,7 +38,7 @@ protected:
         out.integerMicroseconds = wholeMicroseconds;
         auto reader = storage::openRecording(in.output);
         EXPECT_THAT(reader, IsOk());
-        EXPECT_THAT(exportKineto(**reader, out), IsOk());
+        EXPECT_THAT(exportAs("kineto", **reader, out), IsOk());
         return contentOf(out.output);
     }
     std::string put(const std::string& text) {

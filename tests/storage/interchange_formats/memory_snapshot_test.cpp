@@ -4,6 +4,7 @@
 #include "storage/interchange/memory_snapshot/snapshot_walk.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
+#include "tests/support/formats.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 
@@ -180,7 +181,7 @@ DrawnEvents someMemory(std::size_t count) {
 TEST(ExportMemorySnapshot, PythonLoadsItAndTheBytesAddUp) {
     if (!havePython()) GTEST_SKIP() << "python3 is not installed: read by our own reader only";
     DrawnFolder drawn(someMemory(5000));
-    ASSERT_THAT(exportMemorySnapshot(drawn.reader(), drawn.options()), IsOk());
+    ASSERT_THAT(exportAs("memory-snapshot", drawn.reader(), drawn.options()), IsOk());
     std::ofstream(drawn.file("check.py")) << R"(
 import pickle, pickletools, sys
 data = open(sys.argv[1], "rb").read()
@@ -227,7 +228,7 @@ TEST(ExportMemorySnapshot, NoMemoryIsSaid) {
     DrawnEvents events;
     events.spans = {test::drawnSpan(0, 0, 10)};
     DrawnFolder drawn(events);
-    EXPECT_THAT(exportMemorySnapshot(drawn.reader(), drawn.options()),
+    EXPECT_THAT(exportAs("memory-snapshot", drawn.reader(), drawn.options()),
                 FailsWith("no memory event lies within"));
     EXPECT_EQ(test::filesIn(drawn.folder()), 1u);
 }
@@ -245,7 +246,7 @@ Result<Imported> import(const std::string& path, const std::string& output) {
     ReaderRequest request;
     request.path = request.title = path;
     request.builder = &*builder;
-    auto result = readMemorySnapshot(request);
+    auto result = readAs("memory-snapshot", request);
     if (!result) return failure(result);
     result->run.id = run.id;
     if (auto done = builder->finish(result->run, result->ended); !done) return failure(done);
@@ -259,7 +260,7 @@ constexpr TimeRange kAll{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}};
 TEST(ReadMemorySnapshot, OurOwnExportComesBackWhole) {
     const DrawnEvents events = someMemory(3000);
     DrawnFolder drawn(events);
-    ASSERT_THAT(exportMemorySnapshot(drawn.reader(), drawn.options()), IsOk());
+    ASSERT_THAT(exportAs("memory-snapshot", drawn.reader(), drawn.options()), IsOk());
     auto imported = import(drawn.options().output, drawn.file("back.sscope"));
     ASSERT_THAT(imported, IsOk());
     EXPECT_EQ(imported->result.baseUnixNs, test::kDrawnStart);
@@ -389,7 +390,7 @@ std::string roundTrip(const test::TemporaryFolder& folder, const std::string& pa
     ExportOptions out;
     out.output = folder.file("again.pickle");
     out.overwrite = true;
-    if (auto done = exportMemorySnapshot(**reader, out); !done) return done.error().message;
+    if (auto done = exportAs("memory-snapshot", **reader, out); !done) return done.error().message;
     std::ofstream(folder.file("compare.py")) << kCompare;
     const std::string command = "python3 " + folder.file("compare.py") + " " + path + " " +
                                 out.output + " > " + folder.file("said") + " 2>&1";
@@ -488,7 +489,7 @@ TEST(MemorySnapshotRoundTrip, RealInferenceComesBackFieldForField) {
     // Instants of any recording are instants of Kineto.
     ExportOptions options;
     options.output = folder.file("out.json");
-    ASSERT_THAT(exportKineto(**reader, options), IsOk());
+    ASSERT_THAT(exportAs("kineto", **reader, options), IsOk());
     const std::string text = contentOf(options.output);
     std::size_t requested = 0;
     for (std::size_t at = 0; (at = text.find("\"name\": \"free_requested\"", at)) != text.npos;

@@ -4,6 +4,7 @@
 
 #include "storage/interchange/export.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
+#include "tests/support/formats.h"
 #include "tests/support/result_matchers.h"
 
 #include <gtest/gtest.h>
@@ -22,15 +23,15 @@ struct Kind {
 };
 
 const Kind kKinds[] = {
-    {"trace.json", exportKineto, kKinetoFile},
-    {"trace.json.gz", exportKineto, kKinetoFile},
-    {"trace.pftrace", exportPerfetto, kPerfettoFile},
-    {"trace.sqlite", exportNsysSqlite, kNsysFile},
-    {"memory.pickle", exportMemorySnapshot, kSnapshotFile},
-    {"stacks.folded", exportFolded, kFoldedFile},
-    {"profile.speedscope.json", exportSpeedscope, kSpeedscopeFile},
-    {"rows.csv", exportCsv, kCsvFile},
-    {"part.sscope", exportRecording, storage::kRecording},
+    {"trace.json", interchange::findFormat("kineto")->write, kKinetoFile},
+    {"trace.json.gz", interchange::findFormat("kineto")->write, kKinetoFile},
+    {"trace.pftrace", interchange::findFormat("perfetto")->write, kPerfettoFile},
+    {"trace.sqlite", interchange::findFormat("nsys-sqlite")->write, kNsysFile},
+    {"memory.pickle", interchange::findFormat("memory-snapshot")->write, kSnapshotFile},
+    {"stacks.folded", interchange::findFormat("folded")->write, kFoldedFile},
+    {"profile.speedscope.json", interchange::findFormat("speedscope")->write, kSpeedscopeFile},
+    {"rows.csv", interchange::findFormat("csv")->write, kCsvFile},
+    {"part.sscope", interchange::findFormat("sscope")->write, storage::kRecording},
 };
 
 TEST(OutputKind, OfEachExportIsItsOwnOnly) {

@@ -2,6 +2,7 @@
 #include "storage/interchange/export.h"
 #include "storage/interchange/import.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
+#include "tests/support/formats.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -109,7 +110,7 @@ protected:
         ExportOptions options;
         options.output = file("run.pftrace");
         options.overwrite = true;
-        ASSERT_THAT(exportPerfetto(**reader, options), IsOk());
+        ASSERT_THAT(exportAs("perfetto", **reader, options), IsOk());
         const auto account = import(options.output, file("again.sscope"));
         ASSERT_THAT(account, IsOk());
         EXPECT_EQ(account->rejected(), 0u);
@@ -220,7 +221,7 @@ TEST_F(ReadPerfetto, DamagedBytesAreNamedOrCounted) {
     ASSERT_THAT(reader, IsOk());
     ExportOptions options;
     options.output = file("run.pftrace");
-    ASSERT_THAT(exportPerfetto(**reader, options), IsOk());
+    ASSERT_THAT(exportAs("perfetto", **reader, options), IsOk());
     const std::string whole = contentOf(options.output);
     const auto importBytes = [&](const std::string& bytes) {
         std::ofstream(file("bad.pftrace"), std::ios::binary) << bytes;

@@ -1,6 +1,7 @@
 // Perfetto traces, read back with a small decoder of the wire format that is written here.
 #include "storage/interchange/export.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
+#include "tests/support/formats.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -229,7 +230,7 @@ TEST(ExportPerfetto, ShowsEverySpanNestedOrSpilled) {
         expected.insert(slice);
     }
     DrawnFolder drawn(events);
-    const auto account = exportPerfetto(drawn.reader(), drawn.options());
+    const auto account = exportAs("perfetto", drawn.reader(), drawn.options());
     ASSERT_THAT(account, IsOk());
     EXPECT_EQ(account->events, 3000u);
     const Trace trace(contentOf(drawn.options().output));
@@ -249,7 +250,7 @@ TEST(ExportPerfetto, CountersKeepUnitsAndValues) {
     DrawnEvents events;
     events.samples = {{{5}, {}, 1024}, {{9}, {}, 0.25}, {{12}, {}, -3}, {{15}, {}, -3}};
     DrawnFolder drawn(events);
-    ASSERT_THAT(exportPerfetto(drawn.reader(), drawn.options()), IsOk());
+    ASSERT_THAT(exportAs("perfetto", drawn.reader(), drawn.options()), IsOk());
     const Trace trace(contentOf(drawn.options().output));
     const Track& counter = trace.counter("resident set");
     EXPECT_EQ(counter.unit, 3u) << "bytes";
@@ -274,7 +275,7 @@ TEST(ExportPerfetto, ArgumentsKeepTheirTypes) {
     events.spans[0].layer = {2};
     events.spans[0].phase = Phase::kBackward;
     DrawnFolder drawn(events);
-    ASSERT_THAT(exportPerfetto(drawn.reader(), drawn.options()), IsOk());
+    ASSERT_THAT(exportAs("perfetto", drawn.reader(), drawn.options()), IsOk());
     const Trace trace(contentOf(drawn.options().output));
     ASSERT_EQ(trace.slices.size(), 3u);
     const auto& arguments = trace.slices[0].arguments;
@@ -302,7 +303,7 @@ TEST(ExportPerfetto, ForwardFlowsToBackwardFromTheOutermost) {
     for (SpanEvent& span : events.spans) span.phase = Phase::kForward;
     events.spans[2].phase = Phase::kBackward;
     DrawnFolder drawn(events);
-    ASSERT_THAT(exportPerfetto(drawn.reader(), drawn.options()), IsOk());
+    ASSERT_THAT(exportAs("perfetto", drawn.reader(), drawn.options()), IsOk());
     const Trace trace(contentOf(drawn.options().output));
     const Slice forward = trace.named("linear").at(0), inner = trace.named("addmm").at(0),
                 backward = trace.named("LinearBackward").at(0), alone = trace.named("alone").at(0);
@@ -323,7 +324,7 @@ protected:
         ASSERT_THAT(reader, IsOk());
         m_reader = std::move(*reader);
         m_options.output = m_folder.file("run.pftrace");
-        ASSERT_THAT(exportPerfetto(*m_reader, m_options), IsOk());
+        ASSERT_THAT(exportAs("perfetto", *m_reader, m_options), IsOk());
     }
     test::TemporaryFolder m_folder;
     std::unique_ptr<storage::RecordingReader> m_reader;

@@ -1,6 +1,6 @@
 #include "tests/storage/interchange_formats/random_kineto.h"
 
-#include "storage/interchange/kineto/decimal.h"
+#include "storage/interchange/decimal.h"
 
 #include <cmath>
 #include <random>
@@ -404,7 +404,7 @@ std::int64_t timeIn(const std::string& line, const std::string& key) {
         if (at == std::string::npos) continue;
         const std::size_t from = at + text.size();
         const std::size_t to = line.find_first_of(",}", from);
-        return interchange::kineto::parseMicroseconds(
+        return interchange::parseMicroseconds(
                    std::string_view(line).substr(from, to - from))
             .value()
             .value;

@@ -4,6 +4,7 @@
 #include "storage/interchange/import.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
+#include "tests/support/formats.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -56,7 +57,7 @@ TEST(ExportFolded, IsSelfTimeByPhaseLayerAndNesting) {
     for (SpanEvent& span : events.spans) span.phase = Phase::kForward, span.layer = {3};
     events.spans.back().layer = kNoLayer;
     DrawnFolder drawn(events);
-    const auto account = exportFolded(drawn.reader(), drawn.options());
+    const auto account = exportAs("folded", drawn.reader(), drawn.options());
     ASSERT_THAT(account, IsOk());
     EXPECT_EQ(account->events, 4u);
     EXPECT_EQ(parseFolded(contentOf(drawn.options().output)),
@@ -71,7 +72,7 @@ TEST(ExportFolded, NamesCannotBreakTheGrammar) {
     for (std::uint32_t i = 0; i < 6; ++i) events.spans.push_back(drawnSpan(i + 1, 10 * i, 5));
     events.spans.push_back(drawnSpan(0, 100, 5));
     DrawnFolder drawn(events);
-    ASSERT_THAT(exportFolded(drawn.reader(), drawn.options()), IsOk());
+    ASSERT_THAT(exportAs("folded", drawn.reader(), drawn.options()), IsOk());
     EXPECT_EQ(parseFolded(contentOf(drawn.options().output)), (Stacks{{"operators;a:b", 5},
                                                                       {"operators;two lines", 5},
                                                                       {"operators;Optimizer_3", 5},
@@ -100,7 +101,7 @@ TEST(ExportFolded, LosesNoTime) {
         auto options = drawn.options();
         options.range = range;
         options.overwrite = true;
-        ASSERT_THAT(exportFolded(drawn.reader(), options), IsOk());
+        ASSERT_THAT(exportAs("folded", drawn.reader(), options), IsOk());
         std::int64_t total = 0;
         for (const auto& [stack, count] : parseFolded(contentOf(options.output))) total += count;
         EXPECT_EQ(total, covered);
@@ -113,8 +114,8 @@ TEST(ExportFolded, NothingToShowIsSaid) {
     DrawnFolder drawn(events);
     auto options = drawn.options();
     options.range = TimeRange{{50}, {60}};
-    EXPECT_THAT(exportFolded(drawn.reader(), options), FailsWith("no span lies within"));
-    EXPECT_THAT(exportSpeedscope(drawn.reader(), options), FailsWith("no span lies within"));
+    EXPECT_THAT(exportAs("folded", drawn.reader(), options), FailsWith("no span lies within"));
+    EXPECT_THAT(exportAs("speedscope", drawn.reader(), options), FailsWith("no span lies within"));
     EXPECT_EQ(test::filesIn(drawn.folder()), 1u);
 }
 
@@ -172,7 +173,7 @@ TEST(ExportSpeedscope, IsNamedAfterTheRunOrAsImported) {
         ASSERT_THAT(reader, IsOk());
         ExportOptions options;
         options.output = folder.file("out.speedscope.json");
-        ASSERT_THAT(exportSpeedscope(**reader, options), IsOk());
+        ASSERT_THAT(exportAs("speedscope", **reader, options), IsOk());
         EXPECT_EQ(nlohmann::json::parse(contentOf(options.output)).at("name"),
                   recorded ? "shakespeare zero3" : "imported trace");
     }
@@ -193,7 +194,7 @@ TEST(ExportSpeedscope, HasEverySpanOnceOverlappingOrNot) {
         expected.emplace(names[name - 1], start, start + duration);
     }
     DrawnFolder drawn(events);
-    const auto account = exportSpeedscope(drawn.reader(), drawn.options());
+    const auto account = exportAs("speedscope", drawn.reader(), drawn.options());
     ASSERT_THAT(account, IsOk());
     EXPECT_EQ(account->events, 3000u);
     EXPECT_EQ(shownBy(drawn.options().output), expected);
@@ -206,7 +207,7 @@ TEST(ExportSpeedscope, ARealisticRunOfTwoRanksHasAProfileALane) {
     ASSERT_THAT(reader, IsOk());
     ExportOptions options;
     options.output = folder.file("run.speedscope.json");
-    ASSERT_THAT(exportSpeedscope(**reader, options), IsOk());
+    ASSERT_THAT(exportAs("speedscope", **reader, options), IsOk());
     EXPECT_EQ(shownBy(options.output).size(), (*reader)->summary()->events.spans);
     const auto file = nlohmann::json::parse(contentOf(options.output));
     std::set<std::string> names;
@@ -214,7 +215,7 @@ TEST(ExportSpeedscope, ARealisticRunOfTwoRanksHasAProfileALane) {
     EXPECT_TRUE(names.contains("rank 0 operators"));
     EXPECT_TRUE(names.contains("rank 1 communication"));
     options.output = folder.file("run.folded");
-    ASSERT_THAT(exportFolded(**reader, options), IsOk());
+    ASSERT_THAT(exportAs("folded", **reader, options), IsOk());
     EXPECT_GT(parseFolded(contentOf(options.output)).size(), 20u);
 }
 
@@ -226,7 +227,7 @@ Result<ReaderResult> importFolded(const std::string& path, const std::string& ou
     ReaderRequest request;
     request.path = path;
     request.builder = &*builder;
-    auto result = readFolded(request);
+    auto result = readAs("folded", request);
     if (!result) return result;
     if (auto done = builder->finish(result->run, result->ended); !done) return failure(done);
     return result;
@@ -258,7 +259,7 @@ TEST(ReadFolded, ComesBackAsTheSameStacks) {
     ASSERT_THAT(reader, IsOk());
     ExportOptions options;
     options.output = folder.file("out.folded");
-    ASSERT_THAT(exportFolded(**reader, options), IsOk());
+    ASSERT_THAT(exportAs("folded", **reader, options), IsOk());
     EXPECT_EQ(parseFolded(contentOf(options.output)), stacks);
 }
 
@@ -304,7 +305,10 @@ TEST(ManySpansOnOneRow, OverlappingOrNestedAreWrittenByEveryFormat) {
     for (const DrawnEvents* events : {&overlapping, &nested}) {
         DrawnFolder drawn(*events);
         int written = 0;
-        for (const auto write : {exportFolded, exportSpeedscope, exportPerfetto, exportKineto}) {
+        for (const auto write : {interchange::findFormat("folded")->write,
+                                 interchange::findFormat("speedscope")->write,
+                                 interchange::findFormat("perfetto")->write,
+                                 interchange::findFormat("kineto")->write}) {
             ExportOptions options = drawn.options();
             // Of its own: --force replaces no other format.
             options.output = drawn.file("out" + std::to_string(++written) + ".json");

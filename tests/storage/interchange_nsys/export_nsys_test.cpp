@@ -1,5 +1,6 @@
 // Queries written for exports of Nsight Systems, on what is exported here.
 #include "tests/storage/interchange_nsys/made_export.h"
+#include "tests/support/formats.h"
 #include "tests/support/sample_recording.h"
 
 #include <gmock/gmock.h>
@@ -113,28 +114,28 @@ TEST_F(ExportedSchema3, HonoursRangeAndRanks) {
     interchange::ExportOptions options;
     options.output = made.folder.file("part.sqlite");
     options.range = TimeRange{{300}, {1000}};
-    ASSERT_THAT(interchange::exportNsysSqlite(*made.reader, options), IsOk());
+    ASSERT_THAT(interchange::exportAs("nsys-sqlite", *made.reader, options), IsOk());
     EXPECT_THAT(rowsOf(options.output, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"),
                 ElementsAre("0"));
     EXPECT_THAT(rowsOf(options.output, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY"),
                 ElementsAre("1"));
     options.overwrite = true;
     options.ranks = {{7}};
-    EXPECT_FALSE(interchange::exportNsysSqlite(*made.reader, options));
+    EXPECT_FALSE(interchange::exportAs("nsys-sqlite", *made.reader, options));
 }
 
 TEST_F(ExportedSchema3, AnExportThatIsStoppedLeavesNothing) {
     interchange::ExportOptions options;
     options.output = made.folder.file("stopped.sqlite");
     options.progress = [](double) { return false; };
-    const auto stopped = interchange::exportNsysSqlite(*made.reader, options);
+    const auto stopped = interchange::exportAs("nsys-sqlite", *made.reader, options);
     ASSERT_FALSE(stopped);
     EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
     for (const auto& entry : std::filesystem::directory_iterator(made.folder.path()))
         EXPECT_THAT(entry.path().string(), ::testing::Not(HasSubstr("stopped")));
     options.progress = nullptr;
     std::ofstream(options.output) << "mine";
-    EXPECT_FALSE(interchange::exportNsysSqlite(*made.reader, options));
+    EXPECT_FALSE(interchange::exportAs("nsys-sqlite", *made.reader, options));
     EXPECT_EQ(std::filesystem::file_size(options.output), 4u);
 }
 

@@ -1,6 +1,7 @@
 #include "tests/storage/interchange_nsys/made_export.h"
 
 #include "storage/sqlite/connection.h"
+#include "tests/support/formats.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -198,7 +199,7 @@ Result<interchange::ImportAccount> MadeExport::import(const std::vector<std::str
 Result<interchange::ExportAccount> MadeExport::exportTo(const std::string& output) const {
     interchange::ExportOptions to;
     to.output = output;
-    return interchange::exportNsysSqlite(*reader, to);
+    return interchange::exportAs("nsys-sqlite", *reader, to);
 }
 
 std::vector<std::string> MadeExport::rows(const std::string& sql) const {

@@ -1,4 +1,3 @@
-#include "storage/interchange/import.h"
 #include "storage/interchange/step_names.h"
 #include "storage/model/recording.h"
 #include "tests/support/word_list_test.h"
@@ -9,7 +8,7 @@ namespace {
 using Recorded =
     testing::Types<EventKind, LaneRole, Phase, CollectiveOp, Cause, DataType, MemoryAction,
                    MemoryCategory, InstantScope, FlowPoint, FlowBinding, RunStatus, Severity,
-                   CaptureLevel, DetailReason, interchange::TraceFormat, interchange::StepNaming>;
+                   CaptureLevel, DetailReason, interchange::StepNaming>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Recorded, WordList, Recorded);
 
 TEST(Words, APhaseIsWorkOrAWaitOrNeither) {

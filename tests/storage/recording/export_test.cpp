@@ -2,8 +2,9 @@
 #include "storage/interchange/export.h"
 
 #include "storage/columns/chunk.h"
-#include "storage/recording/write/recording_writer.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "storage/recording/write/recording_writer.h"
+#include "tests/support/formats.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"
@@ -43,7 +44,7 @@ protected:
         options.ranks = std::move(ranks);
         options.output = m_folder.file("part.sscope");
         options.overwrite = true;
-        auto account = exportRecording(whole(), options);
+        auto account = exportAs("sscope", whole(), options);
         EXPECT_THAT(account, IsOk());
         const auto found = storage::verifyRecording(options.output);
         EXPECT_TRUE(found && found->sound())
@@ -155,13 +156,13 @@ TEST_P(ExportRecording, FailsWithoutLeavingAFile) {
     ExportOptions options;
     options.output = m_folder.file("x.sscope");
     options.ranks = {RankId{9}};
-    EXPECT_THAT(exportRecording(whole(), options), FailsAs(ErrorCode::kUsage));
+    EXPECT_THAT(exportAs("sscope", whole(), options), FailsAs(ErrorCode::kUsage));
     options.ranks.clear();
     options.progress = [](double) { return false; };
-    EXPECT_THAT(exportRecording(whole(), options), FailsAs(ErrorCode::kCancelled));
+    EXPECT_THAT(exportAs("sscope", whole(), options), FailsAs(ErrorCode::kCancelled));
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(m_folder.path()), {}), 1);
     options.output = m_path;
-    EXPECT_THAT(exportRecording(whole(), options), FailsWith("already exists"));
+    EXPECT_THAT(exportAs("sscope", whole(), options), FailsWith("already exists"));
 }
 
 /// Steps 0 to 3 of 100 ns; each has a collective that was fetched ahead in the step before, and one
@@ -222,7 +223,7 @@ TEST(ExportSteps, AreWholeWithWhatReachesBeyondTheirTime) {
     ExportOptions options;
     options.range = TimeRange{{1100}, {1300}};  // steps 1 and 2
     options.output = folder.file("part.sscope");
-    ASSERT_THAT(exportRecording(**reader, options), IsOk());
+    ASSERT_THAT(exportAs("sscope", **reader, options), IsOk());
     const auto cut = openRecording(options.output);
     std::map<std::int32_t, int> collectives, spans;
     const auto events = (*cut)->rankEvents({0}, kEverything);

@@ -1,8 +1,8 @@
 // What can be wrong with a file, a disk or a process, and what is still there after.
 #include "storage/columns/chunk.h"
 #include "storage/recording/read/recording_reader.h"
-#include "storage/recording/write/recording_writer.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "storage/recording/write/recording_writer.h"
 #include "storage/sqlite/connection.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"

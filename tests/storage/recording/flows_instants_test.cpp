@@ -3,9 +3,10 @@
 #include "storage/interchange/export.h"
 #include "storage/recording/read/flow_arrows.h"
 #include "storage/recording/read/recording_reader.h"
-#include "storage/recording/write/recording_writer.h"
 #include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "storage/recording/write/recording_writer.h"
+#include "tests/support/formats.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 
@@ -211,7 +212,7 @@ TEST_F(FlowsAndInstants, OfAPartLieWithinIt) {
     interchange::ExportOptions options;
     options.output = m_folder.file("part.sscope");
     options.range = TimeRange{{1950}, {3500}};
-    ASSERT_THAT(interchange::exportRecording(*open(m_path), options), IsOk());
+    ASSERT_THAT(interchange::exportAs("sscope", *open(m_path), options), IsOk());
     EXPECT_EQ(faultsOf(options.output), "");
     auto part = open(options.output);
     EXPECT_EQ(cell(*part, "SELECT count(*) FROM flows"), "2");
@@ -224,7 +225,7 @@ TEST_F(FlowsAndInstants, AreRowsOfCsv) {
     interchange::ExportOptions options;
     options.output = m_folder.file("flows.csv");
     options.view = "flows";
-    ASSERT_THAT(interchange::exportCsv(*open(m_path), options), IsOk());
+    ASSERT_THAT(interchange::exportAs("csv", *open(m_path), options), IsOk());
     std::ifstream file(options.output);
     std::string header, first;
     std::getline(file, header);

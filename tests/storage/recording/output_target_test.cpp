@@ -2,9 +2,9 @@
 // own.
 #include "storage/recording/file/output_target.h"
 
+#include "storage/recording/file/writer_lock.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/write/recording_writer.h"
-#include "storage/recording/file/writer_lock.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"

@@ -2,9 +2,9 @@
 #include "storage/recording/file/packed_rows.h"
 
 #include "storage/recording/read/recording_reader.h"
-#include "storage/recording/write/recording_writer.h"
 #include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "storage/recording/write/recording_writer.h"
 #include "storage/schema/migrations.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"

@@ -1,11 +1,11 @@
 // Damage of every sort, and what is saved of it: the result is always sound.
 #include "storage/columns/chunk.h"
-#include "storage/recording/write/finish_recording.h"
 #include "storage/recording/file/recording_file.h"
 #include "storage/recording/read/recording_reader.h"
-#include "storage/recording/write/recording_writer.h"
 #include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "storage/recording/write/finish_recording.h"
+#include "storage/recording/write/recording_writer.h"
 #include "storage/sqlite/connection.h"
 #include "tests/storage/recording/unpacked.h"
 #include "tests/support/random_events.h"

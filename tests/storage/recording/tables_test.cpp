@@ -1,7 +1,7 @@
 // Tables as they are declared in C++, as the .sql files make them and as FORMAT.md describes them.
-#include "storage/recording/read/recording_reader.h"
 #include "storage/recording/file/row_rules.h"
 #include "storage/recording/file/row_sql.h"
+#include "storage/recording/read/recording_reader.h"
 #include "storage/sqlite/connection.h"
 #include "tests/storage/recording/unpacked.h"
 #include "tests/support/result_matchers.h"

@@ -2,12 +2,13 @@
 #include "storage/columns/chunk.h"
 #include "storage/interchange/export.h"
 #include "storage/interchange/import_recordings.h"
-#include "storage/recording/write/memory_balance.h"
 #include "storage/recording/read/recording_reader.h"
-#include "storage/recording/write/recording_writer.h"
 #include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "storage/recording/write/memory_balance.h"
+#include "storage/recording/write/recording_writer.h"
 #include "storage/sqlite/connection.h"
+#include "tests/support/formats.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
@@ -549,7 +550,7 @@ TEST(Thinning, OutlivesCopiesAndParts) {
     interchange::ExportOptions options;
     options.output = part;
     options.range = TimeRange{until - Duration{50 * kStep.ns}, until + Duration{20 * kStep.ns}};
-    ASSERT_THAT(interchange::exportRecording(**reader, options), IsOk());
+    ASSERT_THAT(interchange::exportAs("sscope", **reader, options), IsOk());
     const auto found = verifyRecording(part);
     ASSERT_THAT(found, IsOk());
     for (const Fault& fault : found->faults) ADD_FAILURE() << fault.where << ": " << fault.what;

@@ -1,8 +1,8 @@
 // What info --verify finds, one kind of fault after the other.
 #include "storage/columns/chunk.h"
 #include "storage/recording/read/recording_reader.h"
-#include "storage/recording/write/recording_writer.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "storage/recording/write/recording_writer.h"
 #include "storage/sqlite/connection.h"
 #include "tests/storage/recording/unpacked.h"
 #include "tests/support/random_events.h"
@@ -155,9 +155,9 @@ TEST(Verify, NamesTheTableWhoseRowsWereChanged) {
 std::string contentOf(const std::string& path) {
     auto connection = Connection::open(path, Connection::Mode::kImmutable);
     std::string text;
-    for (const char* table : {"meta", "run", "hosts", "ranks", "devices", "lanes", "strings",
-                              "steps", "collectives", "packed", "metrics", "memory_theory",
-                              "diagnostics"}) {
+    for (const char* table :
+         {"meta", "run", "hosts", "ranks", "devices", "lanes", "strings", "steps", "collectives",
+          "packed", "metrics", "memory_theory", "diagnostics"}) {
         auto select = connection->prepare(std::string("SELECT * FROM ") + table);
         if (!select) return text + table;
         while (true) {

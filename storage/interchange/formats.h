@@ -1,0 +1,39 @@
+// The formats that recordings come from and go to. Each lies in a folder of its own, which offers
+// one Format; formats.cpp lists them, and import, export and their help go over that list.
+#pragma once
+
+#include "storage/interchange/export.h"
+#include "storage/interchange/import.h"
+
+#include <string_view>
+#include <vector>
+
+namespace shardscope::interchange {
+
+struct Format {
+    const char* name;  ///< of `export --format`
+    const char* file;  ///< what sentences call a file of it: "a PyTorch profiler (Kineto) trace"
+
+    // Of formats that are read; the others leave them out.
+    const char* reads = "";                               ///< for the help of import
+    std::vector<const char*> endings{};                   ///< of its files in a folder
+    bool (*looksLike)(std::string_view front) = nullptr;  ///< from the first 64 KiB, unpacked
+    Result<ReaderResult> (*read)(const ReaderRequest&) = nullptr;  ///< null: as recordings are
+
+    // Of formats that are written.
+    const char* writes = "";  ///< for the help of export
+    Result<ExportAccount> (*write)(storage::RecordingReader&, const ExportOptions&) = nullptr;
+};
+
+/// In the order of the help.
+[[nodiscard]] const std::vector<Format>& formats();
+[[nodiscard]] const Format* findFormat(std::string_view name);
+/// "*.json, *.json.gz, *.pickle": endings of all that is read.
+[[nodiscard]] std::string readEndings();
+
+/// From the first bytes of a file (64 KiB are enough), gzip looked through. kUnreadable with a
+/// sentence that names what it seems to be instead ("an execution trace", "truncated gzip").
+/// `title` is what sentences call the file; empty: its path.
+Result<const Format*> recogniseTrace(const std::string& path, const std::string& title = {});
+
+}  // namespace shardscope::interchange

@@ -1,0 +1,101 @@
+#include "storage/interchange/kineto/in/event.h"
+
+#include <array>
+#include <utility>
+
+namespace shardscope::interchange::kineto {
+namespace {
+
+/// Where a member of an event goes; null for one that says nothing about time.
+std::string_view* fieldOf(Event& event, std::string_view key) {
+    switch (key.size()) {
+        case 1:
+            return key == "s" ? &event.scope : nullptr;
+        case 2:
+            if (key == "ph") return &event.phase;
+            if (key == "ts") return &event.time;
+            if (key == "bp") return &event.bindingPoint;
+            return key == "id" ? &event.id : nullptr;
+        case 3:
+            if (key == "cat") return &event.category;
+            if (key == "pid") return &event.process;
+            if (key == "tid") return &event.thread;
+            return key == "dur" ? &event.duration : nullptr;
+        case 4:
+            if (key == "name") return &event.name;
+            return key == "args" ? &event.arguments : nullptr;
+        default:
+            return nullptr;
+    }
+}
+
+void clear(Event& event) {
+    std::vector<Member> members = std::move(event.members);
+    members.clear();
+    event = Event{};
+    event.members = std::move(members);
+}
+
+const char* readObject(const char* at, const char* end, Event& event) {
+    if (at == end || *at != '{') return nullptr;
+    ++at;
+    if (at < end && *at == '}') return at + 1;
+    while (at < end) {
+        const char* key = at + 1;
+        if (*at != '"') return nullptr;
+        at = skipString(at, end, event.flags);
+        if (at == nullptr || at == end || *at != ':') return nullptr;
+        std::string_view* field = fieldOf(event, {key, static_cast<std::size_t>(at - key) - 1});
+        const char* value = ++at;
+        if (field == &event.arguments && at < end && *at == '{')
+            at = readMembers(at, end, event.members, event.flags);
+        else
+            at = skipValue(at, end, event.flags);
+        if (at == nullptr || at == end) return nullptr;
+        if (field != nullptr) *field = {value, static_cast<std::size_t>(at - value)};
+        if (*at == '}') return at + 1;
+        if (*at != ',') return nullptr;
+        ++at;
+    }
+    return nullptr;
+}
+
+/// After the element whose brackets begin at `at`, however malformed it is inside.
+const char* skipMalformed(const char* at, const char* end) {
+    int depth = 0;
+    TextFlags ignored;
+    while (at < end) {
+        if (*at == '"') {
+            at = skipString(at, end, ignored);
+            if (at == nullptr) return end;
+            continue;
+        }
+        if (*at == ',' && depth == 0) return at;
+        if (*at == '{' || *at == '[') ++depth;
+        if ((*at == '}' || *at == ']') && --depth <= 0) return at + 1;
+        ++at;
+    }
+    return end;
+}
+
+}  // namespace
+
+std::size_t readEvent(std::string_view text, Event& event) {
+    clear(event);
+    const char* begin = text.data();
+    const char* end = begin + text.size();
+    const char* at = begin;
+    while (at < end && *at == ',') ++at;
+    if (at == end) return 0;
+    const char* after = readObject(at, end, event);
+    if (after != nullptr && (after == end || *after == ',')) {
+        event.text = {at, static_cast<std::size_t>(after - at)};
+    } else {
+        clear(event);
+        event.isObject = *at == '{';
+        after = skipMalformed(at, end);
+    }
+    return static_cast<std::size_t>(after - begin);
+}
+
+}  // namespace shardscope::interchange::kineto

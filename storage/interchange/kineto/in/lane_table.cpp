@@ -1,0 +1,143 @@
+#include "storage/interchange/kineto/in/lane_table.h"
+
+#include "storage/interchange/json_text.h"
+
+namespace shardscope::interchange::kineto {
+namespace {
+
+std::string keyOf(std::string_view thread, const Category& category) {
+    std::string key(thread);
+    key += '\n';
+    key += category.name;
+    if (category.role == LaneRole::kCommunication) key += "\nc";
+    return key;
+}
+
+std::string trimmedRight(std::string text) {
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    return text;
+}
+
+}  // namespace
+
+LaneId LaneTable::lane(std::string_view process, std::string_view thread,
+                       const Category& category) {
+    return find(process, thread, category, true);
+}
+
+LaneId LaneTable::laneIfUsed(std::string_view process, std::string_view thread,
+                             const Category& category) {
+    return find(process, thread, category, false);
+}
+
+LaneId LaneTable::find(std::string_view process, std::string_view thread, const Category& category,
+                       bool needed) {
+    // Neighbouring events mostly lie on few lanes.
+    const std::size_t slot = (category.name.size() * 7 + thread.size() + process.size() +
+                              (thread.empty() ? 0u : static_cast<unsigned char>(thread.back())) +
+                              static_cast<std::size_t>(category.role)) %
+                             m_recent.size();
+    Recent& recent = m_recent[slot];
+    if (recent.lane.value != 0 && recent.thread == thread && recent.process == process &&
+        recent.category == category.name && recent.role == category.role)
+        return recent.lane;
+    const LaneKey key{std::string(process), keyOf(thread, category)};
+    auto at = m_entries.find(key);
+    if (at == m_entries.end()) {
+        Entry entry{{},
+                    std::string(process),
+                    std::string(thread),
+                    std::string(category.name),
+                    category.role,
+                    category.device};
+        entry.lane = needed ? m_builder->lane(m_rank, key, category.role, nameOf(entry))
+                            : m_builder->laneIfUsed(m_rank, key, category.role, nameOf(entry));
+        at = m_entries.emplace(key, std::move(entry)).first;
+    }
+    recent = {at->second.process, at->second.thread, at->second.category, category.role,
+              at->second.lane};
+    return recent.lane;
+}
+
+std::pair<std::uint32_t, LaneId> LaneTable::flows(std::string_view process,
+                                                  std::string_view thread) {
+    const LaneKey key{std::string(process), std::string(thread)};
+    if (const auto at = m_flows.find(key); at != m_flows.end()) return at->second;
+    const LaneId lane = laneIfUsed(process, thread, {"flow", LaneRole::kRange, false, false});
+    const auto number = static_cast<std::uint32_t>(m_flows.size());
+    return m_flows.emplace(key, std::pair{number, lane}).first->second;
+}
+
+LaneId LaneTable::counter(std::string_view process, std::string_view name,
+                          std::string_view series) {
+    std::string key(process);
+    key.append("\n").append(name).append("\n").append(series);
+    if (const auto at = m_counters.find(key); at != m_counters.end()) return at->second.lane;
+    std::string title(name);
+    if (!series.empty() && series != name) title.append(": ").append(series);
+    const LaneId lane = m_builder->lane(m_rank, {"counter", key}, LaneRole::kCounter, title);
+    m_counters.emplace(std::move(key),
+                       Counter{lane, std::string(process), std::string(name), std::string(series)});
+    return lane;
+}
+
+void LaneTable::nameProcess(std::string_view process, const std::string& name) {
+    m_processNames[std::string(process)] = trimmedRight(name);
+}
+
+void LaneTable::nameThread(std::string_view process, std::string_view thread,
+                           const std::string& name) {
+    m_threadNames[{std::string(process), std::string(thread)}] = trimmedRight(name);
+}
+
+std::string LaneTable::nameOf(const Entry& entry) const {
+    const auto thread = m_threadNames.find({entry.process, entry.thread});
+    std::string name;
+    if (entry.device) {
+        name.append("GPU ").append(entry.process).append(" ");
+        name += thread == m_threadNames.end() ? "stream " + entry.thread : thread->second;
+        if (entry.role == LaneRole::kCompute) return name;
+        name += ": ";
+        return name += entry.role == LaneRole::kCommunication ? "collectives" : entry.category;
+    }
+    name = thread == m_threadNames.end() ? "thread " + entry.thread : thread->second;
+    if (!entry.category.empty()) name.append(": ").append(entry.category);
+    const auto process = m_processNames.find(entry.process);
+    if (m_processNames.size() > 1 && process != m_processNames.end() && !process->second.empty())
+        name.append(" (").append(process->second).append(")");
+    return name;
+}
+
+void LaneTable::finish() {
+    for (const auto& [key, entry] : m_entries) {
+        m_builder->lane(m_rank, key, entry.role, nameOf(entry));
+        const auto flows = m_flows.find({entry.process, entry.thread});
+        if (flows != m_flows.end()) m_builder->joinThread(m_rank, flows->second.first, entry.lane);
+    }
+}
+
+std::string LaneTable::toJson() const {
+    std::string json = "[";
+    for (const auto& [key, entry] : m_entries) {
+        if (json.size() > 1) json += ',';
+        json.append("[").append(std::to_string(entry.lane.value));
+        for (const std::string& part : {entry.process, entry.thread, entry.category})
+            json.append(",").append(jsonString(part));
+        json += "]";
+    }
+    return json + "]";
+}
+
+std::string LaneTable::countersToJson() const {
+    std::string json = "[";
+    for (const auto& [key, counter] : m_counters) {
+        if (json.size() > 1) json += ',';
+        json.append("[").append(std::to_string(counter.lane.value));
+        for (const std::string& part : {counter.process, counter.name, counter.series})
+            json.append(",").append(jsonString(part));
+        json += "]";
+    }
+    return json + "]";
+}
+
+}  // namespace shardscope::interchange::kineto

@@ -1,0 +1,20 @@
+#include "storage/interchange/formats.h"
+
+namespace shardscope::interchange {
+
+Result<ReaderResult> readPerfetto(const ReaderRequest& request);
+Result<ExportAccount> exportPerfetto(storage::RecordingReader& reader,
+                                     const ExportOptions& options);
+
+Format perfettoFormat() {
+    return {.name = "perfetto",
+            .file = "a Perfetto trace",
+            .reads = "Perfetto traces (.pftrace) that this program wrote",
+            .endings = {".pftrace"},
+            .looksLike = [](std::string_view front) { return front.starts_with('\x0a'); },
+            .read = readPerfetto,
+            .writes = "a trace for ui.perfetto.dev (.pftrace)",
+            .write = exportPerfetto};
+}
+
+}  // namespace shardscope::interchange
