@@ -10,10 +10,8 @@
 namespace shardscope::cli {
 
 /// `available`: host memory that can be had now; nothing when it is not known, as for a GPU's.
-[[nodiscard]] std::string dryRunText(const run::RunConfig& config,
-                                     std::optional<Bytes> available);
-[[nodiscard]] std::string dryRunJson(const run::RunConfig& config,
-                                     std::optional<Bytes> available);
+[[nodiscard]] std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> available);
+[[nodiscard]] std::string dryRunJson(const run::RunConfig& config, std::optional<Bytes> available);
 
 /// Prints one of them for this machine.
 int runDry(const run::RunConfig& config, bool json);

@@ -1,8 +1,8 @@
 // What `record` and `verify` ask an agent on this machine for.
 #pragma once
 
-#include "engine/run/config/run_config.h"
 #include "engine/launch/run_supervisor.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
 
 #include <cstdint>

@@ -51,10 +51,9 @@ Result<void> checkResume(run::RunConfig& config, const std::optional<Checkpoint>
 void RecordOptions::addTo(CLI::App& app) {
     app.footer(kExamples);
     app.add_option("run_file", m_runFile, "TOML run file")->type_name("RUN.toml");
-    app.add_option(
-           "--model", m_model,
-           fmt::format("{}: {} [{}]", run::findRunOption("model.name")->help,
-                       fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
+    app.add_option("--model", m_model,
+                   fmt::format("{}: {} [{}]", run::findRunOption("model.name")->help,
+                               fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
         ->type_name("NAME")
         ->group(toWord(run::OptionSection::kModel))
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
+#include "engine/run/protocol/progress.h"
 #include "storage/model/recording.h"
 
 #include <cstdint>
@@ -14,19 +15,7 @@
 
 namespace shardscope::cli {
 
-/// One step of the whole run; absent where ranks did not report it.
-struct StepProgress {
-    std::int32_t step = 0;
-    std::int32_t steps = 0;
-    std::optional<double> loss;
-    std::optional<double> tokensPerSecond;
-    std::optional<double> learningRate;
-    std::optional<double> gradientNorm;
-    Bytes memory;                           ///< of the rank that holds most
-    std::optional<double> blockedFraction;  ///< of wall time, all ranks together
-    Duration eta;
-    Timestamp time;
-};
+using run::StepProgress;
 
 struct RunEnd {
     RunStatus status = RunStatus::kFinished;

@@ -6,8 +6,8 @@
 
 #include "app/cli/run_progress.h"
 #include "app/cli/step_tally.h"
-#include "engine/run/config/run_config.h"
 #include "engine/launch/run_supervisor.h"
+#include "engine/run/config/run_config.h"
 #include "storage/recording/write/recording_writer.h"
 #include "storage/recording/write/slow_steps.h"
 

@@ -7,7 +7,9 @@ namespace shardscope::cli {
 void StepTally::add(const run::StepDone& done) {
     Pending& pending = m_pending[done.step.step.value];
     ++pending.ranksDone;
-    pending.progress.memory = std::max(pending.progress.memory, done.memoryInUse);
+    Bytes& memory =
+        pending.progress.memory ? *pending.progress.memory : pending.progress.memory.emplace();
+    memory = std::max(memory, done.memoryInUse);
     pending.wall += done.step.range().duration();
     pending.exposed += done.exposedCommunication;
     pending.end = std::max(pending.end, done.step.end);
@@ -63,7 +65,7 @@ std::vector<StepProgress> StepTally::take(bool rest) {
 StepProgress StepTally::complete(const Pending& pending) {
     StepProgress progress = pending.progress;
     progress.steps = m_steps;
-    progress.time = pending.end;
+    progress.timeSeconds = pending.end.seconds();
     if (pending.wall.ns > 0)
         progress.blockedFraction = pending.exposed.seconds() / pending.wall.seconds();
     ++m_stepsDone;
@@ -72,10 +74,10 @@ StepProgress StepTally::complete(const Pending& pending) {
     if (!m_firstEnd) {
         m_firstEnd = pending.end;
         m_firstStep = progress.step;
-        progress.eta = Duration{pending.wall.ns / std::max(1, m_ranks) * left};
+        progress.secondsLeft = pending.wall.seconds() / std::max(1, m_ranks) * left;
     } else if (progress.step > m_firstStep) {
-        progress.eta =
-            Duration{(pending.end - *m_firstEnd).ns / (progress.step - m_firstStep) * left};
+        progress.secondsLeft =
+            (pending.end - *m_firstEnd).seconds() / (progress.step - m_firstStep) * left;
     }
     return progress;
 }

@@ -22,8 +22,8 @@ std::string grouped(double number) {
     return digits;
 }
 
-std::string clockText(Duration time) {
-    const auto seconds = static_cast<std::int64_t>(time.seconds() + 0.5);
+std::string clockText(double time) {
+    const auto seconds = static_cast<std::int64_t>(time + 0.5);
     if (seconds >= 3600) {
         return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
     }
@@ -35,13 +35,13 @@ std::string stepText(const StepProgress& progress) {
     if (progress.loss) text += fmt::format("  loss {:.4f}", *progress.loss);
     if (progress.tokensPerSecond)
         text += fmt::format("  {} tokens/s", grouped(*progress.tokensPerSecond));
-    if (progress.memory.count > 0) {
-        text += fmt::format("  memory {:.0f} MiB", progress.memory.mebibytes());
+    if (progress.memory && progress.memory->count > 0) {
+        text += fmt::format("  memory {:.0f} MiB", progress.memory->mebibytes());
     }
     if (progress.blockedFraction) {
         text += fmt::format("  blocked {:.1f} %", 100 * *progress.blockedFraction);
     }
-    return text + fmt::format("  ETA {}", clockText(progress.eta));
+    return text + fmt::format("  ETA {}", clockText(progress.secondsLeft.value_or(0)));
 }
 
 void printLog(const std::string& level, const std::string& text) {

@@ -49,13 +49,13 @@ void LiveRun::begin(const QString& model, const QString& strategy, int ranks, in
     Q_EMIT changed();
 }
 
-void LiveRun::addStep(const LiveStep& step) {
+void LiveRun::addStep(const run::StepProgress& step) {
     m_last = step;
     m_hasStep = true;
     if (step.steps > 0) m_steps = step.steps;
     append(m_loss, step.step, step.loss);
     append(m_throughput, step.step, step.tokensPerSecond);
-    if (step.memoryBytes) append(m_memory, step.step, *step.memoryBytes / 1048576.0);
+    if (step.memory) append(m_memory, step.step, step.memory->mebibytes());
     if (step.blockedFraction) append(m_blocked, step.step, *step.blockedFraction * 100);
     Q_EMIT changed();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
+#include "engine/run/protocol/progress.h"
 #include "storage/model/units.h"
 
 #include <QObject>
@@ -25,13 +26,6 @@ struct LiveLogLine {
     QString text;
 };
 
-/// One step as the page needs it; what is unknown is absent from the series.
-struct LiveStep {
-    int step = 0;
-    int steps = 0;
-    std::optional<double> loss, tokensPerSecond, memoryBytes, blockedFraction, secondsLeft;
-};
-
 class LiveRun : public QObject {
     Q_OBJECT
 
@@ -39,7 +33,7 @@ public:
     explicit LiveRun(QObject* parent = nullptr);
     void begin(const QString& model, const QString& strategy, int ranks, int steps,
                const QString& output);
-    void addStep(const LiveStep& step);
+    void addStep(const run::StepProgress& step);
     void addValidation(int step, double loss);
     void setRank(int rank, const QString& state, std::int64_t pid);
     void addLog(const QString& level, const QString& text);
@@ -68,7 +62,7 @@ private:
     QString m_title, m_output, m_status, m_message;
     int m_steps = 0;
     bool m_hasStep = false;
-    LiveStep m_last;
+    run::StepProgress m_last;
     QVector<QPointF> m_loss, m_validation, m_throughput, m_memory, m_blocked;
     std::map<int, LiveRank> m_ranks;
     std::vector<LiveLogLine> m_log;

@@ -119,8 +119,10 @@ QString choiceNote(const run::RunOption& option, const RunConfig& config) {
 RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
                       const RunConfig* start) {
     RunPrediction prediction;
-    prediction.commandLine = fromUtf8(start != nullptr ? run::toCommandLine(config, *start)
-                                                       : run::toCommandLine(config));
+    const RunConfig base = start != nullptr ? *start : RunConfig();
+    prediction.commandLine = fromUtf8(run::toCommandLine(config, base));
+    for (const std::string& word : run::toArguments(config, base))
+        prediction.arguments << fromUtf8(word);
     if (const auto problem = run::findProblem(config)) {
         prediction.problem = inFormWords(fromUtf8(problem->sentence));
         prediction.problem[0] = prediction.problem[0].toUpper();

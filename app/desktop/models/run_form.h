@@ -6,6 +6,7 @@
 #include "engine/run/config/run_option.h"
 
 #include <QString>
+#include <QStringList>
 #include <string_view>
 #include <vector>
 
@@ -20,8 +21,7 @@ struct MachineFacts {
 [[nodiscard]] MachineFacts thisMachine();
 
 /// What a choice of an option is or does, in a few words; empty: nothing to say.
-[[nodiscard]] QString choiceNote(const run::RunOption& option,
-                                 const run::RunConfig& config);
+[[nodiscard]] QString choiceNote(const run::RunOption& option, const run::RunConfig& config);
 
 struct RunPrediction {
     QString problem;  ///< why it cannot start, in the words of the form; empty: it can
@@ -33,7 +33,8 @@ struct RunPrediction {
     std::vector<StackedBar> memory;  ///< one a strategy, the chosen one emphasised
     std::vector<LegendEntry> legend;
     std::vector<std::pair<QString, QString>> traffic;  ///< name and value
-    QString commandLine;
+    QString commandLine;                               ///< for people
+    QStringList arguments;  ///< the same after `shardscope record`, for a process
 };
 
 /// `start`: settings of the checkpoint that the run resumes; null: none, or not known yet.
@@ -42,6 +43,5 @@ struct RunPrediction {
 /// The command line for reading: one flag a line, continued with backslashes.
 [[nodiscard]] QString wrappedCommand(const QString& commandLine);
 /// A name for the recording that says what it holds: "shakespeare-zero3x2-20260102-1530.sscope".
-[[nodiscard]] QString suggestedRecordingName(const run::RunConfig& config,
-                                             const QString& moment);
+[[nodiscard]] QString suggestedRecordingName(const run::RunConfig& config, const QString& moment);
 }  // namespace shardscope::desktop

@@ -1,5 +1,7 @@
 #include "app/desktop/session/recorder_session.h"
 
+#include "engine/run/config/run_option.h"
+
 #include <QCoreApplication>
 #include <QFileInfo>
 #include <QStandardPaths>
@@ -33,10 +35,13 @@ bool RecorderSession::isGoing() const {
 }
 
 void RecorderSession::start(const QString& program, const run::RunConfig& config) {
-    startCommand(program, QString::fromStdString(run::toCommandLine(config)));
+    QStringList arguments;
+    for (const std::string& word : run::toArguments(config))
+        arguments << QString::fromStdString(word);
+    start(program, arguments);
 }
 
-void RecorderSession::startCommand(const QString& program, const QString& commandLine) {
+void RecorderSession::start(const QString& program, const QStringList& arguments) {
     if (isGoing()) return;
     m_run = {};
     m_outcome.reset();
@@ -44,14 +49,15 @@ void RecorderSession::startCommand(const QString& program, const QString& comman
     m_killed = false;
     setState(State::kStarting);
     if (program.isEmpty()) {
-        end({u"failed"_s,
+        end({"failed",
              {},
              4,
              tr("The program shardscope is neither beside shardscope-desktop nor in PATH; "
-                "install it or add its folder to PATH.")});
+                "install it or add its folder to PATH.")
+                 .toStdString()});
         return;
     }
-    m_process.start(program, recordArguments(commandLine));
+    m_process.start(program, QStringList{u"record"_s, u"--control"_s, u"stdio"_s} + arguments);
 }
 
 void RecorderSession::stop() {
@@ -91,9 +97,9 @@ void RecorderSession::readEvents() {
     while (m_process.canReadLine()) {
         const QByteArray line = m_process.readLine().trimmed();
         if (line.isEmpty()) continue;
-        const auto event = parseRecorderEvent(line);
+        const auto event = run::decodeProgress(line.toStdString());
         if (!event) {
-            Q_EMIT logged({u"warning"_s, QString::fromStdString(event.error().message)});
+            Q_EMIT logged({"warning", event.error().message});
         } else if (*event) {
             handle(**event);
         }
@@ -104,24 +110,25 @@ void RecorderSession::readErrors() {
     const QByteArray text = m_process.readAllStandardError();
     m_lastWords = (m_lastWords + text).right(kLastWords);
     for (const QByteArray& line : text.split('\n')) {
-        if (!line.trimmed().isEmpty()) Q_EMIT logged({u"info"_s, QString::fromUtf8(line)});
+        if (!line.trimmed().isEmpty())
+            Q_EMIT logged({"info", QString::fromUtf8(line).toStdString()});
     }
 }
 
-void RecorderSession::handle(const RecorderEvent& event) {
-    if (const auto* run = std::get_if<RunStarted>(&event)) {
-        m_run = *run;
+void RecorderSession::handle(const run::ProgressEvent& event) {
+    if (const auto* begun = std::get_if<run::RunStarted>(&event)) {
+        m_run = *begun;
         if (m_state == State::kStarting) setState(State::kRunning);
-        Q_EMIT started(*run);
-    } else if (const auto* step = std::get_if<StepProgress>(&event)) {
+        Q_EMIT started(*begun);
+    } else if (const auto* step = std::get_if<run::StepProgress>(&event)) {
         Q_EMIT stepDone(*step);
-    } else if (const auto* validation = std::get_if<ValidationDone>(&event)) {
+    } else if (const auto* validation = std::get_if<run::ValidationDone>(&event)) {
         Q_EMIT validationDone(*validation);
-    } else if (const auto* rank = std::get_if<RankChanged>(&event)) {
+    } else if (const auto* rank = std::get_if<run::RankChanged>(&event)) {
         Q_EMIT rankChanged(*rank);
-    } else if (const auto* line = std::get_if<RecorderLog>(&event)) {
+    } else if (const auto* line = std::get_if<run::RecorderLog>(&event)) {
         Q_EMIT logged(*line);
-    } else if (const auto* outcome = std::get_if<RunFinished>(&event)) {
+    } else if (const auto* outcome = std::get_if<run::RunFinished>(&event)) {
         m_outcome = *outcome;  // told on exit, when the file is closed
     }
 }
@@ -133,73 +140,32 @@ void RecorderSession::processEnded(int exitCode, QProcess::ExitStatus status) {
         end(*m_outcome);
         return;
     }
-    RunFinished outcome{m_killed ? u"killed"_s : u"failed"_s, m_run.output, exitCode, {}};
+    run::RunFinished outcome{m_killed ? "killed" : "failed", m_run.output, exitCode, {}};
     const QString words = QString::fromUtf8(m_lastWords).trimmed();
-    outcome.message =
+    QString message =
         status == QProcess::CrashExit
             ? tr("The recorder ended unexpectedly; what it had received is in the recording.")
             : tr("The recorder ended with status %1 before it said how the run went.")
                   .arg(exitCode);
-    if (!words.isEmpty()) outcome.message += u' ' + words.section(u'\n', -1);
+    if (!words.isEmpty()) message += u' ' + words.section(u'\n', -1);
+    outcome.message = message.toStdString();
     end(outcome);
 }
 
 void RecorderSession::processFailed(QProcess::ProcessError error) {
     if (error != QProcess::FailedToStart) return;
-    end({u"failed"_s,
+    end({"failed",
          {},
          4,
-         tr("%1 could not be started: %2.").arg(m_process.program(), m_process.errorString())});
+         tr("%1 could not be started: %2.")
+             .arg(m_process.program(), m_process.errorString())
+             .toStdString()});
 }
 
-void RecorderSession::end(const RunFinished& outcome) {
+void RecorderSession::end(const run::RunFinished& outcome) {
     if (m_state == State::kEnded) return;
     setState(State::kEnded);
     Q_EMIT finished(outcome);
-}
-
-QStringList recordArguments(const run::RunConfig& config) {
-    return recordArguments(QString::fromStdString(run::toCommandLine(config)));
-}
-
-QStringList recordArguments(const QString& commandLine) {
-    QStringList words = splitShellWords(commandLine);
-    if (!words.isEmpty()) words.removeFirst();  // the program itself
-    if (!words.isEmpty() && words.first() == "record"_L1) words.removeFirst();
-    return QStringList{u"record"_s, u"--control"_s, u"stdio"_s} + words;
-}
-
-QStringList splitShellWords(const QString& commandLine) {
-    QStringList words;
-    QString word;
-    bool inWord = false;
-    QChar quote;
-    for (qsizetype i = 0; i < commandLine.size(); ++i) {
-        const QChar c = commandLine[i];
-        if (c == u'\\' && quote != u'\'' && i + 1 < commandLine.size()) {
-            ++i;
-            if (commandLine[i] != u'\n') word += commandLine[i];
-            inWord = inWord || commandLine[i] != u'\n';
-        } else if (!quote.isNull()) {
-            if (c == quote) {
-                quote = QChar();
-            } else {
-                word += c;
-            }
-        } else if (c == u'\'' || c == u'"') {
-            quote = c;
-            inWord = true;
-        } else if (c.isSpace()) {
-            if (inWord) words << word;
-            word.clear();
-            inWord = false;
-        } else {
-            word += c;
-            inWord = true;
-        }
-    }
-    if (inWord) words << word;
-    return words;
 }
 
 QString findRecorder() {

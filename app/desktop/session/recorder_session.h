@@ -6,8 +6,8 @@
 //              +-----------+---------------------+   (exits, failures, kills)
 #pragma once
 
-#include "app/desktop/session/recorder_event.h"
 #include "engine/run/config/run_config.h"
+#include "engine/run/protocol/progress.h"
 
 #include <QByteArray>
 #include <QObject>
@@ -28,8 +28,8 @@ public:
 
     /// Ignored while a run is going.
     void start(const QString& program, const run::RunConfig& config);
-    /// The same from a command line, as a shell would take it.
-    void startCommand(const QString& program, const QString& commandLine);
+    /// The same with arguments of `shardscope record` as they are.
+    void start(const QString& program, const QStringList& arguments);
     /// After the current step; the recording is finalised.
     void stop();
     /// At once.
@@ -39,40 +39,35 @@ public:
 
     [[nodiscard]] State state() const { return m_state; }
     [[nodiscard]] bool isGoing() const;
-    [[nodiscard]] const RunStarted& run() const { return m_run; }
+    [[nodiscard]] const run::RunStarted& run() const { return m_run; }
 
 Q_SIGNALS:
     void stateChanged(shardscope::desktop::RecorderSession::State state);
-    void started(const shardscope::desktop::RunStarted& run);
-    void stepDone(const shardscope::desktop::StepProgress& step);
-    void validationDone(const shardscope::desktop::ValidationDone& validation);
-    void rankChanged(const shardscope::desktop::RankChanged& rank);
-    void logged(const shardscope::desktop::RecorderLog& line);
-    void finished(const shardscope::desktop::RunFinished& outcome);
+    void started(const shardscope::run::RunStarted& run);
+    void stepDone(const shardscope::run::StepProgress& step);
+    void validationDone(const shardscope::run::ValidationDone& validation);
+    void rankChanged(const shardscope::run::RankChanged& rank);
+    void logged(const shardscope::run::RecorderLog& line);
+    void finished(const shardscope::run::RunFinished& outcome);
 
 private:
     void setState(State state);
     void readEvents();
     void readErrors();
-    void handle(const RecorderEvent& event);
+    void handle(const run::ProgressEvent& event);
     void processEnded(int exitCode, QProcess::ExitStatus status);
     void processFailed(QProcess::ProcessError error);
-    void end(const RunFinished& outcome);
+    void end(const run::RunFinished& outcome);
     void send(const char* command);
 
     QProcess m_process;
     State m_state = State::kIdle;
-    RunStarted m_run;
-    std::optional<RunFinished> m_outcome;  ///< said by the recorder before it exits
-    QByteArray m_lastWords;                ///< tail of its stderr
+    run::RunStarted m_run;
+    std::optional<run::RunFinished> m_outcome;  ///< said by the recorder before it exits
+    QByteArray m_lastWords;                     ///< tail of its stderr
     bool m_killed = false;
 };
 
-/// The arguments of `shardscope record` that a command line names, as a list.
-[[nodiscard]] QStringList recordArguments(const QString& commandLine);
-[[nodiscard]] QStringList recordArguments(const run::RunConfig& config);
-/// Splits a command line as a POSIX shell would (quotes, backslashes; no expansion).
-[[nodiscard]] QStringList splitShellWords(const QString& commandLine);
 /// `shardscope` beside this program, else in PATH; empty when there is none.
 [[nodiscard]] QString findRecorder();
 

@@ -256,14 +256,13 @@ void MainWindow::showPage(const QString& id) {
     m_status->setHover({});
 }
 
-void MainWindow::startRun(const run::RunConfig& config, const QString& commandLine) {
+void MainWindow::startRun(const run::RunConfig& config, const QStringList& arguments) {
     if (!config.output.empty()) QDir().mkpath(QFileInfo(fromUtf8(config.output)).absolutePath());
     const QString recorder = m_recorder.isEmpty() ? findRecorder() : m_recorder;
-    if (commandLine.isEmpty()) {
+    if (arguments.isEmpty())
         m_session.start(recorder, config);
-    } else {
-        m_session.startCommand(recorder, commandLine);
-    }
+    else
+        m_session.start(recorder, arguments);
     showPage(u"live"_s);
 }
 

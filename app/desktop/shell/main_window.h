@@ -41,8 +41,8 @@ public:
     void openFile(const QString& path);
     void showPage(const QString& id);
     [[nodiscard]] QString currentPage() const { return m_page; }
-    /// `commandLine`: what gives `config`, where it is not run::toCommandLine(config).
-    void startRun(const run::RunConfig& config, const QString& commandLine = {});
+    /// `arguments`: what gives `config`, where they are not run::toArguments(config).
+    void startRun(const run::RunConfig& config, const QStringList& arguments = {});
     void useTheme(bool dark);
     [[nodiscard]] bool isDark() const;
     /// Program to start instead of the one beside this one.

@@ -1,5 +1,7 @@
 #include "app/desktop/shell/run_follower.h"
 
+#include "app/desktop/models/format.h"
+
 namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
@@ -14,31 +16,31 @@ RunFollower::RunFollower(RecorderSession& session, LiveRun& run, QObject* parent
         if (state == RecorderSession::State::kRunning) m_run.setStatus(u"running"_s, {});
         if (state == RecorderSession::State::kStopping) m_run.setStatus(u"stopping"_s, {});
     });
-    connect(&session, &RecorderSession::started, this, [this](const RunStarted& started) {
-        m_run.begin(started.model, started.strategy, started.ranks, started.steps, started.output);
+    connect(&session, &RecorderSession::started, this, [this](const run::RunStarted& started) {
+        m_run.begin(fromUtf8(started.model), fromUtf8(started.strategy), started.ranks,
+                    started.steps, fromUtf8(started.output));
     });
-    connect(&session, &RecorderSession::stepDone, this, [this](const StepProgress& step) {
-        m_run.addStep({step.step, step.steps, step.loss, step.tokensPerSecond, step.memoryBytes,
-                       step.blockedFraction, step.secondsLeft});
-    });
+    connect(&session, &RecorderSession::stepDone, this,
+            [this](const run::StepProgress& step) { m_run.addStep(step); });
     connect(&session, &RecorderSession::validationDone, this,
-            [this](const ValidationDone& validation) {
+            [this](const run::ValidationDone& validation) {
                 m_run.addValidation(validation.step, validation.loss);
             });
-    connect(&session, &RecorderSession::rankChanged, this,
-            [this](const RankChanged& rank) { m_run.setRank(rank.rank, rank.state, rank.pid); });
-    connect(&session, &RecorderSession::logged, this,
-            [this](const RecorderLog& line) { m_run.addLog(line.level, line.text); });
+    connect(&session, &RecorderSession::rankChanged, this, [this](const run::RankChanged& rank) {
+        m_run.setRank(rank.rank, fromUtf8(rank.state), rank.pid);
+    });
+    connect(&session, &RecorderSession::logged, this, [this](const run::RecorderLog& line) {
+        m_run.addLog(fromUtf8(line.level), fromUtf8(line.text));
+    });
     connect(&session, &RecorderSession::finished, this, &RunFollower::end);
 }
 
-void RunFollower::end(const RunFinished& outcome) {
-    const QString path = outcome.output.isEmpty() ? m_session.run().output : outcome.output;
-    m_run.setStatus(outcome.status, outcome.message);
-    if (!outcome.message.isEmpty()) {
-        m_run.addLog(outcome.status == u"failed"_s ? u"error"_s : u"info"_s, outcome.message);
-    }
-    Q_EMIT ended(path, outcome.status);
+void RunFollower::end(const run::RunFinished& outcome) {
+    const QString path = fromUtf8(outcome.output.empty() ? m_session.run().output : outcome.output);
+    const QString status = fromUtf8(outcome.status), message = fromUtf8(outcome.message);
+    m_run.setStatus(status, message);
+    if (!message.isEmpty()) m_run.addLog(status == u"failed"_s ? u"error"_s : u"info"_s, message);
+    Q_EMIT ended(path, status);
 }
 
 }  // namespace shardscope::desktop

@@ -20,7 +20,7 @@ Q_SIGNALS:
     void ended(const QString& path, const QString& status);
 
 private:
-    void end(const RunFinished& outcome);
+    void end(const run::RunFinished& outcome);
 
     RecorderSession& m_session;
     LiveRun& m_run;

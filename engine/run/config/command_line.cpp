@@ -38,7 +38,7 @@ std::string shellWord(const std::string& word) {
 }
 
 std::string argumentText(const OptionValue& value) {
-    if (const auto* text = std::get_if<std::string>(&value)) return shellWord(*text);
+    if (const auto* text = std::get_if<std::string>(&value)) return *text;
     if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
     return fmt::format("{}", std::get<std::int64_t>(value));
 }
@@ -60,10 +60,16 @@ std::string toCommandLine(const RunConfig& config) {
 }
 
 std::string toCommandLine(const RunConfig& config, const RunConfig& start) {
+    std::string line = "shardscope record";
+    for (const std::string& word : toArguments(config, start)) line += ' ' + shellWord(word);
+    return line;
+}
+
+std::vector<std::string> toArguments(const RunConfig& config, const RunConfig& start) {
     RunConfig base = start;
     // --model comes first and replaces all of the model.
     base.model = findModelPreset(config.model.name).value_or(RunConfig().model);
-    std::string line = "shardscope record --model " + shellWord(base.model.name);
+    std::vector<std::string> words{"--model", base.model.name};
     for (const RunOption& option : runOptions()) {
         if (*option.flag == '\0') continue;
         const OptionValue value = option.get(config);
@@ -71,11 +77,14 @@ std::string toCommandLine(const RunConfig& config, const RunConfig& start) {
         const std::string_view key = option.key;
         const bool always = key == "strategy" || key == "ranks";
         if (!always && value == option.get(base)) continue;
-        line += ' ';
-        line += !option.isSwitch() ? fmt::format("{} {}", option.flag, argumentText(value))
-                                   : switchText(option, value);
+        if (option.isSwitch()) {
+            words.push_back(switchText(option, value));
+            continue;
+        }
+        words.emplace_back(option.flag);
+        words.push_back(argumentText(value));
     }
-    return line;
+    return words;
 }
 
 }  // namespace shardscope::run

@@ -108,5 +108,7 @@ Result<void> setModelPreset(RunConfig& config, const std::string& name);
 /// The command line that gives `config` where the run does not start from the defaults but from
 /// `base`, as --resume starts from the settings of its checkpoint.
 std::string toCommandLine(const RunConfig& config, const RunConfig& base);
+/// Its words after `shardscope record`, as a process takes them.
+std::vector<std::string> toArguments(const RunConfig& config, const RunConfig& base = RunConfig());
 
 }  // namespace shardscope::run

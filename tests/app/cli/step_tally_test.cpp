@@ -32,7 +32,7 @@ TEST(StepTally, WaitsForEveryRankAndTheMetrics) {
     ASSERT_EQ(steps.size(), 1u);
     EXPECT_EQ(steps[0].loss, 4.5);
     EXPECT_EQ(steps[0].tokensPerSecond, 99);
-    EXPECT_EQ(steps[0].memory.count, 30) << "of the rank that holds most";
+    EXPECT_EQ(steps[0].memory->count, 30) << "of the rank that holds most";
     EXPECT_DOUBLE_EQ(*steps[0].blockedFraction, 0.2);
     EXPECT_TRUE(tally.take().empty());
 }
@@ -88,7 +88,7 @@ TEST(StepTally, FindsTheTimeLeftFromTheStepsSoFar) {
         tally.add(metric("tokens_per_s", step, 1));
         tally.add(done(step, 0, 1));
     }
-    EXPECT_EQ(tally.take().back().eta.ns, 6 * 1000);
+    EXPECT_DOUBLE_EQ(*tally.take().back().secondsLeft, 6e-6);
 }
 
 TEST(StepTally, CountsTheStepsOfThisRunOnly) {

@@ -82,8 +82,7 @@ QWidget* NewRunPage::buildForm(QWidget* parent) {
     auto* layout = new QVBoxLayout(form);
     layout->setContentsMargins(0, 0, kGap, 0);
     layout->setSpacing(kGap);
-    for (const run::OptionSectionWords& words : kWords<run::OptionSection>)
-        addSection(form, words);
+    for (const run::OptionSectionWords& words : kWords<run::OptionSection>) addSection(form, words);
     connectFields();
     layout->addStretch();
     return form;

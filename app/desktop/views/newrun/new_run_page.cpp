@@ -135,8 +135,8 @@ QLayout* NewRunPage::buildActions() {
     m_start->setProperty("primary", true);
     connect(m_start, &QPushButton::clicked, this, [this] {
         // A copy: a run that starts changes the suggested name, and with it the prediction.
-        const QString commandLine = m_prediction.commandLine;
-        Q_EMIT startRequested(config(), commandLine);
+        const QStringList arguments = m_prediction.arguments;
+        Q_EMIT startRequested(config(), arguments);
     });
     auto* actions = new QHBoxLayout;
     actions->setContentsMargins(0, 0, 14, 0);

@@ -43,9 +43,8 @@ public:
     [[nodiscard]] const std::vector<FoldSection*>& sections() const { return m_sections; }
 
 Q_SIGNALS:
-    /// `commandLine` is that of prediction(): of a resumed run it holds what differs from its
-    /// checkpoint.
-    void startRequested(const shardscope::run::RunConfig& config, const QString& commandLine);
+    /// `arguments` are those of prediction(): of a resumed run what differs from its checkpoint.
+    void startRequested(const shardscope::run::RunConfig& config, const QStringList& arguments);
 
 protected:
     void showEvent(QShowEvent* event) override;

@@ -1,0 +1,70 @@
+// What `shardscope record --control stdio` says on its standard output, one JSON object a line:
+// the recorder encodes, the window decodes. A newer recorder may say more than is known here.
+#pragma once
+
+#include "storage/model/result.h"
+#include "storage/model/units.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace shardscope::run {
+
+struct RunStarted {
+    std::string output;
+    std::string model;
+    std::string strategy;
+    std::int32_t ranks = 0;
+    std::int32_t steps = 0;
+    std::int64_t parameters = 0;
+};
+
+/// One step of the whole run; absent where ranks did not report it.
+struct StepProgress {
+    std::int32_t step = 0;
+    std::int32_t steps = 0;
+    std::optional<double> loss;
+    std::optional<double> tokensPerSecond;
+    std::optional<double> learningRate;
+    std::optional<double> gradientNorm;
+    std::optional<Bytes> memory;            ///< of the rank that holds most
+    std::optional<double> blockedFraction;  ///< of wall time, all ranks together
+    std::optional<double> secondsLeft;
+    double timeSeconds = 0;  ///< of the recording's clock, at the step's end
+};
+
+struct ValidationDone {
+    std::int32_t step = 0;
+    double loss = 0;
+};
+
+struct RankChanged {
+    std::int32_t rank = 0;
+    std::string state;  ///< "starting" "running" "finished" "failed"
+    std::int64_t pid = 0;
+};
+
+struct RecorderLog {
+    std::string level;  ///< "info" "warning" "error"
+    std::string text;
+};
+
+struct RunFinished {
+    std::string status;  ///< "finished" "stopped" "failed" "killed"
+    std::string output;
+    std::int32_t exitCode = 0;
+    std::string message;
+};
+
+using ProgressEvent =
+    std::variant<RunStarted, StepProgress, ValidationDone, RankChanged, RecorderLog, RunFinished>;
+
+/// One line without its newline.
+[[nodiscard]] std::string encodeProgress(const ProgressEvent& event);
+/// Events that are not known are nullopt; text that is no such object is an error.
+Result<std::optional<ProgressEvent>> decodeProgress(std::string_view line);
+
+}  // namespace shardscope::run
