@@ -14,6 +14,7 @@
 #include "engine/control/observer.h"
 #include "engine/launch/usable_cores.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/host_clock.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -133,7 +134,7 @@ std::vector<std::string> filesRead(const run::RunConfig& config, const std::stri
 /// Runs from a settled configuration to the end of the recording.
 Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options,
                       RunProgress& progress) {
-    const std::int64_t originNs = control::now();
+    const std::int64_t originNs = hostNow();
     auto request = localRun(config, originNs);
     if (!request) return failure(request);
     auto signals = SignalRequests::open();

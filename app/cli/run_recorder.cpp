@@ -2,6 +2,7 @@
 
 #include "engine/control/observer.h"
 #include "profiler/analysis/report.h"
+#include "storage/model/host_clock.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <fmt/format.h>
@@ -206,7 +207,7 @@ RankFacts& RunRecorder::facts(RankId rank) {
 }
 
 Timestamp RunRecorder::now() const {
-    return Timestamp{control::now() - m_originNs};
+    return Timestamp{hostNow() - m_originNs};
 }
 
 /// A step that its rank captured at less than the run's level.

@@ -7,6 +7,7 @@
 #include "engine/control/observer.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -260,7 +261,7 @@ Result<bool> verify(const VerifyOptions& options) {
     const auto task = verifyTask(options);
     if (!task) return failure(task);
     const run::RunConfig& config = task->config;
-    auto request = localRun(config, control::now());
+    auto request = localRun(config, hostNow());
     if (!request) return failure(request);
     auto signals = SignalRequests::open();
     if (!signals) return failure(signals);

@@ -1,5 +1,7 @@
 #include "engine/comm/communication_thread.h"
 
+#include "storage/model/host_clock.h"
+
 #include <pthread.h>
 
 #include <utility>
@@ -39,7 +41,7 @@ Work CommunicationThread::submit(const control::CollectiveReport& report, Body b
     Queued queued{std::make_shared<HostWork>(), std::move(body), true};
     queued.work->report = report;
     queued.work->report.group = m_group;
-    if (report.issueNs == 0) queued.work->report.issueNs = control::now();
+    if (report.issueNs == 0) queued.work->report.issueNs = hostNow();
     return enqueue(std::move(queued));
 }
 
@@ -77,9 +79,9 @@ void CommunicationThread::perform(Queued& queued) {
     HostWork& work = *queued.work;
     try {
         if (m_failure) std::rethrow_exception(m_failure);
-        work.report.startNs = control::now();
+        work.report.startNs = hostNow();
         queued.body(work);
-        work.report.endNs = control::now();
+        work.report.endNs = hostNow();
         work.report.arrivalsNs = work.arrivals;
         if (queued.seen && m_observer != nullptr) m_observer->collective(work.report);
     } catch (...) {

@@ -1,6 +1,7 @@
 #include "engine/comm/meeting.h"
 
 #include "engine/comm/peer_process.h"
+#include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
 #include <linux/futex.h>
@@ -64,7 +65,7 @@ std::int64_t Meeting::meet(const Call& call) {
     const std::size_t place = number % RankSlot::kRing;
     RankSlot& mine = slot(m_own);
     mine.operations[place] = call.wanted;
-    const std::int64_t arrival = control::now();
+    const std::int64_t arrival = hostNow();
     mine.arrivalNs[place] = arrival;
     announce(mine.arrived, number);
     for (int p = 0; p < size(); ++p) {
@@ -91,7 +92,7 @@ Meeting::Pair Meeting::offer(const Call& call, int to) {
     const std::uint32_t number = ++m_sent[at(to)];
     PairCell& mine = slot(m_own).with(to);
     PairCell& theirs = slot(to).with(m_own);
-    const std::int64_t arrival = control::now();
+    const std::int64_t arrival = hostNow();
     mine.offers[number % 2] = {call.wanted, arrival};
     announce(mine.offered, number);
     until(theirs.awaited, number, {call, to, Watch::kOffer});
@@ -107,7 +108,7 @@ Meeting::Pair Meeting::await(const Call& call, int from, OperationDescriptor& fo
     const std::uint32_t number = ++m_received[at(from)];
     PairCell& mine = slot(m_own).with(from);
     PairCell& theirs = slot(from).with(m_own);
-    const std::int64_t arrival = control::now();
+    const std::int64_t arrival = hostNow();
     mine.awaits[number % 2] = {call.wanted, arrival};
     announce(mine.awaited, number);
     until(theirs.offered, number, {call, from, Watch::kAwait});
@@ -151,7 +152,7 @@ void Meeting::until(std::atomic<std::uint32_t>& word, std::uint32_t number,
         if (!why.empty() && !reached(word.load(std::memory_order_acquire), number)) {
             throw CommunicationError(why);
         }
-        const std::int64_t time = control::now();
+        const std::int64_t time = hostNow();
         if (begin == 0) begin = time;
         const std::int64_t leftNs = timeoutNs - (time - begin);
         if (leftNs <= 0) throw CommunicationError(hung(wait));

@@ -2,6 +2,7 @@
 
 #include "engine/comm/communication_thread.h"
 #include "engine/comm/message_numbers.h"
+#include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -26,12 +27,12 @@ public:
         if (m_first) ::prctl(PR_SET_TIMERSLACK, 1UL);
         m_first = false;
         const std::int64_t wakeNs = timeNs - m_delayNs;
-        if (wakeNs > control::now()) {
+        if (wakeNs > hostNow()) {
             sleepTo(wakeNs);
-            const std::int64_t delayNs = std::min(control::now() - wakeNs, kLongestDelayNs);
+            const std::int64_t delayNs = std::min(hostNow() - wakeNs, kLongestDelayNs);
             m_delayNs += (delayNs - m_delayNs) / kMemory;
         }
-        while (control::now() < timeNs) std::this_thread::yield();
+        while (hostNow() < timeNs) std::this_thread::yield();
     }
 
 private:

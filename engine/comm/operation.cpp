@@ -40,11 +40,12 @@ std::string describe(const Call& call) {
 std::string mismatch(const Call& mine, int myRank, const OperationDescriptor& theirs,
                      int theirRank) {
     if (mine.wanted.operation == kSplitOperation) {
-        return fmt::format("rank {} asks for {}, rank {} for {}; the ranks' programs have parted",
-                           myRank, describe(mine.wanted), theirRank, describe(theirs));
+        return fmt::format(
+            "rank {} asks for {}, rank {} for {}; ranks issued different collectives", myRank,
+            describe(mine.wanted), theirRank, describe(theirs));
     }
     return fmt::format(
-        "collective {}{}: rank {} asks for {}, rank {} for {}; the ranks' programs have parted",
+        "collective {}{}: rank {} asks for {}, rank {} for {}; ranks issued different collectives",
         MessageNumbers::count(mine.sequence),
         mine.group == 0 ? std::string() : fmt::format(" in group {}", mine.group), myRank,
         describe(mine.wanted), theirRank, describe(theirs));

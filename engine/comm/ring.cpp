@@ -2,6 +2,7 @@
 
 #include "engine/comm/arguments.h"
 #include "engine/comm/reduce.h"
+#include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
 
@@ -52,7 +53,7 @@ Ring::Ring(std::shared_ptr<Mesh> mesh, RingPlace place, std::chrono::millisecond
 
 std::int64_t Ring::meet(const Call& call, std::span<const double> values) {
     m_call = call;
-    m_said = {call.wanted, control::now(), m_place.tags->load(), {}};
+    m_said = {call.wanted, hostNow(), m_place.tags->load(), {}};
     std::copy(values.begin(), values.end(), m_said.values.begin());
     hear(m_all);
     for (const int p : m_all) {
@@ -65,7 +66,7 @@ std::int64_t Ring::meet(const Call& call, std::span<const double> values) {
 
 std::int64_t Ring::meetOne(const Call& call, int peer) {
     m_call = call;
-    m_said = {call.wanted, control::now(), 0, {}};
+    m_said = {call.wanted, hostNow(), 0, {}};
     hear(std::array{peer});
     if (!fits(call, m_heard[at(peer)].wanted)) {
         throw CommunicationError(
@@ -88,7 +89,7 @@ std::uint32_t Ring::agreeOnTag(std::span<const int> members, std::uint32_t group
     m_call.wanted.detail = fingerprint(members);
     m_call.wanted.bytes = group;
     m_call.group = m_place.group;
-    m_said = {m_call.wanted, control::now(), m_place.tags->load(), {}};
+    m_said = {m_call.wanted, hostNow(), m_place.tags->load(), {}};
     hear(m_all);
     std::uint32_t tag = 0;
     for (const int p : members) {

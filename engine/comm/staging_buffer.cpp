@@ -1,5 +1,7 @@
 #include "engine/comm/staging_buffer.h"
 
+#include "storage/model/host_clock.h"
+
 namespace shardscope::comm {
 
 std::byte* StagingBuffer::reserve(std::size_t bytes) {
@@ -21,7 +23,7 @@ void StagingBuffer::release() {
 void StagingBuffer::report(MemoryAction action) const {
     if (m_observer == nullptr) return;
     m_observer->buffer({m_memory.get(), static_cast<std::int64_t>(m_bytes), action,
-                        MemoryCategory::kCommunication, kNoLayer, m_owner, control::now()});
+                        MemoryCategory::kCommunication, kNoLayer, m_owner, hostNow()});
 }
 
 }  // namespace shardscope::comm

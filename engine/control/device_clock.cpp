@@ -1,6 +1,7 @@
 #include "engine/control/device_clock.h"
 
 #include "engine/control/observer.h"
+#include "storage/model/host_clock.h"
 
 #include <utility>
 
@@ -28,10 +29,10 @@ DeviceClock::~DeviceClock() {
 void DeviceClock::measure(Reference& reference) {
     DeviceEvent spare = m_runtime.createEvent();
     for (int i = 0; i < kTries; ++i) {
-        const std::int64_t before = now();
+        const std::int64_t before = hostNow();
         m_runtime.record(spare, m_stream);
         m_runtime.synchronize(spare);
-        const std::int64_t after = now();
+        const std::int64_t after = hostNow();
         if (i > 0 && (after - before) / 2 >= reference.errorNs) continue;
         reference.hostNs = before + (after - before) / 2;
         reference.errorNs = (after - before) / 2;
@@ -42,7 +43,7 @@ void DeviceClock::measure(Reference& reference) {
 
 void DeviceClock::refresh() {
     const std::lock_guard lock(m_mutex);
-    if (now() - m_current.hostNs < kLifetimeNs) return;
+    if (hostNow() - m_current.hostNs < kLifetimeNs) return;
     measure(m_next);
     std::swap(m_current, m_next);
 }

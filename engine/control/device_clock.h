@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/control/device_runtime.h"
+#include "storage/model/host_clock.h"
 
 #include <cstdint>
 #include <mutex>
@@ -24,7 +25,7 @@ public:
     /// the caller's time; the device is not held up. Any thread.
     void refresh();
 
-    /// Host clock (control::now()) at which the device passed `event`, which was reached.
+    /// Host clock (hostNow()) at which the device passed `event`, which was reached.
     [[nodiscard]] std::int64_t hostNs(DeviceEvent event) const;
 
     /// Half the bracket of the reference in use: how far hostNs() may be off.

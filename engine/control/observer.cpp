@@ -1,5 +1,7 @@
 #include "engine/control/observer.h"
 
+#include "storage/model/host_clock.h"
+
 namespace shardscope::control {
 
 MemoryUse& threadMemoryUse() {
@@ -14,12 +16,12 @@ PhaseScope::PhaseScope(Observer* observer, Phase phase, LayerIndex layer, Cause 
     m_report.layer = layer;
     m_report.cause = cause;
     m_observer->phaseBegin(phase, layer);
-    m_report.startNs = now();
+    m_report.startNs = hostNow();
 }
 
 PhaseScope::~PhaseScope() {
     if (m_observer == nullptr) return;
-    m_report.endNs = now();
+    m_report.endNs = hostNow();
     m_observer->phaseEnd(m_report);
 }
 

@@ -1,12 +1,13 @@
 // How the engine tells what it does. Torch-free, allocation-free for the caller.
 //
 // The engine holds an `Observer*` that may be null: then reporting costs one branch. All
-// times are host CLOCK_MONOTONIC nanoseconds (control::now()); the worker's observer moves
+// times are host CLOCK_MONOTONIC nanoseconds (hostNow()); the worker's observer moves
 // them onto the recording's clock. Step-thread calls: step, phase, metric, memory scopes.
 // collective() comes from the communication thread; buffer events from any thread.
 #pragma once
 
 #include "storage/model/events.h"
+#include "storage/model/host_clock.h"
 #include "storage/model/words.h"
 
 #include <cstdint>
@@ -15,13 +16,6 @@
 #include <utility>
 
 namespace shardscope::control {
-
-/// Host clock shared by all processes of a host, ns.
-[[nodiscard]] inline std::int64_t now() {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
 
 struct PhaseReport {
     Phase phase = Phase::kNone;

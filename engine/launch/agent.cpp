@@ -2,6 +2,7 @@
 
 #include "engine/control/observer.h"
 #include "engine/launch/host_facts.h"
+#include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -51,8 +52,8 @@ Agent::Agent(FrameChannel recorder, std::string product, AgentTimes times)
       m_nextHeartbeat(Clock::now() + times.heartbeat) {}
 
 int Agent::run() {
-    m_recorder.send(run::kNoRank, run::AgentHello{run::kProtocolVersion, m_product,
-                                                          ::getpid(), hostFacts(), control::now()});
+    m_recorder.send(run::kNoRank, run::AgentHello{run::kProtocolVersion, m_product, ::getpid(),
+                                                  hostFacts(), hostNow()});
     while (!m_closing && (!m_launched || anyRunning())) {
         poll();
         takeFromRecorder();

@@ -57,7 +57,7 @@ public:
         unit.fresh = false;
     }
 
-    void reduce(std::size_t index, More) override {
+    void reduce(std::size_t index, Contribution) override {
         if (!m_lastMicroStep) return;  // not summed over ranks until all micro-steps are in
         m_complete = m_begins[index] + m_units[index].layout.padded();
         if (m_options.exchange == GradientExchange::kOverlapped) sendParameters(index);

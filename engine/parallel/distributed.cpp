@@ -1,6 +1,7 @@
 #include "engine/parallel/distributed.h"
 
 #include "engine/parallel/views.h"
+#include "storage/model/host_clock.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
@@ -45,7 +46,7 @@ SymmetricBuffer Distributed::allocate(std::int64_t count, DataType dtype, Memory
     // Device memory comes from the tensor allocator, which reports it itself.
     if (m_observer != nullptr && m_placement.device.is_cpu())
         m_observer->buffer({buffer.local, static_cast<std::int64_t>(buffer.bytes()),
-                            MemoryAction::kAllocate, category, layer, owner, control::now()});
+                            MemoryAction::kAllocate, category, layer, owner, hostNow()});
     return buffer;
 }
 

@@ -76,7 +76,7 @@ void GradientStore::clearPadding(const Slot& slot, const ShardLayout& layout) {
 void GradientStore::begin(std::size_t index) {
     Unit& unit = m_units[index];
     // By use, not by unit: what follows never waits for the slot before it.
-    if (m_keep == Keep::kTwo && index > 0) unit.slot = m_turn = 3 - m_turn;
+    if (m_keep == Keep::kSlots && index > 0) unit.slot = m_turn = 3 - m_turn;
     Slot& slot = m_slots[unit.slot];
     if (slot.reduction.valid()) {
         const control::PhaseScope scope(m_owner.phaseObserver(), Phase::kWaitReduction,
@@ -84,7 +84,7 @@ void GradientStore::begin(std::size_t index) {
         m_communicator.waitPeers(slot.reduction);
         slot.reduction = {};
     }
-    if (m_keep == Keep::kTwo) clearPadding(slot, unit.layout);
+    if (m_keep == Keep::kSlots) clearPadding(slot, unit.layout);
     const bool accumulate = m_keep == Keep::kAll && !unit.fresh;
     bindGradients(unit.reference.parameters, unit.layout, slot.flat, accumulate);
     if (m_keep == Keep::kAll) unit.fresh = false;
@@ -94,7 +94,7 @@ Work GradientStore::reduce(std::size_t index, std::int32_t step) {
     Unit& unit = m_units[index];
     if (m_keep == Keep::kAll && !m_lastMicroStep) return {};
     Slot& slot = m_slots[unit.slot];
-    const bool add = m_keep == Keep::kTwo && !unit.fresh;
+    const bool add = m_keep == Keep::kSlots && !unit.fresh;
     unit.fresh = false;
     const SymmetricBuffer whole = sliceOf(slot.buffer, {0, unit.layout.padded()});
     if (offloads()) {

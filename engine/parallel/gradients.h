@@ -13,8 +13,8 @@ namespace shardscope::parallel {
 class GradientStore {
 public:
     enum class Keep : std::uint8_t {
-        kTwo,  ///< the root and two other units at a time, reduced in every micro-step
-        kAll,  ///< every unit's, reduced in the last micro-step, in place
+        kSlots,  ///< the root and two other units at a time, reduced in every micro-step
+        kAll,    ///< every unit's, reduced in the last micro-step, in place
     };
 
     /// Whether other ranks than those a shard is summed over read it afterwards.
@@ -29,7 +29,7 @@ public:
     void add(const UnitReference& unit, const ShardLayout& layout);
     void finish();
 
-    /// kTwo with offloaded gradients: reduced ones arrive on the device and are added up in host
+    /// kSlots with offloaded gradients: reduced ones arrive on the device and are added up in host
     /// memory, one behind the next; after finishStep() all are there.
     void finishStep();
 
@@ -72,7 +72,7 @@ private:
         bool add = false;
     };
     [[nodiscard]] bool offloads() const {
-        return m_keep == Keep::kTwo && m_owner.placement().offloadsGradients();
+        return m_keep == Keep::kSlots && m_owner.placement().offloadsGradients();
     }
     comm::Work reduceToHost(std::size_t index, const comm::SymmetricBuffer& whole, bool add,
                             std::int32_t step);
@@ -88,7 +88,7 @@ private:
     std::vector<Slot> m_slots;
     std::array<Arrival, 2> m_arrivals;
     std::size_t m_arriving = 0;
-    std::size_t m_turn = 2;  ///< kTwo: of slots 1 and 2 the one used last
+    std::size_t m_turn = 2;  ///< kSlots: of slots 1 and 2 the one used last
     bool m_lastMicroStep = true;
 };
 

@@ -9,9 +9,9 @@
 
 #include "engine/comm/communicator.h"
 #include "engine/control/observer.h"
-#include "engine/run/config/run_config.h"
 #include "engine/kernels/adamw.h"
 #include "engine/kernels/parameter.h"
+#include "engine/run/config/run_config.h"
 
 #include <c10/core/ScalarType.h>
 #include <c10/core/TensorOptions.h>
@@ -61,9 +61,9 @@ struct Placement {
 /// What a unit was needed for when it is released.
 enum class After : std::uint8_t { kForward, kBackward, kEvaluation };
 
-/// Whether a unit gets gradients again in the same micro-step: those of a tied table in pieces come
-/// from the head first and from the embedding at last.
-enum class More : bool { kNo = false, kYes = true };
+/// Whether a unit gets gradients once more in the same micro-step: those of a tied table in pieces
+/// come from the head first and from the embedding at last.
+enum class Contribution : bool { kLast = false, kEarlier = true };
 
 /// A run of elements of one parameter in its flat order, with what this rank keeps of it: fp32
 /// views of (count) into its state.
@@ -106,7 +106,7 @@ public:
     virtual void wait(std::size_t unit) = 0;
     virtual void release(std::size_t unit, After use) = 0;
     virtual void beginGradients(std::size_t unit) = 0;
-    virtual void reduce(std::size_t unit, More more) = 0;
+    virtual void reduce(std::size_t unit, Contribution more) = 0;
 
     /// Blocks until all gradients of the step are reduced.
     virtual void finishReductions() = 0;

@@ -54,7 +54,7 @@ public:
         unit.fresh = false;
     }
 
-    void reduce(std::size_t, More) override {}
+    void reduce(std::size_t, Contribution) override {}
     void finishReductions() override {}
 
     void addSquaredNorm(const at::Tensor& total) const override {

@@ -37,7 +37,7 @@ public:
 
     void beginGradients(std::size_t index) override { m_gradients.begin(index); }
 
-    void reduce(std::size_t index, More) override {
+    void reduce(std::size_t index, Contribution) override {
         const Work work = m_gradients.reduce(index, m_step);
         if (work.valid()) m_lastReduction = work;
     }
@@ -84,7 +84,7 @@ std::unique_ptr<Partitioning> makeZero2(std::vector<UnitReference> units,
                                         comm::Communicator& communicator,
                                         control::Observer* observer) {
     return std::make_unique<ShardedOptimizer>(std::move(units), placement, communicator, observer,
-                                              GradientStore::Keep::kTwo);
+                                              GradientStore::Keep::kSlots);
 }
 
 }  // namespace shardscope::parallel

@@ -60,7 +60,7 @@ public:
           m_groups(communicator, options.shardRanks),
           m_gradients(*this, m_groups.shard(),
                       options.keepGradients || options.keepGathered ? GradientStore::Keep::kAll
-                                                                    : GradientStore::Keep::kTwo,
+                                                                    : GradientStore::Keep::kSlots,
                       m_groups.replicas() != nullptr ? GradientStore::Shards::kShared
                                                      : GradientStore::Shards::kOwn) {
         for (const UnitReference& reference : units) addUnit(reference);
@@ -155,11 +155,11 @@ public:
         reduceAcross(1);
     }
 
-    void reduce(std::size_t index, More more) override {
+    void reduce(std::size_t index, Contribution more) override {
         const Work work = m_gradients.reduce(index, m_step);
         if (!work.valid()) return;
         m_lastReduction = work;
-        const bool complete = m_lastMicroStep && more == More::kNo;
+        const bool complete = m_lastMicroStep && more == Contribution::kLast;
         if (m_groups.replicas() != nullptr && complete) m_reduced.push_back({index, work});
     }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kRoot = 0;
 using parallel::After;
-using parallel::More;
+using parallel::Contribution;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ at::Tensor OuterLayers::wholeHead(const at::Tensor& x, const at::Tensor& targets
     }
     if (unit != kRoot) {
         m_partitioning.release(unit, After::kBackward);
-        m_partitioning.reduce(unit, More::kNo);
+        m_partitioning.reduce(unit, Contribution::kLast);
     }
     m_partitioning.release(kRoot, After::kBackward);
     return dx;
@@ -103,7 +103,8 @@ at::Tensor OuterLayers::head(const at::Tensor& x, const at::Tensor& targets, dou
     const auto& units = m_model.headUnits();
     gpt::Gpt::HeadPass pass = score(x, targets, scale, loss, After::kForward);
     m_partitioning.beginGradients(kRoot);
-    const More more = m_model.config().tieHead ? More::kYes : More::kNo;
+    const Contribution more =
+        m_model.config().tieHead ? Contribution::kEarlier : Contribution::kLast;
     at::Tensor dx;
     for (std::size_t piece = units.size(); piece-- > 0;) {
         m_partitioning.fetch(units[piece], Cause::kDemand);
@@ -160,9 +161,9 @@ void OuterLayers::embedBackward(const at::Tensor& tokens, const at::Tensor& dx) 
             const auto scope = m_phase(Phase::kBackward);
             m_model.embedBackward(tokens, dx, piece);
         }
-        if (apart) m_partitioning.reduce(units[piece], More::kNo);
+        if (apart) m_partitioning.reduce(units[piece], Contribution::kLast);
     }
-    m_partitioning.reduce(kRoot, More::kNo);
+    m_partitioning.reduce(kRoot, Contribution::kLast);
 }
 
 }  // namespace shardscope::training

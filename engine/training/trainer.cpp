@@ -48,8 +48,7 @@ Trainer::Trainer(const run::RunConfig& config, at::Device device, gpt::Gpt& mode
       m_outer(model, partitioning, config.prefetch,
               [this](Phase phase) { return this->phase(phase, kRootLayer); }),
       m_segments(static_cast<std::size_t>(config.model.layers)) {
-    if (config.precision == run::Precision::kFloat16)
-        m_progress.lossScale.value = config.lossScale;
+    if (config.precision == run::Precision::kFloat16) m_progress.lossScale.value = config.lossScale;
 }
 
 control::PhaseScope Trainer::phase(Phase phase, LayerIndex layer) {
@@ -58,7 +57,8 @@ control::PhaseScope Trainer::phase(Phase phase, LayerIndex layer) {
     return {m_observer, phase, layer};
 }
 
-Result<StepResult> Trainer::step(std::int32_t step, bool stopWanted, Next next, bool changeWaits) {
+Result<StepResult> Trainer::step(std::int32_t step, bool stopWanted, AfterStep next,
+                                 bool changeWaits) {
     try {
         return runStep(step, stopWanted, next, changeWaits);
     } catch (const std::exception& error) {
@@ -76,7 +76,7 @@ Result<double> Trainer::evaluate(const std::function<bool()>& stopWanted) {
     }
 }
 
-Result<Place> Trainer::findNonFinite(std::int32_t step) {
+Result<StepPosition> Trainer::findNonFinite(std::int32_t step) {
     try {
         return runSearch(step);
     } catch (const std::exception& error) {
@@ -154,7 +154,7 @@ void Trainer::backward(const data::Batch& batch, at::Tensor dx) {
         m_partitioning.beginGradients(unitOf(i));
         dx = backwardBlock(i, dx, batch.tokens.size(0));
         m_partitioning.release(unitOf(i), After::kBackward);
-        m_partitioning.reduce(unitOf(i), parallel::More::kNo);
+        m_partitioning.reduce(unitOf(i), parallel::Contribution::kLast);
     }
     m_outer.embedBackward(batch.tokens, dx);
 }
@@ -179,7 +179,7 @@ void Trainer::microStep(std::int32_t step, std::int32_t index, const at::Tensor&
     backward(batch, m_outer.head(x, batch.targets, scale, loss));
 }
 
-StepResult Trainer::runStep(std::int32_t step, bool stopWanted, Next next, bool changeWaits) {
+StepResult Trainer::runStep(std::int32_t step, bool stopWanted, AfterStep next, bool changeWaits) {
     m_place = {step, -1, Phase::kNone, kNoLayer};
     m_partitioning.beginStep(step);
     // Squared gradient norm and loss stay on the device until the one wait of the step.
@@ -212,13 +212,13 @@ StepResult Trainer::runStep(std::int32_t step, bool stopWanted, Next next, bool 
     result.stop = sums[2] > 0;
     result.change = sums[3] >= m_communicator.size();
     m_progress.nextStep = step + 1;
-    update(result, result.stop ? Next::kOther : next);
+    update(result, result.stop ? AfterStep::kPause : next);
     return result;
 }
 
 /// A result that is not finite leaves the weights as they were, and the caller reports it; at
 /// fp16 it may be the loss scale's doing, then the step is skipped.
-void Trainer::update(StepResult& result, Next next) {
+void Trainer::update(StepResult& result, AfterStep next) {
     const bool finite = std::isfinite(result.loss) && std::isfinite(result.gradientNorm);
     if (m_config.precision == run::Precision::kFloat16) {
         LossScale& scale = m_progress.lossScale;
@@ -242,7 +242,7 @@ void Trainer::update(StepResult& result, Next next) {
     if (m_config.clip > 0)
         update.gradientScale = std::min(1.0, m_config.clip / (result.gradientNorm + 1e-6));
     update.gradientScale /= result.lossScale;
-    m_partitioning.update(update, next == Next::kStep);
+    m_partitioning.update(update, next == AfterStep::kAnotherStep);
 }
 
 /// Asked of all ranks, so that they go on or end together.
@@ -289,7 +289,7 @@ void Trainer::releaseAll() {
         m_partitioning.release(unit, After::kEvaluation);
 }
 
-Place Trainer::runSearch(std::int32_t step) {
+StepPosition Trainer::runSearch(std::int32_t step) {
     const at::NoGradGuard noGradient;
     control::Observer* const observer = std::exchange(m_observer, nullptr);
     m_partitioning.reportPhases(false);
@@ -316,7 +316,7 @@ Place Trainer::runSearch(std::int32_t step) {
     m_partitioning.reportPhases(true);
     m_observer = observer;
     for (Segment& segment : m_segments) segment = {};
-    Place place{step, -1, Phase::kForward, kNoLayer};
+    StepPosition place{step, -1, Phase::kForward, kNoLayer};
     if (first[0] < -1e17) return place;
     place.microStep = static_cast<std::int32_t>(-first[0] / outputs);
     const auto output = static_cast<std::int64_t>(-first[0] - outputs * place.microStep);

@@ -9,10 +9,10 @@
 
 #include "engine/comm/communicator.h"
 #include "engine/control/observer.h"
-#include "engine/run/config/run_config.h"
 #include "engine/data/dataset.h"
 #include "engine/gpt/gpt.h"
 #include "engine/parallel/partitioning.h"
+#include "engine/run/config/run_config.h"
 #include "engine/training/loss_scale.h"
 #include "engine/training/outer_layers.h"
 #include "storage/model/result.h"
@@ -48,7 +48,7 @@ struct Progress {
 };
 
 /// Where training was when it failed.
-struct Place {
+struct StepPosition {
     std::int32_t step = -1;
     std::int32_t microStep = -1;  ///< -1: none in particular
     Phase phase = Phase::kNone;
@@ -56,9 +56,9 @@ struct Place {
 };
 
 /// What follows a step at once.
-enum class Next : std::uint8_t {
-    kStep,   ///< another one
-    kOther,  ///< an evaluation, a checkpoint, the end
+enum class AfterStep : std::uint8_t {
+    kAnotherStep,
+    kPause,  ///< an evaluation, a checkpoint, the end
 };
 
 class Trainer {
@@ -70,28 +70,28 @@ public:
 
     /// One optimizer step. `stopWanted`: this rank was asked to stop after it; `changeWaits`: to
     /// change something between two steps, which all ranks do at once.
-    Result<StepResult> step(std::int32_t step, bool stopWanted, Next next,
+    Result<StepResult> step(std::int32_t step, bool stopWanted, AfterStep next,
                             bool changeWaits = false);
 
     /// Mean validation loss over all ranks, outside any step. Where one of them is asked to stop
     /// meanwhile all end before the next batch (kCancelled).
     Result<double> evaluate(const std::function<bool()>& stopWanted = {});
 
-    [[nodiscard]] const Place& place() const { return m_place; }
+    [[nodiscard]] const StepPosition& place() const { return m_place; }
 
     /// After a step whose loss is not finite: runs its forward again on all ranks and looks for
     /// the first output that is not finite on any of them. microStep -1: none was found.
-    Result<Place> findNonFinite(std::int32_t step);
+    Result<StepPosition> findNonFinite(std::int32_t step);
 
     [[nodiscard]] const Progress& progress() const { return m_progress; }
     void resume(const Progress& progress) { m_progress = progress; }
 
 private:
-    StepResult runStep(std::int32_t step, bool stopWanted, Next next, bool changeWaits);
-    void update(StepResult& result, Next next);
+    StepResult runStep(std::int32_t step, bool stopWanted, AfterStep next, bool changeWaits);
+    void update(StepResult& result, AfterStep next);
     std::optional<double> runEvaluation(const std::function<bool()>& stopWanted);
     bool anyWants(const std::function<bool()>& stop);
-    Place runSearch(std::int32_t step);
+    StepPosition runSearch(std::int32_t step);
     void releaseAll();
     /// Adds the micro-step's cross entropy to `loss`.
     void microStep(std::int32_t step, std::int32_t index, const at::Tensor& loss);
@@ -121,7 +121,7 @@ private:
     OuterLayers m_outer;
     std::vector<Segment> m_segments;                            ///< by block
     std::function<void(LayerIndex, const at::Tensor&)> m_look;  ///< at outputs; of a search
-    Place m_place;
+    StepPosition m_place;
     Progress m_progress;
 };
 

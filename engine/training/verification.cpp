@@ -31,10 +31,9 @@ double relativeError(const at::Tensor& value, const at::Tensor& expected) {
 
 }  // namespace
 
-Result<run::VerifyResult> verify(const data::Reference& reference,
-                                     const run::RunConfig& config, at::Device device,
-                                     comm::Communicator& communicator,
-                                     control::Observer* observer) {
+Result<run::VerifyResult> verify(const data::Reference& reference, const run::RunConfig& config,
+                                 at::Device device, comm::Communicator& communicator,
+                                 control::Observer* observer) {
     gpt::Gpt model(config);
     const auto partitioning =
         makePartitioning(config, placementOf(config, device), model, communicator, observer);
@@ -50,7 +49,7 @@ Result<run::VerifyResult> verify(const data::Reference& reference,
 
     run::VerifyResult result;
     for (const data::ReferenceStep& expected : reference.steps()) {
-        auto step = trainer.step(result.steps, false, Next::kStep);
+        auto step = trainer.step(result.steps, false, AfterStep::kAnotherStep);
         if (!step) return failure(step);
         result.loss = std::max(result.loss, relativeError(step->loss, expected.loss));
         result.gradientNorm =

@@ -8,13 +8,13 @@
 namespace shardscope::worker {
 namespace {
 
-std::string layerWord(const training::Place& place) {
+std::string layerWord(const training::StepPosition& place) {
     if (place.phase == Phase::kHead) return "the head";
     if (place.layer == kRootLayer) return "the embedding";
     return fmt::format("block {}", place.layer.value);
 }
 
-std::string placeWord(const training::Place& place) {
+std::string placeWord(const training::StepPosition& place) {
     if (place.phase == Phase::kNone) return "before the first step";
     if (place.layer == kNoLayer) return toWord(place.phase);
     return fmt::format("{} of {}", toWord(place.phase), layerWord(place));
@@ -22,8 +22,8 @@ std::string placeWord(const training::Place& place) {
 
 }  // namespace
 
-std::string notFiniteSentence(const training::StepResult& result, const training::Place& place,
-                              bool known) {
+std::string notFiniteSentence(const training::StepResult& result,
+                              const training::StepPosition& place, bool known) {
     std::string where = "; all outputs are finite, but not its gradients";
     if (known)
         where = fmt::format("; the first output that is not finite is that of {} in micro-step {}",
@@ -35,7 +35,7 @@ std::string notFiniteSentence(const training::StepResult& result, const training
 }
 
 std::optional<std::string> outOfMemorySentence(const run::RunConfig& config,
-                                               const training::Place& place) {
+                                               const training::StepPosition& place) {
     const auto failed = collectors::takeAllocationFailure();
     if (!failed) return std::nullopt;
     const auto theory = theory::memoryTheory(config);

@@ -12,6 +12,7 @@
 #include "engine/worker/gpu_sentences.h"
 #include "profiler/capture/collective_annotation.h"
 #include "profiler/collectors/nccl/nccl_plugin.h"
+#include "storage/model/host_clock.h"
 
 #include <ATen/Context.h>
 #include <fmt/format.h>
@@ -172,7 +173,7 @@ void GpuRank::startTelemetry() {
         m_sink.diagnostic(
             {Severity::kNote, "no-device-telemetry",
              "power, clocks and links of the device are not recorded: " + telemetry.error().message,
-             "Look at nvidia-smi.", m_rank, m_session.at(control::now()), 1});
+             "Look at nvidia-smi.", m_rank, m_session.at(hostNow()), 1});
         return;
     }
     m_telemetry = std::move(*telemetry);
@@ -209,8 +210,8 @@ void GpuRank::noteSharing() {
                                    "so no time in this recording says how fast the run would be on "
                                    "a device each",
                                    m_facts.sharedBy, m_facts.name),
-                       "Use one GPU a rank for figures of speed.", m_rank,
-                       m_session.at(control::now()), 1});
+                       "Use one GPU a rank for figures of speed.", m_rank, m_session.at(hostNow()),
+                       1});
 }
 
 std::unique_ptr<comm::Communicator> GpuRank::join(comm::Communicator& host) {
@@ -325,7 +326,7 @@ void GpuRank::setCaptured(bool captured) {
 void GpuRank::sampleMemory() {
     if (!m_session.detailed()) return;
     const control::DeviceMemory memory = m_runtime->memory();
-    m_session.push(CounterEvent{m_session.at(control::now()), lanes::kDeviceReserved.id,
+    m_session.push(CounterEvent{m_session.at(hostNow()), lanes::kDeviceReserved.id,
                                 static_cast<double>(memory.reservedBytes)});
     const auto own = m_telemetry ? m_telemetry->ownMemory() : std::nullopt;
     const std::int64_t used = own ? own->count : memory.totalBytes - memory.freeBytes;
@@ -344,7 +345,7 @@ void GpuRank::sample(bool everything) {
     } catch (const control::DeviceError&) {
         return;  // the step thread or the watcher meets it too, and reports it
     }
-    m_join.collect(m_profiler, m_session.at(control::now()), everything,
+    m_join.collect(m_profiler, m_session.at(hostNow()), everything,
                    [this](const CollectiveEvent& event) { m_observer.store(event); });
 }
 
@@ -363,7 +364,7 @@ void GpuRank::noteLosses() {
     const capture::DeviceCounts counts = m_tracing->counts();
     for (const Diagnostic& diagnostic : lossDiagnostics(counts)) {
         Diagnostic own = diagnostic;
-        own.time = m_session.at(control::now());
+        own.time = m_session.at(hostNow());
         m_sink.diagnostic(own);
     }
     m_outbox.post(run::LogLine{"info", countsText(counts, m_join.counts())});

@@ -1,7 +1,8 @@
 #include "engine/worker/outbox.h"
 
-#include "engine/run/protocol/frame.h"
 #include "engine/control/observer.h"
+#include "engine/run/protocol/frame.h"
+#include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -76,7 +77,7 @@ void Outbox::run() {
         }
         writePosted();  // first: sampling a broken device may never return
         m_sample(finishing);
-        m_session->drain(control::now(), finishing);
+        m_session->drain(hostNow(), finishing);
         writePosted();
     }
 }
@@ -104,7 +105,7 @@ void Outbox::tellOfLost(std::int64_t lost) {
         m_rank.value, lost);
     diagnostic.remedy = "Let the recorder run (fg, or kill -CONT) while it records.";
     diagnostic.rank = m_rank;
-    diagnostic.time = m_session->at(control::now());
+    diagnostic.time = m_session->at(hostNow());
     diagnostic.count = lost;
     write(run::encodeMessage(m_rank, run::encode(run::DiagnosticRaised{diagnostic})));
 }
@@ -123,8 +124,7 @@ void Outbox::write(const std::vector<std::byte>& frame) {
 }
 
 void Outbox::strings(StringId first, const std::vector<std::string>& texts) {
-    write(run::encodeMessage(m_rank,
-                                 run::encode(run::StringsDeclared{first.value, texts})));
+    write(run::encodeMessage(m_rank, run::encode(run::StringsDeclared{first.value, texts})));
 }
 
 void Outbox::lane(const LaneFacts& lane) {

@@ -14,6 +14,7 @@
 #include "engine/worker/failure_words.h"
 #include "engine/worker/training_run.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
+#include "storage/model/host_clock.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
@@ -26,7 +27,6 @@
 
 namespace shardscope::worker {
 namespace {
-
 
 /// Of calibration: at least, and at most where the best bursts do not agree.
 constexpr std::int64_t kEnoughNs = 300'000'000, kAtMostNs = 2'000'000'000;
@@ -183,7 +183,7 @@ void RankWorker::chooseNarrowProducts() {
     diagnostic.message = sentence;
     diagnostic.remedy = "Use --precision fp32.";
     diagnostic.rank = RankId{static_cast<std::uint32_t>(m_start.rank)};
-    diagnostic.time = m_session.at(control::now());
+    diagnostic.time = m_session.at(hostNow());
     m_outbox.post(run::DiagnosticRaised{diagnostic});
 }
 
@@ -243,10 +243,10 @@ ChosenPeak RankWorker::hostPeak(int threads) const {
     const char* word = toWord(m_start.config.precision);
     const kernels::MatmulBurst burst(threads < kManyThreads ? kBurstSize : kLargeBurstSize, type);
     at::set_num_threads(threads);
-    const std::int64_t start = control::now();
-    HostPeak measured = measureHostPeak([&] { return burst.run(); },
-                                        [&] { return control::now() - start > kEnoughNs; },
-                                        [&] { return control::now() - start > kAtMostNs; });
+    const std::int64_t start = hostNow();
+    HostPeak measured =
+        measureHostPeak([&] { return burst.run(); }, [&] { return hostNow() - start > kEnoughNs; },
+                        [&] { return hostNow() - start > kAtMostNs; });
     at::set_num_threads(1);
     double alone = 0;
     for (std::size_t i = 0; i < kAgreeingBursts; ++i) alone = std::max(alone, burst.run());

@@ -4,6 +4,7 @@
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "profiler/collectors/host/process_usage.h"
 #include "storage/model/collective_key.h"
+#include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +12,6 @@
 #include <utility>
 
 namespace shardscope::worker {
-
 
 namespace {
 
@@ -303,14 +303,14 @@ void RecordingObserver::buffer(const control::BufferReport& report) {
 
 void RecordingObserver::metric(control::Metric metric, std::int32_t step, double value) {
     if (m_rank.value != 0) return;  // reduced already: one word for the run
-    m_outbox.post(run::MetricReported{
-        {toWord(metric), StepIndex{step}, m_session.at(control::now()), value}});
+    m_outbox.post(
+        run::MetricReported{{toWord(metric), StepIndex{step}, m_session.at(hostNow()), value}});
 }
 
 void RecordingObserver::sampleUsage() {
     if (!takes(CaptureLevel::kLight)) return;
     const collectors::ProcessUsage usage = collectors::processUsage();
-    const Timestamp time = m_session.at(control::now());
+    const Timestamp time = m_session.at(hostNow());
     m_session.push(
         CounterEvent{time, lanes::kResidentSet.id, static_cast<double>(usage.residentSet.count)});
     m_session.push(CounterEvent{time, lanes::kCpuTime.id, static_cast<double>(usage.cpuTimeNs)});

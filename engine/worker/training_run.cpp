@@ -4,6 +4,7 @@
 #include "engine/training/session.h"
 #include "engine/worker/failure_words.h"
 #include "engine/worker/text_sample.h"
+#include "storage/model/host_clock.h"
 
 #include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
@@ -12,7 +13,7 @@
 
 namespace shardscope::worker {
 
-using training::Next;
+using training::AfterStep;
 
 Result<void> TrainingRun::fail(const Error& error, const char* code) {
     run::RankFailed failed;
@@ -104,7 +105,7 @@ bool TrainingRun::savesAfter(std::int32_t step) const {
 Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
     m_parts.beforeStep(step);
     m_parts.observer.stepBegin(step);
-    const std::int64_t start = control::now();
+    const std::int64_t start = hostNow();
     const bool pauses = step + 1 == m_config.steps || evaluatesAfter(step) || savesAfter(step);
     const bool probes =
         m_config.precisionReport && m_parts.start.rank == 0 && m_precision.rows().empty();
@@ -112,11 +113,11 @@ Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
     auto result = [&] {
         const control::PrecisionScope scope(probes ? &m_precision : nullptr);
         return engine.trainer.step(step, m_parts.commands.stopWanted(),
-                                   pauses ? Next::kOther : Next::kStep,
+                                   pauses ? AfterStep::kPause : AfterStep::kAnotherStep,
                                    m_parts.commands.captureChangeWaits());
     }();
     m_parts.observer.listen(nullptr);
-    const std::int64_t end = control::now();
+    const std::int64_t end = hostNow();
     const bool finite =
         result && std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
     if (!finite && !(result && result->skipped)) {
@@ -175,7 +176,7 @@ void TrainingRun::note(const char* code, const std::string& sentence, const std:
     diagnostic.message = sentence;
     diagnostic.remedy = remedy;
     diagnostic.rank = RankId{static_cast<std::uint32_t>(m_parts.start.rank)};
-    diagnostic.time = m_parts.session.at(control::now());
+    diagnostic.time = m_parts.session.at(hostNow());
     m_parts.outbox.post(run::DiagnosticRaised{diagnostic});
 }
 
@@ -217,7 +218,7 @@ Result<void> TrainingRun::save(Engine& engine) {
 
 Result<void> TrainingRun::stepFailed(const Result<training::StepResult>& result,
                                      training::Trainer& trainer) {
-    training::Place place = trainer.place();
+    training::StepPosition place = trainer.place();
     run::RankFailed failed;
     if (result) {
         failed.code = "non-finite-loss";

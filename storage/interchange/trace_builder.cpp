@@ -72,7 +72,7 @@ struct Rank {
     std::optional<RankFacts> facts;
     std::multimap<std::pair<LaneId, Timestamp>, ArrowMark>
         arrows;  ///< by the span's lane and start
-    std::map<LaneKey, LaneId> keys;
+    std::map<LaneSource, LaneId> keys;
     std::map<LaneId, Lane> lanes;
     std::map<std::uint32_t, std::uint32_t> lanesFrom;  ///< made, by the first lane of their range
     EventRuns<MemoryEvent> memory;
@@ -459,8 +459,8 @@ void TraceBuilder::addHost(const HostFacts& host) {
     m_state->note(m_state->writer->addHost(host));
 }
 
-LaneId TraceBuilder::lane(RankId rank, const LaneKey& key, LaneRole role, const std::string& name,
-                          const std::string& unit) {
+LaneId TraceBuilder::lane(RankId rank, const LaneSource& key, LaneRole role,
+                          const std::string& name, const std::string& unit) {
     Rank& owner = m_state->rank(rank);
     if (const auto at = owner.keys.find(key); at != owner.keys.end()) {
         LaneFacts& facts = owner.lanes[at->second].facts;
@@ -486,7 +486,7 @@ LaneId TraceBuilder::lane(RankId rank, const LaneKey& key, LaneRole role, const 
     return id;
 }
 
-LaneId TraceBuilder::laneIfUsed(RankId rank, const LaneKey& key, LaneRole role,
+LaneId TraceBuilder::laneIfUsed(RankId rank, const LaneSource& key, LaneRole role,
                                 const std::string& name) {
     Rank& owner = m_state->rank(rank);
     const bool known = owner.keys.contains(key);

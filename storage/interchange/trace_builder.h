@@ -27,10 +27,10 @@
 namespace shardscope::interchange {
 
 /// What tells lanes of a rank apart in the foreign trace, e.g. ("GPU 0", "stream 7").
-struct LaneKey {
+struct LaneSource {
     std::string process;
     std::string thread;
-    friend auto operator<=>(const LaneKey&, const LaneKey&) = default;
+    friend auto operator<=>(const LaneSource&, const LaneSource&) = default;
 };
 
 class TraceBuilder {
@@ -47,10 +47,10 @@ public:
     void addHost(const HostFacts& host);
 
     /// The lane of this key, made at the first call; a later role other than kHost replaces kHost.
-    LaneId lane(RankId rank, const LaneKey& key, LaneRole role, const std::string& name,
+    LaneId lane(RankId rank, const LaneSource& key, LaneRole role, const std::string& name,
                 const std::string& unit = {});
     /// Likewise; one that is made here has a row only if a span is added to it.
-    LaneId laneIfUsed(RankId rank, const LaneKey& key, LaneRole role, const std::string& name);
+    LaneId laneIfUsed(RankId rank, const LaneSource& key, LaneRole role, const std::string& name);
     /// A lane with the id it has in the recording it comes from. Not beside lane(): ids would meet.
     void declare(const LaneFacts& lane);
     StringId intern(RankId rank, std::string_view text);

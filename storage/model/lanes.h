@@ -34,6 +34,13 @@ struct FixedLane {
     std::int32_t order = 0;  ///< place within the rank, top first
 };
 
+/// A lane of a recording.
+struct LaneAddress {
+    RankId rank;
+    LaneId lane;
+    friend constexpr auto operator<=>(const LaneAddress&, const LaneAddress&) = default;
+};
+
 namespace lanes {
 
 // Of a host. A rank's lanes of communication lie together, so places are not numbers.

@@ -6,8 +6,8 @@
 //
 // Writing runs in a process of its own, so that the memory shown is the reader's.
 #include "profiler/capture/capture_session.h"
-#include "profiler/capture/host_clock.h"
 #include "storage/columns/chunk.h"
+#include "storage/model/host_clock.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/sqlite/connection.h"
 #include "tests/bench/recording_generator.h"
@@ -68,8 +68,8 @@ int write(const std::string& path, std::uint64_t events) {
 
 /// The lanes that fit on a screen.
 struct Screen {
-    std::vector<storage::LaneAddress> spans;
-    std::vector<storage::LaneAddress> counters;
+    std::vector<LaneAddress> spans;
+    std::vector<LaneAddress> counters;
     TimeRange bounds;
 };
 
@@ -218,14 +218,14 @@ void measureProducer() {
     std::int64_t sum = 0;
     for (int batch = 0; batch < kBatches; ++batch) {
         clock += secondsOf([&] {
-            for (int i = 0; i < 2 * kBatch; ++i) sum += capture::hostNow();
+            for (int i = 0; i < 2 * kBatch; ++i) sum += hostNow();
         });
         pushing += secondsOf([&] {
             for (int i = 0; i < kBatch; ++i) {
                 SpanEvent event;
-                event.start = session.at(capture::hostNow());
+                event.start = session.at(hostNow());
                 event.name = {1 + static_cast<std::uint32_t>(i) % 200};
-                event.duration = session.at(capture::hostNow()) - event.start;
+                event.duration = session.at(hostNow()) - event.start;
                 queue.push(event);
             }
         });

@@ -5,6 +5,7 @@
 #include "engine/kernels/attention.h"
 #include "engine/kernels/matmul.h"
 #include "engine/training/session.h"
+#include "storage/model/host_clock.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/randint.h>
@@ -50,7 +51,7 @@ void chooseKernels(const run::RunConfig& config) {
     fmt::print("{}, attention {}\n", toWord(library), toWord(attention));
 }
 
-void run(const run::RunConfig& config) {
+void runSteps(const run::RunConfig& config) {
     auto segment = comm::Segment::anonymous(std::size_t{64} << 20, 1);
     const auto communicator = comm::makeDirectCommunicator(*segment, 0, nullptr, "bench");
     gpt::Gpt model(config);
@@ -72,12 +73,13 @@ void run(const run::RunConfig& config) {
                               nullptr);
     std::vector<double> milliseconds;
     for (std::int32_t step = 0; step < config.steps; ++step) {
-        const std::int64_t start = control::now();
-        if (const auto result = trainer.step(step, false, training::Next::kStep); !result) {
+        const std::int64_t start = hostNow();
+        if (const auto result = trainer.step(step, false, training::AfterStep::kAnotherStep);
+            !result) {
             fmt::print("{}\n", result.error().message);
             return;
         }
-        milliseconds.push_back(static_cast<double>(control::now() - start) * 1e-6);
+        milliseconds.push_back(static_cast<double>(hostNow() - start) * 1e-6);
     }
     std::sort(milliseconds.begin(), milliseconds.end());
     fmt::print("step: best {:.1f} ms, median {:.1f} ms\n", milliseconds.front(),
@@ -93,5 +95,5 @@ int main(int count, char** words) {
     at::set_num_threads(1);
     const run::RunConfig config = configOf(count, words);
     chooseKernels(config);
-    run(config);
+    runSteps(config);
 }

@@ -39,7 +39,7 @@ Q_SIGNALS:
     void timelineLoaded(const shardscope::desktop::TimelineFramePtr& frame);
     void rangeTableLoaded(const shardscope::desktop::RangeTablePtr& table);
     void memoryLoaded(const shardscope::desktop::MemoryFramePtr& frame);
-    void neighbourLoaded(const shardscope::desktop::LaneKey& key,
+    void neighbourLoaded(const shardscope::LaneAddress& key,
                          const shardscope::desktop::SliceView& slice);
     void linksLoaded(const shardscope::desktop::LinkQuery& query,
                      const std::vector<shardscope::desktop::LinkedSlice>& links);

@@ -17,7 +17,7 @@ Error cancelled() {
     return {ErrorCode::kCancelled, "superseded by a newer request"};
 }
 
-const LaneFacts* findLane(const RecordingSummary& summary, LaneKey key) {
+const LaneFacts* findLane(const RecordingSummary& summary, LaneAddress key) {
     for (const LaneFacts& lane : summary.lanes) {
         if (lane.rank == key.rank && lane.lane == key.lane) return &lane;
     }
@@ -114,9 +114,9 @@ Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
                                       const OpenRecording& recording, const TimelineQuery& query,
                                       const storage::Generation& generation) {
     std::vector<const LaneFacts*> lanes;
-    std::vector<storage::LaneAddress> ofSpans;
-    std::vector<storage::LaneAddress> ofCounters;
-    for (const LaneKey& key : query.lanes) {
+    std::vector<LaneAddress> ofSpans;
+    std::vector<LaneAddress> ofCounters;
+    for (const LaneAddress& key : query.lanes) {
         const LaneFacts* lane = findLane(recording.summary, key);
         if (lane == nullptr) continue;
         lanes.push_back(lane);
@@ -163,12 +163,12 @@ Result<void> addArrows(storage::RecordingReader& reader, const OpenRecording& re
     const auto arrows =
         reader.arrowsOf(query.key.rank, query.key.lane, query.from.begin, query.depth);
     if (!arrows) return failure(arrows);
-    const auto isAt = [](const LinkedSlice& link, LaneKey key, Timestamp start, int depth) {
+    const auto isAt = [](const LinkedSlice& link, LaneAddress key, Timestamp start, int depth) {
         return link.key == key && link.slice.range.begin == start && link.slice.depth == depth;
     };
     for (const storage::FlowArrow& arrow : *arrows) {
         for (const FlowEvent& point : arrow) {
-            const LaneKey key{query.key.rank, point.lane};
+            const LaneAddress key{query.key.rank, point.lane};
             const LaneFacts* lane = findLane(recording.summary, key);
             const bool own = key == query.key && point.spanStart == query.from.begin &&
                              point.depth == query.depth;
@@ -261,7 +261,7 @@ Result<MemoryColumns> loadColumns(storage::RecordingReader& reader, const Record
                                   RankId rank, const MemoryQuery& query,
                                   const storage::View& view) {
     std::vector<MemoryCategory> categories;
-    std::vector<storage::LaneAddress> lanes;
+    std::vector<LaneAddress> lanes;
     for (int category = 0; category < kMemoryCategoryCount; ++category) {
         const auto wanted = static_cast<MemoryCategory>(category);
         if (findLane(summary, {rank, memoryLane(wanted)}) == nullptr) continue;

@@ -32,7 +32,7 @@ Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRe
 /// The span after (or before) the one that starts at `from` on the same lane and depth;
 /// nullopt at the end of the lane.
 struct NeighbourQuery {
-    LaneKey key;
+    LaneAddress key;
     TimeRange from;
     std::uint8_t depth = 0;
     bool forward = true;
@@ -45,7 +45,7 @@ Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
 /// Slices of the same rank with the correlation of a kernel, copy, CUDA call or wait, by start;
 /// then those that flows of an imported trace lead to or come from.
 struct LinkQuery {
-    LaneKey key;
+    LaneAddress key;
     TimeRange from;
     std::uint64_t correlation = 0;
     std::uint8_t depth = 0;

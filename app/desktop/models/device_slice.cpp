@@ -62,7 +62,7 @@ void addNumber(const QJsonObject& object, const char* key, const QString& name, 
     if (value.isDouble()) rows.emplace_back(name, QString::number(value.toInteger()));
 }
 
-QString laneName(const RecordingSummary& summary, LaneKey key) {
+QString laneName(const RecordingSummary& summary, LaneAddress key) {
     for (const LaneFacts& lane : summary.lanes) {
         if (lane.rank == key.rank && lane.lane == key.lane) return fromUtf8(lane.name);
     }
@@ -104,7 +104,7 @@ std::optional<CollectiveOp> collectiveOfKernel(const QString& name) {
     return std::nullopt;
 }
 
-LinkTexts linkTexts(const RecordingSummary& summary, LaneKey from, const SliceView& slice,
+LinkTexts linkTexts(const RecordingSummary& summary, LaneAddress from, const SliceView& slice,
                     const std::vector<LinkedSlice>& links) {
     LinkTexts texts;
     const bool onStream = isStreamLane(from.lane);

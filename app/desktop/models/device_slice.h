@@ -26,7 +26,7 @@ struct LinkTexts {
     std::vector<std::pair<QString, QString>> rows;
     QString action;  ///< of the button; empty: there is nowhere to go
 };
-[[nodiscard]] LinkTexts linkTexts(const RecordingSummary& summary, LaneKey from,
+[[nodiscard]] LinkTexts linkTexts(const RecordingSummary& summary, LaneAddress from,
                                   const SliceView& slice, const std::vector<LinkedSlice>& links);
 
 }  // namespace shardscope::desktop

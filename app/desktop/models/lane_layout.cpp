@@ -240,15 +240,15 @@ const LaneRow* LaneLayout::rowAt(int y) const {
     return nullptr;
 }
 
-const LaneRow* LaneLayout::row(LaneKey key) const {
+const LaneRow* LaneLayout::row(LaneAddress key) const {
     for (const LaneRow& row : rows) {
         if (row.isLane() && row.key == key) return &row;
     }
     return nullptr;
 }
 
-std::vector<LaneKey> LaneLayout::loadedLanes() const {
-    std::vector<LaneKey> keys;
+std::vector<LaneAddress> LaneLayout::loadedLanes() const {
+    std::vector<LaneAddress> keys;
     for (const LaneRow& row : rows) {
         if (row.isLane()) keys.push_back(row.key);
     }
@@ -267,7 +267,7 @@ LaneLayout layOutLanes(const RecordingSummary& summary, const LaneLayoutOptions&
 }
 
 LaneLayoutOptions revealing(const RecordingSummary& summary, LaneLayoutOptions options,
-                            LaneKey key) {
+                            LaneAddress key) {
     options.collapsed.erase(key.rank);
     for (const LaneFacts& lane : summary.lanes) {
         if (lane.rank != key.rank || lane.lane != key.lane) continue;

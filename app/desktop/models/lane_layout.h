@@ -24,7 +24,7 @@ enum class LaneGroup : std::uint8_t {
 struct LaneRow {
     enum class Kind : std::uint8_t { kHeader, kGroup, kSpans, kCounter };
     Kind kind = Kind::kSpans;
-    LaneKey key;
+    LaneAddress key;
     LaneRole role = LaneRole::kHost;
     LaneGroup group = LaneGroup::kEngine;
     bool onDevice = false;  ///< a stream of a device
@@ -55,15 +55,15 @@ struct LaneLayout {
 
     /// The row at `y`, or null between rows.
     [[nodiscard]] const LaneRow* rowAt(int y) const;
-    [[nodiscard]] const LaneRow* row(LaneKey key) const;
+    [[nodiscard]] const LaneRow* row(LaneAddress key) const;
     /// Lanes whose content must be loaded.
-    [[nodiscard]] std::vector<LaneKey> loadedLanes() const;
+    [[nodiscard]] std::vector<LaneAddress> loadedLanes() const;
 };
 
 [[nodiscard]] LaneLayout layOutLanes(const RecordingSummary& summary,
                                      const LaneLayoutOptions& options);
 /// `options` with the folds opened that hide this lane.
 [[nodiscard]] LaneLayoutOptions revealing(const RecordingSummary& summary,
-                                          LaneLayoutOptions options, LaneKey key);
+                                          LaneLayoutOptions options, LaneAddress key);
 
 }  // namespace shardscope::desktop

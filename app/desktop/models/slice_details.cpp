@@ -247,7 +247,7 @@ Rows sliceHover(LaneRole role, const SliceView& slice) {
     return rows;
 }
 
-std::optional<CollectiveSlice> sameCollective(const OpenRecording& recording, LaneKey from,
+std::optional<CollectiveSlice> sameCollective(const OpenRecording& recording, LaneAddress from,
                                               const SliceView& slice, int rankStep) {
     const auto ranks = static_cast<int>(recording.ranks.size());
     // a kernel of NCCL does not say which collective it belongs to

@@ -38,11 +38,11 @@ struct SliceDetails {
                                                                   const SliceView& slice);
 /// The slice of the same collective on another rank; nullopt when it was not recorded.
 struct CollectiveSlice {
-    LaneKey key;
+    LaneAddress key;
     SliceView slice;
 };
 [[nodiscard]] std::optional<CollectiveSlice> sameCollective(const OpenRecording& recording,
-                                                            LaneKey from, const SliceView& slice,
-                                                            int rankStep);
+                                                            LaneAddress from,
+                                                            const SliceView& slice, int rankStep);
 
 }  // namespace shardscope::desktop

@@ -13,12 +13,6 @@
 
 namespace shardscope::desktop {
 
-struct LaneKey {
-    RankId rank;
-    LaneId lane;
-    friend auto operator<=>(const LaneKey&, const LaneKey&) = default;
-};
-
 /// One rectangle of the timeline: an event, or `count` events that share a pixel.
 struct SliceView {
     TimeRange range;
@@ -47,7 +41,7 @@ struct CounterView {
 };
 
 struct LaneFrame {
-    LaneKey key;
+    LaneAddress key;
     LaneRole role = LaneRole::kHost;
     std::vector<SliceView> slices;
     std::vector<CounterView> points;
@@ -56,7 +50,7 @@ struct LaneFrame {
 /// A slice that shares its correlation with another of its rank, the launch of a kernel; or that an
 /// arrow of an imported trace joins with it.
 struct LinkedSlice {
-    LaneKey key;
+    LaneAddress key;
     SliceView slice;
     bool byArrow = false;
 };
@@ -64,13 +58,13 @@ struct LinkedSlice {
 struct TimelineQuery {
     TimeRange range;
     Duration resolution;
-    std::vector<LaneKey> lanes;
+    std::vector<LaneAddress> lanes;
 };
 
 struct TimelineFrame {
     TimelineQuery query;
     std::vector<LaneFrame> lanes;
-    [[nodiscard]] const LaneFrame* lane(LaneKey key) const {
+    [[nodiscard]] const LaneFrame* lane(LaneAddress key) const {
         for (const LaneFrame& frame : lanes) {
             if (frame.key == key) return &frame;
         }

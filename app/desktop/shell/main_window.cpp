@@ -207,11 +207,11 @@ void MainWindow::connectTimeline() {
     connect(m_timeline, &TimelinePage::tableRequested, &m_loader,
             &RecordingLoader::requestRangeTable);
     connect(m_timeline, &TimelinePage::neighbourRequested, this,
-            [this](const LaneKey& key, const SliceView& from, bool forward) {
+            [this](const LaneAddress& key, const SliceView& from, bool forward) {
                 m_loader.requestNeighbour({key, from.range, from.depth, forward});
             });
     connect(m_timeline, &TimelinePage::linksRequested, this,
-            [this](const LaneKey& key, const SliceView& from) {
+            [this](const LaneAddress& key, const SliceView& from) {
                 m_loader.requestLinks({key, from.range, from.correlation, from.depth});
             });
 }

@@ -5,6 +5,7 @@
 #include "engine/comm/nccl/nccl_group.h"
 #include "engine/comm/nccl/nccl_watcher.h"
 #include "engine/comm/nccl/nccl_work.h"
+#include "storage/model/host_clock.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
@@ -264,7 +265,7 @@ private:
         report.sequence = message != 0 ? message : ++m_sequence;
         report.sizeBytes = static_cast<std::int64_t>(bytes);
         report.protocol = "NCCL";
-        report.issueNs = control::now();
+        report.issueNs = hostNow();
         return report;
     }
 

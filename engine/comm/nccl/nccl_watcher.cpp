@@ -97,7 +97,7 @@ bool NcclWatcher::look(const NcclOperation* front) {
         if (peerLost()) return false;
     }
     if (front == nullptr) return true;
-    if (parted(front->report)) return false;
+    if (ranksDisagree(front->report)) return false;
     if (m_setup.runtime->reached(front->work->ended)) {
         report(*front);
         m_startedAt.reset();
@@ -111,7 +111,7 @@ bool NcclWatcher::look(const NcclOperation* front) {
 }
 
 /// Whether a peer has asked for something else at this place.
-bool NcclWatcher::parted(const control::CollectiveReport& report) {
+bool NcclWatcher::ranksDisagree(const control::CollectiveReport& report) {
     const Call mine = callOf(report);
     for (std::size_t p = 0; p < m_setup.calls.size(); ++p) {
         if (p == static_cast<std::size_t>(m_setup.rank)) continue;

@@ -50,7 +50,7 @@ private:
     [[nodiscard]] bool look(const NcclOperation* front);
     // These raise the alarm before they say yes.
     [[nodiscard]] bool peerLost();
-    [[nodiscard]] bool parted(const control::CollectiveReport& report);
+    [[nodiscard]] bool ranksDisagree(const control::CollectiveReport& report);
     [[nodiscard]] bool hung(const NcclOperation& front, Clock::time_point now);
     void report(const NcclOperation& operation);
     void alarm(const std::string& sentence);

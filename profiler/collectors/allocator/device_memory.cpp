@@ -1,6 +1,6 @@
 #include "profiler/collectors/allocator/device_memory.h"
 
-#include "profiler/capture/host_clock.h"
+#include "storage/model/host_clock.h"
 
 #include <algorithm>
 #include <bit>
@@ -149,7 +149,7 @@ StringId DeviceMemory::ownerId(capture::CaptureSession& session, const char* own
 void DeviceMemory::push(capture::CaptureSession& session, const Block& block, MemoryAction action) {
     const capture::Context& context = capture::effectiveContext();
     MemoryEvent event;
-    event.time = session.at(capture::hostNow());
+    event.time = session.at(hostNow());
     event.address = block.address;
     event.size = {block.size};
     event.action = action;

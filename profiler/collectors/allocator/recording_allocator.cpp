@@ -1,7 +1,7 @@
 #include "profiler/collectors/allocator/recording_allocator.h"
 
-#include "profiler/capture/host_clock.h"
 #include "profiler/collectors/allocator/large_blocks.h"
+#include "storage/model/host_clock.h"
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
@@ -55,7 +55,7 @@ StringId ownerId(capture::CaptureSession& session, const char* owner) {
 void report(capture::CaptureSession& session, const Header& header, MemoryAction action) {
     const capture::Context& context = capture::threadContext();
     MemoryEvent event;
-    event.time = session.at(capture::hostNow());
+    event.time = session.at(hostNow());
     event.address = reinterpret_cast<std::uint64_t>(&header + 1);
     event.size = {static_cast<std::int64_t>(header.size)};
     event.action = action;

@@ -1,6 +1,6 @@
 #include "profiler/collectors/nccl/nccl_profiler.h"
 
-#include "profiler/capture/host_clock.h"
+#include "storage/model/host_clock.h"
 
 #include <unistd.h>
 
@@ -43,7 +43,8 @@ NcclProfiler::NcclProfiler(const NcclProfilerOptions& options)
     : m_id(++g_profilers),
       m_pid(static_cast<int>(getpid())),
       m_mask(static_cast<int>(nccl::kCollApi | nccl::kP2pApi | nccl::kKernelLaunch | nccl::kColl |
-                              nccl::kP2p | (options.channels ? std::uint64_t{nccl::kKernelCh} : 0))),
+                              nccl::kP2p |
+                              (options.channels ? std::uint64_t{nccl::kKernelCh} : 0))),
       m_events(options.handles),
       m_contexts(kCommunicators),
       m_recording(options.recording) {
@@ -112,7 +113,7 @@ NcclProfiler::Event NcclProfiler::blank(NcclHandleId context,
         count(m_unknown);
     }
     event.record.own = capture::threadCollective();
-    event.record.startNs = capture::hostNow();
+    event.record.startNs = hostNow();
     return event;
 }
 
@@ -283,7 +284,7 @@ void NcclProfiler::stopEvent(void* handle) noexcept {
         popLaunch(id);
     }
     if ((event.type & (nccl::kCollApi | nccl::kP2pApi | nccl::kKernelLaunch)) == 0) return;
-    event.record.endNs = capture::hostNow();
+    event.record.endNs = hostNow();
     emit(event.record);
 }
 

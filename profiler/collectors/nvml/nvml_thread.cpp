@@ -1,6 +1,6 @@
 #include "profiler/collectors/nvml/nvml_thread.h"
 
-#include "profiler/capture/host_clock.h"
+#include "storage/model/host_clock.h"
 
 namespace shardscope::collectors {
 
@@ -10,7 +10,7 @@ NvmlThread::NvmlThread(NvmlSampler& sampler, std::chrono::milliseconds interval)
 
 void NvmlThread::run(const std::stop_token& stop, std::chrono::milliseconds interval) {
     std::unique_lock lock(m_mutex);
-    while (m_sampler.sample(capture::hostNow()) && !stop.stop_requested())
+    while (m_sampler.sample(hostNow()) && !stop.stop_requested())
         m_wake.wait_for(lock, stop, interval, [] { return false; });
 }
 

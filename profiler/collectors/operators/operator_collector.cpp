@@ -1,7 +1,7 @@
 #include "profiler/collectors/operators/operator_collector.h"
 
 #include "profiler/capture/device_annotation.h"
-#include "profiler/capture/host_clock.h"
+#include "storage/model/host_clock.h"
 
 #include <ATen/record_function.h>
 
@@ -102,14 +102,14 @@ std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function)
             capture::threadContext().operatorName = open.name;
             open.annotated = annotate(open.name);
         }
-        open.startNs = capture::hostNow();
+        open.startNs = hostNow();
     }
     state.open.push_back(open);
     return nullptr;
 }
 
 void onEnd(const at::RecordFunction& function, at::ObserverContext*) {
-    const std::int64_t end = capture::hostNow();
+    const std::int64_t end = hostNow();
     ThreadState& state = threadState();
     if (state.open.empty()) return;  // began before this collector
     const OpenOperator open = state.open.back();

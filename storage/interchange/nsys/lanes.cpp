@@ -95,7 +95,7 @@ const Lanes::Lane* Lanes::known(const Key& key) {
 
 LaneId Lanes::find(const Key& key, LaneRole role, const std::function<std::string()>& name,
                    const std::string& process, const std::string& thread) {
-    const LaneKey laneKey{
+    const LaneSource laneKey{
         std::string(key.category),
         std::to_string(key.a) + ' ' + std::to_string(key.b) + ' ' + std::to_string(key.c)};
     const LaneId id = m_builder->lane(key.rank, laneKey, role, name());

@@ -40,12 +40,6 @@ struct CounterSlice {
     double last = 0;
 };
 
-struct LaneAddress {
-    RankId rank;
-    LaneId lane;
-    friend bool operator==(const LaneAddress&, const LaneAddress&) = default;
-};
-
 /// One arrow: its start, its steps, its end, by time. Either end may be missing.
 using FlowArrow = std::vector<FlowEvent>;
 

@@ -116,7 +116,7 @@ TEST_F(GpuRecordingTest, RevealingOpensTheRankAndTheGroup) {
     LaneLayoutOptions options;
     options.collapsed.insert(RankId{0});
     options.toggled.insert({RankId{0}, LaneGroup::kHost});
-    const LaneKey call{RankId{0}, test::kCallLane};
+    const LaneAddress call{RankId{0}, test::kCallLane};
     EXPECT_EQ(layOutLanes(summary(), options).row(call), nullptr);
     EXPECT_NE(layOutLanes(summary(), revealing(summary(), options, call)).row(call), nullptr);
 }
@@ -202,7 +202,7 @@ TEST_F(GpuRecordingTest, AKernelAndItsLaunchFindEachOther) {
     const SliceView kernel = firstSlice(test::kKernelLane);
     const auto launches = links(test::kKernelLane, kernel);
     ASSERT_EQ(launches.size(), 1U);
-    EXPECT_EQ(launches[0].key, (LaneKey{RankId{0}, test::kCallLane}));
+    EXPECT_EQ(launches[0].key, (LaneAddress{RankId{0}, test::kCallLane}));
     EXPECT_EQ(launches[0].slice.name, u"cudaLaunchKernelExC"_s);
     EXPECT_LE(launches[0].slice.range.end, kernel.range.begin);
     const LinkTexts texts = linkTexts(summary(), {RankId{0}, test::kKernelLane}, kernel, launches);
@@ -246,7 +246,7 @@ TEST_F(GpuRecordingTest, KernelsOfNcclAreNoCollectives) {
     ASSERT_NO_FATAL_FAILURE(open());
     SliceView kernel = firstSlice(test::kNcclLane);
     EXPECT_FALSE(mayBeLinked(test::kNcclLane, kernel));
-    const LaneKey key{RankId{0}, test::kNcclLane};
+    const LaneAddress key{RankId{0}, test::kNcclLane};
     // whatever number stands there, it is no sequence
     kernel.correlation = m_recording->ranks[0].collectives.front().sequence;
     EXPECT_FALSE(sameCollective(*m_recording, key, kernel, 1));
@@ -263,7 +263,7 @@ TEST_F(GpuRecordingTest, TheSameCollectiveIsOnTheEnginesOwnLane) {
     const auto other =
         sameCollective(*m_recording, {RankId{0}, lanes::kCommunication.id}, slice, 1);
     ASSERT_TRUE(other);
-    EXPECT_EQ(other->key, (LaneKey{RankId{1}, lanes::kCommunication.id}));
+    EXPECT_EQ(other->key, (LaneAddress{RankId{1}, lanes::kCommunication.id}));
     EXPECT_EQ(other->slice.correlation, slice.correlation);
 }
 

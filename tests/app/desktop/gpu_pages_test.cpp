@@ -37,7 +37,7 @@ protected:
     }
 
     /// The middle of the first whole slice of a lane that is in view.
-    static QPoint pointOn(const TimelineCanvas& canvas, LaneKey key) {
+    static QPoint pointOn(const TimelineCanvas& canvas, LaneAddress key) {
         const LaneRow* row = canvas.lanes().row(key);
         for (int x = kLabelWidth; row != nullptr && x < canvas.viewport()->width(); ++x) {
             const QPoint point(x, kRulerHeight + row->y + row->height / 2);
@@ -64,7 +64,7 @@ TEST_F(GpuPagesTest, AKernelLeadsToItsLaunchAndBack) {
     const Timestamp middle{(canvas.view().begin.ns + canvas.view().end.ns) / 2};
     canvas.setView({middle - Duration{2'000'000}, middle + Duration{2'000'000}});
     settle();
-    const LaneKey kernels{RankId{0}, test::kKernelLane};
+    const LaneAddress kernels{RankId{0}, test::kKernelLane};
     const QPoint point = pointOn(canvas, kernels);
     ASSERT_FALSE(point.isNull());
     QTest::mouseClick(canvas.viewport(), Qt::LeftButton, Qt::NoModifier, point);
@@ -106,7 +106,7 @@ TEST_F(GpuPagesTest, FollowingOpensTheGroupThatHidesTheLaunch) {
         }
     };
     fold(u"host"_s);
-    const LaneKey calls{RankId{0}, test::kCallLane};
+    const LaneAddress calls{RankId{0}, test::kCallLane};
     ASSERT_EQ(canvas.lanes().row(calls), nullptr);
     const Timestamp middle{(canvas.view().begin.ns + canvas.view().end.ns) / 2};
     canvas.setView({middle - Duration{2'000'000}, middle + Duration{2'000'000}});
@@ -123,7 +123,7 @@ TEST_F(GpuPagesTest, FollowingOpensTheGroupThatHidesTheLaunch) {
 TEST_F(GpuPagesTest, NStaysOnAKernelOfNccl) {
     openGpu();
     TimelineCanvas& canvas = timeline()->canvas();
-    const LaneKey nccl{RankId{0}, test::kNcclLane};
+    const LaneAddress nccl{RankId{0}, test::kNcclLane};
     const QPoint point = pointOn(canvas, nccl);
     ASSERT_FALSE(point.isNull());
     QTest::mouseClick(canvas.viewport(), Qt::LeftButton, Qt::NoModifier, point);

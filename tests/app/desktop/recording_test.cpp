@@ -99,7 +99,7 @@ TEST_F(LoaderTest, NeighboursFollowOnTheLane) {
     ASSERT_TRUE(recording);
     std::vector<SliceView> found;
     QObject::connect(&m_loader, &RecordingLoader::neighbourLoaded,
-                     [&](const LaneKey&, const SliceView& slice) { found.push_back(slice); });
+                     [&](const LaneAddress&, const SliceView& slice) { found.push_back(slice); });
     const auto& phases = recording->ranks[0].phases;
     ASSERT_GT(phases.size(), 3U);
     m_loader.requestNeighbour({{{0}, lanes::kPhases.id}, phases[1].range(), 0, true});

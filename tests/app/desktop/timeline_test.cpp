@@ -34,7 +34,7 @@ protected:
     }
 
     /// A point in the middle of the widest slice of a lane in view.
-    QPoint pointOn(LaneKey key) {
+    QPoint pointOn(LaneAddress key) {
         const LaneRow* row = m_canvas->lanes().row(key);
         for (int x = kLabelWidth + 2; x < m_canvas->viewport()->width(); x += 3) {
             const QPoint point(x, kRulerHeight + row->y + 3);
@@ -104,7 +104,7 @@ TEST_F(TimelineTest, CtrlWheelZoomsAtThePointer) {
 }
 
 TEST_F(TimelineTest, StepsFromCollectiveToCollectiveAndRankToRank) {
-    const LaneKey lane{{0}, lanes::kCommunication.id};
+    const LaneAddress lane{{0}, lanes::kCommunication.id};
     const QPoint point = pointOn(lane);
     ASSERT_FALSE(point.isNull());
     QTest::mouseClick(m_canvas->viewport(), Qt::LeftButton, Qt::NoModifier, point);

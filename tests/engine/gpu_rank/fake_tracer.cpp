@@ -1,6 +1,6 @@
 #include "tests/engine/gpu_rank/fake_tracer.h"
 
-#include "profiler/capture/host_clock.h"
+#include "storage/model/host_clock.h"
 
 #include <atomic>
 #include <mutex>
@@ -20,7 +20,7 @@ std::atomic<FakeTracer*> g_tracer{nullptr};
 thread_local std::vector<std::pair<std::uint64_t, std::int64_t>> t_open;
 
 void push(AnnotationStack stack, std::uint64_t id) {
-    if (stack == AnnotationStack::kContext) t_open.emplace_back(id, capture::hostNow());
+    if (stack == AnnotationStack::kContext) t_open.emplace_back(id, hostNow());
 }
 void pop(AnnotationStack stack);
 
@@ -56,7 +56,7 @@ public:
         const capture::LaunchContext context = capture::unpack(id);
         SpanEvent span;
         span.start = m_sink.at(startNs);
-        span.duration = {capture::hostNow() - startNs};
+        span.duration = {hostNow() - startNs};
         span.lane = kStream;
         span.name =
             context.operatorName.value != 0 ? context.operatorName : m_sink.intern("kernel");

@@ -5,10 +5,11 @@
 //   wordless FAKE_RANK_WHO   rank that misbehaves (default 1) FAKE_RANK_STEP  at which step
 //   (default 2) FAKE_RANK_STEP_MS  length of a step (default 2) FAKE_RANK_ERROR    what `verify`
 //   reports (default 1e-7)
+#include "engine/control/observer.h"
 #include "engine/run/protocol/frame.h"
 #include "engine/run/protocol/messages.h"
-#include "engine/control/observer.h"
 #include "storage/columns/chunk.h"
+#include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -56,7 +57,7 @@ public:
 
 private:
     RankId rank() const { return RankId{static_cast<std::uint32_t>(m_start.rank)}; }
-    Timestamp now() const { return Timestamp{control::now() - m_start.originNs}; }
+    Timestamp now() const { return Timestamp{hostNow() - m_start.originNs}; }
 
     void write(const std::vector<std::byte>& bytes) const {
         for (std::size_t at = 0; at < bytes.size();) {
@@ -126,8 +127,8 @@ private:
     int verify() const {
         const double error = std::stod(setting("FAKE_RANK_ERROR", "1e-7"));
         if (m_start.rank == 0) {
-            send(run::VerifyResult{error, error, error, "wte.weight", m_start.config.steps,
-                                       1000, 1000});
+            send(run::VerifyResult{error, error, error, "wte.weight", m_start.config.steps, 1000,
+                                   1000});
         }
         send(run::RankFinished{0, 0, false});
         return 0;

@@ -79,8 +79,7 @@ inline data::Batch patternBatch(const run::RunConfig& config, std::int32_t step,
     return batch;
 }
 
-inline std::vector<double> trainTiny(const run::RunConfig& config,
-                                     std::vector<Counter>* counters) {
+inline std::vector<double> trainTiny(const run::RunConfig& config, std::vector<Counter>* counters) {
     std::vector<double> losses;
     auto segment = comm::Segment::anonymous(std::size_t{64} << 20, config.ranks);
     std::vector<std::thread> threads;
@@ -104,9 +103,10 @@ inline std::vector<double> trainTiny(const run::RunConfig& config,
             training::Trainer trainer(config, at::kCPU, model, *partitioning, *c, batches,
                                       observer);
             for (std::int32_t step = 0; step < config.steps; ++step) {
-                const auto result = trainer.step(
-                    step, false,
-                    step + 1 < config.steps ? training::Next::kStep : training::Next::kOther);
+                const auto result =
+                    trainer.step(step, false,
+                                 step + 1 < config.steps ? training::AfterStep::kAnotherStep
+                                                         : training::AfterStep::kPause);
                 ASSERT_TRUE(result) << result.error().message;
                 if (rank == 0) losses.push_back(result->loss);
             }

@@ -1,6 +1,7 @@
 #include "tests/engine/torch/fake_device.h"
 
 #include "engine/control/observer.h"
+#include "storage/model/host_clock.h"
 
 #include <condition_variable>
 #include <deque>
@@ -23,7 +24,7 @@ public:
         {
             const std::lock_guard lock(m_mutex);
             m_reached = number;
-            m_timeNs = control::now();
+            m_timeNs = hostNow();
         }
         m_changed.notify_all();
     }

@@ -67,7 +67,7 @@ Measured measure(const run::RunConfig& config) {
     measured.state = partitioning->stateBytes();
     for (std::int32_t step = 0; step < 2; ++step) {
         std::ignore = collectors::takePeakAllocatedBytes();
-        const auto result = trainer.step(step, false, training::Next::kStep);
+        const auto result = trainer.step(step, false, training::AfterStep::kAnotherStep);
         EXPECT_TRUE(result) << result.error().message;
         measured.peak = std::max(measured.peak, collectors::takePeakAllocatedBytes());
     }

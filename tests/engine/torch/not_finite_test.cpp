@@ -33,7 +33,7 @@ TEST(NotFinite, NamesMicroStepAndFirstLayer) {
             };
             training::Trainer trainer(config, at::kCPU, model, *partitioning, communicator, batches,
                                       nullptr);
-            const auto result = trainer.step(0, false, training::Next::kStep);
+            const auto result = trainer.step(0, false, training::AfterStep::kAnotherStep);
             ASSERT_TRUE(result) << result.error().message;
             EXPECT_FALSE(std::isfinite(result->loss));
             const auto place = trainer.findNonFinite(0);
@@ -69,7 +69,7 @@ TEST(LossScale, OverflowingStepsAreSkipped) {
         training::Trainer trainer(config, at::kCPU, model, *partitioning, communicator, batches,
                                   nullptr);
         for (std::int32_t step = 0; step < config.steps; ++step) {
-            const auto result = trainer.step(step, false, training::Next::kOther);
+            const auto result = trainer.step(step, false, training::AfterStep::kPause);
             ASSERT_TRUE(result) << result.error().message;
             const std::lock_guard lock(mutex);
             if (communicator.rank() == 0) results.push_back(*result);

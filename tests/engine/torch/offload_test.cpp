@@ -71,7 +71,7 @@ TEST_P(Offloaded, ResumesFromItsCheckpointAndWithout) {
             training::Trainer trainer(rank.config, at::kCPU, rank.model, *rank.partitioning, c,
                                       rank.batches(), nullptr);
             if (write) {
-                ASSERT_TRUE(trainer.step(0, false, training::Next::kOther));
+                ASSERT_TRUE(trainer.step(0, false, training::AfterStep::kPause));
                 ASSERT_TRUE(training::writeCheckpoint(run, trainer.progress(), rank.model,
                                                       *rank.partitioning, c));
             } else {

@@ -52,7 +52,7 @@ Types typesOf(const run::RunConfig& config, const parallel::Placement& placement
             Trainer trainer(rank.config, at::kCPU, rank.model, *rank.partitioning, *c,
                             rank.batches(), nullptr);
             const control::PrecisionScope scope(listens ? &report : nullptr);
-            const auto result = trainer.step(0, false, training::Next::kOther);
+            const auto result = trainer.step(0, false, training::AfterStep::kPause);
             ASSERT_TRUE(result) << result.error().message;
             c->barrier({}).wait();
         });
@@ -92,8 +92,7 @@ TEST(PrecisionReport, SaysWhatStaysFp32InABf16Run) {
     run::RunConfig config = test::tinyRun(run::Strategy::kZero3, 2);
     config.precision = run::Precision::kBFloat16;
     for (const bool reduceInBf16 : {false, true}) {
-        config.reduceIn =
-            reduceInBf16 ? run::GradientType::kBFloat16 : run::GradientType::kFloat32;
+        config.reduceIn = reduceInBf16 ? run::GradientType::kBFloat16 : run::GradientType::kFloat32;
         Types types = typesOf(config);
         for (const char* what : kAlwaysFp32)
             EXPECT_THAT(types[what], UnorderedElementsAre("fp32")) << what;

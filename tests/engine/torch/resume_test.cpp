@@ -79,7 +79,8 @@ std::vector<double> trainUntil(const Segment& segment, const std::string& folder
             });
         }
         for (std::int32_t step = trainer.progress().nextStep; step < end; ++step) {
-            const auto next = step + 1 < end ? training::Next::kStep : training::Next::kOther;
+            const auto next =
+                step + 1 < end ? training::AfterStep::kAnotherStep : training::AfterStep::kPause;
             const auto result = trainer.step(step, false, next);
             ASSERT_TRUE(result) << result.error().message;
             const std::lock_guard lock(mutex);

@@ -90,7 +90,7 @@ TEST_F(Sampler, LeavesTrainingAsItWas) {
                         sample(rank.model, at::kCPU, *rank.partitioning, c, kPrompt, {4, 1.0, 1});
                     ASSERT_TRUE(text) << text.error().message;
                 }
-                const auto result = trainer.step(step, false, training::Next::kOther);
+                const auto result = trainer.step(step, false, training::AfterStep::kPause);
                 ASSERT_TRUE(result) << result.error().message;
                 if (c.rank() == 0) loss = result->loss;
             }

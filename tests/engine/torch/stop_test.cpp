@@ -30,9 +30,9 @@ protected:
             batches.validation = [&](std::int32_t i) { return batches.training(i, 0); };
             Trainer trainer(rank.config, at::kCPU, rank.model, *rank.partitioning, c, batches,
                             nullptr);
-            ASSERT_TRUE(trainer.step(0, false, Next::kOther));
+            ASSERT_TRUE(trainer.step(0, false, AfterStep::kPause));
             between(rank, trainer, c);
-            const auto result = trainer.step(1, false, Next::kOther);
+            const auto result = trainer.step(1, false, AfterStep::kPause);
             ASSERT_TRUE(result) << result.error().message;
             if (c.rank() == 0) loss = result->loss;
         });

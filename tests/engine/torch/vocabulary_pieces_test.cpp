@@ -105,7 +105,7 @@ TEST(VocabularyPieces, ValidateSampleAndSearchAlike) {
             batches.validation = [&](std::int32_t i) { return batches.training(i, 0); };
             training::Trainer trainer(rank.config, at::kCPU, rank.model, *rank.partitioning, c,
                                       batches, nullptr);
-            ASSERT_TRUE(trainer.step(0, false, training::Next::kOther));
+            ASSERT_TRUE(trainer.step(0, false, training::AfterStep::kPause));
             const auto loss = trainer.evaluate();
             ASSERT_TRUE(loss) << loss.error().message;
             const std::vector<std::int64_t> prompt{3, 1, 4};

@@ -70,7 +70,7 @@ void TimelineCanvas::setSelectedRange(std::optional<TimeRange> range) {
     viewport()->update();
 }
 
-void TimelineCanvas::selectSlice(LaneKey key, const SliceView& slice) {
+void TimelineCanvas::selectSlice(LaneAddress key, const SliceView& slice) {
     const LaneRow* row = m_layout.row(key);
     if (row == nullptr && m_recording) {
         m_options = revealing(m_recording->summary, m_options, key);

@@ -27,7 +27,7 @@ public:
     void setView(TimeRange view);
     /// The shared selection; nullopt: none.
     void setSelectedRange(std::optional<TimeRange> range);
-    void selectSlice(LaneKey key, const SliceView& slice);
+    void selectSlice(LaneAddress key, const SliceView& slice);
     void clearSlice();
     /// What the selected slice is linked to: arrows, and where the keys lead.
     void setLinks(std::vector<LinkedSlice> links);
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] TimeRange view() const { return m_scale.range; }
     [[nodiscard]] const LaneLayout& lanes() const { return m_layout; }
     struct Hit {
-        LaneKey key;
+        LaneAddress key;
         LaneRole role = LaneRole::kHost;
         SliceView slice;
     };

@@ -88,7 +88,8 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
     // of those that there is most of, where some were thinned or left out
     const StepDetail detail(recording.summary.detail);
     std::map<CaptureLevel, std::vector<StepIndex>> byLevel;
-    for (const StepFacts& step : steps) byLevel[detail.of(step.rank, step.step)].push_back(step.step);
+    for (const StepFacts& step : steps)
+        byLevel[detail.of(step.rank, step.step)].push_back(step.step);
     const std::vector<StepIndex>& best = byLevel.rbegin()->second;
     const StepIndex middle = best[best.size() / 2];
     TimeRange view{};
@@ -144,7 +145,7 @@ void TimelinePage::showTable(const RangeTablePtr& table) {
     m_table->setTable(rangeColumns(), rangeRows(*table));
 }
 
-void TimelinePage::showNeighbour(LaneKey key, const SliceView& slice) {
+void TimelinePage::showNeighbour(LaneAddress key, const SliceView& slice) {
     m_canvas->selectSlice(key, slice);
 }
 
@@ -162,7 +163,7 @@ void TimelinePage::presentSlice() {
         Q_EMIT linksRequested(hit->key, hit->slice);
 }
 
-void TimelinePage::showLinks(LaneKey from, std::uint64_t correlation,
+void TimelinePage::showLinks(LaneAddress from, std::uint64_t correlation,
                              const std::vector<LinkedSlice>& links) {
     const auto& hit = m_canvas->selectedSlice();
     // another slice may have been clicked since

@@ -18,18 +18,19 @@ public:
     explicit TimelinePage(SelectionModel& selection, QWidget* parent = nullptr);
     void showFrame(const TimelineFramePtr& frame);
     void showTable(const RangeTablePtr& table);
-    void showNeighbour(LaneKey key, const SliceView& slice);
-    void showLinks(LaneKey from, std::uint64_t correlation, const std::vector<LinkedSlice>& links);
+    void showNeighbour(LaneAddress key, const SliceView& slice);
+    void showLinks(LaneAddress from, std::uint64_t correlation,
+                   const std::vector<LinkedSlice>& links);
     [[nodiscard]] SlicePanel& panel() const { return *m_panel; }
     [[nodiscard]] TimelineCanvas& canvas() const { return *m_canvas; }
 
 Q_SIGNALS:
     void pictureRequested(const shardscope::desktop::TimelineQuery& query);
     void tableRequested(shardscope::TimeRange range, const std::vector<shardscope::RankId>& ranks);
-    void neighbourRequested(const shardscope::desktop::LaneKey& key,
+    void neighbourRequested(const shardscope::LaneAddress& key,
                             const shardscope::desktop::SliceView& from, bool forward);
     /// What shares the correlation of this slice?
-    void linksRequested(const shardscope::desktop::LaneKey& key,
+    void linksRequested(const shardscope::LaneAddress& key,
                         const shardscope::desktop::SliceView& from);
 
 protected:

@@ -41,7 +41,7 @@ LaneId LaneTable::find(std::string_view process, std::string_view thread, const 
     if (recent.lane.value != 0 && recent.thread == thread && recent.process == process &&
         recent.category == category.name && recent.role == category.role)
         return recent.lane;
-    const LaneKey key{std::string(process), keyOf(thread, category)};
+    const LaneSource key{std::string(process), keyOf(thread, category)};
     auto at = m_entries.find(key);
     if (at == m_entries.end()) {
         Entry entry{{},
@@ -61,7 +61,7 @@ LaneId LaneTable::find(std::string_view process, std::string_view thread, const 
 
 std::pair<std::uint32_t, LaneId> LaneTable::flows(std::string_view process,
                                                   std::string_view thread) {
-    const LaneKey key{std::string(process), std::string(thread)};
+    const LaneSource key{std::string(process), std::string(thread)};
     if (const auto at = m_flows.find(key); at != m_flows.end()) return at->second;
     const LaneId lane = laneIfUsed(process, thread, {"flow", LaneRole::kRange, false, false});
     const auto number = static_cast<std::uint32_t>(m_flows.size());

@@ -54,16 +54,16 @@ private:
 
     TraceBuilder* m_builder;
     RankId m_rank;
-    std::map<LaneKey, Entry> m_entries;
+    std::map<LaneSource, Entry> m_entries;
     std::array<Recent, 16> m_recent;
-    std::map<LaneKey, std::pair<std::uint32_t, LaneId>> m_flows;  ///< by process and thread
+    std::map<LaneSource, std::pair<std::uint32_t, LaneId>> m_flows;  ///< by process and thread
     struct Counter {
         LaneId lane;
         std::string process, name, series;
     };
     std::map<std::string, Counter, std::less<>> m_counters;
     std::map<std::string, std::string, std::less<>> m_processNames;
-    std::map<LaneKey, std::string> m_threadNames;
+    std::map<LaneSource, std::string> m_threadNames;
 };
 
 }  // namespace shardscope::interchange::kineto

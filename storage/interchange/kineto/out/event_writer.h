@@ -8,7 +8,7 @@
 
 namespace shardscope::interchange::kineto_out {
 
-class EventWriter : public EventSink {
+class EventWriter : public TraceEventSink {
 public:
     /// `wholeMicroseconds`: starts and ends are floored, so that what did not overlap does not.
     EventWriter(TextOutput& output, bool wholeMicroseconds)

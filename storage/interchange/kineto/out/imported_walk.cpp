@@ -55,7 +55,7 @@ Kind kindOf(const std::string& text) {
 class ImportedWalk {
 public:
     ImportedWalk(ExportScope& scope, const WalkSetting& setting, const ImportedTrace& trace,
-                 EventSink& sink)
+                 TraceEventSink& sink)
         : m_scope(scope), m_setting(setting), m_trace(trace), m_sink(sink) {
         for (const LaneFacts& facts : scope.lanes(setting.rank)) {
             const auto at = trace.lanes.find(facts.lane);
@@ -320,7 +320,7 @@ private:
     ExportScope& m_scope;
     WalkSetting m_setting;
     const ImportedTrace& m_trace;
-    EventSink& m_sink;
+    TraceEventSink& m_sink;
     std::vector<Lane> m_lanes;
     Correlations m_launches, m_launched;
     std::map<std::string, Totals, std::less<>> m_totals;
@@ -333,7 +333,7 @@ private:
 }  // namespace
 
 Result<void> walkImported(ExportScope& scope, const WalkSetting& setting,
-                          const ImportedTrace& trace, EventSink& sink) {
+                          const ImportedTrace& trace, TraceEventSink& sink) {
     return ImportedWalk(scope, setting, trace, sink).run();
 }
 

@@ -117,7 +117,7 @@ std::string KinetoTrace::recordedMetadata() const {
     return text;
 }
 
-Result<void> KinetoTrace::walk(EventSink& sink) const {
+Result<void> KinetoTrace::walk(TraceEventSink& sink) const {
     const WalkSetting setting{m_rank, m_clockNs};
     return m_imported ? walkImported(*m_scope, setting, *m_imported, sink)
                       : walkRecorded(*m_scope, setting, sink);

@@ -16,7 +16,7 @@ public:
 
     /// Members of the trace's object but its events, one a line, each with its comma.
     [[nodiscard]] std::string metadata() const;
-    Result<void> walk(EventSink& sink) const;
+    Result<void> walk(TraceEventSink& sink) const;
 
 private:
     [[nodiscard]] std::string importedMetadata() const;

@@ -28,7 +28,7 @@ constexpr std::int64_t kComputeStream = 0, kCollectiveStream = 1;
 
 class RecordedWalk {
 public:
-    RecordedWalk(ExportScope& scope, const WalkSetting& setting, EventSink& sink)
+    RecordedWalk(ExportScope& scope, const WalkSetting& setting, TraceEventSink& sink)
         : m_scope(scope),
           m_setting(setting),
           m_sink(sink),
@@ -429,7 +429,7 @@ private:
 
     ExportScope& m_scope;
     WalkSetting m_setting;
-    EventSink& m_sink;
+    TraceEventSink& m_sink;
     std::vector<LaneFacts> m_lanes;
     bool m_device = false;  ///< the rank has one that was traced
     std::string m_hostPid, m_devicePid;
@@ -446,7 +446,7 @@ private:
 
 }  // namespace
 
-Result<void> walkRecorded(ExportScope& scope, const WalkSetting& setting, EventSink& sink) {
+Result<void> walkRecorded(ExportScope& scope, const WalkSetting& setting, TraceEventSink& sink) {
     return RecordedWalk(scope, setting, sink).run();
 }
 

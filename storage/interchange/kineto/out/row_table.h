@@ -22,7 +22,7 @@ struct Rows {
 class RowTable {
 public:
     /// Names go to `sink` as metadata events, before the first event of their row.
-    explicit RowTable(EventSink& sink) : m_sink(&sink) {}
+    explicit RowTable(TraceEventSink& sink) : m_sink(&sink) {}
 
     void nameProcess(const std::string& pid, const std::string& name, const std::string& label,
                      std::int64_t order);
@@ -35,7 +35,7 @@ private:
     void metadata(const Row& row, const char* name, const std::string& arguments);
     [[nodiscard]] std::int64_t freeFrom(const std::string& pid, std::int64_t tid);
 
-    EventSink* m_sink;
+    TraceEventSink* m_sink;
     std::set<std::pair<std::string, std::int64_t>> m_used;
 };
 

@@ -40,9 +40,9 @@ struct TraceEvent {
     return point == FlowPoint::kStart ? 's' : point == FlowPoint::kEnd ? 'f' : 't';
 }
 
-class EventSink {
+class TraceEventSink {
 public:
-    virtual ~EventSink() = default;
+    virtual ~TraceEventSink() = default;
     virtual void add(const TraceEvent& event) = 0;
     /// An event as JSON that nothing else is known of.
     virtual void addText(std::string_view object) = 0;
@@ -58,7 +58,7 @@ struct WalkSetting {
 };
 struct ImportedTrace;
 Result<void> walkImported(ExportScope& scope, const WalkSetting& setting,
-                          const ImportedTrace& trace, EventSink& sink);
-Result<void> walkRecorded(ExportScope& scope, const WalkSetting& setting, EventSink& sink);
+                          const ImportedTrace& trace, TraceEventSink& sink);
+Result<void> walkRecorded(ExportScope& scope, const WalkSetting& setting, TraceEventSink& sink);
 
 }  // namespace shardscope::interchange::kineto_out
