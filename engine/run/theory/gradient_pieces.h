@@ -10,7 +10,7 @@
 namespace shardscope::theory {
 
 /// fp32 elements of a bucket, at least one.
-[[nodiscard]] inline std::int64_t bucketElements(const RunConfig& config) {
+[[nodiscard]] inline std::int64_t bucketElements(const run::RunConfig& config) {
     constexpr double kBytesAMegabyte = 1e6;
     return std::max<std::int64_t>(1, std::llround(config.bucketMegabytes * kBytesAMegabyte / 4));
 }
