@@ -119,8 +119,8 @@ private:
         if (m_around.profilingRule.empty()) return noDriver();
         if (m_driver == nullptr) {
             return add("gpu.driver", CheckStatus::kNote,
-                       "the NVIDIA driver is loaded; shardscope-rank, which would ask it, told "
-                       "nothing of it");
+                       "the NVIDIA driver is loaded; shardscope-rank returned no driver "
+                       "information");
         }
         add("gpu.driver", CheckStatus::kProblem,
             fmt::format("the NVIDIA driver is loaded, and does not answer: {}",

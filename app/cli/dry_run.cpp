@@ -36,7 +36,7 @@ Bytes togetherOf(const run::RunConfig& config) {
 
 /// Moments side by side, categories below each other; empty ones are left out.
 std::string momentsTable(const run::RunConfig& config) {
-    std::vector<std::string> header{"MB of a rank"};
+    std::vector<std::string> header{"MB per rank"};
     std::vector<MemoryByCategory> columns;
     for (const Moment moment : kAll<theory::Moment>) {
         header.emplace_back(toWord(moment));
@@ -87,7 +87,7 @@ std::optional<Bytes> availableMemory() {
 std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> available) {
     const auto flops = theory::forwardFlopsPerToken(config.model, theory::AttentionCount::kFull);
     std::string text =
-        fmt::format("{} with {} on {} {} in {}: {} parameters, {} tokens a step\n",
+        fmt::format("{} with {} on {} {} in {}: {} parameters, {} tokens per step\n",
                     config.model.name, toWord(config.strategy), config.ranks,
                     config.ranks == 1 ? "rank" : "ranks", toWord(config.precision),
                     theory::parameterCount(config.model), theory::tokensPerStep(config));
@@ -102,7 +102,7 @@ std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> availa
         text +=
             fmt::format("of it on the host  {} MB\n", megabytes(theory::hostStateTheory(config)));
     text +=
-        fmt::format("traffic of a rank  {} MB a step\n", megabytes(theory::trafficPerStep(config)));
+        fmt::format("traffic per rank   {} MB per step\n", megabytes(theory::trafficPerStep(config)));
     text += fmt::format(
         "MFLOP a token      {:.1f} (palm); forward: qkv {:.1f}, attention {:.1f}, projection "
         "{:.1f}, feed-forward {:.1f}, head {:.1f}\n",

@@ -33,12 +33,14 @@ std::string accountText(const storage::Salvage& salvage, const RepairOptions& op
     std::string text =
         fmt::format("repaired    {} from {}\nkept        {} events in {} chunks\n", options.output,
                     options.input, countText(salvage.events.total()), countText(salvage.chunks));
+    const auto rows = [](std::uint64_t count, const std::string& table) {
+        return fmt::format("{} row{} of {}", countText(count), count == 1 ? "" : "s", table);
+    };
     for (const storage::SalvagedTable& table : salvage.tables) {
         if (table.name != "chunks")
-            text += fmt::format("kept        {} rows of {}\n", countText(table.copied), table.name);
+            text += fmt::format("kept        {}\n", rows(table.copied, table.name));
         if (table.refused > 0)
-            text += fmt::format("lost        {} rows of {}: damaged values\n",
-                                countText(table.refused), table.name);
+            text += fmt::format("lost        {}: damaged values\n", rows(table.refused, table.name));
         for (const std::string& gap : table.gaps)
             text += fmt::format("lost        rows of {} with {}: unreadable\n", table.name, gap);
     }

@@ -37,7 +37,7 @@ std::string configuration(const Report& report) {
     text += line("strategy", fmt::format("{} on {} rank{}", imported ? "not known," : run.strategy,
                                          run.worldSize, run.worldSize == 1 ? "" : "s"));
     if (const auto config = run::parseRunConfigJson(run.configJson)) {
-        text += line("batch", fmt::format("{} sequences x {} tokens a rank, {} micro-step{} a step",
+        text += line("batch", fmt::format("{} sequences x {} tokens per rank, {} micro-step{} per step",
                                           config->batch, config->model.context, config->accumulate,
                                           config->accumulate == 1 ? "" : "s"));
         text += line("precision", toWord(config->precision));
@@ -100,7 +100,7 @@ std::string deviceText(const analysis::DeviceUse& use) {
         device.attention.empty() ? "" : fmt::format("attention by {}; ", device.attention);
     text += line("", fmt::format("{}traced by {}", attention, device.tracing));
     if (use.joulesPerStep)
-        text += line("", fmt::format("{:.1f} J a step{}", *use.joulesPerStep,
+        text += line("", fmt::format("{:.1f} J per step{}", *use.joulesPerStep,
                                      use.joulesPerToken ? fmt::format(", {:.3f} mJ a token",
                                                                       *use.joulesPerToken * 1e3)
                                                         : ""));

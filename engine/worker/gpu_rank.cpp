@@ -210,7 +210,7 @@ void GpuRank::noteSharing() {
                                    "so no time in this recording says how fast the run would be on "
                                    "a device each",
                                    m_facts.sharedBy, m_facts.name),
-                       "Use one GPU a rank for figures of speed.", m_rank, m_session.at(hostNow()),
+                       "Use one GPU per rank for figures of speed.", m_rank, m_session.at(hostNow()),
                        1});
 }
 

@@ -187,7 +187,7 @@ Result<void> Import::addRank(RankId rank, const std::string& path) {
     if (added) return {};
     return failure(ErrorCode::kUnreadable, at->second + " and " + path + " are both of rank " +
                                                std::to_string(rank.value) +
-                                               ": import traces of one run and one file a rank");
+                                               ": import traces of one run, one file per rank");
 }
 
 Result<void> Import::read(std::size_t index) {

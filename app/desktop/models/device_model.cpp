@@ -120,7 +120,7 @@ std::vector<TableColumn> deviceTimeColumns() {
              u"(HTA's definition: hta/analyzers/communication_analysis.py)"_s,
              true, false, false, 72},
             {u"idle"_s, u"no kernel at all, of training time"_s, true, false, false, 64},
-            {u"energy a step"_s, u"of the whole device, from the driver's sampled counter"_s, true,
+            {u"energy per step"_s, u"of the whole device, from the driver's sampled counter"_s, true,
              false, false, 100},
             {u"a token"_s, u"energy of the device divided by this rank's tokens"_s, true, false,
              false, 76},

@@ -36,10 +36,10 @@ void addLaunchConfiguration(const QJsonObject& object, Rows& rows) {
     rows.emplace_back(u"grid"_s, triple(grid));
     rows.emplace_back(u"block"_s, triple(block));
     rows.emplace_back(u"threads"_s, formatCount(product(grid) * product(block)));
-    rows.emplace_back(u"registers"_s, u"%1 a thread"_s.arg(object["registers"_L1].toInteger()));
+    rows.emplace_back(u"registers"_s, u"%1 per thread"_s.arg(object["registers"_L1].toInteger()));
     const Bytes shared{object["shared_bytes"_L1].toInteger()};
     rows.emplace_back(u"shared memory"_s,
-                      shared.count == 0 ? u"none"_s : formatBytes(shared) + u" a block"_s);
+                      shared.count == 0 ? u"none"_s : formatBytes(shared) + u" per block"_s);
 }
 
 void addBytes(const QJsonObject& object, const SliceView& slice, Rows& rows) {

@@ -112,7 +112,7 @@ CardContent mfuCard(const OpenRecording& recording, const LedgerView& ledger) {
     CardContent card;
     card.title = u"Model FLOP utilisation"_s;
     card.definition =
-        u"Model FLOPs a second divided by the peak of all ranks.\nVariant %1: 6N + 12·L·C·T FLOPs "
+        u"Model FLOPs per second divided by the peak of all ranks.\nVariant %1: 6N + 12·L·C·T FLOPs "
         u"a token.\nPeak: %2"_s.arg(fromUtf8(mfu.variant), fromUtf8(mfu.peakSource));
     card.trend = metricTrend(recording, "tokens_per_s", ledger);
     const bool gpu = !recording.summary.devices.empty();
@@ -181,7 +181,7 @@ CardContent blockedCard(const LedgerView& ledger) {
     const double fraction = share(blocked, wall);
     const auto rows = static_cast<std::int64_t>(ledger.rows.size());
     card.value = {formatNumber(fraction * 100), u"%"_s};
-    card.detail = u"%1 of %2 a step"_s.arg(formatDuration({blocked.ns / rows}),
+    card.detail = u"%1 of %2 per step"_s.arg(formatDuration({blocked.ns / rows}),
                                            formatDuration({wall.ns / rows}));
     card.trend =
         trendOf(ledger, [](const LedgerRow& row) { return share(blockedIn(row.parts), row.wall); });

@@ -62,7 +62,7 @@ QString overviewHeadline(const OpenRecording& recording, const LedgerView& ledge
     const Duration wall = ledger.totalWall();
     const auto rows = static_cast<std::int64_t>(ledger.rows.size());
     const Duration blocked = blockedIn(total);
-    return u"%1 of step time is compute; %2 is blocked in communication (%3 of %4 a step, %5, %6)."_s
+    return u"%1 of step time is compute; %2 is blocked in communication (%3 of %4 per step, %5, %6)."_s
         .arg(formatPercent(share(total[at(LedgerPart::kCompute)], wall)),
              formatPercent(share(blocked, wall)), formatDuration({blocked.ns / rows}),
              formatDuration({wall.ns / rows}), ranksText(ledger.ranks.size()), stepsText(ledger));

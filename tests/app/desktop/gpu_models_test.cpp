@@ -181,8 +181,8 @@ TEST_F(GpuRecordingTest, AKernelSaysHowItWasLaunched) {
     EXPECT_EQ(valueOf(details.rows, u"grid"_s), u"132 × 1 × 1"_s);
     EXPECT_EQ(valueOf(details.rows, u"block"_s), u"384 × 1 × 1"_s);
     EXPECT_EQ(valueOf(details.rows, u"threads"_s), u"50,688"_s);
-    EXPECT_EQ(valueOf(details.rows, u"registers"_s), u"168 a thread"_s);
-    EXPECT_EQ(valueOf(details.rows, u"shared memory"_s), u"208\u2009KiB a block"_s);
+    EXPECT_EQ(valueOf(details.rows, u"registers"_s), u"168 per thread"_s);
+    EXPECT_EQ(valueOf(details.rows, u"shared memory"_s), u"208\u2009KiB per block"_s);
     EXPECT_EQ(valueOf(details.rows, u"arguments"_s), u"(none)"_s);
     EXPECT_TRUE(details.code.startsWith(u"void nvjet"_s)) << details.code.toStdString();
 }
