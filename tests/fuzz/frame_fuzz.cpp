@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace shardscope::control {
+namespace shardscope::run {
 namespace {
 
 void require(bool condition) {
@@ -59,10 +59,10 @@ std::size_t readStream(std::span<const std::byte> bytes, std::size_t piece, bool
 }
 
 }  // namespace
-}  // namespace shardscope::control
+}  // namespace shardscope::run
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace shardscope::control;
+    using namespace shardscope::run;
     if (size == 0) return 0;
     const auto bytes = std::as_bytes(std::span(data, size)).subspan(1);
     const std::size_t whole = readStream(bytes, bytes.size(), false);

@@ -3,7 +3,6 @@
 // The file and the recording that comes of it lie in /dev/shm. A corpus of small exports (512-byte
 // pages) finds most; dictionary words are names of tables and columns.
 #include "storage/interchange/import.h"
-#include "tests/support/formats.h"
 #include "storage/interchange/trace_builder.h"
 
 #include <unistd.h>
@@ -14,6 +13,10 @@
 #include <string>
 
 namespace shardscope::interchange {
+
+// Compiled again for the fuzzer (CMakeLists.txt).
+Result<ReaderResult> readNsysSqlite(const ReaderRequest& request);
+
 namespace {
 
 constexpr const char* kMemory = "/dev/shm/nsys_fuzz.";
@@ -31,7 +34,7 @@ void import(const std::string& path) {
         if (!(share >= 0 && share <= 1)) std::abort();
         return true;
     };
-    const auto result = readAs("nsys-sqlite", request);
+    const auto result = readNsysSqlite(request);
     if (!result) {
         // Whatever the bytes are, it is their fault and is said so.
         if (result.error().code != ErrorCode::kUnreadable) std::abort();
