@@ -16,6 +16,7 @@ namespace {
 struct ReportOptions {
     std::string path;
     bool json = false;
+    bool all = false;
     bool hta = false;  ///< HTA's numbers for ranks without a device as well
 };
 
@@ -28,7 +29,7 @@ int run(const ReportOptions& options) {
         return exitStatus(report.error());
     }
     if (options.json) return printLast(analysis::toJson(*report) + '\n');
-    const std::string text = reportText(*report, options.path) + '\n';
+    const std::string text = reportText(*report, options.path, options.all) + '\n';
     const auto columns = terminalColumns(STDOUT_FILENO);
     return printLast(columns ? wrapped(text, *columns) : text);
 }
@@ -41,6 +42,8 @@ Command addReport(CLI::App& root) {
     app->footer("Example:\n  shardscope report run.sscope --json");
     app->add_option("recording", options->path, "recording to explain")->required();
     addJson(*app, options->json, "shardscope.report/1");
+    app->add_flag("--all", options->all,
+                  "show every rank, not only the spread and the worst of many");
     app->add_flag("--hta", options->hta,
                   "HTA-compatible numbers also for ranks without a device, as exported");
     return {app, [options] { return run(*options); }};

@@ -1,12 +1,15 @@
 #include "app/cli/report_text.h"
 
+#include "app/cli/report_many.h"
 #include "app/cli/report_table.h"
 #include "engine/run/config/modelled_link.h"
 #include "engine/run/config/run_config.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
+#include <span>
 
 namespace shardscope::cli {
 namespace {
@@ -37,9 +40,10 @@ std::string configuration(const Report& report) {
     text += line("strategy", fmt::format("{} on {} rank{}", imported ? "not known," : run.strategy,
                                          run.worldSize, run.worldSize == 1 ? "" : "s"));
     if (const auto config = run::parseRunConfigJson(run.configJson)) {
-        text += line("batch", fmt::format("{} sequences x {} tokens per rank, {} micro-step{} per step",
-                                          config->batch, config->model.context, config->accumulate,
-                                          config->accumulate == 1 ? "" : "s"));
+        text +=
+            line("batch", fmt::format("{} sequences x {} tokens per rank, {} micro-step{} per step",
+                                      config->batch, config->model.context, config->accumulate,
+                                      config->accumulate == 1 ? "" : "s"));
         text += line("precision", toWord(config->precision));
         text += line("data", config->data.empty() ? "the project's own source tree" : config->data);
         text += line("capture", toWord(config->capture));
@@ -114,12 +118,26 @@ const char* countedTime(const Report& report) {
                               : "from the first kernel to the last: no steps are recorded";
 }
 
-std::string devices(const Report& report) {
+/// Those that are shown: all, or of many those that idled longest.
+std::vector<analysis::DeviceUse> shownDevices(const Report& report, bool everyRank) {
+    std::vector<analysis::DeviceUse> shown = report.devices;
+    if (everyRank || shown.size() <= kFewRanks) return shown;
+    std::stable_sort(shown.begin(), shown.end(),
+                     [](const auto& a, const auto& b) { return a.idle > b.idle; });
+    shown.resize(kWorstRanks);
+    return shown;
+}
+
+std::string devices(const Report& report, bool everyRank) {
     if (report.devices.empty()) return {};
+    const std::vector<analysis::DeviceUse> shown = shownDevices(report, everyRank);
     std::string text = fmt::format("\nDevices (kernels {})\n", countedTime(report));
     TextTable table({"rank", "kernels", "compute", "communication", "hidden", "overlap", "idle"});
     bool traced = false;
-    for (const analysis::DeviceUse& use : report.devices) {
+    if (shown.size() < report.devices.size())
+        text += fmt::format("  The {} of {} that idled longest:\n", shown.size(),
+                            report.devices.size());
+    for (const analysis::DeviceUse& use : shown) {
         text += deviceText(use);
         if (use.kernels == 0) continue;
         traced = true;
@@ -161,7 +179,7 @@ std::string hta(const Report& report) {
            streams.text(kIndent);
 }
 
-std::string overlap(const Report& report) {
+std::string overlap(const Report& report, bool everyRank) {
     const analysis::Overlap& all = report.overlap;
     std::string text = fmt::format("\nCommunication (all ranks, {})\n", countedTime(report));
     if (all.communication.ns == 0) return text + "  none recorded\n";
@@ -185,7 +203,10 @@ std::string overlap(const Report& report) {
             100 * *all.limit(), *reached);
     if (!report.waitingKnown)
         text += "  waiting and moving cannot be told apart: the other ranks are not recorded\n";
-    for (const analysis::WaitingForRank& waiting : report.waiting)
+    // Who is waited for most comes first.
+    const std::size_t named =
+        everyRank ? report.waiting.size() : std::min(report.waiting.size(), kWorstRanks);
+    for (const analysis::WaitingForRank& waiting : std::span(report.waiting).first(named))
         text +=
             fmt::format("  rank {} arrived last in {} collectives; the others waited {} for it\n",
                         waiting.late.value, waiting.collectives, durationText(waiting.waited.ns));
@@ -200,7 +221,7 @@ const char* absence(const Report& report) {
 }
 
 /// Sums over all recorded steps of each rank.
-std::string ledger(const Report& report) {
+std::string ledger(const Report& report, bool everyRank) {
     const analysis::StepBasis& basis = report.basis;
     const std::string which =
         basis.whole() ? "recorded steps"
@@ -212,6 +233,7 @@ std::string ledger(const Report& report) {
     std::set<RankId> ranks;
     for (const analysis::LedgerRow& row : report.ledger) ranks.insert(row.rank);
     if (ranks.empty()) return text + fmt::format("  phases {}\n", absence(report));
+    if (!everyRank && ranks.size() > kFewRanks) return text + ledgerOfMany(report);
     std::vector<std::string> header{""};
     for (const RankId rank : ranks) {
         header.push_back(fmt::format("rank {}", rank.value));
@@ -242,8 +264,9 @@ std::string ledger(const Report& report) {
     return text + table.text(kIndent);
 }
 
-std::string memory(const Report& report) {
+std::string memory(const Report& report, bool everyRank) {
     std::string text = "\nMemory at each rank's peak, against theory\n";
+    if (!everyRank && report.memory.size() > kFewRanks) return text + memoryOfMany(report);
     for (const analysis::RankMemory& rank : report.memory) {
         if (!rank.known) {
             text += fmt::format("  rank {}: memory events {}\n", rank.rank.value, absence(report));
@@ -309,10 +332,14 @@ std::string findings(const Report& report) {
 
 }  // namespace
 
-std::string reportText(const Report& report, const std::string& path) {
-    return fmt::format("Report of {}\n\n", path) + configuration(report) + training(report) +
-           devices(report) + hta(report) + overlap(report) + ledger(report) + memory(report) +
-           findings(report) + recording(report);
+std::string reportText(const Report& report, const std::string& path, bool everyRank) {
+    std::string text = fmt::format("Report of {}\n\n", path) + configuration(report) +
+                       training(report) + devices(report, everyRank) + hta(report) +
+                       overlap(report, everyRank) + ledger(report, everyRank) +
+                       memory(report, everyRank) + findings(report) + recording(report);
+    if (!everyRank && report.memory.size() > kFewRanks)
+        text += fmt::format("\nOf {} ranks; --all shows each of them.\n", report.memory.size());
+    return text;
 }
 
 }  // namespace shardscope::cli

@@ -7,7 +7,9 @@
 
 namespace shardscope::cli {
 
-/// `path` names the recording in the title.
-[[nodiscard]] std::string reportText(const analysis::Report& report, const std::string& path);
+/// `path` names the recording in the title. Of more than a few ranks only the spread and the worst
+/// are shown unless `everyRank`.
+[[nodiscard]] std::string reportText(const analysis::Report& report, const std::string& path,
+                                     bool everyRank = false);
 
 }  // namespace shardscope::cli
