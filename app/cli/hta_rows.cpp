@@ -15,7 +15,7 @@ using interchange::TextFlags;
 using interchange::kineto_out::TraceEvent;
 
 /// Takes rows from the events that would be written.
-class RowCollector : public interchange::kineto_out::EventSink {
+class RowCollector : public interchange::kineto_out::TraceEventSink {
 public:
     explicit RowCollector(analysis::HtaTrace& trace) : m_trace(&trace) {}
 
