@@ -14,8 +14,8 @@ Format csvFormat();
 
 const std::vector<Format>& formats() {
     static const std::vector<Format> kAll = {
-        recordingFormat(),      perfettoFormat(), kinetoFormat(),     nsysFormat(),
-        memorySnapshotFormat(), foldedFormat(),   speedscopeFormat(), csvFormat()};
+        recordingFormat(), kinetoFormat(),   nsysFormat(),       memorySnapshotFormat(),
+        foldedFormat(),    perfettoFormat(), speedscopeFormat(), csvFormat()};
     return kAll;
 }
 

@@ -25,7 +25,7 @@ struct Format {
     Result<ExportAccount> (*write)(storage::RecordingReader&, const ExportOptions&) = nullptr;
 };
 
-/// In the order of the help.
+/// In the order of the help, and in which a file is looked at: the first that it looks like counts.
 [[nodiscard]] const std::vector<Format>& formats();
 [[nodiscard]] const Format* findFormat(std::string_view name);
 /// "*.json, *.json.gz, *.pickle": endings of all that is read.

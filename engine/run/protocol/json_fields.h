@@ -33,10 +33,12 @@ template <class T>
 inline constexpr bool kIsVector = false;
 template <class T>
 inline constexpr bool kIsVector<std::vector<T>> = true;
+/// Ids, times and sizes: structs around one whole number.
 template <class T>
-concept HoldsNumber = requires(T& value) {
-    requires std::is_class_v<T> && kIsNumber<std::remove_cvref_t<decltype(numberIn(value))>>;
-};
+inline constexpr bool kWrapsNumber =
+    std::is_same_v<T, Timestamp> || std::is_same_v<T, Duration> || std::is_same_v<T, Bytes>;
+template <class Tag, class Rep>
+inline constexpr bool kWrapsNumber<Id<Tag, Rep>> = true;
 using TextMap = std::map<std::string, std::string>;
 
 /// Rows of a recording have the names of their columns.
@@ -60,7 +62,7 @@ private:
     static Json toJsonValue(T& value) {
         if constexpr (std::is_same_v<T, RunConfig>) {
             return Json::parse(toJson(value));
-        } else if constexpr (HoldsNumber<T>) {
+        } else if constexpr (kWrapsNumber<T>) {
             return numberIn(value);
         } else if constexpr (std::is_enum_v<T>) {
             return static_cast<int>(value);
@@ -109,7 +111,7 @@ private:
             auto parsed = parseRunConfigJson(json.dump());
             if (!parsed) throw BadMessage{field + ": " + parsed.error().message};
             value = std::move(*parsed);
-        } else if constexpr (HoldsNumber<T>) {
+        } else if constexpr (kWrapsNumber<T>) {
             read(json, field, numberIn(value));
         } else if constexpr (std::is_enum_v<T>) {
             std::underlying_type_t<T> number{};

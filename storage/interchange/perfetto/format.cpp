@@ -11,6 +11,7 @@ Format perfettoFormat() {
             .file = "a Perfetto trace",
             .reads = "Perfetto traces (.pftrace) that this program wrote",
             .endings = {".pftrace"},
+            // The tag of a packet, which is a line end as well: after what is text.
             .looksLike = [](std::string_view front) { return front.starts_with('\x0a'); },
             .read = readPerfetto,
             .writes = "a trace for ui.perfetto.dev (.pftrace)",

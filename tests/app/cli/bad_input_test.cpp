@@ -63,7 +63,8 @@ TEST_F(BadInput, ValuesThatAreNoNumbersAreUsage) {
 
 TEST_F(BadInput, HiddenNotDivisibleByHeadsIsUsage) {
     expectRecord({"--heads", "5"}, 2,
-                 AllOf(HasSubstr("hidden 384 is not divisible by 5 heads"), HasSubstr("--hidden")));
+                 AllOf(HasSubstr("a hidden size of 384 is not divisible by 5 heads"),
+                       HasSubstr("--hidden")));
 }
 
 TEST_F(BadInput, WhatAStrategyCannotDoIsUsage) {
@@ -73,7 +74,7 @@ TEST_F(BadInput, WhatAStrategyCannotDoIsUsage) {
                  HasSubstr("--shard-ranks 3 does not divide the 4 ranks"));
     expectRecord({"--shard-ranks", "2"}, 2, HasSubstr("--shard-ranks is about --strategy hsdp"));
     expectRecord({"--strategy", "zero1", "--keep-gathered"}, 2,
-                 HasSubstr("are about zero3 and hsdp, not zero1"));
+                 HasSubstr("--keep-gathered is about zero3 and hsdp, not zero1"));
     expectRecord({"--checkpoint-every", "2"}, 2, HasSubstr("add --checkpoint DIR"));
     expectRecord({"--sample", "9", "--evaluate-every", "0"}, 2, HasSubstr("--evaluate-every"));
     expectRecord({"--interface", "lo"}, 2, HasSubstr("--transport gloo"));

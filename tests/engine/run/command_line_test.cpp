@@ -22,7 +22,7 @@ TEST(CommandLine, NamesOnlyWhatDiffersFromThePreset) {
     config.output = "my run's.sscope";
     EXPECT_EQ(toCommandLine(config),
               "shardscope record --model small --layers 2 --strategy zero3 --ranks 2 --lr 0.001 "
-              "--alternate-capture --no-calibrate --output 'my run'\\''s.sscope'");
+              "--output 'my run'\\''s.sscope' --no-calibrate --alternate-capture");
 }
 
 TEST(CommandLine, SaysWhatDiffersFromWhereTheRunStarts) {
@@ -34,8 +34,8 @@ TEST(CommandLine, SaysWhatDiffersFromWhereTheRunStarts) {
     RunConfig config;
     config.learningRate = 0.001;
     EXPECT_EQ(toCommandLine(config, start),
-              "shardscope record --model shakespeare --strategy zero3 --ranks 2 --batch 8 --lr "
-              "0.001 --keep-gathered=false --calibrate");
+              "shardscope record --model shakespeare --strategy zero3 --ranks 2 --batch 8 "
+              "--keep-gathered=false --lr 0.001 --calibrate");
     EXPECT_EQ(toCommandLine(start, start),
               "shardscope record --model shakespeare --layers 2 --strategy zero3 --ranks 2")
         << "the model is named anew";

@@ -191,6 +191,7 @@ protected:
         run.id = "detail";
         auto writer = RecordingWriter::create(path, run, true);
         ASSERT_THAT(writer, IsOk());
+        ASSERT_THAT(writer->addHost(HostFacts{}), IsOk());
         ASSERT_THAT(writer->putRank(RankFacts{}), IsOk());
         std::int32_t step = 0;
         for (const DetailReason reason : kAll<DetailReason>)

@@ -1,5 +1,6 @@
 #include "storage/interchange/kineto/out/device_names.h"
 
+#include <array>
 #include <charconv>
 
 namespace shardscope::interchange::kineto_out {
@@ -25,10 +26,16 @@ const char* collectiveName(CollectiveOp operation) {
     return words != nullptr ? words->c10d : "unknown";
 }
 
-std::string collectiveKernelName(CollectiveOp operation) {
-    const CollectiveWords* words = entryOf(operation);
-    return words != nullptr ? std::string("ncclKernel_").append(words->kernel) + "_CPU"
-                            : "ncclKernel_CPU";
+const std::string& collectiveKernelName(CollectiveOp operation) {
+    static const auto kNames = [] {
+        std::array<std::string, kPlaces<CollectiveOp>> names;
+        names.fill("ncclKernel_CPU");
+        for (const CollectiveWords& words : kWords<CollectiveOp>)
+            names[static_cast<std::size_t>(words.value)] =
+                std::string("ncclKernel_").append(words.kernel) + "_CPU";
+        return names;
+    }();
+    return kNames[isOne(operation) ? static_cast<std::size_t>(operation) : 0];
 }
 
 const char* scalarTypeName(DataType dtype) {

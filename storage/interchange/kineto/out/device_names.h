@@ -13,7 +13,7 @@ namespace shardscope::interchange::kineto_out {
 [[nodiscard]] const char* collectiveName(CollectiveOp operation);
 /// A kernel's name that HTA, TraceLens and PyTorch's plugin take for communication, for ranks whose
 /// collectives ran on the CPU: "ncclKernel_AllGather_CPU".
-[[nodiscard]] std::string collectiveKernelName(CollectiveOp operation);
+[[nodiscard]] const std::string& collectiveKernelName(CollectiveOp operation);
 /// c10::ScalarType: "BFloat16".
 [[nodiscard]] const char* scalarTypeName(DataType dtype);
 
