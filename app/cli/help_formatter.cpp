@@ -92,7 +92,9 @@ std::string HelpFormatter::make_option_name(const CLI::Option* option, bool isPo
 
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
     if (option->get_type_size() == 0 || option->get_type_name().empty()) return {};
-    return " " + option->get_type_name();
+    // What is checked stands behind it: "stdio:{stdio}".
+    const std::string name = option->get_type_name();
+    return " " + name.substr(0, name.find(":{"));
 }
 
 std::string HelpFormatter::make_subcommand(const CLI::App* command) const {

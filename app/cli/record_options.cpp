@@ -23,8 +23,8 @@ constexpr const char* kExamples = R"(Examples:
   shardscope record --model ref --strategy zero3 --ranks 8 --dry-run
 
 Ctrl-C stops after the step and finishes the recording, a second one kills. A closed terminal
-(SIGHUP) ends nothing: `kill PID` does what Ctrl-C would. --force replaces only a recording, and none
-that is being written.)";
+(SIGHUP) ends nothing: `kill PID` does what Ctrl-C would. --force replaces only a recording, and
+none that is being written.)";
 
 using checkpoint::Checkpoint;
 

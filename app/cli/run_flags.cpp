@@ -32,12 +32,10 @@ std::string defaultText(const run::RunOption& option) {
 std::string helpText(const run::RunOption& option) {
     std::string text = option.help;
     if (option.choices != nullptr) {
-        const auto choices = option.choices();
-        for (std::size_t i = 0; i < choices.size(); ++i)
-            text.append(i == 0                    ? ": "
-                        : i + 1 == choices.size() ? " or "
-                                                  : ", ")
-                .append(choices[i].word);
+        std::string words;
+        for (const run::OptionChoice& choice : option.choices())
+            words.append(words.empty() ? "" : ", ").append(choice.word);
+        text += fmt::format(" ({})", words);
     }
     const std::string usual = defaultText(option);
     return usual.empty() ? text : fmt::format("{} [{}]", text, usual);
