@@ -59,10 +59,10 @@ TEST_F(Help, WholeNamesEveryFlag) {
 }
 
 TEST_F(Help, AWrongOptionPointsToItsVerb) {
-    auto program = start({"export", "--fromat", "csv"});
+    auto program = start({"report", "run.sscope", "--jsno"});
     EXPECT_EQ(program->wait(), 2);
-    EXPECT_THAT(program->err(), HasSubstr("did you mean --format?"));
-    EXPECT_THAT(program->err(), HasSubstr("Run 'shardscope export --help'"));
+    EXPECT_THAT(program->err(), HasSubstr("did you mean --json?"));
+    EXPECT_THAT(program->err(), HasSubstr("Run 'shardscope report --help'"));
 }
 
 TEST_F(Help, OfImportNamesWhatItReads) {
