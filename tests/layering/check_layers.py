@@ -48,12 +48,12 @@ ARROWS = {
     "app/cli": ["storage", "profiler/analysis", "engine/run", "engine/control", "engine/launch",
                 "engine/checkpoint", "engine/tokens"],
     "app/desktop/session": ["engine/run"],
-    "app/desktop/models": ["profiler/analysis", "engine/run", "engine/checkpoint",
+    "app/desktop/models": ["storage/recording", "profiler/analysis", "engine/run", "engine/checkpoint",
                            "engine/tokens"],
     "app/desktop/widgets": ["app/desktop/models"],
     "app/desktop/loading": ["storage/recording", "profiler/analysis", "app/desktop/models"],
-    "app/desktop/views": ["app/desktop/models", "app/desktop/widgets", "app/desktop/session",
-                          "engine/run"],
+    "app/desktop/views": ["app/desktop/models", "app/desktop/widgets", "app/desktop/loading",
+                          "app/desktop/session", "engine/run"],
     "app/desktop": ["app/desktop", "storage/recording", "profiler/analysis", "engine/run"],
 }
 # What only some folders may name: (what, pattern of a line, folders).

@@ -1,6 +1,10 @@
 #include "app/desktop/loading/recording_loader.h"
 
+#include "app/desktop/loading/load_recording.h"
+
+#include <algorithm>
 #include <exception>
+#include <string>
 
 namespace shardscope::desktop {
 
@@ -12,15 +16,14 @@ struct RecordingLoader::Reading {
 
 namespace {
 
-Error noRecording() {
-    return {ErrorCode::kCancelled, "no recording is open"};
-}
+/// More topics than a window has.
+constexpr int kTopicsOfAnUrgency = 1 << 16;
 
 /// The door at which exceptions of a job become errors.
-template <class Work>
-auto guarded(Work& work, const storage::Generation& generation) -> decltype(work(generation)) {
+template <class Job>
+auto guarded(Job& job, const storage::Generation& generation) -> decltype(job(generation)) {
     try {
-        return work(generation);
+        return job(generation);
     } catch (const std::exception& error) {
         return failure(ErrorCode::kFailure, std::string("reading the recording: ") + error.what());
     }
@@ -31,6 +34,7 @@ auto guarded(Work& work, const storage::Generation& generation) -> decltype(work
 RecordingLoader::RecordingLoader(QObject* parent)
     : QObject(parent),
       m_reading(std::make_shared<Reading>()),
+      m_topics{std::make_shared<TopicState>()},
       m_jobs(std::make_unique<JobThread>()) {}
 
 RecordingLoader::~RecordingLoader() {
@@ -38,123 +42,80 @@ RecordingLoader::~RecordingLoader() {
     m_jobs.reset();
 }
 
+bool RecordingLoader::isIdle() const {
+    return std::none_of(m_topics.begin(), m_topics.end(),
+                        [](const auto& topic) { return topic->open; });
+}
+
+std::shared_ptr<TopicState> RecordingLoader::addTopic(Urgency urgency) {
+    auto topic = std::make_shared<TopicState>();
+    topic->order =
+        (static_cast<int>(urgency) + 1) * kTopicsOfAnUrgency + static_cast<int>(m_topics.size());
+    m_topics.push_back(topic);
+    return topic;
+}
+
 void RecordingLoader::supersedeAll() {
-    for (storage::Generations& generations : m_generations) generations.supersede();
+    for (const auto& topic : m_topics) {
+        topic->generations.supersede();
+        topic->open = false;
+    }
 }
 
-template <class Work, class Deliver>
-void RecordingLoader::ask(Kind kind, Work work, Deliver deliver) {
-    const storage::Generation generation = m_generations[kind].next();
-    const auto job = [this, kind, generation, work, deliver]() mutable {
-        auto result = guarded(work, generation);
-        QMetaObject::invokeMethod(
-            this,
-            [this, kind, generation, result = std::move(result), deliver]() mutable {
-                if (generation.superseded()) return;
-                m_open &= ~(1 << kind);
-                if (result) {
-                    deliver(std::move(*result));
-                } else if (kind == kOpen) {
-                    Q_EMIT openFailed(m_path, QString::fromStdString(result.error().message));
-                } else if (result.error().code != ErrorCode::kCancelled) {
-                    Q_EMIT questionFailed(QString::fromStdString(result.error().message));
-                }
-                answered();
-            },
-            Qt::QueuedConnection);
-    };
-    m_open |= 1 << kind;
-    m_jobs->submit(kind, job);
-}
-
-void RecordingLoader::answered() {
-    if (m_open == 0) Q_EMIT idle();
+void RecordingLoader::submit(const std::shared_ptr<TopicState>& topic, Job job, Refuse refuse) {
+    const storage::Generation generation = topic->generations.next();
+    topic->open = true;
+    m_jobs->submit(topic->order, [this, topic, generation, job = std::move(job),
+                                  refuse = std::move(refuse)]() mutable {
+        auto result = guarded(job, generation);
+        const auto answer = [this, topic, generation, refuse, result = std::move(result)] {
+            if (generation.superseded()) return;
+            topic->open = false;
+            if (result)
+                (*result)();
+            else
+                refuse(QString::fromStdString(result.error().message));
+            if (isIdle()) Q_EMIT idle();
+        };
+        QMetaObject::invokeMethod(this, answer, Qt::QueuedConnection);
+    });
 }
 
 void RecordingLoader::open(const QString& path) {
     m_recording.reset();
-    m_path = path;
     // answers about the previous recording must not arrive after this
     supersedeAll();
-    m_open = 0;
     Q_EMIT opening(path);
-    auto reading = m_reading;
-    ask(
-        kOpen,
-        [reading, path](const storage::Generation&) -> Result<RecordingPtr> {
-            reading->recording.reset();
-            reading->reader.reset();
-            auto reader = storage::openRecording(path.toStdString());
-            if (!reader) return failure(reader);
-            auto loaded = loadRecording(**reader, path);
-            if (!loaded) return failure(loaded);
-            reading->reader = std::move(*reader);
-            reading->recording = *loaded;
-            return *loaded;
-        },
-        [this](RecordingPtr recording) {
+    const auto read = [this, reading = m_reading,
+                       path](const storage::Generation&) -> Result<Topic::Delivery> {
+        reading->recording.reset();
+        reading->reader.reset();
+        auto reader = storage::openRecording(path.toStdString());
+        if (!reader) return failure(reader);
+        auto loaded = loadRecording(**reader, path);
+        if (!loaded) return failure(loaded);
+        reading->reader = std::move(*reader);
+        reading->recording = *loaded;
+        return Topic::Delivery([this, recording = *loaded] {
             m_recording = recording;
             Q_EMIT opened(recording);
         });
+    };
+    submit(m_topics.front(), read,
+           [this, path](const QString& message) { Q_EMIT openFailed(path, message); });
 }
 
-void RecordingLoader::requestTimeline(const TimelineQuery& query) {
-    auto reading = m_reading;
-    ask(
-        kTimeline,
-        [reading, query](const storage::Generation& generation) -> Result<TimelineFramePtr> {
-            if (!reading->recording) return tl::unexpected(noRecording());
-            return loadTimeline(*reading->reader, *reading->recording, query, generation);
-        },
-        [this](const TimelineFramePtr& frame) { Q_EMIT timelineLoaded(frame); });
-}
-
-void RecordingLoader::requestRangeTable(TimeRange range, const std::vector<RankId>& ranks) {
-    auto reading = m_reading;
-    ask(
-        kRangeTable,
-        [reading, range, ranks](const storage::Generation& generation) -> Result<RangeTablePtr> {
-            if (!reading->recording) return tl::unexpected(noRecording());
-            return loadRangeTable(*reading->reader, *reading->recording, range, ranks, generation);
-        },
-        [this](const RangeTablePtr& table) { Q_EMIT rangeTableLoaded(table); });
-}
-
-void RecordingLoader::requestMemory(const MemoryQuery& query) {
-    auto reading = m_reading;
-    ask(
-        kMemory,
-        [reading, query](const storage::Generation& generation) -> Result<MemoryFramePtr> {
-            if (!reading->recording) return tl::unexpected(noRecording());
-            return loadMemory(*reading->reader, *reading->recording, query, generation);
-        },
-        [this](const MemoryFramePtr& frame) { Q_EMIT memoryLoaded(frame); });
-}
-
-void RecordingLoader::requestNeighbour(const NeighbourQuery& query) {
-    auto reading = m_reading;
-    ask(
-        kNeighbour,
-        [reading,
-         query](const storage::Generation& generation) -> Result<std::optional<SliceView>> {
-            if (!reading->recording) return tl::unexpected(noRecording());
-            return loadNeighbour(*reading->reader, *reading->recording, query, generation);
-        },
-        [this, key = query.key](const std::optional<SliceView>& slice) {
-            if (slice) Q_EMIT neighbourLoaded(key, *slice);
-        });
-}
-
-void RecordingLoader::requestLinks(const LinkQuery& query) {
-    auto reading = m_reading;
-    ask(
-        kLinks,
-        [reading,
-         query](const storage::Generation& generation) -> Result<std::vector<LinkedSlice>> {
-            if (!reading->recording) return tl::unexpected(noRecording());
-            return loadLinks(*reading->reader, *reading->recording, query, generation);
-        },
-        [this, query](const std::vector<LinkedSlice>& links) { Q_EMIT linksLoaded(query, links); });
+void RecordingLoader::ask(const std::shared_ptr<TopicState>& topic, Topic::Question question) {
+    const auto job = [reading = m_reading, question = std::move(question)](
+                         const storage::Generation& generation) -> Result<Topic::Delivery> {
+        // whoever asks without a recording wants no answer
+        if (!reading->recording) return Topic::Delivery([] {});
+        auto answer = question(*reading->reader, *reading->recording, generation);
+        // the page that asked has gone, or asks anew
+        if (!answer && answer.error().code == ErrorCode::kCancelled) return Topic::Delivery([] {});
+        return answer;
+    };
+    submit(topic, job, [this](const QString& message) { Q_EMIT questionFailed(message); });
 }
 
 }  // namespace shardscope::desktop

@@ -41,6 +41,8 @@ struct LineSeries {
     bool dots = false;  ///< sparse points, drawn one by one as well
 };
 
+/// Points of a line that a chart is given.
+inline constexpr int kChartPointLimit = 4000;
 /// At most `limit` points with every column's minimum and maximum kept, so that no spike
 /// disappears. `points` by x.
 [[nodiscard]] QVector<QPointF> decimated(const QVector<QPointF>& points, int limit);

@@ -56,16 +56,6 @@ QString whyNone(const DeviceUse& use) {
 
 }  // namespace
 
-QString sharedDeviceText(const OpenRecording& recording) {
-    for (const DeviceFacts& device : recording.summary.devices) {
-        if (device.sharedBy < 2) continue;
-        return u"Shared device: %1 ranks take turns on one %2. No time here says how fast the run "
-               u"would be on a device each."_s.arg(QString::number(device.sharedBy),
-                                                   fromUtf8(device.name));
-    }
-    return {};
-}
-
 QString untracedText(const OpenRecording& recording) {
     for (const DeviceUse& use : recording.report.devices) {
         if (use.kernels == 0) return whyNone(use);
@@ -120,8 +110,8 @@ std::vector<TableColumn> deviceTimeColumns() {
              u"(HTA's definition: hta/analyzers/communication_analysis.py)"_s,
              true, false, false, 72},
             {u"idle"_s, u"no kernel at all, of training time"_s, true, false, false, 64},
-            {u"energy per step"_s, u"of the whole device, from the driver's sampled counter"_s, true,
-             false, false, 100},
+            {u"energy per step"_s, u"of the whole device, from the driver's sampled counter"_s,
+             true, false, false, 100},
             {u"a token"_s, u"energy of the device divided by this rank's tokens"_s, true, false,
              false, 76},
             {u"kernels"_s, u"of the whole recording"_s, false, false, true, 64}};

@@ -11,8 +11,6 @@
 
 namespace shardscope::desktop {
 
-/// Ranks that share a device limit what every figure of speed means; empty: none does.
-[[nodiscard]] QString sharedDeviceText(const OpenRecording& recording);
 /// Why there are no kernels: switched off, another tracer, too old a driver; empty: there are.
 [[nodiscard]] QString untracedText(const OpenRecording& recording);
 

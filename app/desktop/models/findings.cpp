@@ -1,4 +1,4 @@
-// Findings, run facts and completeness: the words beside the Overview's pictures.
+// Findings and run facts: the words beside the Overview's pictures.
 #include "app/desktop/models/overview_model.h"
 #include "engine/run/config/modelled_link.h"
 
@@ -94,46 +94,6 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
     if (!run.commandLine.empty()) facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));
     return facts;
-}
-
-QString leftOutText(const OpenRecording& recording) {
-    const auto& basis = recording.report.basis;
-    QStringList sentences;
-    for (const std::string& phrase : basis.leftOut) {
-        QString sentence = fromUtf8(phrase);
-        sentence[0] = sentence[0].toUpper();
-        sentences << sentence + u'.';
-    }
-    if (!basis.whole())
-        sentences << u"Shares and sums are of the %1 of %2 steps that have detail."_s.arg(
-            formatCount(basis.detailed), formatCount(basis.steps));
-    return sentences.join(u' ');
-}
-
-QString leftOutWord(const DetailFacts& detail) {
-    return QString::fromLatin1(fateOf(detail.reason));
-}
-
-QString incompleteText(const OpenRecording& recording) {
-    const auto& report = recording.report;
-    if (!recording.summary.complete) {
-        return u"This recording was not finished: its writer stopped. %1 were recovered; what came "
-               u"after is lost."_s.arg(formatDuration(recording.bounds().duration()));
-    }
-    if (report.dropped > 0) {
-        return u"%1 of %2 events were dropped because a queue was full: counts and sums are too low."_s
-            .arg(formatCount(static_cast<std::int64_t>(report.dropped)),
-                 formatCount(static_cast<std::int64_t>(report.events + report.dropped)));
-    }
-    if (report.completeness.known && !report.completeness.complete &&
-        !report.completeness.missing.empty()) {
-        return fromUtf8(report.completeness.missing.front());
-    }
-    if (recording.summary.run.status == RunStatus::kFailed ||
-        recording.summary.run.status == RunStatus::kKilled) {
-        return u"The run did not reach its last step; everything up to its end is here."_s;
-    }
-    return {};
 }
 
 }  // namespace shardscope::desktop

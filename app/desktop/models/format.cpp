@@ -156,8 +156,8 @@ QString unknownText() {
     return u"–"_s;
 }
 
-QString fromUtf8(const std::string& text) {
-    return QString::fromStdString(text);
+QString fromUtf8(std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
 }  // namespace shardscope::desktop

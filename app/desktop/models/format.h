@@ -45,6 +45,6 @@ struct ValueText {
 [[nodiscard]] QString formatLayer(LayerIndex layer);
 /// An unknown value.
 [[nodiscard]] QString unknownText();
-[[nodiscard]] QString fromUtf8(const std::string& text);
+[[nodiscard]] QString fromUtf8(std::string_view text);
 
 }  // namespace shardscope::desktop

@@ -1,7 +1,6 @@
 #include "app/desktop/models/live_run.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/training_model.h"
 
 #include <QStringList>
 

@@ -103,4 +103,15 @@ Meaning meaningOf(Phase phase) {
     return Meaning::kHost;
 }
 
+const std::vector<MemoryCategory>& stackOrder() {
+    static const std::vector<MemoryCategory> order{
+        MemoryCategory::kParameterShard, MemoryCategory::kOptimizerState,
+        MemoryCategory::kGradientShard,  MemoryCategory::kInput,
+        MemoryCategory::kCommunication,  MemoryCategory::kGatheredParameter,
+        MemoryCategory::kGradient,       MemoryCategory::kActivation,
+        MemoryCategory::kTemporary,      MemoryCategory::kOther,
+        MemoryCategory::kOutside};
+    return order;
+}
+
 }  // namespace shardscope::desktop

@@ -5,6 +5,7 @@
 #include "storage/model/events.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace shardscope::desktop {
 
@@ -35,5 +36,9 @@ enum class Meaning : std::uint8_t {
 [[nodiscard]] Meaning meaningOf(CollectiveOp operation);
 /// Colour of a phase on the compute or step lane.
 [[nodiscard]] Meaning meaningOf(Phase phase);
+
+/// Categories from the bottom of the stack to its top: what stays first. Memory outside the
+/// allocator lies on top, so that theory and reserve meet the stack where they speak of it.
+[[nodiscard]] const std::vector<MemoryCategory>& stackOrder();
 
 }  // namespace shardscope::desktop

@@ -43,17 +43,6 @@ QString againstTheory(const analysis::RankMemory& memory) {
 
 }  // namespace
 
-const std::vector<MemoryCategory>& stackOrder() {
-    static const std::vector<MemoryCategory> order{
-        MemoryCategory::kParameterShard, MemoryCategory::kOptimizerState,
-        MemoryCategory::kGradientShard,  MemoryCategory::kInput,
-        MemoryCategory::kCommunication,  MemoryCategory::kGatheredParameter,
-        MemoryCategory::kGradient,       MemoryCategory::kActivation,
-        MemoryCategory::kTemporary,      MemoryCategory::kOther,
-        MemoryCategory::kOutside};
-    return order;
-}
-
 const LaneFacts* findReservedLane(const RecordingSummary& summary, std::optional<RankId> rank) {
     for (const LaneFacts& lane : summary.lanes) {
         const bool wanted = !rank || lane.rank == *rank;

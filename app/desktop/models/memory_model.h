@@ -5,7 +5,6 @@
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/models/table_model.h"
-#include "app/desktop/models/timeline_frame.h"
 
 #include <QString>
 #include <optional>
@@ -13,9 +12,6 @@
 
 namespace shardscope::desktop {
 
-/// Categories from the bottom of the stack to its top: what stays first. Memory outside the
-/// allocator lies on top, so that theory and reserve meet the stack where they speak of it.
-[[nodiscard]] const std::vector<MemoryCategory>& stackOrder();
 /// What a device's allocator has taken from the driver, as a counter; null where not recorded.
 [[nodiscard]] const LaneFacts* findReservedLane(const RecordingSummary& summary,
                                                 std::optional<RankId> rank = std::nullopt);

@@ -41,6 +41,13 @@ const RankEvents* OpenRecording::rank(RankId wanted) const {
     return nullptr;
 }
 
+const LaneFacts* OpenRecording::lane(LaneAddress key) const {
+    for (const LaneFacts& lane : summary.lanes) {
+        if (lane.rank == key.rank && lane.lane == key.lane) return &lane;
+    }
+    return nullptr;
+}
+
 const CollectiveEvent* OpenRecording::collective(RankId wanted, CollectiveKey key) const {
     const RankEvents* events = rank(wanted);
     if (events == nullptr) return nullptr;

@@ -30,6 +30,8 @@ struct OpenRecording {
 
     [[nodiscard]] TimeRange bounds() const { return summary.bounds; }
     [[nodiscard]] const RankEvents* rank(RankId rank) const;
+    /// Null: there is no such lane.
+    [[nodiscard]] const LaneFacts* lane(LaneAddress key) const;
     /// This collective on a rank; null when it was not recorded.
     [[nodiscard]] const CollectiveEvent* collective(RankId rank, CollectiveKey key) const;
     /// Ranks of a group in the order in which its events name them.

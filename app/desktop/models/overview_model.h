@@ -47,12 +47,5 @@ struct Finding {
 [[nodiscard]] std::vector<Finding> findings(const OpenRecording& recording);
 /// Name and value of the run's facts: configuration, host, file.
 [[nodiscard]] std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording);
-/// What of its steps a recording holds less of than of others, and why, as one paragraph; empty
-/// when nothing. The one text of it: every page shows it.
-[[nodiscard]] QString leftOutText(const OpenRecording& recording);
-/// For a stretch of the timeline: "thinned", "not kept" or "not recorded".
-[[nodiscard]] QString leftOutWord(const DetailFacts& detail);
-/// What is missing from a recording that is not whole; empty when nothing is.
-[[nodiscard]] QString incompleteText(const OpenRecording& recording);
 
 }  // namespace shardscope::desktop

@@ -2,7 +2,6 @@
 
 #include "app/desktop/models/device_slice.h"
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/overview_model.h"
 #include "app/desktop/models/slice_details.h"
 
 #include <QStringList>
@@ -115,27 +114,6 @@ QString timelineSubline(const OpenRecording& recording, const Selection& selecti
     if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
     return u"Longest single wait: %1, on rank %2."_s.arg(formatDuration(sum.longestWait))
         .arg(sum.waitingRank.value);
-}
-
-QString selectionText(const OpenRecording& recording, const Selection& selection) {
-    QStringList parts;
-    const TimeRange range = selection.range.value_or(recording.bounds());
-    if (const auto steps = recording.stepsIn(range)) {
-        parts << (steps->first == steps->last
-                      ? u"step %1"_s.arg(steps->first.value)
-                      : u"steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value));
-    }
-    if (selection.ranks.empty()) {
-        parts << u"ranks all"_s;
-    } else {
-        QStringList ranks;
-        for (RankId rank : selection.ranks) ranks << QString::number(rank.value);
-        parts << (ranks.size() == 1 ? u"rank %1"_s : u"ranks %1"_s).arg(ranks.join(u", "_s));
-    }
-    const Duration resolution{std::max<std::int64_t>(1, range.duration().ns / 1000)};
-    parts << u"%1 – %2"_s.arg(formatInstant(range.begin, resolution),
-                              formatInstant(range.end, resolution));
-    return parts.join(u" · "_s);
 }
 
 }  // namespace shardscope::desktop

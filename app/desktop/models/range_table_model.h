@@ -12,7 +12,5 @@ namespace shardscope::desktop {
 [[nodiscard]] std::vector<std::vector<TableCell>> rangeRows(const RangeTable& table);
 [[nodiscard]] QString timelineHeadline(const OpenRecording& recording, const Selection& selection);
 [[nodiscard]] QString timelineSubline(const OpenRecording& recording, const Selection& selection);
-/// "steps 3–40 · ranks all · 0.412 s – 38.1 s"
-[[nodiscard]] QString selectionText(const OpenRecording& recording, const Selection& selection);
 
 }  // namespace shardscope::desktop

@@ -1,15 +1,12 @@
 #include "app/desktop/models/run_form.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/memory_model.h"
 #include "app/desktop/models/run_option_texts.h"
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
 
-#include <QFile>
 #include <QStringList>
 #include <algorithm>
-#include <thread>
 
 namespace shardscope::desktop {
 namespace {
@@ -92,21 +89,6 @@ QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& ma
 }
 
 }  // namespace
-
-MachineFacts thisMachine() {
-    MachineFacts machine;
-    machine.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    QFile info(u"/proc/meminfo"_s);
-    if (!info.open(QIODevice::ReadOnly)) return machine;
-    const auto lines = info.readAll().split('\n');
-    for (const QByteArray& line : lines) {
-        const auto words = line.simplified().split(' ');
-        if (words.size() < 2) continue;
-        if (words[0] == "MemTotal:") machine.totalMemory.count = words[1].toLongLong() * 1024;
-        if (words[0] == "MemAvailable:") machine.freeMemory.count = words[1].toLongLong() * 1024;
-    }
-    return machine;
-}
 
 QString choiceNote(const run::RunOption& option, const RunConfig& config) {
     if (option.choices == nullptr) return {};

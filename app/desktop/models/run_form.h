@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
+#include "app/desktop/models/machine_facts.h"
 #include "engine/run/config/run_option.h"
 
 #include <QString>
@@ -11,14 +12,6 @@
 #include <vector>
 
 namespace shardscope::desktop {
-
-/// The machine a run would be started on.
-struct MachineFacts {
-    int cores = 1;
-    Bytes freeMemory;
-    Bytes totalMemory;
-};
-[[nodiscard]] MachineFacts thisMachine();
 
 /// What a choice of an option is or does, in a few words; empty: nothing to say.
 [[nodiscard]] QString choiceNote(const run::RunOption& option, const run::RunConfig& config);
@@ -44,4 +37,5 @@ struct RunPrediction {
 [[nodiscard]] QString wrappedCommand(const QString& commandLine);
 /// A name for the recording that says what it holds: "shakespeare-zero3x2-20260102-1530.sscope".
 [[nodiscard]] QString suggestedRecordingName(const run::RunConfig& config, const QString& moment);
+
 }  // namespace shardscope::desktop

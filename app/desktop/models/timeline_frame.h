@@ -1,11 +1,10 @@
-// What the loader answers and the pages draw: slices with their names, counters, tables.
+// What the Timeline asks and draws: slices with their names, counters, the table of a range.
 // Plain values, immutable once handed over.
 #pragma once
 
 #include "storage/model/recording.h"
 
 #include <QString>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -92,42 +91,7 @@ struct RangeTable {
     std::vector<RangeRow> rows;  ///< most self time first
 };
 
-/// Bytes alive of one rank in `columns` equal stretches of `range`, by category. The sum of a
-/// column is the highest total within it.
-struct MemoryColumns {
-    RankId rank;
-    TimeRange range;
-    std::array<std::vector<double>, kMemoryCategoryCount> categories;
-    std::vector<double> reserved;  ///< by a device's allocator; empty: not recorded
-    [[nodiscard]] std::size_t size() const { return categories[0].size(); }
-    [[nodiscard]] double total(std::size_t column) const;
-};
-
-/// Blocks alive at the peak, grouped by owner and layer.
-struct PeakOwner {
-    QString owner;
-    LayerIndex layer = kNoLayer;
-    MemoryCategory category = MemoryCategory::kOther;
-    std::int64_t blocks = 0;
-    Bytes size;
-};
-
-struct MemoryQuery {
-    TimeRange range;
-    int columns = 1;
-    std::vector<RankId> ranks;
-};
-
-struct MemoryFrame {
-    MemoryQuery query;
-    std::vector<MemoryColumns> ranks;
-    std::vector<PeakOwner> peakOwners;  ///< of the rank with the highest peak, largest first
-    RankId peakRank;
-    Timestamp peakTime;
-};
-
 using TimelineFramePtr = std::shared_ptr<const TimelineFrame>;
 using RangeTablePtr = std::shared_ptr<const RangeTable>;
-using MemoryFramePtr = std::shared_ptr<const MemoryFrame>;
 
 }  // namespace shardscope::desktop

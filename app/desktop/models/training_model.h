@@ -9,8 +9,6 @@
 
 namespace shardscope::desktop {
 
-inline constexpr int kChartPointLimit = 4000;
-
 struct MetricChart {
     QString key;    ///< "loss"
     QString title;  ///< "Loss"

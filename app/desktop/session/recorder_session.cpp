@@ -162,8 +162,9 @@ void RecorderSession::processFailed(QProcess::ProcessError error) {
              .toStdString()});
 }
 
-void RecorderSession::end(const run::RunFinished& outcome) {
+void RecorderSession::end(run::RunFinished outcome) {
     if (m_state == State::kEnded) return;
+    if (outcome.output.empty()) outcome.output = m_run.output;
     setState(State::kEnded);
     Q_EMIT finished(outcome);
 }

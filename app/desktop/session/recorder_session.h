@@ -48,6 +48,7 @@ Q_SIGNALS:
     void validationDone(const shardscope::run::ValidationDone& validation);
     void rankChanged(const shardscope::run::RankChanged& rank);
     void logged(const shardscope::run::RecorderLog& line);
+    /// Its output is empty where there is no recording.
     void finished(const shardscope::run::RunFinished& outcome);
 
 private:
@@ -57,7 +58,7 @@ private:
     void handle(const run::ProgressEvent& event);
     void processEnded(int exitCode, QProcess::ExitStatus status);
     void processFailed(QProcess::ProcessError error);
-    void end(const run::RunFinished& outcome);
+    void end(run::RunFinished outcome);
     void send(const char* command);
 
     QProcess m_process;

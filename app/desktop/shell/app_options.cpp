@@ -1,5 +1,7 @@
 #include "app/desktop/shell/app_options.h"
 
+#include "app/desktop/views/pages.h"
+
 #include <QCommandLineParser>
 #include <QFile>
 #include <cstdio>
@@ -43,12 +45,6 @@ void declare(QCommandLineParser& parser) {
 }
 
 }  // namespace
-
-const QStringList& pageIds() {
-    static const QStringList ids{u"start"_s,    u"newrun"_s, u"live"_s,    u"overview"_s,
-                                 u"timeline"_s, u"memory"_s, u"training"_s};
-    return ids;
-}
 
 Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
     QCommandLineParser parser;

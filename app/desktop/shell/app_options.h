@@ -19,9 +19,6 @@ struct AppOptions {
     std::optional<bool> dark;  ///< nullopt: as last time, else as the system
 };
 
-/// Ids of all pages, in the rail's order.
-[[nodiscard]] const QStringList& pageIds();
-
 /// kUsage with a sentence. `--help` and `--version` print and are nullopt.
 Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments);
 

@@ -3,13 +3,11 @@
 #pragma once
 
 #include "app/desktop/loading/recording_loader.h"
-#include "app/desktop/models/live_run.h"
-#include "app/desktop/models/recent_files.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/session/recorder_session.h"
 #include "app/desktop/shell/commands.h"
-#include "app/desktop/shell/run_follower.h"
 #include "app/desktop/shell/user_folders.h"
+#include "app/desktop/views/page.h"
 
 #include <QMap>
 #include <QWidget>
@@ -18,17 +16,9 @@ class QStackedWidget;
 
 namespace shardscope::desktop {
 
-class LivePage;
-class MemoryPage;
-class NewRunPage;
-class OverviewPage;
 class Rail;
-class RecordingPage;
-class StartPage;
 class StatusLine;
-class TimelinePage;
 class TopBar;
-class TrainingPage;
 
 class MainWindow : public QWidget {
     Q_OBJECT
@@ -52,7 +42,8 @@ public:
     [[nodiscard]] SelectionModel& selection() { return m_selection; }
     [[nodiscard]] RecorderSession& session() { return m_session; }
     [[nodiscard]] Commands& commands() { return m_commands; }
-    [[nodiscard]] QWidget* page(const QString& id) const { return m_pages.value(id); }
+    /// Null: there is no such page.
+    [[nodiscard]] Page* page(const QString& id) const { return m_pages.value(id); }
 
 Q_SIGNALS:
     void themeChanged(bool dark);
@@ -65,43 +56,33 @@ protected:
 private:
     void buildPages();
     void layOut();
-    void addPage(const QString& id, const QString& icon, const QString& name, QWidget* page);
-    void addCommands();
-    void addTimelineNotes();
+    void addPage(const PageEntry& entry);
+    void addPageCommands();
+    void addWindowCommands();
+    void addKeyNotes();
     void connectBars();
     void connectLoader();
-    void connectTimeline();
-    void connectRecordingPage(RecordingPage* page);
-    void connectRun();
+    void endRun(const run::RunFinished& outcome);
     void chooseFile();
     void presentRecording(const RecordingPtr& recording);
+    void presentFacts(const OpenRecording& recording);
     void presentFailure(const QString& path, const QString& message);
     void presentSelection();
 
-    UserFolders m_folders;
-    bool m_remembers;
     QString m_recorder;
     QString m_page;
     bool m_closing = false;
     SelectionModel m_selection;
-    RecentFiles m_recent;
-    LiveRun m_live;
     RecordingLoader m_loader;
     RecorderSession m_session;
-    RunFollower m_follower;
+    PageContext m_context;
     Commands m_commands;
 
     Rail* m_rail;
     TopBar* m_topBar;
     StatusLine* m_status;
     QStackedWidget* m_stack;
-    QMap<QString, QWidget*> m_pages;
-    QList<RecordingPage*> m_recordingPages;
-    StartPage* m_start = nullptr;
-    NewRunPage* m_newRun = nullptr;
-    LivePage* m_livePage = nullptr;
-    TimelinePage* m_timeline = nullptr;
-    MemoryPage* m_memory = nullptr;
+    QMap<QString, Page*> m_pages;
 };
 
 }  // namespace shardscope::desktop

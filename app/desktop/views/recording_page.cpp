@@ -1,7 +1,6 @@
 #include "app/desktop/views/recording_page.h"
 
-#include "app/desktop/models/device_model.h"
-#include "app/desktop/models/overview_model.h"
+#include "app/desktop/models/recording_texts.h"
 #include "app/desktop/widgets/states.h"
 
 #include <QPushButton>
@@ -9,18 +8,22 @@
 
 namespace shardscope::desktop {
 
-RecordingPage::RecordingPage(SelectionModel& selection, QWidget* parent)
-    : QWidget(parent), m_selection(selection) {
-    connect(&selection, &SelectionModel::selectionChanged, this, [this] {
+RecordingPage::RecordingPage(PageContext& context, QWidget* parent)
+    : Page(parent), m_selection(context.selection) {
+    connect(&m_selection, &SelectionModel::selectionChanged, this, [this] {
         if (m_recording) present();
     });
+    connect(&context.loader, &RecordingLoader::opening, this, &RecordingPage::showLoading);
+    connect(&context.loader, &RecordingLoader::opened, this, &RecordingPage::showRecording);
+    connect(&context.loader, &RecordingLoader::openFailed, this,
+            [this](const QString&, const QString& message) { showError(message); });
 }
 
 void RecordingPage::setUp(QWidget* content, const QString& icon, const QString& emptyTitle,
                           const QString& emptyText, std::vector<QRectF> skeleton, bool scrolls) {
     auto* empty = new MessageState(icon, emptyTitle, emptyText, this);
     connect(empty->addAction(tr("Start a new run"), true), &QPushButton::clicked, this,
-            &RecordingPage::newRunRequested);
+            [this] { Q_EMIT pageRequested(page_ids::kNewRun); });
     connect(empty->addAction(tr("Open a recording…"), false), &QPushButton::clicked, this,
             &RecordingPage::openRequested);
     m_frame = new PageFrame(content, empty, std::move(skeleton), scrolls, this);
@@ -29,11 +32,12 @@ void RecordingPage::setUp(QWidget* content, const QString& icon, const QString& 
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_frame);
+    m_frame->showState(PageFrame::State::kEmpty);
 }
 
-void RecordingPage::showEmpty() {
-    m_recording.reset();
-    m_frame->showState(PageFrame::State::kEmpty);
+void RecordingPage::showElsewhere(const QString& page, const Selection& evidence) {
+    m_selection.select(evidence);
+    Q_EMIT pageRequested(page);
 }
 
 void RecordingPage::showLoading(const QString& path) {

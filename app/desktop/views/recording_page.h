@@ -1,34 +1,23 @@
 // What pages about a recording have in common: the five states, the recording, the selection.
-// A page asks for more by signals; the shell connects them to the loader. GUI thread.
+// GUI thread.
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
+#include "app/desktop/views/page.h"
 #include "app/desktop/widgets/page_frame.h"
 
-#include <QWidget>
 #include <vector>
 
 namespace shardscope::desktop {
 
-class RecordingPage : public QWidget {
+class RecordingPage : public Page {
     Q_OBJECT
 
 public:
-    /// `selection` outlives the page.
-    explicit RecordingPage(SelectionModel& selection, QWidget* parent = nullptr);
+    explicit RecordingPage(PageContext& context, QWidget* parent = nullptr);
 
-    void showEmpty();
-    void showLoading(const QString& path);
-    void showError(const QString& message);
-    void showRecording(const RecordingPtr& recording);
     [[nodiscard]] const PageFrame& frame() const { return *m_frame; }
-
-Q_SIGNALS:
-    void openRequested();
-    void newRunRequested();
-    void pageRequested(const QString& page, const shardscope::desktop::Selection& selection);
-    void hoverChanged(const QString& text);
 
 protected:
     /// To be called once by the page's constructor.
@@ -37,12 +26,18 @@ protected:
     /// The recording or the selection changed; there is a recording.
     virtual void present() = 0;
     [[nodiscard]] const OpenRecording& recording() const { return *m_recording; }
+    /// Selects `evidence` and shows it on another page.
+    void showElsewhere(const QString& page, const Selection& evidence);
     [[nodiscard]] const RecordingPtr& shownRecording() const { return m_recording; }
     [[nodiscard]] bool hasRecording() const { return m_recording != nullptr; }
     [[nodiscard]] SelectionModel& selection() const { return m_selection; }
     [[nodiscard]] PageFrame& pageFrame() { return *m_frame; }
 
 private:
+    void showLoading(const QString& path);
+    void showError(const QString& message);
+    void showRecording(const RecordingPtr& recording);
+
     SelectionModel& m_selection;
     PageFrame* m_frame = nullptr;
     RecordingPtr m_recording;

@@ -1,7 +1,8 @@
 // What the timeline shows of an imported trace's flows and instants.
-#include "app/desktop/loading/recording_queries.h"
+#include "app/desktop/loading/load_recording.h"
 #include "app/desktop/models/device_slice.h"
 #include "app/desktop/models/lane_layout.h"
+#include "app/desktop/models/timeline_query.h"
 #include "app/desktop/views/timeline/lane_painter.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/columns/chunk.h"

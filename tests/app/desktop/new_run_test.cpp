@@ -321,7 +321,7 @@ TEST_F(NewRunTest, AResumedRunTakesItsSettingsAndSaysOnlyWhatIsNew) {
     EXPECT_TRUE(line.contains(u"--steps 80"_s));
     EXPECT_TRUE(line.contains(u"--keep-gathered=false"_s)) << line.toStdString();
     m_window->setRecorder(m_folder.filePath(u"no-recorder"_s));  // what is asked of it matters
-    QSignalSpy started(m_page, &NewRunPage::startRequested);
+    QSignalSpy started(m_page, &NewRunPage::runRequested);
     for (QPushButton* button : m_page->findChildren<QPushButton*>())
         if (button->text() == u"Start run"_s) button->click();
     ASSERT_EQ(started.size(), 1);

@@ -2,10 +2,13 @@
 #include "app/desktop/loading/job_thread.h"
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/memory_model.h"
+#include "app/desktop/models/memory_query.h"
 #include "app/desktop/models/overview_model.h"
 #include "app/desktop/models/range_table_model.h"
 #include "app/desktop/models/recent_files.h"
+#include "app/desktop/models/recording_texts.h"
 #include "app/desktop/models/slice_details.h"
+#include "app/desktop/models/timeline_query.h"
 #include "app/desktop/models/training_model.h"
 #include "tests/support/sample_recording.h"
 
@@ -14,6 +17,7 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <stdexcept>
 
 namespace shardscope::desktop {
 namespace {
@@ -32,8 +36,19 @@ protected:
         return m_loader.recording();
     }
 
+    /// Asks and waits for nothing.
+    template <class Answer, class Load, class Query>
+    static void ask(Topic& topic, Load load, const Query& query, std::vector<Answer>& answers) {
+        topic.ask(
+            [load, query](auto& reader, const auto& recording, const auto& generation) {
+                return load(reader, recording, query, generation);
+            },
+            [&answers](const Answer& answer) { answers.push_back(answer); });
+    }
+
     QTemporaryDir m_folder;
     RecordingLoader m_loader;
+    Topic m_topic{m_loader, Urgency::kPicture};
 };
 
 TEST_F(LoaderTest, OpensARecordingWithItsReport) {
@@ -62,14 +77,12 @@ TEST_F(LoaderTest, AnswersOnlyTheLatestQuestion) {
     const RecordingPtr recording = open();
     ASSERT_TRUE(recording);
     std::vector<TimelineFramePtr> frames;
-    QObject::connect(&m_loader, &RecordingLoader::timelineLoaded,
-                     [&](const TimelineFramePtr& frame) { frames.push_back(frame); });
     QSignalSpy idle(&m_loader, &RecordingLoader::idle);
     const TimeRange bounds = recording->bounds();
     TimelineQuery query{bounds, {bounds.duration().ns / 500}, {{{0}, lanes::kPhases.id}}};
     for (int i = 1; i <= 20; ++i) {
         query.resolution = {bounds.duration().ns / (100 * i)};
-        m_loader.requestTimeline(query);
+        ask(m_topic, loadTimeline, query, frames);
     }
     ASSERT_TRUE(idle.wait(10'000));
     ASSERT_EQ(frames.size(), 1U);
@@ -81,11 +94,10 @@ TEST_F(LoaderTest, AnswersOnlyTheLatestQuestion) {
 TEST_F(LoaderTest, MemoryColumnsReachTheRecordedPeak) {
     const RecordingPtr recording = open();
     ASSERT_TRUE(recording);
-    MemoryFramePtr frame;
-    QObject::connect(&m_loader, &RecordingLoader::memoryLoaded,
-                     [&](const MemoryFramePtr& f) { frame = f; });
-    m_loader.requestMemory({recording->bounds(), 600, {}});
-    ASSERT_TRUE(QTest::qWaitFor([&] { return frame != nullptr; }, 10'000));
+    std::vector<MemoryFramePtr> frames;
+    ask(m_topic, loadMemory, MemoryQuery{recording->bounds(), 600, {}}, frames);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !frames.empty(); }, 10'000));
+    const MemoryFramePtr frame = frames.front();
     ASSERT_EQ(frame->ranks.size(), 2U);
     double highest = 0;
     for (std::size_t i = 0; i < frame->ranks[0].size(); ++i)
@@ -97,17 +109,16 @@ TEST_F(LoaderTest, MemoryColumnsReachTheRecordedPeak) {
 TEST_F(LoaderTest, NeighboursFollowOnTheLane) {
     const RecordingPtr recording = open();
     ASSERT_TRUE(recording);
-    std::vector<SliceView> found;
-    QObject::connect(&m_loader, &RecordingLoader::neighbourLoaded,
-                     [&](const LaneAddress&, const SliceView& slice) { found.push_back(slice); });
+    std::vector<std::optional<SliceView>> found;
     const auto& phases = recording->ranks[0].phases;
     ASSERT_GT(phases.size(), 3U);
-    m_loader.requestNeighbour({{{0}, lanes::kPhases.id}, phases[1].range(), 0, true});
+    const LaneAddress lane{{0}, lanes::kPhases.id};
+    ask(m_topic, loadNeighbour, NeighbourQuery{lane, phases[1].range(), 0, true}, found);
     ASSERT_TRUE(QTest::qWaitFor([&] { return found.size() == 1; }, 10'000));
-    EXPECT_EQ(found[0].range, phases[2].range());
-    m_loader.requestNeighbour({{{0}, lanes::kPhases.id}, phases[2].range(), 0, false});
+    EXPECT_EQ(found[0].value().range, phases[2].range());
+    ask(m_topic, loadNeighbour, NeighbourQuery{lane, phases[2].range(), 0, false}, found);
     ASSERT_TRUE(QTest::qWaitFor([&] { return found.size() == 2; }, 10'000));
-    EXPECT_EQ(found[1].range, phases[1].range());
+    EXPECT_EQ(found[1].value().range, phases[1].range());
 }
 
 TEST_F(LoaderTest, HeadlinesNameNumbersAndTheirDenominators) {
@@ -239,19 +250,82 @@ TEST_F(LoaderTest, APanCancelsTheFrameBeforeIt) {
 
 TEST_F(LoaderTest, OnlyTheLastOfManyPansIsShown) {
     const RecordingPtr recording = open();
-    QSignalSpy loaded(&m_loader, &RecordingLoader::timelineLoaded);
+    std::vector<TimelineFramePtr> frames;
     QSignalSpy failed(&m_loader, &RecordingLoader::questionFailed);
     TimelineQuery query{recording->bounds(), {1}, {}};
     for (const LaneFacts& lane : recording->summary.lanes)
         query.lanes.push_back({lane.rank, lane.lane});
     for (std::int64_t shift = 0; shift < 50; ++shift) {
         query.range.begin.ns += 1000;
-        m_loader.requestTimeline(query);
+        ask(m_topic, loadTimeline, query, frames);
     }
     ASSERT_TRUE(QTest::qWaitFor([this] { return m_loader.isIdle(); }, 10'000));
-    ASSERT_EQ(loaded.count(), 1);
+    ASSERT_EQ(frames.size(), 1U);
     EXPECT_TRUE(failed.isEmpty());
-    EXPECT_EQ(loaded.front().front().value<TimelineFramePtr>()->query.range, query.range);
+    EXPECT_EQ(frames.front()->query.range, query.range);
+}
+
+TEST_F(LoaderTest, EachTopicHasItsOwnNewestAnswer) {
+    const RecordingPtr recording = open();
+    Topic memory(m_loader, Urgency::kTable);
+    std::vector<TimelineFramePtr> pictures;
+    std::vector<MemoryFramePtr> columns;
+    ask(memory, loadMemory, MemoryQuery{recording->bounds(), 10, {}}, columns);
+    ask(m_topic, loadTimeline, TimelineQuery{recording->bounds(), {1000}, {}}, pictures);
+    ask(memory, loadMemory, MemoryQuery{recording->bounds(), 20, {}}, columns);
+    ASSERT_TRUE(QTest::qWaitFor([this] { return m_loader.isIdle(); }, 10'000));
+    EXPECT_EQ(pictures.size(), 1U);
+    ASSERT_EQ(columns.size(), 1U);
+    EXPECT_EQ(columns.front()->query.columns, 20);
+}
+
+TEST_F(LoaderTest, NoAnswerComesToATopicThatIsGoneOrOfAnotherRecording) {
+    const RecordingPtr recording = open();
+    std::vector<TimelineFramePtr> frames;
+    const TimelineQuery query{recording->bounds(), {1000}, {}};
+    {
+        Topic gone(m_loader, Urgency::kPicture);
+        ask(gone, loadTimeline, query, frames);
+    }
+    ask(m_topic, loadTimeline, query, frames);
+    QSignalSpy opened(&m_loader, &RecordingLoader::opened);
+    m_loader.open(recording->path);
+    ASSERT_TRUE(opened.wait(10'000));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return m_loader.isIdle(); }, 10'000));
+    QTest::qWait(1);
+    EXPECT_TRUE(frames.empty());
+}
+
+TEST(TopicTest, OutlivesItsLoaderAndThenAsksNobody) {
+    auto loader = std::make_unique<RecordingLoader>();
+    Topic topic(*loader, Urgency::kPicture);
+    loader.reset();
+    topic.ask(
+        [](auto&, const auto&, const auto&) -> Result<int> {
+            ADD_FAILURE() << "nobody is there to ask";
+            return 1;
+        },
+        [](int) { ADD_FAILURE() << "nobody is there to answer"; });
+}
+
+TEST_F(LoaderTest, AFailedQuestionIsSaidAndTheRecordingStays) {
+    ASSERT_TRUE(open());
+    QSignalSpy failed(&m_loader, &RecordingLoader::questionFailed);
+    const auto never = [](int) { ADD_FAILURE() << "there is no answer"; };
+    m_topic.ask(
+        [](auto&, const auto&, const auto&) -> Result<int> {
+            return failure(ErrorCode::kUnreadable, "the page is torn");
+        },
+        never);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return failed.count() == 1; }, 10'000));
+    m_topic.ask([](auto&, const auto&,
+                   const auto&) -> Result<int> { throw std::runtime_error("out of everything"); },
+                never);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return failed.count() == 2; }, 10'000));
+    EXPECT_EQ(failed.front().front().toString(), u"the page is torn"_s);
+    EXPECT_EQ(failed.back().front().toString(), u"reading the recording: out of everything"_s);
+    EXPECT_TRUE(m_loader.recording());
+    EXPECT_TRUE(m_loader.isIdle());
 }
 
 TEST(JobThread, ANewerJobReplacesAWaitingOne) {

@@ -3,6 +3,7 @@
 #include "app/desktop/shell/screenshot.h"
 #include "app/desktop/views/live/live_page.h"
 #include "app/desktop/views/newrun/new_run_page.h"
+#include "app/desktop/views/pages.h"
 #include "app/desktop/views/recording_page.h"
 #include "app/desktop/views/timeline/timeline_canvas.h"
 #include "app/desktop/views/timeline/timeline_page.h"
@@ -79,8 +80,8 @@ TEST_F(WindowTest, TheStatusLineDividesTheFileByItsEvents) {
     const QString path = m_folder.filePath(u"sample.sscope"_s);
     const auto opened = storage::openRecording(path.toStdString());
     const RecordingSummary summary = opened.value()->summary().value();
-    const double perEvent = static_cast<double>(summary.fileSize.count) /
-                            static_cast<double>(summary.events.total());
+    const double perEvent =
+        static_cast<double>(summary.fileSize.count) / static_cast<double>(summary.events.total());
     QString facts;
     for (const QLabel* label : m_window->findChildren<QLabel*>())
         if (label->accessibleName() == u"Facts of the recording"_s) facts = label->text();

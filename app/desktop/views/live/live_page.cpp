@@ -31,14 +31,22 @@ bool passes(const LiveLogLine& line, int filter) {
 
 }  // namespace
 
-LivePage::LivePage(LiveRun& run, QWidget* parent) : QWidget(parent), m_run(run) {
+PageEntry LivePage::entry() {
+    return {page_ids::kLive, u"live"_s, tr("Live"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new LivePage(context, parent);
+            }};
+}
+
+LivePage::LivePage(PageContext& context, QWidget* parent)
+    : Page(parent), m_follower(context.session, m_run) {
     auto* empty = new MessageState(
-        u"live"_s, tr("No run is going"),
+        entry().icon, tr("No run is going"),
         tr("Start one: loss, throughput, memory and time blocked in communication then appear here "
            "while it trains, and its Overview when it has ended."),
         this);
     connect(empty->addAction(tr("Start a new run"), true), &QPushButton::clicked, this,
-            &LivePage::newRunRequested);
+            [this] { Q_EMIT pageRequested(page_ids::kNewRun); });
     connect(empty->addAction(tr("Open a recording…"), false), &QPushButton::clicked, this,
             &LivePage::openRequested);
     m_frame = new PageFrame(buildContent(), empty,
@@ -48,28 +56,7 @@ LivePage::LivePage(LiveRun& run, QWidget* parent) : QWidget(parent), m_run(run) 
                              {0.52, 0.34, 0.48, 0.3},
                              {0, 0.7, 1, 0.28}},
                             false, this);
-    m_stop = new QPushButton(tr("Stop"), this);
-    m_stop->setToolTip(tr("After the current step; the recording is finished properly."));
-    m_kill = new QPushButton(tr("Kill"), this);
-    m_kill->setProperty("danger", true);
-    m_kill->setToolTip(tr("At once; the recording keeps what was received."));
-    m_stop->setAccessibleName(tr("Stop the run after the current step"));
-    m_kill->setAccessibleName(tr("Kill the run at once"));
-    m_capture = new QComboBox(this);
-    m_capture->addItem(tr("Capture as started"), QString());
-    for (const auto level : {CaptureLevel::kFull, CaptureLevel::kLight, CaptureLevel::kSteps})
-        m_capture->addItem(tr("Capture %1").arg(QString::fromLatin1(toWord(level))),
-                           QString::fromLatin1(toWord(level)));
-    m_capture->setToolTip(
-        tr("How much is recorded from the next step on, at most what the run was started with."));
-    m_capture->setAccessibleName(tr("How much is recorded from the next step on"));
-    m_frame->addHeaderWidget(m_capture);
-    connect(m_capture, &QComboBox::activated, this,
-            [this] { Q_EMIT captureRequested(m_capture->currentData().toString()); });
-    m_frame->addHeaderWidget(m_stop);
-    m_frame->addHeaderWidget(m_kill);
-    connect(m_stop, &QPushButton::clicked, this, &LivePage::stopRequested);
-    connect(m_kill, &QPushButton::clicked, this, &LivePage::killRequested);
+    buildControls(context.session);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_frame);
@@ -81,6 +68,31 @@ LivePage::LivePage(LiveRun& run, QWidget* parent) : QWidget(parent), m_run(run) 
         if (!m_tick.isActive()) m_tick.start();
     });
     refresh();
+}
+
+void LivePage::buildControls(RecorderSession& session) {
+    m_stop = new QPushButton(tr("Stop"), this);
+    m_stop->setToolTip(tr("After the current step; the recording is finished properly."));
+    m_stop->setAccessibleName(tr("Stop the run after the current step"));
+    connect(m_stop, &QPushButton::clicked, &session, &RecorderSession::stop);
+    m_kill = new QPushButton(tr("Kill"), this);
+    m_kill->setProperty("danger", true);
+    m_kill->setToolTip(tr("At once; the recording keeps what was received."));
+    m_kill->setAccessibleName(tr("Kill the run at once"));
+    connect(m_kill, &QPushButton::clicked, &session, &RecorderSession::kill);
+    m_capture = new QComboBox(this);
+    m_capture->addItem(tr("Capture as started"), QString());
+    for (const auto level : {CaptureLevel::kFull, CaptureLevel::kLight, CaptureLevel::kSteps})
+        m_capture->addItem(tr("Capture %1").arg(QString::fromLatin1(toWord(level))),
+                           QString::fromLatin1(toWord(level)));
+    m_capture->setToolTip(
+        tr("How much is recorded from the next step on, at most what the run was started with."));
+    m_capture->setAccessibleName(tr("How much is recorded from the next step on"));
+    connect(m_capture, &QComboBox::activated, &session,
+            [this, &session] { session.capture(m_capture->currentData().toString()); });
+    for (QWidget* control : {static_cast<QWidget*>(m_capture), static_cast<QWidget*>(m_stop),
+                             static_cast<QWidget*>(m_kill)})
+        m_frame->addHeaderWidget(control);
 }
 
 QWidget* LivePage::buildContent() {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "app/desktop/models/live_run.h"
+#include "app/desktop/views/live/run_follower.h"
+#include "app/desktop/views/page.h"
 #include "storage/model/detail.h"
 
 #include <QTimer>
-#include <QWidget>
 #include <array>
 
 class QComboBox;
@@ -18,28 +19,23 @@ class LineChart;
 class PageFrame;
 class RankRows;
 
-class LivePage : public QWidget {
+class LivePage : public Page {
     Q_OBJECT
 
 public:
-    /// `run` outlives the page.
-    explicit LivePage(LiveRun& run, QWidget* parent = nullptr);
+    [[nodiscard]] static PageEntry entry();
+    explicit LivePage(PageContext& context, QWidget* parent = nullptr);
     [[nodiscard]] const PageFrame& frame() const { return *m_frame; }
     /// Shows what is known now, without waiting for the next tick.
     void refresh();
 
-Q_SIGNALS:
-    void stopRequested();
-    void killRequested();
-    void captureRequested(const QString& level);
-    void newRunRequested();
-    void openRequested();
-
 private:
     QWidget* buildContent();
+    void buildControls(RecorderSession& session);
     void presentLog();
 
-    LiveRun& m_run;
+    LiveRun m_run;
+    RunFollower m_follower;
     QTimer m_tick;
     PageFrame* m_frame = nullptr;
     std::array<LineChart*, 4> m_charts{};

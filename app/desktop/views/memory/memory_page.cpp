@@ -2,7 +2,8 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/memory_model.h"
-#include "app/desktop/models/overview_model.h"
+#include "app/desktop/models/memory_query.h"
+#include "app/desktop/models/recording_texts.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/stacked_area.h"
@@ -36,9 +37,16 @@ std::vector<AreaMark> stepMarks(const OpenRecording& recording, RankId rank, Tim
 
 }  // namespace
 
-MemoryPage::MemoryPage(SelectionModel& selection, QWidget* parent)
-    : RecordingPage(selection, parent) {
-    setUp(buildContent(), u"memory"_s, tr("Where does the memory go?"),
+PageEntry MemoryPage::entry() {
+    return {page_ids::kMemory, u"memory"_s, tr("Memory"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new MemoryPage(context, parent);
+            }};
+}
+
+MemoryPage::MemoryPage(PageContext& context, QWidget* parent)
+    : RecordingPage(context, parent), m_columns(context.loader, Urgency::kPicture) {
+    setUp(buildContent(), entry().icon, tr("Where does the memory go?"),
           tr("Open a recording or start a run with capture level full: this page then shows the "
              "bytes of every category over time against what theory says."),
           {{0, 0.02, 0.7, 0.5},
@@ -125,7 +133,11 @@ void MemoryPage::request() {
     query.ranks = selection().current().ranks;
     placePictures(query.ranks.empty() ? recording().ranks.size() : query.ranks.size());
     query.columns = m_pictures.empty() ? 800 : std::max(200, m_pictures.front()->plotWidth());
-    Q_EMIT columnsRequested(query);
+    m_columns.ask(
+        [query](auto& reader, const auto& recording, const auto& generation) {
+            return loadMemory(reader, recording, query, generation);
+        },
+        [this](const MemoryFramePtr& frame) { showFrame(frame); });
 }
 
 void MemoryPage::placePictures(std::size_t ranks) {

@@ -1,8 +1,8 @@
 // Memory: bytes by category over time, one picture a rank, against what theory says, and what
-// made the peak. Asks for its columns by a signal. GUI thread.
+// made the peak. GUI thread.
 #pragma once
 
-#include "app/desktop/models/timeline_frame.h"
+#include "app/desktop/models/memory_frame.h"
 #include "app/desktop/views/recording_page.h"
 
 #include <vector>
@@ -22,11 +22,8 @@ class MemoryPage : public RecordingPage {
     Q_OBJECT
 
 public:
-    explicit MemoryPage(SelectionModel& selection, QWidget* parent = nullptr);
-    void showFrame(const MemoryFramePtr& frame);
-
-Q_SIGNALS:
-    void columnsRequested(const shardscope::desktop::MemoryQuery& query);
+    [[nodiscard]] static PageEntry entry();
+    explicit MemoryPage(PageContext& context, QWidget* parent = nullptr);
 
 protected:
     void present() override;
@@ -36,11 +33,13 @@ private:
     QWidget* buildContent();
     QWidget* buildSide(QWidget* parent);
     void request();
+    void showFrame(const MemoryFramePtr& frame);
     void placePictures(std::size_t ranks);
     void fillPicture(StackedArea& picture, const MemoryColumns& columns, double highest);
     void presentPeak();
     void showPeakStep();
 
+    Topic m_columns;
     std::vector<StackedArea*> m_pictures;
     QVBoxLayout* m_pictureColumn = nullptr;
     Legend* m_legend = nullptr;

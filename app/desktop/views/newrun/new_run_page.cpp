@@ -46,9 +46,16 @@ int suggestedGroup(int ranks) {
 
 }  // namespace
 
-NewRunPage::NewRunPage(const QString& outputFolder, QWidget* parent)
-    : QWidget(parent),
-      m_outputFolder(outputFolder),
+PageEntry NewRunPage::entry() {
+    return {page_ids::kNewRun, u"newrun"_s, tr("New run"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new NewRunPage(context, parent);
+            }};
+}
+
+NewRunPage::NewRunPage(PageContext& context, QWidget* parent)
+    : Page(parent),
+      m_outputFolder(context.recordingsFolder),
       m_moment(QDateTime::currentDateTime().toString(u"yyyyMMdd-HHmm"_s)),
       m_machine(thisMachine()) {
     auto* layout = new QVBoxLayout(this);
@@ -69,6 +76,8 @@ NewRunPage::NewRunPage(const QString& outputFolder, QWidget* parent)
     layout->addWidget(hairline(this));
     layout->addLayout(buildActions());
     connect(&m_sources, &RunSources::changed, this, &NewRunPage::refresh);
+    connect(&context.session, &RecorderSession::stateChanged, this,
+            [this, session = &context.session] { setBusy(session->isGoing()); });
     setConfig(RunConfig());
 }
 
@@ -136,7 +145,7 @@ QLayout* NewRunPage::buildActions() {
     connect(m_start, &QPushButton::clicked, this, [this] {
         // A copy: a run that starts changes the suggested name, and with it the prediction.
         const QStringList arguments = m_prediction.arguments;
-        Q_EMIT startRequested(config(), arguments);
+        Q_EMIT runRequested(config(), arguments);
     });
     auto* actions = new QHBoxLayout;
     actions->setContentsMargins(0, 0, 14, 0);

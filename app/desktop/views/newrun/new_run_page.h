@@ -4,8 +4,8 @@
 
 #include "app/desktop/models/run_form.h"
 #include "app/desktop/models/run_sources.h"
+#include "app/desktop/views/page.h"
 
-#include <QWidget>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,12 +24,12 @@ class FoldSection;
 class Legend;
 class StackedBars;
 
-class NewRunPage : public QWidget {
+class NewRunPage : public Page {
     Q_OBJECT
 
 public:
-    /// `outputFolder`: where recordings go unless one says otherwise.
-    explicit NewRunPage(const QString& outputFolder, QWidget* parent = nullptr);
+    [[nodiscard]] static PageEntry entry();
+    explicit NewRunPage(PageContext& context, QWidget* parent = nullptr);
     [[nodiscard]] run::RunConfig config() const;
     /// What the form has no field for stays and comes out of config() again.
     void setConfig(const run::RunConfig& config);
@@ -41,10 +41,6 @@ public:
     /// Null: there is no field of this key.
     [[nodiscard]] BoundField* field(std::string_view key) const;
     [[nodiscard]] const std::vector<FoldSection*>& sections() const { return m_sections; }
-
-Q_SIGNALS:
-    /// `arguments` are those of prediction(): of a resumed run what differs from its checkpoint.
-    void startRequested(const shardscope::run::RunConfig& config, const QStringList& arguments);
 
 protected:
     void showEvent(QShowEvent* event) override;

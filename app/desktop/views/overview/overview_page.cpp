@@ -39,9 +39,15 @@ std::vector<QRectF> skeleton() {
 
 }  // namespace
 
-OverviewPage::OverviewPage(SelectionModel& selection, QWidget* parent)
-    : RecordingPage(selection, parent) {
-    setUp(buildContent(), u"overview"_s, tr("Where does a step's time go?"),
+PageEntry OverviewPage::entry() {
+    return {page_ids::kOverview, u"overview"_s, tr("Overview"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new OverviewPage(context, parent);
+            }};
+}
+
+OverviewPage::OverviewPage(PageContext& context, QWidget* parent) : RecordingPage(context, parent) {
+    setUp(buildContent(), entry().icon, tr("Where does a step's time go?"),
           tr("Open a recording or start a run: this page then says how much of a step is compute, "
              "how much is spent blocked in communication, and what to look at first."),
           skeleton(), true);
@@ -142,7 +148,9 @@ QWidget* OverviewPage::buildSide(QWidget* parent) {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
     m_findings = new FindingList(side);
-    connect(m_findings, &FindingList::evidenceRequested, this, &RecordingPage::pageRequested);
+    connect(
+        m_findings, &FindingList::evidenceRequested, this,
+        [this](const QString& page, const Selection& evidence) { showElsewhere(page, evidence); });
     m_facts = new DetailList(side);
     m_facts->setWraps(true, 96);
     layout->addWidget(sectionLabel(tr("Findings"), side));

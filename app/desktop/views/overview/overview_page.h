@@ -25,7 +25,8 @@ class OverviewPage : public RecordingPage {
     Q_OBJECT
 
 public:
-    explicit OverviewPage(SelectionModel& selection, QWidget* parent = nullptr);
+    [[nodiscard]] static PageEntry entry();
+    explicit OverviewPage(PageContext& context, QWidget* parent = nullptr);
 
 protected:
     void present() override;

@@ -5,6 +5,7 @@
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QDateTime>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -14,8 +15,20 @@
 
 namespace shardscope::desktop {
 
-StartPage::StartPage(RecentFiles& recent, QWidget* parent)
-    : QWidget(parent), m_recent(recent), m_banner(new Banner(this)), m_list(new RecentList(this)) {
+using namespace Qt::StringLiterals;
+
+PageEntry StartPage::entry() {
+    return {page_ids::kStart, u"start"_s, tr("Start"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new StartPage(context, parent);
+            }};
+}
+
+StartPage::StartPage(PageContext& context, QWidget* parent)
+    : Page(parent),
+      m_recent(context.recentFile),
+      m_banner(new Banner(this)),
+      m_list(new RecentList(this)) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kGapPage, 20, kGapPage, kGapGroup);
     layout->setSpacing(kGapGroup);
@@ -53,12 +66,23 @@ StartPage::StartPage(RecentFiles& recent, QWidget* parent)
     connect(&m_recent, &RecentFiles::changed, this, [this] { m_list->setFiles(m_recent.files()); });
     connect(m_list, &RecentList::chosen, this, [this](const QString& path) {
         if (QFileInfo::exists(path)) {
-            Q_EMIT fileChosen(path);
+            Q_EMIT fileRequested(path);
         } else {
             Q_EMIT openRequested();
         }
     });
     connect(m_list, &RecentList::removeRequested, &m_recent, &RecentFiles::remove);
+    follow(context.loader, context.remembers);
+}
+
+void StartPage::follow(RecordingLoader& loader, bool remembers) {
+    connect(&loader, &RecordingLoader::opening, this, [this] { m_banner->setText({}); });
+    connect(&loader, &RecordingLoader::openFailed, this,
+            [this](const QString&, const QString& message) { m_banner->setText(message); });
+    if (!remembers) return;
+    connect(&loader, &RecordingLoader::opened, this, [this](const RecordingPtr& recording) {
+        m_recent.add(*recording, QDateTime::currentDateTime().toString(Qt::ISODate));
+    });
 }
 
 QWidget* StartPage::buildActions(QWidget* parent) {
@@ -70,7 +94,8 @@ QWidget* StartPage::buildActions(QWidget* parent) {
     layout->addWidget(sectionLabel(tr("New"), side));
     auto* newRun = new QPushButton(tr("New run…"), side);
     newRun->setProperty("primary", true);
-    connect(newRun, &QPushButton::clicked, this, &StartPage::newRunRequested);
+    connect(newRun, &QPushButton::clicked, this,
+            [this] { Q_EMIT pageRequested(page_ids::kNewRun); });
     layout->addWidget(newRun);
     layout->addWidget(quietLabel(
         tr("Choose model, strategy and data; see the memory it will need before it starts."),
@@ -93,10 +118,6 @@ QWidget* StartPage::buildActions(QWidget* parent) {
         tr("writes the same recording without a window; shardscope report explains it."), side));
     layout->addStretch();
     return side;
-}
-
-void StartPage::showProblem(const QString& text) {
-    m_banner->setText(text);
 }
 
 }  // namespace shardscope::desktop

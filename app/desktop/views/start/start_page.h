@@ -2,32 +2,25 @@
 #pragma once
 
 #include "app/desktop/models/recent_files.h"
-
-#include <QWidget>
+#include "app/desktop/views/page.h"
 
 namespace shardscope::desktop {
 
 class Banner;
 class RecentList;
 
-class StartPage : public QWidget {
+class StartPage : public Page {
     Q_OBJECT
 
 public:
-    /// `recent` outlives the page.
-    explicit StartPage(RecentFiles& recent, QWidget* parent = nullptr);
-    /// Why the last file could not be opened; empty: forget it.
-    void showProblem(const QString& text);
-
-Q_SIGNALS:
-    void openRequested();
-    void newRunRequested();
-    void fileChosen(const QString& path);
+    [[nodiscard]] static PageEntry entry();
+    explicit StartPage(PageContext& context, QWidget* parent = nullptr);
 
 private:
+    void follow(RecordingLoader& loader, bool remembers);
     QWidget* buildActions(QWidget* parent);
 
-    RecentFiles& m_recent;
+    RecentFiles m_recent;
     Banner* m_banner;
     RecentList* m_list;
 };

@@ -1,6 +1,6 @@
 // How the canvas looks; timeline_canvas.cpp is how it behaves.
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/overview_model.h"
+#include "app/desktop/models/recording_texts.h"
 #include "app/desktop/models/slice_details.h"
 #include "app/desktop/views/timeline/lane_painter.h"
 #include "app/desktop/views/timeline/timeline_canvas.h"

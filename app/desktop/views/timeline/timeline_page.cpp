@@ -23,9 +23,20 @@ constexpr int kNarrowPage = 1100;
 
 }  // namespace
 
-TimelinePage::TimelinePage(SelectionModel& selection, QWidget* parent)
-    : RecordingPage(selection, parent) {
-    setUp(buildContent(), u"timeline"_s, tr("What happens when, on every rank?"),
+PageEntry TimelinePage::entry() {
+    return {page_ids::kTimeline, u"timeline"_s, tr("Timeline"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new TimelinePage(context, parent);
+            }};
+}
+
+TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
+    : RecordingPage(context, parent),
+      m_picture(context.loader, Urgency::kPicture),
+      m_neighbour(context.loader, Urgency::kSlice),
+      m_links(context.loader, Urgency::kSlice),
+      m_rangeTable(context.loader, Urgency::kTable) {
+    setUp(buildContent(), entry().icon, tr("What happens when, on every rank?"),
           tr("Open a recording or start a run: this page then shows compute, operators, "
              "communication and memory of all ranks on one time axis."),
           {{0, 0, 0.78, 0.06},
@@ -61,7 +72,7 @@ QWidget* TimelinePage::buildContent() {
 }
 
 void TimelinePage::connectCanvas() {
-    connect(m_canvas, &TimelineCanvas::pictureRequested, this, &TimelinePage::pictureRequested);
+    connect(m_canvas, &TimelineCanvas::pictureRequested, this, &TimelinePage::askForPicture);
     connect(m_canvas, &TimelineCanvas::viewChanged, m_minimap, &Minimap::setView);
     connect(m_minimap, &Minimap::viewRequested, m_canvas, &TimelineCanvas::setView);
     connect(m_canvas, &TimelineCanvas::rangeSelected, this,
@@ -75,10 +86,22 @@ void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::hoverChanged, this, &RecordingPage::hoverChanged);
     connect(m_canvas, &TimelineCanvas::sameCollectiveRequested, this,
             &TimelinePage::goToSameCollective);
-    connect(m_canvas, &TimelineCanvas::neighbourRequested, this, [this](bool forward) {
-        if (const auto& hit = m_canvas->selectedSlice())
-            Q_EMIT neighbourRequested(hit->key, hit->slice, forward);
-    });
+    connect(m_canvas, &TimelineCanvas::neighbourRequested, this, &TimelinePage::askForNeighbour);
+}
+
+std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
+    return {{tr("W  S"), tr("zoom in, zoom out")},
+            {tr("A  D"), tr("move left, right")},
+            {tr("Ctrl+wheel"), tr("zoom at the pointer")},
+            {tr("Shift+drag"), tr("move")},
+            {tr("drag"), tr("select a range")},
+            {tr("F"), tr("whole run")},
+            {tr("Z"), tr("zoom to the selection")},
+            {tr(".  ,"), tr("next, previous on the lane")},
+            {tr("N  Shift+N"), tr("same collective, next or previous rank")},
+            {tr("[  ]"), tr("from a kernel to its launch, and back")},
+            {tr("M"), tr("mark this moment")},
+            {tr("Esc"), tr("let go of slice, range, marks")}};
 }
 
 TimeRange TimelinePage::firstView(const OpenRecording& recording) {
@@ -119,16 +142,14 @@ void TimelinePage::present() {
     m_canvas->setSelectedRange(current.range);
     if (current.range && !current.range->intersects(m_canvas->view()))
         m_canvas->setView(*current.range);
-    if (isVisible())
-        Q_EMIT tableRequested(current.range.value_or(recording().bounds()), current.ranks);
+    if (isVisible()) askForTable();
 }
 
 void TimelinePage::showEvent(QShowEvent* event) {
     RecordingPage::showEvent(event);
     if (!hasRecording()) return;
     m_canvas->setView(m_canvas->view());
-    const Selection& current = selection().current();
-    Q_EMIT tableRequested(current.range.value_or(recording().bounds()), current.ranks);
+    askForTable();
 }
 
 void TimelinePage::resizeEvent(QResizeEvent* event) {
@@ -137,16 +158,46 @@ void TimelinePage::resizeEvent(QResizeEvent* event) {
     m_panel->setFixedWidth(width() < kNarrowPage ? 232 : 288);
 }
 
-void TimelinePage::showFrame(const TimelineFramePtr& frame) {
-    m_canvas->setFrame(frame);
+void TimelinePage::askForPicture(const TimelineQuery& query) {
+    m_picture.ask(
+        [query](auto& reader, const auto& recording, const auto& generation) {
+            return loadTimeline(reader, recording, query, generation);
+        },
+        [this](const TimelineFramePtr& frame) { m_canvas->setFrame(frame); });
 }
 
-void TimelinePage::showTable(const RangeTablePtr& table) {
-    m_table->setTable(rangeColumns(), rangeRows(*table));
+void TimelinePage::askForTable() {
+    const Selection& current = selection().current();
+    const TimeRange range = current.range.value_or(recording().bounds());
+    m_rangeTable.ask(
+        [range, ranks = current.ranks](auto& reader, const auto& recording,
+                                       const auto& generation) {
+            return loadRangeTable(reader, recording, range, ranks, generation);
+        },
+        [this](const RangeTablePtr& table) {
+            m_table->setTable(rangeColumns(), rangeRows(*table));
+        });
 }
 
-void TimelinePage::showNeighbour(LaneAddress key, const SliceView& slice) {
-    m_canvas->selectSlice(key, slice);
+void TimelinePage::askForNeighbour(bool forward) {
+    const auto& hit = m_canvas->selectedSlice();
+    if (!hit) return;
+    const NeighbourQuery query{hit->key, hit->slice.range, hit->slice.depth, forward};
+    m_neighbour.ask(
+        [query](auto& reader, const auto& recording, const auto& generation) {
+            return loadNeighbour(reader, recording, query, generation);
+        },
+        [this, key = query.key](const std::optional<SliceView>& slice) {
+            if (slice) m_canvas->selectSlice(key, *slice);
+        });
+}
+
+void TimelinePage::askForLinks(const LinkQuery& query) {
+    m_links.ask(
+        [query](auto& reader, const auto& recording, const auto& generation) {
+            return loadLinks(reader, recording, query, generation);
+        },
+        [this, query](const std::vector<LinkedSlice>& links) { showLinks(query, links); });
 }
 
 void TimelinePage::presentSlice() {
@@ -160,17 +211,17 @@ void TimelinePage::presentSlice() {
     const bool hasArrows =
         recording().summary.events.flows > 0 && hit->slice.count == 1 && !hit->slice.instant;
     if (hasArrows || mayBeLinked(hit->key.lane, hit->slice))
-        Q_EMIT linksRequested(hit->key, hit->slice);
+        askForLinks({hit->key, hit->slice.range, hit->slice.correlation, hit->slice.depth});
 }
 
-void TimelinePage::showLinks(LaneAddress from, std::uint64_t correlation,
-                             const std::vector<LinkedSlice>& links) {
+void TimelinePage::showLinks(const LinkQuery& query, const std::vector<LinkedSlice>& links) {
     const auto& hit = m_canvas->selectedSlice();
     // another slice may have been clicked since
-    if (!hit || !hasRecording() || hit->key != from || hit->slice.correlation != correlation)
+    if (!hit || !hasRecording() || hit->key != query.key ||
+        hit->slice.correlation != query.correlation)
         return;
     m_canvas->setLinks(links);
-    m_panel->showLinks(linkTexts(recording().summary, from, hit->slice, links));
+    m_panel->showLinks(linkTexts(recording().summary, query.key, hit->slice, links));
 }
 
 void TimelinePage::goToSameCollective(int rankStep) {

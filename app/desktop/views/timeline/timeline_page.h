@@ -1,7 +1,7 @@
 // Timeline: minimap, lanes, details of a slice, table of the selected range. GUI thread.
 #pragma once
 
-#include "app/desktop/models/timeline_frame.h"
+#include "app/desktop/models/timeline_query.h"
 #include "app/desktop/views/recording_page.h"
 
 namespace shardscope::desktop {
@@ -15,23 +15,12 @@ class TimelinePage : public RecordingPage {
     Q_OBJECT
 
 public:
-    explicit TimelinePage(SelectionModel& selection, QWidget* parent = nullptr);
-    void showFrame(const TimelineFramePtr& frame);
-    void showTable(const RangeTablePtr& table);
-    void showNeighbour(LaneAddress key, const SliceView& slice);
-    void showLinks(LaneAddress from, std::uint64_t correlation,
-                   const std::vector<LinkedSlice>& links);
+    [[nodiscard]] static PageEntry entry();
+    explicit TimelinePage(PageContext& context, QWidget* parent = nullptr);
     [[nodiscard]] SlicePanel& panel() const { return *m_panel; }
     [[nodiscard]] TimelineCanvas& canvas() const { return *m_canvas; }
 
-Q_SIGNALS:
-    void pictureRequested(const shardscope::desktop::TimelineQuery& query);
-    void tableRequested(shardscope::TimeRange range, const std::vector<shardscope::RankId>& ranks);
-    void neighbourRequested(const shardscope::LaneAddress& key,
-                            const shardscope::desktop::SliceView& from, bool forward);
-    /// What shares the correlation of this slice?
-    void linksRequested(const shardscope::LaneAddress& key,
-                        const shardscope::desktop::SliceView& from);
+    [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
 
 protected:
     void present() override;
@@ -42,9 +31,15 @@ private:
     QWidget* buildContent();
     void connectCanvas();
     void presentSlice();
+    void askForPicture(const TimelineQuery& query);
+    void askForTable();
+    void askForNeighbour(bool forward);
+    void askForLinks(const LinkQuery& query);
+    void showLinks(const LinkQuery& query, const std::vector<LinkedSlice>& links);
     void goToSameCollective(int rankStep);
     [[nodiscard]] static TimeRange firstView(const OpenRecording& recording);
 
+    Topic m_picture, m_neighbour, m_links, m_rangeTable;
     Minimap* m_minimap = nullptr;
     TimelineCanvas* m_canvas = nullptr;
     SlicePanel* m_panel = nullptr;

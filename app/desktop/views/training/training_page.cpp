@@ -15,8 +15,14 @@ constexpr int kCharts = 4;
 
 }  // namespace
 
-TrainingPage::TrainingPage(SelectionModel& selection, QWidget* parent)
-    : RecordingPage(selection, parent) {
+PageEntry TrainingPage::entry() {
+    return {page_ids::kTraining, u"training"_s, tr("Training"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new TrainingPage(context, parent);
+            }};
+}
+
+TrainingPage::TrainingPage(PageContext& context, QWidget* parent) : RecordingPage(context, parent) {
     auto* content = new QWidget(this);
     auto* grid = new QGridLayout(content);
     grid->setContentsMargins(0, 0, 0, 0);
@@ -41,7 +47,7 @@ TrainingPage::TrainingPage(SelectionModel& selection, QWidget* parent)
             }
         });
     }
-    setUp(content, u"training"_s, tr("Does it learn?"),
+    setUp(content, entry().icon, tr("Does it learn?"),
           tr("Open a recording or start a run: this page then shows loss, learning rate, gradient "
              "norm and throughput over the steps."),
           {{0, 0, 0.48, 0.46},

@@ -14,7 +14,8 @@ class TrainingPage : public RecordingPage {
     Q_OBJECT
 
 public:
-    explicit TrainingPage(SelectionModel& selection, QWidget* parent = nullptr);
+    [[nodiscard]] static PageEntry entry();
+    explicit TrainingPage(PageContext& context, QWidget* parent = nullptr);
 
 protected:
     void present() override;

@@ -1,4 +1,4 @@
-#include "app/desktop/loading/range_table.h"
+#include "app/desktop/models/range_table.h"
 
 #include <algorithm>
 #include <array>

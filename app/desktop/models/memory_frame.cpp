@@ -1,4 +1,4 @@
-#include "app/desktop/models/timeline_frame.h"
+#include "app/desktop/models/memory_frame.h"
 
 namespace shardscope::desktop {
 

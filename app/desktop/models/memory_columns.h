@@ -1,7 +1,7 @@
 // Turns counter slices into the columns of a stacked picture, and live blocks into owners. Pure.
 #pragma once
 
-#include "app/desktop/models/timeline_frame.h"
+#include "app/desktop/models/memory_frame.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <functional>

@@ -15,14 +15,9 @@ class RunFollower : public QObject {
 public:
     RunFollower(RecorderSession& session, LiveRun& run, QObject* parent = nullptr);
 
-Q_SIGNALS:
-    /// The run has ended; `path` is its recording, or empty when there is none.
-    void ended(const QString& path, const QString& status);
-
 private:
     void end(const run::RunFinished& outcome);
 
-    RecorderSession& m_session;
     LiveRun& m_run;
 };
 

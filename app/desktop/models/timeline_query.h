@@ -1,6 +1,6 @@
-// What the loader thread computes from a reader: pictures and tables as plain values.
+// What the Timeline asks of a recording: pictures, tables, neighbours and links as plain values.
 // Functions of a reader and a query; they run on the loader thread and end with kCancelled soon
-// after a newer question of their kind was asked.
+// after a newer question of their topic was asked.
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
@@ -8,13 +8,10 @@
 #include "storage/recording/read/generation.h"
 #include "storage/recording/read/recording_reader.h"
 
-#include <functional>
-#include <memory>
+#include <optional>
+#include <vector>
 
 namespace shardscope::desktop {
-
-/// Everything pages show at once. Reads all phases and collectives.
-Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path);
 
 Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
                                       const OpenRecording& recording, const TimelineQuery& query,
@@ -25,9 +22,6 @@ Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
                                      const OpenRecording& recording, TimeRange range,
                                      const std::vector<RankId>& ranks,
                                      const storage::Generation& generation);
-
-Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRecording& recording,
-                                  const MemoryQuery& query, const storage::Generation& generation);
 
 /// The span after (or before) the one that starts at `from` on the same lane and depth;
 /// nullopt at the end of the lane.

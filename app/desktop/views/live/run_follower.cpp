@@ -1,4 +1,4 @@
-#include "app/desktop/shell/run_follower.h"
+#include "app/desktop/views/live/run_follower.h"
 
 #include "app/desktop/models/format.h"
 
@@ -7,7 +7,7 @@ namespace shardscope::desktop {
 using namespace Qt::StringLiterals;
 
 RunFollower::RunFollower(RecorderSession& session, LiveRun& run, QObject* parent)
-    : QObject(parent), m_session(session), m_run(run) {
+    : QObject(parent), m_run(run) {
     connect(&session, &RecorderSession::stateChanged, this, [this](RecorderSession::State state) {
         if (state == RecorderSession::State::kStarting) {
             m_run.clear();
@@ -36,11 +36,9 @@ RunFollower::RunFollower(RecorderSession& session, LiveRun& run, QObject* parent
 }
 
 void RunFollower::end(const run::RunFinished& outcome) {
-    const QString path = fromUtf8(outcome.output.empty() ? m_session.run().output : outcome.output);
     const QString status = fromUtf8(outcome.status), message = fromUtf8(outcome.message);
     m_run.setStatus(status, message);
     if (!message.isEmpty()) m_run.addLog(status == u"failed"_s ? u"error"_s : u"info"_s, message);
-    Q_EMIT ended(path, status);
 }
 
 }  // namespace shardscope::desktop

@@ -1,9 +1,8 @@
-#include "app/desktop/loading/recording_queries.h"
+#include "app/desktop/models/timeline_query.h"
 
-#include "app/desktop/loading/memory_columns.h"
-#include "app/desktop/loading/range_table.h"
 #include "app/desktop/models/device_slice.h"
-#include "app/desktop/models/memory_model.h"
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/range_table.h"
 
 #include <algorithm>
 #include <tuple>
@@ -11,22 +10,8 @@
 namespace shardscope::desktop {
 namespace {
 
-constexpr int kDensityBuckets = 1200;
-
-Error cancelled() {
+Error superseded() {
     return {ErrorCode::kCancelled, "superseded by a newer request"};
-}
-
-const LaneFacts* findLane(const RecordingSummary& summary, LaneAddress key) {
-    for (const LaneFacts& lane : summary.lanes) {
-        if (lane.rank == key.rank && lane.lane == key.lane) return &lane;
-    }
-    return nullptr;
-}
-
-QString textOf(storage::RecordingReader& reader, RankId rank, StringId id) {
-    const std::string_view text = reader.text(rank, id);
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
 /// Joins a communication slice with its collective: what it was and how long it waited.
@@ -43,8 +28,8 @@ SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recordin
                  const LaneFacts& lane, const storage::LaneSlice& slice) {
     SliceView view;
     view.range = slice.range;
-    view.name = textOf(reader, lane.rank, slice.name);
-    view.arguments = textOf(reader, lane.rank, slice.arguments);
+    view.name = fromUtf8(reader.text(lane.rank, slice.name));
+    view.arguments = fromUtf8(reader.text(lane.rank, slice.arguments));
     view.count = slice.count;
     view.busy = slice.busy;
     view.correlation = slice.correlation;
@@ -94,22 +79,6 @@ void fillSlices(storage::RecordingReader& reader, const OpenRecording& recording
 
 }  // namespace
 
-Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path) {
-    auto loaded = std::make_shared<OpenRecording>();
-    loaded->path = path;
-    auto summary = reader.summary();
-    if (!summary) return failure(summary);
-    loaded->summary = std::move(*summary);
-    for (const RankFacts& rank : loaded->summary.ranks) {
-        auto events = reader.rankEvents(rank.rank, loaded->summary.bounds);
-        if (!events) return failure(events);
-        loaded->ranks.push_back(std::move(*events));
-    }
-    loaded->report = analysis::analyse(loaded->summary, loaded->ranks);
-    loaded->density = runDensity(loaded->ranks, loaded->summary.bounds, kDensityBuckets);
-    return RecordingPtr(std::move(loaded));
-}
-
 Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
                                       const OpenRecording& recording, const TimelineQuery& query,
                                       const storage::Generation& generation) {
@@ -117,7 +86,7 @@ Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
     std::vector<LaneAddress> ofSpans;
     std::vector<LaneAddress> ofCounters;
     for (const LaneAddress& key : query.lanes) {
-        const LaneFacts* lane = findLane(recording.summary, key);
+        const LaneFacts* lane = recording.lane(key);
         if (lane == nullptr) continue;
         lanes.push_back(lane);
         (lane->role == LaneRole::kCounter ? ofCounters : ofSpans).push_back({key.rank, key.lane});
@@ -132,7 +101,7 @@ Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
     auto nextSlices = slices->begin();
     auto nextPoints = points->begin();
     for (const LaneFacts* lane : lanes) {
-        if (generation.superseded()) return tl::unexpected(cancelled());
+        if (generation.superseded()) return tl::unexpected(superseded());
         LaneFrame& shown = frame->lanes.emplace_back();
         shown.key = {lane->rank, lane->lane};
         shown.role = lane->role;
@@ -169,7 +138,7 @@ Result<void> addArrows(storage::RecordingReader& reader, const OpenRecording& re
     for (const storage::FlowArrow& arrow : *arrows) {
         for (const FlowEvent& point : arrow) {
             const LaneAddress key{query.key.rank, point.lane};
-            const LaneFacts* lane = findLane(recording.summary, key);
+            const LaneFacts* lane = recording.lane(key);
             const bool own = key == query.key && point.spanStart == query.from.begin &&
                              point.depth == query.depth;
             if (!point.bound || own || lane == nullptr) continue;
@@ -244,79 +213,21 @@ Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
         const bool shown =
             ranks.empty() || std::find(ranks.begin(), ranks.end(), lane.rank) != ranks.end();
         if (!shown || lane.role == LaneRole::kCounter || lane.role == LaneRole::kRange) continue;
-        if (generation.superseded()) return tl::unexpected(cancelled());
+        if (generation.superseded()) return tl::unexpected(superseded());
         const auto spans = reader.spans(lane.rank, lane.lane, range);
         if (!spans) return failure(spans);
         aggregation.addLane(lane, *spans,
-                            [&](StringId id) { return textOf(reader, lane.rank, id); });
+                            [&](StringId id) { return fromUtf8(reader.text(lane.rank, id)); });
     }
     return std::make_shared<const RangeTable>(aggregation.table(
         static_cast<int>(ranks.empty() ? recording.summary.ranks.size() : ranks.size())));
-}
-
-namespace {
-
-/// What was alive on a rank by category, what its allocator had reserved, and the total.
-Result<MemoryColumns> loadColumns(storage::RecordingReader& reader, const RecordingSummary& summary,
-                                  RankId rank, const MemoryQuery& query,
-                                  const storage::View& view) {
-    std::vector<MemoryCategory> categories;
-    std::vector<LaneAddress> lanes;
-    for (int category = 0; category < kMemoryCategoryCount; ++category) {
-        const auto wanted = static_cast<MemoryCategory>(category);
-        if (findLane(summary, {rank, memoryLane(wanted)}) == nullptr) continue;
-        categories.push_back(wanted);
-        lanes.push_back({rank, memoryLane(wanted)});
-    }
-    const LaneFacts* reserved = findReservedLane(summary, rank);
-    if (reserved != nullptr) lanes.push_back({rank, reserved->lane});
-    lanes.push_back({rank, kMemoryTotalLane});
-    const auto slices = reader.counters(lanes, view);
-    if (!slices) return failure(slices);
-    MemoryColumnsBuilder builder(rank, query.range, query.columns);
-    for (std::size_t i = 0; i < categories.size(); ++i)
-        builder.addCategory(categories[i], (*slices)[i]);
-    if (reserved != nullptr) builder.addReserved((*slices)[categories.size()]);
-    return builder.build(slices->back());
-}
-
-}  // namespace
-
-Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRecording& recording,
-                                  const MemoryQuery& query, const storage::Generation& generation) {
-    auto frame = std::make_shared<MemoryFrame>();
-    frame->query = query;
-    const Duration resolution{
-        std::max<std::int64_t>(1, query.range.duration().ns / std::max(1, query.columns))};
-    Bytes highest;
-    for (const RankEvents& events : recording.ranks) {
-        const bool shown = query.ranks.empty() || std::find(query.ranks.begin(), query.ranks.end(),
-                                                            events.rank) != query.ranks.end();
-        if (!shown || !events.hasMemoryEvents) continue;
-        auto columns = loadColumns(reader, recording.summary, events.rank, query,
-                                   {query.range, resolution, generation});
-        if (!columns) return failure(columns);
-        frame->ranks.push_back(std::move(*columns));
-        if (events.peakMemory > highest) {
-            highest = events.peakMemory;
-            frame->peakRank = events.rank;
-            frame->peakTime = events.peakTime;
-        }
-    }
-    if (highest.count > 0 && !generation.superseded()) {
-        const auto alive = reader.liveMemory(frame->peakRank, frame->peakTime);
-        if (!alive) return failure(alive);
-        frame->peakOwners =
-            groupByOwner(*alive, [&](StringId id) { return textOf(reader, frame->peakRank, id); });
-    }
-    return MemoryFramePtr(std::move(frame));
 }
 
 Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
                                                const OpenRecording& recording,
                                                const NeighbourQuery& query,
                                                const storage::Generation& generation) {
-    const LaneFacts* lane = findLane(recording.summary, query.key);
+    const LaneFacts* lane = recording.lane(query.key);
     const TimeRange bounds = recording.bounds();
     if (lane == nullptr) return std::optional<SliceView>();
     // look close by first: a lane may hold millions of spans

@@ -1,4 +1,4 @@
-#include "app/desktop/loading/memory_columns.h"
+#include "app/desktop/models/memory_columns.h"
 
 #include <algorithm>
 #include <map>

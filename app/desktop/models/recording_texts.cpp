@@ -1,0 +1,83 @@
+#include "app/desktop/models/recording_texts.h"
+
+#include "app/desktop/models/format.h"
+
+#include <QStringList>
+#include <algorithm>
+
+namespace shardscope::desktop {
+
+using namespace Qt::StringLiterals;
+
+QString leftOutText(const OpenRecording& recording) {
+    const auto& basis = recording.report.basis;
+    QStringList sentences;
+    for (const std::string& phrase : basis.leftOut) {
+        QString sentence = fromUtf8(phrase);
+        sentence[0] = sentence[0].toUpper();
+        sentences << sentence + u'.';
+    }
+    if (!basis.whole())
+        sentences << u"Shares and sums are of the %1 of %2 steps that have detail."_s.arg(
+            formatCount(basis.detailed), formatCount(basis.steps));
+    return sentences.join(u' ');
+}
+
+QString leftOutWord(const DetailFacts& detail) {
+    return QString::fromLatin1(fateOf(detail.reason));
+}
+
+QString incompleteText(const OpenRecording& recording) {
+    const auto& report = recording.report;
+    if (!recording.summary.complete) {
+        return u"This recording was not finished: its writer stopped. %1 were recovered; what came "
+               u"after is lost."_s.arg(formatDuration(recording.bounds().duration()));
+    }
+    if (report.dropped > 0) {
+        return u"%1 of %2 events were dropped because a queue was full: counts and sums are too low."_s
+            .arg(formatCount(static_cast<std::int64_t>(report.dropped)),
+                 formatCount(static_cast<std::int64_t>(report.events + report.dropped)));
+    }
+    if (report.completeness.known && !report.completeness.complete &&
+        !report.completeness.missing.empty()) {
+        return fromUtf8(report.completeness.missing.front());
+    }
+    if (recording.summary.run.status == RunStatus::kFailed ||
+        recording.summary.run.status == RunStatus::kKilled) {
+        return u"The run did not reach its last step; everything up to its end is here."_s;
+    }
+    return {};
+}
+
+QString sharedDeviceText(const OpenRecording& recording) {
+    for (const DeviceFacts& device : recording.summary.devices) {
+        if (device.sharedBy < 2) continue;
+        return u"Shared device: %1 ranks take turns on one %2. No time here says how fast the run "
+               u"would be on a device each."_s.arg(QString::number(device.sharedBy),
+                                                   fromUtf8(device.name));
+    }
+    return {};
+}
+
+QString selectionText(const OpenRecording& recording, const Selection& selection) {
+    QStringList parts;
+    const TimeRange range = selection.range.value_or(recording.bounds());
+    if (const auto steps = recording.stepsIn(range)) {
+        parts << (steps->first == steps->last
+                      ? u"step %1"_s.arg(steps->first.value)
+                      : u"steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value));
+    }
+    if (selection.ranks.empty()) {
+        parts << u"ranks all"_s;
+    } else {
+        QStringList ranks;
+        for (RankId rank : selection.ranks) ranks << QString::number(rank.value);
+        parts << (ranks.size() == 1 ? u"rank %1"_s : u"ranks %1"_s).arg(ranks.join(u", "_s));
+    }
+    const Duration resolution{std::max<std::int64_t>(1, range.duration().ns / 1000)};
+    parts << u"%1 – %2"_s.arg(formatInstant(range.begin, resolution),
+                              formatInstant(range.end, resolution));
+    return parts.join(u" · "_s);
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,24 @@
+// What every page says of a recording: what it lacks, whose devices are shared, what is selected.
+// One text of each, whatever the page. Pure.
+#pragma once
+
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selection.h"
+
+#include <QString>
+
+namespace shardscope::desktop {
+
+/// What is missing from a recording that is not whole; empty when nothing is.
+[[nodiscard]] QString incompleteText(const OpenRecording& recording);
+/// What of its steps a recording holds less of than of others, and why, as one paragraph; empty
+/// when nothing.
+[[nodiscard]] QString leftOutText(const OpenRecording& recording);
+/// For a stretch of the timeline: "thinned", "not kept" or "not recorded".
+[[nodiscard]] QString leftOutWord(const DetailFacts& detail);
+/// Ranks that share a device limit what every figure of speed means; empty: none does.
+[[nodiscard]] QString sharedDeviceText(const OpenRecording& recording);
+/// "steps 3–40 · ranks all · 0.412 s – 38.1 s"
+[[nodiscard]] QString selectionText(const OpenRecording& recording, const Selection& selection);
+
+}  // namespace shardscope::desktop

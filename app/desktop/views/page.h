@@ -1,0 +1,71 @@
+// A page of the window: what it is given, what it asks of the window, and its entry in the list of
+// pages. The window knows pages by this alone. GUI thread.
+#pragma once
+
+#include "app/desktop/loading/recording_loader.h"
+#include "app/desktop/models/selection.h"
+#include "app/desktop/session/recorder_session.h"
+
+#include <QString>
+#include <QStringList>
+#include <QWidget>
+#include <vector>
+
+namespace shardscope::desktop {
+
+/// What pages work with; owned by the window. All of it outlives them but the loader and the
+/// session, which go with the window's members just before its pages do.
+struct PageContext {
+    RecordingLoader& loader;
+    SelectionModel& selection;
+    RecorderSession& session;
+    QString recordingsFolder;  ///< where recordings go unless one says otherwise
+    QString recentFile;        ///< keeps which recordings were opened; empty: nothing is kept
+    bool remembers = true;     ///< whether what is opened now is added to them
+};
+
+/// Ids of pages that others lead to.
+namespace page_ids {
+inline constexpr QLatin1StringView kStart{"start"};
+inline constexpr QLatin1StringView kNewRun{"newrun"};
+inline constexpr QLatin1StringView kLive{"live"};
+inline constexpr QLatin1StringView kOverview{"overview"};
+inline constexpr QLatin1StringView kTimeline{"timeline"};
+inline constexpr QLatin1StringView kMemory{"memory"};
+inline constexpr QLatin1StringView kTraining{"training"};
+}  // namespace page_ids
+
+class Page : public QWidget {
+    Q_OBJECT
+
+public:
+    /// A key that the page handles itself, for the sheet of keys.
+    struct KeyNote {
+        QString keys;
+        QString name;
+    };
+
+    using QWidget::QWidget;
+    [[nodiscard]] virtual std::vector<KeyNote> keyNotes() const { return {}; }
+
+Q_SIGNALS:
+    /// Let the user choose a recording.
+    void openRequested();
+    void fileRequested(const QString& path);
+    void pageRequested(const QString& id);
+    /// `arguments`: those of `shardscope record`; of a resumed run what differs from its
+    /// checkpoint.
+    void runRequested(const shardscope::run::RunConfig& config, const QStringList& arguments);
+    /// What is under the pointer, in a line.
+    void hoverChanged(const QString& text);
+};
+
+/// A page as the rail, the keys 1 to 9 and `--page` know it.
+struct PageEntry {
+    QString id;
+    QString icon;  ///< a file of resources/icons
+    QString name;
+    Page* (*make)(PageContext& context, QWidget* parent);
+};
+
+}  // namespace shardscope::desktop
