@@ -1,6 +1,6 @@
 #include "app/desktop/shell/app_options.h"
 
-#include "app/desktop/views/pages.h"
+#include "app/desktop/pages/pages.h"
 
 #include <QCommandLineParser>
 #include <QFile>

@@ -3,11 +3,11 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/machine_facts.h"
 #include "app/desktop/models/recording_texts.h"
+#include "app/desktop/pages/pages.h"
 #include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/shell/rail.h"
 #include "app/desktop/shell/status_line.h"
 #include "app/desktop/shell/top_bar.h"
-#include "app/desktop/views/pages.h"
 #include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
 

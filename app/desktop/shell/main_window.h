@@ -4,10 +4,10 @@
 
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/selection.h"
+#include "app/desktop/pages/page.h"
 #include "app/desktop/session/recorder_session.h"
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/user_folders.h"
-#include "app/desktop/views/page.h"
 
 #include <QMap>
 #include <QWidget>

@@ -1,13 +1,13 @@
 #include "app/desktop/models/chart_data.h"
-#include "app/desktop/models/lane_layout.h"
-#include "app/desktop/models/memory_columns.h"
-#include "app/desktop/models/memory_model.h"
-#include "app/desktop/models/range_table.h"
-#include "app/desktop/models/run_form.h"
 #include "app/desktop/models/selection.h"
-#include "app/desktop/models/slice_details.h"
 #include "app/desktop/models/table_model.h"
-#include "app/desktop/models/timeline_keys.h"
+#include "app/desktop/pages/memory/memory_columns.h"
+#include "app/desktop/pages/memory/memory_model.h"
+#include "app/desktop/pages/newrun/run_form.h"
+#include "app/desktop/pages/timeline/lane_layout.h"
+#include "app/desktop/pages/timeline/range_table.h"
+#include "app/desktop/pages/timeline/slice_details.h"
+#include "app/desktop/pages/timeline/timeline_keys.h"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,8 @@
 // The New run page with settings that cannot be: a sentence at the field and beside Start, which
 // is off, and nothing cut off at any size.
-#include "app/desktop/views/newrun/bound_field.h"
-#include "app/desktop/views/newrun/fold_section.h"
-#include "app/desktop/views/newrun/new_run_page.h"
+#include "app/desktop/pages/newrun/bound_field.h"
+#include "app/desktop/pages/newrun/fold_section.h"
+#include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/widgets/detail_list.h"
 #include "app/desktop/widgets/legend.h"
 #include "tests/app/desktop/run_files.h"

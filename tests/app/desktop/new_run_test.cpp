@@ -1,8 +1,8 @@
 // The New run page: every field of a run is set by hand and comes out as a RunConfig.
-#include "app/desktop/views/newrun/bound_field.h"
-#include "app/desktop/views/newrun/field_inputs.h"
-#include "app/desktop/views/newrun/fold_section.h"
-#include "app/desktop/views/newrun/new_run_page.h"
+#include "app/desktop/pages/newrun/bound_field.h"
+#include "app/desktop/pages/newrun/field_inputs.h"
+#include "app/desktop/pages/newrun/fold_section.h"
+#include "app/desktop/pages/newrun/new_run_page.h"
 #include "engine/run/config/run_option.h"
 #include "tests/app/desktop/run_files.h"
 #include "tests/app/desktop/window_fixture.h"

@@ -1,5 +1,5 @@
 // The list of pages, and what the window makes of it.
-#include "app/desktop/views/pages.h"
+#include "app/desktop/pages/pages.h"
 
 #include "tests/app/desktop/window_fixture.h"
 

@@ -1,15 +1,15 @@
 // The loader against sample recordings, and what the models say about them.
 #include "app/desktop/loading/job_thread.h"
 #include "app/desktop/loading/recording_loader.h"
-#include "app/desktop/models/memory_model.h"
-#include "app/desktop/models/memory_query.h"
-#include "app/desktop/models/overview_model.h"
-#include "app/desktop/models/range_table_model.h"
-#include "app/desktop/models/recent_files.h"
 #include "app/desktop/models/recording_texts.h"
-#include "app/desktop/models/slice_details.h"
-#include "app/desktop/models/timeline_query.h"
-#include "app/desktop/models/training_model.h"
+#include "app/desktop/pages/memory/memory_model.h"
+#include "app/desktop/pages/memory/memory_query.h"
+#include "app/desktop/pages/overview/overview_model.h"
+#include "app/desktop/pages/start/recent_files.h"
+#include "app/desktop/pages/timeline/range_table_model.h"
+#include "app/desktop/pages/timeline/slice_details.h"
+#include "app/desktop/pages/timeline/timeline_query.h"
+#include "app/desktop/pages/training/training_model.h"
 #include "tests/support/sample_recording.h"
 
 #include <gmock/gmock.h>

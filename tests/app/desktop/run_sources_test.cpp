@@ -1,5 +1,5 @@
 // What the New run page says of the files that a run names.
-#include "app/desktop/models/run_sources.h"
+#include "app/desktop/pages/newrun/run_sources.h"
 
 #include "tests/app/desktop/run_files.h"
 #include "tests/support/temporary_folder.h"

@@ -1,8 +1,8 @@
 // Keys and mouse on the timeline, and what it costs to draw.
-#include "app/desktop/views/timeline/lane_painter.h"
-#include "app/desktop/views/timeline/timeline_canvas.h"
-#include "app/desktop/views/timeline/timeline_geometry.h"
-#include "app/desktop/views/timeline/timeline_page.h"
+#include "app/desktop/pages/timeline/lane_painter.h"
+#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/timeline_geometry.h"
+#include "app/desktop/pages/timeline/timeline_page.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>

@@ -1,0 +1,51 @@
+// Live: follows the run this window started. Repaints at most ten times a second. GUI thread.
+#pragma once
+
+#include "app/desktop/pages/live/live_run.h"
+#include "app/desktop/pages/live/run_follower.h"
+#include "app/desktop/pages/page.h"
+#include "storage/model/detail.h"
+
+#include <QTimer>
+#include <array>
+
+class QComboBox;
+class QPlainTextEdit;
+class QPushButton;
+
+namespace shardscope::desktop {
+
+class LineChart;
+class PageFrame;
+class RankRows;
+
+class LivePage : public Page {
+    Q_OBJECT
+
+public:
+    [[nodiscard]] static PageEntry entry();
+    explicit LivePage(PageContext& context, QWidget* parent = nullptr);
+    [[nodiscard]] const PageFrame& frame() const { return *m_frame; }
+    /// Shows what is known now, without waiting for the next tick.
+    void refresh();
+
+private:
+    QWidget* buildContent();
+    void buildControls(RecorderSession& session);
+    void presentLog();
+
+    LiveRun m_run;
+    RunFollower m_follower;
+    QTimer m_tick;
+    PageFrame* m_frame = nullptr;
+    std::array<LineChart*, 4> m_charts{};
+    RankRows* m_ranks = nullptr;
+    QComboBox* m_filter = nullptr;
+    QPlainTextEdit* m_log = nullptr;
+    QComboBox* m_capture = nullptr;
+    QPushButton* m_stop = nullptr;
+    QPushButton* m_kill = nullptr;
+    std::size_t m_shownLines = 0;
+};
+
+}  // namespace shardscope::desktop

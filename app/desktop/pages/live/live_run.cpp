@@ -1,0 +1,132 @@
+#include "app/desktop/pages/live/live_run.h"
+
+#include "app/desktop/models/format.h"
+
+#include <QStringList>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr std::size_t kLongestLog = 2000;
+
+LineSeries series(const QString& name, const QVector<QPointF>& points, Meaning meaning,
+                  bool dots = false) {
+    return {name, decimated(points, kChartPointLimit), meaning, dots};
+}
+
+void append(QVector<QPointF>& points, int step, std::optional<double> value) {
+    if (value) points.push_back({static_cast<double>(step), *value});
+}
+
+}  // namespace
+
+LiveRun::LiveRun(QObject* parent) : QObject(parent) {}
+
+void LiveRun::clear() {
+    m_title.clear();
+    m_output.clear();
+    m_status.clear();
+    m_message.clear();
+    m_steps = 0;
+    m_hasStep = false;
+    m_last = {};
+    for (auto* points : {&m_loss, &m_validation, &m_throughput, &m_memory, &m_blocked})
+        points->clear();
+    m_ranks.clear();
+    m_log.clear();
+    Q_EMIT changed();
+}
+
+void LiveRun::begin(const QString& model, const QString& strategy, int ranks, int steps,
+                    const QString& output) {
+    m_title = u"%1 · %2 × %3"_s.arg(model, strategy).arg(ranks);
+    m_steps = steps;
+    m_output = output;
+    for (int rank = 0; rank < ranks; ++rank) m_ranks.try_emplace(rank, LiveRank{u"starting"_s, 0});
+    Q_EMIT changed();
+}
+
+void LiveRun::addStep(const run::StepProgress& step) {
+    m_last = step;
+    m_hasStep = true;
+    if (step.steps > 0) m_steps = step.steps;
+    append(m_loss, step.step, step.loss);
+    append(m_throughput, step.step, step.tokensPerSecond);
+    if (step.memory) append(m_memory, step.step, step.memory->mebibytes());
+    if (step.blockedFraction) append(m_blocked, step.step, *step.blockedFraction * 100);
+    Q_EMIT changed();
+}
+
+void LiveRun::addValidation(int step, double loss) {
+    append(m_validation, step, loss);
+    Q_EMIT changed();
+}
+
+void LiveRun::setRank(int rank, const QString& state, std::int64_t pid) {
+    m_ranks[rank] = {state, pid};
+    Q_EMIT changed();
+}
+
+void LiveRun::addLog(const QString& level, const QString& text) {
+    m_log.push_back({level, text});
+    if (m_log.size() > kLongestLog) m_log.erase(m_log.begin(), m_log.begin() + kLongestLog / 4);
+    Q_EMIT changed();
+}
+
+void LiveRun::setStatus(const QString& status, const QString& message) {
+    m_status = status;
+    m_message = message;
+    Q_EMIT changed();
+}
+
+QString LiveRun::headline() const {
+    if (m_status == u"starting"_s) return u"Starting the ranks…"_s;
+    if (!m_hasStep) {
+        if (m_status == u"running"_s) return u"Ranks are running; the first step is on its way."_s;
+        return m_message.isEmpty() ? u"The run ended before its first step."_s : m_message;
+    }
+    QStringList facts;
+    if (m_last.loss) facts << u"loss %1 nats"_s.arg(formatNumber(*m_last.loss));
+    if (m_last.tokensPerSecond)
+        facts << ValueText{formatNumber(*m_last.tokensPerSecond), u"tok/s"_s}.joined();
+    const bool going = m_status == u"running"_s || m_status == u"stopping"_s;
+    if (going && m_last.secondsLeft) {
+        const Duration left{static_cast<std::int64_t>(*m_last.secondsLeft * 1e9)};
+        facts << u"about %1 left"_s.arg(formatDuration(left));
+    }
+    return u"Step %1 of %2: %3."_s.arg(formatCount(stepsDone()), formatCount(m_steps),
+                                       facts.join(u", "_s));
+}
+
+QString LiveRun::subline() const {
+    QStringList parts;
+    if (!m_title.isEmpty()) parts << m_title;
+    if (m_status == u"stopping"_s) {
+        parts << u"stopping after this step"_s;
+    } else {
+        parts << m_status;
+    }
+    if (!m_output.isEmpty()) parts << m_output;
+    return parts.join(u" · "_s);
+}
+
+std::vector<LineSeries> LiveRun::lossSeries() const {
+    return {series(u"training"_s, m_loss, Meaning::kCompute),
+            series(u"validation"_s, m_validation, Meaning::kReduction, true)};
+}
+
+std::vector<LineSeries> LiveRun::throughputSeries() const {
+    return {series(u"tokens/s"_s, m_throughput, Meaning::kCompute)};
+}
+
+std::vector<LineSeries> LiveRun::memorySeries() const {
+    return {series(u"largest rank"_s, m_memory, Meaning::kActivation)};
+}
+
+std::vector<LineSeries> LiveRun::blockedSeries() const {
+    return {series(u"blocked in collectives"_s, m_blocked, Meaning::kReduction)};
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,265 @@
+#include "app/desktop/pages/memory/memory_page.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/recording_texts.h"
+#include "app/desktop/pages/memory/memory_model.h"
+#include "app/desktop/pages/memory/memory_query.h"
+#include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/legend.h"
+#include "app/desktop/widgets/stacked_area.h"
+#include "app/desktop/widgets/stacked_bars.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr std::size_t kMostPictures = 4;
+constexpr std::size_t kMostOwners = 12;
+
+std::vector<AreaMark> stepMarks(const OpenRecording& recording, RankId rank, TimeRange range) {
+    std::vector<AreaMark> marks;
+    for (const StepFacts& step : recording.summary.steps) {
+        if (step.rank == rank && range.contains(step.start)) {
+            marks.push_back({step.start, u"step %1"_s.arg(step.step.value)});
+        }
+    }
+    return marks;
+}
+
+}  // namespace
+
+PageEntry MemoryPage::entry() {
+    return {page_ids::kMemory, u"memory"_s, tr("Memory"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new MemoryPage(context, parent);
+            }};
+}
+
+MemoryPage::MemoryPage(PageContext& context, QWidget* parent)
+    : RecordingPage(context, parent), m_columns(context.loader, Urgency::kPicture) {
+    setUp(buildContent(), entry().icon, tr("Where does the memory go?"),
+          tr("Open a recording or start a run with capture level full: this page then shows the "
+             "bytes of every category over time against what theory says."),
+          {{0, 0.02, 0.7, 0.5},
+           {0, 0.58, 0.7, 0.36},
+           {0.74, 0.02, 0.26, 0.14},
+           {0.74, 0.22, 0.26, 0.4}},
+          true);
+}
+
+QWidget* MemoryPage::buildContent() {
+    auto* content = new QWidget(this);
+    auto* layout = new QHBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(32);
+    auto* main = new QVBoxLayout;
+    main->setSpacing(kGap);
+    m_pictureColumn = new QVBoxLayout;
+    m_pictureColumn->setSpacing(kGap);
+    main->addLayout(m_pictureColumn, 1);
+    m_legend = new Legend(content);
+    main->addWidget(m_legend);
+    main->addSpacing(kGap);
+    main->addWidget(sectionLabel(tr("At the peak, by category"), content));
+    m_table = new DataTable(tr("Memory at the peak by category"), content);
+    m_table->setFitsRows(true);
+    main->addWidget(m_table);
+    layout->addLayout(main, 5);
+    layout->addWidget(buildSide(content), 2);
+    return content;
+}
+
+QWidget* MemoryPage::buildSide(QWidget* parent) {
+    auto* side = new QWidget(parent);
+    side->setMinimumWidth(264);
+    auto* layout = new QVBoxLayout(side);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kGap);
+    m_bars = new StackedBars(side);
+    m_bars->setLabelWidth(56);
+    connect(m_bars, &StackedBars::barActivated, this, [this](int bar) {
+        if (!hasRecording() || bar >= static_cast<int>(recording().report.memory.size())) return;
+        const RankId rank = recording().report.memory[static_cast<std::size_t>(bar)].rank;
+        this->selection().selectRanks({rank});
+    });
+    m_peakWords = quietLabel({}, side);
+    m_showPeak = new QPushButton(tr("Show the step of the peak"), side);
+    m_showPeak->setAccessibleName(tr("Select the step of the peak"));
+    connect(m_showPeak, &QPushButton::clicked, this, &MemoryPage::showPeakStep);
+    m_owners = new DataTable(tr("Largest owners of memory at the peak"), side);
+    m_owners->setFitsRows(true);
+    layout->addWidget(sectionLabel(tr("Peak by rank"), side));
+    layout->addWidget(m_bars);
+    layout->addSpacing(kGap);
+    layout->addWidget(sectionLabel(tr("What made the peak"), side));
+    layout->addWidget(m_peakWords);
+    layout->addWidget(m_showPeak, 0, Qt::AlignLeft);
+    layout->addWidget(m_owners);
+    layout->addStretch();
+    return side;
+}
+
+void MemoryPage::present() {
+    const Selection& current = selection().current();
+    pageFrame().setHeadline(memoryHeadline(recording(), current),
+                            memorySubline(recording(), current));
+    m_legend->setEntries(memoryLegend(recording()));
+    m_bars->setBars(memoryBars(recording(), current));
+    const auto* worst = worstRank(recording(), current);
+    m_table->setTable(memoryColumns(), worst != nullptr ? memoryRows(*worst)
+                                                        : std::vector<std::vector<TableCell>>{});
+    m_showPeak->setVisible(worst != nullptr);
+    request();
+}
+
+void MemoryPage::showEvent(QShowEvent* event) {
+    RecordingPage::showEvent(event);
+    if (hasRecording()) request();
+}
+
+void MemoryPage::request() {
+    if (!hasRecording() || !isVisible()) return;
+    MemoryQuery query;
+    query.range = selection().current().range.value_or(recording().bounds());
+    query.ranks = selection().current().ranks;
+    placePictures(query.ranks.empty() ? recording().ranks.size() : query.ranks.size());
+    query.columns = m_pictures.empty() ? 800 : std::max(200, m_pictures.front()->plotWidth());
+    m_columns.ask(
+        [query](auto& reader, const auto& recording, const auto& generation) {
+            return loadMemory(reader, recording, query, generation);
+        },
+        [this](const MemoryFramePtr& frame) { showFrame(frame); });
+}
+
+void MemoryPage::placePictures(std::size_t ranks) {
+    const std::size_t wanted = std::clamp<std::size_t>(ranks, 1, kMostPictures);
+    while (m_pictures.size() > wanted) {
+        delete m_pictures.back();
+        m_pictures.pop_back();
+    }
+    while (m_pictures.size() < wanted) {
+        auto* picture = new StackedArea(this);
+        picture->setMinimumHeight(wanted > 2 ? 136 : wanted > 1 ? 176 : 280);
+        connect(picture, &StackedArea::cursorMoved, this, [this](std::optional<double> share) {
+            for (StackedArea* each : m_pictures) each->showCursor(share);
+        });
+        connect(picture, &StackedArea::rangeSelected, this,
+                [this](TimeRange range) { this->selection().selectRange(range); });
+        if (m_pictures.empty())
+            connect(
+                picture, &StackedArea::plotResized, this,
+                [this] {
+                    if (hasRecording()) request();
+                },
+                Qt::QueuedConnection);
+        m_pictureColumn->addWidget(picture, 1);
+        m_pictures.push_back(picture);
+    }
+}
+
+void MemoryPage::showFrame(const MemoryFramePtr& frame) {
+    if (!hasRecording()) return;
+    m_frame = frame;
+    placePictures(frame->ranks.size());
+    double highest = 0;
+    for (const MemoryColumns& columns : frame->ranks) {
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            highest = std::max(highest, columns.total(i));
+        for (double reserved : columns.reserved) highest = std::max(highest, reserved);
+    }
+    for (const auto& memory : recording().report.memory) {
+        highest = std::max(highest, static_cast<double>(memory.theory.count));
+    }
+    for (std::size_t i = 0; i < m_pictures.size() && i < frame->ranks.size(); ++i) {
+        m_pictures[i]->setShowsAxis(i + 1 == m_pictures.size());
+        fillPicture(*m_pictures[i], frame->ranks[i], highest * 1.04);
+    }
+    presentPeak();
+}
+
+void MemoryPage::fillPicture(StackedArea& picture, const MemoryColumns& columns, double highest) {
+    std::vector<AreaBand> bands;
+    for (MemoryCategory category : stackOrder()) {
+        const auto& values = columns.categories[static_cast<std::size_t>(category)];
+        if (std::none_of(values.begin(), values.end(), [](double value) { return value > 0; }))
+            continue;
+        bands.push_back({QString::fromLatin1(toWord(category)), meaningOf(category), values});
+    }
+    picture.setTitle(tr("rank %1").arg(columns.rank.value));
+    picture.setBands(std::move(bands), columns.range, highest);
+    picture.setLine(tr("reserved by the allocator"), columns.reserved);
+    picture.setMarks(stepMarks(recording(), columns.rank, columns.range));
+    std::vector<AreaGap> gaps;  // memory events are what only the level full holds
+    for (const DetailFacts& detail : recording().summary.detail)
+        if (detail.rank == columns.rank) gaps.push_back({detail.range, leftOutWord(detail)});
+    picture.setGaps(std::move(gaps));
+    picture.setPeak(std::nullopt, {});
+    for (const auto& memory : recording().report.memory) {
+        if (memory.rank != columns.rank || !memory.known) continue;
+        picture.setReference(
+            static_cast<double>(memory.theory.count),
+            memory.managed() == memory.peak
+                ? tr("theory: peak %1").arg(formatBytes(memory.theory))
+                : tr("theory within the allocator: %1").arg(formatBytes(memory.theory)));
+        picture.setPeak(memory.peakTime, tr("peak %1").arg(formatBytes(memory.peak)));
+    }
+}
+
+void MemoryPage::presentPeak() {
+    if (m_frame->peakOwners.empty()) {
+        m_peakWords->setText(
+            tr("No block was alive at the peak, or memory events were not captured."));
+        m_owners->setTable({}, {});
+        return;
+    }
+    std::int64_t blocks = 0;
+    Bytes sum;
+    for (const PeakOwner& owner : m_frame->peakOwners) {
+        blocks += owner.blocks;
+        sum += owner.size;
+    }
+    m_peakWords->setText(tr("Rank %1 at %2, %3: %4 blocks alive, %5 together. The largest:")
+                             .arg(QString::number(m_frame->peakRank.value),
+                                  formatInstant(m_frame->peakTime, {1'000'000}),
+                                  peakMoment(recording(), m_frame->peakRank, m_frame->peakTime),
+                                  formatCount(blocks), formatBytes(sum)));
+    std::vector<std::vector<TableCell>> rows;
+    for (const PeakOwner& owner : m_frame->peakOwners) {
+        if (rows.size() == kMostOwners) break;
+        QString name = owner.owner.isEmpty() ? tr("(unnamed)") : owner.owner;
+        const QString where = owner.layer == kNoLayer || name.contains(formatLayer(owner.layer))
+                                  ? QString()
+                                  : u" · "_s + formatLayer(owner.layer);
+        rows.push_back(
+            {{name + where, name + where + u": "_s + QString::fromLatin1(toWord(owner.category)), 0,
+              meaningOf(owner.category)},
+             {formatCount(owner.blocks), {}, static_cast<double>(owner.blocks), Meaning::kNone},
+             {formatBytes(owner.size), {}, static_cast<double>(owner.size.count), Meaning::kNone}});
+    }
+    m_owners->setTable({{tr("owner"), {}, false, true, false, 96},
+                        {tr("blocks"), {}, true, false, true, 60},
+                        {tr("size"), {}, true, false, false, 80}},
+                       std::move(rows));
+}
+
+void MemoryPage::showPeakStep() {
+    const auto* worst = worstRank(recording(), selection().current());
+    if (worst == nullptr) return;
+    for (const StepFacts& step : recording().summary.steps) {
+        if (step.rank == worst->rank && step.range().contains(worst->peakTime)) {
+            selection().selectRange(step.range());
+            return;
+        }
+    }
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,54 @@
+// Memory: bytes by category over time, one picture a rank, against what theory says, and what
+// made the peak. GUI thread.
+#pragma once
+
+#include "app/desktop/pages/memory/memory_frame.h"
+#include "app/desktop/pages/recording_page.h"
+
+#include <vector>
+
+class QLabel;
+class QPushButton;
+class QVBoxLayout;
+
+namespace shardscope::desktop {
+
+class DataTable;
+class Legend;
+class StackedArea;
+class StackedBars;
+
+class MemoryPage : public RecordingPage {
+    Q_OBJECT
+
+public:
+    [[nodiscard]] static PageEntry entry();
+    explicit MemoryPage(PageContext& context, QWidget* parent = nullptr);
+
+protected:
+    void present() override;
+    void showEvent(QShowEvent* event) override;
+
+private:
+    QWidget* buildContent();
+    QWidget* buildSide(QWidget* parent);
+    void request();
+    void showFrame(const MemoryFramePtr& frame);
+    void placePictures(std::size_t ranks);
+    void fillPicture(StackedArea& picture, const MemoryColumns& columns, double highest);
+    void presentPeak();
+    void showPeakStep();
+
+    Topic m_columns;
+    std::vector<StackedArea*> m_pictures;
+    QVBoxLayout* m_pictureColumn = nullptr;
+    Legend* m_legend = nullptr;
+    DataTable* m_table = nullptr;
+    StackedBars* m_bars = nullptr;
+    QLabel* m_peakWords = nullptr;
+    QPushButton* m_showPeak = nullptr;
+    DataTable* m_owners = nullptr;
+    MemoryFramePtr m_frame;
+};
+
+}  // namespace shardscope::desktop

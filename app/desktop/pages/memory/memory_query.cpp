@@ -1,0 +1,68 @@
+#include "app/desktop/pages/memory/memory_query.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/memory/memory_columns.h"
+#include "app/desktop/pages/memory/memory_model.h"
+
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+/// What was alive on a rank by category, what its allocator had reserved, and the total.
+Result<MemoryColumns> loadColumns(storage::RecordingReader& reader, const OpenRecording& recording,
+                                  RankId rank, const MemoryQuery& query,
+                                  const storage::View& view) {
+    std::vector<MemoryCategory> categories;
+    std::vector<LaneAddress> lanes;
+    for (int category = 0; category < kMemoryCategoryCount; ++category) {
+        const auto wanted = static_cast<MemoryCategory>(category);
+        if (recording.lane({rank, memoryLane(wanted)}) == nullptr) continue;
+        categories.push_back(wanted);
+        lanes.push_back({rank, memoryLane(wanted)});
+    }
+    const LaneFacts* reserved = findReservedLane(recording.summary, rank);
+    if (reserved != nullptr) lanes.push_back({rank, reserved->lane});
+    lanes.push_back({rank, kMemoryTotalLane});
+    const auto slices = reader.counters(lanes, view);
+    if (!slices) return failure(slices);
+    MemoryColumnsBuilder builder(rank, query.range, query.columns);
+    for (std::size_t i = 0; i < categories.size(); ++i)
+        builder.addCategory(categories[i], (*slices)[i]);
+    if (reserved != nullptr) builder.addReserved((*slices)[categories.size()]);
+    return builder.build(slices->back());
+}
+
+}  // namespace
+
+Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRecording& recording,
+                                  const MemoryQuery& query, const storage::Generation& generation) {
+    auto frame = std::make_shared<MemoryFrame>();
+    frame->query = query;
+    const Duration resolution{
+        std::max<std::int64_t>(1, query.range.duration().ns / std::max(1, query.columns))};
+    Bytes highest;
+    for (const RankEvents& events : recording.ranks) {
+        const bool shown = query.ranks.empty() || std::find(query.ranks.begin(), query.ranks.end(),
+                                                            events.rank) != query.ranks.end();
+        if (!shown || !events.hasMemoryEvents) continue;
+        auto columns = loadColumns(reader, recording, events.rank, query,
+                                   {query.range, resolution, generation});
+        if (!columns) return failure(columns);
+        frame->ranks.push_back(std::move(*columns));
+        if (events.peakMemory > highest) {
+            highest = events.peakMemory;
+            frame->peakRank = events.rank;
+            frame->peakTime = events.peakTime;
+        }
+    }
+    if (highest.count > 0 && !generation.superseded()) {
+        const auto alive = reader.liveMemory(frame->peakRank, frame->peakTime);
+        if (!alive) return failure(alive);
+        frame->peakOwners = groupByOwner(
+            *alive, [&](StringId id) { return fromUtf8(reader.text(frame->peakRank, id)); });
+    }
+    return MemoryFramePtr(std::move(frame));
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,175 @@
+#include "app/desktop/pages/newrun/run_form.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/newrun/run_option_texts.h"
+#include "engine/run/config/run_rules.h"
+#include "engine/run/theory/theory.h"
+
+#include <QStringList>
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using run::RunConfig;
+using run::Strategy;
+
+StackedBar memoryBar(const RunConfig& config, const QString& label, bool chosen) {
+    const theory::MemoryByCategory categories = theory::memoryTheory(config);
+    StackedBar bar;
+    bar.label = label;
+    bar.emphasised = chosen;
+    bar.total = formatBytes(theory::total(categories));
+    for (MemoryCategory category : stackOrder()) {
+        const Bytes size = categories[static_cast<std::size_t>(category)];
+        if (size.count <= 0) continue;
+        bar.segments.push_back({static_cast<double>(size.count), meaningOf(category),
+                                QString::fromLatin1(toWord(category)), formatBytes(size)});
+    }
+    return bar;
+}
+
+std::vector<StackedBar> memoryBars(const RunConfig& config) {
+    std::vector<StackedBar> bars;
+    RunConfig single = config;
+    single.strategy = Strategy::kSingle;
+    single.compression = run::Compression::kNone;
+    single.keepGathered = single.keepGradients = false;
+    single.shardRanks = single.vocabularyPieces = 0;
+    single.ranks = 1;
+    bars.push_back(memoryBar(single, u"single × 1"_s, config.strategy == Strategy::kSingle));
+    const bool sharded = config.strategy == Strategy::kZero3;
+    if (!sharded && config.strategy != Strategy::kSingle)
+        bars.push_back(memoryBar(
+            config, u"%1 × %2"_s.arg(fromUtf8(toWord(config.strategy))).arg(config.ranks), true));
+    std::vector<int> ranks{2, 4};
+    if (sharded && config.ranks != 2 && config.ranks != 4) ranks.push_back(config.ranks);
+    std::sort(ranks.begin(), ranks.end());
+    for (int count : ranks) {
+        RunConfig zero3 = config;
+        zero3.strategy = Strategy::kZero3;
+        zero3.compression = run::Compression::kNone;
+        zero3.shardRanks = 0;
+        zero3.ranks = count;
+        bars.push_back(
+            memoryBar(zero3, u"ZeRO-3 × %1"_s.arg(count), sharded && count == config.ranks));
+    }
+    return bars;
+}
+
+std::vector<LegendEntry> legendOf(const std::vector<StackedBar>& bars) {
+    std::vector<LegendEntry> entries;
+    for (MemoryCategory category : stackOrder()) {
+        const QString name = QString::fromLatin1(toWord(category));
+        for (const StackedBar& bar : bars) {
+            const bool used =
+                std::any_of(bar.segments.begin(), bar.segments.end(),
+                            [&](const BarSegment& segment) { return segment.name == name; });
+            if (!used) continue;
+            entries.push_back({name, meaningOf(category), false});
+            break;
+        }
+    }
+    return entries;
+}
+
+QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& machine) {
+    if (config.device == run::Device::kCuda) {
+        return u"Predicted: %1 per rank on its GPU, besides what CUDA and NCCL take; this window "
+               u"does "
+               u"not know the GPUs."_s.arg(formatBytes(needed));
+    }
+    const Bytes all{needed.count * config.ranks};
+    if (machine.freeMemory.count == 0) return u"Predicted: %1 per rank."_s.arg(formatBytes(needed));
+    return (all < machine.freeMemory
+                ? u"Fits. Predicted: %1 per rank, %2 in total; %3 free."_s
+                : u"Does not fit. Predicted: %1 per rank, %2 in total; only %3 free."_s)
+        .arg(formatBytes(needed), formatBytes(all), formatBytes(machine.freeMemory));
+}
+
+}  // namespace
+
+QString choiceNote(const run::RunOption& option, const RunConfig& config) {
+    if (option.choices == nullptr) return {};
+    const run::OptionValue value = option.get(config);
+    for (const run::OptionChoice& choice : option.choices())
+        if (choice.word == std::get<std::string>(value)) return fromUtf8(choice.note);
+    return {};
+}
+
+RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
+                      const RunConfig* start) {
+    RunPrediction prediction;
+    const RunConfig base = start != nullptr ? *start : RunConfig();
+    prediction.commandLine = fromUtf8(run::toCommandLine(config, base));
+    for (const std::string& word : run::toArguments(config, base))
+        prediction.arguments << fromUtf8(word);
+    if (const auto problem = run::findProblem(config)) {
+        prediction.problem = inFormWords(fromUtf8(problem->sentence));
+        prediction.problem[0] = prediction.problem[0].toUpper();
+        prediction.wrongFields = problem->options;
+        prediction.headline = u"Fix the settings above to see a prediction."_s;
+        return prediction;
+    }
+    prediction.parameters =
+        u"%1 parameters"_s.arg(formatCount(theory::parameterCount(config.model)));
+    prediction.tokensPerStep =
+        u"%1 tokens per step"_s.arg(formatCount(theory::tokensPerStep(config)));
+    prediction.memory = memoryBars(config);
+    prediction.legend = legendOf(prediction.memory);
+    const Bytes needed = theory::total(theory::memoryTheory(config));
+    prediction.headline = headlineOf(needed, config, machine);
+    const theory::StepContents contents = theory::stepContents(config);
+    prediction.traffic = {
+        {u"bytes moved per rank"_s, formatBytes(theory::trafficPerStep(config))},
+        {u"gathers"_s, formatCount(contents.gathers)},
+        {u"reductions"_s, formatCount(contents.reductions)},
+        {u"model FLOPs"_s,
+         ValueText{formatNumber(theory::palmFlopsPerToken(config.model) *
+                                static_cast<double>(theory::tokensPerStep(config)) * 1e-9),
+                   u"GFLOP"_s}
+             .joined()},
+        {u"model state per rank"_s, formatBytes(theory::stateTheory(config))}};
+    if (config.shareDevice) {
+        prediction.warning =
+            u"Ranks that share a GPU take turns: the run works, but its times say nothing of speed."_s;
+    } else if (config.device == run::Device::kCpu &&
+               (config.precision == run::Precision::kBFloat16 ||
+                config.precision == run::Precision::kFloat16)) {
+        prediction.warning =
+            u"%1 on a CPU without matrix units for it is many times slower than fp32."_s.arg(
+                fromUtf8(toWord(config.precision)));
+    } else if (config.ranks * std::max(config.threads, 1) > machine.cores) {
+        prediction.warning =
+            u"%1 ranks × %2 threads share %3 cores: steps will be slower and "
+            u"waiting times larger than on a machine of their own."_s.arg(config.ranks)
+                .arg(std::max(config.threads, 1))
+                .arg(machine.cores);
+    }
+    return prediction;
+}
+
+QString wrappedCommand(const QString& commandLine) {
+    constexpr qsizetype kColumns = 48;
+    QStringList lines{QString()};
+    const QStringList flags = commandLine.split(u" --"_s);
+    for (qsizetype i = 0; i < flags.size(); ++i) {
+        const QString flag = (i > 0 ? u"--"_s : QString()) + flags[i];
+        if (i > 0 && lines.back().size() + flag.size() >= kColumns) {
+            lines << u"    "_s + flag;
+        } else {
+            lines.back() += (i > 0 ? u" "_s : QString()) + flag;
+        }
+    }
+    return lines.join(u" \\\n"_s);
+}
+
+QString suggestedRecordingName(const RunConfig& config, const QString& moment) {
+    return u"%1-%2x%3-%4.sscope"_s
+        .arg(fromUtf8(config.model.name), QString::fromLatin1(toWord(config.strategy)))
+        .arg(config.ranks)
+        .arg(moment);
+}
+
+}  // namespace shardscope::desktop

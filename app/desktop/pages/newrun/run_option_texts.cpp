@@ -1,0 +1,61 @@
+#include "app/desktop/pages/newrun/run_option_texts.h"
+
+#include "app/desktop/models/format.h"
+#include "engine/run/config/run_rules.h"
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using run::RunOption;
+
+bool isWordCharacter(QChar c) {
+    return c.isLetterOrNumber() || c == u'-' || c == u'_';
+}
+
+/// Where `word` stands by itself in `text`; -1: nowhere.
+qsizetype findWord(const QString& text, const QString& word, qsizetype from) {
+    for (qsizetype at = text.indexOf(word, from); at >= 0; at = text.indexOf(word, at + 1)) {
+        const qsizetype end = at + word.size();
+        const bool whole = (at == 0 || !isWordCharacter(text[at - 1])) &&
+                           (end == text.size() || !isWordCharacter(text[end]));
+        if (whole) return at;
+    }
+    return -1;
+}
+
+QString quoted(const RunOption& option) {
+    return u"“%1”"_s.arg(*option.name != '\0' ? nameOf(option) : fromUtf8(option.key));
+}
+
+}  // namespace
+
+QString nameOf(const RunOption& option) {
+    return fromUtf8(option.name);
+}
+
+QString labelOf(const RunOption& option) {
+    return *option.unit == '\0' ? nameOf(option)
+                                : u"%1, %2"_s.arg(nameOf(option), fromUtf8(option.unit));
+}
+
+QString helpOf(const RunOption& option) {
+    QString sentence = fromUtf8(option.help) + u'.';
+    sentence[0] = sentence[0].toUpper();
+    return sentence;
+}
+
+QString inFormWords(const QString& sentence) {
+    QString words = fromUtf8(run::spelled(sentence.toStdString(), [](const RunOption& option) {
+        return quoted(option).toStdString();
+    }));
+    for (const RunOption& option : run::runOptions()) {
+        const QString flag = fromUtf8(option.flag);
+        if (flag.isEmpty() || *option.name == '\0') continue;
+        for (qsizetype at = findWord(words, flag, 0); at >= 0; at = findWord(words, flag, at))
+            words.replace(at, flag.size(), quoted(option));
+    }
+    return words.isEmpty() || words.endsWith(u'.') ? words : words + u'.';
+}
+
+}  // namespace shardscope::desktop

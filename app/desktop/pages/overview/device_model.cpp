@@ -1,0 +1,144 @@
+#include "app/desktop/pages/overview/device_model.h"
+
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using analysis::DeviceUse;
+
+TableCell cell(const QString& text, const QString& tip = {}, double key = 0,
+               Meaning swatch = Meaning::kNone) {
+    return {text, tip, key, swatch};
+}
+
+TableCell peakCell(const std::optional<double>& peak, const std::string& source) {
+    return cell(peak ? formatSi(*peak, u"FLOP/s"_s) : u"n/a"_s, fromUtf8(source),
+                peak.value_or(-1));
+}
+
+/// A time with its share of the training time that `use` is about.
+TableCell timeCell(const DeviceUse& use, Duration part, const QString& why) {
+    if (use.kernels == 0) return cell(unknownText(), why, -1);
+    const Duration whole = use.compute + use.communication - use.hidden + use.idle;
+    const double share =
+        whole.ns > 0 ? static_cast<double>(part.ns) / static_cast<double>(whole.ns) : 0;
+    return cell(formatPercent(share),
+                u"%1 of %2"_s.arg(formatDuration(part), formatDuration(whole)), share);
+}
+
+TableCell energyCell(const std::optional<double>& joules) {
+    if (!joules) {
+        return cell(unknownText(),
+                    u"the driver's energy counter was not recorded over a whole step"_s, -1);
+    }
+    return cell(formatSi(*joules, u"J"_s), u"%1 J"_s.arg(formatNumber(*joules, 6)), *joules);
+}
+
+TableCell overlapCell(const DeviceUse& use, const QString& why) {
+    if (use.kernels == 0) return cell(unknownText(), why, -1);
+    const auto overlap = use.overlap();
+    if (!overlap) return cell(unknownText(), u"no kernel of a collective ran"_s, -1);
+    return cell(formatPercent(*overlap),
+                u"%1 of %2 behind compute kernels"_s.arg(formatDuration(use.hidden),
+                                                         formatDuration(use.communication)),
+                *overlap);
+}
+
+QString whyNone(const DeviceUse& use) {
+    const QString tracing = fromUtf8(use.device.tracing);
+    if (tracing.isEmpty()) return u"kernels were not traced"_s;
+    return tracing.startsWith(u"not traced"_s)
+               ? tracing
+               : u"no kernel was recorded, although traced by %1"_s.arg(tracing);
+}
+
+}  // namespace
+
+QString untracedText(const OpenRecording& recording) {
+    for (const DeviceUse& use : recording.report.devices) {
+        if (use.kernels == 0) return whyNone(use);
+    }
+    return {};
+}
+
+std::vector<TableColumn> deviceColumns() {
+    return {{u"rank"_s, {}, false, false, false, 48},
+            {u"device"_s, u"with how many ranks of the run share it"_s, false, true, false, 176},
+            {u"memory"_s, {}, true, false, false, 80},
+            {u"driver"_s, {}, true, false, false, 92},
+            {u"data sheet"_s,
+             u"dense peak at the run's precision, as the vendor states it; what MFU divides by"_s,
+             true, false, false, 104},
+            {u"measured"_s, u"what matrix products of the run's own shapes reached before it"_s,
+             true, false, false, 104}};
+}
+
+std::vector<std::vector<TableCell>> deviceRows(const OpenRecording& recording) {
+    std::vector<std::vector<TableCell>> rows;
+    for (const DeviceFacts& device : recording.summary.devices) {
+        QString name = fromUtf8(device.name);
+        if (device.sharedBy > 1) name += u" · shared by %1"_s.arg(device.sharedBy);
+        if (device.mig) name += u" · MIG slice"_s;
+        const QString tip = u"%1\n%2 at %3\nattention by %4\ntracing: %5"_s.arg(
+            name, fromUtf8(device.uuid), fromUtf8(device.pciBusId), fromUtf8(device.attention),
+            fromUtf8(device.tracing));
+        rows.push_back(
+            {cell(QString::number(device.rank.value), {}, device.rank.value), cell(name, tip),
+             cell(formatBytes(device.memory), u"%1 B"_s.arg(formatCount(device.memory.count)),
+                  static_cast<double>(device.memory.count)),
+             cell(device.driver.empty() ? unknownText() : fromUtf8(device.driver),
+                  device.driver.empty() ? u"NVML did not say"_s : QString()),
+             peakCell(device.vendorPeak, device.vendorPeakSource),
+             peakCell(device.measuredPeak, device.measuredPeakSource)});
+    }
+    return rows;
+}
+
+std::vector<TableColumn> deviceTimeColumns() {
+    return {{u"rank"_s, {}, false, false, false, 44},
+            {u"compute"_s,
+             u"a kernel that is not a collective's runs, of training time; kernels at the same "
+             u"time count once"_s,
+             true, false, false, 76},
+            {u"communication"_s,
+             u"a kernel of a collective runs, waiting for peers inside it included"_s, true, false,
+             false, 108},
+            {u"overlap"_s,
+             u"communication kernels behind compute kernels, divided by all communication kernels "
+             u"(HTA's definition: hta/analyzers/communication_analysis.py)"_s,
+             true, false, false, 72},
+            {u"idle"_s, u"no kernel at all, of training time"_s, true, false, false, 64},
+            {u"energy per step"_s, u"of the whole device, from the driver's sampled counter"_s,
+             true, false, false, 100},
+            {u"a token"_s, u"energy of the device divided by this rank's tokens"_s, true, false,
+             false, 76},
+            {u"kernels"_s, u"of the whole recording"_s, false, false, true, 64}};
+}
+
+std::vector<std::vector<TableCell>> deviceTimeRows(const OpenRecording& recording) {
+    std::vector<std::vector<TableCell>> rows;
+    for (const DeviceUse& use : recording.report.devices) {
+        const QString why = whyNone(use);
+        rows.push_back({cell(QString::number(use.device.rank.value), {}, use.device.rank.value),
+                        timeCell(use, use.compute, why), timeCell(use, use.communication, why),
+                        overlapCell(use, why), timeCell(use, use.idle, why),
+                        energyCell(use.joulesPerStep), energyCell(use.joulesPerToken),
+                        cell(formatCount(use.kernels), {}, static_cast<double>(use.kernels))});
+    }
+    return rows;
+}
+
+QString deviceTimeNote(const OpenRecording& recording) {
+    const auto& devices = recording.report.devices;
+    if (devices.empty()) return {};
+    if (const QString why = untracedText(recording); !why.isEmpty())
+        return u"No times of kernels: %1."_s.arg(why);
+    return u"Traced by %1. Overlap as HTA defines it: kernels of collectives behind compute "
+           u"kernels, "
+           u"divided by all kernels of collectives."_s.arg(
+               fromUtf8(devices.front().device.tracing));
+}
+
+}  // namespace shardscope::desktop

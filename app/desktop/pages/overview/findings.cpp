@@ -1,0 +1,99 @@
+// Findings and run facts: the words beside the Overview's pictures.
+#include "app/desktop/pages/overview/overview_model.h"
+#include "engine/run/config/modelled_link.h"
+
+#include <QDateTime>
+#include <QLocale>
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+/// With a capital and a full stop.
+QString sentence(QString text) {
+    if (text.isEmpty()) return text;
+    text[0] = text[0].toUpper();
+    return text.endsWith(u'.') ? text : text + u'.';
+}
+
+/// What the report says, with the page that shows it.
+Finding shown(const OpenRecording& recording, const analysis::RunFinding& finding) {
+    Finding row;
+    row.severity = finding.severity;
+    row.title = fromUtf8(finding.title);
+    row.detail = fromUtf8(finding.detail);
+    row.page = finding.range ? u"timeline"_s : u"memory"_s;
+    if (!finding.range) return row;
+    // A little of what lies around it, so that it can be seen to be long.
+    const Duration margin{std::max<std::int64_t>(finding.range->duration().ns / 10, 1'000'000)};
+    Selection evidence;
+    evidence.range =
+        TimeRange{finding.range->begin - margin, finding.range->end + margin}.intersection(
+            recording.bounds());
+    row.evidence = evidence;
+    return row;
+}
+
+}  // namespace
+
+std::vector<Finding> findings(const OpenRecording& recording) {
+    std::vector<Finding> found;
+    for (const Diagnostic& diagnostic : recording.report.diagnostics) {
+        Finding finding;
+        finding.severity = diagnostic.severity;
+        finding.title = sentence(fromUtf8(diagnostic.message));
+        finding.detail = sentence(fromUtf8(diagnostic.remedy));
+        found.push_back(finding);
+    }
+    for (const std::string& missing : recording.report.completeness.missing) {
+        Finding finding;
+        const bool known = recording.report.completeness.known;
+        finding.severity = known ? Severity::kProblem : Severity::kNote;
+        finding.title = known ? u"Something is missing from the recording"_s
+                              : u"Whether the recording is complete cannot be told"_s;
+        finding.detail = sentence(fromUtf8(missing));
+        found.push_back(finding);
+    }
+    for (const analysis::RunFinding& finding : recording.report.findings)
+        found.push_back(shown(recording, finding));
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    return found;
+}
+
+std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording) {
+    const RunFacts& run = recording.summary.run;
+    const QString ranks = run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize);
+    std::vector<std::pair<QString, QString>> facts;
+    if (recording.isImported()) {
+        facts.emplace_back(u"run"_s, u"imported, %1"_s.arg(ranks));
+    } else {
+        facts.emplace_back(u"model"_s, u"%1, %2 parameters"_s.arg(fromUtf8(run.model),
+                                                                  formatCount(run.parameters)));
+        facts.emplace_back(u"strategy"_s, u"%1 on %2"_s.arg(fromUtf8(run.strategy), ranks));
+        const auto config = run::parseRunConfigJson(run.configJson);
+        if (const std::string link = config ? run::modelledLink(*config) : ""; !link.empty())
+            facts.emplace_back(u"link"_s, fromUtf8(link));
+    }
+    if (!recording.summary.hosts.empty() && !recording.summary.hosts.front().name.empty()) {
+        const HostFacts& host = recording.summary.hosts.front();
+        facts.emplace_back(u"host"_s,
+                           u"%1, %2, %3 cores, %4"_s.arg(fromUtf8(host.name), fromUtf8(host.cpu))
+                               .arg(host.cores)
+                               .arg(formatBytes(host.memory)));
+    }
+    if (run.startedUnixNs > 0) {
+        const auto started = QDateTime::fromMSecsSinceEpoch(run.startedUnixNs / 1'000'000);
+        facts.emplace_back(u"started"_s,
+                           QLocale(QLocale::English).toString(started, u"d MMM yyyy, HH:mm:ss"_s));
+    }
+    facts.emplace_back(u"length"_s, formatDuration(recording.bounds().duration()));
+    facts.emplace_back(u"state"_s, QString::fromLatin1(toWord(run.status)));
+    facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
+    if (!run.commandLine.empty()) facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));
+    return facts;
+}
+
+}  // namespace shardscope::desktop

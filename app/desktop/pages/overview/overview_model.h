@@ -1,0 +1,51 @@
+// What the Overview says about a recording: sentence, cards, ledger, findings. Pure functions
+// of the report and the selection; nothing here paints.
+#pragma once
+
+#include "app/desktop/models/chart_data.h"
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selection.h"
+#include "app/desktop/models/table_model.h"
+#include "app/desktop/pages/overview/ledger_view.h"
+
+#include <QString>
+#include <optional>
+#include <vector>
+
+namespace shardscope::desktop {
+
+struct CardContent {
+    QString title;
+    ValueText value;
+    QString qualifier;   ///< behind the unit: "of 0.83 possible"
+    QString detail;      ///< numerator and denominator
+    QString definition;  ///< what `?` says: definition, formula, source
+    QVector<QPointF> trend;
+    QString verdict;  ///< "PASS ≥ 40 %"
+    bool verdictGood = true;
+};
+
+struct Finding {
+    Severity severity = Severity::kNote;
+    QString title;
+    QString detail;
+    QString page;        ///< where "Show me" leads; empty: nothing to show
+    Selection evidence;  ///< and what it selects there
+};
+
+[[nodiscard]] QString overviewHeadline(const OpenRecording& recording, const LedgerView& ledger);
+[[nodiscard]] QString overviewSubline(const OpenRecording& recording);
+[[nodiscard]] std::vector<CardContent> overviewCards(const OpenRecording& recording,
+                                                     const LedgerView& ledger);
+[[nodiscard]] std::vector<StackedBar> ledgerBars(const LedgerView& ledger);
+/// One bar a step of `rank`.
+[[nodiscard]] std::vector<StackedBar> stepColumns(const LedgerView& ledger, RankId rank);
+[[nodiscard]] std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger);
+[[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
+[[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
+[[nodiscard]] std::vector<Finding> findings(const OpenRecording& recording);
+/// Name and value of the run's facts: configuration, host, file.
+[[nodiscard]] std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording);
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,62 @@
+// Overview: where the time of a step goes, in one sentence, six cards, bars and a table.
+// GUI thread.
+#pragma once
+
+#include "app/desktop/pages/overview/overview_model.h"
+#include "app/desktop/pages/recording_page.h"
+
+#include <vector>
+
+class QComboBox;
+class QGridLayout;
+class QLabel;
+
+namespace shardscope::desktop {
+
+class Card;
+class DataTable;
+class DetailList;
+class FindingList;
+class Legend;
+class StackedBars;
+class StackedColumns;
+
+class OverviewPage : public RecordingPage {
+    Q_OBJECT
+
+public:
+    [[nodiscard]] static PageEntry entry();
+    explicit OverviewPage(PageContext& context, QWidget* parent = nullptr);
+
+protected:
+    void present() override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    QWidget* buildContent();
+    QWidget* buildEvidence(QWidget* parent);
+    QWidget* buildDevices(QWidget* parent);
+    QWidget* buildSide(QWidget* parent);
+    void presentDevices();
+    void placeCards();
+    void presentCards(const std::vector<CardContent>& cards);
+    void presentSteps();
+    void selectStep(int column);
+
+    std::vector<Card*> m_cards;
+    QGridLayout* m_cardGrid = nullptr;
+    int m_cardColumns = 0;
+    StackedBars* m_bars = nullptr;
+    StackedColumns* m_steps = nullptr;
+    Legend* m_legend = nullptr;
+    QComboBox* m_rank = nullptr;
+    DataTable* m_parts = nullptr;
+    QWidget* m_deviceBlock = nullptr;  ///< only for runs on GPUs
+    DataTable *m_devices = nullptr, *m_deviceTimes = nullptr;
+    QLabel* m_deviceNote = nullptr;
+    FindingList* m_findings = nullptr;
+    DetailList* m_facts = nullptr;
+    LedgerView m_ledger;
+};
+
+}  // namespace shardscope::desktop

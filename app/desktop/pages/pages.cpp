@@ -1,0 +1,26 @@
+#include "app/desktop/pages/pages.h"
+
+#include "app/desktop/pages/live/live_page.h"
+#include "app/desktop/pages/memory/memory_page.h"
+#include "app/desktop/pages/newrun/new_run_page.h"
+#include "app/desktop/pages/overview/overview_page.h"
+#include "app/desktop/pages/start/start_page.h"
+#include "app/desktop/pages/timeline/timeline_page.h"
+#include "app/desktop/pages/training/training_page.h"
+
+namespace shardscope::desktop {
+
+const std::vector<PageEntry>& allPages() {
+    static const std::vector<PageEntry> pages{
+        StartPage::entry(),    NewRunPage::entry(), LivePage::entry(),    OverviewPage::entry(),
+        TimelinePage::entry(), MemoryPage::entry(), TrainingPage::entry()};
+    return pages;
+}
+
+QStringList pageIds() {
+    QStringList ids;
+    for (const PageEntry& page : allPages()) ids << page.id;
+    return ids;
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,64 @@
+#include "app/desktop/pages/recording_page.h"
+
+#include "app/desktop/models/recording_texts.h"
+#include "app/desktop/widgets/states.h"
+
+#include <QPushButton>
+#include <QVBoxLayout>
+
+namespace shardscope::desktop {
+
+RecordingPage::RecordingPage(PageContext& context, QWidget* parent)
+    : Page(parent), m_selection(context.selection) {
+    connect(&m_selection, &SelectionModel::selectionChanged, this, [this] {
+        if (m_recording) present();
+    });
+    connect(&context.loader, &RecordingLoader::opening, this, &RecordingPage::showLoading);
+    connect(&context.loader, &RecordingLoader::opened, this, &RecordingPage::showRecording);
+    connect(&context.loader, &RecordingLoader::openFailed, this,
+            [this](const QString&, const QString& message) { showError(message); });
+}
+
+void RecordingPage::setUp(QWidget* content, const QString& icon, const QString& emptyTitle,
+                          const QString& emptyText, std::vector<QRectF> skeleton, bool scrolls) {
+    auto* empty = new MessageState(icon, emptyTitle, emptyText, this);
+    connect(empty->addAction(tr("Start a new run"), true), &QPushButton::clicked, this,
+            [this] { Q_EMIT pageRequested(page_ids::kNewRun); });
+    connect(empty->addAction(tr("Open a recording…"), false), &QPushButton::clicked, this,
+            &RecordingPage::openRequested);
+    m_frame = new PageFrame(content, empty, std::move(skeleton), scrolls, this);
+    connect(m_frame->errorState()->addAction(tr("Open another recording…"), false),
+            &QPushButton::clicked, this, &RecordingPage::openRequested);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_frame);
+    m_frame->showState(PageFrame::State::kEmpty);
+}
+
+void RecordingPage::showElsewhere(const QString& page, const Selection& evidence) {
+    m_selection.select(evidence);
+    Q_EMIT pageRequested(page);
+}
+
+void RecordingPage::showLoading(const QString& path) {
+    m_recording.reset();
+    m_frame->setHeadline(tr("Reading the recording…"), path);
+    m_frame->showState(PageFrame::State::kLoading);
+}
+
+void RecordingPage::showError(const QString& message) {
+    m_recording.reset();
+    m_frame->showError(tr("The recording could not be opened"), message);
+}
+
+void RecordingPage::showRecording(const RecordingPtr& recording) {
+    m_recording = recording;
+    m_frame->showState(PageFrame::State::kFull);
+    QStringList limits{incompleteText(*recording), leftOutText(*recording),
+                       sharedDeviceText(*recording)};
+    limits.removeAll(QString());
+    m_frame->setBanner(limits.join(u' '));
+    present();
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,46 @@
+// What pages about a recording have in common: the five states, the recording, the selection.
+// GUI thread.
+#pragma once
+
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selection.h"
+#include "app/desktop/pages/page.h"
+#include "app/desktop/widgets/page_frame.h"
+
+#include <vector>
+
+namespace shardscope::desktop {
+
+class RecordingPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit RecordingPage(PageContext& context, QWidget* parent = nullptr);
+
+    [[nodiscard]] const PageFrame& frame() const { return *m_frame; }
+
+protected:
+    /// To be called once by the page's constructor.
+    void setUp(QWidget* content, const QString& icon, const QString& emptyTitle,
+               const QString& emptyText, std::vector<QRectF> skeleton, bool scrolls);
+    /// The recording or the selection changed; there is a recording.
+    virtual void present() = 0;
+    [[nodiscard]] const OpenRecording& recording() const { return *m_recording; }
+    /// Selects `evidence` and shows it on another page.
+    void showElsewhere(const QString& page, const Selection& evidence);
+    [[nodiscard]] const RecordingPtr& shownRecording() const { return m_recording; }
+    [[nodiscard]] bool hasRecording() const { return m_recording != nullptr; }
+    [[nodiscard]] SelectionModel& selection() const { return m_selection; }
+    [[nodiscard]] PageFrame& pageFrame() { return *m_frame; }
+
+private:
+    void showLoading(const QString& path);
+    void showError(const QString& message);
+    void showRecording(const RecordingPtr& recording);
+
+    SelectionModel& m_selection;
+    PageFrame* m_frame = nullptr;
+    RecordingPtr m_recording;
+};
+
+}  // namespace shardscope::desktop

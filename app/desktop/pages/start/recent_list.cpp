@@ -1,0 +1,122 @@
+#include "app/desktop/pages/start/recent_list.h"
+
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/sparkline.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QDateTime>
+#include <QFileInfo>
+#include <QLocale>
+#include <QMenu>
+#include <QPainter>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kRow = 64;
+constexpr int kTrend = 120;
+
+QString whenText(const QString& iso) {
+    const QDateTime when = QDateTime::fromString(iso, Qt::ISODate);
+    return when.isValid() ? QLocale(QLocale::English).toString(when, u"d MMM yyyy, HH:mm"_s)
+                          : QString();
+}
+
+class RecentRow : public QAbstractButton {
+public:
+    RecentRow(RecentFile file, QWidget* parent) : QAbstractButton(parent), m_file(std::move(file)) {
+        m_exists = QFileInfo::exists(m_file.path);
+        setFixedHeight(kRow);
+        setCursor(Qt::PointingHandCursor);
+        setFocusPolicy(Qt::StrongFocus);
+        setToolTip(m_file.path);
+        setAccessibleName(u"%1, %2"_s.arg(QFileInfo(m_file.path).fileName(),
+                                          m_exists ? m_file.title : tr("not found")));
+    }
+    [[nodiscard]] QSize sizeHint() const override { return {480, kRow}; }
+
+protected:
+    void enterEvent(QEnterEvent*) override { update(); }
+    void leaveEvent(QEvent*) override { update(); }
+    void paintEvent(QPaintEvent*) override {
+        const Theme& theme = Theme::of(this);
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        if (underMouse() || hasFocus()) {
+            painter.setPen(hasFocus() ? QPen(theme.accent, 1) : QPen(Qt::NoPen));
+            painter.setBrush(theme.panel);
+            painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCornerRadius,
+                                    kCornerRadius);
+        }
+        painter.setBrush(Qt::NoBrush);
+        const double inset = 12;
+        const double right = width() - inset;
+        const bool wide = width() > 520;
+        if (wide && m_exists)
+            paintSparkline(painter, QRectF(right - kTrend, 16, kTrend, 32), m_file.loss,
+                           theme.accent);
+        const double words = right - (wide ? kTrend + 24 : 0);
+        painter.setPen(m_exists ? theme.text : theme.quietText);
+        painter.setFont(textFont(kTextPixels, QFont::DemiBold));
+        painter.drawText(QRectF(inset, 8, words - inset, 20), Qt::AlignLeft | Qt::AlignVCenter,
+                         QFontMetrics(painter.font())
+                             .elidedText(QFileInfo(m_file.path).fileName(), Qt::ElideMiddle,
+                                         static_cast<int>(words - inset)));
+        painter.setPen(theme.quietText);
+        painter.setFont(textFont(kSmallPixels));
+        QStringList facts{m_file.title};
+        if (!m_file.throughput.isEmpty()) facts << m_file.throughput;
+        facts << whenText(m_file.opened);
+        const QString line = m_exists
+                                 ? facts.join(u" · "_s)
+                                 : tr("Not found any more: moved or deleted. Click to locate it…");
+        drawTabular(painter, QRectF(inset, 28, words - inset, 16), Qt::AlignLeft, line);
+        drawTabular(painter, QRectF(inset, 44, words - inset, 14), Qt::AlignLeft,
+                    QFontMetrics(painter.font())
+                        .elidedText(QFileInfo(m_file.path).absolutePath(), Qt::ElideMiddle,
+                                    static_cast<int>(words - inset)));
+    }
+
+private:
+    RecentFile m_file;
+    bool m_exists = false;
+};
+
+}  // namespace
+
+RecentList::RecentList(QWidget* parent) : QWidget(parent), m_layout(new QVBoxLayout(this)) {
+    m_layout->setContentsMargins(0, 0, 0, 0);
+    m_layout->setSpacing(0);
+}
+
+void RecentList::setFiles(const std::vector<RecentFile>& files) {
+    while (QLayoutItem* item = m_layout->takeAt(0)) {
+        if (item->widget() != nullptr) item->widget()->deleteLater();
+        delete item;
+    }
+    if (files.empty()) {
+        m_layout->addWidget(
+            quietLabel(tr("Recordings you open or make are listed here, with their loss curve. "
+                          "Drop an .sscope file anywhere in this window to open it."),
+                       this));
+    }
+    for (const RecentFile& file : files) {
+        auto* row = new RecentRow(file, this);
+        connect(row, &QAbstractButton::clicked, this,
+                [this, path = file.path] { Q_EMIT chosen(path); });
+        row->setContextMenuPolicy(Qt::ActionsContextMenu);
+        auto* forget = new QAction(tr("Remove from this list"), row);
+        connect(forget, &QAction::triggered, this,
+                [this, path = file.path] { Q_EMIT removeRequested(path); });
+        row->addAction(forget);
+        m_layout->addWidget(row);
+        m_layout->addWidget(hairline(this));
+    }
+}
+
+}  // namespace shardscope::desktop

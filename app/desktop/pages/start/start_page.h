@@ -1,0 +1,28 @@
+// Start: recent recordings on the left, what one can do on the right. GUI thread.
+#pragma once
+
+#include "app/desktop/pages/page.h"
+#include "app/desktop/pages/start/recent_files.h"
+
+namespace shardscope::desktop {
+
+class Banner;
+class RecentList;
+
+class StartPage : public Page {
+    Q_OBJECT
+
+public:
+    [[nodiscard]] static PageEntry entry();
+    explicit StartPage(PageContext& context, QWidget* parent = nullptr);
+
+private:
+    void follow(RecordingLoader& loader, bool remembers);
+    QWidget* buildActions(QWidget* parent);
+
+    RecentFiles m_recent;
+    Banner* m_banner;
+    RecentList* m_list;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,60 @@
+// Paints one lane of the timeline from prepared slices or counter points. Pure paint; skips
+// what falls into pixels already drawn, so that cost follows pixels.
+#pragma once
+
+#include "app/desktop/models/time_scale.h"
+#include "app/desktop/pages/timeline/lane_layout.h"
+#include "app/desktop/pages/timeline/timeline_frame.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QPainter>
+#include <QRectF>
+#include <QString>
+#include <unordered_map>
+#include <vector>
+
+namespace shardscope::desktop {
+
+/// The highest value of a counter in each pixel column.
+[[nodiscard]] std::vector<double> counterColumns(const LaneFrame& frame, const TimeScale& scale,
+                                                 int width);
+
+/// What the bottom and the top of a counter's strip stand for.
+struct CounterScale {
+    double bottom = 0;  ///< above 0 for a running sum: only its growth says something
+    double top = 1;
+    double highest = 0;  ///< of what is shown
+};
+[[nodiscard]] CounterScale counterScale(const LaneRow& row, const LaneFrame& frame);
+
+class LanePainter {
+public:
+    /// `theme` outlives the painter.
+    explicit LanePainter(const Theme& theme) : m_theme(theme) {}
+
+    /// `area`: the lane's rectangle; x of `scale` counts from its left.
+    void paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
+                     const LaneFrame& frame, const TimeScale& scale);
+    void paintCounter(QPainter& painter, const QRectF& area, const LaneRow& row,
+                      const LaneFrame& frame, const TimeScale& scale);
+    /// Rectangles filled since construction.
+    [[nodiscard]] int painted() const { return m_painted; }
+
+    [[nodiscard]] static QRectF sliceArea(const QRectF& area, const LaneRow& row,
+                                          const SliceView& slice, const TimeScale& scale);
+
+private:
+    void paintSlice(QPainter& painter, const QRectF& box, const LaneRow& row,
+                    const SliceView& slice, const TimeScale& scale, const QRectF& area);
+    void paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
+                   const SliceView& slice);
+    void paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
+                    const SliceView& slice, const QColor& ground);
+    [[nodiscard]] QColor colourOf(const LaneRow& row, const SliceView& slice);
+
+    const Theme& m_theme;
+    std::unordered_map<std::string, QColor> m_shades;
+    int m_painted = 0;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,119 @@
+#include "app/desktop/pages/timeline/range_table_model.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/device_slice.h"
+#include "app/desktop/pages/timeline/slice_details.h"
+
+#include <QStringList>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+struct Communication {
+    Duration moving;
+    Duration waiting;
+    std::int64_t collectives = 0;
+    Duration longestWait;
+    RankId waitingRank;
+};
+
+Communication communicationIn(const OpenRecording& recording, TimeRange range,
+                              const Selection& selection) {
+    Communication sum;
+    for (const RankEvents& events : recording.ranks) {
+        if (!selection.includes(events.rank)) continue;
+        for (const CollectiveEvent& event : events.collectives) {
+            if (!TimeRange{event.start, event.end}.intersects(range)) continue;
+            const Duration waited = event.lastArrival() - event.start;
+            sum.waiting += waited;
+            sum.moving += (event.end - event.start) - waited;
+            ++sum.collectives;
+            if (waited > sum.longestWait) {
+                sum.longestWait = waited;
+                sum.waitingRank = events.rank;
+            }
+        }
+    }
+    return sum;
+}
+
+Meaning meaningOfRow(const RangeRow& row) {
+    SliceView slice;
+    slice.name = row.name;
+    slice.operation = fromWord<CollectiveOp>(row.name.toStdString());
+    slice.phase = row.phase;
+    slice.onDevice = row.onDevice;
+    if (row.onDevice) slice.operation = collectiveOfKernel(row.name);
+    return sliceMeaning(row.role, slice);
+}
+
+}  // namespace
+
+std::vector<TableColumn> rangeColumns() {
+    return {
+        {u"in the selected range"_s, {}, false, true, false, 160},
+        {u"count"_s, u"events that touch the range"_s, true, false, false, 88},
+        {u"own time"_s, u"without what is nested inside, all ranks together"_s, true, false, false,
+         96},
+        {u"share"_s, u"own time divided by length of the range × ranks"_s, true, false, false, 80},
+        {u"total"_s, u"with what is nested inside"_s, true, false, false, 96},
+        {u"median"_s, u"of one event"_s, true, false, false, 96},
+        {u"max"_s, u"longest single event"_s, true, false, false, 96},
+        {u"lane"_s, {}, false, false, true, 128}};
+}
+
+std::vector<std::vector<TableCell>> rangeRows(const RangeTable& table) {
+    std::vector<std::vector<TableCell>> rows;
+    const double whole = static_cast<double>(table.range.duration().ns) * std::max(1, table.ranks);
+    for (const RangeRow& row : table.rows) {
+        const auto time = [](Duration duration) {
+            return TableCell{formatDuration(duration), u"%1 ns"_s.arg(formatCount(duration.ns)),
+                             static_cast<double>(duration.ns), Meaning::kNone};
+        };
+        const double share = whole > 0 ? static_cast<double>(row.self.ns) / whole : 0;
+        rows.push_back(
+            {{row.name, {}, 0, meaningOfRow(row)},
+             {formatCount(row.count), {}, static_cast<double>(row.count), Meaning::kNone},
+             time(row.self),
+             {formatPercent(share), {}, share, Meaning::kNone},
+             time(row.total),
+             time(row.median),
+             time(row.maximum),
+             {row.lane, {}, 0, Meaning::kNone}});
+    }
+    return rows;
+}
+
+QString timelineHeadline(const OpenRecording& recording, const Selection& selection) {
+    const TimeRange range = selection.range.value_or(recording.bounds());
+    const Communication sum = communicationIn(recording, range, selection);
+    const auto steps = recording.stepsIn(range);
+    const QString where = !steps ? u"Selected range"_s
+                          : steps->first == steps->last
+                              ? u"Step %1"_s.arg(steps->first.value)
+                              : u"Steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value);
+    if (sum.collectives == 0)
+        return u"%1: no collective in %2."_s.arg(where, formatDuration(range.duration()));
+    const Duration all = sum.moving + sum.waiting;
+    if (!recording.report.waitingKnown)
+        return u"%1: %2 collectives take %3."_s.arg(where, formatCount(sum.collectives),
+                                                    formatDuration(all));
+    return u"%1: %2 collectives take %3, of which %4 (%5) is waiting for a peer."_s.arg(
+        where, formatCount(sum.collectives), formatDuration(all), formatDuration(sum.waiting),
+        formatPercent(all.ns > 0 ? static_cast<double>(sum.waiting.ns) / static_cast<double>(all.ns)
+                                 : 0));
+}
+
+QString timelineSubline(const OpenRecording& recording, const Selection& selection) {
+    const TimeRange range = selection.range.value_or(recording.bounds());
+    const Communication sum = communicationIn(recording, range, selection);
+    if (!recording.report.waitingKnown)
+        return u"The other ranks are not recorded: what of it is waiting cannot be told."_s;
+    if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
+    return u"Longest single wait: %1, on rank %2."_s.arg(formatDuration(sum.longestWait))
+        .arg(sum.waitingRank.value);
+}
+
+}  // namespace shardscope::desktop

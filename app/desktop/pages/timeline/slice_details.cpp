@@ -1,0 +1,270 @@
+#include "app/desktop/pages/timeline/slice_details.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/device_slice.h"
+
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+using Rows = std::vector<std::pair<QString, QString>>;
+
+QString word(const char* text) {
+    return QString::fromLatin1(text);
+}
+
+void addCommon(const SliceView& slice, Rows& rows) {
+    if (slice.step != kNoStep) rows.emplace_back(u"step"_s, QString::number(slice.step.value));
+    if (slice.layer != kNoLayer) rows.emplace_back(u"layer"_s, formatLayer(slice.layer));
+    if (slice.phase != Phase::kNone) rows.emplace_back(u"phase"_s, word(toWord(slice.phase)));
+}
+
+void addTimes(const SliceView& slice, Rows& rows) {
+    rows.emplace_back(u"start"_s, formatInstant(slice.range.begin, {1000}));
+    rows.emplace_back(u"duration"_s, formatDuration(slice.range.duration()));
+}
+
+/// Step time of `range` that compute of the same rank does not cover.
+Duration exposedPart(const RankEvents& events, TimeRange range) {
+    Duration covered;
+    for (const SpanEvent& phase : events.phases) {
+        const Meaning meaning = meaningOf(phase.phase);
+        if (meaning != Meaning::kCompute && meaning != Meaning::kOptimizer) continue;
+        if (phase.range().intersects(range))
+            covered += phase.range().intersection(range).duration();
+    }
+    return range.duration() - covered;
+}
+
+/// The member of a group at a place of its events' arrivals.
+RankId memberAt(const std::vector<RankId>& members, std::size_t place) {
+    return place < members.size() ? members[place] : RankId{static_cast<std::uint32_t>(place)};
+}
+
+RankId lastToArrive(const CollectiveEvent& event, const std::vector<RankId>& members) {
+    const auto last = std::max_element(event.arrivals.begin(), event.arrivals.end());
+    return memberAt(members, static_cast<std::size_t>(last - event.arrivals.begin()));
+}
+
+void addCollective(const OpenRecording& recording, RankId rank, const CollectiveEvent& event,
+                   SliceDetails& details) {
+    Rows& rows = details.rows;
+    const std::vector<RankId> members = recording.members(event.group);
+    const Duration waited = event.lastArrival() - event.start;
+    const Duration moved = event.end - event.lastArrival();
+    rows.emplace_back(u"cause"_s, word(toWord(event.cause)));
+    if (event.size != kUnknownSize) rows.emplace_back(u"bytes"_s, formatBytes(event.size));
+    rows.emplace_back(u"issued"_s, formatInstant(event.issue, {1000}));
+    rows.emplace_back(u"queued"_s, formatDuration(event.start - event.issue));
+    QString waitText = formatDuration(waited);
+    if (waited.ns > 0 && !event.arrivals.empty()) {
+        waitText += u" for rank %1"_s.arg(lastToArrive(event, members).value);
+    }
+    rows.emplace_back(u"waited"_s, waitText);
+    rows.emplace_back(u"moved in"_s, formatDuration(moved));
+    const auto ranks = static_cast<double>(std::max<std::size_t>(1, event.arrivals.size()));
+    const bool moves = event.operation == CollectiveOp::kAllGather ||
+                       event.operation == CollectiveOp::kReduceScatter;
+    if (moves && event.size != kUnknownSize && moved.ns > 0 && ranks > 1) {
+        const double bus =
+            static_cast<double>(event.size.count) * (ranks - 1) / ranks / moved.seconds();
+        rows.emplace_back(u"bus bandwidth"_s,
+                          ValueText{formatNumber(bus * 1e-9), u"GB/s"_s}.joined());
+    }
+    if (const RankEvents* events = recording.rank(rank)) {
+        rows.emplace_back(u"not behind compute"_s,
+                          formatDuration(exposedPart(*events, {event.start, event.end})));
+    }
+    if (event.group != 0)
+        rows.emplace_back(u"group"_s, formatCount(static_cast<std::int64_t>(event.group)));
+    rows.emplace_back(u"sequence"_s, formatCount(static_cast<std::int64_t>(event.sequence)));
+    for (std::size_t i = 0; i < event.arrivals.size(); ++i) {
+        const RankId peer = memberAt(members, i);
+        const CollectiveEvent* theirs = recording.collective(peer, CollectiveKey::of(event));
+        details.arrivals.push_back({peer, event.arrivals[i], event.lastArrival(),
+                                    theirs != nullptr ? theirs->end : event.end, peer == rank});
+    }
+}
+
+QString shortCollective(CollectiveOp operation) {
+    switch (operation) {
+        case CollectiveOp::kAllGather:
+            return u"g"_s;
+        case CollectiveOp::kReduceScatter:
+            return u"rs"_s;
+        case CollectiveOp::kAllReduce:
+            return u"ar"_s;
+        case CollectiveOp::kBroadcast:
+            return u"bc"_s;
+        case CollectiveOp::kBarrier:
+            return u"b"_s;
+        case CollectiveOp::kAllToAll:
+            return u"aa"_s;
+        case CollectiveOp::kSend:
+            return u"s"_s;
+        case CollectiveOp::kReceive:
+            return u"r"_s;
+    }
+    return {};
+}
+
+/// Steps are pale; of what is below them only the optimizer and the like have a colour.
+Meaning meaningOfStretch(const SliceView& slice) {
+    if (slice.depth == 0) return Meaning::kIdle;
+    for (Phase phase : {Phase::kOptimizer, Phase::kEvaluation, Phase::kData}) {
+        if (slice.name == QLatin1String(toWord(phase))) return meaningOf(phase);
+    }
+    return Meaning::kHost;
+}
+
+/// A kernel computes whatever it was launched for; only what is not the model differs.
+Meaning meaningOfKernel(const SliceView& slice) {
+    switch (slice.phase) {
+        case Phase::kOptimizer:
+        case Phase::kClip:
+            return Meaning::kOptimizer;
+        case Phase::kEvaluation:
+            return Meaning::kEvaluation;
+        default:
+            return Meaning::kCompute;
+    }
+}
+
+QString titleOf(LaneRole role, const SliceView& slice) {
+    if (slice.count > 1) {
+        return u"%1 events, mostly %2"_s.arg(formatCount(slice.count), slice.name);
+    }
+    if (slice.onDevice) return slice.name;
+    if (role != LaneRole::kHost && slice.layer != kNoLayer &&
+        !slice.name.contains(formatLayer(slice.layer))) {
+        return u"%1 · %2"_s.arg(slice.name, formatLayer(slice.layer));
+    }
+    return slice.name;
+}
+
+}  // namespace
+
+SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
+                          const SliceView& slice) {
+    SliceDetails details;
+    details.title = titleOf(lane.role, slice);
+    details.meaning = sliceMeaning(lane.role, slice);
+    details.rows.emplace_back(u"rank"_s, QString::number(lane.rank.value));
+    details.rows.emplace_back(u"lane"_s, fromUtf8(lane.name));
+    if (slice.count > 1) {
+        addTimes(slice, details.rows);
+        details.rows.emplace_back(u"busy"_s, formatDuration(slice.busy));
+        details.rows.emplace_back(u"zoom in"_s, u"to see them one by one"_s);
+        return details;
+    }
+    addCommon(slice, details.rows);
+    addTimes(slice, details.rows);
+    if (isTracedLane(lane.lane)) {
+        const Rows traced = tracedRows(lane.role, slice);
+        details.rows.insert(details.rows.end(), traced.begin(), traced.end());
+        details.code = wholeKernelName(slice);
+        return details;
+    }
+    if (lane.role == LaneRole::kCommunication) {
+        if (const auto* event =
+                recording.collective(lane.rank, CollectiveKey::of(slice.correlation))) {
+            addCollective(recording, lane.rank, *event, details);
+        }
+    } else if (slice.correlation != 0) {
+        details.rows.emplace_back(u"correlation"_s,
+                                  formatCount(static_cast<std::int64_t>(slice.correlation)));
+    }
+    if (!slice.arguments.isEmpty()) details.rows.emplace_back(u"arguments"_s, slice.arguments);
+    return details;
+}
+
+std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice) {
+    if (slice.count > 1) {
+        if (role == LaneRole::kHost || role == LaneRole::kRuntime || role == LaneRole::kSync)
+            return {};
+        return {u"%1 ×"_s.arg(formatCount(slice.count))};
+    }
+    if (role == LaneRole::kRange && slice.depth == 0 && slice.step != kNoStep) {
+        return {u"step %1"_s.arg(slice.step.value), QString::number(slice.step.value)};
+    }
+    if (slice.onDevice) return {slice.name};
+    const QString layer = slice.layer == kRootLayer ? u"root"_s
+                          : slice.layer == kNoLayer ? QString()
+                                                    : u"block %1"_s.arg(slice.layer.value);
+    const QString index = slice.layer == kRootLayer ? u"r"_s
+                          : slice.layer == kNoLayer ? QString()
+                                                    : QString::number(slice.layer.value);
+    if (role == LaneRole::kCommunication && slice.operation) {
+        const QString code = shortCollective(*slice.operation) + index;
+        if (layer.isEmpty()) return {slice.name, code};
+        return {u"%1 %2"_s.arg(slice.name, layer), code};
+    }
+    if (role == LaneRole::kCompute) {
+        if (layer.isEmpty()) return {slice.name};
+        if (slice.name.endsWith(layer)) return {slice.name, layer, index};
+        return {u"%1 %2"_s.arg(slice.name, layer), layer, index};
+    }
+    return {slice.name};
+}
+
+Meaning sliceMeaning(LaneRole role, const SliceView& slice) {
+    switch (role) {
+        case LaneRole::kCompute:
+            return slice.onDevice ? meaningOfKernel(slice) : meaningOf(slice.phase);
+        case LaneRole::kSync:
+            return Meaning::kIdle;
+        case LaneRole::kCommunication:
+            return slice.operation ? meaningOf(*slice.operation) : Meaning::kOtherCollective;
+        case LaneRole::kHost:
+            if (slice.name.contains("copy"_L1)) return Meaning::kCopy;
+            return slice.phase == Phase::kOptimizer || slice.phase == Phase::kClip
+                       ? Meaning::kOptimizer
+                       : Meaning::kCompute;
+        case LaneRole::kCopy:
+            return Meaning::kCopy;
+        case LaneRole::kRange:
+            return meaningOfStretch(slice);
+        default:
+            return Meaning::kHost;
+    }
+}
+
+Rows sliceHover(LaneRole role, const SliceView& slice) {
+    Rows rows{{titleOf(role, slice), formatDuration(slice.range.duration())}};
+    if (slice.count > 1) {
+        rows.emplace_back(u"busy"_s, formatDuration(slice.busy));
+        return rows;
+    }
+    addCommon(slice, rows);
+    if (slice.waitedUntil > slice.range.begin) {
+        rows.emplace_back(u"waiting for a peer"_s,
+                          formatDuration(slice.waitedUntil - slice.range.begin));
+    }
+    rows.emplace_back(u"start"_s, formatInstant(slice.range.begin, {1000}));
+    return rows;
+}
+
+std::optional<CollectiveSlice> sameCollective(const OpenRecording& recording, LaneAddress from,
+                                              const SliceView& slice, int rankStep) {
+    const auto ranks = static_cast<int>(recording.ranks.size());
+    // a kernel of NCCL does not say which collective it belongs to
+    if (ranks < 2 || isStreamLane(from.lane)) return std::nullopt;
+    const int wanted = ((static_cast<int>(from.rank.value) + rankStep) % ranks + ranks) % ranks;
+    const RankId rank = recording.ranks[static_cast<std::size_t>(wanted)].rank;
+    const CollectiveEvent* event = recording.collective(rank, CollectiveKey::of(slice.correlation));
+    if (event == nullptr) return std::nullopt;
+    CollectiveSlice found{{rank, from.lane}, slice};
+    for (const LaneFacts& lane : recording.summary.lanes) {
+        if (lane.rank == rank && lane.role == LaneRole::kCommunication && !isStreamLane(lane.lane))
+            found.key.lane = lane.lane;
+    }
+    found.slice.range = {event->start, event->end};
+    found.slice.busy = event->end - event->start;
+    found.slice.waitedUntil = event->lastArrival();
+    return found;
+}
+
+}  // namespace shardscope::desktop

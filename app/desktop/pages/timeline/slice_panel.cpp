@@ -1,0 +1,190 @@
+#include "app/desktop/pages/timeline/slice_panel.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/time_scale.h"
+#include "app/desktop/widgets/detail_list.h"
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+constexpr int kPitch = 28;
+constexpr int kNameWidth = 56;
+
+/// Names of kernels have no spaces: they may break where a reader would break them.
+QString breakable(const QString& name) {
+    static constexpr QChar kMayBreak{u'\u200B'};
+    QString text;
+    for (QChar c : name) {
+        text += c;
+        if (c == u'_' || c == u':' || c == u',' || c == u'<' || c == u'(') text += kMayBreak;
+    }
+    return text;
+}
+
+}  // namespace
+
+ArrivalBars::ArrivalBars(QWidget* parent) : QWidget(parent) {}
+
+void ArrivalBars::setBars(std::vector<ArrivalBar> bars, Meaning meaning) {
+    m_bars = std::move(bars);
+    m_meaning = meaning;
+    setFixedHeight(static_cast<int>(m_bars.size()) * kPitch + 20);
+    QStringList words;
+    for (const ArrivalBar& bar : m_bars) {
+        words << tr("rank %1 waited %2")
+                     .arg(QString::number(bar.rank.value),
+                          formatDuration(bar.lastArrival - bar.arrival));
+    }
+    setAccessibleName(words.join(QStringLiteral(", ")));
+    update();
+}
+
+void ArrivalBars::paintEvent(QPaintEvent*) {
+    if (m_bars.empty()) return;
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    TimeRange range{m_bars.front().arrival, m_bars.front().end};
+    for (const ArrivalBar& bar : m_bars) {
+        range.begin = std::min(range.begin, bar.arrival);
+        range.end = std::max(range.end, bar.end);
+    }
+    const TimeScale scale{range, static_cast<double>(width() - kNameWidth)};
+    const Fill moving = theme.fill(m_meaning);
+    Fill waiting = moving;
+    waiting.hatched = true;
+    for (std::size_t i = 0; i < m_bars.size(); ++i) {
+        const ArrivalBar& bar = m_bars[i];
+        const double y = static_cast<double>(i) * kPitch;
+        painter.setFont(textFont(kSmallPixels, bar.selected ? QFont::DemiBold : QFont::Normal));
+        painter.setPen(bar.selected ? theme.text : theme.quietText);
+        drawTabular(painter, QRectF(0, y, kNameWidth, kPitch - 8), Qt::AlignLeft,
+                    tr("rank %1").arg(bar.rank.value));
+        const double from = kNameWidth + scale.x(bar.arrival);
+        const double split = kNameWidth + scale.x(bar.lastArrival);
+        const double end = kNameWidth + scale.x(bar.end);
+        paintFill(painter, QRectF(QPointF(from, y + 2), QPointF(split, y + kPitch - 8)), waiting,
+                  theme);
+        paintFill(painter, QRectF(QPointF(split, y + 2), QPointF(end, y + kPitch - 8)), moving,
+                  theme);
+    }
+    painter.setFont(textFont(kSmallPixels - 1));
+    painter.setPen(theme.quietText);
+    const double y = static_cast<double>(m_bars.size()) * kPitch;
+    drawTabular(painter, QRectF(kNameWidth, y, width() - kNameWidth, 16), Qt::AlignLeft,
+                tr("first arrival"));
+    drawTabular(painter, QRectF(kNameWidth, y, width() - kNameWidth, 16), Qt::AlignRight,
+                QStringLiteral("+") + formatDuration(range.duration()));
+}
+
+SlicePanel::SlicePanel(QWidget* parent)
+    : QWidget(parent),
+      m_title(sectionLabel({}, this)),
+      m_link(new QPushButton(this)),
+      m_code(codeLabel({}, this)),
+      m_rows(new DetailList(this)),
+      m_arrivalsTitle(sectionLabel(tr("Arrivals"), this)),
+      m_arrivals(new ArrivalBars(this)),
+      m_hint(quietLabel({}, this)) {
+    setFixedWidth(288);
+    m_link->setProperty("link", true);
+    m_link->setAccessibleName(tr("Go to the linked event"));
+    connect(m_link, &QPushButton::clicked, this, &SlicePanel::linkFollowed);
+    m_code->setAccessibleName(tr("Whole name of the kernel"));
+    m_code->setTextFormat(Qt::PlainText);
+    m_title->setWordWrap(true);
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->viewport()->setAutoFillBackground(false);
+    auto* content = new QWidget(scroll);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 4, 2, 4);
+    outer->addWidget(scroll);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(16, 8, 12, 8);
+    layout->setSpacing(kGap);
+    layout->addWidget(m_title);
+    layout->addWidget(m_link, 0, Qt::AlignLeft);
+    layout->addWidget(m_arrivalsTitle);
+    layout->addWidget(m_arrivals);
+    layout->addWidget(m_rows);
+    layout->addWidget(m_code);
+    layout->addSpacing(kGap);
+    layout->addWidget(m_hint);
+    layout->addStretch();
+    scroll->setWidget(content);
+    content->setAutoFillBackground(false);
+    showNothing();
+}
+
+void SlicePanel::showDetails(const SliceDetails& details) {
+    // Inter draws 192x192 as a product; names of kernels are code
+    m_title->setFont(details.code.isEmpty() ? textFont(kTextPixels, QFont::DemiBold)
+                                            : codeFont(kSmallPixels));
+    m_title->setText(breakable(details.title));
+    m_code->setText(breakable(details.code));
+    m_code->setVisible(!details.code.isEmpty());
+    m_link->hide();
+    m_rows->setRows(details.rows);
+    m_rows->show();
+    const bool collective = !details.arrivals.empty();
+    m_arrivalsTitle->setVisible(collective);
+    m_arrivals->setVisible(collective);
+    if (collective) m_arrivals->setBars(details.arrivals, details.meaning);
+    m_hint->setText(collective
+                        ? tr("N  same collective on the next rank\n.  ,  next and previous on this "
+                             "lane\nHatched: waiting for the last rank")
+                        : tr(".  ,  next and previous on this lane\nZ  zoom to it · Esc  let go"));
+}
+
+void SlicePanel::showLinks(const LinkTexts& texts) {
+    auto rows = m_rows->rows();
+    rows.insert(rows.end(), texts.rows.begin(), texts.rows.end());
+    m_rows->setRows(std::move(rows));
+    m_link->setText(texts.action);
+    m_link->setAccessibleName(texts.action);
+    m_link->setVisible(!texts.action.isEmpty());
+    if (!texts.action.isEmpty()) {
+        m_hint->setText(
+            tr("[  ]  from a kernel to its launch, and back\n.  ,  next and previous on "
+               "this lane\nZ  zoom to it · Esc  let go"));
+    }
+}
+
+void SlicePanel::showNothing() {
+    m_link->hide();
+    m_code->hide();
+    m_title->setFont(textFont(kTextPixels, QFont::DemiBold));
+    m_title->setText(tr("Nothing selected"));
+    m_rows->setRows({});
+    m_rows->hide();
+    m_arrivalsTitle->hide();
+    m_arrivals->hide();
+    m_hint->setText(tr(
+        "Click an event for its details. Drag to select a range; the table below then adds it "
+        "up.\n\n"
+        "W  S  zoom\nA  D  move\nCtrl+wheel  zoom at the pointer\nShift+drag  move\nF  whole run\n"
+        "Z  zoom to the selection\nM  mark, and measure between marks\n?  all keys"));
+}
+
+void SlicePanel::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(Theme::of(this).panel);
+    painter.drawRoundedRect(rect(), kCornerRadius, kCornerRadius);
+}
+
+}  // namespace shardscope::desktop

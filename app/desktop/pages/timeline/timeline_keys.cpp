@@ -1,0 +1,79 @@
+#include "app/desktop/pages/timeline/timeline_keys.h"
+
+namespace shardscope::desktop {
+namespace {
+
+// evdev codes + 8, as X11 and Wayland's xkb report them
+constexpr quint32 kScanW = 25;
+constexpr quint32 kScanA = 38;
+constexpr quint32 kScanS = 39;
+constexpr quint32 kScanD = 40;
+
+TimelineCommand byPlace(quint32 scanCode) {
+    switch (scanCode) {
+        case kScanW:
+            return TimelineCommand::kZoomIn;
+        case kScanS:
+            return TimelineCommand::kZoomOut;
+        case kScanA:
+            return TimelineCommand::kPanLeft;
+        case kScanD:
+            return TimelineCommand::kPanRight;
+        default:
+            return TimelineCommand::kNone;
+    }
+}
+
+}  // namespace
+
+TimelineCommand timelineCommand(int key, quint32 scanCode, Qt::KeyboardModifiers modifiers) {
+    if (modifiers & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
+        return TimelineCommand::kNone;
+    const TimelineCommand placed = byPlace(scanCode);
+    if (placed != TimelineCommand::kNone) return placed;
+    const bool shift = modifiers.testFlag(Qt::ShiftModifier);
+    switch (key) {
+        case Qt::Key_W:
+            return scanCode == 0 ? TimelineCommand::kZoomIn : TimelineCommand::kNone;
+        case Qt::Key_S:
+            return scanCode == 0 ? TimelineCommand::kZoomOut : TimelineCommand::kNone;
+        case Qt::Key_A:
+            return scanCode == 0 ? TimelineCommand::kPanLeft : TimelineCommand::kNone;
+        case Qt::Key_D:
+            return scanCode == 0 ? TimelineCommand::kPanRight : TimelineCommand::kNone;
+        case Qt::Key_Up:
+            return shift ? TimelineCommand::kScrollUp : TimelineCommand::kZoomIn;
+        case Qt::Key_Down:
+            return shift ? TimelineCommand::kScrollDown : TimelineCommand::kZoomOut;
+        case Qt::Key_Left:
+            return TimelineCommand::kPanLeft;
+        case Qt::Key_Right:
+            return TimelineCommand::kPanRight;
+        case Qt::Key_PageUp:
+            return TimelineCommand::kScrollUp;
+        case Qt::Key_PageDown:
+            return TimelineCommand::kScrollDown;
+        case Qt::Key_F:
+            return TimelineCommand::kFit;
+        case Qt::Key_Z:
+            return TimelineCommand::kZoomToSelection;
+        case Qt::Key_Period:
+            return TimelineCommand::kNextSlice;
+        case Qt::Key_Comma:
+            return TimelineCommand::kPreviousSlice;
+        case Qt::Key_N:
+            return shift ? TimelineCommand::kPreviousRank : TimelineCommand::kNextRank;
+        case Qt::Key_BracketLeft:
+            return TimelineCommand::kFollowBack;
+        case Qt::Key_BracketRight:
+            return TimelineCommand::kFollowForward;
+        case Qt::Key_M:
+            return TimelineCommand::kMark;
+        case Qt::Key_Escape:
+            return TimelineCommand::kClear;
+        default:
+            return TimelineCommand::kNone;
+    }
+}
+
+}  // namespace shardscope::desktop

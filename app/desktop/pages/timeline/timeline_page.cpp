@@ -1,0 +1,235 @@
+#include "app/desktop/pages/timeline/timeline_page.h"
+
+#include "app/desktop/pages/timeline/minimap.h"
+#include "app/desktop/pages/timeline/range_table_model.h"
+#include "app/desktop/pages/timeline/slice_details.h"
+#include "app/desktop/pages/timeline/slice_panel.h"
+#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+#include <map>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kRow = 28;
+constexpr int kLowPage = 720;
+constexpr int kNarrowPage = 1100;
+
+}  // namespace
+
+PageEntry TimelinePage::entry() {
+    return {page_ids::kTimeline, u"timeline"_s, tr("Timeline"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new TimelinePage(context, parent);
+            }};
+}
+
+TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
+    : RecordingPage(context, parent),
+      m_picture(context.loader, Urgency::kPicture),
+      m_neighbour(context.loader, Urgency::kSlice),
+      m_links(context.loader, Urgency::kSlice),
+      m_rangeTable(context.loader, Urgency::kTable) {
+    setUp(buildContent(), entry().icon, tr("What happens when, on every rank?"),
+          tr("Open a recording or start a run: this page then shows compute, operators, "
+             "communication and memory of all ranks on one time axis."),
+          {{0, 0, 0.78, 0.06},
+           {0.1, 0.1, 0.68, 0.24},
+           {0.1, 0.38, 0.68, 0.24},
+           {0.8, 0, 0.2, 0.7},
+           {0, 0.76, 1, 0.22}},
+          false);
+    setFocusProxy(m_canvas);
+    connectCanvas();
+}
+
+QWidget* TimelinePage::buildContent() {
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kGapGroup);
+    auto* upper = new QHBoxLayout;
+    upper->setSpacing(kGapGroup);
+    auto* pictures = new QVBoxLayout;
+    pictures->setSpacing(kGap);
+    m_minimap = new Minimap(content);
+    m_canvas = new TimelineCanvas(content);
+    m_panel = new SlicePanel(content);
+    m_table = new DataTable(tr("Events of the selected range by name"), content);
+    pictures->addWidget(m_minimap);
+    pictures->addWidget(m_canvas, 1);
+    upper->addLayout(pictures, 1);
+    upper->addWidget(m_panel);
+    layout->addLayout(upper, 1);
+    layout->addWidget(m_table);
+    return content;
+}
+
+void TimelinePage::connectCanvas() {
+    connect(m_canvas, &TimelineCanvas::pictureRequested, this, &TimelinePage::askForPicture);
+    connect(m_canvas, &TimelineCanvas::viewChanged, m_minimap, &Minimap::setView);
+    connect(m_minimap, &Minimap::viewRequested, m_canvas, &TimelineCanvas::setView);
+    connect(m_canvas, &TimelineCanvas::rangeSelected, this,
+            [this](TimeRange range) { this->selection().selectRange(range); });
+    connect(m_canvas, &TimelineCanvas::selectionCleared, this,
+            [this] { this->selection().clear(); });
+    connect(m_canvas, &TimelineCanvas::sliceSelected, this, &TimelinePage::presentSlice);
+    connect(m_canvas, &TimelineCanvas::sliceCleared, m_panel, &SlicePanel::showNothing);
+    connect(m_canvas, &TimelineCanvas::plotChanged, m_minimap, &Minimap::setPlot);
+    connect(m_panel, &SlicePanel::linkFollowed, m_canvas, &TimelineCanvas::followLink);
+    connect(m_canvas, &TimelineCanvas::hoverChanged, this, &RecordingPage::hoverChanged);
+    connect(m_canvas, &TimelineCanvas::sameCollectiveRequested, this,
+            &TimelinePage::goToSameCollective);
+    connect(m_canvas, &TimelineCanvas::neighbourRequested, this, &TimelinePage::askForNeighbour);
+}
+
+std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
+    return {{tr("W  S"), tr("zoom in, zoom out")},
+            {tr("A  D"), tr("move left, right")},
+            {tr("Ctrl+wheel"), tr("zoom at the pointer")},
+            {tr("Shift+drag"), tr("move")},
+            {tr("drag"), tr("select a range")},
+            {tr("F"), tr("whole run")},
+            {tr("Z"), tr("zoom to the selection")},
+            {tr(".  ,"), tr("next, previous on the lane")},
+            {tr("N  Shift+N"), tr("same collective, next or previous rank")},
+            {tr("[  ]"), tr("from a kernel to its launch, and back")},
+            {tr("M"), tr("mark this moment")},
+            {tr("Esc"), tr("let go of slice, range, marks")}};
+}
+
+TimeRange TimelinePage::firstView(const OpenRecording& recording) {
+    // a step in the middle: the whole run of many steps shows no structure at first sight
+    const auto& steps = recording.summary.steps;
+    if (steps.size() < 3) return recording.bounds();
+    // of those that there is most of, where some were thinned or left out
+    const StepDetail detail(recording.summary.detail);
+    std::map<CaptureLevel, std::vector<StepIndex>> byLevel;
+    for (const StepFacts& step : steps)
+        byLevel[detail.of(step.rank, step.step)].push_back(step.step);
+    const std::vector<StepIndex>& best = byLevel.rbegin()->second;
+    const StepIndex middle = best[best.size() / 2];
+    TimeRange view{};
+    for (const StepFacts& step : steps) {
+        if (step.step != middle) continue;
+        view = view.empty()
+                   ? step.range()
+                   : TimeRange{std::min(view.begin, step.start), std::max(view.end, step.end)};
+    }
+    const Duration margin{view.duration().ns / 16};
+    return {view.begin - margin, view.end + margin};
+}
+
+void TimelinePage::present() {
+    const Selection& current = selection().current();
+    pageFrame().setHeadline(timelineHeadline(recording(), current),
+                            timelineSubline(recording(), current));
+    if (m_shown != &recording()) {
+        m_shown = &recording();
+        const RecordingPtr shared = shownRecording();
+        m_minimap->setRecording(shared);
+        m_canvas->setRecording(shared);
+        m_canvas->setView(current.range.value_or(firstView(recording())));
+        m_panel->showNothing();
+    }
+    m_canvas->setRanks(current.ranks);
+    m_canvas->setSelectedRange(current.range);
+    if (current.range && !current.range->intersects(m_canvas->view()))
+        m_canvas->setView(*current.range);
+    if (isVisible()) askForTable();
+}
+
+void TimelinePage::showEvent(QShowEvent* event) {
+    RecordingPage::showEvent(event);
+    if (!hasRecording()) return;
+    m_canvas->setView(m_canvas->view());
+    askForTable();
+}
+
+void TimelinePage::resizeEvent(QResizeEvent* event) {
+    RecordingPage::resizeEvent(event);
+    m_table->setFixedHeight((height() < kLowPage ? 4 : 6) * kRow + 4);
+    m_panel->setFixedWidth(width() < kNarrowPage ? 232 : 288);
+}
+
+void TimelinePage::askForPicture(const TimelineQuery& query) {
+    m_picture.ask(
+        [query](auto& reader, const auto& recording, const auto& generation) {
+            return loadTimeline(reader, recording, query, generation);
+        },
+        [this](const TimelineFramePtr& frame) { m_canvas->setFrame(frame); });
+}
+
+void TimelinePage::askForTable() {
+    const Selection& current = selection().current();
+    const TimeRange range = current.range.value_or(recording().bounds());
+    m_rangeTable.ask(
+        [range, ranks = current.ranks](auto& reader, const auto& recording,
+                                       const auto& generation) {
+            return loadRangeTable(reader, recording, range, ranks, generation);
+        },
+        [this](const RangeTablePtr& table) {
+            m_table->setTable(rangeColumns(), rangeRows(*table));
+        });
+}
+
+void TimelinePage::askForNeighbour(bool forward) {
+    const auto& hit = m_canvas->selectedSlice();
+    if (!hit) return;
+    const NeighbourQuery query{hit->key, hit->slice.range, hit->slice.depth, forward};
+    m_neighbour.ask(
+        [query](auto& reader, const auto& recording, const auto& generation) {
+            return loadNeighbour(reader, recording, query, generation);
+        },
+        [this, key = query.key](const std::optional<SliceView>& slice) {
+            if (slice) m_canvas->selectSlice(key, *slice);
+        });
+}
+
+void TimelinePage::askForLinks(const LinkQuery& query) {
+    m_links.ask(
+        [query](auto& reader, const auto& recording, const auto& generation) {
+            return loadLinks(reader, recording, query, generation);
+        },
+        [this, query](const std::vector<LinkedSlice>& links) { showLinks(query, links); });
+}
+
+void TimelinePage::presentSlice() {
+    const auto& hit = m_canvas->selectedSlice();
+    if (!hit || !hasRecording()) return;
+    for (const LaneFacts& lane : recording().summary.lanes) {
+        if (lane.rank == hit->key.rank && lane.lane == hit->key.lane) {
+            m_panel->showDetails(sliceDetails(recording(), lane, hit->slice));
+        }
+    }
+    const bool hasArrows =
+        recording().summary.events.flows > 0 && hit->slice.count == 1 && !hit->slice.instant;
+    if (hasArrows || mayBeLinked(hit->key.lane, hit->slice))
+        askForLinks({hit->key, hit->slice.range, hit->slice.correlation, hit->slice.depth});
+}
+
+void TimelinePage::showLinks(const LinkQuery& query, const std::vector<LinkedSlice>& links) {
+    const auto& hit = m_canvas->selectedSlice();
+    // another slice may have been clicked since
+    if (!hit || !hasRecording() || hit->key != query.key ||
+        hit->slice.correlation != query.correlation)
+        return;
+    m_canvas->setLinks(links);
+    m_panel->showLinks(linkTexts(recording().summary, query.key, hit->slice, links));
+}
+
+void TimelinePage::goToSameCollective(int rankStep) {
+    const auto hit = m_canvas->selectedSlice();
+    if (!hit || hit->role != LaneRole::kCommunication || !hasRecording()) return;
+    if (const auto found = sameCollective(recording(), hit->key, hit->slice, rankStep)) {
+        m_canvas->selectSlice(found->key, found->slice);
+    }
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,50 @@
+// Timeline: minimap, lanes, details of a slice, table of the selected range. GUI thread.
+#pragma once
+
+#include "app/desktop/pages/recording_page.h"
+#include "app/desktop/pages/timeline/timeline_query.h"
+
+namespace shardscope::desktop {
+
+class DataTable;
+class Minimap;
+class SlicePanel;
+class TimelineCanvas;
+
+class TimelinePage : public RecordingPage {
+    Q_OBJECT
+
+public:
+    [[nodiscard]] static PageEntry entry();
+    explicit TimelinePage(PageContext& context, QWidget* parent = nullptr);
+    [[nodiscard]] SlicePanel& panel() const { return *m_panel; }
+    [[nodiscard]] TimelineCanvas& canvas() const { return *m_canvas; }
+
+    [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
+
+protected:
+    void present() override;
+    void showEvent(QShowEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    QWidget* buildContent();
+    void connectCanvas();
+    void presentSlice();
+    void askForPicture(const TimelineQuery& query);
+    void askForTable();
+    void askForNeighbour(bool forward);
+    void askForLinks(const LinkQuery& query);
+    void showLinks(const LinkQuery& query, const std::vector<LinkedSlice>& links);
+    void goToSameCollective(int rankStep);
+    [[nodiscard]] static TimeRange firstView(const OpenRecording& recording);
+
+    Topic m_picture, m_neighbour, m_links, m_rangeTable;
+    Minimap* m_minimap = nullptr;
+    TimelineCanvas* m_canvas = nullptr;
+    SlicePanel* m_panel = nullptr;
+    DataTable* m_table = nullptr;
+    const OpenRecording* m_shown = nullptr;  ///< what the canvas was set up for
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,51 @@
+// What the Timeline asks of a recording: pictures, tables, neighbours and links as plain values.
+// Functions of a reader and a query; they run on the loader thread and end with kCancelled soon
+// after a newer question of their topic was asked.
+#pragma once
+
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/pages/timeline/timeline_frame.h"
+#include "storage/recording/read/generation.h"
+#include "storage/recording/read/recording_reader.h"
+
+#include <optional>
+#include <vector>
+
+namespace shardscope::desktop {
+
+Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
+                                      const OpenRecording& recording, const TimelineQuery& query,
+                                      const storage::Generation& generation);
+
+/// Aggregates the spans of all lanes of `ranks` that intersect `range` by name.
+Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
+                                     const OpenRecording& recording, TimeRange range,
+                                     const std::vector<RankId>& ranks,
+                                     const storage::Generation& generation);
+
+/// The span after (or before) the one that starts at `from` on the same lane and depth;
+/// nullopt at the end of the lane.
+struct NeighbourQuery {
+    LaneAddress key;
+    TimeRange from;
+    std::uint8_t depth = 0;
+    bool forward = true;
+};
+Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
+                                               const OpenRecording& recording,
+                                               const NeighbourQuery& query,
+                                               const storage::Generation& generation);
+
+/// Slices of the same rank with the correlation of a kernel, copy, CUDA call or wait, by start;
+/// then those that flows of an imported trace lead to or come from.
+struct LinkQuery {
+    LaneAddress key;
+    TimeRange from;
+    std::uint64_t correlation = 0;
+    std::uint8_t depth = 0;
+};
+Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
+                                           const OpenRecording& recording, const LinkQuery& query,
+                                           const storage::Generation& generation);
+
+}  // namespace shardscope::desktop
