@@ -1,14 +1,14 @@
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 
-#include "app/desktop/models/format.h"
-#include "app/desktop/pages/timeline/lane_painter.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
+#include "app/desktop/pages/timeline/timeline_hover.h"
+#include "app/desktop/pages/timeline/timeline_lanes.h"
 #include "app/desktop/widgets/theme.h"
 
-#include <QFontMetricsF>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPainter>
 #include <QScrollBar>
 #include <QWheelEvent>
 #include <algorithm>
@@ -17,17 +17,14 @@
 namespace shardscope::desktop {
 namespace {
 
-using namespace Qt::StringLiterals;
-
 constexpr double kZoomStep = 0.7;
 constexpr double kPanStep = 0.15;
-constexpr double kClickSlack = 4;
 constexpr int kScrollStep = 48;
+constexpr int kAboveRow = 24;  ///< of the lanes before one that is scrolled to
 
 }  // namespace
 
-TimelineCanvas::TimelineCanvas(QWidget* parent)
-    : QAbstractScrollArea(parent), m_labelWidth(kLabelWidth) {
+TimelineCanvas::TimelineCanvas(QWidget* parent) : QAbstractScrollArea(parent) {
     setFrameShape(QFrame::NoFrame);
     setFocusPolicy(Qt::StrongFocus);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -38,21 +35,16 @@ TimelineCanvas::TimelineCanvas(QWidget* parent)
 }
 
 void TimelineCanvas::setRecording(const RecordingPtr& recording) {
-    m_recording = recording;
     m_frame.reset();
-    m_selected.reset();
-    m_links.clear();
-    m_hovered.reset();
-    m_marks.clear();
-    m_options = {};
-    layOut();
+    m_picks = {};
+    m_shown.setRecording(recording);
+    lanesChanged();
     if (recording) changeView(recording->bounds());
 }
 
 void TimelineCanvas::setRanks(const std::vector<RankId>& ranks) {
-    if (m_options.ranks == ranks) return;
-    m_options.ranks = ranks;
-    layOut();
+    if (!m_shown.setRanks(ranks)) return;
+    lanesChanged();
     requestPicture();
 }
 
@@ -66,105 +58,64 @@ void TimelineCanvas::setView(TimeRange view) {
 }
 
 void TimelineCanvas::setSelectedRange(std::optional<TimeRange> range) {
-    m_selectedRange = range;
+    m_picks.range = range;
     viewport()->update();
 }
 
 void TimelineCanvas::selectSlice(LaneAddress key, const SliceView& slice) {
-    const LaneRow* row = m_layout.row(key);
-    if (row == nullptr && m_recording) {
-        m_options = revealing(m_recording->summary, m_options, key);
-        layOut();
+    if (lanes().row(key) == nullptr) {
+        m_shown.reveal(key);
+        lanesChanged();
         requestPicture();
-        row = m_layout.row(key);
     }
-    m_links.clear();
-    m_selected = Hit{key, row != nullptr ? row->role : LaneRole::kHost, slice};
+    const LaneRow* row = lanes().row(key);
+    m_picks.links.clear();
+    m_picks.chosen = TimelineHit{key, row != nullptr ? row->role : LaneRole::kHost, slice};
     const TimeRange& range = slice.range;
     if (!view().contains(range.begin) || !view().contains(range.end)) {
         const Duration half{std::max(view().duration().ns / 2, range.duration().ns)};
         const Timestamp centre{range.begin.ns + range.duration().ns / 2};
         changeView({centre - half, centre + half});
     }
-    if (row != nullptr) {
-        const int top = verticalScrollBar()->value();
-        const int room = static_cast<int>(lanesArea().height());
-        if (row->y < top || row->y + row->height > top + room)
-            verticalScrollBar()->setValue(row->y - 24);
-    }
-    setAccessibleDescription(sliceLabels(m_selected->role, slice).empty()
-                                 ? slice.name
-                                 : sliceLabels(m_selected->role, slice).front());
+    if (row != nullptr) bringIntoView(*row);
+    const auto labels = sliceLabels(m_picks.chosen->role, slice);
+    setAccessibleDescription(labels.empty() ? slice.name : labels.front());
     viewport()->update();
     Q_EMIT sliceSelected();
 }
 
+void TimelineCanvas::bringIntoView(const LaneRow& row) {
+    const int room = static_cast<int>(m_shown.lanesArea().height());
+    if (row.y < m_shown.top() || row.y + row.height > m_shown.top() + room)
+        verticalScrollBar()->setValue(row.y - kAboveRow);
+}
+
 void TimelineCanvas::setLinks(std::vector<LinkedSlice> links) {
-    m_links = std::move(links);
+    m_picks.links = std::move(links);
     viewport()->update();
 }
 
 void TimelineCanvas::followLink() {
-    if (m_links.empty()) return;
-    const LinkedSlice to = m_links.front();
+    if (m_picks.links.empty()) return;
+    const LinkedSlice to = m_picks.links.front();
     selectSlice(to.key, to.slice);
 }
 
 void TimelineCanvas::clearSlice() {
-    m_selected.reset();
-    m_links.clear();
+    m_picks.chosen.reset();
+    m_picks.links.clear();
     viewport()->update();
     Q_EMIT sliceCleared();
 }
 
-QRectF TimelineCanvas::lanesArea() const {
-    return QRectF(viewport()->rect()).adjusted(m_labelWidth, kRulerHeight, 0, 0);
-}
-
-QRectF TimelineCanvas::rowArea(const LaneRow& row) const {
-    const QRectF lanes = lanesArea();
-    return {lanes.left(), lanes.top() + row.y - verticalScrollBar()->value(), lanes.width(),
-            static_cast<double>(row.height)};
-}
-
-Timestamp TimelineCanvas::timeAt(double x) const {
-    return m_scale.time(x - lanesArea().left());
-}
-
-void TimelineCanvas::layOut() {
-    m_layout = m_recording ? layOutLanes(m_recording->summary, m_options) : LaneLayout{};
-    fitLabels();
-    const int room = std::max(1, static_cast<int>(lanesArea().height()));
-    verticalScrollBar()->setRange(0, std::max(0, m_layout.height - room));
+/// Others are shown, or there is other room for them.
+void TimelineCanvas::lanesChanged() {
+    const int room = std::max(1, static_cast<int>(m_shown.lanesArea().height()));
+    verticalScrollBar()->setRange(0, std::max(0, lanes().height - room));
     verticalScrollBar()->setPageStep(room);
     verticalScrollBar()->setSingleStep(kScrollStep);
-    m_scale.width = std::max(1.0, lanesArea().width());
-    Q_EMIT plotChanged(m_labelWidth, static_cast<int>(m_scale.width));
+    Q_EMIT plotChanged(m_shown.labelWidth(), static_cast<int>(m_shown.scale().width));
     touchPicture();
-}
-
-/// As wide as the longest name that is shown, so that none is cut.
-void TimelineCanvas::fitLabels() {
-    const QFontMetricsF metrics(textFont(kSmallPixels));
-    double widest = kLabelWidth;
-    for (const LaneRow& row : m_layout.rows) {
-        if (row.isLane())
-            widest = std::max(widest, 16 + row.indent + metrics.horizontalAdvance(row.name) + 12);
-    }
-    const int wanted = std::min(kMostLabelWidth, static_cast<int>(std::ceil(widest)));
-    m_labelWidth = wanted;
-}
-
-void TimelineCanvas::toggle(const LaneRow& row) {
-    if (row.kind == LaneRow::Kind::kHeader) {
-        if (!m_options.collapsed.insert(row.key.rank).second)
-            m_options.collapsed.erase(row.key.rank);
-    } else {
-        const std::pair group{row.key.rank, row.group};
-        if (!m_options.toggled.insert(group).second) m_options.toggled.erase(group);
-    }
-    layOut();
-    requestPicture();
 }
 
 void TimelineCanvas::touchPicture() {
@@ -172,103 +123,105 @@ void TimelineCanvas::touchPicture() {
     viewport()->update();
 }
 
-void TimelineCanvas::changeView(TimeRange view) {
-    if (!m_recording) return;
-    m_scale.range = keptWithin(view, m_recording->bounds());
-    touchPicture();
-    requestPicture();
-    Q_EMIT viewChanged(m_scale.range);
+void TimelineCanvas::requestPicture() {
+    if (!isVisible()) return;
+    if (const auto query = m_shown.query()) Q_EMIT pictureRequested(*query);
 }
 
-void TimelineCanvas::requestPicture() {
-    if (!m_recording || !isVisible() || m_scale.range.empty()) return;
-    const Duration margin{m_scale.range.duration().ns / 4};
-    TimelineQuery query;
-    query.range = TimeRange{m_scale.range.begin - margin, m_scale.range.end + margin}.intersection(
-        m_recording->bounds());
-    query.resolution = m_scale.resolution();
-    query.lanes = m_layout.loadedLanes();
-    Q_EMIT pictureRequested(query);
+void TimelineCanvas::changeView(TimeRange view) {
+    if (!m_shown.recording()) return;
+    m_shown.setView(view);
+    touchPicture();
+    requestPicture();
+    Q_EMIT viewChanged(m_shown.view());
+}
+
+void TimelineCanvas::pan(double fraction) {
+    if (m_shown.recording()) changeView(panned(view(), fraction, m_shown.recording()->bounds()));
+}
+
+void TimelineCanvas::scroll(int pixels) {
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + pixels);
 }
 
 void TimelineCanvas::zoom(double factor, Timestamp anchor) {
-    if (m_recording) changeView(zoomed(view(), factor, anchor, m_recording->bounds()));
+    if (m_shown.recording())
+        changeView(zoomed(view(), factor, anchor, m_shown.recording()->bounds()));
 }
 
-std::optional<TimelineCanvas::Hit> TimelineCanvas::hitAt(QPointF at) const {
-    if (!m_frame || !lanesArea().contains(at)) return std::nullopt;
-    const LaneRow* row =
-        m_layout.rowAt(static_cast<int>(at.y() - lanesArea().top()) + verticalScrollBar()->value());
-    if (row == nullptr || row->kind != LaneRow::Kind::kSpans) return std::nullopt;
-    const LaneFrame* lane = m_frame->lane(row->key);
-    if (lane == nullptr) return std::nullopt;
-    std::optional<Hit> best;
-    for (const SliceView& slice : lane->slices) {
-        if (slice.depth >= row->depths || !slice.range.intersects(m_scale.range)) continue;
-        if (LanePainter::sliceArea(rowArea(*row), *row, slice, m_scale).contains(at))
-            best = Hit{row->key, row->role, slice};
+std::optional<TimelineHit> TimelineCanvas::hitAt(QPointF at) const {
+    return m_frame ? m_shown.hitAt(*m_frame, at) : std::nullopt;
+}
+
+Timestamp TimelineCanvas::anchor() const {
+    const auto& at = m_pointer.at();
+    return at && m_shown.lanesArea().contains(*at)
+               ? m_shown.timeAt(at->x())
+               : view().begin + Duration{view().duration().ns / 2};
+}
+
+void TimelineCanvas::zoomToSelection() {
+    if (m_picks.range)
+        changeView(*m_picks.range);
+    else if (m_picks.chosen)
+        changeView(m_picks.chosen->slice.range);
+}
+
+void TimelineCanvas::addMark(Timestamp at) {
+    m_picks.marks.insert(std::upper_bound(m_picks.marks.begin(), m_picks.marks.end(), at), at);
+    viewport()->update();
+}
+
+/// The slice first, then the range, then the marks.
+void TimelineCanvas::clearNext() {
+    if (m_picks.chosen) {
+        clearSlice();
+    } else if (m_picks.range) {
+        Q_EMIT selectionCleared();
+    } else {
+        m_picks.marks.clear();
+        viewport()->update();
     }
-    return best;
 }
 
 void TimelineCanvas::run(TimelineCommand command) {
-    if (!m_recording) return;
-    const Timestamp anchor = m_cursor && lanesArea().contains(*m_cursor)
-                                 ? timeAt(m_cursor->x())
-                                 : view().begin + Duration{view().duration().ns / 2};
+    if (!m_shown.recording()) return;
+    const auto& chosen = m_picks.chosen;
     switch (command) {
         case TimelineCommand::kNone:
             return;
         case TimelineCommand::kZoomIn:
-            return zoom(kZoomStep, anchor);
+            return zoom(kZoomStep, anchor());
         case TimelineCommand::kZoomOut:
-            return zoom(1 / kZoomStep, anchor);
+            return zoom(1 / kZoomStep, anchor());
         case TimelineCommand::kPanLeft:
-            return changeView(panned(view(), -kPanStep, m_recording->bounds()));
+            return pan(-kPanStep);
         case TimelineCommand::kPanRight:
-            return changeView(panned(view(), kPanStep, m_recording->bounds()));
+            return pan(kPanStep);
         case TimelineCommand::kScrollUp:
-            return verticalScrollBar()->setValue(verticalScrollBar()->value() - kScrollStep);
+            return scroll(-kScrollStep);
         case TimelineCommand::kScrollDown:
-            return verticalScrollBar()->setValue(verticalScrollBar()->value() + kScrollStep);
+            return scroll(kScrollStep);
         case TimelineCommand::kFit:
-            return changeView(m_recording->bounds());
+            return changeView(m_shown.recording()->bounds());
         case TimelineCommand::kZoomToSelection:
-            if (m_selectedRange) return changeView(*m_selectedRange);
-            if (m_selected) return changeView(m_selected->slice.range);
-            return;
+            return zoomToSelection();
         case TimelineCommand::kNextSlice:
-            Q_EMIT neighbourRequested(true);
-            return;
+            return neighbourRequested(true);
         case TimelineCommand::kPreviousSlice:
-            Q_EMIT neighbourRequested(false);
-            return;
+            return neighbourRequested(false);
         case TimelineCommand::kNextRank:
-            Q_EMIT sameCollectiveRequested(1);
-            return;
+            return sameCollectiveRequested(1);
         case TimelineCommand::kPreviousRank:
-            Q_EMIT sameCollectiveRequested(-1);
-            return;
+            return sameCollectiveRequested(-1);
         case TimelineCommand::kFollowBack:
-            if (m_selected && m_selected->slice.onDevice) followLink();
-            return;
+            return chosen && chosen->slice.onDevice ? followLink() : void();
         case TimelineCommand::kFollowForward:
-            if (m_selected && !m_selected->slice.onDevice) followLink();
-            return;
+            return chosen && !chosen->slice.onDevice ? followLink() : void();
         case TimelineCommand::kMark:
-            m_marks.push_back(anchor);
-            std::sort(m_marks.begin(), m_marks.end());
-            viewport()->update();
-            return;
+            return addMark(anchor());
         case TimelineCommand::kClear:
-            if (m_selected) return clearSlice();
-            if (m_selectedRange) {
-                Q_EMIT selectionCleared();
-                return;
-            }
-            m_marks.clear();
-            viewport()->update();
-            return;
+            return clearNext();
     }
 }
 
@@ -286,16 +239,13 @@ void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
 void TimelineCanvas::wheelEvent(QWheelEvent* event) {
     const double notches = event->angleDelta().y() / 120.0;
     const double sideways = event->angleDelta().x() / 120.0;
-    if (event->modifiers().testFlag(Qt::ControlModifier)) {
-        zoom(std::pow(kZoomStep, notches), timeAt(event->position().x()));
-    } else if (m_recording && (event->modifiers().testFlag(Qt::ShiftModifier) ||
-                               std::abs(sideways) > std::abs(notches))) {
-        const double steps = std::abs(sideways) > std::abs(notches) ? sideways : notches;
-        changeView(panned(view(), -steps * kPanStep, m_recording->bounds()));
-    } else {
-        verticalScrollBar()->setValue(verticalScrollBar()->value() -
-                                      static_cast<int>(notches * kScrollStep));
-    }
+    const bool isSideways = std::abs(sideways) > std::abs(notches);
+    if (event->modifiers().testFlag(Qt::ControlModifier))
+        zoom(std::pow(kZoomStep, notches), m_shown.timeAt(event->position().x()));
+    else if (isSideways || event->modifiers().testFlag(Qt::ShiftModifier))
+        pan(-(isSideways ? sideways : notches) * kPanStep);
+    else
+        scroll(-static_cast<int>(notches * kScrollStep));
     event->accept();
 }
 
@@ -303,49 +253,41 @@ void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return;
     const bool pans =
         event->modifiers().testFlag(Qt::ShiftModifier) || event->button() == Qt::MiddleButton;
-    m_drag = Drag{event->position(), view(), pans, false};
+    m_pointer.press(event->position(), view(), pans);
 }
 
 void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
-    m_cursor = event->position();
-    if (m_drag && m_recording) {
-        const double moved = event->position().x() - m_drag->from.x();
-        m_drag->moved = m_drag->moved || std::abs(moved) > kClickSlack;
-        if (m_drag->pans) {
-            changeView(panned(m_drag->view, -moved / m_scale.width, m_recording->bounds()));
-        }
-    } else {
+    m_pointer.move(event->position());
+    if (!m_pointer.isHeld())
         hover(event->position());
-    }
+    else if (m_pointer.drag() == TimelinePointer::Drag::kPans && m_shown.recording())
+        changeView(panned(m_pointer.viewBefore(), -m_pointer.moved() / m_shown.scale().width,
+                          m_shown.recording()->bounds()));
     viewport()->update();
 }
 
 void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
-    if (!m_drag) return;
-    endDrag(event->position());
-    m_drag.reset();
+    if (!m_pointer.isHeld()) return;
+    m_pointer.move(event->position());
+    const TimelinePointer::Drag drag = m_pointer.drag();
+    const auto [left, right] = m_pointer.stretch();
+    m_pointer.release();
     viewport()->update();
-}
-
-void TimelineCanvas::endDrag(QPointF at) {
-    if (!m_drag->moved) {
-        click(at);
-    } else if (!m_drag->pans && m_recording) {
-        const Timestamp from = timeAt(std::min(at.x(), m_drag->from.x()));
-        const Timestamp to = timeAt(std::max(at.x(), m_drag->from.x()));
-        const TimeRange range = TimeRange{from, to}.intersection(view());
-        if (!range.empty()) Q_EMIT rangeSelected(range);
-    }
+    if (drag == TimelinePointer::Drag::kNone) return click(event->position());
+    if (drag == TimelinePointer::Drag::kPans || !m_shown.recording()) return;
+    const TimeRange range =
+        TimeRange{m_shown.timeAt(left), m_shown.timeAt(right)}.intersection(view());
+    if (!range.empty()) Q_EMIT rangeSelected(range);
 }
 
 void TimelineCanvas::click(QPointF at) {
-    if (at.x() < m_labelWidth) {
-        const LaneRow* row =
-            m_layout.rowAt(static_cast<int>(at.y() - kRulerHeight) + verticalScrollBar()->value());
-        if (row != nullptr && !row->isLane()) toggle(*row);
-        return;
-    }
-    if (const auto hit = hitAt(at)) {
+    if (at.x() < m_shown.labelWidth()) {
+        const LaneRow* row = m_shown.rowAt(at.y());
+        if (row == nullptr || row->isLane()) return;
+        m_shown.toggle(LaneRow(*row));
+        lanesChanged();
+        requestPicture();
+    } else if (const auto hit = hitAt(at)) {
         selectSlice(hit->key, hit->slice);
     } else {
         clearSlice();
@@ -360,45 +302,14 @@ void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
 }
 
 void TimelineCanvas::hover(QPointF at) {
-    m_hovered = hitAt(at);
-    if (!m_hovered) {
-        QString text = lanesArea().contains(at)
-                           ? formatInstant(timeAt(at.x()), m_scale.resolution())
-                           : QString();
-        if (const QString counter = counterText(at); !counter.isEmpty())
-            text = counter + u" · "_s + text;
-        Q_EMIT hoverChanged(text);
-        return;
-    }
-    QStringList words{tr("rank %1").arg(m_hovered->key.rank.value)};
-    for (const auto& [name, value] : sliceHover(m_hovered->role, m_hovered->slice))
-        words << name + u' ' + value;
-    Q_EMIT hoverChanged(words.join(QStringLiteral(" · ")));
-}
-
-/// "rank 0 · power 312 W" of the counter lane at a position.
-QString TimelineCanvas::counterText(QPointF at) const {
-    if (!m_frame || !lanesArea().contains(at)) return {};
-    const LaneRow* row =
-        m_layout.rowAt(static_cast<int>(at.y() - lanesArea().top()) + verticalScrollBar()->value());
-    if (row == nullptr || row->kind != LaneRow::Kind::kCounter) return {};
-    const LaneFrame* frame = m_frame->lane(row->key);
-    if (frame == nullptr) return {};
-    const Timestamp time = timeAt(at.x());
-    for (auto point = frame->points.rbegin(); point != frame->points.rend(); ++point) {
-        if (point->range.begin > time) continue;
-        return tr("rank %1 · %2 %3")
-            .arg(QString::number(row->key.rank.value), row->name,
-                 formatCounter(point->range.contains(time) ? point->maximum : point->last,
-                               row->unit));
-    }
-    return {};
+    m_picks.hovered = hitAt(at);
+    Q_EMIT hoverChanged(hoverLine(m_shown, m_frame.get(), m_picks.hovered, at));
 }
 
 bool TimelineCanvas::viewportEvent(QEvent* event) {
     if (event->type() == QEvent::Leave) {
-        m_cursor.reset();
-        m_hovered.reset();
+        m_pointer.leave();
+        m_picks.hovered.reset();
         viewport()->update();
         Q_EMIT hoverChanged({});
     }
@@ -406,12 +317,35 @@ bool TimelineCanvas::viewportEvent(QEvent* event) {
 }
 
 void TimelineCanvas::resizeEvent(QResizeEvent*) {
-    layOut();
+    m_shown.setSize(viewport()->size());
+    lanesChanged();
     requestPicture();
 }
 
 void TimelineCanvas::scrollContentsBy(int, int) {
+    m_shown.setTop(verticalScrollBar()->value());
     touchPicture();
+}
+
+QPixmap TimelineCanvas::renderPicture() const {
+    const double ratio = devicePixelRatioF();
+    QPixmap picture((QSizeF(viewport()->size()) * ratio).toSize().expandedTo({1, 1}));
+    picture.setDevicePixelRatio(ratio);
+    picture.fill(Theme::of(this).window);
+    QPainter painter(&picture);
+    paintTimeline(painter, m_shown, m_frame.get(), Theme::of(this));
+    return picture;
+}
+
+void TimelineCanvas::paintEvent(QPaintEvent*) {
+    if (m_picture.isNull()) m_picture = renderPicture();
+    QPainter painter(viewport());
+    painter.drawPixmap(0, 0, m_picture);
+    if (hasFocus()) {
+        painter.fillRect(QRectF(0, kRulerHeight, 2, viewport()->height() - kRulerHeight),
+                         Theme::of(this).accent);
+    }
+    paintOverlay(painter, m_shown, m_picks, m_pointer, Theme::of(this));
 }
 
 void TimelineCanvas::focusInEvent(QFocusEvent* event) {

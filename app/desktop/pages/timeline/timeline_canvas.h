@@ -1,12 +1,12 @@
-// The timeline itself: ruler, lanes of all ranks, hover, selection, marks. Draws what the loader
-// sent last, scaled, until the next picture comes. GUI thread.
+// The timeline itself: what is shown (timeline_viewport), where the mouse is (timeline_pointer) and
+// what was picked, painted (timeline_lanes, timeline_overlay) and changed by keys, wheel and mouse.
+// Draws what was loaded last, to scale, until the next picture comes. GUI thread.
 #pragma once
 
-#include "app/desktop/models/open_recording.h"
-#include "app/desktop/models/time_scale.h"
-#include "app/desktop/pages/timeline/lane_layout.h"
-#include "app/desktop/pages/timeline/timeline_frame.h"
 #include "app/desktop/pages/timeline/timeline_keys.h"
+#include "app/desktop/pages/timeline/timeline_overlay.h"
+#include "app/desktop/pages/timeline/timeline_pointer.h"
+#include "app/desktop/pages/timeline/timeline_viewport.h"
 
 #include <QAbstractScrollArea>
 #include <QPixmap>
@@ -33,18 +33,13 @@ public:
     void setLinks(std::vector<LinkedSlice> links);
     /// To the first linked slice; unfolds what hides it.
     void followLink();
-    [[nodiscard]] const std::vector<LinkedSlice>& links() const { return m_links; }
+    [[nodiscard]] const std::vector<LinkedSlice>& links() const { return m_picks.links; }
 
-    [[nodiscard]] TimeRange view() const { return m_scale.range; }
-    [[nodiscard]] const LaneLayout& lanes() const { return m_layout; }
-    struct Hit {
-        LaneAddress key;
-        LaneRole role = LaneRole::kHost;
-        SliceView slice;
-    };
-    [[nodiscard]] const std::optional<Hit>& selectedSlice() const { return m_selected; }
-    [[nodiscard]] std::optional<Hit> hitAt(QPointF viewportPosition) const;
-    [[nodiscard]] const std::vector<Timestamp>& marks() const { return m_marks; }
+    [[nodiscard]] TimeRange view() const { return m_shown.view(); }
+    [[nodiscard]] const LaneLayout& lanes() const { return m_shown.lanes(); }
+    [[nodiscard]] const std::optional<TimelineHit>& selectedSlice() const { return m_picks.chosen; }
+    [[nodiscard]] std::optional<TimelineHit> hitAt(QPointF viewportPosition) const;
+    [[nodiscard]] const std::vector<Timestamp>& marks() const { return m_picks.marks; }
 
     void run(TimelineCommand command);
 
@@ -77,52 +72,28 @@ protected:
     void changeEvent(QEvent* event) override;
 
 private:
-    [[nodiscard]] QRectF lanesArea() const;
-    [[nodiscard]] QRectF rowArea(const LaneRow& row) const;
-    [[nodiscard]] Timestamp timeAt(double x) const;
-    void layOut();
-    void fitLabels();
-    void toggle(const LaneRow& row);
-    [[nodiscard]] QString counterText(QPointF at) const;
+    void lanesChanged();
     void changeView(TimeRange view);
-    void requestPicture();
+    void pan(double fraction);
+    void scroll(int pixels);
     void zoom(double factor, Timestamp anchor);
-    void endDrag(QPointF at);
+    void bringIntoView(const LaneRow& row);
+    /// Where keys zoom and mark: under the pointer, else in the middle.
+    [[nodiscard]] Timestamp anchor() const;
+    void zoomToSelection();
+    void addMark(Timestamp at);
+    void clearNext();
     void click(QPointF at);
     void hover(QPointF at);
+    void requestPicture();
     void touchPicture();
     [[nodiscard]] QPixmap renderPicture() const;
-    /// Every how many steps the ruler has room for a name.
-    [[nodiscard]] int stepStride() const;
-    void paintRuler(QPainter& painter) const;
-    void paintLabels(QPainter& painter) const;
-    void paintHeader(QPainter& painter, const LaneRow& row) const;
-    void paintLaneName(QPainter& painter, const LaneRow& row) const;
-    void paintLinks(QPainter& painter) const;
-    void paintLeftOut(QPainter& painter, const LaneRow& row) const;
-    void paintOverlay(QPainter& painter) const;
-    void paintHover(QPainter& painter) const;
 
-    RecordingPtr m_recording;
+    TimelineViewport m_shown;
+    TimelinePointer m_pointer;
+    TimelinePicks m_picks;
     TimelineFramePtr m_frame;
-    LaneLayoutOptions m_options;
-    LaneLayout m_layout;
-    TimeScale m_scale;
-    std::optional<TimeRange> m_selectedRange;
-    std::optional<Hit> m_selected;
-    std::optional<Hit> m_hovered;
-    std::vector<LinkedSlice> m_links;  ///< of m_selected
-    std::vector<Timestamp> m_marks;
-    int m_labelWidth;
-    QPixmap m_picture;
-    std::optional<QPointF> m_cursor;
-    struct Drag {
-        QPointF from;
-        TimeRange view;
-        bool pans = false;
-        bool moved = false;
-    };
-    std::optional<Drag> m_drag;
+    QPixmap m_picture;  ///< null: to be painted anew
 };
 
 }  // namespace shardscope::desktop

@@ -1,0 +1,48 @@
+#include "app/desktop/pages/timeline/timeline_hover.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/slice_details.h"
+
+#include <QObject>
+#include <QStringList>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+QString sliceLine(const TimelineHit& hit) {
+    QStringList words{QObject::tr("rank %1").arg(hit.key.rank.value)};
+    for (const auto& [name, value] : sliceHover(hit.role, hit.slice)) words << name + u' ' + value;
+    return words.join(u" · "_s);
+}
+
+/// "rank 0 · power 312 W" of the counter lane at a position.
+QString counterLine(const TimelineViewport& viewport, const TimelineFrame& frame, QPointF at) {
+    const LaneRow* row = viewport.rowAt(at.y());
+    if (row == nullptr || row->kind != LaneRow::Kind::kCounter) return {};
+    const LaneFrame* lane = frame.lane(row->key);
+    if (lane == nullptr) return {};
+    const Timestamp time = viewport.timeAt(at.x());
+    for (auto point = lane->points.rbegin(); point != lane->points.rend(); ++point) {
+        if (point->range.begin > time) continue;
+        return QObject::tr("rank %1 · %2 %3")
+            .arg(QString::number(row->key.rank.value), row->name,
+                 formatCounter(point->range.contains(time) ? point->maximum : point->last,
+                               row->unit));
+    }
+    return {};
+}
+
+}  // namespace
+
+QString hoverLine(const TimelineViewport& viewport, const TimelineFrame* frame,
+                  const std::optional<TimelineHit>& hovered, QPointF at) {
+    if (hovered) return sliceLine(*hovered);
+    if (!viewport.lanesArea().contains(at)) return {};
+    const QString moment = formatInstant(viewport.timeAt(at.x()), viewport.scale().resolution());
+    const QString counter = frame != nullptr ? counterLine(viewport, *frame, at) : QString();
+    return counter.isEmpty() ? moment : counter + u" · "_s + moment;
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,27 @@
+// What lies over the lanes and changes with every move of the mouse: selection, marks, the chosen
+// slice with its links, the cursor and the box beside it. Paints; decides nothing.
+#pragma once
+
+#include "app/desktop/pages/timeline/timeline_pointer.h"
+#include "app/desktop/pages/timeline/timeline_viewport.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QPainter>
+#include <optional>
+#include <vector>
+
+namespace shardscope::desktop {
+
+/// What one has picked.
+struct TimelinePicks {
+    std::optional<TimeRange> range;     ///< of the shared selection
+    std::optional<TimelineHit> chosen;  ///< clicked
+    std::vector<LinkedSlice> links;     ///< of the chosen one
+    std::optional<TimelineHit> hovered;
+    std::vector<Timestamp> marks;  ///< by time
+};
+
+void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const TimelinePicks& picks,
+                  const TimelinePointer& pointer, const Theme& theme);
+
+}  // namespace shardscope::desktop
