@@ -1,7 +1,7 @@
 // `shardscope`: finds the subcommand, runs it, turns its outcome into an exit status.
-#include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/help_formatter.h"
+#include "app/cli/verbs.h"
 #include "app/cli/version.h"
 #include "engine/run/config/near_miss.h"
 #include "storage/model/result.h"
@@ -27,12 +27,6 @@ constexpr const char* kFooter = R"(Examples:
 
 Exit status: 0 ok, 1 failure, 2 usage, 3 input unreadable, 4 launch failed,
 5 a training rank failed, 130 interrupted.)";
-
-std::vector<Command> addCommands(CLI::App& root) {
-    return {addRecord(root),   addImport(root), addReport(root), addVerify(root),
-            addInfo(root),     addQuery(root),  addRepair(root), addExport(root),
-            addTokenize(root), addDoctor(root), addAgent(root)};
-}
 
 /// The word where a subcommand was expected, when there is one and it names none.
 std::string unknownCommand(const CLI::App& root, int argc, char** argv) {
@@ -98,7 +92,8 @@ int run(int argc, char** argv) {
     root.set_help_flag("-h,--help", "print this help and exit");
     root.footer(kFooter);
     root.require_subcommand(1);
-    const std::vector<Command> commands = addCommands(root);
+    std::vector<Command> commands;
+    for (const auto addVerb : kVerbs) commands.push_back(addVerb(root));
     if (const auto complaint = unknownCommand(root, argc, argv); !complaint.empty()) {
         return usageError(complaint);
     }

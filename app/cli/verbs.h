@@ -1,0 +1,25 @@
+// The verbs of `shardscope`, in the order of its help.
+#pragma once
+
+#include "app/cli/command.h"
+
+#include <array>
+
+namespace shardscope::cli {
+
+Command addRecord(CLI::App& root);
+Command addImport(CLI::App& root);
+Command addReport(CLI::App& root);
+Command addVerify(CLI::App& root);
+Command addInfo(CLI::App& root);
+Command addQuery(CLI::App& root);
+Command addRepair(CLI::App& root);
+Command addExport(CLI::App& root);
+Command addTokenize(CLI::App& root);
+Command addDoctor(CLI::App& root);
+Command addAgent(CLI::App& root);
+
+inline constexpr std::array kVerbs{addRecord, addImport, addReport,   addVerify, addInfo, addQuery,
+                                   addRepair, addExport, addTokenize, addDoctor, addAgent};
+
+}  // namespace shardscope::cli
