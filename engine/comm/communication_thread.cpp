@@ -30,10 +30,10 @@ CommunicationThread::CommunicationThread(control::Observer* observer, std::uint3
 
 CommunicationThread::~CommunicationThread() {
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         m_stopping = true;
     }
-    m_wakeUp.notify_one();
+    m_wakeUp.notifyOne();
     m_thread.join();
 }
 
@@ -52,12 +52,12 @@ Work CommunicationThread::submitUnseen(Body body) {
 Work CommunicationThread::enqueue(Queued queued) {
     Work work(queued.work);
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         std::uint64_t& sequence = queued.work->report.sequence;
         if (queued.seen && sequence == 0) sequence = ++m_issued;
         m_queue.push_back(std::move(queued));
     }
-    m_wakeUp.notify_one();
+    m_wakeUp.notifyOne();
     return work;
 }
 
@@ -65,8 +65,8 @@ void CommunicationThread::run() {
     for (;;) {
         Queued queued;
         {
-            std::unique_lock lock(m_mutex);
-            m_wakeUp.wait(lock, [this] { return m_stopping || !m_queue.empty(); });
+            MutexLock lock(m_mutex);
+            while (!m_stopping && m_queue.empty()) m_wakeUp.wait(lock);
             if (m_queue.empty()) return;
             queued = std::move(m_queue.front());
             m_queue.pop_front();

@@ -3,15 +3,14 @@
 #pragma once
 
 #include "engine/comm/communicator.h"
+#include "storage/model/mutex.h"
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -77,12 +76,12 @@ private:
     control::Observer* const m_observer;
     const std::uint32_t m_group;
     std::exception_ptr m_failure;  // communication thread
-    std::mutex m_mutex;
-    std::condition_variable m_wakeUp;
-    std::deque<Queued> m_queue;  // guarded by m_mutex
-    std::uint64_t m_issued = 0;  // guarded by m_mutex
-    bool m_stopping = false;     // guarded by m_mutex
-    std::thread m_thread;        // last: uses all of the above
+    Mutex m_mutex;
+    Condition m_wakeUp;
+    std::deque<Queued> m_queue SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::uint64_t m_issued SHARDSCOPE_GUARDED_BY(m_mutex) = 0;
+    bool m_stopping SHARDSCOPE_GUARDED_BY(m_mutex) = false;
+    std::thread m_thread;  // last: uses all of the above
 };
 
 /// The part of a report that is known when an operation is asked for.

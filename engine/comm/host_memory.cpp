@@ -23,7 +23,7 @@ void* HostMemory::allocate(std::size_t bytes) {
         throw CommunicationError(fmt::format("no memory for a communication buffer of {} bytes: {}",
                                              bytes, std::strerror(errno)));
     }
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     m_blocks.push_back({address, size});
     return address;
 }

@@ -1,8 +1,9 @@
 // Buffers of a communicator whose ranks share no memory.
 #pragma once
 
+#include "storage/model/mutex.h"
+
 #include <cstddef>
-#include <mutex>
 #include <vector>
 
 namespace shardscope::comm {
@@ -23,8 +24,8 @@ private:
         void* address;
         std::size_t bytes;
     };
-    std::mutex m_mutex;
-    std::vector<Block> m_blocks;  // guarded by m_mutex
+    Mutex m_mutex;
+    std::vector<Block> m_blocks SHARDSCOPE_GUARDED_BY(m_mutex);
 };
 
 }  // namespace shardscope::comm

@@ -42,19 +42,19 @@ void DeviceClock::measure(Reference& reference) {
 }
 
 void DeviceClock::refresh() {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     if (hostNow() - m_current.hostNs < kLifetimeNs) return;
     measure(m_next);
     std::swap(m_current, m_next);
 }
 
 std::int64_t DeviceClock::hostNs(DeviceEvent event) const {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     return m_current.hostNs + m_runtime.elapsedNs(m_current.event, event);
 }
 
 std::int64_t DeviceClock::errorNs() const {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     return m_current.errorNs;
 }
 

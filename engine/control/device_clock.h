@@ -7,9 +7,9 @@
 
 #include "engine/control/device_runtime.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/mutex.h"
 
 #include <cstdint>
-#include <mutex>
 
 namespace shardscope::control {
 
@@ -41,9 +41,9 @@ private:
 
     DeviceRuntime& m_runtime;
     const DeviceStream m_stream;  ///< nothing else runs there
-    mutable std::mutex m_mutex;
-    Reference m_current;  // guarded by m_mutex
-    Reference m_next;     // guarded by m_mutex
+    mutable Mutex m_mutex;
+    Reference m_current SHARDSCOPE_GUARDED_BY(m_mutex);
+    Reference m_next SHARDSCOPE_GUARDED_BY(m_mutex);
 };
 
 }  // namespace shardscope::control

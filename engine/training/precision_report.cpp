@@ -5,7 +5,7 @@
 namespace shardscope::training {
 
 void PrecisionReport::tensor(control::TensorRole role, DataType type, const char* where) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     const auto seen = std::find_if(m_seen.begin(), m_seen.end(), [&](const Seen& row) {
         return row.role == role && row.type == type && row.where == where;
     });
@@ -24,7 +24,7 @@ void PrecisionReport::collective(const control::CollectiveReport& report) {
 std::vector<PrecisionRow> PrecisionReport::rows() const {
     std::vector<Seen> seen;
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         seen = m_seen;
     }
     std::stable_sort(seen.begin(), seen.end(),

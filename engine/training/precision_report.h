@@ -15,9 +15,9 @@
 
 #include "engine/control/observer.h"
 #include "engine/control/precision_probe.h"
+#include "storage/model/mutex.h"
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -49,8 +49,8 @@ private:
         std::int64_t tensors = 0;
     };
 
-    mutable std::mutex m_mutex;  ///< collectives end on the communication thread
-    std::vector<Seen> m_seen;
+    mutable Mutex m_mutex;  ///< collectives end on the communication thread
+    std::vector<Seen> m_seen SHARDSCOPE_GUARDED_BY(m_mutex);
 };
 
 }  // namespace shardscope::training

@@ -38,7 +38,7 @@ CaptureSession::~CaptureSession() = default;
 
 void CaptureSession::declareLane(LaneId lane, LaneRole role, const std::string& name,
                                  const std::string& unit, std::optional<std::int32_t> order) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     m_freshLanes.push_back({m_options.rank, lane, role, name, unit,
                             order.value_or(static_cast<std::int32_t>(lane.value))});
 }
@@ -50,7 +50,7 @@ void CaptureSession::declareLane(const FixedLane& lane) {
 ThreadQueue& CaptureSession::threadQueue() {
     thread_local std::pair<std::uint64_t, ThreadQueue*> own{0, nullptr};
     if (own.first == m_generation) return *own.second;
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     m_queues.push_back(std::make_unique<ThreadQueue>(m_options.queueCapacity));
     own = {m_generation, m_queues.back().get()};
     return *own.second;
@@ -61,7 +61,7 @@ LaneId CaptureSession::operatorLane() {
     if (own.first == m_generation) return own.second;
     std::uint32_t index = 0;
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         index = m_operatorLanes++;
     }
     own = {m_generation, index == 0 ? lanes::kOperators.id : lanes::kMoreOperators.at(index - 1)};
@@ -75,7 +75,7 @@ LaneId CaptureSession::operatorLane() {
 }
 
 void CaptureSession::push(const CollectiveEvent& event) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     ++m_rareEmitted;
     if (m_newCollectives.size() < kRareCapacity) {
         m_newCollectives.push_back(event);
@@ -85,7 +85,7 @@ void CaptureSession::push(const CollectiveEvent& event) {
 }
 
 void CaptureSession::push(const CounterEvent& event) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     ++m_rareEmitted;
     if (m_newCounters.size() < kRareCapacity) {
         m_newCounters.push_back(event);
@@ -95,7 +95,7 @@ void CaptureSession::push(const CounterEvent& event) {
 }
 
 void CaptureSession::push(const std::vector<SpanEvent>& spans) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     m_rareEmitted += spans.size();
     const std::size_t room = kBulkCapacity - std::min(kBulkCapacity, m_newSpans.size());
     const std::size_t taken = std::min(room, spans.size());
@@ -107,7 +107,7 @@ void CaptureSession::push(const std::vector<SpanEvent>& spans) {
 void CaptureSession::collect() {
     std::vector<ThreadQueue*> queues;
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         for (const auto& queue : m_queues) queues.push_back(queue.get());
         std::move(m_newCollectives.begin(), m_newCollectives.end(),
                   std::back_inserter(m_collectives));
@@ -138,7 +138,7 @@ void CaptureSession::sendChunks(std::vector<Event>& events, Encode encode) {
 void CaptureSession::send() {
     std::vector<LaneFacts> lanes;
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         lanes = std::exchange(m_freshLanes, {});
     }
     for (const LaneFacts& lane : lanes) m_sink.lane(lane);
@@ -172,14 +172,14 @@ void CaptureSession::drain(std::int64_t nowNs, bool everything) {
 }
 
 std::uint64_t CaptureSession::emitted() const {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     std::uint64_t total = m_rareEmitted;
     for (const auto& queue : m_queues) total += queue->emitted();
     return total;
 }
 
 std::uint64_t CaptureSession::dropped() const {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     std::uint64_t total = m_rareDropped;
     for (const auto& queue : m_queues) total += queue->dropped();
     return total;

@@ -8,12 +8,12 @@
 #include "profiler/capture/string_table.h"
 #include "profiler/capture/thread_queue.h"
 #include "storage/columns/chunk.h"
+#include "storage/model/mutex.h"
 #include "storage/model/recording.h"
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -105,15 +105,15 @@ private:
     StringTable m_strings;
     std::atomic<bool> m_detailed{true};
 
-    mutable std::mutex m_mutex;
-    std::vector<std::unique_ptr<ThreadQueue>> m_queues;  // guarded by m_mutex
-    std::vector<LaneFacts> m_freshLanes;                 // guarded by m_mutex
-    std::uint32_t m_operatorLanes = 0;                   // guarded by m_mutex
-    std::vector<CollectiveEvent> m_newCollectives;       // guarded by m_mutex
-    std::vector<CounterEvent> m_newCounters;             // guarded by m_mutex
-    std::vector<SpanEvent> m_newSpans;                   // guarded by m_mutex
-    std::uint64_t m_rareEmitted = 0;                     // guarded by m_mutex
-    std::uint64_t m_rareDropped = 0;                     // guarded by m_mutex
+    mutable Mutex m_mutex;
+    std::vector<std::unique_ptr<ThreadQueue>> m_queues SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::vector<LaneFacts> m_freshLanes SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::uint32_t m_operatorLanes SHARDSCOPE_GUARDED_BY(m_mutex) = 0;
+    std::vector<CollectiveEvent> m_newCollectives SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::vector<CounterEvent> m_newCounters SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::vector<SpanEvent> m_newSpans SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::uint64_t m_rareEmitted SHARDSCOPE_GUARDED_BY(m_mutex) = 0;
+    std::uint64_t m_rareDropped SHARDSCOPE_GUARDED_BY(m_mutex) = 0;
 
     // Draining thread.
     std::vector<SpanEvent> m_spans;

@@ -6,7 +6,7 @@ namespace shardscope::capture {
 
 StringId StringTable::intern(std::string_view text) {
     if (text.empty()) return kEmptyString;
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     const auto [it, inserted] = m_ids.try_emplace(std::string(text), StringId{m_next});
     if (inserted) {
         ++m_next;
@@ -17,12 +17,12 @@ StringId StringTable::intern(std::string_view text) {
 }
 
 std::string StringTable::text(StringId id) const {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     return id.value == 0 || id.value > m_texts.size() ? std::string() : *m_texts[id.value - 1];
 }
 
 StringTable::Fresh StringTable::takeFresh() {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     Fresh fresh;
     fresh.first = StringId{m_next - static_cast<std::uint32_t>(m_fresh.size())};
     fresh.texts = std::exchange(m_fresh, {});

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "storage/model/ids.h"
+#include "storage/model/mutex.h"
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,11 +28,11 @@ public:
     Fresh takeFresh();
 
 private:
-    mutable std::mutex m_mutex;
-    std::unordered_map<std::string, StringId> m_ids;  // guarded by m_mutex
-    std::vector<const std::string*> m_texts;          // guarded by m_mutex; by id - 1
-    std::vector<std::string> m_fresh;                 // guarded by m_mutex
-    std::uint32_t m_next = 1;                         // guarded by m_mutex; 0 is the empty string
+    mutable Mutex m_mutex;
+    std::unordered_map<std::string, StringId> m_ids SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::vector<const std::string*> m_texts SHARDSCOPE_GUARDED_BY(m_mutex);  ///< by id - 1
+    std::vector<std::string> m_fresh SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::uint32_t m_next SHARDSCOPE_GUARDED_BY(m_mutex) = 1;  ///< 0 is the empty string
 };
 
 }  // namespace shardscope::capture

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "engine/comm/communicator.h"
+#include "storage/model/mutex.h"
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -15,7 +15,7 @@ class Alarm {
 public:
     /// Whether it was the first.
     bool raise(std::string sentence) {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         if (m_raised.load()) return false;
         m_sentence = std::move(sentence);
         m_raised.store(true);
@@ -24,14 +24,14 @@ public:
     [[nodiscard]] bool raised() const { return m_raised.load(); }
     void check() const {
         if (!raised()) return;
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         throw CommunicationError(m_sentence);
     }
 
 private:
     std::atomic<bool> m_raised{false};
-    mutable std::mutex m_mutex;
-    std::string m_sentence;  // guarded by m_mutex
+    mutable Mutex m_mutex;
+    std::string m_sentence SHARDSCOPE_GUARDED_BY(m_mutex);
 };
 
 }  // namespace shardscope::comm

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/control/device_runtime.h"
+#include "storage/model/mutex.h"
 
-#include <mutex>
 #include <vector>
 
 namespace shardscope::comm {
@@ -19,22 +19,22 @@ public:
     EventPool& operator=(const EventPool&) = delete;
 
     control::DeviceEvent take() {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         if (m_free.empty()) return m_runtime.createEvent();
         const control::DeviceEvent event = m_free.back();
         m_free.pop_back();
         return event;
     }
     void give(control::DeviceEvent event) {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         m_free.push_back(event);
     }
     control::DeviceRuntime& runtime() { return m_runtime; }
 
 private:
     control::DeviceRuntime& m_runtime;
-    std::mutex m_mutex;
-    std::vector<control::DeviceEvent> m_free;  // guarded by m_mutex
+    Mutex m_mutex;
+    std::vector<control::DeviceEvent> m_free SHARDSCOPE_GUARDED_BY(m_mutex);
 };
 
 }  // namespace shardscope::comm

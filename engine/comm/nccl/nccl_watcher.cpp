@@ -52,18 +52,18 @@ NcclWatcher::NcclWatcher(const NcclGroup& group, std::shared_ptr<Alarm> alarm)
 
 void NcclWatcher::add(NcclOperation operation) {
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         m_pending.push_back(std::move(operation));
     }
-    m_wakeUp.notify_one();
+    m_wakeUp.notifyOne();
 }
 
 void NcclWatcher::stop() {
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         m_stopping = true;
     }
-    m_wakeUp.notify_one();
+    m_wakeUp.notifyOne();
     if (m_thread.joinable()) m_thread.join();
 }
 
@@ -82,8 +82,9 @@ void NcclWatcher::watch() {
 
 /// Until something is pending, or it is time to look at NCCL. False when there is no more to do.
 bool NcclWatcher::await(const NcclOperation*& front) {
-    std::unique_lock lock(m_mutex);
-    m_wakeUp.wait_for(lock, kErrorPoll, [this] { return m_stopping || !m_pending.empty(); });
+    const auto until = Clock::now() + kErrorPoll;
+    MutexLock lock(m_mutex);
+    while (!m_stopping && m_pending.empty() && m_wakeUp.waitUntil(lock, until)) continue;
     front = m_pending.empty() ? nullptr : &m_pending.front();  // deque: stays where it is
     return !m_stopping || (front != nullptr && !m_alarm->raised());
 }
@@ -101,7 +102,7 @@ bool NcclWatcher::look(const NcclOperation* front) {
     if (m_setup.runtime->reached(front->work->ended)) {
         report(*front);
         m_startedAt.reset();
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         m_pending.pop_front();
         return true;
     }

@@ -8,12 +8,11 @@
 #include "engine/comm/nccl/nccl_work.h"
 #include "engine/comm/operation.h"
 #include "engine/control/observer.h"
+#include "storage/model/mutex.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -63,11 +62,12 @@ private:
     Clock::time_point m_nextErrorPoll = Clock::now();
     std::optional<Clock::time_point> m_startedAt;  ///< of the front, once it was seen to run
 
-    std::mutex m_mutex;
-    std::condition_variable m_wakeUp;
-    std::deque<NcclOperation> m_pending;  // guarded by m_mutex; the front is the watcher's
-    bool m_stopping = false;              // guarded by m_mutex
-    std::thread m_thread;                 // last: uses all of the above
+    Mutex m_mutex;
+    Condition m_wakeUp;
+    std::deque<NcclOperation> m_pending
+        SHARDSCOPE_GUARDED_BY(m_mutex);  ///< the front is the watcher's
+    bool m_stopping SHARDSCOPE_GUARDED_BY(m_mutex) = false;
+    std::thread m_thread;  // last: uses all of the above
 };
 
 }  // namespace shardscope::comm

@@ -67,7 +67,7 @@ void* LargeBlocks::take(std::size_t bytes) {
     const std::size_t size = mappedBytes(bytes);
     std::vector<Mapping> dropped;
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         m_totals.inUse += size;
         m_totals.most = std::max(m_totals.most, m_totals.inUse);
         // The one used last is warmest.
@@ -83,7 +83,7 @@ void* LargeBlocks::take(std::size_t bytes) {
     }
     for (const Mapping& mapping : dropped) ::munmap(mapping.base, mapping.bytes);
     std::byte* const fresh = size < kLeastHuge ? mapped(size) : mappedHuge(size);
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     if (fresh == nullptr) {
         m_totals.inUse -= size;
         return nullptr;
@@ -95,7 +95,7 @@ void LargeBlocks::give(void* block, std::size_t bytes) {
     const std::size_t size = mappedBytes(bytes);
     std::vector<Mapping> dropped;
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         m_totals.inUse -= size;
         m_totals.idle += size;
         m_idle.push_back({baseOf(block), size});
@@ -105,7 +105,7 @@ void LargeBlocks::give(void* block, std::size_t bytes) {
 }
 
 LargeBlocks::Totals LargeBlocks::totals() const {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     return m_totals;
 }
 

@@ -7,8 +7,9 @@
 // Any thread.
 #pragma once
 
+#include "storage/model/mutex.h"
+
 #include <cstddef>
-#include <mutex>
 #include <vector>
 
 namespace shardscope::collectors {
@@ -38,13 +39,13 @@ private:
         std::byte* base = nullptr;
         std::size_t bytes = 0;
     };
-    [[nodiscard]] void* placed(std::byte* base);
-    void shrinkTo(std::size_t most, std::vector<Mapping>& dropped);
+    [[nodiscard]] void* placed(std::byte* base) SHARDSCOPE_REQUIRES(m_mutex);
+    void shrinkTo(std::size_t most, std::vector<Mapping>& dropped) SHARDSCOPE_REQUIRES(m_mutex);
 
-    mutable std::mutex m_mutex;
-    std::vector<Mapping> m_idle;  ///< the longest idle first
-    Totals m_totals;
-    std::size_t m_taken = 0;
+    mutable Mutex m_mutex;
+    std::vector<Mapping> m_idle SHARDSCOPE_GUARDED_BY(m_mutex);  ///< the longest idle first
+    Totals m_totals SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::size_t m_taken SHARDSCOPE_GUARDED_BY(m_mutex) = 0;
 };
 
 }  // namespace shardscope::collectors

@@ -100,14 +100,14 @@ std::optional<Diagnostic> Session::start(DeviceLevel level) {
     setAnnotationTarget(&m_api);
     m_highest = level;
     setLevel(level);
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     if (m_kernelsCode == kCuptiSuccess) return std::nullopt;
     return unavailable("enabling kernels", m_kernelsCode, m_api.errorText(m_kernelsCode));
 }
 
 void Session::setLevel(DeviceLevel level) {
     level = std::clamp(level, DeviceLevel::kIdle, m_highest);
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     apply(m_level.load(std::memory_order_relaxed), level);
     m_level.store(level, std::memory_order_relaxed);
 }
@@ -161,7 +161,7 @@ void Session::note(int code, const std::string& what) {
 }
 
 std::vector<std::string> Session::takeRefused() {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     return std::exchange(m_refused, {});
 }
 

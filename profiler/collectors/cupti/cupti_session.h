@@ -5,9 +5,9 @@
 #include "profiler/collectors/cupti/buffer_pool.h"
 #include "profiler/collectors/cupti/cupti_api.h"
 #include "profiler/collectors/cupti/graph_nodes.h"
+#include "storage/model/mutex.h"
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,10 +47,12 @@ public:
 private:
     [[nodiscard]] std::optional<Diagnostic> subscribe();
     [[nodiscard]] std::optional<Diagnostic> configure();
-    void apply(capture::DeviceLevel from, capture::DeviceLevel to);
-    void applyKinds(capture::DeviceLevel from, capture::DeviceLevel to);
-    void applyCalls(capture::DeviceLevel from, capture::DeviceLevel to);
-    void note(int code, const std::string& what);
+    void apply(capture::DeviceLevel from, capture::DeviceLevel to) SHARDSCOPE_REQUIRES(m_mutex);
+    void applyKinds(capture::DeviceLevel from, capture::DeviceLevel to)
+        SHARDSCOPE_REQUIRES(m_mutex);
+    void applyCalls(capture::DeviceLevel from, capture::DeviceLevel to)
+        SHARDSCOPE_REQUIRES(m_mutex);
+    void note(int code, const std::string& what) SHARDSCOPE_REQUIRES(m_mutex);
 
     CuptiApi& m_api;
     const Settings m_settings;
@@ -59,9 +61,9 @@ private:
     bool m_subscribed = false;
     std::atomic<capture::DeviceLevel> m_level{capture::DeviceLevel::kIdle};
     capture::DeviceLevel m_highest = capture::DeviceLevel::kIdle;
-    std::mutex m_mutex;                  ///< one level change at a time; no callback takes it
-    int m_kernelsCode = kCuptiSuccess;   // guarded by m_mutex
-    std::vector<std::string> m_refused;  // guarded by m_mutex
+    Mutex m_mutex;  ///< one level change at a time; no callback takes it
+    int m_kernelsCode SHARDSCOPE_GUARDED_BY(m_mutex) = kCuptiSuccess;
+    std::vector<std::string> m_refused SHARDSCOPE_GUARDED_BY(m_mutex);
 };
 
 }  // namespace shardscope::collectors::cupti

@@ -3,12 +3,12 @@
 namespace shardscope::collectors::cupti {
 
 void GraphNodes::add(std::uint64_t node, const CapturedLaunch& launch) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     if (m_launches.size() < kMostNodes) m_launches[node] = launch;
 }
 
 void GraphNodes::clone(std::uint64_t original, std::uint64_t node) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     const auto found = m_launches.find(original);
     if (found == m_launches.end() || m_launches.size() >= kMostNodes) return;
     const CapturedLaunch launch = found->second;
@@ -16,7 +16,7 @@ void GraphNodes::clone(std::uint64_t original, std::uint64_t node) {
 }
 
 std::optional<CapturedLaunch> GraphNodes::find(std::uint64_t node) const {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     const auto found = m_launches.find(node);
     if (found == m_launches.end()) return std::nullopt;
     return found->second;

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "profiler/capture/device_annotation.h"
+#include "storage/model/mutex.h"
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 
@@ -29,8 +29,8 @@ public:
     [[nodiscard]] std::optional<CapturedLaunch> find(std::uint64_t node) const;
 
 private:
-    mutable std::mutex m_mutex;
-    std::unordered_map<std::uint64_t, CapturedLaunch> m_launches;  // guarded by m_mutex
+    mutable Mutex m_mutex;
+    std::unordered_map<std::uint64_t, CapturedLaunch> m_launches SHARDSCOPE_GUARDED_BY(m_mutex);
 };
 
 }  // namespace shardscope::collectors::cupti

@@ -69,7 +69,7 @@ int NcclProfiler::wantedMask() const {
 }
 
 void NcclProfiler::setRecording(bool on) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     m_recording = on;
     if (m_activationMask == nullptr) return;
     std::atomic_ref(*m_activationMask).store(wantedMask(), std::memory_order_relaxed);
@@ -79,7 +79,7 @@ void NcclProfiler::initialise(void** context, std::uint64_t id, int* mask, const
                               int nodes, int ranks, int rank) {
     if (context == nullptr) return;
     *context = toPointer(m_contexts.open([&](NcclHandleId) { return Communicator{id, ranks}; }));
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     m_communicators.push_back({id, name == nullptr ? "" : name, nodes, ranks, rank});
     ++m_live;
     // One mask serves all communicators: what the run has set since the first one stays.
@@ -96,7 +96,7 @@ void NcclProfiler::finalise(void* context) noexcept {
         if (event.context != handle || !m_events.close(open)) return;
         if (event.type & (nccl::kCollApi | nccl::kP2pApi | nccl::kKernelLaunch)) emit(event.record);
     });
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     if (--m_live == 0) m_activationMask = nullptr;  // NCCL may unload and come back elsewhere
 }
 
@@ -320,7 +320,7 @@ void NcclProfiler::drain(std::vector<NcclRecord>& records) {
 }
 
 std::vector<NcclCommunicator> NcclProfiler::communicators() const {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     return m_communicators;
 }
 

@@ -11,11 +11,11 @@
 #include "profiler/collectors/nccl/nccl_profiler_abi.h"
 #include "profiler/collectors/nccl/nccl_records.h"
 #include "profiler/collectors/nccl/nccl_ring.h"
+#include "storage/model/mutex.h"
 
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <tuple>
 #include <vector>
 
@@ -84,7 +84,7 @@ private:
     void popLaunch(NcclHandleId handle) noexcept;
     void ignore(const Descriptor& descriptor) noexcept;
     void emit(const NcclRecord& record) noexcept;
-    [[nodiscard]] int wantedMask() const;
+    [[nodiscard]] int wantedMask() const SHARDSCOPE_REQUIRES(m_mutex);
     void number(NcclRecord& record);
 
     const std::uint64_t m_id;  ///< tells this profiler's thread states from an older one's
@@ -95,11 +95,11 @@ private:
     HandleRing<Communicator> m_contexts;
     std::atomic<std::uint32_t> m_threads{0};
 
-    mutable std::mutex m_mutex;                     // initialise, finalise and the worker only
-    bool m_recording;                               // guarded by m_mutex
-    int* m_activationMask = nullptr;                // guarded by m_mutex
-    int m_live = 0;                                 // guarded by m_mutex
-    std::vector<NcclCommunicator> m_communicators;  // guarded by m_mutex
+    mutable Mutex m_mutex;  // initialise, finalise and the worker only
+    bool m_recording SHARDSCOPE_GUARDED_BY(m_mutex);
+    int* m_activationMask SHARDSCOPE_GUARDED_BY(m_mutex) = nullptr;
+    int m_live SHARDSCOPE_GUARDED_BY(m_mutex) = 0;
+    std::vector<NcclCommunicator> m_communicators SHARDSCOPE_GUARDED_BY(m_mutex);
 
     using Counter = std::atomic<std::uint64_t>;
     Counter m_dropped{0}, m_refused{0}, m_stale{0}, m_ignored{0}, m_foreign{0}, m_unknown{0},
