@@ -10,6 +10,7 @@
 
 #include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/json_text.h"
+#include "storage/interchange/lane_source.h"
 #include "storage/interchange/step_marks.h"
 #include "storage/interchange/step_names.h"
 #include "storage/model/recording.h"
@@ -25,13 +26,6 @@
 #include <vector>
 
 namespace shardscope::interchange {
-
-/// What tells lanes of a rank apart in the foreign trace, e.g. ("GPU 0", "stream 7").
-struct LaneSource {
-    std::string process;
-    std::string thread;
-    friend auto operator<=>(const LaneSource&, const LaneSource&) = default;
-};
 
 class TraceBuilder {
 public:

@@ -1,0 +1,77 @@
+#include "storage/interchange/builder/rank_lanes.h"
+
+#include "storage/interchange/builder/limits.h"
+
+namespace shardscope::interchange {
+namespace {
+
+/// Of each kind fewer than this.
+constexpr std::int32_t kPositions = 100'000;
+
+/// Top first: ranges, threads, streams, counters.
+std::int32_t positionOf(LaneRole role, std::int32_t index) {
+    switch (role) {
+        case LaneRole::kRange:
+            return index;
+        case LaneRole::kHost:
+        case LaneRole::kRuntime:
+        case LaneRole::kSync:
+            return kPositions + index;
+        case LaneRole::kCounter:
+            return 3 * kPositions + index;
+        default:
+            return 2 * kPositions + index;
+    }
+}
+
+}  // namespace
+
+Result<void> RankLanes::tooMany(std::size_t count, const std::string& kind) const {
+    return failure(ErrorCode::kUnreadable, "the trace has more than " + std::to_string(count) +
+                                               " " + kind + "lanes in rank " +
+                                               std::to_string(m_rank.value) +
+                                               ": it is damaged, or no trace of a program");
+}
+
+Result<LaneId> RankLanes::lane(const LaneSource& key, LaneRole role, const std::string& name,
+                               const std::string& unit) {
+    if (const auto at = m_keys.find(key); at != m_keys.end()) {
+        LaneFacts& facts = m_lanes[at->second].facts;
+        if (facts.role == LaneRole::kHost && role != LaneRole::kHost) {
+            facts.role = role;
+            facts.order = positionOf(role, facts.order % kPositions);
+        }
+        if (!name.empty()) facts.name = name;
+        return at->second;
+    }
+    const LaneRange range = lanes::rangeFor(role);
+    std::uint32_t& count = m_made[range.first];
+    if (count == kMostLanesAKind - 1)
+        return failure(tooMany(count, std::string(toWord(role)) + " "));
+    const LaneId id = range.at(count++);
+    const auto index = static_cast<std::int32_t>(m_keys.size());
+    m_keys.emplace(key, id);
+    m_lanes[id].facts = {m_rank, id, role, name, unit, positionOf(role, index)};
+    return id;
+}
+
+Result<LaneId> RankLanes::laneIfUsed(const LaneSource& key, LaneRole role,
+                                     const std::string& name) {
+    const bool known = m_keys.contains(key);
+    const auto id = lane(key, role, name, {});
+    if (id && !known) m_lanes[*id].needed = false;
+    return id;
+}
+
+Result<void> RankLanes::declare(const LaneFacts& facts) {
+    if (m_lanes.size() >= kMostLanes) return tooMany(m_lanes.size(), "");
+    m_lanes[facts.lane].facts = facts;
+    return {};
+}
+
+BuiltLane* RankLanes::find(LaneId id) {
+    const auto at = m_lanes.find(id);
+    return at != m_lanes.end() ? &at->second : nullptr;
+}
+
+}  // namespace shardscope::interchange

@@ -1,0 +1,206 @@
+#include "storage/interchange/builder/trace_state.h"
+
+#include "storage/columns/chunk.h"
+
+#include <algorithm>
+#include <span>
+
+namespace shardscope::interchange {
+namespace {
+
+constexpr std::size_t kStringBatchBytes = std::size_t{1} << 20;
+constexpr int kChunksACommit = 64;
+
+template <class Event>
+std::span<const Event> part(const std::vector<Event>& events, std::size_t at) {
+    return std::span(events).subspan(at, std::min(events.size() - at, columns::kStoredChunkEvents));
+}
+
+/// Spans of one lane in order, enclosing ones first: the innermost that begins at an arrow's end.
+void bindArrows(BuiltRank& owner, LaneId lane, std::vector<SpanEvent>& spans) {
+    if (owner.arrows.empty()) return;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+        const bool innermost = i + 1 == spans.size() || spans[i + 1].start != spans[i].start;
+        if (!innermost || spans[i].correlation != 0) continue;
+        const auto arrow = owner.arrows.find({lane, spans[i].start});
+        if (arrow == owner.arrows.end()) continue;
+        spans[i].correlation = arrow->second.correlation;
+        spans[i].phase = arrow->second.phase;
+        owner.arrows.erase(arrow);
+    }
+}
+
+}  // namespace
+
+bool TraceBuilder::State::isSound(const MemoryEvent& event) {
+    if (isStorable(event.time) && event.size.count >= 0 && event.size.count <= kStorableTime) {
+        seen(event.time);
+        return true;
+    }
+    refuse("a memory event's time or size is out of range");
+    return false;
+}
+
+StringId TraceBuilder::State::intern(RankId id, std::string_view text) {
+    BuiltRank& owner = rank(id);
+    const StringId string = owner.strings.intern(text);
+    if (owner.strings.newBytes() > kStringBatchBytes) storeStrings(owner);
+    return string;
+}
+
+ArgumentTable& TraceBuilder::State::argumentTable(BuiltRank& owner) {
+    if (owner.arguments == nullptr)
+        owner.arguments = std::make_unique<ArgumentTable>(
+            [this, id = owner.id](StringId first, const columns::ArgumentRows& rows) {
+                return writer->addArguments(id, first, rows);
+            });
+    return *owner.arguments;
+}
+
+ArgumentSplitter& TraceBuilder::State::splitter(BuiltRank& owner) {
+    if (owner.splitter == nullptr)
+        owner.splitter = std::make_unique<ArgumentSplitter>(
+            [this, id = owner.id](std::string_view text) { return intern(id, text); });
+    return *owner.splitter;
+}
+
+const SplitArguments& TraceBuilder::State::split(RankId id, std::string_view arguments) {
+    scratch.values.clear();
+    scratch.form = splitter(rank(id)).split(arguments, scratch.values);
+    return scratch;
+}
+
+StringId TraceBuilder::State::storeArguments(RankId id, std::string_view arguments) {
+    if (arguments.empty()) return {};
+    const SplitArguments& parts = split(id, arguments);
+    return argumentTable(rank(id)).add(parts.form, parts.values);
+}
+
+void TraceBuilder::State::store(const columns::ChunkBytes& chunk) {
+    if (!status) return;
+    note(writer->addChunk(chunk));
+    if (++chunksSinceCommit < kChunksACommit) return;
+    chunksSinceCommit = 0;
+    note(writer->flush());
+}
+
+void TraceBuilder::State::storeStrings(BuiltRank& owner) {
+    const StringCache::Batch batch = owner.strings.take();
+    if (status && !batch.texts.empty())
+        note(writer->addStrings(owner.id, batch.first, batch.texts));
+}
+
+void TraceBuilder::State::storeSpans(BuiltRank& owner, BuiltLane& from, std::size_t count) {
+    std::vector<SpanEvent> spans = from.spans.take(count);
+    buffered -= spans.size();
+    for (SpanEvent& span : spans) from.rows.place(span);
+    owner.steps.fill(std::span(spans));
+    bindArrows(owner, from.facts.lane, spans);
+    const std::size_t before = from.spans.numbers();
+    if (before > 0) note(from.spans.resolve(spans, argumentTable(owner)));
+    bufferedNumbers -= before - from.spans.numbers();
+    for (std::size_t at = 0; at < spans.size(); at += columns::kStoredChunkEvents)
+        store(columns::encodeSpans(owner.id, part(spans, at)));
+}
+
+void TraceBuilder::State::storeInstants(BuiltRank& owner, BuiltLane& from, std::size_t count) {
+    std::vector<InstantEvent> instants = from.instants.take(count);
+    buffered -= instants.size();
+    owner.steps.fill(std::span(instants));
+    const std::size_t before = from.instants.numbers();
+    if (before > 0) note(from.instants.resolve(instants, argumentTable(owner)));
+    bufferedNumbers -= before - from.instants.numbers();
+    for (std::size_t at = 0; at < instants.size(); at += columns::kStoredChunkEvents)
+        store(columns::encodeInstants(owner.id, part(instants, at)));
+}
+
+void TraceBuilder::State::storeSamples(BuiltRank& owner, BuiltLane& from, std::size_t count) {
+    const std::vector<CounterEvent> samples = from.samples.take(count);
+    buffered -= samples.size();
+    for (std::size_t at = 0; at < samples.size(); at += columns::kStoredChunkEvents)
+        store(columns::encodeCounters(owner.id, part(samples, at)));
+}
+
+/// All spans are stored.
+void TraceBuilder::State::storeFlows(BuiltRank& owner) {
+    const PendingFlows::Surroundings around{
+        [this, &owner](LaneId lane, TimeRange range) {
+            return writer->storedSpans(owner.id, lane, range);
+        },
+        latest, [&owner](Timestamp time) { return owner.steps.at(time); },
+        [&owner](LaneId lane) {
+            if (BuiltLane* held = owner.lanes.find(lane)) held->needed = true;
+        }};
+    note(owner.flows.drain(around, [&](std::span<FlowEvent> events) {
+        store(columns::encodeFlows(owner.id, events));
+    }));
+}
+
+void TraceBuilder::State::storeMemory(BuiltRank& owner) {
+    note(owner.memory.drain([&](std::span<MemoryEvent> events) {
+        owner.steps.fill(events);
+        store(columns::encodeMemory(owner.id, events));
+    }));
+}
+
+void TraceBuilder::State::storeCollectives(BuiltRank& owner) {
+    if (owner.collectives.empty()) return;
+    std::stable_sort(
+        owner.collectives.begin(), owner.collectives.end(),
+        [](const CollectiveEvent& a, const CollectiveEvent& b) { return a.start < b.start; });
+    owner.steps.fill(std::span(owner.collectives));
+    store(columns::encodeCollectives(owner.id, owner.collectives));
+    buffered -= owner.collectives.size();
+    owner.collectives.clear();
+}
+
+/// Too much waits in many lanes: stores most of the longest one.
+void TraceBuilder::State::relieve() {
+    BuiltRank* owner = nullptr;
+    BuiltLane* longest = nullptr;
+    for (auto& [id, each] : ranks) {
+        for (auto& [laneId, waiting] : each.lanes) {
+            if (longest != nullptr && waiting.waiting() <= longest->waiting()) continue;
+            longest = &waiting;
+            owner = &each;
+        }
+    }
+    if (longest == nullptr) return;
+    const auto most = [](std::size_t size) { return size / 4 * 3 + 1; };
+    storeSpans(*owner, *longest, most(longest->spans.size()));
+    storeInstants(*owner, *longest, most(longest->instants.size()));
+    storeSamples(*owner, *longest, most(longest->samples.size()));
+}
+
+/// A rank's host must have a row, even if nothing is known of it.
+void TraceBuilder::State::addHost(std::int32_t host) {
+    HostFacts unknown;
+    unknown.host = host;
+    if (status) note(writer->addHost(unknown));
+}
+
+/// In the order in which one part needs another: flows bind to stored spans, and may make a lane
+/// needed; strings come last, since all before may add some.
+void TraceBuilder::State::finishRank(BuiltRank& owner) {
+    for (auto& [id, lane] : owner.lanes) {
+        storeSpans(owner, lane, lane.spans.size());
+        storeInstants(owner, lane, lane.instants.size());
+        storeSamples(owner, lane, lane.samples.size());
+    }
+    if (status && owner.arguments != nullptr) note(owner.arguments->flush());
+    storeFlows(owner);
+    for (auto& [id, lane] : owner.lanes)
+        if (status && lane.needed) note(writer->addLane(lane.facts));
+    storeMemory(owner);
+    storeCollectives(owner);
+    storeStrings(owner);
+    for (const StepFacts& step : owner.steps.rows(owner.id))
+        if (status) note(writer->addStep(step));
+    RankFacts facts = owner.facts.value_or(RankFacts{});
+    facts.rank = owner.id;
+    facts.emitted = owner.events;
+    if (hosts.insert(facts.host).second) addHost(facts.host);
+    if (status) note(writer->putRank(facts));
+}
+
+}  // namespace shardscope::interchange
