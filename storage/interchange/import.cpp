@@ -17,13 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What one file is read as. A second round knows what the first one found.
 struct Input {
     std::string path;   ///< to open
     std::string title;  ///< as it was named
-    RankId rank;
-    std::optional<std::int64_t> clockBaseNs;
-    bool rankKnown = false;  ///< else files before it may have had several ranks
 };
 
 bool endsLikeATrace(const std::string& name) {
@@ -52,11 +48,7 @@ Result<std::vector<Input>> collectInputs(const std::vector<std::string>& paths) 
     if (paths.empty()) return failure(ErrorCode::kUsage, "no trace to import was named");
     std::vector<Input> inputs;
     const auto add = [&](const std::string& path) {
-        inputs.push_back({path,
-                          path == "-" ? "standard input" : path,
-                          {static_cast<std::uint32_t>(inputs.size())},
-                          std::nullopt,
-                          false});
+        inputs.push_back({path, path == "-" ? "standard input" : path});
     };
     for (const std::string& path : paths) {
         std::error_code ignored;
@@ -131,35 +123,40 @@ Result<bool> areRecordings(const std::vector<Input>& inputs) {
     return recordings != 0;
 }
 
-/// What only having read all inputs once tells, beside what stands in Input.
+/// What a round over all inputs knows from the ones before it.
 struct Learned {
+    std::vector<StatedByFile> files;     ///< one for each input; empty in the first round
     std::optional<std::int64_t> zeroNs;  ///< where time 0 must lie for nothing to come before it
     TraceBuilder::StepsOfRanks steps;
 };
 
-/// Everything of one go over all inputs.
+/// One round over all inputs.
 class Import {
 public:
-    Import(std::vector<Input>& inputs, const ImportOptions& options, Learned& learned)
-        : m_inputs(&inputs), m_options(&options), m_learned(&learned), m_zeroNs(learned.zeroNs) {}
+    Import(const std::vector<Input>& inputs, const ImportOptions& options, const Learned& known)
+        : m_inputs(&inputs), m_options(&options), m_known(&known), m_zeroNs(known.zeroNs) {}
 
-    /// false: the files said things at their end that inputs and learned facts now have; go again.
-    Result<bool> run();
+    /// Nothing: the recording is finished. Else what the next round is to know, because the files
+    /// said it too late for this one.
+    Result<std::optional<Learned>> run();
     [[nodiscard]] const ImportAccount& account() const { return m_account; }
 
 private:
     Result<void> read(std::size_t index);
     Result<void> addRank(RankId rank, const std::string& path);
     [[nodiscard]] bool report(std::size_t index, double share) const;
-    [[nodiscard]] bool learn();
+    [[nodiscard]] ReaderRequest requestFor(std::size_t index);
+    [[nodiscard]] std::optional<Learned> learn();
     [[nodiscard]] Result<void> checkYield() const;
     void noteDistance();
     Result<void> finish();
     [[nodiscard]] std::string sourceText() const;
 
-    std::vector<Input>* m_inputs;
+    const std::vector<Input>* m_inputs;
     const ImportOptions* m_options;
-    Learned* m_learned;
+    const Learned* m_known;
+    std::vector<StatedByFile> m_found;  ///< of the inputs read so far
+    bool m_misread = false;             ///< a file states something else than it was read with
     bool m_anyRead = false;
     bool m_mayBeEmpty = true;
     std::map<Timestamp, std::string> m_ends;  ///< of the files
@@ -172,7 +169,6 @@ private:
     std::map<RankId, std::string> m_ranks;
     std::string m_configs;
     bool m_wholeRun = false;
-    bool m_readAgain = false;
     std::uint32_t m_extraRanks = 0;  ///< of files with several
 };
 
@@ -190,34 +186,41 @@ Result<void> Import::addRank(RankId rank, const std::string& path) {
                                                ": import traces of one run, one file per rank");
 }
 
+/// Whatever the file says of itself in a later round is known already.
+ReaderRequest Import::requestFor(std::size_t index) {
+    const StatedByFile known = m_known->files.empty() ? StatedByFile{} : m_known->files[index];
+    // Files before it may have had several ranks.
+    const RankId next{static_cast<std::uint32_t>(index) + m_extraRanks};
+    const Input& input = (*m_inputs)[index];
+    return {input.path,
+            input.title,
+            &*m_builder,
+            known.rank.value_or(next),
+            known.clockBaseNs ? known.clockBaseNs : m_clockBaseNs,
+            m_zeroNs,
+            [this, index](double share) { return report(index, share); }};
+}
+
 Result<void> Import::read(std::size_t index) {
-    Input& input = (*m_inputs)[index];
-    if (!input.rankKnown) input.rank.value += m_extraRanks;
-    ReaderRequest request{input.path,
-                          input.title,
-                          &*m_builder,
-                          input.rank,
-                          input.clockBaseNs ? input.clockBaseNs : m_clockBaseNs,
-                          m_zeroNs,
-                          [&](double share) { return report(index, share); }};
-    auto result = readAny(request);
+    const std::string& title = (*m_inputs)[index].title;
+    auto result = readAny(requestFor(index));
     if (!result) return failure(result);
+    const StatedByFile found{result->stated.rank.value_or(result->rank),
+                             result->stated.clockBaseNs.value_or(result->clockBaseNs)};
+    m_misread |= found.rank != result->rank || found.clockBaseNs != result->clockBaseNs;
+    m_found.push_back(found);
     for (std::uint32_t i = 0; i < result->ranks; ++i)
-        if (auto added = addRank({result->rank.value + i}, input.title); !added) return added;
+        if (auto added = addRank({found.rank->value + i}, title); !added) return added;
     m_extraRanks += result->ranks - 1;
-    m_readAgain = m_readAgain || result->readAgain;
-    input.rank = result->rank;
-    input.rankKnown = true;
-    input.clockBaseNs = result->clockBaseNs;
     if (!m_anyRead) {
         m_zeroNs = result->zeroNs;
-        m_clockBaseNs = result->clockBaseNs;
+        m_clockBaseNs = found.clockBaseNs;
         m_run = result->run;
     }
     m_anyRead = true;
     m_run.worldSize = std::max(m_run.worldSize, result->run.worldSize);
     m_ended = std::max(m_ended, result->ended);
-    m_ends.emplace(result->ended, input.title);
+    m_ends.emplace(result->ended, title);
     m_mayBeEmpty = m_mayBeEmpty && result->mayBeEmpty;
     m_wholeRun = result->wholeRun && m_inputs->size() == 1;
     m_configs += (m_configs.empty() ? "" : ",") + result->run.configJson;
@@ -225,17 +228,17 @@ Result<void> Import::read(std::size_t index) {
     return {};
 }
 
-/// Whether another round is better: events lie before time 0, or a step was marked after events
-/// that it may hold were stored.
-bool Import::learn() {
-    if (m_wholeRun || m_learned->zeroNs) return false;
+/// Another round is better when a file was misread, events lie before time 0, or a step was marked
+/// after events that it may hold were stored.
+std::optional<Learned> Import::learn() {
+    if (m_misread) return Learned{m_found, m_known->zeroNs, m_known->steps};
+    if (m_wholeRun || m_known->zeroNs) return std::nullopt;
     const std::int64_t early =
         std::min<std::int64_t>(0, m_builder->earliest().value_or(Timestamp{}).ns);
-    if (early == 0 && !m_builder->stepsCameLate()) return false;
-    m_learned->zeroNs = *m_zeroNs + early;
-    m_learned->steps = m_builder->markedSteps();
-    for (const auto& [rank, marks] : m_learned->steps) marks->shift(Duration{-early});
-    return true;
+    if (early == 0 && !m_builder->stepsCameLate()) return std::nullopt;
+    Learned learned{m_found, *m_zeroNs + early, m_builder->markedSteps()};
+    for (const auto& [rank, marks] : learned.steps) marks->shift(Duration{-early});
+    return learned;
 }
 
 /// Files of one run end within a day of one another.
@@ -312,21 +315,21 @@ std::string Import::sourceText() const {
            " of them repaired";
 }
 
-Result<bool> Import::run() {
+Result<std::optional<Learned>> Import::run() {
     m_run.id = randomId();
     m_run.product = "shardscope import";
     auto builder = TraceBuilder::create(m_options->output, m_run, m_options->overwrite);
     if (!builder) return failure(builder);
     m_builder.emplace(std::move(*builder));
-    m_builder->knowSteps(m_learned->steps);
+    m_builder->knowSteps(m_known->steps);
     const std::string id = m_run.id;
     for (std::size_t i = 0; i < m_inputs->size(); ++i)
         if (auto done = read(i); !done) return failure(done);
     m_run.id = id;
     m_run.product = "shardscope import";
-    if (m_readAgain || learn()) return false;
+    if (auto learned = learn()) return learned;
     if (auto done = finish(); !done) return failure(done);
-    return true;
+    return std::optional<Learned>();
 }
 
 }  // namespace
@@ -348,12 +351,13 @@ Result<ImportAccount> importTraces(const std::vector<std::string>& paths,
     // The second round knows what files say only at their end, the third what only then could be
     // told of their times.
     constexpr int kRounds = 3;
-    Learned learned;
+    Learned known;
     for (int round = 0; round < kRounds; ++round) {
-        Import import(*inputs, options, learned);
-        auto done = import.run();
-        if (!done) return failure(done);
-        if (*done) return import.account();
+        Import import(*inputs, options, known);
+        auto learned = import.run();
+        if (!learned) return failure(learned);
+        if (!*learned) return import.account();
+        known = std::move(**learned);
     }
     return failure(ErrorCode::kUnreadable, "the traces changed while they were read");
 }

@@ -40,20 +40,25 @@ struct ReaderRequest {
     std::optional<std::int64_t> zeroNs;
     std::function<bool(double)> progress;
 };
+/// What a file says of itself, perhaps only at its end.
+struct StatedByFile {
+    std::optional<RankId> rank;
+    std::optional<std::int64_t> clockBaseNs;
+};
+/// Where the file states another rank or clock base than it was read with, what was built is wrong:
+/// whoever asked reads it again with what it states.
 struct ReaderResult {
     ImportAccount account;
-    RankId rank;                  ///< the one it was read as, or the first of several
-    std::uint32_t ranks = 1;      ///< a file may hold several processes: ranks from `rank` on
-    RunFacts run;                 ///< what the file knows of the run
-    bool mayBeEmpty = true;       ///< false: without an event it is no trace of anything
-    bool wholeRun = false;        ///< run.configJson is the run's own, not the reader's
-    Timestamp ended;              ///< latest end of an event
-    std::int64_t baseUnixNs = 0;  ///< wall clock of the builder's time 0; 0: not known
-    std::int64_t clockBaseNs = 0;
+    StatedByFile stated;
+    RankId rank;                   ///< the one it was read as, or the first of several
+    std::uint32_t ranks = 1;       ///< a file may hold several processes: ranks from `rank` on
+    RunFacts run;                  ///< what the file knows of the run
+    bool mayBeEmpty = true;        ///< false: without an event it is no trace of anything
+    bool wholeRun = false;         ///< run.configJson is the run's own, not the reader's
+    Timestamp ended;               ///< latest end of an event
+    std::int64_t baseUnixNs = 0;   ///< wall clock of the builder's time 0; 0: not known
+    std::int64_t clockBaseNs = 0;  ///< the one it was read with
     std::int64_t zeroNs = 0;
-    /// The file said only at its end that rank or clock base differ from what was assumed: what
-    /// was built is wrong, read again with these.
-    bool readAgain = false;
 };
 
 }  // namespace shardscope::interchange

@@ -41,9 +41,9 @@ bool isSound(const std::string& dense) {
            !flags.controlCharacter && simdjson::validate_utf8(dense.data(), dense.size());
 }
 
-class Reader {
+class KinetoReader {
 public:
-    Reader(const ReaderRequest& request, ByteSource& source)
+    KinetoReader(const ReaderRequest& request, ByteSource& source)
         : m_request(&request), m_source(&source), m_stream(source, request.title) {}
 
     Result<ReaderResult> read();
@@ -73,21 +73,21 @@ private:
     Event m_event;
 };
 
-std::optional<std::int64_t> Reader::rankInFile() const {
+std::optional<std::int64_t> KinetoReader::rankInFile() const {
     const std::string info = metadata("distributedInfo");
     const auto rank = parseInteger(valueOf(membersOf(info), "rank"));
     if (!rank || *rank < 0 || *rank >= kMostRanks) return std::nullopt;
     return rank;
 }
 
-std::optional<std::int64_t> Reader::baseInFile() const {
+std::optional<std::int64_t> KinetoReader::baseInFile() const {
     const auto base = parseInteger(metadata("baseTimeNanoseconds"));
     constexpr std::int64_t kLimit = (std::int64_t{1} << 61) - 1;
     if (!base || *base < 0 || *base > kLimit) return std::nullopt;
     return base;
 }
 
-std::int64_t Reader::worldSize() const {
+std::int64_t KinetoReader::worldSize() const {
     const std::string info = metadata("distributedInfo");
     const std::int64_t size = parseInteger(valueOf(membersOf(info), "world_size")).value_or(0);
     return size > 0 && size <= kMostRanks ? size : 0;
@@ -95,7 +95,7 @@ std::int64_t Reader::worldSize() const {
 
 /// Decides where time begins: where an earlier file or round did, or at the first window's earliest
 /// event. Where one comes before that, the import begins anew.
-void Reader::begin(std::string_view window) {
+void KinetoReader::begin(std::string_view window) {
     const std::int64_t rank = rankInFile().value_or(std::int64_t{m_request->rank.value});
     m_result.rank = {static_cast<std::uint32_t>(rank)};
     m_result.mayBeEmpty = false;
@@ -115,7 +115,7 @@ void Reader::begin(std::string_view window) {
 }
 
 /// In place: what has no meaning in JSON text becomes spaces and question marks. Says which.
-const char* Reader::repairText(Event& event) {
+const char* KinetoReader::repairText(Event& event) {
     char* text = const_cast<char*>(event.text.data());  // of the window, which is ours
     for (std::size_t i = 0; i < event.text.size(); ++i)
         if (static_cast<unsigned char>(text[i]) < 0x20) text[i] = ' ';
@@ -126,7 +126,7 @@ const char* Reader::repairText(Event& event) {
     return "a text that is not UTF-8";
 }
 
-void Reader::take(std::span<char> window) {
+void KinetoReader::take(std::span<char> window) {
     std::string_view text(window.data(), window.size());
     const bool unicode = simdjson::validate_utf8(text.data(), text.size());
     while (const std::size_t length = readEvent(text, m_event)) {
@@ -141,7 +141,7 @@ void Reader::take(std::span<char> window) {
     }
 }
 
-Result<ReaderResult> Reader::read() {
+Result<ReaderResult> KinetoReader::read() {
     while (true) {
         auto window = m_stream.next();
         if (!window) return failure(window);
@@ -161,7 +161,7 @@ Result<ReaderResult> Reader::read() {
 }
 
 /// What is wrong with how the file ends.
-void Reader::noteEnd() {
+void KinetoReader::noteEnd() {
     ImportAccount& account = m_result.account;
     const std::string fault = m_source->fault();
     if (m_stream.cutOff()) {
@@ -186,20 +186,17 @@ void Reader::noteEnd() {
                             "own");
 }
 
-void Reader::describe() {
+void KinetoReader::describe() {
     const auto rank = rankInFile();
     const auto base = baseInFile();
     const bool firstFile = !m_request->zeroNs;
-    m_result.readAgain = rank && *rank != std::int64_t{m_result.rank.value};
-    if (base && *base != m_result.clockBaseNs) {
+    if (rank) m_result.stated.rank = RankId{static_cast<std::uint32_t>(*rank)};
+    m_result.stated.clockBaseNs = base;
+    if (base && firstFile) {
         // Of the first file only the wall clock of time 0 depends on it.
-        if (firstFile)
-            m_result.zeroNs += *base - m_result.clockBaseNs;
-        else
-            m_result.readAgain = true;
+        m_result.zeroNs += *base - m_result.clockBaseNs;
         m_result.clockBaseNs = *base;
     }
-    if (rank) m_result.rank = {static_cast<std::uint32_t>(*rank)};
     if (m_result.zeroNs >= kFirstWallClockNs) m_result.baseUnixNs = m_result.zeroNs;
     m_result.ended = m_mapper->ended();
     m_result.run.worldSize = static_cast<std::int32_t>(worldSize());
@@ -217,7 +214,7 @@ void Reader::describe() {
 }
 
 /// The device that the trace's kernels ran on, out of those its host has.
-void Reader::describeDevice() {
+void KinetoReader::describeDevice() {
     RankFacts rank;
     rank.rank = m_result.rank;
     rank.pid = parseInteger(m_mapper->hostProcess()).value_or(0);
@@ -261,7 +258,7 @@ void Reader::describeDevice() {
     m_request->builder->putRank(rank);
 }
 
-std::string Reader::librariesJson() const {
+std::string KinetoReader::librariesJson() const {
     std::string json = "{";
     for (const char* key : {"cuda_runtime_version", "cuda_driver_version", "cupti_version",
                             "hip_runtime_version", "hip_driver_version", "roctracer_version"}) {
@@ -275,7 +272,7 @@ std::string Reader::librariesJson() const {
 
 /// Everything the file says beside its events, and which lane stands for which pid and tid: what
 /// an exporter needs to write the trace again.
-std::string Reader::configJson() const {
+std::string KinetoReader::configJson() const {
     std::string json = "{\"imported\":\"kineto\",\"rank\":" + std::to_string(m_result.rank.value) +
                        ",\"metadata\":{";
     bool first = true;
@@ -299,7 +296,7 @@ std::string Reader::configJson() const {
 Result<ReaderResult> readKineto(const ReaderRequest& request) {
     auto source = openBytes(request.path, request.title, CutGzip::kSalvaged);
     if (!source) return failure(source);
-    return kineto::Reader(request, **source).read();
+    return kineto::KinetoReader(request, **source).read();
 }
 
 }  // namespace shardscope::interchange
