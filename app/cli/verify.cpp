@@ -207,7 +207,7 @@ public:
     std::optional<run::VerifyResult> verdict;
 };
 
-struct Row {
+struct Comparison {
     const char* key;
     const char* name;
     double error;
@@ -217,14 +217,14 @@ struct Row {
 };
 
 std::string verdictText(const Task& task, const run::VerifyResult& verdict,
-                        const std::vector<Row>& rows, bool pass) {
+                        const std::vector<Comparison>& rows, bool pass) {
     const run::RunConfig& config = task.config;
     std::string text = fmt::format(
         "{}: {} in {} on {} {} {}, {} steps of {} parameters\n", config.reference,
         toWord(config.strategy), toWord(config.precision), config.ranks, toWord(config.device),
         config.ranks == 1 ? "rank" : "ranks", verdict.steps, theory::parameterCount(config.model));
     text += "largest relative error against the reference\n";
-    for (const Row& row : rows) {
+    for (const Comparison& row : rows) {
         text += fmt::format("  {:<14} {:.2e}   at most {:.2g}   {}\n", row.name, row.error,
                             row.limit, row.passes() ? "ok" : "too far off");
     }
@@ -239,13 +239,13 @@ std::string verdictText(const Task& task, const run::VerifyResult& verdict,
 }
 
 std::string verdictJson(const Task& task, const run::VerifyResult& verdict,
-                        const std::vector<Row>& rows, bool pass) {
+                        const std::vector<Comparison>& rows, bool pass) {
     const run::RunConfig& config = task.config;
     Json json = {{"schema", "shardscope.verify/1"},     {"reference", config.reference},
                  {"strategy", toWord(config.strategy)}, {"ranks", config.ranks},
                  {"device", toWord(config.device)},     {"precision", toWord(config.precision)},
                  {"reduce", toWord(config.reduceIn)},   {"steps", verdict.steps}};
-    for (const Row& row : rows) {
+    for (const Comparison& row : rows) {
         json["errors"][row.key] = {
             {"value", row.error}, {"limit", row.limit}, {"pass", row.passes()}};
     }
@@ -277,7 +277,7 @@ Result<bool> verify(const VerifyOptions& options) {
     if (!sink.verdict) return failure(ErrorCode::kRank, "the ranks ended without a verdict");
     const run::VerifyResult& verdict = *sink.verdict;
     const Limits limits = limitsOf(config, task->spread);
-    const std::vector<Row> rows = {
+    const std::vector<Comparison> rows = {
         {"loss", "loss", verdict.loss, limits.loss},
         {"gradient_norm", "gradient norm", verdict.gradientNorm, limits.gradientNorm},
         {"weights", "final weights", verdict.weights, limits.weights}};

@@ -34,7 +34,7 @@ template <class Summary>
 std::vector<Summary> PyramidSegment<Summary>::summaries() const {
     std::vector<Summary> all;
     all.reserve(m_size);
-    for (const Row& row : m_byDepth) {
+    for (const DepthItems& row : m_byDepth) {
         const auto from = static_cast<std::ptrdiff_t>(all.size());
         all.insert(all.end(), row.alone.begin(), row.alone.end());
         all.insert(all.end(), row.merged.begin(), row.merged.end());

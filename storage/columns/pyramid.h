@@ -77,11 +77,11 @@ public:
     [[nodiscard]] std::uint64_t events() const { return m_events; }
 
 private:
-    struct Row {
+    struct DepthItems {
         std::vector<Summary> merged;  ///< at most one a bucket, by bucket
         std::vector<Summary> alone;   ///< in the order they came: a bucket may hold any number
     };
-    std::vector<Row> m_byDepth;
+    std::vector<DepthItems> m_byDepth;
     std::size_t m_size = 0;
     std::uint64_t m_events = 0;
 };

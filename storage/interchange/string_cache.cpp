@@ -13,12 +13,12 @@ constexpr std::size_t kBytesAnEntry = 64;
 
 }  // namespace
 
-StringCache::Generation::Generation(std::size_t bytes)
+StringCache::TextTable::TextTable(std::size_t bytes)
     : m_bytes(bytes),
       m_slots(std::bit_ceil(std::max<std::size_t>(16, bytes / kBytesAnEntry * 2))) {}
 
-std::optional<StringId> StringCache::Generation::find(std::string_view text,
-                                                      std::size_t hash) const {
+std::optional<StringId> StringCache::TextTable::find(std::string_view text,
+                                                     std::size_t hash) const {
     const std::size_t mask = m_slots.size() - 1;
     for (std::size_t i = hash & mask; m_slots[i].id.value != 0; i = (i + 1) & mask) {
         const Slot& slot = m_slots[i];
@@ -28,7 +28,7 @@ std::optional<StringId> StringCache::Generation::find(std::string_view text,
     return std::nullopt;
 }
 
-bool StringCache::Generation::add(std::string_view text, std::size_t hash, StringId id) {
+bool StringCache::TextTable::add(std::string_view text, std::size_t hash, StringId id) {
     if (m_text.size() + text.size() > m_bytes || m_count * 2 >= m_slots.size()) return false;
     const std::size_t mask = m_slots.size() - 1;
     std::size_t i = hash & mask;
@@ -43,7 +43,7 @@ bool StringCache::Generation::add(std::string_view text, std::size_t hash, Strin
 void StringCache::remember(std::string_view text, std::size_t hash, StringId id) {
     // A text too long for any generation is not worth remembering.
     if (text.size() > m_generationBytes / 2 || m_young.add(text, hash, id)) return;
-    m_old = std::exchange(m_young, Generation(m_generationBytes));
+    m_old = std::exchange(m_young, TextTable(m_generationBytes));
     static_cast<void>(m_young.add(text, hash, id));
 }
 

@@ -35,9 +35,9 @@ public:
 
 private:
     /// Open addressing over one block of text: no allocation an entry.
-    class Generation {
+    class TextTable {
     public:
-        explicit Generation(std::size_t bytes);
+        explicit TextTable(std::size_t bytes);
         /// Nothing when it is not here.
         [[nodiscard]] std::optional<StringId> find(std::string_view text, std::size_t hash) const;
         /// false: it is full.
@@ -59,8 +59,8 @@ private:
     void remember(std::string_view text, std::size_t hash, StringId id);
 
     std::size_t m_generationBytes;
-    Generation m_young;
-    Generation m_old;
+    TextTable m_young;
+    TextTable m_old;
     std::uint32_t m_next = 1;  ///< 0 is the empty string
     std::size_t m_newBytes = 0;
     Batch m_new;

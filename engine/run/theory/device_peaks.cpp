@@ -19,7 +19,7 @@ struct Cell {
 constexpr const char* kUnchecked = "not checked against the data sheet";
 
 /// TFLOP/s dense; GB/s, links in both directions summed.
-struct Row {
+struct PeakRow {
     std::string_view name;
     const char* source;
     Cell fp32, tf32, bf16, fp16, fp8;
@@ -43,7 +43,7 @@ constexpr const char* kStas = "stas00/ml-engineering compute/accelerator";
 constexpr const char* kA10Dispute = "disputed: llm.c PR 621 argues for about 62 from clocks";
 constexpr const char* kCard = "half of the card's figure: a GCD is a device of its own";
 
-constexpr std::array<Row, 24> kRows{{
+constexpr std::array<PeakRow, 24> kRows{{
     {"V100 SXM2", kVolta, {15.7}, {}, {}, {125}, {}, {900}, {300}, {32}},
     {"V100 PCIe", kVolta, {14}, {}, {}, {112}, {}, {900}, {}, {32}},
     {"T4", kTuring, {8.1}, {}, {}, {65}, {}, {320}, {}, {32}},
@@ -222,12 +222,12 @@ std::string plainName(std::string_view device) {
     return name;
 }
 
-const Row* findRow(std::string_view device) {
+const PeakRow* findRow(std::string_view device) {
     const std::string name = plainName(device);
     for (const Alias& alias : kAliases)
         if (alias.name == name)
             return std::find_if(kRows.begin(), kRows.end(),
-                                [&](const Row& row) { return row.name == alias.row; });
+                                [&](const PeakRow& row) { return row.name == alias.row; });
     return nullptr;
 }
 
@@ -254,9 +254,9 @@ std::string whyNone(std::string_view device) {
 }
 
 template <class Value, class Make>
-PeakLookup<Value> lookUp(std::string_view device, const Cell Row::*cell, const std::string& what,
-                         const Make& make) {
-    const Row* row = findRow(device);
+PeakLookup<Value> lookUp(std::string_view device, const Cell PeakRow::*cell,
+                         const std::string& what, const Make& make) {
+    const PeakRow* row = findRow(device);
     if (row == nullptr) return {std::nullopt, whyNone(device)};
     const Cell& found = row->*cell;
     if (found.figure == 0)
@@ -265,7 +265,7 @@ PeakLookup<Value> lookUp(std::string_view device, const Cell Row::*cell, const s
     return {make(found, found.source != nullptr ? found.source : row->source), {}};
 }
 
-PeakLookup<PeakBandwidth> bandwidth(std::string_view device, const Cell Row::*cell,
+PeakLookup<PeakBandwidth> bandwidth(std::string_view device, const Cell PeakRow::*cell,
                                     const std::string& what) {
     return lookUp<PeakBandwidth>(device, cell, what, [](const Cell& found, const char* source) {
         return PeakBandwidth{found.figure * 1e9, source, found.mark};
@@ -277,13 +277,13 @@ PeakLookup<PeakBandwidth> bandwidth(std::string_view device, const Cell Row::*ce
 PeakLookup<Peak> devicePeak(std::string_view device, std::string_view dtype) {
     struct Column {
         std::string_view dtype;
-        const Cell Row::*cell;
+        const Cell PeakRow::*cell;
     };
-    constexpr std::array<Column, 5> kColumns{{{"fp32", &Row::fp32},
-                                              {"tf32", &Row::tf32},
-                                              {"bf16", &Row::bf16},
-                                              {"fp16", &Row::fp16},
-                                              {"fp8", &Row::fp8}}};
+    constexpr std::array<Column, 5> kColumns{{{"fp32", &PeakRow::fp32},
+                                              {"tf32", &PeakRow::tf32},
+                                              {"bf16", &PeakRow::bf16},
+                                              {"fp16", &PeakRow::fp16},
+                                              {"fp8", &PeakRow::fp8}}};
     const auto column = std::find_if(kColumns.begin(), kColumns.end(),
                                      [&](const Column& one) { return one.dtype == dtype; });
     if (column == kColumns.end())
@@ -296,28 +296,28 @@ PeakLookup<Peak> devicePeak(std::string_view device, std::string_view dtype) {
 }
 
 PeakLookup<PeakBandwidth> memoryBandwidth(std::string_view device) {
-    return bandwidth(device, &Row::memory, "memory bandwidth");
+    return bandwidth(device, &PeakRow::memory, "memory bandwidth");
 }
 
 PeakLookup<PeakBandwidth> nvlinkBandwidth(std::string_view device) {
-    return bandwidth(device, &Row::nvlink, "NVLink bandwidth");
+    return bandwidth(device, &PeakRow::nvlink, "NVLink bandwidth");
 }
 
 PeakLookup<PeakBandwidth> pcieBandwidth(std::string_view device) {
-    return bandwidth(device, &Row::pcie, "PCIe bandwidth");
+    return bandwidth(device, &PeakRow::pcie, "PCIe bandwidth");
 }
 
 std::span<const std::string_view> knownDevices() {
     static const std::vector<std::string_view> names = [] {
         std::vector<std::string_view> all;
-        for (const Row& row : kRows) all.push_back(row.name);
+        for (const PeakRow& row : kRows) all.push_back(row.name);
         return all;
     }();
     return names;
 }
 
 std::string_view peakRow(std::string_view device) {
-    const Row* row = findRow(device);
+    const PeakRow* row = findRow(device);
     return row == nullptr ? std::string_view{} : row->name;
 }
 

@@ -17,9 +17,9 @@ struct Refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-class ByteReader {
+class PickleBytes {
 public:
-    ByteReader(ByteSource& source) : m_source(source), m_buffer(std::size_t{1} << 18) {}
+    PickleBytes(ByteSource& source) : m_source(source), m_buffer(std::size_t{1} << 18) {}
 
     std::uint8_t byte() {
         if (m_at == m_end) fill();
@@ -310,7 +310,7 @@ private:
     static constexpr std::size_t kMemoBytes = 64;
     static constexpr std::size_t kMostKeys = 1000;
 
-    ByteReader m_bytes;
+    PickleBytes m_bytes;
     std::size_t m_budget;
     std::size_t m_spent = 0;
     Values m_stack;

@@ -4,7 +4,7 @@
 #include "storage/interchange/import.h"
 #include "storage/interchange/nsys/arguments.h"
 #include "storage/interchange/nsys/lanes.h"
-#include "storage/interchange/nsys/row.h"
+#include "storage/interchange/nsys/query_row.h"
 #include "storage/interchange/nsys/survey.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ Result<void> forEachRow(ImportState& state, Result<std::optional<storage::TableS
         if (!more) return failure(more);
         if (!*more) break;
         if (auto counted = state.tick(); !counted) return counted;
-        Row row((*rows)->row());
+        QueryRow row((*rows)->row());
         if (Result<void> used = use(row); !used) return used;
     }
     return {};
@@ -78,7 +78,7 @@ Result<void> readMemory(ImportState& state);
 Result<std::map<RankId, std::string>> readDevices(ImportState& state);
 
 /// A field's value as an argument, if it has one. `column` moves past the field's columns.
-Result<void> addArgument(ImportState& state, const Field& field, Row& row, int& column,
+Result<void> addArgument(ImportState& state, const Field& field, QueryRow& row, int& column,
                          ArgumentWriter& arguments);
 /// Columns of fields, in the order in which addArgument() takes them.
 void appendColumns(std::vector<std::string>& columns, std::span<const Field> fields);

@@ -10,9 +10,9 @@
 
 namespace shardscope::interchange::nsys {
 
-class Row {
+class QueryRow {
 public:
-    explicit Row(const storage::Statement& statement) : m_statement(&statement) {}
+    explicit QueryRow(const storage::Statement& statement) : m_statement(&statement) {}
 
     [[nodiscard]] std::optional<std::int64_t> integer(int column) {
         switch (m_statement->type(column)) {

@@ -44,7 +44,7 @@ private:
             auto more = (*rows)->next();
             if (!more) return failure(more);
             if (!*more) break;
-            Row row((*rows)->row());
+            QueryRow row((*rows)->row());
             const auto id = row.integer(0);
             if (!id) continue;
             Gpu gpu;
@@ -64,7 +64,7 @@ private:
         return {};
     }
 
-    std::string text(Row& row, int column) {
+    std::string text(QueryRow& row, int column) {
         const auto value = row.text(column);
         return value ? soundText(value->substr(0, 256), m_state.changedTexts) : std::string();
     }
@@ -77,7 +77,7 @@ private:
             auto more = (*rows)->next();
             if (!more) return failure(more);
             if (!*more) break;
-            Row row((*rows)->row());
+            QueryRow row((*rows)->row());
             const auto pid = row.integer(0), cuda = row.integer(1), gpu = row.integer(2);
             if (pid && cuda && gpu) m_cudaDevices[{*pid, *cuda}] = *gpu;
         }

@@ -18,7 +18,7 @@ Result<std::optional<std::int64_t>> sessionBase(NsysFile& file) {
     auto more = (*rows)->next();
     if (!more) return failure(more);
     if (!*more) return base;
-    Row row((*rows)->row());
+    QueryRow row((*rows)->row());
     const auto epoch = row.integer(0);
     const std::int64_t clock = row.integer(1).value_or(0);
     constexpr std::int64_t kMostEpoch = std::int64_t{1} << 61;
@@ -27,9 +27,9 @@ Result<std::optional<std::int64_t>> sessionBase(NsysFile& file) {
     return base;
 }
 
-class Reader {
+class NsysReader {
 public:
-    Reader(const ReaderRequest& request, NsysFile file)
+    NsysReader(const ReaderRequest& request, NsysFile file)
         : m_request(request), m_file(std::move(file)), m_texts(m_file) {}
 
     Result<ReaderResult> read() {
@@ -135,7 +135,7 @@ Result<ReaderResult> readNsysSqlite(const ReaderRequest& request) {
                        request.title + " is an SQLite database within gzip: unpack it first");
     auto file = nsys::NsysFile::open(request.path);
     if (!file) return failure(file);
-    return nsys::Reader(request, std::move(*file)).read();
+    return nsys::NsysReader(request, std::move(*file)).read();
 }
 
 }  // namespace shardscope::interchange

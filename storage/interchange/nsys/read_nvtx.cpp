@@ -28,11 +28,11 @@ public:
                                             "domainId",  "category", "endGlobalTid"};
         appendColumns(columns, nvtxFields());
         auto rows = m_state.file.scan("NVTX_EVENTS", columns);
-        return forEachRow(m_state, rows, [this](Row& row) { return add(row); });
+        return forEachRow(m_state, rows, [this](QueryRow& row) { return add(row); });
     }
 
 private:
-    Result<void> add(Row& row) {
+    Result<void> add(QueryRow& row) {
         const std::int64_t type = row.integer(kType).value_or(nvtx::kPushPop);
         switch (type) {
             case nvtx::kPushPop:
@@ -47,7 +47,7 @@ private:
         }
     }
 
-    Result<void> addRange(Row& row, std::int64_t type) {
+    Result<void> addRange(QueryRow& row, std::int64_t type) {
         const auto start = row.integer(kStart);
         auto end = row.integer(kEnd);
         const bool open = row.isNull(kEnd) && start;
@@ -72,7 +72,7 @@ private:
         return {};
     }
 
-    Result<void> addMark(Row& row) {
+    Result<void> addMark(QueryRow& row) {
         const auto place = m_state.place(row.integer(kStart), std::nullopt, false);
         if (!place) return {};
         const Whose whose = whoseIs(row);
@@ -93,14 +93,14 @@ private:
         const RankMap::Entry* owner = nullptr;
         std::int64_t thread = 0, domain = 0;
     };
-    [[nodiscard]] Whose whoseIs(Row& row) const {
+    [[nodiscard]] Whose whoseIs(QueryRow& row) const {
         const std::int64_t thread = row.integer(kThread).value_or(0);
         const auto process = row.integer(kThread) ? processOf(thread) : RankMap::kUnknownProcess;
         return {&m_state.survey.ranks.of(process), thread, row.integer(kDomain).value_or(0)};
     }
 
     /// The name, with all else that the row says in m_arguments. Valid until the next call.
-    Result<std::string_view> describe(Row& row, std::int64_t type, const Whose& whose) {
+    Result<std::string_view> describe(QueryRow& row, std::int64_t type, const Whose& whose) {
         auto name = nameOf(row);
         if (!name) return name;
         m_arguments.clear();
@@ -110,7 +110,7 @@ private:
         return plain;
     }
 
-    Result<void> addArguments(Row& row, std::int64_t type, std::int64_t thread,
+    Result<void> addArguments(QueryRow& row, std::int64_t type, std::int64_t thread,
                               std::int64_t domain) {
         if (type == nvtx::kStartEnd) m_arguments.word("nvtx", "start/end range");
         int column = kFirstField;
@@ -133,7 +133,7 @@ private:
     }
 
     /// Valid until the next call.
-    Result<std::string_view> nameOf(Row& row) {
+    Result<std::string_view> nameOf(QueryRow& row) {
         if (const auto own = row.text(kText)) {
             m_name = soundText(*own, m_state.changedTexts);
             return std::string_view(m_name);

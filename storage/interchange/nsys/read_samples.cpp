@@ -33,7 +33,7 @@ public:
         if (auto done = readNames(); !done) return done;
         if (auto done = readDevices(); !done) return done;
         auto rows = m_state.file.scan("GPU_METRICS", {"timestamp", "typeId", "metricId", "value"});
-        return forEachRow(m_state, rows, [this](Row& row) {
+        return forEachRow(m_state, rows, [this](QueryRow& row) {
             add(row);
             return Result<void>{};
         });
@@ -48,7 +48,7 @@ private:
             auto more = (*rows)->next();
             if (!more) return failure(more);
             if (!*more) break;
-            Row row((*rows)->row());
+            QueryRow row((*rows)->row());
             const auto type = row.integer(0), id = row.integer(1);
             const auto name = row.text(2);
             if (!type || !id || !name) continue;
@@ -67,7 +67,7 @@ private:
             auto more = (*rows)->next();
             if (!more) return failure(more);
             if (!*more) break;
-            Row row((*rows)->row());
+            QueryRow row((*rows)->row());
             const auto pid = row.integer(0), device = row.integer(1), gpu = row.integer(2);
             for (const RankMap::Entry& entry : m_state.survey.ranks.entries())
                 if (gpu && device && entry.device == device && pid == pidOf(entry.process))
@@ -76,7 +76,7 @@ private:
         return {};
     }
 
-    void add(Row& row) {
+    void add(QueryRow& row) {
         const auto time = row.integer(0), type = row.integer(1), id = row.integer(2);
         const auto value = row.real(3);
         const auto place = m_state.place(time, std::nullopt, false);
@@ -117,7 +117,7 @@ public:
             "CUDA_GPU_MEMORY_USAGE_EVENTS",
             {"start", "globalPid", "deviceId", "address", "bytes", "memKind", "memoryOperationType",
              "name", "localMemoryPoolUtilizedSize", "localMemoryPoolSize"});
-        return forEachRow(m_state, rows, [this](Row& row) {
+        return forEachRow(m_state, rows, [this](QueryRow& row) {
             add(row);
             return Result<void>{};
         });
@@ -126,7 +126,7 @@ public:
 private:
     enum Column : int { kStart, kProcess, kDevice, kAddress, kBytes, kKind, kAction, kName, kPool };
 
-    void add(Row& row) {
+    void add(QueryRow& row) {
         const auto place = m_state.place(row.integer(kStart), std::nullopt, false);
         if (!place) return;
         const auto bytes = row.integer(kBytes), action = row.integer(kAction);
@@ -152,7 +152,7 @@ private:
         m_state.keep(row.anyWrong());
     }
 
-    [[nodiscard]] std::string ownerName(Row& row, std::int64_t device) {
+    [[nodiscard]] std::string ownerName(QueryRow& row, std::int64_t device) {
         const auto kind = row.integer(kKind);
         const Word* word = kind ? wordOf(enumWords(), *kind) : nullptr;
         std::string text = word == nullptr ? "memory" : std::string(word->word);
@@ -168,7 +168,7 @@ private:
         return {};
     }
 
-    void addPool(Row& row, RankId rank, std::int64_t device, Timestamp time) {
+    void addPool(QueryRow& row, RankId rank, std::int64_t device, Timestamp time) {
         const char* const kNames[] = {"used of the memory pool", "memory pool"};
         for (int i = 0; i < 2; ++i) {
             const auto bytes = row.integer(kPool + i);

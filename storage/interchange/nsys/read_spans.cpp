@@ -42,7 +42,7 @@ public:
             auto more = (*rows)->next();
             if (!more) return failure(more);
             if (!*more) break;
-            Row row((*rows)->row());
+            QueryRow row((*rows)->row());
             // Before 3.25 events have no time; 0 says that none was taken.
             if (m_spec.instant && row.integer(kStart).value_or(0) == 0) {
                 ++m_state.timeless;
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    Result<void> add(Row& row) {
+    Result<void> add(QueryRow& row) {
         const auto place = m_state.place(row.integer(kStart), row.integer(kEnd), !m_spec.instant);
         if (!place) return {};
         SpanEvent span;
@@ -78,7 +78,7 @@ private:
     }
 
     /// Whose it is, how it is called and on which lane.
-    Result<RankId> placeOf(Row& row, SpanEvent& span) {
+    Result<RankId> placeOf(QueryRow& row, SpanEvent& span) {
         const auto global = row.integer(kOwner);
         const std::int64_t process = global ? processOf(*global) : RankMap::kUnknownProcess;
         const std::int64_t device = m_spec.ofProcess ? row.integer(kDevice).value_or(0) : 0;
@@ -111,7 +111,7 @@ private:
     }
 
     /// What recordings of our own say of a kernel.
-    void addDerived(Row& row) {
+    void addDerived(QueryRow& row) {
         if (m_spec.activity != Activity::kKernel) return;
         std::int64_t sum = 0;
         int column = kFirstField;
@@ -165,7 +165,7 @@ void appendColumns(std::vector<std::string>& columns, std::span<const Field> fie
     }
 }
 
-Result<void> addArgument(ImportState& state, const Field& field, Row& row, int& column,
+Result<void> addArgument(ImportState& state, const Field& field, QueryRow& row, int& column,
                          ArgumentWriter& arguments) {
     const int at = column;
     column += field.form == Form::kTriple ? 3 : 1;

@@ -33,7 +33,7 @@ std::string waitName(const Word* type) {
 
 }  // namespace
 
-Result<SpanName> SpanNames::of(Row& row, int column, int firstField, RankId rank) {
+Result<SpanName> SpanNames::of(QueryRow& row, int column, int firstField, RankId rank) {
     if (m_spec.nameColumn.empty())
         return SpanName{m_state.builder().intern(rank, byKind(row, firstField)), false, {}};
     const auto id = row.integer(column);
@@ -63,7 +63,7 @@ Result<SpanName> SpanNames::byText(std::int64_t id, RankId rank) {
     return m_known[rank].emplace(id, std::move(fresh)).first->second.name();
 }
 
-std::string SpanNames::byKind(Row& row, int firstField) const {
+std::string SpanNames::byKind(QueryRow& row, int firstField) const {
     switch (m_spec.activity) {
         case Activity::kMemcpy:
             return copyName(word(row, firstField, "copyKind"));
@@ -78,7 +78,7 @@ std::string SpanNames::byKind(Row& row, int firstField) const {
     }
 }
 
-const Word* SpanNames::word(Row& row, int firstField, std::string_view columnName) const {
+const Word* SpanNames::word(QueryRow& row, int firstField, std::string_view columnName) const {
     int column = firstField;
     for (const Field& field : m_spec.fields) {
         if (field.column == columnName) {

@@ -23,7 +23,7 @@ public:
     SpanNames(ImportState& state, const TableSpec& spec) : m_state(state), m_spec(spec) {}
 
     /// Of a row with the id of its name in `column` and its fields from `firstField` on.
-    Result<SpanName> of(Row& row, int column, int firstField, RankId rank);
+    Result<SpanName> of(QueryRow& row, int column, int firstField, RankId rank);
 
 private:
     static constexpr std::size_t kMostKnown = 65'536;
@@ -35,8 +35,8 @@ private:
         [[nodiscard]] SpanName name() const { return {id, collective, version}; }
     };
     Result<SpanName> byText(std::int64_t id, RankId rank);
-    [[nodiscard]] std::string byKind(Row& row, int firstField) const;
-    [[nodiscard]] const Word* word(Row& row, int firstField, std::string_view column) const;
+    [[nodiscard]] std::string byKind(QueryRow& row, int firstField) const;
+    [[nodiscard]] const Word* word(QueryRow& row, int firstField, std::string_view column) const;
 
     ImportState& m_state;
     const TableSpec& m_spec;

@@ -1,6 +1,6 @@
 #include "storage/interchange/nsys/survey.h"
 
-#include "storage/interchange/nsys/row.h"
+#include "storage/interchange/nsys/query_row.h"
 #include "storage/interchange/nsys/table_specs.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ private:
             if (!*more) break;
             if (++m_seen % kRowsACheck == 0 && m_goOn && !m_goOn())
                 return failure(ErrorCode::kCancelled, "the import was stopped");
-            Row row((*rows)->row());
+            QueryRow row((*rows)->row());
             if (auto done = look(row); !done) return done;
         }
         return {};
@@ -65,7 +65,7 @@ private:
         return each(spec.table,
                     {spec.instant ? "timestamp" : "start", "end",
                      spec.ofProcess ? "globalPid" : "globalTid", "deviceId"},
-                    [&](Row& row) -> Result<void> {
+                    [&](QueryRow& row) -> Result<void> {
                         // An event that was not timed says 0.
                         if (!spec.instant || row.integer(0).value_or(0) != 0)
                             noteTime(row.integer(0), row.integer(1));
@@ -80,7 +80,7 @@ private:
                     });
     }
 
-    Result<std::string> nameOf(Row& row, int text, int id) {
+    Result<std::string> nameOf(QueryRow& row, int text, int id) {
         std::uint64_t changed = 0;
         if (const auto own = row.text(text)) return soundText(*own, changed);
         const auto number = row.integer(id);
@@ -94,7 +94,7 @@ private:
         return each(
             "NVTX_EVENTS",
             {"start", "end", "globalTid", "eventType", "domainId", "category", "text", "textId"},
-            [&](Row& row) -> Result<void> {
+            [&](QueryRow& row) -> Result<void> {
                 noteTime(row.integer(0), row.integer(1));
                 const std::int64_t thread = row.integer(2).value_or(0);
                 const std::int64_t type = row.integer(3).value_or(nvtx::kPushPop);
@@ -124,7 +124,7 @@ private:
     }
 
     Result<void> threadNames() {
-        return each("ThreadNames", {"globalTid", "nameId"}, [&](Row& row) -> Result<void> {
+        return each("ThreadNames", {"globalTid", "nameId"}, [&](QueryRow& row) -> Result<void> {
             const auto thread = row.integer(0);
             const auto id = row.integer(1);
             if (!thread || !id || m_found.threads.size() >= kMostNames) return {};
@@ -148,7 +148,7 @@ private:
     Result<void> samples(const char* table) {
         const bool memory = m_file.has(table, "globalPid");
         return each(table, {m_file.has(table, "timestamp") ? "timestamp" : "start", "globalPid"},
-                    [&](Row& row) -> Result<void> {
+                    [&](QueryRow& row) -> Result<void> {
                         noteTime(row.integer(0), std::nullopt);
                         if (const auto owner = row.integer(1); memory && owner)
                             m_found.ranks.addHost(processOf(*owner));

@@ -35,17 +35,17 @@ std::vector<std::string_view> elementsOf(std::string_view array) {
 }
 
 /// [lane, text, text, text]
-struct TableRow {
+struct LaneTexts {
     LaneId lane;
     std::string texts[3];
 };
-std::vector<TableRow> tableOf(std::string_view array) {
-    std::vector<TableRow> rows;
+std::vector<LaneTexts> tableOf(std::string_view array) {
+    std::vector<LaneTexts> rows;
     for (const std::string_view element : elementsOf(array)) {
         const auto cells = elementsOf(element);
         const auto lane = cells.size() == 4 ? parseInteger(cells[0]) : std::nullopt;
         if (!lane || *lane < 0 || *lane > std::numeric_limits<std::uint32_t>::max()) continue;
-        TableRow row{{static_cast<std::uint32_t>(*lane)}, {}};
+        LaneTexts row{{static_cast<std::uint32_t>(*lane)}, {}};
         for (std::size_t i = 0; i < 3; ++i) row.texts[i] = textOf(cells[i + 1]);
         rows.push_back(std::move(row));
     }
@@ -69,10 +69,10 @@ ImportedTrace traceOf(const std::vector<Member>& members) {
     }
     trace.zeroNs = parseInteger(valueOf(members, "zero_ns"));
     trace.storesFlows = valueOf(members, "flows") == "\"events\"";
-    for (const TableRow& row : tableOf(valueOf(members, "lanes")))
+    for (const LaneTexts& row : tableOf(valueOf(members, "lanes")))
         trace.lanes[row.lane] = {{idValue(resolved(row.texts[0])), idValue(resolved(row.texts[1]))},
                                  resolved(row.texts[2])};
-    for (const TableRow& row : tableOf(valueOf(members, "counters")))
+    for (const LaneTexts& row : tableOf(valueOf(members, "counters")))
         // The thread of a counter is not kept; nothing goes by it.
         trace.counters[row.lane] = {
             {idValue(resolved(row.texts[0])), "0"}, row.texts[0], row.texts[1], row.texts[2]};

@@ -15,11 +15,11 @@ namespace shardscope::interchange::kineto_out {
 
 struct ImportedTrace {
     struct Lane {
-        Row row;
+        TraceRow row;
         std::string category;
     };
     struct Counter {
-        Row row;
+        TraceRow row;
         std::string process, name, series;
     };
     std::vector<std::pair<std::string, std::string>> metadata;  ///< key and value as JSON

@@ -81,7 +81,7 @@ public:
 private:
     struct Lane {
         LaneFacts facts;
-        Row row;
+        TraceRow row;
         Kind kind;
     };
     /// The counters that a device's memory events come with.
@@ -310,7 +310,7 @@ private:
     }
 
     /// Which thread allocated is not kept: the main thread of the host's process.
-    [[nodiscard]] Row hostRow() const {
+    [[nodiscard]] TraceRow hostRow() const {
         for (const RankFacts& rank : m_scope.summary().ranks)
             if (rank.rank == m_setting.rank && rank.pid > 0)
                 return {std::to_string(rank.pid), std::to_string(rank.pid)};
@@ -326,7 +326,7 @@ private:
     std::map<std::string, Totals, std::less<>> m_totals;
     std::deque<LaneFacts> m_totalLanes;
     ArgumentCheck m_arguments;
-    Row m_hostRow;
+    TraceRow m_hostRow;
     std::string m_text;
 };
 

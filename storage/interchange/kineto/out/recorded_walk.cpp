@@ -231,7 +231,7 @@ private:
                 [](std::size_t, const auto&) {});
         }
     }
-    void kernelOf(const CollectiveEvent& collective, std::size_t index, const Row& row) {
+    void kernelOf(const CollectiveEvent& collective, std::size_t index, const TraceRow& row) {
         m_arguments.begin({});
         addDevice(kCollectiveStream);
         addCollective(m_arguments, collective, m_group);
@@ -368,13 +368,13 @@ private:
     }
 
     Result<void> counter(const LaneFacts& lane) {
-        const Row row{m_hostPid, "0"};
+        const TraceRow row{m_hostPid, "0"};
         return m_scope.forEachSample(lane, [&](Timestamp time, double value) {
             sample(row, lane.name, lane.unit.empty() ? "value" : lane.unit, time, value);
         });
     }
-    void sample(const Row& row, std::string_view name, const std::string& series, Timestamp time,
-                double value) {
+    void sample(const TraceRow& row, std::string_view name, const std::string& series,
+                Timestamp time, double value) {
         if (!std::isfinite(value)) return;
         m_text.clear();
         appendString(m_text, series);
@@ -389,7 +389,7 @@ private:
         m_sink.add(event);
     }
     void metrics() {
-        const Row row{m_hostPid, "0"};
+        const TraceRow row{m_hostPid, "0"};
         for (const MetricPoint& metric : m_scope.summary().metrics)
             if (m_scope.range().contains(metric.time))
                 sample(row, metric.name, "value", metric.time, metric.value);
@@ -397,7 +397,7 @@ private:
 
     /// [memory] as PyTorch's allocator tells it, of what the allocator knows of.
     Result<void> memory() {
-        const Row row{m_hostPid, m_hostPid};
+        const TraceRow row{m_hostPid, m_hostPid};
         std::int64_t total = 0;
         // Of a part it is not known what was there before.
         const bool known = m_scope.range().begin <= m_scope.summary().bounds.begin;

@@ -18,7 +18,7 @@ std::string member(const char* key, std::string_view value) {
 
 }  // namespace
 
-void RowTable::metadata(const Row& row, const char* name, const std::string& arguments) {
+void RowTable::metadata(const TraceRow& row, const char* name, const std::string& arguments) {
     TraceEvent event;
     event.phase = 'M';
     event.name = name;
@@ -29,7 +29,7 @@ void RowTable::metadata(const Row& row, const char* name, const std::string& arg
 
 void RowTable::nameProcess(const std::string& pid, const std::string& name,
                            const std::string& label, std::int64_t order) {
-    const Row row{pid, "0"};
+    const TraceRow row{pid, "0"};
     metadata(row, "process_name", member("name", name));
     metadata(row, "process_labels", member("labels", label));
     metadata(row, "process_sort_index", "\"sort_index\":" + std::to_string(order));
@@ -44,7 +44,7 @@ Rows RowTable::of(const std::string& pid, std::int64_t tid, const std::string& n
     return {pid, freeFrom(pid, tid), name, {}};
 }
 
-const Row& RowTable::row(Rows& rows, std::size_t index) {
+const TraceRow& RowTable::row(Rows& rows, std::size_t index) {
     while (rows.rows.size() <= index) {
         const bool first = rows.rows.empty();
         // Those before are taken: to try them all again would take long where rows are many.

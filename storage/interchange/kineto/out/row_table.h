@@ -16,7 +16,7 @@ struct Rows {
     std::string pid;
     std::int64_t last = 0;  ///< tid of the last row
     std::string name;
-    std::deque<Row> rows;
+    std::deque<TraceRow> rows;
 };
 
 class RowTable {
@@ -29,10 +29,10 @@ public:
     /// With the first number from `tid` on that is free in the process.
     [[nodiscard]] Rows of(const std::string& pid, std::int64_t tid, const std::string& name);
     /// Valid as long as `rows`.
-    const Row& row(Rows& rows, std::size_t index);
+    const TraceRow& row(Rows& rows, std::size_t index);
 
 private:
-    void metadata(const Row& row, const char* name, const std::string& arguments);
+    void metadata(const TraceRow& row, const char* name, const std::string& arguments);
     [[nodiscard]] std::int64_t freeFrom(const std::string& pid, std::int64_t tid);
 
     TraceEventSink* m_sink;

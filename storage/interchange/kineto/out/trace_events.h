@@ -11,7 +11,7 @@
 namespace shardscope::interchange::kineto_out {
 
 /// JSON values: `12`, `"stream 7"`.
-struct Row {
+struct TraceRow {
     std::string pid, tid;
 };
 
@@ -20,7 +20,7 @@ struct TraceEvent {
     char phase = 'X';
     std::string_view category;
     std::string_view name;
-    const Row* row = nullptr;
+    const TraceRow* row = nullptr;
     std::int64_t startNs = 0;  ///< on the trace's clock, ns
     std::int64_t durationNs = 0;
     std::string_view arguments;     ///< members of a JSON object: no brackets, no white space
