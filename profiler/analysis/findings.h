@@ -5,6 +5,7 @@
 #include "profiler/analysis/report.h"
 
 #include <algorithm>
+#include <map>
 
 namespace shardscope::analysis {
 
@@ -25,7 +26,10 @@ template <class Wanted>
     return unionOf(std::move(ranges));
 }
 
-[[nodiscard]] Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events);
+using StepOverlaps = std::map<StepIndex, StepOverlap>;
+/// Adds the rank's part of each step to `steps` as well.
+[[nodiscard]] Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events,
+                                  StepOverlaps& steps);
 /// Fills in what a perfect run of the same schedule would hide.
 void addOverlapLimit(const RecordingSummary& summary, const RankEvents& events, Overlap& overlap);
 [[nodiscard]] Overlap sumOf(const std::vector<Overlap>& overlaps);

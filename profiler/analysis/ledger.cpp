@@ -89,15 +89,33 @@ std::vector<LedgerRow> rankLedger(const RecordingSummary& summary, const RankEve
     return rows;
 }
 
-std::array<Duration, kLedgerPartCount> Report::medianLedger(RankId rank) const {
-    std::array<Duration, kLedgerPartCount> medians{};
+Duration blockedIn(const LedgerParts& parts) {
+    return parts[at(LedgerPart::kExposedGather)] + parts[at(LedgerPart::kExposedReduction)] +
+           parts[at(LedgerPart::kExposedOther)] + parts[at(LedgerPart::kWaiting)];
+}
+
+LedgerParts medianParts(const std::vector<LedgerRow>& rows, RankId rank) {
+    LedgerParts medians{};
     for (std::size_t part = 0; part < medians.size(); ++part) {
         std::vector<std::int64_t> values;
-        for (const LedgerRow& row : ledger)
+        for (const LedgerRow& row : rows)
             if (row.rank == rank) values.push_back(row.parts[part].ns);
         if (!values.empty()) medians[part] = {medianOf(std::move(values))};
     }
     return medians;
+}
+
+LedgerParts sumOfParts(const std::vector<LedgerRow>& rows) {
+    LedgerParts sum{};
+    for (const LedgerRow& row : rows)
+        for (std::size_t part = 0; part < sum.size(); ++part) sum[part] += row.parts[part];
+    return sum;
+}
+
+Duration sumOfWalls(const std::vector<LedgerRow>& rows) {
+    Duration sum;
+    for (const LedgerRow& row : rows) sum += row.wall;
+    return sum;
 }
 
 }  // namespace shardscope::analysis

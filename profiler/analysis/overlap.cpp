@@ -1,6 +1,7 @@
 #include "profiler/analysis/findings.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 namespace shardscope::analysis {
@@ -20,6 +21,46 @@ std::vector<TimeRange> workedTime(const RankEvents& events) {
         include({collective.start, collective.end});
     if (!all) return {};
     return {*all};
+}
+
+/// Communication of a rank's training, and what of it compute hides.
+struct Communication {
+    Intervals all;
+    Intervals computing;  ///< not only within `all`
+};
+
+Communication communicationOf(const RecordingSummary& summary, const RankEvents& events) {
+    // Kernels as well: not every one that moves data has a row that says of which collective.
+    std::vector<TimeRange> collectives = events.communicationKernels;
+    for (const CollectiveEvent& collective : events.collectives)
+        collectives.push_back({collective.start, collective.end});
+    // An imported trace has no phases; there the device's own kernels say when it computed.
+    return {intersection(unionOf(std::move(collectives)), trainingTime(summary, events)),
+            events.phases.empty() ? unionOf(events.computeKernels) : phaseTime(events, isWork)};
+}
+
+/// Of sorted, disjoint intervals, those that reach into `range`, clipped.
+Duration timeWithin(const Intervals& intervals, TimeRange range) {
+    auto interval = std::lower_bound(
+        intervals.begin(), intervals.end(), range.begin,
+        [](const TimeRange& candidate, Timestamp time) { return candidate.end <= time; });
+    Duration within;
+    for (; interval != intervals.end() && interval->begin < range.end; ++interval)
+        within += interval->intersection(range).duration();
+    return within;
+}
+
+void addSteps(const RecordingSummary& summary, RankId rank, const Intervals& communication,
+              const Intervals& hidden, StepOverlaps& steps) {
+    for (const StepFacts& step : summary.steps) {
+        if (step.rank != rank) continue;
+        const Duration communicated = timeWithin(communication, step.range());
+        if (communicated.ns == 0) continue;
+        StepOverlap& sum = steps[step.step];
+        sum.step = step.step;
+        sum.communication += communicated;
+        sum.hidden += timeWithin(hidden, step.range());
+    }
 }
 
 }  // namespace
@@ -48,19 +89,14 @@ Intervals waitingTime(const RankEvents& events) {
     return unionOf(std::move(waits));
 }
 
-Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events) {
-    // Kernels as well: not every one that moves data has a row that says of which collective.
-    std::vector<TimeRange> collectives = events.communicationKernels;
-    for (const CollectiveEvent& collective : events.collectives)
-        collectives.push_back({collective.start, collective.end});
-    const Intervals communication =
-        intersection(unionOf(std::move(collectives)), trainingTime(summary, events));
+Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events,
+                    StepOverlaps& steps) {
+    const auto [communication, computing] = communicationOf(summary, events);
     Overlap overlap;
     overlap.communication = total(communication);
-    // An imported trace has no phases; there the device's own kernels say when it computed.
-    const Intervals computing =
-        events.phases.empty() ? unionOf(events.computeKernels) : phaseTime(events, isWork);
-    overlap.hidden = total(intersection(communication, computing));
+    const Intervals hidden = intersection(communication, computing);
+    overlap.hidden = total(hidden);
+    addSteps(summary, events.rank, communication, hidden, steps);
     overlap.exposed = overlap.communication - overlap.hidden;
     const Intervals waiting = waitingTime(events);
     overlap.waiting = total(intersection(communication, waiting));

@@ -64,14 +64,21 @@ RecordingSummary detailedSteps(const RecordingSummary& summary, StepBasis& basis
         all.insert(step.step);
         if (detail.of(step.rank, step.step) < CaptureLevel::kLight) poor.insert(step.step);
     }
-    std::erase_if(detailed.steps,
-                  [&](const StepFacts& step) { return poor.contains(step.step); });
+    std::erase_if(detailed.steps, [&](const StepFacts& step) { return poor.contains(step.step); });
     basis.steps = static_cast<std::int32_t>(all.size());
     basis.detailed = static_cast<std::int32_t>(all.size() - poor.size());
     return detailed;
 }
 
 }  // namespace
+
+const RankMemory* Report::worstMemory() const {
+    const RankMemory* worst = nullptr;
+    for (const RankMemory& candidate : memory)
+        if (candidate.known && (worst == nullptr || candidate.peak > worst->peak))
+            worst = &candidate;
+    return worst;
+}
 
 Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
     Report report;
@@ -80,9 +87,10 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     report.diagnostics = summary.diagnostics;
     takeLosses(summary, report);
     takeThroughput(summary, ranks, report);
+    StepOverlaps overlapBySteps;
     for (const RankEvents& events : ranks) {
         report.withinSteps = report.withinSteps && hasSteps(summary, events);
-        report.overlapByRank.push_back(rankOverlap(detailed, events));
+        report.overlapByRank.push_back(rankOverlap(detailed, events, overlapBySteps));
         const auto rows = rankLedger(detailed, events);
         report.ledger.insert(report.ledger.end(), rows.begin(), rows.end());
         report.memory.push_back(rankMemory(summary, events));
@@ -91,6 +99,7 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     std::stable_sort(report.ledger.begin(), report.ledger.end(),
                      [](const LedgerRow& a, const LedgerRow& b) { return a.step < b.step; });
     report.overlap = sumOf(report.overlapByRank);
+    for (const auto& [step, overlap] : overlapBySteps) report.overlapByStep.push_back(overlap);
     report.waiting = lateRanks(ranks);
     report.waitingKnown = seesPeers(summary, ranks);
     report.completeness = certify(summary, ranks);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "profiler/analysis/hta_compatible.h"
+#include "profiler/analysis/ledger.h"
 #include "storage/model/recording.h"
-#include "storage/model/words.h"
 
 #include <array>
 #include <cstdint>
@@ -14,63 +14,6 @@
 #include <vector>
 
 namespace shardscope::analysis {
-
-/// Parts of a step. Their sum is the step's wall time, exactly, on every rank.
-enum class LedgerPart : std::uint8_t {
-    kCompute = 0,       ///< forward, head, backward
-    kOptimizer,         ///< clip and sharded AdamW
-    kExposedGather,     ///< blocked on a gather while data moved
-    kExposedReduction,  ///< blocked on a gradient reduction while data moved
-    kExposedOther,      ///< blocked on another collective while data moved
-    kWaiting,           ///< blocked in a collective before the last rank arrived
-    kData,
-    kEvaluation,
-    kOther,  ///< between phases: scheduling, releases, bookkeeping
-};
-/// What a part is called, in JSON too, and a sentence about what it is.
-struct LedgerPartWords {
-    LedgerPart value;
-    const char* word;
-    const char* key;
-    const char* definition;
-};
-constexpr auto wordsOf(LedgerPart) {
-    return wordList<LedgerPartWords>(
-        {{LedgerPart::kCompute, "compute", "compute_ns",
-          "Forward, head with loss, and backward of the step thread."},
-         {LedgerPart::kOptimizer, "optimizer", "optimizer_ns",
-          "Gradient clipping and the sharded AdamW update."},
-         {LedgerPart::kExposedGather, "blocked in gathers", "blocked_gather_ns",
-          "Blocked until gathered parameters are there, while every rank had arrived and data "
-          "moved."},
-         {LedgerPart::kExposedReduction, "blocked in reductions", "blocked_reduction_ns",
-          "Blocked until a gradient reduction is done, while every rank had arrived and data "
-          "moved."},
-         {LedgerPart::kExposedOther, "blocked in others", "blocked_other_ns",
-          "Blocked in any other collective (norm, loss), while every rank had arrived and data "
-          "moved."},
-         {LedgerPart::kWaiting, "waiting for the slowest", "waiting_ns",
-          "Blocked while a collective of this rank had started but its last rank had not arrived."},
-         {LedgerPart::kData, "data", "data_ns", "Building the batch."},
-         {LedgerPart::kEvaluation, "evaluation", "evaluation_ns",
-          "Validation passes inside the step."},
-         {LedgerPart::kOther, "other", "other_ns",
-          "Between phases: scheduling, releases, bookkeeping; collectives may go on meanwhile."}});
-}
-inline constexpr int kLedgerPartCount = static_cast<int>(kPlaces<LedgerPart>);
-[[nodiscard]] constexpr const char* toKey(LedgerPart part) {
-    return entryOf(part)->key;
-}
-[[nodiscard]] constexpr const char* definition(LedgerPart part) {
-    return entryOf(part)->definition;
-}
-
-struct LedgerRow {
-    RankId rank;
-    StepIndex step;
-    Duration wall;
-    std::array<Duration, kLedgerPartCount> parts{};
-};
 
 struct Overlap {
     Duration communication;  ///< union of collectives and of kernels that communicate
@@ -100,6 +43,13 @@ private:
         if (whole.ns == 0) return std::nullopt;
         return static_cast<double>(part.ns) / static_cast<double>(whole.ns);
     }
+};
+
+/// Of all ranks together within one step, as Overlap counts it.
+struct StepOverlap {
+    StepIndex step;
+    Duration communication;
+    Duration hidden;
 };
 
 struct Mfu {
@@ -137,9 +87,10 @@ struct DeviceUse {
     DeviceFacts device;
     std::int64_t kernels = 0;  ///< of the whole recording; 0: none were traced
     Duration compute;
-    Duration communication;               ///< kernels of collectives, waiting inside them included
-    Duration hidden;                      ///< of it, behind compute kernels
-    Duration idle;                        ///< no kernel at all
+    Duration communication;  ///< kernels of collectives, waiting inside them included
+    Duration hidden;         ///< of it, behind compute kernels
+    Duration idle;           ///< no kernel at all
+    [[nodiscard]] Duration whole() const { return compute + communication - hidden + idle; }
     std::optional<double> joulesPerStep;  ///< of the whole device, sampled
     std::optional<double> joulesPerToken;
     /// hidden / communication, HTA's definition (hta/analyzers/communication_analysis.py)
@@ -194,13 +145,14 @@ struct Report {
     /// from its first kernel to its last.
     bool withinSteps = true;
     Mfu mfu;
-    std::optional<double> measuredPeakUse;  ///< as MFU, over the measured matrix-product rate
-    std::vector<DeviceUse> devices;         ///< by rank; of GPU ranks
-    Overlap overlap;                        ///< all ranks together
-    std::vector<Overlap> overlapByRank;     ///< by rank
-    std::vector<LedgerRow> ledger;          ///< by step, rank
-    std::vector<RankMemory> memory;         ///< by rank
-    std::vector<WaitingForRank> waiting;    ///< worst first
+    std::optional<double> measuredPeakUse;   ///< as MFU, over the measured matrix-product rate
+    std::vector<DeviceUse> devices;          ///< by rank; of GPU ranks
+    Overlap overlap;                         ///< all ranks together
+    std::vector<Overlap> overlapByRank;      ///< by rank
+    std::vector<StepOverlap> overlapByStep;  ///< by step; of those that communicate
+    std::vector<LedgerRow> ledger;           ///< by step, rank
+    std::vector<RankMemory> memory;          ///< by rank
+    std::vector<WaitingForRank> waiting;     ///< worst first
     /// Whether peers' arrivals are there: a trace of one rank of several cannot tell waiting from
     /// moving, and all of it counts as moving.
     bool waitingKnown = true;
@@ -213,8 +165,8 @@ struct Report {
     Bytes fileSize;
     bool finalised = false;
 
-    /// Median over steps of each ledger part of one rank.
-    [[nodiscard]] std::array<Duration, kLedgerPartCount> medianLedger(RankId rank) const;
+    /// The rank that needs most memory; null: of none is it known.
+    [[nodiscard]] const RankMemory* worstMemory() const;
 };
 
 /// `ranks` by rank, covering the whole run.

@@ -1,5 +1,6 @@
 #include "profiler/analysis/run_findings.h"
 
+#include "profiler/analysis/collective_figures.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/groups.h"
 
@@ -27,8 +28,7 @@ std::set<StepIndex> comparedSteps(const Report& report) {
     std::set<StepIndex> steps, evaluated;
     for (const LedgerRow& row : report.ledger) {
         steps.insert(row.step);
-        if (row.parts[static_cast<std::size_t>(LedgerPart::kEvaluation)].ns > 0)
-            evaluated.insert(row.step);
+        if (row.parts[at(LedgerPart::kEvaluation)].ns > 0) evaluated.insert(row.step);
     }
     const auto warmup = std::min(static_cast<std::size_t>(report.warmupStepsLeftOut), steps.size());
     steps.erase(steps.begin(), std::next(steps.begin(), static_cast<std::ptrdiff_t>(warmup)));
@@ -44,14 +44,6 @@ struct Blocked {
     const CollectiveEvent* worst = nullptr;
 };
 
-std::optional<RankId> lastOf(const CollectiveEvent& collective,
-                             const std::vector<RankId>& members) {
-    if (collective.arrivals.size() < 2 || collective.arrivals.size() != members.size())
-        return std::nullopt;
-    const auto last = std::max_element(collective.arrivals.begin(), collective.arrivals.end());
-    return members[static_cast<std::size_t>(last - collective.arrivals.begin())];
-}
-
 /// The waits of a step thread, in order of time, and where to go on in them.
 Blocked blockedTime(const RankEvents& events, const std::vector<RankEvents>& ranks) {
     Blocked blocked;
@@ -62,7 +54,8 @@ Blocked blockedTime(const RankEvents& events, const std::vector<RankEvents>& ran
         if (collective.step == kNoStep) continue;
         const auto [group, fresh] = members.try_emplace(collective.group);
         if (fresh) group->second = groupMembers(ranks, collective.group);
-        const auto late = lastOf(collective, group->second);
+        if (collective.arrivals.size() != group->second.size()) continue;
+        const auto late = lastToArrive(collective, group->second);
         if (!late || *late == events.rank) continue;
         const TimeRange idle{collective.start, collective.lastArrival()};
         auto wait = std::lower_bound(
@@ -157,7 +150,7 @@ void addLateRank(const std::vector<RankEvents>& ranks, const Report& report,
 }
 
 /// The part of a step that grew most against its median.
-std::size_t grownPart(const LedgerRow& row, const std::array<Duration, kLedgerPartCount>& typical) {
+std::size_t grownPart(const LedgerRow& row, const LedgerParts& typical) {
     std::size_t grown = 0;
     for (std::size_t i = 1; i < typical.size(); ++i)
         if (row.parts[i] - typical[i] > row.parts[grown] - typical[grown]) grown = i;
@@ -186,7 +179,7 @@ void addSlowStep(const RecordingSummary& summary, const Report& report,
     const double factor = wall / static_cast<double>(median);
     if (factor < kSlowStep || wall < static_cast<double>(median) + kSlowStepSpreads * spread)
         return;
-    const auto typical = report.medianLedger(row.rank);
+    const auto typical = medianParts(report.ledger, row.rank);
     const std::size_t grown = grownPart(row, typical);
     RunFinding finding;
     finding.code = "slow-step";
@@ -223,7 +216,7 @@ void addMemory(const Report& report, std::vector<RunFinding>& found) {
     }
     if (worst == nullptr || most < kMemoryNote) return;
     RunFinding finding;
-    finding.code = "memory-above-theory";
+    finding.code = kMemoryAboveTheory;
     finding.severity = most > kMemoryWarning ? Severity::kWarning : Severity::kNote;
     finding.title =
         fmt::format("Memory of rank {} is {:.1f} % above theory", worst->rank.value, 100 * most);

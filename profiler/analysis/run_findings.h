@@ -23,6 +23,7 @@ inline constexpr double kSlowStepSpreads = 8;
 /// Of fewer steps the spread says little: 9 steps of a healthy run gave an alarm in 1 run of 16.
 inline constexpr std::size_t kLeastStepsForSpread = 12;
 /// Above theory: a note, and a warning.
+inline constexpr const char* kMemoryAboveTheory = "memory-above-theory";
 inline constexpr double kMemoryNote = 0.05, kMemoryWarning = 0.10;
 
 /// Most severe first. `report` with its ledger, memory and warm-up filled in; `ranks` by rank.

@@ -1,3 +1,4 @@
+#include "profiler/analysis/collective_figures.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/groups.h"
 
@@ -25,13 +26,10 @@ private:
 
 /// The last rank to arrive; unknown where not all ranks of a group are recorded.
 std::optional<RankId> lateRank(const CollectiveEvent& collective, Members& members) {
-    if (collective.arrivals.size() < 2) return std::nullopt;
-    const auto last = std::max_element(collective.arrivals.begin(), collective.arrivals.end());
-    const auto place = static_cast<std::size_t>(last - collective.arrivals.begin());
-    if (collective.group == 0) return RankId{static_cast<std::uint32_t>(place)};
+    if (collective.group == 0) return lastToArrive(collective, {});
     const std::vector<RankId>& ranks = members.of(collective.group);
     if (ranks.size() != collective.arrivals.size()) return std::nullopt;
-    return ranks[place];
+    return lastToArrive(collective, ranks);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "app/desktop/shell/top_bar.h"
 #include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
+#include "profiler/analysis/notices.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -208,13 +209,7 @@ void MainWindow::chooseFile() {
 
 void MainWindow::presentRecording(const RecordingPtr& recording) {
     m_topBar->setTitle(recording->title(), recording->path);
-    const auto& report = recording->report;
-    int problems = 0;
-    for (const Diagnostic& diagnostic : report.diagnostics)
-        problems += diagnostic.severity != Severity::kNote ? 1 : 0;
-    // What cannot be told is no problem.
-    if (report.completeness.known) problems += static_cast<int>(report.completeness.missing.size());
-    m_topBar->setProblems(problems);
+    m_topBar->setProblems(analysis::problemCount(analysis::notices(recording->report)));
     presentFacts(*recording);
     m_status->setMessage(recording->path);
     presentSelection();

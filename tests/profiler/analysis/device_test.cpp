@@ -22,6 +22,11 @@ test::Timeline onDevices(const std::string& drawing) {
     return timeline;
 }
 
+Overlap overlapOf(const test::Timeline& timeline) {
+    StepOverlaps steps;
+    return rankOverlap(timeline.summary, timeline.ranks[0], steps);
+}
+
 DeviceUse useOf(const test::Timeline& timeline, std::size_t rank = 0) {
     return deviceUse(timeline.summary, timeline.ranks[rank]).value();
 }
@@ -46,7 +51,7 @@ TEST(Overlap, OfATraceWithoutPhasesIsWhatKernelsHide) {
 rank 0 step    |ssssssssss|
 rank 0 comm    |..aaaa....|
 rank 0 kernels |.bbb...c..|)");
-    const Overlap overlap = rankOverlap(timeline.summary, timeline.ranks[0]);
+    const Overlap overlap = overlapOf(timeline);
     EXPECT_EQ(overlap.communication.ns, 4 * kTick.ns);
     EXPECT_EQ(overlap.hidden.ns, 2 * kTick.ns);
     EXPECT_EQ(overlap.exposed.ns, 2 * kTick.ns);
@@ -58,7 +63,7 @@ TEST(Overlap, ReachesOfItsLimitWhatMovesBehindCompute) {
         rank 0 compute |ffff......|
         rank 0 comm    |.--aaa....|
         rank 0 step    |ssssssssss|)");
-    Overlap overlap = rankOverlap(timeline.summary, timeline.ranks[0]);
+    Overlap overlap = overlapOf(timeline);
     EXPECT_EQ(overlap.hidden.ns, 3 * kTick.ns);
     EXPECT_EQ(overlap.moving.ns, 3 * kTick.ns);
     EXPECT_EQ(overlap.hiddenMoving.ns, kTick.ns);
@@ -75,7 +80,7 @@ rank 0 step    |ssssssssss|
 rank 0 comm    |..aaaa....|
 rank 0 nccl    |..nnnn.nn.|
 rank 0 kernels |.bbb...c..|)");
-    const Overlap overlap = rankOverlap(timeline.summary, timeline.ranks[0]);
+    const Overlap overlap = overlapOf(timeline);
     EXPECT_EQ(overlap.communication.ns, 6 * kTick.ns);
     EXPECT_EQ(overlap.hidden.ns, 3 * kTick.ns);
     const DeviceUse use = useOf(timeline);
@@ -87,7 +92,7 @@ TEST(Overlap, OfATraceWithoutStepsIsOfTheTimeThatKernelsTook) {
     const auto timeline = onDevices(R"(
 rank 0 nccl    |..nnnn.nn.|
 rank 0 kernels |.bbb...c..|)");
-    const Overlap overlap = rankOverlap(timeline.summary, timeline.ranks[0]);
+    const Overlap overlap = overlapOf(timeline);
     EXPECT_EQ(overlap.communication.ns, 6 * kTick.ns);
     EXPECT_EQ(overlap.hidden.ns, 3 * kTick.ns);
     const DeviceUse use = useOf(timeline);

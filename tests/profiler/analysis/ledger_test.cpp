@@ -124,6 +124,15 @@ TEST(Ledger, PartsAddUpToWallTimeOnEveryRankAndStep) {
             EXPECT_GE(overlap.exposed.ns, 0);
             EXPECT_GE(overlap.moving.ns, 0);
         }
+        Duration communication, hidden;
+        for (const StepOverlap& step : report.overlapByStep) {
+            EXPECT_GT(step.communication.ns, 0);
+            EXPECT_LE(step.hidden, step.communication);
+            communication += step.communication;
+            hidden += step.hidden;
+        }
+        EXPECT_EQ(communication, report.overlap.communication);
+        EXPECT_EQ(hidden, report.overlap.hidden);
     }
 }
 
@@ -132,7 +141,30 @@ TEST(Ledger, MedianIsTakenPartByPart) {
         rank 0 step    |sss1sssss2sssssss|
         rank 0 compute |fffffffffffffffff|
     )"));
-    EXPECT_EQ(report.medianLedger({0})[0].ns, 6 * kTick.ns);
+    EXPECT_EQ(medianParts(report.ledger, {0})[0].ns, 6 * kTick.ns);
+}
+
+TEST(Ledger, MedianOfAnEvenNumberOfStepsLiesBetweenTheMiddleTwo) {
+    const auto report = reportOf(drawTimeline(R"(
+        rank 0 step    |sss1sssss|
+        rank 0 compute |fffffffff|
+    )"));
+    EXPECT_EQ(medianParts(report.ledger, {0})[at(LedgerPart::kCompute)].ns, 9 * kTick.ns / 2);
+    EXPECT_EQ(medianParts(report.ledger, {1})[at(LedgerPart::kCompute)].ns, 0);
+    EXPECT_EQ(sumOfParts(report.ledger)[at(LedgerPart::kCompute)], sumOfWalls(report.ledger));
+}
+
+TEST(Overlap, OfEachStepCountsWhatLiesWithinIt) {
+    const auto report = reportOf(drawTimeline(R"(
+        rank 0 step    |ssssss1sssss|
+        rank 0 comm    |..aaaaaa....|
+        rank 0 compute |ffff...bbbbb|
+    )"));
+    ASSERT_EQ(report.overlapByStep.size(), 2u);
+    EXPECT_EQ(report.overlapByStep[0].communication.ns, 4 * kTick.ns);
+    EXPECT_EQ(report.overlapByStep[0].hidden.ns, 2 * kTick.ns);
+    EXPECT_EQ(report.overlapByStep[1].communication.ns, 2 * kTick.ns);
+    EXPECT_EQ(report.overlapByStep[1].hidden.ns, 1 * kTick.ns);
 }
 
 TEST(Overlap, CountsOnlyCommunicationHiddenByWork) {

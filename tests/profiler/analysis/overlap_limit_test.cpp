@@ -41,7 +41,10 @@ public:
         m_events.collectives.push_back(event);
         return *this;
     }
-    [[nodiscard]] Overlap overlap() const { return rankOverlap(m_summary, m_events); }
+    [[nodiscard]] Overlap overlap() const {
+        StepOverlaps steps;
+        return rankOverlap(m_summary, m_events, steps);
+    }
 
 private:
     RecordingSummary m_summary;

@@ -21,7 +21,7 @@ TableCell peakCell(const std::optional<double>& peak, const std::string& source)
 /// A time with its share of the training time that `use` is about.
 TableCell timeCell(const DeviceUse& use, Duration part, const QString& why) {
     if (use.kernels == 0) return cell(unknownText(), why, -1);
-    const Duration whole = use.compute + use.communication - use.hidden + use.idle;
+    const Duration whole = use.whole();
     const double share =
         whole.ns > 0 ? static_cast<double>(part.ns) / static_cast<double>(whole.ns) : 0;
     return cell(formatPercent(share),

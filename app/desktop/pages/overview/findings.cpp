@@ -1,6 +1,8 @@
 // Findings and run facts: the words beside the Overview's pictures.
 #include "app/desktop/pages/overview/overview_model.h"
 #include "engine/run/config/modelled_link.h"
+#include "profiler/analysis/notices.h"
+#include "profiler/analysis/run_findings.h"
 
 #include <QDateTime>
 #include <QLocale>
@@ -11,21 +13,15 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-/// With a capital and a full stop.
-QString sentence(QString text) {
-    if (text.isEmpty()) return text;
-    text[0] = text[0].toUpper();
-    return text.endsWith(u'.') ? text : text + u'.';
-}
-
 /// What the report says, with the page that shows it.
 Finding shown(const OpenRecording& recording, const analysis::RunFinding& finding) {
     Finding row;
     row.severity = finding.severity;
     row.title = fromUtf8(finding.title);
     row.detail = fromUtf8(finding.detail);
-    row.page = finding.range ? u"timeline"_s : u"memory"_s;
+    if (finding.code == analysis::kMemoryAboveTheory) row.page = u"memory"_s;
     if (!finding.range) return row;
+    row.page = u"timeline"_s;
     // A little of what lies around it, so that it can be seen to be long.
     const Duration margin{std::max<std::int64_t>(finding.range->duration().ns / 10, 1'000'000)};
     Selection evidence;
@@ -40,26 +36,8 @@ Finding shown(const OpenRecording& recording, const analysis::RunFinding& findin
 
 std::vector<Finding> findings(const OpenRecording& recording) {
     std::vector<Finding> found;
-    for (const Diagnostic& diagnostic : recording.report.diagnostics) {
-        Finding finding;
-        finding.severity = diagnostic.severity;
-        finding.title = sentence(fromUtf8(diagnostic.message));
-        finding.detail = sentence(fromUtf8(diagnostic.remedy));
-        found.push_back(finding);
-    }
-    for (const std::string& missing : recording.report.completeness.missing) {
-        Finding finding;
-        const bool known = recording.report.completeness.known;
-        finding.severity = known ? Severity::kProblem : Severity::kNote;
-        finding.title = known ? u"Something is missing from the recording"_s
-                              : u"Whether the recording is complete cannot be told"_s;
-        finding.detail = sentence(fromUtf8(missing));
-        found.push_back(finding);
-    }
-    for (const analysis::RunFinding& finding : recording.report.findings)
-        found.push_back(shown(recording, finding));
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    for (const analysis::RunFinding& notice : analysis::notices(recording.report))
+        found.push_back(shown(recording, notice));
     return found;
 }
 

@@ -1,13 +1,11 @@
 // The six cards of the Overview.
 #include "app/desktop/pages/overview/overview_model.h"
 
-#include <algorithm>
-#include <map>
-
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
+using analysis::blockedIn;
 using analysis::LedgerRow;
 
 constexpr double kMfuTarget = 0.40;
@@ -38,50 +36,28 @@ QVector<QPointF> trendOf(const LedgerView& ledger, Value value) {
     return points;
 }
 
+bool isSelected(const LedgerView& ledger, StepIndex step) {
+    return !ledger.first || (step >= *ledger.first && step <= *ledger.last);
+}
+
 QVector<QPointF> metricTrend(const OpenRecording& recording, const std::string& name,
                              const LedgerView& ledger) {
     QVector<QPointF> points;
     for (const MetricPoint& point : recording.summary.metrics) {
         if (point.name != name) continue;
-        if (ledger.first && (point.step < *ledger.first || point.step > *ledger.last)) continue;
+        if (!isSelected(ledger, point.step)) continue;
         points.push_back({static_cast<double>(point.step.value), point.value});
     }
     return points;
 }
 
-/// Time of [begin, end) that compute phases cover; `phases` by start, not overlapping.
-Duration coveredByCompute(const std::vector<SpanEvent>& phases, TimeRange range) {
-    auto phase =
-        std::lower_bound(phases.begin(), phases.end(), range.begin,
-                         [](const SpanEvent& span, Timestamp t) { return span.end() <= t; });
-    Duration covered;
-    for (; phase != phases.end() && phase->start < range.end; ++phase) {
-        const Meaning meaning = meaningOf(phase->phase);
-        if (meaning == Meaning::kCompute || meaning == Meaning::kOptimizer) {
-            covered += phase->range().intersection(range).duration();
-        }
-    }
-    return covered;
-}
-
 /// Hidden share of communication, one value a step.
 QVector<QPointF> overlapTrend(const OpenRecording& recording, const LedgerView& ledger) {
-    std::map<StepIndex, std::pair<Duration, Duration>> hiddenAndAll;
-    for (const RankEvents& events : recording.ranks) {
-        for (const CollectiveEvent& event : events.collectives) {
-            if (event.step == kNoStep ||
-                (ledger.first && (event.step < *ledger.first || event.step > *ledger.last))) {
-                continue;
-            }
-            auto& [hidden, all] = hiddenAndAll[event.step];
-            hidden += coveredByCompute(events.phases, {event.start, event.end});
-            all += event.end - event.start;
-        }
-    }
     QVector<QPointF> points;
-    for (const auto& [step, parts] : hiddenAndAll) {
-        points.push_back({static_cast<double>(step.value), share(parts.first, parts.second)});
-    }
+    for (const analysis::StepOverlap& step : recording.report.overlapByStep)
+        if (isSelected(ledger, step.step))
+            points.push_back(
+                {static_cast<double>(step.step.value), share(step.hidden, step.communication)});
     return points;
 }
 
@@ -172,8 +148,8 @@ CardContent blockedCard(const LedgerView& ledger) {
     card.definition =
         u"Time the step thread is blocked in a collective, waiting for peers included, divided "
         u"by step time.\nSource: phases of the compute lane."_s;
-    const Duration blocked = blockedIn(ledger.total());
-    const Duration wall = ledger.totalWall();
+    const Duration blocked = blockedIn(sumOfParts(ledger.rows));
+    const Duration wall = sumOfWalls(ledger.rows);
     if (wall.ns == 0) {
         card.value = {unknownText(), {}};
         card.detail = u"no whole step was recorded"_s;
@@ -199,10 +175,7 @@ CardContent memoryCard(const OpenRecording& recording) {
         u"Most bytes alive at once on the rank that needs most: every allocation the engine and "
         u"its tensors made.\nTheory: what the configuration implies.\nSource: memory events. "
         u"Trend: resident set at the end of each step."_s;
-    const analysis::RankMemory* worst = nullptr;
-    for (const auto& memory : recording.report.memory) {
-        if (memory.known && (worst == nullptr || memory.peak > worst->peak)) worst = &memory;
-    }
+    const analysis::RankMemory* worst = recording.report.worstMemory();
     if (worst == nullptr) {
         card.value = {unknownText(), {}};
         card.detail = u"not captured at this level"_s;

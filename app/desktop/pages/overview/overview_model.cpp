@@ -6,16 +6,10 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using analysis::kLedgerPartCount;
+using analysis::at;
+using analysis::blockedIn;
 using analysis::LedgerPart;
 using analysis::LedgerRow;
-
-constexpr std::array<LedgerPart, kLedgerPartCount> kParts{
-    LedgerPart::kCompute,       LedgerPart::kOptimizer,
-    LedgerPart::kExposedGather, LedgerPart::kExposedReduction,
-    LedgerPart::kExposedOther,  LedgerPart::kWaiting,
-    LedgerPart::kData,          LedgerPart::kEvaluation,
-    LedgerPart::kOther};
 
 QString stepsText(const LedgerView& ledger) {
     if (!ledger.first) return u"no step"_s;
@@ -27,11 +21,11 @@ QString ranksText(std::size_t ranks) {
     return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks);
 }
 
-StackedBar barOf(const QString& label, const std::array<Duration, kLedgerPartCount>& parts) {
+StackedBar barOf(const QString& label, const analysis::LedgerParts& parts) {
     StackedBar bar;
     bar.label = label;
     Duration sum;
-    for (LedgerPart part : kParts) {
+    for (LedgerPart part : kAll<LedgerPart>) {
         const Duration value = parts[at(part)];
         sum += value;
         if (value.ns == 0) continue;
@@ -40,10 +34,6 @@ StackedBar barOf(const QString& label, const std::array<Duration, kLedgerPartCou
     }
     bar.total = formatDuration(sum);
     return bar;
-}
-
-bool usesPart(const LedgerView& ledger, LedgerPart part) {
-    return ledger.total()[at(part)].ns > 0;
 }
 
 }  // namespace
@@ -58,8 +48,8 @@ QString overviewHeadline(const OpenRecording& recording, const LedgerView& ledge
                          formatCount(static_cast<std::int64_t>(recording.report.events)))
                    : u"No whole step lies in the selection."_s;
     }
-    const auto total = ledger.total();
-    const Duration wall = ledger.totalWall();
+    const auto total = sumOfParts(ledger.rows);
+    const Duration wall = sumOfWalls(ledger.rows);
     const auto rows = static_cast<std::int64_t>(ledger.rows.size());
     const Duration blocked = blockedIn(total);
     return u"%1 of step time is compute; %2 is blocked in communication (%3 of %4 per step, %5, %6)."_s
@@ -87,7 +77,7 @@ QString overviewSubline(const OpenRecording& recording) {
 std::vector<StackedBar> ledgerBars(const LedgerView& ledger) {
     std::vector<StackedBar> bars;
     for (RankId rank : ledger.ranks) {
-        bars.push_back(barOf(u"rank %1"_s.arg(rank.value), ledger.median(rank)));
+        bars.push_back(barOf(u"rank %1"_s.arg(rank.value), medianParts(ledger.rows, rank)));
     }
     return bars;
 }
@@ -102,8 +92,9 @@ std::vector<StackedBar> stepColumns(const LedgerView& ledger, RankId rank) {
 
 std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger) {
     std::vector<LegendEntry> entries;
-    for (LedgerPart part : kParts) {
-        if (usesPart(ledger, part)) {
+    const auto total = sumOfParts(ledger.rows);
+    for (LedgerPart part : kAll<LedgerPart>) {
+        if (total[at(part)].ns > 0) {
             entries.push_back({QString::fromLatin1(toWord(part)), meaningOf(part), false});
         }
     }
@@ -123,13 +114,13 @@ std::vector<TableColumn> partsColumns(const LedgerView& ledger) {
 
 std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger) {
     std::vector<std::vector<TableCell>> rows;
-    const auto total = ledger.total();
-    const Duration wall = ledger.totalWall();
-    for (LedgerPart part : kParts) {
+    const auto total = sumOfParts(ledger.rows);
+    const Duration wall = sumOfWalls(ledger.rows);
+    for (LedgerPart part : kAll<LedgerPart>) {
         if (total[at(part)].ns == 0) continue;
         std::vector<TableCell> row{{QString::fromLatin1(toWord(part)), {}, 0, meaningOf(part)}};
         for (RankId rank : ledger.ranks) {
-            const Duration value = ledger.median(rank)[at(part)];
+            const Duration value = medianParts(ledger.rows, rank)[at(part)];
             row.push_back({formatDuration(value), u"%1 ns"_s.arg(formatCount(value.ns)),
                            static_cast<double>(value.ns), Meaning::kNone});
         }

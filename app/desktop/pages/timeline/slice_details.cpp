@@ -2,8 +2,9 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/device_slice.h"
+#include "profiler/analysis/collective_figures.h"
 
-#include <algorithm>
+#include <QStringList>
 
 namespace shardscope::desktop {
 namespace {
@@ -27,88 +28,44 @@ void addTimes(const SliceView& slice, Rows& rows) {
     rows.emplace_back(u"duration"_s, formatDuration(slice.range.duration()));
 }
 
-/// Step time of `range` that compute of the same rank does not cover.
-Duration exposedPart(const RankEvents& events, TimeRange range) {
-    Duration covered;
-    for (const SpanEvent& phase : events.phases) {
-        const Meaning meaning = meaningOf(phase.phase);
-        if (meaning != Meaning::kCompute && meaning != Meaning::kOptimizer) continue;
-        if (phase.range().intersects(range))
-            covered += phase.range().intersection(range).duration();
-    }
-    return range.duration() - covered;
-}
-
-/// The member of a group at a place of its events' arrivals.
-RankId memberAt(const std::vector<RankId>& members, std::size_t place) {
-    return place < members.size() ? members[place] : RankId{static_cast<std::uint32_t>(place)};
-}
-
-RankId lastToArrive(const CollectiveEvent& event, const std::vector<RankId>& members) {
-    const auto last = std::max_element(event.arrivals.begin(), event.arrivals.end());
-    return memberAt(members, static_cast<std::size_t>(last - event.arrivals.begin()));
-}
-
 void addCollective(const OpenRecording& recording, RankId rank, const CollectiveEvent& event,
                    SliceDetails& details) {
     Rows& rows = details.rows;
     const std::vector<RankId> members = recording.members(event.group);
     const Duration waited = event.lastArrival() - event.start;
-    const Duration moved = event.end - event.lastArrival();
     rows.emplace_back(u"cause"_s, word(toWord(event.cause)));
     if (event.size != kUnknownSize) rows.emplace_back(u"bytes"_s, formatBytes(event.size));
     rows.emplace_back(u"issued"_s, formatInstant(event.issue, {1000}));
     rows.emplace_back(u"queued"_s, formatDuration(event.start - event.issue));
     QString waitText = formatDuration(waited);
-    if (waited.ns > 0 && !event.arrivals.empty()) {
-        waitText += u" for rank %1"_s.arg(lastToArrive(event, members).value);
-    }
+    if (const auto last = analysis::lastToArrive(event, members); last && waited.ns > 0)
+        waitText += u" for rank %1"_s.arg(last->value);
     rows.emplace_back(u"waited"_s, waitText);
-    rows.emplace_back(u"moved in"_s, formatDuration(moved));
-    const auto ranks = static_cast<double>(std::max<std::size_t>(1, event.arrivals.size()));
-    const bool moves = event.operation == CollectiveOp::kAllGather ||
-                       event.operation == CollectiveOp::kReduceScatter;
-    if (moves && event.size != kUnknownSize && moved.ns > 0 && ranks > 1) {
-        const double bus =
-            static_cast<double>(event.size.count) * (ranks - 1) / ranks / moved.seconds();
+    rows.emplace_back(u"moved in"_s, formatDuration(event.end - event.lastArrival()));
+    if (const auto bandwidth = analysis::busBandwidth(event))
         rows.emplace_back(u"bus bandwidth"_s,
-                          ValueText{formatNumber(bus * 1e-9), u"GB/s"_s}.joined());
-    }
-    if (const RankEvents* events = recording.rank(rank)) {
-        rows.emplace_back(u"not behind compute"_s,
-                          formatDuration(exposedPart(*events, {event.start, event.end})));
-    }
+                          ValueText{formatNumber(*bandwidth * 1e-9), u"GB/s"_s}.joined());
+    if (const RankEvents* events = recording.rank(rank))
+        rows.emplace_back(u"not behind compute"_s, formatDuration(analysis::notBehindCompute(
+                                                       *events, {event.start, event.end})));
     if (event.group != 0)
         rows.emplace_back(u"group"_s, formatCount(static_cast<std::int64_t>(event.group)));
     rows.emplace_back(u"sequence"_s, formatCount(static_cast<std::int64_t>(event.sequence)));
     for (std::size_t i = 0; i < event.arrivals.size(); ++i) {
-        const RankId peer = memberAt(members, i);
+        const RankId peer = analysis::memberAt(members, i);
         const CollectiveEvent* theirs = recording.collective(peer, CollectiveKey::of(event));
         details.arrivals.push_back({peer, event.arrivals[i], event.lastArrival(),
                                     theirs != nullptr ? theirs->end : event.end, peer == rank});
     }
 }
 
+/// The initials of "reduce-scatter", the first two letters of "broadcast".
 QString shortCollective(CollectiveOp operation) {
-    switch (operation) {
-        case CollectiveOp::kAllGather:
-            return u"g"_s;
-        case CollectiveOp::kReduceScatter:
-            return u"rs"_s;
-        case CollectiveOp::kAllReduce:
-            return u"ar"_s;
-        case CollectiveOp::kBroadcast:
-            return u"bc"_s;
-        case CollectiveOp::kBarrier:
-            return u"b"_s;
-        case CollectiveOp::kAllToAll:
-            return u"aa"_s;
-        case CollectiveOp::kSend:
-            return u"s"_s;
-        case CollectiveOp::kReceive:
-            return u"r"_s;
-    }
-    return {};
+    const QStringList parts = word(toWord(operation)).split(u'-');
+    if (parts.size() == 1) return parts.front().left(2);
+    QString initials;
+    for (const QString& part : parts) initials += part.front();
+    return initials;
 }
 
 /// Steps are pale; of what is below them only the optimizer and the like have a colour.

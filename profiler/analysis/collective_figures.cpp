@@ -1,0 +1,36 @@
+#include "profiler/analysis/collective_figures.h"
+
+#include <algorithm>
+
+namespace shardscope::analysis {
+
+RankId memberAt(const std::vector<RankId>& members, std::size_t place) {
+    return place < members.size() ? members[place] : RankId{static_cast<std::uint32_t>(place)};
+}
+
+std::optional<RankId> lastToArrive(const CollectiveEvent& collective,
+                                   const std::vector<RankId>& members) {
+    if (collective.arrivals.size() < 2) return std::nullopt;
+    const auto last = std::max_element(collective.arrivals.begin(), collective.arrivals.end());
+    return memberAt(members, static_cast<std::size_t>(last - collective.arrivals.begin()));
+}
+
+std::optional<double> busBandwidth(const CollectiveEvent& collective) {
+    const auto ranks = static_cast<double>(collective.arrivals.size());
+    const Duration moving = collective.end - collective.lastArrival();
+    const bool splits = collective.operation == CollectiveOp::kAllGather ||
+                        collective.operation == CollectiveOp::kReduceScatter;
+    if (!splits || collective.size == kUnknownSize || moving.ns <= 0 || ranks < 2)
+        return std::nullopt;
+    return static_cast<double>(collective.size.count) * (ranks - 1) / ranks / moving.seconds();
+}
+
+Duration notBehindCompute(const RankEvents& events, TimeRange range) {
+    Duration computed;
+    for (const SpanEvent& phase : events.phases)
+        if (isWork(phase.phase) && phase.range().intersects(range))
+            computed += phase.range().intersection(range).duration();
+    return range.duration() - computed;
+}
+
+}  // namespace shardscope::analysis

@@ -1,0 +1,17 @@
+// Everything that a person should be told of a recording, in one list: what the run and its
+// recording noted themselves, what is missing, and what about the run is worth a look. Pure.
+#pragma once
+
+#include "profiler/analysis/report.h"
+
+#include <vector>
+
+namespace shardscope::analysis {
+
+/// Most severe first; titles and details are sentences.
+[[nodiscard]] std::vector<RunFinding> notices(const Report& report);
+
+/// How many of them ask for something to be done: those that are more than a note.
+[[nodiscard]] int problemCount(const std::vector<RunFinding>& notices);
+
+}  // namespace shardscope::analysis

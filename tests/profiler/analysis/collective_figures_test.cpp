@@ -1,0 +1,55 @@
+#include "profiler/analysis/collective_figures.h"
+
+#include "tests/support/timeline.h"
+
+#include <gtest/gtest.h>
+
+namespace shardscope::analysis {
+namespace {
+
+using test::kTick;
+
+CollectiveEvent gather() {
+    CollectiveEvent event;
+    event.operation = CollectiveOp::kAllGather;
+    event.start = {0};
+    event.arrivals = {{0}, {1'000'000}, {500'000}, {200'000}};
+    event.end = {3'000'000};
+    event.size = {4'000'000};
+    return event;
+}
+
+TEST(CollectiveFigures, NameTheLastToArrive) {
+    EXPECT_EQ(lastToArrive(gather(), {{4}, {7}, {8}, {9}}), RankId{7});
+    EXPECT_EQ(lastToArrive(gather(), {}), RankId{1}) << "the place, where members are not known";
+    CollectiveEvent alone = gather();
+    alone.arrivals = {{0}};
+    EXPECT_EQ(lastToArrive(alone, {{4}}), std::nullopt);
+}
+
+TEST(CollectiveFigures, BusBandwidthCountsWhatCrossesTheLinkWhileDataMoves) {
+    // 3 of 4 parts of 4 MB in the 2 ms after the last arrival
+    EXPECT_DOUBLE_EQ(*busBandwidth(gather()), 3e6 / 2e-3);
+    CollectiveEvent other = gather();
+    other.operation = CollectiveOp::kBroadcast;
+    EXPECT_EQ(busBandwidth(other), std::nullopt);
+    other = gather();
+    other.size = kUnknownSize;
+    EXPECT_EQ(busBandwidth(other), std::nullopt);
+    other = gather();
+    other.end = other.lastArrival();
+    EXPECT_EQ(busBandwidth(other), std::nullopt);
+}
+
+TEST(CollectiveFigures, OnlyWorkHidesCommunication) {
+    const auto timeline = test::drawTimeline(R"(
+        rank 0 step    |ssssssssssss|
+        rank 0 compute |ffggeebbdd..|
+    )");
+    const TimeRange all{{0}, Timestamp{12 * kTick.ns}};
+    EXPECT_EQ(notBehindCompute(timeline.ranks[0], all).ns, 8 * kTick.ns);
+    EXPECT_EQ(notBehindCompute(timeline.ranks[0], {{kTick.ns}, {3 * kTick.ns}}).ns, kTick.ns);
+}
+
+}  // namespace
+}  // namespace shardscope::analysis
