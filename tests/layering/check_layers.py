@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks every #include of the tree against the arrows of the design, and what may be named where.
+"""Checks every #include and every call of a function against the arrows of the design, and what may
+be named where.
 
   check_layers.py ROOT      prints each violation; exit status 1 when there is one
   check_layers.py --self-test
@@ -71,6 +72,11 @@ FORMATS = ["storage/interchange/" + p for p in ("csv", "folded", "kineto", "memo
                                                "recording", "speedscope")]
 # One page knows nothing of another; what they share lies beside their folders.
 PAGES = "app/desktop/pages"
+# A free function's declaration begins at the left; a class's members are indented.
+DECLARED = re.compile(r"^(?:\[\[nodiscard\]\] )?(?:inline |constexpr |extern )*[\w:]+(?:<.*>)?[&*]* [&*]?(\w+)\(")
+# Called by its bare name or through a namespace, not as somebody's member.
+CALLED = re.compile(r"(?<![\w.>\"~])(?:\w+::)*(\w+)\(")
+COMMENT_OR_TEXT = re.compile(r'//.*|"(?:[^"\\\n]|\\.)*"')
 OURS = re.compile(r'\s*#include "((?:storage|engine|profiler|app|tests)/[^"]+)"')
 
 
@@ -84,29 +90,76 @@ def page_of(path):
     return parts[0] if len(parts) > 1 else None
 
 
-def violations(root):
+def folder_of(path):
+    return next((f for f in ARROWS if within(path, [f])), None)
+
+
+def sources(root):
+    """Path and text of every source and header of the product."""
     for top in ("storage", "engine", "profiler", "app"):
         for file in sorted((root / top).rglob("*")):
-            if file.suffix not in (".h", ".cpp", ".cu", ".cuh"):
-                continue
-            path = file.relative_to(root).as_posix()
-            folder = next((f for f in ARROWS if within(path, [f])), None)
-            if folder is None:
-                yield f"{path}: its folder has no arrows; add it to tests/layering/check_layers.py"
-                continue
-            for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
-                include = OURS.match(line)
-                if include and not within(include[1], [folder, "storage/model", *ARROWS[folder]]):
-                    yield f"{path}:{number}: {folder} may not include {include[1]}"
-                own = next((f for f in FORMATS if within(path, [f])), None)
-                if include and own and within(include[1], [f for f in FORMATS if f != own]):
-                    yield f"{path}:{number}: the format of {own} may not include {include[1]}"
-                page, other = page_of(path), page_of(include[1]) if include else None
-                if page and other and page != other:
-                    yield f"{path}:{number}: the page {page} may not include {include[1]}"
-                for what, pattern, folders in ONLY_IN:
-                    if re.search(pattern, line) and not within(path, folders):
-                        yield f"{path}:{number}: {what} does not belong here"
+            if file.suffix in (".h", ".cpp", ".cu", ".cuh"):
+                yield file.relative_to(root).as_posix(), file.read_text(errors="replace")
+
+
+def reached(path, includes, known):
+    """Our headers that a file includes, or that they include, however far."""
+    if path not in known:
+        known[path] = set()  # of a circle, what the first round finds
+        known[path] = set().union(includes.get(path, ()),
+                                  *(reached(header, includes, known) for header in includes.get(path, ())))
+    return known[path]
+
+
+def borrowed(files):
+    """Calls of functions that came in through somebody else's include, from where the caller may not
+    include: their headers are reached, and none that declares the name may be."""
+    includes, homes, known = {}, {}, {}
+    for path, text in files:
+        lines = text.splitlines()
+        includes[path] = [found[1] for line in lines if (found := OURS.match(line))]
+        for line in lines:
+            if path.endswith(".h") and (declared := DECLARED.match(line)):
+                homes.setdefault(declared[1], set()).add(path)
+    for path, text in files:
+        folder = folder_of(path)
+        if folder is None:
+            continue
+        allowed = [folder, "storage/model", *ARROWS[folder]]
+        seen = reached(path, includes, known)
+        for number, line in enumerate(text.splitlines(), 1):
+            for name in CALLED.findall(COMMENT_OR_TEXT.sub('""', line)):
+                near = homes.get(name, set()) & seen
+                if near and not any(within(home, allowed) for home in near) \
+                        and not re.search(rf"[\w>&*] [&*]?{name}\(|\bauto {name} =", text):
+                    yield f"{path}:{number}: {folder} may not use {name} of {min(near)}"
+
+
+def violations(root):
+    files = list(sources(root))
+    yield from borrowed(files)
+    yield from misplaced(files)
+
+
+def misplaced(files):
+    for path, text in files:
+        folder = folder_of(path)
+        if folder is None:
+            yield f"{path}: its folder has no arrows; add it to tests/layering/check_layers.py"
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            include = OURS.match(line)
+            if include and not within(include[1], [folder, "storage/model", *ARROWS[folder]]):
+                yield f"{path}:{number}: {folder} may not include {include[1]}"
+            own = next((f for f in FORMATS if within(path, [f])), None)
+            if include and own and within(include[1], [f for f in FORMATS if f != own]):
+                yield f"{path}:{number}: the format of {own} may not include {include[1]}"
+            page, other = page_of(path), page_of(include[1]) if include else None
+            if page and other and page != other:
+                yield f"{path}:{number}: the page {page} may not include {include[1]}"
+            for what, pattern, folders in ONLY_IN:
+                if re.search(pattern, line) and not within(path, folders):
+                    yield f"{path}:{number}: {what} does not belong here"
 
 
 def self_test():
@@ -121,7 +174,9 @@ def self_test():
         "storage/recording/read/a.cpp": "#include <sqlite3.h>\n",
         "storage/recording/file/a.cpp": '#include "storage/recording/read/b.h"\n',
         "engine/misc/a.cpp": "\n",
+        "engine/run/config/b.h": '#include "engine/launch/b.h"\n',
         "storage/interchange/perfetto/a.cpp": '#include "storage/interchange/kineto/out/b.h"\n',
+        "engine/run/config/a.cpp": '#include "engine/run/config/b.h"\nint a(A x) { return control::readClock(x); }\n',
     }
     right = {
         "storage/interchange/kineto/in/a.cpp": '#include "storage/interchange/kineto/out/b.h"\n',
@@ -130,6 +185,13 @@ def self_test():
         "app/desktop/shell/a.cpp": '#include <QWidget>\n#include "app/desktop/pages/live/page.h"\n',
         "app/desktop/pages/pages.cpp": '#include "app/desktop/pages/live/page.h"\n',
         "app/desktop/pages/live/page.cpp": '#include "app/desktop/pages/page.h"\n',
+        "engine/control/clock.h": "[[nodiscard]] std::int64_t readClock(int kind);\n",
+        "engine/launch/b.h": '#include "engine/control/clock.h"\n',
+        "engine/launch/a.cpp": '#include "engine/launch/b.h"\nint a() { return control::readClock(1); }\n',
+        "app/desktop/models/b.cpp": "// readClock(1)\nint b() { return readClock(1); }\n",
+        "engine/run/config/b.cpp": '#include "engine/run/config/b.h"\nint b(C& c) { return c.readClock(1); }\n',
+        "engine/run/config/c.cpp": '#include "engine/run/config/b.h"\nint readClock(int) { return 1; }\n'
+                                   'int c() { return readClock(1); }\n',
         "app/cli/report.cpp": '#include "profiler/analysis/report.h"\nauto s = "updates the settings";\n',
     }
     with tempfile.TemporaryDirectory() as folder:
