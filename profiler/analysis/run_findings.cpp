@@ -157,38 +157,51 @@ std::size_t grownPart(const LedgerRow& row, const LedgerParts& typical) {
     return grown;
 }
 
-void addSlowStep(const RecordingSummary& summary, const Report& report,
-                 const std::set<StepIndex>& steps, std::vector<RunFinding>& found) {
-    std::map<StepIndex, const LedgerRow*> longest;  // of the ranks
+/// How long the compared steps took, each on the rank that took longest.
+struct StepWalls {
+    std::map<StepIndex, const LedgerRow*> longest;
+    std::int64_t median = 0;
+    double spread = 0;  ///< 1.4826 x the median absolute deviation
+    [[nodiscard]] const LedgerRow& slowest() const {
+        return *std::max_element(longest.begin(), longest.end(), [](const auto& a, const auto& b) {
+                    return a.second->wall < b.second->wall;
+                })->second;
+    }
+};
+
+StepWalls stepWalls(const Report& report, const std::set<StepIndex>& steps) {
+    StepWalls walls;
     for (const LedgerRow& row : report.ledger) {
         if (!steps.contains(row.step)) continue;
-        const LedgerRow*& kept = longest[row.step];
+        const LedgerRow*& kept = walls.longest[row.step];
         if (kept == nullptr || row.wall > kept->wall) kept = &row;
     }
-    if (longest.size() < kLeastStepsForSpread) return;
-    std::vector<std::int64_t> walls, deviations;
-    for (const auto& [step, row] : longest) walls.push_back(row->wall.ns);
-    const std::int64_t median = medianOf(walls);
-    for (const std::int64_t wall : walls) deviations.push_back(std::abs(wall - median));
-    const double spread = 1.4826 * static_cast<double>(medianOf(deviations));
-    const auto slowest = std::max_element(
-        longest.begin(), longest.end(),
-        [](const auto& a, const auto& b) { return a.second->wall < b.second->wall; });
-    const LedgerRow& row = *slowest->second;
-    const auto wall = static_cast<double>(row.wall.ns);
-    const double factor = wall / static_cast<double>(median);
-    if (factor < kSlowStep || wall < static_cast<double>(median) + kSlowStepSpreads * spread)
-        return;
+    if (walls.longest.empty()) return walls;
+    std::vector<std::int64_t> all, deviations;
+    for (const auto& [step, row] : walls.longest) all.push_back(row->wall.ns);
+    walls.median = medianOf(all);
+    for (const std::int64_t wall : all) deviations.push_back(std::abs(wall - walls.median));
+    walls.spread = 1.4826 * static_cast<double>(medianOf(deviations));
+    return walls;
+}
+
+void addSlowStep(const RecordingSummary& summary, const Report& report,
+                 const std::set<StepIndex>& steps, std::vector<RunFinding>& found) {
+    const StepWalls walls = stepWalls(report, steps);
+    if (walls.longest.size() < kLeastStepsForSpread) return;
+    const LedgerRow& row = walls.slowest();
+    const auto wall = static_cast<double>(row.wall.ns), median = static_cast<double>(walls.median);
+    if (wall / median < kSlowStep || wall < median + kSlowStepSpreads * walls.spread) return;
     const auto typical = medianParts(report.ledger, row.rank);
     const std::size_t grown = grownPart(row, typical);
     RunFinding finding;
     finding.code = "slow-step";
     finding.severity = Severity::kWarning;
-    finding.title = fmt::format("Step {} took {:.1f} x the median", row.step.value, factor);
+    finding.title = fmt::format("Step {} took {:.1f} x the median", row.step.value, wall / median);
     finding.detail = fmt::format(
         "{} instead of {}; most of it in {} of rank {} ({} instead of {}). Warm-up and steps with "
         "evaluation are not compared.",
-        text(row.wall), text(Duration{median}), toWord(static_cast<LedgerPart>(grown)),
+        text(row.wall), text(Duration{walls.median}), toWord(static_cast<LedgerPart>(grown)),
         row.rank.value, text(row.parts[grown]), text(typical[grown]));
     finding.rank = row.rank;
     finding.steps = {row.step, row.step};
@@ -196,9 +209,9 @@ void addSlowStep(const RecordingSummary& summary, const Report& report,
         if (facts.step == row.step && facts.rank == row.rank) finding.range = facts.range();
     finding.denominator = "median wall time of the compared steps";
     finding.evidence = {{"wall_ns", wall},
-                        {"median_ns", static_cast<double>(median)},
-                        {"spread_ns", spread},
-                        {"steps", static_cast<double>(longest.size())}};
+                        {"median_ns", median},
+                        {"spread_ns", walls.spread},
+                        {"steps", static_cast<double>(walls.longest.size())}};
     found.push_back(std::move(finding));
 }
 

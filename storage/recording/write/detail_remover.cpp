@@ -1,9 +1,11 @@
 #include "storage/recording/write/detail_remover.h"
 
 #include "storage/columns/stored_kinds.h"
+#include "storage/recording/write/collective_remover.h"
 #include "storage/recording/write/memory_balance.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 namespace shardscope::storage {
@@ -119,65 +121,95 @@ Result<void> DetailRemover::storeMemory(std::int64_t id, RankId rank,
         .run();
 }
 
-/// `chunks`: those that begin before `until` and what came before them, in order.
-Result<DetailRemover::Removed> DetailRemover::takeOutMemory(
+/// What of a rank's memory events goes and what stays, taken from whole chunks.
+struct DetailRemover::MemoryCut {
+    std::uint64_t events = 0;         ///< of the chunks
+    std::vector<MemoryEvent> alive;   ///< allocations without a free, moved to the cut
+    std::vector<MemoryEvent> kept;    ///< from the cut on, by time
+    std::optional<MemoryPeak> peak;   ///< of what goes
+    MemoryTally::ByCategory bytes{};  ///< at the cut
+    /// All in the last chunk, or what is alive in the first one. Neither: it waits until there are
+    /// more chunks.
+    [[nodiscard]] bool together() const {
+        return alive.size() + kept.size() <= columns::kMaxChunkEvents;
+    }
+    [[nodiscard]] bool apart(std::size_t chunks) const {
+        return chunks > 1 && alive.size() <= columns::kMaxChunkEvents &&
+               kept.size() <= columns::kMaxChunkEvents;
+    }
+};
+
+Result<DetailRemover::MemoryCut> DetailRemover::cutMemory(
     RankId rank, const std::vector<const StoredChunk*>& chunks, Timestamp until) {
-    Removed removed;
-    if (chunks.empty()) return removed;
     const auto counted = calibrated(rank);
     if (!counted) return failure(counted);
+    MemoryCut cut;
     MemoryBalance balance;
     MemoryTally tally;
-    std::vector<MemoryEvent> kept;
+    const auto pass = [&](const MemoryEvent& event) {
+        balance.apply(event);
+        tally.apply(event);
+        const bool higher = !cut.peak || tally.total() > cut.peak->size;
+        if (event.time >= *counted && higher)
+            cut.peak = MemoryPeak{event.time, tally.total(), tally.bytes()};
+    };
     for (const StoredChunk* chunk : chunks) {
         auto bytes = data(chunk->id);
         if (!bytes) return failure(bytes);
         auto events = columns::decodeMemory(*bytes);
         if (!events) return failure(events);
-        removed.events += events->size();
-        for (const MemoryEvent& event : *events) {
-            if (event.time >= until) {
-                kept.push_back(event);
-                continue;
-            }
-            balance.apply(event);
-            tally.apply(event);
-            const bool higher = !removed.peak || tally.total() > removed.peak->size;
-            if (event.time >= *counted && higher)
-                removed.peak = MemoryPeak{event.time, tally.total(), tally.bytes()};
-        }
+        cut.events += events->size();
+        for (const MemoryEvent& event : *events)
+            if (event.time < until)
+                pass(event);
+            else
+                cut.kept.push_back(event);
     }
-    std::stable_sort(kept.begin(), kept.end(),
+    std::stable_sort(cut.kept.begin(), cut.kept.end(),
                      [](const MemoryEvent& a, const MemoryEvent& b) { return a.time < b.time; });
-    std::vector<MemoryEvent> alive = balance.at(until);
-    const bool together = alive.size() + kept.size() <= columns::kMaxChunkEvents;
-    const bool apart = chunks.size() > 1 && alive.size() <= columns::kMaxChunkEvents &&
-                       kept.size() <= columns::kMaxChunkEvents;
-    if (!together && !apart) return Removed{};  // next time, when there are more chunks
+    cut.alive = balance.at(until);
+    cut.bytes = tally.bytes();
+    return cut;
+}
+
+/// `chunks`: those that begin before `until` and what came before them, in order.
+Result<DetailRemover::Removed> DetailRemover::takeOutMemory(
+    RankId rank, const std::vector<const StoredChunk*>& chunks, Timestamp until) {
+    if (chunks.empty()) return Removed{};
+    const auto cut = cutMemory(rank, chunks, until);
+    if (!cut) return failure(cut);
+    if (!cut->together() && !cut->apart(chunks.size())) return Removed{};
     if (auto done = trimPyramids(rank, until, Lanes::kMemory); !done) return failure(done);
-    if (!alive.empty()) {
-        if (auto fed = m_chunks->addMemorySamples(rank, {}, alive); !fed) return failure(fed);
+    if (!cut->alive.empty()) {
+        if (auto fed = m_chunks->addMemorySamples(rank, {}, cut->alive); !fed) return failure(fed);
         // Stores them, as the chunk that they are in is one of those that segments reach through.
         if (auto done = trimPyramids(rank, until, Lanes::kMemory); !done) return failure(done);
     }
-    removed.events -= alive.size() + kept.size();
+    if (auto done = putMemory(rank, chunks, *cut); !done) return failure(done);
+    return Removed{cut->events - cut->alive.size() - cut->kept.size(), cut->peak};
+}
+
+/// Into the last chunk's place: segments may not reach through it yet.
+Result<void> DetailRemover::putMemory(RankId rank, const std::vector<const StoredChunk*>& chunks,
+                                      const MemoryCut& cut) {
     const std::int64_t front = chunks.front()->id, back = chunks.back()->id;
-    Result<void> done;
-    // In the last one's place: segments may not reach through it yet.
-    if (together) {
-        alive.insert(alive.end(), kept.begin(), kept.end());
-        if (!alive.empty()) done = storeMemory(back, rank, alive, {});
+    std::set<std::int64_t> used;
+    if (cut.together()) {
+        std::vector<MemoryEvent> all = cut.alive;
+        all.insert(all.end(), cut.kept.begin(), cut.kept.end());
+        if (!all.empty()) {
+            used.insert(back);
+            if (auto done = storeMemory(back, rank, all, {}); !done) return done;
+        }
     } else {
-        done = storeMemory(front, rank, alive, {});
-        if (done) done = storeMemory(back, rank, kept, tally.bytes());
+        used = {front, back};
+        if (auto done = storeMemory(front, rank, cut.alive, {}); !done) return done;
+        if (auto done = storeMemory(back, rank, cut.kept, cut.bytes); !done) return done;
     }
-    for (const StoredChunk* chunk : chunks) {
-        const bool used = together ? chunk->id == back && !alive.empty()
-                                   : chunk->id == front || chunk->id == back;
-        if (done && !used) done = erase(chunk->id);
-    }
-    if (!done) return failure(done);
-    return removed;
+    for (const StoredChunk* chunk : chunks)
+        if (!used.contains(chunk->id))
+            if (auto done = erase(chunk->id); !done) return done;
+    return {};
 }
 
 /// Measuring the peak takes memory of its own, which is none of training's.
@@ -202,60 +234,6 @@ Result<Timestamp> DetailRemover::calibrated(RankId rank) {
             if (span.phase == Phase::kCalibration) until = std::max(until, span.end());
     }
     return m_calibrated[rank] = until;
-}
-
-/// Those of a group are numbered in the order in which they were asked for.
-Result<std::uint64_t> DetailRemover::takeOutCollectives(RankId rank, Timestamp until) {
-    const auto value = [&](const char* sql, std::int64_t group,
-                           std::int64_t sequence) -> Result<std::optional<std::int64_t>> {
-        auto select = m_connection->prepare(sql);
-        if (!select) return failure(select);
-        auto row =
-            select->bind(1, std::int64_t{rank.value}).bind(2, group).bind(3, sequence).step();
-        if (!row) return failure(row);
-        if (!*row || select->isNull(0)) return std::optional<std::int64_t>{};
-        return std::optional(select->integer(0));
-    };
-    std::uint64_t removed = 0;
-    for (std::int64_t group = -1;;) {
-        auto next = value(
-            "SELECT min(group_id) FROM collectives WHERE rank=?1 AND group_id>?2"
-            " AND ?3 = 0",
-            group, 0);
-        if (!next) return failure(next);
-        if (!*next) return removed;
-        group = **next;
-        // The first one that stays.
-        auto low = value("SELECT min(sequence) + ?3 FROM collectives WHERE rank=?1 AND group_id=?2",
-                         group, 0);
-        auto high = value(
-            "SELECT max(sequence) + ?3 FROM collectives WHERE rank=?1 AND group_id=?2", group, 1);
-        if (!low || !high) return low ? failure(high) : failure(low);
-        std::int64_t from = **low, to = **high;
-        while (from < to) {
-            const std::int64_t middle = from + (to - from) / 2;
-            auto issued = value(
-                "SELECT issue_ns FROM collectives WHERE rank=?1 AND group_id=?2"
-                " AND sequence>=?3 ORDER BY sequence LIMIT 1",
-                group, middle);
-            if (!issued) return failure(issued);
-            if (*issued && **issued < until.ns)
-                from = middle + 1;
-            else
-                to = middle;
-        }
-        auto count = value(
-            "SELECT count(*) FROM collectives WHERE rank=?1 AND group_id=?2"
-            " AND sequence<?3",
-            group, from);
-        if (!count) return failure(count);
-        removed += static_cast<std::uint64_t>(**count);
-        auto erase = m_connection->prepare(
-            "DELETE FROM collectives WHERE rank=? AND group_id=? AND sequence<?");
-        if (!erase) return failure(erase);
-        auto done = erase->bind(1, std::int64_t{rank.value}).bind(2, group).bind(3, from).run();
-        if (!done) return failure(done);
-    }
 }
 
 Result<void> DetailRemover::trimPyramids(RankId rank, Timestamp until, Lanes which) {
@@ -303,7 +281,7 @@ Result<DetailRemover::Removed> DetailRemover::remove(RankId rank,
     if (!removed) return removed;
     if (all) {
         if (auto done = trimPyramids(rank, until, Lanes::kOthers); !done) return failure(done);
-        const auto gone = takeOutCollectives(rank, until);
+        const auto gone = removeCollectives(*m_connection, rank, until);
         if (!gone) return failure(gone);
         events += *gone;
     }

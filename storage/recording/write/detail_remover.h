@@ -51,9 +51,13 @@ private:
     Result<std::uint64_t> trim(const StoredChunk& chunk, Timestamp until);
     Result<Removed> takeOutMemory(RankId rank, const std::vector<const StoredChunk*>& chunks,
                                   Timestamp until);
+    struct MemoryCut;
+    Result<MemoryCut> cutMemory(RankId rank, const std::vector<const StoredChunk*>& chunks,
+                                Timestamp until);
+    Result<void> putMemory(RankId rank, const std::vector<const StoredChunk*>& chunks,
+                           const MemoryCut& cut);
     Result<void> storeMemory(std::int64_t id, RankId rank, const std::vector<MemoryEvent>& events,
                              const MemoryTally::ByCategory& before);
-    Result<std::uint64_t> takeOutCollectives(RankId rank, Timestamp until);
     enum class Lanes { kFullOnly, kMemory, kOthers };
     Result<void> trimPyramids(RankId rank, Timestamp until, Lanes which);
     Result<Timestamp> calibrated(RankId rank);
