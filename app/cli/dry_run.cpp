@@ -101,10 +101,10 @@ std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> availa
     if (config.offload != run::Offload::kNone)
         text +=
             fmt::format("of it on the host  {} MB\n", megabytes(theory::hostStateTheory(config)));
-    text +=
-        fmt::format("traffic per rank   {} MB per step\n", megabytes(theory::trafficPerStep(config)));
+    text += fmt::format("traffic per rank   {} MB per step\n",
+                        megabytes(theory::trafficPerStep(config)));
     text += fmt::format(
-        "MFLOP a token      {:.1f} (palm); forward: qkv {:.1f}, attention {:.1f}, projection "
+        "MFLOP per token    {:.1f} (palm); forward: qkv {:.1f}, attention {:.1f}, projection "
         "{:.1f}, feed-forward {:.1f}, head {:.1f}\n",
         theory::palmFlopsPerToken(config.model) * 1e-6, flops.qkv * 1e-6, flops.attention * 1e-6,
         flops.projection * 1e-6, flops.feedForward * 1e-6, flops.head * 1e-6);

@@ -105,7 +105,7 @@ std::string deviceText(const analysis::DeviceUse& use) {
     text += line("", fmt::format("{}traced by {}", attention, device.tracing));
     if (use.joulesPerStep)
         text += line("", fmt::format("{:.1f} J per step{}", *use.joulesPerStep,
-                                     use.joulesPerToken ? fmt::format(", {:.3f} mJ a token",
+                                     use.joulesPerToken ? fmt::format(", {:.3f} mJ per token",
                                                                       *use.joulesPerToken * 1e3)
                                                         : ""));
     return text;
@@ -313,7 +313,7 @@ std::string recording(const Report& report) {
     const double perEvent = report.events == 0 ? 0
                                                : static_cast<double>(report.fileSize.count) /
                                                      static_cast<double>(report.events);
-    text += line("file", fmt::format("{}, {:.1f} bytes an event with everything in it",
+    text += line("file", fmt::format("{}, {:.1f} bytes per event with everything in it",
                                      bytesText(report.fileSize.count), perEvent));
     for (const Diagnostic& diagnostic : report.diagnostics)
         text += fmt::format("  {}: {}{}{}\n", toWord(diagnostic.severity), diagnostic.message,

@@ -54,7 +54,8 @@ Json accountJson(const TokenizeAccount& account, const char* action) {
 
 std::string accountText(const TokenizeAccount& account, const TokenizeCommand& command) {
     std::string text = fmt::format(
-        "{}: {} tokens of {} bytes of text in {} {}, {:.2f} bytes a token; {:.2f} s, {:.1f} MB/s\n",
+        "{}: {} tokens of {} bytes of text in {} {}, {:.2f} bytes per token; {:.2f} s, {:.1f} "
+        "MB/s\n",
         account.outputs.front(), countOf(account.tokens), countOf(account.textBytes),
         countOf(account.files), account.files == 1 ? "file" : "files", bytesPerToken(account),
         account.seconds, bytesPerSecond(account) / 1e6);

@@ -52,9 +52,9 @@ QString incompleteText(const OpenRecording& recording) {
 QString sharedDeviceText(const OpenRecording& recording) {
     for (const DeviceFacts& device : recording.summary.devices) {
         if (device.sharedBy < 2) continue;
-        return u"Shared device: %1 ranks take turns on one %2. No time here says how fast the run "
-               u"would be on a device each."_s.arg(QString::number(device.sharedBy),
-                                                   fromUtf8(device.name));
+        return u"Shared device: %1 ranks take turns on one %2. Times here do not tell how fast "
+               u"the run would be with one device per rank."_s.arg(QString::number(device.sharedBy),
+                                                                   fromUtf8(device.name));
     }
     return {};
 }

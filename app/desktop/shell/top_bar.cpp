@@ -26,7 +26,7 @@ TopBar::TopBar(QWidget* parent)
       m_problems(new QPushButton(this)) {
     setFixedHeight(44);
     m_title->setFont(textFont(kTextPixels, QFont::DemiBold));
-    m_selection->setToolTip(tr("The selection all pages obey; click to clear it"));
+    m_selection->setToolTip(tr("The selection that applies to all pages; click to clear it"));
     m_selection->setLayoutDirection(Qt::RightToLeft);  // the cross stands behind the words
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(kGapPage, 0, kGapGroup, 1);

@@ -59,7 +59,7 @@ PageFrame::PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> 
       m_error(new MessageState(u"error"_s, {}, {}, this)),
       m_stack(new QStackedWidget(this)) {
     m_subline->setFont(textFont(kTextPixels));
-    m_headline->setAccessibleName(tr("Answer of this page"));
+    m_headline->setAccessibleName(tr("Headline of this page"));
     auto* words = new QVBoxLayout;
     words->setSpacing(kGapSmall);
     words->addWidget(m_headline);

@@ -56,7 +56,7 @@ protected:
 
 TEST_F(Tokenize, TrainsEncodesAndDecodesBackToTheText) {
     train();
-    EXPECT_THAT(m_out, HasSubstr("bytes a token"));
+    EXPECT_THAT(m_out, HasSubstr("bytes per token"));
     EXPECT_THAT(m_out, HasSubstr("--vocabulary 300"));
     ASSERT_EQ(tokenize({"--tokenizer", path("t.json"), "--held-back", "0.25", "-o", path("tokens"),
                         path("text.txt")}),

@@ -10,7 +10,7 @@ namespace {
 using namespace Qt::StringLiterals;
 
 const QString kOutsideTheory =
-    u"theory knows nothing of the CUDA context, NCCL's buffers and libraries"_s;
+    u"theory does not include the CUDA context, NCCL's buffers and libraries"_s;
 
 std::size_t at(MemoryCategory category) {
     return static_cast<std::size_t>(category);

@@ -39,7 +39,7 @@ TableCell energyCell(const std::optional<double>& joules) {
 TableCell overlapCell(const DeviceUse& use, const QString& why) {
     if (use.kernels == 0) return cell(unknownText(), why, -1);
     const auto overlap = use.overlap();
-    if (!overlap) return cell(unknownText(), u"no kernel of a collective ran"_s, -1);
+    if (!overlap) return cell(unknownText(), u"no communication kernel ran"_s, -1);
     return cell(formatPercent(*overlap),
                 u"%1 of %2 behind compute kernels"_s.arg(formatDuration(use.hidden),
                                                          formatDuration(use.communication)),
@@ -71,8 +71,9 @@ std::vector<TableColumn> deviceColumns() {
             {u"data sheet"_s,
              u"dense peak at the run's precision, as the vendor states it; what MFU divides by"_s,
              true, false, false, 104},
-            {u"measured"_s, u"what matrix products of the run's own shapes reached before it"_s,
-             true, false, false, 104}};
+            {u"measured"_s,
+             u"what matrix products of the run's own shapes reached before the first step"_s, true,
+             false, false, 104}};
 }
 
 std::vector<std::vector<TableCell>> deviceRows(const OpenRecording& recording) {
@@ -99,21 +100,22 @@ std::vector<std::vector<TableCell>> deviceRows(const OpenRecording& recording) {
 std::vector<TableColumn> deviceTimeColumns() {
     return {{u"rank"_s, {}, false, false, false, 44},
             {u"compute"_s,
-             u"a kernel that is not a collective's runs, of training time; kernels at the same "
-             u"time count once"_s,
+             u"a compute kernel runs, of training time; kernels that run at the same time "
+             u"count once"_s,
              true, false, false, 76},
             {u"communication"_s,
-             u"a kernel of a collective runs, waiting for peers inside it included"_s, true, false,
+             u"a communication kernel runs, including waiting for peers inside it"_s, true, false,
              false, 108},
             {u"overlap"_s,
-             u"communication kernels behind compute kernels, divided by all communication kernels "
+             u"time of communication kernels hidden behind compute kernels, divided by all time of "
+             u"communication kernels "
              u"(HTA's definition: hta/analyzers/communication_analysis.py)"_s,
              true, false, false, 72},
             {u"idle"_s, u"no kernel at all, of training time"_s, true, false, false, 64},
             {u"energy per step"_s, u"of the whole device, from the driver's sampled counter"_s,
              true, false, false, 100},
-            {u"a token"_s, u"energy of the device divided by this rank's tokens"_s, true, false,
-             false, 76},
+            {u"energy per token"_s, u"energy of the device divided by this rank's tokens"_s, true,
+             false, false, 108},
             {u"kernels"_s, u"of the whole recording"_s, false, false, true, 64}};
 }
 
@@ -134,10 +136,9 @@ QString deviceTimeNote(const OpenRecording& recording) {
     const auto& devices = recording.report.devices;
     if (devices.empty()) return {};
     if (const QString why = untracedText(recording); !why.isEmpty())
-        return u"No times of kernels: %1."_s.arg(why);
-    return u"Traced by %1. Overlap as HTA defines it: kernels of collectives behind compute "
-           u"kernels, "
-           u"divided by all kernels of collectives."_s.arg(
+        return u"No kernel times: %1."_s.arg(why);
+    return u"Traced by %1. Overlap as HTA defines it: time of communication kernels hidden "
+           u"behind compute kernels, divided by all time of communication kernels."_s.arg(
                fromUtf8(devices.front().device.tracing));
 }
 

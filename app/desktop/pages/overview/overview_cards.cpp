@@ -90,14 +90,14 @@ CardContent mfuCard(const OpenRecording& recording, const LedgerView& ledger) {
     card.definition =
         u"Model FLOPs per second divided by the peak of all ranks.\nVariant %1: 6N + 12·L·C·T "
         u"FLOPs "
-        u"a token.\nPeak: %2"_s.arg(fromUtf8(mfu.variant), fromUtf8(mfu.peakSource));
+        u"per token.\nPeak: %2"_s.arg(fromUtf8(mfu.variant), fromUtf8(mfu.peakSource));
     card.trend = metricTrend(recording, "tokens_per_s", ledger);
     const bool gpu = !recording.summary.devices.empty();
     if (const auto use = recording.report.measuredPeakUse) {
         card.qualifier = u"· %1 of measured"_s.arg(formatPercent(*use));
         card.definition +=
-            u"\nOf measured: the same over what matrix products of the run's own "
-            u"shapes reached.\nMeasured: %1"_s.arg(
+            u"\nOf measured: the same, divided by what matrix products of the run's "
+            u"own shapes reached.\nMeasured: %1"_s.arg(
                 fromUtf8(recording.summary.devices.front().measuredPeakSource));
     }
     if (!mfu.value) {
@@ -137,7 +137,7 @@ CardContent overlapCard(const OpenRecording& recording, const LedgerView& ledger
         card.trend = overlapTrend(recording, ledger);
     } else {
         card.value = {unknownText(), {}};
-        card.detail = u"this run communicates nothing"_s;
+        card.detail = u"this run has no communication"_s;
     }
     return card;
 }
@@ -191,8 +191,8 @@ CardContent memoryCard(const OpenRecording& recording) {
         if (const Bytes outside = worst->peak - worst->managed(); outside.count > 0) {
             card.detail += u", without %1 outside the allocator"_s.arg(formatBytes(outside));
             card.definition +=
-                u"\nTheory knows nothing of memory outside the allocator (CUDA context, NCCL, "
-                u"libraries): it is in the peak, but not in what theory is compared with."_s;
+                u"\nTheory does not include memory outside the allocator (CUDA context, NCCL, "
+                u"libraries): the peak does, the comparison with theory leaves it out."_s;
         }
     } else {
         card.detail = u"no theory in the recording"_s;

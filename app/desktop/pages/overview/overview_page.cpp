@@ -78,7 +78,7 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
     m_bars = new StackedBars(evidence);
-    m_bars->setAxis({tr("ms a step, median of each part"),
+    m_bars->setAxis({tr("ms per step, median of each part"),
                      [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
                      formatTick});
     connect(m_bars, &StackedBars::segmentHovered, this, &RecordingPage::hoverChanged);
@@ -93,7 +93,7 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     m_steps->setFixedHeight(184);
     connect(m_steps, &StackedColumns::columnActivated, this, &OverviewPage::selectStep);
     m_rank = new QComboBox(evidence);
-    m_rank->setAccessibleName(tr("Rank of the step-by-step picture"));
+    m_rank->setAccessibleName(tr("Rank shown step by step"));
     connect(m_rank, &QComboBox::currentIndexChanged, this, &OverviewPage::presentSteps);
     m_parts = new DataTable(tr("Parts of a step"), evidence);
     m_parts->setFitsRows(true);

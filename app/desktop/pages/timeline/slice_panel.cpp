@@ -146,7 +146,7 @@ void SlicePanel::showDetails(const SliceDetails& details) {
     m_hint->setText(collective
                         ? tr("N  same collective on the next rank\n.  ,  next and previous on this "
                              "lane\nHatched: waiting for the last rank")
-                        : tr(".  ,  next and previous on this lane\nZ  zoom to it · Esc  let go"));
+                        : tr(".  ,  next and previous on this lane\nZ  zoom to it · Esc  clear"));
 }
 
 void SlicePanel::showLinks(const LinkTexts& texts) {
@@ -159,7 +159,7 @@ void SlicePanel::showLinks(const LinkTexts& texts) {
     if (!texts.action.isEmpty()) {
         m_hint->setText(
             tr("[  ]  from a kernel to its launch, and back\n.  ,  next and previous on "
-               "this lane\nZ  zoom to it · Esc  let go"));
+               "this lane\nZ  zoom to it · Esc  clear"));
     }
 }
 

@@ -101,7 +101,7 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
             {tr("N  Shift+N"), tr("same collective, next or previous rank")},
             {tr("[  ]"), tr("from a kernel to its launch, and back")},
             {tr("M"), tr("mark this moment")},
-            {tr("Esc"), tr("let go of slice, range, marks")}};
+            {tr("Esc"), tr("clear slice, range and marks")}};
 }
 
 TimeRange TimelinePage::firstView(const OpenRecording& recording) {
