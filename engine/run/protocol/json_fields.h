@@ -85,28 +85,45 @@ private:
     Json m_json = Json::object();
 };
 
-/// What is missing is an error, or stays as it is.
-enum class Missing : std::uint8_t { kRefused, kKept };
+/// What stays as it is; anything else that is not as it should be is an error.
+enum class Kept : std::uint8_t {
+    kNothing,
+    kMissing,
+    kMalformed,  ///< and what is missing
+};
 
 template <class Json>
 class FieldReader {
 public:
-    FieldReader(const Json& json, std::string where, Missing missing = Missing::kRefused)
-        : m_json(json), m_where(std::move(where)), m_missing(missing) {}
+    FieldReader(const Json& json, std::string where, Kept kept = Kept::kNothing)
+        : m_json(json), m_where(std::move(where)), m_kept(kept) {}
 
     template <class T>
     void operator()(const char* name, T& value) {
         const std::string field = m_where + "." + name;
         const auto found = m_json.find(name);
         if (found != m_json.end())
-            read(*found, field, value);
-        else if (m_missing == Missing::kRefused)
+            take(*found, field, value);
+        else if (m_kept == Kept::kNothing)
             throw BadMessage{field + " is missing"};
     }
 
 private:
+    /// All of a value or, where it may be malformed, nothing of it.
     template <class T>
-    static void read(const Json& json, const std::string& field, T& value) {
+    void take(const Json& json, const std::string& field, T& value) const {
+        if (m_kept != Kept::kMalformed) return read(json, field, value);
+        try {
+            T whole = value;
+            read(json, field, whole);
+            value = std::move(whole);
+        } catch (const BadMessage&) {
+            return;  // it stays as it is
+        }
+    }
+
+    template <class T>
+    void read(const Json& json, const std::string& field, T& value) const {
         if constexpr (std::is_same_v<T, RunConfig>) {
             auto parsed = parseRunConfigJson(json.dump());
             if (!parsed) throw BadMessage{field + ": " + parsed.error().message};
@@ -123,7 +140,7 @@ private:
         } else if constexpr (kIsVector<T>) {
             if (!json.is_array()) throw BadMessage{field + " is not a list"};
             value.resize(json.size());
-            for (std::size_t i = 0; i < json.size(); ++i) read(json[i], field, value[i]);
+            for (std::size_t i = 0; i < json.size(); ++i) take(json[i], field, value[i]);
         } else if constexpr (std::is_same_v<T, bool>) {
             if (!json.is_boolean()) throw BadMessage{field + " is not true or false"};
             value = json.template get<bool>();
@@ -139,10 +156,10 @@ private:
         } else if constexpr (std::is_same_v<T, TextMap>) {
             if (!json.is_object()) throw BadMessage{field + " is not an object"};
             value.clear();
-            for (const auto& [key, text] : json.items()) read(text, field + "." + key, value[key]);
+            for (const auto& [key, text] : json.items()) take(text, field + "." + key, value[key]);
         } else {
             if (!json.is_object()) throw BadMessage{field + " is not an object"};
-            FieldReader nested(json, field);
+            FieldReader nested(json, field, m_kept);
             fields(nested, value);
         }
     }
@@ -159,7 +176,7 @@ private:
 
     const Json& m_json;
     std::string m_where;
-    Missing m_missing;
+    Kept m_kept;
 };
 
 }  // namespace shardscope::run
