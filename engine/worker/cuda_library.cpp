@@ -6,12 +6,13 @@
 
 #include <array>
 #include <filesystem>
+#include <utility>
 
 namespace shardscope::worker {
 namespace {
 
 constexpr const char* kLibrary = "libshardscope_cuda.so";
-constexpr std::int32_t kNoDriver = 35;  // cudaErrorInsufficientDriver
+constexpr std::int32_t kInsufficientDriver = 35;  // cudaErrorInsufficientDriver
 constexpr std::int32_t kNoDevice = 100;
 constexpr std::int32_t kOldestDriver = 13000;  // CUDA 13.0: r580
 
@@ -20,57 +21,64 @@ std::string ownFolder() {
     return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
+tl::unexpected<run::Obstacle> obstacle(const char* code, std::string found, const char* remedy) {
+    return tl::unexpected(run::Obstacle{code, std::move(found), remedy});
+}
+
 }  // namespace
 
-Result<const CudaModule*> loadCudaModule() {
+LoadedModule loadCudaModule() {
     return loadCudaModule(ownFolder());
 }
 
-Result<const CudaModule*> loadCudaModule(const std::string& folder) {
+LoadedModule loadCudaModule(const std::string& folder) {
     const std::string path = folder + "/" + kLibrary;
     if (::access(path.c_str(), F_OK) != 0) {
-        return failure(
-            ErrorCode::kLaunch,
-            fmt::format("this build has no GPU part: {} is not in {}; build it where the "
-                        "CUDA 13 toolkit is (`shardscope doctor` says what is missing), "
-                        "or use --device cpu",
-                        kLibrary, folder));
+        return obstacle(
+            "module-missing",
+            fmt::format("this build has no GPU part: {} is not in {}", kLibrary, folder),
+            "build it where the CUDA 13 toolkit is (`shardscope doctor` says what is "
+            "missing), or use --device cpu");
     }
     // Global: LibTorch's CUDA part looks for its own pieces by name.
     void* library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL);
     if (library == nullptr) {
-        return failure(ErrorCode::kLaunch,
-                       fmt::format("{} cannot be loaded: {}; run packaging/fetch-libtorch --cuda, "
-                                   "which fetches the libraries that it needs",
-                                   path, ::dlerror()));
+        return obstacle("module-not-loadable",
+                        fmt::format("{} cannot be loaded: {}", path, ::dlerror()),
+                        "run packaging/fetch-libtorch --cuda, which fetches the libraries that it "
+                        "needs");
     }
     const auto table = reinterpret_cast<CudaModuleFunction>(::dlsym(library, kCudaModuleSymbol));
     const CudaModule* module = table != nullptr ? table() : nullptr;
     if (module == nullptr || module->version != CudaModule::kVersion) {
-        return failure(
-            ErrorCode::kLaunch,
-            fmt::format("{} is of another build than shardscope-rank; build both again", path));
+        return obstacle("module-of-another-build",
+                        fmt::format("{} is of another build than shardscope-rank", path),
+                        "build both again");
     }
     return module;
 }
 
-std::string whyNoDevice(const CudaProbe& probe) {
-    if (probe.deviceError == kNoDriver && probe.driverVersion == 0) {
-        return "there is no NVIDIA driver on this host; install r580 or newer, or use --device cpu";
+run::Obstacle whyNoDevice(const CudaProbe& probe) {
+    if (probe.deviceError == kInsufficientDriver && probe.driverVersion == 0) {
+        return {run::kNoDriverCode, "there is no NVIDIA driver on this host",
+                "install r580 or newer, or use --device cpu"};
     }
-    if (probe.deviceError == kNoDriver ||
+    if (probe.deviceError == kInsufficientDriver ||
         (probe.driverVersion != 0 && probe.driverVersion < kOldestDriver)) {
-        return fmt::format(
-            "the NVIDIA driver knows CUDA up to {}.{}, which is too old; install r580 or newer",
-            probe.driverVersion / 1000, probe.driverVersion % 1000 / 10);
+        return {"driver-too-old",
+                fmt::format("the NVIDIA driver knows CUDA up to {}.{}, which is too old",
+                            probe.driverVersion / 1000, probe.driverVersion % 1000 / 10),
+                "install r580 or newer"};
     }
     if (probe.deviceError == kNoDevice || (probe.deviceError == 0 && probe.devices.empty())) {
-        return "the NVIDIA driver shows no GPU; look at nvidia-smi and at CUDA_VISIBLE_DEVICES, or "
-               "use --device cpu";
+        return {"no-device", "the NVIDIA driver shows no GPU",
+                "look at nvidia-smi and at CUDA_VISIBLE_DEVICES, or use --device cpu"};
     }
     if (probe.deviceError != 0) {
-        return fmt::format("CUDA cannot be used: {} (error {}); look at nvidia-smi",
-                           probe.deviceErrorText, probe.deviceError);
+        return {"cuda-error",
+                fmt::format("CUDA cannot be used: {} (error {})", probe.deviceErrorText,
+                            probe.deviceError),
+                "look at nvidia-smi"};
     }
     return {};
 }

@@ -1,22 +1,29 @@
 // Finds and loads libshardscope_cuda.so, which lies beside this program.
 #pragma once
 
+#include "engine/run/protocol/obstacle.h"
 #include "engine/worker/cuda_module.h"
 #include "storage/model/result.h"
+
+#include <tl/expected.hpp>
 
 #include <string>
 
 namespace shardscope::worker {
 
-/// Before the first question to LibTorch about CUDA: it remembers the answer. Loaded for the
-/// life of the process. kLaunch: not there, not loadable (a missing library is named), or of
-/// another build.
-Result<const CudaModule*> loadCudaModule();
-/// The same from a folder of the caller's.
-Result<const CudaModule*> loadCudaModule(const std::string& folder);
+/// The module, or what is in the way: no Error, for the doctor shows its remedy apart.
+using LoadedModule = tl::expected<const CudaModule*, run::Obstacle>;
 
-/// Why no device can be used, and what to do; empty: one can.
-[[nodiscard]] std::string whyNoDevice(const CudaProbe& probe);
+/// Before the first question to LibTorch about CUDA: it remembers the answer. Loaded for the
+/// life of the process. Obstacles: "module-missing", "module-not-loadable" (a missing library is
+/// named), "module-of-another-build".
+[[nodiscard]] LoadedModule loadCudaModule();
+/// The same from a folder of the caller's.
+[[nodiscard]] LoadedModule loadCudaModule(const std::string& folder);
+
+/// Why no device can be used: "no-driver", "driver-too-old", "no-device", "cuda-error"; none: one
+/// can.
+[[nodiscard]] run::Obstacle whyNoDevice(const CudaProbe& probe);
 
 /// Which device rank `localRank` of `localRanks` on this host takes. kLaunch: fewer devices than
 /// ranks, unless `share`.

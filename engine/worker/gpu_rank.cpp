@@ -103,11 +103,11 @@ GpuRank::~GpuRank() {
 Result<void> GpuRank::findDevice() {
     setEnvironment(m_start, m_level);
     auto module = loadCudaModule();
-    if (!module) return failure(module);
+    if (!module) return failure(ErrorCode::kLaunch, run::sentence(module.error()));
     m_module = *module;
     m_probe = m_module->probe();
-    if (const std::string why = whyNoDevice(m_probe); !why.empty())
-        return failure(ErrorCode::kLaunch, why);
+    if (const run::Obstacle why = whyNoDevice(m_probe); !why.none())
+        return failure(ErrorCode::kLaunch, run::sentence(why));
     auto index = chooseDevice(m_probe, m_start.rank, m_start.worldSize, m_start.config.shareDevice);
     if (!index) return failure(index);
     m_index = *index;

@@ -135,7 +135,7 @@ std::string driverPart(const collectors::NvmlApi& nvml) {
 }
 
 std::string cudaPart(const CudaProbe& probe) {
-    const std::string why = whyNoDevice(probe);
+    const std::string why = run::sentence(whyNoDevice(probe));
     Json devices = Json::array();
     for (const DeviceProperties& device : probe.devices) {
         devices.push_back({{"name", device.name},
@@ -180,9 +180,9 @@ void probe(const std::function<void(const std::string&)>& tell) {
     if (module) {
         const CudaProbe found = (*module)->probe();
         tell(cudaPart(found));
-        if (whyNoDevice(found).empty()) tell(tracingPart(**module));
+        if (whyNoDevice(found).none()) tell(tracingPart(**module));
     } else {
-        tell(withoutModule(module.error().message));
+        tell(withoutModule(run::sentence(module.error())));
     }
     tell(line({{"part", "end"}}));
 }

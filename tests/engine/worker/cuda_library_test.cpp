@@ -17,17 +17,23 @@ std::string folderOf(const std::string& variant) {
     return folder;
 }
 
-/// The sentence with which loading the variant fails.
-std::string refusal(const std::string& variant) {
+/// Why loading the variant fails.
+run::Obstacle refusal(const std::string& variant) {
     const auto module = loadCudaModule(folderOf(variant));
-    if (module) return "it was loaded";
-    EXPECT_EQ(module.error().code, ErrorCode::kLaunch);
-    return module.error().message;
+    return module ? run::Obstacle{"", "it was loaded", ""} : module.error();
+}
+
+testing::Matcher<const run::Obstacle&> is(const char* code,
+                                          const testing::Matcher<std::string>& found,
+                                          const testing::Matcher<std::string>& remedy) {
+    return AllOf(testing::Field("code", &run::Obstacle::code, code),
+                 testing::Field("found", &run::Obstacle::found, found),
+                 testing::Field("remedy", &run::Obstacle::remedy, remedy));
 }
 
 TEST(CudaLibrary, LoadsAModuleOfThisBuild) {
     const auto module = loadCudaModule(folderOf("right"));
-    ASSERT_TRUE(module) << module.error().message;
+    ASSERT_TRUE(module) << module.error().found;
     EXPECT_EQ((*module)->version, CudaModule::kVersion);
     EXPECT_EQ((*module)->probe().cuptiVersion, 130001u);
     // The same one again: it stays loaded.
@@ -36,26 +42,29 @@ TEST(CudaLibrary, LoadsAModuleOfThisBuild) {
 
 TEST(CudaLibrary, ABuildWithoutModuleSaysWhereItLooked) {
     EXPECT_THAT(refusal("absent"),
-                AllOf(HasSubstr("no GPU part"), HasSubstr(folderOf("absent")),
-                      HasSubstr("--device cpu"), HasSubstr("shardscope doctor")));
+                is("module-missing", AllOf(HasSubstr("no GPU part"), HasSubstr(folderOf("absent"))),
+                   AllOf(HasSubstr("--device cpu"), HasSubstr("shardscope doctor"))));
 }
 
 TEST(CudaLibrary, NamesTheLibraryThatIsMissing) {
     EXPECT_THAT(refusal("incomplete"),
-                AllOf(HasSubstr("cannot be loaded"), HasSubstr("libshardscope_gone.so"),
-                      HasSubstr("fetch-libtorch --cuda")));
+                is("module-not-loadable",
+                   AllOf(HasSubstr("cannot be loaded"), HasSubstr("libshardscope_gone.so")),
+                   HasSubstr("fetch-libtorch --cuda")));
 }
 
 TEST(CudaLibrary, RefusesAModuleOfAnotherBuild) {
     for (const char* variant : {"other_version", "no_symbol", "no_table"}) {
         EXPECT_THAT(refusal(variant),
-                    AllOf(HasSubstr(folderOf(variant)), HasSubstr("of another build"),
-                          HasSubstr("build both again")));
+                    is("module-of-another-build",
+                       AllOf(HasSubstr(folderOf(variant)), HasSubstr("of another build")),
+                       "build both again"));
     }
 }
 
 TEST(CudaLibrary, RefusesAFileThatIsNoLibrary) {
-    EXPECT_THAT(refusal("no_library"), AllOf(HasSubstr("cannot be loaded"), HasSubstr("short")));
+    EXPECT_THAT(refusal("no_library").found,
+                AllOf(HasSubstr("cannot be loaded"), HasSubstr("short")));
 }
 
 CudaProbe probeWith(std::int32_t error, std::int32_t driver, std::size_t devices) {
@@ -67,33 +76,36 @@ CudaProbe probeWith(std::int32_t error, std::int32_t driver, std::size_t devices
     return probe;
 }
 
-TEST(WhyNoDevice, IsEmptyWhenOneCanBeUsed) {
-    EXPECT_EQ(whyNoDevice(probeWith(0, 13000, 1)), "");
-    EXPECT_EQ(whyNoDevice(probeWith(0, 13020, 8)), "");
+TEST(WhyNoDevice, IsNoneWhenOneCanBeUsed) {
+    EXPECT_TRUE(whyNoDevice(probeWith(0, 13000, 1)).none());
+    EXPECT_TRUE(whyNoDevice(probeWith(0, 13020, 8)).none());
 }
 
 TEST(WhyNoDevice, NoDriver) {
     EXPECT_THAT(whyNoDevice(probeWith(35, 0, 0)),
-                AllOf(HasSubstr("no NVIDIA driver"), HasSubstr("r580"), HasSubstr("--device cpu")));
+                is(run::kNoDriverCode, HasSubstr("no NVIDIA driver"),
+                   AllOf(HasSubstr("r580"), HasSubstr("--device cpu"))));
 }
 
 TEST(WhyNoDevice, OldDriver) {
-    EXPECT_THAT(whyNoDevice(probeWith(35, 12040, 0)),
-                AllOf(HasSubstr("12.4"), HasSubstr("too old"), HasSubstr("r580")));
+    EXPECT_THAT(
+        whyNoDevice(probeWith(35, 12040, 0)),
+        is("driver-too-old", AllOf(HasSubstr("12.4"), HasSubstr("too old")), HasSubstr("r580")));
     // A driver that is too old may still count its devices.
-    EXPECT_THAT(whyNoDevice(probeWith(0, 12090, 2)), HasSubstr("12.9, which is too old"));
+    EXPECT_THAT(whyNoDevice(probeWith(0, 12090, 2)).found, HasSubstr("12.9, which is too old"));
 }
 
 TEST(WhyNoDevice, NoDevices) {
     for (const CudaProbe& probe : {probeWith(100, 13000, 0), probeWith(0, 13000, 0)}) {
         EXPECT_THAT(whyNoDevice(probe),
-                    AllOf(HasSubstr("shows no GPU"), HasSubstr("CUDA_VISIBLE_DEVICES")));
+                    is("no-device", HasSubstr("shows no GPU"), HasSubstr("CUDA_VISIBLE_DEVICES")));
     }
 }
 
 TEST(WhyNoDevice, AnythingElseInTheDriversWords) {
     EXPECT_THAT(whyNoDevice(probeWith(802, 13000, 0)),
-                AllOf(HasSubstr("words of the driver"), HasSubstr("802"), HasSubstr("nvidia-smi")));
+                is("cuda-error", AllOf(HasSubstr("words of the driver"), HasSubstr("802")),
+                   HasSubstr("nvidia-smi")));
 }
 
 TEST(ChooseDevice, GivesEachRankItsOwn) {
