@@ -75,16 +75,20 @@ Check programCheck(const std::string& rank) {
             "packaging/quickstart, which fetches LibTorch and builds it"};
 }
 
+std::string known(const std::string& word) {
+    return word.empty() ? "?" : word;
+}
+
 Check libraryCheck(const ProbeOutcome& probe) {
-    const nlohmann::json* engine = probe.part("engine");
+    const auto* engine = probe.part<run::EnginePart>();
     if (engine == nullptr) {
         return {"engine.libtorch", CheckStatus::kProblem, "shardscope-rank " + probe.problem,
                 "packaging/fetch-libtorch, then configure and build again"};
     }
     std::string found =
-        fmt::format("LibTorch {}, oneDNN {}, kernels for {}", engine->value("libtorch", "?"),
-                    engine->value("one_dnn", "?"), engine->value("cpu_capability", "?"));
-    if (engine->value("computes", false)) return {"engine.libtorch", CheckStatus::kOk, found, ""};
+        fmt::format("LibTorch {}, oneDNN {}, kernels for {}", known(engine->libtorch),
+                    known(engine->oneDnn), known(engine->cpuCapability));
+    if (engine->computes) return {"engine.libtorch", CheckStatus::kOk, found, ""};
     return {"engine.libtorch", CheckStatus::kProblem,
             found + ": a product of matrices came out wrong",
             "packaging/fetch-libtorch; look for failing memory when that does not help"};

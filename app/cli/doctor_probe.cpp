@@ -13,6 +13,7 @@
 #include <csignal>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
@@ -115,9 +116,9 @@ bool Probe::kill() {
 
 /// What it was doing when it told no more.
 std::string occupation(const ProbeOutcome& outcome) {
-    if (outcome.part("cuda") != nullptr) return "starting the tracer";
-    if (outcome.part("driver") != nullptr) return "loading the GPU part";
-    if (outcome.part("engine") != nullptr) return "asking the NVIDIA driver";
+    if (outcome.part<run::CudaPart>() != nullptr) return "starting the tracer";
+    if (outcome.part<run::DriverPart>() != nullptr) return "loading the GPU part";
+    if (outcome.part<run::EnginePart>() != nullptr) return "asking the NVIDIA driver";
     return "loading LibTorch";
 }
 
@@ -128,12 +129,8 @@ std::string lastLine(std::string text) {
 
 void parse(const std::string& out, ProbeOutcome& outcome) {
     std::istringstream lines(out);
-    for (std::string line; std::getline(lines, line);) {
-        auto json = nlohmann::json::parse(line, nullptr, false);
-        if (!json.is_object() || !json.contains("part") || !json["part"].is_string()) continue;
-        std::string name = json["part"];
-        outcome.parts.emplace(std::move(name), std::move(json));
-    }
+    for (std::string line; std::getline(lines, line);)
+        if (auto part = run::decodePart(line)) outcome.parts.push_back(std::move(*part));
 }
 
 std::string endText(const launch::ProcessEnd& end, const std::string& err) {
@@ -145,11 +142,6 @@ std::string endText(const launch::ProcessEnd& end, const std::string& err) {
 
 }  // namespace
 
-const nlohmann::json* ProbeOutcome::part(const std::string& name) const {
-    const auto found = parts.find(name);
-    return found == parts.end() ? nullptr : &found->second;
-}
-
 ProbeOutcome runProbe(const std::string& rankProgram, std::chrono::milliseconds patience) {
     ProbeOutcome outcome;
     auto probe = Probe::start(rankProgram);
@@ -160,7 +152,7 @@ ProbeOutcome runProbe(const std::string& rankProgram, std::chrono::milliseconds 
     const auto end = probe->wait(Clock::now() + patience);
     const bool gone = end || probe->kill();
     parse(probe->out(), outcome);
-    if (outcome.part("end") != nullptr) return outcome;
+    if (outcome.part<run::EndPart>() != nullptr) return outcome;
     if (end) {
         outcome.problem =
             fmt::format("{} while {}", endText(*end, probe->err()), occupation(outcome));

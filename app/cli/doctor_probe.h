@@ -1,22 +1,28 @@
 // Asks `shardscope-rank --probe` what it finds, without being held up or brought down by it.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "engine/run/protocol/probe_parts.h"
 
 #include <chrono>
-#include <map>
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace shardscope::cli {
 
 struct ProbeOutcome {
-    std::map<std::string, nlohmann::json> parts;  ///< by name; see engine/worker/probe.h
+    std::vector<run::ProbePart> parts;  ///< in the order in which they were told
     /// Why it did not come to its end, e.g. "was ended by signal 11 (Segmentation fault) while
     /// asking the driver"; empty: it did.
     std::string problem;
 
-    /// Null when the part was not told.
-    [[nodiscard]] const nlohmann::json* part(const std::string& name) const;
+    /// The first of its kind; null: not told.
+    template <class Part>
+    [[nodiscard]] const Part* part() const {
+        for (const run::ProbePart& told : parts)
+            if (const Part* found = std::get_if<Part>(&told)) return found;
+        return nullptr;
+    }
 };
 
 /// Kills the probe, and whatever it started, after `patience`. Main thread (launch/process.h).

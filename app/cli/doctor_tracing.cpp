@@ -25,18 +25,18 @@ void append(std::string& list, std::string_view word, const char* separator) {
 }
 
 Check tracerCheck(const ProbeOutcome& probe, bool cuda) {
-    const nlohmann::json* tracing = probe.part("tracing");
+    const auto* tracing = probe.part<run::TracingPart>();
     if (tracing == nullptr) {
         if (cuda)
             return {"tracing.cupti", CheckStatus::kProblem, "the probe did not get to it", ""};
         return {"tracing.cupti", CheckStatus::kNote, "not tried: there is no GPU to use", ""};
     }
-    if (tracing->value("started", false)) {
+    if (tracing->started) {
         return {"tracing.cupti", CheckStatus::kOk,
                 "CUPTI lets Shardscope trace: no other tool holds it", ""};
     }
-    return {"tracing.cupti", CheckStatus::kProblem, tracing->value("message", ""),
-            tracing->value("remedy", "")};
+    return {"tracing.cupti", CheckStatus::kProblem, tracing->problem.found,
+            tracing->problem.remedy};
 }
 
 }  // namespace
@@ -77,8 +77,8 @@ Check countersCheck(const std::string& rule, bool root) {
 
 void addTracingChecks(const ProbeOutcome& probe, const GpuSurroundings& around,
                       Diagnosis& diagnosis) {
-    const nlohmann::json* tracing = probe.part("tracing");
-    diagnosis.tracing = tracing != nullptr && tracing->value("started", false);
+    const auto* tracing = probe.part<run::TracingPart>();
+    diagnosis.tracing = tracing != nullptr && tracing->started;
     diagnosis.checks.push_back(tracerCheck(probe, diagnosis.cuda));
     diagnosis.checks.push_back(injectionCheck(around.environment));
     diagnosis.checks.push_back(countersCheck(around.profilingRule, around.root));

@@ -1,7 +1,8 @@
 // Whether a GPU's kernels can be recorded here, and what stands in the way.
 #pragma once
 
-#include "app/cli/doctor_gpu.h"
+#include "app/cli/doctor_probe.h"
+#include "app/cli/doctor_surroundings.h"
 
 #include <string>
 #include <vector>

@@ -25,8 +25,8 @@ int streamDescriptor(int argc, char** argv) {
 
 /// Ends the process as a rank does.
 [[noreturn]] void probe() {
-    shardscope::worker::probe([](const std::string& line) {
-        std::puts(line.c_str());
+    shardscope::worker::probe([](const shardscope::run::ProbePart& part) {
+        std::puts(shardscope::run::encodePart(part).c_str());
         std::fflush(stdout);
     });
     std::_Exit(0);

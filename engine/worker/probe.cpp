@@ -6,22 +6,17 @@
 #include <ATen/Version.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
-#include <nlohmann/json.hpp>
 #include <torch/version.h>
 
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace shardscope::worker {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string line(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// "3.10.2" of "Intel(R) MKL-DNN v3.10.2 (Git Hash f1d4...)".
 std::string oneDnnVersion() {
@@ -31,15 +26,11 @@ std::string oneDnnVersion() {
     return text.substr(from + 2, text.find(' ', from + 2) - from - 2);
 }
 
-std::string enginePart() {
+run::EnginePart enginePart() {
     // A LibTorch that was built for another processor loads, and dies here.
     const at::Tensor ones = at::ones({64, 64});
     const double entry = at::mm(ones, ones).data_ptr<float>()[0];
-    return line({{"part", "engine"},
-                 {"libtorch", TORCH_VERSION},
-                 {"one_dnn", oneDnnVersion()},
-                 {"cpu_capability", at::get_cpu_capability()},
-                 {"computes", std::abs(entry - 64) < 1e-6}});
+    return {TORCH_VERSION, oneDnnVersion(), at::get_cpu_capability(), std::abs(entry - 64) < 1e-6};
 }
 
 std::string processName(unsigned pid) {
@@ -49,47 +40,68 @@ std::string processName(unsigned pid) {
     return name;
 }
 
-/// Bytes null: the driver does not tell them; name empty: not a process of this container.
-Json processesOf(const collectors::NvmlApi& nvml, collectors::NvmlDevice device) {
+Bytes bytesOf(unsigned long long count) {
+    return {static_cast<std::int64_t>(count)};
+}
+
+std::vector<run::DeviceUser> usersOf(const collectors::NvmlApi& nvml,
+                                     collectors::NvmlDevice device) {
     std::vector<collectors::NvmlProcess> processes(64);
     auto count = static_cast<unsigned>(processes.size());
-    Json list = Json::array();
     if (nvml.processes == nullptr ||
         nvml.processes(device, &count, processes.data()) != collectors::kNvmlSuccess)
-        return list;
+        return {};
     processes.resize(count);
+    std::vector<run::DeviceUser> users;
     for (const collectors::NvmlProcess& process : processes) {
-        const bool known = process.usedBytes != std::numeric_limits<unsigned long long>::max();
-        list.push_back({{"pid", process.pid},
-                        {"name", processName(process.pid)},
-                        {"memory_bytes", known ? Json(process.usedBytes) : Json()}});
+        run::DeviceUser& user = users.emplace_back();
+        user.pid = process.pid;
+        user.name = processName(process.pid);
+        if (process.usedBytes != std::numeric_limits<unsigned long long>::max())
+            user.memory = bytesOf(process.usedBytes);
     }
-    return list;
+    return users;
 }
 
-Json deviceOf(const collectors::NvmlApi& nvml, const collectors::NvmlDeviceFacts& facts) {
+run::DriverDevice deviceOf(const collectors::NvmlApi& nvml,
+                           const collectors::NvmlDeviceFacts& facts) {
+    run::DriverDevice device;
+    device.name = facts.name;
+    device.pciBusId = facts.pciBusId;
+    device.uuid = facts.uuid;
+    device.memory = facts.memory;
+    device.mig = facts.mig;
     collectors::NvmlMemory memory{};
-    const bool known = nvml.memoryInfo != nullptr &&
-                       nvml.memoryInfo(facts.handle, &memory) == collectors::kNvmlSuccess;
-    return {{"name", facts.name},
-            {"pci_bus_id", facts.pciBusId},
-            {"uuid", facts.uuid},
-            {"memory_bytes", facts.memory.count},
-            {"memory_used_bytes", known ? Json(memory.used) : Json()},
-            {"mig", facts.mig},
-            {"processes", processesOf(nvml, facts.handle)}};
+    if (nvml.memoryInfo != nullptr &&
+        nvml.memoryInfo(facts.handle, &memory) == collectors::kNvmlSuccess)
+        device.memoryUsed = bytesOf(memory.used);
+    device.users = usersOf(nvml, facts.handle);
+    return device;
 }
 
-std::string driverProblem(const std::string& sentence) {
-    return line({{"part", "driver"},
-                 {"problem", sentence},
-                 {"version", Json()},
-                 {"devices", Json::array()}});
+/// NVML's sentence is shown whole: what mends a driver the doctor knows better.
+run::Obstacle obstacleOf(const Error& error) {
+    return {"", error.message, ""};
+}
+
+run::DriverPart withoutDriver(const Error& error) {
+    run::DriverPart part;
+    part.problem = obstacleOf(error);
+    return part;
+}
+
+run::CudaDevice deviceOf(const DeviceProperties& properties) {
+    return {properties.name,
+            properties.pciBusId,
+            properties.uuid,
+            {properties.memoryBytes},
+            properties.multiprocessors,
+            std::to_string(properties.major) + "." + std::to_string(properties.minor)};
 }
 
 /// The files that the loader took, by the name that was asked for.
-Json loadedFrom() {
-    Json found = Json::object();
+std::map<std::string, std::string> loadedFrom() {
+    std::map<std::string, std::string> found;
     std::ifstream maps("/proc/self/maps");
     for (std::string text; std::getline(maps, text);) {
         for (const char* name : {"libcupti.so.13", "libcudart.so.13", "libnccl.so.2"}) {
@@ -101,8 +113,10 @@ Json loadedFrom() {
     return found;
 }
 
-std::string withoutModule(const std::string& sentence) {
-    return line({{"part", "cuda"}, {"loaded", false}, {"problem", sentence}});
+run::CudaPart withoutModule(const run::Obstacle& why) {
+    run::CudaPart part;
+    part.problem = why;
+    return part;
 }
 
 /// Takes the one word that matters here.
@@ -119,72 +133,55 @@ public:
 
 }  // namespace
 
-std::string driverPart(const collectors::NvmlApi& nvml) {
+run::DriverPart driverPart(const collectors::NvmlApi& nvml) {
     const auto version = collectors::nvmlDriverVersion(nvml);
-    if (!version) return driverProblem(version.error().message);
+    if (!version) return withoutDriver(version.error());
     const auto devices = collectors::nvmlDevices(nvml);
-    Json list = Json::array();
-    if (devices) {
-        for (const collectors::NvmlDeviceFacts& facts : *devices)
-            list.push_back(deviceOf(nvml, facts));
-    }
-    return line({{"part", "driver"},
-                 {"problem", devices ? Json() : Json(devices.error().message)},
-                 {"version", *version},
-                 {"devices", list}});
+    run::DriverPart part;
+    part.version = *version;
+    part.problem = devices ? run::Obstacle{} : obstacleOf(devices.error());
+    if (!devices) return part;
+    for (const collectors::NvmlDeviceFacts& facts : *devices)
+        part.devices.push_back(deviceOf(nvml, facts));
+    return part;
 }
 
-std::string cudaPart(const CudaProbe& probe) {
-    const std::string why = run::sentence(whyNoDevice(probe));
-    Json devices = Json::array();
-    for (const DeviceProperties& device : probe.devices) {
-        devices.push_back({{"name", device.name},
-                           {"pci_bus_id", device.pciBusId},
-                           {"uuid", device.uuid},
-                           {"memory_bytes", device.memoryBytes},
-                           {"multiprocessors", device.multiprocessors},
-                           {"compute_capability",
-                            std::to_string(device.major) + "." + std::to_string(device.minor)}});
-    }
-    return line({{"part", "cuda"},
-                 {"loaded", true},
-                 {"problem", why.empty() ? Json() : Json(why)},
-                 {"device_error", probe.deviceError},
-                 {"driver_version", probe.driverVersion},
-                 {"runtime_version", probe.runtimeVersion},
-                 {"cupti_version", probe.cuptiVersion},
-                 {"nccl_version", probe.ncclVersion},
-                 {"devices", devices},
-                 {"loaded_from", loadedFrom()}});
+run::CudaPart cudaPart(const CudaProbe& probe) {
+    run::CudaPart part;
+    part.loaded = true;
+    part.problem = whyNoDevice(probe);
+    part.driverVersion = probe.driverVersion;
+    part.runtimeVersion = probe.runtimeVersion;
+    part.cuptiVersion = probe.cuptiVersion;
+    part.ncclVersion = probe.ncclVersion;
+    for (const DeviceProperties& device : probe.devices) part.devices.push_back(deviceOf(device));
+    part.loadedFrom = loadedFrom();
+    return part;
 }
 
-std::string tracingPart(const CudaModule& module) {
+run::TracingPart tracingPart(const CudaModule& module) {
     DiagnosticSink sink;
     // Kernels, not idle: some virtual GPUs let a tracer in and refuse this.
     const auto started = module.startTracing(capture::DeviceLevel::kKernels, sink);
     const Diagnostic said = started.diagnostic.value_or(Diagnostic{});
-    return line({{"part", "tracing"},
-                 {"started", started.collector != nullptr},
-                 {"code", said.code},
-                 {"message", said.message},
-                 {"remedy", said.remedy}});
+    return {started.collector != nullptr, {said.code, said.message, said.remedy}};
 }
 
-void probe(const std::function<void(const std::string&)>& tell) {
+void probe(const std::function<void(const run::ProbePart&)>& tell) {
     tell(enginePart());
     {
         const auto nvml = collectors::NvmlLibrary::open();
-        tell(nvml ? driverPart(nvml->api()) : driverProblem(nvml.error().message));
+        tell(nvml ? driverPart(nvml->api()) : withoutDriver(nvml.error()));
     }
     const auto module = loadCudaModule();
     if (module) {
-        const CudaProbe found = (*module)->probe();
-        tell(cudaPart(found));
-        if (whyNoDevice(found).none()) tell(tracingPart(**module));
+        const run::CudaPart cuda = cudaPart((*module)->probe());
+        tell(cuda);
+        if (cuda.problem.none()) tell(tracingPart(**module));
     } else {
-        tell(withoutModule(run::sentence(module.error())));
+        tell(withoutModule(module.error()));
     }
-    tell(line({{"part", "end"}}));
+    tell(run::EndPart{});
 }
 
 }  // namespace shardscope::worker

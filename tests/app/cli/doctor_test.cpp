@@ -8,15 +8,20 @@
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
+#include <variant>
 
 namespace shardscope::cli {
 namespace {
 
 using nlohmann::json;
+using namespace run;
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -25,26 +30,51 @@ using testing::Not;
 const char* const kEngine =
     R"({"part":"engine","libtorch":"2.11.0","one_dnn":"3.10.2","cpu_capability":"AVX2","computes":true})";
 
+template <class Part>
+bool isA(const ProbePart& part) {
+    return std::holds_alternative<Part>(part);
+}
+/// What the probe told, to be changed.
+template <class Part>
+Part& of(ProbeOutcome& outcome) {
+    return std::get<Part>(*std::find_if(outcome.parts.begin(), outcome.parts.end(), isA<Part>));
+}
+template <class Part>
+void forget(ProbeOutcome& outcome) {
+    std::erase_if(outcome.parts, isA<Part>);
+}
+
+DriverPart healthyDriver() {
+    DriverPart driver;
+    driver.version = "580.95.05";
+    driver.devices = {{"NVIDIA H100 80GB HBM3",
+                       "00000000:1B:00.0",
+                       "GPU-1",
+                       Bytes{85899345920},
+                       Bytes{0},
+                       false,
+                       {}}};
+    return driver;
+}
+
+CudaPart healthyCuda() {
+    CudaPart cuda;
+    cuda.loaded = true;
+    cuda.driverVersion = 13000;
+    cuda.runtimeVersion = 13000;
+    cuda.cuptiVersion = 130001;
+    cuda.ncclVersion = 22809;
+    cuda.devices = {
+        {"NVIDIA H100 80GB HBM3", "0000:1b:00.0", "GPU-1", Bytes{85899345920}, 132, "9.0"}};
+    cuda.loadedFrom = {{"libcupti.so.13", "/old/cuda/libcupti.so.13"}};
+    return cuda;
+}
+
 /// What a host with one free H100 answers.
 ProbeOutcome healthy() {
     ProbeOutcome outcome;
-    outcome.parts["engine"] = json::parse(kEngine);
-    outcome.parts["driver"] = json::parse(R"({
-        "part": "driver", "problem": null, "version": "580.95.05",
-        "devices": [{"name": "NVIDIA H100 80GB HBM3", "pci_bus_id": "00000000:1B:00.0",
-                     "uuid": "GPU-1", "memory_bytes": 85899345920, "memory_used_bytes": 0,
-                     "mig": false, "processes": []}]})");
-    outcome.parts["cuda"] = json::parse(R"({
-        "part": "cuda", "loaded": true, "problem": null, "device_error": 0,
-        "driver_version": 13000, "runtime_version": 13000, "cupti_version": 130001,
-        "nccl_version": 22809,
-        "devices": [{"name": "NVIDIA H100 80GB HBM3", "pci_bus_id": "0000:1b:00.0",
-                     "uuid": "GPU-1", "memory_bytes": 85899345920, "multiprocessors": 132,
-                     "compute_capability": "9.0"}],
-        "loaded_from": {"libcupti.so.13": "/old/cuda/libcupti.so.13"}})");
-    outcome.parts["tracing"] = {
-        {"part", "tracing"}, {"started", true}, {"code", ""}, {"message", ""}, {"remedy", ""}};
-    outcome.parts["end"] = {{"part", "end"}};
+    outcome.parts = {EnginePart{"2.11.0", "3.10.2", "AVX2", true}, healthyDriver(), healthyCuda(),
+                     TracingPart{true, {}}, EndPart{}};
     return outcome;
 }
 
@@ -101,19 +131,17 @@ TEST(DoctorGpu, FindsNothingToMendOnAHealthyHost) {
 
 TEST(DoctorGpu, AHostWithoutGpuIsANoteUnlessAGpuIsWanted) {
     ProbeOutcome probe = healthy();
-    probe.parts["driver"] = {{"part", "driver"},
-                             {"problem", "libnvidia-ml.so.1 is not there"},
-                             {"version", nullptr},
-                             {"devices", json::array()}};
-    probe.parts["cuda"]["problem"] =
-        "there is no NVIDIA driver on this host; install r580 or newer";
-    probe.parts["cuda"]["device_error"] = 35;
-    probe.parts["cuda"]["driver_version"] = 0;
-    probe.parts["cuda"]["devices"] = json::array();
-    probe.parts.erase("tracing");
+    of<DriverPart>(probe) = {{"", "libnvidia-ml.so.1 is not there", ""}, "", {}};
+    of<CudaPart>(probe).problem = {kNoDriverCode, "there is no NVIDIA driver on this host",
+                                   "install r580 or newer"};
+    of<CudaPart>(probe).driverVersion = 0;
+    of<CudaPart>(probe).devices.clear();
+    forget<TracingPart>(probe);
     GpuSurroundings surroundings = withoutGpu();
     const Diagnosis diagnosis = diagnosed(probe, surroundings);
     EXPECT_FALSE(diagnosis.cuda);
+    // Once is enough.
+    EXPECT_THAT(diagnosis.checks, Each(testing::Field(&Check::id, Not("gpu.usable"))));
     EXPECT_THAT(
         checkOf(diagnosis, "gpu.driver"),
         says(CheckStatus::kNote, HasSubstr("no NVIDIA GPU on the PCI bus"), HasSubstr("r580")));
@@ -131,11 +159,8 @@ TEST(DoctorGpu, AHostWithoutGpuIsANoteUnlessAGpuIsWanted) {
 
 TEST(DoctorGpu, ADriverThatIsLoadedAndDoesNotAnswerIsAProblem) {
     ProbeOutcome probe = healthy();
-    probe.parts["driver"] = {{"part", "driver"},
-                             {"problem", "Driver/library version mismatch"},
-                             {"version", nullptr},
-                             {"devices", json::array()}};
-    probe.parts["cuda"]["driver_version"] = 0;
+    of<DriverPart>(probe) = {{"", "Driver/library version mismatch", ""}, "", {}};
+    of<CudaPart>(probe).driverVersion = 0;
     EXPECT_THAT(checkOf(diagnosed(probe, around()), "gpu.driver"),
                 says(CheckStatus::kProblem, HasSubstr("version mismatch"), HasSubstr("restart")));
 }
@@ -149,9 +174,9 @@ TEST(DoctorGpu, WithoutEngineNobodyAskedTheDriver) {
 
 TEST(DoctorGpu, EachDeviceHasACheckOfItsOwn) {
     ProbeOutcome probe = healthy();
-    json& devices = probe.parts["cuda"]["devices"];
-    devices.push_back(devices[0]);
-    devices[1]["pci_bus_id"] = "0000:2b:00.0";
+    std::vector<CudaDevice>& devices = of<CudaPart>(probe).devices;
+    devices.push_back(CudaDevice(devices[0]));
+    devices[1].pciBusId = "0000:2b:00.0";
     const Diagnosis diagnosis = diagnosed(probe, around());
     EXPECT_THAT(checkOf(diagnosis, "gpu.device_0").found, HasSubstr("1b:00.0"));
     EXPECT_THAT(checkOf(diagnosis, "gpu.device_1").found, HasSubstr("2b:00.0"));
@@ -159,13 +184,13 @@ TEST(DoctorGpu, EachDeviceHasACheckOfItsOwn) {
 
 TEST(DoctorGpu, AnOldDriverIsAProblem) {
     ProbeOutcome probe = healthy();
-    probe.parts["driver"]["version"] = "535.183.01";
-    probe.parts["cuda"]["driver_version"] = 12020;
-    probe.parts["cuda"]["device_error"] = 35;
-    probe.parts["cuda"]["problem"] =
-        "the NVIDIA driver knows CUDA up to 12.2, which is too old; install r580 or newer";
-    probe.parts["cuda"]["devices"] = json::array();
-    probe.parts.erase("tracing");
+    of<DriverPart>(probe).version = "535.183.01";
+    of<CudaPart>(probe).driverVersion = 12020;
+    of<CudaPart>(probe).problem = {"driver-too-old",
+                                   "the NVIDIA driver knows CUDA up to 12.2, which is too old",
+                                   "install r580 or newer"};
+    of<CudaPart>(probe).devices.clear();
+    forget<TracingPart>(probe);
     const Diagnosis diagnosis = diagnosed(probe, around());
     EXPECT_FALSE(diagnosis.cuda);
     EXPECT_THAT(checkOf(diagnosis, "gpu.driver"),
@@ -181,19 +206,30 @@ TEST(DoctorGpu, AnOldDriverIsAProblem) {
 
 TEST(DoctorGpu, WhatCudaCannotUseIsToldInTheWorkersWords) {
     ProbeOutcome probe = healthy();
-    probe.parts["cuda"]["device_error"] = 802;
-    probe.parts["cuda"]["problem"] =
-        "CUDA cannot be used: system not yet initialized (error 802); look at nvidia-smi";
-    probe.parts["cuda"]["devices"] = json::array();
+    of<CudaPart>(probe).problem = {"cuda-error",
+                                   "CUDA cannot be used: system not yet initialized (error 802)",
+                                   "look at nvidia-smi"};
+    of<CudaPart>(probe).devices.clear();
     EXPECT_THAT(
         checkOf(diagnosed(probe, around()), "gpu.usable"),
         says(CheckStatus::kProblem, "CUDA cannot be used: system not yet initialized (error 802)",
              "look at nvidia-smi"));
 }
 
+TEST(DoctorGpu, WhatIsFoundMayHoldSemicolons) {
+    ProbeOutcome probe = healthy();
+    of<CudaPart>(probe).problem = {"cuda-error", "out of order; see the log", "restart; then wait"};
+    EXPECT_THAT(checkOf(diagnosed(probe, around()), "gpu.usable"),
+                says(CheckStatus::kProblem, "out of order; see the log", "restart; then wait"));
+    of<CudaPart>(probe) = {};
+    of<CudaPart>(probe).problem.found = "/opt/a; b/x.so cannot be loaded";
+    EXPECT_THAT(checkOf(diagnosed(probe, around()), "gpu.module"),
+                says(CheckStatus::kProblem, "/opt/a; b/x.so cannot be loaded", IsEmpty()));
+}
+
 TEST(DoctorGpu, AnotherCuptiIsNamedWithTheFileItCameFrom) {
     ProbeOutcome probe = healthy();
-    probe.parts["cuda"]["cupti_version"] = 130000;
+    of<CudaPart>(probe).cuptiVersion = 130000;
     const Diagnosis diagnosis = diagnosed(probe, around());
     EXPECT_TRUE(diagnosis.cuda);
     EXPECT_THAT(checkOf(diagnosis, "gpu.cupti"),
@@ -205,7 +241,7 @@ TEST(DoctorGpu, AnotherCuptiIsNamedWithTheFileItCameFrom) {
 
 TEST(DoctorGpu, AnotherNcclIsAProblem) {
     ProbeOutcome probe = healthy();
-    probe.parts["cuda"]["nccl_version"] = 22205;
+    of<CudaPart>(probe).ncclVersion = 22205;
     EXPECT_THAT(checkOf(diagnosed(probe, around()), "gpu.nccl"),
                 says(CheckStatus::kProblem, HasSubstr("NCCL 2.22.5; this build needs 2.28.9"),
                      HasSubstr("libnccl.so.2")));
@@ -213,7 +249,8 @@ TEST(DoctorGpu, AnotherNcclIsAProblem) {
 
 TEST(DoctorGpu, ABuildWithoutGpuPartIsToldWhatItLacks) {
     ProbeOutcome probe = healthy();
-    probe.parts["cuda"] = {{"part", "cuda"}, {"loaded", false}, {"problem", "no GPU part"}};
+    of<CudaPart>(probe) = {};
+    of<CudaPart>(probe).problem.found = "no GPU part";
     GpuSurroundings surroundings = around();
     surroundings.moduleFile = false;
     const Diagnosis diagnosis = diagnosed(probe, surroundings);
@@ -234,13 +271,21 @@ TEST(DoctorGpu, ABuildWithoutGpuPartIsToldWhatItLacks) {
     EXPECT_THAT(checkOf(diagnosis, "gpu.device_0").found, HasSubstr("H100"));
 }
 
+TEST(DoctorGpu, AModuleThatIsLoadedFromElsewhereHasItsLibrariesChecked) {
+    GpuSurroundings surroundings = around();
+    surroundings.moduleFile = false;
+    const Diagnosis diagnosis = diagnosed(healthy(), surroundings);
+    EXPECT_TRUE(diagnosis.cuda);
+    EXPECT_EQ(checkOf(diagnosis, "gpu.module").status, CheckStatus::kMissing);
+    EXPECT_EQ(checkOf(diagnosis, "gpu.nccl").status, CheckStatus::kOk);
+}
+
 TEST(DoctorGpu, AModuleThatCannotBeLoadedNamesTheLibrary) {
     ProbeOutcome probe = healthy();
-    probe.parts["cuda"] = {{"part", "cuda"},
-                           {"loaded", false},
-                           {"problem",
-                            "x.so cannot be loaded: libcudnn.so.9: no such file; run "
-                            "packaging/fetch-libtorch --cuda"}};
+    of<CudaPart>(probe) = {};
+    of<CudaPart>(probe).problem = {"module-not-loadable",
+                                   "x.so cannot be loaded: libcudnn.so.9: no such file",
+                                   "run packaging/fetch-libtorch --cuda"};
     EXPECT_THAT(checkOf(diagnosed(probe, around()), "gpu.module"),
                 says(CheckStatus::kProblem, HasSubstr("libcudnn.so.9"),
                      HasSubstr("fetch-libtorch --cuda")));
@@ -249,12 +294,10 @@ TEST(DoctorGpu, AModuleThatCannotBeLoadedNamesTheLibrary) {
 
 TEST(DoctorGpu, SaysWhoUsesADevicesMemoryAndThatItIsASlice) {
     ProbeOutcome probe = healthy();
-    json& device = probe.parts["driver"]["devices"][0];
-    device["memory_used_bytes"] = 3 << 20;
-    device["mig"] = true;
-    device["processes"] = json::parse(
-        R"([{"pid": 77, "name": "python3", "memory_bytes": 2097152},
-            {"pid": 78, "name": "", "memory_bytes": null}])");
+    DriverDevice& device = of<DriverPart>(probe).devices[0];
+    device.memoryUsed = Bytes{3 << 20};
+    device.mig = true;
+    device.users = {{77, "python3", Bytes{2097152}}, {78, "", std::nullopt}};
     const Diagnosis diagnosis = diagnosed(probe, around());
     EXPECT_TRUE(diagnosis.cuda);
     EXPECT_THAT(checkOf(diagnosis, "gpu.device_0"),
@@ -266,7 +309,7 @@ TEST(DoctorGpu, SaysWhoUsesADevicesMemoryAndThatItIsASlice) {
 
 TEST(DoctorGpu, ADeviceOlderThanTheKernelsCannotBeUsed) {
     ProbeOutcome probe = healthy();
-    probe.parts["cuda"]["devices"][0]["compute_capability"] = "7.5";
+    of<CudaPart>(probe).devices[0].computeCapability = "7.5";
     const Diagnosis diagnosis = diagnosed(probe, around());
     EXPECT_FALSE(diagnosis.cuda);
     EXPECT_THAT(checkOf(diagnosis, "gpu.device_0"),
@@ -276,11 +319,9 @@ TEST(DoctorGpu, ADeviceOlderThanTheKernelsCannotBeUsed) {
 
 TEST(DoctorTracing, SaysWhoHoldsCupti) {
     ProbeOutcome probe = healthy();
-    probe.parts["tracing"] = {{"part", "tracing"},
-                              {"started", false},
-                              {"code", "cupti-busy"},
-                              {"message", "'Nsight Systems' already traces this process"},
-                              {"remedy", "End the other tool."}};
+    of<TracingPart>(probe) = {
+        false,
+        {"cupti-busy", "'Nsight Systems' already traces this process", "End the other tool."}};
     const Diagnosis diagnosis = diagnosed(probe, around());
     EXPECT_TRUE(diagnosis.cuda);
     EXPECT_FALSE(diagnosis.tracing);
@@ -291,8 +332,8 @@ TEST(DoctorTracing, SaysWhoHoldsCupti) {
 
 TEST(DoctorTracing, AProbeThatDiesInTheTracerLeavesTheRest) {
     ProbeOutcome probe = healthy();
-    probe.parts.erase("tracing");
-    probe.parts.erase("end");
+    forget<TracingPart>(probe);
+    forget<EndPart>(probe);
     probe.problem = "was ended by signal 11 (Segmentation fault) while starting the tracer";
     const Diagnosis diagnosis = diagnosed(probe, around());
     EXPECT_TRUE(diagnosis.cuda);
@@ -416,7 +457,7 @@ TEST_F(Doctor, AnEngineThatComputesWrongCannotTrain) {
 TEST_F(Doctor, TheAbsenceOfAGpuIsAFailureOnlyWhenOneIsWanted) {
     useRank(tell(kEngine) +
             tell(R"({"part":"driver","problem":"none","version":null,"devices":[]})") +
-            tell(R"({"part":"cuda","loaded":false,"problem":"no GPU part; build it"})") +
+            tell(R"({"part":"cuda","loaded":false,"problem":"no GPU part","remedy":"build it"})") +
             tell(R"({"part":"end"})"));
     EXPECT_EQ(report({}, 0).at("works"),
               json({{"cpu", true}, {"cuda", false}, {"tracing", false}}));
@@ -427,8 +468,7 @@ TEST_F(Doctor, TheAbsenceOfAGpuIsAFailureOnlyWhenOneIsWanted) {
 
 TEST_F(Doctor, AUsableGpuSatisfies) {
     std::string script;
-    for (const char* part : {"engine", "driver", "cuda", "tracing", "end"})
-        script += tell(healthy().parts.at(part).dump());
+    for (const ProbePart& part : healthy().parts) script += tell(encodePart(part));
     useRank(script);
     write("libshardscope_cuda.so", "");
     EXPECT_EQ(report({"--device", "cuda"}, 0).at("works"),
@@ -448,8 +488,8 @@ TEST_F(Doctor, AHangingProbeIsKilledWithItsChildren) {
     useRank(tell(kEngine) + "sleep 600 & echo $! > " + path("child") + "\nwait\n");
     const ProbeOutcome outcome =
         runProbe(environment["SHARDSCOPE_RANK_PROGRAM"], std::chrono::milliseconds(700));
-    EXPECT_NE(outcome.part("engine"), nullptr);
-    EXPECT_EQ(outcome.part("driver"), nullptr);
+    EXPECT_NE(outcome.part<EnginePart>(), nullptr);
+    EXPECT_EQ(outcome.part<DriverPart>(), nullptr);
     EXPECT_THAT(outcome.problem,
                 AllOf(HasSubstr("did not answer within"), HasSubstr("asking the NVIDIA driver"),
                       HasSubstr("was killed (pid ")));
@@ -473,6 +513,33 @@ TEST_F(Doctor, NoiseOfAProbeIsPassedOver) {
         runProbe(environment["SHARDSCOPE_RANK_PROGRAM"], std::chrono::seconds(10));
     EXPECT_EQ(outcome.problem, "");
     EXPECT_EQ(outcome.parts.size(), 2u);
+}
+
+TEST_F(Doctor, MalformedPartsAreNotKnownAndHideNothing) {
+    useRank(
+        tell(R"({"part":"engine","libtorch":2,"computes":true})") +
+        tell(R"({"part":"driver","problem":null,"version":"580.1","devices":[7,{"name":[]}]})") +
+        tell(R"({"part":"cuda","loaded":"yes","devices":3,"loaded_from":[]})") +
+        tell(R"({"part":"tracing","started":null,"message":4})") + tell(R"({"part":"end"})"));
+    write("libshardscope_cuda.so", "");
+    const json found = report({}, 0);
+    EXPECT_EQ(found.at("works"), json({{"cpu", true}, {"cuda", false}, {"tracing", false}}));
+    EXPECT_THAT(checkIn(found, "engine.libtorch").at("found").get<std::string>(),
+                HasSubstr("LibTorch ?, oneDNN ?"));
+    EXPECT_EQ(checkIn(found, "gpu.driver").at("status"), "ok");
+    EXPECT_EQ(checkIn(found, "gpu.device_1").at("status"), "note");
+    EXPECT_NE(checkIn(found, "gpu.module").at("status"), "ok");
+    EXPECT_EQ(checkIn(found, "tracing.cupti").at("status"), "problem");
+}
+
+TEST_F(Doctor, ARemedyComesThroughTheProbeAsItWasGiven) {
+    CudaPart cuda;
+    cuda.problem = {"module-not-loadable", "/opt/a; b/x.so cannot be loaded", "fetch it; link it"};
+    useRank(tell(kEngine) + tell(encodePart(cuda)) + tell(encodePart(EndPart{})));
+    write("libshardscope_cuda.so", "");
+    const json module = checkIn(report({"--device", "cuda"}, 4), "gpu.module");
+    EXPECT_EQ(module.at("found"), cuda.problem.found);
+    EXPECT_EQ(module.at("remedy"), cuda.problem.remedy);
 }
 
 TEST_F(Doctor, AProgramThatIsNoneIsSaidToBe) {

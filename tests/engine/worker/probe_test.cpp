@@ -3,16 +3,16 @@
 #include "tests/profiler/collectors/nvml/fake_nvml.h"
 
 #include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+
+#include <variant>
+#include <vector>
 
 namespace shardscope::worker {
 namespace {
 
 using collectors::test::FakeNvml;
 using collectors::test::fakeNvml;
-using nlohmann::json;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 class ProbeTest : public testing::Test {
@@ -25,44 +25,43 @@ protected:
 TEST_F(ProbeTest, TellsTheDriversDevicesAndWhoUsesThem) {
     m_nvml.mig = true;
     m_nvml.processes = {{static_cast<unsigned>(::getpid()), 3000, 0, 0}, {99, ~0ull, 0, 0}};
-    const json part = json::parse(driverPart(collectors::test::fakeApi()));
-    EXPECT_EQ(part.at("part"), "driver");
-    EXPECT_EQ(part.at("version"), "580.95.05");
-    EXPECT_TRUE(part.at("problem").is_null());
-    ASSERT_EQ(part.at("devices").size(), 1u);
-    const json& device = part.at("devices")[0];
-    EXPECT_EQ(device.at("name"), "NVIDIA H100 80GB HBM3");
-    EXPECT_EQ(device.at("pci_bus_id"), "00000000:17:00.0");
-    EXPECT_EQ(device.at("memory_bytes"), 85'000'000'000);
-    EXPECT_EQ(device.at("memory_used_bytes"), 5'000'000'000);
-    EXPECT_EQ(device.at("mig"), true);
-    ASSERT_EQ(device.at("processes").size(), 2u);
-    EXPECT_EQ(device.at("processes")[0].at("pid"), ::getpid());
-    EXPECT_EQ(device.at("processes")[0].at("memory_bytes"), 3000);
-    EXPECT_THAT(device.at("processes")[0].at("name").get<std::string>(), HasSubstr("worker_test"));
-    EXPECT_TRUE(device.at("processes")[1].at("memory_bytes").is_null());
+    const run::DriverPart part = driverPart(collectors::test::fakeApi());
+    EXPECT_EQ(part.version, "580.95.05");
+    EXPECT_TRUE(part.problem.none());
+    ASSERT_EQ(part.devices.size(), 1u);
+    const run::DriverDevice& device = part.devices[0];
+    EXPECT_EQ(device.name, "NVIDIA H100 80GB HBM3");
+    EXPECT_EQ(device.pciBusId, "00000000:17:00.0");
+    EXPECT_EQ(device.memory, Bytes{85'000'000'000});
+    EXPECT_EQ(device.memoryUsed, Bytes{5'000'000'000});
+    EXPECT_TRUE(device.mig);
+    ASSERT_EQ(device.users.size(), 2u);
+    EXPECT_EQ(device.users[0].pid, ::getpid());
+    EXPECT_EQ(device.users[0].memory, Bytes{3000});
+    EXPECT_THAT(device.users[0].name, HasSubstr("worker_test"));
+    EXPECT_FALSE(device.users[1].memory);
 }
 
 TEST_F(ProbeTest, ADriverThatListsNothingKeepsItsVersion) {
     collectors::NvmlApi api = collectors::test::fakeApi();
     api.deviceCount = [](unsigned*) { return int{collectors::kNvmlUnknown}; };
-    const json part = json::parse(driverPart(api));
-    EXPECT_EQ(part.at("version"), "580.95.05");
-    EXPECT_THAT(part.at("problem").get<std::string>(), HasSubstr("Some Error"));
-    EXPECT_TRUE(part.at("devices").empty());
+    const run::DriverPart part = driverPart(api);
+    EXPECT_EQ(part.version, "580.95.05");
+    EXPECT_THAT(part.problem.found, HasSubstr("Some Error"));
+    EXPECT_TRUE(part.devices.empty());
 }
 
 TEST_F(ProbeTest, WhatADriverRefusesToTellIsLeftOut) {
     collectors::NvmlApi api = collectors::test::fakeApi();
     m_nvml.processResult = collectors::kNvmlNoPermission;
     api.memoryInfo = nullptr;
-    const json device = json::parse(driverPart(api)).at("devices").at(0);
-    EXPECT_TRUE(device.at("memory_used_bytes").is_null());
-    EXPECT_TRUE(device.at("processes").empty());
+    const run::DriverDevice device = driverPart(api).devices.at(0);
+    EXPECT_FALSE(device.memoryUsed);
+    EXPECT_TRUE(device.users.empty());
     api.driverVersion = nullptr;
-    const json part = json::parse(driverPart(api));
-    EXPECT_TRUE(part.at("version").is_null());
-    EXPECT_THAT(part.at("problem").get<std::string>(), HasSubstr("version"));
+    const run::DriverPart part = driverPart(api);
+    EXPECT_EQ(part.version, "");
+    EXPECT_THAT(part.problem.found, HasSubstr("version"));
 }
 
 TEST_F(ProbeTest, TellsVersionsAndDevicesOfCuda) {
@@ -72,15 +71,16 @@ TEST_F(ProbeTest, TellsVersionsAndDevicesOfCuda) {
     found.cuptiVersion = 130001;
     found.ncclVersion = 22809;
     found.devices = {{"NVIDIA H200", "0000:17:00.0", "GPU-1", 150'000'000'000, 132, 9, 0}};
-    const json part = json::parse(cudaPart(found));
-    EXPECT_EQ(part.at("loaded"), true);
-    EXPECT_TRUE(part.at("problem").is_null());
-    EXPECT_EQ(part.at("cupti_version"), 130001);
-    EXPECT_EQ(part.at("devices")[0].at("compute_capability"), "9.0");
-    EXPECT_EQ(part.at("devices")[0].at("pci_bus_id"), "0000:17:00.0");
+    const run::CudaPart part = cudaPart(found);
+    EXPECT_TRUE(part.loaded);
+    EXPECT_TRUE(part.problem.none());
+    EXPECT_EQ(part.cuptiVersion, 130001);
+    ASSERT_EQ(part.devices.size(), 1u);
+    EXPECT_EQ(part.devices[0].computeCapability, "9.0");
+    EXPECT_EQ(part.devices[0].pciBusId, "0000:17:00.0");
+    EXPECT_EQ(part.devices[0].memory, Bytes{150'000'000'000});
     found.devices.clear();
-    EXPECT_THAT(json::parse(cudaPart(found)).at("problem").get<std::string>(),
-                HasSubstr("shows no GPU"));
+    EXPECT_THAT(cudaPart(found).problem.found, HasSubstr("shows no GPU"));
 }
 
 class SilentCollector final : public collectors::DeviceCollector {
@@ -100,11 +100,9 @@ TEST_F(ProbeTest, TellsWhetherTheTracerStarts) {
         EXPECT_EQ(level, capture::DeviceLevel::kKernels);
         return collectors::DeviceCollectorStart{std::make_unique<SilentCollector>(), std::nullopt};
     };
-    EXPECT_EQ(json::parse(tracingPart(module)), json({{"part", "tracing"},
-                                                      {"started", true},
-                                                      {"code", ""},
-                                                      {"message", ""},
-                                                      {"remedy", ""}}));
+    const run::TracingPart started = tracingPart(module);
+    EXPECT_TRUE(started.started);
+    EXPECT_TRUE(started.problem.none());
     module.startTracing = [](capture::DeviceLevel, capture::DeviceSink&) {
         Diagnostic diagnostic;
         diagnostic.code = "cupti-busy";
@@ -112,22 +110,25 @@ TEST_F(ProbeTest, TellsWhetherTheTracerStarts) {
         diagnostic.remedy = "End it.";
         return collectors::DeviceCollectorStart{nullptr, diagnostic};
     };
-    const json part = json::parse(tracingPart(module));
-    EXPECT_EQ(part.at("started"), false);
-    EXPECT_EQ(part.at("code"), "cupti-busy");
-    EXPECT_THAT(part.at("message").get<std::string>(), HasSubstr("Nsight"));
-    EXPECT_EQ(part.at("remedy"), "End it.");
+    const run::TracingPart refused = tracingPart(module);
+    EXPECT_FALSE(refused.started);
+    EXPECT_EQ(refused.problem.code, "cupti-busy");
+    EXPECT_THAT(refused.problem.found, HasSubstr("Nsight"));
+    EXPECT_EQ(refused.problem.remedy, "End it.");
 }
 
 TEST_F(ProbeTest, TellsItsPartsInOrder) {
-    std::vector<std::string> parts;
-    probe([&](const std::string& line) {
-        EXPECT_EQ(line.find('\n'), std::string::npos);
-        parts.push_back(json::parse(line).at("part"));
-    });
+    std::vector<run::ProbePart> parts;
+    probe([&](const run::ProbePart& part) { parts.push_back(part); });
     // Where a device can be used the tracer is tried.
-    std::erase(parts, "tracing");
-    EXPECT_THAT(parts, ElementsAre("engine", "driver", "cuda", "end"));
+    std::erase_if(parts, [](const run::ProbePart& part) {
+        return std::holds_alternative<run::TracingPart>(part);
+    });
+    ASSERT_EQ(parts.size(), 4u);
+    EXPECT_TRUE(std::holds_alternative<run::EnginePart>(parts[0]));
+    EXPECT_TRUE(std::holds_alternative<run::DriverPart>(parts[1]));
+    EXPECT_TRUE(std::holds_alternative<run::CudaPart>(parts[2]));
+    EXPECT_TRUE(std::holds_alternative<run::EndPart>(parts[3]));
 }
 
 }  // namespace
