@@ -37,38 +37,11 @@ RecordingObserver::RecordingObserver(const run::RunConfig& config, RankId rank,
       m_session(session),
       m_outbox(outbox),
       m_contents(theory::stepContents(config)),
-      m_level(config.capture),
-      m_nextLevel(config.capture) {
-    for (const auto& [phase, word, use] : kWords<Phase>)
-        m_phaseNames[static_cast<std::size_t>(phase)] = session.intern(word);
-    for (const CollectiveWords& words : kWords<CollectiveOp>)
-        m_operationNames[static_cast<std::size_t>(words.value)] = session.intern(words.word);
-    for (const auto& [cause, word] : kWords<Cause>)
-        if (cause != Cause::kNone)
-            m_causeArguments[static_cast<std::size_t>(cause)] =
-                session.intern(fmt::format(R"({{"cause":"{}"}})", word));
-    m_stretchNames = {kEmptyString, session.intern("forward"), session.intern("head"),
-                      session.intern("backward"), session.intern("optimizer")};
-    m_stepName = session.intern("step");
+      m_names(session),
+      m_level(config.capture) {
     for (const FixedLane& lane : {lanes::kSteps, lanes::kPhases, lanes::kCommunication,
                                   lanes::kResidentSet, lanes::kCpuTime})
         session.declareLane(lane);
-}
-
-RecordingObserver::Stretch RecordingObserver::stretchOf(Phase phase, Stretch current) {
-    switch (phase) {
-        case Phase::kForward:
-            return Stretch::kForward;
-        case Phase::kHead:
-            return Stretch::kHead;
-        case Phase::kBackward:
-            return Stretch::kBackward;
-        case Phase::kClip:
-        case Phase::kOptimizer:
-            return Stretch::kOptimizer;
-        default:
-            return current;  // waits belong to where they happen
-    }
 }
 
 void RecordingObserver::span(LaneId lane, StringId name, std::int64_t startNs, std::int64_t endNs,
@@ -78,7 +51,7 @@ void RecordingObserver::span(LaneId lane, StringId name, std::int64_t startNs, s
     event.duration = {endNs - startNs};
     event.lane = lane;
     event.name = name;
-    event.arguments = m_causeArguments[static_cast<std::size_t>(phase.report.cause)];
+    event.arguments = m_names.arguments(phase.report.cause);
     event.step = phase.step;
     event.layer = phase.report.layer;
     event.phase = phase.report.phase;
@@ -88,8 +61,7 @@ void RecordingObserver::span(LaneId lane, StringId name, std::int64_t startNs, s
 
 void RecordingObserver::stepBegin(std::int32_t step) {
     capture::threadContext() = {StepIndex{step}, kNoLayer, Phase::kNone, kEmptyString};
-    m_step.store(step);
-    m_stepWhole = takes(CaptureLevel::kLight) && m_fetchedAhead;
+    m_level.begin(step);
     m_stepCpuNs = collectors::processUsage().cpuTimeNs;
     if (m_timeline != nullptr) m_stepMark = m_timeline->mark();
 }
@@ -122,7 +94,7 @@ void RecordingObserver::tell(const EndedPhase& phase) {
         report.phase == Phase::kWaitOther) {
         m_blockedNs += report.endNs - report.startNs;
     }
-    if (!takes(CaptureLevel::kLight)) return;
+    if (!m_level.takes(CaptureLevel::kLight)) return;
     const Stretch next =
         phase.step == kNoStep ? Stretch::kNone : stretchOf(report.phase, m_stretch);
     if (next != m_stretch) {
@@ -130,16 +102,14 @@ void RecordingObserver::tell(const EndedPhase& phase) {
         m_stretch = next;
         m_stretchStartNs = report.startNs;
     }
-    span(lanes::kPhases.id, m_phaseNames[static_cast<std::size_t>(report.phase)], report.startNs,
-         report.endNs, phase, 0);
+    span(lanes::kPhases.id, m_names.of(report.phase), report.startNs, report.endNs, phase, 0);
 }
 
 void RecordingObserver::closeStretch(std::int64_t nowNs, StepIndex step) {
     if (m_stretch == Stretch::kNone) return;
     EndedPhase stretch;
     stretch.step = step;
-    span(lanes::kSteps.id, m_stretchNames[static_cast<std::size_t>(m_stretch)], m_stretchStartNs,
-         nowNs, stretch, 1);
+    span(lanes::kSteps.id, m_names.of(m_stretch), m_stretchStartNs, nowNs, stretch, 1);
     m_stretch = Stretch::kNone;
 }
 
@@ -147,13 +117,13 @@ void RecordingObserver::stepEnd(const control::StepReport& report) {
     capture::threadContext() = {};
     const collectors::ProcessUsage usage = collectors::processUsage();
     EndedStep ended{report, {}, m_stepMark, {}};
-    ended.done.capture = m_level.load();
-    ended.done.captureReason = m_reason;
+    ended.done.capture = m_level.level();
+    ended.done.captureReason = m_level.reason();
     StepFacts& facts = ended.done.step;
     facts.rank = m_rank;
     facts.step = {report.step};
     facts.tokens = report.tokens;
-    if (m_stepWhole) {
+    if (m_level.whole()) {
         facts.expectedGathers =
             m_contents.gathers - (report.skipped ? m_contents.updateGathers : 0);
         facts.expectedReductions = m_contents.reductions;
@@ -174,11 +144,11 @@ void RecordingObserver::stepEnd(const control::StepReport& report) {
 void RecordingObserver::tell(EndedStep& step) {
     const control::StepReport& report = step.report;
     StepFacts& facts = step.done.step;
-    if (takes(CaptureLevel::kLight)) {
+    if (m_level.takes(CaptureLevel::kLight)) {
         closeStretch(report.endNs, facts.step);
         EndedPhase whole;
         whole.step = facts.step;
-        span(lanes::kSteps.id, m_stepName, report.startNs, report.endNs, whole, 0);
+        span(lanes::kSteps.id, m_names.ofStep(), report.startNs, report.endNs, whole, 0);
     }
     facts.start = m_session.at(report.startNs);
     facts.end = m_session.at(report.endNs);
@@ -232,8 +202,7 @@ void RecordingObserver::tellPassed(bool everything) {
 
 void RecordingObserver::collective(const control::CollectiveReport& report) {
     if (auto* precision = m_precision.load()) precision->collective(report);
-    const auto& level = report.step > m_step.load() ? m_nextLevel : m_level;
-    if (level.load() < CaptureLevel::kLight) return;
+    if (!m_level.takesCollective(report.step)) return;
     CollectiveEvent event;
     event.operation = report.operation;
     event.dtype = report.dtype;
@@ -277,8 +246,8 @@ void RecordingObserver::store(const CollectiveEvent& event) {
     drawn.start = event.start;
     drawn.duration = event.end - event.start;
     drawn.lane = laneOf(event.group);
-    drawn.name = m_operationNames[static_cast<std::size_t>(event.operation)];
-    drawn.arguments = m_causeArguments[static_cast<std::size_t>(event.cause)];
+    drawn.name = m_names.of(event.operation);
+    drawn.arguments = m_names.arguments(event.cause);
     drawn.correlation = CollectiveKey::of(event).correlation();
     drawn.step = event.step;
     drawn.layer = event.layer;
@@ -308,7 +277,7 @@ void RecordingObserver::metric(control::Metric metric, std::int32_t step, double
 }
 
 void RecordingObserver::sampleUsage() {
-    if (!takes(CaptureLevel::kLight)) return;
+    if (!m_level.takes(CaptureLevel::kLight)) return;
     const collectors::ProcessUsage usage = collectors::processUsage();
     const Timestamp time = m_session.at(hostNow());
     m_session.push(

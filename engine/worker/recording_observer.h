@@ -12,10 +12,11 @@
 #include "engine/run/theory/theory.h"
 #include "engine/training/precision_report.h"
 #include "engine/worker/device_timeline.h"
+#include "engine/worker/event_names.h"
 #include "engine/worker/outbox.h"
+#include "engine/worker/step_level.h"
 #include "profiler/capture/capture_session.h"
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -29,8 +30,8 @@ namespace shardscope::worker {
 
 class RecordingObserver final : public control::Observer {
 public:
-    RecordingObserver(const run::RunConfig& config, RankId rank,
-                      capture::CaptureSession& session, Outbox& outbox);
+    RecordingObserver(const run::RunConfig& config, RankId rank, capture::CaptureSession& session,
+                      Outbox& outbox);
 
     void stepBegin(std::int32_t step) override;
     void stepEnd(const control::StepReport& report) override;
@@ -62,10 +63,7 @@ public:
     /// Level in force from the next event on, why it is less than the run's where it is, and that
     /// of the step after: what is fetched ahead for it belongs to it. Step thread, between steps.
     void setLevel(CaptureLevel level, DetailReason reason, CaptureLevel next) {
-        m_fetchedAhead = m_nextLevel.load() >= CaptureLevel::kLight;
-        m_level.store(level);
-        m_nextLevel.store(next);
-        m_reason = reason;
+        m_level.decide(level, reason, next);
     }
 
     /// Resident set and CPU time as counters; outbox thread.
@@ -82,9 +80,6 @@ private:
     std::atomic<training::PrecisionReport*> m_precision{nullptr};
     std::mutex m_groupMutex;
     std::vector<std::uint32_t> m_groups;  ///< in the order of their lanes; guarded
-    /// Stretches of a step that a person thinks in.
-    enum class Stretch : std::uint8_t { kNone, kForward, kHead, kBackward, kOptimizer };
-
     /// A phase that has ended, with all that telling it needs.
     struct EndedPhase {
         control::PhaseReport report;
@@ -98,7 +93,6 @@ private:
     };
     using Ended = std::variant<EndedPhase, EndedStep>;
 
-    static Stretch stretchOf(Phase phase, Stretch current);
     void tell(const EndedPhase& phase);
     void tell(EndedStep& step);
     void closeStretch(std::int64_t nowNs, StepIndex step);
@@ -107,23 +101,15 @@ private:
     [[nodiscard]] bool passed(const Ended& ended, bool everything);
     void readMarks(Ended& ended);
     void queue(Ended ended);
-    [[nodiscard]] bool takes(CaptureLevel level) const { return m_level.load() >= level; }
 
     const run::RunConfig m_config;
     const RankId m_rank;
     capture::CaptureSession& m_session;
     Outbox& m_outbox;
     const theory::StepContents m_contents;
-    std::atomic<CaptureLevel> m_level;
-    std::atomic<CaptureLevel> m_nextLevel;  ///< of the step after m_step
-    std::atomic<std::int32_t> m_step{-1};            ///< the current one
+    const EventNames m_names;
+    StepLevel m_level;
     std::atomic<std::int64_t> m_bufferBytes{0};
-
-    std::array<StringId, kPlaces<Phase>> m_phaseNames{};             ///< by Phase
-    std::array<StringId, 8> m_stretchNames{};                        ///< by Stretch
-    std::array<StringId, kPlaces<CollectiveOp>> m_operationNames{};  ///< by CollectiveOp
-    std::array<StringId, kPlaces<Cause>> m_causeArguments{};         ///< by Cause
-    StringId m_stepName;
 
     DeviceTimeline* m_timeline = nullptr;
     std::function<void(const CollectiveEvent&)> m_collectiveTaker;
@@ -131,9 +117,6 @@ private:
 
     // Step thread.
     std::int64_t m_stepCpuNs = 0;
-    bool m_stepWhole = false;  ///< captured at light or more from its beginning
-    DetailReason m_reason = DetailReason::kSchedule;
-    bool m_fetchedAhead = true;  ///< what was fetched for the step before it began was captured
     control::DeviceEvent m_phaseMark, m_stepMark;
 
     // Whichever thread tells: the step thread, or on a device the outbox thread.

@@ -1,0 +1,45 @@
+#include "engine/worker/step_level.h"
+
+#include <gtest/gtest.h>
+
+namespace shardscope::worker {
+namespace {
+
+constexpr auto kOnSchedule = DetailReason::kSchedule;
+
+TEST(StepLevel, IsTheRunsUntilSomethingElseIsDecided) {
+    StepLevel level(CaptureLevel::kLight);
+    EXPECT_TRUE(level.takes(CaptureLevel::kLight));
+    EXPECT_FALSE(level.takes(CaptureLevel::kFull));
+    level.decide(CaptureLevel::kSteps, kOnSchedule, CaptureLevel::kSteps);
+    EXPECT_EQ(level.level(), CaptureLevel::kSteps);
+    EXPECT_FALSE(level.takes(CaptureLevel::kLight));
+}
+
+TEST(StepLevel, CollectivesThatFetchAheadBelongToTheStepAfter) {
+    StepLevel level(CaptureLevel::kFull);
+    level.decide(CaptureLevel::kSteps, kOnSchedule, CaptureLevel::kFull);
+    level.begin(4);
+    EXPECT_FALSE(level.takesCollective(4));
+    EXPECT_TRUE(level.takesCollective(5));
+    level.decide(CaptureLevel::kFull, kOnSchedule, CaptureLevel::kSteps);
+    level.begin(5);
+    EXPECT_TRUE(level.takesCollective(5));
+    EXPECT_FALSE(level.takesCollective(6));
+}
+
+TEST(StepLevel, AStepIsWholeWhenWhatWasFetchedForItWasCapturedToo) {
+    StepLevel level(CaptureLevel::kFull);
+    level.decide(CaptureLevel::kSteps, kOnSchedule, CaptureLevel::kSteps);
+    level.begin(0);
+    EXPECT_FALSE(level.whole());
+    level.decide(CaptureLevel::kFull, kOnSchedule, CaptureLevel::kFull);
+    level.begin(1);
+    EXPECT_FALSE(level.whole()) << "fetched ahead while nothing was captured";
+    level.decide(CaptureLevel::kFull, kOnSchedule, CaptureLevel::kFull);
+    level.begin(2);
+    EXPECT_TRUE(level.whole());
+}
+
+}  // namespace
+}  // namespace shardscope::worker
