@@ -162,7 +162,8 @@ void GpuRank::openDevice(collectors::BlockUse (*use)()) {
 
     m_observer.timeOn(*m_timeline);
     m_observer.readDevicePeakBy([this] { return m_memory->takePeakAllocatedBytes(); });
-    m_observer.handCollectivesTo([this](const CollectiveEvent& event) { m_join.report(event); });
+    m_observer.collectives().handTo(
+        [this](const CollectiveEvent& event) { m_join.report(event); });
     m_facts.clockErrorNs = m_clock->errorNs();
 }
 
@@ -346,7 +347,7 @@ void GpuRank::sample(bool everything) {
         return;  // the step thread or the watcher meets it too, and reports it
     }
     m_join.collect(m_profiler, m_session.at(hostNow()), everything,
-                   [this](const CollectiveEvent& event) { m_observer.store(event); });
+                   [this](const CollectiveEvent& event) { m_observer.collectives().store(event); });
 }
 
 void GpuRank::finish() {

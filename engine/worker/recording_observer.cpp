@@ -3,10 +3,7 @@
 #include "profiler/capture/device_annotation.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "profiler/collectors/host/process_usage.h"
-#include "storage/model/collective_key.h"
 #include "storage/model/host_clock.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -38,7 +35,8 @@ RecordingObserver::RecordingObserver(const run::RunConfig& config, RankId rank,
       m_outbox(outbox),
       m_contents(theory::stepContents(config)),
       m_names(session),
-      m_level(config.capture) {
+      m_level(config.capture),
+      m_collectives(m_names, m_level, session) {
     for (const FixedLane& lane : {lanes::kSteps, lanes::kPhases, lanes::kCommunication,
                                   lanes::kResidentSet, lanes::kCpuTime})
         session.declareLane(lane);
@@ -198,60 +196,6 @@ void RecordingObserver::tellPassed(bool everything) {
         const std::lock_guard lock(m_mutex);
         m_ended.pop_front();
     }
-}
-
-void RecordingObserver::collective(const control::CollectiveReport& report) {
-    if (auto* precision = m_precision.load()) precision->collective(report);
-    if (!m_level.takesCollective(report.step)) return;
-    CollectiveEvent event;
-    event.operation = report.operation;
-    event.dtype = report.dtype;
-    event.cause = report.cause;
-    event.layer = report.layer;
-    event.step = {report.step};
-    event.group = report.group;
-    event.sequence = report.sequence;
-    event.size = {report.sizeBytes};
-    event.algorithm = m_session.intern(report.algorithm);
-    event.protocol = m_session.intern(report.protocol);
-    event.issue = m_session.at(report.issueNs);
-    event.start = m_session.at(report.startNs);
-    event.end = m_session.at(report.endNs);
-    for (std::int64_t arrival : report.arrivalsNs) event.arrivals.push_back(m_session.at(arrival));
-    if (m_collectiveTaker) {
-        m_collectiveTaker(event);
-    } else {
-        store(event);
-    }
-}
-
-LaneId RecordingObserver::laneOf(std::uint32_t group) {
-    if (group == 0) return lanes::kCommunication.id;
-    const std::lock_guard lock(m_groupMutex);
-    const auto found = std::find(m_groups.begin(), m_groups.end(), group);
-    const auto index = static_cast<std::size_t>(found - m_groups.begin());
-    if (found != m_groups.end()) return lanes::kGroups.at(index);
-    if (index == lanes::kGroups.size())  // more than any strategy has
-        return lanes::kCommunication.id;
-    m_groups.push_back(group);
-    m_session.declareLane(lanes::kGroups.at(index), lanes::kCommunication.role,
-                          fmt::format("{} in group {}", lanes::kCommunication.name, group), {},
-                          lanes::kFirstGroupOrder + static_cast<std::int32_t>(index));
-    return lanes::kGroups.at(index);
-}
-
-void RecordingObserver::store(const CollectiveEvent& event) {
-    m_session.push(event);
-    SpanEvent drawn;
-    drawn.start = event.start;
-    drawn.duration = event.end - event.start;
-    drawn.lane = laneOf(event.group);
-    drawn.name = m_names.of(event.operation);
-    drawn.arguments = m_names.arguments(event.cause);
-    drawn.correlation = CollectiveKey::of(event).correlation();
-    drawn.step = event.step;
-    drawn.layer = event.layer;
-    m_session.threadQueue().push(drawn);
 }
 
 void RecordingObserver::buffer(const control::BufferReport& report) {

@@ -10,7 +10,7 @@
 #include "engine/control/observer.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/theory/theory.h"
-#include "engine/training/precision_report.h"
+#include "engine/worker/collective_recorder.h"
 #include "engine/worker/device_timeline.h"
 #include "engine/worker/event_names.h"
 #include "engine/worker/outbox.h"
@@ -24,7 +24,6 @@
 #include <mutex>
 #include <optional>
 #include <variant>
-#include <vector>
 
 namespace shardscope::worker {
 
@@ -37,7 +36,9 @@ public:
     void stepEnd(const control::StepReport& report) override;
     void phaseBegin(Phase phase, LayerIndex layer) override;
     void phaseEnd(const control::PhaseReport& report) override;
-    void collective(const control::CollectiveReport& report) override;
+    void collective(const control::CollectiveReport& report) override {
+        m_collectives.report(report);
+    }
     void buffer(const control::BufferReport& report) override;
     void metric(control::Metric metric, std::int32_t step, double value) override;
 
@@ -48,12 +49,8 @@ public:
     /// for the device. Outbox thread, or the step thread at the end. Throws DeviceError.
     void tellPassed(bool everything);
 
-    /// Collectives go to `taker` instead of the session (watcher thread); before the first.
-    void handCollectivesTo(std::function<void(const CollectiveEvent&)> taker) {
-        m_collectiveTaker = std::move(taker);
-    }
-    /// Records a collective and draws it; any thread.
-    void store(const CollectiveEvent& event);
+    /// Events and lanes of collectives.
+    [[nodiscard]] CollectiveRecorder& collectives() { return m_collectives; }
 
     /// Memory that peaked on the device during a step; step thread.
     void readDevicePeakBy(std::function<std::int64_t()> reader) {
@@ -69,17 +66,7 @@ public:
     /// Resident set and CPU time as counters; outbox thread.
     void sampleUsage();
 
-    /// Told of collectives from now on; null: nobody. Outlives the collectives that began before it
-    /// is replaced.
-    void listen(training::PrecisionReport* report) { m_precision.store(report); }
-
 private:
-    /// Communicators of groups work beside each other, so each has a lane.
-    LaneId laneOf(std::uint32_t group);
-
-    std::atomic<training::PrecisionReport*> m_precision{nullptr};
-    std::mutex m_groupMutex;
-    std::vector<std::uint32_t> m_groups;  ///< in the order of their lanes; guarded
     /// A phase that has ended, with all that telling it needs.
     struct EndedPhase {
         control::PhaseReport report;
@@ -109,10 +96,10 @@ private:
     const theory::StepContents m_contents;
     const EventNames m_names;
     StepLevel m_level;
+    CollectiveRecorder m_collectives;
     std::atomic<std::int64_t> m_bufferBytes{0};
 
     DeviceTimeline* m_timeline = nullptr;
-    std::function<void(const CollectiveEvent&)> m_collectiveTaker;
     std::function<std::int64_t()> m_devicePeak;
 
     // Step thread.

@@ -109,14 +109,14 @@ Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
     const bool pauses = step + 1 == m_config.steps || evaluatesAfter(step) || savesAfter(step);
     const bool probes =
         m_config.precisionReport && m_parts.start.rank == 0 && m_precision.rows().empty();
-    if (probes) m_parts.observer.listen(&m_precision);
+    if (probes) m_parts.observer.collectives().listen(&m_precision);
     auto result = [&] {
         const control::PrecisionScope scope(probes ? &m_precision : nullptr);
         return engine.trainer.step(step, m_parts.commands.stopWanted(),
                                    pauses ? AfterStep::kPause : AfterStep::kAnotherStep,
                                    m_parts.commands.captureChangeWaits());
     }();
-    m_parts.observer.listen(nullptr);
+    m_parts.observer.collectives().listen(nullptr);
     const std::int64_t end = hostNow();
     const bool finite =
         result && std::isfinite(result->loss) && std::isfinite(result->gradientNorm);

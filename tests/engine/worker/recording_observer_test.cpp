@@ -209,7 +209,7 @@ TEST_F(DeviceObserverTest, LowLevelsTimeStepsWithoutPhases) {
 
 TEST_F(DeviceObserverTest, CollectivesGoToTheJoinAndAreDrawnWhenItStoresThem) {
     std::optional<CollectiveEvent> taken;
-    m_observer.handCollectivesTo([&](const CollectiveEvent& event) { taken = event; });
+    m_observer.collectives().handTo([&](const CollectiveEvent& event) { taken = event; });
     control::CollectiveReport report;
     report.operation = CollectiveOp::kAllGather;
     report.sequence = 9;
@@ -222,7 +222,7 @@ TEST_F(DeviceObserverTest, CollectivesGoToTheJoinAndAreDrawnWhenItStoresThem) {
     EXPECT_THAT(m_kept.on(lanes::kCommunication.id), IsEmpty());
     EXPECT_THAT(m_kept.collectives, IsEmpty());
     taken->start = {150};
-    m_observer.store(*taken);
+    m_observer.collectives().store(*taken);
     const auto drawn = m_kept.on(lanes::kCommunication.id);
     ASSERT_THAT(drawn, SizeIs(1));
     EXPECT_EQ(drawn[0].start.ns, 150);
