@@ -161,7 +161,7 @@ void GpuRank::openDevice(collectors::BlockUse (*use)()) {
     m_session.declareLane(lanes::kDeviceReserved);
 
     m_observer.timeOn(*m_timeline);
-    m_observer.readDevicePeakBy([this] { return m_memory->takePeakAllocatedBytes(); });
+    m_observer.account().readDevicePeakBy([this] { return m_memory->takePeakAllocatedBytes(); });
     m_observer.collectives().handTo(
         [this](const CollectiveEvent& event) { m_join.report(event); });
     m_facts.clockErrorNs = m_clock->errorNs();

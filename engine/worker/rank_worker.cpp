@@ -333,7 +333,7 @@ void RankWorker::captureStep(std::int32_t step) {
     const bool full = level == CaptureLevel::kFull;
     // What the first step allocates mostly stays: without it memory would never be right.
     m_session.setDetailed(full || (first && m_start.config.capture == CaptureLevel::kFull));
-    m_observer.setLevel(level, m_schedule.reason(), m_schedule.levelOf(step + 1));
+    m_observer.level().decide(level, m_schedule.reason(), m_schedule.levelOf(step + 1));
     if (!first && level == m_level) return;
     m_level = level;
     if (m_operators) m_operators->setEnabled(full);

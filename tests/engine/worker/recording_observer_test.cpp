@@ -185,7 +185,7 @@ TEST_F(DeviceObserverTest, ABrokenDeviceIsTheCallersErrorAndTellsNothingWrong) {
 }
 
 TEST_F(DeviceObserverTest, MemoryOfAStepIsItsPeakOnTheDevice) {
-    m_observer.readDevicePeakBy([] { return std::int64_t{123'456}; });
+    m_observer.account().readDevicePeakBy([] { return std::int64_t{123'456}; });
     m_observer.stepBegin(0);
     endStep(0);
     m_observer.tellPassed(true);
@@ -193,8 +193,8 @@ TEST_F(DeviceObserverTest, MemoryOfAStepIsItsPeakOnTheDevice) {
 }
 
 TEST_F(DeviceObserverTest, LowLevelsTimeStepsWithoutPhases) {
-    m_observer.setLevel(CaptureLevel::kSteps, DetailReason::kSchedule,
-                        CaptureLevel::kSteps);
+    m_observer.level().decide(CaptureLevel::kSteps, DetailReason::kSchedule,
+                              CaptureLevel::kSteps);
     m_observer.stepBegin(0);
     phase(Phase::kForward, 100);
     phase(Phase::kWaitReduction, 40);

@@ -1,0 +1,49 @@
+// What a step used and what a recording of it must hold: tokens, CPU time, memory, expected events.
+//
+// Step thread, but for buffers, which come and go on any.
+#pragma once
+
+#include "engine/control/observer.h"
+#include "engine/run/config/run_config.h"
+#include "engine/run/protocol/messages.h"
+#include "engine/run/theory/theory.h"
+#include "engine/worker/step_level.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+namespace shardscope::worker {
+
+class StepAccount {
+public:
+    /// `level` outlives it.
+    StepAccount(const run::RunConfig& config, RankId rank, const StepLevel& level)
+        : m_rank(rank), m_contents(theory::stepContents(config)), m_level(level) {}
+
+    /// Gives the bytes that peaked on the device since its last call; before the first step. The
+    /// host's allocator is asked otherwise.
+    void readDevicePeakBy(std::function<std::int64_t()> reader) {
+        m_devicePeak = std::move(reader);
+    }
+
+    void begin();
+    /// Of the step that begin() began; complete but for what a StepTeller adds.
+    [[nodiscard]] run::StepDone end(const control::StepReport& report);
+
+    /// Bytes of a buffer outside of any allocator that has come, negative: gone. Any thread.
+    void addBuffer(std::int64_t bytes) { m_bufferBytes.fetch_add(bytes); }
+
+private:
+    void expect(StepFacts& facts, bool skipped) const;
+
+    const RankId m_rank;
+    const theory::StepContents m_contents;
+    const StepLevel& m_level;
+    std::function<std::int64_t()> m_devicePeak;
+    std::atomic<std::int64_t> m_bufferBytes{0};
+    std::int64_t m_cpuNs = 0;  ///< of the process when the step began
+};
+
+}  // namespace shardscope::worker

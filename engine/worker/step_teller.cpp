@@ -1,0 +1,73 @@
+#include "engine/worker/step_teller.h"
+
+#include "storage/model/lanes.h"
+
+#include <utility>
+
+namespace shardscope::worker {
+namespace {
+
+/// A stretch or a step as a phase is told.
+EndedPhase between(std::int64_t startNs, std::int64_t endNs, StepIndex step) {
+    EndedPhase whole;
+    whole.report.startNs = startNs;
+    whole.report.endNs = endNs;
+    whole.step = step;
+    return whole;
+}
+
+}  // namespace
+
+void StepTeller::span(LaneId lane, StringId name, const EndedPhase& what, std::uint8_t depth) {
+    const control::PhaseReport& report = what.report;
+    SpanEvent event;
+    event.start = m_session.at(report.startNs);
+    event.duration = {report.endNs - report.startNs};
+    event.lane = lane;
+    event.name = name;
+    event.arguments = m_names.arguments(report.cause);
+    event.step = what.step;
+    event.layer = report.layer;
+    event.phase = report.phase;
+    event.depth = depth;
+    m_session.threadQueue().push(event);
+}
+
+void StepTeller::tell(const EndedPhase& phase) {
+    const control::PhaseReport& report = phase.report;
+    if (isWait(report.phase)) m_blockedNs += report.endNs - report.startNs;
+    if (!m_level.takes(CaptureLevel::kLight)) return;
+    const Stretch next =
+        phase.step == kNoStep ? Stretch::kNone : stretchOf(report.phase, m_stretch);
+    if (next != m_stretch) {
+        closeStretch(report.startNs, phase.step);
+        m_stretch = next;
+        m_stretchStartNs = report.startNs;
+    }
+    span(lanes::kPhases.id, m_names.of(report.phase), phase, 0);
+}
+
+void StepTeller::closeStretch(std::int64_t nowNs, StepIndex step) {
+    const Stretch ended = std::exchange(m_stretch, Stretch::kNone);
+    if (ended == Stretch::kNone) return;
+    span(lanes::kSteps.id, m_names.of(ended), between(m_stretchStartNs, nowNs, step), 1);
+}
+
+void StepTeller::tell(const EndedStep& step) {
+    const control::StepReport& report = step.report;
+    run::StepDone done = step.done;
+    StepFacts& facts = done.step;
+    if (m_level.takes(CaptureLevel::kLight)) {
+        closeStretch(report.endNs, facts.step);
+        span(lanes::kSteps.id, m_names.ofStep(), between(report.startNs, report.endNs, facts.step),
+             0);
+    }
+    facts.start = m_session.at(report.startNs);
+    facts.end = m_session.at(report.endNs);
+    facts.emitted = m_session.emitted();
+    facts.dropped = m_session.dropped();
+    done.exposedCommunication = {std::exchange(m_blockedNs, 0)};
+    m_outbox.post(done);
+}
+
+}  // namespace shardscope::worker
