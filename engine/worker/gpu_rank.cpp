@@ -1,16 +1,12 @@
 #include "engine/worker/gpu_rank.h"
 
-#include "engine/comm/direct_communicator.h"
-#include "engine/comm/nccl/nccl_communicator.h"
 #include "engine/control/failure_sentence.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/device_kernels.h"
-#include "engine/kernels/note_tensor.h"
-#include "engine/run/theory/device_peaks.h"
-#include "engine/worker/cuda_library.h"
 #include "engine/worker/device_attention.h"
+#include "engine/worker/gpu_peak.h"
 #include "engine/worker/gpu_sentences.h"
-#include "profiler/capture/collective_annotation.h"
+#include "engine/worker/nccl_start.h"
 #include "profiler/collectors/nccl/nccl_plugin.h"
 #include "storage/model/host_clock.h"
 
@@ -20,7 +16,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 
 namespace shardscope::worker {
@@ -30,7 +25,6 @@ using capture::DeviceLevel;
 
 constexpr std::int64_t kOutsideStep = std::int64_t{1}
                                       << 20;  ///< smaller changes are not worth an event
-constexpr double kPeakSeconds = 0.4;
 constexpr std::chrono::seconds kLastWords{5};
 
 DeviceLevel levelOf(const run::RunConfig& config) {
@@ -48,28 +42,17 @@ DeviceLevel levelOf(const run::RunConfig& config) {
     }
 }
 
-/// Read by NCCL and LibTorch when they are first used.
-void setEnvironment(const run::RankStart& start, DeviceLevel level) {
-    ::setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", 0);
-    if (level >= DeviceLevel::kFull) ::setenv("NCCL_PROFILER_PLUGIN", "STATIC_PLUGIN", 1);
-    // NCCL refuses two ranks on one device when they are on one host by this name.
-    if (start.config.shareDevice) {
-        ::setenv("NCCL_HOSTID", fmt::format("shardscope-rank-{}", start.rank).c_str(), 1);
-    }
-}
-
-void annotate(std::uint32_t group, std::uint64_t sequence) {
-    capture::threadCollective() = {group, sequence};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<GpuRank>> GpuRank::open(const run::RankStart& start,
                                                capture::CaptureSession& session, Outbox& outbox,
                                                RecordingObserver& observer,
                                                collectors::BlockUse (*use)()) {
-    auto rank = std::unique_ptr<GpuRank>(new GpuRank(start, session, outbox, observer));
-    if (auto found = rank->findDevice(); !found) return failure(found);
+    const DeviceLevel level = levelOf(start.config);
+    auto device = GpuDevice::find(start, level);
+    if (!device) return failure(device);
+    auto rank = std::unique_ptr<GpuRank>(
+        new GpuRank(start, session, outbox, observer, std::move(*device), level));
     rank->startTracing();
     try {
         rank->openDevice(use);
@@ -84,13 +67,14 @@ Result<std::unique_ptr<GpuRank>> GpuRank::open(const run::RankStart& start,
 }
 
 GpuRank::GpuRank(const run::RankStart& start, capture::CaptureSession& session, Outbox& outbox,
-                 RecordingObserver& observer)
+                 RecordingObserver& observer, GpuDevice device, DeviceLevel level)
     : m_start(start),
       m_rank{static_cast<std::uint32_t>(start.rank)},
       m_session(session),
       m_outbox(outbox),
       m_observer(observer),
-      m_level(levelOf(start.config)),
+      m_device(std::move(device)),
+      m_level(level),
       m_join([&session](std::string_view text) { return session.intern(text); }),
       m_sink(session, m_join, outbox, m_rank) {}
 
@@ -100,42 +84,19 @@ GpuRank::~GpuRank() {
     capture::deviceAnnotator().store(nullptr);
 }
 
-Result<void> GpuRank::findDevice() {
-    setEnvironment(m_start, m_level);
-    auto module = loadCudaModule();
-    if (!module) return failure(ErrorCode::kLaunch, run::sentence(module.error()));
-    m_module = *module;
-    m_probe = m_module->probe();
-    if (const run::Obstacle why = whyNoDevice(m_probe); !why.none())
-        return failure(ErrorCode::kLaunch, run::sentence(why));
-    auto index = chooseDevice(m_probe, m_start.rank, m_start.worldSize, m_start.config.shareDevice);
-    if (!index) return failure(index);
-    m_index = *index;
-    const DeviceProperties& device = m_probe.devices[static_cast<std::size_t>(m_index)];
-    m_facts.rank = m_rank;
-    m_facts.name = device.name;
-    m_facts.uuid = device.uuid;
-    m_facts.pciBusId = device.pciBusId;
-    m_facts.memory = {device.memoryBytes};
-    m_facts.mig = device.name.find(" MIG ") != std::string::npos;
-    const auto devices = static_cast<std::int32_t>(m_probe.devices.size());
-    m_facts.sharedBy = (m_start.worldSize - m_index + devices - 1) / devices;
-    return {};
-}
-
 /// Before the first CUDA call that creates a context.
 void GpuRank::startTracing() {
     if (m_level == DeviceLevel::kNever) {
-        m_facts.tracing = "not traced: switched off";
+        m_device.facts().tracing = "not traced: switched off";
         return;
     }
-    collectors::DeviceCollectorStart started = m_module->startTracing(m_level, m_sink);
+    collectors::DeviceCollectorStart started = m_device.module().startTracing(m_level, m_sink);
     m_tracing = std::move(started.collector);
     if (m_tracing) {
-        m_facts.tracing = fmt::format("CUPTI {}", m_probe.cuptiVersion);
+        m_device.facts().tracing = fmt::format("CUPTI {}", m_device.probe().cuptiVersion);
         capture::deviceAnnotator().store(&m_tracing->annotator());
     } else if (started.diagnostic) {
-        m_facts.tracing = "not traced: " + started.diagnostic->message;
+        m_device.facts().tracing = "not traced: " + started.diagnostic->message;
         m_sink.diagnostic(*started.diagnostic);
     }
     const bool profiled = m_tracing && m_level == DeviceLevel::kFull && m_start.worldSize > 1;
@@ -146,30 +107,29 @@ void GpuRank::startTracing() {
 }
 
 void GpuRank::openDevice(collectors::BlockUse (*use)()) {
-    m_runtime = &m_module->openDevice(m_index);
+    m_runtime = &m_device.module().openDevice(m_device.index());
     m_clock.emplace(*m_runtime);
     m_timeline.emplace(*m_runtime, *m_clock);
-    kernels::useDeviceKernels(m_module->kernels);
+    kernels::useDeviceKernels(m_device.module().kernels);
     at::globalContext().setAllowTF32CuBLAS(m_start.config.precision == run::Precision::kTf32);
 
     collectors::DeviceMemoryOptions options;
-    options.device = m_index;
+    options.device = m_device.index();
     m_memory = new collectors::DeviceMemory(options, use);  // see m_memory
     collectors::DeviceMemory::install(m_memory);
-    m_module->traceAllocations(collectors::DeviceMemory::hook());
+    m_device.module().traceAllocations(collectors::DeviceMemory::hook());
     m_memory->attach(&m_session);
     m_session.declareLane(lanes::kDeviceReserved);
 
     m_observer.timeOn(*m_timeline);
     m_observer.account().readDevicePeakBy([this] { return m_memory->takePeakAllocatedBytes(); });
-    m_observer.collectives().handTo(
-        [this](const CollectiveEvent& event) { m_join.report(event); });
-    m_facts.clockErrorNs = m_clock->errorNs();
+    m_observer.collectives().handTo([this](const CollectiveEvent& event) { m_join.report(event); });
+    m_device.facts().clockErrorNs = m_clock->errorNs();
 }
 
 void GpuRank::startTelemetry() {
     if (m_start.config.capture < CaptureLevel::kLight) return;
-    auto telemetry = DeviceTelemetry::start(m_facts.pciBusId, m_sink);
+    auto telemetry = DeviceTelemetry::start(m_device.facts().pciBusId, m_sink);
     if (!telemetry) {
         m_sink.diagnostic(
             {Severity::kNote, "no-device-telemetry",
@@ -178,73 +138,25 @@ void GpuRank::startTelemetry() {
         return;
     }
     m_telemetry = std::move(*telemetry);
-    m_facts.driver = m_telemetry->driver();
-    m_facts.mig = m_facts.mig || m_telemetry->mig();
-}
-
-at::Device GpuRank::device() const {
-    const at::Device any(m_module->tensorDevice);
-    return {any.type(), static_cast<at::DeviceIndex>(any.is_cpu() ? -1 : m_index)};
-}
-
-std::string GpuRank::deviceText() const {
-    std::string text = fmt::format("{} ({})", m_facts.name, m_facts.pciBusId);
-    if (m_facts.sharedBy > 1) text += fmt::format(", shared device of {} ranks", m_facts.sharedBy);
-    return text;
-}
-
-std::map<std::string, std::string> GpuRank::libraries() const {
-    const auto dotted = [](std::int32_t version) {
-        return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-    };
-    const std::int32_t nccl = m_probe.ncclVersion;
-    return {{"CUDA driver", dotted(m_probe.driverVersion)},
-            {"CUDA runtime", dotted(m_probe.runtimeVersion)},
-            {"CUPTI", std::to_string(m_probe.cuptiVersion)},
-            {"NCCL", fmt::format("{}.{}.{}", nccl / 10000, nccl / 100 % 100, nccl % 100)}};
+    m_device.facts().driver = m_telemetry->driver();
+    m_device.facts().mig = m_device.facts().mig || m_telemetry->mig();
 }
 
 void GpuRank::noteSharing() {
-    if (m_facts.sharedBy < 2 || m_start.rank != 0) return;
+    if (m_device.facts().sharedBy < 2 || m_start.rank != 0) return;
     m_sink.diagnostic({Severity::kWarning, "shared-device",
                        fmt::format("shared device: {} ranks use one {}; their kernels take turns, "
                                    "so no time in this recording says how fast the run would be on "
                                    "a device each",
-                                   m_facts.sharedBy, m_facts.name),
-                       "Use one GPU per rank for figures of speed.", m_rank, m_session.at(hostNow()),
-                       1});
+                                   m_device.facts().sharedBy, m_device.facts().name),
+                       "Use one GPU per rank for figures of speed.", m_rank,
+                       m_session.at(hostNow()), 1});
 }
 
 std::unique_ptr<comm::Communicator> GpuRank::join(comm::Communicator& host) {
-    // NCCL's id is rank 0's to give; it travels through the host's shared memory.
-    const comm::SymmetricBuffer shared = host.allocate(sizeof(comm::NcclUniqueId), DataType::kByte);
-    comm::NcclSetup setup;
-    if (host.rank() == 0) {
-        if (const int result = m_module->nccl->uniqueId(&setup.id); result != comm::kNcclSuccess) {
-            throw comm::CommunicationError(
-                fmt::format("NCCL gives no id: {}", m_module->nccl->errorText(result)));
-        }
-        std::memcpy(shared.local, setup.id.data(), setup.id.size());
-    }
-    host.broadcast(shared, 0, {Cause::kStart}).wait();
-    std::memcpy(setup.id.data(), shared.local, setup.id.size());
-
-    const comm::SymmetricBuffer calls = host.allocate(sizeof(comm::CallRecord), DataType::kByte);
-    for (std::byte* record : comm::everyRanks(host, calls)) {
-        setup.calls.push_back(reinterpret_cast<comm::CallRecord*>(record));
-    }
-    setup.api = m_module->nccl;
-    setup.runtime = m_runtime;
-    setup.clock = &*m_clock;
-    setup.device = device();
-    setup.rank = host.rank();
-    setup.size = host.size();
-    setup.observer = &m_observer;
-    setup.accumulate = m_module->kernels->accumulate;
-    setup.annotate = &annotate;
-    setup.timeout = std::chrono::seconds(m_start.config.collectiveTimeout);
-    setup.failed = [this](const std::string& sentence) { endProcess(sentence); };
-    return comm::makeNcclCommunicator(std::move(setup));
+    return startNccl(host, {m_device, *m_runtime, *m_clock, m_observer},
+                     std::chrono::seconds(m_start.config.collectiveTimeout),
+                     [this](const std::string& sentence) { endProcess(sentence); });
 }
 
 /// The step thread may hang in the driver for ever: what is known is told, then the process goes.
@@ -270,50 +182,21 @@ void GpuRank::useAttention(bool cudnn) {
     kernels::useDeviceAttention(cudnn ? kernels::DeviceAttention::kCudnn
                                       : kernels::DeviceAttention::kFlash2);
     const at::Tensor qkv = attentionInput(m_start.config, device()).set_requires_grad(true);
-    m_facts.attention =
+    m_device.facts().attention =
         kernels::deviceAttentionInUse(qkv, m_start.config.batch, m_start.config.model.heads);
-    m_outbox.post(run::DeviceReported{m_facts});
-}
-
-void GpuRank::measurePeak() {
-    const run::RunConfig& config = m_start.config;
-    const run::ModelConfig& model = config.model;
-    const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
-    const std::int64_t rows = config.batch * model.context;
-    m_facts.measuredPeak = m_module->measureMatmul(
-        rows, 4 * model.hidden, model.hidden, kernels::dataTypeOf(computeType(config.precision)),
-        config.precision == run::Precision::kTf32, kPeakSeconds);
-    m_facts.measuredPeakSource = fmt::format(
-        "measured: best {} ({} x {}) x ({} x {}) matrix product of random data before "
-        "the first step",
-        toWord(config.precision), rows, model.hidden, model.hidden, 4 * model.hidden);
+    m_outbox.post(run::DeviceReported{m_device.facts()});
 }
 
 run::PeakMeasured GpuRank::peak(bool measure) {
-    m_facts.measuredPeakSource = "not measured: calibration was switched off";
-    if (measure) measurePeak();
-    const auto vendor = theory::devicePeak(m_facts.name, toWord(m_start.config.precision));
-    if (!vendor.value) {
-        m_facts.vendorPeakSource = vendor.reason;
-    } else if (m_facts.mig) {
-        m_facts.vendorPeakSource = "the device is split by MIG: the data sheet is about all of it";
-    } else {
-        m_facts.vendorPeak = vendor.value->flops;
-        m_facts.vendorPeakSource =
-            fmt::format("dense {}, accumulated in {}, {}{}{}", toWord(m_start.config.precision),
-                        vendor.value->accumulate, vendor.value->source,
-                        vendor.value->mark.empty() ? "" : "; ", vendor.value->mark);
+    DeviceFacts& facts = m_device.facts();
+    facts.measuredPeakSource = "not measured: calibration was switched off";
+    if (measure) {
+        const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
+        measurePeak(m_device.module(), m_start.config, facts);
     }
-    m_outbox.post(run::DeviceReported{m_facts});
-
-    run::PeakMeasured peak;
-    peak.source = m_facts.vendorPeakSource;
-    if (m_facts.sharedBy > 1) {
-        peak.source = "shared device: ranks that take turns have no peak of their own";
-    } else {
-        peak.peakFlops = m_facts.vendorPeak;
-    }
-    return peak;
+    lookUpPeak(m_start.config.precision, facts);
+    m_outbox.post(run::DeviceReported{facts});
+    return peakOf(facts);
 }
 
 void GpuRank::setCaptured(bool captured) {
@@ -376,7 +259,7 @@ std::optional<run::RankFailed> GpuRank::diagnose() {
     run::RankFailed failed;
     if (const auto outOfMemory = m_memory->takeOutOfMemory()) {
         failed.code = "out-of-memory";
-        failed.message = outOfMemoryText(*outOfMemory, m_facts);
+        failed.message = outOfMemoryText(*outOfMemory, m_device.facts());
         return failed;
     }
     try {

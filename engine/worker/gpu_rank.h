@@ -5,9 +5,9 @@
 #include "engine/comm/communicator.h"
 #include "engine/run/protocol/messages.h"
 #include "engine/worker/collective_join.h"
-#include "engine/worker/cuda_module.h"
 #include "engine/worker/device_telemetry.h"
 #include "engine/worker/device_timeline.h"
+#include "engine/worker/gpu_device.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/recording_observer.h"
 #include "engine/worker/session_sink.h"
@@ -38,10 +38,11 @@ public:
     GpuRank(const GpuRank&) = delete;
     GpuRank& operator=(const GpuRank&) = delete;
 
-    [[nodiscard]] at::Device device() const;
-    /// "NVIDIA H200 (0000:17:00.0)", with "shared device" where ranks share it.
-    [[nodiscard]] std::string deviceText() const;
-    [[nodiscard]] std::map<std::string, std::string> libraries() const;
+    [[nodiscard]] at::Device device() const { return m_device.tensors(); }
+    [[nodiscard]] std::string deviceText() const { return m_device.text(); }
+    [[nodiscard]] std::map<std::string, std::string> libraries() const {
+        return m_device.libraries();
+    }
 
     /// Joins the other ranks over NCCL; `host` carries NCCL's id to them. When a peer is lost
     /// later, the failure is reported and the process ended. Throws CommunicationError.
@@ -70,28 +71,22 @@ public:
 
 private:
     GpuRank(const run::RankStart& start, capture::CaptureSession& session, Outbox& outbox,
-            RecordingObserver& observer);
-    Result<void> findDevice();
+            RecordingObserver& observer, GpuDevice device, capture::DeviceLevel level);
     void startTracing();
     void openDevice(collectors::BlockUse (*use)());
     void startTelemetry();
-    void reportDevice();
     void noteSharing();
     void noteLosses();
     [[noreturn]] void endProcess(const std::string& sentence);
     void sampleMemory();
-    void measurePeak();
 
     const run::RankStart& m_start;
     const RankId m_rank;
     capture::CaptureSession& m_session;
     Outbox& m_outbox;
     RecordingObserver& m_observer;
-    const CudaModule* m_module = nullptr;
-    CudaProbe m_probe;
-    std::int32_t m_index = 0;  ///< of the device
-    DeviceFacts m_facts;
-    capture::DeviceLevel m_level = capture::DeviceLevel::kNever;
+    GpuDevice m_device;
+    const capture::DeviceLevel m_level;
 
     CollectiveJoin m_join;
     SessionSink m_sink;

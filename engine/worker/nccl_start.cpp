@@ -1,0 +1,68 @@
+#include "engine/worker/nccl_start.h"
+
+#include "engine/comm/direct_communicator.h"
+#include "engine/comm/nccl/nccl_communicator.h"
+#include "profiler/capture/collective_annotation.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace shardscope::worker {
+namespace {
+
+/// Rank 0's to give; the others get it through the host's shared memory.
+comm::NcclUniqueId agreeOnId(comm::Communicator& host, const comm::NcclApi& api) {
+    const comm::SymmetricBuffer shared = host.allocate(sizeof(comm::NcclUniqueId), DataType::kByte);
+    comm::NcclUniqueId id{};
+    if (host.rank() == 0) {
+        if (const int result = api.uniqueId(&id); result != comm::kNcclSuccess) {
+            throw comm::CommunicationError(
+                fmt::format("NCCL gives no id: {}", api.errorText(result)));
+        }
+        std::memcpy(shared.local, id.data(), id.size());
+    }
+    host.broadcast(shared, 0, {Cause::kStart}).wait();
+    std::memcpy(id.data(), shared.local, id.size());
+    return id;
+}
+
+/// Where each rank writes down what it asks of NCCL, for the others to compare.
+std::vector<comm::CallRecord*> callRecords(comm::Communicator& host) {
+    const comm::SymmetricBuffer calls = host.allocate(sizeof(comm::CallRecord), DataType::kByte);
+    std::vector<comm::CallRecord*> records;
+    for (std::byte* record : comm::everyRanks(host, calls))
+        records.push_back(reinterpret_cast<comm::CallRecord*>(record));
+    return records;
+}
+
+void annotate(std::uint32_t group, std::uint64_t sequence) {
+    capture::threadCollective() = {group, sequence};
+}
+
+}  // namespace
+
+std::unique_ptr<comm::Communicator> startNccl(comm::Communicator& host, const NcclParts& parts,
+                                              std::chrono::seconds timeout,
+                                              std::function<void(const std::string&)> failed) {
+    const CudaModule& module = parts.device.module();
+    comm::NcclSetup setup;
+    setup.id = agreeOnId(host, *module.nccl);
+    setup.calls = callRecords(host);
+    setup.api = module.nccl;
+    setup.runtime = &parts.runtime;
+    setup.clock = &parts.clock;
+    setup.device = parts.device.tensors();
+    setup.rank = host.rank();
+    setup.size = host.size();
+    setup.observer = &parts.observer;
+    setup.accumulate = module.kernels->accumulate;
+    setup.annotate = &annotate;
+    setup.timeout = timeout;
+    setup.failed = std::move(failed);
+    return comm::makeNcclCommunicator(std::move(setup));
+}
+
+}  // namespace shardscope::worker
