@@ -3,26 +3,32 @@
 namespace shardscope::worker {
 
 void CollectiveJoin::expect(bool kernels) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     m_expected = kernels;
 }
 
 void CollectiveJoin::report(const CollectiveEvent& event) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     m_reports.emplace_back(event, m_expected);
 }
 
 void CollectiveJoin::kernel(const capture::CollectiveKernel& kernel) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     m_kernels.push_back(kernel);
+}
+
+collectors::NcclJoinCounts CollectiveJoin::counts() const {
+    const MutexLock collecting(m_collecting);
+    return m_join.counts();
 }
 
 void CollectiveJoin::collect(collectors::NcclProfiler* profiler, Timestamp now, bool everything,
                              const std::function<void(const CollectiveEvent&)>& store) {
-    std::vector<std::pair<CollectiveEvent, bool>> reports;
-    std::vector<capture::CollectiveKernel> kernels;
+    const MutexLock collecting(m_collecting);
+    Reports reports;
+    Kernels kernels;
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         reports = std::exchange(m_reports, {});
         kernels = std::exchange(m_kernels, {});
     }

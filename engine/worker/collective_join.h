@@ -1,15 +1,16 @@
 // Brings the three words about a GPU collective together: the communicator's report (watcher
 // thread), the tracer's kernel (decoder thread) and NCCL's profiler records (any thread).
 //
-// The first two are only put down under a lock; collect() does the work on the outbox thread.
+// The first two are only put down under a lock; collect() does the work, on the outbox thread or,
+// at the end, the step thread.
 #pragma once
 
 #include "profiler/collectors/nccl/nccl_join.h"
 #include "profiler/collectors/nccl/nccl_profiler.h"
 #include "storage/model/events.h"
+#include "storage/model/mutex.h"
 
 #include <functional>
-#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,19 +31,23 @@ public:
     void collect(collectors::NcclProfiler* profiler, Timestamp now, bool everything,
                  const std::function<void(const CollectiveEvent&)>& store);
 
-    /// Outbox thread.
-    [[nodiscard]] const collectors::NcclJoinCounts& counts() const { return m_join.counts(); }
+    /// Of what was collected so far; any thread.
+    [[nodiscard]] collectors::NcclJoinCounts counts() const;
 
 private:
-    std::mutex m_mutex;
-    bool m_expected = false;                                  // guarded by m_mutex
-    std::vector<std::pair<CollectiveEvent, bool>> m_reports;  // guarded by m_mutex
-    std::vector<capture::CollectiveKernel> m_kernels;         // guarded by m_mutex
+    /// Each with whether its kernel is expected.
+    using Reports = std::vector<std::pair<CollectiveEvent, bool>>;
+    using Kernels = std::vector<capture::CollectiveKernel>;
 
-    // Outbox thread.
-    collectors::NcclJoin m_join;
-    std::vector<collectors::NcclRecord> m_records;
-    std::vector<CollectiveEvent> m_complete;
+    Mutex m_mutex;  ///< held for moments
+    bool m_expected SHARDSCOPE_GUARDED_BY(m_mutex) = false;
+    Reports m_reports SHARDSCOPE_GUARDED_BY(m_mutex);
+    Kernels m_kernels SHARDSCOPE_GUARDED_BY(m_mutex);
+
+    mutable Mutex m_collecting;  ///< held by collect(); before m_mutex
+    collectors::NcclJoin m_join SHARDSCOPE_GUARDED_BY(m_collecting);
+    std::vector<collectors::NcclRecord> m_records SHARDSCOPE_GUARDED_BY(m_collecting);
+    std::vector<CollectiveEvent> m_complete SHARDSCOPE_GUARDED_BY(m_collecting);
 };
 
 }  // namespace shardscope::worker
