@@ -7,39 +7,25 @@
 #include "engine/worker/gpu_peak.h"
 #include "engine/worker/gpu_sentences.h"
 #include "engine/worker/nccl_start.h"
-#include "profiler/collectors/nccl/nccl_plugin.h"
 #include "storage/model/host_clock.h"
 
 #include <ATen/Context.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 namespace shardscope::worker {
 namespace {
 
-using capture::DeviceLevel;
-
-constexpr std::int64_t kOutsideStep = std::int64_t{1}
-                                      << 20;  ///< smaller changes are not worth an event
 constexpr std::chrono::seconds kLastWords{5};
 
-DeviceLevel levelOf(const run::RunConfig& config) {
-    switch (run::effectiveDeviceCapture(config)) {
-        case run::DeviceCapture::kIdle:
-            return DeviceLevel::kIdle;
-        case run::DeviceCapture::kKernels:
-            return DeviceLevel::kKernels;
-        case run::DeviceCapture::kLaunches:
-            return DeviceLevel::kLaunches;
-        case run::DeviceCapture::kFull:
-            return DeviceLevel::kFull;
-        default:
-            return DeviceLevel::kNever;
-    }
+/// Operators of LibTorch and our own, as the run multiplies.
+void useKernels(const CudaModule& module, run::Precision precision) {
+    kernels::useDeviceKernels(module.kernels);
+    at::globalContext().setAllowTF32CuBLAS(precision == run::Precision::kTf32);
 }
 
 }  // namespace
@@ -48,113 +34,83 @@ Result<std::unique_ptr<GpuRank>> GpuRank::open(const run::RankStart& start,
                                                capture::CaptureSession& session, Outbox& outbox,
                                                RecordingObserver& observer,
                                                collectors::BlockUse (*use)()) {
-    const DeviceLevel level = levelOf(start.config);
+    const capture::DeviceLevel level = deviceLevelOf(start.config);
     auto device = GpuDevice::find(start, level);
     if (!device) return failure(device);
     auto rank = std::unique_ptr<GpuRank>(
         new GpuRank(start, session, outbox, observer, std::move(*device), level));
-    rank->startTracing();
-    try {
-        rank->openDevice(use);
-    } catch (const control::DeviceError& error) {
-        return failure(
-            ErrorCode::kLaunch,
-            fmt::format("{} cannot be opened: {}", rank->deviceText(), control::sentenceOf(error)));
-    }
-    rank->noteSharing();
+    rank->m_tracing.start(rank->m_device, start.worldSize);
+    if (auto opened = rank->openDevice(use); !opened) return failure(opened);
+    rank->connectObserver();
+    rank->warnOfSharing();
     rank->startTelemetry();
     return rank;
 }
 
 GpuRank::GpuRank(const run::RankStart& start, capture::CaptureSession& session, Outbox& outbox,
-                 RecordingObserver& observer, GpuDevice device, DeviceLevel level)
+                 RecordingObserver& observer, GpuDevice device, capture::DeviceLevel level)
     : m_start(start),
-      m_rank{static_cast<std::uint32_t>(start.rank)},
       m_session(session),
       m_outbox(outbox),
       m_observer(observer),
       m_device(std::move(device)),
-      m_level(level),
-      m_join([&session](std::string_view text) { return session.intern(text); }),
-      m_sink(session, m_join, outbox, m_rank) {}
+      m_tracing(level, m_device.facts().rank, session, outbox) {}
 
+/// First nobody calls in any more: NCCL, launches, the allocator. Then what tells the tracing's
+/// sink and what the tracer sees end: telemetry's thread, the device's events. The tracing itself,
+/// with the sink, is last: it still tells what came in between.
 GpuRank::~GpuRank() {
-    if (m_profiler != nullptr) m_profiler->setRecording(false);
-    if (m_memory != nullptr) m_memory->attach(nullptr);
-    capture::deviceAnnotator().store(nullptr);
+    m_tracing.disconnect();
+    m_memory.reset();
+    m_telemetry.reset();
+    m_context.reset();
 }
 
-/// Before the first CUDA call that creates a context.
-void GpuRank::startTracing() {
-    if (m_level == DeviceLevel::kNever) {
-        m_device.facts().tracing = "not traced: switched off";
-        return;
+Result<void> GpuRank::openDevice(collectors::BlockUse (*use)()) {
+    try {
+        m_context.emplace(m_device);
+        useKernels(m_device.module(), m_start.config.precision);
+        m_memory.emplace(m_device, m_session, use);
+    } catch (const control::DeviceError& error) {
+        return failure(ErrorCode::kLaunch, fmt::format("{} cannot be opened: {}", deviceText(),
+                                                       control::sentenceOf(error)));
     }
-    collectors::DeviceCollectorStart started = m_device.module().startTracing(m_level, m_sink);
-    m_tracing = std::move(started.collector);
-    if (m_tracing) {
-        m_device.facts().tracing = fmt::format("CUPTI {}", m_device.probe().cuptiVersion);
-        capture::deviceAnnotator().store(&m_tracing->annotator());
-    } else if (started.diagnostic) {
-        m_device.facts().tracing = "not traced: " + started.diagnostic->message;
-        m_sink.diagnostic(*started.diagnostic);
-    }
-    const bool profiled = m_tracing && m_level == DeviceLevel::kFull && m_start.worldSize > 1;
-    if (!profiled) return;
-    m_profiler = new collectors::NcclProfiler();  // NCCL may call it until the process ends
-    collectors::NcclProfiler::install(ncclProfiler_v5.name != nullptr ? m_profiler : nullptr);
-    m_join.expect(true);
+    m_device.facts().clockErrorNs = m_context->clock.errorNs();
+    return {};
 }
 
-void GpuRank::openDevice(collectors::BlockUse (*use)()) {
-    m_runtime = &m_device.module().openDevice(m_device.index());
-    m_clock.emplace(*m_runtime);
-    m_timeline.emplace(*m_runtime, *m_clock);
-    kernels::useDeviceKernels(m_device.module().kernels);
-    at::globalContext().setAllowTF32CuBLAS(m_start.config.precision == run::Precision::kTf32);
+void GpuRank::connectObserver() {
+    m_observer.timeOn(m_context->timeline);
+    m_observer.account().readDevicePeakBy([this] { return m_memory->takePeak(); });
+    m_observer.collectives().handTo(
+        [this](const CollectiveEvent& event) { m_tracing.report(event); });
+}
 
-    collectors::DeviceMemoryOptions options;
-    options.device = m_device.index();
-    m_memory = new collectors::DeviceMemory(options, use);  // see m_memory
-    collectors::DeviceMemory::install(m_memory);
-    m_device.module().traceAllocations(collectors::DeviceMemory::hook());
-    m_memory->attach(&m_session);
-    m_session.declareLane(lanes::kDeviceReserved);
-
-    m_observer.timeOn(*m_timeline);
-    m_observer.account().readDevicePeakBy([this] { return m_memory->takePeakAllocatedBytes(); });
-    m_observer.collectives().handTo([this](const CollectiveEvent& event) { m_join.report(event); });
-    m_device.facts().clockErrorNs = m_clock->errorNs();
+void GpuRank::warnOfSharing() {
+    if (m_device.facts().sharedBy < 2 || m_start.rank != 0) return;
+    tell(sharedDeviceWarning(m_device.facts()));
 }
 
 void GpuRank::startTelemetry() {
     if (m_start.config.capture < CaptureLevel::kLight) return;
-    auto telemetry = DeviceTelemetry::start(m_device.facts().pciBusId, m_sink);
+    DeviceFacts& facts = m_device.facts();
+    auto telemetry = DeviceTelemetry::start(facts.pciBusId, m_tracing.sink());
     if (!telemetry) {
-        m_sink.diagnostic(
-            {Severity::kNote, "no-device-telemetry",
-             "power, clocks and links of the device are not recorded: " + telemetry.error().message,
-             "Look at nvidia-smi.", m_rank, m_session.at(hostNow()), 1});
+        tell(noTelemetryNote(telemetry.error().message));
         return;
     }
     m_telemetry = std::move(*telemetry);
-    m_device.facts().driver = m_telemetry->driver();
-    m_device.facts().mig = m_device.facts().mig || m_telemetry->mig();
+    facts.driver = m_telemetry->driver();
+    facts.mig = facts.mig || m_telemetry->mig();
 }
 
-void GpuRank::noteSharing() {
-    if (m_device.facts().sharedBy < 2 || m_start.rank != 0) return;
-    m_sink.diagnostic({Severity::kWarning, "shared-device",
-                       fmt::format("shared device: {} ranks use one {}; their kernels take turns, "
-                                   "so no time in this recording says how fast the run would be on "
-                                   "a device each",
-                                   m_device.facts().sharedBy, m_device.facts().name),
-                       "Use one GPU per rank for figures of speed.", m_rank,
-                       m_session.at(hostNow()), 1});
+void GpuRank::tell(Diagnostic diagnostic) {
+    diagnostic.time = m_session.at(hostNow());
+    m_tracing.sink().diagnostic(diagnostic);
 }
 
 std::unique_ptr<comm::Communicator> GpuRank::join(comm::Communicator& host) {
-    return startNccl(host, {m_device, *m_runtime, *m_clock, m_observer},
+    return startNccl(host, {m_device, m_context->runtime, m_context->clock, m_observer},
                      std::chrono::seconds(m_start.config.collectiveTimeout),
                      [this](const std::string& sentence) { endProcess(sentence); });
 }
@@ -175,7 +131,7 @@ void GpuRank::endProcess(const std::string& sentence) {
 }
 
 bool GpuRank::cudnnIsFaster() {
-    return worker::cudnnIsFaster(m_start.config, device(), *m_timeline);
+    return worker::cudnnIsFaster(m_start.config, device(), m_context->timeline);
 }
 
 void GpuRank::useAttention(bool cudnn) {
@@ -199,63 +155,27 @@ run::PeakMeasured GpuRank::peak(bool measure) {
     return peakOf(facts);
 }
 
-void GpuRank::setCaptured(bool captured) {
-    if (m_tracing) m_tracing->setLevel(captured ? m_level : DeviceLevel::kIdle);
-    if (m_profiler != nullptr) m_profiler->setRecording(captured);
-    m_join.expect(captured && m_profiler != nullptr);
-}
-
-/// Memory that is in use beyond the allocator's reserve: CUDA context, NCCL, libraries. Where the
-/// driver does not say what is this process's, it includes other processes'.
-void GpuRank::sampleMemory() {
-    if (!m_session.detailed()) return;
-    const control::DeviceMemory memory = m_runtime->memory();
-    m_session.push(CounterEvent{m_session.at(hostNow()), lanes::kDeviceReserved.id,
-                                static_cast<double>(memory.reservedBytes)});
-    const auto own = m_telemetry ? m_telemetry->ownMemory() : std::nullopt;
-    const std::int64_t used = own ? own->count : memory.totalBytes - memory.freeBytes;
-    const std::int64_t outside = std::max<std::int64_t>(0, used - memory.reservedBytes);
-    if (m_outsideBytes >= 0 && std::abs(outside - m_outsideBytes) < kOutsideStep) return;
-    m_outsideBytes = outside;
-    m_memory->setOutsideBytes(outside);
-}
-
 void GpuRank::sample(bool everything) {
-    const std::lock_guard lock(m_sampling);
+    const MutexLock lock(m_sampling);
     if (m_abandoned) everything = false;
     try {
         m_observer.tellPassed(everything);
-        sampleMemory();
+        m_memory->sample(m_context->runtime, m_telemetry.get());
     } catch (const control::DeviceError&) {
         return;  // the step thread or the watcher meets it too, and reports it
     }
-    m_join.collect(m_profiler, m_session.at(hostNow()), everything,
-                   [this](const CollectiveEvent& event) { m_observer.collectives().store(event); });
+    m_tracing.collect(everything, [this](const CollectiveEvent& event) {
+        m_observer.collectives().store(event);
+    });
 }
 
 void GpuRank::finish() {
     sample(true);
-    if (m_tracing) {
-        m_tracing->flush(true);
-        noteLosses();
-        capture::deviceAnnotator().store(nullptr);
-        m_tracing.reset();
-    }
+    m_tracing.finish();
     sample(true);
 }
 
-void GpuRank::noteLosses() {
-    const capture::DeviceCounts counts = m_tracing->counts();
-    for (const Diagnostic& diagnostic : lossDiagnostics(counts)) {
-        Diagnostic own = diagnostic;
-        own.time = m_session.at(hostNow());
-        m_sink.diagnostic(own);
-    }
-    m_outbox.post(run::LogLine{"info", countsText(counts, m_join.counts())});
-}
-
 std::optional<run::RankFailed> GpuRank::diagnose() {
-    if (m_memory == nullptr) return std::nullopt;
     run::RankFailed failed;
     if (const auto outOfMemory = m_memory->takeOutOfMemory()) {
         failed.code = "out-of-memory";
@@ -263,7 +183,7 @@ std::optional<run::RankFailed> GpuRank::diagnose() {
         return failed;
     }
     try {
-        static_cast<void>(m_runtime->memory());
+        static_cast<void>(m_context->runtime.memory());
     } catch (const control::DeviceError& error) {
         failed.code = "device-lost";
         failed.message = fmt::format(

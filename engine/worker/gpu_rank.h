@@ -1,19 +1,20 @@
 // The GPU side of a rank: device, tracing, NCCL, device memory, telemetry. Opened before LibTorch
 // is asked anything about CUDA; lives as long as the process trains.
+//
+// Step thread, but for what says otherwise.
 #pragma once
 
 #include "engine/comm/communicator.h"
 #include "engine/run/protocol/messages.h"
-#include "engine/worker/collective_join.h"
 #include "engine/worker/device_telemetry.h"
-#include "engine/worker/device_timeline.h"
+#include "engine/worker/gpu_context.h"
 #include "engine/worker/gpu_device.h"
+#include "engine/worker/gpu_memory.h"
+#include "engine/worker/gpu_tracing.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/recording_observer.h"
-#include "engine/worker/session_sink.h"
 #include "profiler/capture/capture_session.h"
-#include "profiler/collectors/allocator/device_memory.h"
-#include "profiler/collectors/nccl/nccl_profiler.h"
+#include "storage/model/mutex.h"
 #include "storage/model/result.h"
 
 #include <c10/core/Device.h>
@@ -21,7 +22,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -56,11 +56,11 @@ public:
     /// own shapes as well.
     run::PeakMeasured peak(bool measure);
 
-    /// Switches tracing, from the step thread, between steps.
-    void setCaptured(bool captured);
+    /// Switches tracing, between steps.
+    void setCaptured(bool captured) { m_tracing.setCaptured(captured); }
     /// Outbox thread: hands on what the device has passed, joins collectives, samples memory.
     void sample(bool everything);
-    /// Step thread, after the last step: waits for the device and tells everything.
+    /// After the last step: waits for the device and tells everything.
     void finish();
 
     /// The run has failed: from now on nobody waits for the device. Any thread.
@@ -72,34 +72,30 @@ public:
 private:
     GpuRank(const run::RankStart& start, capture::CaptureSession& session, Outbox& outbox,
             RecordingObserver& observer, GpuDevice device, capture::DeviceLevel level);
-    void startTracing();
-    void openDevice(collectors::BlockUse (*use)());
+
+    // The stages of open() after the first.
+    Result<void> openDevice(collectors::BlockUse (*use)());
+    void connectObserver();
+    void warnOfSharing();
     void startTelemetry();
-    void noteSharing();
-    void noteLosses();
+
+    void tell(Diagnostic diagnostic);
     [[noreturn]] void endProcess(const std::string& sentence);
-    void sampleMemory();
 
     const run::RankStart& m_start;
-    const RankId m_rank;
     capture::CaptureSession& m_session;
     Outbox& m_outbox;
     RecordingObserver& m_observer;
-    GpuDevice m_device;
-    const capture::DeviceLevel m_level;
 
-    CollectiveJoin m_join;
-    SessionSink m_sink;
-    collectors::NcclProfiler* m_profiler = nullptr;  ///< NCCL may call it until the process ends
-    std::unique_ptr<collectors::DeviceCollector> m_tracing;
-    control::DeviceRuntime* m_runtime = nullptr;
-    std::optional<control::DeviceClock> m_clock;
-    std::optional<DeviceTimeline> m_timeline;
-    collectors::DeviceMemory* m_memory = nullptr;  ///< the allocator calls it until the end
+    // In the order of open(); how they go says the destructor.
+    GpuDevice m_device;
+    GpuTracing m_tracing;
+    std::optional<GpuContext> m_context;
+    std::optional<GpuMemory> m_memory;
     std::unique_ptr<DeviceTelemetry> m_telemetry;  ///< null: no counters
-    std::atomic<bool> m_abandoned{false};          ///< nobody waits for the device any more
-    std::mutex m_sampling;                         // held by sample()
-    std::int64_t m_outsideBytes = -1;              // guarded by m_sampling
+
+    std::atomic<bool> m_abandoned{false};  ///< nobody waits for the device any more
+    Mutex m_sampling;  ///< held by sample(): outbox thread, at the end the step's
 };
 
 }  // namespace shardscope::worker

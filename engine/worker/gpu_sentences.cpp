@@ -53,6 +53,23 @@ std::string outOfMemoryText(const collectors::OutOfMemory& outOfMemory, const De
         mebibytes(outOfMemory.pending), free, mebibytes(device.memory));
 }
 
+Diagnostic sharedDeviceWarning(const DeviceFacts& device) {
+    return warning(
+        "shared-device",
+        fmt::format("shared device: {} ranks use one {}; their kernels take turns, so no "
+                    "time in this recording says how fast the run would be on a device each",
+                    device.sharedBy, device.name),
+        "Use one GPU per rank for figures of speed.", 1);
+}
+
+Diagnostic noTelemetryNote(const std::string& why) {
+    Diagnostic note;
+    note.code = "no-device-telemetry";
+    note.message = "power, clocks and links of the device are not recorded: " + why;
+    note.remedy = "Look at nvidia-smi.";
+    return note;
+}
+
 std::vector<Diagnostic> lossDiagnostics(const capture::DeviceCounts& counts) {
     std::vector<Diagnostic> list;
     if (counts.dropped > 0) {

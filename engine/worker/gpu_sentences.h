@@ -15,6 +15,11 @@ namespace shardscope::worker {
 [[nodiscard]] std::string outOfMemoryText(const collectors::OutOfMemory& outOfMemory,
                                           const DeviceFacts& device);
 
+/// What it means that ranks share `device`; without time and rank.
+[[nodiscard]] Diagnostic sharedDeviceWarning(const DeviceFacts& device);
+/// Why nothing samples the device's counters; without time and rank.
+[[nodiscard]] Diagnostic noTelemetryNote(const std::string& why);
+
 /// One for each way in which the tracer's record is not whole; without time and rank.
 [[nodiscard]] std::vector<Diagnostic> lossDiagnostics(const capture::DeviceCounts& counts);
 

@@ -119,5 +119,23 @@ TEST(CountsText, TellsKernelsAndCollectives) {
               "with their kernel, 6 timed by device events");
 }
 
+TEST(SharedDevice, SaysThatNoTimeIsOneOfSpeed) {
+    DeviceFacts facts = device();
+    facts.sharedBy = 4;
+    const Diagnostic warning = sharedDeviceWarning(facts);
+    EXPECT_EQ(warning.code, "shared-device");
+    EXPECT_EQ(warning.severity, Severity::kWarning);
+    EXPECT_THAT(warning.message,
+                HasSubstr("4 ranks use one NVIDIA H100; their kernels take turns"));
+}
+
+TEST(NoTelemetry, IsANoteWithItsReason) {
+    const Diagnostic note = noTelemetryNote("NVML is not there");
+    EXPECT_EQ(note.code, "no-device-telemetry");
+    EXPECT_EQ(note.severity, Severity::kNote);
+    EXPECT_EQ(note.count, 1);
+    EXPECT_THAT(note.message, AllOf(HasSubstr("power"), HasSubstr(": NVML is not there")));
+}
+
 }  // namespace
 }  // namespace shardscope::worker

@@ -1,0 +1,44 @@
+// Device memory of a rank: LibTorch's allocator, block by block, and what lies outside of it.
+#pragma once
+
+#include "engine/control/device_runtime.h"
+#include "engine/worker/device_telemetry.h"
+#include "engine/worker/gpu_device.h"
+#include "profiler/capture/capture_session.h"
+#include "profiler/collectors/allocator/device_memory.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace shardscope::worker {
+
+class GpuMemory {
+public:
+    /// Once per process, after the device is open. `session` outlives it; `use` is asked on the
+    /// allocating thread.
+    GpuMemory(const GpuDevice& device, capture::CaptureSession& session,
+              collectors::BlockUse (*use)());
+    /// The allocator's words go nowhere from here on.
+    ~GpuMemory();
+    GpuMemory(const GpuMemory&) = delete;
+    GpuMemory& operator=(const GpuMemory&) = delete;
+
+    /// Most bytes in live blocks since the last call; step thread.
+    [[nodiscard]] std::int64_t takePeak() { return m_blocks.takePeakAllocatedBytes(); }
+    /// The first since the last call; step thread.
+    [[nodiscard]] std::optional<collectors::OutOfMemory> takeOutOfMemory() {
+        return m_blocks.takeOutOfMemory();
+    }
+
+    /// Tells the reserve, and what is in use beyond it: CUDA context, NCCL, libraries. Where
+    /// `telemetry` (may be null) does not say what is this process's, other processes' is in it.
+    /// One thread at a time; nothing while the session takes no details.
+    void sample(control::DeviceRuntime& runtime, const DeviceTelemetry* telemetry);
+
+private:
+    capture::CaptureSession& m_session;
+    collectors::DeviceMemory& m_blocks;  ///< never deleted: the allocator calls it until exit
+    std::int64_t m_outsideBytes = -1;
+};
+
+}  // namespace shardscope::worker
