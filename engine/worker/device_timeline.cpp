@@ -9,7 +9,7 @@ DeviceTimeline::~DeviceTimeline() {
 control::DeviceEvent DeviceTimeline::mark() {
     control::DeviceEvent event;
     {
-        const std::lock_guard lock(m_mutex);
+        const MutexLock lock(m_mutex);
         if (!m_free.empty()) {
             event = m_free.back();
             m_free.pop_back();
@@ -21,7 +21,7 @@ control::DeviceEvent DeviceTimeline::mark() {
 }
 
 void DeviceTimeline::release(control::DeviceEvent mark) {
-    const std::lock_guard lock(m_mutex);
+    const MutexLock lock(m_mutex);
     m_free.push_back(mark);
 }
 

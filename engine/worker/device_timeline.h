@@ -6,9 +6,9 @@
 
 #include "engine/control/device_clock.h"
 #include "engine/control/device_runtime.h"
+#include "storage/model/mutex.h"
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 namespace shardscope::worker {
@@ -40,8 +40,8 @@ public:
 private:
     control::DeviceRuntime& m_runtime;
     control::DeviceClock& m_clock;
-    std::mutex m_mutex;
-    std::vector<control::DeviceEvent> m_free;  // guarded by m_mutex
+    Mutex m_mutex;
+    std::vector<control::DeviceEvent> m_free SHARDSCOPE_GUARDED_BY(m_mutex);
 };
 
 }  // namespace shardscope::worker

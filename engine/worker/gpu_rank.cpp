@@ -39,7 +39,7 @@ Result<std::unique_ptr<GpuRank>> GpuRank::open(const run::RankStart& start,
     if (!device) return failure(device);
     auto rank = std::unique_ptr<GpuRank>(
         new GpuRank(start, session, outbox, observer, std::move(*device), level));
-    rank->m_tracing.start(rank->m_device, start.worldSize);
+    rank->m_tracing.start(rank->m_device, start.worldSize);  // before there is a CUDA context
     if (auto opened = rank->openDevice(use); !opened) return failure(opened);
     rank->connectObserver();
     rank->warnOfSharing();
