@@ -193,8 +193,7 @@ TEST_F(DeviceObserverTest, MemoryOfAStepIsItsPeakOnTheDevice) {
 }
 
 TEST_F(DeviceObserverTest, LowLevelsTimeStepsWithoutPhases) {
-    m_observer.level().decide(CaptureLevel::kSteps, DetailReason::kSchedule,
-                              CaptureLevel::kSteps);
+    m_observer.level().decide(CaptureLevel::kSteps, DetailReason::kSchedule, CaptureLevel::kSteps);
     m_observer.stepBegin(0);
     phase(Phase::kForward, 100);
     phase(Phase::kWaitReduction, 40);
