@@ -155,24 +155,33 @@ run::PeakMeasured GpuRank::peak(bool measure) {
     return peakOf(facts);
 }
 
-void GpuRank::sample(bool everything) {
-    const MutexLock lock(m_sampling);
-    if (m_abandoned) everything = false;
+void GpuRank::followDevice(bool everything) {
     try {
         m_observer.tellPassed(everything);
         m_memory->sample(m_context->runtime, m_telemetry.get());
     } catch (const control::DeviceError&) {
         return;  // the step thread or the watcher meets it too, and reports it
     }
+}
+
+void GpuRank::sample(bool everything) {
+    const MutexLock lock(m_sampling);
+    if (m_abandoned) everything = false;
+    followDevice(everything);
     m_tracing.collect(everything, [this](const CollectiveEvent& event) {
         m_observer.collectives().store(event);
     });
 }
 
+/// Collectives wait for their kernels until the tracer's buffers are empty, and no longer.
 void GpuRank::finish() {
+    {
+        const MutexLock lock(m_sampling);
+        followDevice(!m_abandoned);
+    }
+    m_tracing.flush();
     sample(true);
     m_tracing.finish();
-    sample(true);
 }
 
 std::optional<run::RankFailed> GpuRank::diagnose() {

@@ -79,6 +79,7 @@ private:
     void warnOfSharing();
     void startTelemetry();
 
+    void followDevice(bool everything) SHARDSCOPE_REQUIRES(m_sampling);
     void tell(Diagnostic diagnostic);
     [[noreturn]] void endProcess(const std::string& sentence);
 

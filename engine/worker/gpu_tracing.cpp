@@ -75,9 +75,12 @@ void GpuTracing::collect(bool everything, const Store& store) {
     m_join.collect(m_profiler, m_session.at(hostNow()), everything, store);
 }
 
+void GpuTracing::flush() {
+    if (m_collector) m_collector->flush(true);
+}
+
 void GpuTracing::finish() {
     if (!m_collector) return;
-    m_collector->flush(true);
     tellLosses();
     capture::deviceAnnotator().store(nullptr);
     m_collector.reset();

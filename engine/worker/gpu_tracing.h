@@ -41,7 +41,9 @@ public:
     void start(GpuDevice& device, std::int32_t ranks);
     /// Between steps.
     void setCaptured(bool captured);
-    /// The device is idle: tells what is left and what was lost, and ends the collector.
+    /// The device is idle: what is still in the tracer's buffers comes to the sink and the join.
+    void flush();
+    /// Everything is collected: tells what was lost, and ends the collector.
     void finish();
     /// Nobody calls in from NCCL or from launches any more; what was traced is still told.
     void disconnect();

@@ -34,7 +34,7 @@ RecordingObserver::RecordingObserver(const run::RunConfig& config, RankId rank,
       m_level(config.capture),
       m_account(config, rank, m_level),
       m_collectives(m_names, m_level, session),
-      m_teller(m_names, m_level, session, outbox) {
+      m_teller(m_names, session, outbox) {
     for (const FixedLane& lane : {lanes::kSteps, lanes::kPhases, lanes::kCommunication,
                                   lanes::kResidentSet, lanes::kCpuTime})
         session.declareLane(lane);
@@ -70,7 +70,7 @@ void RecordingObserver::phaseEnd(const control::PhaseReport& report) {
     capture::Context& context = capture::threadContext();
     context.phase = Phase::kNone;
     context.layer = kNoLayer;
-    const EndedPhase ended{report, context.step};
+    const EndedPhase ended{report, context.step, m_level.level()};
     if (m_backlog) {
         m_backlog->endPhase(ended);
     } else {

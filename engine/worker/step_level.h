@@ -13,7 +13,8 @@ namespace shardscope::worker {
 class StepLevel {
 public:
     /// `run`: the run's own level, until the first decision.
-    explicit StepLevel(CaptureLevel run) : m_level(run), m_next(run) {}
+    explicit StepLevel(CaptureLevel run)
+        : m_level(run), m_next(run), m_steps({-1, run, run, run}) {}
 
     // Step thread.
 
@@ -30,13 +31,20 @@ public:
     // Any thread.
 
     [[nodiscard]] bool takes(CaptureLevel level) const { return m_level.load() >= level; }
-    /// Of `step`: the one in hand, or the one after where it is fetched ahead.
+    /// Of `step`: the one in hand, the one after where it is fetched ahead, or the one before where
+    /// it is reported late. Outside of steps the level from now on counts.
     [[nodiscard]] bool takesCollective(std::int32_t step) const;
 
 private:
+    /// Read together, by whoever reports a collective.
+    struct Steps {
+        std::int32_t step;  ///< in hand
+        CaptureLevel before, level, next;
+    };
+
     std::atomic<CaptureLevel> m_level;
-    std::atomic<CaptureLevel> m_next;  ///< of the step after m_step
-    std::atomic<std::int32_t> m_step{-1};
+    CaptureLevel m_next;  ///< of the step after; step thread
+    std::atomic<Steps> m_steps;
 
     // Step thread.
     DetailReason m_reason = DetailReason::kSchedule;

@@ -36,7 +36,7 @@ void StepTeller::span(LaneId lane, StringId name, const EndedPhase& what, std::u
 void StepTeller::tell(const EndedPhase& phase) {
     const control::PhaseReport& report = phase.report;
     if (isWait(report.phase)) m_blockedNs += report.endNs - report.startNs;
-    if (!m_level.takes(CaptureLevel::kLight)) return;
+    if (phase.level < CaptureLevel::kLight) return;
     const Stretch next =
         phase.step == kNoStep ? Stretch::kNone : stretchOf(report.phase, m_stretch);
     if (next != m_stretch) {
@@ -57,7 +57,7 @@ void StepTeller::tell(const EndedStep& step) {
     const control::StepReport& report = step.report;
     run::StepDone done = step.done;
     StepFacts& facts = done.step;
-    if (m_level.takes(CaptureLevel::kLight)) {
+    if (done.capture >= CaptureLevel::kLight) {
         closeStretch(report.endNs, facts.step);
         span(lanes::kSteps.id, m_names.ofStep(), between(report.startNs, report.endNs, facts.step),
              0);

@@ -8,7 +8,6 @@
 #include "engine/run/protocol/messages.h"
 #include "engine/worker/event_names.h"
 #include "engine/worker/outbox.h"
-#include "engine/worker/step_level.h"
 #include "engine/worker/stretch.h"
 #include "profiler/capture/capture_session.h"
 #include "storage/model/events.h"
@@ -17,21 +16,23 @@
 
 namespace shardscope::worker {
 
+/// `level`: the one in force when it ended, which on a GPU is long before it is told.
 struct EndedPhase {
     control::PhaseReport report;
     StepIndex step;
+    CaptureLevel level = CaptureLevel::kFull;
 };
 struct EndedStep {
     control::StepReport report;
-    run::StepDone done;  ///< but for what tell() adds: start, end, events, exposed communication
+    run::StepDone done;  ///< but for what tell() adds: start, end, events, exposed communication;
+                         ///< `done.capture` is the level in force
 };
 
 class StepTeller {
 public:
     /// All outlive it.
-    StepTeller(const EventNames& names, const StepLevel& level, capture::CaptureSession& session,
-               Outbox& outbox)
-        : m_names(names), m_level(level), m_session(session), m_outbox(outbox) {}
+    StepTeller(const EventNames& names, capture::CaptureSession& session, Outbox& outbox)
+        : m_names(names), m_session(session), m_outbox(outbox) {}
 
     void tell(const EndedPhase& phase);
     void tell(const EndedStep& step);
@@ -41,7 +42,6 @@ private:
     void span(LaneId lane, StringId name, const EndedPhase& what, std::uint8_t depth);
 
     const EventNames& m_names;
-    const StepLevel& m_level;
     capture::CaptureSession& m_session;
     Outbox& m_outbox;
 

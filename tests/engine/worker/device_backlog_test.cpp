@@ -26,8 +26,7 @@ protected:
     KeptSession m_kept;
     KeptOutbox m_agent;
     EventNames m_names{m_kept.session};
-    StepLevel m_level{CaptureLevel::kLight};
-    StepTeller m_teller{m_names, m_level, m_kept.session, m_agent.outbox};
+    StepTeller m_teller{m_names, m_kept.session, m_agent.outbox};
 };
 
 TEST_F(DeviceBacklogTest, AnEmptyOneTellsNothing) {

@@ -67,6 +67,21 @@ TEST_F(ObserverTest, WithoutADeviceTellsAtOnceInTheHostsTimes) {
     EXPECT_EQ(spans[0].layer, LayerIndex{2});
 }
 
+TEST_F(DeviceObserverTest, WhatEndedWhileCapturedIsToldWhateverIsDecidedUntilThen) {
+    m_observer.stepBegin(0);
+    phase(Phase::kForward, 5'000);
+    endStep(0);
+    m_observer.level().decide(CaptureLevel::kSteps, DetailReason::kSchedule, CaptureLevel::kFull);
+    m_observer.stepBegin(1);
+    phase(Phase::kForward, 7'000);
+    endStep(1);
+    m_observer.level().decide(CaptureLevel::kFull, DetailReason::kSchedule, CaptureLevel::kFull);
+    m_device.finish();
+    m_observer.tellPassed(true);
+    EXPECT_THAT(durations(lanes::kPhases.id), ElementsAre(5'000));
+    EXPECT_THAT(m_agent.posted<run::StepDone>(), SizeIs(2));
+}
+
 TEST_F(DeviceObserverTest, PhasesTakeTheTimesOfTheDevice) {
     m_observer.stepBegin(3);
     phase(Phase::kForward, 5'000, LayerIndex{0});

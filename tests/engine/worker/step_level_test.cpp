@@ -28,6 +28,17 @@ TEST(StepLevel, CollectivesThatFetchAheadBelongToTheStepAfter) {
     EXPECT_FALSE(level.takesCollective(6));
 }
 
+TEST(StepLevel, CollectivesThatAreReportedLateBelongToTheStepBefore) {
+    StepLevel level(CaptureLevel::kFull);
+    level.begin(3);
+    level.decide(CaptureLevel::kSteps, kOnSchedule, CaptureLevel::kSteps);
+    EXPECT_TRUE(level.takesCollective(3)) << "the step after is decided, and has not begun";
+    level.begin(4);
+    EXPECT_TRUE(level.takesCollective(3));
+    EXPECT_FALSE(level.takesCollective(4));
+    EXPECT_FALSE(level.takesCollective(kNoStep.value)) << "between steps: the level from now on";
+}
+
 TEST(StepLevel, AStepIsWholeWhenWhatWasFetchedForItWasCapturedToo) {
     StepLevel level(CaptureLevel::kFull);
     level.decide(CaptureLevel::kSteps, kOnSchedule, CaptureLevel::kSteps);

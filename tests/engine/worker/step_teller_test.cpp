@@ -16,11 +16,12 @@ using testing::SizeIs;
 class StepTellerTest : public testing::Test {
 protected:
     void phase(Phase phase, std::int64_t startNs, std::int64_t endNs, StepIndex step = {2}) {
-        m_teller.tell(EndedPhase{{phase, kNoLayer, Cause::kNone, startNs, endNs}, step});
+        m_teller.tell(EndedPhase{{phase, kNoLayer, Cause::kNone, startNs, endNs}, step, m_level});
     }
     void step(std::int64_t startNs, std::int64_t endNs) {
         EndedStep ended{{2, startNs, endNs, 64}, {}};
         ended.done.step.step = {2};
+        ended.done.capture = m_level;
         m_teller.tell(ended);
     }
     std::vector<std::int64_t> starts(LaneId lane) {
@@ -32,8 +33,8 @@ protected:
     KeptSession m_kept;
     KeptOutbox m_agent;
     EventNames m_names{m_kept.session};
-    StepLevel m_level{CaptureLevel::kLight};
-    StepTeller m_teller{m_names, m_level, m_kept.session, m_agent.outbox};
+    CaptureLevel m_level = CaptureLevel::kLight;
+    StepTeller m_teller{m_names, m_kept.session, m_agent.outbox};
 };
 
 TEST_F(StepTellerTest, AStretchLastsUntilTheNextOneBegins) {
@@ -60,7 +61,7 @@ TEST_F(StepTellerTest, PhasesBetweenStepsBelongToNoStretch) {
 }
 
 TEST_F(StepTellerTest, WaitsOfAStepAreItsExposedCommunicationCapturedOrNot) {
-    m_level.decide(CaptureLevel::kSteps, DetailReason::kSchedule, CaptureLevel::kSteps);
+    m_level = CaptureLevel::kSteps;
     phase(Phase::kWaitGather, 10, 20);
     phase(Phase::kForward, 20, 30);
     phase(Phase::kWaitReduction, 30, 35);
