@@ -3,6 +3,19 @@
 #include <algorithm>
 
 namespace shardscope::analysis {
+namespace {
+
+void add(const CollectiveEvent& event, RankId rank, CommunicationSum& sum) {
+    const Duration waited = event.lastArrival() - event.start;
+    ++sum.collectives;
+    sum.waiting += waited;
+    sum.moving += event.end - event.start - waited;
+    if (waited <= sum.longestWait) return;
+    sum.longestWait = waited;
+    sum.waitingRank = rank;
+}
+
+}  // namespace
 
 RankId memberAt(const std::vector<RankId>& members, std::size_t place) {
     return place < members.size() ? members[place] : RankId{static_cast<std::uint32_t>(place)};
@@ -31,6 +44,15 @@ Duration notBehindCompute(const RankEvents& events, TimeRange range) {
         if (isWork(phase.phase) && phase.range().intersects(range))
             computed += phase.range().intersection(range).duration();
     return range.duration() - computed;
+}
+
+CommunicationSum communicationIn(const std::vector<const RankEvents*>& ranks, TimeRange range) {
+    CommunicationSum inSteps, outside;
+    for (const RankEvents* events : ranks)
+        for (const CollectiveEvent& event : events->collectives)
+            if (TimeRange{event.start, event.end}.intersects(range))
+                add(event, events->rank, event.step == kNoStep ? outside : inSteps);
+    return inSteps.collectives > 0 ? inSteps : outside;
 }
 
 }  // namespace shardscope::analysis

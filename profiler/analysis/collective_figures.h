@@ -1,9 +1,10 @@
-// Figures of a single collective.
+// Figures of single collectives, and their sums.
 #pragma once
 
 #include "storage/model/recording.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -24,5 +25,17 @@ namespace shardscope::analysis {
 
 /// Time of `range` in which the rank's step thread computed nothing.
 [[nodiscard]] Duration notBehindCompute(const RankEvents& events, TimeRange range);
+
+struct CommunicationSum {
+    std::int64_t collectives = 0;  ///< each counts on every rank
+    Duration waiting;              ///< before the last rank arrived
+    Duration moving;
+    Duration longestWait;
+    RankId waitingRank;  ///< of the longest wait
+};
+/// Of collectives that touch `range`. Those outside of steps count only where steps have none: at
+/// start-up and end ranks wait for seconds for each other, which says nothing of training.
+[[nodiscard]] CommunicationSum communicationIn(const std::vector<const RankEvents*>& ranks,
+                                               TimeRange range);
 
 }  // namespace shardscope::analysis

@@ -41,6 +41,24 @@ TEST(CollectiveFigures, BusBandwidthCountsWhatCrossesTheLinkWhileDataMoves) {
     EXPECT_EQ(busBandwidth(other), std::nullopt);
 }
 
+TEST(CollectiveFigures, SumsLeaveOutWhatLiesOutsideOfSteps) {
+    RankEvents events;
+    events.rank = RankId{2};
+    events.collectives = {gather(), gather()};
+    events.collectives[1].step = {0};
+    events.collectives[1].start = {800'000};
+    CommunicationSum sum = communicationIn({&events}, {{0}, {5'000'000}});
+    EXPECT_EQ(sum.collectives, 1);
+    EXPECT_EQ(sum.waiting.ns, 200'000);
+    EXPECT_EQ(sum.moving.ns, 2'000'000);
+    EXPECT_EQ(sum.longestWait.ns, 200'000);
+    EXPECT_EQ(sum.waitingRank, RankId{2});
+    events.collectives.pop_back();
+    sum = communicationIn({&events}, {{0}, {5'000'000}});
+    EXPECT_EQ(sum.waiting.ns, 1'000'000) << "where steps have none, those outside are all there is";
+    EXPECT_EQ(communicationIn({&events}, {{4'000'000}, {5'000'000}}).collectives, 0);
+}
+
 TEST(CollectiveFigures, OnlyWorkHidesCommunication) {
     const auto timeline = test::drawTimeline(R"(
         rank 0 step    |ssssssssssss|

@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/device_slice.h"
 #include "app/desktop/pages/timeline/slice_details.h"
+#include "profiler/analysis/collective_figures.h"
 
 #include <QStringList>
 
@@ -11,32 +12,12 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-struct Communication {
-    Duration moving;
-    Duration waiting;
-    std::int64_t collectives = 0;
-    Duration longestWait;
-    RankId waitingRank;
-};
-
-Communication communicationIn(const OpenRecording& recording, TimeRange range,
-                              const Selection& selection) {
-    Communication sum;
-    for (const RankEvents& events : recording.ranks) {
-        if (!selection.includes(events.rank)) continue;
-        for (const CollectiveEvent& event : events.collectives) {
-            if (!TimeRange{event.start, event.end}.intersects(range)) continue;
-            const Duration waited = event.lastArrival() - event.start;
-            sum.waiting += waited;
-            sum.moving += (event.end - event.start) - waited;
-            ++sum.collectives;
-            if (waited > sum.longestWait) {
-                sum.longestWait = waited;
-                sum.waitingRank = events.rank;
-            }
-        }
-    }
-    return sum;
+analysis::CommunicationSum communicationIn(const OpenRecording& recording, TimeRange range,
+                                           const Selection& selection) {
+    std::vector<const RankEvents*> ranks;
+    for (const RankEvents& events : recording.ranks)
+        if (selection.includes(events.rank)) ranks.push_back(&events);
+    return analysis::communicationIn(ranks, range);
 }
 
 Meaning meaningOfRow(const RangeRow& row) {
@@ -88,7 +69,7 @@ std::vector<std::vector<TableCell>> rangeRows(const RangeTable& table) {
 
 QString timelineHeadline(const OpenRecording& recording, const Selection& selection) {
     const TimeRange range = selection.range.value_or(recording.bounds());
-    const Communication sum = communicationIn(recording, range, selection);
+    const analysis::CommunicationSum sum = communicationIn(recording, range, selection);
     const auto steps = recording.stepsIn(range);
     const QString where = !steps ? u"Selected range"_s
                           : steps->first == steps->last
@@ -108,7 +89,7 @@ QString timelineHeadline(const OpenRecording& recording, const Selection& select
 
 QString timelineSubline(const OpenRecording& recording, const Selection& selection) {
     const TimeRange range = selection.range.value_or(recording.bounds());
-    const Communication sum = communicationIn(recording, range, selection);
+    const analysis::CommunicationSum sum = communicationIn(recording, range, selection);
     if (!recording.report.waitingKnown)
         return u"The other ranks are not recorded: what of it is waiting cannot be told."_s;
     if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
