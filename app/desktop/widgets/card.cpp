@@ -30,8 +30,9 @@ Card::Card(QWidget* parent) : QWidget(parent), m_help(new QToolButton(this)) {
     retint();
 }
 
-void Card::setTitle(const QString& title) {
+void Card::setTitle(const QString& title, const QString& brief) {
     m_title = title;
+    m_brief = brief;
     m_help->setAccessibleName(tr("Definition of %1").arg(title));
     describe();
 }
@@ -67,7 +68,7 @@ void Card::setVerdict(const QString& text, bool good) {
 void Card::describe() {
     setAccessibleName(
         u"%1: %2 %3 %4. %5 %6"_s.arg(m_title, m_number, m_unit, m_qualifier, m_detail, m_verdict));
-    setToolTip(m_detail);
+    setToolTip((m_title + u'\n' + m_qualifier).trimmed() + u'\n' + m_detail);
     update();
 }
 
@@ -95,41 +96,54 @@ void Card::paintEvent(QPaintEvent*) {
     const double inner = width() - 2 * kInset;
     painter.setPen(theme.quietText);
     painter.setFont(textFont(kTextPixels));
-    const QFontMetricsF titleMetrics(painter.font());
+    const QFontMetricsF metrics(painter.font());
+    const bool fits = m_brief.isEmpty() || metrics.horizontalAdvance(m_title) <= inner - 20;
     drawTabular(painter, QRectF(kInset, 8, inner - 20, 20), Qt::AlignLeft,
-                titleMetrics.elidedText(m_title, Qt::ElideRight, inner - 20));
+                metrics.elidedText(fits ? m_title : m_brief, Qt::ElideRight, inner - 20));
+    paintValue(painter, inner);
+    paintDetail(painter, inner);
+}
 
+/// Number, unit and, where there is room, what qualifies it.
+void Card::paintValue(QPainter& painter, double inner) const {
+    const Theme& theme = Theme::of(this);
     painter.setPen(theme.text);
     painter.setFont(textFont(kValuePixels, QFont::DemiBold));
-    const QRectF valueArea(kInset, 30, inner, 30);
-    drawTabular(painter, valueArea, Qt::AlignLeft, m_number);
-    double x = kInset + tabularWidth(painter.font(), m_number) + 5;
-    const double baseline =
-        valueArea.center().y() +
-        (QFontMetricsF(painter.font()).ascent() - QFontMetricsF(painter.font()).descent()) / 2;
+    const QRectF area(kInset, 30, inner, 30);
+    drawTabular(painter, area, Qt::AlignLeft, m_number);
+    const double x = kInset + tabularWidth(painter.font(), m_number) + 5;
+    const QFontMetricsF numbers(painter.font());
+    const double baseline = area.center().y() + (numbers.ascent() - numbers.descent()) / 2;
     painter.setFont(textFont(kTextPixels));
     painter.setPen(theme.quietText);
-    const QString behind = (m_unit + u' ' + m_qualifier).trimmed();
-    painter.drawText(
-        QPointF(x, baseline),
-        QFontMetricsF(painter.font()).elidedText(behind, Qt::ElideRight, width() - kInset - x));
+    const double room = width() - kInset - x;
+    const QFontMetricsF metrics(painter.font());
+    QString behind = (m_unit + u' ' + m_qualifier).trimmed();
+    if (!m_unit.isEmpty() && metrics.horizontalAdvance(behind) > room) behind = m_unit;
+    painter.drawText(QPointF(x, baseline), metrics.elidedText(behind, Qt::ElideRight, room));
+}
 
-    const bool hasTrend = m_trend.size() > 1 && width() > 150;
-    const double textWidth = inner - (hasTrend ? kTrendWidth + 8 : 0);
+/// Words come before the trend where both do not fit.
+void Card::paintDetail(QPainter& painter, double inner) const {
+    const Theme& theme = Theme::of(this);
     painter.setFont(textFont(kSmallPixels - 1));
     painter.setPen(theme.quietText);
-    const double detailHeight = m_verdict.isEmpty() ? 46 : 30;
-    painter.drawText(QRectF(kInset, 62, textWidth, detailHeight),
-                     Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, m_detail);
+    constexpr int kFlags = Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap;
+    const double beside = inner - kTrendWidth - 8, height = m_verdict.isEmpty() ? 46 : 30;
+    const QRectF needed =
+        QFontMetricsF(painter.font()).boundingRect(QRectF(0, 0, beside, 1000), kFlags, m_detail);
+    const bool hasTrend = m_trend.size() > 1 && width() > 150 && needed.height() <= height &&
+                          needed.width() <= beside;
+    const double textWidth = hasTrend ? beside : inner;
+    painter.drawText(QRectF(kInset, 62, textWidth, height), kFlags, m_detail);
     if (!m_verdict.isEmpty()) {
         painter.setFont(textFont(kSmallPixels - 1, QFont::DemiBold));
         painter.setPen(m_good ? theme.good : theme.bad);
         drawTabular(painter, QRectF(kInset, 92, textWidth, 16), Qt::AlignLeft, m_verdict);
     }
-    if (hasTrend) {
+    if (hasTrend)
         paintSparkline(painter, QRectF(width() - kInset - kTrendWidth, 66, kTrendWidth, 30),
                        m_trend, theme.accent);
-    }
 }
 
 }  // namespace shardscope::desktop

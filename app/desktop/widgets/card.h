@@ -6,6 +6,7 @@
 #include <QVector>
 #include <QWidget>
 
+class QPainter;
 class QToolButton;
 
 namespace shardscope::desktop {
@@ -16,7 +17,8 @@ class Card : public QWidget {
 public:
     explicit Card(QWidget* parent = nullptr);
 
-    void setTitle(const QString& title);
+    /// `brief`: where the title does not fit; empty: it is elided.
+    void setTitle(const QString& title, const QString& brief = {});
     void setValue(const QString& number, const QString& unit, const QString& qualifier = {});
     void setDetail(const QString& detail);
     void setDefinition(const QString& definition);
@@ -33,10 +35,12 @@ protected:
 
 private:
     void describe();
+    void paintValue(QPainter& painter, double inner) const;
+    void paintDetail(QPainter& painter, double inner) const;
     void retint();
 
     QToolButton* m_help;
-    QString m_title, m_number, m_unit, m_qualifier, m_detail, m_definition, m_verdict;
+    QString m_title, m_brief, m_number, m_unit, m_qualifier, m_detail, m_definition, m_verdict;
     QVector<QPointF> m_trend;
     bool m_good = true;
 };

@@ -87,6 +87,7 @@ CardContent mfuCard(const OpenRecording& recording, const LedgerView& ledger) {
     const auto& mfu = recording.report.mfu;
     CardContent card;
     card.title = u"Model FLOP utilisation"_s;
+    card.briefTitle = u"MFU"_s;
     card.definition =
         u"Model FLOPs per second divided by the peak of all ranks.\nVariant %1: 6N + 12·L·C·T "
         u"FLOPs "
@@ -145,6 +146,7 @@ CardContent overlapCard(const OpenRecording& recording, const LedgerView& ledger
 CardContent blockedCard(const LedgerView& ledger) {
     CardContent card;
     card.title = u"Blocked in communication"_s;
+    card.briefTitle = u"Blocked"_s;
     card.definition =
         u"Time the step thread is blocked in a collective, waiting for peers included, divided "
         u"by step time.\nSource: phases of the compute lane."_s;

@@ -17,6 +17,7 @@ namespace shardscope::desktop {
 
 struct CardContent {
     QString title;
+    QString briefTitle;  ///< where the title does not fit; empty: it always does
     ValueText value;
     QString qualifier;   ///< behind the unit: "of 0.83 possible"
     QString detail;      ///< numerator and denominator

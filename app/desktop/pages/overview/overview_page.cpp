@@ -201,7 +201,7 @@ void OverviewPage::present() {
 void OverviewPage::presentCards(const std::vector<CardContent>& cards) {
     for (std::size_t i = 0; i < m_cards.size() && i < cards.size(); ++i) {
         const CardContent& content = cards[i];
-        m_cards[i]->setTitle(content.title);
+        m_cards[i]->setTitle(content.title, content.briefTitle);
         m_cards[i]->setValue(content.value.number, content.value.unit, content.qualifier);
         m_cards[i]->setDetail(content.detail);
         m_cards[i]->setDefinition(content.definition);
