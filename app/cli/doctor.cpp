@@ -21,8 +21,6 @@
 #include <memory>
 #include <sstream>
 
-extern char** environ;
-
 namespace shardscope::cli {
 namespace {
 
@@ -47,7 +45,7 @@ std::string toolkit() {
     for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
         const char* folder = std::getenv(name);
         if (folder == nullptr) continue;
-        const std::string nvcc = std::string(folder) + "/bin/nvcc";
+        std::string nvcc = std::string(folder) + "/bin/nvcc";
         if (::access(nvcc.c_str(), X_OK) == 0) return nvcc;
     }
     const std::string found = inPath("nvcc");

@@ -19,13 +19,13 @@ QJsonObject argumentsOf(const SliceView& slice) {
 
 QString triple(const QJsonArray& sizes) {
     QStringList words;
-    for (const QJsonValue& size : sizes) words << formatCount(size.toInteger());
+    for (const auto& size : sizes) words << formatCount(size.toInteger());
     return words.join(u" × "_s);
 }
 
 std::int64_t product(const QJsonArray& sizes) {
     std::int64_t all = 1;
-    for (const QJsonValue& size : sizes) all *= size.toInteger();
+    for (const auto& size : sizes) all *= size.toInteger();
     return all;
 }
 
