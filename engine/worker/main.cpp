@@ -2,6 +2,7 @@
 // `shardscope doctor`; never by hand.
 #include "engine/control/failure_sentence.h"
 #include "engine/worker/command_reader.h"
+#include "engine/worker/instruction_sets.h"
 #include "engine/worker/probe.h"
 #include "engine/worker/rank_worker.h"
 
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace {
 
@@ -25,6 +27,9 @@ int streamDescriptor(int argc, char** argv) {
 
 /// Ends the process as a rank does.
 [[noreturn]] void probe() {
+    if (const std::string dropped = shardscope::worker::dropImpossibleCapability();
+        !dropped.empty())
+        std::fprintf(stderr, "shardscope-rank: %s\n", dropped.c_str());
     shardscope::worker::probe([](const shardscope::run::ProbePart& part) {
         std::puts(shardscope::run::encodePart(part).c_str());
         std::fflush(stdout);

@@ -12,6 +12,7 @@
 #include "engine/training/session.h"
 #include "engine/training/verification.h"
 #include "engine/worker/failure_words.h"
+#include "engine/worker/instruction_sets.h"
 #include "engine/worker/training_run.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "storage/model/host_clock.h"
@@ -115,6 +116,7 @@ Result<void> RankWorker::prepare() {
     m_schedule = std::move(*schedule);
     const bool full = config.capture == CaptureLevel::kFull;
     m_session.setDetailed(full);
+    const std::string dropped = dropImpossibleCapability();
     collectors::installRecordingAllocator(&currentUse);
     m_outbox.start(m_session, [this](bool last) {
         if (!last) m_observer.sampleUsage();  // what the rank counted at its end stays true
@@ -132,6 +134,7 @@ Result<void> RankWorker::prepare() {
     hello.libraries = {{"libtorch", TORCH_VERSION}, {"oneDNN", at::get_mkldnn_version()}};
     if (m_gpu) hello.libraries.merge(m_gpu->libraries());
     m_outbox.post(hello);
+    if (!dropped.empty() && m_start.rank == 0) m_outbox.post(run::LogLine{"warning", dropped});
 
     // A GPU rank's memory is the device's; what it holds on the host is not the question.
     if (!m_gpu) collectors::attachAllocator(&m_session);
