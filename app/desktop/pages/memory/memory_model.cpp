@@ -94,8 +94,8 @@ QString memorySubline(const OpenRecording& recording, const Selection& selection
     }
     if (outsideOf(*worst).count > 0) {
         text +=
-            u" Outside the allocator are the CUDA context, NCCL and libraries; theory knows "
-            u"nothing of them."_s;
+            u" Outside the allocator are the CUDA context, NCCL and libraries; theory does not "
+            u"include them."_s;
     }
     return text;
 }
