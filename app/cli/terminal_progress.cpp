@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 
@@ -23,7 +24,7 @@ std::string grouped(double number) {
 }
 
 std::string clockText(double time) {
-    const auto seconds = static_cast<std::int64_t>(time + 0.5);
+    const std::int64_t seconds = std::llround(time);
     if (seconds >= 3600) {
         return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
     }

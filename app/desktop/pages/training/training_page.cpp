@@ -5,6 +5,7 @@
 #include "app/desktop/widgets/theme.h"
 
 #include <QGridLayout>
+#include <cmath>
 
 namespace shardscope::desktop {
 namespace {
@@ -39,7 +40,7 @@ TrainingPage::TrainingPage(PageContext& context, QWidget* parent) : RecordingPag
             connect(from, &LineChart::cursorLeft, to, &LineChart::hideCursor);
         }
         connect(from, &LineChart::activated, this, [this](double x) {
-            const StepIndex wanted{static_cast<std::int32_t>(x + 0.5)};
+            const StepIndex wanted{static_cast<std::int32_t>(std::lround(x))};
             for (const StepFacts& step : recording().summary.steps) {
                 if (step.step != wanted) continue;
                 this->selection().selectRange(step.range());
