@@ -183,6 +183,22 @@ TEST_F(GpuPagesTest, OverviewShowsDevicesOnlyWhereThereAreSome) {
     keepPicture(u"gpu-overview"_s);
 }
 
+TEST_F(GpuPagesTest, OverviewShowsPartsOfStepsOnlyWhereThereAreSome) {
+    openSample();
+    m_window->showPage(u"overview"_s);
+    settle();
+    auto* parts = named<DataTable>(u"overview"_s, u"Parts of a step"_s);
+    ASSERT_NE(parts, nullptr);
+    EXPECT_TRUE(parts->isVisible());
+    // Before the first step, as in a trace that does not say what its steps are made of.
+    m_window->selection().selectRange({{-2}, {-1}});
+    settle();
+    EXPECT_FALSE(parts->isVisible());
+    m_window->selection().clear();
+    settle();
+    EXPECT_TRUE(parts->isVisible());
+}
+
 TEST_F(GpuPagesTest, EveryPageOfASharedDeviceSaysSo) {
     test::SampleOptions options;
     options.gpuShared = true;

@@ -77,7 +77,19 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     auto* layout = new QVBoxLayout(evidence);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
-    m_bars = new StackedBars(evidence);
+    layout->addWidget(buildSteps(evidence));
+    layout->addWidget(buildDevices(evidence));
+    layout->addWidget(buildParts(evidence));
+    layout->addStretch();
+    return evidence;
+}
+
+QWidget* OverviewPage::buildSteps(QWidget* parent) {
+    m_stepBlock = new QWidget(parent);
+    auto* layout = new QVBoxLayout(m_stepBlock);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kGap);
+    m_bars = new StackedBars(m_stepBlock);
     m_bars->setAxis({tr("ms per step, median of each part"),
                      [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
                      formatTick});
@@ -87,32 +99,41 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
             this->selection().selectRanks({m_ledger.ranks[static_cast<std::size_t>(bar)]});
         }
     });
-    m_legend = new Legend(evidence);
-    m_steps = new StackedColumns(evidence);
-    m_steps->setTitles(tr("ms"), tr("step"));
-    m_steps->setFixedHeight(184);
-    connect(m_steps, &StackedColumns::columnActivated, this, &OverviewPage::selectStep);
-    m_rank = new QComboBox(evidence);
-    m_rank->setAccessibleName(tr("Rank shown step by step"));
-    connect(m_rank, &QComboBox::currentIndexChanged, this, &OverviewPage::presentSteps);
-    m_parts = new DataTable(tr("Parts of a step"), evidence);
-    m_parts->setFitsRows(true);
-    layout->addWidget(sectionLabel(tr("Where a step goes"), evidence));
+    m_legend = new Legend(m_stepBlock);
+    layout->addWidget(sectionLabel(tr("Where a step goes"), m_stepBlock));
     layout->addWidget(m_bars);
     layout->addWidget(m_legend);
     layout->addSpacing(kGap);
-    auto* stepTitle = new QHBoxLayout;
-    stepTitle->addWidget(sectionLabel(tr("The same, step by step"), evidence));
-    stepTitle->addStretch();
-    stepTitle->addWidget(m_rank);
-    layout->addLayout(stepTitle);
-    layout->addWidget(m_steps);
-    layout->addWidget(buildDevices(evidence));
-    layout->addSpacing(kGap);
-    layout->addWidget(sectionLabel(tr("Parts of a step"), evidence));
+    addStepByStep(*layout);
+    return m_stepBlock;
+}
+
+void OverviewPage::addStepByStep(QVBoxLayout& layout) {
+    m_steps = new StackedColumns(m_stepBlock);
+    m_steps->setTitles(tr("ms"), tr("step"));
+    m_steps->setFixedHeight(184);
+    connect(m_steps, &StackedColumns::columnActivated, this, &OverviewPage::selectStep);
+    m_rank = new QComboBox(m_stepBlock);
+    m_rank->setAccessibleName(tr("Rank shown step by step"));
+    connect(m_rank, &QComboBox::currentIndexChanged, this, &OverviewPage::presentSteps);
+    auto* title = new QHBoxLayout;
+    title->addWidget(sectionLabel(tr("The same, step by step"), m_stepBlock));
+    title->addStretch();
+    title->addWidget(m_rank);
+    layout.addLayout(title);
+    layout.addWidget(m_steps);
+}
+
+QWidget* OverviewPage::buildParts(QWidget* parent) {
+    m_partsBlock = new QWidget(parent);
+    auto* layout = new QVBoxLayout(m_partsBlock);
+    layout->setContentsMargins(0, kGap, 0, 0);
+    layout->setSpacing(kGap);
+    m_parts = new DataTable(tr("Parts of a step"), m_partsBlock);
+    m_parts->setFitsRows(true);
+    layout->addWidget(sectionLabel(tr("Parts of a step"), m_partsBlock));
     layout->addWidget(m_parts);
-    layout->addStretch();
-    return evidence;
+    return m_partsBlock;
 }
 
 QWidget* OverviewPage::buildDevices(QWidget* parent) {
@@ -181,6 +202,8 @@ void OverviewPage::present() {
     m_ledger = selectLedger(recording(), selection().current());
     pageFrame().setHeadline(overviewHeadline(recording(), m_ledger), overviewSubline(recording()));
     presentCards(overviewCards(recording(), m_ledger));
+    m_stepBlock->setVisible(!m_ledger.rows.empty());
+    m_partsBlock->setVisible(!m_ledger.rows.empty());
     m_bars->setBars(ledgerBars(m_ledger));
     m_legend->setEntries(ledgerLegend(m_ledger));
     {

@@ -10,6 +10,7 @@
 class QComboBox;
 class QGridLayout;
 class QLabel;
+class QVBoxLayout;
 
 namespace shardscope::desktop {
 
@@ -35,7 +36,10 @@ protected:
 private:
     QWidget* buildContent();
     QWidget* buildEvidence(QWidget* parent);
+    QWidget* buildSteps(QWidget* parent);
+    void addStepByStep(QVBoxLayout& layout);
     QWidget* buildDevices(QWidget* parent);
+    QWidget* buildParts(QWidget* parent);
     QWidget* buildSide(QWidget* parent);
     void presentDevices();
     void placeCards();
@@ -46,6 +50,7 @@ private:
     std::vector<Card*> m_cards;
     QGridLayout* m_cardGrid = nullptr;
     int m_cardColumns = 0;
+    QWidget *m_stepBlock = nullptr, *m_partsBlock = nullptr;  ///< only where steps have parts
     StackedBars* m_bars = nullptr;
     StackedColumns* m_steps = nullptr;
     Legend* m_legend = nullptr;
