@@ -171,7 +171,7 @@ void RecorderSession::end(run::RunFinished outcome) {
 
 QString findRecorder() {
     const QString folder = QCoreApplication::applicationDirPath();
-    const QString beside = folder + u"/shardscope"_s;
+    QString beside = folder + u"/shardscope"_s;
     if (QFileInfo(beside).isExecutable()) return beside;
     return QStandardPaths::findExecutable(u"shardscope"_s);
 }

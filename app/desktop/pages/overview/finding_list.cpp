@@ -51,7 +51,7 @@ FindingList::FindingList(QWidget* parent) : QWidget(parent), m_layout(new QVBoxL
     m_layout->setSpacing(kGap);
 }
 
-void FindingList::setFindings(std::vector<Finding> findings) {
+void FindingList::setFindings(const std::vector<Finding>& findings) {
     while (QLayoutItem* item = m_layout->takeAt(0)) {
         if (item->widget() != nullptr) item->widget()->deleteLater();
         delete item;

@@ -15,7 +15,7 @@ class FindingList : public QWidget {
 
 public:
     explicit FindingList(QWidget* parent = nullptr);
-    void setFindings(std::vector<Finding> findings);
+    void setFindings(const std::vector<Finding>& findings);
 
 Q_SIGNALS:
     void evidenceRequested(const QString& page, const shardscope::desktop::Selection& selection);

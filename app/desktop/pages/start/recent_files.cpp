@@ -26,7 +26,7 @@ RecentFile fromJson(const QJsonObject& object) {
                     object.value("opened"_L1).toString(),
                     {}};
     const QJsonArray loss = object.value("loss"_L1).toArray();
-    for (const QJsonValue& value : loss) {
+    for (const auto& value : loss) {
         file.loss.push_back({static_cast<double>(file.loss.size()), value.toDouble()});
     }
     return file;
@@ -80,7 +80,7 @@ void RecentFiles::load() {
     QFile file(m_storePath);
     if (m_storePath.isEmpty() || !file.open(QIODevice::ReadOnly)) return;
     const QJsonArray array = QJsonDocument::fromJson(file.readAll()).array();
-    for (const QJsonValue& value : array) {
+    for (const auto& value : array) {
         RecentFile recent = fromJson(value.toObject());
         if (!recent.path.isEmpty()) m_files.push_back(std::move(recent));
     }

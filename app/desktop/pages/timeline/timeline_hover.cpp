@@ -5,6 +5,7 @@
 
 #include <QObject>
 #include <QStringList>
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -24,14 +25,13 @@ QString counterLine(const TimelineViewport& viewport, const TimelineFrame& frame
     const LaneFrame* lane = frame.lane(row->key);
     if (lane == nullptr) return {};
     const Timestamp time = viewport.timeAt(at.x());
-    for (auto point = lane->points.rbegin(); point != lane->points.rend(); ++point) {
-        if (point->range.begin > time) continue;
-        return QObject::tr("rank %1 · %2 %3")
-            .arg(QString::number(row->key.rank.value), row->name,
-                 formatCounter(point->range.contains(time) ? point->maximum : point->last,
-                               row->unit));
-    }
-    return {};
+    const auto point =
+        std::find_if(lane->points.rbegin(), lane->points.rend(),
+                     [time](const auto& candidate) { return candidate.range.begin <= time; });
+    if (point == lane->points.rend()) return {};
+    return QObject::tr("rank %1 · %2 %3")
+        .arg(QString::number(row->key.rank.value), row->name,
+             formatCounter(point->range.contains(time) ? point->maximum : point->last, row->unit));
 }
 
 }  // namespace
