@@ -8,6 +8,7 @@
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 namespace shardscope::desktop {
 namespace {
@@ -130,13 +131,13 @@ void LineChart::paintTitle(QPainter& painter) const {
     painter.drawText(QRectF(x, 0, width() - x, 18), Qt::AlignLeft | Qt::AlignVCenter, behind);
     if (m_series.size() < 2) return;
     double right = width() - 12;
-    for (auto series = m_series.rbegin(); series != m_series.rend(); ++series) {
-        if (series->points.isEmpty()) continue;
-        const double nameWidth = QFontMetricsF(painter.font()).horizontalAdvance(series->name);
+    for (const auto& series : std::views::reverse(m_series)) {
+        if (series.points.isEmpty()) continue;
+        const double nameWidth = QFontMetricsF(painter.font()).horizontalAdvance(series.name);
         painter.setPen(theme.quietText);
         painter.drawText(QRectF(right - nameWidth, 0, nameWidth + 1, 18), Qt::AlignVCenter,
-                         series->name);
-        painter.setPen(QPen(lineColour(theme, series->meaning), 2));
+                         series.name);
+        painter.setPen(QPen(lineColour(theme, series.meaning), 2));
         painter.drawLine(QPointF(right - nameWidth - 20, 9.5), QPointF(right - nameWidth - 6, 9.5));
         right -= nameWidth + 36;
     }

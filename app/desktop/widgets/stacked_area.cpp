@@ -10,6 +10,7 @@
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 namespace shardscope::desktop {
 namespace {
@@ -208,9 +209,9 @@ void StackedArea::paintCursor(QPainter& painter) const {
     const TimeScale scale{m_range, static_cast<double>(columns)};
     lines.emplace_back(formatInstant(scale.time(static_cast<double>(column)), scale.resolution()),
                        formatBytes({std::llround(sum)}));
-    for (auto band = m_bands.rbegin(); band != m_bands.rend(); ++band) {
-        if (band->values[column] > 0)
-            lines.emplace_back(band->name, formatBytes({std::llround(band->values[column])}));
+    for (const AreaBand& band : std::views::reverse(m_bands)) {
+        if (band.values[column] > 0)
+            lines.emplace_back(band.name, formatBytes({std::llround(band.values[column])}));
     }
     if (column < m_line.values.size())
         lines.emplace_back(m_line.name, formatBytes({std::llround(m_line.values[column])}));

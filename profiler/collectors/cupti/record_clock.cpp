@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <limits>
+#include <ranges>
 
 namespace shardscope::collectors::cupti {
 namespace {
@@ -51,9 +52,9 @@ bool RecordClock::add(const ClockSample& sample) {
 }
 
 std::int64_t RecordClock::toMonotonic(std::int64_t realtime) const {
-    for (auto segment = m_segments.rbegin(); segment != m_segments.rend(); ++segment) {
-        const std::int64_t time = realtime - segment->offset;
-        if (time >= segment->from && time <= segment->until + kSlackNs) return time;
+    for (const auto& segment : std::views::reverse(m_segments)) {
+        const std::int64_t time = realtime - segment.offset;
+        if (time >= segment.from && time <= segment.until + kSlackNs) return time;
     }
     return realtime - m_segments.back().offset;
 }

@@ -8,6 +8,7 @@
 #include "storage/interchange/output_kind.h"
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_map>
 
 namespace shardscope::interchange {
@@ -83,8 +84,8 @@ private:
         for (Node at = leaf.parent; at != kRoot; at = m_nodes[at].parent)
             frames.push_back(&m_frames[m_nodes[at].frame]);
         std::string text;
-        for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
-            text += (text.empty() ? "" : ";") + **frame;
+        for (const std::string* frame : std::views::reverse(frames))
+            text.append(text.empty() ? "" : ";").append(*frame);
         return text;
     }
 

@@ -113,9 +113,9 @@ std::vector<TableColumn> deviceTimeColumns() {
              true, false, false, 72},
             {u"idle"_s, u"no kernel at all, of training time"_s, true, false, false, 64},
             {u"energy per step"_s, u"of the whole device, from the driver's sampled counter"_s,
-             true, false, false, 100},
+             true, false, false, 116},
             {u"energy per token"_s, u"energy of the device divided by this rank's tokens"_s, true,
-             false, false, 108},
+             false, false, 124},
             {u"kernels"_s, u"of the whole recording"_s, false, false, true, 64}};
 }
 
