@@ -24,8 +24,8 @@ struct LaunchContext {
 /// that does not fit becomes "none": ids never wrap into somebody else's.
 [[nodiscard]] constexpr std::uint64_t pack(const LaunchContext& context) {
     static_assert(kPlaces<Phase> <= 32);
-    const auto step = static_cast<std::uint64_t>(context.step.value + 1);
-    const auto layer = static_cast<std::uint64_t>(context.layer.value + 2) & 0xffffu;
+    const auto step = static_cast<std::uint64_t>(context.step.value) + 1;
+    const auto layer = (static_cast<std::uint64_t>(context.layer.value) + 2) & 0xffffu;
     const auto phase = static_cast<std::uint64_t>(context.phase) & 0x1fu;
     const std::uint64_t name = context.operatorName.value;
     return (step >> 24 == 0 ? step : 0) << 40 | layer << 24 | phase << 19 |

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -58,7 +59,7 @@ public:
         // After an alarm the communicator may hang in its own clean-up, and operations may still
         // run on the buffers: both are left to the end of the process, which is near.
         m_owned.push_back(m_small);
-        static_cast<void>(new std::vector<at::Tensor>(std::move(m_owned)));
+        static_cast<void>(new (std::nothrow) std::vector<at::Tensor>(std::move(m_owned)));
     }
 
     int rank() const override { return m_setup.rank; }
