@@ -35,7 +35,7 @@ public:
 private:
     explicit NsysDatabase(storage::Connection connection) : m_connection(std::move(connection)) {}
     Result<void> prepare();
-    void note(Result<void> done) {
+    void note(const Result<void>& done) {
         if (m_state && !done) m_state = failure(done);
     }
     storage::Statement* statementOf(std::string_view table);
