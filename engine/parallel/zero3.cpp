@@ -52,6 +52,7 @@ private:
 
 class Zero3 final : public Distributed {
 public:
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): as every strategy takes its units
     Zero3(std::vector<UnitReference> units, const Placement& placement,
           comm::Communicator& communicator, control::Observer* observer,
           const Zero3Options& options)

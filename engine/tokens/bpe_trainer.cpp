@@ -176,7 +176,7 @@ Result<Vocabulary> Trainer::run() {
         mergeAll(best.pair);
     }
     const auto end = static_cast<std::uint32_t>(m_vocabulary.tokens.size());
-    m_vocabulary.tokens.push_back(kEndOfText);
+    m_vocabulary.tokens.emplace_back(kEndOfText);
     m_vocabulary.added.push_back({kEndOfText, end, true});
     return std::move(m_vocabulary);
 }

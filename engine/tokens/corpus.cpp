@@ -58,7 +58,8 @@ Result<TokenStream> encodedAs(const run::RunConfig& config,
             return {};
         };
         if (auto done = encoder.encode(file->bytes(), keep); !done) return failure(done);
-        if ((bytes += file->bytes().size()) > kLargestText) break;
+        bytes += file->bytes().size();
+        if (bytes > kLargestText) break;
     }
     TokenStream stream;
     stream.append(all, all->data(), all->size(), sizeof(Token),

@@ -342,7 +342,7 @@ std::optional<RunProblem> findProblem(const RunConfig& config) {
         forEachOption(problem.sentence, [&](std::size_t, std::size_t, const RunOption& option) {
             const auto& known = problem.options;
             if (std::find(known.begin(), known.end(), option.key) == known.end())
-                problem.options.push_back(option.key);
+                problem.options.emplace_back(option.key);
         });
         return problem;
     }

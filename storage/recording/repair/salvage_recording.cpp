@@ -267,7 +267,7 @@ Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer) {
     auto select = context.damaged.prepare("SELECT data FROM chunks NOT INDEXED WHERE id=?");
     SalvagedTable account{"chunks", 0, 0, {}};
     if (!select) {
-        context.account.notes.push_back("the table chunks is lost: its description is damaged");
+        context.account.notes.emplace_back("the table chunks is lost: its description is damaged");
         return {};
     }
     ChunkSaver saver(context, writer, std::move(*select));

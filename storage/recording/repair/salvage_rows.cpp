@@ -112,7 +112,7 @@ Result<void> copyRun(SalvageContext& context) {
     if (*runs > 1)
         return context.output.execute("DELETE FROM run WHERE rowid > (SELECT min(rowid) FROM run)");
     if (*runs == 1) return {};
-    context.account.notes.push_back(
+    context.account.notes.emplace_back(
         "the run's own row is lost: its id, command line and "
         "configuration are stand-ins");
     return context.output.execute("INSERT INTO run SELECT * FROM stand_in");

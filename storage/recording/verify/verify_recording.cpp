@@ -79,7 +79,7 @@ Result<Verification> verifyRecording(const std::string& path) {
     for (std::string& phrase : detailPhrases(context.detail))
         found.notes.push_back(std::move(phrase));
     if (!found.complete)
-        found.notes.push_back(
+        found.notes.emplace_back(
             "not finalised: it is being written, or its writer died; pyramids may lag behind");
     return found;
 }
