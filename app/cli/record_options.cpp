@@ -59,7 +59,8 @@ void RecordOptions::addTo(CLI::App& app) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     m_flags.addTo(app, [](const run::RunOption&) { return true; });
     addForce(app, force, kAnOldRecording);
-    app.add_flag("--dry-run", dryRun, "print what each rank needs and whether it fits; start nothing");
+    app.add_flag("--dry-run", dryRun,
+                 "print what each rank needs and whether it fits; start nothing");
     app.add_flag("--json", json, "print one JSON object at the end");
     addQuiet(app, quiet);
     app.add_option("--control", control, "speak JSON lines with a program: stdio")

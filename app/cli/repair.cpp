@@ -40,7 +40,8 @@ std::string accountText(const storage::Salvage& salvage, const RepairOptions& op
         if (table.name != "chunks")
             text += fmt::format("kept        {}\n", rows(table.copied, table.name));
         if (table.refused > 0)
-            text += fmt::format("lost        {}: damaged values\n", rows(table.refused, table.name));
+            text +=
+                fmt::format("lost        {}: damaged values\n", rows(table.refused, table.name));
         for (const std::string& gap : table.gaps)
             text += fmt::format("lost        rows of {} with {}: unreadable\n", table.name, gap);
     }

@@ -2,8 +2,8 @@
 // (reference.json, weights.bin, weights_after.bin, tokens.bin; little-endian).
 #pragma once
 
-#include "engine/run/config/run_config.h"
 #include "engine/data/dataset.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
 
 #include <ATen/core/Tensor.h>

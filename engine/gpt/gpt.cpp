@@ -50,8 +50,7 @@ kernels::Norm findNorm(Unit& unit, const std::string& name) {
 }  // namespace
 
 Gpt::Gpt(const run::RunConfig& config) : m_config(config.model) {
-    for (const run::ModelUnit& unit : run::modelUnits(config))
-        m_units.push_back(unitOf(unit));
+    for (const run::ModelUnit& unit : run::modelUnits(config)) m_units.push_back(unitOf(unit));
     const auto isBlock = [](const Unit& unit) { return unit.layer != kRootLayer; };
     m_firstBlock = static_cast<std::size_t>(std::find_if(m_units.begin(), m_units.end(), isBlock) -
                                             m_units.begin());

@@ -9,11 +9,11 @@
 // Lives on the step thread.
 #pragma once
 
-#include "engine/run/config/model_tensors.h"
-#include "engine/run/config/run_config.h"
 #include "engine/kernels/feed_forward.h"
 #include "engine/kernels/norm.h"
 #include "engine/kernels/parameter.h"
+#include "engine/run/config/model_tensors.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/ids.h"
 
 #include <ATen/core/Tensor.h>

@@ -4,9 +4,9 @@
 // when a recorder of another host has been silent for the length of a lease; no rank outlives it.
 #pragma once
 
-#include "engine/run/protocol/messages.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/rank_process.h"
+#include "engine/run/protocol/messages.h"
 
 #include <chrono>
 #include <cstdint>

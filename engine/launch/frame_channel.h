@@ -4,9 +4,9 @@
 // once is kept in order; the owner looks at pendingBytes() to hold back its sources.
 #pragma once
 
+#include "engine/launch/file_descriptor.h"
 #include "engine/run/protocol/frame.h"
 #include "engine/run/protocol/messages.h"
-#include "engine/launch/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <poll.h>

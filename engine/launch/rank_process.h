@@ -3,9 +3,9 @@
 // Lives on the agent's only thread. Destroying it kills the process if it still runs.
 #pragma once
 
-#include "engine/run/protocol/messages.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/process.h"
+#include "engine/run/protocol/messages.h"
 
 #include <poll.h>
 
@@ -20,9 +20,8 @@ class RankProcess {
 public:
     /// Starts the program with its frames on descriptor 3 and the segment on 4, and sends
     /// `start`.
-    static Result<RankProcess> launch(const run::LaunchRequest& request,
-                                      const std::string& program, run::RankStart start,
-                                      int segmentFd);
+    static Result<RankProcess> launch(const run::LaunchRequest& request, const std::string& program,
+                                      run::RankStart start, int segmentFd);
     RankProcess(RankProcess&& other) noexcept;
     RankProcess& operator=(RankProcess&&) = delete;
     ~RankProcess();

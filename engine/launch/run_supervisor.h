@@ -4,9 +4,9 @@
 // why the run ended is told by RunOutcome.
 #pragma once
 
-#include "engine/run/protocol/messages.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/process.h"
+#include "engine/run/protocol/messages.h"
 #include "storage/model/result.h"
 
 #include <chrono>

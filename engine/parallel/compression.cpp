@@ -1,8 +1,8 @@
 #include "engine/parallel/compression.h"
 
-#include "engine/run/theory/gradient_pieces.h"
 #include "engine/kernels/operator_scope.h"
 #include "engine/parallel/views.h"
+#include "engine/run/theory/gradient_pieces.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/topk.h>

@@ -44,8 +44,8 @@ Result<TokenStream> bytesOf(const std::string& path, const std::vector<std::stri
 
 /// Tokens of 16 bits where they fit.
 template <class Token>
-Result<TokenStream> encodedAs(const run::RunConfig& config,
-                              const std::vector<std::string>& files, const Tokenizer& tokenizer) {
+Result<TokenStream> encodedAs(const run::RunConfig& config, const std::vector<std::string>& files,
+                              const Tokenizer& tokenizer) {
     const auto all = std::make_shared<std::vector<Token>>();
     ParallelEncoder encoder(tokenizer, AddedTokens::kRecognised,
                             static_cast<unsigned>(config.threads));

@@ -1,7 +1,7 @@
 #include "engine/training/session.h"
 
-#include "engine/run/theory/gradient_pieces.h"
 #include "engine/data/prefetch.h"
+#include "engine/run/theory/gradient_pieces.h"
 
 namespace shardscope::training {
 namespace {
@@ -46,9 +46,9 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const run::RunConfig& c
     }
     using run::Strategy;
     const auto ddp = [&](parallel::GradientExchange exchange) {
-        return parallel::makeDdp(std::move(units), placement, communicator, observer,
-                                 {exchange, theory::bucketElements(config), compressionOf(config),
-                                  config.keptFraction});
+        return parallel::makeDdp(
+            std::move(units), placement, communicator, observer,
+            {exchange, theory::bucketElements(config), compressionOf(config), config.keptFraction});
     };
     switch (config.strategy) {
         case Strategy::kSingle:

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "engine/comm/communicator.h"
-#include "engine/run/config/run_config.h"
 #include "engine/data/dataset.h"
 #include "engine/gpt/gpt.h"
 #include "engine/parallel/partitioning.h"
+#include "engine/run/config/run_config.h"
 #include "engine/training/trainer.h"
 
 #include <memory>

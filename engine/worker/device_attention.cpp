@@ -28,8 +28,8 @@ std::int64_t nsOfOnePass(const at::Tensor& qkv, const run::RunConfig& config,
 }
 
 /// The best pass; a kernel that refuses these shapes is not the faster one.
-std::int64_t bestNs(kernels::DeviceAttention kind, const run::RunConfig& config,
-                    at::Device device, DeviceTimeline& timeline) {
+std::int64_t bestNs(kernels::DeviceAttention kind, const run::RunConfig& config, at::Device device,
+                    DeviceTimeline& timeline) {
     constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
     kernels::useDeviceAttention(kind);
     std::int64_t best = kNever;

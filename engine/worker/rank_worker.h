@@ -63,7 +63,7 @@ private:
     // Step thread.
     run::CaptureSchedule m_schedule;
     CaptureLevel m_level = CaptureLevel::kFull;  ///< in force
-    bool m_begun = false;                                         ///< a step has
+    bool m_begun = false;                        ///< a step has
 };
 
 }  // namespace shardscope::worker

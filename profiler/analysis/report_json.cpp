@@ -1,6 +1,5 @@
-#include "profiler/analysis/report.h"
-
 #include "engine/run/config/modelled_link.h"
+#include "profiler/analysis/report.h"
 
 #include <nlohmann/json.hpp>
 

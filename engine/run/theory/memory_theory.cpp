@@ -1,8 +1,8 @@
 #include "engine/run/theory/memory_theory.h"
 
-#include "engine/run/theory/head_chunk.h"
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/theory/head_chunk.h"
 #include "engine/run/theory/sizes.h"
 #include "engine/run/theory/theory.h"
 

@@ -1,8 +1,8 @@
 #include "engine/run/theory/theory.h"
 
-#include "engine/run/theory/gradient_pieces.h"
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/theory/gradient_pieces.h"
 #include "engine/run/theory/sizes.h"
 
 #include <algorithm>
@@ -22,8 +22,7 @@ std::vector<std::int64_t> ddpPieces(const run::RunConfig& config) {
             pieces.push_back(std::min(bucket, total - at));
         return pieces;
     }
-    for (const run::ModelTensor& tensor : run::rootTensors(m))
-        pieces.push_back(tensor.count());
+    for (const run::ModelTensor& tensor : run::rootTensors(m)) pieces.push_back(tensor.count());
     for (std::int64_t i = 0; i < m.layers; ++i)
         for (const run::ModelTensor& tensor : run::blockTensors(m, i))
             pieces.push_back(tensor.count());
@@ -41,8 +40,7 @@ std::int64_t ddpTraffic(const run::RunConfig& config) {
             bytes += 2 * kFloatBytes * others * theory::keptElements(config.keptFraction, count);
         return bytes;
     }
-    const std::int64_t each =
-        config.compression == run::Compression::kBFloat16 ? 2 : kFloatBytes;
+    const std::int64_t each = config.compression == run::Compression::kBFloat16 ? 2 : kFloatBytes;
     return 2 * each * parameterCount(config.model) * others / config.ranks;
 }
 

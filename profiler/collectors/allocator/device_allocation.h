@@ -7,13 +7,13 @@ namespace shardscope::collectors {
 
 enum class DeviceAllocationAction : std::uint8_t {
     kAllocate,
-    kFreeRequested,   ///< the tensor is gone; the block may still be in use on a stream
-    kFreeCompleted,   ///< the block is back in the pool
-    kSegmentAllocate, ///< the allocator took memory from the driver
+    kFreeRequested,    ///< the tensor is gone; the block may still be in use on a stream
+    kFreeCompleted,    ///< the block is back in the pool
+    kSegmentAllocate,  ///< the allocator took memory from the driver
     kSegmentFree,
     kSegmentMap,
     kSegmentUnmap,
-    kOutOfMemory,     ///< size is what was asked for
+    kOutOfMemory,  ///< size is what was asked for
 };
 
 struct DeviceAllocation {

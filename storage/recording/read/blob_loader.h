@@ -2,9 +2,9 @@
 // Part of the reader.
 #pragma once
 
+#include "storage/recording/file/worker_pool.h"
 #include "storage/recording/read/bounded_cache.h"
 #include "storage/recording/read/generation.h"
-#include "storage/recording/file/worker_pool.h"
 #include "storage/sqlite/connection.h"
 
 #include <memory>

@@ -1,8 +1,8 @@
 #include "storage/recording/read/event_source.h"
 
 #include "storage/columns/chunk.h"
-#include "storage/recording/read/blob_loader.h"
 #include "storage/recording/file/detail_rows.h"
+#include "storage/recording/read/blob_loader.h"
 
 #include <algorithm>
 #include <utility>

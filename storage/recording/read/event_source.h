@@ -6,11 +6,11 @@
 #pragma once
 
 #include "storage/columns/stored_kinds.h"
-#include "storage/recording/read/bounded_cache.h"
 #include "storage/recording/file/chunk_directory.h"
-#include "storage/recording/read/generation.h"
 #include "storage/recording/file/memory_tally.h"
 #include "storage/recording/file/worker_pool.h"
+#include "storage/recording/read/bounded_cache.h"
+#include "storage/recording/read/generation.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,9 +1,9 @@
 #include "storage/recording/read/local_reader.h"
 
-#include "storage/recording/read/collective_rows.h"
-#include "storage/recording/read/flow_arrows.h"
 #include "storage/recording/file/open_connection.h"
 #include "storage/recording/file/packed_rows.h"
+#include "storage/recording/read/collective_rows.h"
+#include "storage/recording/read/flow_arrows.h"
 #include "storage/recording/read/summary_rows.h"
 #include "storage/recording/read/view_loader.h"
 

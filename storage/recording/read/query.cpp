@@ -1,6 +1,6 @@
+#include "storage/recording/file/open_connection.h"
 #include "storage/recording/read/events_table.h"
 #include "storage/recording/read/local_reader.h"
-#include "storage/recording/file/open_connection.h"
 
 #include <array>
 #include <charconv>

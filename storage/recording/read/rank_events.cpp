@@ -1,5 +1,5 @@
-#include "storage/recording/read/collective_rows.h"
 #include "storage/recording/file/detail_rows.h"
+#include "storage/recording/read/collective_rows.h"
 #include "storage/recording/read/local_reader.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // What the parts of salvageRecording share. Internal to storage/recording.
 #pragma once
 
+#include "storage/recording/repair/damaged_file.h"
+#include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/argument_audit.h"
 #include "storage/recording/write/chunk_writer.h"
-#include "storage/recording/repair/damaged_file.h"
 #include "storage/recording/write/row_writer.h"
-#include "storage/recording/repair/salvage_recording.h"
 
 #include <map>
 #include <set>

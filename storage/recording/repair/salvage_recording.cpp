@@ -2,13 +2,13 @@
 
 #include "storage/columns/arguments.h"
 #include "storage/columns/stored_kinds.h"
-#include "storage/recording/write/finish_recording.h"
 #include "storage/recording/file/output_target.h"
 #include "storage/recording/file/part_files.h"
 #include "storage/recording/file/recording_file.h"
 #include "storage/recording/file/row_checksums.h"
-#include "storage/recording/write/row_writer.h"
 #include "storage/recording/repair/salvage_parts.h"
+#include "storage/recording/write/finish_recording.h"
+#include "storage/recording/write/row_writer.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "storage/columns/arguments.h"
-#include "storage/recording/verify/argument_audit.h"
 #include "storage/recording/file/chunk_directory.h"
+#include "storage/recording/verify/argument_audit.h"
 #include "storage/recording/verify/verify_recording.h"
 
 #include <map>

@@ -53,8 +53,8 @@ TEST(ReportText, OfManyShowsTheSpreadAndTheWorst) {
     EXPECT_LT(linesOf(text), 60u) << "fits a screen";
     EXPECT_THAT(text, HasSubstr("Over 1000 ranks"));
     // 0 to 999 ms: the least, the median, the most and whose that is.
-    EXPECT_THAT(text, testing::ContainsRegex(
-                          "waiting for the slowest +0 ns +500.*ms +999.*ms +rank 999"));
+    EXPECT_THAT(
+        text, testing::ContainsRegex("waiting for the slowest +0 ns +500.*ms +999.*ms +rank 999"));
     EXPECT_THAT(text, testing::ContainsRegex("\n +999 +999.*ms +90.9 %"));
     EXPECT_THAT(text, Not(testing::ContainsRegex("\n +994 +994")));
     EXPECT_THAT(text, testing::ContainsRegex("peak +0 B.*rank 999"));

@@ -32,7 +32,8 @@ protected:
 TEST_F(Verify, PassesBelowTheLimits) {
     const auto program = verify({"--ranks", "3"});
     EXPECT_EQ(program->wait(), 0) << program->err();
-    EXPECT_THAT(program->out(), HasSubstr("zero3 in fp32 on 3 cpu ranks, 20 steps of 27968 parameters"));
+    EXPECT_THAT(program->out(),
+                HasSubstr("zero3 in fp32 on 3 cpu ranks, 20 steps of 27968 parameters"));
     EXPECT_THAT(program->out(), HasSubstr("PASS"));
 }
 

@@ -93,8 +93,7 @@ private:
         if (const auto* started = std::get_if<run::RankStarted>(&*message)) {
             m_pids.push_back(static_cast<pid_t>(started->pid));
         }
-        if (const auto* exit = std::get_if<run::RankExited>(&*message))
-            m_exits.push_back(*exit);
+        if (const auto* exit = std::get_if<run::RankExited>(&*message)) m_exits.push_back(*exit);
         if (const auto* failed = std::get_if<run::RankFailed>(&*message)) {
             m_failures.push_back(*failed);
         }

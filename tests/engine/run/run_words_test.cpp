@@ -9,12 +9,11 @@
 namespace shardscope::test {
 namespace {
 
-using OfARun =
-    testing::Types<run::Norm, run::Position, run::FeedForward, run::Strategy,
-                   run::Device, run::Precision, run::GradientType,
-                   run::DeviceCapture, run::Schedule, run::Compression,
-                   run::Offload, run::Transport, control::Metric, control::TensorRole,
-                   theory::Moment, theory::FlopsVariant, checkpoint::StateKind>;
+using OfARun = testing::Types<run::Norm, run::Position, run::FeedForward, run::Strategy,
+                              run::Device, run::Precision, run::GradientType, run::DeviceCapture,
+                              run::Schedule, run::Compression, run::Offload, run::Transport,
+                              control::Metric, control::TensorRole, theory::Moment,
+                              theory::FlopsVariant, checkpoint::StateKind>;
 INSTANTIATE_TYPED_TEST_SUITE_P(OfARun, WordList, OfARun);
 
 }  // namespace

@@ -50,7 +50,7 @@ protected:
         return writeTokens("numbered.bin", tokens);
     }
     static run::RunConfig config(const std::string& data, double heldBack = 0.1,
-                                     std::int64_t context = 16) {
+                                 std::int64_t context = 16) {
         run::RunConfig c;
         c.data = data;
         c.heldBack = heldBack;

@@ -16,7 +16,7 @@ run::RunConfig run(run::Schedule schedule) {
 }
 
 constexpr run::Schedule kAll[] = {run::Schedule::kCosine, run::Schedule::kLinear,
-                                      run::Schedule::kConstant};
+                                  run::Schedule::kConstant};
 
 TEST(Schedule, WarmsUpInEqualSteps) {
     for (const run::Schedule schedule : kAll) {
@@ -38,8 +38,7 @@ TEST(Schedule, GoesDownAsItsNameSays) {
     EXPECT_NEAR(at(run::Schedule::kCosine, 35), 1e-3 - 9e-4 * 0.1464466, 1e-9);
     EXPECT_DOUBLE_EQ(at(run::Schedule::kConstant, 60), 1e-3);
     EXPECT_DOUBLE_EQ(at(run::Schedule::kConstant, 5000), 1e-3);
-    for (const run::Schedule schedule :
-         {run::Schedule::kCosine, run::Schedule::kLinear}) {
+    for (const run::Schedule schedule : {run::Schedule::kCosine, run::Schedule::kLinear}) {
         for (int step = 11; step < 110; ++step) {
             EXPECT_LT(at(schedule, step), at(schedule, step - 1));
             EXPECT_GT(at(schedule, step), 1e-4);

@@ -66,8 +66,7 @@ TEST_P(LossyDdp, MovesWhatTheorySays) {
 
 INSTANTIATE_TEST_SUITE_P(Ddp, LossyDdp,
                          testing::Values(run::Strategy::kDdpNaive, run::Strategy::kDdpFlat,
-                                         run::Strategy::kDdpOverlap,
-                                         run::Strategy::kDdpBucket),
+                                         run::Strategy::kDdpOverlap, run::Strategy::kDdpBucket),
                          [](const auto& tested) {
                              std::string name(toWord(tested.param));
                              std::erase(name, '-');
@@ -111,9 +110,9 @@ TEST_P(EveryStrategy, GivesTheSameLossesTwice) {
 
 INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy,
                          testing::Values(run::Strategy::kDdpNaive, run::Strategy::kDdpFlat,
-                                         run::Strategy::kDdpOverlap,
-                                         run::Strategy::kDdpBucket, run::Strategy::kZero1,
-                                         run::Strategy::kZero2, run::Strategy::kZero3),
+                                         run::Strategy::kDdpOverlap, run::Strategy::kDdpBucket,
+                                         run::Strategy::kZero1, run::Strategy::kZero2,
+                                         run::Strategy::kZero3),
                          [](const auto& tested) {
                              std::string name;
                              for (const char c : std::string(toWord(tested.param)))

@@ -314,8 +314,7 @@ TEST_F(RealRank, EveryStrategyRecordsAllOfIt) {
         std::vector<std::string> more = {"--strategy", word, "--accumulate", "2", "--force"};
         if (strategy == run::Strategy::kHsdp)
             more.insert(more.end(), {"--ranks", "4", "--shard-ranks", "2"});
-        if (strategy == run::Strategy::kDdpBucket)
-            more.insert(more.end(), {"--bucket-mb", "0.02"});
+        if (strategy == run::Strategy::kDdpBucket) more.insert(more.end(), {"--bucket-mb", "0.02"});
         const auto program = record(more);
         ASSERT_EQ(program->wait(), 0) << word << ": " << program->err();
         const json r = report();

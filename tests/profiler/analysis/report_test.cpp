@@ -1,9 +1,8 @@
 #include "profiler/analysis/report.h"
 
-#include "profiler/analysis/findings.h"
-
 #include "engine/run/config/run_config.h"
 #include "engine/run/theory/theory.h"
+#include "profiler/analysis/findings.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -168,9 +167,10 @@ TEST(Report, OfThinnedStepsSaysWhatItStandsOn) {
     EXPECT_THAT(report.completeness.missing, IsEmpty());
     EXPECT_EQ(report.basis.detailed, 7);
     EXPECT_EQ(report.ledger.size(), 14u);
-    EXPECT_THAT(report.basis.leftOut,
-                testing::ElementsAre("detail of steps 0 to 2 thinned to level steps by --max-size",
-                                     "detail of steps 0 to 4 thinned to level light by --max-size"));
+    EXPECT_THAT(
+        report.basis.leftOut,
+        testing::ElementsAre("detail of steps 0 to 2 thinned to level steps by --max-size",
+                             "detail of steps 0 to 4 thinned to level light by --max-size"));
     EXPECT_EQ(report.stepSecondsMedian, whole.stepSecondsMedian);
     // What is not declared is missing.
     summary->detail.clear();

@@ -30,7 +30,7 @@ struct MadeRun {
 
     /// `blocked`: the step thread waits for the collective, and not the communication thread alone.
     explicit MadeRun(const std::function<Lateness(int)>& late, bool blocked = true,
-                 std::uint32_t worldSize = 2) {
+                     std::uint32_t worldSize = 2) {
         summary.run.worldSize = static_cast<std::int32_t>(worldSize);
         for (std::uint32_t r = 0; r < worldSize; ++r) {
             RankEvents events;
@@ -86,7 +86,9 @@ struct MadeRun {
 };
 
 TEST(RunFindings, HaveNothingToSayOfRanksThatTakeTurns) {
-    const MadeRun run([](int step) { return Lateness{static_cast<std::uint32_t>(step % 2), 200'000}; });
+    const MadeRun run([](int step) {
+        return Lateness{static_cast<std::uint32_t>(step % 2), 200'000};
+    });
     EXPECT_THAT(run.codes(), IsEmpty());
 }
 

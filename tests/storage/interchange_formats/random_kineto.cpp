@@ -404,8 +404,7 @@ std::int64_t timeIn(const std::string& line, const std::string& key) {
         if (at == std::string::npos) continue;
         const std::size_t from = at + text.size();
         const std::size_t to = line.find_first_of(",}", from);
-        return interchange::parseMicroseconds(
-                   std::string_view(line).substr(from, to - from))
+        return interchange::parseMicroseconds(std::string_view(line).substr(from, to - from))
             .value()
             .value;
     }
