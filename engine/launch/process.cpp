@@ -13,8 +13,6 @@
 #include <filesystem>
 #include <fstream>
 
-extern char** environ;
-
 namespace shardscope::launch {
 namespace {
 
