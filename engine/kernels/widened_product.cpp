@@ -42,7 +42,7 @@ at::Tensor widened(const at::Tensor& t, at::Tensor (Workspace::*place)(std::int6
     return byColumns ? wide.t() : wide;
 }
 
-void put(const at::Tensor& product, at::Tensor out, bool accumulate) {
+void put(const at::Tensor& product, const at::Tensor& out, bool accumulate) {
     accumulate ? out.add_(product) : out.copy_(product);
 }
 
