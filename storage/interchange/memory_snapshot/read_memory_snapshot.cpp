@@ -1,6 +1,7 @@
 // A PyTorch CUDA memory snapshot into a recording: memory events, bytes reserved, what ran out.
 #include "storage/interchange/import.h"
 #include "storage/interchange/json_text.h"
+#include "storage/interchange/memory_snapshot/snapshot_frames.h"
 #include "storage/interchange/memory_snapshot/snapshot_json.h"
 #include "storage/interchange/memory_snapshot/snapshot_walk.h"
 #include "storage/interchange/memory_snapshot/stored_snapshot.h"
@@ -11,74 +12,6 @@
 
 namespace shardscope::interchange {
 namespace {
-
-/// What every allocation passes through: the unwinder, the allocator, tensors being made, and the
-/// dispatcher. Fronts of qualified names.
-constexpr std::string_view kEverybodys[] = {"torch::unwind::",
-                                            "torch::CapturedTraceback",
-                                            "torch::cuda::::gather",
-                                            "c10::cuda::",
-                                            "c10::impl::",
-                                            "c10::StorageImpl",
-                                            "c10::Allocator",
-                                            "c10::Dispatcher",
-                                            "c10::KernelFunction",
-                                            "at::detail::",
-                                            "at::_ops::",
-                                            "at::redispatch::",
-                                            "at::::",
-                                            "at::meta::",
-                                            "at::TensorIteratorBase::",
-                                            "at::empty",
-                                            "at::native::empty",
-                                            "at::native::resize",
-                                            "at::native::::create_out"};
-
-/// "at::TensorBase at::detail::_empty<long>(c10::IntArrayRef)" is at::detail::_empty; anonymous
-/// namespaces have no name.
-std::string qualifiedName(std::string_view name) {
-    constexpr std::string_view kAnonymous = "(anonymous namespace)";
-    std::string text(name);
-    for (std::size_t at = 0; (at = text.find(kAnonymous, at)) != std::string::npos;)
-        text.erase(at, kAnonymous.size());
-    text.resize(std::min(text.size(), text.find_first_of("<(")));
-    return text.substr(text.rfind(' ') + 1);
-}
-
-bool isEverybodys(std::string_view name) {
-    const std::string qualified = qualifiedName(name);
-    return std::any_of(std::begin(kEverybodys), std::end(kEverybodys),
-                       [&](std::string_view front) { return qualified.starts_with(front); });
-}
-
-/// Names the code that asked: the innermost frame of Python code that is not PyTorch's; else the
-/// innermost that not every allocation passes through; else the innermost.
-PickleValue chosenFrame(const PickleDocument& document, PickleValue frames) {
-    const auto& all = document.items(frames);
-    for (const PickleValue frame : all) {
-        const std::string_view file = document.text(frame, "filename");
-        if (file.ends_with(".py") && file.find("/torch/") == std::string_view::npos) return frame;
-    }
-    for (const PickleValue frame : all)
-        if (!isEverybodys(document.text(frame, "name"))) return frame;
-    return all.empty() ? PickleValue{} : all.front();
-}
-
-/// What our own export writes for a frame is read back: "activations: aten::mm".
-MemoryCategory categoryOf(std::string_view name, std::string_view& owner) {
-    for (int i = 0; i < kMemoryCategoryCount; ++i) {
-        const auto category = static_cast<MemoryCategory>(i);
-        const std::string_view word = toWord(category);
-        if (name == word) {
-            owner = {};
-            return category;
-        }
-        if (!name.starts_with(word) || name.substr(word.size(), 2) != ": ") continue;
-        owner = name.substr(word.size() + 2);
-        return category;
-    }
-    return MemoryCategory::kOther;
-}
 
 class SnapshotImport {
 public:
@@ -293,62 +226,72 @@ private:
         return snapshotConfig({m_lanes, static_cast<std::int64_t>(devices), document});
     }
 
-    /// torch.profiler.record_function ranges in newer snapshots.
+    /// One end of a torch.profiler.record_function range, `index` among all of the snapshot.
+    struct AnnotationEnd {
+        PickleValue entry;
+        std::int64_t us, index;
+    };
+    /// Newer snapshots have them.
     void annotations(SnapshotLanes& lanes, const std::string& process) {
         lanes.annotations = m_builder.laneIfUsed(lanes.rank, {process, "annotations"},
                                                  LaneRole::kRange, "annotations");
         lanes.loneAnnotations = m_builder.laneIfUsed(lanes.rank, {process, "lone annotations"},
                                                      LaneRole::kRange, "annotations with one end");
-        struct Begun {
-            PickleValue entry;
-            std::int64_t us, index;
-        };
-        std::vector<Begun> open;
+        std::vector<AnnotationEnd> open;
         std::int64_t index = -1;
-        const auto lone = [&](const Begun& entry) {
-            InstantEvent instant;
-            instant.time = timeOf(entry.us);
-            instant.lane = lanes.loneAnnotations;
-            instant.name = m_builder.intern(lanes.rank, m_document.text(entry.entry, "name"));
-            m_builder.add(lanes.rank, instant,
-                          membersOf(entry.entry, front(entry.index), [](auto key, PickleValue) {
-                              return key == "name" || key == "device" || key == "time_us";
-                          }));
-        };
         for (const PickleValue entry :
              m_document.items(m_document.member(m_document.root, "external_annotations"))) {
             ++index;
             if (m_document.integer(entry, "device").value_or(0) != lanes.device) continue;
-            const Begun end{entry, m_document.integer(entry, "time_us").value_or(-1), index};
-            ++m_result.account.read;
-            if (end.us < 0 || end.us > std::int64_t{1} << 51) {
-                m_result.account.reject("a time out of range");
-                continue;
-            }
-            ++m_result.account.kept;
-            if (m_document.text(entry, "stage") == "START") {
+            const AnnotationEnd end{entry, m_document.integer(entry, "time_us").value_or(-1),
+                                    index};
+            if (!count(end)) continue;
+            if (m_document.text(entry, "stage") == "START")
                 open.push_back(end);
-                continue;
-            }
-            const auto at = std::find_if(open.rbegin(), open.rend(), [&](const Begun& o) {
-                return m_document.text(o.entry, "name") == m_document.text(entry, "name");
-            });
-            if (at == open.rend() || at->us > end.us) {
-                lone(end);
-                continue;
-            }
-            SpanEvent span;
-            span.lane = lanes.annotations;
-            span.start = timeOf(at->us);
-            span.duration = {(end.us - at->us) * 1000};
-            m_result.ended = std::max(m_result.ended, span.end());
-            span.name = m_builder.intern(lanes.rank, m_document.text(entry, "name"));
-            m_builder.add(lanes.rank, span,
-                          "{\"start\":" + std::to_string(at->index) +
-                              ",\"end\":" + std::to_string(end.index) + "}");
-            open.erase(std::next(at).base());
+            else
+                close(lanes, open, end);
         }
-        for (const Begun& start : open) lone(start);
+        for (const AnnotationEnd& start : open) addLone(lanes, start);
+    }
+    /// false: its time is none, and it is left out.
+    bool count(const AnnotationEnd& end) {
+        ++m_result.account.read;
+        if (end.us < 0 || end.us > std::int64_t{1} << 51) {
+            m_result.account.reject("a time out of range");
+            return false;
+        }
+        ++m_result.account.kept;
+        return true;
+    }
+    /// Ends the innermost open one of its name.
+    void close(const SnapshotLanes& lanes, std::vector<AnnotationEnd>& open,
+               const AnnotationEnd& end) {
+        const std::string_view name = m_document.text(end.entry, "name");
+        const auto start =
+            std::find_if(open.rbegin(), open.rend(), [&](const AnnotationEnd& begun) {
+                return m_document.text(begun.entry, "name") == name;
+            });
+        if (start == open.rend() || start->us > end.us) return addLone(lanes, end);
+        SpanEvent span;
+        span.lane = lanes.annotations;
+        span.start = timeOf(start->us);
+        span.duration = {(end.us - start->us) * 1000};
+        m_result.ended = std::max(m_result.ended, span.end());
+        span.name = m_builder.intern(lanes.rank, name);
+        m_builder.add(lanes.rank, span,
+                      "{\"start\":" + std::to_string(start->index) +
+                          ",\"end\":" + std::to_string(end.index) + "}");
+        open.erase(std::next(start).base());
+    }
+    void addLone(const SnapshotLanes& lanes, const AnnotationEnd& end) {
+        InstantEvent instant;
+        instant.time = timeOf(end.us);
+        instant.lane = lanes.loneAnnotations;
+        instant.name = m_builder.intern(lanes.rank, m_document.text(end.entry, "name"));
+        m_builder.add(lanes.rank, instant,
+                      membersOf(end.entry, front(end.index), [](auto key, PickleValue) {
+                          return key == "name" || key == "device" || key == "time_us";
+                      }));
     }
 
     const ReaderRequest& m_request;

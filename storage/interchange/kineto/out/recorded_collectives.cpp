@@ -1,0 +1,104 @@
+#include "storage/interchange/kineto/out/recorded_collectives.h"
+
+#include "storage/interchange/formats/nested_tracks.h"
+#include "storage/interchange/kineto/out/device_names.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shardscope::interchange::kineto_out {
+namespace {
+
+/// Above CUPTI's correlations (32 bits, and 2^32 on where it has none), below what a double holds
+/// exactly.
+constexpr std::uint64_t kCollectiveCorrelation = std::uint64_t{1} << 40;
+/// A row of a process that is no lane's.
+constexpr std::int64_t kIssueRow = 500'000;
+
+struct Nothing {};
+
+}  // namespace
+
+Result<void> RecordedCollectives::read() {
+    const ExportScope& scope = m_rank.scope;
+    for (const TimeRange window : scope.windows(scope.summary().events.spans)) {
+        auto events = m_rank.scope.reader().rankEvents(m_rank.rank, window);
+        if (!events) return failure(events);
+        const bool first = window.begin <= scope.range().begin;
+        for (CollectiveEvent& collective : events->collectives)
+            if (first || collective.start >= window.begin)
+                m_collectives.push_back(std::move(collective));
+    }
+    std::stable_sort(
+        m_collectives.begin(), m_collectives.end(),
+        [](const CollectiveEvent& a, const CollectiveEvent& b) { return a.start < b.start; });
+    m_ran.assign(m_collectives.size(), !m_rank.device);
+    return {};
+}
+
+std::optional<std::size_t> RecordedCollectives::of(const SpanEvent& kernel) const {
+    const auto found =
+        std::lower_bound(m_collectives.begin(), m_collectives.end(), kernel.start,
+                         [](const CollectiveEvent& c, Timestamp time) { return c.start < time; });
+    if (found == m_collectives.end() || found->start != kernel.start) return std::nullopt;
+    return static_cast<std::size_t>(found - m_collectives.begin());
+}
+
+std::uint64_t RecordedCollectives::describe(RecordedArguments& arguments, std::size_t index) const {
+    const GroupFacts group{m_rank.scope.summary().run.worldSize,
+                           static_cast<std::int32_t>(m_rank.rank.value)};
+    addCollective(arguments, m_collectives[index], group);
+    return kCollectiveCorrelation + index;
+}
+
+void RecordedCollectives::write(RowTable& rows) {
+    if (m_collectives.empty()) return;
+    Rows issued = rows.of(m_rank.hostPid, kIssueRow, "collectives asked for");
+    Rows kernels;
+    if (!m_rank.device)
+        kernels = rows.of(m_rank.devicePid, kCollectiveStream, "stream 1: collectives");
+    NestedTracks<Nothing> tracks;
+    for (std::size_t i = 0; i < m_collectives.size(); ++i) {
+        writeIssue(i, rows.row(issued, 0));
+        if (m_rank.device) continue;
+        SpanEvent span;
+        span.start = m_collectives[i].start;
+        span.duration = m_collectives[i].end - m_collectives[i].start;
+        const auto begin = [&](std::size_t track, const auto&) {
+            writeKernel(i, rows.row(kernels, track));
+        };
+        tracks.add(span, begin, [](std::size_t, const auto&) {});
+    }
+}
+
+void RecordedCollectives::writeIssue(std::size_t index, const TraceRow& row) {
+    const CollectiveEvent& collective = m_collectives[index];
+    m_arguments.begin({});
+    TraceEvent event;
+    event.correlation = describe(m_arguments, index);
+    event.category = "cpu_op";
+    event.name = "record_param_comms";
+    event.row = &row;
+    event.startNs = m_rank.at(std::min(collective.issue, collective.start));
+    event.arguments = m_arguments.members();
+    m_rank.sink.add(event);
+    if (m_ran[index]) m_rank.flow('s', event, event.correlation);
+}
+
+void RecordedCollectives::writeKernel(std::size_t index, const TraceRow& row) {
+    const CollectiveEvent& collective = m_collectives[index];
+    m_arguments.begin({});
+    m_rank.addDevice(m_arguments, kCollectiveStream);
+    TraceEvent event;
+    event.correlation = describe(m_arguments, index);
+    event.category = "kernel";
+    event.name = collectiveKernelName(collective.operation);
+    event.row = &row;
+    event.startNs = m_rank.at(collective.start);
+    event.durationNs = (collective.end - collective.start).ns;
+    event.arguments = m_arguments.members();
+    m_rank.sink.add(event);
+    m_rank.flow('f', event, event.correlation);
+}
+
+}  // namespace shardscope::interchange::kineto_out
