@@ -18,7 +18,6 @@ constexpr std::string_view kOwnChecksum = "data";
 struct Checksum {
     std::uint64_t rows = 0;
     std::uint64_t sum = 0;
-    friend bool operator==(const Checksum&, const Checksum&) = default;
 };
 
 void putBytes(std::vector<std::byte>& row, const void* bytes, std::size_t count) {

@@ -18,60 +18,98 @@ namespace shardscope::storage {
     return failure(ErrorCode::kCancelled, "superseded by a newer request");
 }
 
-/// Loads what `wanted` names (by its member `id`) into `loaded`, each once. `select` gives the blob
-/// of an id; `decode(wanted, bytes)` gives a Value and the memory it takes, on any thread. Ends
-/// with kCancelled as soon as `generation` is superseded; what was decoded stays in `cache`.
+/// Loads blobs by their ids, decodes them on a pool and keeps them in a cache.
 template <class Value, class Wanted, class Decode>
-Result<void> loadBlobs(Statement& select, WorkerPool& pool, const std::vector<Wanted>& wanted,
-                       const Generation& generation, Decode decode, BoundedCache<Value>& cache,
-                       std::unordered_map<std::int64_t, Value>& loaded) {
+class BlobLoader {
+public:
+    using Loaded = std::unordered_map<std::int64_t, Value>;
+
+    /// `select` gives the blob of an id; `decode(wanted, bytes)` gives a Value and the memory it
+    /// takes, on any thread. All are borrowed.
+    BlobLoader(Statement& select, WorkerPool& pool, const Generation& generation,
+               const Decode& decode, BoundedCache<Value>& cache)
+        : m_select(select),
+          m_pool(pool),
+          m_generation(generation),
+          m_decode(decode),
+          m_cache(cache),
+          m_drain(pool) {}
+
+    /// Adds what `wanted` names (by its member `id`) to `loaded`, each once. Ends with kCancelled
+    /// as soon as the generation is superseded; what was decoded until then stays in the cache.
+    Result<void> load(const std::vector<Wanted>& wanted, Loaded& loaded) {
+        for (const Wanted& one : wanted) {
+            if (m_error || m_generation.superseded()) break;
+            if (!loaded.try_emplace(one.id).second) continue;
+            if (const Value* cached = m_cache.find(one.id))
+                loaded[one.id] = *cached;
+            else
+                start(one);
+        }
+        m_pool.wait();
+        for (const auto& decoding : m_decodings) take(*decoding, loaded);
+        if (m_generation.superseded()) return superseded();
+        if (m_error) return tl::unexpected(*m_error);
+        return {};
+    }
+
+private:
     struct Decoding {
         Wanted wanted;
         std::vector<std::byte> bytes;
         std::optional<Result<std::pair<Value, std::size_t>>> result;
     };
-    std::vector<std::unique_ptr<Decoding>> decodings;
-    std::optional<Error> error;
-    const WorkerPool::Drain drain(pool);  // goes before `decodings`, whatever is thrown
-    for (const Wanted& one : wanted) {
-        if (error || generation.superseded()) break;
-        if (!loaded.try_emplace(one.id).second) continue;
-        if (const Value* cached = cache.find(one.id)) {
-            loaded[one.id] = *cached;
-            continue;
-        }
-        auto row = select.bind(1, one.id).step();
+
+    /// Reads the blob here and has it decoded.
+    void start(const Wanted& one) {
+        auto row = m_select.bind(1, one.id).step();
         if (row && *row) {
-            const auto bytes = select.blob(0);
-            decodings.push_back(
+            const auto bytes = m_select.blob(0);
+            m_decodings.push_back(
                 std::make_unique<Decoding>(Decoding{one, {bytes.begin(), bytes.end()}, {}}));
-            pool.submit([&decoding = *decodings.back(), &generation, &decode] {
-                if (generation.superseded()) return;
-                decoding.result.emplace(decode(decoding.wanted, decoding.bytes));
+            m_pool.submit([this, &decoding = *m_decodings.back()] {
+                if (m_generation.superseded()) return;
+                decoding.result.emplace(m_decode(decoding.wanted, decoding.bytes));
                 decoding.bytes = {};
             });
         } else {
-            error = row ? Error{ErrorCode::kUnreadable,
-                                "an event chunk or pyramid segment is gone:"
-                                " the file was replaced, open it again"}
-                        : row.error();
+            m_error = row ? Error{ErrorCode::kUnreadable,
+                                  "an event chunk or pyramid segment is gone:"
+                                  " the file was replaced, open it again"}
+                          : row.error();
         }
-        select.reset();
+        m_select.reset();
     }
-    pool.wait();
-    for (const auto& decoding : decodings) {
-        if (!decoding->result) continue;
-        if (!*decoding->result) {
-            if (!error) error = decoding->result->error();
-            continue;
+
+    void take(Decoding& decoding, Loaded& loaded) {
+        if (!decoding.result) return;
+        if (!*decoding.result) {
+            if (!m_error) m_error = decoding.result->error();
+            return;
         }
-        auto& [value, size] = **decoding->result;
-        loaded[decoding->wanted.id] = value;
-        cache.put(decoding->wanted.id, std::move(value), size);
+        auto& [value, size] = **decoding.result;
+        loaded[decoding.wanted.id] = value;
+        m_cache.put(decoding.wanted.id, std::move(value), size);
     }
-    if (generation.superseded()) return superseded();
-    if (error) return tl::unexpected(*error);
-    return {};
+
+    Statement& m_select;
+    WorkerPool& m_pool;
+    const Generation& m_generation;
+    const Decode& m_decode;
+    BoundedCache<Value>& m_cache;
+    std::vector<std::unique_ptr<Decoding>> m_decodings;
+    std::optional<Error> m_error;
+    const WorkerPool::Drain m_drain;  ///< goes before what the pool works on, whatever is thrown
+};
+
+/// The same in one call.
+template <class Value, class Wanted, class Decode>
+Result<void> loadBlobs(Statement& select, WorkerPool& pool, const std::vector<Wanted>& wanted,
+                       const Generation& generation, const Decode& decode,
+                       BoundedCache<Value>& cache,
+                       std::unordered_map<std::int64_t, Value>& loaded) {
+    return BlobLoader<Value, Wanted, Decode>(select, pool, generation, decode, cache)
+        .load(wanted, loaded);
 }
 
 }  // namespace shardscope::storage

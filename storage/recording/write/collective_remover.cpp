@@ -1,5 +1,6 @@
 #include "storage/recording/write/collective_remover.h"
 
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -14,24 +15,21 @@ public:
 
     /// The group after `group`; nothing after the last.
     [[nodiscard]] Result<std::optional<std::int64_t>> next() const {
-        return value(
-            "SELECT min(group_id) FROM collectives WHERE rank=?1 AND group_id>?2 AND ?3 = 0", 0);
+        return value("SELECT min(group_id) FROM collectives WHERE rank=?1 AND group_id>?2");
     }
 
     /// The sequence of the first one that stays; one behind the last where none does.
     [[nodiscard]] Result<std::int64_t> firstFrom(Timestamp until) const {
-        auto low =
-            value("SELECT min(sequence) + ?3 FROM collectives WHERE rank=?1 AND group_id=?2", 0);
-        auto high =
-            value("SELECT max(sequence) + ?3 FROM collectives WHERE rank=?1 AND group_id=?2", 1);
+        auto low = value("SELECT min(sequence) FROM collectives WHERE rank=?1 AND group_id=?2");
+        auto high = value("SELECT max(sequence) FROM collectives WHERE rank=?1 AND group_id=?2");
         if (!low || !high) return low ? failure(high) : failure(low);
-        std::int64_t from = **low, to = **high;
+        std::int64_t from = **low, to = **high + 1;
         while (from < to) {
             const std::int64_t middle = from + (to - from) / 2;
             auto issued = value(
                 "SELECT issue_ns FROM collectives WHERE rank=?1 AND group_id=?2"
                 " AND sequence>=?3 ORDER BY sequence LIMIT 1",
-                middle);
+                {middle});
             if (!issued) return failure(issued);
             if (*issued && **issued < until.ns)
                 from = middle + 1;
@@ -44,7 +42,7 @@ public:
     [[nodiscard]] Result<std::uint64_t> removeBefore(std::int64_t sequence) const {
         auto count =
             value("SELECT count(*) FROM collectives WHERE rank=?1 AND group_id=?2 AND sequence<?3",
-                  sequence);
+                  {sequence});
         if (!count) return failure(count);
         auto erase = m_connection->prepare(
             "DELETE FROM collectives WHERE rank=?1 AND group_id=?2 AND sequence<?3");
@@ -55,12 +53,14 @@ public:
     }
 
 private:
-    /// Of a query over ?1 rank, ?2 group, ?3 `third`; nothing: it gives none.
-    [[nodiscard]] Result<std::optional<std::int64_t>> value(const char* sql,
-                                                            std::int64_t third) const {
+    /// Of a query over ?1 rank, ?2 group, ?3 and on `more`; nothing: it gives none.
+    [[nodiscard]] Result<std::optional<std::int64_t>> value(
+        const char* sql, std::initializer_list<std::int64_t> more = {}) const {
         auto select = m_connection->prepare(sql);
         if (!select) return failure(select);
-        auto row = select->bind(1, m_rank).bind(2, m_group).bind(3, third).step();
+        select->bind(1, m_rank).bind(2, m_group);
+        for (int at = 3; const std::int64_t bound : more) select->bind(at++, bound);
+        auto row = select->step();
         if (!row) return failure(row);
         if (!*row || select->isNull(0)) return std::optional<std::int64_t>{};
         return std::optional(select->integer(0));

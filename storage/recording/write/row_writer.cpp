@@ -44,7 +44,7 @@ Result<std::vector<Statement>> prepared(Connection& connection,
 }  // namespace
 
 Result<RowWriter> RowWriter::create(Connection& connection) {
-    RowWriter writer(connection);
+    RowWriter writer;
     auto rows = prepared(connection, insertsOf(static_cast<PlainRows*>(nullptr)));
     auto others = prepared(connection, statements());
     if (!rows || !others) return rows ? failure(others) : failure(rows);

@@ -31,7 +31,7 @@ public:
     Result<void> finishRun(RunStatus status, Timestamp ended, bool whole);
 
 private:
-    explicit RowWriter(Connection& connection) : m_connection(&connection) {}
+    RowWriter() = default;
 
     template <class Row, class... All>
     static constexpr std::size_t indexOf(std::tuple<All...>*) {
@@ -41,7 +41,6 @@ private:
         return index;
     }
 
-    Connection* m_connection;
     std::vector<Statement> m_rows;        ///< by PlainRows
     std::vector<Statement> m_statements;  ///< by Insert
 };
