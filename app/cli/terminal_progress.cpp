@@ -1,6 +1,7 @@
 // The live line, plain lines and quiet kinds of RunProgress.
 #include "app/cli/console.h"
 #include "app/cli/run_progress.h"
+#include "storage/model/digits.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,14 +16,6 @@ namespace {
 
 constexpr std::chrono::seconds kPlainInterval{10};
 
-std::string grouped(double number) {
-    std::string digits = fmt::format("{:.0f}", number);
-    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-        digits.insert(static_cast<std::size_t>(at), 1, ',');
-    }
-    return digits;
-}
-
 std::string clockText(double time) {
     const std::int64_t seconds = std::llround(time);
     if (seconds >= 3600) {
@@ -35,7 +28,7 @@ std::string stepText(const StepProgress& progress) {
     std::string text = fmt::format("step {}/{}", progress.step + 1, progress.steps);
     if (progress.loss) text += fmt::format("  loss {:.4f}", *progress.loss);
     if (progress.tokensPerSecond)
-        text += fmt::format("  {} tokens/s", grouped(*progress.tokensPerSecond));
+        text += fmt::format("  {} tokens/s", grouped(std::llround(*progress.tokensPerSecond)));
     if (progress.memory && progress.memory->count > 0) {
         text += fmt::format("  memory {:.0f} MiB", progress.memory->mebibytes());
     }
@@ -56,7 +49,8 @@ void printEnd(const RunEnd& end) {
         end.stepsKept < end.stepsDone ? fmt::format(" of {} trained", end.stepsDone) : "";
     tell(fmt::format("{} {} steps{}, {} events in {}.\nNext: shardscope report {}\n",
                      end.status == RunStatus::kFinished ? "Recorded" : "Kept", end.stepsKept,
-                     trained, grouped(static_cast<double>(end.events)), end.output, end.output));
+                     trained, grouped(static_cast<std::int64_t>(end.events)), end.output,
+                     end.output));
 }
 
 class QuietProgress : public RunProgress {
@@ -79,9 +73,8 @@ public:
 
     void started(const run::RunConfig& config, std::int64_t parameters) override {
         write(fmt::format("Training {} ({} parameters) with {} on {} {} of {} {} for {} steps.",
-                          config.model.name, grouped(static_cast<double>(parameters)),
-                          toWord(config.strategy), config.ranks,
-                          config.ranks == 1 ? "rank" : "ranks", config.threads,
+                          config.model.name, grouped(parameters), toWord(config.strategy),
+                          config.ranks, config.ranks == 1 ? "rank" : "ranks", config.threads,
                           config.threads == 1 ? "thread" : "threads", config.steps));
     }
     void step(const StepProgress& progress) override {

@@ -5,6 +5,7 @@
 #include "storage/interchange/import_recordings.h"
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/stream_copy.h"
+#include "storage/model/digits.h"
 #include "storage/recording/file/part_files.h"
 
 #include <algorithm>
@@ -310,9 +311,11 @@ std::string Import::sourceText() const {
         names += (i == 0 ? "" : ", ") + fs::path((*m_inputs)[i].title).filename().string();
     if (m_inputs->size() > kMostNamed)
         names += " and " + std::to_string(m_inputs->size() - kMostNamed) + " more";
-    return "imported from " + names + ": of " + std::to_string(m_account.read) + " events " +
-           std::to_string(m_account.kept) + " were kept, " + std::to_string(m_account.repaired) +
-           " of them repaired";
+    const auto count = [](std::uint64_t events) {
+        return grouped(static_cast<std::int64_t>(events));
+    };
+    return "imported from " + names + ": of " + count(m_account.read) + " events " +
+           count(m_account.kept) + " were kept, " + count(m_account.repaired) + " of them repaired";
 }
 
 Result<std::optional<Learned>> Import::run() {

@@ -1,5 +1,7 @@
 #include "storage/model/detail.h"
 
+#include "storage/model/digits.h"
+
 #include <algorithm>
 #include <set>
 
@@ -57,12 +59,6 @@ void sumUp(std::vector<std::pair<std::int64_t, std::int64_t>>& stretches, Detail
     }
     group.first = {static_cast<std::int32_t>(stretches.front().first)};
     group.last = {static_cast<std::int32_t>(end)};
-}
-
-std::string grouped(std::int64_t number) {
-    std::string text = std::to_string(number);
-    for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
-    return text;
 }
 
 }  // namespace

@@ -72,7 +72,6 @@ private:
     Duration m_shift;
     Uuid m_lastUuid = 0;
     std::int32_t m_lastOrder = 0;
-    bool m_started = false;
     Interned m_names, m_categories, m_annotationNames;
     std::string m_annotations;  ///< of the next slice, encoded
     std::string m_packet, m_framed;
