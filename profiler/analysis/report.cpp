@@ -72,14 +72,6 @@ RecordingSummary detailedSteps(const RecordingSummary& summary, StepBasis& basis
 
 }  // namespace
 
-const RankMemory* Report::worstMemory() const {
-    const RankMemory* worst = nullptr;
-    for (const RankMemory& candidate : memory)
-        if (candidate.known && (worst == nullptr || candidate.peak > worst->peak))
-            worst = &candidate;
-    return worst;
-}
-
 Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
     Report report;
     report.run = summary.run;

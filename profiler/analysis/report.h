@@ -7,6 +7,7 @@
 #include "storage/model/recording.h"
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -165,8 +166,20 @@ struct Report {
     Bytes fileSize;
     bool finalised = false;
 
-    /// The rank that needs most memory; null: of none is it known.
-    [[nodiscard]] const RankMemory* worstMemory() const;
+    /// Of the ranks that count for `counts` the one that needs most memory; null: of none is it
+    /// known.
+    template <std::predicate<RankId> Counts>
+    [[nodiscard]] const RankMemory* worstMemory(Counts counts) const {
+        const RankMemory* worst = nullptr;
+        for (const RankMemory& candidate : memory) {
+            if (!candidate.known || !counts(candidate.rank)) continue;
+            if (worst == nullptr || candidate.peak > worst->peak) worst = &candidate;
+        }
+        return worst;
+    }
+    [[nodiscard]] const RankMemory* worstMemory() const {
+        return worstMemory([](RankId) { return true; });
+    }
 };
 
 /// `ranks` by rank, covering the whole run.

@@ -100,6 +100,16 @@ QWidget* LivePage::buildContent() {
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGapGroup);
+    layout->addLayout(buildCharts(content), 3);
+    auto* lower = new QHBoxLayout;
+    lower->setSpacing(32);
+    lower->addLayout(buildRanks(content), 1);
+    lower->addLayout(buildLog(content), 3);
+    layout->addLayout(lower, 2);
+    return content;
+}
+
+QLayout* LivePage::buildCharts(QWidget* content) {
     auto* grid = new QGridLayout;
     grid->setHorizontalSpacing(32);
     grid->setVerticalSpacing(kGap);
@@ -120,18 +130,20 @@ QWidget* LivePage::buildContent() {
             connect(from, &LineChart::cursorLeft, to, &LineChart::hideCursor);
         }
     }
-    layout->addLayout(grid, 3);
-    auto* lower = new QHBoxLayout;
-    lower->setSpacing(32);
-    auto* left = new QVBoxLayout;
-    left->setSpacing(kGap);
+    return grid;
+}
+
+QLayout* LivePage::buildRanks(QWidget* content) {
+    auto* column = new QVBoxLayout;
+    column->setSpacing(kGap);
     m_ranks = new RankRows(content);
-    left->addWidget(sectionLabel(tr("Ranks"), content));
-    left->addWidget(m_ranks);
-    left->addStretch();
-    auto* right = new QVBoxLayout;
-    right->setSpacing(kGap);
-    auto* logHeader = new QHBoxLayout;
+    column->addWidget(sectionLabel(tr("Ranks"), content));
+    column->addWidget(m_ranks);
+    column->addStretch();
+    return column;
+}
+
+QLayout* LivePage::buildLog(QWidget* content) {
     m_filter = new QComboBox(content);
     m_filter->addItems({tr("everything"), tr("warnings and errors"), tr("errors")});
     m_filter->setAccessibleName(tr("Which log lines to show"));
@@ -140,20 +152,20 @@ QWidget* LivePage::buildContent() {
         m_log->clear();
         presentLog();
     });
-    logHeader->addWidget(sectionLabel(tr("Log"), content));
-    logHeader->addStretch();
-    logHeader->addWidget(m_filter);
+    auto* header = new QHBoxLayout;
+    header->addWidget(sectionLabel(tr("Log"), content));
+    header->addStretch();
+    header->addWidget(m_filter);
     m_log = new QPlainTextEdit(content);
     m_log->setReadOnly(true);
     m_log->setFont(codeFont(kSmallPixels));
     m_log->setAccessibleName(tr("Log of the run"));
     m_log->setMinimumHeight(96);
-    right->addLayout(logHeader);
-    right->addWidget(m_log, 1);
-    lower->addLayout(left, 1);
-    lower->addLayout(right, 3);
-    layout->addLayout(lower, 2);
-    return content;
+    auto* column = new QVBoxLayout;
+    column->setSpacing(kGap);
+    column->addLayout(header);
+    column->addWidget(m_log, 1);
+    return column;
 }
 
 void LivePage::refresh() {

@@ -31,6 +31,9 @@ public:
 
 private:
     QWidget* buildContent();
+    QLayout* buildCharts(QWidget* content);
+    QLayout* buildRanks(QWidget* content);
+    QLayout* buildLog(QWidget* content);
     void buildControls(RecorderSession& session);
     void presentLog();
 

@@ -52,12 +52,8 @@ const LaneFacts* findReservedLane(const RecordingSummary& summary, std::optional
 }
 
 const analysis::RankMemory* worstRank(const OpenRecording& recording, const Selection& selection) {
-    const analysis::RankMemory* worst = nullptr;
-    for (const auto& memory : recording.report.memory) {
-        if (!memory.known || !selection.includes(memory.rank)) continue;
-        if (worst == nullptr || memory.peak > worst->peak) worst = &memory;
-    }
-    return worst;
+    return recording.report.worstMemory(
+        [&selection](RankId rank) { return selection.includes(rank); });
 }
 
 QString memoryHeadline(const OpenRecording& recording, const Selection& selection) {

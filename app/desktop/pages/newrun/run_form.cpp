@@ -98,6 +98,40 @@ QString choiceNote(const run::RunOption& option, const RunConfig& config) {
     return {};
 }
 
+namespace {
+
+std::vector<std::pair<QString, QString>> trafficOf(const RunConfig& config) {
+    const theory::StepContents contents = theory::stepContents(config);
+    const double flops = theory::palmFlopsPerToken(config.model) *
+                         static_cast<double>(theory::tokensPerStep(config));
+    return {{u"bytes moved per rank"_s, formatBytes(theory::trafficPerStep(config))},
+            {u"gathers"_s, formatCount(contents.gathers)},
+            {u"reductions"_s, formatCount(contents.reductions)},
+            {u"model FLOPs"_s, ValueText{formatNumber(flops * 1e-9), u"GFLOP"_s}.joined()},
+            {u"model state per rank"_s, formatBytes(theory::stateTheory(config))}};
+}
+
+/// What will make the run slow; empty: nothing that is known before it.
+QString warningOf(const RunConfig& config, const MachineFacts& machine) {
+    if (config.shareDevice)
+        return u"Ranks that share a GPU take turns: the run works, but its times say nothing of speed."_s;
+    const bool onCpu = config.device == run::Device::kCpu;
+    if (onCpu && (config.precision == run::Precision::kBFloat16 ||
+                  config.precision == run::Precision::kFloat16))
+        return u"%1 is slower than fp32 on a CPU without instructions for it: the run tries both "
+               u"at "
+               u"its start and says so."_s.arg(fromUtf8(toWord(config.precision)));
+    const std::int32_t threads = std::max(config.threads, 1);
+    if (config.ranks * threads > machine.cores)
+        return u"%1 ranks × %2 threads share %3 cores: steps will be slower and waiting times "
+               u"larger than on a machine of their own."_s.arg(config.ranks)
+                   .arg(threads)
+                   .arg(machine.cores);
+    return {};
+}
+
+}  // namespace
+
 RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
                       const RunConfig* start) {
     RunPrediction prediction;
@@ -120,33 +154,8 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
     prediction.legend = legendOf(prediction.memory);
     const Bytes needed = theory::total(theory::memoryTheory(config));
     prediction.headline = headlineOf(needed, config, machine);
-    const theory::StepContents contents = theory::stepContents(config);
-    prediction.traffic = {
-        {u"bytes moved per rank"_s, formatBytes(theory::trafficPerStep(config))},
-        {u"gathers"_s, formatCount(contents.gathers)},
-        {u"reductions"_s, formatCount(contents.reductions)},
-        {u"model FLOPs"_s,
-         ValueText{formatNumber(theory::palmFlopsPerToken(config.model) *
-                                static_cast<double>(theory::tokensPerStep(config)) * 1e-9),
-                   u"GFLOP"_s}
-             .joined()},
-        {u"model state per rank"_s, formatBytes(theory::stateTheory(config))}};
-    if (config.shareDevice) {
-        prediction.warning =
-            u"Ranks that share a GPU take turns: the run works, but its times say nothing of speed."_s;
-    } else if (config.device == run::Device::kCpu &&
-               (config.precision == run::Precision::kBFloat16 ||
-                config.precision == run::Precision::kFloat16)) {
-        prediction.warning =
-            u"%1 on a CPU without matrix units for it is many times slower than fp32."_s.arg(
-                fromUtf8(toWord(config.precision)));
-    } else if (config.ranks * std::max(config.threads, 1) > machine.cores) {
-        prediction.warning =
-            u"%1 ranks × %2 threads share %3 cores: steps will be slower and "
-            u"waiting times larger than on a machine of their own."_s.arg(config.ranks)
-                .arg(std::max(config.threads, 1))
-                .arg(machine.cores);
-    }
+    prediction.traffic = trafficOf(config);
+    prediction.warning = warningOf(config, machine);
     return prediction;
 }
 

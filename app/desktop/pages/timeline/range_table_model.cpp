@@ -30,6 +30,33 @@ Meaning meaningOfRow(const RangeRow& row) {
     return sliceMeaning(row.role, slice);
 }
 
+QString headlineOf(const OpenRecording& recording, TimeRange range,
+                   const analysis::CommunicationSum& sum) {
+    const auto steps = recording.stepsIn(range);
+    const QString where = !steps ? u"Selected range"_s
+                          : steps->first == steps->last
+                              ? u"Step %1"_s.arg(steps->first.value)
+                              : u"Steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value);
+    if (sum.collectives == 0)
+        return u"%1: no collective in %2."_s.arg(where, formatDuration(range.duration()));
+    const Duration all = sum.moving + sum.waiting;
+    if (!recording.report.waitingKnown)
+        return u"%1: %2 collectives take %3."_s.arg(where, formatCount(sum.collectives),
+                                                    formatDuration(all));
+    return u"%1: %2 collectives take %3, of which %4 (%5) is waiting for a peer."_s.arg(
+        where, formatCount(sum.collectives), formatDuration(all), formatDuration(sum.waiting),
+        formatPercent(all.ns > 0 ? static_cast<double>(sum.waiting.ns) / static_cast<double>(all.ns)
+                                 : 0));
+}
+
+QString sublineOf(const OpenRecording& recording, const analysis::CommunicationSum& sum) {
+    if (!recording.report.waitingKnown)
+        return u"The other ranks are not recorded: what of it is waiting cannot be told."_s;
+    if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
+    return u"Longest single wait: %1, on rank %2."_s.arg(formatDuration(sum.longestWait))
+        .arg(sum.waitingRank.value);
+}
+
 }  // namespace
 
 std::vector<TableColumn> rangeColumns() {
@@ -67,34 +94,10 @@ std::vector<std::vector<TableCell>> rangeRows(const RangeTable& table) {
     return rows;
 }
 
-QString timelineHeadline(const OpenRecording& recording, const Selection& selection) {
+RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection) {
     const TimeRange range = selection.range.value_or(recording.bounds());
     const analysis::CommunicationSum sum = communicationIn(recording, range, selection);
-    const auto steps = recording.stepsIn(range);
-    const QString where = !steps ? u"Selected range"_s
-                          : steps->first == steps->last
-                              ? u"Step %1"_s.arg(steps->first.value)
-                              : u"Steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value);
-    if (sum.collectives == 0)
-        return u"%1: no collective in %2."_s.arg(where, formatDuration(range.duration()));
-    const Duration all = sum.moving + sum.waiting;
-    if (!recording.report.waitingKnown)
-        return u"%1: %2 collectives take %3."_s.arg(where, formatCount(sum.collectives),
-                                                    formatDuration(all));
-    return u"%1: %2 collectives take %3, of which %4 (%5) is waiting for a peer."_s.arg(
-        where, formatCount(sum.collectives), formatDuration(all), formatDuration(sum.waiting),
-        formatPercent(all.ns > 0 ? static_cast<double>(sum.waiting.ns) / static_cast<double>(all.ns)
-                                 : 0));
-}
-
-QString timelineSubline(const OpenRecording& recording, const Selection& selection) {
-    const TimeRange range = selection.range.value_or(recording.bounds());
-    const analysis::CommunicationSum sum = communicationIn(recording, range, selection);
-    if (!recording.report.waitingKnown)
-        return u"The other ranks are not recorded: what of it is waiting cannot be told."_s;
-    if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
-    return u"Longest single wait: %1, on rank %2."_s.arg(formatDuration(sum.longestWait))
-        .arg(sum.waitingRank.value);
+    return {headlineOf(recording, range, sum), sublineOf(recording, sum)};
 }
 
 }  // namespace shardscope::desktop

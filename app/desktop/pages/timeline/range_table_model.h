@@ -10,7 +10,10 @@ namespace shardscope::desktop {
 
 [[nodiscard]] std::vector<TableColumn> rangeColumns();
 [[nodiscard]] std::vector<std::vector<TableCell>> rangeRows(const RangeTable& table);
-[[nodiscard]] QString timelineHeadline(const OpenRecording& recording, const Selection& selection);
-[[nodiscard]] QString timelineSubline(const OpenRecording& recording, const Selection& selection);
+/// The Timeline's sentences on what is selected.
+struct RangeTexts {
+    QString headline, subline;
+};
+[[nodiscard]] RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection);
 
 }  // namespace shardscope::desktop

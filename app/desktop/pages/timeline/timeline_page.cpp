@@ -128,8 +128,8 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
 
 void TimelinePage::present() {
     const Selection& current = selection().current();
-    pageFrame().setHeadline(timelineHeadline(recording(), current),
-                            timelineSubline(recording(), current));
+    const RangeTexts texts = rangeTexts(recording(), current);
+    pageFrame().setHeadline(texts.headline, texts.subline);
     if (m_shown != &recording()) {
         m_shown = &recording();
         const RecordingPtr shared = shownRecording();
