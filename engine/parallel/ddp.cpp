@@ -18,9 +18,9 @@ using comm::Work;
 
 class Ddp final : public Replicated {
 public:
-    Ddp(std::vector<UnitReference> units, const Placement& placement,
+    Ddp(const std::vector<UnitReference>& units, const Placement& placement,
         comm::Communicator& communicator, control::Observer* observer, const DdpOptions& options)
-        : Replicated(std::move(units), placement, communicator, observer, Optimizer::kWhole),
+        : Replicated(units, placement, communicator, observer, Optimizer::kWhole),
           m_options(options),
           m_begins(m_units.size()) {
         for (std::size_t i = 1; i <= m_units.size(); ++i) {
@@ -139,10 +139,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Partitioning> makeDdp(std::vector<UnitReference> units, const Placement& placement,
-                                      comm::Communicator& communicator, control::Observer* observer,
-                                      const DdpOptions& options) {
-    return std::make_unique<Ddp>(std::move(units), placement, communicator, observer, options);
+std::unique_ptr<Partitioning> makeDdp(const std::vector<UnitReference>& units,
+                                      const Placement& placement, comm::Communicator& communicator,
+                                      control::Observer* observer, const DdpOptions& options) {
+    return std::make_unique<Ddp>(units, placement, communicator, observer, options);
 }
 
 }  // namespace shardscope::parallel

@@ -124,7 +124,7 @@ public:
 };
 
 /// One rank, everything whole.
-std::unique_ptr<Partitioning> makeSingle(std::vector<UnitReference> units,
+std::unique_ptr<Partitioning> makeSingle(const std::vector<UnitReference>& units,
                                          const Placement& placement);
 
 /// How DDP sends gradients; --strategy ddp-naive, ddp-flat, ddp-overlap, ddp-bucket.
@@ -143,19 +143,19 @@ struct DdpOptions {
 };
 
 /// Distributed data parallel: everything whole on every rank, gradients all-reduced in fp32.
-std::unique_ptr<Partitioning> makeDdp(std::vector<UnitReference> units, const Placement& placement,
-                                      comm::Communicator& communicator, control::Observer* observer,
-                                      const DdpOptions& options);
+std::unique_ptr<Partitioning> makeDdp(const std::vector<UnitReference>& units,
+                                      const Placement& placement, comm::Communicator& communicator,
+                                      control::Observer* observer, const DdpOptions& options);
 
 /// ZeRO stage 1: the optimizer's state is sharded. Gradients are reduce-scattered in the last
 /// micro-step, updated parameters gathered.
-std::unique_ptr<Partitioning> makeZero1(std::vector<UnitReference> units,
+std::unique_ptr<Partitioning> makeZero1(const std::vector<UnitReference>& units,
                                         const Placement& placement,
                                         comm::Communicator& communicator,
                                         control::Observer* observer);
 
 /// ZeRO stage 2: gradients too; they are reduce-scattered in every micro-step.
-std::unique_ptr<Partitioning> makeZero2(std::vector<UnitReference> units,
+std::unique_ptr<Partitioning> makeZero2(const std::vector<UnitReference>& units,
                                         const Placement& placement,
                                         comm::Communicator& communicator,
                                         control::Observer* observer);
@@ -175,7 +175,7 @@ struct Zero3Options {
 /// ZeRO stage 3 (Rajbhandari et al., arXiv 1910.02054): parameters, gradients and moments
 /// sharded evenly; a unit is gathered for use, its gradients are reduce-scattered behind the
 /// rest of backward. `communicator` and `observer` (may be null) outlive it.
-std::unique_ptr<Partitioning> makeZero3(std::vector<UnitReference> units,
+std::unique_ptr<Partitioning> makeZero3(const std::vector<UnitReference>& units,
                                         const Placement& placement,
                                         comm::Communicator& communicator,
                                         control::Observer* observer, const Zero3Options& options);

@@ -6,7 +6,7 @@
 
 namespace shardscope::parallel {
 
-Replicated::Replicated(std::vector<UnitReference> units, const Placement& placement,
+Replicated::Replicated(const std::vector<UnitReference>& units, const Placement& placement,
                        comm::Communicator& communicator, control::Observer* observer,
                        Optimizer optimizer)
     : Distributed(placement, communicator, observer), m_optimizer(optimizer) {

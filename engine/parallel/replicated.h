@@ -36,7 +36,7 @@ protected:
         bool fresh = true;            ///< no gradient of this step yet
     };
 
-    Replicated(std::vector<UnitReference> units, const Placement& placement,
+    Replicated(const std::vector<UnitReference>& units, const Placement& placement,
                comm::Communicator& communicator, control::Observer* observer, Optimizer optimizer);
 
     [[nodiscard]] std::int64_t rank() const { return m_communicator.rank(); }

@@ -6,7 +6,8 @@ namespace {
 
 class Single final : public Partitioning {
 public:
-    Single(std::vector<UnitReference> units, const Placement& placement) : m_placement(placement) {
+    Single(const std::vector<UnitReference>& units, const Placement& placement)
+        : m_placement(placement) {
         for (const UnitReference& reference : units) addUnit(reference);
     }
 
@@ -110,9 +111,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Partitioning> makeSingle(std::vector<UnitReference> units,
+std::unique_ptr<Partitioning> makeSingle(const std::vector<UnitReference>& units,
                                          const Placement& placement) {
-    return std::make_unique<Single>(std::move(units), placement);
+    return std::make_unique<Single>(units, placement);
 }
 
 }  // namespace shardscope::parallel

@@ -11,10 +11,10 @@ using comm::Work;
 
 class ShardedOptimizer final : public Replicated {
 public:
-    ShardedOptimizer(std::vector<UnitReference> units, const Placement& placement,
+    ShardedOptimizer(const std::vector<UnitReference>& units, const Placement& placement,
                      comm::Communicator& communicator, control::Observer* observer,
                      GradientStore::Keep keep)
-        : Replicated(std::move(units), placement, communicator, observer, Optimizer::kSharded),
+        : Replicated(units, placement, communicator, observer, Optimizer::kSharded),
           m_gradients(*this, communicator, keep),
           m_gathers(m_units.size()) {
         for (const Unit& unit : m_units) m_gradients.add(unit.reference, unit.layout);
@@ -71,19 +71,19 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Partitioning> makeZero1(std::vector<UnitReference> units,
+std::unique_ptr<Partitioning> makeZero1(const std::vector<UnitReference>& units,
                                         const Placement& placement,
                                         comm::Communicator& communicator,
                                         control::Observer* observer) {
-    return std::make_unique<ShardedOptimizer>(std::move(units), placement, communicator, observer,
+    return std::make_unique<ShardedOptimizer>(units, placement, communicator, observer,
                                               GradientStore::Keep::kAll);
 }
 
-std::unique_ptr<Partitioning> makeZero2(std::vector<UnitReference> units,
+std::unique_ptr<Partitioning> makeZero2(const std::vector<UnitReference>& units,
                                         const Placement& placement,
                                         comm::Communicator& communicator,
                                         control::Observer* observer) {
-    return std::make_unique<ShardedOptimizer>(std::move(units), placement, communicator, observer,
+    return std::make_unique<ShardedOptimizer>(units, placement, communicator, observer,
                                               GradientStore::Keep::kSlots);
 }
 

@@ -52,8 +52,7 @@ private:
 
 class Zero3 final : public Distributed {
 public:
-    // NOLINTNEXTLINE(performance-unnecessary-value-param): as every strategy takes its units
-    Zero3(std::vector<UnitReference> units, const Placement& placement,
+    Zero3(const std::vector<UnitReference>& units, const Placement& placement,
           comm::Communicator& communicator, control::Observer* observer,
           const Zero3Options& options)
         : Distributed(placement, communicator, observer),
@@ -271,11 +270,11 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Partitioning> makeZero3(std::vector<UnitReference> units,
+std::unique_ptr<Partitioning> makeZero3(const std::vector<UnitReference>& units,
                                         const Placement& placement,
                                         comm::Communicator& communicator,
                                         control::Observer* observer, const Zero3Options& options) {
-    return std::make_unique<Zero3>(std::move(units), placement, communicator, observer, options);
+    return std::make_unique<Zero3>(units, placement, communicator, observer, options);
 }
 
 }  // namespace shardscope::parallel

@@ -47,12 +47,12 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const run::RunConfig& c
     using run::Strategy;
     const auto ddp = [&](parallel::GradientExchange exchange) {
         return parallel::makeDdp(
-            std::move(units), placement, communicator, observer,
+            units, placement, communicator, observer,
             {exchange, theory::bucketElements(config), compressionOf(config), config.keptFraction});
     };
     switch (config.strategy) {
         case Strategy::kSingle:
-            return parallel::makeSingle(std::move(units), placement);
+            return parallel::makeSingle(units, placement);
         case Strategy::kDdpNaive:
             return ddp(parallel::GradientExchange::kNaive);
         case Strategy::kDdpFlat:
@@ -62,14 +62,14 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const run::RunConfig& c
         case Strategy::kDdpBucket:
             return ddp(parallel::GradientExchange::kBucketed);
         case Strategy::kZero1:
-            return parallel::makeZero1(std::move(units), placement, communicator, observer);
+            return parallel::makeZero1(units, placement, communicator, observer);
         case Strategy::kZero2:
-            return parallel::makeZero2(std::move(units), placement, communicator, observer);
+            return parallel::makeZero2(units, placement, communicator, observer);
         case Strategy::kZero3:
         case Strategy::kHsdp:
             break;
     }
-    return parallel::makeZero3(std::move(units), placement, communicator, observer,
+    return parallel::makeZero3(units, placement, communicator, observer,
                                {config.prefetch, config.reshardAfterForward, config.keepGathered,
                                 config.keepGradients, config.shardRanks});
 }
