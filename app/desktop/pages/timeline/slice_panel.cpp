@@ -87,7 +87,7 @@ void ArrivalBars::paintEvent(QPaintEvent*) {
 }
 
 SlicePanel::SlicePanel(QWidget* parent)
-    : QWidget(parent),
+    : Panel(parent),
       m_title(sectionLabel({}, this)),
       m_link(new QPushButton(this)),
       m_code(codeLabel({}, this)),
@@ -177,14 +177,6 @@ void SlicePanel::showNothing() {
         "up.\n\n"
         "W  S  zoom\nA  D  move\nCtrl+wheel  zoom at the pointer\nShift+drag  move\nF  whole run\n"
         "Z  zoom to the selection\nM  mark, and measure between marks\n?  all keys"));
-}
-
-void SlicePanel::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(Theme::of(this).panel);
-    painter.drawRoundedRect(rect(), kCornerRadius, kCornerRadius);
 }
 
 }  // namespace shardscope::desktop

@@ -3,6 +3,7 @@
 
 #include "app/desktop/pages/timeline/device_slice.h"
 #include "app/desktop/pages/timeline/slice_details.h"
+#include "app/desktop/widgets/panel.h"
 
 #include <QWidget>
 #include <vector>
@@ -30,7 +31,7 @@ private:
     Meaning m_meaning = Meaning::kOtherCollective;
 };
 
-class SlicePanel : public QWidget {
+class SlicePanel : public Panel {
     Q_OBJECT
 
 public:
@@ -43,9 +44,6 @@ public:
 
 Q_SIGNALS:
     void linkFollowed();
-
-protected:
-    void paintEvent(QPaintEvent* event) override;
 
 private:
     QLabel* m_title;
