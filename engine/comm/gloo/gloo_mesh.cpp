@@ -48,7 +48,7 @@ public:
     /// Debian's header is of another version than what LibTorch holds, whose Context has no virtual
     /// functions: good for calls of functions by name, which this is, not for what it says of the
     /// object's memory.
-    [[gnu::no_sanitize("vptr")]] void close() {
+    __attribute__((no_sanitize("vptr"))) void close() {
         for (const auto& context : contexts_) context->closeConnections();
     }
 };
