@@ -14,7 +14,7 @@ namespace {
 class EventsCursor : public RowCursor {
 public:
     EventsCursor(Connection& connection, EventSource& events,
-                 std::shared_ptr<const EventTexts> texts, const WantedEvents& wanted)
+                 const std::shared_ptr<const EventTexts>& texts, const WantedEvents& wanted)
         : m_connection(connection), m_events(events), m_wanted(wanted), m_cells(connection, texts) {
         if (wanted.name()) m_nameIds = texts->idsOf(*wanted.name());
         for (const ChunkDirectory::Lane& lane : events.directory().lanes()) {
