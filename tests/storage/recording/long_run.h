@@ -5,6 +5,7 @@
 #include "storage/columns/chunk.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "storage/recording/write/memory_balance.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"

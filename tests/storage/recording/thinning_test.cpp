@@ -4,7 +4,6 @@
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/verify_recording.h"
-#include "storage/recording/write/memory_balance.h"
 #include "storage/recording/write/recording_writer.h"
 #include "storage/sqlite/connection.h"
 #include "tests/storage/recording/long_run.h"
