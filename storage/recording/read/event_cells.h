@@ -8,6 +8,8 @@
 #include "storage/sqlite/virtual_table.h"
 
 #include <memory>
+#include <string_view>
+#include <utility>
 
 namespace shardscope::storage {
 

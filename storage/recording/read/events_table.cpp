@@ -7,6 +7,12 @@
 #include "storage/recording/read/event_views.h"
 #include "storage/recording/read/wanted_events.h"
 
+#include <memory>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
 namespace shardscope::storage {
 namespace {
 

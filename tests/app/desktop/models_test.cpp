@@ -258,6 +258,18 @@ TEST(RunForm, WarnsOfMoreThreadsThanCores) {
     EXPECT_TRUE(predict(config, {8, {1LL << 34}, {1LL << 34}}).warning.isEmpty());
 }
 
+/// How much slower is known once the run has tried it: from 0.65 of fp32's speed upwards.
+TEST(RunForm, WarnsOfNarrowTypesWithoutSayingHowSlowTheyAre) {
+    run::RunConfig config;
+    config.precision = run::Precision::kBFloat16;
+    const MachineFacts machine{8, {1LL << 34}, {1LL << 34}};
+    EXPECT_TRUE(
+        predict(config, machine).warning.startsWith(u"bf16 is slower than fp32 on a CPU"_s));
+    EXPECT_FALSE(predict(config, machine).warning.contains(u"times"_s));
+    config.device = run::Device::kCuda;
+    EXPECT_TRUE(predict(config, machine).warning.isEmpty());
+}
+
 TEST(RunForm, WrappedCommandHoldsTheSameFlags) {
     const QString line =
         u"shardscope record --model shakespeare --strategy zero3 --ranks 2 --output somewhere.sscope"_s;

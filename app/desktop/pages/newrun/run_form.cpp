@@ -118,9 +118,9 @@ QString warningOf(const RunConfig& config, const MachineFacts& machine) {
     const bool onCpu = config.device == run::Device::kCpu;
     if (onCpu && (config.precision == run::Precision::kBFloat16 ||
                   config.precision == run::Precision::kFloat16))
-        return u"%1 is slower than fp32 on a CPU without instructions for it: the run tries both "
-               u"at "
-               u"its start and says so."_s.arg(fromUtf8(toWord(config.precision)));
+        return u"%1 is slower than fp32 on a CPU without instructions for it: "
+               u"the run tries both at its start and says so."_s.arg(
+                   fromUtf8(toWord(config.precision)));
     const std::int32_t threads = std::max(config.threads, 1);
     if (config.ranks * threads > machine.cores)
         return u"%1 ranks × %2 threads share %3 cores: steps will be slower and waiting times "
