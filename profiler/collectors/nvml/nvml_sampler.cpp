@@ -10,18 +10,31 @@ namespace {
 struct Field {
     unsigned id;
     NvmlCounter counter;
+    double scale;        ///< to the counter's unit
+    double fastest = 0;  ///< of one that runs up: its most in a second; 0: it does not run
 };
+constexpr double kSecondNs = 1e9;
+constexpr double kPcieBytes = 64e9;         ///< a second and direction: 16 lanes of generation 5
+constexpr double kNvlinkKib = 1e12 / 1024;  ///< all links of generation 5
 constexpr std::array<Field, 9> kFields{{
-    {186, NvmlCounter::kPower},           // mW, instant: nvmlDeviceGetPowerUsage averages a second
-    {83, NvmlCounter::kEnergy},           // mJ
-    {74, NvmlCounter::kPowerCapped},      // ns
-    {269, NvmlCounter::kSoftThermal},     // ns
-    {270, NvmlCounter::kHardThermal},     // ns
-    {197, NvmlCounter::kPcieSent},        // bytes, wraps
-    {198, NvmlCounter::kPcieReceived},    // bytes, wraps
-    {138, NvmlCounter::kNvlinkSent},      // KiB
-    {139, NvmlCounter::kNvlinkReceived},  // KiB
+    // mW, instant: nvmlDeviceGetPowerUsage averages a second
+    {186, NvmlCounter::kPower, 1e-3},
+    {83, NvmlCounter::kEnergy, 1e-3},  // mJ
+    {74, NvmlCounter::kPowerCapped, 1e-9, kSecondNs},
+    {269, NvmlCounter::kSoftThermal, 1e-9, kSecondNs},
+    {270, NvmlCounter::kHardThermal, 1e-9, kSecondNs},
+    {197, NvmlCounter::kPcieSent, 1, kPcieBytes},
+    {198, NvmlCounter::kPcieReceived, 1, kPcieBytes},
+    {138, NvmlCounter::kNvlinkSent, 1024, kNvlinkKib},
+    {139, NvmlCounter::kNvlinkReceived, 1024, kNvlinkKib},
 }};
+bool isPcie(const Field& field) {
+    return field.counter == NvmlCounter::kPcieSent || field.counter == NvmlCounter::kPcieReceived;
+}
+bool isNvlink(const Field& field) {
+    return field.counter == NvmlCounter::kNvlinkSent ||
+           field.counter == NvmlCounter::kNvlinkReceived;
+}
 constexpr unsigned kEnergyField = 83;
 constexpr unsigned kAllLinks = ~0u;
 
@@ -108,7 +121,7 @@ NvmlSampler::~NvmlSampler() {
 bool NvmlSampler::sample(std::int64_t hostNs) {
     m_nowNs = hostNs;
     m_events.clear();
-    if (!m_lost) sampleFields(hostNs);
+    if (!m_lost) sampleFields(hostNs, Fields::kAll);
     if (!m_lost) sampleClocks(hostNs);
     if (!m_lost) sampleTemperature(hostNs);
     if (!m_lost) sampleReasons();
@@ -177,30 +190,26 @@ void NvmlSampler::put(NvmlCounter counter, std::int64_t hostNs, double value) {
     m_events.push_back({m_sink.at(hostNs), laneOf(counter), value});
 }
 
-/// Growth of a running counter a second. One that went back has wrapped at 32 bits, or was reset.
-void NvmlSampler::putRate(NvmlCounter counter, std::int64_t hostNs, double value, double scale,
-                          bool wraps) {
-    Counter& one = m_counters[static_cast<std::size_t>(counter)];
-    const double last = std::exchange(one.lastValue, value);
-    const std::int64_t lastNs = std::exchange(one.lastNs, hostNs);
-    if (lastNs == 0 || hostNs <= lastNs) return;
-    constexpr double kWrap = 4294967296.0;
-    double growth = value - last;
-    if (growth < 0 && wraps && last < kWrap) growth += kWrap;
-    if (growth < 0) return;
-    put(counter, hostNs, growth * scale / (static_cast<double>(hostNs - lastNs) * 1e-9));
+/// Growth of a running counter a second since the last; nothing for a while in which it cannot be
+/// known.
+void NvmlSampler::putRate(NvmlCounter counter, std::int64_t hostNs, double scale) {
+    const auto growth = m_counters[static_cast<std::size_t>(counter)].running.take(hostNs);
+    if (growth) put(counter, hostNs, *growth * scale);
 }
 
-void NvmlSampler::sampleFields(std::int64_t hostNs) {
+bool NvmlSampler::sampleLinks(std::int64_t hostNs) {
+    if (!m_lost) sampleFields(hostNs, Fields::kPcie);
+    return !m_lost;
+}
+
+void NvmlSampler::sampleFields(std::int64_t hostNs, Fields which) {
     std::array<NvmlFieldValue, kFields.size()> values{};
     int count = 0;
     for (const Field& field : kFields) {
-        if (!wanted(field.counter)) continue;
+        if (!wanted(field.counter) || (which == Fields::kPcie && !isPcie(field))) continue;
         NvmlFieldValue& value = values[static_cast<std::size_t>(count++)];
         value.fieldId = field.id;
-        const bool link = field.counter == NvmlCounter::kNvlinkSent ||
-                          field.counter == NvmlCounter::kNvlinkReceived;
-        value.scopeId = link ? kAllLinks : 0;
+        value.scopeId = isNvlink(field) ? kAllLinks : 0;
     }
     if (count == 0) return;
     const int result = m_api.fieldValues == nullptr
@@ -209,29 +218,20 @@ void NvmlSampler::sampleFields(std::int64_t hostNs) {
     for (int i = 0; i < count && !m_lost; ++i) {
         NvmlFieldValue& value = values[static_cast<std::size_t>(i)];
         if (result != kNvmlSuccess) value.result = result;
-        takeField(hostNs, value);
+        takeField(hostNs, value, which);
     }
 }
 
-void NvmlSampler::takeField(std::int64_t hostNs, const NvmlFieldValue& field) {
+void NvmlSampler::takeField(std::int64_t hostNs, const NvmlFieldValue& field, Fields which) {
     const auto known = std::find_if(kFields.begin(), kFields.end(),
                                     [&](const Field& one) { return one.id == field.fieldId; });
     if (known == kFields.end() || !check(known->counter, field.result)) return;
     const double value = numberOf(field);
     if (!std::isfinite(value)) return static_cast<void>(check(known->counter, kNvmlUnknown));
-    switch (known->counter) {
-        case NvmlCounter::kPower:
-        case NvmlCounter::kEnergy:
-            return put(known->counter, hostNs, value * 1e-3);
-        case NvmlCounter::kPcieSent:
-        case NvmlCounter::kPcieReceived:
-            return putRate(known->counter, hostNs, value, 1, true);
-        case NvmlCounter::kNvlinkSent:
-        case NvmlCounter::kNvlinkReceived:
-            return putRate(known->counter, hostNs, value, 1024, false);
-        default:  // ns held back a second of time: a share
-            return putRate(known->counter, hostNs, value, 1e-9, false);
-    }
+    if (known->fastest <= 0) return put(known->counter, hostNs, value * known->scale);
+    m_counters[static_cast<std::size_t>(known->counter)].running.read(hostNs, value,
+                                                                      known->fastest);
+    if (which == Fields::kAll) putRate(known->counter, hostNs, known->scale);
 }
 
 void NvmlSampler::sampleClocks(std::int64_t hostNs) {

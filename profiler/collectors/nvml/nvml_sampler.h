@@ -8,6 +8,7 @@
 #include "profiler/capture/device_sink.h"
 #include "profiler/collectors/nvml/nvml_counters.h"
 #include "profiler/collectors/nvml/nvml_devices.h"
+#include "profiler/collectors/nvml/running_counter.h"
 
 #include <array>
 #include <cstdint>
@@ -30,6 +31,9 @@ public:
 
     /// Reads everything once. `hostNs`: CLOCK_MONOTONIC, rising. False once the device is lost.
     bool sample(std::int64_t hostNs);
+    /// Reads what may wrap between two of the above: PCIe's counters of 32 bits do so every 67 ms
+    /// at their fastest. In between, twice as often.
+    bool sampleLinks(std::int64_t hostNs);
 
     /// The device's energy counter, J since the driver was loaded: two readings around a step
     /// give its energy. Of the whole device, whoever uses it. Any thread.
@@ -41,11 +45,11 @@ public:
 
 private:
     enum class State : std::uint8_t { kFresh, kDeclared, kDropped };
+    enum class Fields : std::uint8_t { kAll, kPcie };
     struct Counter {
         State state = State::kFresh;
-        int failures = 0;         ///< in a row
-        double lastValue = 0;     ///< of a running counter
-        std::int64_t lastNs = 0;  ///< 0: none yet
+        int failures = 0;  ///< in a row
+        RunningCounter running;
     };
     struct Processes {
         int result = kNvmlSuccess;
@@ -56,12 +60,12 @@ private:
 
     bool check(NvmlCounter counter, int result);
     void put(NvmlCounter counter, std::int64_t hostNs, double value);
-    void putRate(NvmlCounter counter, std::int64_t hostNs, double value, double scale, bool wraps);
+    void putRate(NvmlCounter counter, std::int64_t hostNs, double scale);
     void drop(NvmlCounter counter, const std::string& why);
     void lose(int result);
     [[nodiscard]] bool wanted(NvmlCounter counter) const;
-    void sampleFields(std::int64_t hostNs);
-    void takeField(std::int64_t hostNs, const NvmlFieldValue& field);
+    void sampleFields(std::int64_t hostNs, Fields which);
+    void takeField(std::int64_t hostNs, const NvmlFieldValue& field, Fields which);
     void sampleClocks(std::int64_t hostNs);
     void sampleTemperature(std::int64_t hostNs);
     void sampleReasons();

@@ -12,12 +12,15 @@ namespace shardscope::collectors {
 
 class NvmlThread {
 public:
-    /// `sampler` outlives it. 100 to 200 ms: GPM needs the first, more than 10 Hz tells no more.
+    /// `sampler` outlives it. Everything every 100 to 200 ms: GPM needs the first, more than 10 Hz
+    /// tells no more; links every `links`, since their counters wrap.
     explicit NvmlThread(NvmlSampler& sampler,
-                        std::chrono::milliseconds interval = std::chrono::milliseconds(150));
+                        std::chrono::milliseconds interval = std::chrono::milliseconds(150),
+                        std::chrono::milliseconds links = std::chrono::milliseconds(30));
 
 private:
-    void run(const std::stop_token& stop, std::chrono::milliseconds interval);
+    void run(const std::stop_token& stop, std::chrono::milliseconds interval,
+             std::chrono::milliseconds links);
 
     NvmlSampler& m_sampler;
     std::mutex m_mutex;

@@ -32,7 +32,11 @@ protected:
         }
         return *m_sampler;
     }
-    bool sample() { return sampler().sample(m_now += kTenth); }
+    /// As the thread does it: links in between.
+    bool sample() {
+        for (int i = 0; i < 3; ++i) sampler().sampleLinks(m_now += kTenth / 4);
+        return sampler().sample(m_now += kTenth / 4);
+    }
 
     test::FakeNvml m_fake;
     NvmlApi m_api = test::fakeApi();
@@ -92,6 +96,42 @@ TEST_F(NvmlSamplerTest, AWrappedPcieCounterGoesOn) {
     EXPECT_EQ(m_sink.of(NvmlCounter::kPcieReceived).size(), before);
 }
 
+TEST_F(NvmlSamplerTest, PcieIsExactAtItsFastestThoughItWrapsTwiceASample) {
+    std::uint64_t sent = 4'000'000'000;
+    const auto sampleAll = [&] {
+        for (int i = 0; i < 5; ++i) {
+            sent += std::uint64_t{60'000'000'000} * 30 / 1000;
+            m_fake.fields[197].value = static_cast<std::uint32_t>(sent);
+            m_now += 30'000'000;
+            i < 4 ? sampler().sampleLinks(m_now) : sampler().sample(m_now);
+        }
+    };
+    for (int i = 0; i < 4; ++i) sampleAll();
+    EXPECT_THAT(m_sink.of(NvmlCounter::kPcieSent),
+                testing::AllOf(testing::SizeIs(3), testing::Each(DoubleNear(60e9, 1))));
+}
+
+TEST_F(NvmlSamplerTest, PcieIsNotToldWhenTheThreadCameTooLate) {
+    sample();
+    sample();
+    const auto before = m_sink.of(NvmlCounter::kPcieSent).size();
+    sampler().sample(m_now += 2 * kTenth);  // it may have wrapped twice
+    EXPECT_EQ(m_sink.of(NvmlCounter::kPcieSent).size(), before);
+    sample();
+    EXPECT_EQ(m_sink.of(NvmlCounter::kPcieSent).size(), before + 1);
+}
+
+TEST_F(NvmlSamplerTest, AWrappedNvlinkCounterGoesOn) {
+    m_fake.fields[138].value = 4'294'966'296;
+    sample();
+    m_fake.fields[138].value = 1000;
+    sample();
+    EXPECT_THAT(m_sink.of(NvmlCounter::kNvlinkSent), ElementsAre(DoubleNear(20'480'000, 1e-3)));
+    m_fake.fields[138].value = 0;  // reset: a wrap would be 4 TiB in a tenth of a second
+    sample();
+    EXPECT_EQ(m_sink.of(NvmlCounter::kNvlinkSent).size(), 1U);
+}
+
 TEST_F(NvmlSamplerTest, AFieldThatTheDeviceLacksIsNotedOnceAndNotAskedAgain) {
     for (const auto& [id, field] : m_fake.fields) {
         test::FakeNvml fake;
@@ -100,7 +140,7 @@ TEST_F(NvmlSamplerTest, AFieldThatTheDeviceLacksIsNotedOnceAndNotAskedAgain) {
         test::KeptSink sink;
         const NvmlDeviceFacts device{test::kFakeDevice, "H100", "", "", {}, false};
         NvmlSampler one(m_api, device, 77, sink);
-        for (int i = 0; i < 3; ++i) EXPECT_TRUE(one.sample(m_now += kTenth));
+        for (int i = 0; i < 4; ++i) EXPECT_TRUE(one.sample(m_now += kTenth / 2));
         ASSERT_EQ(sink.said.size(), 1U) << id;
         EXPECT_EQ(sink.said[0].severity, Severity::kNote);
         EXPECT_EQ(sink.said[0].code, "device-counter-missing");
