@@ -3,8 +3,6 @@
 #include "engine/control/observer.h"
 #include "storage/model/host_clock.h"
 
-#include <utility>
-
 namespace shardscope::control {
 namespace {
 
@@ -51,6 +49,13 @@ void DeviceClock::refresh() {
 std::int64_t DeviceClock::hostNs(DeviceEvent event) const {
     const MutexLock lock(m_mutex);
     return m_current.hostNs + m_runtime.elapsedNs(m_current.event, event);
+}
+
+std::pair<std::int64_t, std::int64_t> DeviceClock::hostNs(DeviceEvent begin,
+                                                          DeviceEvent end) const {
+    const MutexLock lock(m_mutex);
+    return {m_current.hostNs + m_runtime.elapsedNs(m_current.event, begin),
+            m_current.hostNs + m_runtime.elapsedNs(m_current.event, end)};
 }
 
 std::int64_t DeviceClock::errorNs() const {

@@ -10,6 +10,7 @@
 #include "storage/model/mutex.h"
 
 #include <cstdint>
+#include <utility>
 
 namespace shardscope::control {
 
@@ -27,6 +28,10 @@ public:
 
     /// Host clock (hostNow()) at which the device passed `event`, which was reached.
     [[nodiscard]] std::int64_t hostNs(DeviceEvent event) const;
+
+    /// Of two events, by the same reference: what lies between them is exact to the device's clock.
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> hostNs(DeviceEvent begin,
+                                                               DeviceEvent end) const;
 
     /// Half the bracket of the reference in use: how far hostNs() may be off.
     [[nodiscard]] std::int64_t errorNs() const;

@@ -2,7 +2,7 @@
 //
 // Vendor-free, so that everything above it also runs against a fake. The CUDA module
 // (engine/worker/cuda_module.h) implements it; "current" means the calling thread's. Streams
-// order work on the device: nothing here blocks the caller but synchronize(). Errors are thrown
+// order work on the device: nothing here blocks the caller but what synchronizes. Errors are thrown
 // as DeviceError. Any thread.
 #pragma once
 
@@ -50,6 +50,10 @@ class DeviceRuntime {
 public:
     virtual ~DeviceRuntime() = default;
 
+    /// Makes the device the calling thread's, for libraries that ask which one that is. The calls
+    /// below need it not.
+    virtual void use() = 0;
+
     /// Where tensor operators of the calling thread go.
     virtual DeviceStream currentStream() = 0;
     /// Lives as long as the process. High priority: its kernels start before others that wait.
@@ -63,6 +67,8 @@ public:
     /// Whether everything before the event is done; throws what went wrong on the device.
     virtual bool reached(DeviceEvent event) = 0;
     virtual void synchronize(DeviceEvent event) = 0;
+    /// Blocks until everything that was queued, on any stream, is done.
+    virtual void synchronizeAll() = 0;
     /// Between two events that were reached; resolution about 0.5 us.
     virtual std::int64_t elapsedNs(DeviceEvent from, DeviceEvent to) = 0;
 

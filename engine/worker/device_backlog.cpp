@@ -29,8 +29,9 @@ bool DeviceBacklog::passed(const Marked& marked, bool everything) {
 
 /// Replaces the host's times by the device's.
 void DeviceBacklog::readMarks(Marked& marked) {
-    const std::int64_t startNs = m_timeline.hostNs(marked.begin);
-    const std::int64_t endNs = std::max(startNs, m_timeline.hostNs(marked.end));
+    const auto times = m_timeline.hostNs(marked.begin, marked.end);
+    const std::int64_t startNs = times.first;
+    const std::int64_t endNs = std::max(times.first, times.second);
     m_timeline.release(marked.begin);
     m_timeline.release(marked.end);
     std::visit(

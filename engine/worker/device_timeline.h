@@ -9,6 +9,7 @@
 #include "storage/model/mutex.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace shardscope::worker {
@@ -31,6 +32,11 @@ public:
     /// Host clock at which the device passed it.
     [[nodiscard]] std::int64_t hostNs(control::DeviceEvent mark) const {
         return m_clock.hostNs(mark);
+    }
+    /// Of two marks, by the same reference of the clock.
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> hostNs(control::DeviceEvent begin,
+                                                               control::DeviceEvent end) const {
+        return m_clock.hostNs(begin, end);
     }
     /// The mark is not looked up again.
     void release(control::DeviceEvent mark);

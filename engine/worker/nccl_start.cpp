@@ -2,7 +2,9 @@
 
 #include "engine/comm/direct_communicator.h"
 #include "engine/comm/nccl/nccl_communicator.h"
+#include "profiler/capture/capture_session.h"
 #include "profiler/capture/collective_annotation.h"
+#include "profiler/capture/device_annotation.h"
 
 #include <fmt/format.h>
 
@@ -38,8 +40,20 @@ std::vector<comm::CallRecord*> callRecords(comm::Communicator& host) {
     return records;
 }
 
-void annotate(std::uint32_t group, std::uint64_t sequence) {
-    capture::threadCollective() = {group, sequence};
+/// For NCCL's profiler whose call it is, for the tracer what its kernels belong to: those of NCCL
+/// and the one that adds what was received.
+void annotate(const control::CollectiveReport* whose) {
+    if (whose == nullptr) {
+        capture::popLaunchContext();
+        capture::threadCollective() = {};
+        return;
+    }
+    capture::threadCollective() = {whose->group, whose->sequence};
+    const capture::Context& context = capture::threadContext();
+    const StepIndex step{whose->step};
+    capture::pushLaunchContext({step == kNoStep ? context.step : step,
+                                whose->layer == kNoLayer ? context.layer : whose->layer,
+                                context.phase, context.operatorName});
 }
 
 }  // namespace

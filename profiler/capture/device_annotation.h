@@ -55,4 +55,17 @@ inline std::atomic<const DeviceAnnotator*>& deviceAnnotator() {
     return annotator;
 }
 
+/// What the calling thread launches from here on belongs to `context`. False: nobody traces.
+inline bool pushLaunchContext(const LaunchContext& context) {
+    const DeviceAnnotator* annotator = deviceAnnotator().load();
+    if (annotator == nullptr) return false;
+    annotator->push(AnnotationStack::kContext, pack(context));
+    return true;
+}
+/// Ends what the last push began.
+inline void popLaunchContext() {
+    const DeviceAnnotator* annotator = deviceAnnotator().load();
+    if (annotator != nullptr) annotator->pop(AnnotationStack::kContext);
+}
+
 }  // namespace shardscope::capture

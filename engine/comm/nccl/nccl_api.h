@@ -15,6 +15,7 @@ using NcclUniqueId = std::array<std::byte, 128>;
 /// ncclComm_t
 struct NcclHandle {
     void* handle = nullptr;
+    friend bool operator==(NcclHandle, NcclHandle) = default;
 };
 
 inline constexpr int kNcclSuccess = 0;
@@ -47,8 +48,9 @@ struct NcclApi {
     int (*groupEnd)();
     /// What went wrong behind the caller's back, e.g. a lost peer.
     int (*asyncError)(NcclHandle, int* error);
-    /// May itself hang.
+    /// Frees it, whoever still uses it. May itself hang.
     int (*abort)(NcclHandle);
+    /// Frees it once its operations are done.
     int (*destroy)(NcclHandle);
     const char* (*errorText)(int result);
     /// NCCL's own last sentence, may be empty.

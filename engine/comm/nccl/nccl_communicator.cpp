@@ -3,6 +3,7 @@
 #include "engine/comm/arguments.h"
 #include "engine/comm/message_numbers.h"
 #include "engine/comm/nccl/nccl_group.h"
+#include "engine/comm/nccl/nccl_handles.h"
 #include "engine/comm/nccl/nccl_watcher.h"
 #include "engine/comm/nccl/nccl_work.h"
 #include "storage/model/host_clock.h"
@@ -16,7 +17,6 @@
 #include <algorithm>
 #include <array>
 #include <new>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,12 +29,32 @@ using control::DeviceStream;
 
 /// What a communicator has in common with those split from it.
 struct Shared {
-    explicit Shared(DeviceRuntime& runtime)
-        : stream(runtime.createStream(true)), events(std::make_shared<EventPool>(runtime)) {}
+    Shared(const NcclApi& api, DeviceRuntime& runtime)
+        : stream(runtime.createStream(true)),
+          events(std::make_shared<EventPool>(runtime)),
+          handles(std::make_shared<NcclHandles>(api, runtime)) {}
 
     const DeviceStream stream;
     const std::shared_ptr<EventPool> events;
+    const std::shared_ptr<NcclHandles> handles;
     const std::shared_ptr<Alarm> alarm = std::make_shared<Alarm>();
+};
+
+/// Whose launches follow on this thread.
+class Annotation {
+public:
+    Annotation(const NcclSetup& setup, const control::CollectiveReport& report)
+        : m_annotate(setup.annotate) {
+        if (m_annotate != nullptr) m_annotate(&report);
+    }
+    ~Annotation() {
+        if (m_annotate != nullptr) m_annotate(nullptr);
+    }
+    Annotation(const Annotation&) = delete;
+    Annotation& operator=(const Annotation&) = delete;
+
+private:
+    void (*const m_annotate)(const control::CollectiveReport* report);
 };
 
 class NcclCommunicator final : public Communicator {
@@ -47,13 +67,13 @@ public:
           m_messages(m_setup.rank, m_setup.size),
           m_issuedOn(m_runtime.createEvent()),
           m_small(at::zeros({static_cast<std::int64_t>(kSmallValues)}, options(at::kDouble))),
-          m_watcher(m_group, m_shared.alarm) {}
+          m_watcher(m_group, m_shared.alarm, *m_shared.handles) {}
 
     ~NcclCommunicator() override {
         m_watcher.stop();
         m_runtime.destroy(m_issuedOn);
         if (!m_shared.alarm->raised()) {
-            m_setup.api->destroy(m_group.handle);
+            m_shared.handles->destroy(m_group.handle);
             return;
         }
         // After an alarm the communicator may hang in its own clean-up, and operations may still
@@ -169,7 +189,9 @@ public:
     std::unique_ptr<Communicator> split(std::span<const int> members,
                                         std::uint32_t group) override {
         m_shared.alarm->check();
-        return std::make_unique<NcclCommunicator>(splitOff(m_group, members, group), m_shared);
+        const NcclGroup part = splitOff(m_group, members, group);
+        m_shared.handles->add(part.handle);
+        return std::make_unique<NcclCommunicator>(part, m_shared);
     }
 
     /// NCCL has none: an all-reduce of one value that nobody looks at.
@@ -182,8 +204,7 @@ public:
 
     void abort() override {
         m_shared.alarm->raise(fmt::format("rank {} gave up", rank()));
-        // May hang itself; the process ends all the same, see NcclSetup::failed.
-        std::thread([api = m_setup.api, handle = m_group.handle] { api->abort(handle); }).detach();
+        m_shared.handles->abort();
     }
 
 private:
@@ -244,10 +265,10 @@ private:
         m_runtime.record(m_issuedOn, m_runtime.currentStream());
         m_runtime.wait(m_shared.stream, m_issuedOn);
         m_runtime.record(work->started, m_shared.stream);
-        if (m_setup.annotate != nullptr) m_setup.annotate(m_group.id, report.sequence);
-        const int result = call();
-        if (m_setup.annotate != nullptr) m_setup.annotate(0, 0);
-        require(m_group, result, toWord(operation));
+        {
+            const Annotation launches(m_setup, report);
+            require(m_group, call(), toWord(operation));
+        }
         m_runtime.record(work->ended, m_shared.stream);
         m_watcher.add({report, work});
         return Work(std::move(work));
@@ -292,8 +313,10 @@ private:
 }  // namespace
 
 std::unique_ptr<Communicator> makeNcclCommunicator(NcclSetup setup) {
-    const Shared shared(*setup.runtime);
-    return std::make_unique<NcclCommunicator>(joinAll(std::move(setup)), shared);
+    const Shared shared(*setup.api, *setup.runtime);
+    const NcclGroup all = joinAll(std::move(setup));
+    shared.handles->add(all.handle);
+    return std::make_unique<NcclCommunicator>(all, shared);
 }
 
 }  // namespace shardscope::comm

@@ -17,6 +17,7 @@
 #include "engine/comm/nccl/nccl_api.h"
 #include "engine/control/device_clock.h"
 #include "engine/control/device_runtime.h"
+#include "engine/control/observer.h"
 
 #include <c10/core/Device.h>
 
@@ -41,9 +42,9 @@ struct NcclSetup {
     /// out[i] (+)= in[i] on `stream` (kernels::DeviceKernels::accumulate).
     void (*accumulate)(const void* in, DataType dtype, float* out, std::int64_t n, bool add,
                        void* stream) = nullptr;
-    /// Before and after each NCCL call, on the calling thread: whose launch this is; (0, 0): no
-    /// one's. May be null.
-    void (*annotate)(std::uint32_t group, std::uint64_t sequence) = nullptr;
+    /// Around each NCCL call, on the calling thread: whose launches follow, without its times; then
+    /// null, also when the call has thrown. May itself be null.
+    void (*annotate)(const control::CollectiveReport* whose) = nullptr;
     /// By rank, all on this host; empty: what ranks ask for is not compared.
     std::vector<CallRecord*> calls;
     /// How long an operation may run on the device before it counts as hung.

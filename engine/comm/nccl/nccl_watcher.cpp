@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace shardscope::comm {
@@ -44,8 +45,8 @@ Call callOf(const control::CollectiveReport& report) {
     return call;
 }
 
-NcclWatcher::NcclWatcher(const NcclGroup& group, std::shared_ptr<Alarm> alarm)
-    : m_group(group), m_setup(group.setup), m_alarm(std::move(alarm)) {
+NcclWatcher::NcclWatcher(const NcclGroup& group, std::shared_ptr<Alarm> alarm, NcclHandles& handles)
+    : m_group(group), m_setup(group.setup), m_alarm(std::move(alarm)), m_handles(handles) {
     m_thread = std::thread([this] { watch(); });
     pthread_setname_np(m_thread.native_handle(), "collectives");
 }
@@ -70,6 +71,7 @@ void NcclWatcher::stop() {
 void NcclWatcher::watch() {
     const NcclOperation* front = nullptr;
     try {
+        m_setup.runtime->use();  // NCCL asks for the thread's device
         while (await(front) && look(front)) continue;
     } catch (const control::DeviceError& error) {
         // A device that has failed says so wherever it is asked; that too ends the run.
@@ -97,7 +99,7 @@ bool NcclWatcher::look(const NcclOperation* front) {
         m_nextErrorPoll = now + kErrorPoll;
         if (peerLost()) return false;
     }
-    if (front == nullptr) return true;
+    if (front == nullptr) return !m_alarm->raised();
     if (ranksDisagree(front->report)) return false;
     if (m_setup.runtime->reached(front->work->ended)) {
         report(*front);
@@ -127,8 +129,8 @@ bool NcclWatcher::ranksDisagree(const control::CollectiveReport& report) {
 
 void NcclWatcher::report(const NcclOperation& operation) {
     control::CollectiveReport report = operation.report;
-    report.startNs = m_setup.clock->hostNs(operation.work->started);
-    report.endNs = std::max(report.startNs, m_setup.clock->hostNs(operation.work->ended));
+    std::tie(report.startNs, report.endNs) =
+        m_setup.clock->hostNs(operation.work->started, operation.work->ended);
     // The host may be a long way ahead, never behind.
     report.startNs = std::max(report.startNs, report.issueNs);
     report.endNs = std::max(report.endNs, report.startNs);
@@ -137,12 +139,15 @@ void NcclWatcher::report(const NcclOperation& operation) {
 
 bool NcclWatcher::peerLost() {
     int error = kNcclSuccess;
-    const int result = m_setup.api->asyncError(m_group.handle, &error);
-    if (result != kNcclSuccess) error = result;
+    std::string last;
+    m_handles.inspect(m_group.handle, [&] {
+        const int result = m_setup.api->asyncError(m_group.handle, &error);
+        if (result != kNcclSuccess) error = result;
+        if (error != kNcclSuccess) last = m_setup.api->lastError(m_group.handle);
+    });
     if (error == kNcclSuccess || error == kNcclInProgress) return false;
-    const char* last = m_setup.api->lastError(m_group.handle);
     alarm(fmt::format("NCCL reports on rank {}: {}{}{}; a peer has probably ended", m_setup.rank,
-                      m_setup.api->errorText(error), *last != '\0' ? "; " : "", last));
+                      m_setup.api->errorText(error), last.empty() ? "" : "; ", last));
     return true;
 }
 

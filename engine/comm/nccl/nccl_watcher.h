@@ -5,6 +5,7 @@
 
 #include "engine/comm/nccl/alarm.h"
 #include "engine/comm/nccl/nccl_group.h"
+#include "engine/comm/nccl/nccl_handles.h"
 #include "engine/comm/nccl/nccl_work.h"
 #include "engine/comm/operation.h"
 #include "engine/control/observer.h"
@@ -30,8 +31,8 @@ struct NcclOperation {
 
 class NcclWatcher {
 public:
-    /// Starts the thread; `group` outlives the watcher.
-    NcclWatcher(const NcclGroup& group, std::shared_ptr<Alarm> alarm);
+    /// Starts the thread; `group` and `handles` outlive the watcher.
+    NcclWatcher(const NcclGroup& group, std::shared_ptr<Alarm> alarm, NcclHandles& handles);
     ~NcclWatcher() { stop(); }
     NcclWatcher(const NcclWatcher&) = delete;
     NcclWatcher& operator=(const NcclWatcher&) = delete;
@@ -57,6 +58,7 @@ private:
     const NcclGroup& m_group;
     const NcclSetup& m_setup;
     const std::shared_ptr<Alarm> m_alarm;
+    NcclHandles& m_handles;
 
     // The thread's own.
     Clock::time_point m_nextErrorPoll = Clock::now();

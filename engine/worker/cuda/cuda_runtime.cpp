@@ -1,5 +1,6 @@
 #include "engine/worker/cuda/cuda_runtime.h"
 
+#include "engine/control/thread_device.h"
 #include "engine/kernels/cuda/cuda_error.h"
 
 #include <ATen/Context.h>
@@ -36,10 +37,11 @@ std::string firstLine(const c10::Error& error) {
     return text.substr(0, text.find('\n'));
 }
 
-class CudaRuntime final : public control::DeviceRuntime {
+/// On threads whose device it is already.
+class CudaCalls final : public control::DeviceRuntime {
 public:
-    explicit CudaRuntime(std::int32_t index) : m_index(index) {
-        check(cudaSetDevice(index), "choosing the device");
+    explicit CudaCalls(std::int32_t index) : m_index(index) {
+        CudaCalls::use();
         // Creates the context, so that what is wrong with the device is said here.
         check(cudaFree(nullptr), "opening the device");
         try {
@@ -53,13 +55,13 @@ public:
 
     [[nodiscard]] std::int32_t index() const { return m_index; }
 
+    void use() override { check(cudaSetDevice(m_index), "choosing the device"); }
+
     DeviceStream currentStream() override {
-        use();
         return {c10::cuda::getCurrentCUDAStream(deviceIndex()).stream()};
     }
 
     DeviceStream createStream(bool highPriority) override {
-        use();
         int least = 0;
         int greatest = 0;
         check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "reading stream priorities");
@@ -71,7 +73,6 @@ public:
     }
 
     DeviceEvent createEvent() override {
-        use();
         cudaEvent_t event = nullptr;
         check(cudaEventCreateWithFlags(&event, cudaEventDefault), "creating an event");
         return {event};
@@ -105,6 +106,8 @@ public:
         check(cudaEventSynchronize(cudaEvent(event)), "waiting for an event");
     }
 
+    void synchronizeAll() override { check(cudaDeviceSynchronize(), "waiting for the device"); }
+
     std::int64_t elapsedNs(DeviceEvent from, DeviceEvent to) override {
         float milliseconds = 0;
         check(cudaEventElapsedTime(&milliseconds, cudaEvent(from), cudaEvent(to)),
@@ -113,7 +116,6 @@ public:
     }
 
     DeviceMemory memory() override {
-        use();
         std::size_t free = 0;
         std::size_t total = 0;
         check(cudaMemGetInfo(&free, &total), "reading the device's memory");
@@ -128,15 +130,13 @@ private:
         return static_cast<c10::DeviceIndex>(m_index);
     }
 
-    /// Threads start on device 0.
-    void use() const {
-        thread_local bool chosen = false;
-        if (chosen) return;
-        check(cudaSetDevice(m_index), "choosing the device");
-        chosen = true;
-    }
+    const std::int32_t m_index;
+};
 
-    std::int32_t m_index;
+struct CudaDevice {
+    explicit CudaDevice(std::int32_t index) : calls(index) {}
+    CudaCalls calls;
+    control::ThreadDevice anyThread{calls};
 };
 
 }  // namespace
@@ -144,16 +144,16 @@ private:
 control::DeviceRuntime& openCudaDevice(std::int32_t index) {
     static std::mutex mutex;
     // Never destroyed: streams and events outlive static destruction at exit.
-    static CudaRuntime* runtime = nullptr;
+    static CudaDevice* device = nullptr;
     const std::scoped_lock lock(mutex);
-    if (runtime == nullptr) runtime = std::make_unique<CudaRuntime>(index).release();
-    if (runtime->index() != index) {
+    if (device == nullptr) device = std::make_unique<CudaDevice>(index).release();
+    if (device->calls.index() != index) {
         throw DeviceError(DeviceFault::kOther, "device " + std::to_string(index) +
                                                    " was asked for, but this rank uses " +
-                                                   std::to_string(runtime->index()) +
+                                                   std::to_string(device->calls.index()) +
                                                    "; a rank has one device");
     }
-    return *runtime;
+    return device->anyThread;
 }
 
 }  // namespace shardscope::worker

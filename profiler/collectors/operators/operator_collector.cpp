@@ -77,12 +77,8 @@ StringId argumentsId(capture::CaptureSession& session, ThreadState& state,
 
 /// Tells the device tracer, when there is one, which operator launches from now on belong to.
 bool annotate(StringId name) {
-    const capture::DeviceAnnotator* annotator = capture::deviceAnnotator().load();
-    if (annotator == nullptr) return false;
     const capture::Context& context = capture::effectiveContext();
-    annotator->push(capture::AnnotationStack::kContext,
-                    capture::pack({context.step, context.layer, context.phase, name}));
-    return true;
+    return capture::pushLaunchContext({context.step, context.layer, context.phase, name});
 }
 
 std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function) {
@@ -115,9 +111,7 @@ void onEnd(const at::RecordFunction& function, at::ObserverContext*) {
     const OpenOperator open = state.open.back();
     state.open.pop_back();
     if (!open.recorded) return;
-    if (open.annotated) {
-        capture::deviceAnnotator().load()->pop(capture::AnnotationStack::kContext);
-    }
+    if (open.annotated) capture::popLaunchContext();
     if (--state.depth == 0) capture::threadContext().operatorName = kEmptyString;
     const capture::Context& context = capture::effectiveContext();
     capture::CaptureSession* session = g_session.load(std::memory_order_acquire);

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace shardscope::test {
 namespace {
@@ -103,84 +105,148 @@ Event& at(control::DeviceEvent event) {
     return **static_cast<EventHandle*>(event.handle);
 }
 
+// The device that the calling thread chose last.
+thread_local const FakeCalls* t_chosen = nullptr;
+
 }  // namespace
 
-struct FakeDevice::State {
+struct FakeCalls::State {
+    std::function<control::DeviceMemory()> memory;
     mutable std::mutex mutex;
     std::list<EventHandle> events;
     int live = 0;
+    bool awaited = true;
     std::optional<control::DeviceError> fault;
     std::list<Stream> streams;  // last: their work uses the events
 };
 
-FakeDevice::FakeDevice() : m_state(std::make_unique<State>()) {}
-FakeDevice::~FakeDevice() = default;
+FakeCalls::FakeCalls(std::function<control::DeviceMemory()> memory)
+    : m_state(std::make_unique<State>()) {
+    m_state->memory = std::move(memory);
+}
+FakeCalls::~FakeCalls() = default;
 
-control::DeviceStream FakeDevice::createStream(bool) {
+void FakeCalls::use() {
+    t_chosen = this;
+}
+
+void FakeCalls::requireChosen() const {
+    if (t_chosen == this) return;
+    throw control::DeviceError(control::DeviceFault::kOther,
+                               "a thread whose device was never set called the runtime: it has "
+                               "made a context on device 0");
+}
+
+control::DeviceStream FakeCalls::currentStream() {
+    requireChosen();
+    return {};
+}
+
+control::DeviceStream FakeCalls::createStream(bool) {
+    requireChosen();
     const std::lock_guard lock(m_state->mutex);
     return {&m_state->streams.emplace_back()};
 }
 
-control::DeviceEvent FakeDevice::createEvent() {
+control::DeviceEvent FakeCalls::createEvent() {
+    requireChosen();
     const std::lock_guard lock(m_state->mutex);
     ++m_state->live;
     return {&m_state->events.emplace_back(std::make_shared<Event>())};
 }
 
-void FakeDevice::destroy(control::DeviceEvent) {
+void FakeCalls::destroy(control::DeviceEvent) {
+    requireChosen();
     const std::lock_guard lock(m_state->mutex);
     --m_state->live;
+}
+
+void FakeCalls::record(control::DeviceEvent event, control::DeviceStream stream) {
+    requireChosen();
+    const std::uint64_t number = at(event).request();
+    if (stream.handle == nullptr) {
+        {
+            const std::lock_guard lock(m_state->mutex);
+            m_state->awaited = false;
+        }
+        at(event).reach(number);
+    } else {
+        FakeDevice::queue(stream.handle, [event, number] { at(event).reach(number); });
+    }
+}
+
+void FakeCalls::wait(control::DeviceStream stream, control::DeviceEvent event) {
+    requireChosen();
+    const std::uint64_t number = at(event).requested();
+    if (stream.handle == nullptr) {
+        at(event).await(number);
+    } else {
+        FakeDevice::queue(stream.handle, [event, number] { at(event).await(number); });
+    }
+}
+
+void FakeCalls::requireSound() const {
+    requireChosen();
+    const std::lock_guard lock(m_state->mutex);
+    if (m_state->fault) throw control::DeviceError(*m_state->fault);
+}
+
+bool FakeCalls::reached(control::DeviceEvent event) {
+    requireSound();
+    return at(event).reached();
+}
+
+void FakeCalls::synchronize(control::DeviceEvent event) {
+    requireSound();
+    at(event).await(at(event).requested());
+}
+
+void FakeCalls::synchronizeAll() {
+    requireSound();
+    std::vector<std::shared_ptr<Event>> ends;
+    {
+        const std::lock_guard lock(m_state->mutex);
+        for (Stream& stream : m_state->streams) {
+            const auto end = ends.emplace_back(std::make_shared<Event>());
+            stream.queue([end, number = end->request()] { end->reach(number); });
+        }
+    }
+    for (const auto& end : ends) end->await(end->requested());
+    const std::lock_guard lock(m_state->mutex);
+    m_state->awaited = true;
+}
+
+std::int64_t FakeCalls::elapsedNs(control::DeviceEvent from, control::DeviceEvent to) {
+    requireChosen();
+    return at(to).timeNs() - at(from).timeNs();
+}
+
+control::DeviceMemory FakeCalls::memory() {
+    requireChosen();
+    return m_state->memory ? m_state->memory() : control::DeviceMemory();
+}
+
+void FakeCalls::breakDown(control::DeviceFault fault, const std::string& what) {
+    const std::lock_guard lock(m_state->mutex);
+    m_state->fault.emplace(fault, what);
+}
+
+bool FakeCalls::awaited() const {
+    const std::lock_guard lock(m_state->mutex);
+    return m_state->awaited;
+}
+
+int FakeCalls::liveEvents() const {
+    const std::lock_guard lock(m_state->mutex);
+    return m_state->live;
 }
 
 void FakeDevice::queue(void* stream, std::function<void()> work) {
     static_cast<Stream*>(stream)->queue(std::move(work));
 }
 
-void FakeDevice::record(control::DeviceEvent event, control::DeviceStream stream) {
-    const std::uint64_t number = at(event).request();
-    if (stream.handle == nullptr) {
-        at(event).reach(number);
-    } else {
-        queue(stream.handle, [event, number] { at(event).reach(number); });
-    }
-}
-
-void FakeDevice::wait(control::DeviceStream stream, control::DeviceEvent event) {
-    const std::uint64_t number = at(event).requested();
-    if (stream.handle == nullptr) {
-        at(event).await(number);
-    } else {
-        queue(stream.handle, [event, number] { at(event).await(number); });
-    }
-}
-
-void FakeDevice::throwWhenBroken() const {
-    const std::lock_guard lock(m_state->mutex);
-    if (m_state->fault) throw control::DeviceError(*m_state->fault);
-}
-
-bool FakeDevice::reached(control::DeviceEvent event) {
-    throwWhenBroken();
-    return at(event).reached();
-}
-
-void FakeDevice::synchronize(control::DeviceEvent event) {
-    throwWhenBroken();
-    at(event).await(at(event).requested());
-}
-
-std::int64_t FakeDevice::elapsedNs(control::DeviceEvent from, control::DeviceEvent to) {
-    return at(to).timeNs() - at(from).timeNs();
-}
-
-void FakeDevice::breakDown(control::DeviceFault fault, const std::string& what) {
-    const std::lock_guard lock(m_state->mutex);
-    m_state->fault.emplace(fault, what);
-}
-
-int FakeDevice::liveEvents() const {
-    const std::lock_guard lock(m_state->mutex);
-    return m_state->live;
+bool FakeDevice::chosenHere() {
+    return t_chosen != nullptr;
 }
 
 }  // namespace shardscope::test

@@ -1,22 +1,30 @@
 // A device made of host threads: streams are threads that work off a queue, events are counters.
 // The current stream is the calling thread itself, as tensor operators on a CPU run there.
+//
+// As with a real one, a call on a thread whose device was never set goes to device 0, and makes a
+// context there: the fake refuses it.
 #pragma once
 
-#include "engine/control/device_runtime.h"
+#include "engine/control/thread_device.h"
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace shardscope::test {
 
-class FakeDevice final : public control::DeviceRuntime {
+/// The runtime's calls, on threads that chose the device.
+class FakeCalls final : public control::DeviceRuntime {
 public:
-    FakeDevice();
-    ~FakeDevice() override;  ///< waits for what is queued
-    FakeDevice(const FakeDevice&) = delete;
-    FakeDevice& operator=(const FakeDevice&) = delete;
+    /// `memory` answers what the driver would; null: nothing.
+    explicit FakeCalls(std::function<control::DeviceMemory()> memory = {});
+    ~FakeCalls() override;  ///< waits for what is queued
+    FakeCalls(const FakeCalls&) = delete;
+    FakeCalls& operator=(const FakeCalls&) = delete;
 
-    control::DeviceStream currentStream() override { return {}; }
+    void use() override;
+    control::DeviceStream currentStream() override;
     control::DeviceStream createStream(bool highPriority) override;
     control::DeviceEvent createEvent() override;
     void destroy(control::DeviceEvent event) override;
@@ -24,21 +32,47 @@ public:
     void wait(control::DeviceStream stream, control::DeviceEvent event) override;
     bool reached(control::DeviceEvent event) override;
     void synchronize(control::DeviceEvent event) override;
+    void synchronizeAll() override;
     std::int64_t elapsedNs(control::DeviceEvent from, control::DeviceEvent to) override;
-    control::DeviceMemory memory() override { return {}; }
+    control::DeviceMemory memory() override;
 
-    /// Runs on the stream's thread after what was queued before.
-    static void queue(void* stream, std::function<void()> work);
-    /// From now on reached() and synchronize() throw it.
     void breakDown(control::DeviceFault fault, const std::string& what);
-    /// Events that were created and not destroyed.
     [[nodiscard]] int liveEvents() const;
+    [[nodiscard]] bool awaited() const;
 
 private:
-    void throwWhenBroken() const;
+    void requireChosen() const;
+    void requireSound() const;
 
     struct State;
     std::unique_ptr<State> m_state;
+};
+
+/// Of whichever thread asks.
+class FakeDevice final : public control::ThreadDevice {
+public:
+    FakeDevice() : FakeDevice(std::make_unique<FakeCalls>()) {}
+    explicit FakeDevice(std::function<control::DeviceMemory()> memory)
+        : FakeDevice(std::make_unique<FakeCalls>(std::move(memory))) {}
+
+    /// Runs on the stream's thread after what was queued before.
+    static void queue(void* stream, std::function<void()> work);
+    /// Whether the calling thread has made some device its own.
+    [[nodiscard]] static bool chosenHere();
+    /// From now on reached() and synchronize() throw it.
+    void breakDown(control::DeviceFault fault, const std::string& what) {
+        m_calls->breakDown(fault, what);
+    }
+    /// Events that were created and not destroyed.
+    [[nodiscard]] int liveEvents() const { return m_calls->liveEvents(); }
+    /// Whether nothing was marked on the current stream since the last synchronizeAll().
+    [[nodiscard]] bool awaited() const { return m_calls->awaited(); }
+
+private:
+    explicit FakeDevice(std::unique_ptr<FakeCalls> calls)
+        : ThreadDevice(*calls), m_calls(std::move(calls)) {}
+
+    std::unique_ptr<FakeCalls> m_calls;
 };
 
 }  // namespace shardscope::test

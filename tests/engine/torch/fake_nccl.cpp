@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -73,6 +76,7 @@ struct Registry {
     std::mutex mutex;
     std::map<comm::NcclUniqueId, std::shared_ptr<World>> worlds;
     std::map<comm::NcclUniqueId, std::shared_ptr<Faults>> faults;
+    std::set<void*> live;  ///< members
     std::uint64_t nextId = 1;
 
     std::shared_ptr<Faults> faultsOf(const comm::NcclUniqueId& id) {
@@ -103,8 +107,27 @@ struct Group {
 };
 thread_local Group t_group;
 
+[[noreturn]] void trap(const char* what) {
+    std::fprintf(stderr, "fake NCCL: %s\n", what);
+    std::abort();
+}
+
 Member& member(comm::NcclHandle handle) {
+    if (!FakeDevice::chosenHere()) trap("called on a thread whose device was never set");
+    const std::lock_guard lock(registry().mutex);
+    if (!registry().live.contains(handle.handle)) trap("called with a freed communicator");
     return *static_cast<Member*>(handle.handle);
+}
+
+void* keep(std::unique_ptr<Member> fresh) {
+    const std::lock_guard lock(registry().mutex);
+    return *registry().live.insert(fresh.release()).first;
+}
+
+void freeMember(comm::NcclHandle handle) {
+    const std::unique_ptr<Member> gone(&member(handle));
+    const std::lock_guard lock(registry().mutex);
+    registry().live.erase(handle.handle);
 }
 
 int uniqueId(comm::NcclUniqueId* id) {
@@ -126,7 +149,7 @@ int initialise(comm::NcclHandle* out, int ranks, const comm::NcclUniqueId* id, i
         world = found;
     }
     if (world->ranks != ranks || rank >= ranks) return 4;  // ncclInvalidArgument
-    out->handle = new Member{world, faults, rank, 0};
+    out->handle = keep(std::make_unique<Member>(Member{world, faults, rank}));
     return world->meet() ? 0 : 1;
 }
 
@@ -149,7 +172,8 @@ int split(comm::NcclHandle handle, int color, int rank, comm::NcclHandle* out, c
         part = found;
     }
     const auto place = std::find(members.begin(), members.end(), rank) - members.begin();
-    out->handle = new Member{part, self.faults, static_cast<int>(place), 0};
+    out->handle =
+        keep(std::make_unique<Member>(Member{part, self.faults, static_cast<int>(place)}));
     return world.meet() ? 0 : 1;  // nobody splits again before all have read
 }
 
@@ -307,17 +331,18 @@ int asyncError(comm::NcclHandle handle, int* error) {
 }
 
 int abort(comm::NcclHandle handle) {
-    World& world = *member(handle).world;
+    const std::shared_ptr<World> world = member(handle).world;
+    freeMember(handle);
     {
-        const std::lock_guard lock(world.mutex);
-        world.aborted = true;
+        const std::lock_guard lock(world->mutex);
+        world->aborted = true;
     }
-    world.changed.notify_all();
+    world->changed.notify_all();
     return 0;
 }
 
 int destroy(comm::NcclHandle handle) {
-    delete &member(handle);
+    freeMember(handle);
     return 0;
 }
 
@@ -341,7 +366,11 @@ const comm::NcclApi& fakeNccl() {
         .abort = &abort,
         .destroy = &destroy,
         .errorText = [](int result) { return result == 6 ? "remote process exited" : "failure"; },
-        .lastError = [](comm::NcclHandle) { return ""; },
+        .lastError =
+            [](comm::NcclHandle handle) {
+                static_cast<void>(member(handle));
+                return "";
+            },
     };
     return kApi;
 }
@@ -352,6 +381,11 @@ void hangAfter(const comm::NcclUniqueId& id, int count) {
 
 void failAsynchronously(const comm::NcclUniqueId& id, int error) {
     registry().faultsOf(id)->asyncError.store(error);
+}
+
+int liveCommunicators() {
+    const std::lock_guard lock(registry().mutex);
+    return static_cast<int>(registry().live.size());
 }
 
 }  // namespace shardscope::test

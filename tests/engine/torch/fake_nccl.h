@@ -1,4 +1,8 @@
 // An NCCL for ranks that are threads: the same calls, queued on FakeDevice streams, on host memory.
+//
+// As the real one it frees a communicator when it is aborted. Where the real one would then read
+// freed memory, or make a context on device 0 since the calling thread has no device, the fake ends
+// the process with a sentence.
 #pragma once
 
 #include "engine/comm/nccl/nccl_api.h"
@@ -12,5 +16,8 @@ namespace shardscope::test {
 void hangAfter(const comm::NcclUniqueId& id, int count);
 /// What asyncError() of every rank says from now on.
 void failAsynchronously(const comm::NcclUniqueId& id, int error);
+
+/// Communicators that were neither aborted nor destroyed.
+[[nodiscard]] int liveCommunicators();
 
 }  // namespace shardscope::test

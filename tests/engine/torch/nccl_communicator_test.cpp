@@ -47,6 +47,14 @@ private:
 };
 
 thread_local std::vector<std::uint64_t> t_annotations;
+void keepAnnotation(const control::CollectiveReport* whose) {
+    t_annotations.push_back(whose == nullptr ? 0 : whose->sequence);
+}
+
+/// Until so many communicators are left, which others free in threads of their own.
+void awaitLiveCommunicators(int count) {
+    while (test::liveCommunicators() != count) std::this_thread::yield();
+}
 
 TEST(NcclCommunicator, ReportsEveryOperationInOrderWithItsTag) {
     std::array<KeptReports, 2> observers;
@@ -123,12 +131,26 @@ TEST(NcclCommunicator, AnnotatesTheThreadAroundEachCall) {
             const std::lock_guard lock(mutex);
             seen.push_back(t_annotations);
         },
-        [](comm::NcclSetup& setup) {
-            setup.annotate = [](std::uint32_t, std::uint64_t sequence) {
-                t_annotations.push_back(sequence);
-            };
-        });
+        [](comm::NcclSetup& setup) { setup.annotate = &keepAnnotation; });
     EXPECT_THAT(seen, testing::Each(testing::ElementsAre(1, 0, 2, 0)));
+}
+
+TEST(NcclCommunicator, ACallThatFailsLeavesNoAnnotation) {
+    static comm::NcclApi api = test::fakeNccl();
+    api.allReduce = [](const void*, void*, std::size_t, DataType, bool, comm::NcclHandle, void*) {
+        return 5;
+    };
+    comm::NcclUniqueId id;
+    api.uniqueId(&id);
+    test::FakeDevice device;
+    control::DeviceClock clock(device);
+    comm::NcclSetup setup = test::fakeSetup(device, clock, id, 0, 1);
+    setup.api = &api;
+    setup.annotate = &keepAnnotation;
+    const auto c = comm::makeNcclCommunicator(std::move(setup));
+    t_annotations.clear();
+    EXPECT_THROW(c->barrier({}), comm::CommunicationError);
+    EXPECT_THAT(t_annotations, testing::ElementsAre(1, 0));
 }
 
 TEST(NcclCommunicator, OperationsStartAfterWhatTheCallerQueuedBefore) {
@@ -206,6 +228,41 @@ TEST(NcclCommunicator, AHungOperationIsNamedAndEndsTheWait) {
     EXPECT_THROW(c->barrier({}), comm::CommunicationError);
     c->abort();
     EXPECT_EQ(failures.count(), 1u);
+}
+
+/// A failed step is given up by the run and by the rank, and the watcher polls all the while: the
+/// fake ends the process when a communicator is aborted twice or touched after.
+TEST(NcclCommunicator, IsGivenUpOnceAndThenLeftAlone) {
+    const int before = test::liveCommunicators();
+    comm::NcclUniqueId id;
+    test::fakeNccl().uniqueId(&id);
+    test::FakeDevice device;
+    control::DeviceClock clock(device);
+    {
+        const auto c = comm::makeNcclCommunicator(test::fakeSetup(device, clock, id, 0, 1));
+        c->barrier({}).wait();
+        c->abort();
+        c->abort();
+        awaitLiveCommunicators(before);
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // polls twice
+        EXPECT_THROW(c->barrier({}), comm::CommunicationError);
+    }
+    EXPECT_EQ(test::liveCommunicators(), before);
+}
+
+TEST(NcclCommunicator, IsGivenUpWithThoseThatWereSplitFromIt) {
+    const int before = test::liveCommunicators();
+    test::runNcclRanks(4, [&](Communicator& c) {
+        const std::vector<int> low{0, 1}, high{2, 3};
+        const bool first = c.rank() < 2;
+        const auto group = c.split(first ? low : high, first ? 1 : 2);
+        group->barrier({}).wait();
+        c.barrier({}).wait();
+        // Its peer never comes: only giving up ends the group's operation, and the stream with it.
+        if (c.rank() % 2 == 0) static_cast<void>(group->barrier({}));
+        c.abort();
+    });
+    awaitLiveCommunicators(before);
 }
 
 TEST(NcclCommunicator, WhatNcclNoticesItselfIsToldAtOnce) {
