@@ -160,7 +160,9 @@ bool RankWorker::majority(bool vote) {
 /// All ranks follow the majority, so that they compute alike.
 void RankWorker::chooseKernels() {
     if (m_gpu) {
-        m_gpu->useAttention(majority(m_gpu->cudnnIsFaster()));
+        const run::Attention wanted = m_start.config.attention;
+        m_gpu->useAttention(wanted == run::Attention::kAuto ? majority(m_gpu->cudnnIsFaster())
+                                                            : wanted == run::Attention::kCudnn);
     } else {
         chooseHostKernels();
     }
@@ -190,6 +192,17 @@ void RankWorker::chooseNarrowProducts() {
     m_outbox.post(run::DiagnosticRaised{diagnostic});
 }
 
+/// `narrow`: the run multiplies in less than fp32, which the blocked kernel does not know.
+bool RankWorker::choosesBlockedAttention(bool narrow) {
+    const run::RunConfig& config = m_start.config;
+    if (config.attention != run::Attention::kAuto)
+        return config.attention == run::Attention::kBlocked;
+    const run::ModelConfig& model = config.model;
+    return majority(!narrow && kernels::fasterAttention(config.batch, model.context, model.heads,
+                                                        model.hidden / model.heads) ==
+                                   kernels::AttentionKind::kBlocked);
+}
+
 void RankWorker::chooseHostKernels() {
     const run::RunConfig& config = m_start.config;
     const run::ModelConfig& model = config.model;
@@ -199,11 +212,7 @@ void RankWorker::chooseHostKernels() {
                                      : kernels::MatmulLibrary::kMkl);
     const bool narrow = training::placementOf(config, m_device).copies();
     if (narrow) chooseNarrowProducts();
-    const auto attention = narrow
-                               ? kernels::AttentionKind::kFlash  // the blocked one is for fp32
-                               : kernels::fasterAttention(config.batch, model.context, model.heads,
-                                                          model.hidden / model.heads);
-    const bool blocked = majority(attention == kernels::AttentionKind::kBlocked);
+    const bool blocked = choosesBlockedAttention(narrow);
     kernels::useAttention(blocked ? kernels::AttentionKind::kBlocked
                                   : kernels::AttentionKind::kFlash);
     if (m_start.rank != 0) return;

@@ -38,6 +38,7 @@ private:
     bool majority(bool vote);
     void chooseKernels();
     void chooseHostKernels();
+    [[nodiscard]] bool choosesBlockedAttention(bool narrow);
     void chooseNarrowProducts();
     void calibrate();
     [[nodiscard]] ChosenPeak hostPeak(int threads) const;

@@ -53,6 +53,7 @@ struct RunConfig {
     bool shareDevice = false;
     Precision precision = Precision::kFloat32;
     GradientType reduceIn = GradientType::kFloat32;
+    Attention attention = Attention::kAuto;
 
     /// Text file or folder, token file (.bin), or "synthetic": random tokens; empty: the project's
     /// own source tree.

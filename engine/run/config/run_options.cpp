@@ -344,6 +344,9 @@ std::vector<RunOption> ofDevice() {
         option<&C::reduceIn>("reduce", "--reduce", "WORD", S::kDevice, "Reduce gradients in",
                              "data type in which gradients are reduced over ranks")
             .seldom(),
+        option<&C::attention>("attention", "--attention", "WORD", S::kDevice, "Attention kernel",
+                              "kernel of causal attention; fix it to compare runs kernel by kernel")
+            .seldom(),
         option<&C::lossScale>("loss_scale", "--loss-scale", "X", S::kDevice, "Initial loss scale",
                               "initial loss scale of fp16; halved on overflow, doubled after "
                               "2,000 steps without")

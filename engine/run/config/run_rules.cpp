@@ -217,6 +217,15 @@ std::string tf32NeedsGpu(const RunConfig& c) {
     return "{precision} tf32 exists on GPUs only; use {precision} fp32, or {device} cuda";
 }
 
+std::string attentionExists(const RunConfig& c) {
+    const bool fp32 = c.precision == Precision::kFloat32;
+    if (c.attention == Attention::kCudnn && !onGpu(c))
+        return "{attention} cudnn exists on GPUs only; use {attention} auto, or {device} cuda";
+    if (c.attention == Attention::kBlocked && (onGpu(c) || !fp32))
+        return "{attention} blocked exists for {precision} fp32 on CPUs only; use {attention} auto";
+    return {};
+}
+
 std::string captureIsPossible(const RunConfig& c) {
     if (c.alternateCapture && (c.captureEvery > 0 || !c.captureSteps.empty()))
         return "{alternate_capture} is a schedule by itself; leave it out, or {capture_steps} and "
@@ -314,11 +323,22 @@ std::string validationHasData(const RunConfig& c) {
     return "nothing is held out for validation; use {held_back} 0.1 or {evaluate_every} 0";
 }
 
-constexpr Rule kRules[] = {brokenLimit,      headsDivideHidden,    rotaryNeedsPairs,
-                           tf32NeedsGpu,     captureIsPossible,    sizesArePossible,
-                           singleIsOneRank,  brokenCondition,      groupsDivideRanks,
-                           piecesHaveTokens, shardsAreNotTiny,     offloadedGradientsAreShards,
-                           ratesDescend,     vocabularyHoldsBytes, validationHasData};
+constexpr Rule kRules[] = {brokenLimit,
+                           headsDivideHidden,
+                           rotaryNeedsPairs,
+                           tf32NeedsGpu,
+                           attentionExists,
+                           captureIsPossible,
+                           sizesArePossible,
+                           singleIsOneRank,
+                           brokenCondition,
+                           groupsDivideRanks,
+                           piecesHaveTokens,
+                           shardsAreNotTiny,
+                           offloadedGradientsAreShards,
+                           ratesDescend,
+                           vocabularyHoldsBytes,
+                           validationHasData};
 
 /// Calls `use` with the key of each {option} in a sentence, and whether there is such an option.
 template <class Use>

@@ -111,6 +111,15 @@ constexpr auto wordsOf(DeviceCapture) {
          {DeviceCapture::kLaunches, "launches", "launches", "also CUDA calls"},
          {DeviceCapture::kFull, "full", "full", "also waits and NCCL"}});
 }
+/// The kernel of causal attention; automatic: the fastest at the run's shapes, timed at its start.
+enum class Attention : std::uint8_t { kAuto = 1, kFlash = 2, kBlocked = 3, kCudnn = 4 };
+constexpr auto wordsOf(Attention) {
+    return wordList<Choice<Attention>>(
+        {{Attention::kAuto, "auto", "auto", "the fastest, timed at the start"},
+         {Attention::kFlash, "flash", "flash", "FlashAttention"},
+         {Attention::kBlocked, "blocked", "blocked", "our own for fp32 on CPUs"},
+         {Attention::kCudnn, "cudnn", "cuDNN", "on GPUs"}});
+}
 /// Learning rate after the warm-up: a half cosine, a line, or level.
 enum class Schedule : std::uint8_t { kCosine = 1, kLinear = 2, kConstant = 3 };
 constexpr auto wordsOf(Schedule) {

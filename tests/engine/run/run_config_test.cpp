@@ -21,7 +21,7 @@ RunConfig changed() {
         {"device", "cuda"},        {"capture", "light"},    {"device_capture", "kernels"},
         {"model.norm", "rmsnorm"}, {"model.ffn", "swiglu"}, {"model.position", "rope"},
         {"schedule", "linear"},    {"compress", "topk"},    {"transport", "gloo"},
-        {"offload", "optimizer"}};
+        {"offload", "optimizer"},  {"attention", "flash"}};
     for (const RunOption& field : runOptions()) {
         OptionValue value = field.get(config);
         if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
@@ -59,8 +59,8 @@ TEST(RunConfig, TheFieldTableKnowsEveryField) {
         ASSERT_TRUE(field.set(target, field.get(source)).has_value());
     }
     EXPECT_EQ(target, source);
-    // 62 members of RunConfig and 11 of its model: a new member changes the size.
-    EXPECT_EQ(runOptions().size(), 75u);
+    // 63 members of RunConfig and 11 of its model: a new member changes the size.
+    EXPECT_EQ(runOptions().size(), 76u);
 }
 
 TEST(RunConfig, RefusesAnUnknownKeyByName) {
@@ -138,6 +138,23 @@ TEST(Validate, SaysWhatIsForGpusOnly) {
     config = {};
     config.deviceCapture = DeviceCapture::kKernels;
     EXPECT_THAT(complaint(config), HasSubstr("--device-capture"));
+}
+
+TEST(Validate, AnAttentionKernelMustExistThere) {
+    RunConfig config;
+    config.attention = Attention::kBlocked;
+    EXPECT_TRUE(validate(config).has_value());
+    config.precision = Precision::kBFloat16;
+    EXPECT_THAT(complaint(config), HasSubstr("--attention blocked exists for --precision fp32"));
+    config = {};
+    config.attention = Attention::kCudnn;
+    EXPECT_THAT(complaint(config), HasSubstr("--attention cudnn exists on GPUs only"));
+    config.device = Device::kCuda;
+    EXPECT_TRUE(validate(config).has_value());
+    config.attention = Attention::kBlocked;
+    EXPECT_THAT(complaint(config), HasSubstr("use --attention auto"));
+    config.attention = Attention::kFlash;
+    EXPECT_TRUE(validate(config).has_value());
 }
 
 TEST(Validate, GradientsInBf16NeedComputingInBf16) {
