@@ -22,7 +22,7 @@ collectors::NcclJoinCounts CollectiveJoin::counts() const {
     return m_join.counts();
 }
 
-void CollectiveJoin::collect(collectors::NcclProfiler* profiler, Timestamp now, bool everything,
+void CollectiveJoin::collect(collectors::NcclProfiler* profiler, bool everything,
                              const std::function<void(const CollectiveEvent&)>& store) {
     const MutexLock collecting(m_collecting);
     Reports reports;
@@ -34,11 +34,11 @@ void CollectiveJoin::collect(collectors::NcclProfiler* profiler, Timestamp now, 
     }
     m_records.clear();
     if (profiler != nullptr) profiler->drain(m_records);
-    for (const auto& [event, expected] : reports) m_join.report(event, expected, now);
-    for (const collectors::NcclRecord& record : m_records) m_join.record(record, now);
-    for (const capture::CollectiveKernel& kernel : kernels) m_join.kernel(kernel, now);
+    for (const auto& [event, expected] : reports) m_join.report(event, expected);
+    for (const collectors::NcclRecord& record : m_records) m_join.record(record);
+    for (const capture::CollectiveKernel& kernel : kernels) m_join.kernel(kernel);
     m_complete.clear();
-    m_join.take(m_complete, now, everything);
+    m_join.take(m_complete, everything);
     for (const CollectiveEvent& event : m_complete) store(event);
 }
 

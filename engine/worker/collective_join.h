@@ -27,8 +27,9 @@ public:
     void report(const CollectiveEvent& event);
     void kernel(const capture::CollectiveKernel& kernel);
 
-    /// Hands what is complete, or has waited long enough, to `store`. `profiler` may be null.
-    void collect(collectors::NcclProfiler* profiler, Timestamp now, bool everything,
+    /// Hands what is complete, or will not be any more, to `store`; everything when `everything`.
+    /// `profiler` may be null.
+    void collect(collectors::NcclProfiler* profiler, bool everything,
                  const std::function<void(const CollectiveEvent&)>& store);
 
     /// Of what was collected so far; any thread.

@@ -72,11 +72,15 @@ void GpuTracing::setCaptured(bool captured) {
 }
 
 void GpuTracing::collect(bool everything, const Store& store) {
-    m_join.collect(m_profiler, m_session.at(hostNow()), everything, store);
+    m_join.collect(m_profiler, everything, store);
 }
 
-void GpuTracing::flush() {
-    if (m_collector) m_collector->flush(true);
+void GpuTracing::deviceIdle() {
+    if (m_collector) m_collector->deviceIdle();
+}
+
+bool GpuTracing::flush(std::chrono::milliseconds atMost) {
+    return !m_collector || m_collector->flush(true, atMost);
 }
 
 void GpuTracing::finish() {

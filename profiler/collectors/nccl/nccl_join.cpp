@@ -3,27 +3,38 @@
 #include "profiler/collectors/nccl/nccl_payload.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace shardscope::collectors {
+namespace {
 
-NcclJoin::NcclJoin(std::function<StringId(std::string_view)> intern, Duration wait)
-    : m_intern(std::move(intern)), m_wait(wait) {}
+/// Deliveries that a kernel may come later than one launched after it: several threads' buffers,
+/// and those that were kept back.
+constexpr std::uint64_t kPatience = 4;
+/// Deliveries for which a kernel that nobody claims is kept.
+constexpr std::uint64_t kKept = 16;
 
-void NcclJoin::report(const CollectiveEvent& event, bool expected, Timestamp now) {
-    Known& known = m_known[{event.group, event.sequence}];
-    known.since = now;
+}  // namespace
+
+NcclJoin::NcclJoin(std::function<StringId(std::string_view)> intern, std::size_t mostWaiting)
+    : m_intern(std::move(intern)), m_mostWaiting(mostWaiting) {}
+
+NcclJoin::Known& NcclJoin::known(const Key& key) {
+    const auto [found, fresh] = m_known.try_emplace(key);
+    if (fresh) found->second.arrival = ++m_arrivals;
+    return found->second;
+}
+
+void NcclJoin::report(const CollectiveEvent& event, bool expected) {
+    Known& known = this->known({event.group, event.sequence});
     known.reported = true;
     known.expected = expected;
     known.event = event;
 }
 
-NcclJoin::Known& NcclJoin::known(const NcclRecord& record, Timestamp now) {
-    const auto [found, fresh] = m_known.try_emplace({record.own.group, record.own.sequence});
-    if (fresh) found->second.since = now;
-    return found->second;
-}
-
-void NcclJoin::record(const NcclRecord& record, Timestamp now) {
+void NcclJoin::record(const NcclRecord& record) {
+    m_newRecords = true;
     if (record.kind == NcclRecordKind::kChannel) {
         ++m_counts.channels;
         return;
@@ -32,7 +43,7 @@ void NcclJoin::record(const NcclRecord& record, Timestamp now) {
         if (record.kind == NcclRecordKind::kCollective) ++m_counts.unannotated;
         return;
     }
-    Known& known = this->known(record, now);
+    Known& known = this->known({record.own.group, record.own.sequence});
     known.told |= record.kind != NcclRecordKind::kApi;  // symmetric kernels: the call alone
     known.graph |= record.graphCaptured;
     switch (record.kind) {
@@ -40,7 +51,8 @@ void NcclJoin::record(const NcclRecord& record, Timestamp now) {
             if (known.dataType == nullptr) known.dataType = record.callDataType;
             break;
         case NcclRecordKind::kLaunch:
-            known.outerLaunch = record.launch;
+            unclaim(std::exchange(known.outerLaunch, record.launch));
+            claim(record.launch);
             break;
         case NcclRecordKind::kCollective:
             known.algorithm = record.algorithm;
@@ -50,36 +62,55 @@ void NcclJoin::record(const NcclRecord& record, Timestamp now) {
         case NcclRecordKind::kPointToPoint:
             if (record.callDataType != nullptr) known.dataType = record.callDataType;
             if (record.launch != 0 && std::find(known.launches.begin(), known.launches.end(),
-                                                record.launch) == known.launches.end())
+                                                record.launch) == known.launches.end()) {
                 known.launches.push_back(record.launch);
+                claim(record.launch);
+            }
             break;
         case NcclRecordKind::kChannel:
             break;
     }
 }
 
-void NcclJoin::kernel(const capture::CollectiveKernel& kernel, Timestamp now) {
-    const auto [found, fresh] = m_kernels.try_emplace(kernel.launch);
-    TimeRange& range = found->second.range;
-    found->second.since = now;
-    range = fresh ? TimeRange{kernel.start, kernel.end}
-                  : TimeRange{std::min(range.begin, kernel.start), std::max(range.end, kernel.end)};
+void NcclJoin::kernel(const capture::CollectiveKernel& kernel) {
+    m_newKernels = true;
+    m_lastLaunch = std::max(m_lastLaunch, kernel.launch);
+    Kernel& known = m_kernels[kernel.launch];
+    known.delivery = m_kernelDeliveries;
+    known.range = known.range ? TimeRange{std::min(known.range->begin, kernel.start),
+                                          std::max(known.range->end, kernel.end)}
+                              : TimeRange{kernel.start, kernel.end};
 }
 
-/// From the first kernel's start to the last one's end; false when one is missing.
-bool NcclJoin::kernelTimes(const Known& known, TimeRange& range) const {
-    bool any = false;
-    const auto add = [&](std::uint64_t launch) {
+/// Whose kernels are the collective's.
+std::vector<std::uint64_t> NcclJoin::launchesOf(const Known& known) const {
+    if (!known.launches.empty() || known.outerLaunch == 0) return known.launches;
+    return {known.outerLaunch};
+}
+
+/// From the first kernel's start to the last one's end; nothing when one is missing.
+std::optional<TimeRange> NcclJoin::kernelTimes(const Known& known) const {
+    std::optional<TimeRange> range;
+    for (const std::uint64_t launch : launchesOf(known)) {
         const auto found = m_kernels.find(launch);
-        if (found == m_kernels.end()) return false;
-        const TimeRange& one = found->second.range;
-        range =
-            any ? TimeRange{std::min(range.begin, one.begin), std::max(range.end, one.end)} : one;
-        any = true;
-        return true;
-    };
-    if (known.launches.empty()) return known.outerLaunch != 0 && add(known.outerLaunch);
-    return std::all_of(known.launches.begin(), known.launches.end(), add);
+        if (found == m_kernels.end() || !found->second.range) return std::nullopt;
+        const TimeRange& one = *found->second.range;
+        range = range ? TimeRange{std::min(range->begin, one.begin), std::max(range->end, one.end)}
+                      : one;
+    }
+    return range;
+}
+
+/// Whether what is missing of it would have come by now.
+bool NcclJoin::passed(Known& known) const {
+    const std::vector<std::uint64_t> launches = launchesOf(known);
+    // Of a launch that NCCL did not tell: it tells before the call returns, so before the report.
+    const std::uint64_t now = launches.empty() ? m_recordDeliveries : m_kernelDeliveries;
+    const bool later =
+        launches.empty() || *std::max_element(launches.begin(), launches.end()) < m_lastLaunch;
+    if (!later) return false;
+    if (!known.passedAt) known.passedAt = now;
+    return now - *known.passedAt >= kPatience;
 }
 
 StringId NcclJoin::text(const char* literal) {
@@ -101,35 +132,52 @@ void NcclJoin::describe(Known& known) {
 }
 
 void NcclJoin::countUses(const Known& known) {
-    for (const std::uint64_t launch : known.launches) ++m_kernels[launch].uses;
-    if (known.launches.empty() && known.outerLaunch != 0) ++m_kernels[known.outerLaunch].uses;
-    const bool shared = std::any_of(known.launches.begin(), known.launches.end(),
-                                    [&](auto launch) { return m_kernels[launch].uses > 1; });
+    bool shared = false;
+    for (const std::uint64_t launch : launchesOf(known)) shared |= ++m_kernels[launch].uses > 1;
     if (shared) ++m_counts.shared;
 }
 
 /// Whether the collective is as good as it will get.
 bool NcclJoin::settle(Known& known, bool late) {
-    TimeRange range;
     // A captured launch runs no kernel; its replays carry another id.
-    if (!known.graph && kernelTimes(known, range)) {
-        known.event.start = range.begin;
-        known.event.end = range.end;
+    const auto range = known.graph ? std::nullopt : kernelTimes(known);
+    if (range) {
+        known.event.start = range->begin;
+        known.event.end = range->end;
         describe(known);
         countUses(known);
         ++m_counts.joined;
         return true;
     }
-    if (!late && known.expected && !known.graph) return false;
+    if (!late && known.expected && !known.graph && !passed(known)) return false;
     describe(known);
     ++(known.told && !known.graph ? m_counts.unjoined : m_counts.withoutEvents);
     return true;
 }
 
-void NcclJoin::take(std::vector<CollectiveEvent>& events, Timestamp now, bool everything) {
+void NcclJoin::claim(std::uint64_t launch) {
+    if (launch != 0) ++m_kernels[launch].claims;
+}
+
+void NcclJoin::unclaim(std::uint64_t launch) {
+    const auto found = m_kernels.find(launch);
+    if (launch == 0 || found == m_kernels.end() || --found->second.claims > 0) return;
+    if (!found->second.range) m_kernels.erase(found);
+}
+
+/// It waits for its kernels no longer.
+void NcclJoin::drop(const Known& known) {
+    for (const std::uint64_t launch : known.launches) unclaim(launch);
+    unclaim(known.outerLaunch);
+}
+
+void NcclJoin::take(std::vector<CollectiveEvent>& events, bool everything) {
+    if (std::exchange(m_newKernels, false)) ++m_kernelDeliveries;
+    if (std::exchange(m_newRecords, false)) ++m_recordDeliveries;
+    const std::uint64_t waiting = everything ? m_arrivals + 1 : firstThatWaits();
     for (auto one = m_known.begin(); one != m_known.end();) {
         Known& known = one->second;
-        const bool late = everything || now - known.since >= m_wait;
+        const bool late = known.arrival < waiting;
         if (!known.reported && late) {
             ++m_counts.unreported;
         } else if (known.reported && settle(known, late)) {
@@ -138,16 +186,31 @@ void NcclJoin::take(std::vector<CollectiveEvent>& events, Timestamp now, bool ev
             ++one;
             continue;
         }
+        drop(known);
         one = m_known.erase(one);
     }
-    forget(now, everything);
+    forget(everything);
 }
 
-/// Kernels stay a while after their last use: others may share them.
-void NcclJoin::forget(Timestamp now, bool everything) {
+/// What arrived before it goes when there are too many: what NCCL told and the engine never
+/// reports, and collectives whose kernels do not come any more.
+std::uint64_t NcclJoin::firstThatWaits() const {
+    if (m_known.size() <= m_mostWaiting) return 0;
+    std::vector<std::uint64_t> arrivals;
+    for (const auto& [key, known] : m_known) arrivals.push_back(known.arrival);
+    // Half of them, so that this is rare.
+    const auto kept = arrivals.end() - static_cast<std::ptrdiff_t>((m_mostWaiting + 1) / 2);
+    std::nth_element(arrivals.begin(), kept, arrivals.end());
+    return *kept;
+}
+
+/// Kernels stay a while after they came: their collective may be told later, others may share them.
+void NcclJoin::forget(bool everything) {
     std::erase_if(m_kernels, [&](const auto& entry) {
-        const bool old = everything || now - entry.second.since >= Duration{2 * m_wait.ns};
-        if (old && entry.second.uses == 0) ++m_counts.orphanKernels;
+        const Kernel& kernel = entry.second;
+        const bool old =
+            everything || (kernel.claims == 0 && m_kernelDeliveries - kernel.delivery >= kKept);
+        if (old && kernel.range && kernel.uses == 0) ++m_counts.orphanKernels;
         return old;
     });
 }

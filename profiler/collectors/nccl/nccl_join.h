@@ -2,16 +2,23 @@
 //
 // The engine's word is the authority: each of its collectives comes out exactly once, with the
 // kernel's own times, NCCL's algorithm and protocol when they are known, and with the times of
-// device events otherwise. Inputs arrive in any order. Pure; one thread.
+// device events otherwise. Inputs arrive in any order.
+//
+// A tracer keeps a buffer back while one kernel in it is still running, for seconds when it likes
+// (cupti_activity.h, cuptiActivityFlushAll), so no clock says that a kernel will not come. But it
+// hands on a thread's launches roughly in their order: once kernels launched later have come, and a
+// few deliveries more, one that is missing was dropped. Pure; one thread.
 #pragma once
 
 #include "profiler/capture/device_sink.h"
 #include "profiler/collectors/nccl/nccl_records.h"
 #include "storage/model/events.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -33,25 +40,28 @@ struct NcclJoinCounts {
 
 class NcclJoin {
 public:
-    /// `intern` numbers algorithm and protocol names. A report waits `wait` at most for the rest.
-    NcclJoin(std::function<StringId(std::string_view)> intern, Duration wait = {2'000'000'000});
+    /// `intern` numbers algorithm and protocol names. Of more than `mostWaiting` collectives the
+    /// oldest come out as they are.
+    explicit NcclJoin(std::function<StringId(std::string_view)> intern,
+                      std::size_t mostWaiting = std::size_t{1} << 16);
 
     /// One of the engine's collectives, complete but for algorithm and protocol; start and end
     /// from device events. `expected`: that NCCL will tell of it. Without (one rank, a graph's
     /// replay, recording off) it comes out at once.
-    void report(const CollectiveEvent& event, bool expected, Timestamp now);
-    void record(const NcclRecord& record, Timestamp now);
-    void kernel(const capture::CollectiveKernel& kernel, Timestamp now);
+    void report(const CollectiveEvent& event, bool expected);
+    void record(const NcclRecord& record);
+    void kernel(const capture::CollectiveKernel& kernel);
 
-    /// Appends what is complete or has waited long enough; all when `everything`.
-    void take(std::vector<CollectiveEvent>& events, Timestamp now, bool everything);
+    /// Ends what was delivered since the last call. Appends what is complete or will not be any
+    /// more; all when `everything`.
+    void take(std::vector<CollectiveEvent>& events, bool everything);
 
     [[nodiscard]] const NcclJoinCounts& counts() const { return m_counts; }
 
 private:
     using Key = std::pair<std::uint32_t, std::uint64_t>;  ///< group, sequence
     struct Known {
-        Timestamp since;
+        std::uint64_t arrival = 0;  ///< counts up
         bool reported = false;
         bool expected = true;
         CollectiveEvent event;
@@ -63,26 +73,41 @@ private:
         const char* protocol = nullptr;
         const char* dataType = nullptr;
         std::int64_t payload = 0;
+        /// Delivery by which something later had come; see passed().
+        std::optional<std::uint64_t> passedAt;
     };
     struct Kernel {
-        TimeRange range;
-        Timestamp since;
+        std::optional<TimeRange> range;  ///< none: it has not come
+        std::uint64_t delivery = 0;      ///< with which it came
         std::uint64_t uses = 0;
+        int claims = 0;  ///< by collectives that wait
     };
-    Known& known(const NcclRecord& record, Timestamp now);
-    [[nodiscard]] bool kernelTimes(const Known& known, TimeRange& range) const;
+    Known& known(const Key& key);
+    void claim(std::uint64_t launch);
+    void unclaim(std::uint64_t launch);
+    [[nodiscard]] std::vector<std::uint64_t> launchesOf(const Known& known) const;
+    [[nodiscard]] std::optional<TimeRange> kernelTimes(const Known& known) const;
+    [[nodiscard]] bool passed(Known& known) const;
     void describe(Known& known);
     void countUses(const Known& known);
     bool settle(Known& known, bool late);
-    void forget(Timestamp now, bool everything);
+    void drop(const Known& known);
+    [[nodiscard]] std::uint64_t firstThatWaits() const;
+    void forget(bool everything);
     StringId text(const char* literal);
 
     std::function<StringId(std::string_view)> m_intern;
-    const Duration m_wait;
+    const std::size_t m_mostWaiting;
     std::map<Key, Known> m_known;
     std::unordered_map<std::uint64_t, Kernel> m_kernels;  // by launch
     std::unordered_map<const char*, StringId> m_texts;
     NcclJoinCounts m_counts;
+
+    std::uint64_t m_arrivals = 0;
+    std::uint64_t m_lastLaunch = 0;  ///< the latest whose kernel has come
+    /// Takes that brought kernels, or records of NCCL.
+    std::uint64_t m_kernelDeliveries = 0, m_recordDeliveries = 0;
+    bool m_newKernels = false, m_newRecords = false;
 };
 
 }  // namespace shardscope::collectors
