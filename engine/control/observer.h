@@ -2,7 +2,7 @@
 //
 // The engine holds an `Observer*` that may be null: then reporting costs one branch. All
 // times are host CLOCK_MONOTONIC nanoseconds (hostNow()); the worker's observer moves
-// them onto the recording's clock. Step-thread calls: step, phase, metric, memory scopes.
+// them onto the recording's clock. Step-thread calls: step, phase, idle, metric, memory scopes.
 // collective() comes from the communication thread; buffer events from any thread.
 #pragma once
 
@@ -88,6 +88,8 @@ public:
     /// Before the phase's work: sets what operators and allocations are attributed to.
     virtual void phaseBegin(Phase phase, LayerIndex layer) = 0;
     virtual void phaseEnd(const PhaseReport& report) = 0;
+    /// The step thread has waited for all that it had queued: the device has nothing to do.
+    virtual void deviceIdle() {}
     virtual void collective(const CollectiveReport& report) = 0;
     virtual void buffer(const BufferReport& report) = 0;
     virtual void metric(Metric metric, std::int32_t step, double value) = 0;

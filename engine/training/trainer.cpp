@@ -197,16 +197,18 @@ StepResult Trainer::runStep(std::int32_t step, bool stopWanted, AfterStep next, 
     // One small all-reduce carries the norm, the loss and what is agreed on.
     std::array<double, 4> sums{0, 0, stopWanted ? 1.0 : 0.0, changeWaits ? 1.0 : 0.0};
     {
+        // The host waits here for the device: not for its peers, which is what a wait tells of.
         const auto scope = phase(Phase::kClip, kNoLayer);
         m_partitioning.addSquaredNorm(element(local, 0));
+        const at::Tensor values = local.cpu();
+        std::copy_n(values.const_data_ptr<double>(), 2, sums.begin());
     }
     {
         const auto scope = phase(Phase::kWaitOther, kNoLayer);
-        const at::Tensor values = local.cpu();
-        std::copy_n(values.const_data_ptr<double>(), 2, sums.begin());
         m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kNorm, kNoLayer, step})
             .wait();
     }
+    if (m_observer != nullptr) m_observer->deviceIdle();
     result.gradientNorm = std::sqrt(sums[0]) / result.lossScale;
     result.loss = sums[1] / static_cast<double>(m_batches.stepTokens);
     result.stop = sums[2] > 0;

@@ -21,6 +21,9 @@ namespace shardscope::worker {
 namespace {
 
 constexpr std::chrono::seconds kLastWords{5};
+/// For a tracer to hand over what it has; it takes milliseconds unless the device holds it.
+constexpr std::chrono::seconds kLastFlush{2};
+constexpr std::chrono::hours kForever{24};
 
 /// Operators of LibTorch and our own, as the run multiplies.
 void useKernels(const CudaModule& module, run::Precision precision) {
@@ -84,6 +87,7 @@ void GpuRank::connectObserver() {
     m_observer.account().readDevicePeakBy([this] { return m_memory->takePeak(); });
     m_observer.collectives().handTo(
         [this](const CollectiveEvent& event) { m_tracing.report(event); });
+    m_observer.whenIdle([this] { m_tracing.deviceIdle(); });
 }
 
 void GpuRank::warnOfSharing() {
@@ -126,6 +130,7 @@ void GpuRank::endProcess(const std::string& sentence) {
         std::this_thread::sleep_for(kLastWords);
         std::_Exit(exitStatus({ErrorCode::kRank, ""}));
     }).detach();
+    m_tracing.flush(kLastFlush);
     m_outbox.finish();
     std::_Exit(exitStatus({ErrorCode::kRank, ""}));
 }
@@ -164,10 +169,19 @@ void GpuRank::followDevice(bool everything) {
     }
 }
 
+void GpuRank::setCaptured(bool captured) {
+    if (std::exchange(m_captured, captured) == captured) return;
+    try {
+        if (!captured) m_context->runtime.synchronizeAll();
+    } catch (const control::DeviceError&) {
+        return;  // the step meets it too, and reports it
+    }
+    m_tracing.setCaptured(captured);
+}
+
 void GpuRank::sample(bool everything) {
     const MutexLock lock(m_sampling);
-    if (m_abandoned) everything = false;
-    followDevice(everything);
+    followDevice(everything && !m_abandoned);
     m_tracing.collect(everything, [this](const CollectiveEvent& event) {
         m_observer.collectives().store(event);
     });
@@ -179,9 +193,13 @@ void GpuRank::finish() {
         const MutexLock lock(m_sampling);
         followDevice(!m_abandoned);
     }
-    m_tracing.flush();
+    m_tracing.flush(kForever);
     sample(true);
     m_tracing.finish();
+}
+
+bool GpuRank::salvage() {
+    return m_tracing.flush(kLastFlush);
 }
 
 std::optional<run::RankFailed> GpuRank::diagnose() {

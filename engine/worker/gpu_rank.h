@@ -56,12 +56,15 @@ public:
     /// own shapes as well.
     run::PeakMeasured peak(bool measure);
 
-    /// Switches tracing, between steps.
-    void setCaptured(bool captured) { m_tracing.setCaptured(captured); }
+    /// Switches tracing, between steps; to end it waits for the device.
+    void setCaptured(bool captured);
     /// Outbox thread: hands on what the device has passed, joins collectives, samples memory.
     void sample(bool everything);
     /// After the last step: waits for the device and tells everything.
     void finish();
+    /// Of a run that has failed: fetches what was traced until then without waiting for the device.
+    /// False: a broken device holds the tracer, and this object cannot be destroyed.
+    [[nodiscard]] bool salvage();
 
     /// The run has failed: from now on nobody waits for the device. Any thread.
     void abandon() { m_abandoned = true; }
@@ -96,6 +99,7 @@ private:
     std::unique_ptr<DeviceTelemetry> m_telemetry;  ///< null: no counters
 
     std::atomic<bool> m_abandoned{false};  ///< nobody waits for the device any more
+    bool m_captured = true;                ///< step thread
     Mutex m_sampling;  ///< held by sample(): outbox thread, at the end the step's
 };
 

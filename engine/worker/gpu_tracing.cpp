@@ -66,7 +66,10 @@ void GpuTracing::startProfiler() {
 }
 
 void GpuTracing::setCaptured(bool captured) {
-    if (m_collector) m_collector->setLevel(captured ? m_level : DeviceLevel::kIdle);
+    if (m_collector) {
+        m_collector->setLevel(captured ? m_level : DeviceLevel::kIdle);
+        if (!captured) m_collector->flush(true);
+    }
     if (m_profiler != nullptr) m_profiler->setRecording(captured);
     m_join.expect(captured && m_profiler != nullptr);
 }

@@ -15,6 +15,7 @@
 #include "profiler/collectors/cupti/device_collector.h"
 #include "profiler/collectors/nccl/nccl_profiler.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,10 +40,13 @@ public:
     /// Before the first CUDA call that creates a context. Notes in the device's facts what traces
     /// it, or why nothing does.
     void start(GpuDevice& device, std::int32_t ranks);
-    /// Between steps.
+    /// Between steps, on an idle device: what was traced until here is told.
     void setCaptured(bool captured);
-    /// The device is idle: what is still in the tracer's buffers comes to the sink and the join.
-    void flush();
+    /// The device is idle at the end of a step: a good moment to fetch what it has finished.
+    void deviceIdle();
+    /// What is still in the tracer's buffers comes to the sink and the join. False: not within
+    /// `atMost`, since a broken device holds the tracer; then this object cannot be destroyed.
+    bool flush(std::chrono::milliseconds atMost);
     /// Everything is collected: tells what was lost, and ends the collector.
     void finish();
     /// Nobody calls in from NCCL or from launches any more; what was traced is still told.

@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace shardscope::worker {
 namespace {
@@ -63,9 +64,12 @@ RankWorker::RankWorker(int fd, run::RankStart start, CommandReader& commands)
       m_observer(m_start.config, RankId{static_cast<std::uint32_t>(m_start.rank)}, m_session,
                  m_outbox) {}
 
+/// A run that failed tells what its device did until then.
 RankWorker::~RankWorker() {
     m_operators.reset();
+    const bool whole = !m_gpu || m_gpu->salvage();
     m_outbox.finish();
+    if (!whole) std::_Exit(exitStatus({ErrorCode::kRank, ""}));
     collectors::attachAllocator(nullptr);
 }
 
@@ -139,6 +143,10 @@ Result<void> RankWorker::prepare() {
     // A GPU rank's memory is the device's; what it holds on the host is not the question.
     if (!m_gpu) collectors::attachAllocator(&m_session);
     if (full) m_operators = std::make_unique<collectors::OperatorCollector>(m_session);
+    if (m_gpu && deviceLevelOf(config) >= capture::DeviceLevel::kLaunches) {
+        m_backward = std::make_unique<collectors::BackwardContexts>();
+        m_backward->setEnabled(!full);
+    }
     auto host = joinHost();
     if (!host) return failure(host);
     if (!m_gpu) {
@@ -320,6 +328,7 @@ Result<void> RankWorker::run() {
         return failure(ErrorCode::kRank, sentence);
     }
     m_operators.reset();
+    m_backward.reset();
     m_communicator.reset();
     m_host.reset();
     if (m_gpu) m_gpu->finish();
@@ -349,6 +358,7 @@ void RankWorker::captureStep(std::int32_t step) {
     if (!first && level == m_level) return;
     m_level = level;
     if (m_operators) m_operators->setEnabled(full);
+    if (m_backward) m_backward->setEnabled(!full);
     if (m_gpu) m_gpu->setCaptured(level >= CaptureLevel::kLight);
 }
 

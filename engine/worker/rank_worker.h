@@ -11,6 +11,7 @@
 #include "engine/worker/outbox.h"
 #include "engine/worker/recording_observer.h"
 #include "profiler/capture/capture_session.h"
+#include "profiler/collectors/operators/backward_contexts.h"
 #include "profiler/collectors/operators/operator_collector.h"
 #include "storage/model/result.h"
 
@@ -57,6 +58,8 @@ private:
     std::unique_ptr<GpuRank> m_gpu;            ///< null on a CPU
     std::atomic<GpuRank*> m_sampled{nullptr};  ///< the same, once the outbox thread may use it
     std::unique_ptr<collectors::OperatorCollector> m_operators;
+    /// On a GPU whose launches are traced, while m_operators is off.
+    std::unique_ptr<collectors::BackwardContexts> m_backward;
     /// Of ranks that NCCL or Gloo joins: agreement through the host's shared memory.
     std::unique_ptr<comm::Communicator> m_host;
     std::unique_ptr<comm::Communicator> m_communicator;  ///< gathers, reductions

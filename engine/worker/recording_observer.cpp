@@ -7,23 +7,6 @@
 
 namespace shardscope::worker {
 
-namespace {
-
-void pushLaunchContext(const capture::Context& context) {
-    const capture::DeviceAnnotator* annotator = capture::deviceAnnotator().load();
-    if (annotator == nullptr) return;
-    annotator->push(
-        capture::AnnotationStack::kContext,
-        capture::pack({context.step, context.layer, context.phase, context.operatorName}));
-}
-
-void popLaunchContext() {
-    const capture::DeviceAnnotator* annotator = capture::deviceAnnotator().load();
-    if (annotator != nullptr) annotator->pop(capture::AnnotationStack::kContext);
-}
-
-}  // namespace
-
 RecordingObserver::RecordingObserver(const run::RunConfig& config, RankId rank,
                                      capture::CaptureSession& session, Outbox& outbox)
     : m_rank(rank),
@@ -42,12 +25,15 @@ RecordingObserver::RecordingObserver(const run::RunConfig& config, RankId rank,
 
 void RecordingObserver::stepBegin(std::int32_t step) {
     capture::threadContext() = {StepIndex{step}, kNoLayer, Phase::kNone, kEmptyString};
+    // What is launched between phases, by partitioning and optimizer, belongs to the step as well.
+    capture::pushLaunchContext({StepIndex{step}, kNoLayer, Phase::kNone, kEmptyString});
     m_level.begin(step);
     m_account.begin();
     if (m_backlog) m_backlog->beginStep();
 }
 
 void RecordingObserver::stepEnd(const control::StepReport& report) {
+    capture::popLaunchContext();
     capture::threadContext() = {};
     const EndedStep ended{report, m_account.end(report)};
     if (m_backlog) {
@@ -61,21 +47,23 @@ void RecordingObserver::phaseBegin(Phase phase, LayerIndex layer) {
     capture::Context& context = capture::threadContext();
     context.phase = phase;
     context.layer = layer;
-    pushLaunchContext(context);
-    if (m_backlog) m_backlog->beginPhase();
+    capture::pushLaunchContext({context.step, layer, phase, context.operatorName});
+    m_marksPhase = m_backlog.has_value() && (isWait(phase) || m_level.takes(CaptureLevel::kLight));
+    if (m_marksPhase) m_backlog->beginPhase();
 }
 
 void RecordingObserver::phaseEnd(const control::PhaseReport& report) {
-    popLaunchContext();
+    capture::popLaunchContext();
     capture::Context& context = capture::threadContext();
     context.phase = Phase::kNone;
     context.layer = kNoLayer;
     const EndedPhase ended{report, context.step, m_level.level()};
-    if (m_backlog) {
-        m_backlog->endPhase(ended);
-    } else {
-        m_teller.tell(ended);
-    }
+    if (m_marksPhase) m_backlog->endPhase(ended);
+    if (!m_backlog) m_teller.tell(ended);
+}
+
+void RecordingObserver::deviceIdle() {
+    if (m_whenIdle) m_whenIdle();
 }
 
 void RecordingObserver::tellPassed(bool everything) {

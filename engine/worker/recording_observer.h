@@ -20,7 +20,9 @@
 #include "profiler/capture/capture_session.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 
 namespace shardscope::worker {
 
@@ -35,6 +37,7 @@ public:
     void stepEnd(const control::StepReport& report) override;
     void phaseBegin(Phase phase, LayerIndex layer) override;
     void phaseEnd(const control::PhaseReport& report) override;
+    void deviceIdle() override;
     void metric(control::Metric metric, std::int32_t step, double value) override;
     // Any thread.
     void collective(const control::CollectiveReport& report) override;
@@ -48,6 +51,8 @@ public:
     /// From now on phases and steps are those of the device; before the first. `timeline` outlives
     /// the observer's use of it.
     void timeOn(DeviceTimeline& timeline) { m_backlog.emplace(timeline, m_teller); }
+    /// Called at each deviceIdle(); before the first step.
+    void whenIdle(std::function<void()> call) { m_whenIdle = std::move(call); }
     /// DeviceBacklog::tellPassed(); nothing without a device.
     void tellPassed(bool everything);
 
@@ -67,6 +72,10 @@ private:
     StepTeller m_teller;
     std::optional<DeviceBacklog>
         m_backlog;  ///< on a device; else phases and steps are told at once
+    std::function<void()> m_whenIdle;
+    /// Of the phase in hand. A mark is work for the device: below light only waits are timed, which
+    /// a step's exposed communication is made of.
+    bool m_marksPhase = false;
 };
 
 }  // namespace shardscope::worker

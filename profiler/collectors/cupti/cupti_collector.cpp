@@ -35,7 +35,8 @@ public:
     [[nodiscard]] std::optional<Diagnostic> start(DeviceLevel level);
 
     void setLevel(DeviceLevel level) override { m_session.setLevel(level); }
-    void flush(bool everything) override;
+    void deviceIdle() override;
+    bool flush(bool everything, std::chrono::milliseconds atMost) override;
     [[nodiscard]] capture::DeviceCounts counts() const override;
     [[nodiscard]] const capture::DeviceAnnotator& annotator() const override {
         return cupti::annotator();
@@ -58,6 +59,8 @@ private:
     capture::DeviceSink& m_sink;
     const CuptiOptions m_options;
     Session m_session;
+
+    std::optional<std::chrono::steady_clock::time_point> m_lastIdle;  ///< step thread
 
     // Decoder thread.
     cupti::KernelNames m_names;
@@ -109,12 +112,21 @@ std::optional<Diagnostic> CuptiCollector::start(DeviceLevel level) {
     return std::nullopt;
 }
 
-void CuptiCollector::flush(bool everything) {
+/// On the thread that knows that the device is idle, while it is; the decoder finds the buffers.
+void CuptiCollector::deviceIdle() {
+    if (m_session.level() <= DeviceLevel::kIdle) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (m_lastIdle && now - *m_lastIdle < m_options.idlePeriod) return;
+    m_lastIdle = now;
+    m_api.flush(false);
+}
+
+bool CuptiCollector::flush(bool everything, std::chrono::milliseconds atMost) {
     std::unique_lock lock(m_mutex);
     const std::uint64_t wanted = ++m_flushesAsked;
     m_everything = m_everything || everything;
     m_wake.notify_one();
-    m_flushed.wait(lock, [&] { return m_flushesDone >= wanted; });
+    return m_flushed.wait_for(lock, atMost, [&] { return m_flushesDone >= wanted; });
 }
 
 capture::DeviceCounts CuptiCollector::counts() const {

@@ -18,10 +18,13 @@ namespace shardscope::collectors {
 struct CuptiOptions {
     /// Each node of a CUDA graph as a kernel; otherwise one span a launch, which is far cheaper.
     bool graphNodes = true;
-    std::size_t buffers = 32;  ///< at most 64; what CUPTI may hold before it drops records
-    std::size_t bufferBytes = std::size_t{4} << 20;
+    /// At most 64; what CUPTI may hold before it drops records. A thread's buffer comes back when
+    /// it is full: a small one soon.
+    std::size_t buffers = 64;
+    std::size_t bufferBytes = std::size_t{512} << 10;
     std::chrono::milliseconds flushPeriod{1000};
-    std::chrono::milliseconds pollPeriod{50};  ///< how often full buffers are looked for
+    std::chrono::milliseconds idlePeriod{200};  ///< between flushes of an idle device
+    std::chrono::milliseconds pollPeriod{50};   ///< how often full buffers are looked for
     cupti::ClockSample (*readClocks)() = &cupti::readClocks;
 };
 

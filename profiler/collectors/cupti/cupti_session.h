@@ -18,8 +18,8 @@ class Session final : public CuptiClient {
 public:
     struct Settings {
         bool graphNodes = true;
-        std::size_t buffers = 32;
-        std::size_t bufferBytes = std::size_t{4} << 20;
+        std::size_t buffers;
+        std::size_t bufferBytes;
     };
     Session(CuptiApi& api, const Settings& settings);
     /// Switches everything off and unsubscribes.

@@ -4,6 +4,7 @@
 #include "profiler/capture/device_annotation.h"
 #include "profiler/capture/device_sink.h"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,11 +16,20 @@ public:
     /// Synchronises nothing: the device is idle by then. Drains what is left into the sink.
     virtual ~DeviceCollector() = default;
 
-    /// Takes effect for launches from now on; step thread. Not above the level of the start.
+    /// Takes effect for launches from now on; step thread. Not above the level of the start. To
+    /// lower it the device must be idle: what is switched off while a kernel runs has the end of
+    /// that kernel at the time it is switched on again.
     virtual void setLevel(capture::DeviceLevel level) = 0;
-    /// Fetches what the device has finished; from any thread, a few times a second at most.
-    /// `everything`: incomplete records too; only at the end, after a device synchronisation.
-    virtual void flush(bool everything) = 0;
+    /// Nothing runs and nothing is queued at this moment; step thread, at the end of each step. The
+    /// one time at which a tracer hands on all that the device has finished: it keeps buffers back
+    /// in which something still runs. Looks a few times a second at most.
+    virtual void deviceIdle() = 0;
+    /// Fetches what the device has finished; any thread. `everything`: incomplete records too;
+    /// after a device synchronisation, or when there is nothing to lose. False: it is not done
+    /// after `atMost`, then a broken device holds the tracer, and the collector cannot be ended
+    /// either.
+    virtual bool flush(bool everything,
+                       std::chrono::milliseconds atMost = std::chrono::hours(24)) = 0;
     [[nodiscard]] virtual capture::DeviceCounts counts() const = 0;
     [[nodiscard]] virtual const capture::DeviceAnnotator& annotator() const = 0;
 };

@@ -1,26 +1,63 @@
-// libshardscope_cuda.so for tests: host memory for a device, host threads for streams, a fake NCCL
-// of one process. SHARDSCOPE_FAKE_DEVICE says what is wrong with it.
+// libshardscope_cuda.so for tests: host memory for devices, host threads for streams.
+// SHARDSCOPE_FAKE_DEVICE says what is wrong with it, SHARDSCOPE_FAKE_DEVICES how many there are
+// (1): NCCL is then one of processes. Each context that a process makes is a line "pid device" of
+// the file SHARDSCOPE_FAKE_CONTEXTS.
 #include "engine/comm/half.h"
 #include "engine/worker/cuda_module.h"
 #include "tests/engine/gpu_rank/fake_tracer.h"
+#include "tests/engine/gpu_rank/shared_nccl.h"
 #include "tests/engine/torch/fake_device.h"
 #include "tests/engine/torch/fake_nccl.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <new>
+#include <string>
 #include <string_view>
 
 namespace shardscope::test {
 namespace {
+
+constexpr std::int64_t kDeviceBytes = std::int64_t{141} << 30;
+constexpr std::int64_t kContextBytes = std::int64_t{512} << 20;
 
 bool wrong(std::string_view what) {
     const char* said = std::getenv("SHARDSCOPE_FAKE_DEVICE");
     return said != nullptr && what == said;
 }
 
+int numberFrom(const char* variable, int otherwise) {
+    const char* said = std::getenv(variable);
+    return said != nullptr ? std::atoi(said) : otherwise;
+}
+int devices() {
+    return numberFrom("SHARDSCOPE_FAKE_DEVICES", 1);
+}
+
+std::int32_t g_index = 0;  // of this process's device
+
+void noteContext() {
+    const char* file = std::getenv("SHARDSCOPE_FAKE_CONTEXTS");
+    if (file != nullptr) std::ofstream(file, std::ios::app) << ::getpid() << ' ' << g_index << '\n';
+}
+
+/// Contexts on the device, of whichever process, take half a gigabyte each.
+control::DeviceMemory memory() {
+    control::DeviceMemory memory;
+    memory.totalBytes = memory.freeBytes = kDeviceBytes;
+    const char* file = std::getenv("SHARDSCOPE_FAKE_CONTEXTS");
+    if (file == nullptr) return memory;
+    std::ifstream contexts(file);
+    for (std::int32_t process = 0, index = 0; contexts >> process >> index;)
+        if (index == g_index) memory.freeBytes -= kContextBytes;
+    return memory;
+}
+
 FakeDevice& device() {
-    static auto* only = new FakeDevice();  // outlives its users, as a real one
+    static auto* only = new FakeDevice(&memory);  // outlives its users, as a real one
     return *only;
 }
 
@@ -48,16 +85,21 @@ worker::CudaProbe probe() {
     }
     worker::DeviceProperties properties;
     properties.name = wrong("slice") ? "NVIDIA H200 MIG 1g.18gb" : "NVIDIA H200";
-    properties.pciBusId = "0000:17:00.0";
-    properties.uuid = "GPU-fake";
-    properties.memoryBytes = std::int64_t{141} << 30;
-    probe.devices.push_back(properties);
+    properties.memoryBytes = kDeviceBytes;
+    for (int i = 0; i < devices(); ++i) {
+        properties.pciBusId = "0000:" + std::to_string(17 + i) + ":00.0";
+        properties.uuid = "GPU-fake" + std::to_string(i);
+        probe.devices.push_back(properties);
+    }
     return probe;
 }
 
 collectors::DeviceCollectorStart startTracing(capture::DeviceLevel level,
                                               capture::DeviceSink& sink) {
-    if (!wrong("busy")) return startFakeTracing(level, sink);
+    if (!wrong("busy")) {
+        return startFakeTracing(level, sink,
+                                {[] { return device().awaited(); }, wrong("lost, tracer held")});
+    }
     Diagnostic diagnostic;
     diagnostic.severity = Severity::kWarning;
     diagnostic.code = "cupti-busy";
@@ -66,7 +108,12 @@ collectors::DeviceCollectorStart startTracing(capture::DeviceLevel level,
     return {nullptr, diagnostic};
 }
 
-control::DeviceRuntime& openDevice(std::int32_t) {
+control::DeviceRuntime& openDevice(std::int32_t index) {
+    g_index = index;
+    noteContext();
+    device().use();
+    if (index == numberFrom("SHARDSCOPE_FAKE_LOST_RANK", -1))
+        killBefore(numberFrom("SHARDSCOPE_FAKE_LOST_CALL", 0));
     if (wrong("unopenable")) {
         throw control::DeviceError(control::DeviceFault::kOther, "device is in exclusive mode");
     }
@@ -86,7 +133,7 @@ int allGather(const void* send, void* receive, std::size_t count, DataType dtype
         g_hook.load()(told);
         throw std::bad_alloc();
     }
-    if (call == 40 && wrong("lost")) {
+    if (call == 40 && (wrong("lost") || wrong("lost, tracer held"))) {
         device().breakDown(control::DeviceFault::kLost, "unspecified launch failure");
     }
     if (call == 40 && wrong("peer lost")) return 6;
@@ -133,6 +180,7 @@ double measureMatmul(std::int64_t, std::int64_t, std::int64_t, DataType dtype, b
 }
 
 const comm::NcclApi& nccl() {
+    if (devices() > 1) return sharedNccl();
     static const comm::NcclApi api = [] {
         comm::NcclApi changed = fakeNccl();
         changed.allGather = &allGather;

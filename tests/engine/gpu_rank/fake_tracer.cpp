@@ -2,9 +2,13 @@
 
 #include "storage/model/host_clock.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
-#include <utility>
+#include <thread>
 #include <vector>
 
 namespace shardscope::test {
@@ -13,14 +17,27 @@ namespace {
 using capture::AnnotationStack;
 using capture::DeviceLevel;
 
+/// Longer than anybody is to wait.
+constexpr std::chrono::seconds kAWhile{60};
 constexpr LaneId kStream = lanes::kStreams.at(0);
 
 class FakeTracer;
 std::atomic<FakeTracer*> g_tracer{nullptr};
-thread_local std::vector<std::pair<std::uint64_t, std::int64_t>> t_open;
+
+[[noreturn]] void trap(const char* what) {
+    std::fprintf(stderr, "fake tracer: %s\n", what);
+    std::abort();
+}
+
+struct Open {
+    std::uint64_t id;
+    std::int64_t startNs;
+    bool launched = false;  ///< what it encloses has
+};
+thread_local std::vector<Open> t_open;
 
 void push(AnnotationStack stack, std::uint64_t id) {
-    if (stack == AnnotationStack::kContext) t_open.emplace_back(id, hostNow());
+    if (stack == AnnotationStack::kContext) t_open.push_back({id, hostNow()});
 }
 void pop(AnnotationStack stack);
 
@@ -28,32 +45,43 @@ constexpr capture::DeviceAnnotator kAnnotator{&push, &pop};
 
 class FakeTracer final : public collectors::DeviceCollector {
 public:
-    FakeTracer(DeviceLevel level, capture::DeviceSink& sink) : m_sink(sink), m_level(level) {
+    FakeTracer(DeviceLevel level, capture::DeviceSink& sink, const FakeTracing& how)
+        : m_sink(sink), m_how(how), m_level(level) {
         sink.declareLane(kStream, LaneRole::kCompute, "stream 7", {});
         g_tracer.store(this);
     }
     ~FakeTracer() override { g_tracer.store(nullptr); }
 
-    void setLevel(DeviceLevel level) override { m_level.store(level); }
-    void flush(bool) override {
-        std::vector<SpanEvent> spans;
-        {
-            const std::lock_guard lock(m_mutex);
-            spans.swap(m_spans);
+    void setLevel(DeviceLevel level) override {
+        if (level < m_level.load() && !m_how.deviceIsIdle())
+            trap("switched off while the device works: kernels would last until it is on again");
+        m_level.store(level);
+    }
+    void deviceIdle() override { handOver(); }
+    /// A device that works keeps what it has, unless all of it is wanted.
+    bool flush(bool everything, std::chrono::milliseconds atMost) override {
+        if (m_how.held) {
+            std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(atMost, kAWhile));
+            return false;
         }
-        m_sink.spans(spans);
+        if (everything) handOver();
+        return true;
     }
     capture::DeviceCounts counts() const override {
         const std::lock_guard lock(m_mutex);
         capture::DeviceCounts counts;
-        counts.records = counts.kernels = counts.launches = counts.attributed = m_kernels;
+        counts.records = counts.kernels = m_kernels;
+        if (m_level.load() >= DeviceLevel::kLaunches)
+            counts.launches = counts.attributed = m_kernels;
         return counts;
     }
     const capture::DeviceAnnotator& annotator() const override { return kAnnotator; }
 
     void kernel(std::uint64_t id, std::int64_t startNs) {
         if (m_level.load() < DeviceLevel::kKernels) return;
-        const capture::LaunchContext context = capture::unpack(id);
+        const bool known = m_level.load() >= DeviceLevel::kLaunches;
+        const capture::LaunchContext context =
+            known ? capture::unpack(id) : capture::LaunchContext();
         SpanEvent span;
         span.start = m_sink.at(startNs);
         span.duration = {hostNow() - startNs};
@@ -69,7 +97,17 @@ public:
     }
 
 private:
+    void handOver() {
+        std::vector<SpanEvent> spans;
+        {
+            const std::lock_guard lock(m_mutex);
+            spans.swap(m_spans);
+        }
+        m_sink.spans(spans);
+    }
+
     capture::DeviceSink& m_sink;
+    const FakeTracing m_how;
     std::atomic<DeviceLevel> m_level;
     mutable std::mutex m_mutex;
     std::vector<SpanEvent> m_spans;
@@ -78,15 +116,18 @@ private:
 
 void pop(AnnotationStack stack) {
     if (stack != AnnotationStack::kContext || t_open.empty()) return;
-    const auto [id, startNs] = t_open.back();
+    const Open innermost = t_open.back();
     t_open.pop_back();
-    if (FakeTracer* tracer = g_tracer.load()) tracer->kernel(id, startNs);
+    if (!t_open.empty()) t_open.back().launched = true;
+    if (FakeTracer* tracer = g_tracer.load(); tracer != nullptr && !innermost.launched)
+        tracer->kernel(innermost.id, innermost.startNs);
 }
 
 }  // namespace
 
-collectors::DeviceCollectorStart startFakeTracing(DeviceLevel level, capture::DeviceSink& sink) {
-    return {std::make_unique<FakeTracer>(level, sink), std::nullopt};
+collectors::DeviceCollectorStart startFakeTracing(DeviceLevel level, capture::DeviceSink& sink,
+                                                  const FakeTracing& how) {
+    return {std::make_unique<FakeTracer>(level, sink, how), std::nullopt};
 }
 
 }  // namespace shardscope::test

@@ -1,10 +1,9 @@
 // GPU ranks end to end on a fake device: the real programs, a module whose device is host memory.
-#include "tests/app/cli/program.h"
+#include "tests/engine/gpu_rank/fake_gpu_test.h"
 
 #include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
 
-#include <filesystem>
+#include <algorithm>
 #include <set>
 
 namespace shardscope::cli {
@@ -14,37 +13,14 @@ using nlohmann::json;
 using testing::Contains;
 using testing::HasSubstr;
 
-class GpuRank : public CliTest {
+class GpuRank : public FakeGpuTest {
 protected:
-    GpuRank() {
-        namespace fs = std::filesystem;
-        // The module is looked for beside the rank's program.
-        const fs::path folder = path("bin");
-        fs::create_directories(folder);
-        fs::copy_file(SHARDSCOPE_RANK, folder / "shardscope-rank");
-        fs::copy_file(SHARDSCOPE_FAKE_MODULE, folder / "libshardscope_cuda.so");
-        environment["SHARDSCOPE_RANK_PROGRAM"] = (folder / "shardscope-rank").string();
-    }
-
-    std::unique_ptr<Program> record(const std::vector<std::string>& more = {}) {
-        std::vector<std::string> all = {
-            "--device", "cuda", "--ranks",          "1",  "--layers",     "3", "--heads",   "2",
-            "--hidden", "32",   "--context",        "32", "--batch",      "2", "--threads", "1",
-            "--steps",  "8",    "--evaluate-every", "4",  "--accumulate", "2"};
-        all.insert(all.end(), more.begin(), more.end());
-        return startRecord(all);
-    }
     /// A run that goes wrong in `how`; returns what was said.
     std::string failing(const std::string& how, int status) {
         environment["SHARDSCOPE_FAKE_DEVICE"] = how;
         const auto program = record();
         EXPECT_EQ(program->wait(), status) << program->err();
         return program->err();
-    }
-    json report() {
-        const auto program = start({"report", output(), "--json"});
-        EXPECT_EQ(program->wait(), 0) << program->err();
-        return json::parse(program->out());
     }
     std::vector<std::string> codes() {
         std::vector<std::string> list;
@@ -89,18 +65,60 @@ TEST_F(GpuRank, RecordsWhatItDidInFp16) {
 TEST_F(GpuRank, KernelsKnowTheirStepLayerAndPhase) {
     const auto program = record();
     ASSERT_EQ(program->wait(), 0) << program->err();
-    const auto reader = storage::openRecording(output()).value();
-    const auto bounds = reader->summary().value().bounds;
-    const auto kernels = reader->spans(RankId{0}, LaneId{0x1000}, bounds).value();
     std::set<std::int32_t> steps;
     std::set<std::int16_t> backwardLayers;
-    for (const SpanEvent& kernel : kernels) {
+    for (const SpanEvent& kernel : kernels()) {
         EXPECT_NE(kernel.correlation, 0u);
         if (kernel.step != kNoStep) steps.insert(kernel.step.value);
         if (kernel.phase == Phase::kBackward) backwardLayers.insert(kernel.layer.value);
     }
     EXPECT_EQ(steps.size(), 8u);
     EXPECT_THAT(backwardLayers, testing::ElementsAre(-2, 0, 1, 2));
+}
+
+TEST_F(GpuRank, BelowLaunchesKernelsKnowNothing) {
+    const auto program = record({"--capture", "light"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    const auto kernels = this->kernels();
+    EXPECT_GT(kernels.size(), 8u * 2u * 3u);
+    for (const SpanEvent& kernel : kernels) EXPECT_EQ(kernel.step, kNoStep);
+    const json r = report();
+    EXPECT_TRUE(r.at("completeness").at("complete")) << r.at("completeness");
+    EXPECT_GT(r.at("devices")[0].at("compute_ns"), 0);
+}
+
+/// Gathers and reductions, and the kernel that adds what came, are launched between phases.
+TEST_F(GpuRank, WhatIsLaunchedBetweenPhasesBelongsToItsStep) {
+    const auto program = record({"--capture", "light", "--device-capture", "launches"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    const std::vector<StepFacts> steps = recorded().steps;
+    ASSERT_EQ(steps.size(), 8u);
+    bool ofLayer = false;
+    for (const SpanEvent& kernel : kernels()) {
+        const bool within = std::any_of(steps.begin(), steps.end(), [&](const StepFacts& step) {
+            return step.start <= kernel.start && kernel.end() <= step.end;
+        });
+        if (!within) continue;
+        EXPECT_NE(kernel.step, kNoStep);
+        ofLayer = ofLayer || (kernel.phase == Phase::kNone && kernel.layer == LayerIndex{1});
+    }
+    EXPECT_TRUE(ofLayer) << "a collective's kernels are those of the layer it is for";
+}
+
+TEST_F(GpuRank, SwitchingTheTracerOffWaitsForTheDevice) {
+    const auto program = record({"--alternate-capture"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    std::set<std::int32_t> steps;
+    for (const SpanEvent& kernel : kernels())
+        if (kernel.phase == Phase::kBackward) steps.insert(kernel.step.value);
+    EXPECT_THAT(steps, testing::ElementsAre(0, 2, 4, 6));
+}
+
+TEST_F(GpuRank, TheAttentionKernelCanBeFixed) {
+    const auto program = record({"--attention", "flash"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    EXPECT_EQ(json::parse(recorded().run.configJson).at("attention"), "flash");
+    EXPECT_EQ(record({"--attention", "blocked"})->wait(), 2);
 }
 
 TEST_F(GpuRank, CollectivesArePutBetweenTheDevicesEvents) {
@@ -214,6 +232,18 @@ TEST_F(GpuRank, OutOfMemoryIsExplained) {
     EXPECT_GT(recorded().events.total(), 100u);
 }
 
+TEST_F(GpuRank, ARunThatFailsKeepsTheKernelsOfItsLastStep) {
+    failing("out of memory", 5);
+    std::int32_t last = -1;
+    for (const SpanEvent& kernel : kernels()) last = std::max(last, kernel.step.value);
+    EXPECT_EQ(last, lastStep()) << "kernels came until the step that failed";
+}
+
+TEST_F(GpuRank, ATracerThatABrokenDeviceHoldsDoesNotHoldTheRun) {
+    EXPECT_THAT(failing("lost, tracer held", 5), HasSubstr("unspecified launch failure"));
+    EXPECT_GT(recorded().events.total(), 100u);
+}
+
 TEST_F(GpuRank, ALostDeviceEndsTheRunInBoundedTime) {
     EXPECT_THAT(failing("lost", 5), HasSubstr("unspecified launch failure"));
     EXPECT_GT(recorded().events.total(), 100u);
@@ -226,6 +256,7 @@ TEST_F(GpuRank, AHungCollectiveIsNamedAndEndsTheRun) {
     EXPECT_THAT(program->err(), HasSubstr("has been running on rank 0 for more than 1 s"));
     EXPECT_GT(recorded().events.total(), 100u);
     EXPECT_TRUE(recorded().complete);
+    EXPECT_FALSE(kernels().empty());
 }
 
 TEST_F(GpuRank, WhatNcclRefusesIsSaid) {

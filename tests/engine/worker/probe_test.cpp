@@ -86,7 +86,8 @@ TEST_F(ProbeTest, TellsVersionsAndDevicesOfCuda) {
 class SilentCollector final : public collectors::DeviceCollector {
 public:
     void setLevel(capture::DeviceLevel) override {}
-    void flush(bool) override {}
+    void deviceIdle() override {}
+    bool flush(bool, std::chrono::milliseconds) override { return true; }
     [[nodiscard]] capture::DeviceCounts counts() const override { return {}; }
     [[nodiscard]] const capture::DeviceAnnotator& annotator() const override {
         static const capture::DeviceAnnotator none{};

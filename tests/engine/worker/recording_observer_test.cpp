@@ -221,6 +221,31 @@ TEST_F(DeviceObserverTest, LowLevelsTimeStepsWithoutPhases) {
     EXPECT_EQ(steps[0].step.expectedPhases, StepFacts{}.expectedPhases) << "promises none";
 }
 
+TEST_F(DeviceObserverTest, BelowLightOnlyWaitsAndStepsAreMarked) {
+    const auto marksOfAStep = [&](CaptureLevel level) {
+        m_observer.level().decide(level, DetailReason::kSchedule, level);
+        m_observer.stepBegin(0);
+        const std::size_t before = m_device.recorded();
+        for (int i = 0; i < 10; ++i) phase(Phase::kForward, 100);
+        phase(Phase::kWaitOther, 10);
+        const std::size_t marks = m_device.recorded() - before;
+        endStep(0);
+        return marks;
+    };
+    EXPECT_EQ(marksOfAStep(CaptureLevel::kFull), 22u);
+    EXPECT_EQ(marksOfAStep(CaptureLevel::kLight), 22u);
+    EXPECT_EQ(marksOfAStep(CaptureLevel::kSteps), 2u);
+    EXPECT_EQ(marksOfAStep(CaptureLevel::kOff), 2u);
+}
+
+TEST_F(DeviceObserverTest, TellsWhenTheDeviceIsIdle) {
+    m_observer.deviceIdle();  // nobody wants to know
+    int times = 0;
+    m_observer.whenIdle([&] { ++times; });
+    m_observer.deviceIdle();
+    EXPECT_EQ(times, 1);
+}
+
 TEST_F(DeviceObserverTest, CollectivesGoToTheJoinAndAreDrawnWhenItStoresThem) {
     std::optional<CollectiveEvent> taken;
     m_observer.collectives().handTo([&](const CollectiveEvent& event) { taken = event; });
@@ -274,10 +299,16 @@ TEST_F(DeviceObserverTest, LaunchesAreAnnotatedWithStepLayerAndPhase) {
         [](capture::AnnotationStack) { g_contexts.pop_back(); }};
     capture::deviceAnnotator().store(&annotator);
     m_observer.stepBegin(7);
+    // Whatever is launched before, between and after phases is the step's.
+    const capture::LaunchContext step{StepIndex{7}, kNoLayer, Phase::kNone, kEmptyString};
+    EXPECT_THAT(g_contexts, ElementsAre(step));
     m_observer.phaseBegin(Phase::kBackward, LayerIndex{5});
-    EXPECT_THAT(g_contexts, ElementsAre(capture::LaunchContext{StepIndex{7}, LayerIndex{5},
-                                                               Phase::kBackward, kEmptyString}));
+    EXPECT_THAT(g_contexts,
+                ElementsAre(step, capture::LaunchContext{StepIndex{7}, LayerIndex{5},
+                                                         Phase::kBackward, kEmptyString}));
     m_observer.phaseEnd({Phase::kBackward, LayerIndex{5}, Cause::kNone, 1, 2});
+    EXPECT_THAT(g_contexts, ElementsAre(step));
+    endStep(7);
     EXPECT_THAT(g_contexts, IsEmpty());
     capture::deviceAnnotator().store(nullptr);
 }

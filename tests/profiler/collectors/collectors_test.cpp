@@ -1,4 +1,6 @@
+#include "profiler/capture/device_annotation.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
+#include "profiler/collectors/operators/backward_contexts.h"
 #include "profiler/collectors/operators/operator_collector.h"
 
 #include <ATen/ATen.h>
@@ -84,6 +86,54 @@ TEST(OperatorCollector, TakesNothingWhileDisabled) {
     session.drain(0, true);
     EXPECT_THAT(kept.texts, testing::Not(testing::Contains("aten::add")));
     EXPECT_THAT(kept.texts, testing::Contains("aten::mul"));
+}
+
+/// What the device tracer was told, by depth.
+std::vector<capture::LaunchContext> g_open, g_told;
+const capture::DeviceAnnotator kAnnotator{[](capture::AnnotationStack, std::uint64_t id) {
+                                              g_open.push_back(capture::unpack(id));
+                                              g_told.push_back(g_open.back());
+                                          },
+                                          [](capture::AnnotationStack) { g_open.pop_back(); }};
+
+class BackwardContextsTest : public testing::Test {
+protected:
+    BackwardContextsTest() {
+        g_open.clear();
+        g_told.clear();
+        capture::deviceAnnotator().store(&kAnnotator);
+    }
+    ~BackwardContextsTest() override {
+        capture::deviceAnnotator().store(nullptr);
+        capture::threadContext() = {};
+        capture::lendContext(nullptr);
+    }
+};
+
+TEST_F(BackwardContextsTest, EachNodeBelongsToThePhaseThatWaitsForIt) {
+    const BackwardContexts contexts;
+    const at::Tensor x = at::ones({3}).requires_grad_(true);
+    const at::Tensor y = at::gelu(x).sum();
+    EXPECT_TRUE(g_told.empty()) << "forward is the step thread's own";
+    const capture::Context lent{StepIndex{4}, LayerIndex{2}, Phase::kBackward, kEmptyString};
+    capture::lendContext(&lent);
+    std::thread([&] { y.backward(); }).join();  // a thread without a context
+    ASSERT_FALSE(g_told.empty());
+    for (const capture::LaunchContext& told : g_told)
+        EXPECT_EQ(told, (capture::LaunchContext{StepIndex{4}, LayerIndex{2}, Phase::kBackward,
+                                                kEmptyString}));
+    EXPECT_TRUE(g_open.empty());
+}
+
+TEST_F(BackwardContextsTest, NothingIsToldWhileOff) {
+    BackwardContexts contexts;
+    contexts.setEnabled(false);
+    const at::Tensor x = at::ones({3}).requires_grad_(true);
+    at::gelu(x).sum().backward();
+    EXPECT_TRUE(g_told.empty());
+    contexts.setEnabled(true);
+    at::gelu(x).sum().backward();
+    EXPECT_FALSE(g_told.empty());
 }
 
 TEST(PlainName, ShortensOurOwnBackwardNodes) {

@@ -19,7 +19,7 @@
 
 namespace shardscope::collectors {
 
-class FakeCupti final : public CuptiApi {
+class FakeCupti : public CuptiApi {
 public:
     // What it answers; set before use.
     std::uint32_t foundVersion = 130001;
