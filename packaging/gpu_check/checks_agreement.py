@@ -1,6 +1,6 @@
 """Our kernels and our overlap against torch.profiler's (Kineto) and HTA's definitions.
 
-CUPTI has one subscriber a process, so that Kineto traces a second, equal run: it is loaded into
+CUPTI has one subscriber a process, so that Kineto traces other, equal runs: it is loaded into
 shardscope-rank by LD_PRELOAD (tests/gpu/kineto_oracle.cpp) while our own tracer stays away.
 """
 from __future__ import annotations
@@ -8,24 +8,25 @@ from __future__ import annotations
 import json
 import shlex
 
-from . import intervals, queries, workloads
+from . import intervals, queries, repeats, workloads
+from .kernels import Kernel, of_whole_steps, training_time
 from .results import Failed, Skipped, at_most, equal
 
 WITHIN = 0.005
+STEPS = 12
 ORACLE = "libshardscope_kineto_oracle.so"
 
 
-def our_kernels(session, recording, rank=0):
-    rows = session.query(recording, queries.KERNELS.format(rank=rank))
-    return [(name, int(start), int(end), int(step)) for name, start, end, step in rows]
-
-
-def kineto_kernels(path):
-    """(name, start, end) of a Chrome trace, in ns, by start."""
-    events = json.loads(path.read_text(errors="replace"))["traceEvents"]
-    kernels = [(e["name"], round(e["ts"] * 1e3), round((e["ts"] + e["dur"]) * 1e3))
-               for e in events if e.get("ph") == "X" and e.get("cat") == "kernel"]
-    return sorted(kernels, key=lambda kernel: kernel[1])
+def kineto_kernels(path, started_unix_ns):
+    """Of a Chrome trace, in ns of a recording's clock, by start."""
+    trace = json.loads(path.read_text(errors="replace"))
+    zero = started_unix_ns - int(trace.get("baseTimeNanoseconds") or 0)
+    found = []
+    for event in trace["traceEvents"]:
+        if event.get("ph") == "X" and event.get("cat") == "kernel":
+            start = round(event["ts"] * 1e3) - zero
+            found.append(Kernel(event["name"], start, start + round(event["dur"] * 1e3)))
+    return sorted(found, key=lambda kernel: kernel.start)
 
 
 def _wrapper(session, trace):
@@ -39,47 +40,66 @@ def _wrapper(session, trace):
     return path
 
 
-def relative(found, expected):
-    return abs(found - expected) / expected if expected else float("inf")
+def _ours(session, attention):
+    # Operators are traced on both sides or on neither: they change when kernels start.
+    recording = session.record("ours", [*workloads.single(session, "kernels", STEPS), *attention])
+    return session.kernels(recording), session.steps(recording)
+
+
+def _theirs(session, attention):
+    trace = session.work / "kineto.json"
+    trace.unlink(missing_ok=True)
+    recording = session.record(
+        "kineto", [*workloads.single(session, "marks", STEPS), *attention],
+        environment={"SHARDSCOPE_RANK_PROGRAM": str(_wrapper(session, trace))})
+    if not trace.exists():
+        raise Failed("Kineto left no trace")
+    kernels = kineto_kernels(trace, int(session.query(recording, queries.STARTED)[0][0]))
+    if not kernels:
+        raise Skipped("Kineto recorded no kernel")
+    return kernels, session.steps(recording)
+
+
+def _busy_ms(kernels, steps):
+    """Time of a step in which the device runs a kernel."""
+    return intervals.length(intervals.union(k.time for k in kernels)) / steps / 1e6
 
 
 def kineto(session):
     """number of kernels and busy time against torch.profiler's tracer"""
-    # Operators are traced on both sides or on neither: they change when kernels start.
-    arguments = workloads.ref("kernels", 12)
-    ours = our_kernels(session, session.record("ours", arguments))
-    trace = session.work / "kineto.json"
-    session.record("kineto", workloads.ref("never", 12),
-                   environment={"SHARDSCOPE_RANK_PROGRAM": str(_wrapper(session, trace))})
-    if not trace.exists():
-        raise Failed("Kineto left no trace")
-    theirs = kineto_kernels(trace)
-    if not theirs:
-        raise Skipped("Kineto recorded no kernel")
-    yield equal("kernels-kineto", len(ours), len(theirs), "kernels", f"Kineto: {len(theirs)}")
-    window = [i for i, kernel in enumerate(ours) if kernel[3] >= 4]
-    if not window or len(ours) != len(theirs):
-        raise Failed("without equal numbers of kernels the same steps cannot be told")
-    part = slice(window[0], window[-1] + 1)
-    busy = [intervals.length(intervals.union((k[1], k[2]) for k in kernels[part]))
-            for kernels in (ours, theirs)]
-    yield at_most("busy-against-kineto", 100 * relative(*busy), 100 * WITHIN, "%",
-                  f"{busy[0] / 1e6:.3f} and {busy[1] / 1e6:.3f} ms in two runs")
+    session.program(ORACLE)
+    # Two ways to do attention have different kernels; the run would choose by a measurement.
+    attention = session.attention(session.shared_recording("traced", workloads.traced(session)))
+    # In this order a device that becomes warmer favours nobody.
+    runs = [(who.__name__, of_whole_steps(*who(session, attention)))
+            for who in (_ours, _theirs, _theirs, _ours)]
+    ours = [run for who, run in runs if who == "_ours"]
+    theirs = [run for who, run in runs if who == "_theirs"]
+    yield equal("kernels-kineto", len(ours[0][0]), len(theirs[0][0]), "kernels",
+                f"in {ours[0][1]} steps; Kineto: {len(theirs[0][0])}",
+                ours=[len(run[0]) for run in ours], theirs=[len(run[0]) for run in theirs])
+    busy = [[_busy_ms(*run) for run in side] for side in (ours, theirs)]
+    yield repeats.agree("busy-against-kineto", *busy, WITHIN,
+                        "ms a step: " + " and ".join(f"{a:.4g}, {b:.4g}" for a, b in busy))
 
 
 def hta(session):
-    """our overlap against HTA's definition, over the kernels of the same recording"""
-    recording = session.shared_recording("two", workloads.two_processes())
-    report = session.report(recording)
-    found = {row["rank"]: row["ratio"] for row in report["overlap"]["by_rank"]}
+    """our overlap of kernels against HTA's definition, in the training time of one recording"""
+    recording = session.shared_recording("two", workloads.two_processes(session))
     worst, ranks = 0.0, 0
-    for rank, ratio in found.items():
-        kernels = [k[:3] for k in our_kernels(session, recording, rank) if k[3] >= 0]
-        expected = intervals.overlap(kernels)
-        if expected is None or ratio is None:
+    for device in session.report(recording)["devices"]:
+        rank = device["rank"]
+        evaluations = [tuple(map(int, row)) for row in
+                       session.query(recording, queries.EVALUATIONS.format(rank=rank))]
+        within = training_time(session.steps(recording, rank), evaluations)
+        expected = intervals.overlap([k[:3] for k in session.kernels(recording, rank)], within)
+        if expected is None and not device["communication_ns"]:
             continue
+        if expected is None or not device["communication_ns"]:
+            raise Failed(f"rank {rank}: HTA's ratio is {expected}, and the report has "
+                         f"{device['communication_ns']} ns of communication")
         ranks += 1
-        worst = max(worst, abs(ratio - expected))
+        worst = max(worst, abs(device["hidden_ns"] / device["communication_ns"] - expected))
     if ranks == 0:
         raise Skipped("no NCCL kernel was recorded, so that there is no overlap to compare")
     yield at_most("overlap-against-hta", 100 * worst, 100 * WITHIN, "points",

@@ -1,23 +1,26 @@
 """Tokens a second and MFU of REF, beside PyTorch in the same run."""
 from __future__ import annotations
 
+import statistics
 import sys
 
 from . import workloads
+from .repeats import spread
 from .results import FAIL, INFO, PASS, Failed, Result, Skipped, at_least, info
 
 # name: batch, micro-steps, precision
 VARIANTS = {"micro-4": (4, 8, "bf16"), "fused-32": (32, 1, "bf16"), "tf32": (4, 8, "tf32")}
 MFU_GOALS = {"micro-4": 0.45, "fused-32": 0.55}
-PEER_GOALS = {"single": ("eager", 1.5), "compile": ("compile", 1.1)}
+EAGER_GOAL, COMPILE_GOAL = 1.5, 1.1
+
+
+def _arguments(session, name):
+    batch, accumulate, precision = VARIANTS[name]
+    return workloads.single(session, "untraced", 25, batch, accumulate, precision, calibrate=True)
 
 
 def _ours(session, name):
-    batch, accumulate, precision = VARIANTS[name]
-    arguments = [*workloads.DEVICE, "--model", "ref", "--precision", precision, "--strategy",
-                 "single", "--ranks", "1", "--batch", str(batch), "--accumulate", str(accumulate),
-                 *workloads.LEVELS["never"], "--steps", "25"]
-    return session.report(session.shared_recording(f"speed-{name}", arguments))
+    return session.report(session.shared_recording(f"speed-{name}", _arguments(session, name)))
 
 
 def ref_speed(session):
@@ -29,7 +32,25 @@ def ref_speed(session):
         goal, value = MFU_GOALS.get(name), mfu["value"]
         status = INFO if goal is None else PASS if value is not None and value >= goal else FAIL
         yield Result(f"ref-{name}-mfu", value, mfu["variant"], "" if goal is None else f">= {goal}",
-                     status, mfu["reason"] or mfu["peak_source"], {"peak_flops": mfu["peak_flops"]})
+                     status, mfu["reason"] or mfu["peak_source"],
+                     {"peak_flops": mfu["peak_flops"]}, of_ref=True)
+
+
+def _peer(session, strategy):
+    batch, accumulate, _ = VARIANTS["micro-4"]
+    return session.json(
+        [sys.executable, session.peers / "bench_peer.py", "--config",
+         "tiny" if session.tiny else "ref", "--strategy", strategy, "--device", "cuda", "--dtype",
+         "bf16", "--batch", batch, "--accumulate", accumulate, "--steps", 20], ours=False)
+
+
+def _compared(peer, ours, name, goal):
+    speed = statistics.mean(ours)
+    yield info(f"pytorch-{name}", peer["tokens_per_s"], "tokens/s", peer["peer"],
+               peak_bytes=peer["peak_bytes"])
+    yield at_least(f"ref-against-{name}", speed / peer["tokens_per_s"], goal, "x",
+                   f"ours {speed:,.0f} tokens/s, runs differ by {100 * spread(ours):.1f} %",
+                   of_ref=True, ours=ours)
 
 
 def peers(session):
@@ -38,16 +59,15 @@ def peers(session):
         raise Skipped("bench_peer.py was not found; name its folder with --peers")
     if session.torch is None:
         raise Skipped("this Python has no torch")
-    batch, accumulate, _ = VARIANTS["micro-4"]
-    ours = _ours(session, "micro-4")["throughput"]["tokens_per_s"]
-    if not ours:
+    before = _ours(session, "micro-4")
+    eager = _peer(session, "single")
+    after = session.report(session.record("speed-again", _arguments(session, "micro-4")))
+    ours = [report["throughput"]["tokens_per_s"] for report in (before, after)]
+    if not all(ours):
         raise Failed("the engine's run has no tokens/s to compare with")
-    for strategy, (name, goal) in PEER_GOALS.items():
-        peer = session.json(
-            [sys.executable, session.peers / "bench_peer.py", "--config", "ref", "--strategy",
-             strategy, "--device", "cuda", "--dtype", "bf16", "--batch", batch, "--accumulate",
-             accumulate, "--steps", 20])
-        yield info(f"pytorch-{name}", peer["tokens_per_s"], "tokens/s", peer["peer"],
-                   peak_bytes=peer["peak_bytes"])
-        yield at_least(f"ref-against-{name}", ours / peer["tokens_per_s"], goal, "x",
-                       f"ours {ours:,.0f} tokens/s")
+    yield from _compared(eager, ours, "eager", EAGER_GOAL)
+    try:
+        compiled = _peer(session, "compile")
+    except Failed as reason:  # it needs a C compiler and Python's headers
+        raise Skipped(f"PyTorch could not compile the model: {reason}")
+    yield from _compared(compiled, ours, "compile", COMPILE_GOAL)

@@ -41,6 +41,14 @@ def intersection(a, b):
     return found
 
 
+def difference(a, b):
+    """What of the union `a` is not in the union `b`."""
+    if not a:
+        return []
+    edges = [a[0][0], *(edge for interval in b for edge in interval), a[-1][1]]
+    return intersection(a, union(zip(edges[::2], edges[1::2])))
+
+
 def classes(kernels):
     """(name, start, end) -> unions of compute and of communication kernels."""
     compute, communication = [], []
@@ -52,8 +60,10 @@ def classes(kernels):
     return union(compute), union(communication)
 
 
-def overlap(kernels):
-    """HTA's ratio, None without communication."""
+def overlap(kernels, within=None):
+    """HTA's ratio, of the union `within` where it is given. None without communication."""
     compute, communication = classes(kernels)
+    if within is not None:
+        communication = intersection(communication, within)
     total = length(communication)
     return length(intersection(compute, communication)) / total if total else None

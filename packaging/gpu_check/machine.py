@@ -9,18 +9,19 @@ import re
 from .results import Failed, Skipped
 
 
-def _first(session, command):
+def _first(session, command, ours=True):
     with contextlib.suppress(Failed, Skipped, OSError):
-        return session.run(command).strip()
+        return session.run(command, ours=ours).strip()
     return ""
 
 
 def device(session):
     fields = _first(session, ["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
-                              "--format=csv,noheader"]).splitlines()
-    if not fields:
+                              "--format=csv,noheader"], ours=False).splitlines()
+    parts = [part.strip() for part in fields[0].rsplit(",", 2)] if fields else []
+    if len(parts) != 3:
         return {"name": None, "driver": None, "memory": None}
-    name, driver, memory = (part.strip() for part in fields[0].split(","))
+    name, driver, memory = parts
     return {"name": name, "driver": driver, "memory": memory, "count": len(fields)}
 
 

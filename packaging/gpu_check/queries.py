@@ -1,16 +1,19 @@
-"""SQL over a recording. Device lanes are numbered from 0x1000 up (profiler/capture/device_sink.h)."""
+"""SQL over a recording. Streams of the device are lanes 0x1000 to 0x1fff (storage/model/lanes.h)."""
 
-# Kernels of all streams: name, start, end, step.
-KERNELS = ("SELECT name, start_ns, end_ns, step FROM events WHERE kind='span' AND "
+# Kernels of all streams, those of collectives too. Step and correlation may be null, or 0.
+KERNELS = ("SELECT name, start_ns, end_ns, step, correlation FROM events WHERE kind='span' AND "
            "role IN ('compute', 'communication') AND lane >= 4096 AND lane < 8192 AND rank = {rank} "
            "ORDER BY start_ns")
-# Calls that launch a kernel; one cooperative or graph launch is one call as well.
-LAUNCHES = ("SELECT count(*) FROM events WHERE kind='span' AND role='runtime' AND rank = {rank} "
-            "AND (name LIKE 'cudaLaunch%Kernel%' OR name LIKE 'cuLaunchKernel%')")
+# Calls that launch a kernel. One that launches through another is there twice, with one number.
+LAUNCHES = ("SELECT correlation FROM events WHERE kind='span' AND role='runtime' AND rank = {rank} "
+            "AND (name LIKE 'cudaLaunch%Kernel%' OR name LIKE 'cuLaunch%Kernel%')")
 # NCCL's kernels, to find a collective's times among them.
 COLLECTIVE_KERNELS = ("SELECT rank, start_ns FROM events WHERE kind='span' AND "
                       "role='communication' AND lane >= 4096 AND lane < 8192")
-COLLECTIVES = "SELECT rank, start_ns FROM collectives"
-LAST_STEP_END = ("SELECT (SELECT started_unix_ns FROM run) + max(end_ns) FROM steps")
+COLLECTIVES = "SELECT rank, start_ns, operation, cause FROM collectives"
+EVALUATIONS = ("SELECT start_ns, end_ns FROM phases WHERE phase='evaluation' AND lane < 4096 AND "
+               "rank = {rank}")
+STEPS = "SELECT step, start_ns, end_ns FROM steps WHERE rank = {rank} ORDER BY step"
+STARTED = "SELECT started_unix_ns FROM run"
+ATTENTION = "SELECT attention FROM devices WHERE rank = 0"
 EVENTS = "SELECT sum(count) + (SELECT count(*) FROM collectives) FROM chunks"
-STEPS = "SELECT step, end_ns - start_ns FROM steps WHERE rank = 0 AND step >= {first} ORDER BY step"

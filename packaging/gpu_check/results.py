@@ -23,14 +23,17 @@ class Result:
     status: str = INFO
     reason: str = ""
     details: dict = dataclasses.field(default_factory=dict)
+    of_ref: bool = False  # the goal is one for REF on a real device
 
 
-def at_most(name, value, limit, unit="", reason="", **details):
-    return _judged(name, value, unit, f"<= {limit:g}", value <= limit, reason, details)
+def at_most(name, value, limit, unit="", reason="", noise=0.0, of_ref=False, **details):
+    """`noise`: by how much two measurements of the same thing differ."""
+    goal = f"<= {limit:g}" + (f" +- {noise:.2g}" if noise else "")
+    return _judged(name, value, unit, goal, value <= limit + noise, reason, details, of_ref)
 
 
-def at_least(name, value, limit, unit="", reason="", **details):
-    return _judged(name, value, unit, f">= {limit:g}", value >= limit, reason, details)
+def at_least(name, value, limit, unit="", reason="", of_ref=False, **details):
+    return _judged(name, value, unit, f">= {limit:g}", value >= limit, reason, details, of_ref)
 
 
 def equal(name, value, wanted, unit="", reason="", **details):
@@ -41,8 +44,15 @@ def info(name, value, unit="", reason="", **details):
     return Result(name, value, unit, "", INFO, reason, details)
 
 
-def _judged(name, value, unit, goal, good, reason, details):
-    return Result(name, value, unit, goal, PASS if good else FAIL, reason, details)
+def _judged(name, value, unit, goal, good, reason, details, of_ref=False):
+    return Result(name, value, unit, goal, PASS if good else FAIL, reason, details, of_ref)
+
+
+def unjudged(result):
+    """As it is for a model that the goal is not for."""
+    if not result.of_ref or result.status not in (PASS, FAIL):
+        return result
+    return dataclasses.replace(result, status=INFO, goal="", reason="tiny model: not judged")
 
 
 def _text(value) -> str:

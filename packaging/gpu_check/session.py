@@ -1,18 +1,17 @@
-"""Where the programs are, how they are run, and how much time is left."""
+"""Where the programs are, and the recordings that are made with them."""
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import importlib.util
-import json
 import os
 import pathlib
 import random
-import shlex
-import signal
-import subprocess
 import time
 
+from . import queries
+from .commands import Commands
+from .kernels import Kernel, Step
 from .results import Failed, Skipped
 
 
@@ -31,48 +30,30 @@ def torch_folder():
     return pathlib.Path(spec.submodule_search_locations[0])
 
 
-def library_path(bundle_lib, torch):
+def library_folders(bundle_lib, torch):
     """Our libraries, LibTorch's, and those of all NVIDIA wheels beside it."""
     folders = [bundle_lib] if bundle_lib.is_dir() else []
     if torch is not None:
         folders.append(torch / "lib")
         folders += sorted((torch.parent / "nvidia").glob("*/lib"))
-    return ":".join(map(str, folders))
+    return folders
 
 
-def _name(command):
-    """"shardscope record"; the whole command is in the JSON."""
-    verb = str(command[1]) if len(command) > 1 else ""
-    name = pathlib.Path(str(command[0])).name
-    return f"{name} {verb}" if verb.isalpha() else name
-
-
-def _last_words(err, out):
-    lines = [line for line in (err.strip() or out.strip()).splitlines()
-             if line.strip() and not line.startswith("Run '")]
-    return lines[-1].strip() if lines else "no output"
-
-
-class Session:
-    def __init__(self, bin_folder, work, peers=None, reference=None, budget=520.0):
-        self.bin, self.work = pathlib.Path(bin_folder), pathlib.Path(work)
-        self.peers = pathlib.Path(peers) if peers else None
-        self.reference = pathlib.Path(reference) if reference else None
+class Session(Commands):
+    def __init__(self, bin_folder, work, peers=None, reference=None, budget=520.0, tiny=False):
+        super().__init__(work, budget)
+        self.bin = pathlib.Path(bin_folder)
+        # Absolute: programs run in the working folder.
+        self.peers = pathlib.Path(peers).absolute() if peers else None
+        self.reference = pathlib.Path(reference).absolute() if reference else None
+        self.tiny = tiny
         self.torch = torch_folder()
-        self.environment = dict(os.environ)
+        self.libraries = library_folders(self.bin.parent / "lib", self.torch)
         inherited = os.environ.get("LD_LIBRARY_PATH", "")
-        ours = library_path(self.bin.parent / "lib", self.torch)
-        self.environment["LD_LIBRARY_PATH"] = ":".join(filter(None, [ours, inherited]))
-        self.started = time.monotonic()
-        self.end = self.started + budget
-        self.check_end = self.end
-        self.check_name = ""
-        self.commands = []
+        self.environment["LD_LIBRARY_PATH"] = ":".join(
+            filter(None, [*map(str, self.libraries), inherited]))
         self._recordings = {}
-
-    def left(self) -> float:
-        """Seconds for what is running now."""
-        return min(self.end, self.check_end) - time.monotonic()
+        self._help = None
 
     def program(self, name):
         path = self.bin / name
@@ -80,51 +61,14 @@ class Session:
             raise Skipped(f"{name} is not in {self.bin}")
         return path
 
-    def run(self, command, environment=None, accept=(0,)):
-        """Standard output of a command that has to end well, in the time that is left."""
-        command = [str(part) for part in command]
-        began = time.monotonic()
-        entry = {"check": self.check_name, "command": shlex.join(command)}
-        self.commands.append(entry)
-        if self.left() <= 0:
-            raise Failed("no time was left for " + _name(command))
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, errors="replace", env={**self.environment, **(environment or {})},
-            cwd=self.work, start_new_session=True)
-        try:
-            out, err = process.communicate(timeout=self.left())
-        except subprocess.TimeoutExpired:
-            out, err = self._end(process)
-            entry["exit"] = "timeout"
-            raise Failed(f"{_name(command)} took longer than {time.monotonic() - began:.0f} s")
-        finally:
-            entry["seconds"] = round(time.monotonic() - began, 3)
-        entry["exit"] = process.returncode
-        if process.returncode not in accept:
-            entry["stderr"] = err[-2000:]
-            raise Failed(f"{_name(command)} ended with {process.returncode}: {_last_words(err, out)}")
-        return out
+    def shardscope(self, *arguments, **more):
+        return self.json([self.program("shardscope"), *arguments, "--json"], **more)
 
-    @staticmethod
-    def _end(process):
-        """The process and what it started."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, number)
-            try:
-                return process.communicate(timeout=5)
-            except subprocess.TimeoutExpired:
-                continue
-        return "", ""
-
-    def json(self, command, **more):
-        """The JSON a command prints: all of its output, or its last line."""
-        out = self.run(command, **more)
-        for text in (out, (out.strip().splitlines() or [""])[-1]):
-            with contextlib.suppress(ValueError):
-                return json.loads(text)
-        raise Failed(f"{_name(command)} printed no JSON")
+    def has_option(self, name):
+        """Of `record`: not every build has every one."""
+        if self._help is None:
+            self._help = self.run([self.program("shardscope"), "record", "--help-all"])
+        return name in self._help.replace(",", " ").split()
 
     def text(self):
         """Something to train on: a bundle has no source tree. The same words every time."""
@@ -157,8 +101,23 @@ class Session:
         return made
 
     def report(self, recording):
-        return self.json([self.program("shardscope"), "report", recording.path, "--json"])
+        return self.shardscope("report", recording.path)
 
     def query(self, recording, sql):
-        """Rows of texts, as `shardscope query` gives them; null is None."""
-        return self.json([self.program("shardscope"), "query", recording.path, sql, "--json"])["rows"]
+        """Rows as `shardscope query` gives them; null is None."""
+        return self.shardscope("query", recording.path, sql)["rows"]
+
+    def steps(self, recording, rank=0) -> list[Step]:
+        return [Step(*map(int, row))
+                for row in self.query(recording, queries.STEPS.format(rank=rank))]
+
+    def kernels(self, recording, rank=0) -> list[Kernel]:
+        return [Kernel.of(row) for row in self.query(recording, queries.KERNELS.format(rank=rank))]
+
+    def attention(self, recording):
+        """`--attention` with what this run chose, for runs that are compared with each other."""
+        chosen = ""
+        with contextlib.suppress(IndexError):
+            chosen = self.query(recording, queries.ATTENTION)[0][0] or ""
+        known = chosen in ("cudnn", "flash") and self.has_option("--attention")
+        return ["--attention", chosen] if known else []

@@ -9,80 +9,141 @@ import sys
 import textwrap
 
 # `shardscope`: a recording is the JSON of its own arguments. FAKE holds what is to go wrong.
+# Unfriendly as the real one: kernels before the first step and after the last one, kernels that
+# know no step, Kineto's clock 7 ms off.
 SHARDSCOPE = r'''
 import json, os, pathlib, sys, time
 fake = json.loads(os.environ.get("FAKE", "{}"))
 arguments = sys.argv[1:]
+STEP, BEGIN = 40_000_000, 5_000_000_000
 
 def value(name, default=None):
     return arguments[arguments.index(name) + 1] if name in arguments else default
 
+def kernels(steps, factor):
+    ends = int(steps) * STEP + BEGIN
+    found = [["before", 1000, 9000], ["before", 20000, 25000], ["after", ends + 3000, ends + 4000]]
+    for step in range(int(steps)):
+        for i in range(3):
+            start = BEGIN + step * STEP + 2_000_000 + 12_000_000 * i
+            found.append([f"gemm{i}", start, start + round(10_000_000 * factor)])
+    return sorted(found, key=lambda kernel: kernel[1])
+
+def trace(path, steps, factor, started):
+    base = started - 1_000_000_000_000
+    events = [{"ph": "X", "cat": "kernel", "name": name, "dur": (end - start) / 1e3,
+               "ts": (start + started - base + 7_000_000) / 1e3}
+              for name, start, end in kernels(steps, factor * fake.get("kineto_stretch", 1))]
+    del events[20:20 + fake.get("kineto_loses", 0)]
+    events.append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 2})
+    pathlib.Path(path).write_text(json.dumps({"traceEvents": events, "baseTimeNanoseconds": base}))
+
+def drift(path):
+    "What this run's times are multiplied by: equal runs are not equal."
+    count = path.with_suffix(".count")
+    run = int(count.read_text()) if count.exists() else 0
+    count.write_text(str(run + 1))
+    listed = fake.get("drift", {}).get(path.stem, [1.0])
+    return listed[run % len(listed)]
+
 def record():
-    level = value("--device-capture")
+    if "--help-all" in arguments:
+        print("  --steps N", *fake.get("options", ["  --attention WORD  kernels"]), sep="\n")
+        return
     if fake.get("record_hangs"):
         pathlib.Path(fake["record_hangs"]).write_text(str(os.getpid()))
         time.sleep(600)
     if fake.get("record_fails"):
         print("warming up", "shardscope record: out of device memory", sep="\n", file=sys.stderr)
         sys.exit(5)
+    path, steps = pathlib.Path(value("--output")), value("--steps")
+    factor, end = drift(path), BEGIN + int(steps) * STEP
+    started = round((time.time() - fake.get("stop", 0.1)) * 1e9) - end
     rank = os.environ.get("SHARDSCOPE_RANK_PROGRAM")
     if rank:
         text = pathlib.Path(rank).read_text()
-        trace = text.split("SHARDSCOPE_KINETO_TRACE=")[1].split("\n")[0].strip("'")
-        events = [{"ph": "X", "cat": "kernel", "name": f"gemm{i}", "ts": 10.0 * i,
-                   "dur": 5.0 * fake.get("kineto_stretch", 1)} for i in range(fake.get("kineto", 12))]
-        events.append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 2})
-        pathlib.Path(trace).write_text(json.dumps({"traceEvents": events}))
-    path = pathlib.Path(value("--output"))
-    path.write_text(json.dumps({"arguments": arguments, "ended": time.time()}))
+        trace(text.split("SHARDSCOPE_KINETO_TRACE=")[1].split("\n")[0].strip("'"), steps, factor,
+              started)
+    path.write_text(json.dumps({"arguments": arguments, "factor": factor, "started": started}))
     print("recorded\n" + json.dumps({"schema": "shardscope.record/1"}))
 
-def report(recording):
-    two = "--share-device" in recording["arguments"]
+def report(two):
+    ranks = [0, 1] if two else [0]
     print(json.dumps({
         "schema": "shardscope.report/1",
         "throughput": {"tokens_per_s": fake.get("tokens", 400000.0), "step_s_median": 0.04},
         "mfu": {"value": 0.6, "variant": "palm", "peak_flops": 9.89e14, "peak_source": "table",
                 "reason": None},
-        "overlap": {"ratio": 0.5 if two else None, "communication_ns": 40, "hidden_ns": 20,
-                    "exposed_ns": 20, "by_rank": [{"rank": r, "ratio": fake.get("ratio", 0.5)}
-                                                  for r in ([0, 1] if two else [0])]},
+        "devices": [{"rank": r, "communication_ns": 100 if two else 0,
+                     "hidden_ns": 100 * fake.get("ratio", 0.5) if two else 0} for r in ranks],
+        # Of phases, which hide more than kernels do.
+        "overlap": {"ratio": 0.7 if two else None, "communication_ns": 40, "hidden_ns": 20,
+                    "exposed_ns": 20, "by_rank": [{"rank": r, "ratio": 0.7} for r in ranks]},
         "completeness": {"complete": not fake.get("incomplete"), "known": True,
                          "missing": ["rank 0 step 3: a gather"] if fake.get("incomplete") else []},
         "dropped": 0, "events": 1000, "file_bytes": 3000}, indent=2))
 
+def step_rows(slow, factor):
+    for step in range(int(value("--steps"))):
+        slower = slow if step % 2 == 0 or "--alternate-capture" not in arguments else 1
+        start = BEGIN + step * STEP
+        yield [step, start, start + round(39_000_000 * slower * factor)]
+
+def kernel_rows(two, level, factor):
+    if two:
+        late = BEGIN + 3 * STEP
+        return [["gemm", 0, 100, None, 1], ["ncclDevKernel_Broadcast", 1000, 5000, None, 2],
+                ["gemm", BEGIN, BEGIN + 150, 0, 3],
+                ["ncclDevKernel_AllGather", BEGIN + 100, BEGIN + 200, None, 4],
+                ["ncclDevKernel_AllReduce", late + 1000, late + 2000, 3, 5]]  # of an evaluation
+    found = kernels(value("--steps"), factor)
+    # No launch knows its step below `launches`, none between phases ever does.
+    step = lambda k: None if level == "kernels" or k[1] < BEGIN or k[0] == "gemm2"         else (k[1] - BEGIN) // STEP
+    return [[*k, step(k), i + 1 if i >= fake.get("without_launch", 0) else 0]
+            for i, k in enumerate(found)]
+
 def query(recording, sql):
-    two = "--share-device" in recording["arguments"]
-    level = recording["arguments"][recording["arguments"].index("--device-capture") + 1]
-    if "FROM steps WHERE" in sql:
-        slow = fake.get("slow", {}).get(level, 1.0)
-        rows = [[str(s), str(round(40e6 * slow))] for s in range(4, 24)]
-    elif "max(end_ns)" in sql:
-        rows = [[str(round((recording["ended"] - fake.get("stop", 0.1)) * 1e9))]]
+    two = "--share-device" in arguments
+    level = value("--device-capture")
+    kernels = kernel_rows(two, level, recording["factor"])
+    if "FROM steps" in sql:
+        rows = list(step_rows(fake.get("slow", {}).get(level, 1.0), recording["factor"]))
+    elif "started_unix_ns" in sql:
+        rows = [[recording["started"]]]
+    elif "FROM devices" in sql:
+        rows = [[fake.get("attention", "cudnn")]]
+    elif "FROM phases" in sql:
+        rows = [[BEGIN + 3 * STEP + 500, BEGIN + 3 * STEP + 3000]] if two else []
     elif "FROM chunks" in sql:
-        rows = [["1000"]]
+        rows = [[1000]]
     elif "FROM collectives" in sql:
-        rows = [[str(r), str(100 * i)] for r in (0, 1) for i in range(4)] if two else []
-    elif "SELECT rank, start_ns" in sql:
-        rows = [[str(r), str(100 * i)] for r in (0, 1) for i in range(fake.get("joined", 4))]
-    elif "count(*)" in sql:
-        rows = [[str(fake.get("launches", 12))]]
-    elif two:
-        rows = [["gemm", "0", "150", "0"], ["ncclDevKernel_AllGather", "100", "200", "0"]]
+        rows = [[r, 100 * i, "all-gather", "forward"] for r in (0, 1) for i in range(4)]
+    elif sql.startswith("SELECT rank, start_ns"):
+        rows = [[r, 100 * i] for r in (0, 1) for i in range(fake.get("joined", 4))]
+    elif "role='runtime'" in sql:
+        # A call that launches through another one is recorded twice.
+        rows = [[k[4]] for k in kernels if k[4]] * 2 + [[9999]] * fake.get("more_launches", 0)
     else:
-        rows = [[f"gemm{i}", str(10000 * i), str(10000 * i + 5000), str(i)] for i in range(12)]
+        rows = kernels
     print(json.dumps({"schema": "shardscope.query/1", "columns": [], "rows": rows}))
+
+def doctor():
+    # Its probe is too slow the first time.
+    tried = pathlib.Path("doctor.tried")
+    cuda = not fake.get("no_driver") and (tried.exists() or not fake.get("slow_probe"))
+    tried.write_text("")
+    print(json.dumps({"schema": "shardscope.doctor/1", "checks": [
+        {"id": "gpu.driver", "status": "ok" if cuda else "missing", "found": "no driver",
+         "remedy": "install one"}],
+        "works": {"cpu": True, "cuda": cuda, "tracing": True}}, indent=1))
+    sys.exit(0 if cuda else 4)
 
 if arguments[0] == "--version":
     print("shardscope 0.1.0 (0123456789ab)")
 elif arguments[0] == "record":
     record()
 elif arguments[0] == "doctor":
-    print(json.dumps({"schema": "shardscope.doctor/1", "checks": [
-        {"id": "gpu.driver", "status": "missing" if fake.get("no_driver") else "ok",
-         "found": "no driver", "remedy": "install one"}],
-        "works": {"cpu": True, "cuda": not fake.get("no_driver"), "tracing": True}}, indent=1))
-    sys.exit(4 if fake.get("no_driver") else 0)
+    doctor()
 elif arguments[0] == "verify":
     print(json.dumps({"errors": {"loss": {"value": fake.get("error", 1e-6), "limit": 1e-5,
                                           "pass": True}},
@@ -92,8 +153,10 @@ elif fake.get("broken"):
     print("shardscope: not a recording", file=sys.stderr)
     sys.exit(3)
 else:
+    verb, sql = arguments[0], arguments[2]
     recording = json.loads(pathlib.Path(arguments[1]).read_text())
-    report(recording) if arguments[0] == "report" else query(recording, arguments[2])
+    arguments = recording["arguments"]
+    report("--share-device" in arguments) if verb == "report" else query(recording, sql)
 '''
 
 GPU_TEST = r'''
@@ -109,12 +172,46 @@ sys.exit(1 if fake.get("gpu_fails") else 0)
 '''
 
 PEER = r'''
-import json, sys
+import json, os, sys
+fake = json.loads(os.environ.get("FAKE", "{}"))
 print("a warning of torch")
+if "/lib" in os.environ.get("LD_LIBRARY_PATH", ""):
+    sys.exit("libz.so.1: of another machine")
 strategy = sys.argv[sys.argv.index("--strategy") + 1]
+if strategy == "compile" and fake.get("no_compiler"):
+    sys.exit("RuntimeError: Failed to find C compiler")
 print(json.dumps({"peer": f"PyTorch {strategy}", "peak_bytes": 1,
                   "tokens_per_s": {"single": 200000.0, "compile": 350000.0}[strategy]}))
 '''
+
+
+SMI = """
+import os, sys
+if "/lib" in os.environ.get("LD_LIBRARY_PATH", ""):
+    sys.exit("libz.so.1: of another machine")
+print("NVIDIA H200, 580.65.06, 143771 MiB")
+"""
+
+# Slow to import, and only to be imported in a process of its own.
+TORCH = """
+import json, os, sys
+from . import version
+from .version import __version__
+if "gpu-check" in sys.argv[0]:
+    raise ImportError("not to be imported")
+fake = json.loads(os.environ.get("FAKE", "{}"))
+
+
+class cuda:
+    is_available = staticmethod(lambda: True)
+    device_count = staticmethod(lambda: 1)
+    get_device_name = staticmethod(lambda index=0: "NVIDIA H200")
+
+
+def zeros(*shape, device="cpu"):
+    if fake.get("torch_fails"):
+        raise RuntimeError("Found no NVIDIA driver on your system.")
+"""
 
 
 def program(path: pathlib.Path, source: str) -> None:
@@ -131,13 +228,15 @@ def bundle(root: pathlib.Path) -> dict:
     (root / "bin/libshardscope_kineto_oracle.so").write_text("")
     program(root / "peers/bench_peer.py", PEER)
     (root / "reference").mkdir()
-    program(root / "tools/nvidia-smi", "print('NVIDIA H200, 580.65.06, 143771 MiB')")
+    program(root / "tools/nvidia-smi", SMI)
     (root / "site/torch/lib").mkdir(parents=True)
-    (root / "site/torch/__init__.py").write_text("raise ImportError('not to be imported')\n")
-    (root / "site/torch/version.py").write_text("__version__ = '2.11.0+cu130'\n")
+    (root / "site/torch/lib/libtorch_cuda.so").write_text("0" * 1000)
+    (root / "site/torch/__init__.py").write_text(TORCH)
+    (root / "site/torch/version.py").write_text("__version__ = '2.11.0+cu130'\ncuda = '13.0'\n")
     for wheel in ("nccl", "cu13"):
         (root / f"site/nvidia/{wheel}/lib").mkdir(parents=True)
-    return {**os.environ, "PYTHONPATH": str(root / "site"), "FAKE": "{}",
+    inherited = {key: text for key, text in os.environ.items() if key != "LD_LIBRARY_PATH"}
+    return {**inherited, "PYTHONPATH": str(root / "site"), "FAKE": "{}",
             "PATH": f"{root / 'tools'}:{os.environ['PATH']}"}
 
 
