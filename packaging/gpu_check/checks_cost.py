@@ -17,18 +17,33 @@ FEWEST_PAIRS = 8
 BLOCK = 24
 # Of the step time without capture; None: no goal.
 LIMITS = {"marks": None, "kernels": 1.01, "launches": None, "full": 1.03}
+TRACED = ("idle", "kernels", "launches", "full")
 IDLE_LIMIT = 1.002  # attached, and recording nothing: what is left after a stop
 
 
-def _step_ns(session, name, arguments):
-    steps = session.steps(session.record(name, arguments))
-    return {step.number: step.end - step.start for step in steps if step.number >= WARM}
+def _recorded(session, level, name, arguments):
+    recording = session.record(name, arguments)
+    tracing = str(session.query(recording, queries.TRACING)[0][0])
+    if level in TRACED and tracing.startswith("not traced"):
+        raise Failed(f"{tracing}: there is no cost to measure")
+    return recording
 
 
-def paired(times):
-    """Even steps, which are captured, over the mean of both neighbours."""
-    return [times[step] / statistics.mean((times[step - 1], times[step + 1])) for step in times
-            if step % 2 == 0 and step - 1 in times and step + 1 in times]
+def _step_ns(session, recording):
+    return {step.number: step.end - step.start for step in session.steps(recording)
+            if step.number >= WARM}
+
+
+def _uncaptured(session, recording):
+    return {step for first, last in session.query(recording, queries.LESS)
+            for step in range(int(first), int(last) + 1)}
+
+
+def paired(times, uncaptured):
+    """Captured steps over the mean of both neighbours, which are not."""
+    return [ns / statistics.mean((times[step - 1], times[step + 1]))
+            for step, ns in times.items() if step not in uncaptured
+            and {step - 1, step + 1} <= uncaptured & times.keys()]
 
 
 def step_cost(session):
@@ -36,18 +51,19 @@ def step_cost(session):
     quiet = []
     for level, limit in LIMITS.items():
         arguments = workloads.single(session, level, WARM + 2 * PAIRS + 2)
-        times = _step_ns(session, f"cost-{level}", [*arguments, "--alternate-capture"])
-        ratios = paired(times)
+        recording = _recorded(session, level, f"cost-{level}", [*arguments, "--alternate-capture"])
+        times, uncaptured = _step_ns(session, recording), _uncaptured(session, recording)
+        ratios = paired(times, uncaptured)
         if len(ratios) < FEWEST_PAIRS:
-            raise Failed(f"the run at {level} recorded {len(times)} steps")
-        quiet += [ns for step, ns in times.items() if step % 2]
+            raise Failed(f"the run at {level} has {len(times)} steps, {len(ratios)} of them "
+                         "captured between two that are not")
+        quiet += [times[step] for step in uncaptured & times.keys()]
         ratio, noise = statistics.median(ratios), repeats.error_of_median(ratios)
-        remark = f"median of {len(ratios)} steps by turns, +- {noise:.2g}"
         if limit is None:
-            yield info(f"step-cost-{level}", ratio, "x", remark, ratios=ratios)
+            yield info(f"step-cost-{level}", ratio, "x", f"+- {100 * noise:.2g} %", ratios=ratios)
         else:
-            yield at_most(f"step-cost-{level}", ratio, limit, "x", remark, noise=noise,
-                          of_ref=True, ratios=ratios)
+            yield repeats.cost(f"step-cost-{level}", ratio, limit, noise,
+                               f"median of {len(ratios)} steps +-", ratios=ratios)
     yield info("step-uncaptured", statistics.median(quiet) / 1e6, "ms", f"{len(quiet)} steps")
 
 
@@ -58,16 +74,15 @@ def idle(session):
     # It cannot be detached again. In this order a device that becomes warmer favours nobody.
     for level in ("untraced", "idle", "idle", "untraced"):
         arguments = [*workloads.single(session, level, WARM + BLOCK), *attention]
-        found = _step_ns(session, f"idle-{level}", arguments)
+        found = _step_ns(session, _recorded(session, level, f"idle-{level}", arguments))
         if not found:
             raise Failed(f"the run at {level} recorded no step to compare")
         times[level].append(statistics.median(found.values()) / 1e6)
     yield info("step-untraced", statistics.mean(times["untraced"]), "ms", "mean of two runs")
     noise = max(map(repeats.spread, times.values()))
     ratio = statistics.mean(times["idle"]) / statistics.mean(times["untraced"])
-    repeats.skip_unsteady(noise, abs(ratio - 1))
-    yield at_most("step-cost-idle", ratio, IDLE_LIMIT, "x", "two runs of each", noise=noise,
-                  of_ref=True, **times)
+    yield repeats.cost("step-cost-idle", ratio, IDLE_LIMIT, noise, "equal runs differ by",
+                       **times)
 
 
 def size(session):

@@ -14,13 +14,13 @@ MFU_GOALS = {"micro-4": 0.45, "fused-32": 0.55}
 EAGER_GOAL, COMPILE_GOAL = 1.5, 1.1
 
 
-def _arguments(session, name):
+def arguments(session, name):
     batch, accumulate, precision = VARIANTS[name]
     return workloads.single(session, "untraced", 25, batch, accumulate, precision, calibrate=True)
 
 
 def _ours(session, name):
-    return session.report(session.shared_recording(f"speed-{name}", _arguments(session, name)))
+    return session.report(session.shared_recording(f"speed-{name}", arguments(session, name)))
 
 
 def ref_speed(session):
@@ -61,7 +61,7 @@ def peers(session):
         raise Skipped("this Python has no torch")
     before = _ours(session, "micro-4")
     eager = _peer(session, "single")
-    after = session.report(session.record("speed-again", _arguments(session, "micro-4")))
+    after = session.report(session.record("speed-again", arguments(session, "micro-4")))
     ours = [report["throughput"]["tokens_per_s"] for report in (before, after)]
     if not all(ours):
         raise Failed("the engine's run has no tokens/s to compare with")

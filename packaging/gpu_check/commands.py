@@ -22,9 +22,20 @@ def _name(command):
     return f"{name} {verb}" if verb.isalpha() else name
 
 
+def _last_json(out):
+    for text in (out, (out.strip().splitlines() or [""])[-1]):
+        with contextlib.suppress(ValueError):
+            return json.loads(text)
+    return None
+
+
 def _last_words(err, out):
+    """Why it ended: `record` says so in its JSON, and in the middle of what it prints."""
+    document = _last_json(out)
+    if isinstance(document, dict) and document.get("message"):
+        return document["message"]
     lines = [line for line in (err.strip() or out.strip()).splitlines()
-             if line.strip() and not line.startswith("Run '")]
+             if line.strip() and not line.startswith(("Run '", "Next: ", "Kept "))]
     return lines[-1].strip() if lines else "no output"
 
 
@@ -95,8 +106,7 @@ class Commands:
 
     def json(self, command, **more):
         """The JSON a command prints: all of its output, or its last line."""
-        out = self.run(command, **more)
-        for text in (out, (out.strip().splitlines() or [""])[-1]):
-            with contextlib.suppress(ValueError):
-                return json.loads(text)
-        raise Failed(f"{_name(command)} printed no JSON")
+        document = _last_json(self.run(command, **more))
+        if document is None:
+            raise Failed(f"{_name(command)} printed no JSON")
+        return document

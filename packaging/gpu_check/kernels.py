@@ -76,6 +76,8 @@ def of_whole_steps(kernels, steps, warm=WARM):
     where the device waits for the host: every step does so at the same place. That is why the last
     step is left out.
     """
+    if not kernels:
+        raise Failed("no kernel was recorded")
     counted = [step for step in steps if step.number >= warm]
     if len(counted) < 2:
         raise Failed(f"the recording holds {len(steps)} steps, too few to compare")

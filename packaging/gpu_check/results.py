@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 
 PASS, FAIL, SKIP, INFO = "pass", "fail", "skip", "info"
+UNJUDGED = "tiny model: not judged"
 
 
 class Skipped(Exception):
@@ -26,10 +27,8 @@ class Result:
     of_ref: bool = False  # the goal is one for REF on a real device
 
 
-def at_most(name, value, limit, unit="", reason="", noise=0.0, of_ref=False, **details):
-    """`noise`: by how much two measurements of the same thing differ."""
-    goal = f"<= {limit:g}" + (f" +- {noise:.2g}" if noise else "")
-    return _judged(name, value, unit, goal, value <= limit + noise, reason, details, of_ref)
+def at_most(name, value, limit, unit="", reason="", of_ref=False, **details):
+    return _judged(name, value, unit, f"<= {limit:g}", value <= limit, reason, details, of_ref)
 
 
 def at_least(name, value, limit, unit="", reason="", of_ref=False, **details):
@@ -50,9 +49,9 @@ def _judged(name, value, unit, goal, good, reason, details, of_ref=False):
 
 def unjudged(result):
     """As it is for a model that the goal is not for."""
-    if not result.of_ref or result.status not in (PASS, FAIL):
+    if not result.of_ref or result.status not in (PASS, FAIL, SKIP):
         return result
-    return dataclasses.replace(result, status=INFO, goal="", reason="tiny model: not judged")
+    return dataclasses.replace(result, status=INFO, goal="", reason=UNJUDGED)
 
 
 def _text(value) -> str:

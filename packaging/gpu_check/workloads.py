@@ -17,7 +17,7 @@ LEVELS = {
 def _model(session, batch, accumulate):
     """REF: 203 M parameters, context 512. The tiny one is for trying out the script."""
     if session.tiny:
-        return [*DEVICE, "--model", "tiny", "--vocab-size", "256", "--batch", "2", "--accumulate",
+        return [*DEVICE, "--model", "tiny", "--vocabulary", "256", "--batch", "2", "--accumulate",
                 str(min(accumulate, 2)), "--threads", "1"]
     return [*DEVICE, "--model", "ref", "--batch", str(batch), "--accumulate", str(accumulate)]
 

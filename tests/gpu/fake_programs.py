@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import stat
 import sys
 import textwrap
 
@@ -54,7 +53,9 @@ def record():
         pathlib.Path(fake["record_hangs"]).write_text(str(os.getpid()))
         time.sleep(600)
     if fake.get("record_fails"):
-        print("warming up", "shardscope record: out of device memory", sep="\n", file=sys.stderr)
+        print("warming up", "shardscope: out of device memory", "Kept 0 steps, 2 events.",
+              "Next: shardscope report x", sep="\n", file=sys.stderr)
+        print(json.dumps({"schema": "shardscope.record/1", "message": "out of device memory"}))
         sys.exit(5)
     path, steps = pathlib.Path(value("--output")), value("--steps")
     factor, end = drift(path), BEGIN + int(steps) * STEP
@@ -75,7 +76,8 @@ def report(two):
         "mfu": {"value": 0.6, "variant": "palm", "peak_flops": 9.89e14, "peak_source": "table",
                 "reason": None},
         "devices": [{"rank": r, "communication_ns": 100 if two else 0,
-                     "hidden_ns": 100 * fake.get("ratio", 0.5) if two else 0} for r in ranks],
+                     "hidden_ns": 100 * fake.get("ratio", 0.5) if two else 0}
+                    for r in ranks],
         # Of phases, which hide more than kernels do.
         "overlap": {"ratio": 0.7 if two else None, "communication_ns": 40, "hidden_ns": 20,
                     "exposed_ns": 20, "by_rank": [{"rank": r, "ratio": 0.7} for r in ranks]},
@@ -98,7 +100,11 @@ def kernel_rows(two, level, factor):
                 ["ncclDevKernel_AllReduce", late + 1000, late + 2000, 3, 5]]  # of an evaluation
     found = kernels(value("--steps"), factor)
     # No launch knows its step below `launches`, none between phases ever does.
-    step = lambda k: None if level == "kernels" or k[1] < BEGIN or k[0] == "gemm2"         else (k[1] - BEGIN) // STEP
+    def step(kernel):
+        if level == "kernels" or kernel[1] < BEGIN or kernel[0] == "gemm2":
+            return None
+        return (kernel[1] - BEGIN) // STEP
+
     return [[*k, step(k), i + 1 if i >= fake.get("without_launch", 0) else 0]
             for i, k in enumerate(found)]
 
@@ -110,8 +116,14 @@ def query(recording, sql):
         rows = list(step_rows(fake.get("slow", {}).get(level, 1.0), recording["factor"]))
     elif "started_unix_ns" in sql:
         rows = [[recording["started"]]]
+    elif "SELECT tracing" in sql:
+        rows = [["not traced: switched off" if level == "never" else
+                 fake.get("tracing", "CUPTI 130001")]]
     elif "FROM devices" in sql:
         rows = [[fake.get("attention", "cudnn")]]
+    elif "FROM detail" in sql:
+        less = "--alternate-capture" in arguments and not fake.get("never_less")
+        rows = [[s, s] for s in range(1, int(value("--steps")), 2)] if less else []
     elif "FROM phases" in sql:
         rows = [[BEGIN + 3 * STEP + 500, BEGIN + 3 * STEP + 3000]] if two else []
     elif "FROM chunks" in sql:
@@ -122,19 +134,23 @@ def query(recording, sql):
         rows = [[r, 100 * i] for r in (0, 1) for i in range(fake.get("joined", 4))]
     elif "role='runtime'" in sql:
         # A call that launches through another one is recorded twice.
-        rows = [[k[4]] for k in kernels if k[4]] * 2 + [[9999]] * fake.get("more_launches", 0)
+        rows = [[k[4]] for k in kernels if k[4]] * fake.get("calls", 2)
+        rows += [[9999]] * fake.get("more_launches", 0)
     else:
         rows = kernels
     print(json.dumps({"schema": "shardscope.query/1", "columns": [], "rows": rows}))
 
 def doctor():
     # Its probe is too slow the first time.
+    if value("--device") != "cuda":
+        fake["no_driver"] = True  # which is a note then, and no reason
     tried = pathlib.Path("doctor.tried")
     cuda = not fake.get("no_driver") and (tried.exists() or not fake.get("slow_probe"))
     tried.write_text("")
     print(json.dumps({"schema": "shardscope.doctor/1", "checks": [
         {"id": "gpu.driver", "status": "ok" if cuda else "missing", "found": "no driver",
-         "remedy": "install one"}],
+         "remedy": "install one"},
+        {"id": "tools.desktop", "status": "missing", "found": "not built", "remedy": None}],
         "works": {"cpu": True, "cuda": cuda, "tracing": True}}, indent=1))
     sys.exit(0 if cuda else 4)
 
@@ -214,10 +230,17 @@ def zeros(*shape, device="cpu"):
 """
 
 
-def program(path: pathlib.Path, source: str) -> None:
+def program(path: pathlib.Path, source: str, python: str = sys.executable) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!{sys.executable} -IS\n" + textwrap.dedent(source))
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    path.write_text(f"#!{python} -IS\n" + textwrap.dedent(source))
+    path.chmod(0o755)
+
+
+def stub_torch(site: pathlib.Path) -> None:
+    """A package without libraries."""
+    (site / "torch").mkdir(parents=True)
+    (site / "torch/__init__.py").write_text(TORCH)
+    (site / "torch/version.py").write_text("__version__ = '2.11.0+cu130'\ncuda = '13.0'\n")
 
 
 def bundle(root: pathlib.Path) -> dict:
@@ -229,12 +252,10 @@ def bundle(root: pathlib.Path) -> dict:
     program(root / "peers/bench_peer.py", PEER)
     (root / "reference").mkdir()
     program(root / "tools/nvidia-smi", SMI)
-    (root / "site/torch/lib").mkdir(parents=True)
+    stub_torch(root / "site")
+    for folder in ("torch", "nvidia/nccl", "nvidia/cu13"):
+        (root / "site" / folder / "lib").mkdir(parents=True)
     (root / "site/torch/lib/libtorch_cuda.so").write_text("0" * 1000)
-    (root / "site/torch/__init__.py").write_text(TORCH)
-    (root / "site/torch/version.py").write_text("__version__ = '2.11.0+cu130'\ncuda = '13.0'\n")
-    for wheel in ("nccl", "cu13"):
-        (root / f"site/nvidia/{wheel}/lib").mkdir(parents=True)
     inherited = {key: text for key, text in os.environ.items() if key != "LD_LIBRARY_PATH"}
     return {**inherited, "PYTHONPATH": str(root / "site"), "FAKE": "{}",
             "PATH": f"{root / 'tools'}:{os.environ['PATH']}"}
