@@ -6,6 +6,7 @@ the first step or below capture level `launches` does not, and another tool's ke
 from __future__ import annotations
 
 import bisect
+import statistics
 from typing import NamedTuple
 
 from . import intervals
@@ -44,29 +45,34 @@ def training_time(steps, evaluations):
                                 intervals.union(evaluations))
 
 
-def _idle(kernels):
-    busy = intervals.union(kernel.time for kernel in kernels)
-    return [(a[1], b[0]) for a, b in zip(busy, busy[1:])]
+class _Idle:
+    """When the device runs nothing, between its first kernel and its last."""
 
+    def __init__(self, kernels):
+        busy = intervals.union(kernel.time for kernel in kernels)
+        self.all = [(a[1], b[0]) for a, b in zip(busy, busy[1:])]
+        self._starts = [start for start, _ in self.all]
 
-def _idle_around(idle, starts, times) -> int:
-    """Lengths of the idle intervals that hold `times`, summed."""
-    total = 0
-    for time in times:
-        at = bisect.bisect_right(starts, time) - 1
-        if at >= 0 and time < idle[at][1]:
-            total += idle[at][1] - idle[at][0]
-    return total
+    def length_at(self, time) -> int:
+        at = bisect.bisect_right(self._starts, time) - 1
+        return self.all[at][1] - self.all[at][0] if at >= 0 and time < self.all[at][1] else 0
 
+    def shift(self, cuts, most):
+        """What moves most cuts to where it waits longest, and how long that is. One long wait, as
+        of a process that was held up, decides nothing."""
+        near = [(start + end) // 2 - cut for start, end in self.all
+                for cut in (cuts[0], cuts[-1])]
+        tried = [0, *(shift for shift in near if abs(shift) <= most)]
+        lengths = {shift: statistics.median_low([self.length_at(cut + shift) for cut in cuts])
+                   for shift in tried}
+        best = max(tried, key=lambda shift: (lengths[shift], -abs(shift)))
+        return best, lengths[best]
 
-def _shift(kernels, cuts, most) -> int:
-    """What moves all `cuts` to where the device is idle longest, at most by `most`."""
-    idle = _idle(kernels)
-    starts = [start for start, _ in idle]
-    near = [((start + end) // 2 - cuts[0]) for start, end in idle]
-    tried = [0, *(shift for shift in near if abs(shift) <= most)]
-    return max(tried, key=lambda shift: (
-        _idle_around(idle, starts, [cut + shift for cut in cuts]), -abs(shift)))
+    def snapped(self, cut, length) -> int:
+        """To the middle of the longest wait near to it: steps are not equally long."""
+        near = [(end - start, (start + end) // 2) for start, end in self.all
+                if start < cut + length and end > cut - length]
+        return max(near)[1] if near else cut
 
 
 def of_whole_steps(kernels, steps, warm=WARM):
@@ -81,9 +87,9 @@ def of_whole_steps(kernels, steps, warm=WARM):
     counted = [step for step in steps if step.number >= warm]
     if len(counted) < 2:
         raise Failed(f"the recording holds {len(steps)} steps, too few to compare")
-    cuts = [step.start for step in counted]
-    shift = _shift(kernels, cuts, (cuts[-1] - cuts[0]) // (len(cuts) - 1) // 2)
-    first, last = cuts[0] + shift, cuts[-1] + shift
+    cuts, idle = [step.start for step in counted], _Idle(kernels)
+    shift, length = idle.shift(cuts, (cuts[-1] - cuts[0]) // (len(cuts) - 1) // 2)
+    first, last = (idle.snapped(cut + shift, length) for cut in (cuts[0], cuts[-1]))
     found = [kernel for kernel in kernels if first <= kernel.start < last]
     if not found:
         raise Failed("no kernel lies in the time of the steps: their clocks differ")

@@ -83,6 +83,19 @@ class Kernels(unittest.TestCase):
             self.assertEqual((count, len(found)), (3, 6), offset)
             self.assertEqual(sum(k.end - k.start for k in found), 225, offset)
 
+    def test_and_whatever_one_step_is_held_up_by(self):
+        """Steps of 1000; the device waits for 5 in them and 20 between, but once for 205."""
+        for held_up in range(3, 8):
+            steps, found, start = [], [], 10_000
+            for number in range(8):
+                late = 200 * (number == held_up)
+                found += [kernels.Kernel("a", start + 10, start + 100),
+                          kernels.Kernel("b", start + 105 + late, start + 990 + late)]
+                steps.append(kernels.Step(number, start, start + 995 + late))
+                start += 1000 + late
+            whole, count = kernels.of_whole_steps(found, steps)
+            self.assertEqual((count, [k.name for k in whole]), (3, ["a", "b"] * 3), held_up)
+
     def test_clocks_that_have_nothing_in_common_are_told(self):
         with self.assertRaisesRegex(results.Failed, "clocks differ"):
             kernels.of_whole_steps(self.kernels(10**9), self.steps)
