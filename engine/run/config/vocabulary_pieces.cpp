@@ -2,6 +2,8 @@
 
 #include "engine/run/config/model_tensors.h"
 
+#include <algorithm>
+
 namespace shardscope::run {
 namespace {
 
@@ -15,6 +17,20 @@ std::int64_t countOf(const std::vector<ModelTensor>& tensors) {
 
 std::int64_t divideUp(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
+}
+
+/// Rows are a piece's logits: aligned, unless fewer pieces come of it than were asked for.
+VocabularyPieces cut(std::int64_t vocabulary, std::int64_t count) {
+    const std::int64_t rows = divideUp(vocabulary, count), aligned = alignedColumns(rows);
+    const std::int64_t pieces = divideUp(vocabulary, rows);
+    return {pieces, divideUp(vocabulary, aligned) == pieces ? aligned : rows};
+}
+
+/// As many as none has more than `most` parameters with.
+std::int64_t piecesOfAtMost(std::int64_t most, const ModelConfig& m) {
+    const std::int64_t rows = std::max<std::int64_t>(1, most / m.hidden);
+    const std::int64_t aligned = rows - rows % kAlignedColumns;
+    return divideUp(m.vocabulary, aligned > 0 ? aligned : rows);
 }
 
 }  // namespace
@@ -32,11 +48,10 @@ VocabularyPieces vocabularyPieces(const RunConfig& config) {
         const auto most = static_cast<std::int64_t>(
             kLargestUnit * static_cast<double>(countOf(blockTensors(m, 0))));
         if (countOf(rootTensors(m)) <= most) return {};
-        count = divideUp(m.vocabulary * m.hidden, most);
+        count = piecesOfAtMost(most, m);
         if (count == 1 && m.tieHead) return {};
     }
-    const std::int64_t rows = divideUp(m.vocabulary, count);
-    return {divideUp(m.vocabulary, rows), rows};
+    return cut(m.vocabulary, count);
 }
 
 }  // namespace shardscope::run

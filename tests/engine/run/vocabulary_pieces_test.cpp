@@ -1,6 +1,7 @@
 #include "engine/run/config/vocabulary_pieces.h"
 
 #include "engine/run/config/model_tensors.h"
+#include "engine/run/theory/model_theory.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ TEST(VocabularyPieces, AreCutWhereTheRootIsLargerThanABlock) {
         EXPECT_EQ(vocabularyPieces(runOf(name)).count, 0) << name;
     // 51.5 million over 12.6 million a block
     EXPECT_EQ(vocabularyPieces(runOf("ref")).count, 4);
-    EXPECT_EQ(vocabularyPieces(runOf("ref")).rows, 12'565);
+    EXPECT_EQ(vocabularyPieces(runOf("ref")).rows, 12'608);  // 12,565 and some
     RunConfig untied = runOf("small");
     untied.model.tieHead = false;
     EXPECT_EQ(vocabularyPieces(untied).count, 1);  // table and head apart
@@ -76,6 +77,33 @@ TEST(VocabularyPieces, AddUpToTheTable) {
                 expectWhole(config);
             }
         }
+    }
+}
+
+TEST(VocabularyPieces, HaveAlignedRowsWhereThatTakesNoPieceAway) {
+    RunConfig config = runOf("ref");
+    for (const std::int32_t pieces : {2, 3, 4, 7, 8, 16}) {
+        config.vocabularyPieces = pieces;
+        EXPECT_EQ(vocabularyPieces(config).count, pieces);
+        EXPECT_EQ(vocabularyPieces(config).rows % 64, 0) << pieces;
+    }
+    config.model.vocabulary = 100;
+    config.vocabularyPieces = 3;
+    EXPECT_EQ(vocabularyPieces(config).count, 3);
+    EXPECT_EQ(vocabularyPieces(config).rows, 34);
+}
+
+/// Chosen by size none is larger than 1.25 blocks, padding included.
+TEST(VocabularyPieces, StayBelowTheirLimitWhenAligned) {
+    RunConfig config = runOf("tiny");
+    const double most = 1.25 * static_cast<double>(theory::blockParameterCount(config.model));
+    for (std::int64_t vocabulary = 1; vocabulary < 40'000; vocabulary = vocabulary * 5 / 4 + 1) {
+        config.model.vocabulary = vocabulary;
+        const VocabularyPieces pieces = vocabularyPieces(config);
+        if (pieces.count < 2) continue;
+        EXPECT_LE(static_cast<double>(pieces.rows * config.model.hidden), most) << vocabulary;
+        EXPECT_GE(pieces.rows * pieces.count, vocabulary);
+        EXPECT_LT(pieces.rows * (pieces.count - 1), vocabulary);
     }
 }
 
