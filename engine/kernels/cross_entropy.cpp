@@ -37,9 +37,8 @@ double softmaxLossOnHost(const at::Tensor& logits, const std::int64_t* targets, 
 void softmaxLossOnDevice(const at::Tensor& logits, const at::Tensor& targets, double scale,
                          bool gradient, const at::Tensor& loss) {
     deviceKernels()->softmaxCrossEntropy(
-        logits.mutable_data_ptr(), dataTypeOf(logits.scalar_type()), logits.size(0), logits.size(1),
-        targets.const_data_ptr<std::int64_t>(), static_cast<float>(scale), gradient,
-        loss.mutable_data_ptr<double>(), nativeStream(logits.device()));
+        deviceLogits(logits), targets.const_data_ptr<std::int64_t>(), static_cast<float>(scale),
+        gradient, loss.mutable_data_ptr<double>(), nativeStream(logits.device()));
 }
 
 /// Logits (n, V) become their gradients (when `gradient`), taken in fp32 and rounded once; adds to

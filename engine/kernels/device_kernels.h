@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/kernels/adamw.h"
+#include "engine/kernels/device_operands.h"
 #include "storage/model/events.h"
 
 #include <cstdint>
@@ -15,31 +16,48 @@ struct DeviceKernels {
     /// decay; `cast`, when not null, receives the new parameters in bf16.
     void (*adamW)(const AdamWStep& step, std::int64_t n, std::int64_t decaying, float* parameter,
                   const float* gradient, float* firstMoment, float* secondMoment, void* cast,
-                  void* stream);
+                  void* stream) = nullptr;
 
-    /// logits (rows, width) in fp32, bf16 or fp16, targets (rows). *loss += sum of -log p[target].
-    /// With `gradient` the logits become scale * (p - onehot), in place.
-    void (*softmaxCrossEntropy)(void* logits, DataType dtype, std::int64_t rows, std::int64_t width,
-                                const std::int64_t* targets, float scale, bool gradient,
-                                double* loss, void* stream);
+    /// Targets (rows). *loss += sum of -log p[target]. With `gradient` the logits become
+    /// scale * (p - onehot), in place.
+    void (*softmaxCrossEntropy)(const DeviceLogits& logits, const std::int64_t* targets,
+                                float scale, bool gradient, double* loss, void* stream) = nullptr;
 
-    /// The same over pieces of a row's columns: logits (rows, width) of the columns from
-    /// `firstColumn` on. Takes them into statistics (rows): largest, sum of exp(logit - largest),
-    /// target's logit; which start as -inf, 0, 0.
-    void (*softmaxStatistics)(const void* logits, DataType dtype, std::int64_t rows,
-                              std::int64_t width, std::int64_t firstColumn,
-                              const std::int64_t* targets, float* statistics, void* stream);
+    /// The same over pieces of a row's columns: logits of the columns from `firstColumn` on. Takes
+    /// them into statistics (rows): largest, sum of exp(logit - largest), target's logit; which
+    /// start as -inf, 0, 0.
+    void (*softmaxStatistics)(const DeviceLogits& logits, std::int64_t firstColumn,
+                              const std::int64_t* targets, float* statistics,
+                              void* stream) = nullptr;
     /// With those of whole rows, logits become scale * (p - onehot), in place.
-    void (*softmaxGradient)(void* logits, DataType dtype, std::int64_t rows, std::int64_t width,
-                            std::int64_t firstColumn, const std::int64_t* targets,
-                            const float* statistics, float scale, void* stream);
+    void (*softmaxGradient)(const DeviceLogits& logits, std::int64_t firstColumn,
+                            const std::int64_t* targets, const float* statistics, float scale,
+                            void* stream) = nullptr;
 
     /// out[i] (+)= in[i]; `in` fp32, bf16 or fp16, out fp32.
     void (*accumulate)(const void* in, DataType dtype, float* out, std::int64_t n, bool add,
-                       void* stream);
+                       void* stream) = nullptr;
 
     /// *out += sum of squares, in double.
-    void (*sumOfSquares)(const float* values, std::int64_t n, double* out, void* stream);
+    void (*sumOfSquares)(const float* values, std::int64_t n, double* out, void* stream) = nullptr;
+
+    void (*normForward)(const DeviceNormForward& norm, void* stream) = nullptr;
+    void (*normBackward)(const DeviceNormBackward& norm, void* stream) = nullptr;
+    void (*normGradients)(const DeviceNormGradients& norm, void* stream) = nullptr;
+
+    void (*activation)(const DeviceActivation& activation, void* stream) = nullptr;
+    /// Gives y again beside its gradients.
+    void (*activationBackward)(const DeviceActivation& activation, void* stream) = nullptr;
+
+    /// x (tokens, hidden) = the tokens' rows of the table plus those of `positions` (context,
+    /// hidden), which may be null; with `add` rows of the table are added to x instead.
+    void (*embed)(const DeviceEmbedding& embedding, const void* table, const void* positions,
+                  std::int64_t context, void* x, bool add, void* stream) = nullptr;
+    /// Adds the gradients dx (tokens, hidden) to their rows of `gradient` (rows, hidden), fp32 or
+    /// dx's type. One row's are summed in fp32 in the order of the tokens, without atomics; by
+    /// tokens² / 2 comparisons.
+    void (*addEmbeddingGradients)(const DeviceEmbedding& embedding, const void* dx, void* gradient,
+                                  DataType gradientType, void* stream) = nullptr;
 };
 
 /// Null until the CUDA module is loaded; set once before the first step.

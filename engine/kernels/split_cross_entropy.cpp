@@ -45,8 +45,7 @@ void addRows(const LogitRows& rows) {
     const at::Tensor& logits = rows.logits;
     if (logits.is_cuda()) {
         deviceKernels()->softmaxStatistics(
-            logits.const_data_ptr(), dataTypeOf(logits.scalar_type()), logits.size(0),
-            logits.size(1), rows.firstColumn, rows.targets.const_data_ptr<std::int64_t>(),
+            deviceLogits(logits), rows.firstColumn, rows.targets.const_data_ptr<std::int64_t>(),
             rows.statistics.mutable_data_ptr<float>(), nativeStream(logits.device()));
         return;
     }
@@ -57,12 +56,10 @@ void addRows(const LogitRows& rows) {
 }
 
 void toGradientsOnDevice(const LogitRows& rows, double scale) {
-    const at::Tensor& logits = rows.logits;
-    deviceKernels()->softmaxGradient(logits.mutable_data_ptr(), dataTypeOf(logits.scalar_type()),
-                                     logits.size(0), logits.size(1), rows.firstColumn,
+    deviceKernels()->softmaxGradient(deviceLogits(rows.logits), rows.firstColumn,
                                      rows.targets.const_data_ptr<std::int64_t>(),
                                      rows.statistics.const_data_ptr<float>(),
-                                     static_cast<float>(scale), nativeStream(logits.device()));
+                                     static_cast<float>(scale), nativeStream(rows.logits.device()));
 }
 
 /// Logits become their gradients, taken in fp32 and rounded once.

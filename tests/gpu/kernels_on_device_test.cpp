@@ -108,9 +108,10 @@ TEST_F(KernelsOnDevice, CrossEntropyEqualsLogSoftmax) {
             const at::Tensor device = onDevice(logits);
             const at::Tensor wanted = onDevice(targets);
             const at::Tensor loss = onDevice(at::zeros({1}, at::kDouble));
-            kernels().softmaxCrossEntropy(device.data_ptr(), kernels::dataTypeOf(type), rows, width,
-                                          wanted.const_data_ptr<std::int64_t>(), kScale, true,
-                                          loss.data_ptr<double>(), stream());
+            kernels().softmaxCrossEntropy(
+                {kernels::dataTypeOf(type), rows, width, width, device.data_ptr()},
+                wanted.const_data_ptr<std::int64_t>(), kScale, true, loss.data_ptr<double>(),
+                stream());
             EXPECT_NEAR(loss.item<double>(), -picked.sum().item<double>(), 1e-4);
             EXPECT_LT(largestDifference(device, gradient * static_cast<double>(kScale)),
                       type == at::kFloat ? 1e-6 : 1e-3);
@@ -136,15 +137,15 @@ TEST_F(KernelsOnDevice, SoftmaxInPiecesEqualsLogSoftmax) {
         for (std::int64_t first = 0; first < kWidth; first += kPiece) {
             const std::int64_t width = std::min(kPiece, kWidth - first);
             pieces.push_back(onDevice(logits.narrow(1, first, width).contiguous()));
-            kernels().softmaxStatistics(pieces.back().data_ptr(), kernels::dataTypeOf(type), kRows,
-                                        width, first, wanted.const_data_ptr<std::int64_t>(),
-                                        statistics.data_ptr<float>(), stream());
+            kernels().softmaxStatistics(
+                {kernels::dataTypeOf(type), kRows, width, width, pieces.back().data_ptr()}, first,
+                wanted.const_data_ptr<std::int64_t>(), statistics.data_ptr<float>(), stream());
         }
         for (std::size_t i = 0; i < pieces.size(); ++i) {
             const std::int64_t first = static_cast<std::int64_t>(i) * kPiece;
-            kernels().softmaxGradient(pieces[i].data_ptr(), kernels::dataTypeOf(type), kRows,
-                                      pieces[i].size(1), first,
-                                      wanted.const_data_ptr<std::int64_t>(),
+            kernels().softmaxGradient({kernels::dataTypeOf(type), kRows, pieces[i].size(1),
+                                       pieces[i].size(1), pieces[i].data_ptr()},
+                                      first, wanted.const_data_ptr<std::int64_t>(),
                                       statistics.const_data_ptr<float>(), 1, stream());
             EXPECT_LT(largestDifference(pieces[i], expected.narrow(1, first, pieces[i].size(1))),
                       type == at::kFloat ? 1e-6 : 8e-3);

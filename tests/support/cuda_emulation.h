@@ -126,6 +126,16 @@ T __shfl_xor_sync(unsigned mask, T value, int laneMask) {
     return value;
 }
 
+inline unsigned __ballot_sync(unsigned mask, bool predicate) {
+    unsigned bits = static_cast<unsigned>(predicate) << threadIdx.x % 32;
+    for (int lanes = 1; lanes < 32; lanes *= 2) bits |= __shfl_xor_sync(mask, bits, lanes);
+    return bits;
+}
+
+inline int __popc(unsigned bits) {
+    return std::popcount(bits);
+}
+
 inline double atomicAdd(double* address, double value) {
     return std::atomic_ref<double>(*address).fetch_add(value);
 }

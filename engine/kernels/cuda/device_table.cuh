@@ -4,59 +4,17 @@
 // device, tests/support/cuda_emulation.h for the CPU.
 #pragma once
 
-#include "engine/control/device_runtime.h"
 #include "engine/kernels/cuda/adamw.cuh"
 #include "engine/kernels/cuda/elementwise.cuh"
+#include "engine/kernels/cuda/launch_norm.cuh"
+#include "engine/kernels/cuda/launch_rows.cuh"
+#include "engine/kernels/cuda/launch_shapes.cuh"
 #include "engine/kernels/cuda/softmax_cross_entropy.cuh"
 #include "engine/kernels/device_kernels.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <string>
-#include <type_traits>
 
 namespace shardscope::kernels::device {
-
-/// Calls `call` with the std::type_identity of what `dtype` is on a device.
-template <class Call>
-void withType(DataType dtype, const Call& call) {
-    switch (dtype) {
-        case DataType::kFloat32:
-            return call(std::type_identity<float>{});
-        case DataType::kBFloat16:
-            return call(std::type_identity<BFloat16>{});
-        case DataType::kFloat16:
-            return call(std::type_identity<Float16>{});
-        default:
-            throw control::DeviceError(control::DeviceFault::kOther,
-                                       "a device kernel was given data type " +
-                                           std::to_string(static_cast<int>(dtype)) +
-                                           "; it takes fp32, bf16 and fp16");
-    }
-}
-
-/// Elements of a flat array that a thread takes at once: 16 bytes of fp32.
-inline constexpr int kFlatWidth = 4;
-
-/// For n elements in packs of `width`: a few blocks a multiprocessor, the rest by striding.
-inline Grid flatGrid(std::int64_t n, int width) {
-    constexpr std::int64_t kBlocksPerMultiprocessor = 8;
-    const LaunchLimits limits = launchLimits();
-    const std::int64_t threads = std::min<std::int64_t>(256, limits.blockThreads);
-    const std::int64_t packs = (n + width - 1) / width;
-    const std::int64_t blocks = (packs + threads - 1) / threads;
-    return {
-        static_cast<unsigned>(std::min(blocks, kBlocksPerMultiprocessor * limits.multiprocessors)),
-        static_cast<unsigned>(threads)};
-}
-
-/// A block a row; narrow rows take fewer warps.
-inline Grid rowGrid(std::int64_t rows, std::int64_t width, int packWidth) {
-    const std::int64_t packs = (width + packWidth - 1) / packWidth;
-    const std::int64_t warps = std::clamp<std::int64_t>((packs + kWarp - 1) / kWarp, 1,
-                                                        launchLimits().blockThreads / kWarp);
-    return {static_cast<unsigned>(rows), static_cast<unsigned>(warps * kWarp)};
-}
 
 inline void adamW(const AdamWStep& step, std::int64_t n, std::int64_t decaying, float* parameter,
                   const float* gradient, float* firstMoment, float* secondMoment, void* cast,
@@ -71,51 +29,42 @@ inline void adamW(const AdamWStep& step, std::int64_t n, std::int64_t decaying, 
            stream, adamWConstants(step), shard);
 }
 
-template <class T>
-void softmaxCrossEntropyOf(T* logits, std::int64_t rows, std::int64_t width,
-                           const std::int64_t* targets, float scale, bool gradient, double* loss,
-                           void* stream) {
-    launch(softmaxCrossEntropyKernel<T>, rowGrid(rows, width, 16 / static_cast<int>(sizeof(T))),
-           stream, logits, width, targets, scale, gradient, loss);
-}
-
-inline void softmaxCrossEntropy(void* logits, DataType dtype, std::int64_t rows, std::int64_t width,
-                                const std::int64_t* targets, float scale, bool gradient,
-                                double* loss, void* stream) {
-    if (rows <= 0) return;
-    withType(dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
-        softmaxCrossEntropyOf(static_cast<T*>(logits), rows, width, targets, scale, gradient, loss,
-                              stream);
-    });
-}
-
 /// Of a softmax over rows of T.
 template <class T>
-Grid softmaxGrid(std::int64_t rows, std::int64_t width) {
-    return rowGrid(rows, width, 16 / static_cast<int>(sizeof(T)));
+Grid softmaxGrid(const DeviceLogits& logits) {
+    return rowGrid(logits.rows, logits.width, kPackOf<T>);
 }
 
-inline void softmaxStatistics(const void* logits, DataType dtype, std::int64_t rows,
-                              std::int64_t width, std::int64_t firstColumn,
-                              const std::int64_t* targets, float* statistics, void* stream) {
-    if (rows <= 0) return;
-    withType(dtype, [&](auto type) {
+inline void softmaxCrossEntropy(const DeviceLogits& logits, const std::int64_t* targets,
+                                float scale, bool gradient, double* loss, void* stream) {
+    if (logits.rows <= 0) return;
+    withType(logits.dtype, [&](auto type) {
         using T = typename decltype(type)::type;
-        launch(softmaxStatisticsKernel<T>, softmaxGrid<T>(rows, width), stream,
-               static_cast<const T*>(logits), width, firstColumn, targets,
-               reinterpret_cast<RowStatistics*>(statistics));
+        launch(softmaxCrossEntropyKernel<T>, softmaxGrid<T>(logits), stream,
+               static_cast<T*>(logits.data), logits.width, logits.stride, targets, scale, gradient,
+               loss);
     });
 }
 
-inline void softmaxGradient(void* logits, DataType dtype, std::int64_t rows, std::int64_t width,
-                            std::int64_t firstColumn, const std::int64_t* targets,
-                            const float* statistics, float scale, void* stream) {
-    if (rows <= 0) return;
-    withType(dtype, [&](auto type) {
+inline void softmaxStatistics(const DeviceLogits& logits, std::int64_t firstColumn,
+                              const std::int64_t* targets, float* statistics, void* stream) {
+    if (logits.rows <= 0) return;
+    withType(logits.dtype, [&](auto type) {
         using T = typename decltype(type)::type;
-        launch(softmaxGradientKernel<T>, softmaxGrid<T>(rows, width), stream,
-               static_cast<T*>(logits), width, firstColumn, targets,
+        launch(softmaxStatisticsKernel<T>, softmaxGrid<T>(logits), stream,
+               static_cast<const T*>(logits.data), logits.width, logits.stride, firstColumn,
+               targets, reinterpret_cast<RowStatistics*>(statistics));
+    });
+}
+
+inline void softmaxGradient(const DeviceLogits& logits, std::int64_t firstColumn,
+                            const std::int64_t* targets, const float* statistics, float scale,
+                            void* stream) {
+    if (logits.rows <= 0) return;
+    withType(logits.dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        launch(softmaxGradientKernel<T>, softmaxGrid<T>(logits), stream,
+               static_cast<T*>(logits.data), logits.width, logits.stride, firstColumn, targets,
                reinterpret_cast<const RowStatistics*>(statistics), scale);
     });
 }
@@ -143,7 +92,18 @@ inline void sumOfSquares(const float* values, std::int64_t n, double* out, void*
            flatGrid(n, wide ? kFlatWidth : 1), stream, values, n, out);
 }
 
-inline constexpr DeviceKernels kTable{&adamW,           &softmaxCrossEntropy, &softmaxStatistics,
-                                      &softmaxGradient, &accumulate,          &sumOfSquares};
+inline constexpr DeviceKernels kTable{&adamW,
+                                      &softmaxCrossEntropy,
+                                      &softmaxStatistics,
+                                      &softmaxGradient,
+                                      &accumulate,
+                                      &sumOfSquares,
+                                      &normForward,
+                                      &normBackward,
+                                      &normGradients,
+                                      &activation,
+                                      &activationBackward,
+                                      &embed,
+                                      &addEmbeddingGradients};
 
 }  // namespace shardscope::kernels::device

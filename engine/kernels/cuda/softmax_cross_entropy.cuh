@@ -1,4 +1,4 @@
-// Softmax cross entropy with its gradient in place, a block a row.
+// Softmax cross entropy with its gradient in place, a block a row; rows lie `stride` apart.
 //
 // One pass finds maximum and sum of exponentials together (online softmax, Milakov & Gimelshein,
 // arXiv 1805.02867), a second one turns logits into gradients; a row of 50 thousand bf16 logits
@@ -104,11 +104,11 @@ struct SoftmaxGradient {
 };
 
 template <class T>
-__global__ void softmaxCrossEntropyKernel(T* logits, std::int64_t width,
+__global__ void softmaxCrossEntropyKernel(T* logits, std::int64_t width, std::int64_t stride,
                                           const std::int64_t* targets, float scale, bool gradient,
                                           double* loss) {
     constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
-    T* const row = logits + static_cast<std::int64_t>(blockIdx.x) * width;
+    T* const row = logits + static_cast<std::int64_t>(blockIdx.x) * stride;
     const std::int64_t target = targets[blockIdx.x];
     // Before the reduction's barrier: after it the row becomes the gradient.
     const float wanted = threadIdx.x == 0 ? toFloat(row[target]) : 0.0F;
@@ -132,11 +132,11 @@ struct RowStatistics {
 };
 
 template <class T>
-__global__ void softmaxStatisticsKernel(const T* logits, std::int64_t width,
+__global__ void softmaxStatisticsKernel(const T* logits, std::int64_t width, std::int64_t stride,
                                         std::int64_t firstColumn, const std::int64_t* targets,
                                         RowStatistics* statistics) {
     constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
-    const T* const row = logits + static_cast<std::int64_t>(blockIdx.x) * width;
+    const T* const row = logits + static_cast<std::int64_t>(blockIdx.x) * stride;
     SoftmaxPart part{-INFINITY, 0.0F};
     visitRow<kWidth>(splitRow<kWidth>(row, width), width, SoftmaxStatistics<T>{row, &part});
     part = blockReduce(part, SoftmaxPart{-INFINITY, 0.0F},
@@ -149,11 +149,11 @@ __global__ void softmaxStatisticsKernel(const T* logits, std::int64_t width,
 }
 
 template <class T>
-__global__ void softmaxGradientKernel(T* logits, std::int64_t width, std::int64_t firstColumn,
-                                      const std::int64_t* targets, const RowStatistics* statistics,
-                                      float scale) {
+__global__ void softmaxGradientKernel(T* logits, std::int64_t width, std::int64_t stride,
+                                      std::int64_t firstColumn, const std::int64_t* targets,
+                                      const RowStatistics* statistics, float scale) {
     constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
-    T* const row = logits + static_cast<std::int64_t>(blockIdx.x) * width;
+    T* const row = logits + static_cast<std::int64_t>(blockIdx.x) * stride;
     visitRow<kWidth>(splitRow<kWidth>(row, width), width,
                      SoftmaxGradient<T>{row, statistics[blockIdx.x].part,
                                         targets[blockIdx.x] - firstColumn, scale});

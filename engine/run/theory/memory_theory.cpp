@@ -175,9 +175,9 @@ private:
     /// (engine/kernels/cross_entropy.cpp).
     [[nodiscard]] std::int64_t logits(std::int64_t width) const {
         const bool cpu = m_config.device == run::Device::kCpu;
-        const std::int64_t chunk = cpu ? theory::kHostLogitChunk : theory::kDeviceLogitChunk;
-        const std::int64_t rows = std::min(m_tokens, std::max<std::int64_t>(1, chunk / width));
-        return rows * width * (m_each + (cpu && m_each != kFloatBytes ? kFloatBytes : 0));
+        const LogitBuffer buffer = logitBuffer(!cpu, m_tokens, width);
+        const std::int64_t each = m_each + (cpu && m_each != kFloatBytes ? kFloatBytes : 0);
+        return buffer.rows * buffer.stride * each;
     }
 
     const RunConfig& m_config;

@@ -198,8 +198,7 @@ shardscopeCudaModule();
 
 const shardscope::worker::CudaModule* shardscopeCudaModule() {
     using namespace shardscope;
-    static const kernels::DeviceKernels table{nullptr, nullptr,           nullptr,
-                                              nullptr, &test::accumulate, nullptr};
+    static const kernels::DeviceKernels table{.accumulate = &test::accumulate};
     static const worker::CudaModule module{worker::CudaModule::kVersion,
                                            "cpu",
                                            &test::probe,

@@ -33,9 +33,9 @@ void compare(at::ScalarType type, std::int64_t width, double last) {
 
     const at::Tensor found = logits.clone();
     double loss = 0;
-    device::kTable.softmaxCrossEntropy(found.mutable_data_ptr(), dataTypeOf(type), kRows, width,
-                                       targets.const_data_ptr<std::int64_t>(),
-                                       static_cast<float>(kScale), true, &loss, nullptr);
+    device::kTable.softmaxCrossEntropy(
+        {dataTypeOf(type), kRows, width, width, found.mutable_data_ptr()},
+        targets.const_data_ptr<std::int64_t>(), static_cast<float>(kScale), true, &loss, nullptr);
     EXPECT_NEAR(loss, expectedLoss.item<double>(), 1e-5);
     const at::Tensor difference = (found.to(at::kDouble) - expected.to(at::kDouble)).abs();
     EXPECT_LT(difference.max().item<double>(), last);

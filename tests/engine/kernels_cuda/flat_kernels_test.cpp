@@ -1,12 +1,11 @@
 // AdamW, accumulation and sums of squares: the CUDA kernels on CPU threads against their twins.
 #include "engine/kernels/adamw.h"
-#include "tests/support/cuda_emulation.h"
+#include "tests/engine/kernels_cuda/kernel_types.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
-#include <random>
 #include <span>
 #include <vector>
 
@@ -14,33 +13,6 @@ namespace shardscope::kernels {
 namespace {
 
 constexpr std::array<std::int64_t, 10> kSizes = {0, 1, 3, 4, 31, 32, 33, 255, 1000, 2051};
-
-std::vector<float> randomValues(std::int64_t n, unsigned seed, float low = -1, float high = 1) {
-    std::mt19937 generator(seed);
-    std::uniform_real_distribution<float> distribution(low, high);
-    std::vector<float> values(static_cast<std::size_t>(n));
-    for (float& value : values) value = distribution(generator);
-    return values;
-}
-
-/// n elements whose first lies `shift` elements behind an address of 16 bytes' multiple.
-template <class T>
-class Shifted {
-public:
-    Shifted(const std::vector<T>& values, std::size_t shift)
-        : m_storage(values.size() + shift + 16 / sizeof(T)), m_size(values.size()) {
-        auto address = reinterpret_cast<std::uintptr_t>(m_storage.data());
-        m_begin = (16 - address % 16) % 16 / sizeof(T) + shift;
-        std::copy(values.begin(), values.end(), data());
-    }
-    T* data() { return m_storage.data() + m_begin; }
-    std::span<const T> values() { return {data(), m_size}; }
-
-private:
-    std::vector<T> m_storage;
-    std::size_t m_begin = 0;
-    std::size_t m_size;
-};
 
 struct AdamWCase {
     std::int64_t n, decaying;
@@ -137,13 +109,6 @@ TEST(CudaAdamW, QueuesNothingForAnEmptyShard) {
 }
 
 template <class T>
-std::vector<T> rounded(const std::vector<float>& values) {
-    std::vector<T> result;
-    for (float value : values) result.push_back(device::fromFloat<T>(value));
-    return result;
-}
-
-template <class T>
 void checkAccumulate(const std::vector<T>& in, DataType dtype, bool add, std::size_t shift) {
     const auto n = static_cast<std::int64_t>(in.size());
     SCOPED_TRACE(::testing::Message() << n << " elements of type " << static_cast<int>(dtype)
@@ -164,8 +129,8 @@ TEST(CudaAccumulate, AddsOrReplacesInEveryType) {
             for (std::size_t shift : {0u, 1u, 2u}) {
                 const std::vector<float> in = randomValues(n, 6, -100, 100);
                 checkAccumulate(in, DataType::kFloat32, add, shift);
-                checkAccumulate(rounded<__nv_bfloat16>(in), DataType::kBFloat16, add, shift);
-                checkAccumulate(rounded<__half>(in), DataType::kFloat16, add, shift);
+                checkAccumulate(as<__nv_bfloat16>(in), DataType::kBFloat16, add, shift);
+                checkAccumulate(as<__half>(in), DataType::kFloat16, add, shift);
             }
         }
     }
@@ -173,7 +138,7 @@ TEST(CudaAccumulate, AddsOrReplacesInEveryType) {
 
 TEST(CudaAccumulate, KeepsWhatOverflowedInFp16AndWhatIsTiny) {
     const std::vector<float> in = {1e6F, -1e6F, 65504, 0x1p-24F, -0x1p-14F, 0x1p-26F};
-    std::vector<__half> halves = rounded<__half>(in);
+    std::vector<__half> halves = as<__half>(in);
     std::vector<float> out(in.size(), 1.0F);
     device::kTable.accumulate(halves.data(), DataType::kFloat16, out.data(), 6, false, nullptr);
     const float infinity = std::numeric_limits<float>::infinity();

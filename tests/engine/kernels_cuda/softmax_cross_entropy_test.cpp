@@ -1,5 +1,5 @@
 // The fused softmax cross entropy of the GPU on CPU threads, against sums in double.
-#include "tests/support/cuda_emulation.h"
+#include "tests/engine/kernels_cuda/kernel_types.h"
 
 #include <gtest/gtest.h>
 
@@ -53,55 +53,43 @@ Answer expected(const Rows& r, double scale) {
     return answer;
 }
 
-template <class T>
-std::vector<T> as(const std::vector<float>& values) {
-    std::vector<T> result;
-    for (float value : values) result.push_back(device::fromFloat<T>(value));
-    return result;
-}
-
-/// As a kernel takes it, and what rounding to it may cost: relative, and where it holds no less.
-template <class T>
-struct Type;
-template <>
-struct Type<float> {
-    static constexpr DataType kIs = DataType::kFloat32;
-    static constexpr double kRelative = 4e-6, kLeast = 0;
-    static constexpr const char* kName = "fp32";
-};
-template <>
-struct Type<__nv_bfloat16> {
-    static constexpr DataType kIs = DataType::kBFloat16;
-    static constexpr double kRelative = 0x1p-8, kLeast = 0;
-    static constexpr const char* kName = "bf16";
-};
-template <>
-struct Type<__half> {
-    static constexpr DataType kIs = DataType::kFloat16;
-    static constexpr double kRelative = 0x1p-10, kLeast = 0x1p-25;
-    static constexpr const char* kName = "fp16";
+/// Where rows lie: `shift` elements off the alignment of the heap, `gap` ones between them.
+struct Place {
+    std::size_t shift = 0;
+    std::int64_t gap = 0;
 };
 
-/// `shift` elements off the alignment of the heap.
+constexpr float kBetween = 77;  // what lies in the gaps, in every type exactly
+
 template <class T>
-Answer found(const Rows& r, float scale, bool gradient, std::size_t shift = 0) {
-    std::vector<T> logits(shift);
+Answer found(const Rows& r, float scale, bool gradient, Place place = {}) {
     const std::vector<T> given = as<T>(r.logits);
-    logits.insert(logits.end(), given.begin(), given.end());
+    const std::int64_t stride = r.width + place.gap;
+    std::vector<T> logits(place.shift + static_cast<std::size_t>(r.rows * stride),
+                          device::fromFloat<T>(kBetween));
+    T* const begin = logits.data() + place.shift;
+    for (std::int64_t row = 0; row < r.rows; ++row)
+        std::copy_n(given.data() + row * r.width, r.width, begin + row * stride);
     Answer answer;
-    device::kTable.softmaxCrossEntropy(logits.data() + shift, Type<T>::kIs, r.rows, r.width,
+    device::kTable.softmaxCrossEntropy({Type<T>::kIs, r.rows, r.width, stride, begin},
                                        r.targets.data(), scale, gradient, &answer.loss, nullptr);
-    for (std::size_t i = shift; i < logits.size(); ++i)
-        answer.gradient.push_back(static_cast<double>(device::toFloat(logits[i])));
+    for (std::int64_t i = 0; i < r.rows * stride; ++i) {
+        const auto value = static_cast<double>(device::toFloat(begin[i]));
+        if (i % stride < r.width)
+            answer.gradient.push_back(value);
+        else
+            EXPECT_EQ(value, static_cast<double>(kBetween)) << "between rows, at " << i;
+    }
     return answer;
 }
 
 template <class T>
-void check(const Rows& r, std::size_t shift = 0) {
-    SCOPED_TRACE(::testing::Message() << r.rows << " x " << r.width << ", shift " << shift);
+void check(const Rows& r, Place place = {}) {
+    SCOPED_TRACE(::testing::Message() << r.rows << " x " << r.width << ", shift " << place.shift
+                                      << ", gap " << place.gap);
     constexpr float kScale = 0.125F;
     const Answer wanted = expected(r, static_cast<double>(kScale));
-    const Answer answer = found<T>(r, kScale, true, shift);
+    const Answer answer = found<T>(r, kScale, true, place);
     EXPECT_NEAR(answer.loss, wanted.loss, 2e-6 * std::max(1.0, std::abs(wanted.loss)));
     ASSERT_EQ(answer.gradient.size(), wanted.gradient.size());
     for (std::size_t i = 0; i < wanted.gradient.size(); ++i) {
@@ -116,14 +104,6 @@ void check(const Rows& r, std::size_t shift = 0) {
 
 template <class T>
 class CudaCrossEntropy : public ::testing::Test {};
-using Types = ::testing::Types<float, __nv_bfloat16, __half>;
-class TypeNames {
-public:
-    template <class T>
-    static std::string GetName(int) {
-        return Type<T>::kName;
-    }
-};
 TYPED_TEST_SUITE(CudaCrossEntropy, Types, TypeNames);
 
 TYPED_TEST(CudaCrossEntropy, GivesLossAndGradientAtAnyWidth) {
@@ -134,37 +114,28 @@ TYPED_TEST(CudaCrossEntropy, GivesLossAndGradientAtAnyWidth) {
 /// Columns in pieces of `width`: statistics over all of them, then each one's gradient.
 template <class T>
 Answer inPieces(const Rows& r, std::int64_t width, float scale) {
-    std::vector<std::vector<T>> pieces;
+    std::vector<T> logits = as<T>(r.logits);
+    const auto piece = [&](std::int64_t first) {
+        return DeviceLogits{Type<T>::kIs, r.rows, std::min(width, r.width - first), r.width,
+                            logits.data() + first};
+    };
     std::vector<float> statistics;
     for (std::int64_t row = 0; row < r.rows; ++row)
         statistics.insert(statistics.end(), {-kInfinity, 0.0F, 0.0F});
-    for (std::int64_t first = 0; first < r.width; first += width) {
-        const std::int64_t columns = std::min(width, r.width - first);
-        std::vector<float> piece;
-        for (std::int64_t row = 0; row < r.rows; ++row) {
-            const auto begin = r.logits.begin() + row * r.width + first;
-            piece.insert(piece.end(), begin, begin + columns);
-        }
-        pieces.push_back(as<T>(piece));
-        device::kTable.softmaxStatistics(pieces.back().data(), Type<T>::kIs, r.rows, columns, first,
-                                         r.targets.data(), statistics.data(), nullptr);
-    }
+    for (std::int64_t first = 0; first < r.width; first += width)
+        device::kTable.softmaxStatistics(piece(first), first, r.targets.data(), statistics.data(),
+                                         nullptr);
     Answer answer;
-    answer.gradient.resize(r.logits.size());
     for (std::int64_t row = 0; row < r.rows; ++row) {
         const float* s = statistics.data() + 3 * row;
         answer.loss += std::log(static_cast<double>(s[1])) + static_cast<double>(s[0]) -
                        static_cast<double>(s[2]);
     }
-    for (std::size_t p = 0; p < pieces.size(); ++p) {
-        const std::int64_t first = static_cast<std::int64_t>(p) * width;
-        const std::int64_t columns = std::min(width, r.width - first);
-        device::kTable.softmaxGradient(pieces[p].data(), Type<T>::kIs, r.rows, columns, first,
-                                       r.targets.data(), statistics.data(), scale, nullptr);
-        for (std::int64_t i = 0; i < r.rows * columns; ++i)
-            answer.gradient[static_cast<std::size_t>(i / columns * r.width + first + i % columns)] =
-                static_cast<double>(device::toFloat(pieces[p][static_cast<std::size_t>(i)]));
-    }
+    for (std::int64_t first = 0; first < r.width; first += width)
+        device::kTable.softmaxGradient(piece(first), first, r.targets.data(), statistics.data(),
+                                       scale, nullptr);
+    for (const T logit : logits)
+        answer.gradient.push_back(static_cast<double>(device::toFloat(logit)));
     return answer;
 }
 
@@ -185,13 +156,17 @@ TYPED_TEST(CudaCrossEntropy, GivesTheSameInPiecesOfColumns) {
 
 TYPED_TEST(CudaCrossEntropy, TakesRowsAtAnyAddress) {
     for (std::size_t shift : {1u, 2u, 3u, 5u, 7u}) {
-        check<TypeParam>(randomRows(2, 3), shift);
-        check<TypeParam>(randomRows(2, 101), shift);
+        check<TypeParam>(randomRows(2, 3), {shift, 0});
+        check<TypeParam>(randomRows(2, 101), {shift, 0});
     }
 }
 
+TYPED_TEST(CudaCrossEntropy, LeavesWhatLiesBetweenRows) {
+    for (std::int64_t gap : {1, 7, 27, 64}) check<TypeParam>(randomRows(3, 101), {0, gap});
+}
+
 TYPED_TEST(CudaCrossEntropy, TakesTheVocabularyOfGpt2) {
-    check<TypeParam>(randomRows(2, 50257));
+    check<TypeParam>(randomRows(2, 50257), {0, 50304 - 50257});
 }
 
 TYPED_TEST(CudaCrossEntropy, SurvivesExtremeLogits) {
@@ -249,21 +224,19 @@ TYPED_TEST(CudaCrossEntropy, LeavesLogitsAloneWithoutGradient) {
 }
 
 TYPED_TEST(CudaCrossEntropy, RunsWithTheBlocksOfADevice) {
-    const auto before = testing::emulatedLimits();
-    testing::emulatedLimits() = {2, 1024};
+    const DeviceLimits limits({2, 1024});
     check<TypeParam>(randomRows(1, 9000));
-    testing::emulatedLimits() = before;
 }
 
 TEST(CudaCrossEntropyTable, RefusesOtherTypesAndSkipsNoRows) {
     double loss = 0;
     const std::int64_t target = 0;
-    EXPECT_THROW(device::kTable.softmaxCrossEntropy(&loss, DataType::kFloat64, 1, 1, &target, 1,
-                                                    true, &loss, nullptr),
+    EXPECT_THROW(device::kTable.softmaxCrossEntropy({DataType::kFloat64, 1, 1, 1, &loss}, &target,
+                                                    1, true, &loss, nullptr),
                  control::DeviceError);
     const int launches = testing::emulatedLaunches();
-    device::kTable.softmaxCrossEntropy(nullptr, DataType::kFloat32, 0, 50257, nullptr, 1, true,
-                                       &loss, nullptr);
+    device::kTable.softmaxCrossEntropy({DataType::kFloat32, 0, 50257, 50257, nullptr}, nullptr, 1,
+                                       true, &loss, nullptr);
     EXPECT_EQ(testing::emulatedLaunches(), launches);
 }
 

@@ -1,0 +1,102 @@
+// The feed-forward part's nonlinearities: activation.cpp's formulas, sums and exponentials in fp32.
+#pragma once
+
+#include "engine/kernels/cuda/pack.cuh"
+
+#include <cmath>
+#include <cstdint>
+
+namespace shardscope::kernels::device {
+
+/// DeviceActivation with its types; a null gate: a GELU.
+template <class T>
+struct Activation {
+    std::int64_t n;
+    const T* gate;
+    const T* wide;
+    T* y;
+    T* d;
+    T* dGate;
+};
+
+/// P(Z <= x) of a standard normal Z.
+__device__ __forceinline__ float normalCumulative(float x) {
+    constexpr float kInverseRootOf2 = 0.70710678F;
+    return 0.5F * erfcf(-x * kInverseRootOf2);
+}
+
+__device__ __forceinline__ float normalDensity(float x) {
+    constexpr float kInverseRootOf2Pi = 0.39894228F;
+    return kInverseRootOf2Pi * __expf(-0.5F * x * x);
+}
+
+__device__ __forceinline__ float sigmoid(float x) {
+    return 1.0F / (1.0F + __expf(-x));
+}
+
+template <int kWidth, class T>
+__device__ __forceinline__ void activationPack(const Activation<T>& a, std::int64_t first) {
+    Pack<T, kWidth> wide = packAt<kWidth>(a.wide, first), gate = wide;
+    if (a.gate != nullptr) gate = packAt<kWidth>(a.gate, first);
+    for (int k = 0; k < kWidth; ++k) {
+        const float x = toFloat(wide.at[k]), g = toFloat(gate.at[k]);
+        wide.at[k] = fromFloat<T>(a.gate == nullptr ? x * normalCumulative(x) : g * sigmoid(g) * x);
+    }
+    packAt<kWidth>(a.y, first) = wide;
+}
+
+template <int kWidth, class T>
+__device__ __forceinline__ void geluBackwardPack(const Activation<T>& a, std::int64_t first) {
+    const Pack<T, kWidth> wide = packAt<kWidth>(a.wide, first);
+    Pack<T, kWidth> d = packAt<kWidth>(a.d, first), y;
+    for (int k = 0; k < kWidth; ++k) {
+        const float x = toFloat(wide.at[k]), cumulative = normalCumulative(x);
+        y.at[k] = fromFloat<T>(x * cumulative);
+        d.at[k] = fromFloat<T>(toFloat(d.at[k]) * (cumulative + x * normalDensity(x)));
+    }
+    packAt<kWidth>(a.y, first) = y;
+    packAt<kWidth>(a.d, first) = d;
+}
+
+template <int kWidth, class T>
+__device__ __forceinline__ void siluGateBackwardPack(const Activation<T>& a, std::int64_t first) {
+    const Pack<T, kWidth> wide = packAt<kWidth>(a.wide, first);
+    const Pack<T, kWidth> gate = packAt<kWidth>(a.gate, first);
+    Pack<T, kWidth> d = packAt<kWidth>(a.d, first), y, dGate;
+    for (int k = 0; k < kWidth; ++k) {
+        const float x = toFloat(wide.at[k]), dy = toFloat(d.at[k]);
+        const float share = sigmoid(toFloat(gate.at[k]));
+        const float silu = toFloat(gate.at[k]) * share;
+        y.at[k] = fromFloat<T>(silu * x);
+        d.at[k] = fromFloat<T>(dy * silu);
+        dGate.at[k] = fromFloat<T>(dy * x * (share + silu * (1.0F - share)));
+    }
+    packAt<kWidth>(a.y, first) = y;
+    packAt<kWidth>(a.d, first) = d;
+    packAt<kWidth>(a.dGate, first) = dGate;
+}
+
+template <int kWidth, class T>
+__device__ __forceinline__ void activationBackwardPack(const Activation<T>& a, std::int64_t first) {
+    a.gate == nullptr ? geluBackwardPack<kWidth>(a, first) : siluGateBackwardPack<kWidth>(a, first);
+}
+
+template <int kWidth, class T>
+__global__ void activationKernel(Activation<T> a) {
+    const std::int64_t packs = a.n / kWidth;
+    for (std::int64_t i = gridThread(); i < packs; i += gridThreads())
+        activationPack<kWidth>(a, i * kWidth);
+    const std::int64_t rest = packs * kWidth + gridThread();
+    if (rest < a.n) activationPack<1>(a, rest);
+}
+
+template <int kWidth, class T>
+__global__ void activationBackwardKernel(Activation<T> a) {
+    const std::int64_t packs = a.n / kWidth;
+    for (std::int64_t i = gridThread(); i < packs; i += gridThreads())
+        activationBackwardPack<kWidth>(a, i * kWidth);
+    const std::int64_t rest = packs * kWidth + gridThread();
+    if (rest < a.n) activationBackwardPack<1>(a, rest);
+}
+
+}  // namespace shardscope::kernels::device

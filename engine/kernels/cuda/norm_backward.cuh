@@ -1,0 +1,133 @@
+// Backward of norm.cuh: gradients of the rows, and of weight and bias summed over them.
+//
+// With z = (x - mean) rstd and g = dy weight: dx = skip + rstd (g - mean of g - z mean of g z),
+// dWeight = sum of dy z, dBias = sum of dy. A block takes every gridDim-th row: first its warps sum
+// g and g z of a row each, then its threads go down a few columns each, where the rows are in the
+// cache still, and leave what they sum in the block's part of `work`; norm_gradients.cuh
+// adds up the parts. No atomics: a result depends on the shape alone.
+#pragma once
+
+#include "engine/kernels/cuda/block_reduce.cuh"
+#include "engine/kernels/cuda/norm.cuh"
+#include "engine/kernels/cuda/pack.cuh"
+
+#include <cstdint>
+
+namespace shardscope::kernels::device {
+
+/// Means over a row.
+struct NormRowMeans {
+    float g, gz;
+};
+
+/// DeviceNormBackward with its types.
+template <class T>
+struct NormRowsBackward {
+    std::int64_t rows, width;
+    const T* x;
+    const T* dy;
+    const T* skip;
+    const T* weight;
+    const float* mean;
+    const float* rstd;
+    T* dx;
+    float* parts;         ///< (blocks, 2, width): sums of dy z and of dy
+    NormRowMeans* means;  ///< (rows)
+};
+
+/// By a warp.
+template <int kWidth, class T>
+__device__ __forceinline__ void meansOfRow(const NormRowsBackward<T>& n, std::int64_t row) {
+    const float mean = n.mean == nullptr ? 0.0F : n.mean[row];
+    const float rstd = n.rstd[row];
+    float sum = 0, product = 0;
+    forLane<kWidth>(n.width, [&](std::int64_t i) {
+        const Pack<T, kWidth> x = packAt<kWidth>(n.x, row * n.width + i);
+        const Pack<T, kWidth> dy = packAt<kWidth>(n.dy, row * n.width + i);
+        const Pack<T, kWidth> weight = packAt<kWidth>(n.weight, i);
+        for (int k = 0; k < kWidth; ++k) {
+            const float g = toFloat(dy.at[k]) * toFloat(weight.at[k]);
+            sum += g;
+            product += g * ((toFloat(x.at[k]) - mean) * rstd);
+        }
+    });
+    const float inverse = 1.0F / static_cast<float>(n.width);
+    const NormRowMeans means{n.mean == nullptr ? 0.0F : warpSum(sum) * inverse,
+                             warpSum(product) * inverse};
+    if (threadIdx.x % kWarp == 0) n.means[row] = means;
+}
+
+template <int kWidth, class T>
+struct NormPacks {
+    Pack<T, kWidth> x, dy, skip;
+};
+
+template <int kWidth, class T>
+__device__ __forceinline__ NormPacks<kWidth, T> loadPacks(const NormRowsBackward<T>& n,
+                                                          std::int64_t at) {
+    NormPacks<kWidth, T> packs{packAt<kWidth>(n.x, at), packAt<kWidth>(n.dy, at), {}};
+    if (n.skip != nullptr) packs.skip = packAt<kWidth>(n.skip, at);
+    return packs;
+}
+
+/// What a thread keeps of its columns on the way down the rows.
+template <int kWidth>
+struct NormColumns {
+    Pack<float, kWidth> weight, dWeight, dBias;
+};
+
+/// Columns [i, i + kWidth) of a row; adds to the sums of dy z and dy.
+template <int kWidth, class T>
+__device__ __forceinline__ void gradientOfRow(const NormRowsBackward<T>& n, std::int64_t row,
+                                              std::int64_t i, const NormPacks<kWidth, T>& packs,
+                                              NormColumns<kWidth>& columns) {
+    const float mean = n.mean == nullptr ? 0.0F : n.mean[row];
+    const float rstd = n.rstd[row];
+    const NormRowMeans means = n.means[row];
+    Pack<T, kWidth> dx;
+    for (int k = 0; k < kWidth; ++k) {
+        const float z = (toFloat(packs.x.at[k]) - mean) * rstd;
+        const float d = toFloat(packs.dy.at[k]);
+        columns.dWeight.at[k] += d * z;
+        columns.dBias.at[k] += d;
+        const float own = rstd * (d * columns.weight.at[k] - means.g - z * means.gz);
+        dx.at[k] = fromFloat<T>(n.skip == nullptr ? own : toFloat(packs.skip.at[k]) + own);
+    }
+    packAt<kWidth>(n.dx, row * n.width + i) = dx;
+}
+
+/// All rows of the block, a few of them loaded ahead.
+template <int kWidth, class T>
+__device__ __forceinline__ void gradientOfColumns(const NormRowsBackward<T>& n, std::int64_t i,
+                                                  NormColumns<kWidth>& columns) {
+    const std::int64_t blocks = gridDim.x;
+    for (std::int64_t first = blockIdx.x; first < n.rows; first += kAhead * blocks) {
+        NormPacks<kWidth, T> packs[kAhead]{};
+        for (int k = 0; k < kAhead; ++k)
+            if (first + k * blocks < n.rows)
+                packs[k] = loadPacks<kWidth>(n, (first + k * blocks) * n.width + i);
+        for (int k = 0; k < kAhead; ++k)
+            if (first + k * blocks < n.rows)
+                gradientOfRow(n, first + k * blocks, i, packs[k], columns);
+    }
+}
+
+template <int kWidth, class T>
+__global__ void normBackwardKernel(NormRowsBackward<T> n) {
+    const std::int64_t warps = blockDim.x / kWarp, blocks = gridDim.x;
+    for (std::int64_t row = blockIdx.x + threadIdx.x / kWarp * blocks; row < n.rows;
+         row += warps * blocks)
+        meansOfRow<kWidth>(n, row);
+    __syncthreads();
+    float* const part = n.parts + 2 * blockIdx.x * n.width;
+    for (std::int64_t i = threadIdx.x * kWidth; i < n.width; i += blockDim.x * kWidth) {
+        const Pack<T, kWidth> weight = packAt<kWidth>(n.weight, i);
+        NormColumns<kWidth> columns{};
+        for (int k = 0; k < kWidth; ++k) columns.weight.at[k] = toFloat(weight.at[k]);
+        gradientOfColumns(n, i, columns);
+        packAt<kWidth>(part, i) = columns.dWeight;
+        packAt<kWidth>(part, n.width + i) = columns.dBias;
+    }
+}
+
+}  // namespace shardscope::kernels::device
