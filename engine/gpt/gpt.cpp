@@ -123,12 +123,13 @@ void Gpt::embedBackward(const at::Tensor& tokens, const at::Tensor& dx, std::siz
 at::Tensor Gpt::block(std::int64_t index, const at::Tensor& x, std::int64_t rows) {
     const Block& block = m_blocks[static_cast<std::size_t>(index)];
     if (m_rotary.defined() && m_rotary.device() != x.device()) m_rotary = m_rotary.to(x.device());
-    const auto [stream, normed] = kernels::normalise(x, block.norm1);
-    const at::Tensor mixed = kernels::causalAttention(kernels::linear(normed, *block.qkv), rows,
-                                                      m_config.heads, m_rotary);
-    const auto [between, again] =
-        kernels::addAndNormalise(stream, kernels::linear(mixed, *block.projection), block.norm2);
-    const at::Tensor y = kernels::feedForward(between, again, block.feedForward);
+    const kernels::Normed first = kernels::normalise(x, block.norm1);
+    const at::Tensor mixed = kernels::causalAttention(kernels::linear(first.value, *block.qkv),
+                                                      rows, m_config.heads, m_rotary);
+    const kernels::Normed second = kernels::addAndNormalise(
+        first.stream, kernels::linear(mixed, *block.projection), block.norm2);
+    const at::Tensor y =
+        kernels::feedForward(second.stream, second.value, block.feedForward, second.copy);
     kernels::note(control::TensorRole::kActivation, y, "block output");
     return y;
 }

@@ -1,5 +1,9 @@
 #include "engine/kernels/embedding.h"
 
+#include "engine/kernels/device_kernels.h"
+#include "engine/kernels/device_stream.h"
+#include "engine/kernels/note_tensor.h"
+
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/embedding_dense_backward.h>
 #include <ATen/ops/empty.h>
@@ -50,9 +54,19 @@ void forEachIn(const at::Tensor& tokens, std::int64_t firstRow, std::int64_t row
     }
 }
 
-/// A GPU's kernel sums in fp32 inside; the CPU's in the type that it is given.
-at::Tensor widened(const at::Tensor& gradient) {
-    return gradient.is_cpu() ? gradient.to(at::kFloat) : gradient;
+DeviceEmbedding deviceEmbedding(const at::Tensor& tokens, std::int64_t firstRow,
+                                const at::Tensor& table, at::ScalarType type) {
+    return {dataTypeOf(type), tokens.numel(), table.size(1),
+            firstRow,         table.size(0),  tokens.const_data_ptr<std::int64_t>()};
+}
+
+/// x (N, C) from rows and positions, or adds the rows to x.
+void embedOnDevice(const at::Tensor& table, std::int64_t firstRow, const at::Tensor& positions,
+                   const at::Tensor& tokens, const at::Tensor& x, bool add) {
+    deviceKernels()->embed(deviceEmbedding(tokens, firstRow, table, table.scalar_type()),
+                           table.const_data_ptr(),
+                           positions.defined() ? positions.const_data_ptr() : nullptr,
+                           tokens.size(1), x.mutable_data_ptr(), add, nativeStream(table.device()));
 }
 
 }  // namespace
@@ -60,6 +74,11 @@ at::Tensor widened(const at::Tensor& gradient) {
 at::Tensor embed(const at::Tensor& tokenTable, const at::Tensor& positionTable,
                  const at::Tensor& tokens) {
     if (onHostInFp32(tokenTable)) return embedOnHost(tokenTable, positionTable, tokens);
+    if (tokenTable.is_cuda()) {
+        at::Tensor x = at::empty({tokens.numel(), tokenTable.size(1)}, tokenTable.options());
+        embedOnDevice(tokenTable, 0, positionTable, tokens, x, false);
+        return x;
+    }
     at::Tensor x = at::embedding(tokenTable, tokens);  // (B, T, C)
     if (positionTable.defined()) x.add_(positionTable.narrow(0, 0, tokens.size(1)));
     return x.view({tokens.numel(), tokenTable.size(1)});
@@ -76,6 +95,7 @@ at::Tensor positionsOf(const at::Tensor& positionTable, const at::Tensor& tokens
 void addRows(const at::Tensor& table, std::int64_t firstRow, const at::Tensor& tokens,
              const at::Tensor& x) {
     const std::int64_t hidden = table.size(1);
+    if (table.is_cuda()) return embedOnDevice(table, firstRow, {}, tokens, x, true);
     if (onHostInFp32(table)) {
         forEachIn(tokens, firstRow, table.size(0), [&](std::int64_t n, std::int64_t row) {
             addRow(table.const_data_ptr<float>() + row * hidden,
@@ -101,11 +121,18 @@ void addRowGradients(const at::Tensor& tokens, std::int64_t firstRow, const at::
         });
         return;
     }
+    if (gradient.is_cuda()) {
+        deviceKernels()->addEmbeddingGradients(
+            deviceEmbedding(tokens, firstRow, tokenGradient, gradient.scalar_type()),
+            gradient.const_data_ptr(), tokenGradient.mutable_data_ptr(),
+            dataTypeOf(tokenGradient.scalar_type()), nativeStream(gradient.device()));
+        return;
+    }
     // Repeated tokens are summed in fp32 whatever dx is, unlike by index_add_ in half precision.
     // A row of its own takes the tokens of other pieces.
     const at::Tensor rows = tokens.flatten().sub(firstRow);
     const at::Tensor outside = rows.lt(0).logical_or_(rows.ge(vocabulary));
-    tokenGradient.add_(at::embedding_dense_backward(widened(gradient),
+    tokenGradient.add_(at::embedding_dense_backward(gradient.to(at::kFloat),
                                                     rows.masked_fill(outside, vocabulary),
                                                     vocabulary + 1, vocabulary, false)
                            .narrow(0, 0, vocabulary));

@@ -1,6 +1,8 @@
 #include "engine/kernels/feed_forward.h"
 
 #include "engine/kernels/activation.h"
+#include "engine/kernels/device_kernels.h"
+#include "engine/kernels/device_stream.h"
 #include "engine/kernels/kept_parameter.h"
 #include "engine/kernels/matmul.h"
 #include "engine/kernels/note_tensor.h"
@@ -39,9 +41,27 @@ void forEachPart(const at::Tensor& t, const Work& work) {
     });
 }
 
+DeviceActivation deviceActivation(const at::Tensor& gate, const at::Tensor& wide,
+                                  const at::Tensor& y) {
+    DeviceActivation given;
+    given.dtype = dataTypeOf(wide.scalar_type());
+    given.n = wide.numel();
+    if (gate.defined()) given.gate = gate.const_data_ptr();
+    given.wide = wide.const_data_ptr();
+    given.y = y.mutable_data_ptr();
+    return given;
+}
+
+at::Tensor activationOnDevice(const at::Tensor& gate, const at::Tensor& wide) {
+    at::Tensor y = at::empty_like(wide);
+    deviceKernels()->activation(deviceActivation(gate, wide, y), nativeStream(wide.device()));
+    return y;
+}
+
 /// What the nonlinearity makes of the products; an undefined gate: a GELU.
 at::Tensor activation(const at::Tensor& gate, const at::Tensor& wide) {
     const OperatorScope scope(gate.defined() ? "silu_gate" : "gelu");
+    if (wide.is_cuda()) return activationOnDevice(gate, wide);
     if (!ownLoops(wide)) return gate.defined() ? at::silu(gate).mul_(wide) : at::gelu(wide);
     at::Tensor y = at::empty_like(wide);
     forEachPart(wide, [&](std::int64_t i, std::size_t n) {
@@ -56,10 +76,24 @@ struct ActivationGradients {
     at::Tensor dGate, dWide;
 };
 
+ActivationGradients activationBackwardOnDevice(const at::Tensor& gate, const at::Tensor& wide,
+                                               const at::Tensor& dy) {
+    ActivationGradients d{at::empty_like(wide), {}, dy};
+    DeviceActivation given = deviceActivation(gate, wide, d.y);
+    given.d = dy.mutable_data_ptr();
+    if (gate.defined()) {
+        d.dGate = at::empty_like(gate);
+        given.dGate = d.dGate.mutable_data_ptr();
+    }
+    deviceKernels()->activationBackward(given, nativeStream(wide.device()));
+    return d;
+}
+
 /// `dy` is used up: the gradient of `wide` takes its memory.
 ActivationGradients activationBackward(const at::Tensor& gate, const at::Tensor& wide,
                                        const at::Tensor& dy) {
     const OperatorScope scope(gate.defined() ? "silu_gate_backward" : "gelu_backward");
+    if (wide.is_cuda()) return activationBackwardOnDevice(gate, wide, dy);
     if (!ownLoops(wide)) {
         if (!gate.defined()) return {at::gelu(wide), {}, at::gelu_backward(dy, wide)};
         const at::Tensor silu = at::silu(gate);
@@ -94,7 +128,8 @@ void productBackward(const at::Tensor& dy, const at::Tensor& x, Parameter& weigh
 
 struct FeedForwardFunction : torch::autograd::Function<FeedForwardFunction> {
     static Variable forward(AutogradContext* context, const Variable& stream, const Variable& x,
-                            Parameter* gateWeight, Parameter* fc, Parameter* out) {
+                            Parameter* gateWeight, Parameter* fc, Parameter* out,
+                            const at::Tensor* copy) {
         at::Tensor gate;
         if (gateWeight != nullptr) gate = product(x, *gateWeight);
         const at::Tensor wide = product(x, *fc);
@@ -104,8 +139,7 @@ struct FeedForwardFunction : torch::autograd::Function<FeedForwardFunction> {
         keep(context, "fc", fc);
         keep(context, "out", out);
         const OperatorScope scope("linear_add");
-        at::Tensor y = at::empty_like(stream);
-        y.copy_(stream);
+        at::Tensor y = copy->defined() ? *copy : at::empty_like(stream).copy_(stream);
         matmul(narrow, out->value.t(), y, true);
         return y;
     }
@@ -126,17 +160,18 @@ struct FeedForwardFunction : torch::autograd::Function<FeedForwardFunction> {
         at::Tensor dx = at::empty_like(x);
         productBackward(d.dWide, x, *recall(context, "fc"), dx, false);
         if (gate.defined()) productBackward(d.dGate, x, *recall(context, "gate"), dx, true);
-        return {dy, dx, Variable(), Variable(), Variable()};
+        return {dy, dx, Variable(), Variable(), Variable(), Variable()};
     }
 };
 
 }  // namespace
 
-at::Tensor feedForward(const at::Tensor& stream, const at::Tensor& x,
-                       const FeedForward& parameters) {
+at::Tensor feedForward(const at::Tensor& stream, const at::Tensor& x, const FeedForward& parameters,
+                       const at::Tensor& copy) {
     const OperatorScope scope("feed_forward", true);
     note(control::TensorRole::kParameter, parameters.fc->value, "linear weight");
-    return FeedForwardFunction::apply(stream, x, parameters.gate, parameters.fc, parameters.out);
+    return FeedForwardFunction::apply(stream, x, parameters.gate, parameters.fc, parameters.out,
+                                      &copy);
 }
 
 }  // namespace shardscope::kernels

@@ -19,8 +19,9 @@ struct FeedForward {
     Parameter* out = nullptr;
 };
 
-/// stream, x (N, C) -> (N, C). In backward all values and gradients must be defined again.
+/// stream, x (N, C) -> (N, C), in `copy` where that is defined: the stream once more (norm.h). In
+/// backward all values and gradients must be defined again.
 [[nodiscard]] at::Tensor feedForward(const at::Tensor& stream, const at::Tensor& x,
-                                     const FeedForward& parameters);
+                                     const FeedForward& parameters, const at::Tensor& copy = {});
 
 }  // namespace shardscope::kernels

@@ -1,5 +1,6 @@
 #include "engine/kernels/norm.h"
 
+#include "engine/kernels/device_norm.h"
 #include "engine/kernels/kept_parameter.h"
 #include "engine/kernels/linear.h"
 #include "engine/kernels/norm_rows.h"
@@ -8,8 +9,6 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/_fused_rms_norm.h>
-#include <ATen/ops/_fused_rms_norm_backward.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -90,15 +89,9 @@ at::Tensor ownBackward(const at::Tensor& dy, const at::Tensor& skip, const NormS
     return dx;
 }
 
-/// LibTorch's RMS norm is one kernel on a GPU only.
 NormState rmsForward(const at::Tensor& x, const at::Tensor& weight) {
     NormState state;
     state.stream = x;
-    if (x.is_cuda()) {
-        std::tie(state.value, state.rstd) =
-            at::_fused_rms_norm(x, {x.size(1)}, weight, kNormEpsilon);
-        return state;
-    }
     const at::Tensor wide = x.to(at::kFloat);
     state.rstd = at::rsqrt((wide * wide).mean(1, true) + kNormEpsilon);
     state.value = (wide * state.rstd * weight.to(at::kFloat)).to(x.scalar_type());
@@ -111,11 +104,6 @@ struct NormGradients {
 
 NormGradients rmsBackward(const at::Tensor& dy, const NormState& state, const at::Tensor& weight) {
     const at::Tensor& x = state.stream;
-    if (x.is_cuda()) {
-        auto [dx, dWeight] =
-            at::_fused_rms_norm_backward(dy, x, {x.size(1)}, state.rstd, weight, {true, true});
-        return {dx, dWeight, {}};
-    }
     const at::Tensor z = x.to(at::kFloat) * state.rstd;
     const at::Tensor wide = dy.to(at::kFloat);
     const at::Tensor g = wide * weight.to(at::kFloat);
@@ -123,18 +111,17 @@ NormGradients rmsBackward(const at::Tensor& dy, const NormState& state, const at
     return {dx.to(x.scalar_type()), (wide * z).sum(0), {}};
 }
 
-/// On a CPU LibTorch keeps the statistics of half-precision rows in fp32 only if the parameters are
-/// fp32; on a GPU always, and wants the parameters in the rows' type.
-at::Tensor asLayerNormTakesIt(const at::Tensor& vector) {
-    return vector.is_cpu() ? vector.to(at::kFloat) : vector;
+/// LibTorch keeps the statistics of half-precision rows in fp32 only if the parameters are fp32.
+at::Tensor widened(const at::Tensor& vector) {
+    return vector.to(at::kFloat);
 }
 
 NormState dispatchedForward(const at::Tensor& x, const at::Tensor& delta, const Norm& parameters) {
     const at::Tensor stream = delta.defined() ? at::add(x, delta) : x;
     if (parameters.bias == nullptr) return rmsForward(stream, parameters.weight->value);
-    auto [value, mean, rstd] = at::native_layer_norm(
-        stream, {stream.size(1)}, asLayerNormTakesIt(parameters.weight->value),
-        asLayerNormTakesIt(parameters.bias->value), kNormEpsilon);
+    auto [value, mean, rstd] =
+        at::native_layer_norm(stream, {stream.size(1)}, widened(parameters.weight->value),
+                              widened(parameters.bias->value), kNormEpsilon);
     return {stream, value, mean, rstd};
 }
 
@@ -146,8 +133,7 @@ at::Tensor dispatchedBackward(const at::Tensor& dy, const at::Tensor& skip, cons
     } else {
         std::tie(d.dx, d.dWeight, d.dBias) = at::native_layer_norm_backward(
             dy, state.stream, {dy.size(1)}, state.mean, state.rstd,
-            asLayerNormTakesIt(parameters.weight->value),
-            asLayerNormTakesIt(parameters.bias->value), {true, true, true});
+            widened(parameters.weight->value), widened(parameters.bias->value), {true, true, true});
         storeGradient(d.dBias, *parameters.bias);
     }
     storeGradient(d.dWeight, *parameters.weight);
@@ -157,10 +143,10 @@ at::Tensor dispatchedBackward(const at::Tensor& dy, const at::Tensor& skip, cons
 struct NormFunction : torch::autograd::Function<NormFunction> {
     static variable_list forward(AutogradContext* context, const Variable& x,
                                  const std::optional<Variable>& delta, Parameter* weight,
-                                 Parameter* bias) {
+                                 Parameter* bias, const at::Tensor* copy) {
         context->set_materialize_grads(false);
         context->saved_data["adds"] = delta.has_value();
-        const NormState state = normForward(x, delta.value_or(Variable()), {weight, bias});
+        const NormState state = normForward(x, delta.value_or(Variable()), {weight, bias}, *copy);
         context->save_for_backward({state.stream, state.mean, state.rstd});
         keep(context, "weight", weight);
         keep(context, "bias", bias);
@@ -178,15 +164,23 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
                                                                   outputs[0], state, parameters)
                                                    : outputs[0];
         const bool adds = context->saved_data["adds"].toBool();  // both get the same gradient then
-        return {dx, adds ? dx : Variable(), Variable(), Variable()};
+        return {dx, adds ? dx : Variable(), Variable(), Variable(), Variable()};
     }
 };
 
+Normed apply(const at::Tensor& x, const std::optional<Variable>& delta, const Norm& parameters) {
+    const at::Tensor copy = delta && x.is_cuda() ? at::empty_like(x) : at::Tensor();
+    const auto outputs = NormFunction::apply(x, delta, parameters.weight, parameters.bias, &copy);
+    return {outputs[0], outputs[1], copy};
+}
+
 }  // namespace
 
-NormState normForward(const at::Tensor& x, const at::Tensor& delta, const Norm& parameters) {
-    const NormState state =
-        ownLoops(x) ? ownForward(x, delta, parameters) : dispatchedForward(x, delta, parameters);
+NormState normForward(const at::Tensor& x, const at::Tensor& delta, const Norm& parameters,
+                      const at::Tensor& copy) {
+    const NormState state = x.is_cuda()   ? normForwardOnDevice(x, delta, parameters, copy)
+                            : ownLoops(x) ? ownForward(x, delta, parameters)
+                                          : dispatchedForward(x, delta, parameters);
     note(control::TensorRole::kNormOutput, state.value, "norm");
     note(control::TensorRole::kNormStatistic, state.rstd, "norm");
     note(control::TensorRole::kParameter, parameters.weight->value, "norm weight");
@@ -195,23 +189,20 @@ NormState normForward(const at::Tensor& x, const at::Tensor& delta, const Norm& 
 
 at::Tensor normBackward(const at::Tensor& dy, const at::Tensor& skip, const NormState& state,
                         const Norm& parameters) {
-    return ownLoops(dy)
-               ? ownBackward(dy, skip.defined() ? skip.contiguous() : skip, state, parameters)
-               : dispatchedBackward(dy, skip, state, parameters);
+    const at::Tensor past = skip.defined() ? skip.contiguous() : skip;
+    if (dy.is_cuda()) return normBackwardOnDevice(dy, past, state, parameters);
+    return ownLoops(dy) ? ownBackward(dy, past, state, parameters)
+                        : dispatchedBackward(dy, past, state, parameters);
 }
 
 Normed normalise(const at::Tensor& x, const Norm& parameters) {
     const OperatorScope scope(parameters.bias == nullptr ? "rms_norm" : "layer_norm", true);
-    const auto outputs =
-        NormFunction::apply(x, std::optional<Variable>(), parameters.weight, parameters.bias);
-    return {outputs[0], outputs[1]};
+    return apply(x, std::nullopt, parameters);
 }
 
 Normed addAndNormalise(const at::Tensor& x, const at::Tensor& delta, const Norm& parameters) {
     const OperatorScope scope(parameters.bias == nullptr ? "add_rms_norm" : "add_layer_norm", true);
-    const auto outputs =
-        NormFunction::apply(x, std::optional<Variable>(delta), parameters.weight, parameters.bias);
-    return {outputs[0], outputs[1]};
+    return apply(x, delta, parameters);
 }
 
 }  // namespace shardscope::kernels

@@ -1,7 +1,7 @@
 // Layer norm (Ba et al., arXiv 1607.06450) and RMS norm (Zhang & Sennrich, arXiv 1910.07467) over
 // the last dim with the residual stream around them: what is added before the norm, and in
-// backward the gradient that goes past it, take no pass of their own. On a CPU in fp32 by our own
-// loops, otherwise by LibTorch's operators.
+// backward the gradient that goes past it, take no pass of their own. By our own kernels on a
+// GPU, by our own loops on a CPU in fp32, otherwise by LibTorch's operators.
 #pragma once
 
 #include "engine/kernels/parameter.h"
@@ -19,6 +19,7 @@ struct Norm {
 struct Normed {
     at::Tensor stream;  ///< what was normed, to go on from
     at::Tensor value;
+    at::Tensor copy;  ///< of `stream`, to be added to; undefined where it would take its own pass
 };
 
 /// x (N, C) -> x itself and its norm. In backward `weight` and its gradient must be defined again.
@@ -33,9 +34,9 @@ struct NormState {
     at::Tensor mean;  ///< (N) fp32; undefined for an RMS norm
     at::Tensor rstd;  ///< (N) fp32
 };
-/// `delta` may be undefined.
+/// `delta` may be undefined; a defined `copy` receives x + delta once more, on a GPU.
 [[nodiscard]] NormState normForward(const at::Tensor& x, const at::Tensor& delta,
-                                    const Norm& parameters);
+                                    const Norm& parameters, const at::Tensor& copy = {});
 /// The gradient of the stream from that of the value; `skip`, its gradient by other ways, may be
 /// undefined. Stores the parameters' gradients.
 [[nodiscard]] at::Tensor normBackward(const at::Tensor& dy, const at::Tensor& skip,

@@ -146,7 +146,7 @@ public:
     /// inner width the activation again and the gradients. Own loops write one of them in place.
     [[nodiscard]] std::int64_t backward() const {
         const std::int64_t inner = m_config.model.innerWidth();
-        const bool own = m_config.device == run::Device::kCpu && m_each == kFloatBytes;
+        const bool own = m_config.device != run::Device::kCpu || m_each == kFloatBytes;
         const bool gated = m_config.model.ffn == run::FeedForward::kSwiglu;
         const std::int64_t gradients = gated ? (own ? 3 : 6) : (own ? 2 : 3);
         return wide(hidden() + gradients * inner);

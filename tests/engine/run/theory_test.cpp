@@ -192,6 +192,26 @@ TEST(Theory, OffloadMovesStateToTheHost) {
     EXPECT_EQ(device(MemoryCategory::kParameterShard), 4 * share);
 }
 
+/// By hand, of 2,048 tokens in bf16: the final norm's output, its gradient, and logits in rows of
+/// 50,304 instead of 50,257; in backward the gradient of a block's output, the activation again and
+/// its gradient in place.
+TEST(Theory, AGpuPadsLogitsAndTakesGradientsInPlace) {
+    run::RunConfig config;
+    config.model = *run::findModelPreset("ref");
+    config.strategy = run::Strategy::kSingle;
+    config.ranks = 1;
+    config.batch = 4;
+    config.device = run::Device::kCuda;
+    config.precision = run::Precision::kBFloat16;
+    const auto temporary = [&](Moment moment) {
+        return of(memoryAt(config, moment), MemoryCategory::kTemporary).count;
+    };
+    EXPECT_EQ(temporary(Moment::kHead), 2 * 2048 * (2 * 1024 + 50'304));
+    EXPECT_EQ(temporary(Moment::kBackward), 2 * 2048 * (1024 + 2 * 4096));
+    config.model.ffn = run::FeedForward::kSwiglu;
+    EXPECT_EQ(temporary(Moment::kBackward), 2 * 2048 * (1024 + 3 * config.model.innerWidth()));
+}
+
 TEST(Theory, AHeadInPiecesDoesNot) {
     run::RunConfig config;
     config.model = *run::findModelPreset("ref");
