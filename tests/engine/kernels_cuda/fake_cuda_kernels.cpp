@@ -1,0 +1,115 @@
+// The table of our kernels: each call counted by what it reads and writes, then emulated.
+#include "tests/engine/kernels_cuda/fake_cuda_state.h"
+#include "tests/support/cuda_emulation.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace shardscope::test {
+namespace {
+
+using namespace kernels;
+
+/// Runs `kernel` when computing; it is one launch of `bytes`, which is looked at then.
+template <class Kernel>
+void count(const char* name, std::int64_t bytes, const Kernel& kernel) {
+    FakeCudaState& state = fakeCudaState();
+    state.tally.add(std::string("our ") + name, 1, bytes);
+    if (!state.compute) return;
+    const int before = testing::emulatedLaunches();
+    kernel();
+    if (testing::emulatedLaunches() != before + 1) throw std::logic_error("not one launch");
+}
+
+void softmaxCrossEntropy(const DeviceLogits& logits, const std::int64_t* targets, float scale,
+                         bool gradient, double* loss, void* stream) {
+    const std::int64_t passes = gradient ? 2 : 1;
+    count("softmaxCrossEntropy", passes * logits.rows * logits.width * bytesOf(logits.dtype), [&] {
+        device::kTable.softmaxCrossEntropy(logits, targets, scale, gradient, loss, stream);
+    });
+}
+
+void softmaxStatistics(const DeviceLogits& logits, std::int64_t firstColumn,
+                       const std::int64_t* targets, float* statistics, void* stream) {
+    count("softmaxStatistics", logits.rows * logits.width * bytesOf(logits.dtype), [&] {
+        device::kTable.softmaxStatistics(logits, firstColumn, targets, statistics, stream);
+    });
+}
+
+void softmaxGradient(const DeviceLogits& logits, std::int64_t firstColumn,
+                     const std::int64_t* targets, const float* statistics, float scale,
+                     void* stream) {
+    count("softmaxGradient", 2 * logits.rows * logits.width * bytesOf(logits.dtype), [&] {
+        device::kTable.softmaxGradient(logits, firstColumn, targets, statistics, scale, stream);
+    });
+}
+
+void normForward(const DeviceNormForward& norm, void* stream) {
+    const std::int64_t tensors = 2 + (norm.delta != nullptr ? 2 : 0) + (norm.copy != nullptr);
+    const std::int64_t each = bytesOf(norm.dtype);
+    const std::int64_t vectors = norm.bias == nullptr ? 1 : 2;
+    count("normForward",
+          tensors * norm.rows * norm.width * each + vectors * (norm.width * each + 4 * norm.rows),
+          [&] { device::kTable.normForward(norm, stream); });
+}
+
+void normBackward(const DeviceNormBackward& norm, void* stream) {
+    const std::int64_t tensors = norm.skip != nullptr ? 4 : 3;
+    const std::int64_t statistics = norm.mean == nullptr ? 1 : 2;
+    // Of `work` everything is written; the rows' means are read again.
+    count("normBackward",
+          (tensors * norm.rows + 1) * norm.width * bytesOf(norm.dtype) +
+              4 * (normWork(norm.rows, norm.width) + (2 + statistics) * norm.rows),
+          [&] { device::kTable.normBackward(norm, stream); });
+}
+
+void normGradients(const DeviceNormGradients& norm, void* stream) {
+    const std::int64_t vectors = norm.dBias == nullptr ? 1 : 2;
+    const std::int64_t passes = norm.addWeight ? 2 : 1;
+    count("normGradients",
+          vectors * norm.width * (4 * normParts(norm.rows) + passes * bytesOf(norm.gradientType)),
+          [&] { device::kTable.normGradients(norm, stream); });
+}
+
+void activation(const DeviceActivation& a, void* stream) {
+    count("activation", (a.gate != nullptr ? 3 : 2) * a.n * bytesOf(a.dtype),
+          [&] { device::kTable.activation(a, stream); });
+}
+
+void activationBackward(const DeviceActivation& a, void* stream) {
+    count("activationBackward", (a.gate != nullptr ? 6 : 4) * a.n * bytesOf(a.dtype),
+          [&] { device::kTable.activationBackward(a, stream); });
+}
+
+void embed(const DeviceEmbedding& e, const void* table, const void* positions, std::int64_t context,
+           void* x, bool add, void* stream) {
+    const std::int64_t rows = 2 * e.tokens + (positions != nullptr ? context : 0);
+    count("embed", (rows + (add ? e.tokens : 0)) * e.hidden * bytesOf(e.dtype) + 8 * e.tokens,
+          [&] { device::kTable.embed(e, table, positions, context, x, add, stream); });
+}
+
+/// As if no token came twice.
+void addEmbeddingGradients(const DeviceEmbedding& e, const void* dx, void* gradient,
+                           DataType gradientType, void* stream) {
+    const std::int64_t each = bytesOf(e.dtype) + 2 * bytesOf(gradientType);
+    count("addEmbeddingGradients", e.tokens * (e.hidden * each + 8),
+          [&] { device::kTable.addEmbeddingGradients(e, dx, gradient, gradientType, stream); });
+}
+
+}  // namespace
+
+const DeviceKernels& countedKernels() {
+    static const DeviceKernels table{.softmaxCrossEntropy = &softmaxCrossEntropy,
+                                     .softmaxStatistics = &softmaxStatistics,
+                                     .softmaxGradient = &softmaxGradient,
+                                     .normForward = &normForward,
+                                     .normBackward = &normBackward,
+                                     .normGradients = &normGradients,
+                                     .activation = &activation,
+                                     .activationBackward = &activationBackward,
+                                     .embed = &embed,
+                                     .addEmbeddingGradients = &addEmbeddingGradients};
+    return table;
+}
+
+}  // namespace shardscope::test
