@@ -50,8 +50,9 @@ void useMatmulLibrary(MatmulLibrary library);
 [[nodiscard]] MatmulLibrary matmulLibraryInUse();
 
 /// out = a b (+ out when accumulate). a (m, k), b (k, n): contiguous or transposed, fp32, bf16 or
-/// fp16; out (m, n) contiguous, of the same type, or fp32. Sums are taken in fp32. The
-/// choice of library above is for fp32 on a CPU; a GPU always takes cuBLAS.
+/// fp16; out (m, n) contiguous, of the same type, or fp32. On a GPU rows may have gaps between
+/// them. Sums are taken in fp32. The choice of library above is for fp32 on a CPU; a GPU always
+/// takes cuBLAS.
 void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
             bool accumulate = false);
 

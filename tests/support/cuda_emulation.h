@@ -1,10 +1,10 @@
 // Runs our CUDA kernels on the CPU: one std::thread a CUDA thread, blocks one after another.
 //
 // Declares what nvcc would and includes engine/kernels/cuda/device_table.cuh at its end: the
-// keywords, the built-in variables, barriers, warp shuffles, atomics, bf16 and fp16. A kernel whose
-// threads do not all reach a barrier or shuffle hangs here as it would there. Not emulated:
-// different speeds of warps, memory ordering, fused multiply-adds. Kernels with shared memory take
-// turns: the caller launches one at a time.
+// keywords, the built-in variables, barriers, warp shuffles and ballots, atomics, bf16, fp16. A
+// kernel whose threads do not all reach a barrier or shuffle hangs here as it would there. Not
+// emulated: different speeds of warps, memory ordering, fused multiply-adds. Kernels with shared
+// memory take turns: the caller launches one at a time.
 #pragma once
 
 #include "engine/comm/half.h"
