@@ -60,7 +60,7 @@ private:
     const CuptiOptions m_options;
     Session m_session;
 
-    std::optional<std::chrono::steady_clock::time_point> m_lastIdle;  ///< step thread
+    std::chrono::steady_clock::time_point m_nextIdle;  ///< step thread
 
     // Decoder thread.
     cupti::KernelNames m_names;
@@ -116,8 +116,8 @@ std::optional<Diagnostic> CuptiCollector::start(DeviceLevel level) {
 void CuptiCollector::deviceIdle() {
     if (m_session.level() <= DeviceLevel::kIdle) return;
     const auto now = std::chrono::steady_clock::now();
-    if (m_lastIdle && now - *m_lastIdle < m_options.idlePeriod) return;
-    m_lastIdle = now;
+    if (now < m_nextIdle) return;
+    m_nextIdle = now + m_options.idlePeriod;
     m_api.flush(false);
 }
 

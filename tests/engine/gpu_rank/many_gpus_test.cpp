@@ -60,7 +60,8 @@ TEST_F(ManyGpus, WhatLiesOutsideOfTheAllocatorIsTheRanksOwnContext) {
     const TimeRange all = reader->summary().value().bounds;
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
         std::set<std::int64_t> sizes;
-        for (const MemoryEvent& event : reader->memoryEvents(RankId{rank}, all).value())
+        const auto events = reader->memoryEvents(RankId{rank}, all).value();
+        for (const MemoryEvent& event : events)
             if (event.category == MemoryCategory::kOutside) sizes.insert(event.size.count);
         EXPECT_THAT(sizes, testing::ElementsAre(std::int64_t{512} << 20)) << rank;
     }
