@@ -2,6 +2,9 @@
 
 #include <ATen/ops/from_blob.h>
 
+#include <cstdint>
+#include <utility>
+
 namespace shardscope::test {
 namespace {
 
