@@ -86,8 +86,15 @@ struct Member {
     std::shared_ptr<World> world;
 };
 
-std::mutex g_mutex;
-std::set<void*> g_live;  // guarded by g_mutex
+/// Never destroyed: who gives a communicator up does so in a thread that nobody waits for.
+struct Live {
+    std::mutex mutex;
+    std::set<void*> members;  // guarded by mutex
+};
+Live& live() {
+    static auto* all = new Live();
+    return *all;
+}
 
 [[noreturn]] void trap(const char* what) {
     std::fprintf(stderr, "fake NCCL: %s\n", what);
@@ -96,8 +103,8 @@ std::set<void*> g_live;  // guarded by g_mutex
 
 Member& member(comm::NcclHandle handle) {
     if (!FakeDevice::chosenHere()) trap("called on a thread whose device was never set");
-    const std::lock_guard lock(g_mutex);
-    if (!g_live.contains(handle.handle)) trap("called with a freed communicator");
+    const std::lock_guard lock(live().mutex);
+    if (!live().members.contains(handle.handle)) trap("called with a freed communicator");
     return *static_cast<Member*>(handle.handle);
 }
 
@@ -116,8 +123,8 @@ int join(comm::NcclHandle* out, const std::string& name, int rank, int ranks) {
     auto world = std::make_shared<World>(name, rank, ranks);
     world->meet();
     world->forgetName();
-    const std::lock_guard lock(g_mutex);
-    out->handle = *g_live.insert(new Member{world}).first;
+    const std::lock_guard lock(live().mutex);
+    out->handle = *live().members.insert(new Member{world}).first;
     return 0;
 }
 
@@ -227,8 +234,8 @@ int broadcast(const void* send, void* receive, std::size_t count, DataType dtype
 /// Frees the communicator; what is queued keeps its memory.
 std::shared_ptr<World> release(comm::NcclHandle handle) {
     const std::unique_ptr<Member> gone(&member(handle));
-    const std::lock_guard lock(g_mutex);
-    g_live.erase(handle.handle);
+    const std::lock_guard lock(live().mutex);
+    live().members.erase(handle.handle);
     return gone->world;
 }
 

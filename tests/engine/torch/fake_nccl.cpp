@@ -86,9 +86,10 @@ struct Registry {
         return found;
     }
 };
+/// Never destroyed: who gives a communicator up does so in a thread that nobody waits for.
 Registry& registry() {
-    static Registry all;
-    return all;
+    static auto* all = new Registry();
+    return *all;
 }
 
 struct Member {
