@@ -1,5 +1,9 @@
 #include "engine/comm/call_record.h"
 
+#include "engine/comm/message_numbers.h"
+
+#include <algorithm>
+
 namespace shardscope::comm {
 
 void CallRecord::note(std::uint32_t group, std::uint64_t sequence,
@@ -25,6 +29,14 @@ std::optional<OperationDescriptor> CallRecord::find(std::uint32_t group,
         if (entry.sequence.load() == sequence) return wanted;  // not overwritten meanwhile
     }
     return std::nullopt;
+}
+
+bool CallRecord::hasCome(std::uint32_t group, std::uint64_t sequence) const {
+    return std::any_of(m_entries.begin(), m_entries.end(), [&](const Entry& entry) {
+        const std::uint64_t found = entry.sequence.load();
+        return found >= sequence && !MessageNumbers::isMessage(found) &&
+               entry.group.load() == group && entry.sequence.load() == found;
+    });
 }
 
 }  // namespace shardscope::comm

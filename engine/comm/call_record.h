@@ -18,6 +18,8 @@ public:
     /// Nothing when it was not asked for yet, or so long ago that it is no longer known.
     [[nodiscard]] std::optional<OperationDescriptor> find(std::uint32_t group,
                                                           std::uint64_t sequence) const;
+    /// Whether it or a later one of the group was asked for; of collectives, not of messages.
+    [[nodiscard]] bool hasCome(std::uint32_t group, std::uint64_t sequence) const;
 
 private:
     static constexpr std::size_t kKept = 128;  ///< more than a stream holds at a time

@@ -24,9 +24,12 @@ public:
     [[nodiscard]] std::uint64_t receivedFrom(int rank) {
         return number(rank, m_rank, ++m_received[static_cast<std::size_t>(rank)]);
     }
+    [[nodiscard]] static constexpr bool isMessage(std::uint64_t sequence) {
+        return sequence >= kFirst;
+    }
     /// As people count: a collective's number, or a message's among those of its pair.
     [[nodiscard]] static constexpr std::uint64_t count(std::uint64_t sequence) {
-        return sequence < kFirst ? sequence : sequence & (kCounts - 1);
+        return isMessage(sequence) ? sequence & (kCounts - 1) : sequence;
     }
 
 private:

@@ -4,6 +4,7 @@
 #include "engine/control/failure_sentence.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll{1};
 constexpr std::chrono::milliseconds kErrorPoll{200};
+/// Times the limit, for a peer that has not come.
+constexpr int kPatience = 10;
 
 /// A message is sent by one and received by the other, under one number.
 bool fits(const OperationDescriptor& mine, const OperationDescriptor& theirs) {
@@ -151,14 +154,34 @@ bool NcclWatcher::peerLost() {
     return true;
 }
 
+/// World ranks of the group that have not asked for it yet, as far as that is known.
+std::vector<int> NcclWatcher::missing(const control::CollectiveReport& report) const {
+    std::vector<int> ranks;
+    for (std::size_t p = 0; p < m_setup.calls.size(); ++p) {
+        if (MessageNumbers::isMessage(report.sequence) ||
+            m_setup.calls[p]->hasCome(m_group.id, report.sequence))
+            continue;
+        ranks.push_back(m_group.worldRanks[p]);
+    }
+    return ranks;
+}
+
+/// A peer that has not come yet may be writing a checkpoint, and one that has ended is told of by
+/// whoever started it: it is waited for longer.
 bool NcclWatcher::hung(const NcclOperation& front, Clock::time_point now) {
     if (!m_startedAt && m_setup.runtime->reached(front.work->started)) m_startedAt = now;
     if (!m_startedAt || now - *m_startedAt <= m_setup.timeout) return false;
+    const std::vector<int> late = missing(front.report);
+    const auto limit = late.empty() ? m_setup.timeout : kPatience * m_setup.timeout;
+    if (now - *m_startedAt <= limit) return false;
+    const std::string why =
+        late.empty() ? "a peer is gone, stuck, or asked for something else"
+                     : fmt::format("rank {} has not asked for it yet, it is stuck or far behind",
+                                   fmt::join(late, ", "));
     alarm(fmt::format(
-        "{} has been running on rank {} for more than {} s: a peer is gone, stuck, or asked "
-        "for something else; look at the other ranks' last words",
-        describe(front.report), m_setup.rank,
-        std::chrono::duration<double>(m_setup.timeout).count()));
+        "{} has been running on rank {} for more than {} s: {}; look at the other "
+        "ranks' last words",
+        describe(front.report), m_setup.rank, std::chrono::duration<double>(limit).count(), why));
     return true;
 }
 

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace shardscope::comm {
 
@@ -52,6 +53,7 @@ private:
     [[nodiscard]] bool peerLost();
     [[nodiscard]] bool ranksDisagree(const control::CollectiveReport& report);
     [[nodiscard]] bool hung(const NcclOperation& front, Clock::time_point now);
+    [[nodiscard]] std::vector<int> missing(const control::CollectiveReport& report) const;
     void report(const NcclOperation& operation);
     void alarm(const std::string& sentence);
 

@@ -1,5 +1,6 @@
 #include "engine/comm/nccl/nccl_communicator.h"
 
+#include "engine/comm/message_numbers.h"
 #include "engine/control/observer.h"
 #include "storage/model/host_clock.h"
 #include "tests/engine/torch/kept_reports.h"
@@ -228,6 +229,59 @@ TEST(NcclCommunicator, AHungOperationIsNamedAndEndsTheWait) {
     EXPECT_THROW(c->barrier({}), comm::CommunicationError);
     c->abort();
     EXPECT_EQ(failures.count(), 1u);
+}
+
+TEST(CallRecord, KnowsThatARankHasComeThoughItIsFarAhead) {
+    comm::CallRecord record{};
+    EXPECT_FALSE(record.hasCome(0, 1));
+    comm::MessageNumbers messages(0, 2);
+    record.note(0, messages.sentTo(1), {});
+    EXPECT_FALSE(record.hasCome(0, 1)) << "a message is no collective";
+    for (std::uint64_t sequence = 1; sequence <= 300; ++sequence) record.note(0, sequence, {});
+    EXPECT_FALSE(record.find(0, 1)) << "no longer known";
+    EXPECT_TRUE(record.hasCome(0, 1));
+    EXPECT_TRUE(record.hasCome(0, 300));
+    EXPECT_FALSE(record.hasCome(0, 301));
+    EXPECT_FALSE(record.hasCome(1, 1)) << "another group";
+}
+
+/// Two ranks that see what the other one asks for.
+void runNoted(std::chrono::milliseconds timeout, std::array<Failures, 2>& failures,
+              const test::RankBody& body) {
+    std::array<comm::CallRecord, 2> records{};
+    test::runNcclRanks(2, body, [&](comm::NcclSetup& setup) {
+        for (comm::CallRecord& record : records) setup.calls.push_back(&record);
+        setup.timeout = timeout;
+        setup.failed = [&failures, rank = setup.rank](const std::string& sentence) {
+            failures[static_cast<std::size_t>(rank)].add(sentence);
+        };
+    });
+}
+
+TEST(NcclCommunicator, ARankThatIsLateIsWaitedForLongerThanOneThatHangs) {
+    std::array<Failures, 2> failures;
+    runNoted(std::chrono::milliseconds(200), failures, [](Communicator& c) {
+        c.barrier({}).wait();
+        // Writes a checkpoint.
+        if (c.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        c.barrier({}).wait();
+    });
+    EXPECT_EQ(failures[0].count() + failures[1].count(), 0U);
+}
+
+TEST(NcclCommunicator, ARankThatNeverComesIsNamed) {
+    std::array<Failures, 2> failures;
+    runNoted(std::chrono::milliseconds(20), failures, [&](Communicator& c) {
+        c.barrier({}).wait();
+        comm::Work work;
+        if (c.rank() == 0) work = c.barrier({Cause::kNorm, kNoLayer, 4});
+        failures[0].first();
+        c.abort();
+    });
+    EXPECT_THAT(failures[0].first(), HasSubstr("barrier 2 of 8 bytes in step 4 has been running on "
+                                               "rank 0 for more than 0.2 s: rank 1 has not asked "
+                                               "for it yet"));
+    EXPECT_EQ(failures[1].count(), 0U);
 }
 
 /// A failed step is given up by the run and by the rank, and the watcher polls all the while: the
