@@ -106,7 +106,7 @@ bool NcclWatcher::look(const NcclOperation* front) {
     if (ranksDisagree(front->report)) return false;
     if (m_setup.runtime->reached(front->work->ended)) {
         report(*front);
-        m_startedAt.reset();
+        m_running.reset();
         const MutexLock lock(m_mutex);
         m_pending.pop_front();
         return true;
@@ -169,11 +169,12 @@ std::vector<int> NcclWatcher::missing(const control::CollectiveReport& report) c
 /// A peer that has not come yet may be writing a checkpoint, and one that has ended is told of by
 /// whoever started it: it is waited for longer.
 bool NcclWatcher::hung(const NcclOperation& front, Clock::time_point now) {
-    if (!m_startedAt && m_setup.runtime->reached(front.work->started)) m_startedAt = now;
-    if (!m_startedAt || now - *m_startedAt <= m_setup.timeout) return false;
+    if (!m_running && m_setup.runtime->reached(front.work->started)) m_running = {now, now};
+    if (!m_running || now - m_running->since <= m_setup.timeout / 2) return false;
     const std::vector<int> late = missing(front.report);
+    if (!late.empty()) m_running->wholeSince = now;
     const auto limit = late.empty() ? m_setup.timeout : kPatience * m_setup.timeout;
-    if (now - *m_startedAt <= limit) return false;
+    if (now - (late.empty() ? m_running->wholeSince : m_running->since) <= limit) return false;
     const std::string why =
         late.empty() ? "a peer is gone, stuck, or asked for something else"
                      : fmt::format("rank {} has not asked for it yet, it is stuck or far behind",

@@ -64,7 +64,10 @@ private:
 
     // The thread's own.
     Clock::time_point m_nextErrorPoll = Clock::now();
-    std::optional<Clock::time_point> m_startedAt;  ///< of the front, once it was seen to run
+    struct Running {
+        Clock::time_point since, wholeSince;  ///< with all ranks, as far as is known
+    };
+    std::optional<Running> m_running;  ///< the front, once it was seen to run
 
     Mutex m_mutex;
     Condition m_wakeUp;

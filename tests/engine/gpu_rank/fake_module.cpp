@@ -2,16 +2,17 @@
 // SHARDSCOPE_FAKE_DEVICE says what is wrong with it, SHARDSCOPE_FAKE_DEVICES how many there are
 // (1): NCCL is then one of processes. Each context that a process makes is a line "pid device" of
 // the file SHARDSCOPE_FAKE_CONTEXTS.
-#include "engine/comm/half.h"
 #include "engine/worker/cuda_module.h"
 #include "tests/engine/gpu_rank/fake_tracer.h"
 #include "tests/engine/gpu_rank/shared_nccl.h"
 #include "tests/engine/torch/fake_device.h"
 #include "tests/engine/torch/fake_nccl.h"
+#include "tests/engine/torch/typed_values.h"
 
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <new>
@@ -147,17 +148,11 @@ int initialise(comm::NcclHandle* out, int ranks, const comm::NcclUniqueId* id, i
     return fakeNccl().initialise(out, ranks, id, rank, name);
 }
 
-float elementOf(const void* in, DataType dtype, std::int64_t i) {
-    if (dtype == DataType::kFloat32) return static_cast<const float*>(in)[i];
-    const std::uint16_t half = static_cast<const std::uint16_t*>(in)[i];
-    return dtype == DataType::kBFloat16 ? comm::BFloat16::widen(half) : comm::Float16::widen(half);
-}
-
 void accumulate(const void* in, DataType dtype, float* out, std::int64_t n, bool add,
                 void* stream) {
     FakeDevice::queue(stream, [=] {
         for (std::int64_t i = 0; i < n; ++i) {
-            const float value = elementOf(in, dtype, i);
+            const auto value = static_cast<float>(element(in, dtype, static_cast<std::size_t>(i)));
             out[i] = add ? out[i] + value : value;
         }
     });

@@ -1,8 +1,8 @@
 #include "tests/engine/gpu_rank/shared_nccl.h"
 
 #include "engine/comm/communicator.h"
-#include "engine/comm/half.h"
 #include "tests/engine/torch/fake_device.h"
+#include "tests/engine/torch/typed_values.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -147,28 +147,6 @@ int split(comm::NcclHandle handle, int color, int rank, comm::NcclHandle* out, c
     if (!all.meet()) return 1;  // nobody splits again before all have read
     return join(out, all.name + "." + std::to_string(all.splits++) + "." + std::to_string(color),
                 static_cast<int>(place), static_cast<int>(members.size()));
-}
-
-double element(const std::byte* from, DataType dtype, std::size_t i) {
-    const auto at = [&](auto type) {
-        std::memcpy(&type, from + i * sizeof type, sizeof type);
-        return type;
-    };
-    if (dtype == DataType::kFloat64) return at(double{});
-    if (dtype == DataType::kFloat32) return static_cast<double>(at(float{}));
-    const std::uint16_t half = at(std::uint16_t{});
-    return static_cast<double>(dtype == DataType::kFloat16 ? comm::Float16::widen(half)
-                                                           : comm::BFloat16::widen(half));
-}
-
-void store(void* to, DataType dtype, std::size_t i, double value) {
-    const auto put = [&](auto what) {
-        std::memcpy(static_cast<std::byte*>(to) + i * sizeof what, &what, sizeof what);
-    };
-    if (dtype == DataType::kFloat64) return put(value);
-    const auto narrow = static_cast<float>(value);
-    if (dtype == DataType::kFloat32) return put(narrow);
-    put(dtype == DataType::kFloat16 ? comm::Float16::round(narrow) : comm::BFloat16::round(narrow));
 }
 
 double combined(World& world, DataType dtype, std::size_t i, bool maximum) {

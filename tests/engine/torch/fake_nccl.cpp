@@ -1,8 +1,8 @@
 #include "tests/engine/torch/fake_nccl.h"
 
 #include "engine/comm/communicator.h"
-#include "engine/comm/half.h"
 #include "tests/engine/torch/fake_device.h"
+#include "tests/engine/torch/typed_values.h"
 
 #include <algorithm>
 #include <atomic>
@@ -176,37 +176,6 @@ int split(comm::NcclHandle handle, int color, int rank, comm::NcclHandle* out, c
     out->handle =
         keep(std::make_unique<Member>(Member{part, self.faults, static_cast<int>(place)}));
     return world.meet() ? 0 : 1;  // nobody splits again before all have read
-}
-
-double element(const void* from, DataType dtype, std::size_t i) {
-    switch (dtype) {
-        case DataType::kFloat64:
-            return static_cast<const double*>(from)[i];
-        case DataType::kFloat32:
-            return static_cast<double>(static_cast<const float*>(from)[i]);
-        case DataType::kFloat16:
-            return static_cast<double>(
-                comm::Float16::widen(static_cast<const std::uint16_t*>(from)[i]));
-        default:
-            return static_cast<double>(
-                comm::BFloat16::widen(static_cast<const std::uint16_t*>(from)[i]));
-    }
-}
-
-void store(void* to, DataType dtype, std::size_t i, double value) {
-    switch (dtype) {
-        case DataType::kFloat64:
-            static_cast<double*>(to)[i] = value;
-            return;
-        case DataType::kFloat32:
-            static_cast<float*>(to)[i] = static_cast<float>(value);
-            return;
-        case DataType::kFloat16:
-            static_cast<std::uint16_t*>(to)[i] = comm::Float16::round(static_cast<float>(value));
-            return;
-        default:
-            static_cast<std::uint16_t*>(to)[i] = comm::BFloat16::round(static_cast<float>(value));
-    }
 }
 
 using Combine = double (*)(double, double);
