@@ -101,7 +101,10 @@ TEST_F(ProcessRanks, OneThatWasKilledInAGroupIsNamed) {
 }
 
 TEST_F(ProcessRanks, OneThatStoppedIsNamedAfterTheTimeout) {
-    const ChildRank child(m_fd, 1, 2, [](Communicator& c) { c.barrier({}).wait(); });
+    const ChildRank child(m_fd, 1, 2, [](Communicator& c) {
+        c.barrier({}).wait();
+        ::pause();  // else it may have ended before it is stopped
+    });
     const auto c = join(2, std::chrono::milliseconds(400));
     c->barrier({}).wait();
     ::kill(child.pid(), SIGSTOP);
