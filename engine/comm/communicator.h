@@ -122,6 +122,12 @@ public:
     virtual Work allReduceSmall(std::span<double> values, Reduction reduction,
                                 CollectiveTag tag) = 0;
 
+    /// As many values that lie where this rank computes, on a GPU in its memory: become the sum
+    /// over ranks, and nobody waits on the host. CPU ranks: allReduceSmall().
+    virtual Work sumInPlace(std::span<double> values, CollectiveTag tag) {
+        return allReduceSmall(values, Reduction::kSum, tag);
+    }
+
     virtual Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) = 0;
 
     /// out[p * n + i] = send of rank p [rank() * n + i]; both have W * n elements. `send` may be

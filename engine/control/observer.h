@@ -77,7 +77,7 @@ struct StepReport {
     std::int64_t startNs = 0;
     std::int64_t endNs = 0;
     std::int64_t tokens = 0;  ///< processed by this rank
-    bool skipped = false;     ///< without an update
+    bool skipped = false;     ///< without an update and its collectives
 };
 
 class Observer {
@@ -88,7 +88,9 @@ public:
     /// Before the phase's work: sets what operators and allocations are attributed to.
     virtual void phaseBegin(Phase phase, LayerIndex layer) = 0;
     virtual void phaseEnd(const PhaseReport& report) = 0;
-    /// The step thread has waited for all that it had queued: the device has nothing to do.
+    /// Whether a moment at which the device has nothing to do is worth waiting for.
+    [[nodiscard]] virtual bool wantsIdle() { return false; }
+    /// The step thread has waited for all that it had queued: such a moment.
     virtual void deviceIdle() {}
     virtual void collective(const CollectiveReport& report) = 0;
     virtual void buffer(const BufferReport& report) = 0;

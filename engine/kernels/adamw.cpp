@@ -41,10 +41,11 @@ SHARDSCOPE_FOR_EACH_CPU double squares(const float* __restrict values, std::size
 
 }  // namespace
 
-void adamW(const AdamWStep& step, std::span<float> parameter, std::span<const float> gradient,
-           std::span<float> firstMoment, std::span<float> secondMoment) {
-    update(adamWConstants(step), parameter.data(), gradient.data(), firstMoment.data(),
-           secondMoment.data(), parameter.size());
+void adamW(const AdamWConstants& constants, std::span<float> parameter,
+           std::span<const float> gradient, std::span<float> firstMoment,
+           std::span<float> secondMoment) {
+    update(constants, parameter.data(), gradient.data(), firstMoment.data(), secondMoment.data(),
+           parameter.size());
 }
 
 double sumOfSquares(std::span<const float> values) {

@@ -8,6 +8,8 @@
 
 namespace shardscope::kernels {
 
+struct AdamWConstants;
+
 struct AdamWStep {
     double learningRate = 0;
     double beta1 = 0.9;
@@ -18,9 +20,10 @@ struct AdamWStep {
     double gradientScale = 1.0;  ///< from clipping
 };
 
-/// All four spans have the same length.
-void adamW(const AdamWStep& step, std::span<float> parameter, std::span<const float> gradient,
-           std::span<float> firstMoment, std::span<float> secondMoment);
+/// All four spans have the same length; constants: adamWConstants() of a step.
+void adamW(const AdamWConstants& constants, std::span<float> parameter,
+           std::span<const float> gradient, std::span<float> firstMoment,
+           std::span<float> secondMoment);
 
 /// Sum of squares in double precision.
 [[nodiscard]] double sumOfSquares(std::span<const float> values);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/kernels/adamw.h"
+#include "engine/kernels/everywhere.h"
 
 #include <cmath>
 
@@ -12,7 +13,7 @@ struct AdamWConstants {
     float decay, beta2, oneMinusBeta1, oneMinusBeta2, stepSize, inverseCorrection2, epsilon, scale;
 };
 
-[[nodiscard]] inline AdamWConstants adamWConstants(const AdamWStep& step) {
+[[nodiscard]] SHARDSCOPE_EVERYWHERE inline AdamWConstants adamWConstants(const AdamWStep& step) {
     const double correction1 = 1.0 - std::pow(step.beta1, static_cast<double>(step.step));
     const double correction2 = 1.0 - std::pow(step.beta2, static_cast<double>(step.step));
     AdamWConstants c{};

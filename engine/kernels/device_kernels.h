@@ -3,8 +3,8 @@
 // `stream` (cudaStream_t) and throw control::DeviceError when the launch is refused.
 #pragma once
 
-#include "engine/kernels/adamw.h"
 #include "engine/kernels/device_operands.h"
+#include "engine/kernels/step_update.h"
 #include "storage/model/events.h"
 
 #include <cstdint>
@@ -12,9 +12,10 @@
 namespace shardscope::kernels {
 
 struct DeviceKernels {
-    /// AdamW over a flat fp32 shard of n elements, the first `decaying` of them with weight
-    /// decay; `cast`, when not null, receives the new parameters in bf16.
-    void (*adamW)(const AdamWStep& step, std::int64_t n, std::int64_t decaying, float* parameter,
+    /// AdamW by `update`, if that applies, over a flat fp32 shard of n elements, the first
+    /// `decaying` of them with weight decay; `cast`, when not null, receives the new parameters in
+    /// bf16.
+    void (*adamW)(const StepUpdate* update, std::int64_t n, std::int64_t decaying, float* parameter,
                   const float* gradient, float* firstMoment, float* secondMoment, void* cast,
                   void* stream) = nullptr;
 
@@ -40,6 +41,10 @@ struct DeviceKernels {
 
     /// *out += sum of squares, in double.
     void (*sumOfSquares)(const float* values, std::int64_t n, double* out, void* stream) = nullptr;
+
+    /// Sums of nothing yet but two votes.
+    void (*beginUpdate)(StepUpdate* update, double stop, double change, void* stream) = nullptr;
+    void (*decideUpdate)(const UpdateRule& rule, StepUpdate* update, void* stream) = nullptr;
 
     void (*normForward)(const DeviceNormForward& norm, void* stream) = nullptr;
     void (*normBackward)(const DeviceNormBackward& norm, void* stream) = nullptr;

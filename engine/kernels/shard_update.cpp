@@ -1,5 +1,6 @@
 #include "engine/kernels/shard_update.h"
 
+#include "engine/kernels/adamw_constants.h"
 #include "engine/kernels/device_kernels.h"
 #include "engine/kernels/device_stream.h"
 #include "engine/kernels/note_tensor.h"
@@ -17,11 +18,11 @@ std::span<float> part(const at::Tensor& flat, std::int64_t begin, std::int64_t e
     return {flat.mutable_data_ptr<float>() + begin, static_cast<std::size_t>(end - begin)};
 }
 
-void updateOnHost(const AdamWStep& step, const ShardState& shard, std::int64_t begin,
+void updateOnHost(const AdamWConstants& constants, const ShardState& shard, std::int64_t begin,
                   std::int64_t end) {
     constexpr std::int64_t kGrain = 1 << 16;  // below it threads cost more than they save
     at::parallel_for(begin, end, kGrain, [&](std::int64_t from, std::int64_t to) {
-        adamW(step, part(shard.parameter, from, to), part(shard.gradient, from, to),
+        adamW(constants, part(shard.parameter, from, to), part(shard.gradient, from, to),
               part(shard.firstMoment, from, to), part(shard.secondMoment, from, to));
     });
 }
@@ -53,13 +54,31 @@ void noteState(const ShardState& shard) {
 
 }  // namespace
 
-void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState& shard) {
+void beginUpdate(const at::Tensor& values, bool stop, bool change) {
+    const double votes[] = {stop ? 1.0 : 0.0, change ? 1.0 : 0.0};
+    StepUpdate* update = stepUpdateIn(values);
+    if (values.is_cuda()) {
+        deviceKernels()->beginUpdate(update, votes[0], votes[1], nativeStream(values.device()));
+    } else {
+        update->sums = {0, 0, votes[0], votes[1]};
+    }
+}
+
+void decideUpdate(const UpdateRule& rule, const at::Tensor& values) {
+    if (values.is_cuda()) {
+        deviceKernels()->decideUpdate(rule, stepUpdateIn(values), nativeStream(values.device()));
+    } else {
+        decideUpdate(rule, *stepUpdateIn(values));
+    }
+}
+
+void updateShard(const StepUpdate* update, std::int64_t decaying, const ShardState& shard) {
     const OperatorScope scope("adamw");
     noteState(shard);
     if (shard.parameter.is_cuda()) {
         const bool casts = copied(shard) && shard.compute.scalar_type() == at::kBFloat16;
         deviceKernels()->adamW(
-            step, shard.parameter.numel(), decaying, shard.parameter.mutable_data_ptr<float>(),
+            update, shard.parameter.numel(), decaying, shard.parameter.mutable_data_ptr<float>(),
             shard.gradient.const_data_ptr<float>(), shard.firstMoment.mutable_data_ptr<float>(),
             shard.secondMoment.mutable_data_ptr<float>(),
             casts ? shard.compute.mutable_data_ptr() : nullptr,
@@ -67,11 +86,12 @@ void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState&
         if (copied(shard) && !casts) shard.compute.copy_(shard.parameter);
         return;
     }
+    if (update->applied == 0) return;
     ShardState host = shard;
     host.gradient = inHostMemory(shard.gradient);
-    updateOnHost(step, host, 0, decaying);
-    AdamWStep plain = step;
-    plain.weightDecay = 0;
+    updateOnHost(update->constants, host, 0, decaying);
+    AdamWConstants plain = update->constants;
+    plain.decay = 1;
     updateOnHost(plain, host, decaying, shard.parameter.numel());
     if (copied(shard)) copyBack(shard);
 }

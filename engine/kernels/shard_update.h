@@ -1,7 +1,7 @@
 // What the optimizer does to one flat shard, on whatever device it lies.
 #pragma once
 
-#include "engine/kernels/adamw.h"
+#include "engine/kernels/step_update.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -20,8 +20,20 @@ struct ShardState {
 /// `t`, or a copy of it in host memory, which is there when this returns.
 [[nodiscard]] at::Tensor inHostMemory(const at::Tensor& t);
 
-/// AdamW with weight decay on the first `decaying` elements only; refreshes `compute`.
-void updateShard(const AdamWStep& step, std::int64_t decaying, const ShardState& shard);
+/// The memory of a StepUpdate as a tensor: (kStepUpdateValues) float64.
+inline constexpr std::int64_t kStepUpdateValues = sizeof(StepUpdate) / sizeof(double);
+[[nodiscard]] inline StepUpdate* stepUpdateIn(const at::Tensor& values) {
+    return reinterpret_cast<StepUpdate*>(values.mutable_data_ptr<double>());
+}
+
+/// Starts a step's sums in `values`, wherever they lie: nothing but what this rank asks for.
+void beginUpdate(const at::Tensor& values, bool stop, bool change);
+/// decideUpdate() where `values` lie; queued on a device.
+void decideUpdate(const UpdateRule& rule, const at::Tensor& values);
+
+/// AdamW with weight decay on the first `decaying` elements only, if `update` applies; refreshes
+/// `compute`. `update` lies where the parameter does.
+void updateShard(const StepUpdate* update, std::int64_t decaying, const ShardState& shard);
 
 /// total += sum of squares of gradient, in double precision, in which no sum of finite fp32 squares
 /// overflows: a total that is not finite has met a gradient that is not. total is () float64 on the

@@ -73,9 +73,9 @@ public:
         if (m_compressor) m_compressor->finish();
     }
 
-    void update(const kernels::AdamWStep& step, bool) override {
+    void update(const kernels::StepUpdate* update, bool) override {
         for (const Unit& unit : m_units)
-            kernels::updateShard(step, unit.layout.decaying, unit.state);
+            kernels::updateShard(update, unit.layout.decaying, unit.state);
     }
 
 protected:

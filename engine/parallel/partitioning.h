@@ -9,8 +9,8 @@
 
 #include "engine/comm/communicator.h"
 #include "engine/control/observer.h"
-#include "engine/kernels/adamw.h"
 #include "engine/kernels/parameter.h"
+#include "engine/kernels/step_update.h"
 #include "engine/run/config/run_config.h"
 
 #include <c10/core/ScalarType.h>
@@ -113,9 +113,10 @@ public:
     /// total += sum of squares of this rank's part of the gradients; total is () float64 on the
     /// device. Waits for nothing.
     virtual void addSquaredNorm(const at::Tensor& total) const = 0;
-    /// AdamW on this rank's part. `another`: a training step follows at once, so that what it
-    /// needs first may be gathered behind the rest of the update.
-    virtual void update(const kernels::AdamWStep& step, bool another) = 0;
+    /// AdamW on this rank's part, as `update` says, which lies where the optimizer's state does.
+    /// `another`: a training step follows at once, so that what it needs first may be gathered
+    /// behind the rest of the update.
+    virtual void update(const kernels::StepUpdate* update, bool another) = 0;
 
     /// Bytes of parameter shards, gradient shards and moments held by this rank.
     [[nodiscard]] virtual std::int64_t stateBytes() const = 0;

@@ -62,9 +62,9 @@ public:
         for (const UnitState& unit : m_units) kernels::addSquaredNorm(unit.state.gradient, total);
     }
 
-    void update(const kernels::AdamWStep& step, bool) override {
+    void update(const kernels::StepUpdate* update, bool) override {
         for (const UnitState& unit : m_units) {
-            kernels::updateShard(step, unit.layout.decaying, unit.state);
+            kernels::updateShard(update, unit.layout.decaying, unit.state);
         }
     }
 

@@ -48,12 +48,12 @@ public:
         m_gradients.finishStep();
     }
 
-    void update(const kernels::AdamWStep& step, bool) override {
+    void update(const kernels::StepUpdate* update, bool) override {
         // In the order in which the next forward needs them: each gather runs behind the update
         // of the units after it.
         for (std::size_t i = 0; i < m_units.size(); ++i) {
             Unit& unit = m_units[i];
-            kernels::updateShard(step, unit.layout.decayingInShard(rank()), unit.state);
+            kernels::updateShard(update, unit.layout.decayingInShard(rank()), unit.state);
             m_gathers[i] = m_communicator.allGatherInPlace(
                 unit.whole, {Cause::kUpdate, unit.reference.layer, m_step});
         }

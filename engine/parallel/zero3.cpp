@@ -176,11 +176,11 @@ public:
         for (const UnitState& unit : m_units) kernels::addSquaredNorm(unit.state.gradient, total);
     }
 
-    void update(const kernels::AdamWStep& step, bool another) override {
+    void update(const kernels::StepUpdate* update, bool another) override {
         const auto first = static_cast<std::size_t>(another ? 1 + m_options.prefetch : 0);
         for (std::size_t i = 0; i < m_units.size(); ++i) {
             UnitState& unit = m_units[i];
-            kernels::updateShard(step, unit.layout.decayingInShard(m_groups.shard().rank()),
+            kernels::updateShard(update, unit.layout.decayingInShard(m_groups.shard().rank()),
                                  unit.state);
             // What the next forward starts with is gathered behind the rest of the update.
             if (i < first) fetchFor(i, Cause::kPrefetch, m_step + 1);

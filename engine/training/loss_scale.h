@@ -14,16 +14,16 @@ struct LossScale {
     double value = 1.0;
     std::int32_t finiteSteps = 0;  ///< since it last changed
 
-    /// After a step. False: the step is to be skipped.
-    bool accept(bool finite) {
+    /// After a step that was computed with `used`: more than `value` where it was queued before the
+    /// step ahead of it was found to overflow.
+    void accept(bool finite, double used) {
         if (!finite) {
-            value = std::max(kLeast, value / 2);
+            if (used <= value) value = std::max(kLeast, value / 2);
             finiteSteps = 0;
         } else if (++finiteSteps == kGrowthInterval) {
             value *= 2;
             finiteSteps = 0;
         }
-        return finite;
     }
     /// Nothing is left to halve: what is not finite is not the scale's fault.
     [[nodiscard]] bool exhausted() const { return value <= kLeast; }

@@ -2,6 +2,7 @@
 
 #include "engine/control/failure_sentence.h"
 #include "engine/training/schedule.h"
+#include "storage/model/host_clock.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/isfinite.h>
@@ -37,7 +38,7 @@ at::Tensor element(const at::Tensor& values, std::int64_t index) {
 
 Trainer::Trainer(const run::RunConfig& config, at::Device device, gpt::Gpt& model,
                  parallel::Partitioning& partitioning, comm::Communicator& communicator,
-                 BatchSource batches, control::Observer* observer)
+                 BatchSource batches, control::Observer* observer, control::DeviceRuntime* runtime)
     : m_config(config),
       m_device(device),
       m_model(model),
@@ -45,10 +46,25 @@ Trainer::Trainer(const run::RunConfig& config, at::Device device, gpt::Gpt& mode
       m_communicator(communicator),
       m_batches(std::move(batches)),
       m_observer(observer),
+      m_runtime(runtime),
+      m_settlement(
+          device,
+          config.offload == run::Offload::kNone ? OptimizerPlace::kDevice : OptimizerPlace::kHost,
+          communicator, runtime),
       m_outer(model, partitioning, config.prefetch,
               [this](Phase phase) { return this->phase(phase, kRootLayer); }),
       m_segments(static_cast<std::size_t>(config.model.layers)) {
     if (config.precision == run::Precision::kFloat16) m_progress.lossScale.value = config.lossScale;
+    if (runtime == nullptr) return;
+    m_staging.emplace(device, *runtime, [this, each = config.accumulate](std::int64_t index) {
+        return m_batches.training(static_cast<std::int32_t>(index / each),
+                                  static_cast<std::int32_t>(index % each));
+    });
+}
+
+void Trainer::resume(const Progress& progress) {
+    m_progress = progress;
+    m_settlement.setUpdates(progress.updates);
 }
 
 control::PhaseScope Trainer::phase(Phase phase, LayerIndex layer) {
@@ -57,8 +73,8 @@ control::PhaseScope Trainer::phase(Phase phase, LayerIndex layer) {
     return {m_observer, phase, layer};
 }
 
-Result<StepResult> Trainer::step(std::int32_t step, bool stopWanted, AfterStep next,
-                                 bool changeWaits) {
+Result<StepResults> Trainer::step(std::int32_t step, bool stopWanted, AfterStep next,
+                                  bool changeWaits) {
     try {
         return runStep(step, stopWanted, next, changeWaits);
     } catch (const std::exception& error) {
@@ -167,84 +183,130 @@ data::Batch Trainer::onDevice(const data::Batch& batch) const {
     return {move(batch.tokens), move(batch.targets)};
 }
 
+data::Batch Trainer::takeBatch(std::int32_t step, std::int32_t index) {
+    const auto scope = phase(Phase::kData, kNoLayer);
+    if (!m_staging) return onDevice(m_batches.training(step, index));
+    const std::int64_t place = std::int64_t{step} * m_config.accumulate + index;
+    const bool last = step + 1 == m_config.steps && index + 1 == m_config.accumulate;
+    return m_staging->take(place, !last).batch;
+}
+
 void Trainer::microStep(std::int32_t step, std::int32_t index, const at::Tensor& loss) {
     m_place.microStep = index;
-    data::Batch batch;
-    {
-        const auto scope = phase(Phase::kData, kNoLayer);
-        batch = onDevice(m_batches.training(step, index));
-    }
+    const data::Batch batch = takeBatch(step, index);
     const at::Tensor x = forward(batch);
     const double scale = m_progress.lossScale.value / static_cast<double>(m_batches.stepTokens);
     backward(batch, m_outer.head(x, batch.targets, scale, loss));
 }
 
-StepResult Trainer::runStep(std::int32_t step, bool stopWanted, AfterStep next, bool changeWaits) {
+/// All of a step but its update; its sums are the same on all ranks then.
+void Trainer::queueStep(std::int32_t step, bool stopWanted, bool changeWaits) {
     m_place = {step, -1, Phase::kNone, kNoLayer};
     m_partitioning.beginStep(step);
-    // Squared gradient norm and loss stay on the device until the one wait of the step.
-    const at::Tensor local = scalars(2, m_device);
+    m_settlement.begin(stopWanted, changeWaits);
     for (std::int32_t i = 0; i < m_config.accumulate; ++i) {
         m_partitioning.beginMicroStep(i + 1 == m_config.accumulate);
-        microStep(step, i, element(local, 1));
+        microStep(step, i, m_settlement.loss());
     }
     m_place.microStep = -1;
     m_partitioning.finishReductions();
-
-    StepResult result;
-    result.learningRate = learningRate(m_config, step);
-    result.lossScale = m_progress.lossScale.value;
-    // One small all-reduce carries the norm, the loss and what is agreed on.
-    std::array<double, 4> sums{0, 0, stopWanted ? 1.0 : 0.0, changeWaits ? 1.0 : 0.0};
     {
-        // The host waits here for the device: not for its peers, which is what a wait tells of.
         const auto scope = phase(Phase::kClip, kNoLayer);
-        m_partitioning.addSquaredNorm(element(local, 0));
-        const at::Tensor values = local.cpu();
-        std::copy_n(values.const_data_ptr<double>(), 2, sums.begin());
+        m_partitioning.addSquaredNorm(m_settlement.squaredNorm());
     }
     {
+        // One small all-reduce carries the norm, the loss and what is agreed on.
         const auto scope = phase(Phase::kWaitOther, kNoLayer);
-        m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kNorm, kNoLayer, step})
-            .wait();
+        m_settlement.sum({Cause::kNorm, kNoLayer, step});
     }
-    if (m_observer != nullptr) m_observer->deviceIdle();
-    result.gradientNorm = std::sqrt(sums[0]) / result.lossScale;
-    result.loss = sums[1] / static_cast<double>(m_batches.stepTokens);
-    result.stop = sums[2] > 0;
-    result.change = sums[3] >= m_communicator.size();
-    m_progress.nextStep = step + 1;
-    update(result, result.stop ? AfterStep::kPause : next);
-    return result;
+    m_queued.push_back({step, learningRate(m_config, step), m_progress.lossScale.value});
+    m_settlement.decide(updateRule(m_queued.back()));
+}
+
+kernels::UpdateRule Trainer::updateRule(const Queued& queued) const {
+    kernels::UpdateRule rule;
+    rule.adamW.learningRate = queued.learningRate;
+    rule.adamW.beta1 = m_config.beta1;
+    rule.adamW.beta2 = m_config.beta2;
+    rule.adamW.epsilon = m_config.epsilon;
+    rule.adamW.weightDecay = m_config.weightDecay;
+    rule.clip = m_config.clip;
+    rule.lossScale = queued.lossScale;
+    rule.maySkip =
+        m_config.precision == run::Precision::kFloat16 && !m_progress.lossScale.exhausted();
+    return rule;
+}
+
+StepResults Trainer::runStep(std::int32_t step, bool stopWanted, AfterStep next, bool changeWaits) {
+    queueStep(step, stopWanted, changeWaits);
+    return m_settlement.runsAhead() ? settleAhead(next) : settleAtOnce(next);
+}
+
+void Trainer::update(bool another) {
+    const auto scope = phase(Phase::kOptimizer, kNoLayer);
+    m_partitioning.update(m_settlement.update(), another);
+}
+
+/// The update is queued before anybody knows whether it applies; the step before is known by now.
+StepResults Trainer::settleAhead(AfterStep next) {
+    update(next == AfterStep::kAnotherStep);
+    m_settlement.send();
+    if (m_observer != nullptr && m_observer->wantsIdle()) {
+        m_runtime->synchronizeAll();
+        m_observer->deviceIdle();
+    }
+    StepResults results;
+    std::size_t ahead = next == AfterStep::kAnotherStep ? 1 : 0;
+    while (m_queued.size() > ahead) {
+        results.push_back(settle());
+        if (results.back().stop) ahead = 0;
+    }
+    return results;
 }
 
 /// A result that is not finite leaves the weights as they were, and the caller reports it; at
 /// fp16 it may be the loss scale's doing, then the step is skipped.
-void Trainer::update(StepResult& result, AfterStep next) {
-    const bool finite = std::isfinite(result.loss) && std::isfinite(result.gradientNorm);
-    if (m_config.precision == run::Precision::kFloat16) {
-        LossScale& scale = m_progress.lossScale;
-        result.skipped = !finite && std::isfinite(result.loss) && !scale.exhausted();
-        if (finite || result.skipped) scale.accept(finite);
+StepResults Trainer::settleAtOnce(AfterStep next) {
+    m_settlement.send();
+    StepResult result = settle();
+    if (m_observer != nullptr) m_observer->deviceIdle();
+    if (result.failed()) return {result};
+    if (result.skipped) {
+        const auto scope = phase(Phase::kOptimizer, kNoLayer);
+    } else {
+        update(next == AfterStep::kAnotherStep && !result.stop);
     }
-    if (!finite && !result.skipped) {
-        m_place.phase = std::isfinite(result.loss) ? Phase::kBackward : Phase::kHead;
-        return;
-    }
-    const auto scope = phase(Phase::kOptimizer, kNoLayer);
-    if (result.skipped) return;
-    kernels::AdamWStep update;
-    update.learningRate = result.learningRate;
-    update.beta1 = m_config.beta1;
-    update.beta2 = m_config.beta2;
-    update.epsilon = m_config.epsilon;
-    update.weightDecay = m_config.weightDecay;
-    update.step = ++m_progress.updates;
-    // torch.nn.utils.clip_grad_norm_: never scales up, 1e-6 against division by zero.
-    if (m_config.clip > 0)
-        update.gradientScale = std::min(1.0, m_config.clip / (result.gradientNorm + 1e-6));
-    update.gradientScale /= result.lossScale;
-    m_partitioning.update(update, next == AfterStep::kAnotherStep);
+    result.knownNs = hostNow();
+    return {result};
+}
+
+/// The oldest step that is on its way.
+StepResult Trainer::settle() {
+    const kernels::StepUpdate made = m_settlement.receive();
+    const Queued queued = m_queued.front();
+    m_queued.pop_front();
+    StepResult result;
+    result.knownNs = hostNow();
+    result.step = queued.step;
+    result.learningRate = queued.learningRate;
+    result.lossScale = queued.lossScale;
+    result.gradientNorm = std::sqrt(made.sums.squaredNorm) / queued.lossScale;
+    result.loss = made.sums.loss / static_cast<double>(m_batches.stepTokens);
+    result.stop = made.sums.stop > 0;
+    result.change = queued.changeCounts && made.sums.change >= m_communicator.size();
+    result.skipped = made.applied == 0 && made.halted == 0;
+    if (m_config.precision == run::Precision::kFloat16 && made.halted == 0)
+        m_progress.lossScale.accept(!result.skipped, queued.lossScale);
+    m_progress.nextStep = queued.step + 1;
+    m_progress.updates = static_cast<std::int64_t>(made.updates);
+    for (Queued& behind : m_queued) behind.changeCounts = behind.changeCounts && !result.change;
+    if (result.failed()) noteFailure(result);
+    return result;
+}
+
+void Trainer::noteFailure(const StepResult& result) {
+    m_place = {result.step, -1, std::isfinite(result.loss) ? Phase::kBackward : Phase::kHead,
+               kNoLayer};
 }
 
 /// Asked of all ranks, so that they go on or end together.

@@ -13,13 +13,18 @@
 #include "engine/gpt/gpt.h"
 #include "engine/parallel/partitioning.h"
 #include "engine/run/config/run_config.h"
+#include "engine/training/batch_staging.h"
 #include "engine/training/loss_scale.h"
 #include "engine/training/outer_layers.h"
+#include "engine/training/step_settlement.h"
 #include "storage/model/result.h"
 
+#include <cmath>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
+#include <vector>
 
 namespace shardscope::training {
 
@@ -31,14 +36,23 @@ struct BatchSource {
 };
 
 struct StepResult {
+    std::int32_t step = 0;
     double loss = 0;          ///< mean over all ranks and micro-steps, nats a token
     double gradientNorm = 0;  ///< before clipping
     double learningRate = 0;
-    bool stop = false;     ///< some rank was asked to stop; all ranks see it
-    bool change = false;   ///< every rank has a change waiting; all ranks see it
-    bool skipped = false;  ///< fp16: a gradient overflowed, weights stay as they were
-    double lossScale = 1;  ///< fp16: that this step was computed with
+    bool stop = false;         ///< some rank was asked to stop; all ranks see it
+    bool change = false;       ///< every rank has a change waiting; all ranks see it
+    bool skipped = false;      ///< fp16: a gradient overflowed, weights stay as they were
+    double lossScale = 1;      ///< fp16: that this step was computed with
+    std::int64_t knownNs = 0;  ///< host clock at which this was known
+
+    /// Nothing was updated, and nothing will be.
+    [[nodiscard]] bool failed() const {
+        return !skipped && !(std::isfinite(loss) && std::isfinite(gradientNorm));
+    }
 };
+/// In order.
+using StepResults = std::vector<StepResult>;
 
 /// What a resumed run needs to know besides the partitioning's state.
 struct Progress {
@@ -63,15 +77,23 @@ enum class AfterStep : std::uint8_t {
 
 class Trainer {
 public:
-    /// All references outlive the trainer; `observer` may be null.
+    /// All references outlive the trainer; `observer` may be null. With `runtime`, of the device,
+    /// the host queues a step while the device computes the one before.
     Trainer(const run::RunConfig& config, at::Device device, gpt::Gpt& model,
             parallel::Partitioning& partitioning, comm::Communicator& communicator,
-            BatchSource batches, control::Observer* observer);
+            BatchSource batches, control::Observer* observer,
+            control::DeviceRuntime* runtime = nullptr);
 
-    /// One optimizer step. `stopWanted`: this rank was asked to stop after it; `changeWaits`: to
-    /// change something between two steps, which all ranks do at once.
-    Result<StepResult> step(std::int32_t step, bool stopWanted, AfterStep next,
-                            bool changeWaits = false);
+    /// One optimizer step; steps follow each other. What is known by then: this step's result, or
+    /// where it runs ahead that of the step before; both before a pause and once all ranks know
+    /// that the run is to stop. `stopWanted`: this rank was asked to stop after it; `changeWaits`:
+    /// to change something between two steps, which all ranks do at once.
+    Result<StepResults> step(std::int32_t step, bool stopWanted, AfterStep next,
+                             bool changeWaits = false);
+    /// Whether what step() queues is told by the next call.
+    [[nodiscard]] bool runsAhead() const { return m_settlement.runsAhead(); }
+    /// Whether a step was queued whose result is to come.
+    [[nodiscard]] bool owesResult() const { return !m_queued.empty(); }
 
     /// Mean validation loss over all ranks, outside any step. Where one of them is asked to stop
     /// meanwhile all end before the next batch (kCancelled).
@@ -84,17 +106,33 @@ public:
     Result<StepPosition> findNonFinite(std::int32_t step);
 
     [[nodiscard]] const Progress& progress() const { return m_progress; }
-    void resume(const Progress& progress) { m_progress = progress; }
+    /// Before the first step.
+    void resume(const Progress& progress);
 
 private:
-    StepResult runStep(std::int32_t step, bool stopWanted, AfterStep next, bool changeWaits);
-    void update(StepResult& result, AfterStep next);
+    /// A step whose result is on its way.
+    struct Queued {
+        std::int32_t step = 0;
+        double learningRate = 0;
+        double lossScale = 1;
+        bool changeCounts = true;  ///< false: asked for before the last change was made
+    };
+
+    StepResults runStep(std::int32_t step, bool stopWanted, AfterStep next, bool changeWaits);
+    void queueStep(std::int32_t step, bool stopWanted, bool changeWaits);
+    [[nodiscard]] kernels::UpdateRule updateRule(const Queued& queued) const;
+    void update(bool another);
+    StepResults settleAhead(AfterStep next);
+    StepResults settleAtOnce(AfterStep next);
+    StepResult settle();
+    void noteFailure(const StepResult& result);
     std::optional<double> runEvaluation(const std::function<bool()>& stopWanted);
     bool anyWants(const std::function<bool()>& stop);
     StepPosition runSearch(std::int32_t step);
     void releaseAll();
     /// Adds the micro-step's cross entropy to `loss`.
     void microStep(std::int32_t step, std::int32_t index, const at::Tensor& loss);
+    [[nodiscard]] data::Batch takeBatch(std::int32_t step, std::int32_t index);
     [[nodiscard]] data::Batch onDevice(const data::Batch& batch) const;
     at::Tensor forward(const data::Batch& batch);
     void backward(const data::Batch& batch, at::Tensor dx);
@@ -118,6 +156,10 @@ private:
     comm::Communicator& m_communicator;
     BatchSource m_batches;
     control::Observer* m_observer;
+    control::DeviceRuntime* const m_runtime;  ///< null: nothing is queued ahead
+    StepSettlement m_settlement;
+    std::optional<BatchStaging> m_staging;  ///< with a runtime
+    std::deque<Queued> m_queued;            ///< not settled yet
     OuterLayers m_outer;
     std::vector<Segment> m_segments;                            ///< by block
     std::function<void(LayerIndex, const at::Tensor&)> m_look;  ///< at outputs; of a search

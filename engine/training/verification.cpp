@@ -49,11 +49,12 @@ Result<run::VerifyResult> verify(const data::Reference& reference, const run::Ru
 
     run::VerifyResult result;
     for (const data::ReferenceStep& expected : reference.steps()) {
-        auto step = trainer.step(result.steps, false, AfterStep::kAnotherStep);
-        if (!step) return failure(step);
-        result.loss = std::max(result.loss, relativeError(step->loss, expected.loss));
+        const auto results = trainer.step(result.steps, false, AfterStep::kAnotherStep);
+        if (!results) return failure(results);
+        const StepResult& step = results->front();
+        result.loss = std::max(result.loss, relativeError(step.loss, expected.loss));
         result.gradientNorm =
-            std::max(result.gradientNorm, relativeError(step->gradientNorm, expected.gradientNorm));
+            std::max(result.gradientNorm, relativeError(step.gradientNorm, expected.gradientNorm));
         ++result.steps;
     }
     partitioning->visit([&](const kernels::Parameter& p, const at::Tensor& value) {

@@ -87,7 +87,8 @@ void GpuRank::connectObserver() {
     m_observer.account().readDevicePeakBy([this] { return m_memory->takePeak(); });
     m_observer.collectives().handTo(
         [this](const CollectiveEvent& event) { m_tracing.report(event); });
-    m_observer.whenIdle([this] { m_tracing.deviceIdle(); });
+    m_observer.watchIdle([this] { return m_tracing.wantsIdle(); },
+                         [this] { m_tracing.deviceIdle(); });
 }
 
 void GpuRank::warnOfSharing() {

@@ -39,6 +39,8 @@ public:
     GpuRank& operator=(const GpuRank&) = delete;
 
     [[nodiscard]] at::Device device() const { return m_device.tensors(); }
+    /// The module's; lives as long as the process.
+    [[nodiscard]] control::DeviceRuntime& runtime() { return m_context->runtime; }
     [[nodiscard]] std::string deviceText() const { return m_device.text(); }
     [[nodiscard]] std::map<std::string, std::string> libraries() const {
         return m_device.libraries();

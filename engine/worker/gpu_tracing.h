@@ -42,7 +42,8 @@ public:
     void start(GpuDevice& device, std::int32_t ranks);
     /// Between steps, on an idle device: what was traced until here is told.
     void setCaptured(bool captured);
-    /// The device is idle at the end of a step: a good moment to fetch what it has finished.
+    /// An idle device is a good moment to fetch what it has finished; is it time for one?
+    [[nodiscard]] bool wantsIdle() const { return m_collector && m_collector->wantsIdle(); }
     void deviceIdle();
     /// What is still in the tracer's buffers comes to the sink and the join. False: not within
     /// `atMost`, since a broken device holds the tracer; then this object cannot be destroyed.

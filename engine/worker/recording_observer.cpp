@@ -62,6 +62,10 @@ void RecordingObserver::phaseEnd(const control::PhaseReport& report) {
     if (!m_backlog) m_teller.tell(ended);
 }
 
+bool RecordingObserver::wantsIdle() {
+    return m_wantsIdle && m_wantsIdle();
+}
+
 void RecordingObserver::deviceIdle() {
     if (m_whenIdle) m_whenIdle();
 }

@@ -37,6 +37,7 @@ public:
     void stepEnd(const control::StepReport& report) override;
     void phaseBegin(Phase phase, LayerIndex layer) override;
     void phaseEnd(const control::PhaseReport& report) override;
+    [[nodiscard]] bool wantsIdle() override;
     void deviceIdle() override;
     void metric(control::Metric metric, std::int32_t step, double value) override;
     // Any thread.
@@ -51,8 +52,11 @@ public:
     /// From now on phases and steps are those of the device; before the first. `timeline` outlives
     /// the observer's use of it.
     void timeOn(DeviceTimeline& timeline) { m_backlog.emplace(timeline, m_teller); }
-    /// Called at each deviceIdle(); before the first step.
-    void whenIdle(std::function<void()> call) { m_whenIdle = std::move(call); }
+    /// Whom wantsIdle() asks, and deviceIdle() tells; before the first step.
+    void watchIdle(std::function<bool()> wants, std::function<void()> idle) {
+        m_wantsIdle = std::move(wants);
+        m_whenIdle = std::move(idle);
+    }
     /// DeviceBacklog::tellPassed(); nothing without a device.
     void tellPassed(bool everything);
 
@@ -72,6 +76,7 @@ private:
     StepTeller m_teller;
     std::optional<DeviceBacklog>
         m_backlog;  ///< on a device; else phases and steps are told at once
+    std::function<bool()> m_wantsIdle;
     std::function<void()> m_whenIdle;
     /// Of the phase in hand. A mark is work for the device: below light only waits are timed, which
     /// a step's exposed communication is made of.

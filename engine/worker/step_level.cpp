@@ -10,16 +10,17 @@ void StepLevel::decide(CaptureLevel level, DetailReason reason, CaptureLevel nex
 }
 
 void StepLevel::begin(std::int32_t step) {
-    m_steps.store({step, m_steps.load().level, m_level.load(), m_next});
+    const Steps last = m_steps.load();
+    m_steps.store({step, last.before, last.level, m_level.load(), m_next});
     m_whole = takes(CaptureLevel::kLight) && m_fetchedAhead;
 }
 
 bool StepLevel::takesCollective(std::int32_t step) const {
     if (StepIndex{step} == kNoStep) return takes(CaptureLevel::kLight);
     const Steps steps = m_steps.load();
-    const CaptureLevel level = step > steps.step   ? steps.next
-                               : step < steps.step ? steps.before
-                                                   : steps.level;
+    if (step > steps.step) return steps.next >= CaptureLevel::kLight;
+    if (step == steps.step) return steps.level >= CaptureLevel::kLight;
+    const CaptureLevel level = step + 1 == steps.step ? steps.before : steps.earlier;
     return level >= CaptureLevel::kLight;
 }
 

@@ -14,7 +14,7 @@ class StepLevel {
 public:
     /// `run`: the run's own level, until the first decision.
     explicit StepLevel(CaptureLevel run)
-        : m_level(run), m_next(run), m_steps({-1, run, run, run}) {}
+        : m_level(run), m_next(run), m_steps({-1, run, run, run, run}) {}
 
     // Step thread.
 
@@ -31,15 +31,16 @@ public:
     // Any thread.
 
     [[nodiscard]] bool takes(CaptureLevel level) const { return m_level.load() >= level; }
-    /// Of `step`: the one in hand, the one after where it is fetched ahead, or the one before where
-    /// it is reported late. Outside of steps the level from now on counts.
+    /// Of `step`: the one in hand, the one after where it is fetched ahead, or one of the two
+    /// before where it is reported late: the host of a GPU queues a step while the one before runs.
+    /// Outside of steps the level from now on counts.
     [[nodiscard]] bool takesCollective(std::int32_t step) const;
 
 private:
     /// Read together, by whoever reports a collective.
     struct Steps {
         std::int32_t step;  ///< in hand
-        CaptureLevel before, level, next;
+        CaptureLevel earlier, before, level, next;
     };
 
     std::atomic<CaptureLevel> m_level;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 namespace shardscope::worker {
 
@@ -32,7 +33,7 @@ Result<void> TrainingRun::run() {
                                    m_parts.communicator, &m_parts.observer);
     training::Trainer trainer(m_config, m_parts.device, model, *partitioning, m_parts.communicator,
                               training::textBatches(m_config, *dataset, m_parts.start.rank),
-                              &m_parts.observer);
+                              &m_parts.observer, m_parts.gpu ? &m_parts.gpu->runtime() : nullptr);
     Engine engine{model, *partitioning, trainer};
     Result<void> done = load(engine);
     if (done) done = loop(engine);
@@ -101,54 +102,69 @@ bool TrainingRun::savesAfter(std::int32_t step) const {
            (step + 1) % m_config.checkpointEvery == 0;
 }
 
-/// Whether the run is to stop after it.
-Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
-    m_parts.beforeStep(step);
-    m_parts.observer.stepBegin(step);
-    const std::int64_t start = hostNow();
-    const bool pauses = step + 1 == m_config.steps || evaluatesAfter(step) || savesAfter(step);
+/// The trainer's step, looked at where a report of its types was asked for.
+Result<training::StepResults> TrainingRun::runStep(Engine& engine, std::int32_t step) {
     const bool probes =
         m_config.precisionReport && m_parts.start.rank == 0 && m_precision.rows().empty();
+    // What it is asked about is over when the next one is queued.
+    const bool pauses = step + 1 == m_config.steps || evaluatesAfter(step) || savesAfter(step) ||
+                        (m_config.precisionReport && std::exchange(m_first, false));
     if (probes) m_parts.observer.collectives().listen(&m_precision);
-    auto result = [&] {
+    auto results = [&] {
         const control::PrecisionScope scope(probes ? &m_precision : nullptr);
         return engine.trainer.step(step, m_parts.commands.stopWanted(),
                                    pauses ? AfterStep::kPause : AfterStep::kAnotherStep,
                                    m_parts.commands.captureChangeWaits());
     }();
     m_parts.observer.collectives().listen(nullptr);
-    const std::int64_t end = hostNow();
-    const bool finite =
-        result && std::isfinite(result->loss) && std::isfinite(result->gradientNorm);
-    if (!finite && !(result && result->skipped)) {
-        auto failed = stepFailed(result, engine.trainer);
-        return failure(failed);
-    }
-    const std::int64_t tokens =
-        std::int64_t{m_config.batch} * m_config.model.context * m_config.accumulate;
-    report(*result, {step, start, end, tokens, result->skipped});
-    if (probes) reportPrecision();
-    if (result->change) m_parts.changeCapture();
-    return result->stop;
+    if (results && probes) reportPrecision();
+    return results;
 }
 
-void TrainingRun::report(const training::StepResult& result, const control::StepReport& report) {
+/// Whether the run is to stop after it.
+Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
+    m_parts.beforeStep(step);
+    m_parts.observer.stepBegin(step);
+    const std::int64_t start = hostNow();
+    if (!engine.trainer.owesResult()) m_knownNs = start;
+    const auto results = runStep(engine, step);
+    if (!results) return failure(stepFailed(results.error(), engine.trainer));
+    if (!results->empty() && results->front().failed())
+        return failure(notFinite(results->front(), engine.trainer));
+    const std::int64_t tokens =
+        std::int64_t{m_config.batch} * m_config.model.context * m_config.accumulate;
+    // A step that runs ahead has its update's collectives whether it is skipped or not.
+    const bool skipped = !engine.trainer.runsAhead() && results->back().skipped;
+    m_parts.observer.stepEnd({step, start, hostNow(), tokens, skipped});
+    bool stop = false;
+    for (const training::StepResult& result : *results) {
+        if (result.failed()) return failure(notFinite(result, engine.trainer));
+        report(result);
+        if (result.change) m_parts.changeCapture();
+        stop = stop || result.stop;
+    }
+    return stop;
+}
+
+/// A step that ran ahead took as long as its result came after the one before.
+void TrainingRun::report(const training::StepResult& result) {
     using control::Metric;
     RecordingObserver& observer = m_parts.observer;
-    observer.stepEnd(report);
-    const double seconds = static_cast<double>(report.endNs - report.startNs) * 1e-9;
-    const auto tokens = static_cast<double>(report.tokens * m_parts.start.worldSize);
-    observer.metric(Metric::kLoss, report.step, result.loss);
-    observer.metric(Metric::kLearningRate, report.step, result.learningRate);
+    const std::int64_t sinceNs = std::exchange(m_knownNs, result.knownNs);
+    const double seconds = static_cast<double>(result.knownNs - sinceNs) * 1e-9;
+    const auto tokens = static_cast<double>(m_config.batch * m_config.accumulate) *
+                        static_cast<double>(m_config.model.context * m_parts.start.worldSize);
+    observer.metric(Metric::kLoss, result.step, result.loss);
+    observer.metric(Metric::kLearningRate, result.step, result.learningRate);
     if (result.skipped) {
-        noteSkippedStep(result, report.step);
+        noteSkippedStep(result, result.step);
     } else {
-        observer.metric(Metric::kGradientNorm, report.step, result.gradientNorm);
+        observer.metric(Metric::kGradientNorm, result.step, result.gradientNorm);
     }
     if (m_config.precision == run::Precision::kFloat16)
-        observer.metric(Metric::kLossScale, report.step, result.lossScale);
+        observer.metric(Metric::kLossScale, result.step, result.lossScale);
     // Last: with it a step counts as told.
-    observer.metric(Metric::kTokensPerSecond, report.step, tokens / seconds);
+    observer.metric(Metric::kTokensPerSecond, result.step, tokens / seconds);
 }
 
 void TrainingRun::reportPrecision() {
@@ -184,7 +200,7 @@ void TrainingRun::note(const char* code, const std::string& sentence, const std:
 Result<bool> TrainingRun::evaluate(Engine& engine, std::int32_t step) {
     auto loss = engine.trainer.evaluate([this] { return m_parts.commands.stopWanted(); });
     if (!loss && loss.error().code == ErrorCode::kCancelled) return true;
-    if (!loss) return failure(stepFailed(failure(loss), engine.trainer));
+    if (!loss) return failure(stepFailed(loss.error(), engine.trainer));
     m_parts.observer.metric(control::Metric::kValidationLoss, step, *loss);
     m_parts.observer.metric(control::Metric::kValidationPerplexity, step, std::exp(*loss));
     return m_config.sampleTokens > 0 ? sample(engine, step) : Result<bool>(false);
@@ -216,29 +232,35 @@ Result<void> TrainingRun::save(Engine& engine) {
     return {};
 }
 
-Result<void> TrainingRun::stepFailed(const Result<training::StepResult>& result,
-                                     training::Trainer& trainer) {
+Result<void> TrainingRun::notFinite(const training::StepResult& result,
+                                    training::Trainer& trainer) {
     training::StepPosition place = trainer.place();
+    const auto found = trainer.findNonFinite(place.step);
+    const bool known = found && found->microStep >= 0;
+    if (known) place = *found;
     run::RankFailed failed;
-    if (result) {
-        failed.code = "non-finite-loss";
-        const auto found = trainer.findNonFinite(place.step);
-        const bool known = found && found->microStep >= 0;
-        if (known) place = *found;
-        failed.message = notFiniteSentence(*result, place, known);
-    } else {
-        failed.code = "failure";
-        failed.message = result.error().message;
-        if (const auto memory = outOfMemorySentence(m_config, place)) {
-            failed.code = "out-of-memory";
-            failed.message = *memory;
-        }
-        // LibTorch's own words are for its developers; the device often knows better.
-        if (const auto known = m_parts.gpu ? m_parts.gpu->diagnose() : std::nullopt) {
-            failed.code = known->code;
-            failed.message = known->message;
-        }
+    failed.code = "non-finite-loss";
+    failed.message = notFiniteSentence(result, place, known);
+    return post(failed, place);
+}
+
+Result<void> TrainingRun::stepFailed(const Error& error, const training::Trainer& trainer) {
+    run::RankFailed failed;
+    failed.code = "failure";
+    failed.message = error.message;
+    if (const auto memory = outOfMemorySentence(m_config, trainer.place())) {
+        failed.code = "out-of-memory";
+        failed.message = *memory;
     }
+    // LibTorch's own words are for its developers; the device often knows better.
+    if (const auto known = m_parts.gpu ? m_parts.gpu->diagnose() : std::nullopt) {
+        failed.code = known->code;
+        failed.message = known->message;
+    }
+    return post(failed, trainer.place());
+}
+
+Result<void> TrainingRun::post(run::RankFailed failed, const training::StepPosition& place) {
     failed.step = place.step;
     failed.phase = toWord(place.phase);
     failed.layer = place.layer.value;

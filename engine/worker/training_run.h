@@ -51,20 +51,25 @@ private:
     Result<void> load(Engine& engine);
     Result<void> loop(Engine& engine);
     Result<bool> step(Engine& engine, std::int32_t step);
+    Result<training::StepResults> runStep(Engine& engine, std::int32_t step);
     [[nodiscard]] bool evaluatesAfter(std::int32_t step) const;
     [[nodiscard]] bool savesAfter(std::int32_t step) const;
     Result<bool> evaluate(Engine& engine, std::int32_t step);
     Result<bool> sample(Engine& engine, std::int32_t step);
     Result<void> save(Engine& engine);
-    void report(const training::StepResult& result, const control::StepReport& report);
+    void report(const training::StepResult& result);
     void noteSkippedStep(const training::StepResult& result, std::int32_t step);
-    Result<void> stepFailed(const Result<training::StepResult>& result, training::Trainer& trainer);
+    Result<void> notFinite(const training::StepResult& result, training::Trainer& trainer);
+    Result<void> stepFailed(const Error& error, const training::Trainer& trainer);
+    Result<void> post(run::RankFailed failed, const training::StepPosition& place);
     void reportPrecision();
     void note(const char* code, const std::string& sentence, const std::string& remedy);
 
     const RunParts m_parts;
     const run::RunConfig& m_config;
     training::PrecisionReport m_precision;  ///< of the first step, when asked for
+    bool m_first = true;                    ///< no step yet
+    std::int64_t m_knownNs = 0;  ///< when the last result was known, or later what follows it began
 };
 
 }  // namespace shardscope::worker

@@ -1,6 +1,7 @@
 // Our kernels on a real device against their twins on the CPU.
 #include "engine/kernels/adamw.h"
 #include "engine/kernels/note_tensor.h"
+#include "engine/kernels/shard_update.h"
 #include "tests/gpu/device_fixture.h"
 
 #include <ATen/Context.h>
@@ -48,6 +49,14 @@ kernels::AdamWStep step(std::int64_t index) {
     return s;
 }
 
+at::Tensor appliedUpdate(std::int64_t index) {
+    const at::Tensor values = at::zeros({kernels::kStepUpdateValues}, at::kDouble);
+    kernels::StepUpdate* update = kernels::stepUpdateIn(values);
+    update->applied = 1;
+    update->constants = kernels::adamWConstants(step(index));
+    return values;
+}
+
 struct Shard {
     explicit Shard(std::int64_t n)
         : p(at::randn({n})), m(at::randn({n}) * 0.1), v(at::rand({n}) * 0.01) {}
@@ -69,7 +78,8 @@ TEST_F(KernelsOnDevice, AdamWStepsAsOnTheCpu) {
             for (std::int64_t index = 1; index <= 2; ++index) {
                 const at::Tensor gradient = at::randn({n});
                 const at::Tensor g = shifted(gradient);
-                kernels().adamW(step(index), n, decaying, p.data_ptr<float>(),
+                const at::Tensor update = onDevice(appliedUpdate(index));
+                kernels().adamW(kernels::stepUpdateIn(update), n, decaying, p.data_ptr<float>(),
                                 g.const_data_ptr<float>(), m.data_ptr<float>(), v.data_ptr<float>(),
                                 cast.data_ptr(), stream());
                 for (bool decays : {true, false}) {
@@ -79,7 +89,8 @@ TEST_F(KernelsOnDevice, AdamWStepsAsOnTheCpu) {
                         return span(decays ? t.narrow(0, 0, decaying)
                                            : t.narrow(0, decaying, n - decaying));
                     };
-                    kernels::adamW(s, part(host.p), part(gradient), part(host.m), part(host.v));
+                    kernels::adamW(kernels::adamWConstants(s), part(host.p), part(gradient),
+                                   part(host.m), part(host.v));
                 }
                 // The gradient's memory is handed out again after this.
                 synchronize();

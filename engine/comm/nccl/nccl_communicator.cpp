@@ -139,6 +139,15 @@ public:
         return reduceSmall(CollectiveOp::kAllReduce, values, reduction, tag);
     }
 
+    Work sumInPlace(std::span<double> values, CollectiveTag tag) override {
+        requireSmall(values.size());
+        return submit(CollectiveOp::kAllReduce, DataType::kFloat64, values.size_bytes(), tag, [&] {
+            return m_setup.api->allReduce(values.data(), values.data(), values.size(),
+                                          DataType::kFloat64, false, m_group.handle,
+                                          m_shared.stream.handle);
+        });
+    }
+
     Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
         return submit(CollectiveOp::kBroadcast, buffer.dtype, buffer.bytes(), tag, [&] {
             return m_setup.api->broadcast(buffer.local, buffer.local, buffer.count, buffer.dtype,

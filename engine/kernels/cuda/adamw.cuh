@@ -1,9 +1,10 @@
 // AdamW over a flat shard: engine/kernels/adamw.cpp's arithmetic, in its order, an element a
-// step. Bound by memory: 28 bytes an element, 30 with the cast.
+// step. Bound by memory: 28 bytes an element, 30 with the cast. What it does is decided on the
+// device as well, by one thread.
 #pragma once
 
-#include "engine/kernels/adamw_constants.h"
 #include "engine/kernels/cuda/pack.cuh"
+#include "engine/kernels/step_update.h"
 
 #include <cstdint>
 
@@ -52,12 +53,26 @@ __device__ __forceinline__ void adamWPack(const AdamWConstants& c, const AdamWSh
 }
 
 template <int kWidth>
-__global__ void adamWKernel(AdamWConstants constants, AdamWShard shard) {
+__global__ void adamWKernel(const StepUpdate* update, AdamWShard shard) {
+    if (update->applied == 0) return;
+    const AdamWConstants constants = update->constants;
     const std::int64_t packs = shard.n / kWidth;
     for (std::int64_t i = gridThread(); i < packs; i += gridThreads())
         adamWPack<kWidth>(constants, shard, i * kWidth);
     const std::int64_t rest = packs * kWidth + gridThread();
     if (rest < shard.n) adamWPack<1>(constants, shard, rest);
+}
+
+// Templates, as several sources have this header.
+
+template <class Update>
+__global__ void beginUpdateKernel(Update* update, double stop, double change) {
+    if (gridThread() == 0) update->sums = {0, 0, stop, change};
+}
+
+template <class Update>
+__global__ void decideUpdateKernel(UpdateRule rule, Update* update) {
+    if (gridThread() == 0) decideUpdate(rule, *update);
 }
 
 }  // namespace shardscope::kernels::device

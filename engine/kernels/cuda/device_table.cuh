@@ -16,7 +16,7 @@
 
 namespace shardscope::kernels::device {
 
-inline void adamW(const AdamWStep& step, std::int64_t n, std::int64_t decaying, float* parameter,
+inline void adamW(const StepUpdate* update, std::int64_t n, std::int64_t decaying, float* parameter,
                   const float* gradient, float* firstMoment, float* secondMoment, void* cast,
                   void* stream) {
     if (n <= 0) return;
@@ -26,7 +26,18 @@ inline void adamW(const AdamWStep& step, std::int64_t n, std::int64_t decaying, 
                       packed<kFlatWidth>(firstMoment) && packed<kFlatWidth>(secondMoment) &&
                       packed<kFlatWidth>(shard.cast);
     launch(wide ? adamWKernel<kFlatWidth> : adamWKernel<1>, flatGrid(n, wide ? kFlatWidth : 1),
-           stream, adamWConstants(step), shard);
+           stream, update, shard);
+}
+
+/// For kernels of one thread.
+inline constexpr Grid kOneWarp{1, kWarp};
+
+inline void beginUpdate(StepUpdate* update, double stop, double change, void* stream) {
+    launch(beginUpdateKernel<StepUpdate>, kOneWarp, stream, update, stop, change);
+}
+
+inline void decideUpdate(const UpdateRule& rule, StepUpdate* update, void* stream) {
+    launch(decideUpdateKernel<StepUpdate>, kOneWarp, stream, rule, update);
 }
 
 /// Of a softmax over rows of T.
@@ -98,6 +109,8 @@ inline constexpr DeviceKernels kTable{&adamW,
                                       &softmaxGradient,
                                       &accumulate,
                                       &sumOfSquares,
+                                      &beginUpdate,
+                                      &decideUpdate,
                                       &normForward,
                                       &normBackward,
                                       &normGradients,

@@ -35,6 +35,7 @@ public:
     [[nodiscard]] std::optional<Diagnostic> start(DeviceLevel level);
 
     void setLevel(DeviceLevel level) override { m_session.setLevel(level); }
+    [[nodiscard]] bool wantsIdle() const override;
     void deviceIdle() override;
     bool flush(bool everything, std::chrono::milliseconds atMost) override;
     [[nodiscard]] capture::DeviceCounts counts() const override;
@@ -112,12 +113,14 @@ std::optional<Diagnostic> CuptiCollector::start(DeviceLevel level) {
     return std::nullopt;
 }
 
+bool CuptiCollector::wantsIdle() const {
+    return m_session.level() > DeviceLevel::kIdle && std::chrono::steady_clock::now() >= m_nextIdle;
+}
+
 /// On the thread that knows that the device is idle, while it is; the decoder finds the buffers.
 void CuptiCollector::deviceIdle() {
-    if (m_session.level() <= DeviceLevel::kIdle) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now < m_nextIdle) return;
-    m_nextIdle = now + m_options.idlePeriod;
+    if (!wantsIdle()) return;
+    m_nextIdle = std::chrono::steady_clock::now() + m_options.idlePeriod;
     m_api.flush(false);
 }
 

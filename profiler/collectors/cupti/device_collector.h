@@ -20,9 +20,12 @@ public:
     /// lower it the device must be idle: what is switched off while a kernel runs has the end of
     /// that kernel at the time it is switched on again.
     virtual void setLevel(capture::DeviceLevel level) = 0;
-    /// Nothing runs and nothing is queued at this moment; step thread, at the end of each step. The
-    /// one time at which a tracer hands on all that the device has finished: it keeps buffers back
-    /// in which something still runs. Looks a few times a second at most.
+    /// Whether it is time to fetch what the device has finished, a few times a second at most; step
+    /// thread.
+    [[nodiscard]] virtual bool wantsIdle() const = 0;
+    /// Nothing runs and nothing is queued at this moment; step thread. The one time at which a
+    /// tracer hands on all that the device has finished: it keeps buffers back in which something
+    /// still runs. Does nothing when it is not time.
     virtual void deviceIdle() = 0;
     /// Fetches what the device has finished; any thread. `everything`: incomplete records too;
     /// after a device synchronisation, or when there is nothing to lose. False: it is not done

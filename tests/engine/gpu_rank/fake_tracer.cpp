@@ -57,6 +57,7 @@ public:
             trap("switched off while the device works: kernels would last until it is on again");
         m_level.store(level);
     }
+    [[nodiscard]] bool wantsIdle() const override { return true; }
     void deviceIdle() override { handOver(); }
     /// A device that works keeps what it has, unless all of it is wanted.
     bool flush(bool everything, std::chrono::milliseconds atMost) override {

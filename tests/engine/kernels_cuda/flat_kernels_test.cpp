@@ -1,10 +1,12 @@
 // AdamW, accumulation and sums of squares: the CUDA kernels on CPU threads against their twins.
 #include "engine/kernels/adamw.h"
+#include "engine/kernels/step_update.h"
 #include "tests/engine/kernels_cuda/kernel_types.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <vector>
@@ -33,6 +35,13 @@ AdamWStep step(std::int64_t index) {
     return s;
 }
 
+StepUpdate applied(std::int64_t index) {
+    StepUpdate update;
+    update.applied = 1;
+    update.constants = adamWConstants(step(index));
+    return update;
+}
+
 /// The CPU's kernel, once with and once without weight decay.
 void twin(std::int64_t index, const AdamWCase& c, AdamWState& state,
           const std::vector<float>& gradient) {
@@ -44,7 +53,7 @@ void twin(std::int64_t index, const AdamWCase& c, AdamWState& state,
     for (bool decaying : {true, false}) {
         AdamWStep s = step(index);
         if (!decaying) s.weightDecay = 0;
-        adamW(s, part(state.parameter, decaying), part(gradient, decaying),
+        adamW(adamWConstants(s), part(state.parameter, decaying), part(gradient, decaying),
               part(state.first, decaying), part(state.second, decaying));
     }
 }
@@ -68,7 +77,8 @@ void checkAdamW(const AdamWCase& c) {
     for (std::int64_t index = 1; index <= 3; ++index) {
         const std::vector<float> values = randomValues(c.n, 10 + static_cast<unsigned>(index));
         Shifted gradient(values, c.shift);
-        device::kTable.adamW(step(index), c.n, c.decaying, parameter.data(), gradient.data(),
+        const StepUpdate update = applied(index);
+        device::kTable.adamW(&update, c.n, c.decaying, parameter.data(), gradient.data(),
                              first.data(), second.data(), c.cast ? cast.data() : nullptr, nullptr);
         twin(index, c, expected, values);
     }
@@ -104,8 +114,52 @@ TEST(CudaAdamW, StridesWhenTheShardIsLargerThanTheGrid) {
 
 TEST(CudaAdamW, QueuesNothingForAnEmptyShard) {
     const int before = testing::emulatedLaunches();
-    device::kTable.adamW(step(1), 0, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    const StepUpdate update = applied(1);
+    device::kTable.adamW(&update, 0, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     EXPECT_EQ(testing::emulatedLaunches(), before);
+}
+
+TEST(CudaAdamW, LeavesEverythingWhereTheStepIsNotApplied) {
+    std::vector<float> parameter = randomValues(130, 1), first = parameter, second = parameter;
+    const std::vector<float> before = parameter, gradient = randomValues(130, 2);
+    std::vector<__nv_bfloat16> cast(130);
+    StepUpdate update = applied(1);
+    update.applied = 0;
+    device::kTable.adamW(&update, 130, 60, parameter.data(), gradient.data(), first.data(),
+                         second.data(), cast.data(), nullptr);
+    EXPECT_EQ(parameter, before);
+    EXPECT_EQ(first, before);
+    EXPECT_EQ(second, before);
+    EXPECT_EQ(cast, std::vector<__nv_bfloat16>(130));
+}
+
+TEST(CudaStepUpdate, BeginsWithVotesAndNothingElse) {
+    StepUpdate update;
+    update.sums = {1, 2, 3, 4};
+    update.updates = 5;
+    update.halted = 1;
+    device::kTable.beginUpdate(&update, 0, 1, nullptr);
+    EXPECT_EQ(update.sums.squaredNorm, 0);
+    EXPECT_EQ(update.sums.loss, 0);
+    EXPECT_EQ(update.sums.stop, 0);
+    EXPECT_EQ(update.sums.change, 1);
+    EXPECT_EQ(update.updates, 5);
+    EXPECT_EQ(update.halted, 1);
+}
+
+TEST(CudaStepUpdate, IsDecidedAsOnTheHost) {
+    UpdateRule rule;
+    rule.adamW = step(1);
+    rule.clip = 1;
+    rule.lossScale = 4;
+    for (const double norm : {0.0, 0.25, 100.0, std::numeric_limits<double>::infinity()}) {
+        StepUpdate host, device;
+        host.updates = device.updates = 6;
+        host.sums.squaredNorm = device.sums.squaredNorm = norm * norm;
+        decideUpdate(rule, host);
+        device::kTable.decideUpdate(rule, &device, nullptr);
+        EXPECT_EQ(std::memcmp(&host, &device, sizeof host), 0) << norm;
+    }
 }
 
 template <class T>

@@ -108,7 +108,7 @@ inline std::vector<double> trainTiny(const run::RunConfig& config, std::vector<C
                                  step + 1 < config.steps ? training::AfterStep::kAnotherStep
                                                          : training::AfterStep::kPause);
                 ASSERT_TRUE(result) << result.error().message;
-                if (rank == 0) losses.push_back(result->loss);
+                if (rank == 0) losses.push_back(result->front().loss);
             }
             c->barrier({}).wait();
         });

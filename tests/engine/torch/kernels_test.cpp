@@ -1,4 +1,5 @@
 #include "engine/kernels/adamw.h"
+#include "engine/kernels/adamw_constants.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cross_entropy.h"
 #include "engine/kernels/linear.h"
@@ -124,7 +125,7 @@ TEST(AdamW, FollowsTheFormulaInDoublePrecision) {
     step.weightDecay = 0.1;
     step.gradientScale = 0.5;
     for (step.step = 1; step.step <= 5; ++step.step) {
-        adamW(step, p, g, m, v);
+        adamW(adamWConstants(step), p, g, m, v);
         for (std::size_t i = 0; i < n; ++i) {
             const double gradient = 0.5 * static_cast<double>(g[i]);
             m2[i] = 0.9 * m2[i] + 0.1 * gradient;

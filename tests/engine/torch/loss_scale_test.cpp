@@ -3,6 +3,7 @@
 #include "engine/kernels/cross_entropy.h"
 #include "engine/kernels/matmul.h"
 #include "engine/kernels/shard_update.h"
+#include "tests/engine/torch/applied_update.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -41,9 +42,11 @@ TEST(LossScale, IsUndoneInTheOptimizersOwnPass) {
     AdamWStep step;
     step.learningRate = 1e-2;
     step.gradientScale = 0.3;
-    updateShard(step, 500, plain);
+    StepUpdate update = test::appliedUpdate(step);
+    updateShard(&update, 500, plain);
     step.gradientScale = 0.3 / kLossScale;
-    updateShard(step, 500, scaled);
+    update = test::appliedUpdate(step);
+    updateShard(&update, 500, scaled);
     // A power of two: nothing is rounded differently.
     EXPECT_TRUE(at::equal(scaled.parameter, plain.parameter));
     EXPECT_TRUE(at::equal(scaled.secondMoment, plain.secondMoment));
@@ -119,7 +122,8 @@ TEST(LossScale, TheOptimizerRefreshesAnFp16Copy) {
     shard.compute = at::zeros({100}, at::kHalf);
     AdamWStep step;
     step.learningRate = 0.1;
-    updateShard(step, 37, shard);
+    const StepUpdate update = test::appliedUpdate(step);
+    updateShard(&update, 37, shard);
     EXPECT_TRUE(at::equal(shard.compute, shard.parameter.to(at::kHalf)));
 }
 

@@ -6,6 +6,7 @@
 #include "engine/kernels/matmul.h"
 #include "engine/kernels/norm.h"
 #include "engine/kernels/shard_update.h"
+#include "tests/engine/torch/applied_update.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -149,8 +150,9 @@ TEST_F(MixedPrecision, TheOptimizerRefreshesTheCopyThatIsComputedWith) {
     AdamWStep step;
     step.learningRate = 0.1;
     step.weightDecay = 0.5;
-    updateShard(step, 37, whole);
-    updateShard(step, 37, copied);
+    const StepUpdate update = test::appliedUpdate(step);
+    updateShard(&update, 37, whole);
+    updateShard(&update, 37, copied);
     EXPECT_TRUE(at::equal(whole.parameter, copied.parameter));
     EXPECT_TRUE(at::equal(copied.compute, halved(copied.parameter)));
     const at::Tensor norm = at::zeros({}, at::kDouble);

@@ -324,7 +324,7 @@ std::vector<double> losses(const run::RunConfig& config) {
         for (std::int32_t step = 0; step < config.steps; ++step) {
             const auto stepped = trainer.step(step, false, training::AfterStep::kPause);
             ASSERT_TRUE(stepped) << stepped.error().message;
-            if (c.rank() == 0) result.push_back(stepped->loss);
+            if (c.rank() == 0) result.push_back(stepped->front().loss);
         }
     });
     return result;

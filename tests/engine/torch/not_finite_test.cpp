@@ -35,7 +35,7 @@ TEST(NotFinite, NamesMicroStepAndFirstLayer) {
                                       nullptr);
             const auto result = trainer.step(0, false, training::AfterStep::kAnotherStep);
             ASSERT_TRUE(result) << result.error().message;
-            EXPECT_FALSE(std::isfinite(result->loss));
+            EXPECT_FALSE(std::isfinite(result->front().loss));
             const auto place = trainer.findNonFinite(0);
             ASSERT_TRUE(place) << place.error().message;
             EXPECT_EQ(place->step, 0);
@@ -72,7 +72,7 @@ TEST(LossScale, OverflowingStepsAreSkipped) {
             const auto result = trainer.step(step, false, training::AfterStep::kPause);
             ASSERT_TRUE(result) << result.error().message;
             const std::lock_guard lock(mutex);
-            if (communicator.rank() == 0) results.push_back(*result);
+            if (communicator.rank() == 0) results.push_back(result->front());
         }
         EXPECT_LT(trainer.progress().updates, config.steps);
         EXPECT_GT(trainer.progress().updates, 10);

@@ -84,7 +84,7 @@ std::vector<double> trainUntil(const Segment& segment, const std::string& folder
             const auto result = trainer.step(step, false, next);
             ASSERT_TRUE(result) << result.error().message;
             const std::lock_guard lock(mutex);
-            if (communicator.rank() == 0) losses.push_back(result->loss);
+            if (communicator.rank() == 0) losses.push_back(result->front().loss);
         }
         const auto path = training::writeCheckpoint(config, trainer.progress(), model,
                                                     *partitioning, communicator);

@@ -92,7 +92,7 @@ TEST_F(Sampler, LeavesTrainingAsItWas) {
                 }
                 const auto result = trainer.step(step, false, training::AfterStep::kPause);
                 ASSERT_TRUE(result) << result.error().message;
-                if (c.rank() == 0) loss = result->loss;
+                if (c.rank() == 0) loss = result->front().loss;
             }
         });
         return loss;

@@ -34,7 +34,7 @@ protected:
             between(rank, trainer, c);
             const auto result = trainer.step(1, false, AfterStep::kPause);
             ASSERT_TRUE(result) << result.error().message;
-            if (c.rank() == 0) loss = result->loss;
+            if (c.rank() == 0) loss = result->front().loss;
         });
         return loss;
     }

@@ -86,6 +86,7 @@ TEST_F(ProbeTest, TellsVersionsAndDevicesOfCuda) {
 class SilentCollector final : public collectors::DeviceCollector {
 public:
     void setLevel(capture::DeviceLevel) override {}
+    [[nodiscard]] bool wantsIdle() const override { return false; }
     void deviceIdle() override {}
     bool flush(bool, std::chrono::milliseconds) override { return true; }
     [[nodiscard]] capture::DeviceCounts counts() const override { return {}; }

@@ -240,8 +240,13 @@ TEST_F(DeviceObserverTest, BelowLightOnlyWaitsAndStepsAreMarked) {
 
 TEST_F(DeviceObserverTest, TellsWhenTheDeviceIsIdle) {
     m_observer.deviceIdle();  // nobody wants to know
+    EXPECT_FALSE(m_observer.wantsIdle());
     int times = 0;
-    m_observer.whenIdle([&] { ++times; });
+    bool wanted = false;
+    m_observer.watchIdle([&] { return wanted; }, [&] { ++times; });
+    EXPECT_FALSE(m_observer.wantsIdle());
+    wanted = true;
+    EXPECT_TRUE(m_observer.wantsIdle());
     m_observer.deviceIdle();
     EXPECT_EQ(times, 1);
 }

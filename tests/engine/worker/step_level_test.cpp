@@ -36,6 +36,11 @@ TEST(StepLevel, CollectivesThatAreReportedLateBelongToTheStepBefore) {
     level.begin(4);
     EXPECT_TRUE(level.takesCollective(3));
     EXPECT_FALSE(level.takesCollective(4));
+    level.decide(CaptureLevel::kFull, kOnSchedule, CaptureLevel::kFull);
+    level.begin(5);
+    EXPECT_TRUE(level.takesCollective(3)) << "of a host that is a step ahead";
+    EXPECT_FALSE(level.takesCollective(4));
+    level.decide(CaptureLevel::kSteps, kOnSchedule, CaptureLevel::kSteps);
     EXPECT_FALSE(level.takesCollective(kNoStep.value)) << "between steps: the level from now on";
 }
 
