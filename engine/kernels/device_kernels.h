@@ -48,7 +48,6 @@ struct DeviceKernels {
 
     void (*normForward)(const DeviceNormForward& norm, void* stream) = nullptr;
     void (*normBackward)(const DeviceNormBackward& norm, void* stream) = nullptr;
-    void (*normGradients)(const DeviceNormGradients& norm, void* stream) = nullptr;
 
     void (*activation)(const DeviceActivation& activation, void* stream) = nullptr;
     /// Gives y again beside its gradients.

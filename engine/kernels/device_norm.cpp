@@ -20,22 +20,21 @@ const float* statistics(const at::Tensor& t) {
     return t.defined() ? t.const_data_ptr<float>() : nullptr;
 }
 
-void storeGradients(const at::Tensor& work, const at::Tensor& dy, const Norm& parameters) {
+void takeGradients(DeviceNormBackward& norm, const Norm& parameters) {
     Parameter& weight = *parameters.weight;
-    DeviceNormGradients sums;
-    sums.rows = dy.size(0);
-    sums.width = dy.size(1);
-    sums.work = work.const_data_ptr<float>();
-    sums.gradientType = dataTypeOf(weight.gradient.scalar_type());
-    sums.dWeight = out(weight.gradient);
-    sums.addWeight = weight.accumulate;
+    norm.gradientType = dataTypeOf(weight.gradient.scalar_type());
+    norm.dWeight = out(weight.gradient);
+    norm.addWeight = weight.accumulate;
     note(control::TensorRole::kGradient, weight.gradient, "vector");
     if (Parameter* const bias = parameters.bias; bias != nullptr) {
-        sums.dBias = out(bias->gradient);
-        sums.addBias = bias->accumulate;
+        norm.dBias = out(bias->gradient);
+        norm.addBias = bias->accumulate;
         note(control::TensorRole::kGradient, bias->gradient, "vector");
     }
-    deviceKernels()->normGradients(sums, nativeStream(dy.device()));
+}
+
+std::uint32_t* ticketsOf(const NormState& state) {
+    return reinterpret_cast<std::uint32_t*>(state.tickets.mutable_data_ptr<std::int32_t>());
 }
 
 }  // namespace
@@ -46,10 +45,12 @@ NormState normForwardOnDevice(const at::Tensor& x, const at::Tensor& delta, cons
     state.stream = delta.defined() ? at::empty_like(x) : x;
     state.value = at::empty_like(x);
     state.rstd = at::empty({x.size(0)}, x.options().dtype(at::kFloat));
+    state.tickets = at::empty({normTickets(x.size(0))}, x.options().dtype(at::kInt));
     DeviceNormForward norm{dataTypeOf(x.scalar_type()), x.size(0), x.size(1), in(x), in(delta)};
     norm.weight = in(parameters.weight->value);
     norm.value = out(state.value);
     norm.rstd = state.rstd.mutable_data_ptr<float>();
+    norm.tickets = ticketsOf(state);
     if (delta.defined()) norm.sum = out(state.stream);
     norm.copy = out(copy);
     if (parameters.bias != nullptr) {
@@ -73,8 +74,9 @@ at::Tensor normBackwardOnDevice(const at::Tensor& dy, const at::Tensor& skip,
     norm.rstd = statistics(state.rstd);
     norm.dx = out(dx);
     norm.work = work.mutable_data_ptr<float>();
+    norm.tickets = ticketsOf(state);
+    takeGradients(norm, parameters);
     deviceKernels()->normBackward(norm, nativeStream(dy.device()));
-    storeGradients(work, dy, parameters);
     return dx;
 }
 

@@ -30,40 +30,47 @@ struct DeviceNormForward {
     void* value = nullptr;         ///< (rows, width)
     float* mean = nullptr;         ///< (rows); null: an RMS norm
     float* rstd = nullptr;         ///< (rows)
+    std::uint32_t* tickets =
+        nullptr;  ///< (normTickets(rows)), become zero for backward; null: none
 };
 
-/// Blocks of rows that sum the gradients of weight and bias for themselves: the same on every
+/// Blocks of rows that sum the gradients of weight and bias for themselves. A group of them is
+/// added up by the one of it that ends last, the groups by the last one of all: the same on every
 /// device, and so is the result.
 [[nodiscard]] constexpr std::int64_t normParts(std::int64_t rows) {
-    return std::min<std::int64_t>(rows, 256);
+    return std::min<std::int64_t>(rows, 128);
 }
-/// Floats that backward needs: the parts' sums, then two of each row.
+inline constexpr std::int64_t kNormGroup = 16;
+[[nodiscard]] constexpr std::int64_t normGroups(std::int64_t rows) {
+    return (normParts(rows) + kNormGroup - 1) / kNormGroup;
+}
+/// Counters of who has come: one a group, one of the groups.
+[[nodiscard]] constexpr std::int64_t normTickets(std::int64_t rows) {
+    return normGroups(rows) + 1;
+}
+/// Floats that backward needs: the sums of parts and of groups, then two of each row.
 [[nodiscard]] constexpr std::int64_t normWork(std::int64_t rows, std::int64_t width) {
-    return 2 * normParts(rows) * width + 2 * rows;
+    return 2 * (normParts(rows) + normGroups(rows)) * width + 2 * rows;
 }
 
-/// dx = skip + gradient of x from dy.
+/// dx = skip + gradient of x from dy; and the gradients of weight and bias, in an order of their
+/// own whatever the device does when.
 struct DeviceNormBackward {
     DataType dtype = DataType::kFloat32;
     std::int64_t rows = 0, width = 0;
-    const void* x = nullptr;       ///< (rows, width), what was normed
-    const void* dy = nullptr;      ///< (rows, width), gradient of `value`
-    const void* skip = nullptr;    ///< (rows, width), gradient of x by another way; null: none
-    const void* weight = nullptr;  ///< (width)
-    const float* mean = nullptr;   ///< (rows); null: an RMS norm
-    const float* rstd = nullptr;   ///< (rows)
-    void* dx = nullptr;            ///< (rows, width); none of the above
-    float* work = nullptr;         ///< normWork(rows, width) floats
-};
-
-/// What that left in `work`, as the gradients of weight and bias; in order, without atomics.
-struct DeviceNormGradients {
-    std::int64_t rows = 0, width = 0;
-    const float* work = nullptr;
-    DataType gradientType = DataType::kFloat32;
-    void* dWeight = nullptr;  ///< (width)
-    void* dBias = nullptr;    ///< (width); null: there is none
-    bool addWeight = false;   ///< to what is there; otherwise it is replaced
+    const void* x = nullptr;           ///< (rows, width), what was normed
+    const void* dy = nullptr;          ///< (rows, width), gradient of `value`
+    const void* skip = nullptr;        ///< (rows, width), gradient of x by another way; null: none
+    const void* weight = nullptr;      ///< (width)
+    const float* mean = nullptr;       ///< (rows); null: an RMS norm
+    const float* rstd = nullptr;       ///< (rows)
+    void* dx = nullptr;                ///< (rows, width); none of the above
+    float* work = nullptr;             ///< normWork(rows, width) floats
+    std::uint32_t* tickets = nullptr;  ///< (normTickets(rows)) zeros, and zeros again afterwards
+    DataType gradientType = DataType::kFloat32;  ///< fp32 or `dtype`
+    void* dWeight = nullptr;                     ///< (width)
+    void* dBias = nullptr;                       ///< (width); null: there is none
+    bool addWeight = false;                      ///< to what is there; otherwise it is replaced
     bool addBias = false;
 };
 

@@ -122,7 +122,7 @@ NormState dispatchedForward(const at::Tensor& x, const at::Tensor& delta, const 
     auto [value, mean, rstd] =
         at::native_layer_norm(stream, {stream.size(1)}, widened(parameters.weight->value),
                               widened(parameters.bias->value), kNormEpsilon);
-    return {stream, value, mean, rstd};
+    return {stream, value, mean, rstd, {}};
 }
 
 at::Tensor dispatchedBackward(const at::Tensor& dy, const at::Tensor& skip, const NormState& state,
@@ -147,7 +147,7 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
         context->set_materialize_grads(false);
         context->saved_data["adds"] = delta.has_value();
         const NormState state = normForward(x, delta.value_or(Variable()), {weight, bias}, *copy);
-        context->save_for_backward({state.stream, state.mean, state.rstd});
+        context->save_for_backward({state.stream, state.mean, state.rstd, state.tickets});
         keep(context, "weight", weight);
         keep(context, "bias", bias);
         return {state.stream, state.value};
@@ -160,6 +160,7 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
         state.stream = saved[0];
         state.mean = saved[1];
         state.rstd = saved[2];
+        state.tickets = saved[3];
         const at::Tensor dx = outputs[1].defined() ? normBackward(outputs[1].contiguous(),
                                                                   outputs[0], state, parameters)
                                                    : outputs[0];

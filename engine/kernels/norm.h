@@ -31,8 +31,9 @@ struct Normed {
 /// The same without a graph, for the head: backward takes what forward gives.
 struct NormState {
     at::Tensor stream, value;
-    at::Tensor mean;  ///< (N) fp32; undefined for an RMS norm
-    at::Tensor rstd;  ///< (N) fp32
+    at::Tensor mean;     ///< (N) fp32; undefined for an RMS norm
+    at::Tensor rstd;     ///< (N) fp32
+    at::Tensor tickets;  ///< int32 zeros, for the device's kernel of backward
 };
 /// `delta` may be undefined; a defined `copy` receives x + delta once more, on a GPU.
 [[nodiscard]] NormState normForward(const at::Tensor& x, const at::Tensor& delta,

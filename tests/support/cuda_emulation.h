@@ -1,10 +1,11 @@
 // Runs our CUDA kernels on the CPU: one std::thread a CUDA thread, blocks one after another.
 //
 // Declares what nvcc would and includes engine/kernels/cuda/device_table.cuh at its end: the
-// keywords, the built-in variables, barriers, warp shuffles and ballots, atomics, bf16, fp16. A
-// kernel whose threads do not all reach a barrier or shuffle hangs here as it would there. Not
-// emulated: different speeds of warps, memory ordering, fused multiply-adds. Kernels with shared
-// memory take turns: the caller launches one at a time.
+// keywords, the built-in variables, barriers, fences, warp shuffles and ballots, atomics, bf16,
+// fp16. A kernel whose threads do not all reach a barrier or shuffle hangs here as it would there.
+// Blocks come in order, or backwards where a test asks for it. Not emulated: different speeds of
+// warps, memory ordering, fused multiply-adds. Kernels with shared memory take turns: the caller
+// launches one at a time.
 #pragma once
 
 #include "engine/comm/half.h"
@@ -26,6 +27,7 @@
 #define __global__
 #define __device__
 #define __forceinline__ inline
+#define __launch_bounds__(threads)
 // One block runs at a time, so that a static is what its threads share.
 #define __shared__ static
 
@@ -100,6 +102,12 @@ inline kernels::device::LaunchLimits& emulatedLimits() {
     return limits;
 }
 
+/// Whether the last block runs first.
+inline bool& emulatedBackwards() {
+    static bool backwards = false;
+    return backwards;
+}
+
 /// Kernel launches since the start of the process.
 inline std::atomic<int>& emulatedLaunches() {
     static std::atomic<int> launches = 0;
@@ -140,6 +148,19 @@ inline double atomicAdd(double* address, double value) {
     return std::atomic_ref<double>(*address).fetch_add(value);
 }
 
+/// Counts from 0 to `last` and starts again; returns what was there.
+inline unsigned atomicInc(unsigned* address, unsigned last) {
+    const std::atomic_ref<unsigned> counter(*address);
+    unsigned before = counter.load();
+    while (!counter.compare_exchange_weak(before, before >= last ? 0 : before + 1)) {
+    }
+    return before;
+}
+
+inline void __threadfence() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
 namespace shardscope::kernels::device {
 
 inline LaunchLimits launchLimits() {
@@ -160,7 +181,7 @@ void launch(void (*kernel)(Parameters...), Grid grid, void*,
             blockDim = {grid.threads};
             gridDim = {grid.blocks};
             for (unsigned index = 0; index < grid.blocks; ++index) {
-                blockIdx = {index};
+                blockIdx = {testing::emulatedBackwards() ? grid.blocks - 1 - index : index};
                 kernel(arguments...);
                 block.barrier.arrive_and_wait();
             }

@@ -1,11 +1,9 @@
-// Launches of norm.cuh, norm_backward.cuh and norm_gradients.cuh. Included as device_table.cuh
-// says.
+// Launches of norm.cuh and norm_backward.cuh. Included as device_table.cuh says.
 #pragma once
 
 #include "engine/kernels/cuda/launch_shapes.cuh"
 #include "engine/kernels/cuda/norm.cuh"
 #include "engine/kernels/cuda/norm_backward.cuh"
-#include "engine/kernels/cuda/norm_gradients.cuh"
 #include "engine/kernels/norm_rows.h"
 
 namespace shardscope::kernels::device {
@@ -25,10 +23,20 @@ template <class T>
 void normForwardOf(const DeviceNormForward& norm, void* stream) {
     const auto in = [](const void* address) { return static_cast<const T*>(address); };
     const auto out = [](void* address) { return static_cast<T*>(address); };
-    const NormRows<T> rows{norm.rows,       norm.width,     static_cast<float>(kNormEpsilon),
-                           in(norm.x),      in(norm.delta), in(norm.weight),
-                           in(norm.bias),   out(norm.sum),  out(norm.copy),
-                           out(norm.value), norm.mean,      norm.rstd};
+    const NormRows<T> rows{norm.rows,
+                           norm.width,
+                           static_cast<float>(kNormEpsilon),
+                           in(norm.x),
+                           in(norm.delta),
+                           in(norm.weight),
+                           in(norm.bias),
+                           out(norm.sum),
+                           out(norm.copy),
+                           out(norm.value),
+                           norm.mean,
+                           norm.rstd,
+                           norm.tickets,
+                           normTickets(norm.rows)};
     const bool wide = packedRows<kPackOf<T>>(norm.width, rows.x, rows.delta, rows.weight, rows.bias,
                                              rows.sum, rows.copy, rows.value);
     launch(wide ? normForwardKernel<kPackOf<T>, T> : normForwardKernel<1, T>, warpGrid(norm.rows),
@@ -41,47 +49,51 @@ inline void normForward(const DeviceNormForward& norm, void* stream) {
              [&](auto type) { normForwardOf<typename decltype(type)::type>(norm, stream); });
 }
 
-template <class T>
+template <class G>
+NormSums<G> normSums(const DeviceNormBackward& norm) {
+    const std::int64_t parts = 2 * normParts(norm.rows) * norm.width;
+    return {norm.width,
+            kNormGroup,
+            norm.work,
+            norm.work + parts,
+            norm.tickets,
+            static_cast<G*>(norm.dWeight),
+            static_cast<G*>(norm.dBias),
+            norm.addWeight,
+            norm.addBias};
+}
+
+template <class T, class G>
 void normBackwardOf(const DeviceNormBackward& norm, void* stream) {
     const auto in = [](const void* address) { return static_cast<const T*>(address); };
-    const std::int64_t parts = normParts(norm.rows);
-    const NormRowsBackward<T> rows{
-        norm.rows,
-        norm.width,
-        in(norm.x),
-        in(norm.dy),
-        in(norm.skip),
-        in(norm.weight),
-        norm.mean,
-        norm.rstd,
-        static_cast<T*>(norm.dx),
-        norm.work,
-        reinterpret_cast<NormRowMeans*>(norm.work + 2 * parts * norm.width)};
+    const NormSums<G> sums = normSums<G>(norm);
+    float* const means = sums.groups + 2 * normGroups(norm.rows) * norm.width;
+    const NormRowsBackward<T> rows{norm.rows,
+                                   norm.width,
+                                   in(norm.x),
+                                   in(norm.dy),
+                                   in(norm.skip),
+                                   in(norm.weight),
+                                   norm.mean,
+                                   norm.rstd,
+                                   static_cast<T*>(norm.dx),
+                                   reinterpret_cast<NormRowMeans*>(means)};
     constexpr int kWidth = kPackOf<T>;
     const bool wide = packedRows<kWidth>(norm.width, rows.x, rows.dy, rows.skip, rows.weight,
-                                         rows.dx, rows.parts);
-    launch(wide ? normBackwardKernel<kWidth, T> : normBackwardKernel<1, T>,
-           Grid{static_cast<unsigned>(parts), columnThreads(norm.width, wide ? kWidth : 1)}, stream,
-           rows);
+                                         rows.dx, sums.parts);
+    const unsigned half = std::min({columnThreads(norm.width, wide ? kWidth : 1),
+                                    launchLimits().blockThreads / kRowHalves, kMostColumnThreads});
+    launch(wide ? normBackwardKernel<kWidth, T, G> : normBackwardKernel<1, T, G>,
+           Grid{static_cast<unsigned>(normParts(norm.rows)), kRowHalves * half}, stream, rows,
+           sums);
 }
 
 inline void normBackward(const DeviceNormBackward& norm, void* stream) {
     if (norm.rows <= 0) return;
-    withType(norm.dtype,
-             [&](auto type) { normBackwardOf<typename decltype(type)::type>(norm, stream); });
-}
-
-inline void normGradients(const DeviceNormGradients& norm, void* stream) {
-    const std::int64_t vectors = norm.dBias == nullptr ? 1 : 2;
-    const std::int64_t blocks = vectors * ((norm.width + kWarp - 1) / kWarp);
-    withType(norm.gradientType, [&](auto type) {
-        using G = typename decltype(type)::type;
-        const NormSums<G> sums{
-            normParts(norm.rows),        norm.width,     norm.work,   static_cast<G*>(norm.dWeight),
-            static_cast<G*>(norm.dBias), norm.addWeight, norm.addBias};
-        launch(normGradientsKernel<G>,
-               Grid{static_cast<unsigned>(blocks), std::min(256u, launchLimits().blockThreads)},
-               stream, sums);
+    withType(norm.dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        norm.gradientType == norm.dtype ? normBackwardOf<T, T>(norm, stream)
+                                        : normBackwardOf<T, float>(norm, stream);
     });
 }
 

@@ -24,6 +24,8 @@ struct NormRows {
     T* value;
     float* mean;
     float* rstd;
+    unsigned* tickets;  ///< null: none
+    std::int64_t ticketCount;
 };
 
 /// Columns of a row that this lane takes, in packs: calls visit(column).
@@ -115,6 +117,7 @@ template <int kWidth, class T>
 __global__ void normForwardKernel(NormRows<T> n) {
     const std::int64_t warps = blockDim.x / kWarp;
     const float inverse = 1.0F / static_cast<float>(n.width);
+    if (n.tickets != nullptr && gridThread() < n.ticketCount) n.tickets[gridThread()] = 0;
     for (std::int64_t row = blockIdx.x * warps + threadIdx.x / kWarp; row < n.rows;
          row += gridDim.x * warps) {
         const float total = warpSum(addRow<kWidth>(n, row));

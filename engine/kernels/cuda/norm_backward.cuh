@@ -2,13 +2,15 @@
 //
 // With z = (x - mean) rstd and g = dy weight: dx = skip + rstd (g - mean of g - z mean of g z),
 // dWeight = sum of dy z, dBias = sum of dy. A block takes every gridDim-th row: first its warps sum
-// g and g z of a row each, then its threads go down a few columns each, where the rows are in the
-// cache still, and leave what they sum in the block's part of `work`; norm_gradients.cuh
-// adds up the parts. No atomics: a result depends on the shape alone.
+// g and g z of a row each, then each half of its threads goes down every other one of the rows, a
+// few columns a thread, where the rows are in the cache still. What they sum is the block's part of
+// the gradients of weight and bias; norm_gradients.cuh adds up the parts. A result depends on the
+// shape alone.
 #pragma once
 
 #include "engine/kernels/cuda/block_reduce.cuh"
 #include "engine/kernels/cuda/norm.cuh"
+#include "engine/kernels/cuda/norm_gradients.cuh"
 #include "engine/kernels/cuda/pack.cuh"
 
 #include <cstdint>
@@ -31,7 +33,6 @@ struct NormRowsBackward {
     const float* mean;
     const float* rstd;
     T* dx;
-    float* parts;         ///< (blocks, 2, width): sums of dy z and of dy
     NormRowMeans* means;  ///< (rows)
 };
 
@@ -96,38 +97,74 @@ __device__ __forceinline__ void gradientOfRow(const NormRowsBackward<T>& n, std:
     packAt<kWidth>(n.dx, row * n.width + i) = dx;
 }
 
-/// All rows of the block, a few of them loaded ahead.
+inline constexpr unsigned kRowHalves = 2;
+inline constexpr unsigned kMostColumnThreads = 128;  ///< in a half
+
+/// Every other row of the block, a few of them loaded ahead.
 template <int kWidth, class T>
 __device__ __forceinline__ void gradientOfColumns(const NormRowsBackward<T>& n, std::int64_t i,
-                                                  NormColumns<kWidth>& columns) {
-    const std::int64_t blocks = gridDim.x;
-    for (std::int64_t first = blockIdx.x; first < n.rows; first += kAhead * blocks) {
+                                                  std::int64_t half, NormColumns<kWidth>& columns) {
+    const std::int64_t step = kRowHalves * gridDim.x;
+    const std::int64_t begin = blockIdx.x + half * gridDim.x;
+    for (std::int64_t first = begin; first < n.rows; first += kAhead * step) {
         NormPacks<kWidth, T> packs[kAhead]{};
         for (int k = 0; k < kAhead; ++k)
-            if (first + k * blocks < n.rows)
-                packs[k] = loadPacks<kWidth>(n, (first + k * blocks) * n.width + i);
+            if (first + k * step < n.rows)
+                packs[k] = loadPacks<kWidth>(n, (first + k * step) * n.width + i);
         for (int k = 0; k < kAhead; ++k)
-            if (first + k * blocks < n.rows)
-                gradientOfRow(n, first + k * blocks, i, packs[k], columns);
+            if (first + k * step < n.rows) gradientOfRow(n, first + k * step, i, packs[k], columns);
     }
 }
 
+/// The second half's sums to those of the first one, which have the same columns: by all threads.
+template <int kWidth>
+__device__ __forceinline__ void addHalves(unsigned half, unsigned thread,
+                                          NormColumns<kWidth>& columns) {
+    __shared__ float others[2 * kWidth][kMostColumnThreads];
+    __syncthreads();  // the first half has read those of the columns before
+    for (int k = 0; k < kWidth && half == 1; ++k) {
+        others[k][thread] = columns.dWeight.at[k];
+        others[kWidth + k][thread] = columns.dBias.at[k];
+    }
+    __syncthreads();
+    for (int k = 0; k < kWidth && half == 0; ++k) {
+        columns.dWeight.at[k] += others[k][thread];
+        columns.dBias.at[k] += others[kWidth + k][thread];
+    }
+}
+
+/// dx of the block's rows, and its part of the sums.
 template <int kWidth, class T>
-__global__ void normBackwardKernel(NormRowsBackward<T> n) {
+__device__ __forceinline__ void gradientsOfBlock(const NormRowsBackward<T>& n, float* part,
+                                                 bool bias) {
+    const unsigned columnThreads = blockDim.x / kRowHalves;
+    const unsigned half = threadIdx.x / columnThreads, thread = threadIdx.x % columnThreads;
+    for (std::int64_t tile = 0; tile < n.width; tile += columnThreads * kWidth) {
+        const std::int64_t i = tile + thread * kWidth;
+        NormColumns<kWidth> columns{};
+        if (i < n.width) {
+            const Pack<T, kWidth> weight = packAt<kWidth>(n.weight, i);
+            for (int k = 0; k < kWidth; ++k) columns.weight.at[k] = toFloat(weight.at[k]);
+            gradientOfColumns(n, i, half, columns);
+        }
+        addHalves(half, thread, columns);
+        if (half != 0 || i >= n.width) continue;
+        packAt<kWidth>(part, i) = columns.dWeight;
+        if (bias) packAt<kWidth>(part, n.width + i) = columns.dBias;
+    }
+}
+
+/// A thread takes up to 160 registers, more than there are for larger blocks.
+template <int kWidth, class T, class G>
+__global__ void __launch_bounds__(kRowHalves* kMostColumnThreads)
+    normBackwardKernel(NormRowsBackward<T> n, NormSums<G> sums) {
     const std::int64_t warps = blockDim.x / kWarp, blocks = gridDim.x;
     for (std::int64_t row = blockIdx.x + threadIdx.x / kWarp * blocks; row < n.rows;
          row += warps * blocks)
         meansOfRow<kWidth>(n, row);
     __syncthreads();
-    float* const part = n.parts + 2 * blockIdx.x * n.width;
-    for (std::int64_t i = threadIdx.x * kWidth; i < n.width; i += blockDim.x * kWidth) {
-        const Pack<T, kWidth> weight = packAt<kWidth>(n.weight, i);
-        NormColumns<kWidth> columns{};
-        for (int k = 0; k < kWidth; ++k) columns.weight.at[k] = toFloat(weight.at[k]);
-        gradientOfColumns(n, i, columns);
-        packAt<kWidth>(part, i) = columns.dWeight;
-        packAt<kWidth>(part, n.width + i) = columns.dBias;
-    }
+    gradientsOfBlock<kWidth>(n, sums.parts + 2 * blockIdx.x * n.width, sums.dBias != nullptr);
+    addUpParts<kWidth>(sums);
 }
 
 }  // namespace shardscope::kernels::device

@@ -160,8 +160,8 @@ TEST(DevicePath, LaunchesAndMovesNoMoreThanItNeeds) {
     static_cast<void>(cuda.take());
     device.microStep(tokens, targets, true);
     const test::DeviceTally tally = cuda.take();
-    EXPECT_LE(tally.total().launches, 311) << tally.text();
-    EXPECT_LE(tally.total().bytes, 2'850'000'000) << tally.text();
+    EXPECT_LE(tally.total().launches, 286) << tally.text();
+    EXPECT_LE(tally.total().bytes, 2'800'000'000) << tally.text();
 }
 
 }  // namespace

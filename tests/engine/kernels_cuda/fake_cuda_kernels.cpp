@@ -56,19 +56,15 @@ void normForward(const DeviceNormForward& norm, void* stream) {
 void normBackward(const DeviceNormBackward& norm, void* stream) {
     const std::int64_t tensors = norm.skip != nullptr ? 4 : 3;
     const std::int64_t statistics = norm.mean == nullptr ? 1 : 2;
-    // Of `work` everything is written; the rows' means are read again.
+    const std::int64_t vectors = norm.dBias == nullptr ? 1 : 2;
+    const std::int64_t sums = normParts(norm.rows) + normGroups(norm.rows);
+    const std::int64_t passes = norm.addWeight ? 2 : 1;
+    // What of `work` is used is written and read.
     count("normBackward",
           (tensors * norm.rows + 1) * norm.width * bytesOf(norm.dtype) +
-              4 * (normWork(norm.rows, norm.width) + (2 + statistics) * norm.rows),
+              4 * (2 * vectors * sums * norm.width + (4 + statistics) * norm.rows) +
+              vectors * passes * norm.width * bytesOf(norm.gradientType),
           [&] { device::kTable.normBackward(norm, stream); });
-}
-
-void normGradients(const DeviceNormGradients& norm, void* stream) {
-    const std::int64_t vectors = norm.dBias == nullptr ? 1 : 2;
-    const std::int64_t passes = norm.addWeight ? 2 : 1;
-    count("normGradients",
-          vectors * norm.width * (4 * normParts(norm.rows) + passes * bytesOf(norm.gradientType)),
-          [&] { device::kTable.normGradients(norm, stream); });
 }
 
 void activation(const DeviceActivation& a, void* stream) {
@@ -104,7 +100,6 @@ const DeviceKernels& countedKernels() {
                                      .softmaxGradient = &softmaxGradient,
                                      .normForward = &normForward,
                                      .normBackward = &normBackward,
-                                     .normGradients = &normGradients,
                                      .activation = &activation,
                                      .activationBackward = &activationBackward,
                                      .embed = &embed,

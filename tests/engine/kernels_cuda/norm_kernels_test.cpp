@@ -133,46 +133,78 @@ NormGradients expectedGradients(const NormCase& c, const std::vector<double>& x,
     return d;
 }
 
-/// Work as backward leaves it; the gradient of x in `dx`.
-template <class T>
-std::vector<float> runBackward(const NormCase& c, Operands<T>& in, Shifted<T>& dx) {
-    std::vector<float> mean, rstd;
-    const std::vector<double> x = inDouble(in.x.values());
-    for (std::size_t row = 0; row < static_cast<std::size_t>(c.rows); ++row) {
-        const Moments m = momentsOf(x, row, c);
-        mean.push_back(static_cast<float>(m.mean));
-        rstd.push_back(static_cast<float>(m.rstd));
+/// Mean and 1 / deviation of every row, rounded.
+struct Statistics {
+    template <class T>
+    Statistics(const NormCase& c, Operands<T>& in) {
+        const std::vector<double> x = inDouble(in.x.values());
+        for (std::size_t row = 0; row < static_cast<std::size_t>(c.rows); ++row) {
+            const Moments m = momentsOf(x, row, c);
+            mean.push_back(static_cast<float>(m.mean));
+            rstd.push_back(static_cast<float>(m.rstd));
+        }
     }
+    std::vector<float> mean, rstd;
+};
+
+/// Gradients of the parameters, which start as 0.5.
+template <class G>
+struct Sums {
+    explicit Sums(const NormCase& c) : dWeight(halves(c), c.shift), dBias(halves(c), c.shift) {}
+    static std::vector<G> halves(const NormCase& c) {
+        return std::vector<G>(static_cast<std::size_t>(c.width), device::fromFloat<G>(0.5F));
+    }
+    Shifted<G> dWeight, dBias;
+};
+
+/// The gradient of x in `dx`. The tickets are as they should be afterwards.
+template <class T, class G>
+Sums<G> runBackward(const NormCase& c, Operands<T>& in, Shifted<T>& dx, bool add) {
+    Sums<G> sums(c);
+    const Statistics statistics(c, in);
     std::vector<float> work(static_cast<std::size_t>(normWork(c.rows, c.width)),
                             std::numeric_limits<float>::quiet_NaN());
+    std::vector<std::uint32_t> tickets(static_cast<std::size_t>(normTickets(c.rows)));
     DeviceNormBackward norm{Type<T>::kIs, c.rows, c.width, in.x.data(), in.dy.data()};
     if (c.adds) norm.skip = in.other.data();
     norm.weight = in.weight.data();
-    if (c.layer) norm.mean = mean.data();
-    norm.rstd = rstd.data();
+    if (c.layer) norm.mean = statistics.mean.data();
+    norm.rstd = statistics.rstd.data();
     norm.dx = dx.data();
     norm.work = work.data();
+    norm.tickets = tickets.data();
+    norm.gradientType = Type<G>::kIs;
+    norm.dWeight = sums.dWeight.data();
+    if (c.layer) norm.dBias = sums.dBias.data();
+    norm.addWeight = norm.addBias = add;
     device::kTable.normBackward(norm, nullptr);
-    return work;
+    EXPECT_EQ(tickets, std::vector<std::uint32_t>(tickets.size()));
+    return sums;
 }
 
 /// G: what gradients are kept in.
-template <class T, class G>
-void checkSums(const NormCase& c, const std::vector<float>& work, const NormGradients& wanted,
-               bool add) {
-    const auto n = static_cast<std::size_t>(c.width);
-    std::vector<G> dWeight(n, device::fromFloat<G>(0.5F)), dBias(dWeight);
-    DeviceNormGradients sums{c.rows, c.width, work.data(), Type<G>::kIs, dWeight.data()};
-    if (c.layer) sums.dBias = dBias.data();
-    sums.addWeight = sums.addBias = add;
-    device::kTable.normGradients(sums, nullptr);
+template <class G>
+void checkSums(const NormCase& c, Sums<G>& found, const NormGradients& wanted, bool add) {
     const double before = add ? 0.5 : 0, size = 1e-5 * static_cast<double>(c.rows);
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto weight = static_cast<double>(device::toFloat(dWeight[i]));
-        const auto bias = static_cast<double>(device::toFloat(dBias[i]));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(c.width); ++i) {
+        const auto weight = static_cast<double>(device::toFloat(found.dWeight.values()[i]));
+        const auto bias = static_cast<double>(device::toFloat(found.dBias.values()[i]));
         ASSERT_NO_FATAL_FAILURE(expectNear<G>(weight, before + wanted.dWeight[i], size)) << i;
         const double wantedBias = c.layer ? before + wanted.dBias[i] : 0.5;
         ASSERT_NO_FATAL_FAILURE(expectNear<G>(bias, wantedBias, size)) << i;
+    }
+}
+
+template <class T, class G>
+void checkBackward(const NormCase& c, Operands<T>& in, const NormGradients& wanted) {
+    for (bool add : {false, true}) {
+        Shifted<T> dx(std::vector<T>(static_cast<std::size_t>(c.rows * c.width)), c.shift);
+        Sums<G> sums = runBackward<T, G>(c, in, dx, add);
+        for (std::size_t i = 0; i < wanted.dx.size(); ++i) {
+            const auto value = static_cast<double>(device::toFloat(dx.values()[i]));
+            ASSERT_NO_FATAL_FAILURE(expectNear<T>(value, wanted.dx[i], 3e-5)) << "at " << i;
+        }
+        checkSums<G>(c, sums, wanted, add);
     }
 }
 
@@ -180,20 +212,12 @@ template <class T>
 void checkBackward(const NormCase& c) {
     SCOPED_TRACE(c);
     Operands<T> in(c);
-    Shifted<T> dx(std::vector<T>(static_cast<std::size_t>(c.rows * c.width)), c.shift);
-    const std::vector<float> work = runBackward(c, in, dx);
     std::vector<double> skip(static_cast<std::size_t>(c.rows * c.width));
     if (c.adds) skip = inDouble(in.other.values());
     const NormGradients wanted = expectedGradients(
         c, inDouble(in.x.values()), inDouble(in.dy.values()), skip, inDouble(in.weight.values()));
-    for (std::size_t i = 0; i < wanted.dx.size(); ++i) {
-        const auto value = static_cast<double>(device::toFloat(dx.values()[i]));
-        ASSERT_NO_FATAL_FAILURE(expectNear<T>(value, wanted.dx[i], 3e-5)) << "at " << i;
-    }
-    for (bool add : {false, true}) {
-        checkSums<T, float>(c, work, wanted, add);
-        checkSums<T, T>(c, work, wanted, add);
-    }
+    checkBackward<T, float>(c, in, wanted);
+    if (!std::is_same_v<T, float>) checkBackward<T, T>(c, in, wanted);
 }
 
 template <class T>
@@ -226,7 +250,8 @@ TYPED_TEST(CudaNorm, TakesRowsAtAnyAddress) {
 }
 
 TYPED_TEST(CudaNorm, TakesOneRowAndMoreThanThereAreParts) {
-    for (std::int64_t rows : {1, 2, 255, 256, 257, 600}) {
+    // Parts of one row, a last group of one part, parts of several rows.
+    for (std::int64_t rows : {1, 2, 15, 16, 17, 113, 127, 128, 129, 300}) {
         checkForward<TypeParam>({rows, 24, true, true});
         checkBackward<TypeParam>({rows, 24, true, true});
     }
@@ -238,14 +263,39 @@ TYPED_TEST(CudaNorm, RunsWithTheBlocksOfADevice) {
     checkBackward<TypeParam>({40, 200, true, true});
 }
 
-/// Bits, so that a device with other blocks gives the same.
+/// Bits, so that a device with other blocks gives the same, and whichever block comes last.
 TEST(CudaNormGradients, AreTheSameWhateverTheBlocks) {
     const NormCase c{300, 96};
     Operands<float> in(c);
-    Shifted<float> dx(std::vector<float>(static_cast<std::size_t>(c.rows * c.width)), 0);
-    const std::vector<float> work = runBackward(c, in, dx);
+    const auto run = [&] {
+        Shifted<float> dx(std::vector<float>(static_cast<std::size_t>(c.rows * c.width)), 0);
+        const Sums<float> sums = runBackward<float, float>(c, in, dx, false);
+        std::vector<float> all;
+        for (Shifted<float> part : {dx, sums.dWeight, sums.dBias})
+            all.insert(all.end(), part.values().begin(), part.values().end());
+        return all;
+    };
+    const std::vector<float> inOrder = run();
+    testing::emulatedBackwards() = true;
+    EXPECT_EQ(run(), inOrder);
+    testing::emulatedBackwards() = false;
     const DeviceLimits limits({7, 256});
-    EXPECT_EQ(runBackward(c, in, dx), work);
+    EXPECT_EQ(run(), inOrder);
+}
+
+TEST(CudaNormForward, LeavesTicketsForBackward) {
+    constexpr std::int64_t kRows = 200, kWidth = 8;
+    std::vector<float> x(kRows * kWidth, 1), value(x), weight(kWidth, 1), rstd(kRows);
+    std::vector<std::uint32_t> tickets(static_cast<std::size_t>(normTickets(kRows)) + 1, 7);
+    DeviceNormForward norm{DataType::kFloat32, kRows, kWidth, x.data()};
+    norm.weight = weight.data();
+    norm.value = value.data();
+    norm.rstd = rstd.data();
+    norm.tickets = tickets.data();
+    device::kTable.normForward(norm, nullptr);
+    std::vector<std::uint32_t> wanted(tickets.size());
+    wanted.back() = 7;
+    EXPECT_EQ(tickets, wanted);
 }
 
 TEST(CudaNormForward, SumsFarFromZeroWithoutLosingTheDifference) {
