@@ -108,15 +108,16 @@ void Gpt::embed(const at::Tensor& tokens, std::size_t piece, const at::Tensor& x
 
 void Gpt::embedBackward(const at::Tensor& tokens, const at::Tensor& dx, std::size_t piece) {
     const kernels::OperatorScope scope("embedding_backward");
+    at::Tensor positions;
     if (piece == 0 && m_root.positions != nullptr) {
-        if (!m_root.positions->accumulate) m_root.positions->gradient.zero_();
-        kernels::addPositionGradients(tokens, dx, m_root.positions->gradient);
+        positions = m_root.positions->gradient;
+        if (!m_root.positions->accumulate) positions.zero_();
     }
     const kernels::Parameter& table = *m_root.tokens[piece];
     // In the root a tied table's gradient is there already: the head's.
     const bool begun = m_config.tieHead && table.wholeRows == 0;
     if (!begun && !table.accumulate) table.gradient.zero_();
-    kernels::addRowGradients(tokens, table.firstRow, dx, table.gradient);
+    kernels::addGradients(tokens, table.firstRow, dx, table.gradient, positions);
     kernels::note(control::TensorRole::kGradient, table.gradient, "embedding");
 }
 

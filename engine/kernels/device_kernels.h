@@ -57,11 +57,11 @@ struct DeviceKernels {
     /// hidden), which may be null; with `add` rows of the table are added to x instead.
     void (*embed)(const DeviceEmbedding& embedding, const void* table, const void* positions,
                   std::int64_t context, void* x, bool add, void* stream) = nullptr;
-    /// Adds the gradients dx (tokens, hidden) to their rows of `gradient` (rows, hidden), fp32 or
-    /// dx's type. One row's are summed in fp32 in the order of the tokens, without atomics; by
+    /// One row's gradients are summed in fp32 in the order of the tokens, without atomics; by
     /// tokens² / 2 comparisons.
-    void (*addEmbeddingGradients)(const DeviceEmbedding& embedding, const void* dx, void* gradient,
-                                  DataType gradientType, void* stream) = nullptr;
+    void (*addEmbeddingGradients)(const DeviceEmbedding& embedding,
+                                  const DeviceEmbeddingGradients& gradients,
+                                  void* stream) = nullptr;
 };
 
 /// Null until the CUDA module is loaded; set once before the first step.

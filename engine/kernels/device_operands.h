@@ -93,4 +93,13 @@ struct DeviceEmbedding {
     const std::int64_t* ids = nullptr;  ///< (tokens)
 };
 
+/// dx is added to its tokens' rows, and to those of its positions.
+struct DeviceEmbeddingGradients {
+    const void* dx = nullptr;                    ///< (tokens, hidden)
+    DataType gradientType = DataType::kFloat32;  ///< fp32 or dx's type
+    void* table = nullptr;                       ///< (rows, hidden)
+    void* positions = nullptr;  ///< (context or more, hidden); null: there are none
+    std::int64_t context = 0;   ///< token i is at position i % context
+};
+
 }  // namespace shardscope::kernels

@@ -69,6 +69,34 @@ void embedOnDevice(const at::Tensor& table, std::int64_t firstRow, const at::Ten
                            tokens.size(1), x.mutable_data_ptr(), add, nativeStream(table.device()));
 }
 
+/// Of a contiguous dx on the host.
+void addPositionGradients(const at::Tensor& tokens, const at::Tensor& dx,
+                          const at::Tensor& positionGradient) {
+    const std::int64_t hidden = dx.size(1);
+    if (onHostInFp32(dx) && onHostInFp32(positionGradient)) {
+        for (std::int64_t n = 0; n < tokens.numel(); ++n)
+            addRow(dx.const_data_ptr<float>() + n * hidden,
+                   positionGradient.mutable_data_ptr<float>() + n % tokens.size(1) * hidden,
+                   hidden);
+        return;
+    }
+    const at::Tensor byPosition = dx.view({tokens.size(0), tokens.size(1), hidden});
+    positionGradient.narrow(0, 0, tokens.size(1)).add_(at::sum(byPosition, {0}, false, at::kFloat));
+}
+
+void addGradientsOnDevice(const at::Tensor& tokens, std::int64_t firstRow, const at::Tensor& dx,
+                          const at::Tensor& tokenGradient, const at::Tensor& positionGradient) {
+    DeviceEmbeddingGradients gradients;
+    gradients.dx = dx.const_data_ptr();
+    gradients.gradientType = dataTypeOf(tokenGradient.scalar_type());
+    gradients.table = tokenGradient.mutable_data_ptr();
+    if (positionGradient.defined()) gradients.positions = positionGradient.mutable_data_ptr();
+    gradients.context = tokens.size(1);
+    deviceKernels()->addEmbeddingGradients(
+        deviceEmbedding(tokens, firstRow, tokenGradient, dx.scalar_type()), gradients,
+        nativeStream(dx.device()));
+}
+
 }  // namespace
 
 at::Tensor embed(const at::Tensor& tokenTable, const at::Tensor& positionTable,
@@ -109,23 +137,18 @@ void addRows(const at::Tensor& table, std::int64_t firstRow, const at::Tensor& t
     x.add_(found.masked_fill_(outside.unsqueeze(1), 0));
 }
 
-void addRowGradients(const at::Tensor& tokens, std::int64_t firstRow, const at::Tensor& dx,
-                     const at::Tensor& tokenGradient) {
+void addGradients(const at::Tensor& tokens, std::int64_t firstRow, const at::Tensor& dx,
+                  const at::Tensor& tokenGradient, const at::Tensor& positionGradient) {
     const at::Tensor gradient = dx.contiguous();
-    const std::int64_t vocabulary = tokenGradient.size(0);
-    const std::int64_t hidden = tokenGradient.size(1);
+    if (gradient.is_cuda())
+        return addGradientsOnDevice(tokens, firstRow, gradient, tokenGradient, positionGradient);
+    if (positionGradient.defined()) addPositionGradients(tokens, gradient, positionGradient);
+    const std::int64_t vocabulary = tokenGradient.size(0), hidden = tokenGradient.size(1);
     if (onHostInFp32(gradient) && onHostInFp32(tokenGradient)) {
         forEachIn(tokens, firstRow, vocabulary, [&](std::int64_t n, std::int64_t row) {
             addRow(gradient.const_data_ptr<float>() + n * hidden,
                    tokenGradient.mutable_data_ptr<float>() + row * hidden, hidden);
         });
-        return;
-    }
-    if (gradient.is_cuda()) {
-        deviceKernels()->addEmbeddingGradients(
-            deviceEmbedding(tokens, firstRow, tokenGradient, gradient.scalar_type()),
-            gradient.const_data_ptr(), tokenGradient.mutable_data_ptr(),
-            dataTypeOf(tokenGradient.scalar_type()), nativeStream(gradient.device()));
         return;
     }
     // Repeated tokens are summed in fp32 whatever dx is, unlike by index_add_ in half precision.
@@ -136,22 +159,6 @@ void addRowGradients(const at::Tensor& tokens, std::int64_t firstRow, const at::
                                                     rows.masked_fill(outside, vocabulary),
                                                     vocabulary + 1, vocabulary, false)
                            .narrow(0, 0, vocabulary));
-}
-
-void addPositionGradients(const at::Tensor& tokens, const at::Tensor& dx,
-                          const at::Tensor& positionGradient) {
-    if (!positionGradient.defined()) return;
-    const at::Tensor gradient = dx.contiguous();
-    const std::int64_t hidden = gradient.size(1);
-    if (onHostInFp32(gradient) && onHostInFp32(positionGradient)) {
-        for (std::int64_t n = 0; n < tokens.numel(); ++n)
-            addRow(gradient.const_data_ptr<float>() + n * hidden,
-                   positionGradient.mutable_data_ptr<float>() + n % tokens.size(1) * hidden,
-                   hidden);
-        return;
-    }
-    const at::Tensor byPosition = gradient.view({tokens.size(0), tokens.size(1), hidden});
-    positionGradient.narrow(0, 0, tokens.size(1)).add_(at::sum(byPosition, {0}, false, at::kFloat));
 }
 
 }  // namespace shardscope::kernels

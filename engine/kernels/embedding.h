@@ -19,11 +19,10 @@ void addRows(const at::Tensor& table, std::int64_t firstRow, const at::Tensor& t
              const at::Tensor& x);
 
 /// Adds the gradients dx (B T, C) of the tokens whose rows are in this piece of the table, or in
-/// all of it: tokenGradient (V', C), which may be fp32 for a dx in half precision.
-void addRowGradients(const at::Tensor& tokens, std::int64_t firstRow, const at::Tensor& dx,
-                     const at::Tensor& tokenGradient);
-/// The same of positions, summed over rows of the batch; an undefined gradient is passed over.
-void addPositionGradients(const at::Tensor& tokens, const at::Tensor& dx,
-                          const at::Tensor& positionGradient);
+/// all of it: tokenGradient (V', C), which may be fp32 for a dx in half precision. And those of
+/// positions, summed over rows of the batch, to positionGradient (>= T, C), which is undefined or
+/// of the same type.
+void addGradients(const at::Tensor& tokens, std::int64_t firstRow, const at::Tensor& dx,
+                  const at::Tensor& tokenGradient, const at::Tensor& positionGradient = {});
 
 }  // namespace shardscope::kernels

@@ -103,19 +103,10 @@ inline void sumOfSquares(const float* values, std::int64_t n, double* out, void*
            flatGrid(n, wide ? kFlatWidth : 1), stream, values, n, out);
 }
 
-inline constexpr DeviceKernels kTable{&adamW,
-                                      &softmaxCrossEntropy,
-                                      &softmaxStatistics,
-                                      &softmaxGradient,
-                                      &accumulate,
-                                      &sumOfSquares,
-                                      &beginUpdate,
-                                      &decideUpdate,
-                                      &normForward,
-                                      &normBackward,
-                                      &activation,
-                                      &activationBackward,
-                                      &embed,
-                                      &addEmbeddingGradients};
+inline constexpr DeviceKernels kTable{&adamW,           &softmaxCrossEntropy,  &softmaxStatistics,
+                                      &softmaxGradient, &accumulate,           &sumOfSquares,
+                                      &beginUpdate,     &decideUpdate,         &normForward,
+                                      &normBackward,    &activation,           &activationBackward,
+                                      &embed,           &addEmbeddingGradients};
 
 }  // namespace shardscope::kernels::device

@@ -1,4 +1,4 @@
-// Token and position embeddings, a block a token, and the gradient of the token table.
+// Token and position embeddings, a block a token, and their gradients.
 #pragma once
 
 #include "engine/kernels/cuda/block_reduce.cuh"
@@ -54,8 +54,36 @@ template <class T, class G>
 struct EmbeddingGradient {
     EmbeddedTokens at;
     const T* dx;
-    G* gradient;
+    G* table;
+    G* positions;  ///< null: none
+    std::int64_t context;
 };
+
+template <int kWidth, class G>
+__device__ __forceinline__ void addPack(G* gradient, std::int64_t at,
+                                        const Pack<float, kWidth>& sum) {
+    Pack<G, kWidth> out = packAt<kWidth>(gradient, at);
+    for (int k = 0; k < kWidth; ++k) out.at[k] = fromFloat<G>(toFloat(out.at[k]) + sum.at[k]);
+    packAt<kWidth>(gradient, at) = out;
+}
+
+/// The block of a position sums its rows of the batch, in order.
+template <int kWidth, class T, class G>
+__device__ __forceinline__ void positionGradient(const EmbeddingGradient<T, G>& e,
+                                                 std::int64_t position) {
+    const std::int64_t hidden = e.at.hidden;
+    for (std::int64_t i = threadIdx.x * kWidth; i < hidden; i += blockDim.x * kWidth) {
+        Pack<float, kWidth> sum{};
+#ifdef __CUDACC__
+#pragma unroll 4
+#endif
+        for (std::int64_t token = position; token < e.at.tokens; token += e.context) {
+            const Pack<T, kWidth> more = packAt<kWidth>(e.dx, token * hidden + i);
+            for (int k = 0; k < kWidth; ++k) sum.at[k] += toFloat(more.at[k]);
+        }
+        addPack(e.positions, position * hidden + i, sum);
+    }
+}
 
 /// Whether no earlier token is the same; asked by a whole block.
 __device__ __forceinline__ bool firstOfItsKind(const std::int64_t* ids, std::int64_t token) {
@@ -88,10 +116,10 @@ __device__ __forceinline__ unsigned sameTokens(const EmbeddedTokens& at, std::in
 
 /// The block of the first token of its kind sums the rows of all later ones, in order.
 template <int kWidth, class T, class G>
-__global__ void embeddingGradientKernel(EmbeddingGradient<T, G> e) {
+__device__ __forceinline__ void tokenGradient(const EmbeddingGradient<T, G>& e,
+                                              std::int64_t token) {
     __shared__ unsigned list[1024];
-    const std::int64_t token = blockIdx.x, hidden = e.at.hidden;
-    const std::int64_t row = e.at.rowOf(token);
+    const std::int64_t row = e.at.rowOf(token), hidden = e.at.hidden;
     if (row < 0 || !firstOfItsKind(e.at.ids, token)) return;  // the whole block
     for (std::int64_t tile = 0; tile < hidden; tile += blockDim.x * kWidth) {
         const std::int64_t i = tile + threadIdx.x * kWidth;
@@ -107,11 +135,16 @@ __global__ void embeddingGradientKernel(EmbeddingGradient<T, G> e) {
             }
             __syncthreads();
         }
-        if (i >= hidden) continue;
-        Pack<G, kWidth> out = packAt<kWidth>(e.gradient, row * hidden + i);
-        for (int k = 0; k < kWidth; ++k) out.at[k] = fromFloat<G>(toFloat(out.at[k]) + sum.at[k]);
-        packAt<kWidth>(e.gradient, row * hidden + i) = out;
+        if (i < hidden) addPack(e.table, row * hidden + i, sum);
     }
+}
+
+/// Blocks of the tokens, then those of positions.
+template <int kWidth, class T, class G>
+__global__ void embeddingGradientKernel(EmbeddingGradient<T, G> e) {
+    const std::int64_t block = blockIdx.x;
+    if (block < e.at.tokens) return tokenGradient<kWidth>(e, block);
+    positionGradient<kWidth>(e, block - e.at.tokens);
 }
 
 }  // namespace shardscope::kernels::device

@@ -70,24 +70,27 @@ inline void embed(const DeviceEmbedding& given, const void* table, const void* p
 }
 
 template <class T, class G>
-void addEmbeddingGradientsOf(const DeviceEmbedding& given, const void* dx, void* gradient,
-                             void* stream) {
+void addEmbeddingGradientsOf(const DeviceEmbedding& given,
+                             const DeviceEmbeddingGradients& gradients, void* stream) {
     constexpr int kWidth = kPackOf<T>;
-    const EmbeddingGradient<T, G> e{tokensOf(given), static_cast<const T*>(dx),
-                                    static_cast<G*>(gradient)};
-    const bool wide = packedRows<kWidth>(given.hidden, e.dx, e.gradient);
-    launch(wide ? embeddingGradientKernel<kWidth, T, G> : embeddingGradientKernel<1, T, G>,
-           tokenGrid(given, wide ? kWidth : 1), stream, e);
+    const EmbeddingGradient<T, G> e{tokensOf(given), static_cast<const T*>(gradients.dx),
+                                    static_cast<G*>(gradients.table),
+                                    static_cast<G*>(gradients.positions), gradients.context};
+    const bool wide = packedRows<kWidth>(given.hidden, e.dx, e.table, e.positions);
+    Grid grid = tokenGrid(given, wide ? kWidth : 1);
+    if (e.positions != nullptr) grid.blocks += static_cast<unsigned>(e.context);
+    launch(wide ? embeddingGradientKernel<kWidth, T, G> : embeddingGradientKernel<1, T, G>, grid,
+           stream, e);
 }
 
-inline void addEmbeddingGradients(const DeviceEmbedding& given, const void* dx, void* gradient,
-                                  DataType gradientType, void* stream) {
+inline void addEmbeddingGradients(const DeviceEmbedding& given,
+                                  const DeviceEmbeddingGradients& gradients, void* stream) {
     if (given.tokens <= 0) return;
     withType(given.dtype, [&](auto type) {
         using T = typename decltype(type)::type;
-        gradientType == given.dtype
-            ? addEmbeddingGradientsOf<T, T>(given, dx, gradient, stream)
-            : addEmbeddingGradientsOf<T, float>(given, dx, gradient, stream);
+        gradients.gradientType == given.dtype
+            ? addEmbeddingGradientsOf<T, T>(given, gradients, stream)
+            : addEmbeddingGradientsOf<T, float>(given, gradients, stream);
     });
 }
 

@@ -35,14 +35,16 @@ std::int64_t rowOf(const EmbeddingCase& c, std::int64_t id) {
     return row >= 0 && row < c.rows ? row : kOutside;
 }
 
+/// Rows of a position table, of which the first kContext are used.
+constexpr std::int64_t kContext = 7, kPositions = 9;
+
 template <class T>
 void checkForward(const EmbeddingCase& c, bool positions, bool add) {
     SCOPED_TRACE(::testing::Message()
                  << c << (positions ? ", positions" : "") << (add ? ", added" : ""));
-    constexpr std::int64_t kContext = 4;
     const auto ids = tokensOf(c);
     Shifted<T> table(as<T>(randomValues(c.rows * c.hidden, 1)), c.shift);
-    Shifted<T> wpe(as<T>(randomValues(kContext * c.hidden, 2)), c.shift);
+    Shifted<T> wpe(as<T>(randomValues(kPositions * c.hidden, 2)), c.shift);
     const std::vector<T> before = as<T>(randomValues(c.tokens * c.hidden, 3));
     Shifted<T> x(before, c.shift);
     device::kTable.embed(given<T>(c, ids), table.data(), positions ? wpe.data() : nullptr, kContext,
@@ -57,26 +59,35 @@ void checkForward(const EmbeddingCase& c, bool positions, bool add) {
     }
 }
 
+template <class G>
+struct Gradients {
+    Shifted<G> table, positions;
+};
+
+/// They start as `before` and `positions`; none of positions when that is empty.
 template <class T, class G>
-std::vector<G> runBackward(const EmbeddingCase& c, const std::vector<std::int64_t>& ids,
-                           const std::vector<T>& dx, const std::vector<float>& before) {
+Gradients<G> runBackward(const EmbeddingCase& c, const std::vector<std::int64_t>& ids,
+                         const std::vector<T>& dx, const std::vector<float>& before,
+                         const std::vector<float>& positions) {
     Shifted<T> shifted(dx, c.shift);
-    Shifted<G> gradient(as<G>(before), c.shift);
-    device::kTable.addEmbeddingGradients(given<T>(c, ids), shifted.data(), gradient.data(),
-                                         Type<G>::kIs, nullptr);
-    return {gradient.values().begin(), gradient.values().end()};
+    Gradients<G> d{{as<G>(before), c.shift}, {as<G>(positions), c.shift}};
+    DeviceEmbeddingGradients gradients;
+    gradients.dx = shifted.data();
+    gradients.gradientType = Type<G>::kIs;
+    gradients.table = d.table.data();
+    if (!positions.empty()) gradients.positions = d.positions.data();
+    gradients.context = kContext;
+    device::kTable.addEmbeddingGradients(given<T>(c, ids), gradients, nullptr);
+    return d;
 }
 
-template <class T, class G>
-void checkBackward(const EmbeddingCase& c) {
-    SCOPED_TRACE(::testing::Message() << c << " into " << Type<G>::kName);
-    const auto ids = tokensOf(c);
-    const std::vector<T> dx = as<T>(randomValues(c.tokens * c.hidden, 5));
-    const std::vector<float> before = randomValues(c.rows * c.hidden, 6);
-    const std::vector<G> found = runBackward<T, G>(c, ids, dx, before);
+/// A row for each token, or none: where its dx goes.
+template <class T, class G, class Row>
+void checkSums(const EmbeddingCase& c, const std::vector<T>& dx, const std::vector<float>& before,
+               Shifted<G>& found, const Row& rowOfToken) {
     std::vector<double> sums(before.size());
     for (std::int64_t i = 0; i < c.tokens * c.hidden; ++i) {
-        const std::int64_t row = rowOf(c, ids[static_cast<std::size_t>(i / c.hidden)]);
+        const std::int64_t row = rowOfToken(i / c.hidden);
         if (row != kOutside)
             sums[static_cast<std::size_t>(row * c.hidden + i % c.hidden)] +=
                 static_cast<double>(device::toFloat(dx[static_cast<std::size_t>(i)]));
@@ -84,19 +95,37 @@ void checkBackward(const EmbeddingCase& c) {
     for (std::size_t i = 0; i < sums.size(); ++i) {
         const double wanted =
             static_cast<double>(device::toFloat(device::fromFloat<G>(before[i]))) + sums[i];
-        ASSERT_NEAR(static_cast<double>(device::toFloat(found[i])), wanted,
+        ASSERT_NEAR(static_cast<double>(device::toFloat(found.values()[i])), wanted,
                     Type<G>::kLeast + Type<G>::kRelative * std::abs(wanted) +
                         1e-6 * static_cast<double>(c.tokens))
             << "at " << i;
     }
 }
 
+template <class T, class G>
+void checkBackward(const EmbeddingCase& c, bool positions) {
+    SCOPED_TRACE(::testing::Message()
+                 << c << " into " << Type<G>::kName << (positions ? ", positions" : ""));
+    const auto ids = tokensOf(c);
+    const std::vector<T> dx = as<T>(randomValues(c.tokens * c.hidden, 5));
+    const std::vector<float> before = randomValues(c.rows * c.hidden, 6);
+    const std::vector<float> atPositions = randomValues(positions ? kPositions * c.hidden : 0, 7);
+    Gradients<G> found = runBackward<T, G>(c, ids, dx, before, atPositions);
+    checkSums(c, dx, before, found.table,
+              [&](std::int64_t token) { return rowOf(c, ids[static_cast<std::size_t>(token)]); });
+    if (!positions) return;
+    checkSums(c, dx, atPositions, found.positions,
+              [](std::int64_t token) { return token % kContext; });
+}
+
 template <class T>
 void check(const EmbeddingCase& c) {
     for (bool add : {false, true}) checkForward<T>(c, false, add);
     checkForward<T>(c, true, false);
-    checkBackward<T, float>(c);
-    checkBackward<T, T>(c);
+    for (bool positions : {false, true}) {
+        checkBackward<T, float>(c, positions);
+        checkBackward<T, T>(c, positions);
+    }
 }
 
 template <class T>
@@ -132,8 +161,8 @@ TYPED_TEST(CudaEmbedding, RunsWithTheBlocksOfADevice) {
 TEST(CudaEmbeddingGradient, SumsInFp32BeforeItRounds) {
     const EmbeddingCase c{256, 1, 1, 0, 1};
     const std::vector<__nv_bfloat16> dx = as<__nv_bfloat16>(std::vector<float>(256, 0x1p-8F));
-    const auto found = runBackward<__nv_bfloat16, __nv_bfloat16>(c, tokensOf(c), dx, {4});
-    EXPECT_EQ(device::toFloat(found[0]), 5);
+    auto found = runBackward<__nv_bfloat16, __nv_bfloat16>(c, tokensOf(c), dx, {4}, {});
+    EXPECT_EQ(device::toFloat(found.table.values()[0]), 5);
 }
 
 /// In the order of the tokens, to the last bit, whatever the blocks.
@@ -141,23 +170,32 @@ TEST(CudaEmbeddingGradient, IsTheSameWhateverTheBlocks) {
     const EmbeddingCase c{300, 40, 3, 0, 3};
     const std::vector<float> dx = randomValues(c.tokens * c.hidden, 9);
     const std::vector<float> before = randomValues(c.rows * c.hidden, 10);
-    const auto found = runBackward<float, float>(c, tokensOf(c), dx, before);
+    const std::vector<float> positions = randomValues(kPositions * c.hidden, 11);
+    const auto run = [&] {
+        std::vector<float> all;
+        Gradients<float> d = runBackward<float, float>(c, tokensOf(c), dx, before, positions);
+        for (Shifted<float>* part : {&d.table, &d.positions})
+            all.insert(all.end(), part->values().begin(), part->values().end());
+        return all;
+    };
+    const std::vector<float> found = run();
+    testing::emulatedBackwards() = true;
+    EXPECT_EQ(run(), found);
+    testing::emulatedBackwards() = false;
     const DeviceLimits limits({7, 256});
-    EXPECT_EQ((runBackward<float, float>(c, tokensOf(c), dx, before)), found);
+    EXPECT_EQ(run(), found);
 }
 
 TEST(CudaEmbeddingTable, RefusesOtherTypesAndSkipsNoTokens) {
     const EmbeddingCase c{1, 1};
     DeviceEmbedding wrong = given<float>(c, {});
     wrong.dtype = DataType::kFloat64;
-    EXPECT_THROW(
-        device::kTable.addEmbeddingGradients(wrong, nullptr, nullptr, DataType::kFloat32, nullptr),
-        control::DeviceError);
+    EXPECT_THROW(device::kTable.addEmbeddingGradients(wrong, {}, nullptr), control::DeviceError);
     const int launches = testing::emulatedLaunches();
     DeviceEmbedding none = given<float>(c, {});
     none.tokens = 0;
     device::kTable.embed(none, nullptr, nullptr, 1, nullptr, false, nullptr);
-    device::kTable.addEmbeddingGradients(none, nullptr, nullptr, DataType::kFloat32, nullptr);
+    device::kTable.addEmbeddingGradients(none, {}, nullptr);
     EXPECT_EQ(testing::emulatedLaunches(), launches);
 }
 

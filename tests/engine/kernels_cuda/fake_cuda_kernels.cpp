@@ -84,12 +84,15 @@ void embed(const DeviceEmbedding& e, const void* table, const void* positions, s
           [&] { device::kTable.embed(e, table, positions, context, x, add, stream); });
 }
 
-/// As if no token came twice.
-void addEmbeddingGradients(const DeviceEmbedding& e, const void* dx, void* gradient,
-                           DataType gradientType, void* stream) {
-    const std::int64_t each = bytesOf(e.dtype) + 2 * bytesOf(gradientType);
-    count("addEmbeddingGradients", e.tokens * (e.hidden * each + 8),
-          [&] { device::kTable.addEmbeddingGradients(e, dx, gradient, gradientType, stream); });
+/// As if no token came twice; for positions dx is read once more.
+void addEmbeddingGradients(const DeviceEmbedding& e, const DeviceEmbeddingGradients& gradients,
+                           void* stream) {
+    const std::int64_t dx = bytesOf(e.dtype), twice = 2 * bytesOf(gradients.gradientType);
+    std::int64_t bytes = e.tokens * (e.hidden * (dx + twice) + 8);
+    if (gradients.positions != nullptr)
+        bytes += e.hidden * (e.tokens * dx + gradients.context * twice);
+    count("addEmbeddingGradients", bytes,
+          [&] { device::kTable.addEmbeddingGradients(e, gradients, stream); });
 }
 
 }  // namespace

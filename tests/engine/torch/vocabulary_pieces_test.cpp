@@ -134,9 +134,9 @@ TEST(VocabularyPieces, EmbedInEveryType) {
         for (std::int64_t first = 0; first < 30; first += 13) {
             const std::int64_t rows = std::min<std::int64_t>(13, 30 - first);
             kernels::addRows(table.narrow(0, first, rows), first, tokens, x);
-            kernels::addRowGradients(tokens, first, dx.to(type), gradient.narrow(0, first, rows));
+            kernels::addGradients(tokens, first, dx.to(type), gradient.narrow(0, first, rows));
         }
-        kernels::addRowGradients(tokens, 0, dx.to(type), whole);
+        kernels::addGradients(tokens, 0, dx.to(type), whole);
         EXPECT_TRUE(at::equal(x, kernels::embed(table, positions, tokens))) << type;
         EXPECT_TRUE(at::equal(gradient, whole)) << type;
         EXPECT_TRUE(at::equal(positions, wpe.to(type))) << "untouched";
