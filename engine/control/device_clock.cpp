@@ -3,6 +3,8 @@
 #include "engine/control/observer.h"
 #include "storage/model/host_clock.h"
 
+#include <algorithm>
+
 namespace shardscope::control {
 namespace {
 
@@ -11,11 +13,12 @@ constexpr int kTries = 5;
 
 }  // namespace
 
-DeviceClock::DeviceClock(DeviceRuntime& runtime)
-    : m_runtime(runtime), m_stream(runtime.createStream(true)) {
+DeviceClock::DeviceClock(DeviceRuntime& runtime, std::int64_t (*now)())
+    : m_runtime(runtime), m_now(now), m_stream(runtime.createStream(true)) {
     m_current.event = runtime.createEvent();
     m_next.event = runtime.createEvent();
     measure(m_current);
+    m_widestNs = m_current.errorNs;
 }
 
 DeviceClock::~DeviceClock() {
@@ -27,10 +30,10 @@ DeviceClock::~DeviceClock() {
 void DeviceClock::measure(Reference& reference) {
     DeviceEvent spare = m_runtime.createEvent();
     for (int i = 0; i < kTries; ++i) {
-        const std::int64_t before = hostNow();
+        const std::int64_t before = m_now();
         m_runtime.record(spare, m_stream);
         m_runtime.synchronize(spare);
-        const std::int64_t after = hostNow();
+        const std::int64_t after = m_now();
         if (i > 0 && (after - before) / 2 >= reference.errorNs) continue;
         reference.hostNs = before + (after - before) / 2;
         reference.errorNs = (after - before) / 2;
@@ -41,9 +44,10 @@ void DeviceClock::measure(Reference& reference) {
 
 void DeviceClock::refresh() {
     const MutexLock lock(m_mutex);
-    if (hostNow() - m_current.hostNs < kLifetimeNs) return;
+    if (m_now() - m_current.hostNs < kLifetimeNs) return;
     measure(m_next);
     std::swap(m_current, m_next);
+    m_widestNs = std::max(m_widestNs, m_current.errorNs);
 }
 
 std::int64_t DeviceClock::hostNs(DeviceEvent event) const {
@@ -60,7 +64,7 @@ std::pair<std::int64_t, std::int64_t> DeviceClock::hostNs(DeviceEvent begin,
 
 std::int64_t DeviceClock::errorNs() const {
     const MutexLock lock(m_mutex);
-    return m_current.errorNs;
+    return m_widestNs;
 }
 
 }  // namespace shardscope::control

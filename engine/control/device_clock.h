@@ -16,8 +16,8 @@ namespace shardscope::control {
 
 class DeviceClock {
 public:
-    /// Takes the first reference; `runtime` outlives the clock.
-    explicit DeviceClock(DeviceRuntime& runtime);
+    /// Takes the first reference; `runtime` outlives the clock. `now`: the host's clock.
+    explicit DeviceClock(DeviceRuntime& runtime, std::int64_t (*now)() = &hostNow);
     ~DeviceClock();
     DeviceClock(const DeviceClock&) = delete;
     DeviceClock& operator=(const DeviceClock&) = delete;
@@ -33,7 +33,7 @@ public:
     [[nodiscard]] std::pair<std::int64_t, std::int64_t> hostNs(DeviceEvent begin,
                                                                DeviceEvent end) const;
 
-    /// Half the bracket of the reference in use: how far hostNs() may be off.
+    /// How far hostNs() may have been off: half the bracket of the widest reference so far.
     [[nodiscard]] std::int64_t errorNs() const;
 
 private:
@@ -45,10 +45,12 @@ private:
     void measure(Reference& reference);
 
     DeviceRuntime& m_runtime;
+    std::int64_t (*const m_now)();
     const DeviceStream m_stream;  ///< nothing else runs there
     mutable Mutex m_mutex;
     Reference m_current SHARDSCOPE_GUARDED_BY(m_mutex);
     Reference m_next SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::int64_t m_widestNs SHARDSCOPE_GUARDED_BY(m_mutex) = 0;
 };
 
 }  // namespace shardscope::control

@@ -78,7 +78,6 @@ Result<void> GpuRank::openDevice(collectors::BlockUse (*use)()) {
         return failure(ErrorCode::kLaunch, fmt::format("{} cannot be opened: {}", deviceText(),
                                                        control::sentenceOf(error)));
     }
-    m_device.facts().clockErrorNs = m_context->clock.errorNs();
     return {};
 }
 
@@ -146,7 +145,13 @@ void GpuRank::useAttention(bool cudnn) {
     const at::Tensor qkv = attentionInput(m_start.config, device()).set_requires_grad(true);
     m_device.facts().attention =
         kernels::deviceAttentionInUse(qkv, m_start.config.batch, m_start.config.model.heads);
-    m_outbox.post(run::DeviceReported{m_device.facts()});
+    m_outbox.post(run::DeviceReported{factsByNow()});
+}
+
+/// The clock's error grows with each wider reference.
+const DeviceFacts& GpuRank::factsByNow() {
+    m_device.facts().clockErrorNs = m_context->clock.errorNs();
+    return m_device.facts();
 }
 
 run::PeakMeasured GpuRank::peak(bool measure) {
@@ -157,7 +162,7 @@ run::PeakMeasured GpuRank::peak(bool measure) {
         measurePeak(m_device.module(), m_start.config, facts);
     }
     lookUpPeak(m_start.config.precision, facts);
-    m_outbox.post(run::DeviceReported{facts});
+    m_outbox.post(run::DeviceReported{factsByNow()});
     return peakOf(facts);
 }
 
@@ -197,6 +202,7 @@ void GpuRank::finish() {
     m_tracing.flush(kForever);
     sample(true);
     m_tracing.finish();
+    m_outbox.post(run::DeviceReported{factsByNow()});
 }
 
 bool GpuRank::salvage() {

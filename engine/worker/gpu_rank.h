@@ -81,6 +81,7 @@ private:
     // The stages of open() after the first.
     Result<void> openDevice(collectors::BlockUse (*use)());
     void connectObserver();
+    [[nodiscard]] const DeviceFacts& factsByNow();
     void warnOfSharing();
     void startTelemetry();
 

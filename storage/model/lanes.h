@@ -64,8 +64,9 @@ inline constexpr LaneRange kCalls{0x2000, 0x2fff};
 inline constexpr FixedLane kTracerOverhead{
     {0x2fff}, LaneRole::kRuntime, "tracer overhead", "", 0x2fff};
 inline constexpr LaneRange kDeviceCounters{0x3000, 0x1'0000};
+/// What the tracer sees of it: not memory that is mapped, as the caching allocator's segments are.
 inline constexpr FixedLane kDriverAllocations{
-    {0x3000}, LaneRole::kCounter, "driver allocations", "bytes", 0x3000};
+    {0x3000}, LaneRole::kCounter, "driver allocations (cudaMalloc)", "bytes", 0x3000};
 inline constexpr LaneRange kNvmlCounters{0x3100, 0x3200};
 inline constexpr FixedLane kDeviceReserved{
     {0x3800}, LaneRole::kCounter, "device memory reserved", "bytes", 0x3800};

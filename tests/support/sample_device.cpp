@@ -173,7 +173,7 @@ std::vector<LaneFacts> SampleDevice::lanes(RankId rank, bool traced) {
         add(kCallLane, LaneRole::kRuntime, "CUDA calls (thread 4711)");
         add(kWaitLane, LaneRole::kSync, "CUDA waits (thread 4711)");
         add(kOverheadLane, LaneRole::kRuntime, "tracer overhead");
-        add(kDriverAllocationLane, LaneRole::kCounter, "driver allocations", "bytes");
+        add(kDriverAllocationLane, LaneRole::kCounter, lanes::kDriverAllocations.name, "bytes");
     }
     for (int i = 0; i < collectors::kNvmlCounterCount; ++i) {
         const auto counter = static_cast<NvmlCounter>(i);

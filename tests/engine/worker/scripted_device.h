@@ -12,7 +12,7 @@ namespace shardscope::worker {
 
 /// An event on the compute stream lies where the queued work ended when it was recorded, and is
 /// reached when the device has come there. Other streams are idle.
-class ScriptedDevice final : public control::DeviceRuntime {
+class ScriptedDevice : public control::DeviceRuntime {
 public:
     /// Queues work on the compute stream.
     void work(std::int64_t durationNs) { m_queuedNs = end() + durationNs; }

@@ -323,7 +323,7 @@ TEST_F(CorrelatorTest, DriverAllocationsAddUpInTheOrderOfTime) {
                 ElementsAre(std::pair{20, 100.0}, std::pair{30, 150.0}, std::pair{40, 50.0}));
     ASSERT_EQ(sink.lanes.size(), 1u);
     EXPECT_EQ(sink.lanes.begin()->second.role, LaneRole::kCounter);
-    EXPECT_EQ(sink.lanes.begin()->second.name, "driver allocations");
+    EXPECT_EQ(sink.lanes.begin()->second.name, "driver allocations (cudaMalloc)");
     EXPECT_EQ(sink.lanes.begin()->second.unit, "bytes");
 }
 
