@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -46,6 +47,15 @@ struct DeviceMemory {
     std::int64_t reservedBytes = 0;   ///< by this process's caching allocator
 };
 
+/// Work that was captured, launched as one. Goes when it does not run.
+class DeviceGraph {
+public:
+    virtual ~DeviceGraph() = default;
+    /// Queues all of it on the current stream. The work that came from other streams runs beside it
+    /// on streams of the graph's own, after what this one holds and before what it gets next.
+    virtual void launch() = 0;
+};
+
 class DeviceRuntime {
 public:
     virtual ~DeviceRuntime() = default;
@@ -58,6 +68,9 @@ public:
     virtual DeviceStream currentStream() = 0;
     /// Lives as long as the process. High priority: its kernels start before others that wait.
     virtual DeviceStream createStream(bool highPriority) = 0;
+    /// From now on they go to `stream`, after all that was queued anywhere. At first they go to the
+    /// default stream, which cannot be captured.
+    virtual void computeOn(DeviceStream stream) = 0;
 
     virtual DeviceEvent createEvent() = 0;
     virtual void destroy(DeviceEvent event) = 0;
@@ -73,6 +86,25 @@ public:
     virtual std::int64_t elapsedNs(DeviceEvent from, DeviceEvent to) = 0;
 
     virtual DeviceMemory memory() = 0;
+    /// Memory that the caching allocator keeps for tensors to come goes back to the device.
+    virtual void releaseCachedMemory() = 0;
+
+    // Graphs. What a capture allocates comes from memory that belongs to the graphs of the process:
+    // where a captured tensor lies, nothing else is put until those graphs are gone.
+
+    /// From now on the current stream runs nothing: what it is given becomes part of a graph, and
+    /// so does what another stream is given once it waits for an event recorded here. Until the end
+    /// the calling thread may ask or wait for nothing; other threads may, and for other events.
+    virtual void beginCapture() = 0;
+    /// Every stream that took part has to be waited for by the first one. When it throws the
+    /// capture goes on: abandon it.
+    virtual std::unique_ptr<DeviceGraph> endCapture() = 0;
+    /// Ends a capture that has failed.
+    virtual void abandonCapture() noexcept = 0;
+    /// Inside a capture: the event is recorded, with its time, by each launch. Until a launch gets
+    /// there the event answers for the launch before, so it is asked after an event behind the
+    /// launch was reached. What record() records there is known to the capture alone.
+    virtual void recordInGraph(DeviceEvent event, DeviceStream stream) = 0;
 };
 
 }  // namespace shardscope::control

@@ -6,6 +6,7 @@
 // collective() comes from the communication thread; buffer events from any thread.
 #pragma once
 
+#include "engine/control/graph_recorder.h"
 #include "storage/model/events.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/words.h"
@@ -33,6 +34,8 @@ struct CollectiveReport {
     std::int32_t step = -1;
     std::uint32_t group = 0;
     std::uint64_t sequence = 0;
+    /// Of a graph's replay: the number it had while it was captured; 0: it was queued by itself.
+    std::uint64_t captured = 0;
     std::int64_t sizeBytes = 0;
     const char* algorithm = "";  ///< static strings
     const char* protocol = "";
@@ -95,6 +98,8 @@ public:
     virtual void collective(const CollectiveReport& report) = 0;
     virtual void buffer(const BufferReport& report) = 0;
     virtual void metric(Metric metric, std::int32_t step, double value) = 0;
+    /// Tells of phases inside device graphs; null: nobody does. Belongs to the observer.
+    [[nodiscard]] virtual GraphRecorder* graphs() { return nullptr; }
 };
 
 /// What allocations of this thread are booked under; read by the allocator wrapper.

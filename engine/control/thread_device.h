@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace shardscope::control {
 
@@ -23,6 +24,7 @@ public:
     DeviceStream createStream(bool highPriority) override {
         return ours().createStream(highPriority);
     }
+    void computeOn(DeviceStream stream) override { ours().computeOn(stream); }
     DeviceEvent createEvent() override { return ours().createEvent(); }
     void destroy(DeviceEvent event) override { ours().destroy(event); }
     void record(DeviceEvent event, DeviceStream stream) override { ours().record(event, stream); }
@@ -34,6 +36,13 @@ public:
         return ours().elapsedNs(from, to);
     }
     DeviceMemory memory() override { return ours().memory(); }
+    void releaseCachedMemory() override { ours().releaseCachedMemory(); }
+    void beginCapture() override { ours().beginCapture(); }
+    std::unique_ptr<DeviceGraph> endCapture() override { return ours().endCapture(); }
+    void abandonCapture() noexcept override { m_calls.abandonCapture(); }
+    void recordInGraph(DeviceEvent event, DeviceStream stream) override {
+        ours().recordInGraph(event, stream);
+    }
 
 private:
     static std::uint64_t nextNumber() {

@@ -41,7 +41,7 @@ struct CudaProbe {
 };
 
 struct CudaModule {
-    static constexpr std::int32_t kVersion = 4;
+    static constexpr std::int32_t kVersion = 5;
     std::int32_t version = kVersion;
     /// LibTorch's name for where tensors go; a fake module's device is host memory: "cpu".
     const char* tensorDevice = "cuda";

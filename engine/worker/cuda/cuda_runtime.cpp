@@ -2,6 +2,7 @@
 
 #include "engine/control/thread_device.h"
 #include "engine/kernels/cuda/cuda_error.h"
+#include "engine/worker/cuda/cuda_graphs.h"
 
 #include <ATen/Context.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -40,7 +41,7 @@ std::string firstLine(const c10::Error& error) {
 /// On threads whose device it is already.
 class CudaCalls final : public control::DeviceRuntime {
 public:
-    explicit CudaCalls(std::int32_t index) : m_index(index) {
+    explicit CudaCalls(std::int32_t index) : m_index(index), m_graphs(index) {
         CudaCalls::use();
         // Creates the context, so that what is wrong with the device is said here.
         check(cudaFree(nullptr), "opening the device");
@@ -70,6 +71,13 @@ public:
                                            highPriority ? greatest : least),
               "creating a stream");
         return {stream};
+    }
+
+    void computeOn(DeviceStream stream) override {
+        // The default stream waits for nobody here, and nobody for it.
+        synchronizeAll();
+        c10::cuda::setCurrentCUDAStream(
+            c10::cuda::getStreamFromExternal(cudaStream(stream), deviceIndex()));
     }
 
     DeviceEvent createEvent() override {
@@ -125,12 +133,25 @@ public:
                 statistics.allocated_bytes[kAll].current, statistics.reserved_bytes[kAll].current};
     }
 
+    void releaseCachedMemory() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+
+    void beginCapture() override { m_graphs.begin(); }
+    std::unique_ptr<control::DeviceGraph> endCapture() override { return m_graphs.end(); }
+    void abandonCapture() noexcept override { m_graphs.abandon(); }
+
+    void recordInGraph(DeviceEvent event, DeviceStream stream) override {
+        check(
+            cudaEventRecordWithFlags(cudaEvent(event), cudaStream(stream), cudaEventRecordExternal),
+            "recording an event in a graph");
+    }
+
 private:
     [[nodiscard]] c10::DeviceIndex deviceIndex() const {
         return static_cast<c10::DeviceIndex>(m_index);
     }
 
     const std::int32_t m_index;
+    CudaGraphs m_graphs;
 };
 
 struct CudaDevice {

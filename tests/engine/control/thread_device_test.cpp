@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -30,6 +31,15 @@ public:
     void synchronizeAll() override { note(0); }
     std::int64_t elapsedNs(DeviceEvent, DeviceEvent) override { return note(std::int64_t{5}); }
     DeviceMemory memory() override { return note(DeviceMemory{}); }
+    void computeOn(DeviceStream) override { note(0); }
+    void releaseCachedMemory() override { note(0); }
+    void beginCapture() override { note(0); }
+    std::unique_ptr<DeviceGraph> endCapture() override {
+        note(0);
+        return nullptr;
+    }
+    void abandonCapture() noexcept override {}  // of the thread that began it
+    void recordInGraph(DeviceEvent, DeviceStream) override { note(0); }
 
     int calls = 0;
     int uses = 0;
@@ -56,6 +66,11 @@ const std::vector<std::function<void(DeviceRuntime&)>> kEveryCall = {
     [](DeviceRuntime& r) { r.synchronizeAll(); },
     [](DeviceRuntime& r) { EXPECT_EQ(r.elapsedNs({}, {}), 5); },
     [](DeviceRuntime& r) { static_cast<void>(r.memory()); },
+    [](DeviceRuntime& r) { r.computeOn({}); },
+    [](DeviceRuntime& r) { r.releaseCachedMemory(); },
+    [](DeviceRuntime& r) { r.beginCapture(); },
+    [](DeviceRuntime& r) { EXPECT_EQ(r.endCapture(), nullptr); },
+    [](DeviceRuntime& r) { r.recordInGraph({}, {}); },
 };
 
 void onAThreadOfItsOwn(const std::function<void()>& body) {

@@ -2,17 +2,21 @@
 // The current stream is the calling thread itself, as tensor operators on a CPU run there.
 //
 // As with a real one, a call on a thread whose device was never set goes to device 0, and makes a
-// context there: the fake refuses it.
+// context there: the fake refuses it. It refuses what CUDA refuses of a capture, and such a call
+// spoils the capture.
 #pragma once
 
 #include "engine/control/thread_device.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace shardscope::test {
+
+class FakeCapture;
 
 /// The runtime's calls, on threads that chose the device.
 class FakeCalls final : public control::DeviceRuntime {
@@ -26,6 +30,7 @@ public:
     void use() override;
     control::DeviceStream currentStream() override;
     control::DeviceStream createStream(bool highPriority) override;
+    void computeOn(control::DeviceStream stream) override;
     control::DeviceEvent createEvent() override;
     void destroy(control::DeviceEvent event) override;
     void record(control::DeviceEvent event, control::DeviceStream stream) override;
@@ -35,6 +40,11 @@ public:
     void synchronizeAll() override;
     std::int64_t elapsedNs(control::DeviceEvent from, control::DeviceEvent to) override;
     control::DeviceMemory memory() override;
+    void releaseCachedMemory() override;
+    void beginCapture() override;
+    std::unique_ptr<control::DeviceGraph> endCapture() override;
+    void abandonCapture() noexcept override;
+    void recordInGraph(control::DeviceEvent event, control::DeviceStream stream) override;
 
     void breakDown(control::DeviceFault fault, const std::string& what);
     [[nodiscard]] int liveEvents() const;
@@ -43,6 +53,10 @@ public:
 private:
     void requireChosen() const;
     void requireSound() const;
+    void requireNoCapture(bool byThisThread, const char* call) const;
+    void requireOutside(control::DeviceEvent event, const char* call) const;
+    [[nodiscard]] std::shared_ptr<FakeCapture> capture() const;
+    [[nodiscard]] std::shared_ptr<FakeCapture> captureOf(control::DeviceStream stream) const;
 
     struct State;
     std::unique_ptr<State> m_state;

@@ -1,0 +1,34 @@
+// Graphs of the CUDA runtime by LibTorch's class for them, which keeps what they allocate apart.
+#pragma once
+
+#include "engine/control/device_runtime.h"
+
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace shardscope::worker {
+
+class CudaGraph;
+
+/// One capture at a time, on one thread whose device it is.
+class CudaGraphs {
+public:
+    explicit CudaGraphs(std::int32_t device);
+    ~CudaGraphs();
+    CudaGraphs(const CudaGraphs&) = delete;
+    CudaGraphs& operator=(const CudaGraphs&) = delete;
+
+    // DeviceRuntime's.
+    void begin();
+    std::unique_ptr<control::DeviceGraph> end();
+    void abandon() noexcept;
+
+private:
+    const std::int32_t m_device;
+    c10::MempoolId_t m_pool{0, 0};         ///< of all graphs; {0, 0}: there was none yet
+    std::unique_ptr<CudaGraph> m_current;  ///< null: nothing is being captured
+};
+
+}  // namespace shardscope::worker
