@@ -22,7 +22,7 @@ public:
     [[nodiscard]] bool hasCome(std::uint32_t group, std::uint64_t sequence) const;
 
 private:
-    static constexpr std::size_t kKept = 128;  ///< more than a stream holds at a time
+    static constexpr std::size_t kKept = 512;  ///< more than a stream, or two graphs, hold at a time
 
     struct Entry {
         std::atomic<std::uint64_t> sequence;  ///< 0 while it changes

@@ -157,6 +157,11 @@ public:
     /// communicator that this one was split from or into.
     virtual void abort() = 0;
 
+    /// For device graphs with operations of this communicator and of those that it was split from
+    /// or into, which share it. Null: their operations cannot be part of a graph. In one there are
+    /// no values of the host (allReduceSmall, barrier) and no messages.
+    [[nodiscard]] virtual control::GraphRecorder* graphs() { return nullptr; }
+
 protected:
     static WorkState& stateOf(const Work& work) { return *work.m_state; }
 };

@@ -13,6 +13,9 @@ namespace shardscope::comm {
 
 class MessageNumbers {
 public:
+    /// The first of them.
+    static constexpr std::uint64_t kFirst = std::uint64_t{1} << 60;
+
     MessageNumbers(int rank, int size)
         : m_rank(rank),
           m_sent(static_cast<std::size_t>(size)),
@@ -33,7 +36,6 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t kFirst = std::uint64_t{1} << 60;
     static constexpr std::uint64_t kCounts = std::uint64_t{1} << 36;
     static constexpr std::uint64_t kRanks = std::uint64_t{1} << 12;
 

@@ -2,6 +2,7 @@
 
 #include "engine/comm/arguments.h"
 #include "engine/comm/message_numbers.h"
+#include "engine/comm/nccl/nccl_graphs.h"
 #include "engine/comm/nccl/nccl_group.h"
 #include "engine/comm/nccl/nccl_handles.h"
 #include "engine/comm/nccl/nccl_watcher.h"
@@ -32,12 +33,16 @@ struct Shared {
     Shared(const NcclApi& api, DeviceRuntime& runtime)
         : stream(runtime.createStream(true)),
           events(std::make_shared<EventPool>(runtime)),
-          handles(std::make_shared<NcclHandles>(api, runtime)) {}
+          handles(std::make_shared<NcclHandles>(api, runtime)),
+          graphs(std::make_shared<NcclGraphs>(runtime, stream, events, alarm)) {}
 
+    [[nodiscard]] NcclWorkParts workParts() const { return {events, alarm, graphs->number()}; }
+
+    const std::shared_ptr<Alarm> alarm = std::make_shared<Alarm>();
     const DeviceStream stream;
     const std::shared_ptr<EventPool> events;
     const std::shared_ptr<NcclHandles> handles;
-    const std::shared_ptr<Alarm> alarm = std::make_shared<Alarm>();
+    const std::shared_ptr<NcclGraphs> graphs;
 };
 
 /// Whose launches follow on this thread.
@@ -57,7 +62,7 @@ private:
     void (*const m_annotate)(const control::CollectiveReport* report);
 };
 
-class NcclCommunicator final : public Communicator {
+class NcclCommunicator final : public Communicator, private ReplayTarget {
 public:
     NcclCommunicator(NcclGroup group, const Shared& shared)
         : m_group(std::move(group)),
@@ -216,6 +221,8 @@ public:
         m_shared.handles->abort();
     }
 
+    control::GraphRecorder* graphs() override { return m_shared.graphs.get(); }
+
 private:
     at::TensorOptions options(at::ScalarType type) const {
         return at::TensorOptions().device(m_setup.device).dtype(type);
@@ -224,13 +231,14 @@ private:
     Work reduceSmall(CollectiveOp operation, std::span<double> values, Reduction reduction,
                      CollectiveTag tag) {
         requireSmall(values.size());
+        requireEager(operation);
         const at::DisableRecordFunctionGuard bookkeeping;
         // The last one's values may not have been looked at yet.
         if (m_lastSmall) m_lastSmall->NcclWork::wait();
         const auto n = static_cast<std::int64_t>(values.size());
         at::Tensor device = m_small.narrow(0, 0, n);
         device.copy_(at::from_blob(values.data(), {n}, at::kDouble));
-        m_lastSmall = std::make_shared<SmallWork>(m_shared.events, m_shared.alarm, device, values);
+        m_lastSmall = std::make_shared<SmallWork>(m_shared.workParts(), device, values);
         return submit(operation, DataType::kFloat64, values.size_bytes(), tag, m_lastSmall, [&] {
             return m_setup.api->allReduce(device.data_ptr(), device.data_ptr(), values.size(),
                                           DataType::kFloat64, reduction == Reduction::kMax,
@@ -252,40 +260,85 @@ private:
     }
 
     [[nodiscard]] std::shared_ptr<NcclWork> makeWork() const {
-        return std::make_shared<NcclWork>(m_shared.events, m_shared.alarm);
+        return std::make_shared<NcclWork>(m_shared.workParts());
     }
 
+    void requireEager(CollectiveOp operation) const {
+        if (m_shared.graphs->capturing())
+            throw CommunicationError(
+                fmt::format("{} cannot be part of a graph", toWord(operation)));
+    }
+
+    /// Queues what `call` asks of NCCL, or makes it part of the graph that is being captured.
     template <class Call>
     Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
                 Call call) {
+        if (m_shared.graphs->capturing()) return capture(operation, dtype, bytes, tag, call);
         return submit(operation, dtype, bytes, tag, makeWork(), call);
     }
 
-    /// Queues what `call` asks of NCCL between the events of `work`.
+    /// Queues it between the events of `work`.
     template <class Call>
     Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
                 std::shared_ptr<NcclWork> work, Call call, std::uint64_t message = 0) {
+        requireEager(operation);
         m_shared.alarm->check();
-        const control::CollectiveReport report = reportOf(operation, dtype, bytes, tag, message);
-        if (!m_setup.calls.empty()) {
-            m_setup.calls[static_cast<std::size_t>(rank())]->note(m_group.id, report.sequence,
-                                                                  callOf(report).wanted);
-        }
-        m_runtime.record(m_issuedOn, m_runtime.currentStream());
-        m_runtime.wait(m_shared.stream, m_issuedOn);
+        control::CollectiveReport report = reportOf(operation, dtype, bytes, tag);
+        report.sequence = message != 0 ? message : ++m_sequence;
+        note(report);
+        fork();
         m_runtime.record(work->started, m_shared.stream);
-        {
-            const Annotation launches(m_setup, report);
-            require(m_group, call(), toWord(operation));
-        }
+        launch(report, call);
         m_runtime.record(work->ended, m_shared.stream);
         m_watcher.add({report, work});
         return Work(std::move(work));
     }
 
-    /// `message`: what it is numbered by; 0: as the next collective.
-    control::CollectiveReport reportOf(CollectiveOp operation, DataType dtype, std::size_t bytes,
-                                       CollectiveTag tag, std::uint64_t message) {
+    template <class Call>
+    Work capture(CollectiveOp operation, DataType dtype, std::size_t bytes, CollectiveTag tag,
+                 Call call) {
+        m_shared.alarm->check();
+        control::CollectiveReport report = reportOf(operation, dtype, bytes, tag);
+        report.sequence = report.captured = m_shared.graphs->nextSequence();
+        auto work = std::make_shared<CapturedWork>(m_shared.workParts());
+        fork();
+        m_runtime.recordInGraph(work->started, m_shared.stream);
+        launch(report, call);
+        m_runtime.recordInGraph(work->ended, m_shared.stream);
+        m_runtime.record(work->joined, m_shared.stream);
+        m_shared.graphs->add({this, report, work});
+        return Work(std::move(work));
+    }
+
+    void replayed(control::CollectiveReport report, std::shared_ptr<NcclWork> work,
+                  std::shared_ptr<NcclReplay> replay) override {
+        report.sequence = ++m_sequence;
+        note(report);
+        m_watcher.add({report, std::move(work), std::move(replay)});
+    }
+
+    /// What the current stream holds comes first.
+    void fork() {
+        m_runtime.record(m_issuedOn, m_runtime.currentStream());
+        m_runtime.wait(m_shared.stream, m_issuedOn);
+    }
+
+    template <class Call>
+    void launch(const control::CollectiveReport& report, Call call) {
+        const Annotation launches(m_setup, report);
+        require(m_group, call(), toWord(report.operation));
+    }
+
+    /// For the peers to compare.
+    void note(const control::CollectiveReport& report) const {
+        if (m_setup.calls.empty()) return;
+        m_setup.calls[static_cast<std::size_t>(rank())]->note(m_group.id, report.sequence,
+                                                              callOf(report).wanted);
+    }
+
+    /// But for its number.
+    [[nodiscard]] control::CollectiveReport reportOf(CollectiveOp operation, DataType dtype,
+                                                     std::size_t bytes, CollectiveTag tag) const {
         control::CollectiveReport report;
         report.operation = operation;
         report.dtype = dtype;
@@ -293,7 +346,6 @@ private:
         report.layer = tag.layer;
         report.step = tag.step;
         report.group = m_group.id;
-        report.sequence = message != 0 ? message : ++m_sequence;
         report.sizeBytes = static_cast<std::int64_t>(bytes);
         report.protocol = "NCCL";
         report.issueNs = hostNow();

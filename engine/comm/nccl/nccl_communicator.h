@@ -6,6 +6,9 @@
 // running at the same time may deadlock. The caller keeps every buffer alive until the stream that
 // consumes the result has waited (no record_stream).
 //
+// While a device graph is captured operations become part of it (nccl_graphs.h); there Work::wait()
+// joins what was captured, and needs not wait for anything before.
+//
 // A watcher thread notes when operations end, reports them, and raises the alarm when ranks have
 // asked for different things, an operation has started and does not end, or NCCL itself reports an
 // error: a peer is gone. Nothing can be

@@ -104,7 +104,7 @@ bool NcclWatcher::look(const NcclOperation* front) {
     }
     if (front == nullptr) return !m_alarm->raised();
     if (ranksDisagree(front->report)) return false;
-    if (m_setup.runtime->reached(front->work->ended)) {
+    if (m_setup.runtime->reached(front->end())) {
         report(*front);
         m_running.reset();
         const MutexLock lock(m_mutex);
@@ -138,6 +138,7 @@ void NcclWatcher::report(const NcclOperation& operation) {
     report.startNs = std::max(report.startNs, report.issueNs);
     report.endNs = std::max(report.endNs, report.startNs);
     if (m_setup.observer != nullptr) m_setup.observer->collective(report);
+    if (operation.replay) operation.replay->tell();
 }
 
 bool NcclWatcher::peerLost() {
@@ -169,9 +170,10 @@ std::vector<int> NcclWatcher::missing(const control::CollectiveReport& report) c
 /// A peer that has not come yet may be writing a checkpoint, and one that has ended is told of by
 /// whoever started it: it is waited for longer.
 bool NcclWatcher::hung(const NcclOperation& front, Clock::time_point now) {
-    if (!m_running && m_setup.runtime->reached(front.work->started)) m_running = {now, now};
+    if (!m_running && m_setup.runtime->reached(front.begin())) m_running = {now, now};
     if (!m_running || now - m_running->since <= m_setup.timeout / 2) return false;
-    const std::vector<int> late = missing(front.report);
+    const control::CollectiveReport known = lastKnown(front);
+    const std::vector<int> late = missing(known);
     if (!late.empty()) m_running->wholeSince = now;
     const auto limit = late.empty() ? m_setup.timeout : kPatience * m_setup.timeout;
     if (now - (late.empty() ? m_running->wholeSince : m_running->since) <= limit) return false;
@@ -179,11 +181,38 @@ bool NcclWatcher::hung(const NcclOperation& front, Clock::time_point now) {
         late.empty() ? "a peer is gone, stuck, or asked for something else"
                      : fmt::format("rank {} has not asked for it yet, it is stuck or far behind",
                                    fmt::join(late, ", "));
-    alarm(fmt::format(
-        "{} has been running on rank {} for more than {} s: {}; look at the other "
-        "ranks' last words",
-        describe(front.report), m_setup.rank, std::chrono::duration<double>(limit).count(), why));
+    const double seconds = std::chrono::duration<double>(limit).count();
+    const std::string running =
+        fmt::format("has been running on rank {} for more than {} s", m_setup.rank, seconds);
+    alarm(fmt::format("{}: {}; look at the other ranks' last words",
+                      front.replay ? fmt::format("the graph of {} {} and has come to {}",
+                                                 front.replay->name(), running, describe(known))
+                                   : fmt::format("{} {}", describe(front.report), running),
+                      why));
     return true;
+}
+
+/// Of a replay the first one that is not known to have ended, as far as the graph's events say.
+control::CollectiveReport NcclWatcher::lastKnown(const NcclOperation& front) {
+    control::CollectiveReport last = front.report;
+    if (!front.replay) return last;
+    const MutexLock lock(m_mutex);
+    for (const NcclOperation& operation : m_pending) {
+        if (operation.replay != front.replay) break;
+        last = operation.report;
+        if (!passed(operation)) break;
+    }
+    return last;
+}
+
+/// In this replay: what an event has kept of the one before lies before the launch.
+bool NcclWatcher::passed(const NcclOperation& operation) const {
+    try {
+        return m_setup.runtime->reached(operation.work->ended) &&
+               m_setup.runtime->elapsedNs(operation.replay->launched, operation.work->ended) >= 0;
+    } catch (const control::DeviceError&) {
+        return false;  // no launch has come to it so far
+    }
 }
 
 void NcclWatcher::alarm(const std::string& sentence) {

@@ -6,6 +6,7 @@
 #include "engine/comm/nccl/alarm.h"
 #include "engine/comm/nccl/nccl_group.h"
 #include "engine/comm/nccl/nccl_handles.h"
+#include "engine/comm/nccl/nccl_replay.h"
 #include "engine/comm/nccl/nccl_work.h"
 #include "engine/comm/operation.h"
 #include "engine/control/observer.h"
@@ -25,6 +26,14 @@ namespace shardscope::comm {
 struct NcclOperation {
     control::CollectiveReport report;
     std::shared_ptr<NcclWork> work;
+    std::shared_ptr<NcclReplay> replay{};  ///< of a graph that it is part of; null: of none
+
+    /// Behind it; an event of a graph itself says nothing before that.
+    [[nodiscard]] control::DeviceEvent end() const { return replay ? replay->ended : work->ended; }
+    /// Before it.
+    [[nodiscard]] control::DeviceEvent begin() const {
+        return replay ? replay->launched : work->started;
+    }
 };
 
 /// What is compared among ranks.
@@ -53,6 +62,8 @@ private:
     [[nodiscard]] bool peerLost();
     [[nodiscard]] bool ranksDisagree(const control::CollectiveReport& report);
     [[nodiscard]] bool hung(const NcclOperation& front, Clock::time_point now);
+    [[nodiscard]] control::CollectiveReport lastKnown(const NcclOperation& front);
+    [[nodiscard]] bool passed(const NcclOperation& operation) const;
     [[nodiscard]] std::vector<int> missing(const control::CollectiveReport& report) const;
     void report(const NcclOperation& operation);
     void alarm(const std::string& sentence);

@@ -96,7 +96,8 @@ struct Member {
     std::shared_ptr<World> world;
     std::shared_ptr<Faults> faults;
     int rank = 0;
-    int calls = 0;
+    /// Operations that have run: those of a graph at each launch of it.
+    std::shared_ptr<std::atomic<int>> calls = std::make_shared<std::atomic<int>>(0);
     int splits = 0;
 };
 
@@ -193,12 +194,11 @@ double combined(const World& world, DataType dtype, std::size_t i, Combine combi
 /// Queues `move` for when all ranks' inputs are there.
 template <class Move>
 int queued(comm::NcclHandle handle, const void* send, void* stream, Move move) {
-    Member& self = member(handle);
-    const int hangs = self.faults->hangAfter.load();
-    const bool hang = hangs >= 0 && self.calls >= hangs;
-    ++self.calls;
-    FakeDevice::queue(stream, [world = self.world, rank = self.rank, send, move, hang] {
-        if (hang) {
+    const Member self = member(handle);  // which may be freed before it runs
+    FakeDevice::queue(stream, [self, send, move] {
+        const auto& [world, faults, rank, calls, splits] = self;
+        const int hangs = faults->hangAfter.load();
+        if (const int before = (*calls)++; hangs >= 0 && before >= hangs) {
             std::unique_lock lock(world->mutex);
             world->changed.wait(lock, [&] { return world->aborted; });
             return;

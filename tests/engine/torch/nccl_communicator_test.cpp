@@ -3,13 +3,13 @@
 #include "engine/comm/message_numbers.h"
 #include "engine/control/observer.h"
 #include "storage/model/host_clock.h"
+#include "tests/engine/torch/kept_failures.h"
 #include "tests/engine/torch/kept_reports.h"
 #include "tests/engine/torch/rank_threads.h"
 
 #include <gmock/gmock.h>
 
 #include <array>
-#include <condition_variable>
 #include <mutex>
 
 namespace shardscope {
@@ -18,34 +18,9 @@ namespace {
 using comm::Accumulate;
 using comm::Communicator;
 using comm::SymmetricBuffer;
+using test::Failures;
 using test::KeptReports;
 using testing::HasSubstr;
-
-/// The watcher's word, awaited by the test.
-class Failures {
-public:
-    void add(const std::string& sentence) {
-        {
-            const std::lock_guard lock(m_mutex);
-            m_sentences.push_back(sentence);
-        }
-        m_changed.notify_all();
-    }
-    std::string first() {
-        std::unique_lock lock(m_mutex);
-        m_changed.wait(lock, [this] { return !m_sentences.empty(); });
-        return m_sentences.front();
-    }
-    std::size_t count() {
-        const std::lock_guard lock(m_mutex);
-        return m_sentences.size();
-    }
-
-private:
-    std::mutex m_mutex;
-    std::condition_variable m_changed;
-    std::vector<std::string> m_sentences;
-};
 
 thread_local std::vector<std::uint64_t> t_annotations;
 void keepAnnotation(const control::CollectiveReport* whose) {
@@ -237,11 +212,11 @@ TEST(CallRecord, KnowsThatARankHasComeThoughItIsFarAhead) {
     comm::MessageNumbers messages(0, 2);
     record.note(0, messages.sentTo(1), {});
     EXPECT_FALSE(record.hasCome(0, 1)) << "a message is no collective";
-    for (std::uint64_t sequence = 1; sequence <= 300; ++sequence) record.note(0, sequence, {});
+    for (std::uint64_t sequence = 1; sequence <= 600; ++sequence) record.note(0, sequence, {});
     EXPECT_FALSE(record.find(0, 1)) << "no longer known";
     EXPECT_TRUE(record.hasCome(0, 1));
-    EXPECT_TRUE(record.hasCome(0, 300));
-    EXPECT_FALSE(record.hasCome(0, 301));
+    EXPECT_TRUE(record.hasCome(0, 600));
+    EXPECT_FALSE(record.hasCome(0, 601));
     EXPECT_FALSE(record.hasCome(1, 1)) << "another group";
 }
 
