@@ -94,23 +94,27 @@ std::vector<Diagnostic> lossDiagnostics(const capture::DeviceCounts& counts) {
             "Use the CUPTI that this build was made for (`shardscope doctor`).",
             counts.reversed + counts.unknown));
     }
-    if (counts.launches > 0 && counts.kernels < counts.launches) {
-        list.push_back(warning("kernels-missing",
-                               fmt::format("{} kernels were launched, {} were traced",
-                                           counts.launches, counts.kernels),
-                               "Figures from kernels are too low; those from phases are not.",
-                               counts.launches - counts.kernels));
+    // Of graphs it is not known how many there should be.
+    const std::uint64_t launched = counts.launches - std::min(counts.launches, counts.captured);
+    const std::uint64_t traced = counts.kernels - std::min(counts.kernels, counts.replayed);
+    if (traced < launched) {
+        list.push_back(warning(
+            "kernels-missing",
+            fmt::format("{} kernels were launched, {} were traced", launched, traced),
+            "Figures from kernels are too low; those from phases are not.", launched - traced));
     }
     return list;
 }
 
 std::string countsText(const capture::DeviceCounts& counts,
                        const collectors::NcclJoinCounts& joined) {
+    const std::string graphs =
+        counts.replayed == 0 ? "" : fmt::format(" ({} of graphs)", counts.replayed);
     return fmt::format(
-        "{} kernels traced, {} launched, {} with their operator; {} collectives joined with their "
-        "kernel, {} timed by device events",
-        counts.kernels, counts.launches, counts.attributed, joined.joined,
-        joined.unjoined + joined.withoutEvents);
+        "{} kernels traced{}, {} launched, {} with their operator; {} collectives joined with "
+        "their kernel, {} timed by device events",
+        counts.kernels, graphs, counts.launches - std::min(counts.launches, counts.captured),
+        counts.attributed, joined.joined, joined.unjoined + joined.withoutEvents);
 }
 
 }  // namespace shardscope::worker

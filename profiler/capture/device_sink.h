@@ -28,6 +28,7 @@ struct CollectiveKernel {
     Timestamp start;
     Timestamp end;
     StringId name;
+    bool replay = false;  ///< of a CUDA graph: `launch` is that of its capture, each replay's
 };
 
 class DeviceSink {
@@ -50,7 +51,9 @@ public:
 struct DeviceCounts {
     std::uint64_t records = 0;     ///< decoded, of any kind
     std::uint64_t launches = 0;    ///< successful calls that launch a kernel (level kLaunches)
+    std::uint64_t captured = 0;    ///< of these, into a graph: they run no kernel themselves
     std::uint64_t kernels = 0;     ///< kernels seen
+    std::uint64_t replayed = 0;    ///< of these, of a graph: they have no such call
     std::uint64_t attributed = 0;  ///< of these, with a launch context
     std::uint64_t dropped = 0;     ///< by the vendor, for want of buffers
     std::uint64_t untimed = 0;     ///< kernels whose start and end are zero

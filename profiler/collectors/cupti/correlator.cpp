@@ -260,6 +260,7 @@ void Correlator::draw(const KernelRecord& kernel) {
     const Attribution attribution = attributionOf(launch, kernel.work.graphNode);
     const KernelName& name = m_names.at(kernel.name);
     if (attribution.known) ++m_counts.attributed;
+    if (kernel.work.graphNode != 0) ++m_counts.replayed;
     if (launch != nullptr && launch->called &&
         kernel.work.time.start < launch->startNs - m_limits.earlyNs) {
         ++m_counts.early;
@@ -273,7 +274,8 @@ void Correlator::draw(const KernelRecord& kernel) {
     if (!name.collective) drawn.correlation = correlationOf(kernel.work);
     m_spans.push_back(drawn);
     if (attribution.ncclLaunch != 0) {
-        m_sink.collectiveKernel({attribution.ncclLaunch, drawn.start, drawn.end(), drawn.name});
+        m_sink.collectiveKernel({attribution.ncclLaunch, drawn.start, drawn.end(), drawn.name,
+                                 kernel.work.graphNode != 0});
     }
 }
 

@@ -24,8 +24,8 @@ public:
     /// Null drops records. Must neither allocate nor wait.
     virtual std::uint8_t* takeBuffer(std::size_t& bytes) noexcept = 0;
     virtual void completeBuffer(std::uint8_t* buffer, std::size_t validBytes) noexcept = 0;
-    /// On the capturing thread.
-    virtual void graphNodeCreated(std::uint64_t node) noexcept = 0;
+    /// On the capturing thread. `kernel`: a launch made it.
+    virtual void graphNodeCreated(std::uint64_t node, bool kernel) noexcept = 0;
     /// A graph was copied or instantiated.
     virtual void graphNodeCloned(std::uint64_t original, std::uint64_t node) noexcept = 0;
 };

@@ -210,6 +210,7 @@ void CuptiCollector::publishCounts() {
     counts.records = m_reader.counts().records;
     counts.unknown = m_reader.counts().unknown;
     counts.dropped = m_dropped;
+    counts.captured = m_session.capturedLaunches();
     const std::lock_guard lock(m_mutex);
     m_counts = counts;
 }

@@ -40,7 +40,7 @@ void CUPTIAPI onResource(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id
     std::uint64_t node = 0;
     if (cuptiGetGraphNodeId(graph->node, &node) != CUPTI_SUCCESS) return;
     if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
-        client->graphNodeCreated(node);
+        client->graphNodeCreated(node, graph->nodeType == CU_GRAPH_NODE_TYPE_KERNEL);
     } else if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
         std::uint64_t original = 0;
         if (cuptiGetGraphNodeId(graph->originalNode, &original) != CUPTI_SUCCESS) return;

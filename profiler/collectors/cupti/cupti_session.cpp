@@ -63,6 +63,7 @@ Session::Session(CuptiApi& api, const Settings& settings) : m_api(api), m_settin
 Session::~Session() {
     if (!m_subscribed) return;
     setLevel(DeviceLevel::kIdle);
+    if (tracesNodes()) m_api.setGraphNodeCallbacks(false);
     setAnnotationTarget(nullptr);
     m_api.unsubscribe();
 }
@@ -101,6 +102,8 @@ std::optional<Diagnostic> Session::start(DeviceLevel level) {
     m_highest = level;
     setLevel(level);
     const MutexLock lock(m_mutex);
+    // Whatever the level is when a graph is captured, its replays may be traced.
+    if (tracesNodes()) note(m_api.setGraphNodeCallbacks(true), "the nodes of CUDA graphs");
     if (m_kernelsCode == kCuptiSuccess) return std::nullopt;
     return unavailable("enabling kernels", m_kernelsCode, m_api.errorText(m_kernelsCode));
 }
@@ -118,10 +121,6 @@ void Session::apply(DeviceLevel from, DeviceLevel to) {
     if (to < DeviceLevel::kLaunches) setAnnotating(false);
     applyKinds(from, to);
     applyCalls(from, to);
-    const bool nodes = m_settings.graphNodes && to >= DeviceLevel::kLaunches;
-    if (nodes != (m_settings.graphNodes && from >= DeviceLevel::kLaunches)) {
-        note(m_api.setGraphNodeCallbacks(nodes), "the nodes of CUDA graphs");
-    }
     if (to == DeviceLevel::kFull) {
         // Polling code would flood the buffers with queries that returned "not ready".
         note(m_api.setAllSyncRecords(false), "only successful synchronisation");
@@ -175,7 +174,9 @@ void Session::completeBuffer(std::uint8_t* buffer, std::size_t validBytes) noexc
     m_pool->complete(buffer, validBytes);
 }
 
-void Session::graphNodeCreated(std::uint64_t node) noexcept {
+void Session::graphNodeCreated(std::uint64_t node, bool kernel) noexcept {
+    if (kernel && level() >= DeviceLevel::kLaunches)
+        m_capturedLaunches.fetch_add(1, std::memory_order_relaxed);
     const CapturedLaunch launch = threadAnnotations();
     // Captured outside any operator: then the replay's context says more.
     if (launch != CapturedLaunch{}) m_graphNodes.add(node, launch);

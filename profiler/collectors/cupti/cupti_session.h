@@ -38,10 +38,14 @@ public:
     /// After start().
     BufferPool& pool() { return *m_pool; }
     [[nodiscard]] const GraphNodes& graphNodes() const { return m_graphNodes; }
+    /// Launches that were traced and put a kernel into a graph instead of onto a stream.
+    [[nodiscard]] std::uint64_t capturedLaunches() const {
+        return m_capturedLaunches.load(std::memory_order_relaxed);
+    }
 
     std::uint8_t* takeBuffer(std::size_t& bytes) noexcept override;
     void completeBuffer(std::uint8_t* buffer, std::size_t validBytes) noexcept override;
-    void graphNodeCreated(std::uint64_t node) noexcept override;
+    void graphNodeCreated(std::uint64_t node, bool kernel) noexcept override;
     void graphNodeCloned(std::uint64_t original, std::uint64_t node) noexcept override;
 
 private:
@@ -52,12 +56,16 @@ private:
         SHARDSCOPE_REQUIRES(m_mutex);
     void applyCalls(capture::DeviceLevel from, capture::DeviceLevel to)
         SHARDSCOPE_REQUIRES(m_mutex);
+    [[nodiscard]] bool tracesNodes() const {
+        return m_settings.graphNodes && m_highest >= capture::DeviceLevel::kLaunches;
+    }
     void note(int code, const std::string& what) SHARDSCOPE_REQUIRES(m_mutex);
 
     CuptiApi& m_api;
     const Settings m_settings;
     std::optional<BufferPool> m_pool;  ///< made once it is known that CUPTI is ours
     GraphNodes m_graphNodes;
+    std::atomic<std::uint64_t> m_capturedLaunches{0};
     bool m_subscribed = false;
     std::atomic<capture::DeviceLevel> m_level{capture::DeviceLevel::kIdle};
     capture::DeviceLevel m_highest = capture::DeviceLevel::kIdle;

@@ -1,15 +1,16 @@
 // Which launch context each node of a CUDA graph was captured in.
 //
 // A replay launches the whole graph under one correlation id, long after the operators that
-// were captured; the node's id in a kernel's record leads back to them. Any thread.
+// were captured; the node's id in a kernel's record leads back to them. Of too many nodes the
+// oldest are forgotten: graphs that were captured anew. Any thread.
 #pragma once
 
 #include "profiler/capture/device_annotation.h"
+#include "profiler/collectors/cupti/bounded_map.h"
 #include "storage/model/mutex.h"
 
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 
 namespace shardscope::collectors::cupti {
 
@@ -30,7 +31,7 @@ public:
 
 private:
     mutable Mutex m_mutex;
-    std::unordered_map<std::uint64_t, CapturedLaunch> m_launches SHARDSCOPE_GUARDED_BY(m_mutex);
+    BoundedMap<std::uint64_t, CapturedLaunch> m_launches SHARDSCOPE_GUARDED_BY(m_mutex){kMostNodes};
 };
 
 }  // namespace shardscope::collectors::cupti

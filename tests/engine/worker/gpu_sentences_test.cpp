@@ -105,6 +105,19 @@ TEST(LossDiagnostics, EachLossIsCountedAndHasARemedy) {
                                   is("kernels-missing", 200, "1200 kernels were launched, 1000")));
 }
 
+/// Calls that were captured run nothing, and replays have no call a kernel.
+TEST(LossDiagnostics, KernelsOfGraphsAreNeitherMissingNorMakeUpForOthers) {
+    DeviceCounts counts;
+    counts.launches = 500;
+    counts.captured = 300;
+    counts.kernels = 3200;
+    counts.replayed = 3000;
+    EXPECT_THAT(lossDiagnostics(counts), IsEmpty());
+    counts.replayed = 3010;
+    ASSERT_EQ(lossDiagnostics(counts).size(), 1u);
+    EXPECT_EQ(lossDiagnostics(counts)[0].message, "200 kernels were launched, 190 were traced");
+}
+
 TEST(CountsText, TellsKernelsAndCollectives) {
     DeviceCounts counts;
     counts.kernels = 900;

@@ -222,6 +222,29 @@ TEST_F(CorrelatorTest, GraphReplayWithoutAContextKeepsTheCaptured) {
     EXPECT_EQ(only("stream 7").step, StepIndex{0});
 }
 
+TEST_F(CorrelatorTest, OfTooManyNodesTheOldestAreForgotten) {
+    nodes.add(1, {during("aten::mm", 0, 4), 0});
+    for (std::uint64_t node = 2; node <= GraphNodes::kMostNodes; ++node) nodes.add(node, {});
+    EXPECT_TRUE(nodes.find(1));
+    nodes.add(GraphNodes::kMostNodes + 1, {during("aten::gelu", 0, 5), 0});
+    EXPECT_FALSE(nodes.find(1));
+    EXPECT_EQ(nodes.find(GraphNodes::kMostNodes + 1)->context.layer, LayerIndex{5});
+}
+
+TEST_F(CorrelatorTest, CollectivesOfAGraphAreReportedAtEachReplay) {
+    nodes.add(1, {during("all_gather", 0, 4), 44});
+    correlator.add({call(9, 100, 200, 100, 311), kernel(9, 300, 400, "ncclDevKernel", 7, 1)});
+    correlator.add({call(10, 500, 600, 100, 311), kernel(10, 700, 800, "ncclDevKernel", 7, 1)});
+    correlator.finish();
+    ASSERT_EQ(sink.collectives.size(), 2u);
+    for (const capture::CollectiveKernel& replayed : sink.collectives) {
+        EXPECT_EQ(replayed.launch, 44u);
+        EXPECT_TRUE(replayed.replay);
+    }
+    EXPECT_EQ(sink.collectives[1].start.ns, 700);
+    EXPECT_EQ(correlator.counts().replayed, 2u);
+}
+
 TEST_F(CorrelatorTest, WholeGraphs) {
     GraphRecord graph;
     graph.work = {interval(300, 900), {1, 7}, 9, 0};

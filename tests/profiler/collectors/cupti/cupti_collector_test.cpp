@@ -133,7 +133,8 @@ TEST_F(CuptiCollectorTest, LevelsEnableExactlyTheirKindsAndCalls) {
             EXPECT_EQ(calls(), to == DeviceLevel::kFull ? fullCalls
                                : launches               ? kLaunchCalls
                                                         : decltype(fullCalls){});
-            EXPECT_EQ(cupti.state([](const FakeCupti& c) { return c.graphNodes; }), launches);
+            EXPECT_TRUE(cupti.state([](const FakeCupti& c) { return c.graphNodes; }))
+                << "what is captured now may be traced when it is replayed";
         }
     }
     EXPECT_FALSE(cupti.state([](const FakeCupti& c) { return c.allSyncRecords; }));
@@ -201,9 +202,9 @@ TEST_F(CuptiCollectorTest, GraphNodesAreRememberedAtCapture) {
     const capture::LaunchContext captured{{0}, {5}, Phase::kForward, sink.intern("aten::mm")};
     const auto& annotator = started.collector->annotator();
     annotator.push(capture::AnnotationStack::kContext, capture::pack(captured));
-    cupti.client()->graphNodeCreated(11);
+    cupti.client()->graphNodeCreated(11, true);
     annotator.pop(capture::AnnotationStack::kContext);
-    cupti.client()->graphNodeCreated(12);  // outside any operator
+    cupti.client()->graphNodeCreated(12, true);  // outside any operator
     cupti.client()->graphNodeCloned(11, 111);
     auto replayed = kernelActivity(9, kStart + 200, kStart + 300);
     replayed.graphNodeId = 111;
@@ -225,6 +226,39 @@ TEST_F(CuptiCollectorTest, GraphNodesAreRememberedAtCapture) {
     EXPECT_EQ(kernels[0].step, StepIndex{6});
     EXPECT_EQ(kernels[1].phase, Phase::kOther) << "the replay's, for want of an own one";
     EXPECT_EQ(started.collector->counts().attributed, 2u);
+    EXPECT_EQ(started.collector->counts().replayed, 2u);
+}
+
+TEST_F(CuptiCollectorTest, AGraphCapturedWhileNothingIsTracedIsKnownWhenItIsReplayed) {
+    start(DeviceLevel::kLaunches);
+    started.collector->setLevel(DeviceLevel::kIdle);
+    const auto& annotator = started.collector->annotator();
+    annotator.push(capture::AnnotationStack::kContext,
+                   capture::pack({{0}, {5}, Phase::kForward, kEmptyString}));
+    ASSERT_TRUE(cupti.state([](const FakeCupti& c) { return c.graphNodes; }));
+    cupti.client()->graphNodeCreated(11, true);
+    annotator.pop(capture::AnnotationStack::kContext);
+    started.collector->setLevel(DeviceLevel::kLaunches);
+    auto replayed = kernelActivity(9, kStart + 200, kStart + 300);
+    replayed.graphNodeId = 11;
+    cupti.deliverOnFlush(Activities().add(replayed));
+    started.collector->flush(true);
+    const auto kernels = sink.on("stream 7");
+    ASSERT_EQ(kernels.size(), 1u);
+    EXPECT_EQ(kernels[0].layer, LayerIndex{5});
+    EXPECT_EQ(started.collector->counts().captured, 0u) << "its launch was not traced";
+}
+
+/// Calls that put kernels into a graph are traced like any other, and run none.
+TEST_F(CuptiCollectorTest, CapturedLaunchesAreToldApart) {
+    start(DeviceLevel::kLaunches);
+    cupti.client()->graphNodeCreated(11, true);
+    cupti.client()->graphNodeCreated(12, false);  // a copy
+    cupti.client()->graphNodeCloned(11, 111);
+    cupti.deliverOnFlush(Activities().add(callActivity(5, kStart + 100, kStart + 140)));
+    started.collector->flush(true);
+    EXPECT_EQ(started.collector->counts().launches, 1u);
+    EXPECT_EQ(started.collector->counts().captured, 1u);
 }
 
 TEST_F(CuptiCollectorTest, AFlushOfEverythingLeavesNothingWaiting) {

@@ -44,7 +44,7 @@ TEST(CuptiThreads, NothingIsLostBetweenLaunchesFlushesAndLevels) {
                     activities.add(externalActivity(id, context))
                         .add(callActivity(id, now, now + 10, t + 1))
                         .add(kernelActivity(id, now + 20, now + 30, "gemm", t));
-                    cupti.client()->graphNodeCreated(id);
+                    cupti.client()->graphNodeCreated(id, true);
                     annotator.pop(capture::AnnotationStack::kContext);
                 }
                 (cupti.deliver(activities) ? delivered : refused) += kLaunchesEach;
