@@ -1,5 +1,7 @@
 #include "engine/worker/collective_join.h"
 
+#include <utility>
+
 namespace shardscope::worker {
 
 void CollectiveJoin::expect(bool kernels) {
@@ -7,9 +9,9 @@ void CollectiveJoin::expect(bool kernels) {
     m_expected = kernels;
 }
 
-void CollectiveJoin::report(const CollectiveEvent& event) {
+void CollectiveJoin::report(const CollectiveEvent& event, std::uint64_t captured) {
     const MutexLock lock(m_mutex);
-    m_reports.emplace_back(event, m_expected);
+    m_reports.push_back({event, m_expected, captured});
 }
 
 void CollectiveJoin::kernel(const capture::CollectiveKernel& kernel) {
@@ -34,7 +36,8 @@ void CollectiveJoin::collect(collectors::NcclProfiler* profiler, bool everything
     }
     m_records.clear();
     if (profiler != nullptr) profiler->drain(m_records);
-    for (const auto& [event, expected] : reports) m_join.report(event, expected);
+    for (const Report& report : reports)
+        m_join.report(report.event, report.expected, report.captured);
     for (const collectors::NcclRecord& record : m_records) m_join.record(record);
     for (const capture::CollectiveKernel& kernel : kernels) m_join.kernel(kernel);
     m_complete.clear();

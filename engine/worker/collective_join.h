@@ -10,9 +10,9 @@
 #include "storage/model/events.h"
 #include "storage/model/mutex.h"
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace shardscope::worker {
@@ -24,7 +24,8 @@ public:
 
     /// Whether NCCL and the tracer will tell of collectives reported from now on.
     void expect(bool kernels);
-    void report(const CollectiveEvent& event);
+    /// `captured`: CollectiveReport's.
+    void report(const CollectiveEvent& event, std::uint64_t captured = 0);
     void kernel(const capture::CollectiveKernel& kernel);
 
     /// Hands what is complete, or will not be any more, to `store`; everything when `everything`.
@@ -36,8 +37,12 @@ public:
     [[nodiscard]] collectors::NcclJoinCounts counts() const;
 
 private:
-    /// Each with whether its kernel is expected.
-    using Reports = std::vector<std::pair<CollectiveEvent, bool>>;
+    struct Report {
+        CollectiveEvent event;
+        bool expected = false;  ///< its kernel is
+        std::uint64_t captured = 0;
+    };
+    using Reports = std::vector<Report>;
     using Kernels = std::vector<capture::CollectiveKernel>;
 
     Mutex m_mutex;  ///< held for moments

@@ -14,7 +14,7 @@ void CollectiveRecorder::report(const control::CollectiveReport& report) {
     if (!m_level.takesCollective(report.step)) return;
     const CollectiveEvent event = eventOf(report);
     if (m_taker) {
-        m_taker(event);
+        m_taker(event, report.captured);
     } else {
         store(event);
     }

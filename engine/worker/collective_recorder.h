@@ -22,7 +22,8 @@ namespace shardscope::worker {
 
 class CollectiveRecorder {
 public:
-    using Taker = std::function<void(const CollectiveEvent&)>;
+    /// With CollectiveReport::captured.
+    using Taker = std::function<void(const CollectiveEvent&, std::uint64_t captured)>;
 
     /// All outlive it.
     CollectiveRecorder(const EventNames& names, const StepLevel& level,

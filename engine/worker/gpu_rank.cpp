@@ -84,8 +84,9 @@ Result<void> GpuRank::openDevice(collectors::BlockUse (*use)()) {
 void GpuRank::connectObserver() {
     m_observer.timeOn(m_context->timeline);
     m_observer.account().readDevicePeakBy([this] { return m_memory->takePeak(); });
-    m_observer.collectives().handTo(
-        [this](const CollectiveEvent& event) { m_tracing.report(event); });
+    m_observer.collectives().handTo([this](const CollectiveEvent& event, std::uint64_t captured) {
+        m_tracing.report(event, captured);
+    });
     m_observer.watchIdle([this] { return m_tracing.wantsIdle(); },
                          [this] { m_tracing.deviceIdle(); });
 }

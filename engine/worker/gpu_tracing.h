@@ -54,7 +54,9 @@ public:
     void disconnect();
 
     /// Collectives wait here for their kernels; any thread.
-    void report(const CollectiveEvent& event) { m_join.report(event); }
+    void report(const CollectiveEvent& event, std::uint64_t captured) {
+        m_join.report(event, captured);
+    }
     /// Hands on those that are complete or have waited long enough, or all. One thread at a time.
     void collect(bool everything, const Store& store);
 

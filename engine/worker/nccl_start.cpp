@@ -48,7 +48,7 @@ void annotate(const control::CollectiveReport* whose) {
         capture::threadCollective() = {};
         return;
     }
-    capture::threadCollective() = {whose->group, whose->sequence};
+    capture::threadCollective() = {whose->group, whose->sequence, whose->captured != 0};
     const capture::Context& context = capture::threadContext();
     const StepIndex step{whose->step};
     capture::pushLaunchContext({step == kNoStep ? context.step : step,

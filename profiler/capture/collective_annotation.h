@@ -12,6 +12,7 @@ namespace shardscope::capture {
 struct CollectiveAnnotation {
     std::uint32_t group = 0;     ///< communicator; 0 is the world
     std::uint64_t sequence = 0;  ///< counts from 1 within the group; 0: no collective
+    bool captured = false;       ///< into a graph: `sequence` is its number there
     friend bool operator==(const CollectiveAnnotation&, const CollectiveAnnotation&) = default;
 };
 

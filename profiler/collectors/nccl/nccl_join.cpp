@@ -26,10 +26,11 @@ NcclJoin::Known& NcclJoin::known(const Key& key) {
     return found->second;
 }
 
-void NcclJoin::report(const CollectiveEvent& event, bool expected) {
+void NcclJoin::report(const CollectiveEvent& event, bool expected, std::uint64_t captured) {
     Known& known = this->known({event.group, event.sequence});
     known.reported = true;
     known.expected = expected;
+    known.captured = captured;
     known.event = event;
 }
 
@@ -43,9 +44,9 @@ void NcclJoin::record(const NcclRecord& record) {
         if (record.kind == NcclRecordKind::kCollective) ++m_counts.unannotated;
         return;
     }
+    if (record.own.captured) return m_replays.record(record);
     Known& known = this->known({record.own.group, record.own.sequence});
     known.told |= record.kind != NcclRecordKind::kApi;  // symmetric kernels: the call alone
-    known.graph |= record.graphCaptured;
     switch (record.kind) {
         case NcclRecordKind::kApi:
             if (known.dataType == nullptr) known.dataType = record.callDataType;
@@ -74,6 +75,7 @@ void NcclJoin::record(const NcclRecord& record) {
 
 void NcclJoin::kernel(const capture::CollectiveKernel& kernel) {
     m_newKernels = true;
+    if (kernel.replay) return m_replays.kernel(kernel, m_kernelDeliveries);
     m_lastLaunch = std::max(m_lastLaunch, kernel.launch);
     Kernel& known = m_kernels[kernel.launch];
     known.delivery = m_kernelDeliveries;
@@ -108,6 +110,11 @@ bool NcclJoin::passed(Known& known) const {
     const std::uint64_t now = launches.empty() ? m_recordDeliveries : m_kernelDeliveries;
     const bool later =
         launches.empty() || *std::max_element(launches.begin(), launches.end()) < m_lastLaunch;
+    return waited(known, later, now);
+}
+
+/// Long enough since something `later` than it had come.
+bool NcclJoin::waited(Known& known, bool later, std::uint64_t now) const {
     if (!later) return false;
     if (!known.passedAt) known.passedAt = now;
     return now - *known.passedAt >= kPatience;
@@ -139,9 +146,8 @@ void NcclJoin::countUses(const Known& known) {
 
 /// Whether the collective is as good as it will get.
 bool NcclJoin::settle(Known& known, bool late) {
-    // A captured launch runs no kernel; its replays carry another id.
-    const auto range = known.graph ? std::nullopt : kernelTimes(known);
-    if (range) {
+    if (known.captured != 0) return settleReplay(known, late);
+    if (const auto range = kernelTimes(known)) {
         known.event.start = range->begin;
         known.event.end = range->end;
         describe(known);
@@ -149,9 +155,33 @@ bool NcclJoin::settle(Known& known, bool late) {
         ++m_counts.joined;
         return true;
     }
-    if (!late && known.expected && !known.graph && !passed(known)) return false;
+    if (!late && known.expected && !passed(known)) return false;
     describe(known);
-    ++(known.told && !known.graph ? m_counts.unjoined : m_counts.withoutEvents);
+    ++(known.told ? m_counts.unjoined : m_counts.withoutEvents);
+    return true;
+}
+
+/// NCCL told of it before the graph was launched for the first time, or never will.
+bool NcclJoin::settleReplay(Known& known, bool late) {
+    CollectiveEvent& event = known.event;
+    const NcclChoice* choice = m_replays.find({event.group, known.captured});
+    std::optional<TimeRange> range;
+    if (choice != nullptr) {
+        range = m_replays.kernelTimes(*choice, {event.start, event.end});
+        const bool passed = waited(known, m_replays.past(event.end), m_kernelDeliveries);
+        const bool comes = !choice->launches.empty() && known.expected;
+        if (!range && comes && !late && !passed) return false;
+        known.algorithm = choice->algorithm;
+        known.protocol = choice->protocol;
+        known.dataType = choice->dataType;
+        known.payload = choice->payload;
+    }
+    if (range) {
+        event.start = range->begin;
+        event.end = range->end;
+    }
+    describe(known);
+    ++(range ? m_counts.joined : m_counts.withoutEvents);
     return true;
 }
 
@@ -206,6 +236,7 @@ std::uint64_t NcclJoin::firstThatWaits() const {
 
 /// Kernels stay a while after they came: their collective may be told later, others may share them.
 void NcclJoin::forget(bool everything) {
+    m_replays.forgetBefore(m_kernelDeliveries - std::min(m_kernelDeliveries, kKept));
     std::erase_if(m_kernels, [&](const auto& entry) {
         const Kernel& kernel = entry.second;
         const bool old =

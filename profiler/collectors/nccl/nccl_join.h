@@ -12,6 +12,7 @@
 
 #include "profiler/capture/device_sink.h"
 #include "profiler/collectors/nccl/nccl_records.h"
+#include "profiler/collectors/nccl/nccl_replays.h"
 #include "storage/model/events.h"
 
 #include <cstddef>
@@ -27,9 +28,10 @@
 namespace shardscope::collectors {
 
 struct NcclJoinCounts {
-    std::uint64_t joined = 0;         ///< with kernel times
-    std::uint64_t unjoined = 0;       ///< NCCL told of it, its kernel did not appear in time
-    std::uint64_t withoutEvents = 0;  ///< NCCL told nothing: one rank, symmetric memory, replay
+    std::uint64_t joined = 0;    ///< with kernel times
+    std::uint64_t unjoined = 0;  ///< NCCL told of it, its kernel did not appear in time
+    std::uint64_t withoutEvents =
+        0;  ///< NCCL told nothing: one rank, symmetric memory; or a replay without its kernel
     std::uint64_t shared = 0;         ///< joined, and not the first to claim their kernel
     std::uint64_t sizeDiffers = 0;    ///< NCCL's payload is not the engine's
     std::uint64_t unannotated = 0;    ///< NCCL's collectives that the engine does not know
@@ -46,9 +48,10 @@ public:
                       std::size_t mostWaiting = std::size_t{1} << 16);
 
     /// One of the engine's collectives, complete but for algorithm and protocol; start and end
-    /// from device events. `expected`: that NCCL will tell of it. Without (one rank, a graph's
-    /// replay, recording off) it comes out at once.
-    void report(const CollectiveEvent& event, bool expected);
+    /// from device events. `expected`: that NCCL will tell of it. Without (one rank, recording off)
+    /// it comes out at once. `captured`: a replay's, by the number under which NCCL told of it when
+    /// it was captured; it is not counted as failed, whatever is missing.
+    void report(const CollectiveEvent& event, bool expected, std::uint64_t captured = 0);
     void record(const NcclRecord& record);
     void kernel(const capture::CollectiveKernel& kernel);
 
@@ -64,11 +67,11 @@ private:
         std::uint64_t arrival = 0;  ///< counts up
         bool reported = false;
         bool expected = true;
+        std::uint64_t captured = 0;  ///< of a replay
         CollectiveEvent event;
         std::vector<std::uint64_t> launches;  ///< of its tasks
         std::uint64_t outerLaunch = 0;        ///< made under its annotation, tasks unknown
         bool told = false;                    ///< a launch or task of NCCL's
-        bool graph = false;
         const char* algorithm = nullptr;
         const char* protocol = nullptr;
         const char* dataType = nullptr;
@@ -88,6 +91,8 @@ private:
     [[nodiscard]] std::vector<std::uint64_t> launchesOf(const Known& known) const;
     [[nodiscard]] std::optional<TimeRange> kernelTimes(const Known& known) const;
     [[nodiscard]] bool passed(Known& known) const;
+    [[nodiscard]] bool waited(Known& known, bool later, std::uint64_t now) const;
+    bool settleReplay(Known& known, bool late);
     void describe(Known& known);
     void countUses(const Known& known);
     bool settle(Known& known, bool late);
@@ -99,6 +104,7 @@ private:
     std::function<StringId(std::string_view)> m_intern;
     const std::size_t m_mostWaiting;
     std::map<Key, Known> m_known;
+    NcclReplays m_replays;
     std::unordered_map<std::uint64_t, Kernel> m_kernels;  // by launch
     std::unordered_map<const char*, StringId> m_texts;
     NcclJoinCounts m_counts;

@@ -60,10 +60,17 @@ TEST_F(CollectiveRecorderTest, OfAStepThatIsNotCapturedNothingIs) {
 
 TEST_F(CollectiveRecorderTest, ATakerStoresWhenItWants) {
     std::vector<CollectiveEvent> taken;
-    m_recorder.handTo([&](const CollectiveEvent& event) { taken.push_back(event); });
-    m_recorder.report(gather(0));
+    std::vector<std::uint64_t> numbers;
+    m_recorder.handTo([&](const CollectiveEvent& event, std::uint64_t captured) {
+        taken.push_back(event);
+        numbers.push_back(captured);
+    });
+    control::CollectiveReport replayed = gather(0);
+    replayed.captured = 17;
+    m_recorder.report(replayed);
     EXPECT_THAT(m_kept.on(lanes::kCommunication.id), IsEmpty());
     ASSERT_THAT(taken, SizeIs(1));
+    EXPECT_EQ(numbers[0], 17u);
     m_recorder.store(taken[0]);
     EXPECT_THAT(m_kept.on(lanes::kCommunication.id), SizeIs(1));
 }

@@ -253,7 +253,8 @@ TEST_F(DeviceObserverTest, TellsWhenTheDeviceIsIdle) {
 
 TEST_F(DeviceObserverTest, CollectivesGoToTheJoinAndAreDrawnWhenItStoresThem) {
     std::optional<CollectiveEvent> taken;
-    m_observer.collectives().handTo([&](const CollectiveEvent& event) { taken = event; });
+    m_observer.collectives().handTo(
+        [&](const CollectiveEvent& event, std::uint64_t) { taken = event; });
     control::CollectiveReport report;
     report.operation = CollectiveOp::kAllGather;
     report.sequence = 9;

@@ -163,11 +163,89 @@ TEST_F(NcclJoinTest, WithoutPluginEventsNothingIsWaitedForWhenNothingIsExpected)
         came += take().size();
     }
     EXPECT_EQ(came, 1U);
-    NcclRecord captured = task(3, 9);  // a launch into a graph runs no kernel
-    captured.graphCaptured = true;
-    m_join.record(captured);
-    m_join.report(asked(3), true);
-    EXPECT_EQ(take().size(), 1U);
+    EXPECT_EQ(m_join.counts().withoutEvents, 2U);
+    EXPECT_EQ(m_join.counts().unjoined, 0U);
+}
+
+/// Collectives of a graph: NCCL tells of them under number 77, at the capture.
+class NcclReplayTest : public NcclJoinTest {
+protected:
+    static constexpr std::uint64_t kNumber = 77, kLaunch = 9;
+
+    void capture() {
+        for (NcclRecord record : {launched(kLaunch, kNumber), task(kNumber, kLaunch)}) {
+            record.own.captured = true;
+            record.graphCaptured = record.kind != NcclRecordKind::kLaunch;
+            m_join.record(record);
+        }
+    }
+    /// By the events of the graph.
+    static CollectiveEvent replay(std::uint64_t sequence, std::int64_t startNs,
+                                  std::int64_t endNs) {
+        CollectiveEvent event = asked(sequence);
+        event.start = {startNs};
+        event.end = {endNs};
+        return event;
+    }
+    void kernel(std::int64_t startNs, std::int64_t endNs, std::uint64_t launch = kLaunch) {
+        m_join.kernel({launch, {startNs}, {endNs}, {}, true});
+    }
+};
+
+TEST_F(NcclReplayTest, EachReplayGetsItsKernelAndWhatNcclSaidAtTheCapture) {
+    constexpr std::int64_t kMs = 1'000'000;
+    capture();
+    EXPECT_TRUE(take().empty());
+    m_join.report(replay(1, 10 * kMs, 12 * kMs), true, kNumber);
+    m_join.report(replay(2, 20 * kMs, 22 * kMs), true, kNumber);
+    EXPECT_TRUE(take().empty()) << "their kernels may come";
+    kernel(20 * kMs + 5'000, 22 * kMs - 4'000);
+    kernel(10 * kMs + 5'000, 12 * kMs - 4'000);
+    auto events = take();
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_EQ(events[0].start.ns, 10 * kMs + 5'000);
+    EXPECT_EQ(events[1].start.ns, 20 * kMs + 5'000);
+    EXPECT_EQ(events[1].end.ns, 22 * kMs - 4'000);
+    for (const CollectiveEvent& event : events) EXPECT_EQ(text(event.algorithm), "NVLS");
+    EXPECT_EQ(m_join.counts().joined, 2U);
+    // NCCL may tell of the task again from a host callback.
+    capture();
+    m_join.report(replay(3, 30 * kMs, 32 * kMs), true, kNumber);
+    kernel(30 * kMs, 31 * kMs);
+    events = take();
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events[0].size.count, 2000);
+    EXPECT_TRUE(take(true).empty());
+    EXPECT_EQ(m_join.counts().sizeDiffers, 0U);
+    EXPECT_EQ(m_join.counts().orphanKernels, 0U);
+    EXPECT_EQ(m_join.counts().unreported, 0U);
+}
+
+TEST_F(NcclReplayTest, TakesNoKernelOfAnotherReplay) {
+    constexpr std::int64_t kMs = 1'000'000;
+    capture();
+    m_join.report(replay(1, 10 * kMs, 12 * kMs), true, kNumber);
+    std::vector<CollectiveEvent> events;
+    for (std::int64_t i = 2; i < 20 && events.empty(); ++i) {
+        kernel(i * 10 * kMs, i * 10 * kMs + kMs);
+        events = take();
+    }
+    ASSERT_EQ(events.size(), 1U) << "later ones have come, its own was dropped";
+    EXPECT_EQ(events[0].start.ns, 10 * kMs);
+    EXPECT_EQ(text(events[0].algorithm), "NVLS");
+    EXPECT_EQ(m_join.counts().withoutEvents, 1U);
+    EXPECT_EQ(m_join.counts().unjoined, 0U) << "no failure";
+}
+
+TEST_F(NcclReplayTest, WaitsForNothingThatWillNotCome) {
+    m_join.report(replay(1, 100, 200), true, kNumber);
+    EXPECT_EQ(take().size(), 1U) << "captured while NCCL was not listened to";
+    capture();
+    m_join.report(replay(2, 300, 400), false, kNumber);
+    EXPECT_EQ(take().size(), 1U) << "replayed while kernels are not traced";
+    m_join.report(replay(3, 500, 600), true, kNumber);
+    EXPECT_TRUE(take().empty());
+    EXPECT_EQ(take(true).size(), 1U) << "the run has ended";
     EXPECT_EQ(m_join.counts().withoutEvents, 3U);
     EXPECT_EQ(m_join.counts().unjoined, 0U);
 }
