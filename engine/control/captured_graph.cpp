@@ -44,8 +44,12 @@ CapturedGraph::CapturedGraph(DeviceRuntime& runtime, std::span<GraphRecorder* co
     m_graph = capture.end(m_recorded);
 }
 
-void CapturedGraph::launch(std::int32_t step) {
+void CapturedGraph::awaitTold() {
     for (const auto& recorded : m_recorded) recorded->awaitTold();
+}
+
+void CapturedGraph::launch(std::int32_t step) {
+    awaitTold();
     for (const auto& recorded : m_recorded) recorded->beforeLaunch();
     m_graph->launch();
     for (const auto& recorded : m_recorded) recorded->launched(step);

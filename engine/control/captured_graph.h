@@ -24,6 +24,8 @@ public:
 
     /// Queues all of it on the current stream, once the last launch was told of.
     void launch(std::int32_t step);
+    /// Blocks until the last launch was told of.
+    void awaitTold();
 
 private:
     std::vector<std::unique_ptr<RecordedGraph>> m_recorded;

@@ -1,14 +1,59 @@
 #include "engine/worker/device_backlog.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardscope::worker {
 
-void DeviceBacklog::add(const std::variant<EndedPhase, EndedStep>& what,
+control::DeviceEvent DeviceBacklog::mark() {
+    return m_captured ? m_timeline.markInGraph() : m_timeline.mark();
+}
+
+void DeviceBacklog::endPhase(const EndedPhase& phase) {
+    if (!m_captured) return add(phase, m_phaseMark);
+    m_captured->push_back({phase, m_phaseMark, mark()});
+}
+
+void DeviceBacklog::add(const std::variant<EndedPhase, EndedStep, Replay>& what,
                         control::DeviceEvent begin) {
     const control::DeviceEvent end = m_timeline.mark();
     const MutexLock lock(m_mutex);
     m_marked.push_back({what, begin, end});
+}
+
+void DeviceBacklog::beginCapture() {
+    m_captured.emplace();
+}
+
+CapturedPhases DeviceBacklog::endCapture() {
+    auto phases = std::make_shared<const std::vector<CapturedPhase>>(std::move(*m_captured));
+    m_captured.reset();
+    return phases;
+}
+
+DeviceBacklog::Replay DeviceBacklog::addReplay(const CapturedPhases& phases, StepIndex step,
+                                               CaptureLevel level) {
+    auto replay = std::make_shared<PhaseReplay>();
+    replay->phases = phases;
+    replay->step = step;
+    replay->level = level;
+    replay->end = m_timeline.mark();
+    const MutexLock lock(m_mutex);
+    m_marked.push_back({replay, {}, replay->end});
+    return replay;
+}
+
+void DeviceBacklog::awaitTold(PhaseReplay& replay) {
+    if (replay.told) return;
+    m_timeline.await(replay.end);
+    tellPassed(false);
+}
+
+void DeviceBacklog::release(const CapturedPhases& phases) noexcept {
+    for (const CapturedPhase& phase : *phases) {
+        m_timeline.release(phase.begin);
+        m_timeline.release(phase.end);
+    }
 }
 
 /// Stays where it is while more is added; null: there is none.
@@ -27,28 +72,42 @@ bool DeviceBacklog::passed(const Marked& marked, bool everything) {
     return m_timeline.passed(marked.end);
 }
 
-/// Replaces the host's times by the device's.
-void DeviceBacklog::readMarks(Marked& marked) {
-    const auto times = m_timeline.hostNs(marked.begin, marked.end);
-    const std::int64_t startNs = times.first;
-    const std::int64_t endNs = std::max(times.first, times.second);
+/// With the device's times instead of the host's.
+template <class Ended>
+void DeviceBacklog::tell(Ended ended, control::DeviceEvent begin, control::DeviceEvent end) {
+    const auto [startNs, endNs] = m_timeline.hostNs(begin, end);
+    ended.report.startNs = startNs;
+    ended.report.endNs = std::max(startNs, endNs);
+    m_teller.tell(ended);
+}
+
+void DeviceBacklog::tell(const Replay& replay) {
+    for (const CapturedPhase& captured : *replay->phases) {
+        EndedPhase phase = captured.phase;
+        phase.step = replay->step;
+        phase.level = replay->level;
+        tell(phase, captured.begin, captured.end);
+    }
+    m_timeline.release(replay->end);
+    replay->told = true;
+}
+
+void DeviceBacklog::tell(const Marked& marked) {
+    if (const auto* replay = std::get_if<Replay>(&marked.what)) return tell(*replay);
+    if (const auto* phase = std::get_if<EndedPhase>(&marked.what))
+        tell(*phase, marked.begin, marked.end);
+    if (const auto* step = std::get_if<EndedStep>(&marked.what))
+        tell(*step, marked.begin, marked.end);
     m_timeline.release(marked.begin);
     m_timeline.release(marked.end);
-    std::visit(
-        [&](auto& each) {
-            each.report.startNs = startNs;
-            each.report.endNs = endNs;
-        },
-        marked.what);
 }
 
 void DeviceBacklog::tellPassed(bool everything) {
     const MutexLock telling(m_telling);
     m_timeline.refresh();
-    while (Marked* marked = first()) {
+    while (const Marked* marked = first()) {
         if (!passed(*marked, everything)) return;
-        readMarks(*marked);
-        std::visit([this](const auto& each) { m_teller.tell(each); }, marked->what);
+        tell(*marked);
         dropFirst();
     }
 }

@@ -8,10 +8,30 @@
 #include "engine/worker/step_teller.h"
 #include "storage/model/mutex.h"
 
+#include <atomic>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <variant>
+#include <vector>
 
 namespace shardscope::worker {
+
+/// A phase of a graph: its marks are set by each launch.
+struct CapturedPhase {
+    EndedPhase phase;
+    control::DeviceEvent begin, end;
+};
+using CapturedPhases = std::shared_ptr<const std::vector<CapturedPhase>>;
+
+/// One launch of such a graph.
+struct PhaseReplay {
+    CapturedPhases phases;
+    StepIndex step;
+    CaptureLevel level = CaptureLevel::kFull;
+    control::DeviceEvent end;  ///< behind the launch
+    std::atomic<bool> told{false};
+};
 
 class DeviceBacklog {
 public:
@@ -20,30 +40,49 @@ public:
         : m_timeline(timeline), m_teller(teller) {}
 
     // Step thread. The times of the reports do not count.
-    void beginPhase() { m_phaseMark = m_timeline.mark(); }
-    void endPhase(const EndedPhase& phase) { add(phase, m_phaseMark); }
+    void beginPhase() { m_phaseMark = mark(); }
+    void endPhase(const EndedPhase& phase);
     void beginStep() { m_stepMark = m_timeline.mark(); }
     void endStep(const EndedStep& step) { add(step, m_stepMark); }
+
+    // Phases that begin and end between the two belong to a graph. Step thread.
+    void beginCapture();
+    [[nodiscard]] CapturedPhases endCapture();
+    [[nodiscard]] bool captures() const { return m_captured.has_value(); }
+    /// After a launch, on its stream: its phases are those of `step`.
+    [[nodiscard]] std::shared_ptr<PhaseReplay> addReplay(const CapturedPhases& phases,
+                                                         StepIndex step, CaptureLevel level);
+    /// Blocks until its phases were told.
+    void awaitTold(PhaseReplay& replay);
+    /// The graph is not launched again.
+    void release(const CapturedPhases& phases) noexcept;
 
     /// Tells what the device has passed since; all that was marked when `everything`, which waits
     /// for the device. Any thread; a second one waits for the first. Throws DeviceError.
     void tellPassed(bool everything);
 
 private:
+    using Replay = std::shared_ptr<PhaseReplay>;
     struct Marked {
-        std::variant<EndedPhase, EndedStep> what;
-        control::DeviceEvent begin, end;
+        std::variant<EndedPhase, EndedStep, Replay> what;
+        control::DeviceEvent begin, end;  ///< a replay has an end only
     };
 
-    void add(const std::variant<EndedPhase, EndedStep>& what, control::DeviceEvent begin);
+    [[nodiscard]] control::DeviceEvent mark();
+    void add(const std::variant<EndedPhase, EndedStep, Replay>& what, control::DeviceEvent begin);
     [[nodiscard]] Marked* first();
     void dropFirst();
     [[nodiscard]] bool passed(const Marked& marked, bool everything);
-    void readMarks(Marked& marked);
+    template <class Ended>
+    void tell(Ended ended, control::DeviceEvent begin, control::DeviceEvent end);
+    void tell(const Replay& replay);
+    void tell(const Marked& marked);
 
     DeviceTimeline& m_timeline;
-    StepTeller& m_teller;                          ///< called with m_telling held
-    control::DeviceEvent m_phaseMark, m_stepMark;  ///< step thread
+    StepTeller& m_teller;  ///< called with m_telling held
+    // Step thread.
+    control::DeviceEvent m_phaseMark, m_stepMark;
+    std::optional<std::vector<CapturedPhase>> m_captured;  ///< while a graph is captured
 
     Mutex m_telling;  ///< held while tellPassed() runs
     Mutex m_mutex;    ///< held for moments: the step thread does not wait for who tells

@@ -6,17 +6,27 @@ DeviceTimeline::~DeviceTimeline() {
     for (const control::DeviceEvent event : m_free) m_runtime.destroy(event);
 }
 
-control::DeviceEvent DeviceTimeline::mark() {
-    control::DeviceEvent event;
+control::DeviceEvent DeviceTimeline::take() {
     {
         const MutexLock lock(m_mutex);
         if (!m_free.empty()) {
-            event = m_free.back();
+            const control::DeviceEvent event = m_free.back();
             m_free.pop_back();
+            return event;
         }
     }
-    if (event.handle == nullptr) event = m_runtime.createEvent();
+    return m_runtime.createEvent();
+}
+
+control::DeviceEvent DeviceTimeline::mark() {
+    const control::DeviceEvent event = take();
     m_runtime.record(event, m_runtime.currentStream());
+    return event;
+}
+
+control::DeviceEvent DeviceTimeline::markInGraph() {
+    const control::DeviceEvent event = take();
+    m_runtime.recordInGraph(event, m_runtime.currentStream());
     return event;
 }
 

@@ -25,6 +25,9 @@ public:
 
     /// The place in the current stream's work that is queued next.
     [[nodiscard]] control::DeviceEvent mark();
+    /// The same in a graph that is being captured; each launch sets it anew. It is looked at after
+    /// a mark behind the launch was passed.
+    [[nodiscard]] control::DeviceEvent markInGraph();
     /// Whether the device has passed it. Throws control::DeviceError.
     [[nodiscard]] bool passed(control::DeviceEvent mark) { return m_runtime.reached(mark); }
     /// Blocks until it has.
@@ -44,6 +47,8 @@ public:
     void refresh() { m_clock.refresh(); }
 
 private:
+    [[nodiscard]] control::DeviceEvent take();
+
     control::DeviceRuntime& m_runtime;
     control::DeviceClock& m_clock;
     Mutex m_mutex;

@@ -17,7 +17,8 @@ RecordingObserver::RecordingObserver(const run::RunConfig& config, RankId rank,
       m_level(config.capture),
       m_account(config, rank, m_level),
       m_collectives(m_names, m_level, session),
-      m_teller(m_names, session, outbox) {
+      m_teller(m_names, session, outbox),
+      m_marksGraphs(config.capture >= CaptureLevel::kLight) {
     for (const FixedLane& lane : {lanes::kSteps, lanes::kPhases, lanes::kCommunication,
                                   lanes::kResidentSet, lanes::kCpuTime})
         session.declareLane(lane);
@@ -48,7 +49,9 @@ void RecordingObserver::phaseBegin(Phase phase, LayerIndex layer) {
     context.phase = phase;
     context.layer = layer;
     capture::pushLaunchContext({context.step, layer, phase, context.operatorName});
-    m_marksPhase = m_backlog.has_value() && (isWait(phase) || m_level.takes(CaptureLevel::kLight));
+    const bool marks =
+        m_backlog && m_backlog->captures() ? m_marksGraphs : m_level.takes(CaptureLevel::kLight);
+    m_marksPhase = m_backlog.has_value() && (isWait(phase) || marks);
     if (m_marksPhase) m_backlog->beginPhase();
 }
 
@@ -60,6 +63,15 @@ void RecordingObserver::phaseEnd(const control::PhaseReport& report) {
     const EndedPhase ended{report, context.step, m_level.level()};
     if (m_marksPhase) m_backlog->endPhase(ended);
     if (!m_backlog) m_teller.tell(ended);
+}
+
+void RecordingObserver::timeOn(DeviceTimeline& timeline) {
+    m_backlog.emplace(timeline, m_teller);
+    m_graphs.emplace(*m_backlog, m_level);
+}
+
+control::GraphRecorder* RecordingObserver::graphs() {
+    return m_graphs ? &*m_graphs : nullptr;
 }
 
 bool RecordingObserver::wantsIdle() {

@@ -13,6 +13,7 @@
 #include "engine/worker/device_backlog.h"
 #include "engine/worker/device_timeline.h"
 #include "engine/worker/event_names.h"
+#include "engine/worker/graph_phases.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/step_account.h"
 #include "engine/worker/step_level.h"
@@ -49,9 +50,11 @@ public:
     [[nodiscard]] StepAccount& account() { return m_account; }
     [[nodiscard]] CollectiveRecorder& collectives() { return m_collectives; }
 
+    [[nodiscard]] control::GraphRecorder* graphs() override;
+
     /// From now on phases and steps are those of the device; before the first. `timeline` outlives
     /// the observer's use of it.
-    void timeOn(DeviceTimeline& timeline) { m_backlog.emplace(timeline, m_teller); }
+    void timeOn(DeviceTimeline& timeline);
     /// Whom wantsIdle() asks, and deviceIdle() tells; before the first step.
     void watchIdle(std::function<bool()> wants, std::function<void()> idle) {
         m_wantsIdle = std::move(wants);
@@ -75,12 +78,14 @@ private:
     CollectiveRecorder m_collectives;
     StepTeller m_teller;
     std::optional<DeviceBacklog>
-        m_backlog;  ///< on a device; else phases and steps are told at once
+        m_backlog;                        ///< on a device; else phases and steps are told at once
+    std::optional<GraphPhases> m_graphs;  ///< with it
     std::function<bool()> m_wantsIdle;
     std::function<void()> m_whenIdle;
     /// Of the phase in hand. A mark is work for the device: below light only waits are timed, which
     /// a step's exposed communication is made of.
     bool m_marksPhase = false;
+    const bool m_marksGraphs;  ///< whatever the level is at the capture, a replay's may be higher
 };
 
 }  // namespace shardscope::worker

@@ -1,6 +1,7 @@
 // Phases and steps of a GPU rank, on a device whose progress the test decides.
 #include "engine/worker/recording_observer.h"
 
+#include "engine/control/captured_graph.h"
 #include "profiler/capture/device_annotation.h"
 #include "tests/engine/worker/kept_session.h"
 #include "tests/engine/worker/scripted_device.h"
@@ -317,6 +318,30 @@ TEST_F(DeviceObserverTest, LaunchesAreAnnotatedWithStepLayerAndPhase) {
     endStep(7);
     EXPECT_THAT(g_contexts, IsEmpty());
     capture::deviceAnnotator().store(nullptr);
+}
+
+/// Of a step that is not captured in detail; another one replays it.
+TEST_F(DeviceObserverTest, PhasesOfAGraphAreMarkedWhateverTheStepOfItsCaptureTakes) {
+    m_observer.level().decide(CaptureLevel::kSteps, DetailReason::kSchedule, CaptureLevel::kSteps);
+    control::GraphRecorder* const recorder = m_observer.graphs();
+    ASSERT_NE(recorder, nullptr);
+    control::CapturedGraph graph(m_device, {&recorder, 1}, "the test", [this] {
+        m_observer.phaseBegin(Phase::kForward, LayerIndex{2});
+        m_device.work(30);
+        m_observer.phaseEnd({Phase::kForward, LayerIndex{2}, Cause::kNone, 1, 2});
+    });
+    m_observer.level().decide(CaptureLevel::kFull, DetailReason::kSchedule, CaptureLevel::kFull);
+    graph.launch(9);
+    m_observer.tellPassed(true);
+    const auto spans = m_kept.on(lanes::kPhases.id);
+    ASSERT_THAT(spans, SizeIs(1));
+    EXPECT_EQ(spans[0].step, StepIndex{9});
+    EXPECT_EQ(spans[0].layer, LayerIndex{2});
+    EXPECT_EQ(spans[0].duration.ns, 30);
+}
+
+TEST_F(ObserverTest, WithoutADeviceThereAreNoGraphs) {
+    EXPECT_EQ(m_observer.graphs(), nullptr);
 }
 
 }  // namespace
