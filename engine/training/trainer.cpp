@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <stdexcept>
 
 namespace shardscope::training {
 namespace {
@@ -32,6 +33,13 @@ at::Tensor scalars(std::int64_t n, at::Device device) {
 at::Tensor element(const at::Tensor& values, std::int64_t index) {
     const at::DisableRecordFunctionGuard bookkeeping;
     return values.select(0, index);
+}
+
+/// Tensors of the host are computed at once, whatever is captured.
+control::DeviceRuntime& graphsOn(at::Device device, control::DeviceRuntime* runtime) {
+    if (runtime != nullptr && !device.is_cpu()) return *runtime;
+    throw std::runtime_error(fmt::format(
+        "graphs are of devices, and tensors are on {}; leave --graphs out", device.str()));
 }
 
 }  // namespace
@@ -183,20 +191,34 @@ data::Batch Trainer::onDevice(const data::Batch& batch) const {
     return {move(batch.tokens), move(batch.targets)};
 }
 
-data::Batch Trainer::takeBatch(std::int32_t step, std::int32_t index) {
+BatchStaging::Staged Trainer::takeBatch(std::int32_t step, std::int32_t index) {
     const auto scope = phase(Phase::kData, kNoLayer);
-    if (!m_staging) return onDevice(m_batches.training(step, index));
+    if (!m_staging) return {onDevice(m_batches.training(step, index))};
     const std::int64_t place = std::int64_t{step} * m_config.accumulate + index;
     const bool last = step + 1 == m_config.steps && index + 1 == m_config.accumulate;
-    return m_staging->take(place, !last).batch;
+    return m_staging->take(place, !last);
 }
 
-void Trainer::microStep(std::int32_t step, std::int32_t index, const at::Tensor& loss) {
+void Trainer::microStep(std::int32_t step, std::int32_t index) {
     m_place.microStep = index;
-    const data::Batch batch = takeBatch(step, index);
+    const bool last = index + 1 == m_config.accumulate;
+    const BatchStaging::Staged staged = takeBatch(step, index);
+    const auto work = [&] { compute(staged.batch, last); };
+    if (!m_config.graphs) return work();
+    if (!m_graphs) m_graphs.emplace(graphsOn(m_device, m_runtime), m_communicator, m_observer);
+    // The loss scale is an argument of kernels.
+    m_graphs->run(step, {index == 0, last, staged.buffer}, m_progress.lossScale.value, work);
+}
+
+/// Reductions end with the last one, so that a graph leaves nothing behind on the host.
+void Trainer::compute(const data::Batch& batch, bool last) {
+    m_partitioning.beginMicroStep(last);
     const at::Tensor x = forward(batch);
     const double scale = m_progress.lossScale.value / static_cast<double>(m_batches.stepTokens);
-    backward(batch, m_outer.head(x, batch.targets, scale, loss));
+    backward(batch, m_outer.head(x, batch.targets, scale, m_settlement.loss()));
+    if (!last) return;
+    m_place.microStep = -1;
+    m_partitioning.finishReductions();
 }
 
 /// All of a step but its update; its sums are the same on all ranks then.
@@ -204,12 +226,8 @@ void Trainer::queueStep(std::int32_t step, bool stopWanted, bool changeWaits) {
     m_place = {step, -1, Phase::kNone, kNoLayer};
     m_partitioning.beginStep(step);
     m_settlement.begin(stopWanted, changeWaits);
-    for (std::int32_t i = 0; i < m_config.accumulate; ++i) {
-        m_partitioning.beginMicroStep(i + 1 == m_config.accumulate);
-        microStep(step, i, m_settlement.loss());
-    }
+    for (std::int32_t i = 0; i < m_config.accumulate; ++i) microStep(step, i);
     m_place.microStep = -1;
-    m_partitioning.finishReductions();
     {
         const auto scope = phase(Phase::kClip, kNoLayer);
         m_partitioning.addSquaredNorm(m_settlement.squaredNorm());
@@ -244,7 +262,8 @@ StepResults Trainer::runStep(std::int32_t step, bool stopWanted, AfterStep next,
 
 void Trainer::update(bool another) {
     const auto scope = phase(Phase::kOptimizer, kNoLayer);
-    m_partitioning.update(m_settlement.update(), another);
+    // A graph finds units where it gathered them itself.
+    m_partitioning.update(m_settlement.update(), another && !m_config.graphs);
 }
 
 /// The update is queued before anybody knows whether it applies; the step before is known by now.

@@ -15,6 +15,7 @@
 #include "engine/run/config/run_config.h"
 #include "engine/training/batch_staging.h"
 #include "engine/training/loss_scale.h"
+#include "engine/training/micro_step_graphs.h"
 #include "engine/training/outer_layers.h"
 #include "engine/training/step_settlement.h"
 #include "storage/model/result.h"
@@ -130,9 +131,10 @@ private:
     bool anyWants(const std::function<bool()>& stop);
     StepPosition runSearch(std::int32_t step);
     void releaseAll();
-    /// Adds the micro-step's cross entropy to `loss`.
-    void microStep(std::int32_t step, std::int32_t index, const at::Tensor& loss);
-    [[nodiscard]] data::Batch takeBatch(std::int32_t step, std::int32_t index);
+    void microStep(std::int32_t step, std::int32_t index);
+    /// Adds its cross entropy to that of the step.
+    void compute(const data::Batch& batch, bool last);
+    [[nodiscard]] BatchStaging::Staged takeBatch(std::int32_t step, std::int32_t index);
     [[nodiscard]] data::Batch onDevice(const data::Batch& batch) const;
     at::Tensor forward(const data::Batch& batch);
     void backward(const data::Batch& batch, at::Tensor dx);
@@ -158,8 +160,9 @@ private:
     control::Observer* m_observer;
     control::DeviceRuntime* const m_runtime;  ///< null: nothing is queued ahead
     StepSettlement m_settlement;
-    std::optional<BatchStaging> m_staging;  ///< with a runtime
-    std::deque<Queued> m_queued;            ///< not settled yet
+    std::optional<BatchStaging> m_staging;    ///< with a runtime
+    std::deque<Queued> m_queued;              ///< not settled yet
+    std::optional<MicroStepGraphs> m_graphs;  ///< where they are asked for
     OuterLayers m_outer;
     std::vector<Segment> m_segments;                            ///< by block
     std::function<void(LayerIndex, const at::Tensor&)> m_look;  ///< at outputs; of a search

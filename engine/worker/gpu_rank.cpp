@@ -72,6 +72,9 @@ GpuRank::~GpuRank() {
 Result<void> GpuRank::openDevice(collectors::BlockUse (*use)()) {
     try {
         m_context.emplace(m_device);
+        control::DeviceRuntime& runtime = m_context->runtime;
+        // For all that follows, so that memory belongs to the one stream.
+        if (m_start.config.graphs) runtime.computeOn(runtime.createStream(false));
         useKernels(m_device.module(), m_start.config.precision);
         m_memory.emplace(m_device, m_session, use);
     } catch (const control::DeviceError& error) {

@@ -51,6 +51,7 @@ struct RunConfig {
     Device device = Device::kCpu;
     /// More ranks than GPUs: let ranks share one. Works, but says nothing about speed.
     bool shareDevice = false;
+    bool graphs = false;  ///< micro-steps are launched as one; GPUs
     Precision precision = Precision::kFloat32;
     GradientType reduceIn = GradientType::kFloat32;
     Attention attention = Attention::kAuto;

@@ -333,6 +333,9 @@ std::vector<RunOption> ofDevice() {
                                 "Let ranks share a GPU",
                                 "several ranks may use one GPU: for trying out, not for timing")
             .seldom(),
+        option<&C::graphs>("graphs", "--graphs", "", S::kDevice, "CUDA graphs",
+                           "capture micro-steps into CUDA graphs and launch each as one")
+            .seldom(),
         option<&C::offload>("offload", "--offload", "WORD", S::kDevice, "Offload",
                             "state kept in host memory, where the optimizer then runs; gradients: "
                             "both")

@@ -93,7 +93,7 @@ RunConfig runWith(std::string_view key) {
     if (key == "shard_ranks") config.strategy = run::Strategy::kHsdp;
     if (key == "reduce") config.precision = run::Precision::kBFloat16;
     if (key == "loss_scale") config.precision = run::Precision::kFloat16;
-    if (key == "share_device" || key == "device_capture" || key == "offload")
+    if (key == "share_device" || key == "device_capture" || key == "offload" || key == "graphs")
         config.device = run::Device::kCuda;
     if (key == "interface") config.transport = run::Transport::kGloo;
     if (key == "link_latency_us") config.linkGigabytesPerSecond = 10;

@@ -8,6 +8,8 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +54,32 @@ public:
         m_op.callBoxed(m_stack);
         for (std::size_t i = m_first; i < m_stack->size(); ++i) giveBack((*m_stack)[i]);
     }
+    /// Leaves results of the right shapes for now, and the work for each launch of the graph.
+    void keep(FakeCudaStream& stream) {
+        requireDevice();
+        Stack arguments(m_stack->begin() + static_cast<std::ptrdiff_t>(m_first), m_stack->end());
+        std::vector<at::Tensor> before;
+        for (std::size_t i = 0; i < m_hosts.size(); ++i)
+            before.push_back(m_writes[i] ? m_hosts[i].clone() : at::Tensor());
+        m_op.callBoxed(m_stack);
+        for (std::size_t i = 0; i < m_hosts.size(); ++i)
+            if (m_writes[i]) m_hosts[i].copy_(before[i]);
+        std::vector<at::Tensor> results;
+        for (std::size_t i = m_first; i < m_stack->size(); ++i) {
+            TORCH_CHECK((*m_stack)[i].isTensor(), m_name, " waits for the device in a capture");
+            results.push_back((*m_stack)[i].toTensor());
+            spoil(results.back());
+            giveBack((*m_stack)[i]);
+        }
+        stream.queue([op = m_op, arguments, results, alive = m_given] {
+            const at::AutoDispatchBelowADInplaceOrView below;
+            Stack stack = arguments;
+            op.callBoxed(&stack);
+            for (std::size_t i = 0; i < results.size(); ++i)
+                if (!stack[i].toTensor().is_same(results[i])) results[i].copy_(stack[i].toTensor());
+        });
+    }
+
     /// The arguments that it writes to are its results, unchanged.
     void pass() {
         std::vector<at::Tensor> written;
@@ -72,6 +100,19 @@ public:
     }
 
 private:
+    /// But for numbers that come as tensors.
+    void requireDevice() const {
+        for (const at::Tensor& tensor : m_given)
+            TORCH_CHECK(!tensor.defined() || tensor.is_cuda() || tensor.dim() == 0, m_name,
+                        " of the host's memory in a capture");
+    }
+    /// Unless it is one of the arguments.
+    void spoil(const at::Tensor& result) const {
+        for (const at::Tensor& host : m_hosts)
+            if (result.is_same(host)) return;
+        if (result.defined()) std::memset(storageOf(result), 0xff, result.storage().nbytes());
+    }
+
     void take(c10::IValue& value) {
         if (value.isDevice()) value = c10::Device(at::kCPU);
         if (value.isTensor()) {
@@ -130,8 +171,15 @@ void onCuda(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
     FakeCudaState& state = fakeCudaState();
     Call call(op, stack);
     const bool allocates = call.startsWith("aten::empty");
-    if (allocates || call.isView()) return call.run();
+    if (allocates || call.isView()) {
+        call.run();
+        // Of what graphs allocate nothing comes back while they are there.
+        if (allocates && state.captures()) state.stream->queue([made = stack->back()] {});
+        return;
+    }
     state.tally.add(call.name(), 1, isProduct(call) ? 0 : call.bytes());
+    if (state.compute && state.captures()) return call.keep(*state.stream);
+    if (state.stream != nullptr) state.stream->drain();
     if (state.compute) return call.run();
     TORCH_CHECK(call.writesToArguments(), call.name(), " has to be taught what it returns");
     call.pass();
@@ -154,12 +202,17 @@ FakeCudaState& fakeCudaState() {
 }
 
 FakeCuda::FakeCuda(bool compute) {
-    fakeCudaState() = {compute, {}};
+    fakeCudaState() = {compute, {}, nullptr};
     kernels::useDeviceKernels(&countedKernels());
+}
+
+FakeCuda::FakeCuda(bool compute, FakeCudaStream& stream) : FakeCuda(compute) {
+    fakeCudaState().stream = &stream;
 }
 
 FakeCuda::~FakeCuda() {
     kernels::useDeviceKernels(nullptr);
+    fakeCudaState().stream = nullptr;
 }
 
 DeviceTally FakeCuda::take() {

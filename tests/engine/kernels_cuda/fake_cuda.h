@@ -10,7 +10,19 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
+
 namespace shardscope::test {
+
+/// Where operators go that are not done at once.
+class FakeCudaStream {
+public:
+    virtual ~FakeCudaStream() = default;
+    [[nodiscard]] virtual bool captures() = 0;
+    virtual void queue(std::function<void()> work) = 0;
+    /// Until what was queued is done.
+    virtual void drain() = 0;
+};
 
 /// Installs our kernels for as long as it lives.
 class FakeCuda {
@@ -18,6 +30,10 @@ public:
     /// Without `compute` nothing is read or written: memory costs nothing, and models of any size
     /// can be counted.
     explicit FakeCuda(bool compute);
+    /// With `stream`, which outlives this, operators come after what it holds. While it captures,
+    /// they are kept for its graph: what they would write stays as it was, or is garbage, until the
+    /// graph is launched. Memory of the host is refused there.
+    FakeCuda(bool compute, FakeCudaStream& stream);
     ~FakeCuda();
     FakeCuda(const FakeCuda&) = delete;
     FakeCuda& operator=(const FakeCuda&) = delete;

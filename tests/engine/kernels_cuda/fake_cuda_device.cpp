@@ -2,6 +2,7 @@
 #include "tests/engine/kernels_cuda/fake_cuda_memory.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 namespace shardscope::test {
@@ -20,6 +21,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
         return c10::Stream(c10::Stream::DEFAULT, device);
     }
     c10::Stream getDefaultStream(c10::Device device) const override { return getStream(device); }
+    c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override {
+        return getStream(device);
+    }
     c10::Stream exchangeStream(c10::Stream stream) const override { return stream; }
     void* getStreamNativeHandle(const c10::Stream) const override { return nullptr; }
     c10::DeviceIndex deviceCount() const noexcept override { return 1; }
@@ -40,6 +44,8 @@ struct CUDAHooks final : at::CUDAHooksInterface {
     bool isAvailable() const override { return true; }
     bool hasCUDA() const override { return true; }
     bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
+    c10::Device getDeviceFromPtr(void*) const override { return fakeCudaDevice(); }
+    at::Allocator* getPinnedMemoryAllocator() const override { return c10::GetCPUAllocator(); }
 };
 using at::CUDAHooksRegistry;
 using at::RegistererCUDAHooksRegistry;

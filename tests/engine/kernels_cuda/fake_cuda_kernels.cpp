@@ -16,22 +16,24 @@ void count(const char* name, std::int64_t bytes, const Kernel& kernel) {
     FakeCudaState& state = fakeCudaState();
     state.tally.add(std::string("our ") + name, 1, bytes);
     if (!state.compute) return;
-    const int before = testing::emulatedLaunches();
-    kernel();
-    if (testing::emulatedLaunches() != before + 1) throw std::logic_error("not one launch");
+    state.launch([kernel] {
+        const int before = testing::emulatedLaunches();
+        kernel();
+        if (testing::emulatedLaunches() != before + 1) throw std::logic_error("not one launch");
+    });
 }
 
 void softmaxCrossEntropy(const DeviceLogits& logits, const std::int64_t* targets, float scale,
                          bool gradient, double* loss, void* stream) {
     const std::int64_t passes = gradient ? 2 : 1;
-    count("softmaxCrossEntropy", passes * logits.rows * logits.width * bytesOf(logits.dtype), [&] {
+    count("softmaxCrossEntropy", passes * logits.rows * logits.width * bytesOf(logits.dtype), [=] {
         device::kTable.softmaxCrossEntropy(logits, targets, scale, gradient, loss, stream);
     });
 }
 
 void softmaxStatistics(const DeviceLogits& logits, std::int64_t firstColumn,
                        const std::int64_t* targets, float* statistics, void* stream) {
-    count("softmaxStatistics", logits.rows * logits.width * bytesOf(logits.dtype), [&] {
+    count("softmaxStatistics", logits.rows * logits.width * bytesOf(logits.dtype), [=] {
         device::kTable.softmaxStatistics(logits, firstColumn, targets, statistics, stream);
     });
 }
@@ -39,7 +41,7 @@ void softmaxStatistics(const DeviceLogits& logits, std::int64_t firstColumn,
 void softmaxGradient(const DeviceLogits& logits, std::int64_t firstColumn,
                      const std::int64_t* targets, const float* statistics, float scale,
                      void* stream) {
-    count("softmaxGradient", 2 * logits.rows * logits.width * bytesOf(logits.dtype), [&] {
+    count("softmaxGradient", 2 * logits.rows * logits.width * bytesOf(logits.dtype), [=] {
         device::kTable.softmaxGradient(logits, firstColumn, targets, statistics, scale, stream);
     });
 }
@@ -50,7 +52,7 @@ void normForward(const DeviceNormForward& norm, void* stream) {
     const std::int64_t vectors = norm.bias == nullptr ? 1 : 2;
     count("normForward",
           tensors * norm.rows * norm.width * each + vectors * (norm.width * each + 4 * norm.rows),
-          [&] { device::kTable.normForward(norm, stream); });
+          [=] { device::kTable.normForward(norm, stream); });
 }
 
 void normBackward(const DeviceNormBackward& norm, void* stream) {
@@ -64,24 +66,24 @@ void normBackward(const DeviceNormBackward& norm, void* stream) {
           (tensors * norm.rows + 1) * norm.width * bytesOf(norm.dtype) +
               4 * (2 * vectors * sums * norm.width + (4 + statistics) * norm.rows) +
               vectors * passes * norm.width * bytesOf(norm.gradientType),
-          [&] { device::kTable.normBackward(norm, stream); });
+          [=] { device::kTable.normBackward(norm, stream); });
 }
 
 void activation(const DeviceActivation& a, void* stream) {
     count("activation", (a.gate != nullptr ? 3 : 2) * a.n * bytesOf(a.dtype),
-          [&] { device::kTable.activation(a, stream); });
+          [=] { device::kTable.activation(a, stream); });
 }
 
 void activationBackward(const DeviceActivation& a, void* stream) {
     count("activationBackward", (a.gate != nullptr ? 6 : 4) * a.n * bytesOf(a.dtype),
-          [&] { device::kTable.activationBackward(a, stream); });
+          [=] { device::kTable.activationBackward(a, stream); });
 }
 
 void embed(const DeviceEmbedding& e, const void* table, const void* positions, std::int64_t context,
            void* x, bool add, void* stream) {
     const std::int64_t rows = 2 * e.tokens + (positions != nullptr ? context : 0);
     count("embed", (rows + (add ? e.tokens : 0)) * e.hidden * bytesOf(e.dtype) + 8 * e.tokens,
-          [&] { device::kTable.embed(e, table, positions, context, x, add, stream); });
+          [=] { device::kTable.embed(e, table, positions, context, x, add, stream); });
 }
 
 /// As if no token came twice; for positions dx is read once more.
@@ -92,15 +94,42 @@ void addEmbeddingGradients(const DeviceEmbedding& e, const DeviceEmbeddingGradie
     if (gradients.positions != nullptr)
         bytes += e.hidden * (e.tokens * dx + gradients.context * twice);
     count("addEmbeddingGradients", bytes,
-          [&] { device::kTable.addEmbeddingGradients(e, gradients, stream); });
+          [=] { device::kTable.addEmbeddingGradients(e, gradients, stream); });
+}
+
+void adamW(const StepUpdate* update, std::int64_t n, std::int64_t decaying, float* parameter,
+           const float* gradient, float* firstMoment, float* secondMoment, void* cast,
+           void* stream) {
+    count("adamW", n * (cast != nullptr ? 30 : 28), [=] {
+        device::kTable.adamW(update, n, decaying, parameter, gradient, firstMoment, secondMoment,
+                             cast, stream);
+    });
+}
+
+void sumOfSquares(const float* values, std::int64_t n, double* out, void* stream) {
+    count("sumOfSquares", 4 * n, [=] { device::kTable.sumOfSquares(values, n, out, stream); });
+}
+
+void beginUpdate(StepUpdate* update, double stop, double change, void* stream) {
+    count("beginUpdate", sizeof *update,
+          [=] { device::kTable.beginUpdate(update, stop, change, stream); });
+}
+
+void decideUpdate(const UpdateRule& rule, StepUpdate* update, void* stream) {
+    count("decideUpdate", 2 * sizeof *update,
+          [=] { device::kTable.decideUpdate(rule, update, stream); });
 }
 
 }  // namespace
 
 const DeviceKernels& countedKernels() {
-    static const DeviceKernels table{.softmaxCrossEntropy = &softmaxCrossEntropy,
+    static const DeviceKernels table{.adamW = &adamW,
+                                     .softmaxCrossEntropy = &softmaxCrossEntropy,
                                      .softmaxStatistics = &softmaxStatistics,
                                      .softmaxGradient = &softmaxGradient,
+                                     .sumOfSquares = &sumOfSquares,
+                                     .beginUpdate = &beginUpdate,
+                                     .decideUpdate = &decideUpdate,
                                      .normForward = &normForward,
                                      .normBackward = &normBackward,
                                      .activation = &activation,

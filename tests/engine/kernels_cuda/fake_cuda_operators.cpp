@@ -10,6 +10,8 @@
 #include <ATen/ops/mm.h>
 #include <torch/library.h>
 
+#include <array>
+#include <functional>
 #include <optional>
 #include <tuple>
 
@@ -18,6 +20,16 @@ namespace {
 
 /// Backward: the rows' sums of dOut Out, the gradients, and that of q from fp32.
 constexpr std::int64_t kFlashForward = 1, kFlashBackward = 3;
+
+/// What a device would do; when computing.
+void work(const std::function<void()>& compute) {
+    const FakeCudaState& state = fakeCudaState();
+    if (!state.compute) return;
+    state.launch([compute] {
+        const at::AutoDispatchBelowADInplaceOrView below;
+        compute();
+    });
+}
 
 /// (B, H, T, D), position by position in memory as flash attention leaves it.
 at::Tensor headsLike(const at::Tensor& t) {
@@ -29,15 +41,15 @@ using Flash = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, c10::Sy
 Flash flash(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double, bool causal,
             bool, std::optional<double>) {
     fakeCudaState().tally.add("flash attention", kFlashForward, 0);
-    at::Tensor out = headsLike(q), sums;
-    sums = at::empty({q.size(0), q.size(1), q.size(2)}, q.options().dtype(at::kFloat));
-    if (fakeCudaState().compute) {
-        const at::AutoDispatchBelowADInplaceOrView below;
+    const at::Tensor out = headsLike(q);
+    const at::Tensor sums =
+        at::empty({q.size(0), q.size(1), q.size(2)}, q.options().dtype(at::kFloat));
+    work([=] {
         const auto [made, logs] = at::_scaled_dot_product_flash_attention_for_cpu(
             onHost(q), onHost(k), onHost(v), 0.0, causal);
         onHost(out).copy_(made);
-        sums = onDevice(logs);
-    }
+        onHost(sums).copy_(logs);
+    });
     return {out, sums, {}, {}, q.size(2), q.size(2), {}, {}, {}};
 }
 
@@ -47,15 +59,14 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> flashBackward(
     c10::SymInt, c10::SymInt, double, bool causal, const at::Tensor&, const at::Tensor&,
     std::optional<double>) {
     fakeCudaState().tally.add("flash attention backward", kFlashBackward, 0);
-    const at::Tensor d[] = {headsLike(q), headsLike(k), headsLike(v)};
-    if (fakeCudaState().compute) {
-        const at::AutoDispatchBelowADInplaceOrView below;
+    const std::array<at::Tensor, 3> d = {headsLike(q), headsLike(k), headsLike(v)};
+    work([=] {
         const auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
             onHost(dOut), onHost(q), onHost(k), onHost(v), onHost(out), onHost(sums), 0.0, causal);
         onHost(d[0]).copy_(dq);
         onHost(d[1]).copy_(dk);
         onHost(d[2]).copy_(dv);
-    }
+    });
     return {d[0], d[1], d[2]};
 }
 
@@ -68,11 +79,11 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
 /// out = beta self + alpha a b in fp32, of narrow a and b.
 void wideProduct(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out, bool add) {
     fakeCudaState().tally.add("aten::addmm or mm into fp32", 1, 0);
-    if (!fakeCudaState().compute) return;
-    const at::AutoDispatchBelowADInplaceOrView below;
-    const at::Tensor product = at::mm(onHost(a).to(at::kFloat), onHost(b).to(at::kFloat));
-    const at::Tensor host = onHost(out);
-    add ? host.add_(product) : host.copy_(product);
+    work([=] {
+        const at::Tensor product = at::mm(onHost(a).to(at::kFloat), onHost(b).to(at::kFloat));
+        const at::Tensor host = onHost(out);
+        add ? host.add_(product) : host.copy_(product);
+    });
 }
 
 at::Tensor& mmInto(const at::Tensor& a, const at::Tensor& b, at::ScalarType, at::Tensor& out) {

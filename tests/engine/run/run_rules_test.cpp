@@ -117,6 +117,7 @@ TEST(RunRules, WhatNeedsSomethingElseIsOffWithoutIt) {
         {"reduce", [](RunConfig& c) { c.precision = Precision::kBFloat16; }},
         {"share_device", [](RunConfig& c) { c.device = Device::kCuda; }},
         {"device_capture", [](RunConfig& c) { c.device = Device::kCuda; }},
+        {"graphs", [](RunConfig& c) { c.device = Device::kCuda; }},
         {"offload", [](RunConfig& c) { c.device = Device::kCuda; }},
         {"interface", [](RunConfig& c) { c.transport = Transport::kGloo; }},
         {"link_latency_us", [](RunConfig& c) { c.linkGigabytesPerSecond = 12.5; }},
@@ -162,6 +163,7 @@ TEST(RunRules, NothingThatIsOffIsRefused) {
     asked.reshardAfterForward = false;
     asked.compression = Compression::kTopK;
     asked.shareDevice = true;
+    asked.graphs = true;
     asked.vocabularyPieces = 4;
     asked.offload = Offload::kOptimizer;
     asked.deviceCapture = DeviceCapture::kIdle;
@@ -179,6 +181,28 @@ TEST(RunRules, NothingThatIsOffIsRefused) {
         const auto problem = findProblem(config);
         EXPECT_FALSE(problem) << toWord(strategy) << ": " << problem->sentence;
     }
+}
+
+TEST(RunRules, GraphsAreRefusedWhereTheyCannotBeCaptured) {
+    const auto sentence = [](const RunConfig& config) {
+        const auto problem = findProblem(config);
+        return problem ? inFlags(problem->sentence) : std::string();
+    };
+    RunConfig config;
+    config.graphs = true;
+    EXPECT_THAT(sentence(config), HasSubstr("--graphs is about GPUs"));
+    config.device = Device::kCuda;
+    EXPECT_EQ(sentence(config), "");
+    config.offload = Offload::kOptimizer;
+    EXPECT_EQ(sentence(config),
+              "--graphs wants nobody to wait for the host, which --offload does; leave out one of "
+              "them");
+    config.offload = Offload::kNone;
+    config.keepGathered = true;
+    config.accumulate = 2;
+    EXPECT_THAT(sentence(config), HasSubstr("leave out one of --graphs and --keep-gathered"));
+    config.accumulate = 1;
+    EXPECT_EQ(sentence(config), "");
 }
 
 TEST(RunRules, WhatIsOffAndWithoutEffectStaysAsItWas) {
