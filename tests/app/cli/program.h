@@ -18,7 +18,7 @@
 namespace shardscope::cli {
 
 /// Longest any single thing in these tests may take.
-inline constexpr std::chrono::seconds kPatience{20};
+inline constexpr std::chrono::seconds kPatience{60};
 
 /// Polls until `holds`, at most kPatience.
 bool eventually(const std::function<bool()>& holds);
