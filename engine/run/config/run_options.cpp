@@ -319,7 +319,8 @@ std::vector<RunOption> ofCommunication() {
         option<&C::collectiveTimeout>("collective_timeout", "--collective-timeout", "SECONDS",
                                       S::kCommunication, "Collective timeout",
                                       "a collective that runs longer ends the run, naming the "
-                                      "rank that is missing")
+                                      "rank that is missing; on GPUs one that is late, and may "
+                                      "be writing a checkpoint, has ten times as long")
             .withUnit("s")
             .within(1, 86'400)
             .seldom()};
