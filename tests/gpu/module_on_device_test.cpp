@@ -13,6 +13,7 @@
 
 #include <array>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -124,6 +125,89 @@ TEST_F(DeviceTest, NcclOfOneRankMovesEveryType) {
     EXPECT_EQ(error, comm::kNcclSuccess);
     synchronize();
     EXPECT_EQ(nccl.destroy(world), comm::kNcclSuccess);
+}
+
+/// On a thread of its own, whose operators go to a stream that can be captured.
+void onOwnStream(control::DeviceRuntime& runtime, const std::function<void()>& body) {
+    std::async(std::launch::async, [&] {
+        runtime.computeOn(runtime.createStream(false));
+        body();
+        runtime.synchronizeAll();
+    }).get();
+}
+
+TEST_F(DeviceTest, AGraphComputesAnewAtEachLaunchAndItsEventsSayWhen) {
+    const control::DeviceEvent from = runtime().createEvent(), to = runtime().createEvent();
+    onOwnStream(runtime(), [&] {
+        const at::Tensor in = onDevice(at::ones({1000})), out = at::zeros_like(in);
+        out.copy_(in * 2);  // libraries and kernels are there
+        runtime().releaseCachedMemory();
+        runtime().beginCapture();
+        runtime().recordInGraph(from, runtime().currentStream());
+        out.copy_(in * 2);
+        runtime().recordInGraph(to, runtime().currentStream());
+        const auto graph = runtime().endCapture();
+        for (const float value : {3.0F, 5.0F}) {
+            in.fill_(value);
+            graph->launch();
+            EXPECT_EQ(out[0].item<float>(), 2 * value);
+            EXPECT_TRUE(runtime().reached(to));
+            EXPECT_GE(runtime().elapsedNs(from, to), 0);
+        }
+    });
+    runtime().destroy(from);
+    runtime().destroy(to);
+}
+
+TEST_F(DeviceTest, NcclOfOneRankTakesPartInAGraph) {
+    const comm::NcclApi& nccl = *module().nccl;
+    comm::NcclUniqueId id{};
+    ASSERT_EQ(nccl.uniqueId(&id), comm::kNcclSuccess);
+    comm::NcclHandle world;
+    ASSERT_EQ(nccl.initialise(&world, 1, &id, 0, "dp0"), comm::kNcclSuccess);
+    const control::DeviceStream other = runtime().createStream(true);
+    const control::DeviceEvent fork = runtime().createEvent(), join = runtime().createEvent();
+    onOwnStream(runtime(), [&] {
+        const at::Tensor in = onDevice(at::ones({1000})), out = at::zeros_like(in);
+        const auto gather = [&] {
+            runtime().record(fork, runtime().currentStream());
+            runtime().wait(other, fork);
+            EXPECT_EQ(nccl.allGather(in.data_ptr(), out.data_ptr(), 1000, DataType::kFloat32, world,
+                                     other.handle),
+                      comm::kNcclSuccess);
+            runtime().record(join, other);
+            runtime().wait(runtime().currentStream(), join);
+        };
+        gather();
+        runtime().beginCapture();
+        gather();
+        const auto graph = runtime().endCapture();
+        for (const float value : {3.0F, 5.0F}) {
+            in.fill_(value);
+            graph->launch();
+            EXPECT_TRUE(at::equal(out, in));
+        }
+    });
+    runtime().destroy(fork);
+    runtime().destroy(join);
+    EXPECT_EQ(nccl.destroy(world), comm::kNcclSuccess);
+}
+
+TEST_F(DeviceTest, ACaptureThatFailedCanBeAbandoned) {
+    onOwnStream(runtime(), [&] {
+        const at::Tensor out = onDevice(at::ones({1000}));
+        runtime().beginCapture();
+        EXPECT_THROW(runtime().synchronizeAll(), control::DeviceError);
+        EXPECT_THROW(static_cast<void>(runtime().endCapture()), control::DeviceError);
+        runtime().abandonCapture();
+        out.fill_(7);
+        EXPECT_EQ(out[0].item<float>(), 7);
+        runtime().beginCapture();
+        out.fill_(8);
+        const auto graph = runtime().endCapture();
+        graph->launch();
+        EXPECT_EQ(out[0].item<float>(), 8);
+    });
 }
 
 std::mutex g_mutex;
