@@ -87,6 +87,8 @@ worker::CudaProbe probe() {
     worker::DeviceProperties properties;
     properties.name = wrong("slice") ? "NVIDIA H200 MIG 1g.18gb" : "NVIDIA H200";
     properties.memoryBytes = kDeviceBytes;
+    properties.multiprocessors = 132;
+    properties.major = 9;
     for (int i = 0; i < devices(); ++i) {
         properties.pciBusId = "0000:" + std::to_string(17 + i) + ":00.0";
         properties.uuid = "GPU-fake" + std::to_string(i);
