@@ -52,6 +52,12 @@ TEST_F(GpuRank, RecordsWhatADeviceDid) {
     }
 }
 
+TEST_F(GpuRank, RefusesGraphsOfTensorsThatAreNotOnADevice) {
+    const auto program = record({"--graphs"});
+    EXPECT_EQ(program->wait(), 5) << program->err();
+    EXPECT_THAT(program->err(), HasSubstr("graphs are of devices, and tensors are on cpu"));
+}
+
 TEST_F(GpuRank, RecordsWhatItDidInFp16) {
     const auto program = record({"--precision", "fp16"});
     ASSERT_EQ(program->wait(), 0) << program->err();
