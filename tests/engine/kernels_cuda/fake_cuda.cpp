@@ -54,7 +54,7 @@ public:
         m_op.callBoxed(m_stack);
         for (std::size_t i = m_first; i < m_stack->size(); ++i) giveBack((*m_stack)[i]);
     }
-    /// Leaves results of the right shapes for now, and the work for each launch of the graph.
+    /// Leaves results of the right shapes, and what each launch of the graph computes into them.
     void keep(FakeCudaStream& stream) {
         requireDevice();
         Stack arguments(m_stack->begin() + static_cast<std::ptrdiff_t>(m_first), m_stack->end());
