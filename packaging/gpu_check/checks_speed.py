@@ -4,14 +4,18 @@ from __future__ import annotations
 import statistics
 import sys
 
-from . import workloads
+from . import queries, workloads
 from .repeats import spread
-from .results import FAIL, INFO, PASS, Failed, Result, Skipped, at_least, info
+from .results import (FAIL, INFO, PASS, Failed, Result, Skipped, at_least, at_most, equal,
+                      info)
 
 # name: batch, micro-steps, precision
 VARIANTS = {"micro-4": (4, 8, "bf16"), "fused-32": (32, 1, "bf16"), "tf32": (4, 8, "tf32")}
 MFU_GOALS = {"micro-4": 0.45, "fused-32": 0.55}
 EAGER_GOAL, COMPILE_GOAL = 1.5, 1.1
+# A loss in parts of itself: cuBLAS has another workspace inside a graph and may choose other
+# kernels, which bf16 shows in its third digit.
+LOSS_WITHIN = 2e-3
 
 
 def arguments(session, name):
@@ -34,6 +38,31 @@ def ref_speed(session):
         yield Result(f"ref-{name}-mfu", value, mfu["variant"], "" if goal is None else f">= {goal}",
                      status, mfu["reason"] or mfu["peak_source"],
                      {"peak_flops": mfu["peak_flops"]}, of_ref=True)
+
+
+def _losses(session, recording):
+    return [float(value) for value, in session.query(recording, queries.LOSSES)
+            if value is not None]
+
+
+def graphs(session):
+    """micro-steps as CUDA graphs against launches one by one"""
+    made = arguments(session, "micro-4")
+    without = session.shared_recording("speed-micro-4", made)
+    captured = session.record("speed-graphs", [*made, "--graphs", *session.attention(without)])
+    losses = [_losses(session, recording) for recording in (without, captured)]
+    yield equal("graphs-steps", len(losses[1]), len(losses[0]), "steps")
+    if not losses[0] or len(losses[0]) != len(losses[1]):
+        raise Failed("the losses of the two runs cannot be compared")
+    apart = max(abs(ours / other - 1) for other, ours in zip(*losses))
+    yield at_most("graphs-loss", apart, LOSS_WITHIN, "x", "largest difference of a step's loss, in "
+                  "parts of it", without=losses[0], captured=losses[1])
+    speeds = [session.report(recording)["throughput"]["tokens_per_s"]
+              for recording in (without, captured)]
+    if not all(speeds):
+        raise Failed("one of the two runs has no tokens/s")
+    yield info("graphs-speed", speeds[1] / speeds[0], "x",
+               f"{speeds[1]:,.0f} tokens/s, {speeds[0]:,.0f} without", tokens_per_s=speeds)
 
 
 def _peer(session, strategy):

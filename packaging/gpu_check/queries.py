@@ -18,5 +18,6 @@ STEPS = "SELECT step, start_ns, end_ns FROM steps WHERE rank = {rank} ORDER BY s
 LESS = "SELECT first_step, last_step FROM detail WHERE rank = 0"
 STARTED = "SELECT started_unix_ns FROM run"
 TRACING = "SELECT tracing FROM devices WHERE rank = 0"
+LOSSES = "SELECT value FROM metrics WHERE name='loss' ORDER BY step"
 ATTENTION = "SELECT attention FROM devices WHERE rank = 0"
 EVENTS = "SELECT sum(count) + (SELECT count(*) FROM collectives) FROM chunks"

@@ -39,6 +39,7 @@ CHECKS = [
     Check("hta", 3, 15, checks_agreement.hta),
     Check("cost", 50, 100, checks_cost.step_cost),
     Check("idle", 42, 80, checks_cost.idle),
+    Check("graphs", 16, 45, checks_speed.graphs),
     Check("peers", 85, 150, checks_speed.peers),
 ]
 

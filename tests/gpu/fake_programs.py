@@ -119,6 +119,10 @@ def query(recording, sql):
     elif "SELECT tracing" in sql:
         rows = [["not traced: switched off" if level == "never" else
                  fake.get("tracing", "CUPTI 130001")]]
+    elif "FROM metrics" in sql:
+        apart = fake.get("graphs_apart", 1) if "--graphs" in arguments else 1
+        rows = [[5.0 * apart] for _ in range(int(value("--steps")))]
+        rows = rows[fake.get("graphs_lose", 0) if "--graphs" in arguments else 0:]
     elif "FROM devices" in sql:
         rows = [[fake.get("attention", "cudnn")]]
     elif "FROM detail" in sql:

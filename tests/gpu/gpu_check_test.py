@@ -188,7 +188,8 @@ class WholeRun(Bundle):
                      "step-cost-kernels", "step-cost-full", "step-cost-marks", "launches-run",
                      "libraries-read", "pytorch-start", "step-uncaptured", "ref-micro-4",
                      "ref-micro-4-mfu", "ref-against-eager", "ref-against-compile",
-                     "stop-to-viewable", "two-process-overlap"):
+                     "stop-to-viewable", "two-process-overlap", "graphs-steps", "graphs-loss",
+                     "graphs-speed"):
             self.assertIn(name, found)
         self.assertEqual(found["ref-against-eager"]["value"], 2.0)
         self.assertEqual(found["collective-join-rate"]["value"], 100.0)
@@ -308,6 +309,18 @@ class WholeRun(Bundle):
         self.assertEqual(status, 0, text)
         self.assertEqual(found["ref-against-eager"]["status"], "pass")
         self.assertIn("Failed to find C compiler", found["peers"]["reason"])
+
+    def test_graphs_that_train_something_else_fail(self):
+        for wrong, status in (({"graphs_apart": 1.001}, "pass"), ({"graphs_apart": 1.01}, "fail")):
+            _, text, document = self.check("--only", "graphs", **wrong)
+            self.assertEqual(self.by_name(document)["graphs-loss"]["status"], status, text)
+        recorded = [c["command"] for c in document["commands"] if " record " in c["command"]]
+        self.assertEqual(["--graphs" in c for c in recorded if "--steps" in c], [False, True])
+        self.assertIn("--attention cudnn", recorded[-1])
+        _, text, document = self.check("--only", "graphs", graphs_lose=1)
+        found = self.by_name(document)
+        self.assertEqual((found["graphs-steps"]["status"], found["graphs"]["status"]),
+                         ("fail", "fail"), text)
 
     def test_a_tiny_model_is_not_judged_by_goals_for_ref(self):
         status, text, document = self.check("--tiny", tokens=1.0, stop=9.0, slow={"full": 2.0},
