@@ -95,6 +95,13 @@ Result<void> prepare(const std::string& folder, std::int32_t nextStep) {
 
 Result<void> writeRank(const std::string& folder, std::int32_t nextStep, int rank,
                        const std::vector<Run>& runs) {
+    const std::string partial = partialPath(folder, nextStep);
+    if (std::error_code error; !fs::is_directory(partial, error)) {
+        return failure(ErrorCode::kFailure,
+                       fmt::format("rank {} does not find {}, which rank 0 has made: ranks on "
+                                   "several hosts need a checkpoint folder that all of them share",
+                                   rank, partial));
+    }
     std::vector<TensorToWrite> tensors;
     Metadata metadata;
     for (const Run& run : runs) {
@@ -103,8 +110,7 @@ Result<void> writeRank(const std::string& folder, std::int32_t nextStep, int ran
         tensors.push_back({name, {static_cast<std::int64_t>(run.values.size())}, run.values});
         metadata[name] = fmt::format("{:08x}", checksum(std::as_bytes(run.values)));
     }
-    return writeSafetensors(partialPath(folder, nextStep) + "/" + rankFileName(rank), tensors,
-                            metadata);
+    return writeSafetensors(partial + "/" + rankFileName(rank), tensors, metadata);
 }
 
 Result<std::string> commit(const std::string& folder, const Manifest& manifest, std::int32_t keep) {

@@ -229,6 +229,14 @@ TEST_F(Checkpoints, AnotherModelIsNamedByWhatDiffers) {
     EXPECT_NE(mismatch(manifest, model)->find("gelu there, swiglu here"), std::string::npos);
 }
 
+/// As a rank of a host that does not share the folder finds it.
+TEST_F(Checkpoints, AFolderOnAnotherHostIsSaid) {
+    const auto written = writeRank(folder(), 3, 2, {});
+    ASSERT_FALSE(written);
+    EXPECT_NE(written.error().message.find("rank 2 does not find "), std::string::npos);
+    EXPECT_NE(written.error().message.find("that all of them share"), std::string::npos);
+}
+
 TEST_F(Checkpoints, AFolderThatCannotBeMadeIsSaid) {
     const auto done = prepare("/dev/null/here", 1);
     ASSERT_FALSE(done);
