@@ -18,6 +18,7 @@ public:
     void rank(RankId rank, const char* state, std::int64_t pid) override {
         write(run::RankChanged{static_cast<std::int32_t>(rank.value), state, pid});
     }
+    void host(const run::HostChanged& changed) override { write(changed); }
     void log(const std::string& level, const std::string& text) override {
         write(run::RecorderLog{level, text});
     }

@@ -3,9 +3,10 @@
 #include "app/cli/console.h"
 #include "app/cli/doctor_gpu.h"
 #include "app/cli/doctor_host.h"
+#include "app/cli/doctor_hosts.h"
 #include "app/cli/doctor_probe.h"
 #include "app/cli/doctor_report.h"
-#include "app/cli/local_run.h"
+#include "app/cli/run_hosts.h"
 #include "app/cli/shared_options.h"
 #include "app/cli/version.h"
 #include "engine/launch/process.h"
@@ -31,6 +32,7 @@ constexpr std::chrono::seconds kPatience{10};
 
 struct DoctorOptions {
     std::string device = "cpu";
+    DoctorHosts hosts;
     bool json = false;
 };
 
@@ -121,6 +123,11 @@ Diagnosis diagnose(bool wanted) {
 }
 
 int run(const DoctorOptions& options) {
+    if (!options.hosts.hosts.empty()) {
+        DoctorHosts hosts = options.hosts;
+        hosts.json = options.json;
+        return diagnoseHosts(hosts);
+    }
     const Diagnosis diagnosis = diagnose(options.device == "cuda");
     return printLast(options.json ? doctorJson(diagnosis) + '\n' : doctorText(diagnosis),
                      diagnosis.exitCode);
@@ -134,9 +141,17 @@ Command addDoctor(CLI::App& root) {
         "doctor", "say what is present, what is missing, and the command that mends it");
     app->footer(
         "Exit status: 0 training on the CPU works, 1 it does not, 4 (--device cuda) training on\n"
-        "a GPU does not.\n\nExamples:\n  shardscope doctor\n  shardscope doctor --device cuda");
+        "a GPU does not, or (--hosts) a host cannot run ranks.\n\nExamples:\n"
+        "  shardscope doctor\n  shardscope doctor --device cuda\n"
+        "  shardscope doctor --hosts node-a,node-b");
     app->add_option("--device", options->device, "what has to work: cpu or cuda (default: cpu)")
         ->check(CLI::IsMember({"cpu", "cuda"}));
+    app->add_option("--hosts", options->hosts.hosts,
+                    "look at these hosts instead of this one: a host file or a list")
+        ->type_name("FILE|LIST");
+    app->add_option("--ssh-command", options->hosts.sshCommand,
+                    "ssh and its first arguments, as 'ssh -F FILE' [ssh]")
+        ->type_name("WORDS");
     addJson(*app, options->json, "shardscope.doctor/1");
     return {app, [options] { return run(*options); }};
 }

@@ -122,11 +122,6 @@ std::string occupation(const ProbeOutcome& outcome) {
     return "loading LibTorch";
 }
 
-std::string lastLine(std::string text) {
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text.substr(text.rfind('\n') + 1);
-}
-
 void parse(const std::string& out, ProbeOutcome& outcome) {
     std::istringstream lines(out);
     for (std::string line; std::getline(lines, line);)
@@ -136,7 +131,7 @@ void parse(const std::string& out, ProbeOutcome& outcome) {
 std::string endText(const launch::ProcessEnd& end, const std::string& err) {
     std::string text = end.signal ? "was ended by " + launch::signalText(*end.signal)
                                   : fmt::format("ended with status {}", end.code.value_or(-1));
-    const std::string said = lastLine(err);
+    const std::string said = launch::lastLineOf(err);
     return said.empty() ? text : fmt::format("{} ({})", text, said);
 }
 

@@ -3,9 +3,9 @@
 #include "app/cli/console.h"
 #include "app/cli/data_path.h"
 #include "app/cli/dry_run.h"
-#include "app/cli/local_run.h"
 #include "app/cli/record_options.h"
 #include "app/cli/run_environment.h"
+#include "app/cli/run_hosts.h"
 #include "app/cli/run_progress.h"
 #include "app/cli/run_recorder.h"
 #include "app/cli/run_requests.h"
@@ -14,7 +14,6 @@
 #include "engine/control/observer.h"
 #include "engine/launch/usable_cores.h"
 #include "engine/run/theory/theory.h"
-#include "storage/model/host_clock.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -47,7 +46,8 @@ RunFacts runFacts(const run::RunConfig& config, const std::string& commandLine) 
     facts.commandLine = commandLine;
     facts.product = productVersion();
     facts.librariesJson = "{}";
-    facts.environmentJson = environmentJson();
+    facts.environmentJson =
+        config.hosts.empty() ? environmentJson() : environmentJson(passedEnvironment());
     facts.model = config.model.name;
     facts.strategy = toWord(config.strategy);
     facts.worldSize = config.ranks;
@@ -86,6 +86,7 @@ Result<void> settle(run::RunConfig& config, RunProgress& progress) {
 }
 
 void warnOfCrowding(const run::RunConfig& config, RunRecorder& recorder) {
+    if (!config.hosts.empty()) return;
     const int cores = launch::usableCores();
     const std::int64_t wanted = std::int64_t{config.ranks} * config.threads;
     if (wanted <= cores) return;
@@ -134,14 +135,14 @@ std::vector<std::string> filesRead(const run::RunConfig& config, const std::stri
 /// Runs from a settled configuration to the end of the recording.
 Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options,
                       RunProgress& progress) {
-    const std::int64_t originNs = hostNow();
-    auto request = localRun(config, originNs);
-    if (!request) return failure(request);
     auto signals = SignalRequests::open();
     if (!signals) return failure(signals);
     // Weights that cannot be kept are not worth a step.
     if (!config.checkpoint.empty())
         if (auto tried = checkpoint::tryFolder(config.checkpoint); !tried) return failure(tried);
+    auto request = requestRun(config, *signals, progress);
+    if (!request) return failure(request);
+    const std::int64_t originNs = request->launch.originNs;
     auto writer = storage::RecordingWriter::create(
         config.output, runFacts(config, options.commandLine(config)), options.force,
         filesRead(config, options.runFile()));
@@ -155,6 +156,7 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     const auto say = [&progress](const std::string& text) { progress.log("info", text); };
     signals->attach(run, say, [&recorder] { recorder.noteHangup(); });
     if (!options.control.empty()) attachControlInput(run, config, say);
+    attachControlSocket(run, config, say);
     progress.started(config, theory::parameterCount(config.model));
     warnOfCrowding(config, recorder);
     const launch::RunOutcome outcome = run.run();

@@ -58,6 +58,7 @@ void RecordOptions::addTo(CLI::App& app) {
         ->group(toWord(run::OptionSection::kModel))
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     m_flags.addTo(app, [](const run::RunOption&) { return true; });
+    m_hosts.addTo(app);
     addForce(app, force, kAnOldRecording);
     app.add_flag("--dry-run", dryRun,
                  "print what each rank needs and whether it fits; start nothing");
@@ -94,6 +95,7 @@ Result<run::RunConfig> RecordOptions::config() {
         if (auto done = run::setModelPreset(config, m_model); !done) return failure(done);
     }
     if (auto done = m_flags.apply(config); !done) return failure(done);
+    if (auto settled = m_hosts.settle(config, ranksGiven); !settled) return failure(settled);
     // One rank is what "single" means; asking for it in words would be pedantic.
     if (config.strategy == run::Strategy::kSingle && !ranksGiven) config.ranks = 1;
     if (auto valid = run::validate(config); !valid) return failure(valid);

@@ -1,6 +1,7 @@
 // The options of `shardscope record`, and the configuration they make.
 #pragma once
 
+#include "app/cli/host_flags.h"
 #include "app/cli/run_flags.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
@@ -33,6 +34,7 @@ private:
     std::string m_runFile;
     std::string m_model;
     RunFlags m_flags;
+    HostFlags m_hosts;
     run::RunConfig m_start;  ///< what flags change
 };
 

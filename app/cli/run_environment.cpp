@@ -1,8 +1,12 @@
 #include "app/cli/run_environment.h"
 
+#include "engine/run/config/host_list.h"
+
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <string_view>
 
 namespace shardscope::cli {
 namespace {
@@ -71,12 +75,24 @@ constexpr const char* kNames[] = {
 
 }  // namespace
 
-std::string environmentJson() {
+std::string environmentJson(const std::map<std::string, std::string>& passed) {
     using Json = nlohmann::ordered_json;
     Json json = Json::object();
     for (const char* name : kNames)
         if (const char* value = std::getenv(name)) json[name] = value;
+    for (const auto& [name, value] : passed) json[name] = value;
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::map<std::string, std::string> passedEnvironment() {
+    std::map<std::string, std::string> passed;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text(*entry);
+        const std::size_t equals = text.find('=');
+        if (equals != text.npos && run::HostConfig::mayPass(text.substr(0, equals)))
+            passed.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return passed;
 }
 
 }  // namespace shardscope::cli

@@ -40,6 +40,7 @@ public:
     virtual void validation(std::int32_t step, double loss) = 0;
     /// state: starting running finished failed
     virtual void rank(RankId rank, const char* state, std::int64_t pid) = 0;
+    virtual void host(const run::HostChanged& changed) = 0;
     /// level: info warning error
     virtual void log(const std::string& level, const std::string& text) = 0;
     virtual void finished(const RunEnd& end) = 0;

@@ -34,6 +34,7 @@ std::optional<double> tokensPerSecondOf(const std::string& recording) {
 RunRecorder::RunRecorder(const run::RunConfig& config, std::int64_t originNs,
                          storage::RecordingWriter writer, RunProgress& progress)
     : m_config(config),
+      m_places(run::placesOf(config)),
       m_originNs(originNs),
       m_writer(std::move(writer)),
       m_progress(progress),
@@ -42,11 +43,7 @@ RunRecorder::RunRecorder(const run::RunConfig& config, std::int64_t originNs,
     if (config.captureSlow > 0) m_slow.emplace(m_writer, config.captureSlow, config.ranks);
 }
 
-void RunRecorder::agentReady(const run::AgentHello& hello) {
-    HostFacts host = hello.host;
-    // A local agent reads the very clock whose reading at the start is the recording's zero.
-    host.clockOffsetNs = -m_originNs;
-    host.clockErrorNs = 0;
+void RunRecorder::hostReady(const HostFacts& host) {
     if (canWrite()) wrote(m_writer.addHost(host));
 }
 
@@ -203,6 +200,7 @@ RankFacts& RunRecorder::facts(RankId rank) {
     m_changedRanks.insert(rank.value);
     RankFacts& facts = m_ranks[rank.value];
     facts.rank = rank;
+    facts.host = m_places.hostOf(static_cast<std::int32_t>(rank.value));
     return facts;
 }
 

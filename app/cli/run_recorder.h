@@ -27,7 +27,7 @@ public:
     /// The run to abandon when the recording cannot be written. Before it runs.
     void attach(launch::RunSupervisor& run) { m_run = &run; }
 
-    void agentReady(const run::AgentHello& hello) override;
+    void hostReady(const HostFacts& host) override;
     void message(RankId rank, const run::Message& message) override;
     void chunk(RankId rank, std::span<const std::byte> bytes) override;
     void tick() override;
@@ -77,6 +77,7 @@ private:
     void countKept(RunEnd& end);
 
     run::RunConfig m_config;
+    run::RankPlaces m_places;
     std::int64_t m_originNs;
     storage::RecordingWriter m_writer;
     RunProgress& m_progress;

@@ -1,7 +1,9 @@
 #include "app/cli/run_requests.h"
 
+#include "app/cli/control_commands.h"
+#include "app/cli/control_socket.h"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -35,9 +37,18 @@ void holdHangups() {
 SignalRequests::SignalRequests(launch::FileDescriptor descriptor)
     : m_descriptor(std::move(descriptor)) {}
 
+bool SignalRequests::askedToStop() {
+    signalfd_siginfo signal{};
+    while (::read(m_descriptor.get(), &signal, sizeof signal) == sizeof signal) {
+        (signal.ssi_signo == SIGHUP ? m_hungUp : m_asked) = true;
+    }
+    return m_asked;
+}
+
 void SignalRequests::attach(launch::RunSupervisor& run, std::function<void(const std::string&)> say,
                             std::function<void()> hangup) {
     const int fd = m_descriptor.get();
+    if (m_hungUp) hangup();
     run.watch(
         fd, [&run, fd, say = std::move(say), hangup = std::move(hangup), asked = false]() mutable {
             signalfd_siginfo signal{};
@@ -59,58 +70,12 @@ void SignalRequests::attach(launch::RunSupervisor& run, std::function<void(const
         });
 }
 
-namespace {
-
-/// Of {"command":"capture","level":...,"steps":...,"every":...}; nothing else may be in it.
-Result<run::CaptureChange> captureChangeIn(const nlohmann::json& json) {
-    run::CaptureChange change;
-    for (const auto& [key, value] : json.items()) {
-        if (key == "level" && value.is_string())
-            change.level = value.get<std::string>();
-        else if (key == "steps" && value.is_string())
-            change.steps = value.get<std::string>();
-        else if (key == "every" && value.is_number_integer() && value >= 0 &&
-                 value <= 2'000'000'000)
-            change.every = value.get<std::int32_t>();
-        else if (key != "command")
-            return failure(ErrorCode::kUsage,
-                           "a capture command knows \"level\" (a word), \"steps\" (a text) and "
-                           "\"every\" (a whole number), not this \"" +
-                               key + "\"");
-    }
-    return change;
-}
-
-void changeCapture(launch::RunSupervisor& run, const run::RunConfig& config,
-                   const nlohmann::json& json, const std::function<void(const std::string&)>& say) {
-    const auto change = captureChangeIn(json);
-    if (!change) return say(change.error().message);
-    // The ranks would refuse it without a word.
-    if (auto schedule = run::CaptureSchedule::of(config, *change); !schedule)
-        return say(schedule.error().message);
-    run.requestCapture(*change);
-    say("what is captured changes with the next step or the one after");
-}
-
-}  // namespace
-
 void attachControlInput(launch::RunSupervisor& run, const run::RunConfig& config,
                         std::function<void(const std::string&)> say) {
-    const auto handle = [&run, config, say = std::move(say)](const std::string& line) {
-        const auto json = nlohmann::json::parse(line, nullptr, false);
-        const std::string command =
-            json.is_object() && json.contains("command") && json["command"].is_string()
-                ? json["command"].get<std::string>()
-                : std::string();
-        if (command == "stop") {
-            run.requestStop();
-        } else if (command == "kill") {
-            run.requestKill();
-        } else if (command == "capture") {
-            changeCapture(run, config, json, say);
-        } else {
-            say("not understood on standard input: " + line);
-        }
+    const auto handle = [commands = ControlCommands(run, config),
+                         say = std::move(say)](const std::string& line) {
+        const auto done = commands.apply(line);
+        say(done ? *done : done.error().message);
     };
     run.watch(STDIN_FILENO, [&run, handle, pending = std::string()]() mutable {
         std::array<char, 4096> buffer;
@@ -125,6 +90,19 @@ void attachControlInput(launch::RunSupervisor& run, const run::RunConfig& config
             handle(pending.substr(0, end));
             pending.erase(0, end + 1);
         }
+        return true;
+    });
+}
+
+void attachControlSocket(launch::RunSupervisor& run, const run::RunConfig& config,
+                         const std::function<void(const std::string&)>& say) {
+    auto opened = ControlSocket::open(config.output);
+    if (!opened)
+        return say(
+            fmt::format("`shardscope control` cannot reach this run: {}", opened.error().message));
+    const auto socket = std::make_shared<ControlSocket>(std::move(*opened));
+    run.watch(socket->fd(), [socket, commands = ControlCommands(run, config)] {
+        socket->turn(commands);
         return true;
     });
 }

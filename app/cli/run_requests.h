@@ -16,12 +16,16 @@ namespace shardscope::cli {
 class SignalRequests {
 public:
     static Result<SignalRequests> open();
+    /// Before a run is there to be stopped: SIGINT or SIGTERM has come.
+    [[nodiscard]] bool askedToStop();
     void attach(launch::RunSupervisor& run, std::function<void(const std::string&)> say,
                 std::function<void()> hangup);
 
 private:
     explicit SignalRequests(launch::FileDescriptor descriptor);
     launch::FileDescriptor m_descriptor;
+    bool m_asked = false;   ///< before a run was attached
+    bool m_hungUp = false;  ///< the same
 };
 
 /// From now on a hangup waits until SignalRequests takes it: a terminal that is closed while a run
@@ -31,5 +35,10 @@ void holdHangups();
 /// Lines of commands on standard input (docs/control_protocol.md); its end means stop.
 void attachControlInput(launch::RunSupervisor& run, const run::RunConfig& config,
                         std::function<void(const std::string&)> say);
+
+/// The same commands from `shardscope control` (control_socket.h), until the run ends. What stands
+/// in the way is said, and the run goes on without.
+void attachControlSocket(launch::RunSupervisor& run, const run::RunConfig& config,
+                         const std::function<void(const std::string&)>& say);
 
 }  // namespace shardscope::cli

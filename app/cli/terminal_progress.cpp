@@ -8,8 +8,11 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <string_view>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
@@ -38,6 +41,16 @@ std::string stepText(const StepProgress& progress) {
     return text + fmt::format("  ETA {}", clockText(progress.secondsLeft.value_or(0)));
 }
 
+/// "node-b: sending the program, 12.1 of 20.4 MB"
+std::string hostText(const run::HostChanged& changed) {
+    std::string text = fmt::format("{}: {}", changed.name, changed.state);
+    if (!changed.detail.empty()) text += ' ' + changed.detail;
+    if (changed.all.count > 0)
+        text += fmt::format(", {:.1f} of {:.1f} MB", static_cast<double>(changed.sent.count) * 1e-6,
+                            static_cast<double>(changed.all.count) * 1e-6);
+    return text;
+}
+
 void printLog(const std::string& level, const std::string& text) {
     tell(level == "info" ? text + '\n' : fmt::format("shardscope: {}: {}\n", level, text));
 }
@@ -59,6 +72,7 @@ public:
     void step(const StepProgress&) override {}
     void validation(std::int32_t, double) override {}
     void rank(RankId, const char*, std::int64_t) override {}
+    void host(const run::HostChanged&) override {}
     void log(const std::string& level, const std::string& text) override {
         if (level != "info") printLog(level, text);
     }
@@ -72,10 +86,15 @@ public:
     explicit TerminalProgress(bool live) : m_live(live) {}
 
     void started(const run::RunConfig& config, std::int64_t parameters) override {
-        write(fmt::format("Training {} ({} parameters) with {} on {} {} of {} {} for {} steps.",
+        const std::int32_t hosts = run::placesOf(config).hosts();
+        const std::string threads = config.threads == 0
+                                        ? ""
+                                        : fmt::format(" of {} {}", config.threads,
+                                                      config.threads == 1 ? "thread" : "threads");
+        write(fmt::format("Training {} ({} parameters) with {} on {} {}{}{} for {} steps.",
                           config.model.name, grouped(parameters), toWord(config.strategy),
-                          config.ranks, config.ranks == 1 ? "rank" : "ranks", config.threads,
-                          config.threads == 1 ? "thread" : "threads", config.steps));
+                          config.ranks, config.ranks == 1 ? "rank" : "ranks", threads,
+                          hosts == 1 ? "" : fmt::format(" on {} hosts", hosts), config.steps));
     }
     void step(const StepProgress& progress) override {
         if (m_live) {
@@ -92,6 +111,19 @@ public:
         write(fmt::format("step {}: validation loss {:.4f}", step + 1, loss));
     }
     void rank(RankId, const char*, std::int64_t) override {}
+    /// Why one has failed is told at the end.
+    void host(const run::HostChanged& changed) override {
+        if (changed.state == "failed") return;
+        if (m_live) {
+            m_line = changed.state == "ready" ? "" : hostText(changed);
+            if (m_line.empty()) tell("\r\x1b[K");
+            return drawLine();
+        }
+        run::HostChanged plain = changed;
+        plain.all = {};
+        const std::string text = hostText(plain);
+        if (std::exchange(m_toldHosts[changed.host], text) != text) write(text);
+    }
     void log(const std::string& level, const std::string& text) override {
         eraseLine();
         printLog(level, text);
@@ -122,6 +154,7 @@ private:
 
     bool m_live;
     std::string m_line;
+    std::map<std::int32_t, std::string> m_toldHosts;  ///< what was last told of each in plain lines
     std::chrono::steady_clock::time_point m_nextPlain = std::chrono::steady_clock::now();
 };
 

@@ -8,6 +8,7 @@
 namespace shardscope::cli {
 
 Command addRecord(CLI::App& root);
+Command addControl(CLI::App& root);
 Command addImport(CLI::App& root);
 Command addReport(CLI::App& root);
 Command addVerify(CLI::App& root);
@@ -19,7 +20,8 @@ Command addTokenize(CLI::App& root);
 Command addDoctor(CLI::App& root);
 Command addAgent(CLI::App& root);
 
-inline constexpr std::array kVerbs{addRecord, addImport, addReport,   addVerify, addInfo, addQuery,
-                                   addRepair, addExport, addTokenize, addDoctor, addAgent};
+inline constexpr std::array kVerbs{addRecord, addControl,  addImport, addReport,
+                                   addVerify, addInfo,     addQuery,  addRepair,
+                                   addExport, addTokenize, addDoctor, addAgent};
 
 }  // namespace shardscope::cli

@@ -1,13 +1,13 @@
 // `shardscope verify`: follows a reference folder step by step and says how far off it ends.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
-#include "app/cli/local_run.h"
+#include "app/cli/host_flags.h"
 #include "app/cli/run_flags.h"
+#include "app/cli/run_hosts.h"
 #include "app/cli/run_requests.h"
 #include "engine/control/observer.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/theory/theory.h"
-#include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -62,34 +62,25 @@ Limits limitsOf(const run::RunConfig& config, const Spread& spread) {
 struct VerifyOptions {
     std::string folder;
     RunFlags flags;
+    HostFlags hosts;
     bool json = false;
 };
 
 /// What a reference leaves open: how it is computed, not what.
 bool leftOpen(const run::RunOption& field) {
-    static const std::set<std::string> kKeys = {"strategy",
-                                                "ranks",
-                                                "threads",
-                                                "device",
-                                                "share_device",
-                                                "precision",
-                                                "reduce",
-                                                "accumulate",
-                                                "prefetch",
-                                                "reshard_after_forward",
-                                                "transport",
-                                                "keep_gathered",
-                                                "keep_gradients",
-                                                "shard_ranks",
-                                                "bucket_mb",
-                                                "interface",
-                                                "compress",
-                                                "kept_fraction",
-                                                "recompute_every",
-                                                "loss_scale",
-                                                "link_latency_us",
-                                                "link_gb_per_s",
-                                                "vocabulary_pieces",
+    static const std::set<std::string> kKeys = {"strategy",        "ranks",
+                                                "threads",         "device",
+                                                "share_device",    "precision",
+                                                "reduce",          "accumulate",
+                                                "prefetch",        "reshard_after_forward",
+                                                "transport",       "keep_gathered",
+                                                "keep_gradients",  "shard_ranks",
+                                                "bucket_mb",       "interface",
+                                                "hosts",           "ssh_command",
+                                                "deploy_libtorch", "compress",
+                                                "kept_fraction",   "recompute_every",
+                                                "loss_scale",      "link_latency_us",
+                                                "link_gb_per_s",   "vocabulary_pieces",
                                                 "offload"};
     return kKeys.contains(field.key);
 }
@@ -173,8 +164,10 @@ Result<Task> verifyTask(const VerifyOptions& options) {
     Task task;
     run::RunConfig& config = task.config;
     if (auto done = options.flags.apply(config); !done) return failure(done);
-    if (!options.flags.given("ranks"))
-        config.ranks = config.strategy == run::Strategy::kSingle ? 1 : 2;
+    const bool ranksGiven = options.flags.given("ranks");
+    if (!ranksGiven) config.ranks = 2;
+    if (auto settled = options.hosts.settle(config, ranksGiven); !settled) return failure(settled);
+    if (!ranksGiven && config.strategy == run::Strategy::kSingle) config.ranks = 1;
     config.evaluateEvery = 0;
     config.calibrate = false;
     config.capture = CaptureLevel::kOff;
@@ -194,7 +187,7 @@ Result<Task> verifyTask(const VerifyOptions& options) {
 /// Keeps the verdict of rank 0 and shows what ranks log.
 class VerdictSink : public launch::RunSink {
 public:
-    void agentReady(const run::AgentHello&) override {}
+    void hostReady(const HostFacts&) override {}
     void message(RankId rank, const run::Message& message) override {
         if (const auto* result = std::get_if<run::VerifyResult>(&message)) verdict = *result;
         if (const auto* line = std::get_if<run::LogLine>(&message)) {
@@ -261,10 +254,11 @@ Result<bool> verify(const VerifyOptions& options) {
     const auto task = verifyTask(options);
     if (!task) return failure(task);
     const run::RunConfig& config = task->config;
-    auto request = localRun(config, hostNow());
-    if (!request) return failure(request);
     auto signals = SignalRequests::open();
     if (!signals) return failure(signals);
+    const auto progress = quietProgress();
+    auto request = requestRun(config, *signals, *progress);
+    if (!request) return failure(request);
     VerdictSink sink;
     launch::RunSupervisor run(std::move(*request), sink);
     signals->attach(
@@ -304,6 +298,7 @@ Command addVerify(CLI::App& root) {
     const auto options = std::make_shared<VerifyOptions>();
     app->add_option("folder", options->folder, "reference folder")->required()->type_name("DIR");
     options->flags.addTo(*app, leftOpen);
+    options->hosts.addTo(*app);
     app->add_flag("--json", options->json, "print one JSON object");
     app->footer(
         "Example:\n  shardscope verify reference_tiny --strategy zero3 --ranks 3\n\n"

@@ -83,6 +83,8 @@ void CommunicationThread::perform(Queued& queued) {
         queued.body(work);
         work.report.endNs = hostNow();
         work.report.arrivalsNs = work.arrivals;
+        if (!work.levels.empty()) work.levels.back().endNs = work.report.endNs;
+        work.report.levels = work.levels;
         if (queued.seen && m_observer != nullptr) m_observer->collective(work.report);
     } catch (...) {
         m_failure = std::current_exception();

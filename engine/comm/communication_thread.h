@@ -34,9 +34,10 @@ public:
 
     /// Written by the communication thread; anybody's once the work is ready.
     control::CollectiveReport report;
-    std::vector<std::int64_t> arrivals;  ///< by rank; empty where peers cannot be seen
-    std::uint32_t meeting = 0;           ///< the communicator's own number
-    Work underlying;                     ///< of the communicator that this one is on top of
+    std::vector<std::int64_t> arrivals;        ///< by rank; empty where peers cannot be seen
+    std::vector<control::LevelReport> levels;  ///< empty on one host
+    std::uint32_t meeting = 0;                 ///< the communicator's own number
+    Work underlying;                           ///< of the communicator that this one is on top of
 
 private:
     std::atomic<std::uint32_t> m_finished{0};

@@ -25,6 +25,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// A peer is gone or has given up, and somebody else may know why.
+class PeerGone : public CommunicationError {
+public:
+    using CommunicationError::CommunicationError;
+};
+
 /// Why and for whom; copied into the report.
 struct CollectiveTag {
     Cause cause = Cause::kNone;
@@ -109,7 +115,8 @@ public:
 
     /// out[i] (+)= sum over ranks of full[rank() * n + i]; full has W * n elements of fp32, bf16 or
     /// fp16. Shared memory sums in fp32 and in rank order, a ring in fp32 and in the order of the
-    /// ring, NCCL in full's type and in its own order.
+    /// ring, hosts joined by rails in fp32 and host by host (host_ring_communicator.h), NCCL in
+    /// full's type and in its own order.
     /// `full` may be rewritten once waitPeers(work) has returned.
     virtual Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                                CollectiveTag tag) = 0;

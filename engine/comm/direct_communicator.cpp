@@ -1,5 +1,6 @@
 #include "engine/comm/direct_communicator.h"
 
+#include "engine/comm/arena.h"
 #include "engine/comm/arguments.h"
 #include "engine/comm/communication_thread.h"
 #include "engine/comm/copy.h"
@@ -18,33 +19,6 @@
 namespace shardscope::comm {
 
 namespace {
-
-/// This rank's part of the segment, shared by a communicator and those split from it.
-class Arena {
-public:
-    Arena(std::shared_ptr<Segment> segment, int rank)
-        : m_segment(std::move(segment)), m_rank(rank) {}
-
-    /// The offset of `bytes` bytes, zero as long as nobody has written there. Step thread.
-    std::size_t allocate(std::size_t bytes, std::size_t alignment) {
-        const std::size_t offset = (m_allocated + alignment - 1) / alignment * alignment;
-        if (offset + bytes > m_segment->arenaBytes()) {
-            throw CommunicationError(fmt::format(
-                "the shared-memory arena of rank {} ({} bytes) has no room for another {} bytes",
-                m_rank, m_segment->arenaBytes(), bytes));
-        }
-        m_allocated = offset + bytes;
-        return offset;
-    }
-    [[nodiscard]] std::byte* at(std::size_t offset) const {
-        return m_segment->arena(m_rank) + offset;
-    }
-
-private:
-    const std::shared_ptr<Segment> m_segment;
-    const int m_rank;
-    std::size_t m_allocated = 0;
-};
 
 struct DirectSetup {
     std::shared_ptr<Segment> segment;
@@ -69,10 +43,7 @@ public:
     int size() const override { return m_meeting.size(); }
 
     SymmetricBuffer allocate(std::size_t count, DataType dtype) override {
-        constexpr std::size_t kLine = 64;
-        const std::size_t bytes = (count * elementBytes(dtype) + kLine - 1) / kLine * kLine;
-        const std::size_t offset = m_setup.arena->allocate(bytes, kLine);
-        return {offset, count, dtype, m_setup.arena->at(offset)};
+        return m_setup.arena->allocateBuffer(count, dtype);
     }
 
     Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) override {
@@ -197,8 +168,8 @@ public:
             m_meeting.meet(call);
             for (const int p : members) {
                 m_meeting.requireSame(call, p);
-                part.members.push_back(
-                    {m_meeting.worldRank(p), reinterpret_cast<RankSlot*>(input(p))});
+                part.members.push_back({m_meeting.worldRank(p), m_meeting.place(p),
+                                        reinterpret_cast<RankSlot*>(input(p))});
             }
             m_meeting.announceDone();
         });
@@ -221,7 +192,7 @@ public:
     void abort() override { m_meeting.abort(); }
 
     [[nodiscard]] std::byte* peerArena(int p) const {
-        return m_setup.segment->arena(m_meeting.worldRank(p));
+        return m_setup.segment->arena(m_meeting.place(p));
     }
 
 private:
@@ -334,8 +305,9 @@ std::unique_ptr<Communicator> makeDirectCommunicator(std::shared_ptr<Segment> se
                                                      const char* protocol,
                                                      std::chrono::milliseconds timeout) {
     DirectSetup setup;
-    for (int p = 0; p < segment->worldSize(); ++p) setup.members.push_back({p, &segment->slot(p)});
-    setup.arena = std::make_shared<Arena>(segment, rank);
+    for (int p = 0; p < segment->worldSize(); ++p)
+        setup.members.push_back({p, p, &segment->slot(p)});
+    setup.arena = std::make_shared<Arena>(segment, rank, rank);
     setup.segment = std::move(segment);
     setup.own = rank;
     setup.observer = observer;

@@ -60,7 +60,7 @@ Meeting::~Meeting() {
     wake(mine.done);
 }
 
-std::int64_t Meeting::meet(const Call& call) {
+std::int64_t Meeting::meet(const Call& call, std::chrono::milliseconds more) {
     const std::uint32_t number = ++m_meeting;
     const std::size_t place = number % RankSlot::kRing;
     RankSlot& mine = slot(m_own);
@@ -69,7 +69,7 @@ std::int64_t Meeting::meet(const Call& call) {
     mine.arrivalNs[place] = arrival;
     announce(mine.arrived, number);
     for (int p = 0; p < size(); ++p) {
-        until(slot(p).arrived, number, {call, p, Watch::kMeeting});
+        until(slot(p).arrived, number, {call, p, Watch::kMeeting, more});
         m_arrivals[at(p)] = slot(p).arrivalNs[place];
     }
     return arrival;
@@ -140,16 +140,18 @@ void Meeting::abort() const {
 
 void Meeting::until(std::atomic<std::uint32_t>& word, std::uint32_t number,
                     const Wait& wait) const {
-    const std::int64_t timeoutNs = std::chrono::nanoseconds(m_timeout).count();
+    const std::int64_t timeoutNs = std::chrono::nanoseconds(m_timeout + wait.more).count();
     std::int64_t begin = 0;
     bool slept = false;
     for (;;) {
         const std::uint32_t seen = word.load(std::memory_order_acquire);
         if (reached(seen, number)) return;
-        std::string why = whyNever(wait);
+        const std::string gone = whyGone(wait);
+        std::string why = gone.empty() ? whyParted(wait) : gone;
         if (why.empty() && slept) why = whyLost(wait);  // takes a look into /proc
         // It may have arrived and then gone.
         if (!why.empty() && !reached(word.load(std::memory_order_acquire), number)) {
+            if (!gone.empty()) throw PeerGone(gone);
             throw CommunicationError(why);
         }
         const std::int64_t time = hostNow();
@@ -162,7 +164,7 @@ void Meeting::until(std::atomic<std::uint32_t>& word, std::uint32_t number,
     }
 }
 
-std::string Meeting::whyNever(const Wait& wait) const {
+std::string Meeting::whyGone(const Wait& wait) const {
     const int peer = worldRank(wait.peer);
     if (const std::uint32_t aborter = m_segment->aborted().load(); aborter != 0) {
         return fmt::format("rank {} gave up while rank {} waited for rank {} in {}", aborter - 1,
@@ -172,7 +174,7 @@ std::string Meeting::whyNever(const Wait& wait) const {
         return fmt::format("rank {} has left while rank {} waited for it in {}", peer,
                            worldRank(m_own), describe(wait.call));
     }
-    return whyParted(wait);
+    return {};
 }
 
 /// Each rank carries out its operations in turn: a peer that waits for this rank in another one
@@ -217,7 +219,8 @@ std::string Meeting::hung(const Wait& wait) const {
     }
     return fmt::format("rank {} has not {} {} for {:g} s{}", worldRank(wait.peer),
                        wait.watch == Watch::kCompletion ? "finished" : "joined",
-                       describe(wait.call), std::chrono::duration<double>(m_timeout).count(), more);
+                       describe(wait.call),
+                       std::chrono::duration<double>(m_timeout + wait.more).count(), more);
 }
 
 }  // namespace shardscope::comm

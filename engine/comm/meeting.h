@@ -19,6 +19,7 @@ class Meeting {
 public:
     struct Member {
         int worldRank = 0;  ///< for sentences
+        int place = 0;      ///< in the segment
         RankSlot* slot = nullptr;
     };
 
@@ -32,6 +33,7 @@ public:
     [[nodiscard]] int size() const { return static_cast<int>(m_members.size()); }
     [[nodiscard]] int own() const { return m_own; }
     [[nodiscard]] int worldRank(int rank) const { return m_members[at(rank)].worldRank; }
+    [[nodiscard]] int place(int rank) const { return m_members[at(rank)].place; }
     [[nodiscard]] const std::shared_ptr<Segment>& segment() const { return m_segment; }
     [[nodiscard]] std::chrono::milliseconds timeout() const { return m_timeout; }
 
@@ -43,8 +45,9 @@ public:
     [[nodiscard]] double* scratch(int rank, std::uint32_t meeting) const {
         return m_members[at(rank)].slot->scratch[meeting % 2].data();
     }
-    /// Announces this rank, waits for all others. Returns when this rank arrived.
-    std::int64_t meet(const Call& call);
+    /// Announces this rank, waits for all others, for `more` than the timeout where something else
+    /// may hold them up for so long. Returns when this rank arrived.
+    std::int64_t meet(const Call& call, std::chrono::milliseconds more = {});
     /// Of the last meeting, by rank.
     [[nodiscard]] const OperationDescriptor& wanted(int rank) const;
     [[nodiscard]] const std::vector<std::int64_t>& arrivals() const { return m_arrivals; }
@@ -75,13 +78,14 @@ private:
         const Call& call;
         int peer;
         Watch watch;
+        std::chrono::milliseconds more{};
     };
 
     [[nodiscard]] static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
     [[nodiscard]] RankSlot& slot(int rank) const { return *m_members[at(rank)].slot; }
     void until(std::atomic<std::uint32_t>& word, std::uint32_t number, const Wait& wait) const;
-    /// Why the wait would never end; empty: it may.
-    [[nodiscard]] std::string whyNever(const Wait& wait) const;
+    // Why the wait would never end; empty: it may.
+    [[nodiscard]] std::string whyGone(const Wait& wait) const;
     [[nodiscard]] std::string whyParted(const Wait& wait) const;
     [[nodiscard]] std::string whyLost(const Wait& wait) const;
     [[nodiscard]] std::string hung(const Wait& wait) const;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace shardscope::comm {
 
@@ -41,6 +42,9 @@ public:
                                            std::uint32_t tag) = 0;
     virtual std::unique_ptr<Transfer> receive(void* to, std::size_t bytes, int from,
                                               std::uint32_t tag) = 0;
+    /// Says to all ranks why this one gives up. Returns what the first of them said, which is
+    /// `why` where the others cannot be asked any more. May take a few seconds.
+    virtual std::string blame(const std::string& why) { return why; }
     /// Ends all transfers, here and at the peers.
     virtual void close() = 0;
 };

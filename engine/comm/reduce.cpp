@@ -4,6 +4,7 @@
 #include "engine/control/multiversion.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace shardscope::comm {
 namespace {
@@ -73,6 +74,11 @@ bool canSum(DataType dtype) {
 
 void sumSources(std::span<const void* const> sources, DataType dtype, float* out, std::size_t n,
                 bool accumulate) {
+    if (sources.size() == 1 && dtype == DataType::kFloat32) {
+        if (accumulate) return addOne(floats(sources[0]), out, n);
+        if (sources[0] != out) std::copy_n(floats(sources[0]), n, out);
+        return;
+    }
     if (sources.size() == 2 && dtype == DataType::kFloat32) {
         (accumulate ? addTwo : sumTwo)(floats(sources[0]), floats(sources[1]), out, n);
         return;
@@ -92,10 +98,18 @@ void sumSourcesRounded(std::span<const void* const> sources, DataType dtype, voi
         sumSources(sources, dtype, static_cast<float*>(out), n, false);
         return;
     }
-    const auto round = dtype == DataType::kBFloat16 ? roundBFloat16 : roundFloat16;
     forEachTile(sources, dtype, n, [=](const float* tile, std::size_t begin, std::size_t count) {
-        round(tile, static_cast<std::uint16_t*>(out) + begin, count);
+        roundRow(tile, dtype, static_cast<std::uint16_t*>(out) + begin, count);
     });
+}
+
+void roundRow(const float* from, DataType dtype, void* out, std::size_t n) {
+    if (dtype == DataType::kFloat32) {
+        std::memcpy(out, from, n * sizeof(float));
+    } else {
+        const auto round = dtype == DataType::kBFloat16 ? roundBFloat16 : roundFloat16;
+        round(from, static_cast<std::uint16_t*>(out), n);
+    }
 }
 
 }  // namespace shardscope::comm

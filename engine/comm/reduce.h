@@ -20,4 +20,7 @@ void sumSources(std::span<const void* const> sources, DataType dtype, float* out
 void sumSourcesRounded(std::span<const void* const> sources, DataType dtype, void* out,
                        std::size_t n);
 
+/// A row of fp32 as `dtype`, rounded to the nearest (even).
+void roundRow(const float* from, DataType dtype, void* out, std::size_t n);
+
 }  // namespace shardscope::comm

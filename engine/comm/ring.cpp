@@ -51,28 +51,36 @@ Ring::Ring(std::shared_ptr<Mesh> mesh, RingPlace place, std::chrono::millisecond
     std::iota(m_all.begin(), m_all.end(), 0);
 }
 
-std::int64_t Ring::meet(const Call& call, std::span<const double> values) {
+std::int64_t Ring::meet(const Call& call, std::span<const double> values, const Other& beside) {
     m_call = call;
-    m_said = {call.wanted, hostNow(), m_place.tags->load(), {}};
+    m_said = {call.wanted, hostNow(), m_place.tags->load(), beside, {}};
     std::copy(values.begin(), values.end(), m_said.values.begin());
     hear(m_all);
     for (const int p : m_all) {
-        if (call.wanted.matches(m_heard[at(p)].wanted)) continue;
+        const Hello& heard = m_heard[at(p)];
+        if (!call.wanted.matches(heard.wanted)) {
+            throw CommunicationError(mismatch(call, meshRank(own()), heard.wanted, meshRank(p)));
+        }
+        if (heard.beside.meshRank < 0) continue;
         throw CommunicationError(
-            mismatch(call, meshRank(own()), m_heard[at(p)].wanted, meshRank(p)));
+            mismatch(call, meshRank(own()), heard.beside.wanted, heard.beside.meshRank));
     }
     return m_said.arrivalNs;
 }
 
 std::int64_t Ring::meetOne(const Call& call, int peer) {
     m_call = call;
-    m_said = {call.wanted, hostNow(), 0, {}};
+    m_said = {call.wanted, hostNow(), 0, {}, {}};
     hear(std::array{peer});
     if (!fits(call, m_heard[at(peer)].wanted)) {
         throw CommunicationError(
             mismatch(call, meshRank(own()), m_heard[at(peer)].wanted, meshRank(peer)));
     }
     return m_said.arrivalNs;
+}
+
+void Ring::follow(const Call& call) {
+    m_call = call;
 }
 
 /// One sends what the other receives.
@@ -89,7 +97,7 @@ std::uint32_t Ring::agreeOnTag(std::span<const int> members, std::uint32_t group
     m_call.wanted.detail = fingerprint(members);
     m_call.wanted.bytes = group;
     m_call.group = m_place.group;
-    m_said = {m_call.wanted, hostNow(), m_place.tags->load(), {}};
+    m_said = {m_call.wanted, hostNow(), m_place.tags->load(), {}, {}};
     hear(m_all);
     std::uint32_t tag = 0;
     for (const int p : members) {
@@ -220,14 +228,23 @@ Ring::Pending Ring::receiveFrom(int rank, void* to, std::size_t bytes, std::uint
     }
 }
 
+void Ring::finishReceived(Pending& pending) {
+    finish(pending, kSent);
+}
+
+void Ring::finishSent(Pending& pending) {
+    finish(pending, kTaken);
+}
+
 void Ring::finish(std::vector<Pending>& all, const char* what) {
     for (Pending& each : all) finish(each, what);
 }
 
 void Ring::finish(Pending& pending, const char* what) {
     if (!pending.transfer) return;
+    const std::unique_ptr<Transfer> transfer = std::move(pending.transfer);
     try {
-        pending.transfer->wait(m_timeout);
+        transfer->wait(m_timeout);
     } catch (const TransferError& error) {
         fail(error, pending.rank, what);
     }
@@ -239,7 +256,7 @@ void Ring::fail(const TransferError& error, int peer, const char* what) const {
                                              what, describe(m_call),
                                              std::chrono::duration<double>(m_timeout).count()));
     }
-    throw CommunicationError(
+    throw PeerGone(
         fmt::format("rank {} is out of reach of rank {} in {}: it has ended, given up, or the "
                     "network between them is down ({})",
                     meshRank(peer), meshRank(own()), describe(m_call), error.what()));

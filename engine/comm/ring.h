@@ -62,9 +62,19 @@ public:
     [[nodiscard]] const RingPlace& place() const { return m_place; }
     [[nodiscard]] int meshRank(int rank) const { return m_place.meshRanks[at(rank)]; }
 
-    /// Tells all others what this rank asks for, with a few values on the way, and hears the same
-    /// of them. Returns when this rank arrived. Throws CommunicationError when they differ.
-    std::int64_t meet(const Call& call, std::span<const double> values);
+    /// A rank that is in no ring with the others, and what it asks for.
+    struct Other {
+        int meshRank = -1;  ///< -1: none
+        OperationDescriptor wanted;
+    };
+
+    /// Tells all others what this rank asks for, with a few values on the way and, when a rank
+    /// beside it asks for something else, that; and hears the same of them. Returns when this rank
+    /// arrived. Throws CommunicationError when any differ.
+    std::int64_t meet(const Call& call, std::span<const double> values, const Other& beside);
+    std::int64_t meet(const Call& call, std::span<const double> values) {
+        return meet(call, values, Other{});
+    }
     /// The same between two.
     std::int64_t meetOne(const Call& call, int peer);
     /// By rank, of the last meeting; on the clock of each.
@@ -76,6 +86,21 @@ public:
     std::uint32_t agreeOnTag(std::span<const int> members, std::uint32_t group);
 
     // After a meeting.
+
+    /// A message to or from a rank; none when it has no bytes or has been finished.
+    struct Pending {
+        std::unique_ptr<Transfer> transfer;
+        int rank = 0;
+    };
+    // Messages for algorithms of others: what is sent between two ranks is received in that order.
+    Pending sendTo(int rank, const void* from, std::size_t bytes);
+    Pending receiveFrom(int rank, void* to, std::size_t bytes);
+    void finishReceived(Pending& pending);
+    void finishSent(Pending& pending);
+    /// The operation that sentences about messages name, where no meeting of this ring began it.
+    void follow(const Call& call);
+    [[nodiscard]] int right() const { return (own() + 1) % size(); }
+    [[nodiscard]] int left() const { return (own() + size() - 1) % size(); }
 
     /// Every rank has its part of `whole`; then all have all.
     void gather(std::byte* whole, const Parts& parts);
@@ -96,25 +121,17 @@ private:
         OperationDescriptor wanted;
         std::int64_t arrivalNs = 0;
         std::uint32_t nextTag = 0;
+        Other beside{};
         std::array<double, kSmallValues> values{};
     };
 
     [[nodiscard]] static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
-    [[nodiscard]] int right() const { return (own() + 1) % size(); }
-    [[nodiscard]] int left() const { return (own() + size() - 1) % size(); }
     [[nodiscard]] std::size_t around(int steps) const {
         return static_cast<std::size_t>((own() + steps + 2 * size()) % size());
     }
     void hear(std::span<const int> peers);
     [[nodiscard]] bool fits(const Call& call, const OperationDescriptor& theirs) const;
-    /// A message to or from a rank; none when it has no bytes.
-    struct Pending {
-        std::unique_ptr<Transfer> transfer;
-        int rank = 0;
-    };
-    Pending sendTo(int rank, const void* from, std::size_t bytes);
     Pending sendTo(int rank, const void* from, std::size_t bytes, std::uint32_t tag);
-    Pending receiveFrom(int rank, void* to, std::size_t bytes);
     Pending receiveFrom(int rank, void* to, std::size_t bytes, std::uint32_t tag);
     /// Waits; what goes wrong becomes a sentence: "rank 2 has not `what` ...".
     void finish(Pending& pending, const char* what);

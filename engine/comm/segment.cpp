@@ -18,7 +18,19 @@ std::size_t slotsEnd(int worldSize) {
     return (bytes + kPage - 1) / kPage * kPage;
 }
 
+enum VerdictState : std::uint32_t { kNobody = 0, kBeingSaid = 1, kSaid = 2 };
+
 }  // namespace
+
+/// In the header, behind the word of whoever gave up.
+struct Segment::Verdict {
+    static constexpr std::size_t kOffset = 64;
+    static constexpr std::size_t kTextBytes = 1024;
+
+    std::atomic<std::uint32_t> state;
+    std::uint32_t bytes;
+    std::array<char, kTextBytes> text;
+};
 
 Segment::Segment(void* base, std::size_t bytes, int worldSize, std::size_t arenaBytes)
     : m_base(static_cast<std::byte*>(base)),
@@ -63,6 +75,25 @@ RankSlot& Segment::slot(int rank) const {
 
 std::byte* Segment::arena(int rank) const {
     return m_base + slotsEnd(m_worldSize) + static_cast<std::size_t>(rank) * m_arenaBytes;
+}
+
+Segment::Verdict& Segment::verdict() const {
+    static_assert(Verdict::kOffset + sizeof(Verdict) <= kHeaderBytes);
+    return *reinterpret_cast<Verdict*>(m_base + Verdict::kOffset);
+}
+
+void Segment::blame(std::string_view sentence) const {
+    Verdict& said = verdict();
+    std::uint32_t nobody = kNobody;
+    if (!said.state.compare_exchange_strong(nobody, kBeingSaid)) return;
+    said.bytes = static_cast<std::uint32_t>(sentence.copy(said.text.data(), said.text.size()));
+    said.state.store(kSaid, std::memory_order_release);
+}
+
+std::string Segment::blamed() const {
+    const Verdict& said = verdict();
+    if (said.state.load(std::memory_order_acquire) != kSaid) return {};
+    return {said.text.data(), said.bytes};
 }
 
 std::atomic<std::uint32_t>& Segment::aborted() const {

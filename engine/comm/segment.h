@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace shardscope::comm {
 
@@ -70,8 +72,14 @@ public:
     /// Set by a rank that gives up, so that its peers stop waiting.
     [[nodiscard]] std::atomic<std::uint32_t>& aborted() const;
 
+    /// Why ranks give up, as the first one to say so puts it; what comes later is not kept.
+    void blame(std::string_view sentence) const;
+    [[nodiscard]] std::string blamed() const;  ///< empty: nobody has said anything
+
 private:
+    struct Verdict;
     Segment(void* base, std::size_t bytes, int worldSize, std::size_t arenaBytes);
+    [[nodiscard]] Verdict& verdict() const;
     static Result<std::shared_ptr<Segment>> adopt(void* base, std::size_t bytes, int worldSize);
 
     std::byte* m_base;

@@ -26,6 +26,18 @@ struct PhaseReport {
     std::int64_t endNs = 0;
 };
 
+/// What a collective of ranks on several hosts is doing at a time.
+enum class Level : std::uint8_t { kInsideHost, kBetweenHosts };
+constexpr auto wordsOf(Level) {
+    return wordList<Word<Level>>(
+        {{Level::kInsideHost, "inside the host"}, {Level::kBetweenHosts, "between hosts"}});
+}
+struct LevelReport {
+    Level level = Level::kInsideHost;
+    std::int64_t startNs = 0;
+    std::int64_t endNs = 0;
+};
+
 struct CollectiveReport {
     CollectiveOp operation = CollectiveOp::kBarrier;
     DataType dtype = DataType::kFloat32;
@@ -43,6 +55,8 @@ struct CollectiveReport {
     std::int64_t startNs = 0;
     std::int64_t endNs = 0;
     std::span<const std::int64_t> arrivalsNs;  ///< by rank; valid during the call
+    /// From startNs to endNs without gaps; empty where ranks share a host. Valid during the call.
+    std::span<const LevelReport> levels;
 };
 
 /// A buffer the engine manages outside the tensor allocator (shared memory).

@@ -2,6 +2,7 @@
 
 #include "engine/control/observer.h"
 #include "engine/launch/host_facts.h"
+#include "engine/launch/usable_cores.h"
 #include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
@@ -48,16 +49,18 @@ Agent::Agent(FrameChannel recorder, std::string product, AgentTimes times)
     : m_recorder(std::move(recorder)),
       m_product(std::move(product)),
       m_times(times),
+      m_reachedAt(reachedAddress()),
       m_lastHeard(Clock::now()),
       m_nextHeartbeat(Clock::now() + times.heartbeat) {}
 
 int Agent::run() {
     m_recorder.send(run::kNoRank, run::AgentHello{run::kProtocolVersion, m_product, ::getpid(),
-                                                  hostFacts(), hostNow()});
+                                                  hostFacts(), hostNow(), m_reachedAt});
     while (!m_closing && (!m_launched || anyRunning())) {
         poll();
         takeFromRecorder();
         takeFromRanks();
+        turnPreparation();
         keepTime();
         m_recorder.flush();
     }
@@ -77,6 +80,7 @@ int Agent::run() {
 void Agent::poll() {
     std::vector<pollfd> polls;
     m_recorder.addPolls(polls, true);
+    if (m_preparation) m_preparation->addPolls(polls);
     const bool roomAbove = m_recorder.pendingBytes() < kLargestOutbox;
     bool ending = false;
     for (const RankProcess& rank : m_ranks) {
@@ -93,27 +97,57 @@ void Agent::takeFromRecorder() {
     if (auto received = m_recorder.receive(frames); !received) {
         complain(received.error().message);
     }
-    if (!frames.empty()) m_lastHeard = Clock::now();
+    if (!frames.empty()) {
+        m_lastHeard = Clock::now();
+        m_heard = true;
+    }
     for (const run::Frame& frame : frames) handle(frame);
     if (!m_recorder.isOpen()) m_closing = true;
 }
 
 void Agent::handle(const run::Frame& frame) {
+    const std::int64_t receivedNs = hostNow();
     const auto message = run::decode(frame.text());
     if (!message) {
         complain(message.error().message);
         m_closing = true;
     } else if (const auto* request = std::get_if<run::LaunchRequest>(&*message)) {
         if (!m_launched) launch(*request);
+    } else if (const auto* prepared = std::get_if<run::PrepareRequest>(&*message)) {
+        if (!m_launched) prepare(*prepared);
+    } else if (const auto* peers = std::get_if<run::PeersRequest>(&*message)) {
+        if (m_preparation) m_preparation->check(*peers);
+    } else if (const auto* asked = std::get_if<run::ClockAsked>(&*message)) {
+        m_recorder.send(run::kNoRank, run::ClockTold{asked->sentNs, receivedNs, hostNow()});
     } else if (const auto* command = std::get_if<run::Command>(&*message)) {
         if (command->verb == "stop" || command->verb == "capture") tellRanks(*command);
         if (command->verb == "kill") killRanks();
     }
 }
 
+void Agent::prepare(const run::PrepareRequest& request) {
+    auto begun = HostPreparation::begin(request, m_reachedAt);
+    run::HostPrepared answer;
+    if (begun) {
+        m_preparation.emplace(std::move(*begun));
+        answer = m_preparation->answer();
+    } else {
+        answer.failure = begun.error().message;
+    }
+    m_recorder.send(run::kNoRank, answer);
+}
+
+void Agent::turnPreparation() {
+    if (!m_preparation) return;
+    m_preparation->turn();
+    if (const auto checked = m_preparation->takeChecked()) m_recorder.send(run::kNoRank, *checked);
+}
+
 void Agent::launch(const run::LaunchRequest& request) {
     m_launched = true;
-    if (auto started = startRanks(request); !started) {
+    const auto started = startRanks(request);
+    m_preparation.reset();
+    if (!started) {
         run::RankFailed failed;
         failed.message = started.error().message;
         failed.code = "launch";
@@ -123,19 +157,29 @@ void Agent::launch(const run::LaunchRequest& request) {
 }
 
 Result<void> Agent::startRanks(const run::LaunchRequest& request) {
+    if (request.host < 0 || request.host >= request.places.hosts()) {
+        return failure(ErrorCode::kLaunch, "the recorder asked for ranks of no host");
+    }
     auto segment = makeSegment(request.segmentBytes);
     if (!segment) return failure(segment);
     m_segment = std::move(*segment);
     const std::string program =
         request.rankProgram.empty() ? besideThisProgram("shardscope-rank") : request.rankProgram;
-    for (std::int32_t rank = 0; rank < request.config.ranks; ++rank) {
+    run::RunConfig config = request.config;
+    if (config.threads == 0) config.threads = threadsPerRank(request.places.ranksOf(request.host));
+    const std::int32_t first = request.places.firstOf(request.host);
+    const std::int32_t end = request.places.firstOf(request.host + 1);
+    for (std::int32_t rank = first; rank < end; ++rank) {
         run::RankStart start;
-        start.config = request.config;
+        start.config = config;
         start.rank = rank;
-        start.worldSize = request.config.ranks;
+        start.places = request.places;
+        start.meeting = request.meeting;
         start.originNs = request.originNs;
         start.segmentBytes = request.segmentBytes;
-        auto process = RankProcess::launch(request, program, start, m_segment.get());
+        if (m_preparation) start.address = m_preparation->address();
+        const int meetingFd = rank == 0 && m_preparation ? m_preparation->meetingFd() : -1;
+        auto process = RankProcess::launch(request, program, start, {m_segment.get(), meetingFd});
         if (!process) return failure(process, fmt::format("starting rank {}", rank));
         m_recorder.send(process->rank(), run::RankStarted{rank, process->pid()});
         m_ranks.push_back(std::move(*process));
@@ -187,7 +231,8 @@ void Agent::keepTime() {
         if (m_recorder.pendingBytes() == 0) m_recorder.send(run::kNoRank, run::Heartbeat{});
         m_nextHeartbeat = now + m_times.heartbeat;
     }
-    if (m_times.leased && now - m_lastHeard > m_times.lease) m_closing = true;
+    const auto lease = m_heard ? m_times.lease : m_times.leaseBeforeTheStart;
+    if (m_times.leased && now - m_lastHeard > lease) m_closing = true;
     if (m_killAt && now >= *m_killAt) killRanks();
 }
 

@@ -5,24 +5,23 @@
 #pragma once
 
 #include "engine/launch/frame_channel.h"
+#include "engine/launch/host_preparation.h"
+#include "engine/launch/lease.h"
 #include "engine/launch/rank_process.h"
 #include "engine/run/protocol/messages.h"
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace shardscope::launch {
 
-inline constexpr std::chrono::seconds kHeartbeatInterval{2};
-inline constexpr std::chrono::seconds kLease{15};
-/// What the others get to end by themselves once one rank has failed.
-inline constexpr std::chrono::seconds kGraceAfterFailure{2};
-
 struct AgentTimes {
     std::chrono::milliseconds heartbeat = kHeartbeatInterval;
     std::chrono::milliseconds lease = kLease;
+    std::chrono::milliseconds leaseBeforeTheStart = kLeaseBeforeTheStart;
     std::chrono::milliseconds graceAfterFailure = kGraceAfterFailure;
     /// False where the recorder is on this host: that it is gone shows at once, by the end of the
     /// stream, so one that is silent was only stopped (Ctrl-Z) and is waited for.
@@ -43,6 +42,8 @@ private:
     void poll();
     void takeFromRecorder();
     void handle(const run::Frame& frame);
+    void prepare(const run::PrepareRequest& request);
+    void turnPreparation();
     void launch(const run::LaunchRequest& request);
     Result<void> startRanks(const run::LaunchRequest& request);
     void takeFromRanks();
@@ -56,8 +57,11 @@ private:
     FrameChannel m_recorder;
     std::string m_product;
     AgentTimes m_times;
+    std::string m_reachedAt;
+    std::optional<HostPreparation> m_preparation;  ///< of several hosts, until ranks start
     FileDescriptor m_segment;
     std::vector<RankProcess> m_ranks;
+    bool m_heard = false;  ///< the recorder has said something
     bool m_launched = false;
     bool m_closing = false;  ///< recorder gone or silent
     Clock::time_point m_lastHeard;

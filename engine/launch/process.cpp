@@ -169,6 +169,14 @@ std::string ownProgram() {
     return error ? std::string() : path.string();
 }
 
+std::string lastLineOf(const std::string& text) {
+    const auto end = text.find_last_not_of(" \n\r\t");
+    if (end == std::string::npos) return {};
+    const auto before = text.find_last_of("\n\r", end);
+    const auto begin = before == std::string::npos ? 0 : before + 1;
+    return text.substr(begin, end + 1 - begin);
+}
+
 std::string signalText(int signal) {
     return fmt::format("signal {} ({})", signal, ::strsignal(signal));
 }

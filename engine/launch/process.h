@@ -48,6 +48,9 @@ Result<std::pair<FileDescriptor, FileDescriptor>> socketPair();
 /// Path of the running program; empty when it cannot be told.
 [[nodiscard]] std::string ownProgram();
 
+/// The last line of `text` that is not empty: what a process said last.
+[[nodiscard]] std::string lastLineOf(const std::string& text);
+
 /// "signal 9 (Killed)"
 [[nodiscard]] std::string signalText(int signal);
 

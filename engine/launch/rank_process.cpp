@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 namespace shardscope::launch {
@@ -14,15 +15,22 @@ namespace {
 
 constexpr int kFrameFd = 3;
 constexpr int kSegmentFd = 4;
+constexpr int kMeetingFd = 5;
 constexpr std::size_t kLastWordsBytes = 4096;
 constexpr std::size_t kLongestLine = 4096;
 
 /// Thread counts of every library that might start a pool of its own.
-std::map<std::string, std::string> rankEnvironment(const run::LaunchRequest& request) {
+std::map<std::string, std::string> rankEnvironment(const run::LaunchRequest& request,
+                                                   std::int32_t threads) {
     std::map<std::string, std::string> environment = request.environment;
     for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
-        environment[name] = std::to_string(request.config.threads);
+        environment[name] = std::to_string(threads);
     }
+    // Where ranks meet over TCP LibTorch warns of a lost peer with stacks of its own, and again and
+    // again: what there is to say of it the rank says in a sentence.
+    constexpr const char* kLogLevel = "TORCH_CPP_LOG_LEVEL";
+    if (!request.places.onOneHost() && std::getenv(kLogLevel) == nullptr)
+        environment.try_emplace(kLogLevel, "ERROR");
     return environment;
 }
 
@@ -30,7 +38,7 @@ std::map<std::string, std::string> rankEnvironment(const run::LaunchRequest& req
 
 Result<RankProcess> RankProcess::launch(const run::LaunchRequest& request,
                                         const std::string& program, run::RankStart start,
-                                        int segmentFd) {
+                                        const Inherited& inherited) {
     auto sockets = socketPair();
     if (!sockets) return failure(sockets);
     std::array<int, 2> pipe{};
@@ -45,18 +53,21 @@ Result<RankProcess> RankProcess::launch(const run::LaunchRequest& request,
     SpawnRequest spawnRequest;
     spawnRequest.program = program;
     spawnRequest.arguments = {"--fd", std::to_string(kFrameFd)};
-    spawnRequest.environment = rankEnvironment(request);
+    spawnRequest.environment = rankEnvironment(request, start.config.threads);
     spawnRequest.descriptors = {{nothing.get(), 0},
                                 {errorsWriteEnd.get(), 1},
                                 {errorsWriteEnd.get(), 2},
                                 {sockets->second.get(), kFrameFd},
-                                {segmentFd, kSegmentFd}};
+                                {inherited.segment, kSegmentFd}};
+    if (inherited.meeting >= 0)
+        spawnRequest.descriptors.emplace_back(inherited.meeting, kMeetingFd);
     spawnRequest.dieWithParent = true;
     const auto pid = spawn(spawnRequest);
     if (!pid) return failure(pid);
     const RankId rank{static_cast<std::uint32_t>(start.rank)};
     RankProcess process(rank, *pid, std::move(sockets->first), std::move(errors));
     start.segmentFd = kSegmentFd;
+    if (inherited.meeting >= 0) start.meetingFd = kMeetingFd;
     process.m_channel.send(rank, start);
     return process;
 }

@@ -18,10 +18,15 @@ namespace shardscope::launch {
 
 class RankProcess {
 public:
-    /// Starts the program with its frames on descriptor 3 and the segment on 4, and sends
-    /// `start`.
+    /// What a rank inherits, as the agent's descriptors.
+    struct Inherited {
+        int segment = -1;
+        int meeting = -1;  ///< listens where ranks of several hosts meet; rank 0's
+    };
+    /// Starts the program with its frames on descriptor 3, the segment on 4 and where ranks meet on
+    /// 5, and sends `start`.
     static Result<RankProcess> launch(const run::LaunchRequest& request, const std::string& program,
-                                      run::RankStart start, int segmentFd);
+                                      run::RankStart start, const Inherited& inherited);
     RankProcess(RankProcess&& other) noexcept;
     RankProcess& operator=(RankProcess&&) = delete;
     ~RankProcess();

@@ -1,12 +1,12 @@
 #include "engine/launch/run_supervisor.h"
 
-#include "engine/launch/agent.h"
+#include "engine/launch/process.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 namespace shardscope::launch {
 namespace {
@@ -19,14 +19,6 @@ constexpr std::chrono::seconds kGraceBeforeKill{5};
 constexpr std::chrono::milliseconds kSameCause{1500};
 static_assert(kSameCause < kGraceAfterFailure);
 
-std::string lastLine(const std::string& text) {
-    const auto end = text.find_last_not_of(" \n\r\t");
-    if (end == std::string::npos) return {};
-    const auto begin = text.find_last_of('\n', end);
-    return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                       end - (begin == std::string::npos ? 0 : begin + 1) + 1);
-}
-
 std::string exitText(const run::RankExited& exit, const std::string& when) {
     std::string text = exit.signal ? "was ended by " + signalText(*exit.signal)
                        : exit.code == 0
@@ -34,7 +26,7 @@ std::string exitText(const run::RankExited& exit, const std::string& when) {
                            : fmt::format("ended with status {}", exit.code.value_or(-1));
     text += ' ' + when;
     if (exit.signal == SIGKILL) text += ", perhaps by the system for want of memory";
-    if (const std::string words = lastLine(exit.lastWords); !words.empty()) {
+    if (const std::string words = lastLineOf(exit.lastWords); !words.empty()) {
         text += fmt::format("; its last words: {}", words);
     }
     return text;
@@ -53,13 +45,15 @@ std::string placeText(const run::RankFailed& failed) {
 RunSupervisor::RunSupervisor(RunRequest request, RunSink& sink)
     : m_request(std::move(request)),
       m_sink(sink),
-      m_ranks(static_cast<std::size_t>(m_request.launch.config.ranks)),
-      m_lastHeard(Clock::now()),
+      m_ranks(static_cast<std::size_t>(m_request.launch.places.ranks())),
       m_lastTurn(Clock::now()),
-      m_nextHeartbeat(Clock::now() + kHeartbeatInterval) {}
+      m_nextHeartbeat(Clock::now() + kHeartbeatInterval) {
+    for (HostRun& host : m_request.hosts)
+        m_agents.emplace_back(static_cast<std::int32_t>(m_agents.size()), std::move(host));
+}
 
 RunSupervisor::~RunSupervisor() {
-    endAgent();
+    endAgents();
 }
 
 void RunSupervisor::watch(int fd, std::function<bool()> readable) {
@@ -67,42 +61,35 @@ void RunSupervisor::watch(int fd, std::function<bool()> readable) {
 }
 
 RunOutcome RunSupervisor::run() {
-    if (auto started = startAgent(); !started) {
-        m_outcome.failure = started.error();
-        return m_outcome;
-    }
+    startAgents();
     while (!m_done) {
         poll();
-        takeFromAgent();
+        for (AgentLink& link : m_agents)
+            if (!link.over && !m_done) takeFrom(link);
         m_sink.tick();
         keepTime();
-        m_agent.flush();
+        for (AgentLink& link : m_agents) link.flush();
     }
-    endAgent();
+    endAgents();
     concludeRanks();
     return m_outcome;
 }
 
-Result<void> RunSupervisor::startAgent() {
-    auto sockets = socketPair();
-    if (!sockets) return failure(sockets);
-    SpawnRequest spawnRequest;
-    spawnRequest.program = m_request.agentProgram;
-    spawnRequest.arguments = m_request.agentArguments;
-    spawnRequest.descriptors = {{sockets->second.get(), 0}, {sockets->second.get(), 1}};
-    // Out of the terminal's group: Ctrl-C is for the recorder alone, which ends the run in order.
-    spawnRequest.ownGroup = true;
-    const auto pid = spawn(spawnRequest);
-    if (!pid) return failure(pid, "starting the agent");
-    m_agentPid = *pid;
-    m_agent = FrameChannel(std::move(sockets->first));
-    return {};
+void RunSupervisor::startAgents() {
+    for (AgentLink& link : m_agents) {
+        if (auto started = link.start(); !started) {
+            m_outcome.failure = started.error();
+            m_done = true;
+            return;
+        }
+    }
 }
 
 void RunSupervisor::poll() {
     std::vector<pollfd> polls;
     for (const Watch& each : m_watches) polls.push_back({each.fd, POLLIN, 0});
-    m_agent.addPolls(polls, true);
+    for (const AgentLink& link : m_agents)
+        if (!link.over) link.addPolls(polls);
     if (::poll(polls.data(), polls.size(), static_cast<int>(kTurn.count())) <= 0) return;
     const std::size_t count = m_watches.size();
     for (std::size_t i = 0; i < count; ++i) {
@@ -111,74 +98,135 @@ void RunSupervisor::poll() {
     std::erase_if(m_watches, [](const Watch& each) { return each.fd < 0; });
 }
 
-void RunSupervisor::takeFromAgent() {
+void RunSupervisor::takeFrom(AgentLink& link) {
     std::vector<run::Frame> frames;
-    const auto received = m_agent.receive(frames);
-    if (!frames.empty()) m_lastHeard = Clock::now();
+    const auto received = link.receive(frames);
+    for (const std::string& line : link.takeErrorLines())
+        m_sink.message(run::kNoRank, run::LogLine{"info", link.name() + ": " + line});
     for (const run::Frame& frame : frames) {
-        handle(frame);
-        if (m_done) return;
+        handle(link, frame);
+        if (m_done || link.over) return;
     }
     if (!received) {
-        agentLost(received.error().message);
-    } else if (!m_agent.isOpen()) {
-        agentLost(agentEndText());
+        agentLost(link, received.error().message);
+    } else if (!link.isOpen()) {
+        agentLost(link, link.endText());
     }
 }
 
-void RunSupervisor::handle(const run::Frame& frame) {
+/// An agent speaks for the ranks of its host only.
+bool RunSupervisor::isOf(const AgentLink& link, RankId rank) const {
+    return rank.value < m_ranks.size() &&
+           m_request.launch.places.hostOf(static_cast<std::int32_t>(rank.value)) == link.host();
+}
+
+void RunSupervisor::handle(AgentLink& link, const run::Frame& frame) {
+    if (frame.rank != run::kNoRank && !isOf(link, frame.rank)) {
+        agentLost(link, fmt::format("it spoke for rank {}, which is not there", frame.rank.value));
+        return;
+    }
     if (frame.type == run::FrameType::kChunk) {
         m_sink.chunk(frame.rank, frame.payload);
         return;
     }
     const auto message = run::decode(frame.text());
     if (message) {
-        handleMessage(frame.rank, *message);
-    } else if (frame.rank.value < m_ranks.size()) {
+        handleMessage(link, frame.rank, *message);
+    } else if (frame.rank != run::kNoRank) {
         // One rank that talks nonsense must not take the others' words along.
         run::RankFailed failed;
         failed.message = message.error().message;
         failed.code = "failure";
-        handleMessage(frame.rank, failed);
+        handleMessage(link, frame.rank, failed);
     } else {
-        agentLost(message.error().message);
+        agentLost(link, message.error().message);
     }
 }
 
-void RunSupervisor::handleMessage(RankId rank, const run::Message& message) {
+void RunSupervisor::handleMessage(AgentLink& link, RankId rank, const run::Message& message) {
+    if (handleOwn(link, message)) return;
+    noteRank(link, rank, message);
+    m_sink.message(rank, message);
+}
+
+/// What an agent says of itself and its host.
+bool RunSupervisor::handleOwn(AgentLink& link, const run::Message& message) {
     if (const auto* hello = std::get_if<run::AgentHello>(&message)) {
-        greet(*hello);
+        greet(link, *hello);
+    } else if (const auto* prepared = std::get_if<run::HostPrepared>(&message)) {
+        if (link.askedToPrepare) link.prepared = *prepared;
+    } else if (const auto* checked = std::get_if<run::PeersChecked>(&message)) {
+        if (link.askedForPeers) link.checked = *checked;
+    } else if (const auto* told = std::get_if<run::ClockTold>(&message)) {
+        link.take(*told);
     } else if (std::holds_alternative<run::AgentDone>(message)) {
-        m_done = true;
-    } else if (!std::holds_alternative<run::Heartbeat>(message)) {
-        noteRank(rank, message);
-        m_sink.message(rank, message);
+        link.over = true;
+        finish();
+    } else {
+        return std::holds_alternative<run::Heartbeat>(message);
     }
+    if (!m_launched && !m_done) advanceStart();
+    return true;
 }
 
-void RunSupervisor::greet(const run::AgentHello& hello) {
-    if (m_greeted) return;
-    if (hello.protocol != run::kProtocolVersion) {
-        agentLost(fmt::format("it is {}, which speaks protocol {}; this build speaks {}",
-                              hello.product, hello.protocol, run::kProtocolVersion));
+void RunSupervisor::greet(AgentLink& link, const run::AgentHello& hello) {
+    if (link.hello) return;
+    if (hello.protocol == run::kProtocolVersion) {
+        link.hello = hello;
         return;
     }
-    m_greeted = true;
-    m_host = hello.host.name;
-    m_sink.agentReady(hello);
+    agentLost(link, fmt::format("it is {}, which speaks protocol {}; this build speaks {}",
+                                hello.product, hello.protocol, run::kProtocolVersion));
+}
+
+void RunSupervisor::advanceStart() {
+    if (auto advanced = m_start.advance(); !advanced) {
+        m_outcome.failure = advanced.error();
+        m_done = true;
+    } else if (m_start.ready()) {
+        launchRanks();
+    }
+}
+
+void RunSupervisor::launchRanks() {
+    for (const AgentLink& link : m_agents) m_sink.hostReady(factsOf(link));
+    // A stop that came in the same turn as the last host's answer, or from the sink, found no rank
+    // to tell: nobody would hear of it after the launch.
     if (m_outcome.failure || m_stopWanted) {
         m_outcome.stopped = m_stopWanted;
         m_done = true;
         return;
     }
-    m_agent.send(run::kNoRank, m_request.launch);
+    for (AgentLink& link : m_agents) link.send(launchOf(link));
     m_launched = true;
 }
 
-void RunSupervisor::noteRank(RankId rank, const run::Message& message) {
+run::LaunchRequest RunSupervisor::launchOf(const AgentLink& link) const {
+    run::LaunchRequest launch = m_request.launch;
+    const HostRun& host = link.run();
+    launch.host = link.host();
+    launch.meeting = m_start.meeting();
+    launch.originNs += link.aheadNs();
+    launch.rankProgram = host.rankProgram;
+    launch.segmentBytes = host.segmentBytes;
+    for (const auto& [name, value] : host.environment) launch.environment[name] = value;
+    if (!host.data.empty()) launch.config.data = host.data;
+    return launch;
+}
+
+HostFacts RunSupervisor::factsOf(const AgentLink& link) const {
+    HostFacts facts = link.hello->host;
+    facts.host = link.host();
+    facts.name = link.name();
+    facts.clockOffsetNs = -(m_request.launch.originNs + link.aheadNs());
+    facts.clockErrorNs = link.clockErrorNs();
+    return facts;
+}
+
+void RunSupervisor::noteRank(const AgentLink& link, RankId rank, const run::Message& message) {
     if (const auto* failed = std::get_if<run::RankFailed>(&message)) {
         if (rank.value >= m_ranks.size()) {
-            abandon({ErrorCode::kLaunch, failed->message + " on " + m_host});
+            abandon({ErrorCode::kLaunch, failed->message + " on " + link.name()});
         } else if (RankState& state = m_ranks[rank.value]; !state.failed) {
             state.failed = *failed;
             noteFailure(rank);
@@ -217,60 +265,73 @@ void RunSupervisor::noteFailure(RankId rank) {
     }
 }
 
-void RunSupervisor::agentLost(const std::string& how) {
-    m_done = true;
-    if (m_outcome.failure || m_firstFailed) return;
-    m_outcome.failure =
-        Error{ErrorCode::kLaunch,
-              fmt::format("the agent on {} was lost: {}; its ranks have been ended", m_host, how)};
+/// Its ranks are gone; those of other hosts cannot go on without them.
+void RunSupervisor::agentLost(AgentLink& link, const std::string& how) {
+    link.over = true;
+    if (!m_outcome.failure && !m_firstFailed) {
+        m_outcome.failure = Error{ErrorCode::kLaunch,
+                                  fmt::format("the agent on {} was lost: {}; its ranks have been "
+                                              "ended",
+                                              link.name(), how)};
+    }
+    if (!m_launched) m_done = true;
+    finish();
+    if (m_done) return;
+    requestStop();
+    m_killAt = Clock::now() + kGraceBeforeKill;
 }
 
-std::string RunSupervisor::agentEndText() {
-    // Its end of the socket closes a moment before its status can be had.
-    for (int turn = 0; turn < 20; ++turn) {
-        if (const auto end = reap(m_agentPid)) {
-            ::kill(-m_agentPid, SIGKILL);
-            m_agentPid = -1;
-            return end->signal ? "it was ended by " + signalText(*end->signal)
-                               : fmt::format("it ended with status {}", end->code.value_or(-1));
-        }
-        ::poll(nullptr, 0, 5);
-    }
-    return "it closed the connection";
+void RunSupervisor::finish() {
+    m_done = m_done || std::all_of(m_agents.begin(), m_agents.end(),
+                                   [](const AgentLink& link) { return link.over; });
 }
 
 void RunSupervisor::keepTime() {
     if (m_done) return;
+    if (!m_launched && m_stopWanted) {
+        m_outcome.stopped = true;
+        m_done = true;
+        return;
+    }
     const auto now = Clock::now();
-    // Where we stood still (Ctrl-Z, a disk that stalls) that was no silence of the agent's.
-    if (now - m_lastTurn > kOwnPause) m_lastHeard += now - m_lastTurn;
-    m_lastTurn = now;
+    const auto pause = now - std::exchange(m_lastTurn, now);
+    for (AgentLink& link : m_agents) {
+        if (link.over) continue;
+        // Where we stood still (Ctrl-Z, a disk that stalls) that was no silence of the agent's.
+        if (pause > kOwnPause) link.excuse(pause);
+        if (link.isSilent(m_request.lease, m_stopWanted))
+            agentLost(link, fmt::format(
+                                "nothing was heard from it for {} s",
+                                std::chrono::ceil<std::chrono::seconds>(m_request.lease).count()));
+    }
     if (now >= m_nextHeartbeat) {
-        m_agent.send(run::kNoRank, run::Heartbeat{});
+        tellAgents(run::Heartbeat{});
         m_nextHeartbeat = now + kHeartbeatInterval;
     }
-    if (now - m_lastHeard > kLease && (m_stopWanted || !isStopped(m_agentPid))) {
-        agentLost(fmt::format("nothing was heard from it for {} s", kLease.count()));
-    }
     if (m_killAt && now >= *m_killAt) {
-        m_agent.send(run::kNoRank, run::Command{"kill"});
+        tellAgents(run::Command{"kill"});
         m_killAt = now + kGraceBeforeKill;
     }
 }
 
+void RunSupervisor::tellAgents(const run::Message& message) {
+    for (AgentLink& link : m_agents)
+        if (!link.over) link.send(message);
+}
+
 void RunSupervisor::requestStop() {
     m_stopWanted = true;
-    m_agent.send(run::kNoRank, run::Command{"stop"});
+    tellAgents(run::Command{"stop"});
 }
 
 void RunSupervisor::requestCapture(const run::CaptureChange& change) {
-    m_agent.send(run::kNoRank, run::Command{"capture", change});
+    tellAgents(run::Command{"capture", change});
 }
 
 void RunSupervisor::requestKill() {
     m_stopWanted = true;
     m_outcome.killed = true;
-    m_agent.send(run::kNoRank, run::Command{"kill"});
+    tellAgents(run::Command{"kill"});
     m_killAt = Clock::now() + kGraceBeforeKill;
 }
 
@@ -281,39 +342,28 @@ void RunSupervisor::abandon(const Error& error) {
     m_killAt = Clock::now() + kGraceBeforeKill;
 }
 
-void RunSupervisor::endAgent() {
-    if (m_agentPid < 0) return;
-    // Closing our end ends the agent and with it its ranks; the group is for one that hangs.
-    m_agent.close();
-    const auto deadline = Clock::now() + kGraceBeforeKill;
-    while (!reap(m_agentPid)) {
-        if (Clock::now() < deadline) {
-            ::poll(nullptr, 0, 5);
-            continue;
-        }
-        ::kill(-m_agentPid, SIGKILL);
-        ::waitpid(m_agentPid, nullptr, 0);
-        break;
-    }
-    // Ranks share the agent's group: none is left when it was killed before it could clean up.
-    ::kill(-m_agentPid, SIGKILL);
-    m_agentPid = -1;
+/// All streams first, so that hosts end side by side.
+void RunSupervisor::endAgents() {
+    for (AgentLink& link : m_agents) link.closeStream();
+    for (AgentLink& link : m_agents) link.end();
 }
 
 Error RunSupervisor::rankError(RankId rank) const {
     const RankState& state = m_ranks[rank.value];
+    const auto host = m_request.launch.places.hostOf(static_cast<std::int32_t>(rank.value));
+    const std::string place = m_agents[static_cast<std::size_t>(host)].name();
     if (state.failed) {
         const std::string& word = state.failed->code;
         const ErrorCode code = word == "data"     ? ErrorCode::kUnreadable
                                : word == "launch" ? ErrorCode::kLaunch
                                                   : ErrorCode::kRank;
-        return {code, fmt::format("rank {} on {} failed{}: {}", rank.value, m_host,
+        return {code, fmt::format("rank {} on {} failed{}: {}", rank.value, place,
                                   placeText(*state.failed), state.failed->message)};
     }
     const std::string when = state.lastStep >= 0 ? fmt::format("after step {}", state.lastStep)
                                                  : "before its first step";
     return {ErrorCode::kRank,
-            fmt::format("rank {} on {} {}", rank.value, m_host,
+            fmt::format("rank {} on {} {}", rank.value, place,
                         state.exit ? exitText(*state.exit, when) : "vanished " + when)};
 }
 

@@ -1,11 +1,13 @@
-// The recorder's side of a run: starts the agent, hands on what ranks say, ends the run.
+// The recorder's side of a run: starts an agent on each host, hands on what ranks say, ends the
+// run.
 //
 // One thread, one poll loop, run(). What to do with the ranks' words is the sink's business;
 // why the run ended is told by RunOutcome.
 #pragma once
 
-#include "engine/launch/frame_channel.h"
-#include "engine/launch/process.h"
+#include "engine/launch/agent_link.h"
+#include "engine/launch/hosts_start.h"
+#include "engine/launch/lease.h"
 #include "engine/run/protocol/messages.h"
 #include "storage/model/result.h"
 
@@ -23,8 +25,9 @@ namespace shardscope::launch {
 class RunSink {
 public:
     virtual ~RunSink() = default;
-    /// The agent is there and of our version; ranks are started next.
-    virtual void agentReady(const run::AgentHello& hello) = 0;
+    /// The agent of a host is there and of our version, and all hosts are ready: ranks are started
+    /// next. With the host's number and its clock against the recording's.
+    virtual void hostReady(const HostFacts& host) = 0;
     /// Everything a rank says, and RankStarted, RankExited and LogLine of its agent.
     virtual void message(RankId rank, const run::Message& message) = 0;
     virtual void chunk(RankId rank, std::span<const std::byte> bytes) = 0;
@@ -33,9 +36,9 @@ public:
 };
 
 struct RunRequest {
-    run::LaunchRequest launch;
-    std::string agentProgram;
-    std::vector<std::string> agentArguments;
+    run::LaunchRequest launch;   ///< of all hosts; what is a host's own is filled in from `hosts`
+    std::vector<HostRun> hosts;  ///< one for each of launch.places
+    std::chrono::milliseconds lease = kLease;  ///< that a host may be silent
 };
 
 struct RunOutcome {
@@ -79,28 +82,33 @@ private:
         std::optional<run::RankExited> exit;
     };
 
-    Result<void> startAgent();
+    void startAgents();
     void poll();
-    void takeFromAgent();
-    void handle(const run::Frame& frame);
-    void handleMessage(RankId rank, const run::Message& message);
-    void greet(const run::AgentHello& hello);
-    void noteRank(RankId rank, const run::Message& message);
+    void takeFrom(AgentLink& link);
+    void handle(AgentLink& link, const run::Frame& frame);
+    void handleMessage(AgentLink& link, RankId rank, const run::Message& message);
+    bool handleOwn(AgentLink& link, const run::Message& message);
+    void greet(AgentLink& link, const run::AgentHello& hello);
+    void advanceStart();
+    void launchRanks();
+    [[nodiscard]] run::LaunchRequest launchOf(const AgentLink& link) const;
+    [[nodiscard]] HostFacts factsOf(const AgentLink& link) const;
+    void noteRank(const AgentLink& link, RankId rank, const run::Message& message);
     void noteFailure(RankId rank);
-    void agentLost(const std::string& how);
-    std::string agentEndText();
+    void agentLost(AgentLink& link, const std::string& how);
+    void finish();
     void keepTime();
-    void endAgent();
+    void tellAgents(const run::Message& message);
+    void endAgents();
+    [[nodiscard]] bool isOf(const AgentLink& link, RankId rank) const;
     [[nodiscard]] Error rankError(RankId rank) const;
     void concludeRanks();
 
     RunRequest m_request;
     RunSink& m_sink;
     std::vector<Watch> m_watches;
-    FrameChannel m_agent;
-    pid_t m_agentPid = -1;
-    std::string m_host = "this host";
-    bool m_greeted = false;
+    std::vector<AgentLink> m_agents;  ///< by host
+    HostsStart m_start{m_agents};
     bool m_launched = false;
     bool m_stopWanted = false;  ///< perhaps before there is anything to stop
     bool m_done = false;
@@ -108,7 +116,6 @@ private:
     std::optional<RankId> m_firstFailed;
     Clock::time_point m_failedAt;
     std::optional<Clock::time_point> m_killAt;
-    Clock::time_point m_lastHeard;
     Clock::time_point m_lastTurn;
     Clock::time_point m_nextHeartbeat;
     RunOutcome m_outcome;

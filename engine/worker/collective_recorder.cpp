@@ -17,6 +17,21 @@ void CollectiveRecorder::report(const control::CollectiveReport& report) {
         m_taker(event, report.captured);
     } else {
         store(event);
+        if (m_level.takes(CaptureLevel::kFull)) drawLevels(report, event);
+    }
+}
+
+/// Beneath the collective, on its lane and with its number.
+void CollectiveRecorder::drawLevels(const control::CollectiveReport& report,
+                                    const CollectiveEvent& event) {
+    for (const control::LevelReport& level : report.levels) {
+        SpanEvent drawn = spanOf(event);
+        drawn.start = m_session.at(level.startNs);
+        drawn.duration = m_session.at(level.endNs) - drawn.start;
+        drawn.name = m_names.of(level.level);
+        drawn.arguments = kEmptyString;
+        drawn.depth = 1;
+        m_session.threadQueue().push(drawn);
     }
 }
 
@@ -57,6 +72,10 @@ LaneId CollectiveRecorder::laneOf(std::uint32_t group) {
 
 void CollectiveRecorder::store(const CollectiveEvent& event) {
     m_session.push(event);
+    m_session.threadQueue().push(spanOf(event));
+}
+
+SpanEvent CollectiveRecorder::spanOf(const CollectiveEvent& event) {
     SpanEvent drawn;
     drawn.start = event.start;
     drawn.duration = event.end - event.start;
@@ -66,7 +85,7 @@ void CollectiveRecorder::store(const CollectiveEvent& event) {
     drawn.correlation = CollectiveKey::of(event).correlation();
     drawn.step = event.step;
     drawn.layer = event.layer;
-    m_session.threadQueue().push(drawn);
+    return drawn;
 }
 
 }  // namespace shardscope::worker

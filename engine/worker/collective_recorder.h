@@ -43,6 +43,8 @@ public:
 
 private:
     [[nodiscard]] CollectiveEvent eventOf(const control::CollectiveReport& report);
+    [[nodiscard]] SpanEvent spanOf(const CollectiveEvent& event);
+    void drawLevels(const control::CollectiveReport& report, const CollectiveEvent& event);
     [[nodiscard]] LaneId laneOf(std::uint32_t group);
 
     const EventNames& m_names;

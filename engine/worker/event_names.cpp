@@ -16,6 +16,7 @@ EventNames::EventNames(capture::CaptureSession& session)
     : m_phases(intern<Phase>(session)),
       m_operations(intern<CollectiveOp>(session)),
       m_stretches(intern<Stretch>(session)),
+      m_levels(intern<control::Level>(session)),
       m_step(session.intern("step")) {
     for (const auto& [cause, word] : kWords<Cause>)
         if (cause != Cause::kNone)

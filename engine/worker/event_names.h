@@ -2,6 +2,7 @@
 // construction, so any thread may ask.
 #pragma once
 
+#include "engine/control/observer.h"
 #include "engine/worker/stretch.h"
 #include "profiler/capture/capture_session.h"
 #include "storage/model/events.h"
@@ -20,6 +21,7 @@ public:
     [[nodiscard]] StringId of(Phase phase) const { return at(m_phases, phase); }
     [[nodiscard]] StringId of(Stretch stretch) const { return at(m_stretches, stretch); }
     [[nodiscard]] StringId of(CollectiveOp operation) const { return at(m_operations, operation); }
+    [[nodiscard]] StringId of(control::Level level) const { return at(m_levels, level); }
     [[nodiscard]] StringId ofStep() const { return m_step; }
     /// A span's arguments, JSON that names its cause; empty for none.
     [[nodiscard]] StringId arguments(Cause cause) const { return at(m_causes, cause); }
@@ -39,6 +41,7 @@ private:
     const Names<CollectiveOp> m_operations;
     Names<Cause> m_causes{};
     const Names<Stretch> m_stretches;
+    const Names<control::Level> m_levels;
     const StringId m_step;
 };
 

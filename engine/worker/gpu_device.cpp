@@ -1,5 +1,6 @@
 #include "engine/worker/gpu_device.h"
 
+#include "engine/network/network_interface.h"
 #include "engine/worker/cuda_library.h"
 
 #include <fmt/format.h>
@@ -19,6 +20,9 @@ void setEnvironment(const run::RankStart& start, DeviceLevel level) {
     if (start.config.shareDevice) {
         ::setenv("NCCL_HOSTID", fmt::format("shardscope-rank-{}", start.rank).c_str(), 1);
     }
+    // By the whole name: NCCL takes every interface that begins with it otherwise.
+    if (const auto name = network::interfaceOf(start.address); name && !start.address.empty())
+        ::setenv("NCCL_SOCKET_IFNAME", ("=" + *name).c_str(), 0);
 }
 
 }  // namespace
@@ -30,7 +34,8 @@ Result<GpuDevice> GpuDevice::find(const run::RankStart& start, DeviceLevel level
     CudaProbe probe = (*module)->probe();
     if (const run::Obstacle why = whyNoDevice(probe); !why.none())
         return failure(ErrorCode::kLaunch, run::sentence(why));
-    auto index = chooseDevice(probe, start.rank, start.worldSize, start.config.shareDevice);
+    auto index =
+        chooseDevice(probe, start.localRank(), start.localSize(), start.config.shareDevice);
     if (!index) return failure(index);
     GpuDevice device(**module, std::move(probe), *index);
     device.describe(start);
@@ -46,7 +51,7 @@ void GpuDevice::describe(const run::RankStart& start) {
     m_facts.memory = {device.memoryBytes};
     m_facts.mig = device.name.find(" MIG ") != std::string::npos;
     const auto devices = static_cast<std::int32_t>(m_probe.devices.size());
-    m_facts.sharedBy = (start.worldSize - m_index + devices - 1) / devices;
+    m_facts.sharedBy = (start.localSize() - m_index + devices - 1) / devices;
 }
 
 at::Device GpuDevice::tensors() const {

@@ -42,7 +42,7 @@ Result<std::unique_ptr<GpuRank>> GpuRank::open(const run::RankStart& start,
     if (!device) return failure(device);
     auto rank = std::unique_ptr<GpuRank>(
         new GpuRank(start, session, outbox, observer, std::move(*device), level));
-    rank->m_tracing.start(rank->m_device, start.worldSize);  // before there is a CUDA context
+    rank->m_tracing.start(rank->m_device, start.worldSize());  // before there is a CUDA context
     if (auto opened = rank->openDevice(use); !opened) return failure(opened);
     rank->connectObserver();
     rank->warnOfSharing();
@@ -95,7 +95,7 @@ void GpuRank::connectObserver() {
 }
 
 void GpuRank::warnOfSharing() {
-    if (m_device.facts().sharedBy < 2 || m_start.rank != 0) return;
+    if (m_device.facts().sharedBy < 2 || m_start.localRank() != 0) return;
     tell(sharedDeviceWarning(m_device.facts()));
 }
 
@@ -117,8 +117,8 @@ void GpuRank::tell(Diagnostic diagnostic) {
     m_tracing.sink().diagnostic(diagnostic);
 }
 
-std::unique_ptr<comm::Communicator> GpuRank::join(comm::Communicator& host) {
-    return startNccl(host, {m_device, m_context->runtime, m_context->clock, m_observer},
+std::unique_ptr<comm::Communicator> GpuRank::join(const RankLinks& links) {
+    return startNccl(links, {m_device, m_context->runtime, m_context->clock, m_observer},
                      std::chrono::seconds(m_start.config.collectiveTimeout),
                      [this](const std::string& sentence) { endProcess(sentence); });
 }

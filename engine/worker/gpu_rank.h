@@ -12,6 +12,7 @@
 #include "engine/worker/gpu_memory.h"
 #include "engine/worker/gpu_tracing.h"
 #include "engine/worker/outbox.h"
+#include "engine/worker/rank_links.h"
 #include "engine/worker/recording_observer.h"
 #include "profiler/capture/capture_session.h"
 #include "storage/model/mutex.h"
@@ -46,9 +47,9 @@ public:
         return m_device.libraries();
     }
 
-    /// Joins the other ranks over NCCL; `host` carries NCCL's id to them. When a peer is lost
-    /// later, the failure is reported and the process ended. Throws CommunicationError.
-    std::unique_ptr<comm::Communicator> join(comm::Communicator& host);
+    /// Joins the other ranks over NCCL, whose id `links` carry to them. When a peer is lost later,
+    /// the failure is reported and the process ended. Throws CommunicationError.
+    std::unique_ptr<comm::Communicator> join(const RankLinks& links);
 
     /// Times cuDNN's against FlashAttention's kernel at the run's shapes; true: cuDNN.
     [[nodiscard]] bool cudnnIsFaster();

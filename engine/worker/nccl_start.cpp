@@ -15,28 +15,31 @@
 namespace shardscope::worker {
 namespace {
 
-/// Rank 0's to give; the others get it through the host's shared memory.
-comm::NcclUniqueId agreeOnId(comm::Communicator& host, const comm::NcclApi& api) {
-    const comm::SymmetricBuffer shared = host.allocate(sizeof(comm::NcclUniqueId), DataType::kByte);
+/// Rank 0's to give.
+comm::NcclUniqueId agreeOnId(comm::Communicator& ranks, const comm::NcclApi& api) {
+    const comm::SymmetricBuffer shared =
+        ranks.allocate(sizeof(comm::NcclUniqueId), DataType::kByte);
     comm::NcclUniqueId id{};
-    if (host.rank() == 0) {
+    if (ranks.rank() == 0) {
         if (const int result = api.uniqueId(&id); result != comm::kNcclSuccess) {
             throw comm::CommunicationError(
                 fmt::format("NCCL gives no id: {}", api.errorText(result)));
         }
         std::memcpy(shared.local, id.data(), id.size());
     }
-    host.broadcast(shared, 0, {Cause::kStart}).wait();
+    ranks.broadcast(shared, 0, {Cause::kStart}).wait();
     std::memcpy(id.data(), shared.local, id.size());
     return id;
 }
 
-/// Where each rank writes down what it asks of NCCL, for the others to compare.
-std::vector<comm::CallRecord*> callRecords(comm::Communicator& host) {
-    const comm::SymmetricBuffer calls = host.allocate(sizeof(comm::CallRecord), DataType::kByte);
-    std::vector<comm::CallRecord*> records;
-    for (std::byte* record : comm::everyRanks(host, calls))
-        records.push_back(reinterpret_cast<comm::CallRecord*>(record));
+/// Where each rank of this host writes down what it asks of NCCL, for the others to compare.
+std::vector<comm::CallRecord*> callRecords(const RankLinks& links) {
+    comm::Communicator& near = *links.near;
+    const comm::SymmetricBuffer calls = near.allocate(sizeof(comm::CallRecord), DataType::kByte);
+    std::vector<comm::CallRecord*> records(static_cast<std::size_t>(links.agreeing().size()));
+    auto next = records.begin() + links.agreeing().rank() - near.rank();
+    for (std::byte* record : comm::everyRanks(near, calls))
+        *next++ = reinterpret_cast<comm::CallRecord*>(record);
     return records;
 }
 
@@ -58,19 +61,19 @@ void annotate(const control::CollectiveReport* whose) {
 
 }  // namespace
 
-std::unique_ptr<comm::Communicator> startNccl(comm::Communicator& host, const NcclParts& parts,
+std::unique_ptr<comm::Communicator> startNccl(const RankLinks& links, const NcclParts& parts,
                                               std::chrono::seconds timeout,
                                               std::function<void(const std::string&)> failed) {
     const CudaModule& module = parts.device.module();
     comm::NcclSetup setup;
-    setup.id = agreeOnId(host, *module.nccl);
-    setup.calls = callRecords(host);
+    setup.id = agreeOnId(links.agreeing(), *module.nccl);
+    setup.calls = callRecords(links);
     setup.api = module.nccl;
     setup.runtime = &parts.runtime;
     setup.clock = &parts.clock;
     setup.device = parts.device.tensors();
-    setup.rank = host.rank();
-    setup.size = host.size();
+    setup.rank = links.agreeing().rank();
+    setup.size = links.agreeing().size();
     setup.observer = &parts.observer;
     setup.accumulate = module.kernels->accumulate;
     setup.annotate = &annotate;

@@ -1,4 +1,4 @@
-// How the ranks of a host come together over NCCL. Step thread.
+// How ranks come together over NCCL. Step thread.
 #pragma once
 
 #include "engine/comm/communicator.h"
@@ -6,6 +6,7 @@
 #include "engine/control/device_runtime.h"
 #include "engine/control/observer.h"
 #include "engine/worker/gpu_device.h"
+#include "engine/worker/rank_links.h"
 
 #include <chrono>
 #include <functional>
@@ -22,11 +23,12 @@ struct NcclParts {
     control::Observer& observer;
 };
 
-/// `host` joins the same ranks already: through its memory NCCL's id travels, and each sees what
-/// the others call, so it outlives the result. `failed` is told, once and on the watcher thread,
-/// when a peer is lost or an operation takes longer than `timeout`. Throws CommunicationError.
+/// `links` join the same ranks already: through them NCCL's id travels, and in the memory of a host
+/// its ranks see what the others call, so they outlive the result. `failed` is told, once and on
+/// the watcher thread, when a peer is lost or an operation takes longer than `timeout`. Throws
+/// CommunicationError.
 [[nodiscard]] std::unique_ptr<comm::Communicator> startNccl(
-    comm::Communicator& host, const NcclParts& parts, std::chrono::seconds timeout,
+    const RankLinks& links, const NcclParts& parts, std::chrono::seconds timeout,
     std::function<void(const std::string&)> failed);
 
 }  // namespace shardscope::worker

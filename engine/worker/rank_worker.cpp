@@ -1,8 +1,5 @@
 #include "engine/worker/rank_worker.h"
 
-#include "engine/comm/direct_communicator.h"
-#include "engine/comm/gloo/gloo_communicator.h"
-#include "engine/comm/modelled_communicator.h"
 #include "engine/control/failure_sentence.h"
 #include "engine/data/reference.h"
 #include "engine/kernels/attention.h"
@@ -26,6 +23,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 
 namespace shardscope::worker {
 namespace {
@@ -86,33 +84,6 @@ Result<void> RankWorker::openDevice() {
     return {};
 }
 
-Result<std::unique_ptr<comm::Communicator>> RankWorker::joinHost() {
-    auto segment = comm::Segment::map(
-        m_start.segmentFd, static_cast<std::size_t>(m_start.segmentBytes), m_start.worldSize);
-    if (!segment) return failure(segment);
-    const run::RunConfig& config = m_start.config;
-    const std::chrono::seconds timeout(config.collectiveTimeout);
-    const bool gloo = config.transport == run::Transport::kGloo && !m_gpu;
-    const bool modelled = config.linkGigabytesPerSecond > 0 && !m_gpu;
-    control::Observer* observer = m_gpu || modelled ? nullptr : &m_observer;
-    auto communicator = comm::makeDirectCommunicator(
-        std::move(*segment), m_start.rank, gloo ? nullptr : observer, "shared memory", timeout);
-    if (gloo) {
-        m_host = std::move(communicator);  // for what ranks agree on outside of training
-        communicator = comm::makeGlooCommunicator({.host = m_host.get(),
-                                                   .interface = config.interface,
-                                                   .observer = observer,
-                                                   .memory = &m_observer,
-                                                   .timeout = timeout});
-    }
-    if (!modelled) return communicator;
-    constexpr double kMicro = 1e-6, kGiga = 1e9;
-    return comm::makeModelledCommunicator(
-        std::move(communicator),
-        {config.linkLatencyMicroseconds * kMicro, config.linkGigabytesPerSecond * kGiga},
-        &m_observer);
-}
-
 Result<void> RankWorker::prepare() {
     const run::RunConfig& config = m_start.config;
     auto schedule = run::CaptureSchedule::of(config);
@@ -147,22 +118,17 @@ Result<void> RankWorker::prepare() {
         m_backward = std::make_unique<collectors::BackwardContexts>();
         m_backward->setEnabled(!full);
     }
-    auto host = joinHost();
-    if (!host) return failure(host);
-    if (!m_gpu) {
-        m_communicator = std::move(*host);
-        return {};
-    }
-    m_host = std::move(*host);
-    m_communicator = m_gpu->join(*m_host);
+    auto links = linkRanks(m_start, m_gpu != nullptr, m_observer);
+    if (!links) return failure(links);
+    m_links = std::move(*links);
+    if (m_gpu) m_links.training = m_gpu->join(m_links);
     return {};
 }
 
 bool RankWorker::majority(bool vote) {
     std::array<double, 1> votes{vote ? 1.0 : 0.0};
-    comm::Communicator& ranks = m_host ? *m_host : *m_communicator;
-    ranks.allReduceSmall(votes, comm::Reduction::kSum, {Cause::kStart}).wait();
-    return 2 * votes[0] > m_start.worldSize;
+    m_links.agreeing().allReduceSmall(votes, comm::Reduction::kSum, {Cause::kStart}).wait();
+    return 2 * votes[0] > m_start.worldSize();
 }
 
 /// All ranks follow the majority, so that they compute alike.
@@ -232,7 +198,7 @@ void RankWorker::chooseHostKernels() {
 void RankWorker::calibrate() {
     run::PeakMeasured peak;
     if (m_gpu) {
-        m_communicator->barrier({Cause::kStart}).wait();
+        m_links.training->barrier({Cause::kStart}).wait();
         m_outbox.post(m_gpu->peak(m_start.config.calibrate));
         return;
     }
@@ -242,19 +208,39 @@ void RankWorker::calibrate() {
         return;
     }
     const int threads =
-        std::min(m_start.worldSize * m_start.config.threads, launch::threadsPerRank(1));
+        std::min(m_start.localSize() * m_start.config.threads, launch::threadsPerRank(1));
+    const bool measures = m_start.localRank() == 0;
     ChosenPeak chosen;
     {
         const control::PhaseScope scope(&m_observer, Phase::kCalibration, kNoLayer);
-        if (m_start.rank == 0) chosen = hostPeak(threads);
-        m_communicator->barrier({Cause::kStart}).wait();
+        if (measures) chosen = hostPeak(threads);
+        m_links.training->barrier({Cause::kStart}).wait();
     }
     // Ranks that share cores share what these reach.
-    std::array<double, 1> share{chosen.peak.flops / m_start.worldSize};
-    m_communicator->allReduceSmall(share, comm::Reduction::kSum, {Cause::kStart}).wait();
-    peak.peakFlops = share[0];
-    peak.source = m_start.rank == 0 ? chosen.source : "its part of what rank 0 measured";
+    peak.peakFlops = ofOwnHost(chosen.peak.flops / m_start.localSize());
+    peak.source = measures ? chosen.source
+                           : fmt::format("its part of what rank {} measured",
+                                         m_start.places.firstOf(m_start.host()));
     m_outbox.post(peak);
+}
+
+/// What the first rank of this host says; each of its ranks calls it.
+double RankWorker::ofOwnHost(double said) {
+    constexpr auto kAtOnce = static_cast<std::int32_t>(comm::kSmallValues);
+    const std::int32_t place = m_start.host() % kAtOnce;
+    double heard = 0;
+    for (std::int32_t first = 0; first < m_start.places.hosts(); first += kAtOnce) {
+        std::array<double, comm::kSmallValues> values{};
+        const bool own = m_start.host() / kAtOnce * kAtOnce == first;
+        if (own && m_start.localRank() == 0) values[static_cast<std::size_t>(place)] = said;
+        const auto count = std::min(kAtOnce, m_start.places.hosts() - first);
+        m_links.training
+            ->allReduceSmall(std::span(values).first(static_cast<std::size_t>(count)),
+                             comm::Reduction::kSum, {Cause::kStart})
+            .wait();
+        if (own) heard = values[static_cast<std::size_t>(place)];
+    }
+    return heard;
 }
 
 /// Of `threads` threads together, whatever this rank has of them.
@@ -319,7 +305,7 @@ Result<void> RankWorker::run() {
             giveUp();
             return result;
         }
-        m_communicator->barrier({Cause::kStop}).wait();  // peers may still read this rank's arena
+        m_links.training->barrier({Cause::kStop}).wait();  // peers may still read this rank's arena
     } catch (const std::exception& error) {
         giveUp();
         const auto memory = outOfMemorySentence(m_start.config, {});
@@ -329,8 +315,7 @@ Result<void> RankWorker::run() {
     }
     m_operators.reset();
     m_backward.reset();
-    m_communicator.reset();
-    m_host.reset();
+    m_links.close();
     if (m_gpu) m_gpu->finish();
     m_commands.expectEnd();
     run::RankFinished finished;
@@ -344,8 +329,9 @@ Result<void> RankWorker::run() {
 /// Peers fail instead of waiting for this rank, and this rank does not wait for its device.
 void RankWorker::giveUp() {
     if (m_gpu) m_gpu->abandon();
-    if (m_communicator) m_communicator->abort();
-    if (m_host) m_host->abort();
+    for (comm::Communicator* ranks :
+         {m_links.training.get(), m_links.agreement.get(), m_links.near.get()})
+        if (ranks != nullptr) ranks->abort();
 }
 
 void RankWorker::captureStep(std::int32_t step) {
@@ -371,7 +357,7 @@ void RankWorker::changeCapture() {
 Result<void> RankWorker::train() {
     calibrate();
     reportTheory();
-    TrainingRun run({m_start, m_device, *m_communicator, m_session, m_observer, m_outbox,
+    TrainingRun run({m_start, m_device, *m_links.training, m_session, m_observer, m_outbox,
                      m_commands, m_gpu.get(), [this](std::int32_t step) { captureStep(step); },
                      [this] { changeCapture(); }, [this] { giveUp(); }});
     return run.run();
@@ -384,7 +370,7 @@ Result<void> RankWorker::followReference() {
         return failure(reference);
     }
     const run::RunConfig config = reference->apply(m_start.config);
-    auto result = training::verify(*reference, config, m_device, *m_communicator, &m_observer);
+    auto result = training::verify(*reference, config, m_device, *m_links.training, &m_observer);
     if (!result) {
         reportFailure(result.error(), "failure");
         return failure(result);

@@ -9,6 +9,7 @@
 #include "engine/worker/gpu_rank.h"
 #include "engine/worker/host_peak.h"
 #include "engine/worker/outbox.h"
+#include "engine/worker/rank_links.h"
 #include "engine/worker/recording_observer.h"
 #include "profiler/capture/capture_session.h"
 #include "profiler/collectors/operators/backward_contexts.h"
@@ -35,13 +36,13 @@ private:
     Result<void> followReference();
     /// Opens the GPU before LibTorch is asked about it; nothing on a CPU.
     Result<void> openDevice();
-    [[nodiscard]] Result<std::unique_ptr<comm::Communicator>> joinHost();
     bool majority(bool vote);
     void chooseKernels();
     void chooseHostKernels();
     [[nodiscard]] bool choosesBlockedAttention(bool narrow);
     void chooseNarrowProducts();
     void calibrate();
+    double ofOwnHost(double said);
     [[nodiscard]] ChosenPeak hostPeak(int threads) const;
     void reportTheory();
     void giveUp();
@@ -60,9 +61,7 @@ private:
     std::unique_ptr<collectors::OperatorCollector> m_operators;
     /// On a GPU whose launches are traced, while m_operators is off.
     std::unique_ptr<collectors::BackwardContexts> m_backward;
-    /// Of ranks that NCCL or Gloo joins: agreement through the host's shared memory.
-    std::unique_ptr<comm::Communicator> m_host;
-    std::unique_ptr<comm::Communicator> m_communicator;  ///< gathers, reductions
+    RankLinks m_links;
 
     // Step thread.
     run::CaptureSchedule m_schedule;

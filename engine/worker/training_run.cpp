@@ -153,7 +153,7 @@ void TrainingRun::report(const training::StepResult& result) {
     const std::int64_t sinceNs = std::exchange(m_knownNs, result.knownNs);
     const double seconds = static_cast<double>(result.knownNs - sinceNs) * 1e-9;
     const auto tokens = static_cast<double>(m_config.batch * m_config.accumulate) *
-                        static_cast<double>(m_config.model.context * m_parts.start.worldSize);
+                        static_cast<double>(m_config.model.context * m_parts.start.worldSize());
     observer.metric(Metric::kLoss, result.step, result.loss);
     observer.metric(Metric::kLearningRate, result.step, result.learningRate);
     if (result.skipped) {

@@ -50,11 +50,15 @@ if(SHARDSCOPE_BUILD_TESTS)
 endif()
 
 # LibTorch: the unpacked PyPI wheel (packaging/fetch-libtorch), CPU part only.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../dependencies.env SHARDSCOPE_LIBTORCH_VERSION
+    REGEX "^LIBTORCH_VERSION=")
+string(REPLACE "LIBTORCH_VERSION=" "" SHARDSCOPE_LIBTORCH_VERSION "${SHARDSCOPE_LIBTORCH_VERSION}")
 set(SHARDSCOPE_HAVE_ENGINE OFF)
 if(DEFINED ENV{XDG_CACHE_HOME})
-    set(default_libtorch "$ENV{XDG_CACHE_HOME}/shardscope/libtorch-2.11.0")
+    set(default_libtorch
+        "$ENV{XDG_CACHE_HOME}/shardscope/libtorch-${SHARDSCOPE_LIBTORCH_VERSION}")
 else()
-    set(default_libtorch "$ENV{HOME}/.cache/shardscope/libtorch-2.11.0")
+    set(default_libtorch "$ENV{HOME}/.cache/shardscope/libtorch-${SHARDSCOPE_LIBTORCH_VERSION}")
 endif()
 set(SHARDSCOPE_LIBTORCH "${default_libtorch}" CACHE PATH "Folder that holds torch/ and nvidia/")
 if(SHARDSCOPE_WITH_ENGINE STREQUAL "OFF")
@@ -84,7 +88,7 @@ else()
     else()
         set(onednn_state "no oneDNN, run packaging/fetch-libtorch")
     endif()
-    shardscope_note("ENGINE: LibTorch 2.11.0 from ${SHARDSCOPE_LIBTORCH}, ${onednn_state}")
+    shardscope_note("ENGINE: LibTorch ${SHARDSCOPE_LIBTORCH_VERSION} from ${SHARDSCOPE_LIBTORCH}, ${onednn_state}")
 endif()
 
 include(ShardscopeCuda)

@@ -1,6 +1,6 @@
 #include "tests/bench/gloo_collectives.h"
 
-#include "engine/comm/gloo/network_interface.h"
+#include "engine/network/network_interface.h"
 
 #include <ATen/ops/from_blob.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -19,8 +19,8 @@ at::Tensor row(float* values, std::size_t count) {
 
 c10::intrusive_ptr<c10d::Store> storeOf(comm::Communicator& host) {
     c10d::TCPStoreOptions options;
-    comm::Listener listener;
-    if (host.rank() == 0) listener = *comm::listenOn("127.0.0.1");
+    network::Listener listener;
+    if (host.rank() == 0) listener = *network::listenOn("127.0.0.1");
     std::array<double, 1> port{static_cast<double>(listener.port)};
     host.allReduceSmall(port, comm::Reduction::kSum, {}).wait();
     options.port = static_cast<std::uint16_t>(port[0]);

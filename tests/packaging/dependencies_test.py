@@ -31,7 +31,7 @@ PROGRAMS = {  # package: programs
     "cmake": "cmake ctest", "g++": "g++", "ninja-build": "ninja", "ccache": "ccache", "mold": "mold",
     "git": "git", "python3": "python3", "unzip": "unzip", "pkg-config": "pkg-config",
     "protobuf-compiler": "protoc", "sqlite3": "sqlite3", "qemu-user": "qemu-x86_64",
-    "binutils": "ar readelf strip", "libc-bin": "ldd",
+    "binutils": "ar readelf strip", "libc-bin": "ldd", "iproute2": "ip tc",
 }
 # What packages of the list depend on.
 BROUGHT = {"binutils": "g++", "libc-bin": "g++"}

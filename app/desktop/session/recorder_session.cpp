@@ -6,6 +6,7 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 #include <QTimer>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -45,6 +46,7 @@ void RecorderSession::start(const QString& program, const QStringList& arguments
     if (isGoing()) return;
     m_run = {};
     m_outcome.reset();
+    m_hostStates.clear();
     m_lastWords.clear();
     m_killed = false;
     setState(State::kStarting);
@@ -126,11 +128,20 @@ void RecorderSession::handle(const run::ProgressEvent& event) {
         Q_EMIT validationDone(*validation);
     } else if (const auto* rank = std::get_if<run::RankChanged>(&event)) {
         Q_EMIT rankChanged(*rank);
+    } else if (const auto* host = std::get_if<run::HostChanged>(&event)) {
+        tellHost(*host);
     } else if (const auto* line = std::get_if<run::RecorderLog>(&event)) {
         Q_EMIT logged(*line);
     } else if (const auto* outcome = std::get_if<run::RunFinished>(&event)) {
         m_outcome = *outcome;  // told on exit, when the file is closed
     }
+}
+
+/// Once for each state: what is sent in it comes often.
+void RecorderSession::tellHost(const run::HostChanged& host) {
+    const std::string text =
+        host.name + ": " + host.state + (host.detail.empty() ? "" : " ") + host.detail;
+    if (std::exchange(m_hostStates[host.host], text) != text) Q_EMIT logged({"info", text});
 }
 
 void RecorderSession::processEnded(int exitCode, QProcess::ExitStatus status) {

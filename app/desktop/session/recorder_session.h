@@ -13,6 +13,9 @@
 #include <QObject>
 #include <QProcess>
 #include <QStringList>
+#include <cstdint>
+#include <map>
+#include <string>
 
 namespace shardscope::desktop {
 
@@ -55,6 +58,7 @@ private:
     void setState(State state);
     void readEvents();
     void readErrors();
+    void tellHost(const run::HostChanged& host);
     void handle(const run::ProgressEvent& event);
     void processEnded(int exitCode, QProcess::ExitStatus status);
     void processFailed(QProcess::ProcessError error);
@@ -64,8 +68,9 @@ private:
     QProcess m_process;
     State m_state = State::kIdle;
     run::RunStarted m_run;
-    std::optional<run::RunFinished> m_outcome;  ///< said by the recorder before it exits
-    QByteArray m_lastWords;                     ///< tail of its stderr
+    std::optional<run::RunFinished> m_outcome;         ///< said by the recorder before it exits
+    QByteArray m_lastWords;                            ///< tail of its stderr
+    std::map<std::int32_t, std::string> m_hostStates;  ///< what was last told of each host
     bool m_killed = false;
 };
 

@@ -7,7 +7,12 @@ bool hasGloo() {
     return false;
 }
 
-std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup&) {
+std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup& setup) {
+    if (setup.world) {
+        throw CommunicationError(
+            "ranks on several hosts talk through Gloo, which this build has not: install "
+            "libgloo-dev and build again");
+    }
     throw CommunicationError(
         "this build has no Gloo: install libgloo-dev and build again, or leave --transport to "
         "itself");

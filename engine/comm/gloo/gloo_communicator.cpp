@@ -9,8 +9,9 @@ std::unique_ptr<Communicator> makeGlooCommunicator(const GlooSetup& setup) {
     ring.mesh = makeGlooMesh(setup);
     ring.observer = setup.observer;
     ring.memory = setup.memory;
-    ring.protocol = "TCP (Gloo)";
+    ring.protocol = kGlooProtocol;
     ring.timeout = setup.timeout;
+    ring.sharedClock = !setup.world;
     return makeRingCommunicator(ring);
 }
 

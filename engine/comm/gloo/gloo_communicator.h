@@ -10,15 +10,26 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace shardscope::comm {
 
+/// Where ranks of several hosts meet.
+struct WorldMeeting {
+    int rank = 0, size = 1;
+    std::string address = {};  ///< numeric, of rank 0's host
+    int port = 0;
+    int listenFd = -1;  ///< rank 0's: listens there already; closed in the end
+};
+
 struct GlooSetup {
-    /// Ranks agree on a port through it; used during the call only.
+    /// Ranks of one host agree on a port through it; used during the call only.
     Communicator* host = nullptr;
     /// Name or address of a network interface; empty: loopback, which joins ranks of one host.
     std::string interface = {};
+    /// In place of `host`. `interface` is the one that the other hosts reach this one on.
+    std::optional<WorldMeeting> world = {};
     // Both may be null and outlive the communicator.
     control::Observer* observer = nullptr;  ///< is told of collectives
     control::Observer* memory = nullptr;    ///< is told of the communicator's own buffers
@@ -26,6 +37,9 @@ struct GlooSetup {
 };
 
 [[nodiscard]] bool hasGloo();
+
+/// What reports call it.
+inline constexpr const char* kGlooProtocol = "TCP (Gloo)";
 
 /// Blocks until all ranks are connected. Throws CommunicationError. From then on the process
 /// ignores SIGPIPE, unless it handles it: a lost peer is an error, not the end.

@@ -1,8 +1,9 @@
 #include "engine/comm/gloo/gloo_communicator.h"
-#include "engine/comm/gloo/network_interface.h"
+#include "engine/network/network_interface.h"
 
 #include <ATen/ops/from_blob.h>
 #include <ATen/record_function.h>
+#include <c10/util/Logging.h>
 #include <fmt/format.h>
 #include <gloo/context.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -11,8 +12,12 @@
 
 #include <array>
 #include <csignal>
+#include <exception>
+#include <future>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -53,6 +58,24 @@ public:
     }
 };
 
+/// The store is asked by a thread of its own, which may outlive the mesh: a host that is cut off
+/// answers no more, and nobody waits for it for long.
+std::string firstWords(const c10::intrusive_ptr<c10d::Store>& store, const std::string& why) {
+    constexpr std::chrono::seconds kPatience{2};
+    std::promise<std::string> said;
+    std::future<std::string> first = said.get_future();
+    std::thread([store, why, said = std::move(said)]() mutable {
+        try {
+            const std::vector<std::uint8_t> text(why.begin(), why.end());
+            const auto found = store->compareSet("given up", {}, text);
+            said.set_value({found.begin(), found.end()});
+        } catch (...) {
+            said.set_value(why);
+        }
+    }).detach();
+    return first.wait_for(kPatience) == std::future_status::ready ? first.get() : why;
+}
+
 class GlooMesh final : public Mesh {
 public:
     GlooMesh(c10::intrusive_ptr<c10d::Store> store, int rank, int size, const std::string& address,
@@ -86,6 +109,8 @@ public:
             to, bytes);
     }
 
+    std::string blame(const std::string& why) override { return firstWords(m_store, why); }
+
     void close() override {
         const std::lock_guard lock(m_mutex);
         m_closed = true;
@@ -116,12 +141,13 @@ private:
     c10::intrusive_ptr<Connections> m_connections;
 };
 
-/// Rank 0 listens before the others hear of the port.
-c10::intrusive_ptr<c10d::Store> meetingStore(const GlooSetup& setup, const std::string& address) {
-    Listener listener;
+/// Which port of rank 0's, on the host that they share; rank 0 listens before the others hear of
+/// it.
+WorldMeeting agreeOnMeeting(const GlooSetup& setup, const std::string& address) {
+    network::Listener listener;
     std::string why;
     if (setup.host->rank() == 0) {
-        if (auto listening = listenOn(address)) {
+        if (auto listening = network::listenOn(address)) {
             listener = *listening;
         } else {
             why = listening.error().message;
@@ -132,14 +158,20 @@ c10::intrusive_ptr<c10d::Store> meetingStore(const GlooSetup& setup, const std::
     if (port[0] == 0) {
         throw CommunicationError(why.empty() ? "rank 0 cannot listen for the others" : why);
     }
+    return {setup.host->rank(), setup.host->size(), address, static_cast<int>(port[0]),
+            listener.fd};
+}
+
+c10::intrusive_ptr<c10d::Store> storeAt(const WorldMeeting& meeting,
+                                        std::chrono::milliseconds timeout) {
     c10d::TCPStoreOptions options;
-    options.port = static_cast<std::uint16_t>(port[0]);
-    options.isServer = setup.host->rank() == 0;
-    options.numWorkers = static_cast<std::size_t>(setup.host->size());
-    options.timeout = setup.timeout;
+    options.port = static_cast<std::uint16_t>(meeting.port);
+    options.isServer = meeting.rank == 0;
+    options.numWorkers = static_cast<std::size_t>(meeting.size);
+    options.timeout = timeout;
     options.useLibUV = false;
-    if (options.isServer) options.masterListenFd = listener.fd;
-    return c10::make_intrusive<c10d::TCPStore>(address, options);
+    if (options.isServer) options.masterListenFd = meeting.listenFd;
+    return c10::make_intrusive<c10d::TCPStore>(meeting.address, options);
 }
 
 /// Gloo writes to sockets whose other end may be gone; the error it gets is enough.
@@ -158,18 +190,20 @@ bool hasGloo() {
 std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup& setup) {
     const at::DisableRecordFunctionGuard bookkeeping;
     ignorePipeSignal();
-    const auto address = addressOf(setup.interface);
+    c10::initLogging();  // at the level that the environment asks for
+    const auto address = network::addressOf(setup.interface);
     if (!address) throw CommunicationError(address.error().message);
+    const WorldMeeting meeting = setup.world ? *setup.world : agreeOnMeeting(setup, *address);
     try {
-        return std::make_shared<GlooMesh>(meetingStore(setup, *address), setup.host->rank(),
-                                          setup.host->size(), *address, setup.timeout);
-    } catch (const CommunicationError&) {
-        throw;
+        return std::make_shared<GlooMesh>(storeAt(meeting, setup.timeout), meeting.rank,
+                                          meeting.size, *address, setup.timeout);
     } catch (const std::exception& error) {
+        const std::string_view text = error.what();
         throw CommunicationError(
-            fmt::format("rank {} cannot reach the others through Gloo on {}: "
-                        "{}",
-                        setup.host->rank(), *address, error.what()));
+            fmt::format("rank {} cannot reach the others through Gloo on {}, to meet rank 0 on {} "
+                        "port {}: {}",
+                        meeting.rank, *address, meeting.address, meeting.port,
+                        text.substr(0, text.find('\n'))));
     }
 }
 

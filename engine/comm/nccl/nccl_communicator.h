@@ -48,7 +48,7 @@ struct NcclSetup {
     /// Around each NCCL call, on the calling thread: whose launches follow, without its times; then
     /// null, also when the call has thrown. May itself be null.
     void (*annotate)(const control::CollectiveReport* whose) = nullptr;
-    /// By rank, all on this host; empty: what ranks ask for is not compared.
+    /// By rank, null on other hosts; empty: what ranks ask for is not compared.
     std::vector<CallRecord*> calls;
     /// How long an operation may run on the device before it counts as hung.
     std::chrono::milliseconds timeout{60'000};

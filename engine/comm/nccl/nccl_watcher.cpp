@@ -120,7 +120,7 @@ bool NcclWatcher::look(const NcclOperation* front) {
 bool NcclWatcher::ranksDisagree(const control::CollectiveReport& report) {
     const Call mine = callOf(report);
     for (std::size_t p = 0; p < m_setup.calls.size(); ++p) {
-        if (p == static_cast<std::size_t>(m_setup.rank)) continue;
+        if (p == static_cast<std::size_t>(m_setup.rank) || m_setup.calls[p] == nullptr) continue;
         const auto theirs = m_setup.calls[p]->find(m_group.id, report.sequence);
         if (!theirs || fits(mine.wanted, *theirs)) continue;
         alarm(mismatch(mine, m_group.worldRanks[static_cast<std::size_t>(m_setup.rank)], *theirs,
@@ -159,7 +159,7 @@ bool NcclWatcher::peerLost() {
 std::vector<int> NcclWatcher::missing(const control::CollectiveReport& report) const {
     std::vector<int> ranks;
     for (std::size_t p = 0; p < m_setup.calls.size(); ++p) {
-        if (MessageNumbers::isMessage(report.sequence) ||
+        if (MessageNumbers::isMessage(report.sequence) || m_setup.calls[p] == nullptr ||
             m_setup.calls[p]->hasCome(m_group.id, report.sequence))
             continue;
         ranks.push_back(m_group.worldRanks[p]);

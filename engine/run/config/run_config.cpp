@@ -35,6 +35,15 @@ SizeLimit sizeLimitOf(const RunConfig& config) {
     return limit;
 }
 
+std::vector<HostConfig> hostsOf(const RunConfig& config) {
+    if (isHostFile(config.hosts)) return {};
+    return parseHosts(config.hosts).value_or(std::vector<HostConfig>());
+}
+
+RankPlaces placesOf(const RunConfig& config) {
+    return placeRanks(hostsOf(config), config.ranks).value_or(RankPlaces::onOneHost(config.ranks));
+}
+
 DeviceCapture effectiveDeviceCapture(const RunConfig& config) {
     if (config.device != Device::kCuda) return DeviceCapture::kNever;
     if (config.deviceCapture != DeviceCapture::kAuto) return config.deviceCapture;

@@ -3,6 +3,7 @@
 // Sources, later wins: defaults, model preset, TOML run file, command-line flags.
 #pragma once
 
+#include "engine/run/config/host_list.h"
 #include "engine/run/config/run_words.h"
 #include "storage/model/detail.h"
 #include "storage/model/result.h"
@@ -98,8 +99,15 @@ struct RunConfig {
     double lossScale = 65'536;     ///< fp16: at the start
     bool precisionReport = false;  ///< list the types of tensors as they really were
 
+    /// As parseHosts() takes them, or a file of such lines until the run is settled; empty: this
+    /// host.
+    std::string hosts;
+    std::string sshCommand = "ssh";  ///< words: a program and its first arguments
+    bool deployLibTorch = false;     ///< send LibTorch to hosts that have none
+
     Transport transport = Transport::kAuto;
-    std::string interface;  ///< of Gloo: a network interface's name or address
+    /// A network interface's name or address: of Gloo, and of all hosts that name none.
+    std::string interface;
     /// A link that every collective is slowed down to; no bandwidth: none.
     double linkLatencyMicroseconds = 0;
     double linkGigabytesPerSecond = 0;
@@ -138,6 +146,11 @@ struct RunConfig {
 
 /// What maxSize and maxRate of a valid run say.
 [[nodiscard]] SizeLimit sizeLimitOf(const RunConfig& config);
+
+/// The hosts of a valid run; none: this one, without an agent of its own.
+[[nodiscard]] std::vector<HostConfig> hostsOf(const RunConfig& config);
+/// Where the ranks of a valid run are.
+[[nodiscard]] RankPlaces placesOf(const RunConfig& config);
 
 /// What kAuto stands for at this capture level.
 [[nodiscard]] DeviceCapture effectiveDeviceCapture(const RunConfig& config);

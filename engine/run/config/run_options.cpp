@@ -261,6 +261,21 @@ std::vector<RunOption> ofStrategy() {
             .within(0, 1024)};
 }
 
+std::vector<RunOption> ofHosts() {
+    return {
+        option<&C::hosts>("hosts", "--hosts", "FILE|LIST", S::kHosts, "Hosts",
+                          "hosts of the ranks, reached through ssh: a host file (`host slots=4` a "
+                          "line), or a list as node-a:4,node-b:4; localhost is this one")
+            .withNote("none: this one"),
+        option<&C::sshCommand>("ssh_command", "--ssh-command", "WORDS", S::kHosts, "ssh",
+                               "ssh and its first arguments, as 'ssh -F FILE'")
+            .seldom(),
+        option<&C::deployLibTorch>("deploy_libtorch", "--deploy-libtorch", "", S::kHosts,
+                                   "Send LibTorch",
+                                   "send LibTorch (700 MB) to hosts that have none, once")
+            .seldom()};
+}
+
 std::vector<RunOption> ofCommunication() {
     return {
         option<&C::compression>("compress", "--compress", "WORD", S::kCommunication,
@@ -300,7 +315,8 @@ std::vector<RunOption> ofCommunication() {
             .seldom(),
         option<&C::interface>("interface", "--interface", "NAME", S::kCommunication,
                               "Network interface",
-                              "network interface, by name or address, that Gloo listens on")
+                              "network interface, by name or address, of the ranks' connections: "
+                              "of Gloo, and on hosts that name none")
             .seldom(),
         option<&C::linkGigabytesPerSecond>("link_gb_per_s", "--link-gb-per-s", "X",
                                            S::kCommunication, "Modelled link",
@@ -539,8 +555,9 @@ std::vector<RunOption> ofRecording() {
 const std::vector<RunOption>& runOptions() {
     static const std::vector<RunOption> kOptions = [] {
         std::vector<RunOption> all;
-        for (const auto& part : {ofModel(), ofStrategy(), ofCommunication(), ofDevice(), ofData(),
-                                 ofTraining(), ofValidation(), ofCheckpoints(), ofRecording()})
+        for (const auto& part :
+             {ofModel(), ofStrategy(), ofHosts(), ofCommunication(), ofDevice(), ofData(),
+              ofTraining(), ofValidation(), ofCheckpoints(), ofRecording()})
             all.insert(all.end(), part.begin(), part.end());
         return all;
     }();

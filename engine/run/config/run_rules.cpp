@@ -33,6 +33,10 @@ struct Condition {
     bool (*asks)(const RunConfig&) = nullptr;
 };
 
+bool hasHosts(const RunConfig& c) {
+    return !c.hosts.empty();
+}
+
 bool asksForPieces(const RunConfig& c) {
     return c.vocabularyPieces > 1;
 }
@@ -102,10 +106,23 @@ const std::vector<Condition>& conditions() {
          [](const RunConfig& c) { return c.linkGigabytesPerSecond != 0; },
          "needs a modelled link",
          "{0} needs a bandwidth; add {link_gb_per_s}"},
+        {{"link_gb_per_s", "link_latency_us"},
+         [](const RunConfig& c) { return !hasHosts(c); },
+         "one host only",
+         "{0} models a link between ranks of one host, and these have a real one; leave out {0} or "
+         "{hosts}"},
+        {{"transport"},
+         [](const RunConfig& c) { return !hasHosts(c) || c.transport != Transport::kSharedMemory; },
+         "Gloo between hosts",
+         "{0} shared-memory joins ranks of one host; leave it out"},
         {{"interface"},
-         [](const RunConfig& c) { return c.transport == Transport::kGloo; },
-         "Gloo only",
-         "{0} is about {transport} gloo; leave it out"},
+         [](const RunConfig& c) { return c.transport == Transport::kGloo || hasHosts(c); },
+         "Gloo or several hosts",
+         "{0} is about {transport} gloo and {hosts}; leave it out"},
+        {{"ssh_command", "deploy_libtorch"},
+         [](const RunConfig& c) { return hasHosts(c); },
+         "needs hosts",
+         "{0} is about {hosts}; leave it out"},
         {{"reduce"},
          [](const RunConfig& c) { return c.precision == Precision::kBFloat16; },
          "needs precision bf16",
@@ -272,6 +289,14 @@ std::string singleIsOneRank(const RunConfig& c) {
         c.ranks);
 }
 
+std::string ranksFitOnHosts(const RunConfig& c) {
+    if (isHostFile(c.hosts)) return {};
+    const auto hosts = parseHosts(c.hosts);
+    if (!hosts) return "{hosts}: " + hosts.error().message;
+    const auto places = placeRanks(*hosts, c.ranks);
+    return places ? "" : places.error().message;
+}
+
 std::string groupsDivideRanks(const RunConfig& c) {
     if (c.strategy != Strategy::kHsdp) return {};
     if (c.shardRanks > 0 && c.shardRanks <= c.ranks && c.ranks % c.shardRanks == 0) return {};
@@ -333,21 +358,14 @@ std::string validationHasData(const RunConfig& c) {
     return "nothing is held out for validation; use {held_back} 0.1 or {evaluate_every} 0";
 }
 
-constexpr Rule kRules[] = {brokenLimit,
-                           headsDivideHidden,
-                           rotaryNeedsPairs,
-                           tf32NeedsGpu,
-                           attentionExists,
-                           captureIsPossible,
-                           sizesArePossible,
-                           singleIsOneRank,
-                           brokenCondition,
-                           groupsDivideRanks,
-                           piecesHaveTokens,
-                           shardsAreNotTiny,
-                           offloadedGradientsAreShards,
-                           ratesDescend,
-                           vocabularyHoldsBytes,
+constexpr Rule kRules[] = {brokenLimit,       headsDivideHidden,
+                           rotaryNeedsPairs,  tf32NeedsGpu,
+                           attentionExists,   captureIsPossible,
+                           sizesArePossible,  singleIsOneRank,
+                           ranksFitOnHosts,   brokenCondition,
+                           groupsDivideRanks, piecesHaveTokens,
+                           shardsAreNotTiny,  offloadedGradientsAreShards,
+                           ratesDescend,      vocabularyHoldsBytes,
                            validationHasData};
 
 /// Calls `use` with the key of each {option} in a sentence, and whether there is such an option.

@@ -7,6 +7,21 @@
 #include <iterator>
 
 namespace shardscope::run {
+
+// Parts of messages; found by their namespace.
+template <class F>
+void fields(F& f, PeerAddress& m) {
+    f("name", m.name), f("address", m.address), f("port", m.port);
+}
+template <class F>
+void fields(F& f, RankPlaces& m) {
+    f("per_host", m.perHost);
+}
+template <class F>
+void fields(F& f, MeetingPoint& m) {
+    f("address", m.address), f("port", m.port);
+}
+
 namespace {
 
 using Json = nlohmann::json;
@@ -15,18 +30,46 @@ using Json = nlohmann::json;
 template <class F>
 void fields(F& f, AgentHello& m) {
     f("protocol", m.protocol), f("product", m.product), f("pid", m.pid), f("host", m.host);
-    f("now_ns", m.nowNs);
+    f("now_ns", m.nowNs), f("reached_at", m.reachedAt);
+}
+template <class F>
+void fields(F& f, PrepareRequest& m) {
+    f("host", m.host), f("interface", m.interface), f("towards", m.towards);
+    f("token", m.token);
+}
+template <class F>
+void fields(F& f, HostPrepared& m) {
+    f("address", m.address), f("meeting_port", m.meetingPort), f("check_port", m.checkPort);
+    f("failure", m.failure);
+}
+template <class F>
+void fields(F& f, PeersRequest& m) {
+    f("peers", m.peers);
+}
+template <class F>
+void fields(F& f, PeersChecked& m) {
+    f("failures", m.failures);
+}
+template <class F>
+void fields(F& f, ClockAsked& m) {
+    f("sent_ns", m.sentNs);
+}
+template <class F>
+void fields(F& f, ClockTold& m) {
+    f("asked_ns", m.askedNs), f("received_ns", m.receivedNs), f("sent_ns", m.sentNs);
 }
 template <class F>
 void fields(F& f, LaunchRequest& m) {
     f("config", m.config), f("origin_ns", m.originNs), f("rank_program", m.rankProgram);
     f("segment_bytes", m.segmentBytes), f("environment", m.environment);
+    f("places", m.places), f("host", m.host), f("meeting", m.meeting);
 }
 template <class F>
 void fields(F& f, RankStart& m) {
-    f("config", m.config), f("rank", m.rank), f("world_size", m.worldSize);
-    f("origin_ns", m.originNs), f("segment_fd", m.segmentFd);
-    f("segment_bytes", m.segmentBytes);
+    f("config", m.config), f("rank", m.rank), f("origin_ns", m.originNs);
+    f("segment_fd", m.segmentFd);
+    f("segment_bytes", m.segmentBytes), f("places", m.places), f("meeting", m.meeting);
+    f("meeting_fd", m.meetingFd), f("address", m.address);
 }
 template <class F>
 void fields(F& f, Command& m) {
@@ -106,11 +149,12 @@ void fields(F& f, VerifyResult& m) {
 
 /// The word under "type", by alternative of Message.
 constexpr const char* kTypes[] = {
-    "agent_hello",     "launch_request",  "rank_start",        "command",          "heartbeat",
-    "rank_started",    "rank_exited",     "agent_done",        "log_line",         "rank_hello",
-    "peak_measured",   "device_reported", "lane_declared",     "strings_declared", "step_done",
-    "metric_reported", "theory_reported", "diagnostic_raised", "rank_finished",    "rank_failed",
-    "verify_result"};
+    "agent_hello", "prepare_request", "host_prepared",   "peers_request",     "peers_checked",
+    "clock_asked", "clock_told",      "launch_request",  "rank_start",        "command",
+    "heartbeat",   "rank_started",    "rank_exited",     "agent_done",        "log_line",
+    "rank_hello",  "peak_measured",   "device_reported", "lane_declared",     "strings_declared",
+    "step_done",   "metric_reported", "theory_reported", "diagnostic_raised", "rank_finished",
+    "rank_failed", "verify_result"};
 static_assert(std::size(kTypes) == std::variant_size_v<Message>);
 
 template <std::size_t I = 0>

@@ -1,9 +1,11 @@
 // JSON messages inside kMessage frames. One struct a message; encode() and decode() are
 // inverse. Unknown fields are ignored (a newer peer), missing ones are errors by name.
 //
-//   recorder -> agent   LaunchRequest, Command(stop | kill | capture), Heartbeat
+//   recorder -> agent   PrepareRequest, PeersRequest, ClockAsked, LaunchRequest,
+//                       Command(stop | kill | capture), Heartbeat
 //   agent -> rank       RankStart, Command(stop | capture)
-//   agent -> recorder   AgentHello, RankStarted, RankExited, AgentDone, LogLine, Heartbeat
+//   agent -> recorder   AgentHello, HostPrepared, PeersChecked, ClockTold, RankStarted, RankExited,
+//                       AgentDone, LogLine, Heartbeat
 //   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared,
 //   StepDone, MetricReported,
 //                       TheoryReported, DiagnosticRaised, LogLine, RankFinished, RankFailed,
@@ -11,6 +13,7 @@
 #pragma once
 
 #include "engine/run/config/capture_schedule.h"
+#include "engine/run/config/rank_places.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
@@ -32,6 +35,49 @@ struct AgentHello {
     std::int64_t pid = 0;
     HostFacts host;
     std::int64_t nowNs = 0;  ///< host clock when sent
+    std::string reachedAt;   ///< this host's address that its ssh server was reached at, or empty
+};
+
+/// To each agent of a run on several hosts: choose the address of your ranks' connections, and
+/// listen there for the others' agents. Answered by HostPrepared.
+struct PrepareRequest {
+    std::int32_t host = 0;  ///< from 0; rank 0 is on host 0
+    std::string interface;  ///< name or address of a network interface; empty: see `towards`
+    std::string towards;    ///< an address of another host: the interface that leads there
+    std::string token;      ///< by which agents of the run know each other
+};
+
+struct HostPrepared {
+    std::string address;
+    std::int32_t meetingPort = 0;  ///< of host 0: where rank 0 is going to listen
+    std::int32_t checkPort = 0;    ///< where the agent answers the others until ranks start
+    std::string failure;           ///< a sentence; not empty: nothing was prepared
+};
+
+struct PeerAddress {
+    std::string name;  ///< for sentences
+    std::string address;
+    std::int32_t port = 0;
+};
+
+/// Connect to each of these, and be answered. Answered by PeersChecked.
+struct PeersRequest {
+    std::vector<PeerAddress> peers;  ///< all hosts but the agent's own
+};
+
+struct PeersChecked {
+    std::vector<std::string> failures;  ///< a sentence for each peer that was not reached
+};
+
+/// What time is it there? Answered by ClockTold at once.
+struct ClockAsked {
+    std::int64_t sentNs = 0;  ///< host clock of who asks
+};
+
+struct ClockTold {
+    std::int64_t askedNs = 0;     ///< ClockAsked::sentNs
+    std::int64_t receivedNs = 0;  ///< host clock of who answers
+    std::int64_t sentNs = 0;      ///< the same, when the answer was sent
 };
 
 struct LaunchRequest {
@@ -40,16 +86,27 @@ struct LaunchRequest {
     std::string rankProgram;        ///< path of shardscope-rank; empty: beside the agent
     std::int64_t segmentBytes = 0;  ///< of the ranks' shared memory; sparse, so be generous
     std::map<std::string, std::string> environment;
+    RankPlaces places;       ///< of all ranks
+    std::int32_t host = 0;   ///< the agent's own
+    MeetingPoint meeting{};  ///< as host 0 has prepared it
 };
 
 /// First message to a rank. The segment is inherited as a file descriptor.
 struct RankStart {
     RunConfig config;
     std::int32_t rank = 0;
-    std::int32_t worldSize = 1;
     std::int64_t originNs = 0;
     std::int32_t segmentFd = -1;  ///< shared-memory segment of all ranks of the host
     std::int64_t segmentBytes = 0;
+    RankPlaces places;
+    MeetingPoint meeting{};       ///< of ranks on several hosts
+    std::int32_t meetingFd = -1;  ///< rank 0's: listens there already
+    std::string address;          ///< of this host, where this rank listens for others
+
+    [[nodiscard]] std::int32_t worldSize() const { return places.ranks(); }
+    [[nodiscard]] std::int32_t host() const { return places.hostOf(rank); }
+    [[nodiscard]] std::int32_t localRank() const { return places.localRank(rank); }
+    [[nodiscard]] std::int32_t localSize() const { return places.ranksOf(host()); }
 };
 
 struct Command {
@@ -157,7 +214,8 @@ struct VerifyResult {
 };
 
 using Message =
-    std::variant<AgentHello, LaunchRequest, RankStart, Command, Heartbeat, RankStarted, RankExited,
+    std::variant<AgentHello, PrepareRequest, HostPrepared, PeersRequest, PeersChecked, ClockAsked,
+                 ClockTold, LaunchRequest, RankStart, Command, Heartbeat, RankStarted, RankExited,
                  AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared,
                  StringsDeclared, StepDone, MetricReported, TheoryReported, DiagnosticRaised,
                  RankFinished, RankFailed, VerifyResult>;

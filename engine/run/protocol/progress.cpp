@@ -31,6 +31,11 @@ void fields(F& f, RankChanged& m) {
     f("rank", m.rank), f("state", m.state), f("pid", m.pid);
 }
 template <class F>
+void fields(F& f, HostChanged& m) {
+    f("host", m.host), f("name", m.name), f("state", m.state), f("detail", m.detail);
+    f("sent_bytes", m.sent), f("all_bytes", m.all);
+}
+template <class F>
 void fields(F& f, RecorderLog& m) {
     f("level", m.level), f("text", m.text);
 }
@@ -41,7 +46,8 @@ void fields(F& f, RunFinished& m) {
 }
 
 /// The word under "event", by alternative of ProgressEvent.
-constexpr const char* kEvents[] = {"started", "step", "validation", "rank", "log", "finished"};
+constexpr const char* kEvents[] = {"started", "step", "validation", "rank",
+                                   "host",    "log",  "finished"};
 static_assert(std::size(kEvents) == std::variant_size_v<ProgressEvent>);
 
 template <std::size_t I = 0>

@@ -47,6 +47,16 @@ struct RankChanged {
     std::int64_t pid = 0;
 };
 
+/// A host on the way to its agent.
+struct HostChanged {
+    std::int32_t host = 0;
+    std::string name;
+    std::string state;   ///< "waiting" "connecting" "looking" "sending" "starting" "ready" "failed"
+    std::string detail;  ///< what is sent, why it failed; may be empty
+    Bytes sent{};        ///< of what is sent
+    Bytes all{};
+};
+
 struct RecorderLog {
     std::string level;  ///< "info" "warning" "error"
     std::string text;
@@ -59,8 +69,8 @@ struct RunFinished {
     std::string message;
 };
 
-using ProgressEvent =
-    std::variant<RunStarted, StepProgress, ValidationDone, RankChanged, RecorderLog, RunFinished>;
+using ProgressEvent = std::variant<RunStarted, StepProgress, ValidationDone, RankChanged,
+                                   HostChanged, RecorderLog, RunFinished>;
 
 /// One line without its newline.
 [[nodiscard]] std::string encodeProgress(const ProgressEvent& event);

@@ -53,7 +53,7 @@ std::vector<pid_t> childrenOf(pid_t pid) {
 
 Program::Program(const std::vector<std::string>& arguments,
                  const std::map<std::string, std::string>& environment, const std::string& folder,
-                 bool withInput)
+                 bool withInput, const std::string& program)
     : m_folder(folder) {
     const auto out = newFile(folder + "/out");
     const auto err = newFile(folder + "/err");
@@ -65,13 +65,17 @@ Program::Program(const std::vector<std::string>& arguments,
         m_input = launch::FileDescriptor(ends[1]);
     }
     launch::SpawnRequest request;
-    request.program = SHARDSCOPE_PROGRAM;
+    request.program = program;
     request.arguments = arguments;
     request.environment = environment;
     request.descriptors = {{input.get(), 0}, {out.get(), 1}, {err.get(), 2}};
     const auto pid = launch::spawn(request);
     EXPECT_TRUE(pid.has_value());
     if (pid) m_pid = *pid;
+}
+
+std::string Program::built() {
+    return SHARDSCOPE_PROGRAM;
 }
 
 Program::~Program() {

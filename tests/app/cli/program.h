@@ -31,7 +31,9 @@ class Program {
 public:
     Program(const std::vector<std::string>& arguments,
             const std::map<std::string, std::string>& environment, const std::string& folder,
-            bool withInput);
+            bool withInput, const std::string& program = built());
+    /// The `shardscope` that was built.
+    static std::string built();
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
     ~Program();
@@ -61,7 +63,8 @@ protected:
 
     std::unique_ptr<Program> start(const std::vector<std::string>& arguments,
                                    bool withInput = false) {
-        return std::make_unique<Program>(arguments, environment, m_folder.string(), withInput);
+        return std::make_unique<Program>(arguments, environment, m_folder.string(), withInput,
+                                         programPath);
     }
     /// `record` of the short text with the fake rank, to `output()`.
     std::vector<std::string> recordArguments(const std::vector<std::string>& more = {}) const;
@@ -78,6 +81,7 @@ protected:
     RecordingSummary recorded();
 
     std::map<std::string, std::string> environment;
+    std::string programPath = Program::built();
 
 private:
     std::filesystem::path m_folder;

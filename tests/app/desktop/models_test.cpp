@@ -206,6 +206,24 @@ TEST(LaneLayout, LanesLieAsTheRecordingOrdersThem) {
                                    u"CPU time"_s));
 }
 
+TEST(LaneLayout, SaysOnWhichOfSeveralHostsARankIs) {
+    RecordingSummary summary = twoRanks();
+    const auto notes = [&] {
+        std::vector<QString> found;
+        for (const LaneRow& row : layOutLanes(summary, {}).rows)
+            if (row.kind == LaneRow::Kind::kHeader) found.push_back(row.note);
+        return found;
+    };
+    summary.hosts.resize(1);
+    summary.hosts[0].name = "node-a";
+    EXPECT_THAT(notes(), ElementsAre(QString(), QString()));
+    summary.hosts.push_back(summary.hosts[0]);
+    summary.hosts[1].host = 1;
+    summary.hosts[1].name = "node-b";
+    summary.ranks[1].host = 1;
+    EXPECT_THAT(notes(), ElementsAre(u"on node-a"_s, u"on node-b"_s));
+}
+
 TEST(LaneLayout, ShowsOnlySelectedRanks) {
     LaneLayoutOptions options;
     options.ranks = {RankId{1}};

@@ -1,5 +1,4 @@
 // What ranks that Gloo joins say when one of them is gone, hangs, or cannot be reached.
-#include "engine/comm/gloo/network_interface.h"
 #include "tests/engine/comm/rank_errors.h"
 
 #include <gmock/gmock.h>
@@ -93,23 +92,6 @@ TEST_F(GlooFaults, AnUnknownInterfaceIsRefusedWithThoseThereAre) {
         EXPECT_THAT(error.what(), AllOf(HasSubstr("no network interface or address 'nowhere7'"),
                                         HasSubstr("lo (127.0.0.1)")));
     }
-}
-
-TEST(NetworkInterface, IsFoundByNameAndAddressAndIsLoopbackByDefault) {
-    EXPECT_EQ(*comm::addressOf(""), "127.0.0.1");
-    EXPECT_EQ(*comm::addressOf("lo"), "127.0.0.1");
-    EXPECT_EQ(*comm::addressOf("127.0.0.1"), "127.0.0.1");
-    EXPECT_FALSE(comm::addressOf("192.0.2.77"));  // for documentation; nobody's
-}
-
-TEST(NetworkInterface, ListensOnAPortOfItsOwn) {
-    const auto one = comm::listenOn("127.0.0.1"), two = comm::listenOn("127.0.0.1");
-    ASSERT_TRUE(one && two);
-    EXPECT_GT(one->port, 0);
-    EXPECT_NE(one->port, two->port);
-    EXPECT_FALSE(comm::listenOn("192.0.2.77"));
-    ::close(one->fd);
-    ::close(two->fd);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ protected:
         run::LaunchRequest request;
         request.config.steps = steps;
         request.config.threads = 3;
+        request.places = run::RankPlaces::onOneHost(request.config.ranks);
         request.rankProgram = program;
         request.segmentBytes = 1 << 20;
         m_channel.send(run::kNoRank, request);

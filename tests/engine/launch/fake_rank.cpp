@@ -93,7 +93,7 @@ private:
         while (true) {
             bool started = false;
             for (const auto& message : receive(-1)) {
-                if (std::holds_alternative<run::Command>(message)) m_stopAsked = true;
+                noteCommand(message);
                 const auto* start = std::get_if<run::RankStart>(&message);
                 if (start == nullptr) continue;
                 m_start = *start;
@@ -103,9 +103,14 @@ private:
         }
     }
 
+    void noteCommand(const run::Message& message) {
+        const auto* command = std::get_if<run::Command>(&message);
+        m_stopAsked = m_stopAsked || (command != nullptr && command->verb == "stop");
+    }
+
     bool stopAsked() {
         for (const auto& message : receive(std::stoi(setting("FAKE_RANK_STEP_MS", "2")))) {
-            if (std::holds_alternative<run::Command>(message)) m_stopAsked = true;
+            noteCommand(message);
         }
         return m_stopAsked;
     }
@@ -153,7 +158,7 @@ private:
         gather.algorithm = kDirectName;
         gather.issue = gather.start = start;
         gather.end = start + Duration{500};
-        gather.arrivals.assign(static_cast<std::size_t>(m_start.worldSize), start);
+        gather.arrivals.assign(static_cast<std::size_t>(m_start.worldSize()), start);
         sendChunk(columns::encodeSpans(rank(), spans));
         sendChunk(columns::encodeCollectives(rank(), std::span(&gather, 1)));
         m_emitted += spans.size() + 1;

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <utility>
+
 namespace shardscope::launch {
 namespace {
 
@@ -10,7 +12,7 @@ using testing::HasSubstr;
 
 class NoSink : public RunSink {
 public:
-    void agentReady(const run::AgentHello&) override {}
+    void hostReady(const HostFacts&) override {}
     void message(RankId, const run::Message&) override {}
     void chunk(RankId, std::span<const std::byte>) override {}
     void tick() override {}
@@ -18,8 +20,10 @@ public:
 
 Error failureOf(const std::string& agent, const std::vector<std::string>& arguments) {
     RunRequest request;
-    request.agentProgram = agent;
-    request.agentArguments = arguments;
+    request.launch.places = run::RankPlaces::onOneHost(2);
+    HostRun host;
+    host.start = [&] { return startLocalAgent(agent, arguments); };
+    request.hosts.push_back(std::move(host));
     NoSink sink;
     RunSupervisor run(std::move(request), sink);
     const RunOutcome outcome = run.run();

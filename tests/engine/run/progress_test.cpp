@@ -27,6 +27,10 @@ TEST(Progress, ComesBackAsItWasSaid) {
     EXPECT_EQ(heard.timeSeconds, 0.25);
     EXPECT_EQ(backAgain(ValidationDone{3, 1.5}).loss, 1.5);
     EXPECT_EQ(backAgain(RankChanged{1, "running", 77}).state, "running");
+    const HostChanged host =
+        backAgain(HostChanged{1, "node-b", "sending", "the program", Bytes{5}, Bytes{20}});
+    EXPECT_EQ(host.name, "node-b");
+    EXPECT_EQ(host.all.count, 20);
     EXPECT_EQ(backAgain(RecorderLog{"info", "two\nlines"}).text, "two\nlines");
     EXPECT_EQ(backAgain(RunFinished{"failed", "a", 5, "why"}).exitCode, 5);
 }

@@ -20,6 +20,10 @@ using comm::SymmetricBuffer;
 class Collectives : public testing::TestWithParam<test::RankSet> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::ValuesIn(test::rankSets({1, 2, 3, 4, 7})),
                          [](const auto& tested) { return tested.param.name(); });
+INSTANTIATE_TEST_SUITE_P(Hosts, Collectives,
+                         testing::ValuesIn(test::hostSets(
+                             {{2}, {2, 2}, {1, 1, 1}, {3, 3}, {2, 2, 2}, {2, 2, 2, 2}, {1, 2}})),
+                         [](const auto& tested) { return tested.param.name(); });
 
 /// A value that tells rank and position apart.
 float mark(int rank, std::size_t i) {

@@ -5,11 +5,13 @@
 #include "engine/comm/gloo/gloo_communicator.h"
 #include "engine/comm/half.h"
 #include "engine/comm/nccl/nccl_communicator.h"
+#include "tests/engine/comm/host_ranks.h"
 #include "tests/engine/torch/fake_device.h"
 #include "tests/engine/torch/fake_nccl.h"
 
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -50,6 +52,20 @@ inline void runGlooRanks(int ranks, const RankBody& body) {
         threads.emplace_back([&, rank] {
             const auto host = comm::makeDirectCommunicator(*segment, rank, nullptr, "threads");
             const auto communicator = comm::makeGlooCommunicator({.host = host.get()});
+            body(*communicator);
+            communicator->barrier({}).wait();
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+}
+
+/// On hosts with so many ranks each.
+inline void runHostRanks(const std::vector<int>& perHost, const RankBody& body) {
+    const HostRanks hosts(perHost);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < hosts.size(); ++rank) {
+        threads.emplace_back([&, rank] {
+            const auto communicator = hosts.join(rank);
             body(*communicator);
             communicator->barrier({}).wait();
         });
@@ -107,10 +123,17 @@ struct RankSet {
     bool nccl = false;
     int ranks = 1;
     bool gloo = false;
+    std::vector<int> perHost = {};  ///< on several hosts
     [[nodiscard]] std::string name() const {
+        if (!perHost.empty()) {
+            std::string name = "Hosts";
+            for (const int each : perHost) name += "_" + std::to_string(each);
+            return name;
+        }
         return (nccl ? "Nccl" : (gloo ? "Gloo" : "SharedMemory")) + std::to_string(ranks);
     }
     void run(const RankBody& body) const {
+        if (!perHost.empty()) return runHostRanks(perHost, body);
         if (gloo) return runGlooRanks(ranks, body);
         nccl ? runNcclRanks(ranks, body) : runRanks(ranks, body);
     }
@@ -123,6 +146,15 @@ inline std::vector<RankSet> rankSets(const std::vector<int>& counts) {
     }
     for (const int ranks : counts) {
         if (comm::hasGloo()) sets.push_back({false, ranks, true});
+    }
+    return sets;
+}
+
+inline std::vector<RankSet> hostSets(const std::vector<std::vector<int>>& all) {
+    std::vector<RankSet> sets;
+    for (const std::vector<int>& perHost : all) {
+        const int ranks = std::accumulate(perHost.begin(), perHost.end(), 0);
+        if (comm::hasGloo()) sets.push_back({false, ranks, true, perHost});
     }
     return sets;
 }

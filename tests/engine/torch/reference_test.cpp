@@ -136,6 +136,12 @@ std::vector<Case> cases() {
             if (comm::hasGloo()) all.push_back({strategy, {false, ranks, true}, kMkl});
         }
     }
+    // So do hosts. HSDP's groups are the ranks of one.
+    for (const run::Strategy strategy : kAll<run::Strategy>) {
+        if (strategy == kSingle) continue;
+        for (const RankSet& ranks : test::hostSets({{2, 2}, {1, 3}}))
+            all.push_back({strategy, ranks, kMkl});
+    }
     return all;
 }
 

@@ -49,6 +49,32 @@ TEST_F(CollectiveRecorderTest, IsRecordedAndDrawn) {
     EXPECT_THAT(m_kept.collectives[0].arrivals, ElementsAre(Timestamp{90}, Timestamp{95}));
 }
 
+/// What it did between hosts and inside lies beneath it, at full capture.
+TEST_F(CollectiveRecorderTest, LevelsAreDrawnBeneathIt) {
+    using control::Level;
+    const std::array<control::LevelReport, 3> levels{{{Level::kInsideHost, 100, 120},
+                                                      {Level::kBetweenHosts, 120, 260},
+                                                      {Level::kInsideHost, 260, 300}}};
+    control::CollectiveReport report = gather(0, 5);
+    report.sequence = 9;
+    report.levels = levels;
+    m_recorder.report(report);
+    EXPECT_THAT(m_kept.on(lanes::kGroups.at(0)), SizeIs(1)) << "at light";
+    m_level.decide(CaptureLevel::kFull, DetailReason::kSchedule, CaptureLevel::kFull);
+    m_recorder.report(report);
+    const auto drawn = m_kept.on(lanes::kGroups.at(0));
+    ASSERT_THAT(drawn, SizeIs(5));
+    const SpanEvent &whole = drawn[1], &between = drawn[3];
+    EXPECT_EQ(whole.depth, 0);
+    EXPECT_EQ(between.depth, 1);
+    EXPECT_EQ(between.start.ns, 120);
+    EXPECT_EQ(between.duration.ns, 140);
+    EXPECT_EQ(between.name, m_names.of(Level::kBetweenHosts));
+    EXPECT_EQ(drawn[2].name, m_names.of(Level::kInsideHost));
+    EXPECT_EQ(between.correlation, whole.correlation);
+    EXPECT_THAT(m_kept.collectives, SizeIs(2));
+}
+
 TEST_F(CollectiveRecorderTest, OfAStepThatIsNotCapturedNothingIs) {
     m_level.decide(CaptureLevel::kSteps, DetailReason::kSchedule, CaptureLevel::kLight);
     m_level.begin(3);

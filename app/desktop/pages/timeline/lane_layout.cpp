@@ -134,6 +134,16 @@ void sortStreams(std::vector<const LaneFacts*>& lanes) {
     });
 }
 
+/// Where a rank is; nothing where all are on one host.
+QString hostNote(const RecordingSummary& summary, RankId rank) {
+    if (summary.hosts.size() < 2) return {};
+    for (const RankFacts& facts : summary.ranks)
+        if (facts.rank == rank)
+            for (const HostFacts& host : summary.hosts)
+                if (host.host == facts.host) return u"on %1"_s.arg(fromUtf8(host.name));
+    return {};
+}
+
 /// Lays out one recording; `y` runs down over all ranks.
 class Layouter {
 public:
@@ -147,8 +157,10 @@ public:
         header.key.rank = rank;
         header.name = u"rank %1"_s.arg(rank.value);
         header.collapsed = m_options.collapsed.contains(rank);
+        header.note = hostNote(m_summary, rank);
         if (device != nullptr) {
-            header.note = fromUtf8(device->name);
+            if (!header.note.isEmpty()) header.note += u" · "_s;
+            header.note += fromUtf8(device->name);
             header.warns = device->sharedBy > 1;
             if (header.warns) header.note += u" · shared by %1 ranks"_s.arg(device->sharedBy);
             if (device->tracing.starts_with("not traced"))

@@ -1,4 +1,4 @@
-#include "engine/comm/gloo/network_interface.h"
+#include "engine/network/network_interface.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -14,9 +14,10 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
-namespace shardscope::comm {
+namespace shardscope::network {
 namespace {
 
 struct Interface {
@@ -46,10 +47,22 @@ std::vector<Interface> interfaces() {
     return found;
 }
 
-Error cannotListen(const std::string& address, const char* why) {
+addrinfo numeric(int kind, int flags) {
+    addrinfo hints{};
+    hints.ai_socktype = kind;
+    hints.ai_flags = AI_NUMERICHOST | flags;
+    return hints;
+}
+
+Error noWay(const std::string& address, const char* why) {
     return {ErrorCode::kLaunch,
-            fmt::format("no port of {} can be listened on for Gloo: {}; name another interface",
-                        address, why)};
+            fmt::format("this host has no way to {}: {}; name an interface", address, why)};
+}
+
+Error cannotListen(const std::string& address, const char* why) {
+    return {
+        ErrorCode::kLaunch,
+        fmt::format("no port of {} can be listened on: {}; name another interface", address, why)};
 }
 
 }  // namespace
@@ -67,10 +80,39 @@ Result<std::string> addressOf(const std::string& named) {
                                named, known.empty() ? "none" : known));
 }
 
+/// A connected datagram socket has chosen its way without a packet.
+Result<std::string> addressTowards(const std::string& address) {
+    constexpr const char* kAnyPort = "9";
+    addrinfo* found = nullptr;
+    const addrinfo hints = numeric(SOCK_DGRAM, 0);
+    if (const int error = ::getaddrinfo(address.c_str(), kAnyPort, &hints, &found); error != 0) {
+        return tl::unexpected(noWay(address, ::gai_strerror(error)));
+    }
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, &::freeaddrinfo);
+    const int fd = ::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    auto* any = reinterpret_cast<sockaddr*>(&own);
+    std::array<char, NI_MAXHOST> text{};
+    const bool known = fd >= 0 && ::connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+                       ::getsockname(fd, any, &size) == 0;
+    const int error = errno;
+    if (fd >= 0) ::close(fd);
+    if (!known) return tl::unexpected(noWay(address, std::strerror(error)));
+    if (::getnameinfo(any, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0)
+        return tl::unexpected(noWay(address, "its own address is not known"));
+    return std::string(text.data());
+}
+
+std::optional<std::string> interfaceOf(const std::string& address) {
+    for (const Interface& each : interfaces())
+        if (each.address == address) return each.name;
+    return std::nullopt;
+}
+
 Result<Listener> listenOn(const std::string& address) {
-    addrinfo hints{}, *found = nullptr;
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
+    addrinfo* found = nullptr;
+    const addrinfo hints = numeric(SOCK_STREAM, AI_PASSIVE);
     if (const int error = ::getaddrinfo(address.c_str(), "0", &hints, &found); error != 0) {
         return tl::unexpected(cannotListen(address, ::gai_strerror(error)));
     }
@@ -90,4 +132,4 @@ Result<Listener> listenOn(const std::string& address) {
     return Listener{fd, ntohs(reinterpret_cast<const sockaddr_in*>(any)->sin_port)};
 }
 
-}  // namespace shardscope::comm
+}  // namespace shardscope::network

@@ -1,0 +1,49 @@
+// How `shardscope control` reaches the recorder of a run on the same machine: a socket file in a
+// folder of the user's only, named after the recording. A line is a command, the answer to it a
+// line too: {"ok":true,"message":"stopping after this step"}.
+#pragma once
+
+#include "app/cli/control_commands.h"
+#include "engine/launch/file_descriptor.h"
+#include "storage/model/result.h"
+
+#include <list>
+#include <string>
+
+namespace shardscope::cli {
+
+/// The recorder's end. One poll loop; never waits.
+class ControlSocket {
+public:
+    /// For the run that writes `recording`, an absolute path. A file that an ended run has left is
+    /// replaced.
+    static Result<ControlSocket> open(const std::string& recording);
+    ControlSocket(ControlSocket&&) noexcept = default;
+    ControlSocket& operator=(ControlSocket&&) = delete;
+    ~ControlSocket();
+
+    /// Becomes readable when there is something to do.
+    [[nodiscard]] int fd() const { return m_events.get(); }
+    void turn(const ControlCommands& commands);
+
+private:
+    struct Guest {
+        launch::FileDescriptor fd;
+        std::string heard;
+    };
+
+    ControlSocket(std::string path, launch::FileDescriptor listener, launch::FileDescriptor events)
+        : m_path(std::move(path)), m_listener(std::move(listener)), m_events(std::move(events)) {}
+    void accept();
+
+    std::string m_path;
+    launch::FileDescriptor m_listener;
+    launch::FileDescriptor m_events;  ///< of the listener and all guests
+    std::list<Guest> m_guests;
+};
+
+/// Sends a command to the run that writes `recording` and returns its answer. kLaunch when no run
+/// on this machine writes it; what the run refuses is its kUsage.
+Result<std::string> askRun(const std::string& recording, const std::string& line);
+
+}  // namespace shardscope::cli

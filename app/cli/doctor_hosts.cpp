@@ -1,0 +1,141 @@
+#include "app/cli/doctor_hosts.h"
+
+#include "app/cli/console.h"
+#include "app/cli/host_flags.h"
+#include "app/cli/report_table.h"
+#include "app/cli/run_requests.h"
+#include "app/cli/ssh_hosts.h"
+#include "engine/run/config/host_list.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shardscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using launch::HostLook;
+
+std::string gigabytes(const std::optional<Bytes>& bytes) {
+    return bytes ? fmt::format("{:.1f} GB", static_cast<double>(bytes->count) * 1e-9) : "?";
+}
+
+/// "2 x NVIDIA H100 80GB HBM3"
+std::string gpuText(const std::vector<std::string>& names) {
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < names.size();) {
+        std::size_t end = i;
+        while (end < names.size() && names[end] == names[i]) ++end;
+        parts.push_back(end - i == 1 ? names[i] : fmt::format("{} x {}", end - i, names[i]));
+        i = end;
+    }
+    return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string torchText(const HostLook& look) {
+    if (!look.libTorch.empty()) return launch::libTorchVersion();
+    return look.otherTorch.empty() ? "none" : fmt::format("none (torch {})", look.otherTorch);
+}
+
+std::vector<std::string> rowOf(const LookedAt& each) {
+    const HostLook& look = each.look;
+    if (look.system.empty()) return {each.name, "not reached", "", "", "", "", "", "", ""};
+    return {each.name,
+            each.failure ? "lacks something" : "ok",
+            look.system,
+            fmt::format("{}.{}", look.glibc.major, look.glibc.minor),
+            look.cores > 0 ? std::to_string(look.cores) : "?",
+            gigabytes(look.freeMemory),
+            gigabytes(look.freeDisk),
+            torchText(look),
+            gpuText(look.gpus)};
+}
+
+std::string textOf(const std::vector<LookedAt>& hosts) {
+    TextTable table({"host", "state", "system", "glibc", "cores", "free memory", "free disk",
+                     "LibTorch", "GPUs"});
+    std::string rest;
+    for (const LookedAt& each : hosts) {
+        table.add(rowOf(each));
+        if (!each.look.folder.empty())
+            rest += fmt::format("{}: {} in {}\n", each.name,
+                                each.look.programThere ? "this program is" : "it would be put",
+                                each.look.folder);
+        if (each.look.noisy)
+            rest += fmt::format(
+                "{}: its login shell prints where it should not; that is passed "
+                "over\n",
+                each.name);
+        if (each.failure) rest += each.failure->message + '\n';
+    }
+    return table.text() + rest;
+}
+
+template <class T>
+Json orNull(const T& value, bool known) {
+    return known ? Json(value) : Json();
+}
+
+Json jsonOf(const LookedAt& each) {
+    const HostLook& look = each.look;
+    const auto count = [](const std::optional<Bytes>& bytes) {
+        return bytes ? Json(bytes->count) : Json();
+    };
+    return {{"host", each.name},
+            {"ok", !each.failure},
+            {"reached", !look.system.empty()},
+            {"system", look.system},
+            {"glibc", orNull(fmt::format("{}.{}", look.glibc.major, look.glibc.minor),
+                             look.glibc.major > 0)},
+            {"cores", orNull(look.cores, look.cores > 0)},
+            {"free_memory_bytes", count(look.freeMemory)},
+            {"free_disk_bytes", count(look.freeDisk)},
+            {"folder", look.folder},
+            {"program", look.programThere},
+            {"libtorch", look.libTorch.empty() ? Json() : Json(launch::libTorchVersion())},
+            {"gpus", look.gpus},
+            {"address", look.reachedAt},
+            {"noisy_shell", look.noisy},
+            {"problem", each.failure ? Json(each.failure->message) : Json()}};
+}
+
+std::string documentOf(const std::vector<LookedAt>& hosts) {
+    Json list = Json::array();
+    for (const LookedAt& each : hosts) list.push_back(jsonOf(each));
+    const Json document = {{"schema", "shardscope.doctor-hosts/1"}, {"hosts", list}};
+    return document.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+Result<std::vector<LookedAt>> look(const DoctorHosts& options) {
+    auto text = hostText(options.hosts);
+    if (!text) return failure(text);
+    const auto hosts = run::parseHosts(*text);
+    if (!hosts) return failure(hosts, "--hosts");
+    auto signals = SignalRequests::open();
+    if (!signals) return failure(signals);
+    return lookAtAll(*hosts, options.sshCommand, *signals);
+}
+
+}  // namespace
+
+int diagnoseHosts(const DoctorHosts& options) {
+    std::signal(SIGPIPE, SIG_IGN);
+    const auto hosts = look(options);
+    if (!hosts) {
+        tellError(hosts.error().message);
+        return exitStatus(hosts.error());
+    }
+    bool all = true;
+    for (const LookedAt& each : *hosts) all = all && !each.failure;
+    return printLast(options.json ? documentOf(*hosts) : textOf(*hosts),
+                     all ? 0 : static_cast<int>(ErrorCode::kLaunch));
+}
+
+}  // namespace shardscope::cli

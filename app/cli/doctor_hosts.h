@@ -1,0 +1,18 @@
+// `shardscope doctor --hosts`: what the hosts of a run are and have, and what each lacks.
+#pragma once
+
+#include <string>
+
+namespace shardscope::cli {
+
+struct DoctorHosts {
+    std::string hosts;  ///< a host file, or a list
+    std::string sshCommand = "ssh";
+    bool json = false;  ///< one object, schema shardscope.doctor-hosts/1
+};
+
+/// Prints a row a host and what mends what is missing. Exit status: 0 all can run ranks, 4 one
+/// cannot.
+int diagnoseHosts(const DoctorHosts& options);
+
+}  // namespace shardscope::cli

@@ -1,0 +1,120 @@
+#include "app/cli/run_hosts.h"
+
+#include "app/cli/run_environment.h"
+#include "app/cli/ssh_hosts.h"
+#include "engine/launch/process.h"
+#include "engine/launch/processor_level.h"
+#include "engine/launch/usable_cores.h"
+#include "engine/run/config/host_list.h"
+#include "engine/run/theory/theory.h"
+#include "storage/model/host_clock.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace shardscope::cli {
+namespace {
+
+constexpr std::int64_t kMebibyte = 1 << 20;
+/// The segment is sparse, so that what is not used costs nothing: weights, gradients and
+/// staging of every rank many times over.
+constexpr std::int64_t kSegmentBytesPerParameter = 64;
+
+/// Of the memory that `ranks` ranks of one host share.
+std::int64_t segmentBytes(const run::RunConfig& config, std::int32_t ranks) {
+    return 64 * kMebibyte +
+           ranks *
+               (kSegmentBytesPerParameter * theory::parameterCount(config.model) + 64 * kMebibyte);
+}
+
+Result<launch::HostRun> here() {
+    launch::HostRun host;
+    host.rankProgram = rankProgram();
+    if (::access(host.rankProgram.c_str(), X_OK) != 0) {
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("there is no training engine at {}; run "
+                                   "packaging/fetch-libtorch, configure and build again",
+                                   host.rankProgram));
+    }
+    if (auto possible = launch::checkProcessor(); !possible) return failure(possible);
+    host.start = [] { return launch::startLocalAgent(launch::ownProgram(), {"agent", "--local"}); };
+    return host;
+}
+
+/// What the list of hosts says of it, the connection apart.
+void apply(const run::HostConfig& wanted, const run::RunConfig& config, launch::HostRun& host) {
+    if (!wanted.isLocal()) host.name = wanted.name;  // else its own
+    host.interface = wanted.interface.empty() ? config.interface : wanted.interface;
+    host.data = wanted.data;
+    if (!wanted.isLocal()) host.environment = passedEnvironment();
+    if (!wanted.devices.empty())
+        host.environment["CUDA_VISIBLE_DEVICES"] =
+            fmt::format("{}", fmt::join(wanted.devices, ","));
+    for (const auto& [name, value] : wanted.environment) host.environment[name] = value;
+}
+
+/// Those that have ranks.
+std::vector<run::HostConfig> usedHosts(const run::RunConfig& config,
+                                       const run::RankPlaces& places) {
+    std::vector<run::HostConfig> hosts = run::hostsOf(config);
+    hosts.resize(static_cast<std::size_t>(places.hosts()));
+    return hosts;
+}
+
+Result<std::vector<launch::HostRun>> hostRuns(const run::RunConfig& config,
+                                              const run::RankPlaces& places,
+                                              SignalRequests& signals, RunProgress& progress) {
+    const std::vector<run::HostConfig> wanted = usedHosts(config, places);
+    auto agents = connectAgents(wanted, config, signals, progress);
+    if (!agents) return failure(agents);
+    std::vector<launch::HostRun> hosts;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        auto host = wanted[i].isLocal() ? here() : launch::HostRun{};
+        if (!host) return failure(host);
+        if (!wanted[i].isLocal()) host->start = std::move((*agents)[i]);
+        apply(wanted[i], config, *host);
+        hosts.push_back(std::move(*host));
+    }
+    return hosts;
+}
+
+}  // namespace
+
+std::string rankProgram() {
+    if (const char* named = std::getenv("SHARDSCOPE_RANK_PROGRAM")) return named;
+    return (std::filesystem::path(launch::ownProgram()).parent_path() / "shardscope-rank").string();
+}
+
+void settleThreads(run::RunConfig& config) {
+    if (config.threads == 0 && config.hosts.empty())
+        config.threads = launch::threadsPerRank(config.ranks);
+}
+
+Result<launch::RunRequest> requestRun(const run::RunConfig& config, SignalRequests& signals,
+                                      RunProgress& progress) {
+    launch::RunRequest request;
+    request.launch.config = config;
+    request.launch.places = run::placesOf(config);
+    if (config.hosts.empty()) {
+        auto host = here();
+        if (!host) return failure(host);
+        request.hosts.push_back(std::move(*host));
+    } else {
+        auto hosts = hostRuns(config, request.launch.places, signals, progress);
+        if (!hosts) return failure(hosts);
+        request.hosts = std::move(*hosts);
+    }
+    for (std::size_t i = 0; i < request.hosts.size(); ++i)
+        request.hosts[i].segmentBytes = segmentBytes(config, request.launch.places.perHost[i]);
+    request.launch.originNs = hostNow();
+    return request;
+}
+
+}  // namespace shardscope::cli

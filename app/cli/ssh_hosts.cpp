@@ -1,0 +1,185 @@
+#include "app/cli/ssh_hosts.h"
+
+#include "engine/launch/process.h"
+#include "engine/launch/ssh/connect_hosts.h"
+#include "engine/launch/ssh/host_checks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace shardscope::cli {
+namespace {
+
+using launch::ConnectState;
+
+class SshTransport final : public launch::AgentTransport {
+public:
+    explicit SshTransport(launch::SshAgent agent) : m_agent(std::move(agent)) {}
+
+    launch::FrameChannel takeChannel() override { return std::move(m_agent.channel()); }
+    void addPolls(std::vector<pollfd>& polls) const override { m_agent.addPolls(polls); }
+    std::vector<std::string> takeErrorLines() override {
+        m_agent.turn();
+        launch::readAvailable(m_agent.errors(), m_partial, kLongestLine);
+        std::vector<std::string> lines;
+        for (std::size_t end; (end = m_partial.find('\n')) != std::string::npos;) {
+            lines.push_back(m_partial.substr(0, end));
+            m_partial.erase(0, end + 1);
+        }
+        if (m_partial.size() >= kLongestLine) lines.push_back(std::exchange(m_partial, {}));
+        return lines;
+    }
+    std::string endText() override { return m_agent.endText(); }
+    void end() override { m_agent.close(); }
+
+private:
+    static constexpr std::size_t kLongestLine = 1 << 16;
+
+    launch::SshAgent m_agent;
+    std::string m_partial;
+};
+
+const char* wordOf(ConnectState state) {
+    switch (state) {
+        case ConnectState::kWaiting:
+            return "waiting";
+        case ConnectState::kConnecting:
+            return "connecting";
+        case ConnectState::kLooking:
+            return "looking";
+        case ConnectState::kSending:
+            return "sending";
+        case ConnectState::kStarting:
+            return "starting";
+        case ConnectState::kReady:
+            return "ready";
+        case ConnectState::kFailed:
+            break;
+    }
+    return "failed";
+}
+
+/// Tells how far each host is; `numbers`: which hosts of the run they are.
+class ToldProgress final : public launch::ConnectObserver {
+public:
+    ToldProgress(const std::vector<run::HostConfig>& hosts, std::vector<std::size_t> numbers,
+                 SignalRequests& signals, RunProgress& progress)
+        : m_hosts(hosts), m_numbers(std::move(numbers)), m_signals(signals), m_progress(progress) {}
+
+    void progress(std::size_t host, const launch::ConnectProgress& now) override {
+        const std::size_t number = m_numbers[host];
+        m_progress.host({static_cast<std::int32_t>(number), m_hosts[number].name, wordOf(now.state),
+                         now.detail, now.sent, now.all});
+    }
+    bool goOn() override { return !m_signals.askedToStop(); }
+
+private:
+    const std::vector<run::HostConfig>& m_hosts;
+    std::vector<std::size_t> m_numbers;
+    SignalRequests& m_signals;
+    RunProgress& m_progress;
+};
+
+launch::SshOptions optionsOf(const std::string& sshCommand) {
+    launch::SshOptions options;
+    options.command.clear();
+    std::istringstream words(sshCommand);
+    for (std::string word; words >> word;) options.command.push_back(word);
+    return options;
+}
+
+class Silence final : public launch::ConnectObserver {
+public:
+    explicit Silence(SignalRequests& signals) : m_signals(signals) {}
+    void progress(std::size_t, const launch::ConnectProgress&) override {}
+    bool goOn() override { return !m_signals.askedToStop(); }
+
+private:
+    SignalRequests& m_signals;
+};
+
+std::optional<Error> lackOf(const launch::SshHost& host, const launch::HostLook& look,
+                            const launch::Payload& payload) {
+    if (auto able = launch::checkHost(host, look, payload, false); !able) return able.error();
+    if (payload.hasRank() && look.libTorch.empty()) return launch::noLibTorch(host, look);
+    return std::nullopt;
+}
+
+/// All that is amiss, so that it can be mended at once.
+Result<void> firstFailures(const std::vector<launch::HostConnection>& connections) {
+    std::string text;
+    ErrorCode code = ErrorCode::kLaunch;
+    for (const launch::HostConnection& each : connections) {
+        if (!each.failure) continue;
+        text += (text.empty() ? "" : "\n") + each.failure->message;
+        code = each.failure->code;
+    }
+    if (text.empty()) return {};
+    return failure(code, text);
+}
+
+AgentStart givesOnce(launch::SshAgent agent) {
+    auto transport = std::make_shared<std::unique_ptr<launch::AgentTransport>>(
+        std::make_unique<SshTransport>(std::move(agent)));
+    return [transport]() -> Result<std::unique_ptr<launch::AgentTransport>> {
+        return std::move(*transport);
+    };
+}
+
+}  // namespace
+
+Result<std::vector<AgentStart>> connectAgents(const std::vector<run::HostConfig>& hosts,
+                                              const run::RunConfig& config, SignalRequests& signals,
+                                              RunProgress& progress) {
+    std::vector<launch::SshHost> far;
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+        if (hosts[i].isLocal()) continue;
+        far.push_back({hosts[i].name, hosts[i].folder});
+        numbers.push_back(i);
+    }
+    std::vector<AgentStart> starts(hosts.size());
+    if (far.empty()) return starts;
+    const std::string folder = std::filesystem::path(launch::ownProgram()).parent_path().string();
+    const auto payload = launch::findPayload(folder, config.deployLibTorch);
+    if (!payload) return failure(payload);
+    ToldProgress told(hosts, numbers, signals, progress);
+    launch::SshOptions options = optionsOf(config.sshCommand);
+    options.deployLibTorch = config.deployLibTorch;
+    auto connections = launch::connectHosts(far, options, *payload, told);
+    if (signals.askedToStop())
+        return failure(ErrorCode::kInterrupted, "interrupted; no rank was started");
+    if (auto failed = firstFailures(connections); !failed) return failure(failed);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        starts[numbers[i]] = givesOnce(std::move(*connections[i].agent));
+    return starts;
+}
+
+Result<std::vector<LookedAt>> lookAtAll(const std::vector<run::HostConfig>& hosts,
+                                        const std::string& sshCommand, SignalRequests& signals) {
+    std::vector<launch::SshHost> far;
+    for (const run::HostConfig& host : hosts)
+        if (!host.isLocal()) far.push_back({host.name, host.folder});
+    const std::string folder = std::filesystem::path(launch::ownProgram()).parent_path().string();
+    const auto payload = launch::findPayload(folder, false);
+    if (!payload) return failure(payload);
+    Silence silence(signals);
+    const auto connections = launch::lookAtHosts(far, optionsOf(sshCommand), *payload, silence);
+    if (signals.askedToStop()) return failure(ErrorCode::kInterrupted, "interrupted");
+    std::vector<LookedAt> looked;
+    for (std::size_t i = 0; i < far.size(); ++i) {
+        LookedAt each{far[i].target, connections[i].look, connections[i].failure};
+        if (!each.failure) each.failure = lackOf(far[i], each.look, *payload);
+        looked.push_back(std::move(each));
+    }
+    return looked;
+}
+
+}  // namespace shardscope::cli

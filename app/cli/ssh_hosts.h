@@ -1,0 +1,40 @@
+// Agents on the hosts of a run that are reached through ssh.
+#pragma once
+
+#include "app/cli/run_progress.h"
+#include "app/cli/run_requests.h"
+#include "engine/launch/agent_transport.h"
+#include "engine/launch/ssh/host_look.h"
+#include "engine/run/config/host_list.h"
+#include "engine/run/config/run_config.h"
+#include "storage/model/result.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+
+using AgentStart = std::function<Result<std::unique_ptr<launch::AgentTransport>>()>;
+
+/// By host, in their order; nothing for those that are this machine. Each gives its agent once;
+/// agents that nobody takes end with it.
+Result<std::vector<AgentStart>> connectAgents(const std::vector<run::HostConfig>& hosts,
+                                              const run::RunConfig& config, SignalRequests& signals,
+                                              RunProgress& progress);
+
+/// What was found out of a host, and why it cannot run ranks; nothing: it can.
+struct LookedAt {
+    std::string name;
+    launch::HostLook look;
+    std::optional<Error> failure;
+};
+
+/// All hosts but this one; starts and leaves nothing there. kInterrupted when `signals` ask to
+/// stop.
+Result<std::vector<LookedAt>> lookAtAll(const std::vector<run::HostConfig>& hosts,
+                                        const std::string& sshCommand, SignalRequests& signals);
+
+}  // namespace shardscope::cli

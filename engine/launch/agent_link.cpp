@@ -1,0 +1,58 @@
+#include "engine/launch/agent_link.h"
+
+#include "storage/model/host_clock.h"
+
+namespace shardscope::launch {
+
+Result<void> AgentLink::start() {
+    auto started = m_run.start();
+    if (!started) return failure(started);
+    m_transport = std::move(*started);
+    m_channel = m_transport->takeChannel();
+    m_lastHeard = Clock::now();
+    return {};
+}
+
+void AgentLink::end() {
+    if (m_transport) m_transport->end();
+}
+
+std::string AgentLink::name() const {
+    if (!m_run.name.empty()) return m_run.name;
+    return hello ? hello->host.name : "this host";
+}
+
+void AgentLink::addPolls(std::vector<pollfd>& polls) const {
+    m_channel.addPolls(polls, true);
+    if (m_transport) m_transport->addPolls(polls);
+}
+
+Result<void> AgentLink::receive(std::vector<run::Frame>& frames) {
+    auto received = m_channel.receive(frames);
+    if (!frames.empty()) m_lastHeard = Clock::now();
+    return received;
+}
+
+std::vector<std::string> AgentLink::takeErrorLines() {
+    return m_transport ? m_transport->takeErrorLines() : std::vector<std::string>();
+}
+
+bool AgentLink::isSilent(std::chrono::milliseconds lease, bool evenStopped) const {
+    if (Clock::now() - m_lastHeard <= lease) return false;
+    return evenStopped || !m_transport->isStopped();
+}
+
+void AgentLink::askTime() {
+    if (isLocal()) return;
+    if (const auto question = m_clock.ask(hostNow())) {
+        send(*question);
+        m_channel.flush();
+    }
+}
+
+void AgentLink::take(const run::ClockTold& told) {
+    m_clock.take(told, hostNow());
+    askTime();
+}
+
+}  // namespace shardscope::launch

@@ -1,0 +1,91 @@
+// The recorder's end of one agent: its frames, what it has said of its host, when it was heard.
+// Lives in the recorder's poll loop.
+#pragma once
+
+#include "engine/launch/agent_transport.h"
+#include "engine/launch/clock_exchange.h"
+#include "engine/launch/frame_channel.h"
+#include "engine/run/protocol/messages.h"
+#include "storage/model/result.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::launch {
+
+/// Part of a run that one host does.
+struct HostRun {
+    std::string name;         ///< as the user called it; empty: this host
+    std::string interface;    ///< of its ranks' connections; empty: towards the others
+    std::string rankProgram;  ///< there; empty: beside the agent
+    std::string data;         ///< what the run's data is called there; empty: as everywhere
+    std::int64_t segmentBytes = 0;
+    std::map<std::string, std::string> environment;
+    std::function<Result<std::unique_ptr<AgentTransport>>()> start;
+};
+
+class AgentLink {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    AgentLink(std::int32_t host, HostRun run) : m_host(host), m_run(std::move(run)) {}
+
+    Result<void> start();
+    /// Ends the agent.
+    void closeStream() { m_channel.close(); }
+    /// Waits until it is gone, after closeStream().
+    void end();
+
+    [[nodiscard]] std::int32_t host() const { return m_host; }
+    [[nodiscard]] const HostRun& run() const { return m_run; }
+    /// For sentences and the recording.
+    [[nodiscard]] std::string name() const;
+    [[nodiscard]] bool isLocal() const { return m_transport && m_transport->isLocal(); }
+
+    void addPolls(std::vector<pollfd>& polls) const;
+    /// What has come; an error, or a closed channel, is the end of it.
+    Result<void> receive(std::vector<run::Frame>& frames);
+    void send(const run::Message& message) { m_channel.send(run::kNoRank, message); }
+    void flush() { m_channel.flush(); }
+    [[nodiscard]] bool isOpen() const { return m_channel.isOpen(); }
+    [[nodiscard]] std::vector<std::string> takeErrorLines();
+    [[nodiscard]] std::string endText() { return m_transport->endText(); }
+
+    /// Nothing was heard for so long, and it is not known to be stopped.
+    [[nodiscard]] bool isSilent(std::chrono::milliseconds lease, bool evenStopped) const;
+    /// We stood still ourselves: that was no silence of the agent's.
+    void excuse(Clock::duration pause) { m_lastHeard += pause; }
+
+    /// Goes on asking for the time; done at once where it is our own.
+    void askTime();
+    void take(const run::ClockTold& told);
+    [[nodiscard]] bool knowsTime() const { return isLocal() || m_clock.done(); }
+    /// The host's clock less ours, and the bound on its error.
+    [[nodiscard]] std::int64_t aheadNs() const { return isLocal() ? 0 : m_clock.aheadNs(); }
+    [[nodiscard]] std::int64_t clockErrorNs() const { return isLocal() ? 0 : m_clock.errorNs(); }
+
+    // What the agent has said so far.
+    std::optional<run::AgentHello> hello;
+    std::optional<run::HostPrepared> prepared;
+    std::optional<run::PeersChecked> checked;
+    // What it was asked.
+    bool askedToPrepare = false;
+    bool askedForPeers = false;
+    bool over = false;  ///< it is done or lost
+
+private:
+    std::int32_t m_host;
+    HostRun m_run;
+    std::unique_ptr<AgentTransport> m_transport;
+    FrameChannel m_channel;
+    ClockExchange m_clock;
+    Clock::time_point m_lastHeard = Clock::now();
+};
+
+}  // namespace shardscope::launch

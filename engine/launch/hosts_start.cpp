@@ -1,0 +1,103 @@
+#include "engine/launch/hosts_start.h"
+
+#include "engine/network/peer_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+namespace shardscope::launch {
+namespace {
+
+std::string randomToken() {
+    constexpr std::string_view kLetters = "0123456789abcdef";
+    std::random_device random;
+    std::string token;
+    while (token.size() < network::PeerAnswerer::kTokenBytes)
+        token += kLetters[random() % kLetters.size()];
+    return token;
+}
+
+template <class Said>
+bool all(const std::vector<AgentLink>& links, Said said) {
+    return std::all_of(links.begin(), links.end(), said);
+}
+
+}  // namespace
+
+HostsStart::HostsStart(std::vector<AgentLink>& links) : m_links(links), m_token(randomToken()) {}
+
+Result<void> HostsStart::advance() {
+    for (AgentLink& link : m_links)
+        if (link.hello) link.askTime();
+    if (!several()) return {};
+    if (!all(m_links, [](const AgentLink& link) { return link.hello.has_value(); })) return {};
+    if (auto prepared = prepare(); !prepared) return prepared;
+    if (!all(m_links, [](const AgentLink& link) { return link.prepared.has_value(); })) return {};
+    return checkPeers();
+}
+
+/// Host 0 first: the others choose the way that leads to it.
+Result<void> HostsStart::prepare() {
+    AgentLink& first = m_links.front();
+    askToPrepare(first, first.hello->reachedAt.empty() ? somebodyElse() : "");
+    for (const AgentLink& link : m_links) {
+        if (!link.prepared || link.prepared->failure.empty()) continue;
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("{}: {}", link.name(), link.prepared->failure));
+    }
+    if (!first.prepared) return {};
+    for (AgentLink& link : m_links) askToPrepare(link, first.prepared->address);
+    return {};
+}
+
+void HostsStart::askToPrepare(AgentLink& link, const std::string& towards) const {
+    if (std::exchange(link.askedToPrepare, true)) return;
+    link.send(run::PrepareRequest{link.host(), link.run().interface, towards, m_token});
+}
+
+/// Where another host was reached: the way there is the one that counts.
+std::string HostsStart::somebodyElse() const {
+    for (const AgentLink& link : m_links)
+        if (!link.hello->reachedAt.empty()) return link.hello->reachedAt;
+    return {};
+}
+
+Result<void> HostsStart::checkPeers() {
+    for (AgentLink& link : m_links) {
+        if (std::exchange(link.askedForPeers, true)) continue;
+        run::PeersRequest request;
+        for (const AgentLink& other : m_links)
+            if (&other != &link)
+                request.peers.push_back(
+                    {other.name(), other.prepared->address, other.prepared->checkPort});
+        link.send(request);
+    }
+    std::string unreached;
+    for (const AgentLink& link : m_links) {
+        if (!link.checked) return {};
+        for (const std::string& sentence : link.checked->failures)
+            unreached += fmt::format("{}{} does not reach {}", unreached.empty() ? "" : "; ",
+                                     link.name(), sentence);
+    }
+    if (unreached.empty()) return {};
+    return failure(ErrorCode::kLaunch,
+                   unreached +
+                       ". Name interfaces that join the hosts (interface=NAME in the list "
+                       "of hosts, or --interface), and open their ports to each other");
+}
+
+bool HostsStart::ready() const {
+    return all(m_links, [this](const AgentLink& link) {
+        return link.hello && link.knowsTime() && (!several() || link.checked);
+    });
+}
+
+run::MeetingPoint HostsStart::meeting() const {
+    if (!several()) return {};
+    const run::HostPrepared& first = *m_links.front().prepared;
+    return {first.address, first.meetingPort};
+}
+
+}  // namespace shardscope::launch

@@ -1,0 +1,37 @@
+// From the agents' greetings to the moment when the ranks of all hosts may start: addresses are
+// chosen, every host has reached every other one, and all clocks are known. Recorder's loop.
+#pragma once
+
+#include "engine/launch/agent_link.h"
+#include "engine/run/config/rank_places.h"
+#include "storage/model/result.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::launch {
+
+class HostsStart {
+public:
+    /// `links` outlive it; their places do not change.
+    explicit HostsStart(std::vector<AgentLink>& links);
+
+    /// Asks for what is next, as far as answers are there. After each message of an agent.
+    Result<void> advance();
+    [[nodiscard]] bool ready() const;
+    /// Of ranks on several hosts; when ready.
+    [[nodiscard]] run::MeetingPoint meeting() const;
+
+private:
+    [[nodiscard]] bool several() const { return m_links.size() > 1; }
+    Result<void> prepare();
+    Result<void> checkPeers();
+    void askToPrepare(AgentLink& link, const std::string& towards) const;
+    [[nodiscard]] std::string somebodyElse() const;
+
+    std::vector<AgentLink>& m_links;
+    std::string m_token;
+};
+
+}  // namespace shardscope::launch

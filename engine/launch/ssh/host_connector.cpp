@@ -1,0 +1,255 @@
+#include "engine/launch/ssh/host_connector.h"
+
+#include "engine/launch/ssh/agent_line.h"
+#include "engine/launch/ssh/host_checks.h"
+#include "engine/launch/ssh/remote_status.h"
+#include "engine/launch/ssh/ssh_command.h"
+#include "engine/launch/ssh/ssh_words.h"
+#include "engine/launch/ssh/token.h"
+
+#include <fmt/format.h>
+
+#include <random>
+#include <utility>
+
+namespace shardscope::launch {
+namespace {
+
+constexpr int kMostTries = 6;
+constexpr std::size_t kMostWords = 64 * 1024;
+
+/// Longer each time, and never the same for two hosts that were dropped together.
+std::chrono::milliseconds pauseBefore(int tries) {
+    std::random_device random;
+    std::uniform_int_distribution<int> spread(50, 150);
+    return std::chrono::milliseconds(spread(random) << tries);
+}
+
+}  // namespace
+
+HostConnector::HostConnector(const SshHost& host, const SshOptions& options, const Payload& payload,
+                             bool lookOnly)
+    : m_host(host), m_options(options), m_payload(payload), m_lookOnly(lookOnly) {}
+
+void HostConnector::enter(ConnectState state, std::string detail) {
+    m_progress = {state, std::move(detail), {}, {}};
+}
+
+void HostConnector::fail(Error error) {
+    enter(ConnectState::kFailed, error.message);
+    m_connection.failure = std::move(error);
+    m_deployment.reset();
+    m_session.reset();
+    m_keyProbe.reset();
+    m_master.reset();
+}
+
+void HostConnector::giveUp() {
+    fail({ErrorCode::kInterrupted, fmt::format("connecting to {} was given up", m_host.target)});
+}
+
+void HostConnector::turn() {
+    if (m_master) m_master->turn();
+    switch (m_progress.state) {
+        case ConnectState::kWaiting:
+            if (Clock::now() >= m_until) connect();
+            return;
+        case ConnectState::kConnecting:
+            m_keyProbe ? askForKey() : awaitConnection();
+            return;
+        case ConnectState::kLooking:
+            awaitLook();
+            return;
+        case ConnectState::kSending:
+            awaitSending();
+            return;
+        case ConnectState::kStarting:
+            awaitAgent();
+            return;
+        case ConnectState::kReady:
+        case ConnectState::kFailed:
+            return;
+    }
+}
+
+void HostConnector::addPolls(std::vector<pollfd>& polls) {
+    if (m_master) m_master->addPolls(polls);
+    if (m_session) m_session->addPolls(polls);
+    if (m_deployment) m_deployment->addPolls(polls);
+    if (m_keyProbe && m_keyProbe->errors.valid())
+        polls.push_back({m_keyProbe->errors.get(), POLLIN, 0});
+}
+
+void HostConnector::connect() {
+    ++m_tries;
+    auto master = SshMaster::start(m_options, m_host);
+    if (!master) return fail(master.error());
+    m_master.emplace(std::move(*master));
+    m_until = Clock::now() + m_options.loginLimit;
+    enter(ConnectState::kConnecting);
+}
+
+void HostConnector::awaitConnection() {
+    if (m_master->isConnected()) return look();
+    if (m_master->hasEnded()) {
+        m_master->turn();
+        return noConnection();
+    }
+    if (Clock::now() < m_until) return;
+    fail({ErrorCode::kLaunch,
+          fmt::format("logging in to {0} took more than {1} s; see whether it asks for something: "
+                      "ssh {0}",
+                      m_host.target, m_options.loginLimit.count())});
+}
+
+void HostConnector::noConnection() {
+    const std::string words = m_master->words();
+    const SshFailure kind = failureOf(words);
+    m_master.reset();
+    if (kind == SshFailure::kDropped && m_tries < kMostTries) {
+        m_until = Clock::now() + pauseBefore(m_tries);
+        return enter(ConnectState::kWaiting, "its ssh server hung up; another try follows");
+    }
+    if (kind != SshFailure::kUnknownKey) return fail(connectError(m_host.target, words, ""));
+    m_refusal = words;
+    auto probe = ChildProcess::start(keyWords(m_options, m_host));
+    if (!probe) return fail(connectError(m_host.target, words, ""));
+    probe->input.reset();
+    probe->output.reset();
+    m_keyProbe.emplace(std::move(*probe));
+}
+
+void HostConnector::askForKey() {
+    readAvailable(m_keyProbe->errors, m_keyWords, kMostWords);
+    const bool told = !fingerprintIn(m_keyWords).empty() && m_keyWords.ends_with('\n');
+    if (told || !m_keyProbe->errors.valid() || Clock::now() >= m_until)
+        fail(connectError(m_host.target, m_refusal, fingerprintIn(m_keyWords)));
+}
+
+bool HostConnector::keepsAnswering(SshSession& session) {
+    if (session.isFlooding()) {
+        fail({ErrorCode::kLaunch,
+              fmt::format("the login shell on {0} prints without end; make its start-up files "
+                          "quiet for sessions without a terminal: ssh {0} true",
+                          m_host.target)});
+        return false;
+    }
+    if (session.silence() <= m_options.answerLimit) return true;
+    fail({ErrorCode::kLaunch,
+          fmt::format("nothing came from {0} for {1} s; see whether its login shell waits for "
+                      "something: ssh {0} true",
+                      m_host.target, m_options.answerLimit.count())});
+    return false;
+}
+
+void HostConnector::look() {
+    const Token token;
+    auto session = SshSession::start(m_options, m_host, *m_master, token,
+                                     lookLine(m_host, token, m_payload.program.folder));
+    if (!session) return fail(session.error());
+    m_session.emplace(std::move(*session));
+    m_connection.look = {};
+    enter(ConnectState::kLooking);
+}
+
+void HostConnector::awaitLook() {
+    m_session->turn(true);
+    HostLook& found = m_connection.look;
+    if (!found.whole) {
+        found = parseLook(m_session->output());
+        found.noisy = m_session->noiseBytes() > 0;
+        // The session goes on as the agent's: the way there is not gone twice.
+        if (found.whole && isAllThere()) return startAgent();
+        if (found.whole) m_session->child().input.reset();
+    }
+    if (!m_session->hasEnded()) {
+        keepsAnswering(*m_session);
+        return;
+    }
+    if (found.whole) return afterLook();
+    m_master->turn();
+    fail({ErrorCode::kLaunch,
+          fmt::format("{0} let us in and then did not run /bin/sh to its end: it {1}; try: ssh {0} "
+                      "true",
+                      m_host.target, m_session->endText())});
+}
+
+bool HostConnector::isAllThere() const {
+    const HostLook& found = m_connection.look;
+    return !m_lookOnly && found.programThere && !(m_payload.hasRank() && found.libTorch.empty()) &&
+           checkHost(m_host, found, m_payload, false);
+}
+
+void HostConnector::afterLook() {
+    m_session.reset();
+    HostLook& found = m_connection.look;
+    if (m_lookOnly) {
+        m_master.reset();
+        return enter(ConnectState::kReady);
+    }
+    const bool lacksTorch = m_payload.hasRank() && found.libTorch.empty();
+    const bool sendsTorch = lacksTorch && m_options.deployLibTorch && m_payload.libTorch;
+    if (auto able = checkHost(m_host, found, m_payload, sendsTorch); !able)
+        return fail(able.error());
+    if (lacksTorch && (!sendsTorch || m_libTorchSent)) return fail(noLibTorch(m_host, found));
+    m_sending = !found.programThere ? &m_payload.program
+                : sendsTorch        ? &*m_payload.libTorch
+                                    : nullptr;
+    if (m_sending != nullptr) return send();
+    startAgent();
+}
+
+void HostConnector::send() {
+    const bool isProgram = m_sending == &m_payload.program;
+    auto deployment = Deployment::start(m_options, m_host, *m_master, *m_sending, isProgram);
+    if (!deployment) return fail(deployment.error());
+    m_deployment.emplace(std::move(*deployment));
+    enter(ConnectState::kSending, isProgram ? "the program" : "LibTorch");
+    m_progress.all = m_deployment->size();
+}
+
+void HostConnector::awaitSending() {
+    m_deployment->turn();
+    m_progress.sent = m_deployment->sent();
+    if (!m_deployment->isDone()) {
+        keepsAnswering(m_deployment->session());
+        return;
+    }
+    const auto outcome = m_deployment->outcome(m_host, m_connection.look.folder);
+    if (!outcome) return fail(outcome.error());
+    m_deployment.reset();
+    const bool wasProgram = m_sending == &m_payload.program;
+    if (!wasProgram) {
+        m_libTorchSent = true;
+        return look();  // where its folders are
+    }
+    m_connection.look.programThere = true;
+    afterLook();
+}
+
+void HostConnector::startAgent() {
+    const Token token;
+    const std::string line =
+        agentLine(m_host, token, m_payload.program.folder, m_connection.look.libTorch);
+    enter(ConnectState::kStarting);
+    if (m_session) return m_session->proceed(token, line);
+    auto session = SshSession::start(m_options, m_host, *m_master, token, line);
+    if (!session) return fail(session.error());
+    m_session.emplace(std::move(*session));
+}
+
+void HostConnector::awaitAgent() {
+    m_session->turn(false);
+    if (m_session->hasBegun()) {
+        m_connection.agent.emplace(std::move(*m_master), std::move(m_session->child()));
+        m_session.reset();
+        m_master.reset();
+        return enter(ConnectState::kReady);
+    }
+    if (m_session->hasEnded())
+        return fail(
+            remoteError(m_host, m_connection.look.folder, *m_session, "starting the agent on"));
+    keepsAnswering(*m_session);
+}
+
+}  // namespace shardscope::launch

@@ -1,0 +1,149 @@
+#include "engine/launch/ssh/host_look.h"
+
+#include "engine/launch/ssh/shell_quoting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <sstream>
+#include <string_view>
+
+namespace shardscope::launch {
+namespace {
+
+// No line breaks: the shells that it passes through do not agree on them. Whatever is missing on
+// the host leaves its value empty.
+constexpr const char* kSystem =
+    "say system \"$(uname -sm)\"; "
+    "say glibc \"$({ getconf GNU_LIBC_VERSION || ldd --version; } 2>&1 | head -n 1)\"; "
+    "say cores \"$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null)\"; "
+    "say memory_kb \"$(sed -n 's/^MemAvailable: *\\([0-9]*\\) kB$/\\1/p' /proc/meminfo)\"; "
+    "say ssh \"$SSH_CONNECTION\"; ";
+constexpr const char* kFolder =
+    "say folder \"$b\"; d=$b; while [ ! -d \"$d\" ]; do d=$(dirname \"$d\"); done; "
+    "say disk \"$(df -Pk \"$d\" 2>/dev/null | tail -n 1)\"; "
+    "[ -w \"$d\" ] && say writable yes; "
+    "[ -x \"$b/shardscope/$h/bin/shardscope\" ] && say program yes; ";
+constexpr const char* kGpus =
+    "if command -v nvidia-smi >/dev/null 2>&1; then "
+    "timeout 10 nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null </dev/null "
+    "| sed 's/^/gpu=/'; fi; ";
+// A folder of fetch-libtorch, or else what python3 finds without importing it.
+constexpr const char* kLibTorch =
+    "y=$(command -v python3); say python \"$y\"; l=$b/shardscope/libtorch-$v; "
+    "if [ -e \"$l/torch/lib/libtorch_cpu.so\" ]; then "
+    "for d in \"$l\"/torch/lib \"$l\"/nvidia/*/lib \"$l\"/onednn*/data/lib; do "
+    "[ -d \"$d\" ] && say torch_lib \"$d\"; done; "
+    "elif [ -n \"$y\" ]; then \"$y\" -c \"$p\" 2>/dev/null </dev/null; fi; ";
+constexpr const char* kPython =
+    "import glob,importlib.util as u,importlib.metadata as m,os,sys;"
+    "v=m.version('torch');"
+    "d=os.path.dirname(u.find_spec('torch').origin);"
+    "ours=v.split('+')[0]=='{}';"
+    "print('other_torch='+v) if not ours else "
+    "[print('torch_lib='+x) for x in "
+    "[d+'/lib']+sorted(glob.glob(os.path.dirname(d)+'/nvidia/*/lib'))]";
+
+std::int64_t number(std::string_view text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+std::optional<Bytes> kilobytes(const std::string& text) {
+    if (text.empty()) return std::nullopt;
+    return Bytes{number(text) * 1024};
+}
+
+/// The column before "NN%" of df's line; names before and after it may hold blanks.
+std::optional<Bytes> freeOf(const std::string& line) {
+    std::istringstream words(line);
+    std::string before;
+    for (std::string word; words >> word; before = word)
+        if (word.ends_with('%')) return kilobytes(before);
+    return std::nullopt;
+}
+
+/// The third word of SSH_CONNECTION: client, its port, server, its port.
+std::string serverAddress(const std::string& connection) {
+    std::istringstream words(connection);
+    std::string word;
+    for (int i = 0; i < 3; ++i) words >> word;
+    return words ? word : std::string();
+}
+
+using Values = std::map<std::string, std::vector<std::string>>;
+
+Values valuesOf(const std::string& answer) {
+    Values values;
+    std::istringstream lines(answer);
+    for (std::string line; std::getline(lines, line);) {
+        const auto equals = line.find('=');
+        if (equals != std::string::npos && equals + 1 < line.size())
+            values[line.substr(0, equals)].push_back(line.substr(equals + 1));
+    }
+    return values;
+}
+
+std::string one(const Values& values, const std::string& key) {
+    const auto found = values.find(key);
+    return found == values.end() ? std::string() : found->second.front();
+}
+
+std::string joined(const Values& values, const std::string& key) {
+    const auto found = values.find(key);
+    std::string text;
+    if (found == values.end()) return text;
+    for (const std::string& each : found->second) text += (text.empty() ? "" : ":") + each;
+    return text;
+}
+
+}  // namespace
+
+const char* libTorchVersion() {
+    return SHARDSCOPE_LIBTORCH_VERSION;
+}
+
+std::string folderWords(const SshHost& host) {
+    if (host.folder.empty()) return "b=${XDG_CACHE_HOME:-$HOME/.cache}; ";
+    if (host.folder.front() == '/') return fmt::format("b={}; ", shellWord(host.folder));
+    const bool tilde = host.folder == "~" || host.folder.starts_with("~/");
+    const std::string below =
+        tilde ? host.folder.substr(std::min<std::size_t>(2, host.folder.size())) : host.folder;
+    return fmt::format("b=$HOME/{}; ", shellWord(below));
+}
+
+std::string lookLine(const SshHost& host, const Token& token, const std::string& program) {
+    return fmt::format(
+        "( LC_ALL=C; export LC_ALL; say() {{ printf '%s=%s\\n' \"$1\" \"$2\"; }}; {}{}; h={}; "
+        "v={}; "
+        "p={}; {}{}{}{}say end yes ); IFS= read -r n || exit 0; eval \"$n\"",
+        folderWords(host), token.printing(), shellWord(program), libTorchVersion(),
+        shellWord(fmt::format(kPython, libTorchVersion())), kSystem, kFolder, kLibTorch, kGpus);
+}
+
+HostLook parseLook(const std::string& answer) {
+    const Values values = valuesOf(answer);
+    HostLook look;
+    look.whole = one(values, "end") == "yes";
+    look.system = one(values, "system");
+    look.glibc = parseGlibc(one(values, "glibc"));
+    look.cores = static_cast<int>(number(one(values, "cores")));
+    look.freeMemory = kilobytes(one(values, "memory_kb"));
+    look.freeDisk = freeOf(one(values, "disk"));
+    look.folder = one(values, "folder");
+    look.writable = one(values, "writable") == "yes";
+    look.programThere = one(values, "program") == "yes";
+    look.libTorch = joined(values, "torch_lib");
+    look.otherTorch = one(values, "other_torch");
+    look.python = one(values, "python");
+    if (const auto gpus = values.find("gpu"); gpus != values.end()) look.gpus = gpus->second;
+    look.reachedAt = serverAddress(one(values, "ssh"));
+    return look;
+}
+
+}  // namespace shardscope::launch

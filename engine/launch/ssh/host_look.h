@@ -1,0 +1,48 @@
+// What a host is and has, found out before anything is started or left there.
+#pragma once
+
+#include "engine/launch/ssh/glibc_version.h"
+#include "engine/launch/ssh/ssh_options.h"
+#include "engine/launch/ssh/token.h"
+#include "storage/model/result.h"
+#include "storage/model/units.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::launch {
+
+/// LibTorch of the version that ranks are built with.
+[[nodiscard]] const char* libTorchVersion();
+
+struct HostLook {
+    bool whole = false;  ///< all was answered
+    std::string system;  ///< "Linux x86_64"
+    GlibcVersion glibc;
+    int cores = 0;  ///< that a process may use; 0: it cannot be told
+    std::optional<Bytes> freeMemory;
+    std::optional<Bytes> freeDisk;  ///< where the folder is or is going to be
+    std::string folder;             ///< absolute; the program is put below
+    bool writable = false;          ///< the folder, or the one that it is going to be made in
+    bool programThere = false;      ///< the very one that was asked for
+    std::string libTorch;           ///< its library folders, with colons between; empty: none
+    std::string otherTorch;         ///< version of another LibTorch that python3 there has
+    std::string python;             ///< path of python3; empty: none
+    std::vector<std::string> gpus;  ///< names, as nvidia-smi tells them
+    std::string reachedAt;          ///< that host's address that its ssh server was reached at
+    bool noisy = false;             ///< its login shell prints where it should not
+};
+
+/// The shell line that defines b, the absolute path of the host's folder.
+[[nodiscard]] std::string folderWords(const SshHost& host);
+
+/// What the host is asked; it then runs one more line, which it reads, or ends where its input
+/// does. `program` is the name of the program's folder there.
+[[nodiscard]] std::string lookLine(const SshHost& host, const Token& token,
+                                   const std::string& program);
+
+/// Its answer: a key=value a line.
+[[nodiscard]] HostLook parseLook(const std::string& answer);
+
+}  // namespace shardscope::launch

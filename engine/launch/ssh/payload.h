@@ -1,0 +1,50 @@
+// What is put on a host: this program, ranks, and the libraries of theirs that no system brings.
+#pragma once
+
+#include "engine/launch/ssh/glibc_version.h"
+#include "storage/model/result.h"
+#include "storage/model/units.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shardscope::launch {
+
+struct PackageFile {
+    std::string path;  ///< here
+    std::string name;  ///< in the package, e.g. "lib/libfmt.so.9"; at most 100 bytes
+    std::string sum;   ///< SHA-256
+    Bytes size;
+};
+
+/// Files that come to lie in one folder.
+struct Package {
+    std::string folder;              ///< name of it, below "shardscope" in the host's folder
+    std::vector<PackageFile> files;  ///< one at least; where the first one is, all are
+
+    [[nodiscard]] Bytes size() const;
+    /// As sha256sum checks them.
+    [[nodiscard]] std::string sums() const;
+};
+
+struct Payload {
+    Package program;                  ///< bin/ and lib/; its folder is named for the contents
+    std::optional<Package> libTorch;  ///< as fetch-libtorch lays it out; where it was asked for
+    GlibcVersion glibc;               ///< the oldest that all programs run with
+
+    [[nodiscard]] bool hasRank() const;
+};
+
+/// {path here, name in the package}
+using PackageNames = std::vector<std::pair<std::string, std::string>>;
+
+/// The package of these files, named for their contents.
+Result<Package> packageOf(const PackageNames& names, const std::string& sumsMemory);
+
+/// Of the programs in `folder`: shardscope, shardscope-rank and its GPU part if it is there. What
+/// libraries they need is found by ldd.
+Result<Payload> findPayload(const std::string& folder, bool withLibTorch);
+
+}  // namespace shardscope::launch

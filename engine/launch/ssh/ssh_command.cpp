@@ -1,0 +1,57 @@
+#include "engine/launch/ssh/ssh_command.h"
+
+#include <initializer_list>
+
+namespace shardscope::launch {
+namespace {
+
+using Words = std::vector<std::string>;
+
+void append(Words& all, std::initializer_list<const char*> added) {
+    all.insert(all.end(), added.begin(), added.end());
+}
+
+/// No terminal; nothing of the user's is forwarded, since nothing there has a use for it.
+Words plain(const SshOptions& options) {
+    Words all = options.command;
+    append(all, {"-T", "-x", "-a", "-o", "ClearAllForwardings=yes", "-o", "RemoteCommand=none"});
+    return all;
+}
+
+Words connecting(const SshOptions& options, AskPolicy ask) {
+    Words all = plain(options);
+    append(all, {"-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5", "-o",
+                 "ServerAliveCountMax=3", "-o"});
+    all.emplace_back(ask == AskPolicy::kNever ? "BatchMode=yes" : "BatchMode=no");
+    // Even where there is a terminal, which is not ours to ask at.
+    if (ask == AskPolicy::kAskpass) all.insert(all.begin(), {"env", "SSH_ASKPASS_REQUIRE=force"});
+    return all;
+}
+
+}  // namespace
+
+Words masterWords(const SshOptions& options, const SshHost& host, const std::string& socket) {
+    Words all = connecting(options, options.ask);
+    append(all, {"-M", "-N", "-o", "ControlPersist=no", "-o", "PermitLocalCommand=yes", "-o",
+                 "LocalCommand=echo", "-S"});
+    all.insert(all.end(), {socket, "--", host.target});
+    return all;
+}
+
+Words sessionWords(const SshOptions& options, const SshHost& host, const std::string& socket,
+                   const std::string& command) {
+    Words all = plain(options);
+    // Without its master ssh would quietly connect anew; through this proxy it cannot.
+    append(all, {"-o", "ProxyCommand=false", "-o", "ControlMaster=no", "-S"});
+    all.insert(all.end(), {socket, "--", host.target, command});
+    return all;
+}
+
+Words keyWords(const SshOptions& options, const SshHost& host) {
+    Words all = connecting(options, AskPolicy::kNever);
+    append(all, {"-v", "-N", "-S", "none", "--"});
+    all.push_back(host.target);
+    return all;
+}
+
+}  // namespace shardscope::launch

@@ -1,0 +1,28 @@
+// The address under which this host is reached on a network, and sockets that listen there.
+#pragma once
+
+#include "storage/model/result.h"
+
+#include <optional>
+#include <string>
+
+namespace shardscope::network {
+
+/// `named`: an interface ("eth0") or one of this host's addresses; empty: loopback. IPv4 first.
+/// kUsage, with what there is, when it is neither.
+Result<std::string> addressOf(const std::string& named);
+
+/// Of this host, on the way to `address`, which need not answer. kLaunch when there is no way.
+Result<std::string> addressTowards(const std::string& address);
+
+/// The name of the interface that has `address`; nothing when none that is up does.
+[[nodiscard]] std::optional<std::string> interfaceOf(const std::string& address);
+
+/// A socket that listens on a free port of `address`; nobody can take the port in between.
+struct Listener {
+    int fd = -1;  ///< the caller's to close
+    int port = 0;
+};
+Result<Listener> listenOn(const std::string& address);
+
+}  // namespace shardscope::network

@@ -1,0 +1,65 @@
+// The hosts of a run as people write them.
+//
+// A host file has a line for each host, with what is set for it, and `#` starts a comment:
+//
+//   node-a slots=4
+//   me@node-b slots=2 devices=0,3 interface=eth1 folder=/scratch/me data=/data/corpus
+//   node-c slots=4 NCCL_DEBUG=INFO      # a variable of its ranks' environment
+//
+// The same on one line with `;` between hosts, or names alone: `node-a:4,node-b:2`. DeepSpeed's and
+// Open MPI's host files are such files; of theirs `max_slots` is passed over.
+#pragma once
+
+#include "engine/run/config/rank_places.h"
+#include "storage/model/result.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardscope::run {
+
+struct HostConfig {
+    std::string name;                   ///< [user@]name as ssh takes it
+    std::int32_t slots = 0;             ///< ranks that it takes at most; 0: not said
+    std::vector<std::int32_t> devices;  ///< GPUs that its ranks use; empty: all
+    std::string interface;              ///< of its ranks' connections; empty: towards the others
+    std::string folder;                 ///< base of what is put there; empty: its cache folder
+    std::string data;                   ///< what the run's data is called there; empty: the same
+    std::map<std::string, std::string> environment;  ///< of its ranks
+
+    /// Whether ranks on other hosts may be given a variable of this name; the list is short since
+    /// what they are given is recorded.
+    [[nodiscard]] static bool mayPass(std::string_view variable);
+    /// This machine, which is not reached through ssh.
+    [[nodiscard]] bool isLocal() const { return name == "localhost"; }
+    friend bool operator==(const HostConfig&, const HostConfig&) = default;
+};
+
+/// The text is the path of a host file, which no host's name can be.
+[[nodiscard]] inline bool isHostFile(std::string_view text) {
+    return text.find('/') != text.npos && text.find_first_of("=;,\n") == text.npos;
+}
+/// kUsage with a sentence: a host that is named twice, a word that is not understood, ...
+/// No hosts in an empty text.
+[[nodiscard]] Result<std::vector<HostConfig>> parseHosts(std::string_view text);
+/// parseHosts() gives the same hosts again; on one line.
+[[nodiscard]] std::string toText(const std::vector<HostConfig>& hosts);
+
+/// DeepSpeed's `--include a@b:0,2`: these hosts, of b only slots 0 and 2. Slots are GPUs.
+[[nodiscard]] Result<std::vector<HostConfig>> included(const std::vector<HostConfig>& hosts,
+                                                       std::string_view wanted);
+/// `--exclude a@b:1`: all but host a and slot 1 of b.
+[[nodiscard]] Result<std::vector<HostConfig>> excluded(const std::vector<HostConfig>& hosts,
+                                                       std::string_view unwanted);
+
+/// How many ranks the hosts take: their slots, else their devices, else one each.
+[[nodiscard]] std::int32_t slotsOf(const std::vector<HostConfig>& hosts);
+/// Hosts that say how many they take are filled in order; else ranks are spread evenly. Hosts at
+/// the end may get none and are not part of the places. kUsage when there are not enough slots.
+[[nodiscard]] Result<RankPlaces> placeRanks(const std::vector<HostConfig>& hosts,
+                                            std::int32_t ranks);
+
+}  // namespace shardscope::run

@@ -1,0 +1,202 @@
+// Runs on hosts that are reached through ssh: a real server on loopback, two names for it, ranks
+// without an engine.
+#include "engine/launch/ssh/host_look.h"
+#include "tests/app/cli/program.h"
+#include "tests/engine/launch/ssh/ssh_server.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string commandOf(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Remote : public CliTest {
+protected:
+    void SetUp() override {
+        if (const std::string missing = launch::SshServer::missing(); !missing.empty())
+            GTEST_SKIP() << missing;
+        m_server.emplace();
+        // A rank is what lies beside the program.
+        fs::create_directories(path("bin"));
+        fs::copy_file(Program::built(), path("bin/shardscope"));
+        fs::copy_file(environment.at("SHARDSCOPE_RANK_PROGRAM"), path("bin/shardscope-rank"));
+        programPath = path("bin/shardscope");
+        const fs::path torch = fs::path(m_server->home()) / ".cache/shardscope" /
+                               (std::string("libtorch-") + launch::libTorchVersion()) / "torch/lib";
+        fs::create_directories(torch);
+        std::ofstream(torch / "libtorch_cpu.so") << "found, and not loaded by a fake rank";
+        environment["XDG_CACHE_HOME"] = path("cache");
+        environment["XDG_RUNTIME_DIR"] = path("runtime");
+        fs::create_directories(path("runtime"));
+        fs::permissions(path("runtime"), fs::perms::owner_all);
+    }
+    /// What ranks on the hosts find in their environment besides.
+    void setThere(const std::string& exports) {
+        m_server->setLogin("export " + exports + "; exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"");
+    }
+    std::vector<std::string> onHosts(const std::string& hosts,
+                                     const std::vector<std::string>& more = {}) const {
+        std::vector<std::string> arguments = {"--hosts", hosts, "--ssh-command",
+                                              "ssh -F " + m_server->clientConfiguration()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return recordArguments(arguments);
+    }
+    /// A long run of two ranks on each of two hosts, all of it alive.
+    void startLong() {
+        setThere("FAKE_RANK_STEP_MS=5");
+        m_run =
+            start(onHosts("node1:2,node2:2", {"--control", "stdio", "--steps", "1000000"}), true);
+        ASSERT_TRUE(eventually([this] {
+            return m_run->out().find("\"event\":\"step\"") != std::string::npos || m_run->ended();
+        })) << m_run->out();
+        ASSERT_FALSE(m_run->ended()) << m_run->out() << m_run->err();
+        findRanks();
+        ASSERT_EQ(m_ranks.size(), 4u);
+        for (const pid_t pid : m_ranks) ASSERT_TRUE(isAlive(pid)) << "alive before";
+    }
+    void expectRanksGone() const {
+        EXPECT_TRUE(eventually([this] {
+            for (const pid_t pid : m_ranks)
+                if (isAlive(pid)) return false;
+            return true;
+        })) << "gone after";
+    }
+
+    std::optional<launch::SshServer> m_server;
+    std::unique_ptr<Program> m_run;
+    std::set<pid_t> m_ranks;
+
+private:
+    void findRanks() {
+        const std::string out = m_run->out();
+        for (std::size_t at = 0; (at = out.find("\"pid\":", at)) != std::string::npos; ++at)
+            m_ranks.insert(static_cast<pid_t>(std::stol(out.substr(at + 6))));
+    }
+};
+
+TEST_F(Remote, RanksOfTwoHostsAreRecordedWithTheirHosts) {
+    const auto run = start(onHosts("node1:2,node2:1"));
+    ASSERT_EQ(run->wait(), 0) << run->err();
+    const RecordingSummary summary = recorded();
+    EXPECT_EQ(summary.run.status, RunStatus::kFinished);
+    EXPECT_EQ(summary.run.worldSize, 3);
+    ASSERT_EQ(summary.hosts.size(), 2u);
+    EXPECT_GT(summary.hosts[1].clockErrorNs, 0);
+    ASSERT_EQ(summary.ranks.size(), 3u);
+    EXPECT_EQ(summary.ranks.at(1).host, 0);
+    EXPECT_EQ(summary.ranks.at(2).host, 1);
+    EXPECT_THAT(run->err(), HasSubstr("on 3 ranks on 2 hosts for 5 steps"));
+    EXPECT_THAT(run->err(), HasSubstr("node1: sending the program"));
+}
+
+TEST_F(Remote, AHostFileSaysTheSameAndNothingIsSentTwice) {
+    ASSERT_EQ(start(onHosts("node1"))->wait(), 0);
+    std::ofstream(path("hosts")) << "node1 slots=1 # one\nnode2 slots=2\nnode3 slots=1\n";
+    const auto run = start(onHosts(path("hosts"), {"--exclude", "node3", "--force"}));
+    ASSERT_EQ(run->wait(), 0) << run->err();
+    EXPECT_EQ(recorded().run.worldSize, 3);
+    EXPECT_THAT(run->err(), Not(HasSubstr("sending")));
+}
+
+TEST_F(Remote, WhatIsPassedOnOfTheEnvironmentIsRecorded) {
+    environment["GLOO_NOTE_OF_A_TEST"] = "passed";
+    environment["NOTE_OF_A_TEST"] = "kept";
+    const auto run = start(onHosts("node1:1"));
+    ASSERT_EQ(run->wait(), 0) << run->err();
+    const std::string stored = recorded().run.environmentJson;
+    EXPECT_THAT(stored, HasSubstr("\"GLOO_NOTE_OF_A_TEST\":\"passed\""));
+    EXPECT_THAT(stored, Not(HasSubstr("kept")));
+}
+
+TEST_F(Remote, AnEmptyHostFileSaysThatItNamesNoHost) {
+    std::ofstream(path("hosts")) << "";
+    const auto run = start(onHosts(path("hosts")));
+    EXPECT_EQ(run->wait(), 2);
+    EXPECT_THAT(run->err(), HasSubstr("names no host"));
+}
+
+TEST_F(Remote, StopsInOrderAndLeavesNothing) {
+    startLong();
+    EXPECT_EQ(start({"control", output(), "stop"})->wait(), 0);
+    EXPECT_EQ(m_run->wait(), 130);
+    expectRanksGone();
+    EXPECT_EQ(recorded().run.status, RunStatus::kStopped);
+}
+
+TEST_F(Remote, AKilledRecorderLeavesNoRank) {
+    startLong();
+    m_run->signal(SIGKILL);
+    m_run->wait();
+    expectRanksGone();
+    EXPECT_EQ(recorded().run.worldSize, 4);
+}
+
+TEST_F(Remote, AKilledSshIsALostHostThatIsNamed) {
+    startLong();
+    const auto children = childrenOf(m_run->pid());
+    ASSERT_EQ(children.size(), 4u) << "a master and a session for each host";
+    for (const pid_t pid : children)
+        if (commandOf(pid).find("node2") != std::string::npos) ::kill(pid, SIGKILL);
+    EXPECT_EQ(m_run->wait(), 4);
+    expectRanksGone();
+    EXPECT_THAT(m_run->out(), HasSubstr("the agent on node2 was lost"));
+    EXPECT_EQ(recorded().run.status, RunStatus::kFailed);
+}
+
+TEST_F(Remote, AFailingRankIsNamedWithItsHost) {
+    setThere("FAKE_RANK_MODE=exit FAKE_RANK_WHO=2");
+    const auto run = start(onHosts("node1:2,node2:2"));
+    EXPECT_EQ(run->wait(), 5);
+    EXPECT_THAT(run->err(), HasSubstr("rank 2 on node2"));
+}
+
+TEST_F(Remote, AllHostsThatCannotBeHadAreNamedAndNothingIsRecorded) {
+    const auto run = start(onHosts("node1:1,unknown:1,wrong:1"));
+    EXPECT_EQ(run->wait(), 4);
+    EXPECT_THAT(run->err(), HasSubstr(m_server->fingerprint()));
+    EXPECT_THAT(run->err(), HasSubstr("wrong"));
+    EXPECT_FALSE(fs::exists(output()));
+}
+
+TEST_F(Remote, DoctorSaysWhatHostsHaveAndLack) {
+    const std::string ssh = "ssh -F " + m_server->clientConfiguration();
+    const auto good = start({"doctor", "--hosts", "node1,node2", "--ssh-command", ssh});
+    EXPECT_EQ(good->wait(), 0) << good->out() << good->err();
+    EXPECT_THAT(good->out(), HasSubstr("node2"));
+    EXPECT_THAT(good->out(), HasSubstr(launch::libTorchVersion()));
+    const auto bad = start({"doctor", "--hosts", "node1,changed", "--ssh-command", ssh, "--json"});
+    EXPECT_EQ(bad->wait(), 4);
+    EXPECT_THAT(bad->out(), HasSubstr("shardscope.doctor-hosts/1"));
+    EXPECT_THAT(bad->out(), HasSubstr("\"reached\": false"));
+}
+
+TEST_F(Remote, InterruptedWhileConnectingStartsNothing) {
+    m_server->setLogin("sleep 600");
+    const auto run = start(onHosts("node1:1"));
+    ASSERT_TRUE(eventually([&] { return run->err().find("looking") != std::string::npos; }));
+    run->signal(SIGINT);
+    EXPECT_EQ(run->wait(), 130);
+    EXPECT_THAT(run->err(), HasSubstr("interrupted; no rank was started"));
+    EXPECT_FALSE(fs::exists(output()));
+}
+
+}  // namespace
+}  // namespace shardscope::cli

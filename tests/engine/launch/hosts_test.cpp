@@ -1,0 +1,286 @@
+// Runs on several hosts that are all this one: agents in processes of their own, ranks without an
+// engine. The hosts' clocks are one, and the exchange does not know it.
+#include "engine/launch/agent.h"
+#include "engine/launch/process.h"
+#include "engine/launch/run_supervisor.h"
+
+#include <gmock/gmock.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace shardscope::launch {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+/// An agent that the recorder takes for one on another host.
+class FarAgent final : public AgentTransport {
+public:
+    explicit FarAgent(const std::function<int(FrameChannel)>& agent) {
+        auto ends = socketPair().value();
+        m_pid = ::fork();
+        if (m_pid == 0) {
+            ends.first.reset();
+            std::signal(SIGPIPE, SIG_IGN);
+            ::_exit(agent(FrameChannel(std::move(ends.second))));
+        }
+        m_channel = FrameChannel(std::move(ends.first));
+    }
+    ~FarAgent() override {
+        m_channel.close();
+        end();
+    }
+    FarAgent(const FarAgent&) = delete;
+    FarAgent& operator=(const FarAgent&) = delete;
+    FrameChannel takeChannel() override { return std::move(m_channel); }
+    std::string endText() override { return "the connection was lost"; }
+    void end() override {
+        if (m_pid > 0) ::waitpid(std::exchange(m_pid, -1), nullptr, 0);
+    }
+
+private:
+    pid_t m_pid = -1;
+    FrameChannel m_channel;
+};
+
+int goodAgent(FrameChannel recorder) {
+    return Agent(std::move(recorder), "agent under test").run();
+}
+
+class KeptWords : public RunSink {
+public:
+    void hostReady(const HostFacts& host) override {
+        hosts.push_back(host);
+        if (onReady) onReady();
+    }
+    void message(RankId rank, const run::Message& message) override {
+        if (const auto* started = std::get_if<run::RankStarted>(&message))
+            pids[rank.value] = static_cast<pid_t>(started->pid);
+        if (std::holds_alternative<run::RankFinished>(message)) ++finished;
+        if (std::holds_alternative<run::StepDone>(message)) ++steps;
+        if (onMessage) onMessage();
+    }
+    void chunk(RankId, std::span<const std::byte>) override { ++chunks; }
+    void tick() override {}
+
+    std::vector<HostFacts> hosts;
+    std::map<std::uint32_t, pid_t> pids;
+    int finished = 0, steps = 0, chunks = 0;
+    std::function<void()> onMessage, onReady;
+};
+
+/// A process that has ended may wait for its parent, who is not us.
+bool endsSoon(pid_t pid) {
+    for (int turn = 0; turn < 2000; ++turn) {
+        std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+        std::string id, name, state;
+        if (!(file >> id >> name >> state) || state == "Z") return true;
+        ::poll(nullptr, 0, 5);
+    }
+    return false;
+}
+
+class HostsTest : public testing::Test {
+protected:
+    /// `name` with as many ranks.
+    void addHost(const std::string& name, std::int32_t ranks,
+                 const std::function<int(FrameChannel)>& agent = goodAgent) {
+        m_request.launch.places.perHost.push_back(ranks);
+        m_request.launch.config.ranks = m_request.launch.places.ranks();
+        HostRun host;
+        host.name = name;
+        host.interface = "lo";
+        host.rankProgram = SHARDSCOPE_FAKE_RANK;
+        host.segmentBytes = 1 << 20;
+        host.start = [agent]() -> Result<std::unique_ptr<AgentTransport>> {
+            return std::unique_ptr<AgentTransport>(std::make_unique<FarAgent>(agent));
+        };
+        m_request.hosts.push_back(std::move(host));
+    }
+    RunOutcome run() {
+        m_request.launch.config.steps = 4;
+        m_request.launch.config.threads = 1;
+        RunSupervisor supervisor(std::move(m_request), m_words);
+        return supervisor.run();
+    }
+    std::string failure() { return run().failure.value_or(Error{}).message; }
+
+    RunRequest m_request;
+    KeptWords m_words;
+};
+
+TEST_F(HostsTest, RanksOfAllHostsRunAndTheirClocksAreCompared) {
+    addHost("node-a", 2);
+    addHost("node-b", 1);
+    m_request.launch.originNs = 5'000;
+    const RunOutcome outcome = run();
+    EXPECT_FALSE(outcome.failure) << outcome.failure->message;
+    EXPECT_EQ(m_words.finished, 3);
+    EXPECT_EQ(m_words.steps, 12);
+    EXPECT_GT(m_words.chunks, 0);
+    EXPECT_EQ(m_words.pids.size(), 3u);
+    ASSERT_EQ(m_words.hosts.size(), 2u);
+    for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(m_words.hosts[i].host, static_cast<std::int32_t>(i));
+        EXPECT_EQ(m_words.hosts[i].name, i == 0 ? "node-a" : "node-b");
+        EXPECT_GT(m_words.hosts[i].clockErrorNs, 0);
+        EXPECT_LE(std::abs(m_words.hosts[i].clockOffsetNs + 5'000), m_words.hosts[i].clockErrorNs);
+    }
+}
+
+TEST_F(HostsTest, AStopInTheTurnOfTheAgentsHelloStartsNoRank) {
+    addHost("node-a", 2);
+    m_request.launch.config.steps = 4;
+    RunSupervisor supervisor(std::move(m_request), m_words);
+    const FileDescriptor readable(::eventfd(1, EFD_CLOEXEC));
+    supervisor.watch(readable.get(), [&] {
+        ::poll(nullptr, 0, 300);  // the hello is there when the agents are turned to
+        supervisor.requestStop();
+        return false;
+    });
+    const RunOutcome outcome = supervisor.run();
+    EXPECT_TRUE(outcome.stopped);
+    EXPECT_FALSE(outcome.failure);
+    EXPECT_TRUE(m_words.pids.empty());
+}
+
+TEST_F(HostsTest, AStopBeforeTheLaunchStartsNoRank) {
+    addHost("node-a", 1);
+    addHost("node-b", 1);
+    m_request.launch.config.steps = 4;
+    RunSupervisor supervisor(std::move(m_request), m_words);
+    m_words.onReady = [&] { supervisor.requestStop(); };
+    const RunOutcome outcome = supervisor.run();
+    EXPECT_TRUE(outcome.stopped);
+    EXPECT_FALSE(outcome.failure);
+    EXPECT_TRUE(m_words.pids.empty());
+}
+
+TEST_F(HostsTest, ARankThatFailsIsNamedWithItsHostAndEndsAllOthers) {
+    ::setenv("FAKE_RANK_MODE", "kill", 1);
+    ::setenv("FAKE_RANK_WHO", "2", 1);
+    addHost("node-a", 2);
+    addHost("node-b", 2);
+    EXPECT_THAT(failure(), HasSubstr("rank 2 on node-b was ended by signal 9 (Killed)"));
+    for (const auto& [rank, pid] : m_words.pids) EXPECT_TRUE(endsSoon(pid)) << rank;
+    ::unsetenv("FAKE_RANK_MODE");
+    ::unsetenv("FAKE_RANK_WHO");
+}
+
+TEST_F(HostsTest, ALostHostIsNamedAndEndsAllOthers) {
+    addHost("node-a", 1);
+    addHost("node-b", 1, [](FrameChannel recorder) {
+        ::alarm(1);  // after its ranks have started
+        return goodAgent(std::move(recorder));
+    });
+    ::setenv("FAKE_RANK_STEP_MS", "60000", 1);
+    EXPECT_THAT(failure(), HasSubstr("the agent on node-b was lost: the connection was lost"));
+    ::unsetenv("FAKE_RANK_STEP_MS");
+    EXPECT_EQ(m_words.pids.size(), 2u);
+    for (const auto& [rank, pid] : m_words.pids) EXPECT_TRUE(endsSoon(pid)) << rank;
+}
+
+TEST_F(HostsTest, AHostWithoutSuchAnInterfaceIsNamed) {
+    addHost("node-a", 1);
+    addHost("node-b", 1);
+    m_request.hosts[1].interface = "nowhere7";
+    EXPECT_THAT(failure(), HasSubstr("node-b: this host has no network interface or address "
+                                     "'nowhere7'"));
+    EXPECT_TRUE(m_words.pids.empty());
+}
+
+TEST_F(HostsTest, WhoseAddressNobodyKnowsIsAskedForAnInterface) {
+    addHost("node-a", 1);
+    addHost("node-b", 1);
+    for (HostRun& host : m_request.hosts) host.interface.clear();
+    EXPECT_THAT(failure(), HasSubstr("node-a: the other hosts' way to this one is not known; name "
+                                     "its network interface"));
+}
+
+/// Greets, then says whatever a test wants said.
+int liar(FrameChannel recorder, const std::function<void(FrameChannel&)>& lie) {
+    run::AgentHello hello;
+    hello.protocol = run::kProtocolVersion;
+    hello.product = "a liar";
+    recorder.send(run::kNoRank, hello);
+    lie(recorder);
+    for (int turn = 0; turn < 2000 && recorder.isOpen(); ++turn) {
+        recorder.flush();
+        std::vector<run::Frame> frames;
+        static_cast<void>(recorder.receive(frames));
+        ::poll(nullptr, 0, 5);
+    }
+    return 0;
+}
+
+TEST_F(HostsTest, AHostThatIsNotReachedIsNamed) {
+    addHost("node-a", 1);
+    addHost("node-b", 1, [](FrameChannel recorder) {
+        return liar(std::move(recorder), [](FrameChannel& channel) {
+            std::vector<run::Frame> frames;
+            const auto asked = [&] {
+                for (const run::Frame& frame : frames)
+                    if (std::holds_alternative<run::PrepareRequest>(*run::decode(frame.text())))
+                        return true;
+                return false;
+            };
+            while (channel.isOpen() && !asked()) {
+                static_cast<void>(channel.receive(frames));
+                channel.flush();
+                ::poll(nullptr, 0, 5);
+            }
+            // Nobody listens on port 1 of this address.
+            channel.send(run::kNoRank, run::HostPrepared{"127.0.0.1", 0, 1, {}});
+            channel.send(run::kNoRank, run::PeersChecked{});
+        });
+    });
+    EXPECT_THAT(failure(), HasSubstr("node-a does not reach node-b at 127.0.0.1 port 1: Connection "
+                                     "refused. Name interfaces"));
+}
+
+TEST_F(HostsTest, AnAgentSpeaksForItsOwnRanksOnly) {
+    addHost("node-a", 1);
+    addHost("node-b", 1, [](FrameChannel recorder) {
+        return liar(std::move(recorder), [](FrameChannel& channel) {
+            channel.send(RankId{0}, run::RankFinished{1, 0, false});
+        });
+    });
+    EXPECT_THAT(failure(),
+                HasSubstr("the agent on node-b was lost: it spoke for rank 0, which is not there"));
+    EXPECT_EQ(m_words.finished, 0);
+}
+
+TEST_F(HostsTest, StopBeforeRanksHaveStartedStartsNone) {
+    addHost("node-a", 1, [](FrameChannel recorder) {
+        return liar(std::move(recorder), [](FrameChannel&) {});  // tells no time
+    });
+    addHost("node-b", 1);
+    m_request.launch.config.steps = 4;
+    RunSupervisor supervisor(std::move(m_request), m_words);
+    supervisor.requestStop();
+    const RunOutcome outcome = supervisor.run();
+    EXPECT_FALSE(outcome.failure);
+    EXPECT_TRUE(outcome.stopped);
+    EXPECT_TRUE(m_words.pids.empty());
+}
+
+TEST_F(HostsTest, SilenceBeyondTheLeaseIsTheEnd) {
+    addHost("node-a", 1,
+            [](FrameChannel recorder) { return liar(std::move(recorder), [](FrameChannel&) {}); });
+    m_request.lease = 300ms;
+    EXPECT_THAT(failure(), HasSubstr("the agent on node-a was lost: nothing was heard from it for "
+                                     "1 s"));
+}
+
+}  // namespace
+}  // namespace shardscope::launch

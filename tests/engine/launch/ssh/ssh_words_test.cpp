@@ -1,0 +1,63 @@
+#include "engine/launch/ssh/ssh_words.h"
+
+#include <gmock/gmock.h>
+
+namespace shardscope::launch {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(SshWords, AreKeptApart) {
+    // As OpenSSH 9.2 writes them.
+    EXPECT_EQ(failureOf("Host key verification failed.\r\n"), SshFailure::kUnknownKey);
+    EXPECT_EQ(failureOf("ssh: connect to host a port 22: Connection refused\r\n"),
+              SshFailure::kRefused);
+    EXPECT_EQ(failureOf("ssh: connect to host a port 22: Connection timed out\r\n"),
+              SshFailure::kTimedOut);
+    EXPECT_EQ(failureOf("ssh: connect to host a port 22: No route to host\r\n"),
+              SshFailure::kTimedOut);
+    EXPECT_EQ(failureOf("kex_exchange_identification: Connection closed by remote host\r\n"
+                        "Connection closed by 10.0.0.1 port 22\r\n"),
+              SshFailure::kDropped);
+    EXPECT_EQ(failureOf("kex_exchange_identification: read: Connection reset by peer\r\n"),
+              SshFailure::kDropped);
+    EXPECT_EQ(failureOf("u@a: Permission denied (publickey,password).\r\n"), SshFailure::kDenied);
+    EXPECT_EQ(failureOf("Bad configuration option: proxijump\r\n"), SshFailure::kOther);
+}
+
+TEST(SshWords, OfAChangedKeyAreNotTakenForAnUnknownOne) {
+    EXPECT_EQ(failureOf("@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\n"
+                        "Host key verification failed.\r\n"),
+              SshFailure::kChangedKey);
+}
+
+TEST(SshWords, BecomeASentenceWithTheHostTheCauseAndARemedy) {
+    const Error error = connectError("gpu7",
+                                     "ssh: connect to host gpu7 port 22: Connection "
+                                     "refused\r\n",
+                                     "");
+    EXPECT_EQ(error.code, ErrorCode::kLaunch);
+    EXPECT_THAT(error.message, AllOf(HasSubstr("gpu7"), HasSubstr("Connection refused"),
+                                     HasSubstr("see that its ssh server runs")));
+}
+
+TEST(SshWords, OfTheConfigurationAreHandedOn) {
+    const Error error = connectError("gpu7",
+                                     "/x/config: line 3: Bad configuration option: foo\r\n"
+                                     "/x/config: terminating, 1 bad configuration options",
+                                     "");
+    EXPECT_THAT(error.message, AllOf(HasSubstr("gpu7"), HasSubstr("terminating, 1 bad")));
+    EXPECT_THAT(connectError("gpu7", "", "").message, HasSubstr("without a word"));
+}
+
+TEST(SshWords, TellTheLastKeyThatWasShown) {
+    EXPECT_EQ(fingerprintIn("debug1: Server host key: ssh-rsa SHA256:jump\r\n"
+                            "debug1: Server host key: ssh-ed25519 SHA256:host\r\nmore\n"),
+              "ssh-ed25519 SHA256:host");
+    EXPECT_EQ(fingerprintIn("debug1: nothing of it\n"), "");
+}
+
+}  // namespace
+}  // namespace shardscope::launch
