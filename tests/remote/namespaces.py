@@ -1,0 +1,131 @@
+"""Three hosts on one machine: network namespaces with addresses, host names and ssh servers of
+their own, joined by a bridge in the first one's. Needs root, ip, unshare, sshd and ssh-keygen.
+"""
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+SSHD = "/usr/sbin/sshd"
+NETWORK = "10.77.31"
+
+
+def why_not() -> str:
+    """Why there can be no such hosts here; empty: there can."""
+    if os.geteuid() != 0:
+        return "only root makes network namespaces"
+    for program in ("ip", "unshare", "nsenter", "ssh", "ssh-keygen"):
+        if shutil.which(program) is None:
+            return f"{program} is not there"
+    if not os.access(SSHD, os.X_OK):
+        return "no ssh server: install openssh-server"
+    tried = subprocess.run(["ip", "netns", "add", f"shardscope-{os.getpid()}"], capture_output=True,
+                           text=True)
+    if tried.returncode != 0:
+        return "network namespaces cannot be made: " + tried.stderr.strip()
+    subprocess.run(["ip", "netns", "del", f"shardscope-{os.getpid()}"], check=True)
+    return ""
+
+
+def run(*words, check=True, **more):
+    return subprocess.run([str(word) for word in words], check=check, text=True,
+                          capture_output=True, **more)
+
+
+class Host:
+    """A namespace with a name, an address, and a folder of its own."""
+
+    def __init__(self, name: str, number: int, folder: pathlib.Path):
+        self.name, self.folder = name, folder / name
+        self.namespace = f"ss{os.getpid()}-{name}"
+        self.link = f"v{number}-{os.getpid()}"  # its end in the first host's namespace
+        self.address = f"{NETWORK}.{number}"
+        self.folder.mkdir()
+        run("ip", "netns", "add", self.namespace)
+        run("ip", "-n", self.namespace, "link", "set", "lo", "up")
+
+    def command(self, words) -> list[str]:
+        """Runs there, with the host's name."""
+        return ["ip", "netns", "exec", self.namespace, "unshare", "--uts", "sh", "-c",
+                f'hostname {self.name}; exec "$@"', "sh", *map(str, words)]
+
+    def remove(self):
+        for pid in run("ip", "netns", "pids", self.namespace, check=False).stdout.split():
+            os.kill(int(pid), signal.SIGKILL)
+        run("ip", "netns", "del", self.namespace, check=False)
+
+
+class Hosts:
+    """head, node-a and node-b; `ssh` of head reaches the other two by `client`."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.folder = folder
+        self.head = Host("head", 1, folder)
+        self.nodes = [Host("node-a", 2, folder), Host("node-b", 3, folder)]
+        self.servers = []
+        self._join()
+        self._serve()
+
+    def _join(self):
+        inside = ("ip", "-n", self.head.namespace)
+        run(*inside, "link", "add", "bridge", "type", "bridge")
+        run(*inside, "addr", "add", f"{self.head.address}/24", "dev", "bridge")
+        run(*inside, "link", "set", "bridge", "up")
+        for node in self.nodes:
+            run("ip", "link", "add", node.link, "netns", self.head.namespace, "type", "veth",
+                "peer", "name", "eth0", "netns", node.namespace)
+            run(*inside, "link", "set", node.link, "master", "bridge")
+            run(*inside, "link", "set", node.link, "up")
+            run("ip", "-n", node.namespace, "addr", "add", f"{node.address}/24", "dev", "eth0")
+            run("ip", "-n", node.namespace, "link", "set", "eth0", "up")
+
+    def _serve(self):
+        for key in ("host_key", "user_key"):
+            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / key)
+        public = (self.folder / "host_key.pub").read_text().split()
+        known = "".join(f"{node.address} {public[0]} {public[1]}\n" for node in self.nodes)
+        (self.folder / "known").write_text(known)
+        pathlib.Path("/run/sshd").mkdir(exist_ok=True)
+        client = (f"Host *\n  User root\n  IdentitiesOnly yes\n  IdentityAgent none\n"
+                  f"  IdentityFile {self.folder}/user_key\n"
+                  f"  UserKnownHostsFile {self.folder}/known\n  GlobalKnownHostsFile none\n")
+        for node in self.nodes:
+            client = f"Host {node.name}\n  HostName {node.address}\n" + client
+            config = node.folder / "sshd_config"
+            config.write_text(
+                f"ListenAddress {node.address}\nHostKey {self.folder}/host_key\n"
+                f"PidFile none\nAuthorizedKeysFile {self.folder}/user_key.pub\nUsePAM no\n"
+                "StrictModes no\nPasswordAuthentication no\n"
+                f"PermitRootLogin prohibit-password\nSetEnv XDG_CACHE_HOME={node.folder}/cache "
+                f"FAKE_RANK_STEP_MS=50\n")
+            self.servers.append(subprocess.Popen(
+                node.command([SSHD, "-D", "-f", config, "-E", node.folder / "sshd.log"])))
+        (self.folder / "client").write_text(client)
+        (self.folder / "user_key").chmod(0o600)
+        for node in self.nodes:
+            self._await(node)
+
+    def _await(self, node):
+        for _ in range(200):
+            answered = run(*self.head.command(["ssh", "-F", self.folder / "client", "-o",
+                                               "BatchMode=yes", node.name, "true"]), check=False)
+            if answered.returncode == 0:
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"{node.name} does not answer: {answered.stderr}")
+
+    def cut(self, node):
+        run("ip", "-n", self.head.namespace, "link", "set", node.link, "down")
+
+    def join(self, node):
+        run("ip", "-n", self.head.namespace, "link", "set", node.link, "up")
+
+    def remove(self):
+        for host in (self.head, *self.nodes):
+            host.remove()
+        for server in self.servers:
+            server.wait()
