@@ -80,6 +80,30 @@ constexpr auto tableOf(RowsOf<HostFacts>) {
                     column("clock_error_ns", &R::clockErrorNs));
 }
 
+/// A comparison of another host's clock with the recorder's, and what its ranks' times were
+/// corrected by from then on. Until the first one HostFacts::clockOffsetNs holds.
+struct ClockFacts {
+    std::int32_t host = 0;
+    Timestamp time;
+    std::int64_t offsetNs = 0;  ///< recording clock = host clock + offset at `time`
+    std::int64_t driftPpb = 0;  ///< by which the host's clock gains on the recorder's, ns a second
+    std::int64_t errorNs = 0;   ///< bound on what was measured
+    std::int64_t residualNs = 0;  ///< measured less what was in force until then
+    bool stepped = false;         ///< the clock had been set: more than drift and error explain
+};
+constexpr auto tableOf(RowsOf<ClockFacts>) {
+    using R = ClockFacts;
+    return table<R>({.name = "clocks",
+                     .order = "id",
+                     .key = "id",
+                     .since = 1,
+                     .row = "comparison of clocks {id}"},
+                    column("host", &R::host), column("time_ns", &R::time),
+                    column("offset_ns", &R::offsetNs), column("drift_ppb", &R::driftPpb),
+                    column("error_ns", &R::errorNs), column("residual_ns", &R::residualNs),
+                    column("stepped", &R::stepped));
+}
+
 /// How the source of a peak begins that its measurements do not agree on.
 inline constexpr const char* kUnsurePeak = "unsure";
 
@@ -256,7 +280,7 @@ constexpr auto tableOf(RowsOf<Diagnostic>) {
 /// Rows that stand for themselves: of every table whose rows are structs, but for the one row of
 /// `run` and for `detail`, whose rows hold a peak besides (storage/recording/file/detail_rows.h).
 using PlainRows = std::tuple<HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts, MetricPoint,
-                             MemoryTheory, Diagnostic>;
+                             MemoryTheory, Diagnostic, ClockFacts>;
 
 struct EventCounts {
     std::uint64_t spans = 0;
@@ -286,6 +310,7 @@ struct LostRows {
 struct RecordingSummary {
     RunFacts run;
     std::vector<HostFacts> hosts;
+    std::vector<ClockFacts> clocks;    ///< by time; of hosts other than the recorder's
     std::vector<RankFacts> ranks;      ///< by rank
     std::vector<DeviceFacts> devices;  ///< by rank; of GPU ranks
     std::vector<LaneFacts> lanes;      ///< by rank, order

@@ -67,7 +67,7 @@ struct TableFacts {
     /// that comes first in its primary key.
     const char* key = "rowid";
     bool keyedByRank = false;
-    int since = 0;          ///< minor version of format 1 that brought it
+    int since = 0;          ///< not 0: files of earlier formats lack it
     const char* more = "";  ///< columns after those of the struct, which it does not have
     /// What a row is called in sentences, with the values of columns: "step {step} of rank {rank}".
     const char* row = "";

@@ -104,6 +104,11 @@ struct RunConfig {
     std::string hosts;
     std::string sshCommand = "ssh";  ///< words: a program and its first arguments
     bool deployLibTorch = false;     ///< send LibTorch to hosts that have none
+    bool sendData = false;           ///< send `data` to hosts that lack it
+    std::string dataRoot;            ///< folder that `data` lies in on other hosts; empty: the same
+    std::int32_t hostLease = 15;     ///< seconds that a host may be silent before it counts as lost
+    std::string spill = "4GB";       ///< of events a host keeps on disk for a slow link, at most
+    std::int32_t restart = 0;        ///< times that a run which lost a host goes on without it
 
     Transport transport = Transport::kAuto;
     /// A network interface's name or address: of Gloo, and of all hosts that name none.

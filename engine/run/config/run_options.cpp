@@ -273,6 +273,28 @@ std::vector<RunOption> ofHosts() {
         option<&C::deployLibTorch>("deploy_libtorch", "--deploy-libtorch", "", S::kHosts,
                                    "Send LibTorch",
                                    "send LibTorch (700 MB) to hosts that have none, once")
+            .seldom(),
+        option<&C::dataRoot>("data_root", "--data-root", "FOLDER", S::kHosts, "Folder of the data",
+                             "folder that the data lies in on other hosts, by the same name; a "
+                             "host's own `data=` goes before")
+            .seldom(),
+        option<&C::sendData>("send_data", "--send-data", "", S::kHosts, "Send the data",
+                             "send the data to hosts that do not have the same, once")
+            .seldom(),
+        option<&C::hostLease>("host_lease", "--host-lease", "SECONDS", S::kHosts, "Host lease",
+                              "a host that is not heard of for so long counts as lost, and ends "
+                              "its ranks by itself")
+            .withUnit("s")
+            .within(2, 3'600)
+            .seldom(),
+        option<&C::spill>("spill", "--spill", "SIZE", S::kHosts, "Spill",
+                          "events that a host keeps on its disk at most while the link is slower "
+                          "than they come")
+            .seldom(),
+        option<&C::restart>("restart", "--restart", "N", S::kHosts, "Restarts",
+                            "times that a run which lost a host goes on, from its last "
+                            "checkpoint, on the hosts that are left")
+            .within(0, 100)
             .seldom()};
 }
 

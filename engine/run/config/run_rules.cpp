@@ -119,10 +119,15 @@ const std::vector<Condition>& conditions() {
          [](const RunConfig& c) { return c.transport == Transport::kGloo || hasHosts(c); },
          "Gloo or several hosts",
          "{0} is about {transport} gloo and {hosts}; leave it out"},
-        {{"ssh_command", "deploy_libtorch"},
+        {{"ssh_command", "deploy_libtorch", "send_data", "data_root", "host_lease", "spill",
+          "restart"},
          [](const RunConfig& c) { return hasHosts(c); },
          "needs hosts",
          "{0} is about {hosts}; leave it out"},
+        {{"restart"},
+         [](const RunConfig& c) { return !c.checkpoint.empty(); },
+         "needs a checkpoint folder",
+         "{0} goes on from checkpoints; add {checkpoint}"},
         {{"reduce"},
          [](const RunConfig& c) { return c.precision == Precision::kBFloat16; },
          "needs precision bf16",
@@ -272,6 +277,7 @@ std::string sizesArePossible(const RunConfig& c) {
         return "{max_size}: " + size.error().message;
     if (const auto rate = parseRate(c.maxRate); !c.maxRate.empty() && !rate)
         return "{max_rate}: " + rate.error().message;
+    if (const auto spill = parseSize(c.spill); !spill) return "{spill}: " + spill.error().message;
     const SizeLimit limit = sizeLimitOf(c);
     if (limit.most && *limit.most < SizeLimit::kLeast)
         return fmt::format("{{max_size}} {}: a recording needs at least {}", c.maxSize,

@@ -35,12 +35,20 @@ void fields(F& f, AgentHello& m) {
 template <class F>
 void fields(F& f, PrepareRequest& m) {
     f("host", m.host), f("interface", m.interface), f("towards", m.towards);
-    f("token", m.token);
+    f("token", m.token), f("need_bytes", m.needBytes);
 }
 template <class F>
 void fields(F& f, HostPrepared& m) {
     f("address", m.address), f("meeting_port", m.meetingPort), f("check_port", m.checkPort);
-    f("failure", m.failure);
+    f("failure", m.failure), f("free_bytes", m.freeBytes);
+}
+template <class F>
+void fields(F& f, DataRequest& m) {
+    f("path", m.path);
+}
+template <class F>
+void fields(F& f, DataChecked& m) {
+    f("checksum", m.checksum), f("bytes", m.bytes), f("failure", m.failure);
 }
 template <class F>
 void fields(F& f, PeersRequest& m) {
@@ -57,6 +65,14 @@ void fields(F& f, ClockAsked& m) {
 template <class F>
 void fields(F& f, ClockTold& m) {
     f("asked_ns", m.askedNs), f("received_ns", m.receivedNs), f("sent_ns", m.sentNs);
+}
+template <class F>
+void fields(F& f, ClockCorrection& m) {
+    f("from_ns", m.fromNs), f("origin_ns", m.originNs), f("drift_ppb", m.driftPpb);
+}
+template <class F>
+void fields(F& f, Backlog& m) {
+    f("bytes", m.bytes), f("on_disk", m.onDisk), f("given_up", m.givenUp);
 }
 template <class F>
 void fields(F& f, LaunchRequest& m) {
@@ -149,12 +165,14 @@ void fields(F& f, VerifyResult& m) {
 
 /// The word under "type", by alternative of Message.
 constexpr const char* kTypes[] = {
-    "agent_hello", "prepare_request", "host_prepared",   "peers_request",     "peers_checked",
-    "clock_asked", "clock_told",      "launch_request",  "rank_start",        "command",
-    "heartbeat",   "rank_started",    "rank_exited",     "agent_done",        "log_line",
-    "rank_hello",  "peak_measured",   "device_reported", "lane_declared",     "strings_declared",
-    "step_done",   "metric_reported", "theory_reported", "diagnostic_raised", "rank_finished",
-    "rank_failed", "verify_result"};
+    "agent_hello",   "prepare_request",  "host_prepared",   "data_request",
+    "data_checked",  "peers_request",    "peers_checked",   "clock_asked",
+    "clock_told",    "clock_correction", "backlog",         "launch_request",
+    "rank_start",    "command",          "heartbeat",       "rank_started",
+    "rank_exited",   "agent_done",       "log_line",        "rank_hello",
+    "peak_measured", "device_reported",  "lane_declared",   "strings_declared",
+    "step_done",     "metric_reported",  "theory_reported", "diagnostic_raised",
+    "rank_finished", "rank_failed",      "verify_result"};
 static_assert(std::size(kTypes) == std::variant_size_v<Message>);
 
 template <std::size_t I = 0>

@@ -1,11 +1,12 @@
 // JSON messages inside kMessage frames. One struct a message; encode() and decode() are
 // inverse. Unknown fields are ignored (a newer peer), missing ones are errors by name.
 //
-//   recorder -> agent   PrepareRequest, PeersRequest, ClockAsked, LaunchRequest,
-//                       Command(stop | kill | capture), Heartbeat
-//   agent -> rank       RankStart, Command(stop | capture)
-//   agent -> recorder   AgentHello, HostPrepared, PeersChecked, ClockTold, RankStarted, RankExited,
-//                       AgentDone, LogLine, Heartbeat
+//   recorder -> agent   PrepareRequest, DataRequest, PeersRequest, ClockAsked, LaunchRequest,
+//                       Command(stop | kill | capture), ClockCorrection, Heartbeat
+//   agent -> rank       RankStart, Command(stop | capture), ClockCorrection
+//   agent -> recorder   AgentHello, HostPrepared, DataChecked, PeersChecked, ClockTold,
+//   RankStarted,
+//                       RankExited, Backlog, AgentDone, LogLine, Heartbeat
 //   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared,
 //   StepDone, MetricReported,
 //                       TheoryReported, DiagnosticRaised, LogLine, RankFinished, RankFailed,
@@ -41,10 +42,11 @@ struct AgentHello {
 /// To each agent of a run on several hosts: choose the address of your ranks' connections, and
 /// listen there for the others' agents. Answered by HostPrepared.
 struct PrepareRequest {
-    std::int32_t host = 0;  ///< from 0; rank 0 is on host 0
-    std::string interface;  ///< name or address of a network interface; empty: see `towards`
-    std::string towards;    ///< an address of another host: the interface that leads there
-    std::string token;      ///< by which agents of the run know each other
+    std::int32_t host = 0;       ///< from 0; rank 0 is on host 0
+    std::string interface;       ///< name or address of a network interface; empty: see `towards`
+    std::string towards;         ///< an address of another host: the interface that leads there
+    std::string token;           ///< by which agents of the run know each other
+    std::int64_t needBytes = 0;  ///< memory that the host's ranks take by theory; 0: not known
 };
 
 struct HostPrepared {
@@ -52,6 +54,18 @@ struct HostPrepared {
     std::int32_t meetingPort = 0;  ///< of host 0: where rank 0 is going to listen
     std::int32_t checkPort = 0;    ///< where the agent answers the others until ranks start
     std::string failure;           ///< a sentence; not empty: nothing was prepared
+    std::int64_t freeBytes = 0;    ///< memory that is free there; 0: not known
+};
+
+/// What is the content of the data there? Answered by DataChecked, while other messages pass.
+struct DataRequest {
+    std::string path;
+};
+
+struct DataChecked {
+    std::string checksum;  ///< of all of it: names below `path` and contents
+    std::int64_t bytes = 0;
+    std::string failure;  ///< a sentence; not empty: it cannot be read
 };
 
 struct PeerAddress {
@@ -78,6 +92,20 @@ struct ClockTold {
     std::int64_t askedNs = 0;     ///< ClockAsked::sentNs
     std::int64_t receivedNs = 0;  ///< host clock of who answers
     std::int64_t sentNs = 0;      ///< the same, when the answer was sent
+};
+
+/// What times of a host's ranks are corrected by from `fromNs` on.
+struct ClockCorrection {
+    std::int64_t fromNs = 0;    ///< host clock of the ranks
+    std::int64_t originNs = 0;  ///< host clock at the recording clock's zero, as of `fromNs`
+    std::int64_t driftPpb = 0;  ///< by which the host clock gains on the recording's, ns a second
+};
+
+/// How much of its ranks' words an agent still holds.
+struct Backlog {
+    std::int64_t bytes = 0;
+    std::int64_t onDisk = 0;   ///< of these
+    std::int64_t givenUp = 0;  ///< bytes of events that had no room, so far
 };
 
 struct LaunchRequest {
@@ -214,11 +242,12 @@ struct VerifyResult {
 };
 
 using Message =
-    std::variant<AgentHello, PrepareRequest, HostPrepared, PeersRequest, PeersChecked, ClockAsked,
-                 ClockTold, LaunchRequest, RankStart, Command, Heartbeat, RankStarted, RankExited,
-                 AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared,
-                 StringsDeclared, StepDone, MetricReported, TheoryReported, DiagnosticRaised,
-                 RankFinished, RankFailed, VerifyResult>;
+    std::variant<AgentHello, PrepareRequest, HostPrepared, DataRequest, DataChecked, PeersRequest,
+                 PeersChecked, ClockAsked, ClockTold, ClockCorrection, Backlog, LaunchRequest,
+                 RankStart, Command, Heartbeat, RankStarted, RankExited, AgentDone, LogLine,
+                 RankHello, PeakMeasured, DeviceReported, LaneDeclared, StringsDeclared, StepDone,
+                 MetricReported, TheoryReported, DiagnosticRaised, RankFinished, RankFailed,
+                 VerifyResult>;
 
 std::string encode(const Message& message);
 Result<Message> decode(std::string_view json);

@@ -65,6 +65,14 @@ Result<void> RecordingCopy::writeFacts() {
         if (!isNew) continue;
         if (auto done = m_writer.addHost(host); !done) return done;
     }
+    for (ClockFacts clock : m_all.clocks) {
+        const auto host = m_hosts.find(clock.host);
+        if (host == m_hosts.end() || !m_scope.range.contains(clock.time)) continue;
+        clock.host = host->second;
+        clock.time = clock.time + m_scope.shift;
+        clock.offsetNs += m_scope.shift.ns;
+        if (auto done = m_writer.addClock(clock); !done) return done;
+    }
     for (const DeviceFacts& device : m_all.devices)
         if (wanted(device.rank))
             if (auto done = m_writer.putDevice(device); !done) return done;

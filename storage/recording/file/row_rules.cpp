@@ -137,6 +137,7 @@ const std::vector<TableRules>& tableRules() {
     static const std::vector<TableRules> kAll = {
         ofRun(),
         rulesOf<HostFacts>(),
+        rulesOf<ClockFacts>(),
         ofRanks(),
         rulesOf<DeviceFacts>(),
         rulesOf<LaneFacts>(),

@@ -16,7 +16,7 @@ struct RowRule {
 struct TableRules {
     std::string table;
     std::string row;       ///< what a row is called, with {column} for values
-    int since = 0;         ///< minor version of format 1 that brought the table
+    int since = 0;         ///< not 0: files of earlier formats lack it
     bool ofRanks = false;  ///< each row belongs to a rank, which has a row too
     std::vector<RowRule> rules;
 };

@@ -33,6 +33,7 @@ Result<void> readInto(Connection& connection, std::vector<Row>& into) {
 Result<void> readTables(Connection& connection, RecordingSummary& summary) {
     if (auto done = readRun(connection, summary); !done) return done;
     if (auto done = readInto(connection, summary.hosts); !done) return done;
+    if (auto done = readInto(connection, summary.clocks); !done) return done;
     if (auto done = readInto(connection, summary.ranks); !done) return done;
     if (auto done = readInto(connection, summary.devices); !done) return done;
     if (auto done = readInto(connection, summary.lanes); !done) return done;

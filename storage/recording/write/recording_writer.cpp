@@ -122,6 +122,9 @@ Result<void> RecordingWriter::putRun(const RunFacts& run) {
 Result<void> RecordingWriter::addHost(const HostFacts& host) {
     return m_state->store([&] { return m_state->rows.put(host); });
 }
+Result<void> RecordingWriter::addClock(const ClockFacts& clock) {
+    return m_state->store([&] { return m_state->rows.put(clock); });
+}
 Result<void> RecordingWriter::addLane(const LaneFacts& lane) {
     return m_state->store([&] { return m_state->rows.put(lane); });
 }

@@ -41,6 +41,7 @@ public:
     /// Replaces what create() was given, all but the status: an import knows it only at its end.
     Result<void> putRun(const RunFacts& run);
     Result<void> addHost(const HostFacts& host);
+    Result<void> addClock(const ClockFacts& clock);
     Result<void> addLane(const LaneFacts& lane);
     /// Replaces the row of the same rank.
     Result<void> putRank(const RankFacts& rank);

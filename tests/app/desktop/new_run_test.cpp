@@ -96,9 +96,12 @@ RunConfig runWith(std::string_view key) {
     if (key == "share_device" || key == "device_capture" || key == "offload" || key == "graphs")
         config.device = run::Device::kCuda;
     if (key == "interface") config.transport = run::Transport::kGloo;
-    if (key == "ssh_command" || key == "deploy_libtorch") config.hosts = "node-a,node-b";
+    if (key == "ssh_command" || key == "deploy_libtorch" || key == "send_data" ||
+        key == "data_root" || key == "host_lease" || key == "spill" || key == "restart")
+        config.hosts = "node-a,node-b";
     if (key == "link_latency_us") config.linkGigabytesPerSecond = 10;
-    if (key == "checkpoint_every" || key == "keep_checkpoints") config.checkpoint = "ckpt";
+    if (key == "checkpoint_every" || key == "keep_checkpoints" || key == "restart")
+        config.checkpoint = "ckpt";
     if (key == "prompt" || key == "temperature") config.sampleTokens = 20;
     config.output = "run.sscope";
     return config;

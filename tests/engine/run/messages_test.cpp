@@ -31,12 +31,16 @@ std::vector<Message> everyMessage() {
     device.measuredPeakSource = "not measured";
     device.clockErrorNs = 4000;
     return {AgentHello{1, "shardscope 1", 42, host, 99, "10.0.0.1"},
-            PrepareRequest{1, "eth0", "10.0.0.2", "token"},
-            HostPrepared{"10.0.0.1", 4001, 4002, "no such interface"},
+            PrepareRequest{1, "eth0", "10.0.0.2", "token", 1 << 20},
+            HostPrepared{"10.0.0.1", 4001, 4002, "no such interface", 1 << 21},
+            DataRequest{"/data"},
+            DataChecked{"cafe", 77, "cannot be read"},
             PeersRequest{{{"b", "10.0.0.2", 4003}}},
             PeersChecked{{"b was not reached"}},
             ClockAsked{5},
             ClockTold{5, 6, 7},
+            ClockCorrection{8, 9, -10},
+            Backlog{30, 20, 10},
             LaunchRequest{config,
                           12,
                           "/bin/rank",

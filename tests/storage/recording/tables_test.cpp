@@ -42,7 +42,7 @@ protected:
 };
 
 using Rows = testing::Types<RunFacts, HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts,
-                            MetricPoint, MemoryTheory, DetailFacts, Diagnostic>;
+                            MetricPoint, MemoryTheory, DetailFacts, Diagnostic, ClockFacts>;
 TYPED_TEST_SUITE(Tables, Rows);
 
 TYPED_TEST(Tables, HaveTheColumnsOfTheSqlFiles) {
