@@ -4,8 +4,10 @@
 
 #include "app/cli/command.h"
 #include "app/cli/version.h"
+#include "engine/launch/process.h"
 
 #include <csignal>
+#include <filesystem>
 #include <memory>
 
 namespace shardscope::cli {
@@ -18,8 +20,12 @@ int runAgent(bool local) {
     std::signal(SIGHUP, SIG_IGN);
     launch::AgentTimes times;
     times.leased = !local;
+    // Where the program was put, beside it: /tmp may be memory.
+    if (!local)
+        times.spillFolder =
+            std::filesystem::path(launch::ownProgram()).parent_path().parent_path().string();
     launch::Agent agent(launch::FrameChannel(launch::FileDescriptor(0), launch::FileDescriptor(1)),
-                        productVersion(), times);
+                        productVersion(), times, {launch::ownProgram(), "data-sum"});
     return agent.run();
 }
 

@@ -48,11 +48,25 @@ Result<launch::HostRun> here() {
     return host;
 }
 
+/// As --data-root has it on other hosts; empty: the same path.
+std::string dataBelowRoot(const run::HostConfig& host, const run::RunConfig& config) {
+    const bool moved = !config.dataRoot.empty() && config.data != run::kSyntheticData;
+    if (!moved || host.isLocal()) return {};
+    return (std::filesystem::path(config.dataRoot) / std::filesystem::path(config.data).filename())
+        .string();
+}
+
+/// Of memory, by theory; of ranks on GPUs it is not the host's.
+std::int64_t needBytes(const run::RunConfig& config, std::int32_t ranks) {
+    if (config.device != run::Device::kCpu) return 0;
+    return ranks * theory::total(theory::memoryTheory(config)).count;
+}
+
 /// What the list of hosts says of it, the connection apart.
 void apply(const run::HostConfig& wanted, const run::RunConfig& config, launch::HostRun& host) {
     if (!wanted.isLocal()) host.name = wanted.name;  // else its own
     host.interface = wanted.interface.empty() ? config.interface : wanted.interface;
-    host.data = wanted.data;
+    host.data = wanted.data.empty() ? dataBelowRoot(wanted, config) : wanted.data;
     if (!wanted.isLocal()) host.environment = passedEnvironment();
     if (!wanted.devices.empty())
         host.environment["CUDA_VISIBLE_DEVICES"] =
@@ -78,8 +92,9 @@ Result<std::vector<launch::HostRun>> hostRuns(const run::RunConfig& config,
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         auto host = wanted[i].isLocal() ? here() : launch::HostRun{};
         if (!host) return failure(host);
-        if (!wanted[i].isLocal()) host->start = std::move((*agents)[i]);
+        if (!wanted[i].isLocal()) host->start = std::move((*agents)[i].start);
         apply(wanted[i], config, *host);
+        if (host->data.empty()) host->data = (*agents)[i].data;
         hosts.push_back(std::move(*host));
     }
     return hosts;
@@ -111,8 +126,12 @@ Result<launch::RunRequest> requestRun(const run::RunConfig& config, SignalReques
         if (!hosts) return failure(hosts);
         request.hosts = std::move(*hosts);
     }
-    for (std::size_t i = 0; i < request.hosts.size(); ++i)
-        request.hosts[i].segmentBytes = segmentBytes(config, request.launch.places.perHost[i]);
+    for (std::size_t i = 0; i < request.hosts.size(); ++i) {
+        const std::int32_t ranks = request.launch.places.perHost[i];
+        request.hosts[i].segmentBytes = segmentBytes(config, ranks);
+        request.hosts[i].needBytes = needBytes(config, ranks);
+    }
+    request.lease = std::chrono::seconds(config.hostLease);
     request.launch.originNs = hostNow();
     return request;
 }

@@ -38,13 +38,19 @@ RunRecorder::RunRecorder(const run::RunConfig& config, std::int64_t originNs,
       m_originNs(originNs),
       m_writer(std::move(writer)),
       m_progress(progress),
+      m_backlogs(progress),
       m_tally(config.ranks, config.steps),
       m_nextFlush(std::chrono::steady_clock::now()) {
     if (config.captureSlow > 0) m_slow.emplace(m_writer, config.captureSlow, config.ranks);
 }
 
 void RunRecorder::hostReady(const HostFacts& host) {
+    m_backlogs.name(host.host, host.name);
     if (canWrite()) wrote(m_writer.addHost(host));
+}
+
+void RunRecorder::backlog(std::int32_t host, const run::Backlog& held) {
+    m_backlogs.note(host, held, m_ended.size() == static_cast<std::size_t>(m_config.ranks));
 }
 
 void RunRecorder::message(RankId rank, const run::Message& message) {
@@ -159,6 +165,7 @@ void RunRecorder::on(RankId rank, const run::RankFailed& failed) {
 }
 
 void RunRecorder::on(RankId rank, const run::RankExited& exited) {
+    m_ended.insert(rank.value);
     facts(rank).exitCode = exited.code;
     facts(rank).exitSignal = exited.signal;
     const bool well = exited.code == 0 && m_finished[rank.value];
@@ -289,6 +296,7 @@ RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
     if (m_slow && canWrite()) wrote(m_slow->finish());
     noteSqueezedOut();
     noteDrops();
+    for (const Diagnostic& each : m_backlogs.lost(now())) addDiagnostic(each);
     noteEnd(outcome, end);
     m_nextFlush = {};
     tick();

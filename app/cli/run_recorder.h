@@ -4,6 +4,7 @@
 // written any more (disk full) is said once and ends the run; what was committed stays.
 #pragma once
 
+#include "app/cli/host_backlogs.h"
 #include "app/cli/run_progress.h"
 #include "app/cli/step_tally.h"
 #include "engine/launch/run_supervisor.h"
@@ -30,6 +31,7 @@ public:
     void hostReady(const HostFacts& host) override;
     void message(RankId rank, const run::Message& message) override;
     void chunk(RankId rank, std::span<const std::byte> bytes) override;
+    void backlog(std::int32_t host, const run::Backlog& held) override;
     void tick() override;
 
     /// Notes how the run ended, in the recording too, and finalises it.
@@ -85,6 +87,8 @@ private:
     std::map<std::uint32_t, RankFacts> m_ranks;
     std::set<std::uint32_t> m_changedRanks;  ///< to be written at the next flush
     std::map<std::uint32_t, bool> m_finished;
+    std::set<std::uint32_t> m_ended;
+    HostBacklogs m_backlogs;
     StepTally m_tally;
     std::optional<storage::SlowSteps> m_slow;  ///< where only slow steps are kept; m_writer's
     std::optional<Error> m_writeError;

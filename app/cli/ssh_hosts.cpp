@@ -1,5 +1,6 @@
 #include "app/cli/ssh_hosts.h"
 
+#include "app/cli/data_files.h"
 #include "engine/launch/process.h"
 #include "engine/launch/ssh/connect_hosts.h"
 #include "engine/launch/ssh/host_checks.h"
@@ -125,6 +126,22 @@ Result<void> firstFailures(const std::vector<launch::HostConnection>& connection
     return failure(code, text);
 }
 
+Result<void> addData(const run::RunConfig& config, launch::Payload& payload) {
+    if (!config.sendData || config.data == run::kSyntheticData) return {};
+    auto data = dataPackage(config.data);
+    if (!data) return failure(data);
+    payload.data = std::move(*data);
+    return {};
+}
+
+/// Where it was sent to.
+std::string dataThere(const run::RunConfig& config, const launch::SshHost& host,
+                      const launch::HostLook& look, const launch::Payload& payload) {
+    if (!payload.data || !host.takesData) return {};
+    return fmt::format("{}/shardscope/{}/{}", look.folder, payload.data->folder,
+                       placeInPackage(config.data));
+}
+
 AgentStart givesOnce(launch::SshAgent agent) {
     auto transport = std::make_shared<std::unique_ptr<launch::AgentTransport>>(
         std::make_unique<SshTransport>(std::move(agent)));
@@ -135,31 +152,34 @@ AgentStart givesOnce(launch::SshAgent agent) {
 
 }  // namespace
 
-Result<std::vector<AgentStart>> connectAgents(const std::vector<run::HostConfig>& hosts,
+Result<std::vector<ReadyAgent>> connectAgents(const std::vector<run::HostConfig>& hosts,
                                               const run::RunConfig& config, SignalRequests& signals,
                                               RunProgress& progress) {
     std::vector<launch::SshHost> far;
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < hosts.size(); ++i) {
         if (hosts[i].isLocal()) continue;
-        far.push_back({hosts[i].name, hosts[i].folder});
+        far.push_back({hosts[i].name, hosts[i].folder, hosts[i].data.empty()});
         numbers.push_back(i);
     }
-    std::vector<AgentStart> starts(hosts.size());
-    if (far.empty()) return starts;
+    std::vector<ReadyAgent> ready(hosts.size());
+    if (far.empty()) return ready;
     const std::string folder = std::filesystem::path(launch::ownProgram()).parent_path().string();
-    const auto payload = launch::findPayload(folder, config.deployLibTorch);
+    auto payload = launch::findPayload(folder, config.deployLibTorch);
     if (!payload) return failure(payload);
+    if (auto added = addData(config, *payload); !added) return failure(added);
     ToldProgress told(hosts, numbers, signals, progress);
     launch::SshOptions options = optionsOf(config.sshCommand);
     options.deployLibTorch = config.deployLibTorch;
+    options.lease = std::chrono::seconds(config.hostLease);
     auto connections = launch::connectHosts(far, options, *payload, told);
     if (signals.askedToStop())
         return failure(ErrorCode::kInterrupted, "interrupted; no rank was started");
     if (auto failed = firstFailures(connections); !failed) return failure(failed);
     for (std::size_t i = 0; i < numbers.size(); ++i)
-        starts[numbers[i]] = givesOnce(std::move(*connections[i].agent));
-    return starts;
+        ready[numbers[i]] = {givesOnce(std::move(*connections[i].agent)),
+                             dataThere(config, far[i], connections[i].look, *payload)};
+    return ready;
 }
 
 Result<std::vector<LookedAt>> lookAtAll(const std::vector<run::HostConfig>& hosts,

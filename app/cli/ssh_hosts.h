@@ -19,9 +19,13 @@ namespace shardscope::cli {
 
 using AgentStart = std::function<Result<std::unique_ptr<launch::AgentTransport>>()>;
 
-/// By host, in their order; nothing for those that are this machine. Each gives its agent once;
-/// agents that nobody takes end with it.
-Result<std::vector<AgentStart>> connectAgents(const std::vector<run::HostConfig>& hosts,
+struct ReadyAgent {
+    AgentStart start;  ///< gives the agent once; one that nobody takes ends with this
+    std::string data;  ///< where the run's data was sent to there; empty: it was not
+};
+
+/// By host, in their order; nothing for those that are this machine.
+Result<std::vector<ReadyAgent>> connectAgents(const std::vector<run::HostConfig>& hosts,
                                               const run::RunConfig& config, SignalRequests& signals,
                                               RunProgress& progress);
 

@@ -19,9 +19,10 @@ Command addExport(CLI::App& root);
 Command addTokenize(CLI::App& root);
 Command addDoctor(CLI::App& root);
 Command addAgent(CLI::App& root);
+Command addDataSum(CLI::App& root);
 
-inline constexpr std::array kVerbs{addRecord, addControl,  addImport, addReport,
-                                   addVerify, addInfo,     addQuery,  addRepair,
-                                   addExport, addTokenize, addDoctor, addAgent};
+inline constexpr std::array kVerbs{addRecord, addControl, addImport, addReport, addVerify,
+                                   addInfo,   addQuery,   addRepair, addExport, addTokenize,
+                                   addDoctor, addAgent,   addDataSum};
 
 }  // namespace shardscope::cli

@@ -17,12 +17,11 @@
 namespace shardscope::launch {
 namespace {
 
-/// With so much unsent, ranks' frames wait in their sockets; ranks count what they drop then.
-constexpr std::size_t kLargestOutbox = 64u << 20;
 constexpr std::chrono::milliseconds kTurn{100};
 /// A rank whose socket has closed is about to be reaped.
 constexpr std::chrono::milliseconds kTurnWhileEnding{5};
 constexpr int kLastTurns = 128;
+constexpr std::size_t kLongestSum = 1 << 16;
 
 Result<FileDescriptor> makeSegment(std::int64_t size) {
     FileDescriptor segment(::memfd_create("shardscope-segment", MFD_CLOEXEC));
@@ -45,10 +44,13 @@ std::string besideThisProgram(const char* name) {
 
 }  // namespace
 
-Agent::Agent(FrameChannel recorder, std::string product, AgentTimes times)
+Agent::Agent(FrameChannel recorder, std::string product, AgentTimes times,
+             std::vector<std::string> sumWords)
     : m_recorder(std::move(recorder)),
+      m_events(m_recorder, times.leased),
       m_product(std::move(product)),
       m_times(times),
+      m_sumWords(std::move(sumWords)),
       m_reachedAt(reachedAddress()),
       m_lastHeard(Clock::now()),
       m_nextHeartbeat(Clock::now() + times.heartbeat) {}
@@ -61,14 +63,19 @@ int Agent::run() {
         takeFromRecorder();
         takeFromRanks();
         turnPreparation();
+        turnSum();
+        m_events.turn();
         keepTime();
         m_recorder.flush();
     }
     killRanks();
     if (m_closing) return static_cast<int>(ErrorCode::kLaunch);
-    m_recorder.send(run::kNoRank, run::AgentDone{});
     // Until all is sent, or nobody is left to read it.
-    while (m_recorder.isOpen() && m_recorder.pendingBytes() > 0 && !m_closing) {
+    bool done = false;
+    while (m_recorder.isOpen() && !m_closing && !(done && m_recorder.pendingBytes() == 0)) {
+        m_events.turn();
+        if (m_events.empty() && !std::exchange(done, true))
+            m_recorder.send(run::kNoRank, run::AgentDone{});
         m_recorder.flush();
         poll();
         takeFromRecorder();
@@ -81,7 +88,8 @@ void Agent::poll() {
     std::vector<pollfd> polls;
     m_recorder.addPolls(polls, true);
     if (m_preparation) m_preparation->addPolls(polls);
-    const bool roomAbove = m_recorder.pendingBytes() < kLargestOutbox;
+    if (m_sum && m_sum->output.valid()) polls.push_back({m_sum->output.get(), POLLIN, 0});
+    const bool roomAbove = !m_events.full();
     bool ending = false;
     for (const RankProcess& rank : m_ranks) {
         if (!rank.isRunning()) continue;
@@ -117,11 +125,16 @@ void Agent::handle(const run::Frame& frame) {
         if (!m_launched) prepare(*prepared);
     } else if (const auto* peers = std::get_if<run::PeersRequest>(&*message)) {
         if (m_preparation) m_preparation->check(*peers);
+    } else if (const auto* data = std::get_if<run::DataRequest>(&*message)) {
+        sumUp(*data);
     } else if (const auto* asked = std::get_if<run::ClockAsked>(&*message)) {
         m_recorder.send(run::kNoRank, run::ClockTold{asked->sentNs, receivedNs, hostNow()});
     } else if (const auto* command = std::get_if<run::Command>(&*message)) {
         if (command->verb == "stop" || command->verb == "capture") tellRanks(*command);
         if (command->verb == "kill") killRanks();
+        if (command->verb == "discard") m_events.discard();
+    } else if (const auto* taken = std::get_if<run::Taken>(&*message)) {
+        m_events.noteTaken(taken->bytes);
     }
 }
 
@@ -143,8 +156,39 @@ void Agent::turnPreparation() {
     if (const auto checked = m_preparation->takeChecked()) m_recorder.send(run::kNoRank, *checked);
 }
 
+/// In a process of its own: it may take long.
+void Agent::sumUp(const run::DataRequest& request) {
+    if (m_sum) return;
+    std::vector<std::string> words = m_sumWords;
+    words.push_back(request.path);
+    auto child = ChildProcess::start(words);
+    if (!child) {
+        m_recorder.send(run::kNoRank, run::DataChecked{{}, 0, child.error().message});
+        return;
+    }
+    child->input.reset();
+    m_sum.emplace(std::move(*child));
+}
+
+void Agent::turnSum() {
+    if (!m_sum) return;
+    readAvailable(m_sum->output, m_summed, kLongestSum);
+    if (m_sum->output.valid() && m_summed.size() < kLongestSum) return;
+    const auto said = run::decode(m_summed);
+    const auto* checked = said ? std::get_if<run::DataChecked>(&*said) : nullptr;
+    m_recorder.send(run::kNoRank,
+                    checked != nullptr
+                        ? *checked
+                        : run::DataChecked{{}, 0, "the program that sums up the data has failed"});
+    m_sum.reset();
+    m_summed.clear();
+}
+
 void Agent::launch(const run::LaunchRequest& request) {
     m_launched = true;
+    if (request.config.hostLease > 0)
+        m_times.lease = std::chrono::seconds(request.config.hostLease);
+    setUpEvents(request.config);
     const auto started = startRanks(request);
     m_preparation.reset();
     if (!started) {
@@ -154,6 +198,17 @@ void Agent::launch(const run::LaunchRequest& request) {
         m_recorder.send(run::kNoRank, failed);
         killRanks();
     }
+}
+
+/// Slow steps are told from their events' neighbours as they arrive: there steps must not overtake
+/// events.
+void Agent::setUpEvents(const run::RunConfig& config) {
+    BacklogLimits limits;
+    limits.folder = m_times.spillFolder;
+    limits.memory = m_times.heldInMemory;
+    const auto disk = parseSize(config.spill);
+    if (!limits.folder.empty() && disk) limits.disk = disk->count;
+    m_events.prepare(limits, config.captureSlow > 0);
 }
 
 Result<void> Agent::startRanks(const run::LaunchRequest& request) {
@@ -190,7 +245,7 @@ Result<void> Agent::startRanks(const run::LaunchRequest& request) {
 void Agent::takeFromRanks() {
     for (RankProcess& rank : m_ranks) {
         if (!rank.isRunning()) continue;
-        if (m_recorder.pendingBytes() < kLargestOutbox) takeFromRank(rank);
+        if (!m_events.full()) takeFromRank(rank);
         rank.channel().flush();
         if (rank.reapNow()) noteEnd(rank);
         if (rank.isOverdue(m_times.lease)) rank.kill();
@@ -200,7 +255,7 @@ void Agent::takeFromRanks() {
 void Agent::takeFromRank(RankProcess& rank) {
     std::vector<run::Frame> frames;
     const auto received = rank.channel().receive(frames);
-    for (const run::Frame& frame : frames) m_recorder.send(frame);
+    for (const run::Frame& frame : frames) m_events.send(frame);
     for (const std::string& line : rank.takeErrorLines()) {
         m_recorder.send(rank.rank(), run::LogLine{"info", line});
     }

@@ -4,13 +4,16 @@
 // when a recorder of another host has been silent for the length of a lease; no rank outlives it.
 #pragma once
 
+#include "engine/launch/event_sender.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/host_preparation.h"
 #include "engine/launch/lease.h"
 #include "engine/launch/rank_process.h"
+#include "engine/launch/ssh/child_process.h"
 #include "engine/run/protocol/messages.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,12 +29,17 @@ struct AgentTimes {
     /// False where the recorder is on this host: that it is gone shows at once, by the end of the
     /// stream, so one that is silent was only stopped (Ctrl-Z) and is waited for.
     bool leased = true;
+    /// Where events may wait for a slow link; empty: in memory only.
+    std::string spillFolder{};
+    std::size_t heldInMemory = BacklogLimits{}.memory;  ///< of them, bytes
 };
 
 class Agent {
 public:
-    /// `product` is this build's name and version, told to the recorder.
-    Agent(FrameChannel recorder, std::string product, AgentTimes times = {});
+    /// `product` is this build's name and version, told to the recorder. `sumWords` are a program
+    /// and its arguments which, given a path besides, prints the run::DataChecked of it.
+    Agent(FrameChannel recorder, std::string product, AgentTimes times = {},
+          std::vector<std::string> sumWords = {"/bin/false"});
 
     /// Runs to the end; the process's exit status.
     int run();
@@ -44,6 +52,8 @@ private:
     void handle(const run::Frame& frame);
     void prepare(const run::PrepareRequest& request);
     void turnPreparation();
+    void sumUp(const run::DataRequest& request);
+    void turnSum();
     void launch(const run::LaunchRequest& request);
     Result<void> startRanks(const run::LaunchRequest& request);
     void takeFromRanks();
@@ -52,13 +62,18 @@ private:
     void keepTime();
     void tellRanks(const run::Command& command);
     void killRanks();
+    void setUpEvents(const run::RunConfig& config);
     [[nodiscard]] bool anyRunning() const;
 
     FrameChannel m_recorder;
+    EventSender m_events;  ///< through m_recorder
     std::string m_product;
     AgentTimes m_times;
+    std::vector<std::string> m_sumWords;
     std::string m_reachedAt;
     std::optional<HostPreparation> m_preparation;  ///< of several hosts, until ranks start
+    std::optional<ChildProcess> m_sum;             ///< sums up the data
+    std::string m_summed;                          ///< what it has said so far
     FileDescriptor m_segment;
     std::vector<RankProcess> m_ranks;
     bool m_heard = false;  ///< the recorder has said something

@@ -26,6 +26,7 @@ struct HostRun {
     std::string rankProgram;  ///< there; empty: beside the agent
     std::string data;         ///< what the run's data is called there; empty: as everywhere
     std::int64_t segmentBytes = 0;
+    std::int64_t needBytes = 0;  ///< memory that its ranks take by theory; 0: not known
     std::map<std::string, std::string> environment;
     std::function<Result<std::unique_ptr<AgentTransport>>()> start;
 };
@@ -74,10 +75,14 @@ public:
     std::optional<run::AgentHello> hello;
     std::optional<run::HostPrepared> prepared;
     std::optional<run::PeersChecked> checked;
+    std::optional<run::DataChecked> data;
+    std::int64_t takenBytes = 0;  ///< of its frames of events
     // What it was asked.
     bool askedToPrepare = false;
     bool askedForPeers = false;
-    bool over = false;  ///< it is done or lost
+    bool askedForData = false;
+    std::int64_t toldTaken = 0;  ///< of takenBytes
+    bool over = false;           ///< it is done or lost
 
 private:
     std::int32_t m_host;

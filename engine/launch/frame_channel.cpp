@@ -38,16 +38,18 @@ void FrameChannel::close() {
     m_sentOfFirst = 0;
 }
 
-void FrameChannel::send(const run::Frame& frame) {
+void FrameChannel::sendEncoded(std::vector<std::byte> frame) {
     if (!m_open) return;
-    m_outbox.push_back(run::encodeFrame(frame.type, frame.rank, frame.payload));
-    m_pendingBytes += m_outbox.back().size();
+    m_pendingBytes += frame.size();
+    m_outbox.push_back(std::move(frame));
+}
+
+void FrameChannel::send(const run::Frame& frame) {
+    if (m_open) sendEncoded(run::encodeFrame(frame.type, frame.rank, frame.payload));
 }
 
 void FrameChannel::send(RankId rank, const run::Message& message) {
-    if (!m_open) return;
-    m_outbox.push_back(run::encodeMessage(rank, run::encode(message)));
-    m_pendingBytes += m_outbox.back().size();
+    if (m_open) sendEncoded(run::encodeMessage(rank, run::encode(message)));
 }
 
 void FrameChannel::addPolls(std::vector<pollfd>& polls, bool wantInput) const {

@@ -32,6 +32,7 @@ public:
 
     void send(const run::Frame& frame);
     void send(RankId rank, const run::Message& message);
+    void sendEncoded(std::vector<std::byte> frame);
 
     /// Appends what is to be polled for.
     void addPolls(std::vector<pollfd>& polls, bool wantInput) const;

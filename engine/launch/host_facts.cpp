@@ -5,7 +5,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <fstream>
+#include <string>
 
 namespace shardscope::launch {
 namespace {
@@ -30,6 +32,14 @@ std::string processorName() {
 }
 
 }  // namespace
+
+std::optional<Bytes> freeMemory() {
+    std::ifstream file("/proc/meminfo");
+    std::string key;
+    for (std::int64_t kilobytes = 0; file >> key >> kilobytes; std::getline(file, key))
+        if (key == "MemAvailable:") return Bytes{kilobytes * 1024};
+    return std::nullopt;
+}
 
 HostFacts hostFacts() {
     HostFacts facts;

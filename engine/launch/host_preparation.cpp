@@ -1,5 +1,9 @@
 #include "engine/launch/host_preparation.h"
 
+#include "engine/launch/host_facts.h"
+
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <sstream>
 
@@ -13,6 +17,17 @@ Result<std::string> chosenAddress(const run::PrepareRequest& request,
     if (!reachedAt.empty()) return reachedAt;
     return failure(ErrorCode::kLaunch,
                    "the other hosts' way to this one is not known; name its network interface");
+}
+
+/// Of memory, as theory has it.
+Result<void> hasRoom(std::int64_t needBytes) {
+    const std::optional<Bytes> free = freeMemory();
+    if (!free || free->count >= needBytes) return {};
+    return failure(
+        ErrorCode::kLaunch,
+        fmt::format("its ranks take {} MB of memory by theory, and {} MB are free; place "
+                    "fewer ranks there (slots=), or make batch, context or model smaller",
+                    needBytes / 1'000'000, free->count / 1'000'000));
 }
 
 }  // namespace
@@ -30,6 +45,7 @@ Result<HostPreparation> HostPreparation::begin(const run::PrepareRequest& reques
                                                const std::string& reachedAt) {
     if (request.token.size() != network::PeerAnswerer::kTokenBytes)
         return failure(ErrorCode::kLaunch, "the recorder sent no token for the other agents");
+    if (auto enough = hasRoom(request.needBytes); !enough) return failure(enough);
     auto address = chosenAddress(request, reachedAt);
     if (!address) return failure(address);
     auto listener = network::listenOn(*address);
@@ -44,7 +60,7 @@ Result<HostPreparation> HostPreparation::begin(const run::PrepareRequest& reques
 }
 
 run::HostPrepared HostPreparation::answer() const {
-    return {m_address, m_meetingPort, m_answerer.port(), {}};
+    return {m_address, m_meetingPort, m_answerer.port(), {}, freeMemory().value_or(Bytes{}).count};
 }
 
 void HostPreparation::check(const run::PeersRequest& request, std::chrono::milliseconds patience) {

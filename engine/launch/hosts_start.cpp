@@ -26,13 +26,15 @@ bool all(const std::vector<AgentLink>& links, Said said) {
 
 }  // namespace
 
-HostsStart::HostsStart(std::vector<AgentLink>& links) : m_links(links), m_token(randomToken()) {}
+HostsStart::HostsStart(std::vector<AgentLink>& links, std::string data)
+    : m_links(links), m_data(std::move(data)), m_token(randomToken()) {}
 
 Result<void> HostsStart::advance() {
     for (AgentLink& link : m_links)
         if (link.hello) link.askTime();
     if (!several()) return {};
     if (!all(m_links, [](const AgentLink& link) { return link.hello.has_value(); })) return {};
+    if (auto same = checkData(); !same) return same;
     if (auto prepared = prepare(); !prepared) return prepared;
     if (!all(m_links, [](const AgentLink& link) { return link.prepared.has_value(); })) return {};
     return checkPeers();
@@ -54,7 +56,8 @@ Result<void> HostsStart::prepare() {
 
 void HostsStart::askToPrepare(AgentLink& link, const std::string& towards) const {
     if (std::exchange(link.askedToPrepare, true)) return;
-    link.send(run::PrepareRequest{link.host(), link.run().interface, towards, m_token});
+    link.send(run::PrepareRequest{link.host(), link.run().interface, towards, m_token,
+                                  link.run().needBytes});
 }
 
 /// Where another host was reached: the way there is the one that counts.
@@ -88,9 +91,38 @@ Result<void> HostsStart::checkPeers() {
                        "of hosts, or --interface), and open their ports to each other");
 }
 
+/// Against the first host's. While the sums are computed, which may take long, all else goes on.
+Result<void> HostsStart::checkData() {
+    if (m_data.empty()) return {};
+    for (AgentLink& link : m_links)
+        if (!std::exchange(link.askedForData, true)) link.send(run::DataRequest{dataOf(link)});
+    const AgentLink& first = m_links.front();
+    for (const AgentLink& link : m_links) {
+        if (!link.data) continue;
+        if (!link.data->failure.empty())
+            return failure(ErrorCode::kUnreadable,
+                           fmt::format("{}: {}", link.name(), link.data->failure));
+        if (!first.data || link.data->checksum == first.data->checksum) continue;
+        return failure(
+            ErrorCode::kUnreadable,
+            fmt::format("the data {} on {} is not what {} is on {}: {} bytes with "
+                        "checksum {:.12}, and {} bytes with {:.12}; copy one of them, "
+                        "name the right one (data= in the list of hosts, --data-root), "
+                        "or have it sent (--send-data)",
+                        dataOf(link), link.name(), dataOf(first), first.name(), link.data->bytes,
+                        link.data->checksum, first.data->bytes, first.data->checksum));
+    }
+    return {};
+}
+
+const std::string& HostsStart::dataOf(const AgentLink& link) const {
+    return link.run().data.empty() ? m_data : link.run().data;
+}
+
 bool HostsStart::ready() const {
     return all(m_links, [this](const AgentLink& link) {
-        return link.hello && link.knowsTime() && (!several() || link.checked);
+        return link.hello && link.knowsTime() &&
+               (!several() || (link.checked && (m_data.empty() || link.data)));
     });
 }
 

@@ -32,6 +32,12 @@ std::string exitText(const run::RankExited& exit, const std::string& when) {
     return text;
 }
 
+/// What every host has to have the same of.
+std::string sharedData(const run::RunConfig& config) {
+    const bool none = config.data == run::kSyntheticData || !config.reference.empty();
+    return none ? std::string() : config.data;
+}
+
 std::string placeText(const run::RankFailed& failed) {
     std::string place;
     if (failed.step >= 0) place += fmt::format(" at step {}", failed.step);
@@ -45,6 +51,7 @@ std::string placeText(const run::RankFailed& failed) {
 RunSupervisor::RunSupervisor(RunRequest request, RunSink& sink)
     : m_request(std::move(request)),
       m_sink(sink),
+      m_start(m_agents, sharedData(m_request.launch.config)),
       m_ranks(static_cast<std::size_t>(m_request.launch.places.ranks())),
       m_lastTurn(Clock::now()),
       m_nextHeartbeat(Clock::now() + kHeartbeatInterval) {
@@ -107,6 +114,7 @@ void RunSupervisor::takeFrom(AgentLink& link) {
         handle(link, frame);
         if (m_done || link.over) return;
     }
+    tellTaken(link);
     if (!received) {
         agentLost(link, received.error().message);
     } else if (!link.isOpen()) {
@@ -127,6 +135,7 @@ void RunSupervisor::handle(AgentLink& link, const run::Frame& frame) {
     }
     if (frame.type == run::FrameType::kChunk) {
         m_sink.chunk(frame.rank, frame.payload);
+        link.takenBytes += static_cast<std::int64_t>(run::kFrameHeaderBytes + frame.payload.size());
         return;
     }
     const auto message = run::decode(frame.text());
@@ -157,8 +166,12 @@ bool RunSupervisor::handleOwn(AgentLink& link, const run::Message& message) {
         if (link.askedToPrepare) link.prepared = *prepared;
     } else if (const auto* checked = std::get_if<run::PeersChecked>(&message)) {
         if (link.askedForPeers) link.checked = *checked;
+    } else if (const auto* data = std::get_if<run::DataChecked>(&message)) {
+        if (link.askedForData) link.data = *data;
     } else if (const auto* told = std::get_if<run::ClockTold>(&message)) {
         link.take(*told);
+    } else if (const auto* held = std::get_if<run::Backlog>(&message)) {
+        m_sink.backlog(link.host(), *held);
     } else if (std::holds_alternative<run::AgentDone>(message)) {
         link.over = true;
         finish();
@@ -314,6 +327,13 @@ void RunSupervisor::keepTime() {
     }
 }
 
+/// An agent on another host keeps no more on its way than it hears of.
+void RunSupervisor::tellTaken(AgentLink& link) {
+    if (link.isLocal() || link.toldTaken == link.takenBytes) return;
+    link.toldTaken = link.takenBytes;
+    link.send(run::Taken{link.takenBytes});
+}
+
 void RunSupervisor::tellAgents(const run::Message& message) {
     for (AgentLink& link : m_agents)
         if (!link.over) link.send(message);
@@ -332,6 +352,7 @@ void RunSupervisor::requestKill() {
     m_stopWanted = true;
     m_outcome.killed = true;
     tellAgents(run::Command{"kill"});
+    tellAgents(run::Command{"discard"});
     m_killAt = Clock::now() + kGraceBeforeKill;
 }
 

@@ -31,6 +31,8 @@ public:
     /// Everything a rank says, and RankStarted, RankExited and LogLine of its agent.
     virtual void message(RankId rank, const run::Message& message) = 0;
     virtual void chunk(RankId rank, std::span<const std::byte> bytes) = 0;
+    /// What the agent of another host holds of its ranks' events, when that has changed.
+    virtual void backlog(std::int32_t, const run::Backlog&) {}
     /// At least five times a second.
     virtual void tick() = 0;
 };
@@ -98,6 +100,7 @@ private:
     void agentLost(AgentLink& link, const std::string& how);
     void finish();
     void keepTime();
+    void tellTaken(AgentLink& link);
     void tellAgents(const run::Message& message);
     void endAgents();
     [[nodiscard]] bool isOf(const AgentLink& link, RankId rank) const;
@@ -108,7 +111,7 @@ private:
     RunSink& m_sink;
     std::vector<Watch> m_watches;
     std::vector<AgentLink> m_agents;  ///< by host
-    HostsStart m_start{m_agents};
+    HostsStart m_start;
     bool m_launched = false;
     bool m_stopWanted = false;  ///< perhaps before there is anything to stop
     bool m_done = false;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <span>
 #include <sstream>
 
 namespace shardscope::launch {
@@ -57,8 +59,11 @@ void remember(const Sums& sums, const std::string& memory) {
     std::filesystem::remove(draft, ignored);
 }
 
-Result<void> compute(const std::vector<std::string>& stamps, const std::vector<std::string>& paths,
-                     Sums& sums) {
+/// Command lines are of limited length.
+constexpr std::size_t kMostAtOnce = 256;
+
+Result<void> computeSome(std::span<const std::string> stamps, std::span<const std::string> paths,
+                         Sums& sums) {
     std::vector<std::string> words = {"sha256sum", "--"};
     words.insert(words.end(), paths.begin(), paths.end());
     const auto output = outputOf(words);
@@ -67,6 +72,17 @@ Result<void> compute(const std::vector<std::string>& stamps, const std::vector<s
     std::string line;
     for (std::size_t i = 0; i < stamps.size() && std::getline(lines, line); ++i)
         if (line.size() > kSumLetters) sums[stamps[i]] = line.substr(0, kSumLetters);
+    return {};
+}
+
+Result<void> compute(const std::vector<std::string>& stamps, const std::vector<std::string>& paths,
+                     Sums& sums) {
+    for (std::size_t at = 0; at < paths.size(); at += kMostAtOnce) {
+        const std::size_t count = std::min(kMostAtOnce, paths.size() - at);
+        const auto done = computeSome(std::span(stamps).subspan(at, count),
+                                      std::span(paths).subspan(at, count), sums);
+        if (!done) return done;
+    }
     return {};
 }
 

@@ -56,6 +56,7 @@ Result<void> checkHost(const SshHost& host, const HostLook& look, const Payload&
     if (auto glibc = checkGlibc(host, look.glibc, payload.glibc); !glibc) return glibc;
     Bytes missing = look.programThere ? Bytes{} : payload.program.size();
     if (sendLibTorch && payload.libTorch) missing += payload.libTorch->size();
+    if (payload.data && host.takesData && !look.dataThere) missing += payload.data->size();
     if (missing == Bytes{}) return {};
     if (!look.writable)
         return refusal(

@@ -144,8 +144,9 @@ bool HostConnector::keepsAnswering(SshSession& session) {
 
 void HostConnector::look() {
     const Token token;
-    auto session = SshSession::start(m_options, m_host, *m_master, token,
-                                     lookLine(m_host, token, m_payload.program.folder));
+    auto session = SshSession::start(
+        m_options, m_host, *m_master, token,
+        lookLine(m_host, token, m_payload.program.folder, data() != nullptr ? data()->folder : ""));
     if (!session) return fail(session.error());
     m_session.emplace(std::move(*session));
     m_connection.look = {};
@@ -176,7 +177,8 @@ void HostConnector::awaitLook() {
 
 bool HostConnector::isAllThere() const {
     const HostLook& found = m_connection.look;
-    return !m_lookOnly && found.programThere && !(m_payload.hasRank() && found.libTorch.empty()) &&
+    return !m_lookOnly && found.programThere && (data() == nullptr || found.dataThere) &&
+           !(m_payload.hasRank() && found.libTorch.empty()) &&
            checkHost(m_host, found, m_payload, false);
 }
 
@@ -194,9 +196,14 @@ void HostConnector::afterLook() {
     if (lacksTorch && (!sendsTorch || m_libTorchSent)) return fail(noLibTorch(m_host, found));
     m_sending = !found.programThere ? &m_payload.program
                 : sendsTorch        ? &*m_payload.libTorch
+                : !found.dataThere  ? data()
                                     : nullptr;
     if (m_sending != nullptr) return send();
     startAgent();
+}
+
+const Package* HostConnector::data() const {
+    return m_payload.data && m_host.takesData ? &*m_payload.data : nullptr;
 }
 
 void HostConnector::send() {
@@ -204,7 +211,9 @@ void HostConnector::send() {
     auto deployment = Deployment::start(m_options, m_host, *m_master, *m_sending, isProgram);
     if (!deployment) return fail(deployment.error());
     m_deployment.emplace(std::move(*deployment));
-    enter(ConnectState::kSending, isProgram ? "the program" : "LibTorch");
+    enter(ConnectState::kSending, isProgram             ? "the program"
+                                  : m_sending == data() ? "the data"
+                                                        : "LibTorch");
     m_progress.all = m_deployment->size();
 }
 
@@ -218,12 +227,14 @@ void HostConnector::awaitSending() {
     const auto outcome = m_deployment->outcome(m_host, m_connection.look.folder);
     if (!outcome) return fail(outcome.error());
     m_deployment.reset();
-    const bool wasProgram = m_sending == &m_payload.program;
-    if (!wasProgram) {
+    if (m_sending == &m_payload.program) {
+        m_connection.look.programThere = true;
+    } else if (m_sending == data()) {
+        m_connection.look.dataThere = true;
+    } else {
         m_libTorchSent = true;
         return look();  // where its folders are
     }
-    m_connection.look.programThere = true;
     afterLook();
 }
 

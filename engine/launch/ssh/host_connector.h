@@ -50,6 +50,8 @@ private:
     void awaitLook();
     [[nodiscard]] bool isAllThere() const;
     void afterLook();
+    /// What the host is to have besides, or null.
+    [[nodiscard]] const Package* data() const;
     void send();
     void awaitSending();
     void startAgent();

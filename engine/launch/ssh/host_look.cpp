@@ -27,7 +27,8 @@ constexpr const char* kFolder =
     "say folder \"$b\"; d=$b; while [ ! -d \"$d\" ]; do d=$(dirname \"$d\"); done; "
     "say disk \"$(df -Pk \"$d\" 2>/dev/null | tail -n 1)\"; "
     "[ -w \"$d\" ] && say writable yes; "
-    "[ -x \"$b/shardscope/$h/bin/shardscope\" ] && say program yes; ";
+    "[ -x \"$b/shardscope/$h/bin/shardscope\" ] && say program yes; "
+    "[ -n \"$q\" ] && [ -e \"$b/shardscope/$q/.used\" ] && say data yes; ";
 constexpr const char* kGpus =
     "if command -v nvidia-smi >/dev/null 2>&1; then "
     "timeout 10 nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null </dev/null "
@@ -117,12 +118,13 @@ std::string folderWords(const SshHost& host) {
     return fmt::format("b=$HOME/{}; ", shellWord(below));
 }
 
-std::string lookLine(const SshHost& host, const Token& token, const std::string& program) {
+std::string lookLine(const SshHost& host, const Token& token, const std::string& program,
+                     const std::string& data) {
     return fmt::format(
         "( LC_ALL=C; export LC_ALL; say() {{ printf '%s=%s\\n' \"$1\" \"$2\"; }}; {}{}; h={}; "
-        "v={}; "
+        "q={}; v={}; "
         "p={}; {}{}{}{}say end yes ); IFS= read -r n || exit 0; eval \"$n\"",
-        folderWords(host), token.printing(), shellWord(program), libTorchVersion(),
+        folderWords(host), token.printing(), shellWord(program), shellWord(data), libTorchVersion(),
         shellWord(fmt::format(kPython, libTorchVersion())), kSystem, kFolder, kLibTorch, kGpus);
 }
 
@@ -138,6 +140,7 @@ HostLook parseLook(const std::string& answer) {
     look.folder = one(values, "folder");
     look.writable = one(values, "writable") == "yes";
     look.programThere = one(values, "program") == "yes";
+    look.dataThere = one(values, "data") == "yes";
     look.libTorch = joined(values, "torch_lib");
     look.otherTorch = one(values, "other_torch");
     look.python = one(values, "python");

@@ -26,6 +26,7 @@ struct HostLook {
     std::string folder;             ///< absolute; the program is put below
     bool writable = false;          ///< the folder, or the one that it is going to be made in
     bool programThere = false;      ///< the very one that was asked for
+    bool dataThere = false;         ///< all of the data that was asked for
     std::string libTorch;           ///< its library folders, with colons between; empty: none
     std::string otherTorch;         ///< version of another LibTorch that python3 there has
     std::string python;             ///< path of python3; empty: none
@@ -38,9 +39,9 @@ struct HostLook {
 [[nodiscard]] std::string folderWords(const SshHost& host);
 
 /// What the host is asked; it then runs one more line, which it reads, or ends where its input
-/// does. `program` is the name of the program's folder there.
+/// does. `program` and `data` are names of folders there; no data: it is not asked for.
 [[nodiscard]] std::string lookLine(const SshHost& host, const Token& token,
-                                   const std::string& program);
+                                   const std::string& program, const std::string& data = {});
 
 /// Its answer: a key=value a line.
 [[nodiscard]] HostLook parseLook(const std::string& answer);

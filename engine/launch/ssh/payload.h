@@ -32,6 +32,7 @@ struct Package {
 struct Payload {
     Package program;                  ///< bin/ and lib/; its folder is named for the contents
     std::optional<Package> libTorch;  ///< as fetch-libtorch lays it out; where it was asked for
+    std::optional<Package> data;      ///< what is trained on; where it is sent along
     GlibcVersion glibc;               ///< the oldest that all programs run with
 
     [[nodiscard]] bool hasRank() const;

@@ -1,6 +1,9 @@
 #include "engine/launch/ssh/ssh_command.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <initializer_list>
+#include <string>
 
 namespace shardscope::launch {
 namespace {
@@ -20,8 +23,11 @@ Words plain(const SshOptions& options) {
 
 Words connecting(const SshOptions& options, AskPolicy ask) {
     Words all = plain(options);
-    append(all, {"-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5", "-o",
-                 "ServerAliveCountMax=3", "-o"});
+    // Three questions without an answer are a lease.
+    const auto interval = std::max<std::int64_t>(1, options.lease.count() / 3);
+    append(all, {"-o", "ConnectTimeout=10", "-o"});
+    all.push_back("ServerAliveInterval=" + std::to_string(interval));
+    append(all, {"-o", "ServerAliveCountMax=3", "-o"});
     all.emplace_back(ask == AskPolicy::kNever ? "BatchMode=yes" : "BatchMode=no");
     // Even where there is a terminal, which is not ours to ask at.
     if (ask == AskPolicy::kAskpass) all.insert(all.begin(), {"env", "SSH_ASKPASS_REQUIRE=force"});

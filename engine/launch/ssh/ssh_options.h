@@ -12,6 +12,7 @@ struct SshHost {
     std::string target;  ///< [user@]name
     /// Below which the program is put, "~/" is the home there; empty: the cache folder there.
     std::string folder;
+    bool takesData = true;  ///< of a payload that has some
 };
 
 /// What ssh does where it needs a word of the user's: a passphrase, a password, whether to trust a
@@ -26,6 +27,8 @@ struct SshOptions {
     AskPolicy ask = AskPolicy::kNever;
     /// Whether a host without LibTorch is sent this one's.
     bool deployLibTorch = false;
+    /// After so much silence of its connection ssh gives it up.
+    std::chrono::seconds lease{15};
     /// What ssh gets to connect and log in, all questions of keys and jumps included.
     std::chrono::seconds loginLimit{40};
     /// For how long nothing may come from a host that was asked something.

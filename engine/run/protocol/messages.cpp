@@ -75,6 +75,10 @@ void fields(F& f, Backlog& m) {
     f("bytes", m.bytes), f("on_disk", m.onDisk), f("given_up", m.givenUp);
 }
 template <class F>
+void fields(F& f, Taken& m) {
+    f("bytes", m.bytes);
+}
+template <class F>
 void fields(F& f, LaunchRequest& m) {
     f("config", m.config), f("origin_ns", m.originNs), f("rank_program", m.rankProgram);
     f("segment_bytes", m.segmentBytes), f("environment", m.environment);
@@ -165,14 +169,13 @@ void fields(F& f, VerifyResult& m) {
 
 /// The word under "type", by alternative of Message.
 constexpr const char* kTypes[] = {
-    "agent_hello",   "prepare_request",  "host_prepared",   "data_request",
-    "data_checked",  "peers_request",    "peers_checked",   "clock_asked",
-    "clock_told",    "clock_correction", "backlog",         "launch_request",
-    "rank_start",    "command",          "heartbeat",       "rank_started",
-    "rank_exited",   "agent_done",       "log_line",        "rank_hello",
-    "peak_measured", "device_reported",  "lane_declared",   "strings_declared",
-    "step_done",     "metric_reported",  "theory_reported", "diagnostic_raised",
-    "rank_finished", "rank_failed",      "verify_result"};
+    "agent_hello",   "prepare_request", "host_prepared",   "data_request",      "data_checked",
+    "peers_request", "peers_checked",   "clock_asked",     "clock_told",        "clock_correction",
+    "backlog",       "taken",           "launch_request",  "rank_start",        "command",
+    "heartbeat",     "rank_started",    "rank_exited",     "agent_done",        "log_line",
+    "rank_hello",    "peak_measured",   "device_reported", "lane_declared",     "strings_declared",
+    "step_done",     "metric_reported", "theory_reported", "diagnostic_raised", "rank_finished",
+    "rank_failed",   "verify_result"};
 static_assert(std::size(kTypes) == std::variant_size_v<Message>);
 
 template <std::size_t I = 0>

@@ -2,7 +2,7 @@
 // inverse. Unknown fields are ignored (a newer peer), missing ones are errors by name.
 //
 //   recorder -> agent   PrepareRequest, DataRequest, PeersRequest, ClockAsked, LaunchRequest,
-//                       Command(stop | kill | capture), ClockCorrection, Heartbeat
+//                       Command(stop | kill | discard | capture), ClockCorrection, Taken, Heartbeat
 //   agent -> rank       RankStart, Command(stop | capture), ClockCorrection
 //   agent -> recorder   AgentHello, HostPrepared, DataChecked, PeersChecked, ClockTold,
 //   RankStarted,
@@ -101,11 +101,16 @@ struct ClockCorrection {
     std::int64_t driftPpb = 0;  ///< by which the host clock gains on the recording's, ns a second
 };
 
-/// How much of its ranks' words an agent still holds.
+/// How much of the events of its ranks an agent still holds.
 struct Backlog {
     std::int64_t bytes = 0;
     std::int64_t onDisk = 0;   ///< of these
-    std::int64_t givenUp = 0;  ///< bytes of events that had no room, so far
+    std::int64_t givenUp = 0;  ///< bytes that were thrown away, as asked for or for want of a disk
+};
+
+/// To an agent on another host: what has arrived of its frames of events.
+struct Taken {
+    std::int64_t bytes = 0;  ///< since the beginning
 };
 
 struct LaunchRequest {
@@ -138,7 +143,8 @@ struct RankStart {
 };
 
 struct Command {
-    /// "stop": after the current step; "kill": at once; "capture": CaptureChange from some step on
+    /// "stop": after the current step; "kill": at once; "discard": what is held of events;
+    /// "capture": CaptureChange from some step on
     std::string verb;
     CaptureChange capture{};  ///< of "capture"
 };
@@ -243,11 +249,11 @@ struct VerifyResult {
 
 using Message =
     std::variant<AgentHello, PrepareRequest, HostPrepared, DataRequest, DataChecked, PeersRequest,
-                 PeersChecked, ClockAsked, ClockTold, ClockCorrection, Backlog, LaunchRequest,
-                 RankStart, Command, Heartbeat, RankStarted, RankExited, AgentDone, LogLine,
-                 RankHello, PeakMeasured, DeviceReported, LaneDeclared, StringsDeclared, StepDone,
-                 MetricReported, TheoryReported, DiagnosticRaised, RankFinished, RankFailed,
-                 VerifyResult>;
+                 PeersChecked, ClockAsked, ClockTold, ClockCorrection, Backlog, Taken,
+                 LaunchRequest, RankStart, Command, Heartbeat, RankStarted, RankExited, AgentDone,
+                 LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared, StringsDeclared,
+                 StepDone, MetricReported, TheoryReported, DiagnosticRaised, RankFinished,
+                 RankFailed, VerifyResult>;
 
 std::string encode(const Message& message);
 Result<Message> decode(std::string_view json);

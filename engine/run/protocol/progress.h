@@ -47,13 +47,14 @@ struct RankChanged {
     std::int64_t pid = 0;
 };
 
-/// A host on the way to its agent.
+/// A host on the way to its agent, and at the end of a run.
 struct HostChanged {
     std::int32_t host = 0;
     std::string name;
-    std::string state;   ///< "waiting" "connecting" "looking" "sending" "starting" "ready" "failed"
+    std::string state;  ///< "waiting" "connecting" "looking" "sending" "starting" "ready" "failed",
+                        ///< and after the last step "fetching": its events are still on their way
     std::string detail;  ///< what is sent, why it failed; may be empty
-    Bytes sent{};        ///< of what is sent
+    Bytes sent{};        ///< of what is sent or fetched
     Bytes all{};
 };
 

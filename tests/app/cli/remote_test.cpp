@@ -107,6 +107,48 @@ TEST_F(Remote, RanksOfTwoHostsAreRecordedWithTheirHosts) {
     EXPECT_THAT(run->err(), HasSubstr("node1: sending the program"));
 }
 
+TEST_F(Remote, DataThatDiffersBetweenHostsIsNamedBeforeARankStarts) {
+    std::ofstream(path("other.txt")) << "another text than that of the other host\n";
+    const auto run = start(onHosts("node1 slots=1; node2 slots=1 data=" + path("other.txt")));
+    EXPECT_EQ(run->wait(), exitStatus({ErrorCode::kUnreadable, ""})) << run->err();
+    EXPECT_THAT(run->err(),
+                HasSubstr("other.txt on node2 is not what " + path("text.txt") + " is on node1"));
+    EXPECT_TRUE(recorded().steps.empty());
+}
+
+TEST_F(Remote, DataIsSentOnceAndFoundByRanks) {
+    const auto files = [&] {
+        std::vector<std::string> found;
+        for (const auto& each :
+             fs::recursive_directory_iterator(fs::path(m_server->home()) / ".cache/shardscope"))
+            if (each.path().string().find("/sent-") != std::string::npos && each.is_regular_file())
+                found.push_back(each.path().filename().string());
+        return found;
+    };
+    const auto first = start(onHosts("node1:1,node2:1", {"--send-data"}));
+    ASSERT_EQ(first->wait(), 0) << first->err();
+    EXPECT_THAT(files(), testing::IsSupersetOf({"text.txt", "SHA256SUMS"}));
+    EXPECT_THAT(first->err(), HasSubstr("sending the data"));
+    EXPECT_THAT(first->err(), HasSubstr("rank 1: the data is there"));
+    const auto second = start(onHosts("node1:1,node2:1", {"--send-data", "--force"}));
+    ASSERT_EQ(second->wait(), 0) << second->err();
+    EXPECT_THAT(second->err(), Not(HasSubstr("sending")));
+}
+
+TEST_F(Remote, DataMayLieInAnotherFolderThere) {
+    fs::create_directories(path("there"));
+    fs::copy_file(path("text.txt"), path("there/text.txt"));
+    const auto run =
+        start(onHosts("localhost:1,node2:1", {"--data-root", path("there"), "--interface", "lo"}));
+    ASSERT_EQ(run->wait(), 0) << run->err();
+    fs::remove(path("there/text.txt"));
+    const auto none = start(onHosts(
+        "localhost:1,node2:1", {"--data-root", path("there"), "--interface", "lo", "--force"}));
+    EXPECT_EQ(none->wait(), exitStatus({ErrorCode::kUnreadable, ""}));
+    EXPECT_THAT(none->err(), HasSubstr("node2: "));
+    EXPECT_THAT(none->err(), HasSubstr("there/text.txt does not exist"));
+}
+
 TEST_F(Remote, AHostFileSaysTheSameAndNothingIsSentTwice) {
     ASSERT_EQ(start(onHosts("node1"))->wait(), 0);
     std::ofstream(path("hosts")) << "node1 slots=1 # one\nnode2 slots=2\nnode3 slots=1\n";

@@ -45,13 +45,15 @@ protected:
         run::LaunchRequest request;
         request.config.steps = steps;
         request.config.threads = 3;
+        request.config.hostLease = 0;  // the agent's own
         request.places = run::RankPlaces::onOneHost(request.config.ranks);
         request.rankProgram = program;
         request.segmentBytes = 1 << 20;
         m_channel.send(run::kNoRank, request);
     }
 
-    /// Takes frames in until `done`, at most 20 s. Sends nothing by itself.
+    /// Takes frames in until `done`, at most 20 s. Sends nothing by itself
+    /// but what has come, where that is told.
     bool receiveUntil(const std::function<bool()>& done) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (!done()) {
@@ -80,12 +82,16 @@ protected:
     int m_steps = 0;
     int m_chunks = 0;
     int m_heartbeats = 0;
+    std::int64_t m_taken = 0;
+    bool m_tellsTaken = false;
     bool m_done = false;
 
 private:
     void take(const run::Frame& frame) {
         if (frame.type == run::FrameType::kChunk) {
             ++m_chunks;
+            m_taken += static_cast<std::int64_t>(frame.payload.size() + run::kFrameHeaderBytes);
+            if (m_tellsTaken) m_channel.send(run::kNoRank, run::Taken{m_taken});
             return;
         }
         const auto message = run::decode(frame.text());
@@ -122,6 +128,7 @@ TEST_F(AgentTest, SaysWhoItIsAndPassesARunOn) {
 
 TEST_F(AgentTest, LosesNothingWhenTheRecorderIsSlow) {
     ::setenv("FAKE_RANK_STEP_MS", "0", 1);
+    m_tellsTaken = true;
     startAgent();
     requestRun(3000);
     // Long enough unread that socket buffers alone could not hold it.

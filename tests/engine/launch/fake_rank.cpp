@@ -1,10 +1,13 @@
 // A rank without an engine: speaks the protocol of shardscope-rank, sends plausible events, and
 // fails as a test asks for. Built without LibTorch.
 //
-//   FAKE_RANK_MODE  normal exit kill hang linger garbage version message chunk nonfinite data
-//   wordless FAKE_RANK_WHO   rank that misbehaves (default 1) FAKE_RANK_STEP  at which step
-//   (default 2) FAKE_RANK_STEP_MS  length of a step (default 2) FAKE_RANK_ERROR    what `verify`
-//   reports (default 1e-7)
+//   FAKE_RANK_MODE    normal exit kill hang linger garbage version message chunk nonfinite data
+//                     wordless
+//   FAKE_RANK_WHO     rank that misbehaves (default 1)
+//   FAKE_RANK_STEP    at which step (default 2)
+//   FAKE_RANK_STEP_MS length of a step (default 2)
+//   FAKE_RANK_CHUNKS  how many times a step's spans are sent (default 1)
+//   FAKE_RANK_ERROR   what `verify` reports (default 1e-7)
 #include "engine/control/observer.h"
 #include "engine/run/protocol/frame.h"
 #include "engine/run/protocol/messages.h"
@@ -159,9 +162,10 @@ private:
         gather.issue = gather.start = start;
         gather.end = start + Duration{500};
         gather.arrivals.assign(static_cast<std::size_t>(m_start.worldSize()), start);
-        sendChunk(columns::encodeSpans(rank(), spans));
+        const int times = std::stoi(setting("FAKE_RANK_CHUNKS", "1"));
+        for (int i = 0; i < times; ++i) sendChunk(columns::encodeSpans(rank(), spans));
         sendChunk(columns::encodeCollectives(rank(), std::span(&gather, 1)));
-        m_emitted += spans.size() + 1;
+        m_emitted += spans.size() * static_cast<std::size_t>(times) + 1;
         report(step, start, start + Duration{5000});
     }
 

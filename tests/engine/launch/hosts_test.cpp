@@ -3,11 +3,13 @@
 #include "engine/launch/agent.h"
 #include "engine/launch/process.h"
 #include "engine/launch/run_supervisor.h"
+#include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -21,6 +23,7 @@ namespace shardscope::launch {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::HasSubstr;
 
 /// An agent that the recorder takes for one on another host.
@@ -71,12 +74,20 @@ public:
         if (onMessage) onMessage();
     }
     void chunk(RankId, std::span<const std::byte>) override { ++chunks; }
+    void backlog(std::int32_t, const run::Backlog& held) override {
+        mostHeld = std::max(mostHeld, held.bytes);
+        mostOnDisk = std::max(mostOnDisk, held.onDisk);
+        lastHeld = held;
+        if (onBacklog) onBacklog();
+    }
     void tick() override {}
 
     std::vector<HostFacts> hosts;
     std::map<std::uint32_t, pid_t> pids;
     int finished = 0, steps = 0, chunks = 0;
-    std::function<void()> onMessage, onReady;
+    std::int64_t mostHeld = 0, mostOnDisk = 0;
+    run::Backlog lastHeld{};
+    std::function<void()> onMessage, onReady, onBacklog;
 };
 
 /// A process that has ended may wait for its parent, who is not us.
@@ -199,6 +210,66 @@ TEST_F(HostsTest, AHostWithoutSuchAnInterfaceIsNamed) {
     EXPECT_TRUE(m_words.pids.empty());
 }
 
+TEST_F(HostsTest, WithoutMemoryForItsRanksAHostIsNamed) {
+    addHost("node-a", 1);
+    addHost("node-b", 1);
+    m_request.hosts[1].needBytes = std::int64_t{1} << 60;
+    EXPECT_THAT(failure(),
+                HasSubstr("node-b: its ranks take 1152921504606 MB of memory by theory"));
+    EXPECT_TRUE(m_words.pids.empty());
+}
+
+/// Whose sums of data are what the file in its place holds.
+int summingAgent(FrameChannel recorder) {
+    return Agent(std::move(recorder), "agent under test", {}, {"/bin/cat"}).run();
+}
+
+class HostsDataTest : public HostsTest {
+protected:
+    std::string sum(const std::string& name, const run::DataChecked& said) const {
+        std::ofstream(m_folder.file(name)) << run::encode(said);
+        return m_folder.file(name);
+    }
+    test::TemporaryFolder m_folder;
+};
+
+TEST_F(HostsDataTest, ThatIsTheSameEverywhereIsTrainedOn) {
+    addHost("node-a", 1, summingAgent);
+    addHost("node-b", 1, summingAgent);
+    m_request.launch.config.data = sum("here", {"cafe", 7, ""});
+    m_request.hosts[1].data = sum("there", {"cafe", 7, ""});
+    const RunOutcome outcome = run();
+    EXPECT_FALSE(outcome.failure) << outcome.failure->message;
+    EXPECT_EQ(m_words.finished, 2);
+}
+
+TEST_F(HostsDataTest, ThatDiffersIsNamedBeforeAnyRankStarts) {
+    addHost("node-a", 1, summingAgent);
+    addHost("node-b", 1, summingAgent);
+    m_request.launch.config.data = sum("here", {"cafe", 7, ""});
+    m_request.hosts[1].data = sum("there", {"beef", 8, ""});
+    EXPECT_THAT(failure(), AllOf(HasSubstr("/there on node-b is not what "),
+                                 HasSubstr("/here is on node-a: 8 bytes with checksum beef, and 7 "
+                                           "bytes with cafe")));
+    EXPECT_TRUE(m_words.pids.empty());
+}
+
+TEST_F(HostsDataTest, ThatCannotBeReadIsNamed) {
+    addHost("node-a", 1, summingAgent);
+    addHost("node-b", 1, summingAgent);
+    m_request.launch.config.data = sum("here", {"cafe", 7, ""});
+    m_request.hosts[1].data = sum("there", {"", 0, "it is not there"});
+    EXPECT_THAT(failure(), HasSubstr("node-b: it is not there"));
+    EXPECT_TRUE(m_words.pids.empty());
+}
+
+TEST_F(HostsDataTest, WhoseSumIsNoneIsASentence) {
+    addHost("node-a", 1, summingAgent);
+    addHost("node-b", 1, summingAgent);
+    m_request.launch.config.data = m_folder.file("none");
+    EXPECT_THAT(failure(), HasSubstr("the program that sums up the data has failed"));
+}
+
 TEST_F(HostsTest, WhoseAddressNobodyKnowsIsAskedForAnInterface) {
     addHost("node-a", 1);
     addHost("node-b", 1);
@@ -272,6 +343,80 @@ TEST_F(HostsTest, StopBeforeRanksHaveStartedStartsNone) {
     EXPECT_FALSE(outcome.failure);
     EXPECT_TRUE(outcome.stopped);
     EXPECT_TRUE(m_words.pids.empty());
+}
+
+/// Frames go on to the recorder at so many bytes a second.
+void relaySlowly(FrameChannel& agent, FrameChannel& recorder, double rate) {
+    while (agent.isOpen() && recorder.isOpen()) {
+        std::vector<run::Frame> up, down;
+        static_cast<void>(recorder.receive(down));
+        for (const run::Frame& frame : down) agent.send(frame);
+        static_cast<void>(agent.receive(up));
+        std::size_t bytes = 0;
+        for (const run::Frame& frame : up) {
+            recorder.send(frame);
+            bytes += frame.payload.size() + run::kFrameHeaderBytes;
+        }
+        agent.flush();
+        recorder.flush();
+        ::poll(nullptr, 0, 1 + static_cast<int>(1000 * static_cast<double>(bytes) / rate));
+    }
+    while (recorder.isOpen() && recorder.pendingBytes() > 0) recorder.flush();
+}
+
+class SlowLink : public HostsTest {
+protected:
+    static constexpr int kSteps = 40, kCopies = 200;
+
+    void SetUp() override {
+        ::setenv("FAKE_RANK_CHUNKS", std::to_string(kCopies).c_str(), 1);
+        addHost("far", 2, [folder = m_folder.file("")](FrameChannel recorder) {
+            auto ends = socketPair().value();
+            if (const pid_t child = ::fork(); child == 0) {
+                ends.first.reset();
+                recorder.close();
+                AgentTimes times;
+                times.spillFolder = folder;
+                times.heldInMemory = 100'000;
+                ::_exit(Agent(FrameChannel(std::move(ends.second)), "far agent", times).run());
+            }
+            ends.second.reset();
+            FrameChannel agent(std::move(ends.first));
+            relaySlowly(agent, recorder, 1e6);
+            return 0;
+        });
+        m_request.launch.config.steps = kSteps;
+        m_request.launch.config.threads = 1;
+    }
+    void TearDown() override { ::unsetenv("FAKE_RANK_CHUNKS"); }
+    test::TemporaryFolder m_folder;
+};
+
+TEST_F(SlowLink, StepsOvertakeEventsAndNothingIsLost) {
+    int chunksAtLastStep = 0;
+    m_words.onMessage = [&] {
+        if (m_words.steps == 2 * kSteps && chunksAtLastStep == 0) chunksAtLastStep = m_words.chunks;
+    };
+    RunSupervisor supervisor(std::move(m_request), m_words);
+    const RunOutcome outcome = supervisor.run();
+    EXPECT_FALSE(outcome.failure) << outcome.failure->message;
+    constexpr int kAll = 2 * kSteps * (kCopies + 1);
+    EXPECT_EQ(m_words.chunks, kAll);
+    EXPECT_LT(chunksAtLastStep, kAll);
+    EXPECT_GT(m_words.mostOnDisk, 0);
+    EXPECT_EQ(m_words.lastHeld.bytes, 0);
+    EXPECT_EQ(m_words.lastHeld.givenUp, 0);
+}
+
+TEST_F(SlowLink, KillingTheRunGivesUpWhatIsHeld) {
+    RunSupervisor supervisor(std::move(m_request), m_words);
+    m_words.onBacklog = [&, asked = false]() mutable {
+        if (!std::exchange(asked, true)) supervisor.requestKill();
+    };
+    const RunOutcome outcome = supervisor.run();
+    EXPECT_TRUE(outcome.killed);
+    EXPECT_GT(m_words.lastHeld.givenUp, 0);
+    EXPECT_EQ(m_words.lastHeld.bytes, 0);
 }
 
 TEST_F(HostsTest, SilenceBeyondTheLeaseIsTheEnd) {

@@ -41,6 +41,7 @@ std::vector<Message> everyMessage() {
             ClockTold{5, 6, 7},
             ClockCorrection{8, 9, -10},
             Backlog{30, 20, 10},
+            Taken{40},
             LaunchRequest{config,
                           12,
                           "/bin/rank",
