@@ -5,6 +5,7 @@
 #include "app/cli/command.h"
 #include "app/cli/version.h"
 #include "engine/launch/process.h"
+#include "engine/launch/user_folder.h"
 
 #include <csignal>
 #include <filesystem>
@@ -24,6 +25,8 @@ int runAgent(bool local) {
     if (!local)
         times.spillFolder =
             std::filesystem::path(launch::ownProgram()).parent_path().parent_path().string();
+    if (!local)
+        if (auto folder = launch::makeUserFolder("agents")) times.stateFolder = *folder;
     launch::Agent agent(launch::FrameChannel(launch::FileDescriptor(0), launch::FileDescriptor(1)),
                         productVersion(), times, {launch::ownProgram(), "data-sum"});
     return agent.run();

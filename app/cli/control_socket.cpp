@@ -1,5 +1,7 @@
 #include "app/cli/control_socket.h"
 
+#include "engine/launch/user_folder.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/epoll.h>
@@ -28,29 +30,11 @@ constexpr std::size_t kMostGuests = 16;
 /// A recorder answers between two turns of its loop.
 constexpr int kPatienceSeconds = 10;
 
-std::string runtimeFolder() {
-    const char* named = std::getenv("XDG_RUNTIME_DIR");
-    if (named != nullptr && *named == '/') return std::string(named) + "/shardscope";
-    return fmt::format("/tmp/shardscope-{}", ::geteuid());
-}
-
 /// FNV-1a of the recording's path, since that may be longer than a socket's name.
 std::string socketPath(const std::string& recording) {
     std::uint64_t hash = 0xcbf29ce484222325u;
     for (const char c : recording) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    return fmt::format("{}/{:016x}.control", runtimeFolder(), hash);
-}
-
-/// Nobody else may have prepared it.
-Result<void> makeFolder(const std::string& folder) {
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-        return failure(ErrorCode::kFailure,
-                       fmt::format("{} cannot be made: {}", folder, std::strerror(errno)));
-    struct stat status {};
-    const bool ours = ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-                      status.st_uid == ::geteuid() && (status.st_mode & 0077) == 0;
-    if (ours) return {};
-    return failure(ErrorCode::kFailure, fmt::format("{} is not this user's alone", folder));
+    return fmt::format("{}/{:016x}.control", launch::userFolder(), hash);
 }
 
 Result<sockaddr_un> addressOf(const std::string& path) {
@@ -105,7 +89,7 @@ std::string readLine(int fd) {
 }  // namespace
 
 Result<ControlSocket> ControlSocket::open(const std::string& recording) {
-    if (auto made = makeFolder(runtimeFolder()); !made) return failure(made);
+    if (auto made = launch::makeUserFolder(); !made) return failure(made);
     const std::string path = socketPath(recording);
     const auto address = addressOf(path);
     if (!address) return failure(address);

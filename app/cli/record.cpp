@@ -9,6 +9,7 @@
 #include "app/cli/run_progress.h"
 #include "app/cli/run_recorder.h"
 #include "app/cli/run_requests.h"
+#include "app/cli/run_restart.h"
 #include "app/cli/version.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/control/observer.h"
@@ -132,9 +133,10 @@ std::vector<std::string> filesRead(const run::RunConfig& config, const std::stri
     return files;
 }
 
-/// Runs from a settled configuration to the end of the recording.
+/// Runs from a settled configuration to the end of the recording. `restarted`: why there was one
+/// before, if there was.
 Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options,
-                      RunProgress& progress) {
+                      RunProgress& progress, const std::string& restarted) {
     auto signals = SignalRequests::open();
     if (!signals) return failure(signals);
     // Weights that cannot be kept are not worth a step.
@@ -159,9 +161,30 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     attachControlSocket(run, config, say);
     progress.started(config, theory::parameterCount(config.model));
     warnOfCrowding(config, recorder);
+    if (!restarted.empty())
+        recorder.addDiagnostic(
+            {Severity::kNote, "restarted", restarted, "", std::nullopt, Timestamp{0}, 1});
     const launch::RunOutcome outcome = run.run();
     if (const auto lost = lostWords()) recorder.noteLostWords(*lost);
     return recorder.conclude(outcome);
+}
+
+/// And goes on where a host is lost, as often as it may.
+Result<RunEnd> recordToTheEnd(run::RunConfig config, const RecordOptions& options,
+                              RunProgress& progress) {
+    auto end = record(config, options, progress, {});
+    for (int left = config.restart; left > 0 && end && end->lostHost; --left) {
+        progress.log("error", end->message);
+        const auto next = withoutHost(config, *end->lostHost);
+        if (!next) {
+            progress.log("error", next.error().message);
+            return end;
+        }
+        const std::string text = restartText(config, *next, *end->lostHost);
+        config = *next;
+        end = record(config, options, progress, text);
+    }
+    return end;
 }
 
 std::unique_ptr<RunProgress> makeProgress(const RecordOptions& options) {
@@ -178,7 +201,7 @@ int runRecord(RecordOptions& options) {
     if (config && options.dryRun) return runDry(*config, options.json);
     Result<void> settled = config ? settle(*config, *progress) : Result<void>(failure(config));
     Result<RunEnd> end =
-        settled ? record(*config, options, *progress) : Result<RunEnd>(failure(settled));
+        settled ? recordToTheEnd(*config, options, *progress) : Result<RunEnd>(failure(settled));
     RunEnd told;
     if (end) {
         told = *end;

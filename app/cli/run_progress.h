@@ -30,6 +30,7 @@ struct RunEnd {
     std::optional<double> tokensPerSecond;
     std::uint64_t events = 0;
     std::uint64_t dropped = 0;
+    std::optional<std::int32_t> lostHost;  ///< by which the run ended
 };
 
 class RunProgress {

@@ -267,10 +267,14 @@ void RunRecorder::noteEnd(const launch::RunOutcome& outcome, RunEnd& end) {
         end.status = RunStatus::kFailed;
         end.exitStatus = exitStatus(*outcome.failure);
         end.message = outcome.failure->message;
+        if (!outcome.failedRank) end.lostHost = outcome.lostHost;
         // Not as a log line too: the end is told in the same words.
         if (!canWrite()) return;
         wrote(m_writer.addDiagnostic({Severity::kProblem,
-                                      outcome.failedRank ? "rank-died" : "run-failed", end.message,
+                                      outcome.failedRank ? "rank-died"
+                                      : end.lostHost     ? "host-lost"
+                                                         : "run-failed",
+                                      end.message,
                                       "Mend the cause and record again; all up to here is kept.",
                                       outcome.failedRank, now(), 1}));
     } else if (outcome.killed || outcome.stopped) {

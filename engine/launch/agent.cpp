@@ -21,6 +21,8 @@ constexpr std::chrono::milliseconds kTurn{100};
 /// A rank whose socket has closed is about to be reaped.
 constexpr std::chrono::milliseconds kTurnWhileEnding{5};
 constexpr int kLastTurns = 128;
+/// Heard of more often, the file need not say so.
+constexpr std::chrono::milliseconds kTouchInterval{500};
 constexpr std::size_t kLongestSum = 1 << 16;
 
 Result<FileDescriptor> makeSegment(std::int64_t size) {
@@ -55,7 +57,23 @@ Agent::Agent(FrameChannel recorder, std::string product, AgentTimes times,
       m_lastHeard(Clock::now()),
       m_nextHeartbeat(Clock::now() + times.heartbeat) {}
 
+/// From agents of this user's that hang; and leaves word of itself.
+void Agent::takeOver() {
+    if (m_times.stateFolder.empty()) return;
+    for (const pid_t pid : endStaleAgents(m_times.stateFolder))
+        complain(fmt::format("ended an agent that hung: process {}, whose recorder was gone", pid));
+    auto file = AgentFile::make(
+        m_times.stateFolder,
+        std::chrono::duration_cast<std::chrono::seconds>(m_times.leaseBeforeTheStart));
+    if (file) {
+        m_file.emplace(std::move(*file));
+    } else {
+        complain(file.error().message);
+    }
+}
+
 int Agent::run() {
+    takeOver();
     m_recorder.send(run::kNoRank, run::AgentHello{run::kProtocolVersion, m_product, ::getpid(),
                                                   hostFacts(), hostNow(), m_reachedAt});
     while (!m_closing && (!m_launched || anyRunning())) {
@@ -106,6 +124,7 @@ void Agent::takeFromRecorder() {
         complain(received.error().message);
     }
     if (!frames.empty()) {
+        if (m_file && Clock::now() - m_lastHeard > kTouchInterval) m_file->touch();
         m_lastHeard = Clock::now();
         m_heard = true;
     }
@@ -188,6 +207,7 @@ void Agent::launch(const run::LaunchRequest& request) {
     m_launched = true;
     if (request.config.hostLease > 0)
         m_times.lease = std::chrono::seconds(request.config.hostLease);
+    if (m_file) m_file->setLease(std::chrono::duration_cast<std::chrono::seconds>(m_times.lease));
     setUpEvents(request.config);
     const auto started = startRanks(request);
     m_preparation.reset();

@@ -4,6 +4,7 @@
 // when a recorder of another host has been silent for the length of a lease; no rank outlives it.
 #pragma once
 
+#include "engine/launch/agent_file.h"
 #include "engine/launch/event_sender.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/host_preparation.h"
@@ -31,6 +32,8 @@ struct AgentTimes {
     bool leased = true;
     /// Where events may wait for a slow link; empty: in memory only.
     std::string spillFolder{};
+    /// Of agent files (agent_file.h), on this host; empty: none is written.
+    std::string stateFolder{};
     std::size_t heldInMemory = BacklogLimits{}.memory;  ///< of them, bytes
 };
 
@@ -62,6 +65,7 @@ private:
     void keepTime();
     void tellRanks(const run::Command& command);
     void killRanks();
+    void takeOver();
     void setUpEvents(const run::RunConfig& config);
     [[nodiscard]] bool anyRunning() const;
 
@@ -72,8 +76,9 @@ private:
     std::vector<std::string> m_sumWords;
     std::string m_reachedAt;
     std::optional<HostPreparation> m_preparation;  ///< of several hosts, until ranks start
-    std::optional<ChildProcess> m_sum;             ///< sums up the data
-    std::string m_summed;                          ///< what it has said so far
+    std::optional<AgentFile> m_file;
+    std::optional<ChildProcess> m_sum;  ///< sums up the data
+    std::string m_summed;               ///< what it has said so far
     FileDescriptor m_segment;
     std::vector<RankProcess> m_ranks;
     bool m_heard = false;  ///< the recorder has said something

@@ -261,17 +261,13 @@ void RunSupervisor::noteRank(const AgentLink& link, RankId rank, const run::Mess
 void RunSupervisor::noteFailure(RankId rank) {
     // Ranks that end because the run was ended have not failed.
     if (m_outcome.killed || m_outcome.failure) return;
-    const auto peerLost = [this](RankId each) {
-        const auto& failed = m_ranks[each.value].failed;
-        return failed && failed->code == "peer-lost";
-    };
     const auto now = Clock::now();
     if (!m_firstFailed) {
         m_firstFailed = rank;
         requestStop();
         m_failedAt = now;
         m_killAt = now + kGraceBeforeKill;
-    } else if (peerLost(*m_firstFailed) && !peerLost(rank) && now - m_failedAt < kSameCause) {
+    } else if (lostItsPeer(*m_firstFailed) && !lostItsPeer(rank) && now - m_failedAt < kSameCause) {
         // Losing a peer is a consequence; the lost peer is the cause, even if its end is heard
         // of a little later.
         m_firstFailed = rank;
@@ -281,11 +277,13 @@ void RunSupervisor::noteFailure(RankId rank) {
 /// Its ranks are gone; those of other hosts cannot go on without them.
 void RunSupervisor::agentLost(AgentLink& link, const std::string& how) {
     link.over = true;
-    if (!m_outcome.failure && !m_firstFailed) {
-        m_outcome.failure = Error{ErrorCode::kLaunch,
-                                  fmt::format("the agent on {} was lost: {}; its ranks have been "
-                                              "ended",
-                                              link.name(), how)};
+    const Error lost{
+        ErrorCode::kLaunch,
+        fmt::format("the agent on {} was lost: {}; its ranks have been ended", link.name(), how)};
+    if (!m_outcome.failure && !m_firstFailed) m_outcome.failure = lost;
+    if (m_launched && !link.isLocal() && !m_outcome.lostHost && !m_outcome.killed) {
+        m_outcome.lostHost = link.host();
+        m_hostLost = lost;
     }
     if (!m_launched) m_done = true;
     finish();
@@ -388,12 +386,20 @@ Error RunSupervisor::rankError(RankId rank) const {
                         state.exit ? exitText(*state.exit, when) : "vanished " + when)};
 }
 
+bool RunSupervisor::lostItsPeer(RankId rank) const {
+    const auto& failed = m_ranks[rank.value].failed;
+    return failed && failed->code == "peer-lost";
+}
+
 void RunSupervisor::concludeRanks() {
     for (std::uint32_t i = 0; i < m_ranks.size() && m_launched && !m_firstFailed; ++i) {
         if (!m_ranks[i].finished && !m_outcome.killed && !m_outcome.failure) {
             m_firstFailed = RankId{i};
         }
     }
+    // Ranks of other hosts that lost a peer lost it with its host, of which we heard later.
+    if (m_firstFailed && !m_outcome.failure && m_hostLost && lostItsPeer(*m_firstFailed))
+        m_outcome.failure = m_hostLost;
     if (m_firstFailed && !m_outcome.failure) {
         m_outcome.failedRank = m_firstFailed;
         m_outcome.failure = rankError(*m_firstFailed);

@@ -47,8 +47,10 @@ struct RunOutcome {
     /// What ended the run before its last step, other than the user's wish.
     std::optional<Error> failure;
     std::optional<RankId> failedRank;  ///< the first one, by time
-    bool stopped = false;              ///< the user asked for it, and all ranks ended in order
-    bool killed = false;               ///< the user asked for it
+    /// The first host whose agent was lost once ranks were started; `failure` says how.
+    std::optional<std::int32_t> lostHost;
+    bool stopped = false;  ///< the user asked for it, and all ranks ended in order
+    bool killed = false;   ///< the user asked for it
 };
 
 class RunSupervisor {
@@ -105,6 +107,7 @@ private:
     void endAgents();
     [[nodiscard]] bool isOf(const AgentLink& link, RankId rank) const;
     [[nodiscard]] Error rankError(RankId rank) const;
+    [[nodiscard]] bool lostItsPeer(RankId rank) const;
     void concludeRanks();
 
     RunRequest m_request;
@@ -113,7 +116,8 @@ private:
     std::vector<AgentLink> m_agents;  ///< by host
     HostsStart m_start;
     bool m_launched = false;
-    bool m_stopWanted = false;  ///< perhaps before there is anything to stop
+    std::optional<Error> m_hostLost;  ///< how m_outcome.lostHost was
+    bool m_stopWanted = false;        ///< perhaps before there is anything to stop
     bool m_done = false;
     std::vector<RankState> m_ranks;
     std::optional<RankId> m_firstFailed;

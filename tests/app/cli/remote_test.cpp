@@ -5,13 +5,17 @@
 #include "tests/engine/launch/ssh/ssh_server.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -201,6 +205,88 @@ TEST_F(Remote, AKilledSshIsALostHostThatIsNamed) {
     expectRanksGone();
     EXPECT_THAT(m_run->out(), HasSubstr("the agent on node2 was lost"));
     EXPECT_EQ(recorded().run.status, RunStatus::kFailed);
+}
+
+TEST_F(Remote, ARunThatLosesAHostGoesOnWithoutIt) {
+    setThere("FAKE_RANK_STEP_MS=5");
+    m_run =
+        start(onHosts("node1:2,node2:2", {"--control", "stdio", "--steps", "1000000",
+                                          "--checkpoint", path("checkpoints"), "--restart", "1"}),
+              true);
+    const auto steps = [this](std::size_t from) {
+        return m_run->out().find("\"event\":\"step\"", from) != std::string::npos;
+    };
+    ASSERT_TRUE(eventually([&] { return steps(0); })) << m_run->out();
+    for (const pid_t pid : childrenOf(m_run->pid()))
+        if (commandOf(pid).find("node2") != std::string::npos) ::kill(pid, SIGKILL);
+    std::size_t again = std::string::npos;
+    ASSERT_TRUE(eventually([&] {
+        again = m_run->out().find("the run goes on without it, on 2 of 4 ranks");
+        return again != std::string::npos && steps(again);
+    })) << m_run->out();
+    EXPECT_EQ(start({"control", path("run-restart1.sscope"), "stop"})->wait(), 0);
+    EXPECT_EQ(m_run->wait(), exitStatus({ErrorCode::kInterrupted, ""}));
+
+    const RecordingSummary first = recorded();
+    EXPECT_EQ(first.run.status, RunStatus::kFailed);
+    EXPECT_EQ(first.diagnostics.back().code, "host-lost");
+    EXPECT_THAT(first.diagnostics.back().message, HasSubstr("node2"));
+    auto reader = storage::openRecording(path("run-restart1.sscope"));
+    ASSERT_TRUE(reader);
+    const auto second = (*reader)->summary();
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->run.status, RunStatus::kStopped);
+    EXPECT_EQ(second->run.worldSize, 2);
+    ASSERT_EQ(second->hosts.size(), 1u);
+    EXPECT_EQ(second->hosts[0].name, "node1");
+    EXPECT_EQ(second->diagnostics.front().code, "restarted");
+}
+
+/// All processes of the run, on whichever host: by the folders that they were started from.
+std::vector<pid_t> processesFrom(const std::vector<std::string>& folders) {
+    std::vector<pid_t> found;
+    std::error_code ended;
+    for (const auto& each : fs::directory_iterator("/proc", ended)) {
+        const std::string name = each.path().filename().string();
+        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+        const auto pid = static_cast<pid_t>(std::stol(name));
+        const std::string command = commandOf(pid);
+        for (const std::string& folder : folders)
+            if (command.starts_with(folder) && isAlive(pid)) found.push_back(pid);
+    }
+    return found;
+}
+
+/// Any process of a run at any moment: nothing of it is left, and the recording opens.
+TEST_F(Remote, WhateverIsKilledNothingIsLeftAndTheRecordingOpens) {
+    const char* wanted = std::getenv("SHARDSCOPE_KILL_ROUNDS");
+    const int rounds = wanted != nullptr ? std::atoi(wanted) : 4;
+    std::mt19937 random(std::random_device{}());
+    const std::vector<std::string> folders = {path("bin"), m_server->home() + "/.cache"};
+    for (int round = 0; round < rounds; ++round) {
+        m_ranks.clear();
+        setThere("FAKE_RANK_STEP_MS=5");
+        m_run = start(
+            onHosts("node1:2,node2:2", {"--control", "stdio", "--steps", "1000000", "--force"}),
+            true);
+        ASSERT_TRUE(eventually([this] {
+            return m_run->out().find("\"event\":\"step\"") != std::string::npos || m_run->ended();
+        })) << m_run->out();
+        ::usleep(static_cast<useconds_t>(random() % 300'000));
+        std::vector<pid_t> all = processesFrom(folders);
+        for (const pid_t pid : childrenOf(m_run->pid())) all.push_back(pid);
+        ASSERT_GE(all.size(), 11u) << "recorder, 4 of ssh, 2 agents, 4 ranks";
+        const pid_t victim = all[random() % all.size()];
+        std::string command = commandOf(victim).substr(0, 200);
+        std::replace(command.begin(), command.end(), '\0', ' ');
+        SCOPED_TRACE("round " + std::to_string(round) + ": killed " + command);
+        ::kill(victim, SIGKILL);
+        EXPECT_NE(m_run->wait(), 0);
+        EXPECT_TRUE(eventually([&] { return processesFrom(folders).empty(); }));
+        // A killed recorder has the last half second not in the file yet.
+        const bool written = !recorded().steps.empty();
+        EXPECT_TRUE(written || victim == m_run->pid());
+    }
 }
 
 TEST_F(Remote, AFailingRankIsNamedWithItsHost) {
