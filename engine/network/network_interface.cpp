@@ -110,6 +110,12 @@ std::optional<std::string> interfaceOf(const std::string& address) {
     return std::nullopt;
 }
 
+std::vector<std::string> ownAddresses() {
+    std::vector<std::string> addresses;
+    for (Interface& each : interfaces()) addresses.push_back(std::move(each.address));
+    return addresses;
+}
+
 Result<Listener> listenOn(const std::string& address) {
     addrinfo* found = nullptr;
     const addrinfo hints = numeric(SOCK_STREAM, AI_PASSIVE);

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shardscope::network {
 
@@ -17,6 +18,9 @@ Result<std::string> addressTowards(const std::string& address);
 
 /// The name of the interface that has `address`; nothing when none that is up does.
 [[nodiscard]] std::optional<std::string> interfaceOf(const std::string& address);
+
+/// Of all interfaces that are up, loopback too; IPv4 first.
+[[nodiscard]] std::vector<std::string> ownAddresses();
 
 /// A socket that listens on a free port of `address`; nobody can take the port in between.
 struct Listener {

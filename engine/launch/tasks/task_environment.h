@@ -1,0 +1,64 @@
+// Which task of a launcher this process is, told by the variables that torchrun, Open MPI's mpirun,
+// Slurm's srun or a plain environment (Kubernetes operators, scripts) give each task.
+//
+// Pure functions of those variables. `docs/remote.md` has the table of what is read.
+#pragma once
+
+#include "storage/model/result.h"
+#include "storage/model/words.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace shardscope::launch {
+
+enum class Launcher : std::uint8_t { kTorchrun = 1, kMpirun, kSlurm, kEnvironment };
+struct LauncherWords {
+    Launcher value;
+    const char* word;  ///< of --launched-by
+    const char* name;  ///< in sentences
+};
+constexpr auto wordsOf(Launcher) {
+    return wordList<LauncherWords>({{Launcher::kTorchrun, "torchrun", "torchrun"},
+                                    {Launcher::kMpirun, "mpirun", "mpirun"},
+                                    {Launcher::kSlurm, "slurm", "srun"},
+                                    {Launcher::kEnvironment, "environment", "the environment"}});
+}
+
+/// By name. LOCAL_RANK and what a launcher does not set are simply absent.
+using Variables = std::map<std::string, std::string>;
+
+struct TaskPlace {
+    Launcher launcher = Launcher::kEnvironment;
+    std::int32_t rank = 0;  ///< of the task, from 0
+    std::int32_t size = 1;  ///< tasks of the run
+    /// By which tasks of one node know each other; empty: by its host name.
+    std::string node;
+    /// Where rank 0's task is met: a name or an address, and a port. Empty: all tasks are on one
+    /// host, and nothing listens on any network.
+    std::string address;
+    std::int32_t port = 0;
+    /// Alike on all tasks of this run and on no others: what the launcher calls it.
+    std::string identity;
+
+    [[nodiscard]] bool onOneHost() const { return address.empty(); }
+    [[nodiscard]] bool isFirst() const { return rank == 0; }
+    friend bool operator==(const TaskPlace&, const TaskPlace&) = default;
+};
+
+/// A user's own secret of a run, which tasks have in common (a variable that is not passed on).
+inline constexpr const char* kTaskToken = "SHARDSCOPE_TASK_TOKEN";
+
+/// Nothing: no launcher started this process, or one that started it alone. `by` names who did, so
+/// that a lone task is one too. kUsage, saying what to set, when variables contradict each other or
+/// some are missing.
+Result<std::optional<TaskPlace>> taskOf(const Variables& variables,
+                                        std::optional<Launcher> by = std::nullopt);
+
+/// The first host of a list as Slurm writes it: "node[03-05,9],big1" is node03.
+[[nodiscard]] std::string firstOfNodeList(std::string_view list);
+
+}  // namespace shardscope::launch

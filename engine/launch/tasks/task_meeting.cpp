@@ -1,0 +1,291 @@
+#include "engine/launch/tasks/task_meeting.h"
+
+#include "engine/launch/host_facts.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace shardscope::launch {
+namespace {
+
+constexpr std::chrono::milliseconds kTurn{100};
+/// Strangers get no more than this, so that they cannot fill memory or hold descriptors.
+constexpr std::chrono::seconds kGuestPatience{10};
+constexpr std::size_t kMostStrangers = 64;
+constexpr int kMostPerTurn = 64;
+/// Whoever waits is told so when it begins to be long.
+constexpr std::chrono::seconds kFirstWord{5};
+constexpr std::chrono::seconds kAgentPatience{60};
+constexpr std::chrono::seconds kEndPatience{5};
+constexpr std::size_t kMostNamed = 8;
+
+class TaskAgent final : public AgentTransport {
+public:
+    explicit TaskAgent(FileDescriptor socket) : m_channel(std::move(socket)) {}
+    FrameChannel takeChannel() override { return std::move(m_channel); }
+    std::string endText() override { return "the connection was lost"; }
+    /// Its task waits for it, and for the end.
+    void end() override {}
+
+private:
+    FrameChannel m_channel;
+};
+
+void addPoll(std::vector<pollfd>& polls, int fd) {
+    if (fd >= 0) polls.push_back({fd, POLLIN, 0});
+}
+
+/// A name that no other host has: several may be called the same where containers are.
+std::string distinct(const std::string& name, const std::vector<TaskHost>& hosts) {
+    std::string made = name;
+    const auto isTaken = [&] {
+        return std::any_of(hosts.begin(), hosts.end(),
+                           [&](const TaskHost& each) { return each.name == made; });
+    };
+    for (int number = 2; isTaken(); ++number) made = fmt::format("{}-{}", name, number);
+    return made;
+}
+
+}  // namespace
+
+TaskHello helloOf(const TaskPlace& place, const std::string& product) {
+    TaskHello hello;
+    hello.rank = place.rank;
+    hello.size = place.size;
+    hello.host = hostFacts().name;
+    hello.node = place.node.empty() ? hello.host : place.node;
+    hello.processors = toText(ownProcessors());
+    hello.product = product;
+    return hello;
+}
+
+Result<TaskMeeting> TaskMeeting::open(const TaskPlace& place, const std::string& product,
+                                      const std::string& interface) {
+    auto secret = TaskSecret::of(place.identity);
+    if (!secret) return failure(secret);
+    auto listeners = listenForTasks(place, *secret, interface);
+    if (!listeners) return failure(listeners);
+    return TaskMeeting(place, std::move(*secret), helloOf(place, product), std::move(*listeners));
+}
+
+Result<void> TaskMeeting::gather(const GoOn& goOn, const Say& say,
+                                 std::chrono::milliseconds patience) {
+    const auto all = [this] {
+        return m_members.size() + 1 == static_cast<std::size_t>(m_place.size);
+    };
+    if (auto waited = waitFor(all, goOn, say, patience); !waited) return waited;
+    findHosts();
+    useProcessors(m_hosts.front().processors);
+    return {};
+}
+
+Result<void> TaskMeeting::startAgents(const GoOn& goOn) {
+    for (Member& member : m_members) {
+        if (!member.leads) continue;
+        const auto node = std::find(m_nodes.begin(), m_nodes.end(), member.hello.node);
+        const TaskHost& host = m_hosts[static_cast<std::size_t>(node - m_nodes.begin())];
+        member.line.send(fmt::format("lead {}\n", toText(host.processors)));
+    }
+    const auto quiet = [](const std::string&) {};
+    auto waited = waitFor([this] { return agentsAreThere(); }, goOn, quiet, kAgentPatience);
+    m_listeners.clear();
+    m_guests.clear();
+    return waited;
+}
+
+Result<void> TaskMeeting::waitFor(const std::function<bool()>& holds, const GoOn& goOn,
+                                  const Say& say, std::chrono::milliseconds patience) {
+    const auto begun = Clock::now();
+    bool said = false;
+    while (!holds()) {
+        if (!goOn() || m_stopAsked)
+            return failure(ErrorCode::kInterrupted, "interrupted; no rank was started");
+        const auto waited = Clock::now() - begun;
+        if (waited > patience)
+            return failure(ErrorCode::kLaunch,
+                           fmt::format("{} did not come within {} s; look at what became of them "
+                                       "where they were started",
+                                       absent(), patience.count() / 1000));
+        if (waited > kFirstWord && !std::exchange(said, true))
+            say(fmt::format("waiting for {}", absent()));
+        turn();
+        if (auto heard = hearMembers(); !heard) return heard;
+    }
+    return {};
+}
+
+void TaskMeeting::turn() {
+    std::vector<pollfd> polls;
+    for (const FileDescriptor& each : m_listeners) addPoll(polls, each.get());
+    for (const Guest& each : m_guests) addPoll(polls, each.line.fd());
+    for (const Member& each : m_members) addPoll(polls, each.line.fd());
+    ::poll(polls.data(), polls.size(), static_cast<int>(kTurn.count()));
+    acceptGuests();
+    const auto now = Clock::now();
+    std::erase_if(m_guests, [&](Guest& guest) {
+        if (const auto said = guest.line.take()) {
+            if (const auto hello = parseHello(m_secret, *said)) admit(guest, *hello);
+            return true;
+        }
+        return !guest.line.isOpen() || now > guest.until;
+    });
+}
+
+void TaskMeeting::acceptGuests() {
+    const std::size_t most = kMostStrangers + 2 * static_cast<std::size_t>(m_place.size);
+    for (const FileDescriptor& listener : m_listeners) {
+        for (int i = 0; i < kMostPerTurn; ++i) {
+            FileDescriptor fd = acceptTask(listener.get());
+            if (!fd.valid()) break;
+            if (m_guests.size() == most) m_guests.erase(m_guests.begin());
+            m_guests.push_back({TaskLine(std::move(fd)), Clock::now() + kGuestPatience});
+        }
+    }
+}
+
+std::string TaskMeeting::complaintOf(const TaskHello& hello) const {
+    if (hello.product != m_own.product)
+        return fmt::format("task {} is {}, and rank 0's is {}; use the same build for all",
+                           hello.rank, hello.product, m_own.product);
+    if (hello.size != m_own.size)
+        return fmt::format("task {} counts {} tasks, and rank 0's {}; start all alike", hello.rank,
+                           hello.size, m_own.size);
+    if (hello.rank == 0 || hello.rank >= m_own.size)
+        return fmt::format("a second task says that it is rank {} of {}", hello.rank, hello.size);
+    return {};
+}
+
+void TaskMeeting::admit(Guest& guest, const TaskHello& hello) {
+    std::string complaint = complaintOf(hello);
+    if (complaint.empty() && hello.agent) return admitAgent(guest, hello);
+    const bool twice = std::any_of(m_members.begin(), m_members.end(), [&](const Member& each) {
+        return each.hello.rank == hello.rank;
+    });
+    if (complaint.empty() && twice)
+        complaint = fmt::format(
+            "a second task says that it is rank {}; if these are two runs, "
+            "give each a MASTER_PORT of its own",
+            hello.rank);
+    if (!complaint.empty())
+        return guest.line.send(fmt::format("refused {} {}\n", m_secret.first, complaint));
+    guest.line.send(fmt::format("welcome {}\n", m_secret.first));
+    m_members.push_back({hello, std::move(guest.line)});
+}
+
+/// Only of those that were asked for one.
+void TaskMeeting::admitAgent(Guest& guest, const TaskHello& hello) {
+    const auto member = std::find_if(m_members.begin(), m_members.end(), [&](const Member& each) {
+        return each.leads && each.hello.rank == hello.rank;
+    });
+    if (member == m_members.end()) return;
+    const auto node = std::find(m_nodes.begin(), m_nodes.end(), member->hello.node);
+    FileDescriptor& agent = m_agents[static_cast<std::size_t>(node - m_nodes.begin())];
+    if (agent.valid()) return;
+    guest.line.send(fmt::format("welcome {}\n", m_secret.first));
+    if (m_address.empty()) m_address = ownAddressOf(guest.line.fd());
+    agent = guest.line.release();
+}
+
+Result<void> TaskMeeting::hearMembers() {
+    for (Member& member : m_members) {
+        while (const auto said = member.line.take()) m_stopAsked = true;
+        if (member.line.isOpen()) continue;
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("task {} on {} was lost before the run began; look at what "
+                                   "became of it where it was started",
+                                   member.hello.rank, member.hello.host));
+    }
+    return {};
+}
+
+std::string TaskMeeting::absent() const {
+    std::set<std::int32_t> ranks;
+    for (std::int32_t rank = 1; rank < m_place.size; ++rank) ranks.insert(rank);
+    for (const Member& each : m_members) ranks.erase(each.hello.rank);
+    if (ranks.empty()) return "the agents of other hosts";
+    std::string text;
+    std::size_t named = 0;
+    for (const std::int32_t rank : ranks) {
+        if (++named > kMostNamed) break;
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", rank);
+    }
+    if (ranks.size() > kMostNamed) text += fmt::format(" and {} more", ranks.size() - kMostNamed);
+    return fmt::format("{} {} of {}", ranks.size() == 1 ? "task" : "tasks", text, m_place.size);
+}
+
+bool TaskMeeting::agentsAreThere() const {
+    return std::all_of(m_agents.begin() + 1, m_agents.end(),
+                       [](const FileDescriptor& each) { return each.valid(); });
+}
+
+/// In the order of their first tasks, which lead them; rank 0's is the first.
+void TaskMeeting::findHosts() {
+    std::sort(m_members.begin(), m_members.end(),
+              [](const Member& a, const Member& b) { return a.hello.rank < b.hello.rank; });
+    const auto add = [this](const TaskHello& hello) {
+        auto node = std::find(m_nodes.begin(), m_nodes.end(), hello.node);
+        const bool first = node == m_nodes.end();
+        if (first) {
+            m_hosts.push_back({distinct(hello.host, m_hosts), 0, {}});
+            m_agents.emplace_back();
+            node = m_nodes.insert(m_nodes.end(), hello.node);
+        }
+        TaskHost& host = m_hosts[static_cast<std::size_t>(node - m_nodes.begin())];
+        ++host.tasks;
+        host.processors.merge(processorsOf(hello.processors));
+        return first;
+    };
+    add(m_own);
+    for (Member& member : m_members) member.leads = add(member.hello);
+}
+
+std::unique_ptr<AgentTransport> TaskMeeting::takeAgent(std::size_t host) {
+    return std::make_unique<TaskAgent>(std::move(m_agents[host]));
+}
+
+void TaskMeeting::attach(RunSupervisor& run, const Say& say) {
+    if (m_stopAsked) run.requestStop();
+    for (Member& member : m_members)
+        run.watch(member.line.fd(), [this, &member, &run, say] { return hear(member, run, say); });
+}
+
+bool TaskMeeting::hear(Member& member, RunSupervisor& run, const Say& say) {
+    while (const auto said = member.line.take()) {
+        if (*said == "kill") run.requestKill();
+        if (*said != "stop" || std::exchange(m_stopAsked, true)) continue;
+        say(fmt::format("task {} on {} was asked to stop: stopping after this step",
+                        member.hello.rank, member.hello.host));
+        run.requestStop();
+    }
+    if (member.line.isOpen()) return true;
+    run.abandon({ErrorCode::kLaunch,
+                 fmt::format("task {} on {} was lost: it, or its host, ended without being asked "
+                             "to; the run has been ended",
+                             member.hello.rank, member.hello.host)});
+    return false;
+}
+
+void TaskMeeting::end(int status) {
+    // Those that are just coming are told too.
+    for (int i = 0; i < 2 && !m_listeners.empty(); ++i) turn();
+    for (Member& member : m_members) member.line.send(fmt::format("end {}\n", status));
+    const auto until = Clock::now() + kEndPatience;
+    while (Clock::now() < until) {
+        std::vector<pollfd> polls;
+        for (Member& member : m_members) {
+            while (member.line.take()) {
+            }
+            addPoll(polls, member.line.fd());
+        }
+        if (polls.empty()) return;
+        ::poll(polls.data(), polls.size(), static_cast<int>(kTurn.count()));
+    }
+}
+
+}  // namespace shardscope::launch

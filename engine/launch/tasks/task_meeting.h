@@ -1,0 +1,114 @@
+// Rank 0's side of a run whose tasks a launcher has started: meets all tasks, finds out which hosts
+// there are, has the first task of each start its agent, and tells all when the run is over.
+//
+// The recorder's thread. Nothing listens any more once the agents are there.
+#pragma once
+
+#include "engine/launch/agent_transport.h"
+#include "engine/launch/run_supervisor.h"
+#include "engine/launch/tasks/processor_set.h"
+#include "engine/launch/tasks/task_environment.h"
+#include "engine/launch/tasks/task_socket.h"
+#include "engine/launch/tasks/task_words.h"
+#include "storage/model/result.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shardscope::launch {
+
+/// Pods and jobs start minutes apart.
+inline constexpr std::chrono::minutes kTaskPatience{10};
+
+/// Tasks of one host.
+struct TaskHost {
+    std::string name;  ///< no two have the same
+    std::int32_t tasks = 0;
+    ProcessorSet processors;  ///< that they were given together
+};
+
+class TaskMeeting {
+public:
+    using GoOn = std::function<bool()>;
+    using Say = std::function<void(const std::string&)>;
+
+    /// Listens; `interface` as for listenForTasks(). `product`: other builds are refused.
+    static Result<TaskMeeting> open(const TaskPlace& place, const std::string& product,
+                                    const std::string& interface);
+    TaskMeeting(TaskMeeting&&) noexcept = default;
+    TaskMeeting& operator=(TaskMeeting&&) = delete;
+    ~TaskMeeting() = default;  ///< tasks that were not told the end have lost us
+
+    /// Until all tasks are there; then this process has all processors of its host's tasks. kLaunch
+    /// when one is lost or they do not come; kInterrupted when `goOn` says no or a task was asked
+    /// to stop.
+    Result<void> gather(const GoOn& goOn, const Say& say,
+                        std::chrono::milliseconds patience = kTaskPatience);
+    /// When all are there; this host is the first.
+    [[nodiscard]] const std::vector<TaskHost>& hosts() const { return m_hosts; }
+
+    /// Has the other hosts' agents started; they are connected when it returns.
+    Result<void> startAgents(const GoOn& goOn);
+    /// Of a host but the first. Once.
+    [[nodiscard]] std::unique_ptr<AgentTransport> takeAgent(std::size_t host);
+    /// This host's address that others have reached; empty: nobody else is there.
+    [[nodiscard]] const std::string& address() const { return m_address; }
+
+    /// Stops the run when a task was asked to, and abandons it when one is lost.
+    void attach(RunSupervisor& run, const Say& say);
+
+    /// Tells all tasks that are there the status to end with, and waits for them a moment.
+    void end(int status);
+
+private:
+    using Clock = std::chrono::steady_clock;
+    struct Guest {
+        TaskLine line;
+        Clock::time_point until;
+    };
+    struct Member {
+        TaskHello hello;
+        TaskLine line;
+        bool leads = false;
+    };
+    TaskMeeting(TaskPlace place, TaskSecret secret, TaskHello own,
+                std::vector<FileDescriptor> listeners)
+        : m_place(std::move(place)),
+          m_secret(std::move(secret)),
+          m_own(std::move(own)),
+          m_listeners(std::move(listeners)) {}
+
+    Result<void> waitFor(const std::function<bool()>& holds, const GoOn& goOn, const Say& say,
+                         std::chrono::milliseconds patience);
+    void turn();
+    Result<void> hearMembers();
+    void acceptGuests();
+    void admit(Guest& guest, const TaskHello& hello);
+    void admitAgent(Guest& guest, const TaskHello& hello);
+    [[nodiscard]] std::string complaintOf(const TaskHello& hello) const;
+    [[nodiscard]] std::string absent() const;
+    [[nodiscard]] bool agentsAreThere() const;
+    void findHosts();
+    bool hear(Member& member, RunSupervisor& run, const Say& say);
+
+    TaskPlace m_place;
+    TaskSecret m_secret;
+    TaskHello m_own;
+    std::vector<FileDescriptor> m_listeners;
+    std::vector<Guest> m_guests;  ///< who has not said who it is
+    std::vector<Member> m_members;
+    std::vector<TaskHost> m_hosts;
+    std::vector<std::string> m_nodes;      ///< by host
+    std::vector<FileDescriptor> m_agents;  ///< by host
+    std::string m_address;
+    bool m_stopAsked = false;
+};
+
+/// What a task says of itself.
+[[nodiscard]] TaskHello helloOf(const TaskPlace& place, const std::string& product);
+
+}  // namespace shardscope::launch
