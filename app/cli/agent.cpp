@@ -14,11 +14,16 @@
 namespace shardscope::cli {
 namespace {
 
-int runAgent(bool local) {
+int runAgent(bool local, bool launched) {
     // A recorder that has gone shows as an error of write, not as our death.
     std::signal(SIGPIPE, SIG_IGN);
     // The terminal is the recorder's business; ranks inherit this.
     std::signal(SIGHUP, SIG_IGN);
+    if (launched) {
+        // A launcher's signals go to all that it finds; what they mean is the recorder's business.
+        std::signal(SIGINT, SIG_IGN);
+        std::signal(SIGTERM, SIG_IGN);
+    }
     launch::AgentTimes times;
     times.leased = !local;
     // Where the program was put, beside it: /tmp may be memory.
@@ -37,9 +42,13 @@ int runAgent(bool local) {
 Command addAgent(CLI::App& root) {
     CLI::App* app = root.add_subcommand("agent", "start ranks for a recorder (internal)");
     app->group("");  // hidden from --help
-    const auto local = std::make_shared<bool>(false);
-    app->add_flag("--local", *local, "the recorder is on this host");
-    return {app, [local] { return runAgent(*local); }};
+    struct Flags {
+        bool local = false, launched = false;
+    };
+    const auto flags = std::make_shared<Flags>();
+    app->add_flag("--local", flags->local, "the recorder is on this host");
+    app->add_flag("--launched", flags->launched, "of a task of torchrun, mpirun or srun");
+    return {app, [flags] { return runAgent(flags->local, flags->launched); }};
 }
 
 }  // namespace shardscope::cli

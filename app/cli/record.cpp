@@ -3,6 +3,7 @@
 #include "app/cli/console.h"
 #include "app/cli/data_path.h"
 #include "app/cli/dry_run.h"
+#include "app/cli/launched_tasks.h"
 #include "app/cli/record_options.h"
 #include "app/cli/run_environment.h"
 #include "app/cli/run_hosts.h"
@@ -136,13 +137,12 @@ std::vector<std::string> filesRead(const run::RunConfig& config, const std::stri
 /// Runs from a settled configuration to the end of the recording. `restarted`: why there was one
 /// before, if there was.
 Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options,
-                      RunProgress& progress, const std::string& restarted) {
-    auto signals = SignalRequests::open();
-    if (!signals) return failure(signals);
+                      SignalRequests& signals, launch::TaskMeeting* tasks, RunProgress& progress,
+                      const std::string& restarted) {
     // Weights that cannot be kept are not worth a step.
     if (!config.checkpoint.empty())
         if (auto tried = checkpoint::tryFolder(config.checkpoint); !tried) return failure(tried);
-    auto request = requestRun(config, *signals, progress);
+    auto request = requestRun(config, signals, progress, tasks);
     if (!request) return failure(request);
     const std::int64_t originNs = request->launch.originNs;
     auto writer = storage::RecordingWriter::create(
@@ -156,7 +156,8 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     launch::RunSupervisor run(std::move(*request), recorder);
     recorder.attach(run);
     const auto say = [&progress](const std::string& text) { progress.log("info", text); };
-    signals->attach(run, say, [&recorder] { recorder.noteHangup(); });
+    signals.attach(run, say, [&recorder] { recorder.noteHangup(); });
+    if (tasks != nullptr) tasks->attach(run, say);
     if (!options.control.empty()) attachControlInput(run, config, say);
     attachControlSocket(run, config, say);
     progress.started(config, theory::parameterCount(config.model));
@@ -169,11 +170,14 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     return recorder.conclude(outcome);
 }
 
-/// And goes on where a host is lost, as often as it may.
+/// And goes on where a host is lost, as often as it may; not where a launcher has started the hosts'
+/// tasks, which end with them.
 Result<RunEnd> recordToTheEnd(run::RunConfig config, const RecordOptions& options,
+                              SignalRequests& signals, launch::TaskMeeting* tasks,
                               RunProgress& progress) {
-    auto end = record(config, options, progress, {});
-    for (int left = config.restart; left > 0 && end && end->lostHost; --left) {
+    auto end = record(config, options, signals, tasks, progress, {});
+    for (int left = tasks == nullptr ? config.restart : 0; left > 0 && end && end->lostHost;
+         --left) {
         progress.log("error", end->message);
         const auto next = withoutHost(config, *end->lostHost);
         if (!next) {
@@ -182,7 +186,7 @@ Result<RunEnd> recordToTheEnd(run::RunConfig config, const RecordOptions& option
         }
         const std::string text = restartText(config, *next, *end->lostHost);
         config = *next;
-        end = record(config, options, progress, text);
+        end = record(config, options, signals, nullptr, progress, text);
     }
     return end;
 }
@@ -192,16 +196,61 @@ std::unique_ptr<RunProgress> makeProgress(const RecordOptions& options) {
     return options.quiet ? quietProgress() : terminalProgress();
 }
 
+/// From the options to the end of the recording; `config` is what they make.
+Result<RunEnd> settleAndRecord(RecordOptions& options, SignalRequests* signals,
+                               launch::TaskMeeting* tasks, RunProgress& progress,
+                               run::RunConfig& config) {
+    auto made = options.config();
+    if (!made) return failure(made);
+    config = std::move(*made);
+    if (auto settled = settle(config, progress); !settled) return failure(settled);
+    if (signals != nullptr) return recordToTheEnd(config, options, *signals, tasks, progress);
+    auto opened = SignalRequests::open();
+    if (!opened) return failure(opened);
+    return recordToTheEnd(config, options, *opened, tasks, progress);
+}
+
+/// The recorder's part of a run whose tasks were started by a launcher: whatever becomes of it, all
+/// of them are told.
+Result<RunEnd> recordTasks(RecordOptions& options, const launch::TaskPlace& task,
+                           RunProgress& progress, run::RunConfig& config) {
+    auto signals = SignalRequests::open();
+    if (!signals) return failure(signals);
+    auto meeting = meetTasks(task, options.interface(), *signals, progress);
+    if (!meeting) return failure(meeting);
+    options.tasks = LaunchedTasks{task.launcher, meeting->hosts()};
+    auto end = settleAndRecord(options, &*signals, &*meeting, progress, config);
+    meeting->end(end ? end->exitStatus : exitStatus(end.error()));
+    return end;
+}
+
+/// Starts nothing, so that there is nobody to meet.
+Result<run::RunConfig> dryConfig(RecordOptions& options,
+                                 const std::optional<launch::TaskPlace>& task) {
+    if (task) options.tasks = LaunchedTasks{task->launcher, {{"localhost", task->size, {}}}};
+    return options.config();
+}
+
 int runRecord(RecordOptions& options) {
     // The end of an agent or of whoever reads our output is an error of write, not our death.
     std::signal(SIGPIPE, SIG_IGN);
     holdHangups();
+    const auto task = ownTask(options.launchedBy);
+    if (task && *task && !(*task)->isFirst()) return options.dryRun ? 0 : serveTask(**task);
     const auto progress = makeProgress(options);
-    auto config = options.config();
-    if (config && options.dryRun) return runDry(*config, options.json);
-    Result<void> settled = config ? settle(*config, *progress) : Result<void>(failure(config));
-    Result<RunEnd> end =
-        settled ? recordToTheEnd(*config, options, *progress) : Result<RunEnd>(failure(settled));
+    run::RunConfig config;
+    Result<RunEnd> end = failure(ErrorCode::kFailure, "");
+    if (!task) {
+        end = failure(task);
+    } else if (options.dryRun) {
+        auto made = dryConfig(options, *task);
+        if (made) return runDry(*made, options.json);
+        end = failure(made);
+    } else if (*task) {
+        end = recordTasks(options, **task, *progress, config);
+    } else {
+        end = settleAndRecord(options, nullptr, nullptr, *progress, config);
+    }
     RunEnd told;
     if (end) {
         told = *end;
@@ -211,8 +260,7 @@ int runRecord(RecordOptions& options) {
         told.message = end.error().message;
     }
     progress->finished(told);
-    const run::RunConfig standard;
-    if (options.json) return printLast(endJson(config ? *config : standard, told), told.exitStatus);
+    if (options.json) return printLast(endJson(config, told), told.exitStatus);
     return told.exitStatus;
 }
 

@@ -59,6 +59,7 @@ void RecordOptions::addTo(CLI::App& app) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     m_flags.addTo(app, [](const run::RunOption&) { return true; });
     m_hosts.addTo(app);
+    addLaunchedBy(app, launchedBy);
     addForce(app, force, kAnOldRecording);
     app.add_flag("--dry-run", dryRun,
                  "print what each rank needs and whether it fits; start nothing");
@@ -95,6 +96,10 @@ Result<run::RunConfig> RecordOptions::config() {
         if (auto done = run::setModelPreset(config, m_model); !done) return failure(done);
     }
     if (auto done = m_flags.apply(config); !done) return failure(done);
+    if (tasks) {
+        if (auto settled = settleTasks(config); !settled) return failure(settled);
+        ranksGiven = true;
+    }
     if (auto settled = m_hosts.settle(config, ranksGiven); !settled) return failure(settled);
     // One rank is what "single" means; asking for it in words would be pedantic.
     if (config.strategy == run::Strategy::kSingle && !ranksGiven) config.ranks = 1;
@@ -105,6 +110,19 @@ Result<run::RunConfig> RecordOptions::config() {
     }
     if (auto possible = checkResume(config, from); !possible) return failure(possible);
     return config;
+}
+
+Result<void> RecordOptions::settleTasks(run::RunConfig& config) const {
+    if (m_flags.given("hosts"))
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--hosts starts ranks through ssh, and {} has started tasks on "
+                                   "its hosts already; leave one of them out, or say --launched-by "
+                                   "nobody",
+                                   entryOf(tasks->by)->name));
+    // Of a run file: where a launcher has put the tasks counts.
+    config.hosts.clear();
+    return tasks->settle(config,
+                         m_flags.given("ranks") ? std::optional(config.ranks) : std::nullopt);
 }
 
 std::string RecordOptions::commandLine(const run::RunConfig& config) const {

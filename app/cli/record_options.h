@@ -2,12 +2,14 @@
 #pragma once
 
 #include "app/cli/host_flags.h"
+#include "app/cli/launched_tasks.h"
 #include "app/cli/run_flags.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <string>
 
 namespace shardscope::cli {
@@ -21,6 +23,8 @@ public:
     /// After config(): the command line that gives `config`; of a run that resumes, what differs
     /// from its checkpoint.
     [[nodiscard]] std::string commandLine(const run::RunConfig& config) const;
+    /// What --interface says; empty: nothing.
+    [[nodiscard]] std::string interface() const { return m_flags.text("interface"); }
     /// The TOML file that was named; empty: none.
     [[nodiscard]] const std::string& runFile() const { return m_runFile; }
 
@@ -28,9 +32,14 @@ public:
     bool json = false;
     bool quiet = false;
     bool dryRun = false;
-    std::string control;  ///< "stdio" or nothing
+    std::string control;     ///< "stdio" or nothing
+    std::string launchedBy;  ///< what --launched-by says
+    /// What a launcher has started; before config().
+    std::optional<LaunchedTasks> tasks;
 
 private:
+    [[nodiscard]] Result<void> settleTasks(run::RunConfig& config) const;
+
     std::string m_runFile;
     std::string m_model;
     RunFlags m_flags;

@@ -22,6 +22,7 @@
 namespace shardscope::cli {
 namespace {
 
+constexpr const char* kRankProgram = "SHARDSCOPE_RANK_PROGRAM";
 constexpr std::int64_t kMebibyte = 1 << 20;
 /// The segment is sparse, so that what is not used costs nothing: weights, gradients and
 /// staging of every rank many times over.
@@ -34,7 +35,7 @@ std::int64_t segmentBytes(const run::RunConfig& config, std::int32_t ranks) {
                (kSegmentBytesPerParameter * theory::parameterCount(config.model) + 64 * kMebibyte);
 }
 
-Result<launch::HostRun> here() {
+Result<launch::HostRun> here(bool launched) {
     launch::HostRun host;
     host.rankProgram = rankProgram();
     if (::access(host.rankProgram.c_str(), X_OK) != 0) {
@@ -44,7 +45,9 @@ Result<launch::HostRun> here() {
                                    host.rankProgram));
     }
     if (auto possible = launch::checkProcessor(); !possible) return failure(possible);
-    host.start = [] { return launch::startLocalAgent(launch::ownProgram(), {"agent", "--local"}); };
+    std::vector<std::string> words = {"agent", "--local"};
+    if (launched) words.emplace_back("--launched");
+    host.start = [words] { return launch::startLocalAgent(launch::ownProgram(), words); };
     return host;
 }
 
@@ -90,7 +93,7 @@ Result<std::vector<launch::HostRun>> hostRuns(const run::RunConfig& config,
     if (!agents) return failure(agents);
     std::vector<launch::HostRun> hosts;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-        auto host = wanted[i].isLocal() ? here() : launch::HostRun{};
+        auto host = wanted[i].isLocal() ? here(false) : launch::HostRun{};
         if (!host) return failure(host);
         if (!wanted[i].isLocal()) host->start = std::move((*agents)[i].start);
         apply(wanted[i], config, *host);
@@ -100,10 +103,42 @@ Result<std::vector<launch::HostRun>> hostRuns(const run::RunConfig& config,
     return hosts;
 }
 
+/// A host of tasks that a launcher has started; its agent has its task's environment.
+Result<launch::HostRun> hostOfTasks(std::size_t number, const run::RunConfig& config,
+                                    launch::TaskMeeting& tasks) {
+    auto host = number == 0 ? here(true) : launch::HostRun{};
+    if (!host) return host;
+    host->name = tasks.hosts()[number].name;
+    host->interface = config.interface;
+    if (number == 0) {
+        if (host->interface.empty()) host->interface = tasks.address();
+        return host;
+    }
+    if (const char* named = std::getenv(kRankProgram)) host->rankProgram = named;
+    host->start = [&tasks, number]() -> Result<std::unique_ptr<launch::AgentTransport>> {
+        return tasks.takeAgent(number);
+    };
+    return host;
+}
+
+Result<std::vector<launch::HostRun>> hostsOfTasks(const run::RunConfig& config,
+                                                  launch::TaskMeeting& tasks,
+                                                  SignalRequests& signals) {
+    auto started = tasks.startAgents([&] { return !signals.askedToStop(); });
+    if (!started) return failure(started);
+    std::vector<launch::HostRun> hosts;
+    for (std::size_t i = 0; i < tasks.hosts().size(); ++i) {
+        auto host = hostOfTasks(i, config, tasks);
+        if (!host) return failure(host);
+        hosts.push_back(std::move(*host));
+    }
+    return hosts;
+}
+
 }  // namespace
 
 std::string rankProgram() {
-    if (const char* named = std::getenv("SHARDSCOPE_RANK_PROGRAM")) return named;
+    if (const char* named = std::getenv(kRankProgram)) return named;
     return (std::filesystem::path(launch::ownProgram()).parent_path() / "shardscope-rank").string();
 }
 
@@ -113,16 +148,17 @@ void settleThreads(run::RunConfig& config) {
 }
 
 Result<launch::RunRequest> requestRun(const run::RunConfig& config, SignalRequests& signals,
-                                      RunProgress& progress) {
+                                      RunProgress& progress, launch::TaskMeeting* tasks) {
     launch::RunRequest request;
     request.launch.config = config;
     request.launch.places = run::placesOf(config);
-    if (config.hosts.empty()) {
-        auto host = here();
+    if (config.hosts.empty() && tasks == nullptr) {
+        auto host = here(false);
         if (!host) return failure(host);
         request.hosts.push_back(std::move(*host));
     } else {
-        auto hosts = hostRuns(config, request.launch.places, signals, progress);
+        auto hosts = tasks != nullptr ? hostsOfTasks(config, *tasks, signals)
+                                      : hostRuns(config, request.launch.places, signals, progress);
         if (!hosts) return failure(hosts);
         request.hosts = std::move(*hosts);
     }

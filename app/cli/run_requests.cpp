@@ -37,10 +37,13 @@ void holdHangups() {
 SignalRequests::SignalRequests(launch::FileDescriptor descriptor)
     : m_descriptor(std::move(descriptor)) {}
 
-bool SignalRequests::askedToStop() {
+int SignalRequests::timesAsked() {
     signalfd_siginfo signal{};
     while (::read(m_descriptor.get(), &signal, sizeof signal) == sizeof signal) {
-        (signal.ssi_signo == SIGHUP ? m_hungUp : m_asked) = true;
+        if (signal.ssi_signo == SIGHUP)
+            m_hungUp = true;
+        else
+            ++m_asked;
     }
     return m_asked;
 }

@@ -17,14 +17,16 @@ class SignalRequests {
 public:
     static Result<SignalRequests> open();
     /// Before a run is there to be stopped: SIGINT or SIGTERM has come.
-    [[nodiscard]] bool askedToStop();
+    [[nodiscard]] bool askedToStop() { return timesAsked() > 0; }
+    /// How often one of them has.
+    [[nodiscard]] int timesAsked();
     void attach(launch::RunSupervisor& run, std::function<void(const std::string&)> say,
                 std::function<void()> hangup);
 
 private:
     explicit SignalRequests(launch::FileDescriptor descriptor);
     launch::FileDescriptor m_descriptor;
-    bool m_asked = false;   ///< before a run was attached
+    int m_asked = 0;        ///< before a run was attached
     bool m_hungUp = false;  ///< the same
 };
 

@@ -1,0 +1,47 @@
+// A run whose tasks a launcher has started: torchrun, mpirun, srun, or whoever sets their
+// environment. Rank 0's task records, the others serve it.
+#pragma once
+
+#include "app/cli/run_progress.h"
+#include "app/cli/run_requests.h"
+#include "engine/launch/tasks/task_environment.h"
+#include "engine/launch/tasks/task_meeting.h"
+#include "engine/run/config/run_config.h"
+#include "storage/model/result.h"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+
+/// --launched-by
+void addLaunchedBy(CLI::App& app, std::string& launchedBy);
+
+/// Which task this process is, by its environment and what --launched-by says (empty: nothing);
+/// nothing: none. Takes the tasks' token out of the environment, which is recorded.
+Result<std::optional<launch::TaskPlace>> ownTask(const std::string& launchedBy);
+
+/// To the end of the run, whose exit status it gives. Only what rank 0's task cannot hear is said
+/// here.
+int serveTask(const launch::TaskPlace& task);
+
+/// All tasks of the run, and their hosts, as rank 0's has met them.
+struct LaunchedTasks {
+    launch::Launcher by = launch::Launcher::kEnvironment;
+    std::vector<launch::TaskHost> hosts;
+
+    /// Ranks and hosts of the run are those that were started: a rank a task or, with one task a
+    /// host, as many of `ranks` on each. kUsage where `ranks` (given on the command line) cannot
+    /// be.
+    [[nodiscard]] Result<void> settle(run::RunConfig& config,
+                                      std::optional<std::int32_t> ranks) const;
+};
+
+/// Meets all other tasks and says so. `interface`: where; empty: where MASTER_ADDR says.
+Result<launch::TaskMeeting> meetTasks(const launch::TaskPlace& task, const std::string& interface,
+                                      SignalRequests& signals, RunProgress& progress);
+
+}  // namespace shardscope::cli

@@ -1,0 +1,298 @@
+// Runs whose tasks a launcher has started: its variables are set as it sets them, and the tasks are
+// processes of this machine. Ranks without an engine.
+#include "engine/launch/ssh/child_process.h"
+#include "engine/network/network_interface.h"
+#include "tests/app/cli/program.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+using Variables = std::map<std::string, std::string>;
+
+std::int32_t freePort() {
+    const auto listener = network::listenOn("127.0.0.1").value();
+    ::close(listener.fd);
+    return listener.port;
+}
+
+std::string statusLine(pid_t pid, const std::string& name) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with(name)) return line.substr(line.find_first_not_of(": \t", name.size()));
+    return "";
+}
+
+class LaunchedTasks : public CliTest {
+protected:
+    LaunchedTasks() {
+        environment["XDG_RUNTIME_DIR"] = path("");
+        fs::permissions(path(""), fs::perms::owner_all);
+    }
+
+    /// As `torchrun --nnodes HOSTS --nproc-per-node EACH` sets them.
+    Variables torchrun(int rank, int hosts, int each) const {
+        return {{"RANK", std::to_string(rank)},
+                {"WORLD_SIZE", std::to_string(hosts * each)},
+                {"LOCAL_RANK", std::to_string(rank % each)},
+                {"LOCAL_WORLD_SIZE", std::to_string(each)},
+                {"GROUP_RANK", std::to_string(rank / each)},
+                {"GROUP_WORLD_SIZE", std::to_string(hosts)},
+                {"MASTER_ADDR", "127.0.0.1"},
+                {"MASTER_PORT", std::to_string(m_port)},
+                {"TORCHELASTIC_RUN_ID", "none"},
+                {"TORCHELASTIC_RESTART_COUNT", "0"},
+                {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+                {"OMP_NUM_THREADS", "1"}};
+    }
+    /// As `mpirun -np SIZE` on one host sets them.
+    Variables mpirun(int rank, int size) const {
+        return {{"OMPI_COMM_WORLD_RANK", std::to_string(rank)},
+                {"OMPI_COMM_WORLD_SIZE", std::to_string(size)},
+                {"OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank)},
+                {"OMPI_COMM_WORLD_LOCAL_SIZE", std::to_string(size)},
+                {"PMIX_NAMESPACE", std::to_string(::getpid()) + path("")}};
+    }
+    void startTask(const Variables& variables, const std::vector<std::string>& arguments) {
+        Variables all = environment;
+        for (const auto& [name, value] : variables) all[name] = value;
+        const std::string folder = path("task" + std::to_string(m_tasks.size()));
+        fs::create_directories(folder);
+        m_tasks.push_back(
+            std::make_unique<Program>(recordArguments(arguments), all, folder, false));
+    }
+    /// All tasks of a run on `hosts` hosts.
+    void startAll(int hosts, int each, const std::vector<std::string>& arguments = {}) {
+        for (int rank = 0; rank < hosts * each; ++rank)
+            startTask(torchrun(rank, hosts, each), arguments);
+    }
+    Program& task(std::size_t rank) { return *m_tasks[rank]; }
+    void expectAllEndWith(int status) {
+        for (std::size_t i = 0; i < m_tasks.size(); ++i)
+            EXPECT_EQ(task(i).wait(), status) << "task " << i << ": " << task(i).err();
+    }
+    /// A long run of 2 hosts of 2 ranks; all of it is alive.
+    void startLong() {
+        environment["FAKE_RANK_STEP_MS"] = "5";
+        startAll(2, 2, {"--steps", "1000000"});
+        ASSERT_TRUE(eventually([this] {
+            return task(0).err().find("step 1/") != std::string::npos || task(0).ended();
+        })) << task(0).err();
+        for (const auto& each : m_tasks) ASSERT_FALSE(each->ended()) << each->err();
+        for (const std::size_t leader : {0u, 2u})
+            for (const pid_t agent : childrenOf(task(leader).pid())) {
+                m_left.insert(agent);
+                for (const pid_t rank : childrenOf(agent)) m_left.insert(rank);
+            }
+        ASSERT_EQ(m_left.size(), 6u) << "two agents and four ranks";
+        for (const pid_t pid : m_left) ASSERT_TRUE(isAlive(pid)) << "alive before";
+    }
+    void expectNothingIsLeft() const {
+        EXPECT_TRUE(eventually([this] {
+            for (const pid_t pid : m_left)
+                if (isAlive(pid)) return false;
+            return true;
+        })) << "gone after";
+    }
+
+    const std::int32_t m_port = freePort();
+    std::vector<std::unique_ptr<Program>> m_tasks;
+    std::set<pid_t> m_left;  ///< agents and ranks
+};
+
+TEST_F(LaunchedTasks, OfTwoHostsAreRecordedWithTheirHosts) {
+    startAll(2, 2);
+    expectAllEndWith(0);
+    const RecordingSummary summary = recorded();
+    EXPECT_EQ(summary.run.status, RunStatus::kFinished);
+    EXPECT_EQ(summary.run.worldSize, 4);
+    ASSERT_EQ(summary.hosts.size(), 2u);
+    EXPECT_EQ(summary.hosts[1].name, summary.hosts[0].name + "-2");
+    EXPECT_GT(summary.hosts[1].clockErrorNs, 0);
+    EXPECT_EQ(summary.ranks.at(1).host, 0);
+    EXPECT_EQ(summary.ranks.at(2).host, 1);
+    EXPECT_THAT(summary.run.configJson, HasSubstr("-2 slots=2"));
+}
+
+TEST_F(LaunchedTasks, OnlyRankZerosSpeaks) {
+    startAll(2, 2);
+    expectAllEndWith(0);
+    EXPECT_THAT(task(0).err(), HasSubstr("torchrun has started 4 tasks on 2 hosts"));
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(task(i).out() + task(i).err(), "");
+}
+
+TEST_F(LaunchedTasks, OfOneHostNeedNoAddressAndNoPort) {
+    for (int rank = 2; rank >= 0; --rank) startTask(mpirun(rank, 3), {});
+    expectAllEndWith(0);
+    const RecordingSummary summary = recorded();
+    EXPECT_EQ(summary.run.worldSize, 3);
+    EXPECT_EQ(summary.hosts.size(), 1u);
+    EXPECT_THAT(summary.run.configJson, HasSubstr("\"hosts\":\"\""));
+}
+
+TEST_F(LaunchedTasks, OneAHostHasTheRanksThatAreAskedFor) {
+    startAll(2, 1, {"--ranks", "4"});
+    expectAllEndWith(0);
+    const RecordingSummary summary = recorded();
+    EXPECT_EQ(summary.run.worldSize, 4);
+    EXPECT_EQ(summary.hosts.size(), 2u);
+    EXPECT_EQ(summary.ranks.at(2).host, 1);
+}
+
+TEST_F(LaunchedTasks, AllEndWithTheStatusOfTheRun) {
+    environment["FAKE_RANK_MODE"] = "exit";
+    environment["FAKE_RANK_WHO"] = "3";
+    startAll(2, 2);
+    expectAllEndWith(5);
+    EXPECT_THAT(task(0).err(), HasSubstr("rank 3 on "));
+    EXPECT_EQ(recorded().run.status, RunStatus::kFailed);
+}
+
+TEST_F(LaunchedTasks, WhatContradictsTheLauncherIsSaidOnceAndEndsAll) {
+    startAll(2, 2, {"--ranks", "3"});
+    expectAllEndWith(2);
+    EXPECT_THAT(task(0).err(), HasSubstr("--ranks 3 does not go with the 4 tasks on 2 hosts"));
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(task(i).err(), "");
+    EXPECT_FALSE(fs::exists(output()));
+    m_tasks.clear();
+    startAll(1, 2, {"--hosts", "node-a:2"});
+    expectAllEndWith(2);
+    EXPECT_THAT(task(0).err(), HasSubstr("--hosts starts ranks through ssh, and torchrun has"));
+}
+
+TEST_F(LaunchedTasks, AnEnvironmentThatContradictsItselfIsRefused) {
+    Variables variables = torchrun(1, 1, 2);
+    variables["LOCAL_RANK"] = "2";
+    startTask(variables, {});
+    expectAllEndWith(2);
+    EXPECT_THAT(task(0).err(), HasSubstr("LOCAL_RANK is 2, and LOCAL_WORLD_SIZE is 2"));
+}
+
+TEST_F(LaunchedTasks, NobodysTaskRecordsAlone) {
+    startTask(torchrun(1, 1, 2), {"--launched-by", "nobody", "--ranks", "1"});
+    expectAllEndWith(0);
+    EXPECT_EQ(recorded().run.worldSize, 1);
+}
+
+TEST_F(LaunchedTasks, OfADryRunStartNothing) {
+    startAll(1, 2, {"--dry-run"});
+    expectAllEndWith(0);
+    EXPECT_THAT(task(0).out(), HasSubstr("2 ranks"));
+    EXPECT_EQ(task(1).out() + task(1).err(), "");
+    EXPECT_FALSE(fs::exists(output()));
+}
+
+TEST_F(LaunchedTasks, TheTokenIsNotRecorded) {
+    environment["SHARDSCOPE_TASK_TOKEN"] = "kept to themselves";
+    startAll(2, 1);
+    expectAllEndWith(0);
+    EXPECT_THAT(recorded().run.environmentJson, Not(HasSubstr("kept to themselves")));
+}
+
+TEST_F(LaunchedTasks, RanksOfAHostShareTheProcessorsOfItsTasks) {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one processor";
+    environment["FAKE_RANK_STEP_MS"] = "60000";
+    std::size_t next = 0;
+    for (int rank = 0; rank < 2; ++rank) {
+        while (!CPU_ISSET(next, &all)) ++next;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(next++, &one);
+        ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+        startTask(mpirun(rank, 2), {});
+        ASSERT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+    }
+    std::vector<pid_t> ranks;
+    ASSERT_TRUE(eventually([&] {
+        for (const pid_t agent : childrenOf(task(0).pid())) ranks = childrenOf(agent);
+        return ranks.size() == 2;
+    })) << task(0).err();
+    for (const pid_t pid : ranks)
+        EXPECT_EQ(statusLine(pid, "Cpus_allowed_list"),
+                  statusLine(::getpid(), "Cpus_allowed_list"));
+}
+
+TEST_F(LaunchedTasks, AStopThatAnyTaskIsAskedForEndsTheRunInOrder) {
+    startLong();
+    task(3).signal(SIGTERM);
+    expectAllEndWith(130);
+    expectNothingIsLeft();
+    EXPECT_EQ(recorded().run.status, RunStatus::kStopped);
+}
+
+TEST_F(LaunchedTasks, ASignalToAllProcessesStopsInOrder) {
+    startLong();
+    for (const pid_t pid : m_left) ::kill(pid, SIGINT);
+    for (const auto& each : m_tasks) each->signal(SIGINT);
+    expectAllEndWith(130);
+    expectNothingIsLeft();
+    EXPECT_EQ(recorded().run.status, RunStatus::kStopped);
+}
+
+TEST_F(LaunchedTasks, TwiceAskedTheRunIsKilled) {
+    environment["FAKE_RANK_MODE"] = "hang";
+    startLong();
+    for (const int times : {1, 2}) {
+        static_cast<void>(times);
+        task(2).signal(SIGTERM);
+        ::poll(nullptr, 0, 400);
+    }
+    expectAllEndWith(130);
+    expectNothingIsLeft();
+    EXPECT_EQ(recorded().run.status, RunStatus::kKilled);
+}
+
+class LostTask : public LaunchedTasks, public testing::WithParamInterface<std::size_t> {};
+
+TEST_P(LostTask, EndsTheRunEverywhere) {
+    startLong();
+    task(GetParam()).signal(SIGKILL);
+    for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_EQ(task(i).wait(), i == GetParam() ? 128 + SIGKILL : 4) << i << task(i).err();
+    expectNothingIsLeft();
+    EXPECT_EQ(recorded().run.worldSize, 4);
+    if (GetParam() == 0)
+        EXPECT_THAT(task(2).err(), HasSubstr("rank 0's task was lost"));
+    else
+        EXPECT_THAT(task(0).err(), HasSubstr(fmt::format("task {} on ", GetParam())));
+}
+
+// The recorder's, another of its host, the one that leads the other host, another of that.
+INSTANTIATE_TEST_SUITE_P(Each, LostTask, testing::Values(0, 1, 2, 3));
+
+TEST_F(LaunchedTasks, OfTheRealMpirunAreRecorded) {
+    const std::string program = launch::findProgram("mpirun");
+    if (program.empty()) GTEST_SKIP() << "mpirun is not there: install openmpi-bin";
+    std::vector<std::string> words = {"-np", "3", "--oversubscribe", Program::built()};
+    if (::geteuid() == 0) words.insert(words.begin(), "--allow-run-as-root");
+    for (const std::string& word : recordArguments()) words.push_back(word);
+    environment["TMPDIR"] = "/tmp";
+    Program run(words, environment, path(""), false, program);
+    EXPECT_EQ(run.wait(), 0) << run.err();
+    EXPECT_EQ(recorded().run.worldSize, 3);
+    EXPECT_THAT(run.err(), HasSubstr("mpirun has started 3 tasks on 1 host"));
+}
+
+}  // namespace
+}  // namespace shardscope::cli
