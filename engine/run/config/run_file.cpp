@@ -1,4 +1,5 @@
 // TOML run files: the keys of toJson, with line and column in every complaint.
+#include "engine/run/config/host_table.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_option.h"
 
@@ -11,6 +12,8 @@
 
 namespace shardscope::run {
 namespace {
+
+constexpr std::string_view kHosts = "hosts";
 
 class RunFileReader {
 public:
@@ -57,8 +60,17 @@ private:
         return {};
     }
 
+    Result<void> readHosts(const toml::table& table) {
+        auto hosts = readHostTable(table);
+        if (!hosts) return complain(hosts.error().where, hosts.error().what);
+        m_config.hosts = std::move(*hosts);
+        return {};
+    }
+
     Result<void> set(const std::string& key, const toml::source_region& where,
                      const toml::node& node) {
+        if (const toml::table* hosts = node.as_table(); hosts != nullptr && key == kHosts)
+            return readHosts(*hosts);
         const RunOption* field = findRunOption(key);
         if (field == nullptr) {
             return complain(where, fmt::format("unknown key '{}'{}", key, suggestedKey(key)));
@@ -84,21 +96,6 @@ private:
     std::string m_path;
     RunConfig m_config;
 };
-
-std::string tomlText(const std::string& text) {
-    std::string quoted = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            quoted += '\\';
-            quoted += c;
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
-        } else {
-            quoted += c;
-        }
-    }
-    return quoted + '"';
-}
 
 std::string tomlValue(const OptionValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) return tomlText(*text);
@@ -133,8 +130,10 @@ Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults
 std::string toToml(const RunConfig& config) {
     std::string top = "# Run file of Shardscope: shardscope record FILE\n";
     std::string model = "\n[model]\n";
+    const std::string hosts = hostTableOf(config.hosts);
     for (const RunOption& field : runOptions()) {
         std::string_view key = field.key;
+        if (key == kHosts && !hosts.empty()) continue;
         const std::string value = tomlValue(field.get(config));
         if (key.starts_with("model.")) {
             model += fmt::format("{} = {}\n", key.substr(6), value);
@@ -142,7 +141,7 @@ std::string toToml(const RunConfig& config) {
             top += fmt::format("{} = {}\n", key, value);
         }
     }
-    return top + model;
+    return top + model + hosts;
 }
 
 }  // namespace shardscope::run

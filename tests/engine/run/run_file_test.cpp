@@ -74,6 +74,85 @@ TEST_F(RunFile, SaysLineAndColumnOfAWrongValue) {
     EXPECT_THAT(complaint("[model]\nwidth = 3\n"), HasSubstr(":2:1: unknown key 'model.width'"));
 }
 
+TEST_F(RunFile, TakesHostsAsATableInTheirOrder) {
+    const auto config = read(
+        "steps = 3\n"
+        "[hosts]\n"
+        "node-b = { slots = 4, interface = 'eth1', folder = '/my scratch', data = '/data/x', "
+        "devices = [0, 3], environment = { NCCL_DEBUG = 'INFO', GLOO_X = '' } }\n"
+        "'me@node-a.site' = { slots = 2 }\n"
+        "node-c = {}\n");
+    ASSERT_TRUE(config.has_value()) << config.error().message;
+    const auto hosts = parseHosts(config->hosts).value();
+    ASSERT_EQ(hosts.size(), 3u);
+    EXPECT_EQ(hosts[0].name, "node-b");
+    EXPECT_EQ(hosts[0].slots, 4);
+    EXPECT_EQ(hosts[0].interface, "eth1");
+    EXPECT_EQ(hosts[0].folder, "/my scratch");
+    EXPECT_EQ(hosts[0].data, "/data/x");
+    EXPECT_EQ(hosts[0].devices, (std::vector{0, 3}));
+    EXPECT_EQ(hosts[0].environment.at("NCCL_DEBUG"), "INFO");
+    EXPECT_EQ(hosts[0].environment.at("GLOO_X"), "");
+    EXPECT_EQ(hosts[1].name, "me@node-a.site");
+    EXPECT_EQ(hosts[2].name, "node-c");
+    EXPECT_EQ(hosts[2].slots, 0);
+}
+
+TEST_F(RunFile, TakesHostsAsTablesOfTheirOwn) {
+    const auto config = read("[hosts.node-a]\nslots = 2\n[hosts.node-b]\ninterface = 'eth0'\n");
+    ASSERT_TRUE(config.has_value()) << config.error().message;
+    EXPECT_EQ(config->hosts, "node-a slots=2; node-b interface=eth0");
+    const auto text = read("hosts = 'node-a:2,node-b'\n");
+    ASSERT_TRUE(text.has_value()) << text.error().message;
+    EXPECT_EQ(text->hosts, "node-a:2,node-b");
+}
+
+TEST_F(RunFile, SavesHostsAsATableWhereThereIsMoreToSay) {
+    RunConfig config;
+    config.hosts = "node-a:2,node-b:4";
+    EXPECT_THAT(toToml(config), HasSubstr("\nhosts = \"node-a:2,node-b:4\"\n"));
+    config.hosts =
+        "zeta slots=2 devices=1,0 interface=eth1 folder=\"/my \\scratch\" data=/d "
+        "NCCL_DEBUG=INFO; me@b.site; c slots=3";
+    const std::string saved = toToml(config);
+    EXPECT_THAT(saved, HasSubstr("[hosts]\nzeta = { slots = 2, devices = [1, 0], "));
+    EXPECT_THAT(saved, HasSubstr("\"me@b.site\" = {}\n"));
+    EXPECT_EQ(saved.find("\nhosts = "), std::string::npos);
+    const auto back = read(saved);
+    ASSERT_TRUE(back.has_value()) << back.error().message;
+    EXPECT_EQ(*back, config);
+    config.hosts = "lists/of hosts";
+    EXPECT_EQ(read(toToml(config)).value(), config);
+}
+
+TEST_F(RunFile, SaysLineAndColumnOfWhatIsWrongInHosts) {
+    EXPECT_THAT(complaint("[hosts]\na = { slots = 2 }\nb = { slot = 2 }\n"),
+                HasSubstr(":3:7: 'slot' is unknown; did you mean 'slots'?"));
+    EXPECT_THAT(complaint("[hosts]\na = { slots = 'two' }\n"),
+                HasSubstr(":2:15: slots must be a number"));
+    EXPECT_THAT(complaint("[hosts]\na = { slots = 0 }\n"), HasSubstr(":2:15: slots must be"));
+    EXPECT_THAT(complaint("[hosts]\na = { slots = 5000 }\n"),
+                HasSubstr(":2:15: host a: '5000' is no number of slots, 1 to 4096"));
+    EXPECT_THAT(complaint("[hosts]\na = { devices = [0, 'x'] }\n"),
+                HasSubstr(":2:21: devices must be a list of numbers"));
+    EXPECT_THAT(complaint("[hosts]\na = { devices = [1, 1] }\n"),
+                HasSubstr(":2:17: host a: 1 is named twice"));
+    EXPECT_THAT(complaint("[hosts]\na = { devices = 1 }\n"), HasSubstr(":2:17: devices must be"));
+    EXPECT_THAT(complaint("[hosts]\na = { environment = { SECRET = 'x' } }\n"),
+                HasSubstr(":2:23: SECRET is not passed on"));
+    EXPECT_THAT(complaint("[hosts]\na = { environment = 'x' }\n"),
+                HasSubstr(":2:21: environment must be a table"));
+    EXPECT_THAT(complaint("[hosts]\na = { data = 'a\"b' }\n"),
+                HasSubstr(":2:14: data may not have a quote in it"));
+    EXPECT_THAT(complaint("[hosts]\na = { folder = 3 }\n"), HasSubstr(":2:16: folder must be a"));
+    EXPECT_THAT(complaint("[hosts]\na = 4\n"), HasSubstr(":2:5: host a must be a table as"));
+    EXPECT_THAT(complaint("[hosts]\n'a b' = {}\n"), HasSubstr(":2:1: 'a b' is no name of a host"));
+    EXPECT_THAT(complaint("[hosts]\n'a:4' = {}\n"), HasSubstr(":2:1: 'a:4' is no name"));
+    EXPECT_THAT(complaint("[hosts]\n'-F' = {}\n"), HasSubstr(":2:1: '-F' is no name"));
+    EXPECT_THAT(complaint("[hosts]\n"), HasSubstr(":1:1: [hosts] names no host"));
+    EXPECT_THAT(complaint("steps = 3\n[steps]\n"), HasSubstr(":2:"));
+}
+
 TEST_F(RunFile, SaysThatAFileIsMissing) {
     const auto config = readRunFile("/no/such/run.toml", m_standard);
     ASSERT_FALSE(config.has_value());
