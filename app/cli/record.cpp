@@ -11,13 +11,13 @@
 #include "app/cli/run_recorder.h"
 #include "app/cli/run_requests.h"
 #include "app/cli/run_restart.h"
+#include "app/cli/slurm_submission.h"
 #include "app/cli/version.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/control/observer.h"
 #include "engine/launch/usable_cores.h"
 #include "engine/run/theory/theory.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -60,11 +60,6 @@ RunFacts runFacts(const run::RunConfig& config, const std::string& commandLine) 
     return facts;
 }
 
-std::string defaultOutput() {
-    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    return fmt::format("run-{:%Y%m%d-%H%M%S}.sscope", fmt::localtime(now));
-}
-
 /// Fills in what was left open and is not the same on every machine, saying so.
 Result<void> settle(run::RunConfig& config, RunProgress& progress) {
     if (config.data.empty()) {
@@ -78,7 +73,7 @@ Result<void> settle(run::RunConfig& config, RunProgress& progress) {
     if (auto settled = settleData(config); !settled) return settled;
     settleThreads(config);
     // Ranks run in folders of their own.
-    if (config.output.empty()) config.output = defaultOutput();
+    if (config.output.empty()) config.output = RecordOptions::defaultOutput();
     for (std::string* path : {&config.checkpoint, &config.weights, &config.output}) {
         auto whole = wholePath(*path);
         if (!whole) return failure(whole);
@@ -235,6 +230,7 @@ int runRecord(RecordOptions& options) {
     // The end of an agent or of whoever reads our output is an error of write, not our death.
     std::signal(SIGPIPE, SIG_IGN);
     holdHangups();
+    if (options.bySlurm() && !options.dryRun) return recordBySlurm(options);
     const auto task = ownTask(options.launchedBy);
     if (task && *task && !(*task)->isFirst()) return options.dryRun ? 0 : serveTask(**task);
     const auto progress = makeProgress(options);

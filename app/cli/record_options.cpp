@@ -5,9 +5,11 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/run/config/run_option.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -60,6 +62,12 @@ void RecordOptions::addTo(CLI::App& app) {
     m_flags.addTo(app, [](const run::RunOption&) { return true; });
     m_hosts.addTo(app);
     addLaunchedBy(app, launchedBy);
+    m_slurm = app.add_option("--slurm", slurm,
+                             "have the run done by a Slurm job with these options of sbatch "
+                             "('--nodes 2 --ntasks-per-node 4', '' for none) and follow it; the "
+                             "output lies on a file system that its nodes share")
+                  ->type_name("OPTIONS")
+                  ->group(toWord(run::OptionSection::kHosts));
     addForce(app, force, kAnOldRecording);
     app.add_flag("--dry-run", dryRun,
                  "print what each rank needs and whether it fits; start nothing");
@@ -110,6 +118,15 @@ Result<run::RunConfig> RecordOptions::config() {
     }
     if (auto possible = checkResume(config, from); !possible) return failure(possible);
     return config;
+}
+
+std::vector<std::string> RecordOptions::arguments(const run::RunConfig& config) const {
+    return run::toArguments(config, m_start);
+}
+
+std::string RecordOptions::defaultOutput() {
+    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    return fmt::format("run-{:%Y%m%d-%H%M%S}.sscope", fmt::localtime(now));
 }
 
 Result<void> RecordOptions::settleTasks(run::RunConfig& config) const {

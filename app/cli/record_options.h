@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shardscope::cli {
 
@@ -23,6 +24,13 @@ public:
     /// After config(): the command line that gives `config`; of a run that resumes, what differs
     /// from its checkpoint.
     [[nodiscard]] std::string commandLine(const run::RunConfig& config) const;
+    /// The same as words, as a process takes them.
+    [[nodiscard]] std::vector<std::string> arguments(const run::RunConfig& config) const;
+    /// --slurm was given.
+    [[nodiscard]] bool bySlurm() const { return m_slurm != nullptr && m_slurm->count() > 0; }
+    [[nodiscard]] bool givesRanks() const { return m_flags.given("ranks"); }
+    /// Of a run that names none.
+    [[nodiscard]] static std::string defaultOutput();
     /// What --interface says; empty: nothing.
     [[nodiscard]] std::string interface() const { return m_flags.text("interface"); }
     /// The TOML file that was named; empty: none.
@@ -34,6 +42,7 @@ public:
     bool dryRun = false;
     std::string control;     ///< "stdio" or nothing
     std::string launchedBy;  ///< what --launched-by says
+    std::string slurm;       ///< options of sbatch; see bySlurm()
     /// What a launcher has started; before config().
     std::optional<LaunchedTasks> tasks;
 
@@ -44,6 +53,7 @@ private:
     std::string m_model;
     RunFlags m_flags;
     HostFlags m_hosts;
+    CLI::Option* m_slurm = nullptr;
     run::RunConfig m_start;  ///< what flags change
 };
 
