@@ -1,5 +1,6 @@
-"""A Slurm of one node on this machine: munged, slurmctld and slurmd of our own on loopback, with their
-configuration, key, socket and state in one folder. Needs root, slurm-wlm and munge.
+"""A Slurm of two nodes that are this machine: munged, slurmctld and two slurmd of our own on loopback, with
+their configuration, key, socket and state in one folder. Jobs go to the first node, in the partition "both"
+to both. Needs root, slurm-wlm and munge.
 """
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ import time
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sinfo", "sbatch", "srun", "scontrol", "scancel", "squeue")
 PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 PATIENCE = 60
+NODES = ("node1", "node2")
 
 
 def why_not() -> str:
@@ -46,7 +48,7 @@ class Cluster:
             raise
 
     def _daemon(self, name, *words, **more):
-        log = open(self.folder / f"{name}.out", "w")
+        log = open(self.folder / f"{name}{len(self.daemons)}.out", "w")
         with log:
             self.daemons.append(subprocess.Popen([name, *map(str, words)], env=self.environment,
                                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -77,26 +79,30 @@ class Cluster:
 
     def _start_slurm(self):
         name = socket.gethostname().partition(".")[0]
-        for folder in ("state", "spool"):
+        for folder in ("state", *(f"spool-{node}" for node in NODES)):
             (self.folder / folder).mkdir()
         settings = {
             "ClusterName": "shardscope", "SlurmctldHost": f"{name}(127.0.0.1)", "SlurmUser": "root",
             "SlurmdUser": "root", "AuthType": "auth/munge",
             "AuthInfo": f"socket={self.folder}/munge/socket", "SlurmctldPort": free_port(),
-            "SlurmdPort": free_port(), "StateSaveLocation": self.folder / "state",
-            "SlurmdSpoolDir": self.folder / "spool", "SlurmctldPidFile": self.folder / "ctld.pid",
-            "SlurmdPidFile": self.folder / "d.pid", "ProctrackType": "proctrack/linuxproc",
+            "StateSaveLocation": self.folder / "state",
+            "SlurmdSpoolDir": self.folder / "spool-%n", "SlurmctldPidFile": self.folder / "ctld.pid",
+            "SlurmdPidFile": self.folder / "%n.pid", "ProctrackType": "proctrack/linuxproc",
             "TaskPlugin": "task/none", "MpiDefault": "none",
             "JobAcctGatherType": "jobacct_gather/none",
             "AccountingStorageType": "accounting_storage/none", "SelectType": "select/cons_tres",
             "SelectTypeParameters": "CR_CPU", "ReturnToService": 2, "KillWait": 10}
         lines = [f"{key}={value}" for key, value in settings.items()]
-        lines += [f"NodeName={name} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} State=UNKNOWN",
-                  "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP"]
+        lines += [f"NodeName={node} NodeHostname={name} NodeAddr=127.0.0.1 Port={free_port()} "
+                  f"CPUs={os.cpu_count()} State=UNKNOWN" for node in NODES]
+        lines += [f"PartitionName=one Nodes={NODES[0]} Default=YES MaxTime=INFINITE State=UP",
+                  "PartitionName=both Nodes=ALL MaxTime=INFINITE State=UP"]
         (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
         self._daemon("slurmctld", "-D")
-        self._daemon("slurmd", "-D")
-        self._await("the node", lambda: "idle" in self.run("sinfo", "-h", "-o", "%T", check=False))
+        for node in NODES:
+            self._daemon("slurmd", "-D", "-N", node)
+        self._await("a node", lambda: self.run("sinfo", "-h", "-p", "both", "-o", "%T %D",
+                                               check=False).strip() == f"idle {len(NODES)}")
 
     def run(self, *words, check=True) -> str:
         return subprocess.run([str(word) for word in words], env=self.environment, text=True,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs under a real Slurm of one node: by srun within an allocation, and as jobs that are submitted.
+"""Runs under a real Slurm, whose nodes are all this machine: by srun within an allocation, and as jobs that are submitted.
 
   slurm_test.py SHARDSCOPE FAKE_RANK
 
@@ -142,11 +142,33 @@ class Slurm(unittest.TestCase):
         self.assertEqual(self.text().count("Recorded 5 steps"), 1)
         self.assertEqual(len(self.query("SELECT 1 FROM steps")), 15)
 
-    def test_one_task_a_node_has_the_ranks_that_are_asked_for(self):
+    def test_a_lone_task_has_the_ranks_that_are_asked_for(self):
         status = self.run_to_end(["srun", "-N", "1", "-n", "1", *self.record(
             "--steps", "5", "--ranks", "2", "--launched-by", "slurm")])
         self.assertEqual(status, 0, self.text())
         self.assertEqual(len(self.query("SELECT 1 FROM steps")), 10)
+
+    def test_srun_over_two_nodes_meets_at_the_address_that_is_given(self):
+        status = self.run_to_end(["srun", "-p", "both", "-N", "2", "--ntasks-per-node", "2",
+                                  *self.record("--steps", "5")], MASTER_ADDR="127.0.0.1")
+        self.assertEqual(status, 0, self.text())
+        self.assertIn("srun has started 4 tasks on 2 hosts", self.text())
+        self.assertEqual(len(self.query("SELECT 1 FROM steps")), 20)
+
+    def test_a_submitted_job_with_one_task_a_node_spreads_its_ranks(self):
+        status = self.run_to_end(self.record(
+            "--slurm", "--partition both --nodes 2 --ntasks-per-node 1", "--ranks", "4", "--steps",
+            "5"), MASTER_ADDR="127.0.0.1")
+        self.assertEqual(status, 0, self.text())
+        self.assertIn("srun has started 2 tasks on 2 hosts", self.text())
+        rows = self.query("SELECT count(*) FROM ranks GROUP BY host")
+        self.assertEqual([int(row[0]) for row in rows], [2, 2])
+
+    def test_a_first_node_that_nobody_can_resolve_is_said(self):
+        status = self.run_to_end(["srun", "-p", "both", "-N", "2", "--ntasks-per-node", "1", "-K1",
+                                  *self.record("--steps", "5")])
+        self.assertNotEqual(status, 0)
+        self.assertIn("MASTER_ADDR node1: ", self.text())
 
     def test_a_batch_script_without_srun_is_no_task(self):
         (self.place / "job").write_text("#!/bin/sh\nexec " + " ".join(

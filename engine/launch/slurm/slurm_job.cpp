@@ -71,9 +71,9 @@ std::optional<SlurmState> parseSlurmState(std::string_view text) {
 }
 
 /// Tasks end by themselves when one of them is lost, and finish the recording: srun must not be
-/// quicker.
+/// quicker. Where rank 0's could not even begin, the others wait for it in vain, but not for long.
 std::string slurmScript(const std::vector<std::string>& words, const std::string& token) {
-    std::string line = "exec srun --kill-on-bad-exit=0 --input=none";
+    std::string line = "exec srun --kill-on-bad-exit=0 --wait=60 --input=none";
     for (const std::string& word : words) line += ' ' + shellWord(word);
     return fmt::format("#!/bin/sh\n{0}={1}\nexport {0}\n{2}\n", kTaskToken, shellWord(token), line);
 }
