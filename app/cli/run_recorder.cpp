@@ -3,6 +3,7 @@
 #include "engine/control/observer.h"
 #include "profiler/analysis/report.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/recording_clock.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <fmt/format.h>
@@ -45,12 +46,39 @@ RunRecorder::RunRecorder(const run::RunConfig& config, std::int64_t originNs,
 }
 
 void RunRecorder::hostReady(const HostFacts& host) {
+    m_hostNames[host.host] = host.name;
     m_backlogs.name(host.host, host.name);
     if (canWrite()) wrote(m_writer.addHost(host));
 }
 
 void RunRecorder::backlog(std::int32_t host, const run::Backlog& held) {
     m_backlogs.note(host, held, m_ended.size() == static_cast<std::size_t>(m_config.ranks));
+}
+
+void RunRecorder::clockCompared(const ClockFacts& clock) {
+    if (canWrite()) wrote(m_writer.addClock(clock));
+    if (clock.stepped) noteSetClock(clock);
+    m_comparedAt[clock.host] = clock.time;
+}
+
+/// Times that were stamped before it was noticed stay as they are.
+void RunRecorder::noteSetClock(const ClockFacts& clock) {
+    const bool lost = clock.residualNs > 0;  // what has to be added to its times
+    const double seconds = std::abs(Duration{clock.residualNs}.seconds());
+    const std::string& name = m_hostNames[clock.host];
+    addDiagnostic(
+        {Severity::kWarning, "clock-stepped",
+         fmt::format("the clock of {} {} {:.6g} s between {:.3f} s and {:.3f} s of the recording: "
+                     "times of its ranks in between are up to that much too {}; then they {}",
+                     name, lost ? "lost" : "was set forwards by", seconds,
+                     m_comparedAt[clock.host].seconds(), clock.time.seconds(),
+                     lost ? "early" : "late",
+                     lost ? "move forwards to the right time"
+                          : fmt::format("pass slower, by {:.0f} % at most, until they are right",
+                                        RecordingClock::kMostDelay * 100)),
+         "Read no waits between hosts there; do not suspend hosts or set their clocks while a run "
+         "is recorded.",
+         std::nullopt, clock.time, 1});
 }
 
 void RunRecorder::message(RankId rank, const run::Message& message) {

@@ -29,6 +29,7 @@ public:
     void attach(launch::RunSupervisor& run) { m_run = &run; }
 
     void hostReady(const HostFacts& host) override;
+    void clockCompared(const ClockFacts& clock) override;
     void message(RankId rank, const run::Message& message) override;
     void chunk(RankId rank, std::span<const std::byte> bytes) override;
     void backlog(std::int32_t host, const run::Backlog& held) override;
@@ -75,6 +76,7 @@ private:
     void noteDamage(RankId rank, std::int64_t count, const std::string& why);
     void noteSqueezedOut();
     void noteDrops();
+    void noteSetClock(const ClockFacts& clock);
     void noteEnd(const launch::RunOutcome& outcome, RunEnd& end);
     void countKept(RunEnd& end);
 
@@ -89,6 +91,8 @@ private:
     std::map<std::uint32_t, bool> m_finished;
     std::set<std::uint32_t> m_ended;
     HostBacklogs m_backlogs;
+    std::map<std::int32_t, std::string> m_hostNames;
+    std::map<std::int32_t, Timestamp> m_comparedAt;  ///< clocks of hosts, the last time
     StepTally m_tally;
     std::optional<storage::SlowSteps> m_slow;  ///< where only slow steps are kept; m_writer's
     std::optional<Error> m_writeError;

@@ -88,9 +88,11 @@ int Agent::run() {
     }
     killRanks();
     if (m_closing) return static_cast<int>(ErrorCode::kLaunch);
-    // Until all is sent, or nobody is left to read it.
+    // Until all is sent, or nobody is left to read it. A recorder elsewhere asks for the time once
+    // more and closes.
     bool done = false;
-    while (m_recorder.isOpen() && !m_closing && !(done && m_recorder.pendingBytes() == 0)) {
+    const auto over = [&] { return done && m_recorder.pendingBytes() == 0 && !m_times.leased; };
+    while (m_recorder.isOpen() && !m_closing && !over()) {
         m_events.turn();
         if (m_events.empty() && !std::exchange(done, true))
             m_recorder.send(run::kNoRank, run::AgentDone{});
@@ -154,6 +156,8 @@ void Agent::handle(const run::Frame& frame) {
         if (command->verb == "discard") m_events.discard();
     } else if (const auto* taken = std::get_if<run::Taken>(&*message)) {
         m_events.noteTaken(taken->bytes);
+    } else if (std::holds_alternative<run::ClockCorrection>(*message)) {
+        tellRanks(*message);
     }
 }
 
@@ -311,10 +315,10 @@ void Agent::keepTime() {
     if (m_killAt && now >= *m_killAt) killRanks();
 }
 
-void Agent::tellRanks(const run::Command& command) {
+void Agent::tellRanks(const run::Message& message) {
     for (RankProcess& rank : m_ranks) {
         if (!rank.isRunning()) continue;
-        rank.channel().send(rank.rank(), command);
+        rank.channel().send(rank.rank(), message);
         rank.channel().flush();
     }
 }

@@ -1,7 +1,8 @@
 // The far end of a run on each host: starts ranks, passes their frames on, cleans up.
 //
-// One thread, one poll loop. Ends when all ranks have, when the recorder closes its end, or
-// when a recorder of another host has been silent for the length of a lease; no rank outlives it.
+// One thread, one poll loop. Ends when all ranks have (and a recorder of another host, which may
+// still ask for the time, has closed its end), when the recorder closes its end, or when one of
+// another host has been silent for the length of a lease; no rank outlives it.
 #pragma once
 
 #include "engine/launch/agent_file.h"
@@ -63,7 +64,7 @@ private:
     void takeFromRank(RankProcess& rank);
     void noteEnd(RankProcess& rank);
     void keepTime();
-    void tellRanks(const run::Command& command);
+    void tellRanks(const run::Message& message);
     void killRanks();
     void takeOver();
     void setUpEvents(const run::RunConfig& config);

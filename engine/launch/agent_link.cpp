@@ -44,15 +44,38 @@ bool AgentLink::isSilent(std::chrono::milliseconds lease, bool evenStopped) cons
 
 void AgentLink::askTime() {
     if (isLocal()) return;
-    if (const auto question = m_clock.ask(hostNow())) {
+    const std::int64_t nowNs = hostNow();
+    if (const auto question = m_watch ? m_watch->ask(nowNs) : m_clock.ask(nowNs)) {
         send(*question);
         m_channel.flush();
     }
 }
 
-void AgentLink::take(const run::ClockTold& told) {
-    m_clock.take(told, hostNow());
+std::optional<ClockUpdate> AgentLink::take(const run::ClockTold& told) {
+    const std::int64_t nowNs = hostNow();
+    std::optional<ClockUpdate> update;
+    if (m_watch)
+        update = m_watch->take(told, nowNs);
+    else
+        m_clock.take(told, nowNs);
     askTime();
+    return update;
+}
+
+void AgentLink::watchClock(std::int64_t recordingNs) {
+    if (isLocal()) return;
+    m_watch = std::make_unique<ClockWatch>(m_host, recordingNs + aheadNs(), recordingNs,
+                                           m_clock.bounds(), hostNow());
+}
+
+void AgentLink::askLastTime() {
+    if (!m_watch) return;
+    m_watch->askLastTime(hostNow());
+    askTime();
+}
+
+bool AgentLink::clockIsSettled() const {
+    return !m_watch || m_watch->over(hostNow());
 }
 
 }  // namespace shardscope::launch

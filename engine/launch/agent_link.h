@@ -4,6 +4,7 @@
 
 #include "engine/launch/agent_transport.h"
 #include "engine/launch/clock_exchange.h"
+#include "engine/launch/clock_watch.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/run/protocol/messages.h"
 #include "storage/model/result.h"
@@ -65,11 +66,20 @@ public:
 
     /// Goes on asking for the time; done at once where it is our own.
     void askTime();
-    void take(const run::ClockTold& told);
+    /// What the clock of the host is found to be, at the end of each round of questions.
+    std::optional<ClockUpdate> take(const run::ClockTold& told);
     [[nodiscard]] bool knowsTime() const { return isLocal() || m_clock.done(); }
     /// The host's clock less ours, and the bound on its error.
     [[nodiscard]] std::int64_t aheadNs() const { return isLocal() ? 0 : m_clock.aheadNs(); }
     [[nodiscard]] std::int64_t clockErrorNs() const { return isLocal() ? 0 : m_clock.errorNs(); }
+
+    /// Its ranks are started: from now on clocks are compared again and again, not with our own.
+    /// `recordingNs`: our clock at the recording clock's zero.
+    void watchClock(std::int64_t recordingNs);
+    /// Its ranks have ended: asks once more.
+    void askLastTime();
+    /// Nothing more is asked of an agent whose ranks have ended.
+    [[nodiscard]] bool clockIsSettled() const;
 
     // What the agent has said so far.
     std::optional<run::AgentHello> hello;
@@ -82,7 +92,8 @@ public:
     bool askedForPeers = false;
     bool askedForData = false;
     std::int64_t toldTaken = 0;  ///< of takenBytes
-    bool over = false;           ///< it is done or lost
+    bool done = false;           ///< its ranks have ended
+    bool over = false;           ///< and its clock is known, or it is lost
 
 private:
     std::int32_t m_host;
@@ -90,6 +101,7 @@ private:
     std::unique_ptr<AgentTransport> m_transport;
     FrameChannel m_channel;
     ClockExchange m_clock;
+    std::unique_ptr<ClockWatch> m_watch;  ///< once ranks have started elsewhere
     Clock::time_point m_lastHeard = Clock::now();
 };
 

@@ -7,6 +7,7 @@
 // One thread. Times in ns.
 #pragma once
 
+#include "engine/launch/clock_model.h"
 #include "engine/run/protocol/messages.h"
 
 #include <cstdint>
@@ -31,12 +32,17 @@ public:
     [[nodiscard]] std::int64_t aheadNs() const { return m_aheadNs; }
     /// Bound on its error; the largest number before the first answer.
     [[nodiscard]] std::int64_t errorNs() const { return m_errorNs; }
+    /// The tightest bounds of all answers; nothing before the first.
+    [[nodiscard]] const std::optional<ClockMeasurement>& bounds() const { return m_bounds; }
 
 private:
+    void tighten(const ClockMeasurement& answer);
+
     int m_left;
     std::optional<std::int64_t> m_asked;
     std::int64_t m_aheadNs = 0;
     std::int64_t m_errorNs = std::numeric_limits<std::int64_t>::max();
+    std::optional<ClockMeasurement> m_bounds;
 };
 
 }  // namespace shardscope::launch

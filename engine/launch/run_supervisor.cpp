@@ -169,12 +169,13 @@ bool RunSupervisor::handleOwn(AgentLink& link, const run::Message& message) {
     } else if (const auto* data = std::get_if<run::DataChecked>(&message)) {
         if (link.askedForData) link.data = *data;
     } else if (const auto* told = std::get_if<run::ClockTold>(&message)) {
-        link.take(*told);
+        takeTime(link, *told);
     } else if (const auto* held = std::get_if<run::Backlog>(&message)) {
         m_sink.backlog(link.host(), *held);
     } else if (std::holds_alternative<run::AgentDone>(message)) {
-        link.over = true;
-        finish();
+        link.done = true;
+        link.askLastTime();
+        compareClocks();
     } else {
         return std::holds_alternative<run::Heartbeat>(message);
     }
@@ -210,7 +211,10 @@ void RunSupervisor::launchRanks() {
         m_done = true;
         return;
     }
-    for (AgentLink& link : m_agents) link.send(launchOf(link));
+    for (AgentLink& link : m_agents) {
+        link.send(launchOf(link));
+        link.watchClock(m_request.launch.originNs);
+    }
     m_launched = true;
 }
 
@@ -280,8 +284,9 @@ void RunSupervisor::agentLost(AgentLink& link, const std::string& how) {
     const Error lost{
         ErrorCode::kLaunch,
         fmt::format("the agent on {} was lost: {}; its ranks have been ended", link.name(), how)};
-    if (!m_outcome.failure && !m_firstFailed) m_outcome.failure = lost;
-    if (m_launched && !link.isLocal() && !m_outcome.lostHost && !m_outcome.killed) {
+    if (!m_outcome.failure && !m_firstFailed && !link.done) m_outcome.failure = lost;
+    const bool tellsOfHost = m_launched && !link.done && !link.isLocal() && !m_outcome.killed;
+    if (tellsOfHost && !m_outcome.lostHost) {
         m_outcome.lostHost = link.host();
         m_hostLost = lost;
     }
@@ -297,7 +302,27 @@ void RunSupervisor::finish() {
                                    [](const AgentLink& link) { return link.over; });
 }
 
+void RunSupervisor::takeTime(AgentLink& link, const run::ClockTold& told) {
+    if (const auto update = link.take(told)) {
+        m_sink.clockCompared(update->facts);
+        if (!link.done) link.send(update->correction);
+    }
+    if (link.done) compareClocks();
+}
+
+/// Where it is time to; and lets those agents go that have answered for the last time.
+void RunSupervisor::compareClocks() {
+    for (AgentLink& link : m_agents) {
+        if (link.over) continue;
+        if (m_launched) link.askTime();
+        link.over = link.done && link.clockIsSettled();
+    }
+    finish();
+}
+
 void RunSupervisor::keepTime() {
+    if (m_done) return;
+    compareClocks();
     if (m_done) return;
     if (!m_launched && m_stopWanted) {
         m_outcome.stopped = true;

@@ -28,6 +28,8 @@ public:
     /// The agent of a host is there and of our version, and all hosts are ready: ranks are started
     /// next. With the host's number and its clock against the recording's.
     virtual void hostReady(const HostFacts& host) = 0;
+    /// While its ranks run, and once after: a host's clock was compared with ours. Not of our own.
+    virtual void clockCompared(const ClockFacts&) {}
     /// Everything a rank says, and RankStarted, RankExited and LogLine of its agent.
     virtual void message(RankId rank, const run::Message& message) = 0;
     virtual void chunk(RankId rank, std::span<const std::byte> bytes) = 0;
@@ -103,6 +105,8 @@ private:
     void finish();
     void keepTime();
     void tellTaken(AgentLink& link);
+    void compareClocks();
+    void takeTime(AgentLink& link, const run::ClockTold& told);
     void tellAgents(const run::Message& message);
     void endAgents();
     [[nodiscard]] bool isOf(const AgentLink& link, RankId rank) const;

@@ -61,14 +61,32 @@ void CommandReader::run() {
             if (m_expectEnd.load()) return;
             std::_Exit(exitStatus(message.error()));
         }
-        const auto* command = std::get_if<run::Command>(&*message);
-        if (command == nullptr) continue;
-        if (command->verb == "kill") std::_Exit(exitStatus({ErrorCode::kInterrupted, ""}));
-        if (command->verb == "stop") m_stopWanted.store(true);
-        if (command->verb != "capture") continue;
-        const std::lock_guard lock(m_mutex);
-        m_changes.push_back(command->capture);
+        if (const auto* command = std::get_if<run::Command>(&*message)) take(*command);
+        if (const auto* clock = std::get_if<run::ClockCorrection>(&*message)) take(*clock);
     }
+}
+
+void CommandReader::take(const run::Command& command) {
+    if (command.verb == "kill") std::_Exit(exitStatus({ErrorCode::kInterrupted, ""}));
+    if (command.verb == "stop") m_stopWanted.store(true);
+    if (command.verb != "capture") return;
+    const std::lock_guard lock(m_mutex);
+    m_changes.push_back(command.capture);
+}
+
+void CommandReader::take(const run::ClockCorrection& correction) {
+    const std::lock_guard lock(m_clockMutex);
+    if (m_onClock)
+        m_onClock(correction);
+    else
+        m_earlyCorrections.push_back(correction);
+}
+
+void CommandReader::onClock(std::function<void(const run::ClockCorrection&)> taker) {
+    const std::lock_guard lock(m_clockMutex);
+    m_onClock = std::move(taker);
+    if (!m_onClock) return;
+    for (const run::ClockCorrection& each : std::exchange(m_earlyCorrections, {})) m_onClock(each);
 }
 
 }  // namespace shardscope::worker

@@ -9,8 +9,10 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace shardscope::worker {
 
@@ -36,9 +38,15 @@ public:
     /// The oldest that waits: there is one.
     [[nodiscard]] run::CaptureChange takeCaptureChange();
 
+    /// Corrections of the clock go to `taker` from now on, on the reading thread, those that came
+    /// before at once; null: to nobody, and none is on its way there when this returns.
+    void onClock(std::function<void(const run::ClockCorrection&)> taker);
+
 private:
     Result<run::Message> nextMessage();
     void run();
+    void take(const run::Command& command);
+    void take(const run::ClockCorrection& correction);
 
     const int m_fd;
     run::FrameParser m_parser;
@@ -46,6 +54,9 @@ private:
     std::atomic<bool> m_expectEnd{false};
     mutable std::mutex m_mutex;
     std::deque<run::CaptureChange> m_changes;  // guarded by m_mutex
+    std::mutex m_clockMutex;
+    std::function<void(const run::ClockCorrection&)> m_onClock;  // guarded by m_clockMutex
+    std::vector<run::ClockCorrection> m_earlyCorrections;        // guarded by m_clockMutex
     std::thread m_thread;
 };
 

@@ -60,10 +60,15 @@ RankWorker::RankWorker(int fd, run::RankStart start, CommandReader& commands)
       m_outbox(fd, RankId{static_cast<std::uint32_t>(m_start.rank)}),
       m_session(sessionOptions(m_start), m_outbox),
       m_observer(m_start.config, RankId{static_cast<std::uint32_t>(m_start.rank)}, m_session,
-                 m_outbox) {}
+                 m_outbox) {
+    m_commands.onClock([this](const run::ClockCorrection& each) {
+        m_session.clock().correct({each.fromNs, each.originNs, each.driftPpb}, hostNow());
+    });
+}
 
 /// A run that failed tells what its device did until then.
 RankWorker::~RankWorker() {
+    m_commands.onClock({});
     m_operators.reset();
     const bool whole = !m_gpu || m_gpu->salvage();
     m_outbox.finish();

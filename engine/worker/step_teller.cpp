@@ -22,7 +22,7 @@ void StepTeller::span(LaneId lane, StringId name, const EndedPhase& what, std::u
     const control::PhaseReport& report = what.report;
     SpanEvent event;
     event.start = m_session.at(report.startNs);
-    event.duration = {report.endNs - report.startNs};
+    event.duration = m_session.at(report.endNs) - event.start;
     event.lane = lane;
     event.name = name;
     event.arguments = m_names.arguments(report.cause);

@@ -32,7 +32,7 @@ const Context& effectiveContext() {
 }
 
 CaptureSession::CaptureSession(const SessionOptions& options, EventSink& sink)
-    : m_options(options), m_sink(sink), m_generation(++g_generations) {}
+    : m_options(options), m_clock(options.originNs), m_sink(sink), m_generation(++g_generations) {}
 
 CaptureSession::~CaptureSession() = default;
 

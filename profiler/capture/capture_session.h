@@ -10,6 +10,7 @@
 #include "storage/columns/chunk.h"
 #include "storage/model/mutex.h"
 #include "storage/model/recording.h"
+#include "storage/model/recording_clock.h"
 
 #include <atomic>
 #include <cstdint>
@@ -59,7 +60,9 @@ public:
     CaptureSession(const CaptureSession&) = delete;
     CaptureSession& operator=(const CaptureSession&) = delete;
 
-    [[nodiscard]] Timestamp at(std::int64_t hostNs) const { return {hostNs - m_options.originNs}; }
+    [[nodiscard]] Timestamp at(std::int64_t hostNs) const { return m_clock.at(hostNs); }
+    /// From the host's clock to the recording's; corrected by one thread, read by any.
+    [[nodiscard]] RecordingClock& clock() { return m_clock; }
     StringId intern(std::string_view text) { return m_strings.intern(text); }
     /// Of an id that intern() gave; empty: it did not.
     [[nodiscard]] std::string text(StringId id) const { return m_strings.text(id); }
@@ -100,6 +103,7 @@ private:
     void sendChunks(std::vector<Event>& events, Encode encode);
 
     const SessionOptions m_options;
+    RecordingClock m_clock;
     EventSink& m_sink;
     const std::uint64_t m_generation;  ///< tells this session's thread queues from older ones
     StringTable m_strings;

@@ -237,8 +237,10 @@ Timestamp Correlator::at(std::int64_t realtime) const {
 
 SpanEvent Correlator::span(const Interval& time, const Attribution& attribution) const {
     SpanEvent span;
-    span.start = at(time.start);
-    span.duration = {time.end - time.start};
+    // One conversion for both ends: the wall clock may have been set in between.
+    const std::int64_t startNs = m_clock.toMonotonic(time.start);
+    span.start = m_sink.at(startNs);
+    span.duration = m_sink.at(startNs + (time.end - time.start)) - span.start;
     span.step = attribution.context.step;
     span.layer = attribution.context.layer;
     span.phase = attribution.context.phase;

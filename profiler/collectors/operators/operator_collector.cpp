@@ -118,7 +118,7 @@ void onEnd(const at::RecordFunction& function, at::ObserverContext*) {
     if (session == nullptr) return;
     SpanEvent span;
     span.start = session->at(open.startNs);
-    span.duration = {end - open.startNs};
+    span.duration = session->at(end) - span.start;
     span.lane = session->operatorLane();
     span.name = open.name;
     span.arguments = open.arguments;

@@ -8,20 +8,27 @@
 //   FAKE_RANK_STEP_MS length of a step (default 2)
 //   FAKE_RANK_CHUNKS  how many times a step's spans are sent (default 1)
 //   FAKE_RANK_ERROR   what `verify` reports (default 1e-7)
+//   FAKE_RANK_TRUTH   not empty: a counter a step on lane 3, whose value is what the kernel's own
+//                     clock says at its time
 #include "engine/control/observer.h"
 #include "engine/run/protocol/frame.h"
 #include "engine/run/protocol/messages.h"
 #include "storage/columns/chunk.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/recording_clock.h"
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +37,7 @@ namespace {
 
 constexpr LaneId kComputeLane{1};
 constexpr LaneId kCommunicationLane{2};
+constexpr LaneId kTruthLane{3};
 constexpr StringId kForwardName{1};
 constexpr StringId kDirectName{2};
 
@@ -60,7 +68,7 @@ public:
 
 private:
     RankId rank() const { return RankId{static_cast<std::uint32_t>(m_start.rank)}; }
-    Timestamp now() const { return Timestamp{hostNow() - m_start.originNs}; }
+    Timestamp now() const { return m_clock->at(hostNow()); }
 
     void write(const std::vector<std::byte>& bytes) const {
         for (std::size_t at = 0; at < bytes.size();) {
@@ -100,6 +108,7 @@ private:
                 const auto* start = std::get_if<run::RankStart>(&message);
                 if (start == nullptr) continue;
                 m_start = *start;
+                m_clock.emplace(start->originNs);
                 started = true;
             }
             if (started) return ::lseek(m_start.segmentFd, 0, SEEK_END) == m_start.segmentBytes;
@@ -109,6 +118,8 @@ private:
     void noteCommand(const run::Message& message) {
         const auto* command = std::get_if<run::Command>(&message);
         m_stopAsked = m_stopAsked || (command != nullptr && command->verb == "stop");
+        if (const auto* clock = std::get_if<run::ClockCorrection>(&message))
+            m_clock->correct({clock->fromNs, clock->originNs, clock->driftPpb}, hostNow());
     }
 
     bool stopAsked() {
@@ -166,6 +177,7 @@ private:
         for (int i = 0; i < times; ++i) sendChunk(columns::encodeSpans(rank(), spans));
         sendChunk(columns::encodeCollectives(rank(), std::span(&gather, 1)));
         m_emitted += spans.size() * static_cast<std::size_t>(times) + 1;
+        if (!setting("FAKE_RANK_TRUTH", "").empty()) tellTruth();
         report(step, start, start + Duration{5000});
     }
 
@@ -190,6 +202,29 @@ private:
         done.memoryInUse = Bytes{1 << 20};
         done.exposedCommunication = Duration{500};
         send(done);
+    }
+
+    /// No library can put itself before a system call. The quickest of a few readings.
+    void tellTruth() {
+        CounterEvent truth;
+        truth.lane = kTruthLane;
+        std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+        for (int reading = 0; reading < 5; ++reading) {
+            const std::int64_t before = kernelNow();
+            const Timestamp time = now();
+            const std::int64_t after = kernelNow();
+            if (after - before >= shortest) continue;
+            shortest = after - before;
+            truth.time = time;
+            truth.value = static_cast<double>(before + (after - before) / 2);
+        }
+        sendChunk(columns::encodeCounters(rank(), std::span(&truth, 1)));
+        ++m_emitted;
+    }
+    static std::int64_t kernelNow() {
+        timespec time{};
+        ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
+        return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
     }
 
     bool misbehavesAt(std::int32_t step) const {
@@ -232,6 +267,7 @@ private:
     int m_fd;
     run::FrameParser m_parser;
     run::RankStart m_start;
+    std::optional<RecordingClock> m_clock;
     bool m_stopAsked = false;  ///< perhaps together with the start
     std::uint64_t m_emitted = 0;
 };

@@ -1,0 +1,92 @@
+#include "engine/launch/clock_watch.h"
+
+#include <algorithm>
+
+namespace shardscope::launch {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kPauseNs = 4 * kSecond;
+/// While the drift is not known yet, and to see whether a clock was set.
+constexpr std::int64_t kShortPauseNs = kSecond / 2;
+constexpr int kShortPauses = 6;
+/// For the way to the host and on to its ranks; they take it later where that was not enough.
+constexpr std::int64_t kLeadNs = kSecond / 10;
+/// So long a round goes on asking: over a slow link answers come behind events.
+constexpr std::int64_t kLongestRoundNs = 2 * kSecond;
+/// After so much silence it is begun anew: its answers count no more.
+constexpr std::int64_t kSilenceNs = 15 * kSecond;
+/// For the last round: nobody waits longer for the end of a run.
+constexpr std::int64_t kPatienceNs = kSecond;
+
+}  // namespace
+
+ClockWatch::ClockWatch(std::int32_t host, std::int64_t originNs, std::int64_t recordingNs,
+                       const std::optional<ClockMeasurement>& start, std::int64_t nowNs)
+    : m_host(host), m_recordingNs(recordingNs), m_theirs(originNs), m_roundSince(nowNs) {
+    if (start) static_cast<void>(m_model.add(*start, nowNs));
+}
+
+std::int64_t ClockWatch::pauseNs() const {
+    return m_rounds < kShortPauses || m_model.doubts() ? kShortPauseNs : kPauseNs;
+}
+
+std::optional<run::ClockAsked> ClockWatch::ask(std::int64_t nowNs) {
+    const std::int64_t passed = nowNs - m_roundSince;
+    if (!m_last && passed >= (m_round ? kSilenceNs : pauseNs())) begin(nowNs);
+    return m_round ? m_round->ask(nowNs) : std::nullopt;
+}
+
+void ClockWatch::askLastTime(std::int64_t nowNs) {
+    if (m_last) return;
+    m_last = true;
+    begin(nowNs);
+}
+
+void ClockWatch::begin(std::int64_t nowNs) {
+    m_round.emplace(kQuestions);
+    m_roundSince = nowNs;
+}
+
+bool ClockWatch::over(std::int64_t nowNs) const {
+    return m_last && (!m_round || nowNs - m_roundSince > kPatienceNs);
+}
+
+std::optional<ClockUpdate> ClockWatch::take(const run::ClockTold& told, std::int64_t nowNs) {
+    if (!m_round) return std::nullopt;
+    m_round->take(told, nowNs);
+    if (!m_round->done() && nowNs - m_roundSince < kLongestRoundNs) return std::nullopt;
+    return conclude(nowNs);
+}
+
+std::optional<ClockUpdate> ClockWatch::conclude(std::int64_t nowNs) {
+    const std::optional<ClockMeasurement> bounds = m_round->bounds();
+    m_round.reset();
+    m_roundSince = nowNs;
+    if (!bounds) return std::nullopt;
+    ++m_rounds;
+    // What is said is said of the moment from which it holds: until then what was in force goes on
+    // going wrong.
+    const auto estimate = m_model.add(*bounds, m_last ? nowNs : nowNs + kLeadNs);
+    if (!estimate) return std::nullopt;
+    return updateOf(*estimate, nowNs);
+}
+
+ClockUpdate ClockWatch::updateOf(const ClockEstimate& estimate, std::int64_t nowNs) {
+    ClockUpdate update;
+    const std::int64_t hostNs = estimate.timeNs + estimate.aheadNs;
+    ClockFacts& facts = update.facts;
+    facts.host = m_host;
+    facts.time = {estimate.timeNs - m_recordingNs};
+    facts.offsetNs = facts.time.ns - hostNs;
+    facts.driftPpb = estimate.driftPpb;
+    facts.errorNs = estimate.errorNs;
+    facts.residualNs = facts.time.ns - m_theirs.at(hostNs).ns;
+    facts.stepped = estimate.stepNs.has_value();
+    update.correction = {hostNs, m_recordingNs + estimate.aheadNs, estimate.driftPpb};
+    m_theirs.correct({hostNs, m_recordingNs + estimate.aheadNs, estimate.driftPpb},
+                     nowNs + estimate.aheadAt(nowNs));
+    return update;
+}
+
+}  // namespace shardscope::launch
