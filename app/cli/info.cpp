@@ -5,6 +5,7 @@
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "engine/run/config/modelled_link.h"
+#include "profiler/analysis/host_clocks.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
 
@@ -76,6 +77,9 @@ std::string infoText(const RecordingSummary& summary, const std::string& path) {
         if (!host.name.empty())
             text += line("host", fmt::format("{}: {}, {} cores, {}", host.name, host.cpu,
                                              host.cores, bytesText(host.memory.count)));
+    if (const analysis::HostClocks clocks(summary, {}); clocks.several())
+        for (const analysis::HostClock& host : clocks.hosts())
+            text += line("clock", fmt::format("{}: {}", host.name, analysis::clockText(host)));
     for (const RankFacts& rank : summary.ranks)
         text += line("rank", fmt::format("{}: {}, pid {}, {} events, {} dropped", rank.rank.value,
                                          rank.device, rank.pid, countText(rank.emitted),

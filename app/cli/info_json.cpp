@@ -1,5 +1,7 @@
 #include "app/cli/info_json.h"
 
+#include "profiler/analysis/host_clocks.h"
+
 #include <nlohmann/json.hpp>
 
 namespace shardscope::cli {
@@ -29,6 +31,17 @@ std::string infoJson(const RecordingSummary& summary) {
                                  {"device", rank.device},
                                  {"emitted", rank.emitted},
                                  {"dropped", rank.dropped}});
+    json["hosts"] = Json::array();
+    const analysis::HostClocks clocks(summary, {});
+    for (const analysis::HostClock& host : clocks.hosts())
+        json["hosts"].push_back({{"host", host.host},
+                                 {"name", host.name},
+                                 {"clock_comparisons", host.comparisons},
+                                 {"clock_offset_ns", host.offsetNs},
+                                 {"clock_drift_ppb", host.driftPpb},
+                                 {"clock_residual_ns", host.residual.ns},
+                                 {"clock_worst_residual_ns", host.worstResidual.ns},
+                                 {"clock_steps", host.steps}});
     json["steps"] = summary.steps.empty() ? 0 : summary.steps.back().step.value + 1;
     json["detail"] = Json::array();
     for (const DetailGroup& group : groupDetail(summary.detail))

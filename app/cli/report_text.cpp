@@ -210,6 +210,30 @@ std::string overlap(const Report& report, bool everyRank) {
         text +=
             fmt::format("  rank {} arrived last in {} collectives; the others waited {} for it\n",
                         waiting.late.value, waiting.collectives, durationText(waiting.waited.ns));
+    if (report.untold.collectives > 0)
+        text += fmt::format(
+            "  in {} collectives the last to arrive cannot be told: it was late by less than the "
+            "clocks of the hosts are in doubt; the ranks waited {}\n",
+            report.untold.collectives, durationText(report.untold.waited.ns));
+    return text;
+}
+
+std::string clocks(const Report& report) {
+    if (!report.clocks.several()) return {};
+    std::string text = "\nClocks of the hosts\n";
+    for (const analysis::HostClock& host : report.clocks.hosts())
+        text += line(host.name, analysis::clockText(host));
+    for (const analysis::ClockProof& proof : report.clocks.proofs())
+        text += fmt::format(
+            "  collectives prove times of host {} ahead of those of host {} by {} at least, from "
+            "{:.0f} s to {:.0f} s\n",
+            proof.first, proof.second, durationText(proof.ahead.ns), proof.window.begin.seconds(),
+            proof.window.end.seconds());
+    if (const std::int64_t count = report.clocks.contradictions(); count > 0)
+        text += fmt::format(
+            "  in {} stretches of 10 s collectives contradict these: times of two hosts cannot be "
+            "compared there\n",
+            count);
     return text;
 }
 
@@ -335,7 +359,7 @@ std::string findings(const Report& report) {
 std::string reportText(const Report& report, const std::string& path, bool everyRank) {
     std::string text = fmt::format("Report of {}\n\n", path) + configuration(report) +
                        training(report) + devices(report, everyRank) + hta(report) +
-                       overlap(report, everyRank) + ledger(report, everyRank) +
+                       overlap(report, everyRank) + clocks(report) + ledger(report, everyRank) +
                        memory(report, everyRank) + findings(report) + recording(report);
     if (!everyRank && report.memory.size() > kFewRanks)
         text += fmt::format("\nOf {} ranks; --all shows each of them.\n", report.memory.size());

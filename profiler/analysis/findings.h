@@ -40,7 +40,12 @@ void addOverlapLimit(const RecordingSummary& summary, const RankEvents& events, 
 
 [[nodiscard]] RankMemory rankMemory(const RecordingSummary& summary, const RankEvents& events);
 
-[[nodiscard]] std::vector<WaitingForRank> lateRanks(const std::vector<RankEvents>& ranks);
+struct LateRanks {
+    std::vector<WaitingForRank> named;  ///< worst first
+    UntoldWaits untold;
+};
+[[nodiscard]] LateRanks lateRanks(const std::vector<RankEvents>& ranks,
+                                  const HostClocks& clocks = {});
 
 [[nodiscard]] Completeness certify(const RecordingSummary& summary,
                                    const std::vector<RankEvents>& ranks);

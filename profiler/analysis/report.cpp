@@ -92,7 +92,10 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
                      [](const LedgerRow& a, const LedgerRow& b) { return a.step < b.step; });
     report.overlap = sumOf(report.overlapByRank);
     for (const auto& [step, overlap] : overlapBySteps) report.overlapByStep.push_back(overlap);
-    report.waiting = lateRanks(ranks);
+    report.clocks = HostClocks(summary, ranks);
+    LateRanks late = lateRanks(ranks, report.clocks);
+    report.waiting = std::move(late.named);
+    report.untold = late.untold;
     report.waitingKnown = seesPeers(summary, ranks);
     report.completeness = certify(summary, ranks);
     report.events = summary.events.total();

@@ -2,6 +2,7 @@
 // Pure: rows and events in, findings out. Half-open intervals, unions before sums, exact int64.
 #pragma once
 
+#include "profiler/analysis/host_clocks.h"
 #include "profiler/analysis/hta_compatible.h"
 #include "profiler/analysis/ledger.h"
 #include "storage/model/recording.h"
@@ -107,6 +108,12 @@ struct WaitingForRank {
     std::int64_t collectives = 0;
 };
 
+/// Of collectives across hosts whose last rank was late by less than clocks are in doubt.
+struct UntoldWaits {
+    Duration waited;  ///< by all ranks together
+    std::int64_t collectives = 0;
+};
+
 /// Something about the run that is worth a look (run_findings.h).
 struct RunFinding {
     struct Number {
@@ -153,7 +160,9 @@ struct Report {
     std::vector<StepOverlap> overlapByStep;  ///< by step; of those that communicate
     std::vector<LedgerRow> ledger;           ///< by step, rank
     std::vector<RankMemory> memory;          ///< by rank
+    HostClocks clocks;                       ///< of runs on several hosts
     std::vector<WaitingForRank> waiting;     ///< worst first
+    UntoldWaits untold;                      ///< for whom cannot be told
     /// Whether peers' arrivals are there: a trace of one rank of several cannot tell waiting from
     /// moving, and all of it counts as moving.
     bool waitingKnown = true;

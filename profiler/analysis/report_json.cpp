@@ -165,6 +165,42 @@ Json waitingJson(const Report& report) {
         rows.push_back({{"late_rank", waiting.late.value},
                         {"waited_ns", waiting.waited.ns},
                         {"collectives", waiting.collectives}});
+    const UntoldWaits& untold = report.untold;
+    if (untold.collectives > 0)
+        rows.push_back({{"late_rank", nullptr},
+                        {"waited_ns", untold.waited.ns},
+                        {"collectives", untold.collectives},
+                        {"reason",
+                         "clocks of the hosts are in doubt by more than the last rank "
+                         "was late"}});
+    return rows;
+}
+
+/// Empty for a run on one host. Proven bounds are those of collectives, by window.
+Json clocksJson(const Report& report) {
+    Json rows = Json::array();
+    if (!report.clocks.several()) return rows;
+    for (const HostClock& host : report.clocks.hosts())
+        rows.push_back({{"host", host.host},
+                        {"name", host.name},
+                        {"comparisons", host.comparisons},
+                        {"offset_ns", host.offsetNs},
+                        {"drift_ppb", host.driftPpb},
+                        {"residual_ns", host.residual.ns},
+                        {"worst_residual_ns", host.worstResidual.ns},
+                        {"steps", host.steps}});
+    return rows;
+}
+
+/// Where collectives prove that times of two hosts are apart, each pair's most.
+Json clockProofsJson(const Report& report) {
+    Json rows = Json::array();
+    for (const ClockProof& proof : report.clocks.proofs())
+        rows.push_back({{"host_ahead", proof.first},
+                        {"host_behind", proof.second},
+                        {"ahead_ns", proof.ahead.ns},
+                        {"begin_ns", proof.window.begin.ns},
+                        {"end_ns", proof.window.end.ns}});
     return rows;
 }
 
@@ -230,6 +266,9 @@ std::string toJson(const Report& report) {
     json["memory"] = memoryJson(report);
     json["waiting"] = waitingJson(report);
     json["waiting_known"] = report.waitingKnown;
+    json["clocks"] = clocksJson(report);
+    json["clock_proofs"] = clockProofsJson(report);
+    json["clock_contradictions"] = report.clocks.contradictions();
     json["hta_compatible"] = htaJson(report);
     json["completeness"] = {{"complete", report.completeness.complete},
                             {"known", report.completeness.known},

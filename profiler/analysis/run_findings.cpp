@@ -45,7 +45,8 @@ struct Blocked {
 };
 
 /// The waits of a step thread, in order of time, and where to go on in them.
-Blocked blockedTime(const RankEvents& events, const std::vector<RankEvents>& ranks) {
+Blocked blockedTime(const RankEvents& events, const std::vector<RankEvents>& ranks,
+                    const HostClocks& clocks) {
     Blocked blocked;
     const Intervals waits = phaseTime(events, isWait);
     std::map<std::uint32_t, std::vector<RankId>> members;
@@ -57,6 +58,7 @@ Blocked blockedTime(const RankEvents& events, const std::vector<RankEvents>& ran
         if (collective.arrivals.size() != group->second.size()) continue;
         const auto late = lastToArrive(collective, group->second);
         if (!late || *late == events.rank) continue;
+        if (!clocks.tellsLast(collective, group->second)) continue;
         const TimeRange idle{collective.start, collective.lastArrival()};
         auto wait = std::lower_bound(
             waits.begin(), waits.end(), idle.begin,
@@ -82,10 +84,11 @@ struct HeldUp {
     TimeRange where;
 };
 
-HeldUp heldUp(const std::vector<RankEvents>& ranks, const std::set<StepIndex>& steps) {
+HeldUp heldUp(const std::vector<RankEvents>& ranks, const std::set<StepIndex>& steps,
+              const HostClocks& clocks) {
     HeldUp held;
     for (const RankEvents& events : ranks) {
-        const Blocked blocked = blockedTime(events, ranks);
+        const Blocked blocked = blockedTime(events, ranks, clocks);
         for (const auto& [step, byRank] : blocked.byStep) {
             if (!steps.contains(step)) continue;
             for (const auto& [late, time] : byRank) {
@@ -116,7 +119,7 @@ std::size_t stepsLedBy(RankId rank, const HeldUp& held) {
 void addLateRank(const std::vector<RankEvents>& ranks, const Report& report,
                  const std::set<StepIndex>& steps, std::vector<RunFinding>& found) {
     if (ranks.size() < 2 || steps.size() < kLeastSteps) return;
-    const HeldUp held = heldUp(ranks, steps);
+    const HeldUp held = heldUp(ranks, steps, report.clocks);
     if (held.total.empty()) return;
     const auto worst =
         std::max_element(held.total.begin(), held.total.end(),

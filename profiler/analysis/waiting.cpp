@@ -24,13 +24,15 @@ private:
     std::map<std::uint32_t, std::vector<RankId>> m_known;
 };
 
-/// The last rank to arrive; unknown where not all ranks of a group are recorded.
-std::optional<RankId> lateRank(const CollectiveEvent& collective, Members& members) {
-    if (collective.group == 0) return lastToArrive(collective, {});
+/// As lastToArrive() takes them; none where not all ranks of a group are recorded.
+std::optional<std::vector<RankId>> placesOf(const CollectiveEvent& collective, Members& members) {
+    if (collective.group == 0) return std::vector<RankId>();
     const std::vector<RankId>& ranks = members.of(collective.group);
     if (ranks.size() != collective.arrivals.size()) return std::nullopt;
-    return lastToArrive(collective, ranks);
+    return ranks;
 }
+
+using Collectives = std::set<std::pair<std::uint32_t, std::uint64_t>>;
 
 }  // namespace
 
@@ -46,21 +48,31 @@ std::vector<RankId> groupMembers(const std::vector<RankEvents>& ranks, std::uint
     return members;
 }
 
-std::vector<WaitingForRank> lateRanks(const std::vector<RankEvents>& ranks) {
+LateRanks lateRanks(const std::vector<RankEvents>& ranks, const HostClocks& clocks) {
     Members members(ranks);
     std::map<RankId, WaitingForRank> late;
-    std::map<RankId, std::set<std::pair<std::uint32_t, std::uint64_t>>> collectives;
+    std::map<RankId, Collectives> collectives;
+    Collectives untold;
+    LateRanks found;
     for (const RankEvents& events : ranks) {
         for (const CollectiveEvent& collective : events.collectives) {
             if (collective.step == kNoStep) continue;
-            const auto rank = lateRank(collective, members);
+            const auto places = placesOf(collective, members);
+            const auto rank = places ? lastToArrive(collective, *places) : std::nullopt;
             if (!rank) continue;
+            const Duration waited = collective.lastArrival() - collective.start;
+            if (!clocks.tellsLast(collective, *places)) {
+                found.untold.waited += waited;
+                untold.insert({collective.group, collective.sequence});
+                continue;
+            }
             late[*rank].late = *rank;
-            late[*rank].waited += collective.lastArrival() - collective.start;
+            late[*rank].waited += waited;
             collectives[*rank].insert({collective.group, collective.sequence});
         }
     }
-    std::vector<WaitingForRank> worstFirst;
+    found.untold.collectives = static_cast<std::int64_t>(untold.size());
+    std::vector<WaitingForRank>& worstFirst = found.named;
     for (auto& [rank, waiting] : late) {
         waiting.collectives = static_cast<std::int64_t>(collectives[rank].size());
         worstFirst.push_back(waiting);
@@ -68,7 +80,7 @@ std::vector<WaitingForRank> lateRanks(const std::vector<RankEvents>& ranks) {
     std::stable_sort(
         worstFirst.begin(), worstFirst.end(),
         [](const WaitingForRank& a, const WaitingForRank& b) { return a.waited > b.waited; });
-    return worstFirst;
+    return found;
 }
 
 }  // namespace shardscope::analysis

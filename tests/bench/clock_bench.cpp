@@ -1,10 +1,16 @@
 // What it costs to move a time onto the recording's clock, and what a round of questions costs its
 // asker beside the messages.
+#include "engine/launch/clock_exchange.h"
 #include "engine/launch/clock_model.h"
+#include "engine/run/protocol/frame.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/recording_clock.h"
 
 #include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
 
 namespace shardscope {
 namespace {
@@ -33,6 +39,28 @@ void reading(benchmark::State& state) {
     for (auto _ : state) benchmark::DoNotOptimize(hostNow());
 }
 BENCHMARK(reading);
+
+/// Eight questions and answers as messages, both sides, without the sockets.
+void messages(benchmark::State& state) {
+    std::size_t bytes = 0;
+    for (auto _ : state) {
+        bytes = 0;
+        launch::ClockExchange exchange(8);
+        while (const auto asked = exchange.ask(hostNow())) {
+            const auto question = run::encodeMessage(run::kNoRank, run::encode(*asked));
+            const auto heard = run::decode(run::encode(*asked));
+            const run::ClockTold told{std::get<run::ClockAsked>(*heard).sentNs, hostNow(),
+                                      hostNow()};
+            const auto answer = run::encodeMessage(run::kNoRank, run::encode(told));
+            const auto answered = run::decode(run::encode(told));
+            exchange.take(std::get<run::ClockTold>(*answered), hostNow());
+            bytes += question.size() + answer.size();
+        }
+        benchmark::DoNotOptimize(exchange.aheadNs());
+    }
+    state.counters["bytes"] = static_cast<double>(bytes);
+}
+BENCHMARK(messages)->Unit(benchmark::kMicrosecond);
 
 void model(benchmark::State& state) {
     launch::ClockModel model;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <map>
+#include <set>
 
 namespace shardscope::storage {
 namespace {
@@ -30,37 +31,79 @@ CollectiveEvent collectiveOf(const Statement& row) {
     return event;
 }
 
-/// Over NCCL a rank does not see its peers arrive: their own rows of the same collective say when
-/// they did. Filled in where every rank of the world has one.
-Result<void> fillArrivals(Connection& connection, std::vector<CollectiveEvent>& events) {
-    std::map<std::uint64_t, CollectiveEvent*> blind;
-    for (CollectiveEvent& event : events)
-        if (event.group == 0 && event.arrivals.empty()) blind[event.sequence] = &event;
-    if (blind.empty()) return {};
+bool isMessage(CollectiveOp operation) {
+    return operation == CollectiveOp::kSend || operation == CollectiveOp::kReceive;
+}
+
+using Blind = std::map<std::uint64_t, CollectiveEvent*>;
+
+Result<std::vector<std::int64_t>> world(Connection& connection) {
+    auto select = connection.prepare("SELECT world_size FROM run");
+    if (!select) return failure(select);
+    auto row = select->step();
+    if (!row) return failure(row);
+    std::vector<std::int64_t> ranks;
+    for (std::int64_t rank = 0; *row && rank < select->integer(0); ++rank) ranks.push_back(rank);
+    return ranks;
+}
+
+/// The ranks that have rows of a group: others took no part in it. None where all are on one host.
+Result<std::vector<std::int64_t>> membersOverHosts(Connection& connection, std::uint32_t group) {
     auto select = connection.prepare(
-        "SELECT sequence, start_ns FROM collectives WHERE rank=? AND group_id=0"
+        "SELECT rank, host FROM ranks WHERE EXISTS (SELECT 1 FROM collectives"
+        " WHERE collectives.rank=ranks.rank AND group_id=?) ORDER BY rank");
+    if (!select) return failure(select);
+    select->bind(1, std::int64_t{group});
+    std::vector<std::int64_t> members;
+    std::set<std::int64_t> hosts;
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) break;
+        members.push_back(select->integer(0));
+        hosts.insert(select->integer(1));
+    }
+    if (hosts.size() < 2) members.clear();
+    return members;
+}
+
+/// Over NCCL, and across hosts, a rank does not see its peers arrive: their own rows of the same
+/// collective say when they did. Filled in where every rank of the group has one.
+Result<void> fillArrivals(Connection& connection, std::uint32_t group, const Blind& blind) {
+    const auto members = group == 0 ? world(connection) : membersOverHosts(connection, group);
+    auto select = connection.prepare(
+        "SELECT sequence, start_ns FROM collectives WHERE rank=? AND group_id=?"
         " AND sequence BETWEEN ? AND ?");
-    auto worlds = connection.prepare("SELECT world_size FROM run");
-    if (!select || !worlds) return failure(select ? worlds : select);
-    if (auto row = worlds->step(); !row || !*row) return row ? Result<void>{} : failure(row);
-    const auto world = static_cast<std::size_t>(worlds->integer(0));
-    for (std::size_t peer = 0; peer < world && world > 1; ++peer) {
-        select->bind(1, static_cast<std::int64_t>(peer))
-            .bind(2, static_cast<std::int64_t>(blind.begin()->first))
-            .bind(3, static_cast<std::int64_t>(blind.rbegin()->first));
+    if (!members || !select) return members ? failure(select) : failure(members);
+    if (members->size() < 2) return {};
+    for (std::size_t place = 0; place < members->size(); ++place) {
+        select->bind(1, (*members)[place])
+            .bind(2, std::int64_t{group})
+            .bind(3, static_cast<std::int64_t>(blind.begin()->first))
+            .bind(4, static_cast<std::int64_t>(blind.rbegin()->first));
         while (true) {
             auto row = select->step();
             if (!row) return failure(row);
             if (!*row) break;
             const auto found = blind.find(static_cast<std::uint64_t>(select->integer(0)));
-            if (found == blind.end() || found->second->arrivals.size() != peer) continue;
+            if (found == blind.end() || found->second->arrivals.size() != place) continue;
             found->second->arrivals.push_back({select->integer(1)});
         }
         select->reset();
     }
     // A rank without the row, e.g. one that died: nobody knows who was last.
     for (const auto& [sequence, event] : blind)
-        if (event->arrivals.size() != world) event->arrivals.clear();
+        if (event->arrivals.size() != members->size()) event->arrivals.clear();
+    return {};
+}
+
+Result<void> fillArrivals(Connection& connection, std::vector<CollectiveEvent>& events) {
+    std::map<std::uint32_t, Blind> blind;
+    for (CollectiveEvent& event : events)
+        if (event.arrivals.empty() && (event.group == 0 || !isMessage(event.operation)))
+            blind[event.group][event.sequence] = &event;
+    for (const auto& [group, ofGroup] : blind)
+        if (auto filled = fillArrivals(connection, group, ofGroup); !filled) return filled;
     return {};
 }
 

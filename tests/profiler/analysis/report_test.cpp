@@ -45,6 +45,41 @@ TEST(Report, CertifiesACompleteRun) {
     EXPECT_GT(*report.overlap.ratio(), 0.5);
 }
 
+TEST(Report, NamesNoLateRankWhereClocksAreInDoubtByMore) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_THAT(test::writeSampleRecording(path, {}), test::IsOk());
+    auto reader = storage::openRecording(path).value();
+    auto summary = reader->summary().value();
+    std::vector<RankEvents> ranks;
+    for (const RankFacts& rank : summary.ranks)
+        ranks.push_back(
+            reader->rankEvents(rank.rank, {summary.bounds.begin, {summary.bounds.end.ns + 1}})
+                .value());
+    const auto before = nlohmann::json::parse(toJson(analyse(summary, ranks)));
+    ASSERT_FALSE(before.at("waiting").empty());
+    EXPECT_TRUE(before.at("waiting")[0].at("late_rank").is_number());
+    EXPECT_TRUE(before.at("clocks").empty()) << "one host";
+    for (const std::int32_t host : {0, 1}) {
+        HostFacts facts;
+        facts.host = host;
+        facts.clockErrorNs = host * 1'000'000'000;
+        summary.hosts.resize(static_cast<std::size_t>(host));
+        summary.hosts.push_back(facts);
+        summary.ranks.at(static_cast<std::size_t>(host)).host = host;
+    }
+    for (RankEvents& events : ranks)
+        for (CollectiveEvent& event : events.collectives)
+            event.operation = CollectiveOp::kBroadcast;
+    const auto after = nlohmann::json::parse(toJson(analyse(summary, ranks)));
+    ASSERT_EQ(after.at("waiting").size(), 1u);
+    EXPECT_TRUE(after.at("waiting")[0].at("late_rank").is_null());
+    EXPECT_THAT(after.at("waiting")[0].at("reason").get<std::string>(), HasSubstr("in doubt"));
+    EXPECT_GT(after.at("waiting")[0].at("waited_ns").get<std::int64_t>(), 0);
+    ASSERT_EQ(after.at("clocks").size(), 2u);
+    EXPECT_EQ(after.at("clocks")[1].at("residual_ns"), 1'000'000'000);
+}
+
 TEST(Report, SaysWhichStepMissesAGather) {
     const Report report = reportOf({.dropGathersOfStep = 3});
     EXPECT_FALSE(report.completeness.complete);

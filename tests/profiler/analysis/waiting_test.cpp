@@ -30,7 +30,7 @@ std::vector<RankEvents> twoGroups() {
 }
 
 TEST(Waiting, NamesRanksNotPlacesInAGroup) {
-    const auto late = lateRanks(twoGroups());
+    const auto late = lateRanks(twoGroups()).named;
     ASSERT_EQ(late.size(), 2u);
     for (const WaitingForRank& waiting : late) {
         EXPECT_THAT(waiting.late, testing::AnyOf(r2, r3));
@@ -42,7 +42,7 @@ TEST(Waiting, NamesRanksNotPlacesInAGroup) {
 TEST(Waiting, IsUnknownWhereAMemberIsNotRecorded) {
     auto ranks = twoGroups();
     ranks.pop_back();  // rank 3, of group 6
-    const auto late = lateRanks(ranks);
+    const auto late = lateRanks(ranks).named;
     ASSERT_EQ(late.size(), 1u);
     EXPECT_EQ(late[0].late, r2);
 }

@@ -151,6 +151,33 @@ TEST_F(DeviceRows, PeersArriveWhenTheirOwnRowsStart) {
     }
 }
 
+/// Ranks 0 and 2 form group 7 over two hosts; ranks 2 and 3 form group 8 on one.
+TEST_F(DeviceRows, PeersOfAGroupOverHostsArriveWhenTheirOwnRowsStart) {
+    RecordingWriter recording = writer(4);
+    const auto put = [&](std::uint32_t rank, std::int32_t host, std::uint32_t group,
+                         std::int64_t start) {
+        RankFacts facts;
+        facts.rank = RankId{rank};
+        facts.host = host;
+        ASSERT_THAT(recording.putRank(facts), IsOk());
+        std::vector<CollectiveEvent> own = {gather(1, start, 900)};
+        own[0].group = group;
+        ASSERT_THAT(recording.addChunk(columns::encodeCollectives(RankId{rank}, own)), IsOk());
+    };
+    put(0, 0, 7, 100);
+    put(2, 1, 7, 150);
+    put(2, 1, 8, 200);
+    put(3, 1, 8, 250);
+    auto reader = finish(recording);
+    const auto first = reader->rankEvents(RankId{0}, kEverything).value();
+    ASSERT_EQ(first.collectives.size(), 1u);
+    EXPECT_THAT(first.collectives[0].arrivals,
+                testing::ElementsAre(Timestamp{100}, Timestamp{150}));
+    const auto third = reader->rankEvents(RankId{3}, kEverything).value();
+    ASSERT_EQ(third.collectives.size(), 1u);
+    EXPECT_TRUE(third.collectives[0].arrivals.empty()) << "ranks of a host see each other";
+}
+
 TEST_F(DeviceRows, WithoutEveryPeersRowNobodyWasLast) {
     RecordingWriter recording = writer(3);
     const std::vector<CollectiveEvent> own = {gather(1, 100, 200)};

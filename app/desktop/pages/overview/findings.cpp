@@ -55,13 +55,17 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
         if (const std::string link = config ? run::modelledLink(*config) : ""; !link.empty())
             facts.emplace_back(u"link"_s, fromUtf8(link));
     }
-    if (!recording.summary.hosts.empty() && !recording.summary.hosts.front().name.empty()) {
-        const HostFacts& host = recording.summary.hosts.front();
+    for (const HostFacts& host : recording.summary.hosts) {
+        if (host.name.empty()) continue;
         facts.emplace_back(u"host"_s,
                            u"%1, %2, %3 cores, %4"_s.arg(fromUtf8(host.name), fromUtf8(host.cpu))
                                .arg(host.cores)
                                .arg(formatBytes(host.memory)));
     }
+    if (recording.report.clocks.several())
+        for (const analysis::HostClock& host : recording.report.clocks.hosts())
+            facts.emplace_back(u"clock"_s, u"%1: %2"_s.arg(fromUtf8(host.name),
+                                                           fromUtf8(analysis::clockText(host))));
     if (run.startedUnixNs > 0) {
         const auto started = QDateTime::fromMSecsSinceEpoch(run.startedUnixNs / 1'000'000);
         facts.emplace_back(u"started"_s,
