@@ -2,7 +2,7 @@
 // their times are corrected by.
 //
 // Eight questions one after the other, soon after the start every half second, later every four
-// seconds; sooner while an answer contradicts the ones before. About 1 KB a round each way.
+// seconds; sooner while an answer contradicts the ones before. 1.4 KB a round, both ways.
 // Recorder's loop.
 #pragma once
 

@@ -1,9 +1,11 @@
 // Runs on hosts that are reached through ssh: a real server on loopback, two names for it, ranks
 // without an engine.
 #include "engine/launch/ssh/host_look.h"
+#include "storage/model/host_clock.h"
 #include "tests/app/cli/program.h"
 #include "tests/engine/launch/ssh/ssh_server.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -151,6 +153,47 @@ TEST_F(Remote, DataMayLieInAnotherFolderThere) {
     EXPECT_EQ(none->wait(), exitStatus({ErrorCode::kUnreadable, ""}));
     EXPECT_THAT(none->err(), HasSubstr("node2: "));
     EXPECT_THAT(none->err(), HasSubstr("there/text.txt does not exist"));
+}
+
+/// The clock of node1 is 3,000 s ahead, gains 100 ppm, and loses half a second while ranks run.
+TEST_F(Remote, TimesOfAHostWhoseClockIsNotOursAreTheRecorders) {
+    const std::int64_t now = hostNow();
+    setThere(
+        fmt::format("FAKE_RANK_STEP_MS=10 LD_PRELOAD={} SKEW_AHEAD_NS=3000000000000 "
+                    "SKEW_DRIFT_PPB=100000 SKEW_SINCE_NS={} SKEW_SET_NS=-500000000 "
+                    "SKEW_SET_AT_NS={}",
+                    SHARDSCOPE_SKEWED_CLOCK, now, now + 9'000'000'000));
+    const auto run = start(onHosts("localhost:1,node1:1", {"--steps", "1300"}));
+    ASSERT_EQ(run->wait(), 0) << run->err();
+    const RecordingSummary summary = recorded();
+    ASSERT_EQ(summary.hosts.size(), 2u);
+    ASSERT_GE(summary.clocks.size(), 4u);
+    std::int64_t stepped = 0;
+    for (const ClockFacts& clock : summary.clocks) {
+        EXPECT_EQ(clock.host, 1) << "the recorder's own is not compared";
+        stepped += clock.stepped ? 1 : 0;
+    }
+    EXPECT_EQ(stepped, 1);
+    const auto said = std::find_if(summary.diagnostics.begin(), summary.diagnostics.end(),
+                                   [](const auto& each) { return each.code == "clock-stepped"; });
+    ASSERT_NE(said, summary.diagnostics.end());
+    EXPECT_THAT(said->message, HasSubstr("the clock of node1 lost 0."));
+    EXPECT_THAT(run->err(), HasSubstr("the clock of node1 lost 0."));
+    Timestamp last{};
+    for (const StepFacts& step : summary.steps) {
+        if (step.rank != RankId{1}) continue;
+        EXPECT_GE(step.start, last);
+        EXPECT_LT(step.end, summary.run.ended);
+        last = step.start;
+    }
+    const auto report = start({"report", output()});
+    EXPECT_EQ(report->wait(), 0);
+    EXPECT_THAT(report->out(), HasSubstr("Clocks of the hosts"));
+    EXPECT_THAT(report->out(), HasSubstr("the recorder's own"));
+    EXPECT_THAT(report->out(), HasSubstr(", set once"));
+    const auto info = start({"info", output(), "--json"});
+    EXPECT_EQ(info->wait(), 0);
+    EXPECT_THAT(info->out(), HasSubstr("\"clock_steps\": 1"));
 }
 
 TEST_F(Remote, AHostFileSaysTheSameAndNothingIsSentTwice) {
