@@ -281,12 +281,12 @@ void RunSupervisor::noteFailure(RankId rank) {
 /// Its ranks are gone; those of other hosts cannot go on without them.
 void RunSupervisor::agentLost(AgentLink& link, const std::string& how) {
     link.over = true;
+    if (link.done) return finish();  // all it lacked was a last answer
     const Error lost{
         ErrorCode::kLaunch,
         fmt::format("the agent on {} was lost: {}; its ranks have been ended", link.name(), how)};
-    if (!m_outcome.failure && !m_firstFailed && !link.done) m_outcome.failure = lost;
-    const bool tellsOfHost = m_launched && !link.done && !link.isLocal() && !m_outcome.killed;
-    if (tellsOfHost && !m_outcome.lostHost) {
+    if (!m_outcome.failure && !m_firstFailed) m_outcome.failure = lost;
+    if (m_launched && !link.isLocal() && !m_outcome.lostHost && !m_outcome.killed) {
         m_outcome.lostHost = link.host();
         m_hostLost = lost;
     }

@@ -419,6 +419,41 @@ TEST_F(SlowLink, KillingTheRunGivesUpWhatIsHeld) {
     EXPECT_EQ(m_words.lastHeld.bytes, 0);
 }
 
+/// Tells the time until its rank has ended, as it says at once, and never again.
+int agentWithoutALastAnswer(FrameChannel recorder, bool closes) {
+    return liar(std::move(recorder), [closes](FrameChannel& channel) {
+        for (bool launched = false; channel.isOpen() && !launched; ::poll(nullptr, 0, 5)) {
+            std::vector<run::Frame> frames;
+            static_cast<void>(channel.receive(frames));
+            for (const run::Frame& frame : frames) {
+                const auto message = run::decode(frame.text());
+                if (const auto* asked = std::get_if<run::ClockAsked>(&*message))
+                    channel.send(run::kNoRank, run::ClockTold{asked->sentNs, 5, 6});
+                launched = launched || std::holds_alternative<run::LaunchRequest>(*message);
+            }
+            channel.flush();
+        }
+        channel.send(RankId{0}, run::RankFinished{1, 0, false});
+        channel.send(RankId{0}, run::RankExited{0, 0, std::nullopt, ""});
+        channel.send(run::kNoRank, run::AgentDone{});
+        channel.flush();
+        if (closes) channel.close();
+    });
+}
+
+TEST_F(HostsTest, NobodyNeedsTheLastAnswerOfAClock) {
+    for (const bool closes : {true, false}) {
+        m_request = {};
+        addHost("node-a", 1, [closes](FrameChannel recorder) {
+            return agentWithoutALastAnswer(std::move(recorder), closes);
+        });
+        const RunOutcome outcome = run();
+        EXPECT_FALSE(outcome.failure) << outcome.failure->message;
+        EXPECT_FALSE(outcome.stopped);
+    }
+    EXPECT_EQ(m_words.finished, 2);
+}
+
 TEST_F(HostsTest, SilenceBeyondTheLeaseIsTheEnd) {
     addHost("node-a", 1,
             [](FrameChannel recorder) { return liar(std::move(recorder), [](FrameChannel&) {}); });

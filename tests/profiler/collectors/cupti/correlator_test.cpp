@@ -56,6 +56,21 @@ TEST_F(CorrelatorTest, BackwardThreadsHaveTheirOwnContexts) {
     EXPECT_EQ(sink.on("CUDA calls (thread 200)").size(), 1u);
 }
 
+TEST_F(CorrelatorTest, TimesFollowTheRecordingClock) {
+    // From 2 ms on the clock runs a tenth slower.
+    sink.clock.correct({2'000'000, 1'000'000'000, 0}, 0);
+    correlator.add({context(5, during("aten::mm")), call(5, 100, 140),
+                    kernel(5, 1'500'000, 2'500'000), context(6, during("aten::mm")),
+                    call(6, 2'600'000, 2'610'000), kernel(6, 3'000'000, 4'000'000)});
+    correlator.settle(true);
+    const auto kernels = sink.on("stream 7");
+    ASSERT_EQ(kernels.size(), 2u);
+    EXPECT_EQ(kernels[0].start.ns, 1'500'000);
+    EXPECT_NEAR(static_cast<double>(kernels[0].duration.ns), 950'000, 1);
+    EXPECT_NEAR(static_cast<double>(kernels[1].start.ns), 2'900'000, 1);
+    EXPECT_NEAR(static_cast<double>(kernels[1].duration.ns), 900'000, 1);
+}
+
 TEST_F(CorrelatorTest, WaitsForTheOtherHalfOverFlushes) {
     correlator.add({kernel(5, 200, 900)});
     correlator.settle(true);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profiler/capture/device_sink.h"
+#include "storage/model/recording_clock.h"
 
 #include <algorithm>
 #include <map>
@@ -18,7 +19,8 @@ public:
         std::string unit;
     };
 
-    Timestamp at(std::int64_t hostNs) const override { return {hostNs}; }
+    RecordingClock clock{0};
+    Timestamp at(std::int64_t hostNs) const override { return clock.at(hostNs); }
     StringId intern(std::string_view text) override {
         const auto found = std::find(m_texts.begin(), m_texts.end(), text);
         const auto index = static_cast<std::uint32_t>(found - m_texts.begin());
