@@ -226,6 +226,29 @@ Result<run::RunConfig> dryConfig(RecordOptions& options,
     return options.config();
 }
 
+Result<RunEnd> recordAs(const Result<std::optional<launch::TaskPlace>>& task,
+                        RecordOptions& options, RunProgress& progress, run::RunConfig& config) {
+    if (!task) return failure(task);
+    if (*task) return recordTasks(options, **task, progress, config);
+    return settleAndRecord(options, nullptr, nullptr, progress, config);
+}
+
+/// Tells it; the exit status.
+int finish(const Result<RunEnd>& end, const RecordOptions& options, const run::RunConfig& config,
+           RunProgress& progress) {
+    RunEnd told;
+    if (end) {
+        told = *end;
+    } else {
+        told.status = RunStatus::kFailed;
+        told.exitStatus = exitStatus(end.error());
+        told.message = end.error().message;
+    }
+    progress.finished(told);
+    if (options.json) return printLast(endJson(config, told), told.exitStatus);
+    return told.exitStatus;
+}
+
 int runRecord(RecordOptions& options) {
     // The end of an agent or of whoever reads our output is an error of write, not our death.
     std::signal(SIGPIPE, SIG_IGN);
@@ -235,29 +258,11 @@ int runRecord(RecordOptions& options) {
     if (task && *task && !(*task)->isFirst()) return options.dryRun ? 0 : serveTask(**task);
     const auto progress = makeProgress(options);
     run::RunConfig config;
-    Result<RunEnd> end = failure(ErrorCode::kFailure, "");
-    if (!task) {
-        end = failure(task);
-    } else if (options.dryRun) {
-        auto made = dryConfig(options, *task);
-        if (made) return runDry(*made, options.json);
-        end = failure(made);
-    } else if (*task) {
-        end = recordTasks(options, **task, *progress, config);
-    } else {
-        end = settleAndRecord(options, nullptr, nullptr, *progress, config);
-    }
-    RunEnd told;
-    if (end) {
-        told = *end;
-    } else {
-        told.status = RunStatus::kFailed;
-        told.exitStatus = exitStatus(end.error());
-        told.message = end.error().message;
-    }
-    progress->finished(told);
-    if (options.json) return printLast(endJson(config, told), told.exitStatus);
-    return told.exitStatus;
+    if (!task || !options.dryRun)
+        return finish(recordAs(task, options, *progress, config), options, config, *progress);
+    const auto dry = dryConfig(options, *task);
+    if (dry) return runDry(*dry, options.json);
+    return finish(Result<RunEnd>(failure(dry)), options, config, *progress);
 }
 
 }  // namespace

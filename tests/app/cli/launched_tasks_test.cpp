@@ -178,6 +178,17 @@ TEST_F(LaunchedTasks, WhatContradictsTheLauncherIsSaidOnceAndEndsAll) {
     EXPECT_THAT(task(0).err(), HasSubstr("--hosts starts ranks through ssh, and torchrun has"));
 }
 
+TEST_F(LaunchedTasks, ARecordingThatIsInTheWayEndsAllBeforeAnyRank) {
+    std::ofstream(output()) << "not ours";
+    startAll(2, 2);
+    const int status = task(0).wait();
+    EXPECT_NE(status, 0);
+    expectAllEndWith(status);
+    EXPECT_THAT(task(0).err(), HasSubstr("run.sscope"));
+    EXPECT_THAT(task(0).err(), Not(HasSubstr("rank 0:")));
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(task(i).err(), "");
+}
+
 TEST_F(LaunchedTasks, AnEnvironmentThatContradictsItselfIsRefused) {
     Variables variables = torchrun(1, 1, 2);
     variables["LOCAL_RANK"] = "2";
