@@ -122,6 +122,15 @@ Diagnosis diagnose(bool wanted) {
     return diagnosis;
 }
 
+/// As ssh prints them; anything else would be an answer to another question.
+std::string isFingerprint(const std::string& text) {
+    const bool good = text.starts_with("SHA256:") && text.size() > 20 &&
+                      text.find_first_not_of(
+                          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                          "0123456789+/=:") == std::string::npos;
+    return good ? "" : "is no fingerprint as `shardscope doctor --hosts` prints it: SHA256:...";
+}
+
 int run(const DoctorOptions& options) {
     if (!options.hosts.hosts.empty()) {
         DoctorHosts hosts = options.hosts;
@@ -152,6 +161,10 @@ Command addDoctor(CLI::App& root) {
     app->add_option("--ssh-command", options->hosts.sshCommand,
                     "ssh and its first arguments, as 'ssh -F FILE' [ssh]")
         ->type_name("WORDS");
+    app->add_option("--accept-key", options->hosts.acceptKey,
+                    "(--hosts) trust the unknown host key with this fingerprint from now on")
+        ->type_name("SHA256:...")
+        ->check(isFingerprint);
     addJson(*app, options->json, "shardscope.doctor/1");
     return {app, [options] { return run(*options); }};
 }

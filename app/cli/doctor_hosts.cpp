@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <csignal>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,9 +45,19 @@ std::string torchText(const HostLook& look) {
     return look.otherTorch.empty() ? "none" : fmt::format("none (torch {})", look.otherTorch);
 }
 
+double seconds(std::int64_t ns) {
+    return static_cast<double>(ns) * 1e-9;
+}
+
+/// Of its wall clock; a run compares clocks for itself, and far better.
+std::string clockText(const HostLook& look) {
+    if (!look.clockNs) return "?";
+    return fmt::format("{:+.2f} s ± {:.2f}", seconds(look.clockAhead), seconds(look.clockError));
+}
+
 std::vector<std::string> rowOf(const LookedAt& each) {
     const HostLook& look = each.look;
-    if (look.system.empty()) return {each.name, "not reached", "", "", "", "", "", "", ""};
+    if (look.system.empty()) return {each.name, "not reached", "", "", "", "", "", "", "", ""};
     return {each.name,
             each.failure ? "lacks something" : "ok",
             look.system,
@@ -55,12 +66,13 @@ std::vector<std::string> rowOf(const LookedAt& each) {
             gigabytes(look.freeMemory),
             gigabytes(look.freeDisk),
             torchText(look),
-            gpuText(look.gpus)};
+            gpuText(look.gpus),
+            clockText(look)};
 }
 
 std::string textOf(const std::vector<LookedAt>& hosts) {
     TextTable table({"host", "state", "system", "glibc", "cores", "free memory", "free disk",
-                     "LibTorch", "GPUs"});
+                     "LibTorch", "GPUs", "clock ahead"});
     std::string rest;
     for (const LookedAt& each : hosts) {
         table.add(rowOf(each));
@@ -102,6 +114,9 @@ Json jsonOf(const LookedAt& each) {
             {"libtorch", look.libTorch.empty() ? Json() : Json(launch::libTorchVersion())},
             {"gpus", look.gpus},
             {"address", look.reachedAt},
+            {"clock_ahead_s", orNull(seconds(look.clockAhead), look.clockNs.has_value())},
+            {"clock_error_s", orNull(seconds(look.clockError), look.clockNs.has_value())},
+            {"unknown_key", each.unknownKey.empty() ? Json() : Json(each.unknownKey)},
             {"noisy_shell", look.noisy},
             {"problem", each.failure ? Json(each.failure->message) : Json()}};
 }
@@ -120,7 +135,7 @@ Result<std::vector<LookedAt>> look(const DoctorHosts& options) {
     if (!hosts) return failure(hosts, "--hosts");
     auto signals = SignalRequests::open();
     if (!signals) return failure(signals);
-    return lookAtAll(*hosts, options.sshCommand, *signals);
+    return lookAtAll(*hosts, options.sshCommand, options.acceptKey, *signals);
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace shardscope::cli {
 struct DoctorHosts {
     std::string hosts;  ///< a host file, or a list
     std::string sshCommand = "ssh";
-    bool json = false;  ///< one object, schema shardscope.doctor-hosts/1
+    std::string acceptKey;  ///< fingerprint of an unknown key that is trusted from now on
+    bool json = false;      ///< one object, schema shardscope.doctor-hosts/1
 };
 
 /// Prints a row a host and what mends what is missing. Exit status: 0 all can run ranks, 4 one

@@ -3,6 +3,7 @@
 #include "app/cli/help_formatter.h"
 #include "app/cli/verbs.h"
 #include "app/cli/version.h"
+#include "engine/launch/ssh/key_answer.h"
 #include "engine/run/config/near_miss.h"
 #include "storage/model/result.h"
 
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -122,7 +124,18 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace shardscope::cli
 
+/// Started by ssh to ask something (launch/ssh/key_answer.h).
+int answerSsh(const char* question, const char* accepted) {
+    const std::string answer = shardscope::launch::answerTo(question, accepted);
+    if (answer.empty()) return 1;
+    std::cout << answer << std::endl;
+    return 0;
+}
+
 int main(int argc, char** argv) {
+    if (const char* accepted = std::getenv(shardscope::launch::kAcceptedKey);
+        accepted != nullptr && argc == 2)
+        return answerSsh(argv[1], accepted);
     shardscope::cli::occupyStandardDescriptors();
     try {
         return shardscope::cli::run(argc, argv);

@@ -183,7 +183,8 @@ Result<std::vector<ReadyAgent>> connectAgents(const std::vector<run::HostConfig>
 }
 
 Result<std::vector<LookedAt>> lookAtAll(const std::vector<run::HostConfig>& hosts,
-                                        const std::string& sshCommand, SignalRequests& signals) {
+                                        const std::string& sshCommand, const std::string& acceptKey,
+                                        SignalRequests& signals) {
     std::vector<launch::SshHost> far;
     for (const run::HostConfig& host : hosts)
         if (!host.isLocal()) far.push_back({host.name, host.folder});
@@ -191,11 +192,14 @@ Result<std::vector<LookedAt>> lookAtAll(const std::vector<run::HostConfig>& host
     const auto payload = launch::findPayload(folder, false);
     if (!payload) return failure(payload);
     Silence silence(signals);
-    const auto connections = launch::lookAtHosts(far, optionsOf(sshCommand), *payload, silence);
+    launch::SshOptions options = optionsOf(sshCommand);
+    options.acceptKey = acceptKey;
+    const auto connections = launch::lookAtHosts(far, options, *payload, silence);
     if (signals.askedToStop()) return failure(ErrorCode::kInterrupted, "interrupted");
     std::vector<LookedAt> looked;
     for (std::size_t i = 0; i < far.size(); ++i) {
-        LookedAt each{far[i].target, connections[i].look, connections[i].failure};
+        LookedAt each{far[i].target, connections[i].look, connections[i].failure,
+                      connections[i].unknownKey};
         if (!each.failure) each.failure = lackOf(far[i], each.look, *payload);
         looked.push_back(std::move(each));
     }

@@ -34,11 +34,13 @@ struct LookedAt {
     std::string name;
     launch::HostLook look;
     std::optional<Error> failure;
+    std::string unknownKey;  ///< fingerprint, where that is why
 };
 
-/// All hosts but this one; starts and leaves nothing there. kInterrupted when `signals` ask to
-/// stop.
+/// All hosts but this one; starts and leaves nothing there. A host whose key is not known is asked
+/// for with `acceptKey` (SshOptions). kInterrupted when `signals` ask to stop.
 Result<std::vector<LookedAt>> lookAtAll(const std::vector<run::HostConfig>& hosts,
-                                        const std::string& sshCommand, SignalRequests& signals);
+                                        const std::string& sshCommand, const std::string& acceptKey,
+                                        SignalRequests& signals);
 
 }  // namespace shardscope::cli

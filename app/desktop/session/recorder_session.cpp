@@ -130,6 +130,7 @@ void RecorderSession::handle(const run::ProgressEvent& event) {
         Q_EMIT rankChanged(*rank);
     } else if (const auto* host = std::get_if<run::HostChanged>(&event)) {
         tellHost(*host);
+        Q_EMIT hostChanged(*host);
     } else if (const auto* line = std::get_if<run::RecorderLog>(&event)) {
         Q_EMIT logged(*line);
     } else if (const auto* outcome = std::get_if<run::RunFinished>(&event)) {

@@ -49,6 +49,7 @@ struct HostConnection {
     HostLook look;  ///< as far as it was found out
     std::optional<SshAgent> agent;
     std::optional<Error> failure;
+    std::string unknownKey;  ///< its fingerprint, "SHA256:...", where that is why it failed
 };
 
 /// An agent on each host, in their order. Eight at a time, so that no server or jump host is

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -17,6 +18,13 @@ namespace {
 
 constexpr int kMostTries = 6;
 constexpr std::size_t kMostWords = 64 * 1024;
+
+/// ns since the epoch, as `date` has it.
+std::int64_t wallClock() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
 
 /// Longer each time, and never the same for two hosts that were dropped together.
 std::chrono::milliseconds pauseBefore(int tries) {
@@ -122,8 +130,10 @@ void HostConnector::noConnection() {
 void HostConnector::askForKey() {
     readAvailable(m_keyProbe->errors, m_keyWords, kMostWords);
     const bool told = !fingerprintIn(m_keyWords).empty() && m_keyWords.ends_with('\n');
-    if (told || !m_keyProbe->errors.valid() || Clock::now() >= m_until)
-        fail(connectError(m_host.target, m_refusal, fingerprintIn(m_keyWords)));
+    if (!told && m_keyProbe->errors.valid() && Clock::now() < m_until) return;
+    const std::string key = fingerprintIn(m_keyWords);
+    m_connection.unknownKey = key.substr(std::min(key.size(), key.find(' ') + 1));
+    fail(connectError(m_host.target, m_refusal, key));
 }
 
 bool HostConnector::keepsAnswering(SshSession& session) {
@@ -142,7 +152,15 @@ bool HostConnector::keepsAnswering(SshSession& session) {
     return false;
 }
 
+/// It looked at its clock after it was asked, and before we read of it.
+void HostConnector::setOffset(HostLook& found) const {
+    found.clockError = (*m_clockHeard - m_lookAsked) / 2;
+    found.clockAhead = *found.clockNs - m_lookAsked - found.clockError;
+}
+
 void HostConnector::look() {
+    m_lookAsked = wallClock();
+    m_clockHeard.reset();
     const Token token;
     auto session = SshSession::start(
         m_options, m_host, *m_master, token,
@@ -157,7 +175,10 @@ void HostConnector::awaitLook() {
     m_session->turn(true);
     HostLook& found = m_connection.look;
     if (!found.whole) {
+        if (m_session->output().find("clock=") != std::string::npos && !m_clockHeard)
+            m_clockHeard = wallClock();
         found = parseLook(m_session->output());
+        if (found.clockNs && m_clockHeard) setOffset(found);
         found.noisy = m_session->noiseBytes() > 0;
         // The session goes on as the agent's: the way there is not gone twice.
         if (found.whole && isAllThere()) return startAgent();

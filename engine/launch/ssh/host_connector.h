@@ -12,6 +12,7 @@
 #include <poll.h>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ private:
     void awaitConnection();
     void noConnection();
     void askForKey();
+    void setOffset(HostLook& found) const;
     void look();
     void awaitLook();
     [[nodiscard]] bool isAllThere() const;
@@ -69,6 +71,8 @@ private:
     std::optional<Deployment> m_deployment;
     const Package* m_sending = nullptr;
     bool m_libTorchSent = false;
+    std::int64_t m_lookAsked = 0;  ///< wall clock, ns
+    std::optional<std::int64_t> m_clockHeard;
     std::optional<ChildProcess> m_keyProbe;  ///< asks for the key that was not known
     std::string m_keyWords;
     std::string m_refusal;  ///< ssh's words that the key is asked for

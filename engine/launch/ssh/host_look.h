@@ -7,6 +7,7 @@
 #include "storage/model/result.h"
 #include "storage/model/units.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,10 @@ struct HostLook {
     std::string python;             ///< path of python3; empty: none
     std::vector<std::string> gpus;  ///< names, as nvidia-smi tells them
     std::string reachedAt;          ///< that host's address that its ssh server was reached at
-    bool noisy = false;             ///< its login shell prints where it should not
+    std::optional<std::int64_t> clockNs;  ///< its wall clock when it was asked
+    std::int64_t clockAhead = 0;          ///< of ours, ns, where clockNs is known
+    std::int64_t clockError = 0;          ///< bound on that
+    bool noisy = false;                   ///< its login shell prints where it should not
 };
 
 /// The shell line that defines b, the absolute path of the host's folder.

@@ -1,5 +1,8 @@
 #include "engine/launch/ssh/ssh_command.h"
 
+#include "engine/launch/process.h"
+#include "engine/launch/ssh/key_answer.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
@@ -28,7 +31,11 @@ Words connecting(const SshOptions& options, AskPolicy ask) {
     append(all, {"-o", "ConnectTimeout=10", "-o"});
     all.push_back("ServerAliveInterval=" + std::to_string(interval));
     append(all, {"-o", "ServerAliveCountMax=3", "-o"});
-    all.emplace_back(ask == AskPolicy::kNever ? "BatchMode=yes" : "BatchMode=no");
+    const bool answers = ask == AskPolicy::kNever && !options.acceptKey.empty();
+    all.emplace_back(ask == AskPolicy::kNever && !answers ? "BatchMode=yes" : "BatchMode=no");
+    if (answers)
+        all.insert(all.begin(), {"env", "SSH_ASKPASS_REQUIRE=force", "SSH_ASKPASS=" + ownProgram(),
+                                 std::string(kAcceptedKey) + "=" + options.acceptKey});
     // Even where there is a terminal, which is not ours to ask at.
     if (ask == AskPolicy::kAskpass) all.insert(all.begin(), {"env", "SSH_ASKPASS_REQUIRE=force"});
     return all;
@@ -54,7 +61,9 @@ Words sessionWords(const SshOptions& options, const SshHost& host, const std::st
 }
 
 Words keyWords(const SshOptions& options, const SshHost& host) {
-    Words all = connecting(options, AskPolicy::kNever);
+    SshOptions asking = options;
+    asking.acceptKey.clear();
+    Words all = connecting(asking, AskPolicy::kNever);
     append(all, {"-v", "-N", "-S", "none", "--"});
     all.push_back(host.target);
     return all;

@@ -359,6 +359,26 @@ TEST_F(Remote, DoctorSaysWhatHostsHaveAndLack) {
     EXPECT_THAT(bad->out(), HasSubstr("\"reached\": false"));
 }
 
+TEST_F(Remote, AnUnknownKeyIsAcceptedByItsFingerprintOnly) {
+    const std::string ssh = "ssh -F " + m_server->clientConfiguration();
+    const auto look = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words = {"doctor", "--hosts",       "unknown",
+                                          "--json", "--ssh-command", ssh};
+        words.insert(words.end(), more.begin(), more.end());
+        auto program = start(words);
+        program->wait();
+        return program->out();
+    };
+    const std::string fingerprint = m_server->fingerprint();
+    const std::string key = fingerprint.substr(fingerprint.find("SHA256:"));
+    EXPECT_THAT(look({}), HasSubstr("\"unknown_key\": \"" + key + "\""));
+    EXPECT_THAT(look({"--accept-key", "SHA256:0000000000000000000000000000000000000000000"}),
+                HasSubstr("\"reached\": false"));
+    EXPECT_THAT(look({"--accept-key", "yes"}), Not(HasSubstr("hosts")));
+    EXPECT_THAT(look({"--accept-key", key}), HasSubstr("\"reached\": true"));
+    EXPECT_THAT(look({}), HasSubstr("\"reached\": true")) << "ssh has kept it";
+}
+
 TEST_F(Remote, InterruptedWhileConnectingStartsNothing) {
     m_server->setLogin("sleep 600");
     const auto run = start(onHosts("node1:1"));

@@ -13,6 +13,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>
+#include <set>
 
 namespace shardscope::desktop {
 namespace {
@@ -222,6 +223,21 @@ TEST(LaneLayout, SaysOnWhichOfSeveralHostsARankIs) {
     summary.hosts[1].name = "node-b";
     summary.ranks[1].host = 1;
     EXPECT_THAT(notes(), ElementsAre(u"on node-a"_s, u"on node-b"_s));
+}
+
+TEST(LaneLayout, HasRoomForTheLevelsOfCollectivesOfSeveralHosts) {
+    RecordingSummary summary = twoRanks();
+    const auto depths = [&] {
+        std::set<int> found;
+        for (const LaneRow& row : layOutLanes(summary, {}).rows)
+            if (row.role == LaneRole::kCommunication && row.kind == LaneRow::Kind::kSpans)
+                found.insert(row.depths);
+        return found;
+    };
+    summary.hosts.resize(1);
+    EXPECT_THAT(depths(), ElementsAre(1));
+    summary.hosts.resize(2);
+    EXPECT_THAT(depths(), ElementsAre(2));
 }
 
 TEST(LaneLayout, ShowsOnlySelectedRanks) {

@@ -11,9 +11,11 @@
 #include <QComboBox>
 #include <QGridLayout>
 #include <QHBoxLayout>
+#include <QLabel>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollBar>
+#include <QStringList>
 #include <QVBoxLayout>
 
 namespace shardscope::desktop {
@@ -139,6 +141,11 @@ QLayout* LivePage::buildRanks(QWidget* content) {
     m_ranks = new RankRows(content);
     column->addWidget(sectionLabel(tr("Ranks"), content));
     column->addWidget(m_ranks);
+    m_hostsTitle = sectionLabel(tr("Hosts"), content);
+    m_hosts = quietLabel({}, content);
+    m_hosts->setTextFormat(Qt::PlainText);
+    column->addWidget(m_hostsTitle);
+    column->addWidget(m_hosts);
     column->addStretch();
     return column;
 }
@@ -193,7 +200,15 @@ void LivePage::refresh() {
     for (LineChart* chart : m_charts)
         chart->setRange(0, std::max({1, m_run.steps() - 1, m_run.stepsDone() - 1}));
     m_ranks->setRanks(m_run.ranks());
+    showHosts();
     presentLog();
+}
+
+void LivePage::showHosts() {
+    QStringList lines;
+    for (const auto& [number, host] : m_run.hosts()) lines.append(host.text());
+    m_hosts->setText(lines.join(u'\n'));
+    for (QLabel* label : {m_hostsTitle, m_hosts}) label->setVisible(!lines.isEmpty());
 }
 
 void LivePage::presentLog() {

@@ -10,6 +10,7 @@
 #include <array>
 
 class QComboBox;
+class QLabel;
 class QPlainTextEdit;
 class QPushButton;
 
@@ -36,6 +37,7 @@ private:
     QLayout* buildLog(QWidget* content);
     void buildControls(RecorderSession& session);
     void presentLog();
+    void showHosts();
 
     LiveRun m_run;
     RunFollower m_follower;
@@ -43,6 +45,8 @@ private:
     PageFrame* m_frame = nullptr;
     std::array<LineChart*, 4> m_charts{};
     RankRows* m_ranks = nullptr;
+    QLabel* m_hostsTitle = nullptr;
+    QLabel* m_hosts = nullptr;
     QComboBox* m_filter = nullptr;
     QPlainTextEdit* m_log = nullptr;
     QComboBox* m_capture = nullptr;

@@ -35,6 +35,7 @@ void LiveRun::clear() {
     for (auto* points : {&m_loss, &m_validation, &m_throughput, &m_memory, &m_blocked})
         points->clear();
     m_ranks.clear();
+    m_hosts.clear();
     m_log.clear();
     Q_EMIT changed();
 }
@@ -66,6 +67,19 @@ void LiveRun::addValidation(int step, double loss) {
 
 void LiveRun::setRank(int rank, const QString& state, std::int64_t pid) {
     m_ranks[rank] = {state, pid};
+    Q_EMIT changed();
+}
+
+QString LiveHost::text() const {
+    QString text = name + u' ' + state;
+    if (!detail.isEmpty()) text += u' ' + detail;
+    if (all > 0)
+        text += u", "_s + formatPercent(static_cast<double>(sent) / static_cast<double>(all));
+    return text;
+}
+
+void LiveRun::setHost(int host, LiveHost state) {
+    m_hosts[host] = std::move(state);
     Q_EMIT changed();
 }
 

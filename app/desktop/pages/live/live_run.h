@@ -21,6 +21,16 @@ struct LiveRank {
     std::int64_t pid = 0;
 };
 
+/// A host on the way to its agent, or whose events are fetched at the end.
+struct LiveHost {
+    QString name;
+    QString state;  ///< run::HostChanged::state
+    QString detail;
+    std::int64_t sent = 0, all = 0;  ///< bytes of what is on its way; 0: nothing
+    /// "node-b sending the program, 40 %"
+    [[nodiscard]] QString text() const;
+};
+
 struct LiveLogLine {
     QString level;
     QString text;
@@ -36,6 +46,7 @@ public:
     void addStep(const run::StepProgress& step);
     void addValidation(int step, double loss);
     void setRank(int rank, const QString& state, std::int64_t pid);
+    void setHost(int host, LiveHost state);
     void addLog(const QString& level, const QString& text);
     /// `status`: starting, running, stopping, or how it ended.
     void setStatus(const QString& status, const QString& message);
@@ -49,6 +60,8 @@ public:
     [[nodiscard]] std::vector<LineSeries> memorySeries() const;   ///< MiB
     [[nodiscard]] std::vector<LineSeries> blockedSeries() const;  ///< percent
     [[nodiscard]] const std::map<int, LiveRank>& ranks() const { return m_ranks; }
+    /// By host; none where all ranks are here.
+    [[nodiscard]] const std::map<int, LiveHost>& hosts() const { return m_hosts; }
     [[nodiscard]] const std::vector<LiveLogLine>& log() const { return m_log; }
     [[nodiscard]] int steps() const { return m_steps; }
     [[nodiscard]] int stepsDone() const { return m_last.step + (m_hasStep ? 1 : 0); }
@@ -65,6 +78,7 @@ private:
     run::StepProgress m_last;
     QVector<QPointF> m_loss, m_validation, m_throughput, m_memory, m_blocked;
     std::map<int, LiveRank> m_ranks;
+    std::map<int, LiveHost> m_hosts;
     std::vector<LiveLogLine> m_log;
 };
 

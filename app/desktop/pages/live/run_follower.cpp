@@ -29,6 +29,10 @@ RunFollower::RunFollower(RecorderSession& session, LiveRun& run, QObject* parent
     connect(&session, &RecorderSession::rankChanged, this, [this](const run::RankChanged& rank) {
         m_run.setRank(rank.rank, fromUtf8(rank.state), rank.pid);
     });
+    connect(&session, &RecorderSession::hostChanged, this, [this](const run::HostChanged& host) {
+        m_run.setHost(host.host, {fromUtf8(host.name), fromUtf8(host.state), fromUtf8(host.detail),
+                                  host.sent.count, host.all.count});
+    });
     connect(&session, &RecorderSession::logged, this, [this](const run::RecorderLog& line) {
         m_run.addLog(fromUtf8(line.level), fromUtf8(line.text));
     });

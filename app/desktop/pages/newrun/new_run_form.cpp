@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/newrun/bound_field.h"
 #include "app/desktop/pages/newrun/fold_section.h"
+#include "app/desktop/pages/newrun/hosts_panel.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/newrun/run_option_texts.h"
 #include "app/desktop/widgets/theme.h"
@@ -35,6 +36,9 @@ void NewRunPage::addSection(QWidget* form, const run::OptionSectionWords& words)
     m_sections.push_back(section);
     for (const run::RunOption& option : run::runOptions())
         if (option.section == words.value && *option.name != '\0') addField(section, option);
+    if (words.value != run::OptionSection::kHosts) return;
+    m_hosts = new HostsPanel(field("hosts"), field("ssh_command"), section);
+    section->add(m_hosts, FoldSection::kColumns);
 }
 
 void NewRunPage::addField(FoldSection* section, const run::RunOption& option) {

@@ -21,6 +21,7 @@ class Banner;
 class BoundField;
 class DetailList;
 class FoldSection;
+class HostsPanel;
 class Legend;
 class StackedBars;
 
@@ -41,6 +42,7 @@ public:
     /// Null: there is no field of this key.
     [[nodiscard]] BoundField* field(std::string_view key) const;
     [[nodiscard]] const std::vector<FoldSection*>& sections() const { return m_sections; }
+    [[nodiscard]] HostsPanel* hosts() const { return m_hosts; }
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -81,6 +83,7 @@ private:
 
     std::vector<FoldSection*> m_sections;
     std::vector<BoundField*> m_fields;  ///< in the order of the form
+    HostsPanel* m_hosts = nullptr;
     QPushButton* m_takeSettings = nullptr;
     QLabel* m_headline = nullptr;
     QLabel* m_memoryTitle = nullptr;

@@ -29,6 +29,8 @@ int rowHeight(const LaneRow& row) {
             return 16 * row.depths;
         case LaneRole::kHost:
             return 12 * row.depths;
+        case LaneRole::kCommunication:
+            return row.depths > 1 ? 16 * row.depths : 24;
         case LaneRole::kRuntime:
         case LaneRole::kSync:
         case LaneRole::kCopy:
@@ -203,6 +205,9 @@ private:
             lane.role == LaneRole::kCounter ? LaneRow::Kind::kCounter : LaneRow::Kind::kSpans;
         if (lane.role == LaneRole::kHost) row.depths = m_options.operatorDepths;
         if (lane.role == LaneRole::kRange) row.depths = 2;  // steps, and their stretches below
+        // Of ranks on several hosts: collectives, and what was between and inside hosts below.
+        if (lane.role == LaneRole::kCommunication && !row.onDevice && m_summary.hosts.size() > 1)
+            row.depths = 2;
         if (lane.lane == kMemoryTotalLane) row.theoryBytes = theoryPeak(m_summary, lane.rank);
         add(row, rowHeight(row), kLaneGap);
     }
