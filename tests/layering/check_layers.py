@@ -21,6 +21,7 @@ ARROWS = {
     # Floors: each may stand on those above it in this list.
     "storage/recording/file": [*BELOW_RECORDINGS],
     "storage/recording/read": [*BELOW_RECORDINGS, "storage/recording/file"],
+    "storage/recording/remote": [*BELOW_RECORDINGS, "storage/recording/read"],
     "storage/recording/write": [*BELOW_RECORDINGS, "storage/recording/file", "storage/recording/read"],
     "storage/recording/verify": [*BELOW_RECORDINGS, "storage/recording/file", "storage/recording/read",
                                  "storage/recording/write"],

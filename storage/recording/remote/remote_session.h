@@ -1,0 +1,109 @@
+// A connection to a side that serves recordings (serve.h): asks, and waits for answers.
+//
+// One thread; stop() from any.
+#pragma once
+
+#include "storage/model/result.h"
+#include "storage/recording/read/generation.h"
+#include "storage/recording/remote/calls.h"
+#include "storage/recording/remote/frame_stream.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace shardscope::storage::remote {
+
+/// What carries the stream, for as long as the session lives.
+class Carrier {
+public:
+    virtual ~Carrier() = default;
+    /// Why the stream has ended, as far as it knows: a sentence's end, or nothing.
+    virtual std::string lastWords() = 0;
+};
+
+/// Strings of ranks that have come; a text stays where it is.
+class KnownTexts {
+public:
+    /// What is there already stays as it is.
+    void add(RankId rank, StringId id, std::string text) {
+        m_texts[rank].emplace(id.value, std::move(text));
+    }
+    [[nodiscard]] const std::string* find(RankId rank, StringId id) const {
+        const auto of = m_texts.find(rank);
+        if (of == m_texts.end()) return nullptr;
+        const auto at = of->second.find(id.value);
+        return at == of->second.end() ? nullptr : &at->second;
+    }
+
+private:
+    std::unordered_map<RankId, std::unordered_map<std::uint32_t, std::string>> m_texts;
+};
+
+class RemoteSession {
+public:
+    /// Waits for the other side's first words; `notice` is told how far it is until then. `name`
+    /// says in sentences what was lost. Errors are what the other side says instead; kLaunch: it
+    /// has gone, or is of another version; kCancelled: `stop` was asked to.
+    static Result<std::unique_ptr<RemoteSession>> begin(
+        FrameStream stream, std::unique_ptr<Carrier> carrier, std::string name,
+        const std::stop_token& stop = {},
+        const std::function<void(const std::string&)>& notice = {});
+
+    RemoteSession(const RemoteSession&) = delete;
+    RemoteSession& operator=(const RemoteSession&) = delete;
+
+    /// kCancelled soon after the generation was superseded or the session stopped; kLaunch when
+    /// the connection is lost, now and ever after.
+    template <class Asked>
+    Result<typename Asked::Answer> ask(const Asked& asked, const Generation& generation = {}) {
+        auto bytes = exchange(Call(asked), generation);
+        if (!bytes) return failure(bytes);
+        typename Asked::Answer answer{};
+        wire::Reader in(*bytes, budgetOf(bytes->size()));
+        in.get(answer);
+        if (in.isWhole()) return answer;
+        return lose({ErrorCode::kUnreadable, "its answer cannot be read"});
+    }
+
+    /// The connection was lost, and nothing can be asked any more.
+    [[nodiscard]] bool isLost() const { return m_lost.has_value(); }
+    [[nodiscard]] const std::string& name() const { return m_name; }
+    [[nodiscard]] const KnownTexts& texts() const { return m_texts; }
+    /// Forgets what was said of another recording.
+    void forgetTexts() { m_texts = {}; }
+
+    [[nodiscard]] std::uint64_t bytesOut() const { return m_stream.bytesOut(); }
+    [[nodiscard]] std::uint64_t bytesIn() const { return m_stream.bytesIn(); }
+
+private:
+    RemoteSession(FrameStream stream, std::unique_ptr<Carrier> carrier, std::string name,
+                  std::stop_token stop);
+
+    Result<void> awaitHello(const std::function<void(const std::string&)>& notice);
+    Result<std::vector<std::byte>> exchange(const Call& call, const Generation& generation);
+    Result<std::vector<std::byte>> collect(std::uint32_t number, const Generation& generation);
+    Result<Frame> nextFrame(const Generation& generation);
+    Result<void> takeTexts(const Frame& frame);
+    [[nodiscard]] tl::unexpected<Error> lose(const Error& why);
+    /// For the memory of what is made of so many bytes.
+    [[nodiscard]] static std::size_t budgetOf(std::size_t bytes);
+
+    std::unique_ptr<Carrier> m_carrier;  ///< goes after the stream
+    FrameStream m_stream;
+    std::string m_name;
+    std::stop_token m_stop;
+    std::uint32_t m_number = 0;
+    KnownTexts m_texts;
+    std::optional<Error> m_lost;
+};
+
+}  // namespace shardscope::storage::remote
