@@ -3,6 +3,7 @@
 #include "app/cli/console.h"
 #include "app/cli/export_report.h"
 #include "app/cli/interruptible.h"
+#include "app/cli/open_recording.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "engine/checkpoint/gpt2_names.h"
@@ -25,7 +26,7 @@ using interchange::ExportAccount;
 using interchange::ExportOptions;
 
 struct Arguments {
-    std::string path;
+    RecordingPlace place;
     std::string format = "perfetto";
     std::string range;
     std::string steps;
@@ -118,7 +119,7 @@ Result<TimeRange> rangeOfSteps(const std::string& text, const RecordingSummary& 
 }
 
 Result<ExportAccount> writeWeights(const Arguments& arguments) {
-    const auto checkpoint = checkpoint::Checkpoint::open(arguments.path);
+    const auto checkpoint = checkpoint::Checkpoint::open(arguments.place.path);
     if (!checkpoint) return failure(checkpoint);
     auto request = interchange::outputOf(arguments.options, interchange::kSafetensorsFile);
     request.inputs = {checkpoint->path()};
@@ -133,10 +134,10 @@ Result<ExportAccount> writeWeights(const Arguments& arguments) {
 }
 
 Result<ExportAccount> write(Arguments arguments) {
-    arguments.options.inputs = {arguments.path};
+    arguments.options.inputs = {arguments.place.path};
     if (auto known = checkFormat(arguments.format); !known) return failure(known);
     if (arguments.format == kSafetensors) return writeWeights(arguments);
-    auto reader = storage::openRecording(arguments.path);
+    auto reader = openAnyRecording(arguments.place);
     if (!reader) return failure(reader);
     ExportOptions options = arguments.options;
     for (const std::uint32_t rank : arguments.ranks) options.ranks.push_back({rank});
@@ -152,7 +153,8 @@ Result<ExportAccount> write(Arguments arguments) {
         if (!range) return failure(range);
         options.range = *range;
     }
-    if (arguments.format == kJson) return exportReport(arguments.path, arguments.report, options);
+    if (arguments.format == kJson)
+        return exportReport(arguments.place, **reader, arguments.report, options);
     auto account = interchange::findFormat(arguments.format)->write(**reader, options);
     if (!account) return account;
     // Who takes the file elsewhere does not see it there.
@@ -199,7 +201,9 @@ Command addExport(CLI::App& root) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* app = root.add_subcommand("export", "write a recording, or a part, to another file");
     app->footer(footer());
-    app->add_option("recording", arguments->path, "recording to read, or a checkpoint")->required();
+    app->add_option("recording", arguments->place.path,
+                    "recording to read, or ssh://HOST/PATH, or a checkpoint")
+        ->required();
     app->add_option("--format", arguments->format, "what to write, see below")
         ->capture_default_str();
     addOutput(*app, arguments->options.output, "file to write; kineto: folder of several ranks")
@@ -215,6 +219,7 @@ Command addExport(CLI::App& root) {
     app->add_flag("--hta", arguments->options.integerMicroseconds,
                   "kineto: whole microseconds, because HTA rounds fractions away");
     addForce(*app, arguments->options.overwrite, "the output if it is of the same format");
+    addSshCommand(*app, arguments->place.sshCommand);
     return {app, [arguments] { return run(*arguments); }};
 }
 

@@ -8,39 +8,40 @@
 namespace shardscope::cli {
 namespace {
 
-Result<std::string> verification(const std::string& path) {
-    const auto found = storage::verifyRecording(path);
+Result<std::string> verification(const RecordingPlace& place) {
+    if (auto file = requireFile(place, "a verification"); !file) return failure(file);
+    const auto found = storage::verifyRecording(place.path);
     if (!found) return failure(found);
     return verificationJson(*found);
 }
 
-Result<std::string> documentOf(const std::string& path, const std::string& report) {
-    if (report == "verification") return verification(path);
+Result<std::string> documentOf(const RecordingPlace& place, storage::RecordingReader& reader,
+                               const std::string& report) {
+    if (report == "verification") return verification(place);
     if (report != "overview" && report != "info")
         return failure(ErrorCode::kUsage,
                        "unknown report '" + report + "': there is overview, info, verification");
-    auto reader = storage::openRecording(path);
-    if (!reader) return failure(reader);
     if (report == "info") {
-        const auto summary = (*reader)->summary();
+        const auto summary = reader.summary();
         if (!summary) return failure(summary);
         return infoJson(*summary);
     }
-    const auto overview = reportOf(**reader, false);
+    const auto overview = reportOf(reader, false);
     if (!overview) return failure(overview);
     return analysis::toJson(*overview);
 }
 
 }  // namespace
 
-Result<interchange::ExportAccount> exportReport(const std::string& recording,
+Result<interchange::ExportAccount> exportReport(const RecordingPlace& place,
+                                                storage::RecordingReader& reader,
                                                 const std::string& report,
                                                 const interchange::ExportOptions& options) {
     if (options.range || !options.ranks.empty())
         return failure(ErrorCode::kUsage,
                        "a report is of a whole recording: export the part with --format sscope "
                        "and report on that");
-    const auto document = documentOf(recording, report);
+    const auto document = documentOf(place, reader, report);
     if (!document) return failure(document);
     auto writer =
         interchange::ExportWriter::open(interchange::outputOf(options, interchange::kReportFile));

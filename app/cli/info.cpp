@@ -2,6 +2,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/info_json.h"
+#include "app/cli/open_recording.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "engine/run/config/modelled_link.h"
@@ -19,7 +20,7 @@ namespace shardscope::cli {
 namespace {
 
 struct InfoOptions {
-    std::string path;
+    RecordingPlace place;
     bool json = false;
     bool verify = false;
 };
@@ -113,25 +114,28 @@ std::string verificationText(const storage::Verification& found, const std::stri
 }
 
 int verify(const InfoOptions& options) {
-    const auto found = storage::verifyRecording(options.path);
+    const auto file = requireFile(options.place, "info --verify");
+    const auto found = file ? storage::verifyRecording(options.place.path)
+                            : Result<storage::Verification>(failure(file));
     if (!found) {
         tellError(found.error().message);
         return exitStatus(found.error());
     }
-    return printLast(
-        options.json ? verificationJson(*found) + '\n' : verificationText(*found, options.path),
-        found->sound() ? 0 : 1);
+    return printLast(options.json ? verificationJson(*found) + '\n'
+                                  : verificationText(*found, options.place.path),
+                     found->sound() ? 0 : 1);
 }
 
 int run(const InfoOptions& options) {
     if (options.verify) return verify(options);
-    auto reader = storage::openRecording(options.path);
+    auto reader = openAnyRecording(options.place);
     const auto summary = reader ? (*reader)->summary() : Result<RecordingSummary>(failure(reader));
     if (!summary) {
         tellError(summary.error().message);
         return exitStatus(summary.error());
     }
-    return printLast(options.json ? infoJson(*summary) + '\n' : infoText(*summary, options.path));
+    return printLast(options.json ? infoJson(*summary) + '\n'
+                                  : infoText(*summary, options.place.path));
 }
 
 }  // namespace
@@ -143,11 +147,13 @@ Command addInfo(CLI::App& root) {
         "With --verify the exit status is 0 when the recording is sound, 1 when it is not, 3 when\n"
         "it cannot be read.\n\n"
         "Examples:\n  shardscope info run.sscope\n  shardscope info --verify run.sscope");
-    app->add_option("recording", options->path, "recording to describe")->required();
+    app->add_option("recording", options->place.path, "recording to describe, or ssh://HOST/PATH")
+        ->required();
     addJson(*app, options->json, "shardscope.info/1");
     app->add_flag("--verify", options->verify,
                   "check every chunk and row, and print what was found (with --json: schema "
                   "shardscope.verification/1)");
+    addSshCommand(*app, options->place.sshCommand);
     return {app, [options] { return run(*options); }};
 }
 

@@ -1,6 +1,7 @@
 // `shardscope query`: SQL over a recording's tables and events.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/open_recording.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "storage/recording/read/recording_reader.h"
@@ -17,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct QueryOptions {
-    std::string path;
+    RecordingPlace place;
     std::string sql;
     bool json = false;
     bool csv = false;
@@ -82,7 +83,7 @@ std::string alignedText(const storage::TableResult& table) {
 }
 
 int run(const QueryOptions& options) {
-    auto reader = storage::openRecording(options.path);
+    auto reader = openAnyRecording(options.place);
     const auto table =
         reader ? (*reader)->query(options.sql) : Result<storage::TableResult>(failure(reader));
     if (!table) {
@@ -105,10 +106,12 @@ Command addQuery(CLI::App& root) {
         "Example:\n"
         "  shardscope query run.sscope \"SELECT name, count(*), sum(duration_ns) FROM operators\n"
         "    GROUP BY name ORDER BY 3 DESC LIMIT 10\"");
-    app->add_option("recording", options->path, "recording to ask")->required();
+    app->add_option("recording", options->place.path, "recording to ask, or ssh://HOST/PATH")
+        ->required();
     app->add_option("sql", options->sql, "one SELECT statement")->required();
     auto* json = addJson(*app, options->json, "shardscope.query/1");
     app->add_flag("--csv", options->csv, "print comma-separated values")->excludes(json);
+    addSshCommand(*app, options->place.sshCommand);
     return {app, [options] { return run(*options); }};
 }
 

@@ -1,10 +1,10 @@
 // `shardscope report`: explains a run from its recording.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/open_recording.h"
 #include "app/cli/report_of.h"
 #include "app/cli/report_text.h"
 #include "app/cli/shared_options.h"
-#include "storage/recording/read/recording_reader.h"
 
 #include <unistd.h>
 
@@ -14,14 +14,14 @@ namespace shardscope::cli {
 namespace {
 
 struct ReportOptions {
-    std::string path;
+    RecordingPlace place;
     bool json = false;
     bool all = false;
     bool hta = false;  ///< HTA's numbers for ranks without a device as well
 };
 
 int run(const ReportOptions& options) {
-    auto reader = storage::openRecording(options.path);
+    auto reader = openAnyRecording(options.place);
     const auto report =
         reader ? reportOf(**reader, options.hta) : Result<analysis::Report>(failure(reader));
     if (!report) {
@@ -29,7 +29,7 @@ int run(const ReportOptions& options) {
         return exitStatus(report.error());
     }
     if (options.json) return printLast(analysis::toJson(*report) + '\n');
-    const std::string text = reportText(*report, options.path, options.all) + '\n';
+    const std::string text = reportText(*report, options.place.path, options.all) + '\n';
     const auto columns = terminalColumns(STDOUT_FILENO);
     return printLast(columns ? wrapped(text, *columns) : text);
 }
@@ -40,12 +40,14 @@ Command addReport(CLI::App& root) {
     auto options = std::make_shared<ReportOptions>();
     CLI::App* app = root.add_subcommand("report", "explain a run from its recording");
     app->footer("Example:\n  shardscope report run.sscope --json");
-    app->add_option("recording", options->path, "recording to explain")->required();
+    app->add_option("recording", options->place.path, "recording to explain, or ssh://HOST/PATH")
+        ->required();
     addJson(*app, options->json, "shardscope.report/1");
     app->add_flag("--all", options->all,
                   "show every rank, not only the spread and the worst of many");
     app->add_flag("--hta", options->hta,
                   "HTA-compatible numbers also for ranks without a device, as exported");
+    addSshCommand(*app, options->place.sshCommand);
     return {app, [options] { return run(*options); }};
 }
 

@@ -28,4 +28,12 @@ inline CLI::Option* addJson(CLI::App& app, bool& json, const std::string& docume
     return app.add_flag("--json", json, "print one JSON document, schema " + document);
 }
 
+/// --ssh-command, of verbs that read recordings of other hosts
+inline CLI::Option* addSshCommand(CLI::App& app, std::string& command) {
+    return app
+        .add_option("--ssh-command", command,
+                    "what reaches the host of ssh://HOST/PATH; 'ssh' unless given")
+        ->type_name("WORDS");
+}
+
 }  // namespace shardscope::cli

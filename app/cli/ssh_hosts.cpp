@@ -88,14 +88,6 @@ private:
     RunProgress& m_progress;
 };
 
-launch::SshOptions optionsOf(const std::string& sshCommand) {
-    launch::SshOptions options;
-    options.command.clear();
-    std::istringstream words(sshCommand);
-    for (std::string word; words >> word;) options.command.push_back(word);
-    return options;
-}
-
 class Silence final : public launch::ConnectObserver {
 public:
     explicit Silence(SignalRequests& signals) : m_signals(signals) {}
@@ -152,6 +144,15 @@ AgentStart givesOnce(launch::SshAgent agent) {
 
 }  // namespace
 
+launch::SshOptions sshOptions(const std::string& sshCommand) {
+    launch::SshOptions options;
+    std::vector<std::string> words;
+    std::istringstream in(sshCommand);
+    for (std::string word; in >> word;) words.push_back(word);
+    if (!words.empty()) options.command = std::move(words);
+    return options;
+}
+
 Result<std::vector<ReadyAgent>> connectAgents(const std::vector<run::HostConfig>& hosts,
                                               const run::RunConfig& config, SignalRequests& signals,
                                               RunProgress& progress) {
@@ -169,7 +170,7 @@ Result<std::vector<ReadyAgent>> connectAgents(const std::vector<run::HostConfig>
     if (!payload) return failure(payload);
     if (auto added = addData(config, *payload); !added) return failure(added);
     ToldProgress told(hosts, numbers, signals, progress);
-    launch::SshOptions options = optionsOf(config.sshCommand);
+    launch::SshOptions options = sshOptions(config.sshCommand);
     options.deployLibTorch = config.deployLibTorch;
     options.lease = std::chrono::seconds(config.hostLease);
     auto connections = launch::connectHosts(far, options, *payload, told);
@@ -192,7 +193,7 @@ Result<std::vector<LookedAt>> lookAtAll(const std::vector<run::HostConfig>& host
     const auto payload = launch::findPayload(folder, false);
     if (!payload) return failure(payload);
     Silence silence(signals);
-    launch::SshOptions options = optionsOf(sshCommand);
+    launch::SshOptions options = sshOptions(sshCommand);
     options.acceptKey = acceptKey;
     const auto connections = launch::lookAtHosts(far, options, *payload, silence);
     if (signals.askedToStop()) return failure(ErrorCode::kInterrupted, "interrupted");

@@ -5,6 +5,7 @@
 #include "app/cli/run_requests.h"
 #include "engine/launch/agent_transport.h"
 #include "engine/launch/ssh/host_look.h"
+#include "engine/launch/ssh/ssh_options.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
@@ -16,6 +17,9 @@
 #include <vector>
 
 namespace shardscope::cli {
+
+/// Of `--ssh-command`; empty: ssh.
+[[nodiscard]] launch::SshOptions sshOptions(const std::string& sshCommand);
 
 using AgentStart = std::function<Result<std::unique_ptr<launch::AgentTransport>>()>;
 

@@ -20,9 +20,10 @@ Command addTokenize(CLI::App& root);
 Command addDoctor(CLI::App& root);
 Command addAgent(CLI::App& root);
 Command addDataSum(CLI::App& root);
+Command addServe(CLI::App& root);
 
-inline constexpr std::array kVerbs{addRecord, addControl, addImport, addReport, addVerify,
-                                   addInfo,   addQuery,   addRepair, addExport, addTokenize,
-                                   addDoctor, addAgent,   addDataSum};
+inline constexpr std::array kVerbs{addRecord, addControl, addImport,  addReport, addVerify,
+                                   addInfo,   addQuery,   addRepair,  addExport, addTokenize,
+                                   addDoctor, addAgent,   addDataSum, addServe};
 
 }  // namespace shardscope::cli

@@ -29,6 +29,12 @@ FrameChannel::FrameChannel(FileDescriptor input, FileDescriptor output)
     makeNonBlocking(m_output.get());
 }
 
+std::pair<FileDescriptor, FileDescriptor> FrameChannel::release() {
+    std::pair descriptors(std::move(m_input), std::move(m_output));
+    close();
+    return descriptors;
+}
+
 void FrameChannel::close() {
     m_open = false;
     m_input.reset();

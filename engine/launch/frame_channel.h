@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <deque>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace shardscope::launch {
@@ -29,6 +30,9 @@ public:
     /// False once the other side closed or the stream broke.
     [[nodiscard]] bool isOpen() const { return m_open; }
     void close();
+    /// {input, output}, for something else than frames, before anything was received; the channel
+    /// is closed.
+    [[nodiscard]] std::pair<FileDescriptor, FileDescriptor> release();
 
     void send(const run::Frame& frame);
     void send(RankId rank, const run::Message& message);

@@ -21,12 +21,12 @@ std::string rankCheck() {
 
 }  // namespace
 
-std::string agentLine(const SshHost& host, const Token& token, const std::string& program,
+std::string agentLine(const SshHost& host, const Token& token, const Payload& payload,
                       const std::string& libTorch) {
-    return folderWords(host) + "f=$b/shardscope/" + shellWord(program) +
+    return folderWords(host) + "f=$b/shardscope/" + shellWord(payload.program.folder) +
            "; l=" + shellWord(libTorch) + "; touch \"$f/.used\" 2>/dev/null; " + programCheck() +
            "LD_LIBRARY_PATH=$f/lib${l:+:$l}; export LD_LIBRARY_PATH; " + rankCheck() +
-           token.printing() + "; exec \"$f/bin/shardscope\" agent";
+           token.printing() + "; exec \"$f/bin/shardscope\" " + payload.verb;
 }
 
 }  // namespace shardscope::launch

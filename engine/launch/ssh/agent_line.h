@@ -1,6 +1,7 @@
-// How the agent is started on a host where everything is.
+// How the agent, or another verb of the program, is started on a host where everything is.
 #pragma once
 
+#include "engine/launch/ssh/payload.h"
 #include "engine/launch/ssh/ssh_options.h"
 #include "engine/launch/ssh/token.h"
 
@@ -8,10 +9,10 @@
 
 namespace shardscope::launch {
 
-/// Prints the token, and becomes the agent: frames follow. `program` is the folder's name,
-/// `libTorch` as in HostLook. Where the program or a rank (tried once a host and LibTorch) cannot
-/// be run it ends with a RemoteStatus before that.
-[[nodiscard]] std::string agentLine(const SshHost& host, const Token& token,
-                                    const std::string& program, const std::string& libTorch);
+/// Prints the token, and becomes the agent: frames follow. `payload` is what lies there, `libTorch`
+/// as in HostLook. Where the program or a rank (tried once a host and LibTorch) cannot be run it
+/// ends with a RemoteStatus before that.
+[[nodiscard]] std::string agentLine(const SshHost& host, const Token& token, const Payload& payload,
+                                    const std::string& libTorch);
 
 }  // namespace shardscope::launch

@@ -261,8 +261,7 @@ void HostConnector::awaitSending() {
 
 void HostConnector::startAgent() {
     const Token token;
-    const std::string line =
-        agentLine(m_host, token, m_payload.program.folder, m_connection.look.libTorch);
+    const std::string line = agentLine(m_host, token, m_payload, m_connection.look.libTorch);
     enter(ConnectState::kStarting);
     if (m_session) return m_session->proceed(token, line);
     auto session = SshSession::start(m_options, m_host, *m_master, token, line);

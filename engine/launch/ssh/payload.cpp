@@ -29,6 +29,20 @@ Result<GlibcVersion> neededBy(const Package& package) {
     return newest;
 }
 
+/// These files, and libraries that no system brings.
+Result<Payload> payloadOf(PackageNames names, const std::vector<std::string>& libraries) {
+    for (const std::string& library : libraries)
+        names.emplace_back(library, "lib/" + std::filesystem::path(library).filename().string());
+    Payload payload;
+    auto program = packageOf(names, contentSumsMemory());
+    if (!program) return failure(program);
+    payload.program = std::move(*program);
+    const auto glibc = neededBy(payload.program);
+    if (!glibc) return failure(glibc);
+    payload.glibc = *glibc;
+    return payload;
+}
+
 /// By the names that fetch-libtorch gives them below its folder.
 Result<Package> libTorchPackage(const std::string& root, const std::vector<std::string>& libraries,
                                 const std::string& sumsMemory) {
@@ -91,20 +105,20 @@ Result<Payload> findPayload(const std::string& folder, bool withLibTorch) {
             names.emplace_back(folder + "/" + each, std::string("bin/") + each);
     const auto libraries = sharedLibraries({folder + "/shardscope", folder + "/shardscope-rank"});
     if (!libraries) return failure(libraries);
-    for (const std::string& library : libraries->own)
-        names.emplace_back(library, "lib/" + std::filesystem::path(library).filename().string());
-    Payload payload;
-    auto program = packageOf(names, contentSumsMemory());
-    if (!program) return failure(program);
-    payload.program = std::move(*program);
-    const auto glibc = neededBy(payload.program);
-    if (!glibc) return failure(glibc);
-    payload.glibc = *glibc;
-    if (!withLibTorch || libraries->libTorchRoot.empty()) return payload;
+    auto payload = payloadOf(std::move(names), libraries->own);
+    if (!payload || !withLibTorch || libraries->libTorchRoot.empty()) return payload;
     auto libTorch =
         libTorchPackage(libraries->libTorchRoot, libraries->libTorch, contentSumsMemory());
     if (!libTorch) return failure(libTorch);
-    payload.libTorch = std::move(*libTorch);
+    payload->libTorch = std::move(*libTorch);
+    return payload;
+}
+
+Result<Payload> findServingPayload(const std::string& folder) {
+    const auto libraries = sharedLibraries({folder + "/shardscope"});
+    if (!libraries) return failure(libraries);
+    auto payload = payloadOf({{folder + "/shardscope", "bin/shardscope"}}, libraries->own);
+    if (payload) payload->verb = "serve --stdio";
     return payload;
 }
 

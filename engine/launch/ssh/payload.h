@@ -34,6 +34,7 @@ struct Payload {
     std::optional<Package> libTorch;  ///< as fetch-libtorch lays it out; where it was asked for
     std::optional<Package> data;      ///< what is trained on; where it is sent along
     GlibcVersion glibc;               ///< the oldest that all programs run with
+    std::string verb = "agent";       ///< what the program is started as there, in sh's words
 
     [[nodiscard]] bool hasRank() const;
 };
@@ -47,5 +48,8 @@ Result<Package> packageOf(const PackageNames& names, const std::string& sumsMemo
 /// Of the programs in `folder`: shardscope, shardscope-rank and its GPU part if it is there. What
 /// libraries they need is found by ldd.
 Result<Payload> findPayload(const std::string& folder, bool withLibTorch);
+
+/// Of `shardscope` in `folder` alone, which serves recordings there and needs no LibTorch.
+Result<Payload> findServingPayload(const std::string& folder);
 
 }  // namespace shardscope::launch

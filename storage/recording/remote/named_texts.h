@@ -1,4 +1,4 @@
-// The strings that an answer names. Arguments are left out: they are asked for one by one
+// The strings that an answer names, and the arguments of what is in view; others are asked for
 // (calls.h, Texts).
 #pragma once
 
@@ -25,6 +25,7 @@ void forEachName(const InstantEvent& event, Use use) {
 template <class Use>
 void forEachName(const LaneSlice& slice, Use use) {
     use(slice.name);
+    use(slice.arguments);
 }
 template <class Use>
 void forEachName(const MemoryEvent& event, Use use) {

@@ -37,7 +37,8 @@ Result<Answer> ofLanes(Result<Answer> answer, std::size_t lanes) {
 
 Result<std::unique_ptr<RecordingReader>> RemoteReader::open(std::shared_ptr<RemoteSession> session,
                                                             const std::string& path) {
-    session->forgetTexts();
+    session->forgetNames();
+    session->forgetArguments();
     const auto opened = session->ask(Open{path});
     if (!opened) return failure(opened);
     return std::unique_ptr<RecordingReader>(new RemoteReader(std::move(session)));
@@ -61,7 +62,7 @@ std::string_view RemoteReader::text(RankId rank, StringId id) {
 }
 
 std::string_view RemoteReader::name(RankId rank, StringId id) {
-    if (const std::string* came = m_session->texts().find(rank, id)) return *came;
+    if (const std::string* came = m_session->names().find(rank, id)) return *came;
     if (const std::string* known = m_names.find(rank, id)) return *known;
     if (m_unknown.contains({rank, id})) return {};
     auto texts = textsFrom(rank, id, kBlock);
@@ -73,6 +74,7 @@ std::string_view RemoteReader::name(RankId rank, StringId id) {
 }
 
 std::string_view RemoteReader::arguments(RankId rank, StringId id) {
+    if (const std::string* inView = m_session->arguments().find(rank, id)) return *inView;
     const StringId first{id.value - id.value % kBlock};
     const std::uint32_t place = id.value - first.value;
     const auto key = static_cast<std::int64_t>((std::uint64_t{rank.value} << 32) | first.value);
@@ -101,6 +103,7 @@ Result<std::vector<SpanEvent>> RemoteReader::spans(RankId rank, LaneId lane, Tim
 
 Result<std::vector<std::vector<LaneSlice>>> RemoteReader::spans(
     const std::vector<LaneAddress>& lanes, const View& view) {
+    m_session->forgetArguments();
     return ofLanes(m_session->ask(SpansInView{lanes, withinReason(view.range), view.resolution},
                                   view.generation),
                    lanes.size());

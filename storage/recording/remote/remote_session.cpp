@@ -1,5 +1,7 @@
 #include "storage/recording/remote/remote_session.h"
 
+#include "storage/columns/arguments.h"
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -50,17 +52,17 @@ Error errorOf(const Said& said) {
 }  // namespace
 
 RemoteSession::RemoteSession(FrameStream stream, std::unique_ptr<Carrier> carrier, std::string name,
-                             std::stop_token stop)
+                             Generation wanted)
     : m_carrier(std::move(carrier)),
       m_stream(std::move(stream)),
       m_name(std::move(name)),
-      m_stop(std::move(stop)) {}
+      m_wanted(std::move(wanted)) {}
 
 Result<std::unique_ptr<RemoteSession>> RemoteSession::begin(
     FrameStream stream, std::unique_ptr<Carrier> carrier, std::string name,
-    const std::stop_token& stop, const std::function<void(const std::string&)>& notice) {
+    const Generation& wanted, const std::function<void(const std::string&)>& notice) {
     std::unique_ptr<RemoteSession> session(
-        new RemoteSession(std::move(stream), std::move(carrier), std::move(name), stop));
+        new RemoteSession(std::move(stream), std::move(carrier), std::move(name), wanted));
     if (auto begun = session->awaitHello(notice); !begun) return failure(begun);
     return session;
 }
@@ -93,7 +95,7 @@ Result<void> RemoteSession::awaitHello(const std::function<void(const std::strin
 
 Result<Frame> RemoteSession::nextFrame(const Generation& generation) {
     while (true) {
-        if (m_stop.stop_requested() || generation.superseded())
+        if (m_wanted.superseded() || generation.superseded())
             return failure(ErrorCode::kCancelled, "not wanted any more");
         auto frame = m_stream.receive(kTurn);
         if (!frame) return lose(frame.error());
@@ -112,13 +114,15 @@ Result<std::vector<std::byte>> RemoteSession::exchange(const Call& call,
         return failure(ErrorCode::kUsage,
                        "what is asked is longer than a megabyte: ask for less at once");
     const std::uint32_t number = ++m_number;
-    const auto sent = m_stream.send(FrameKind::kCall, number, payload,
-                                    [this] { return !m_stop.stop_requested(); });
-    if (!sent) return lose(sent.error());
+    const auto sent =
+        m_stream.send(FrameKind::kCall, number, payload, [&] { return !m_wanted.superseded(); });
+    // A frame that is cut off takes the rest of the stream with it.
+    if (!sent) return lose({ErrorCode::kLaunch, sent.error().message});
     auto answer = collect(number, generation);
-    if (!answer && answer.error().code == ErrorCode::kCancelled && !m_lost)
-        static_cast<void>(m_stream.send(FrameKind::kCancel, number, {},
-                                        [this] { return !m_stop.stop_requested(); }));
+    if (answer || answer.error().code != ErrorCode::kCancelled || m_lost) return answer;
+    // A few bytes: what does not take them at once has stopped.
+    const auto told = m_stream.send(FrameKind::kCancel, number, {}, [] { return false; });
+    if (!told) m_lost = lose({ErrorCode::kLaunch, "it takes nothing any more"}).value();
     return answer;
 }
 
@@ -155,7 +159,9 @@ Result<void> RemoteSession::takeTexts(const Frame& frame) {
     wire::Reader in(frame.payload, budgetOf(frame.payload.size()));
     in.get(texts);
     if (!in.isWhole()) return lose({ErrorCode::kUnreadable, "its strings cannot be read"});
-    for (NamedText& each : texts) m_texts.add(each.rank, each.id, std::move(each.text));
+    for (NamedText& each : texts)
+        (columns::isArguments(each.id) ? m_arguments : m_names)
+            .add(each.rank, each.id, std::move(each.text));
     return {};
 }
 

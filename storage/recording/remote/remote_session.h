@@ -1,6 +1,6 @@
 // A connection to a side that serves recordings (serve.h): asks, and waits for answers.
 //
-// One thread; stop() from any.
+// One thread; what is not wanted any more may be said from any (Generation).
 #pragma once
 
 #include "storage/model/result.h"
@@ -14,7 +14,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -52,17 +51,19 @@ class RemoteSession {
 public:
     /// Waits for the other side's first words; `notice` is told how far it is until then. `name`
     /// says in sentences what was lost. Errors are what the other side says instead; kLaunch: it
-    /// has gone, or is of another version; kCancelled: `stop` was asked to.
+    /// has gone, or is of another version; kCancelled: `wanted` was superseded.
     static Result<std::unique_ptr<RemoteSession>> begin(
         FrameStream stream, std::unique_ptr<Carrier> carrier, std::string name,
-        const std::stop_token& stop = {},
-        const std::function<void(const std::string&)>& notice = {});
+        const Generation& wanted = {}, const std::function<void(const std::string&)>& notice = {});
 
     RemoteSession(const RemoteSession&) = delete;
     RemoteSession& operator=(const RemoteSession&) = delete;
 
-    /// kCancelled soon after the generation was superseded or the session stopped; kLaunch when
-    /// the connection is lost, now and ever after.
+    /// From now on every call ends with kCancelled soon after this one was superseded.
+    void whileWanted(Generation wanted) { m_wanted = std::move(wanted); }
+
+    /// kCancelled soon after the generation was superseded; kLaunch when the connection is lost,
+    /// now and ever after.
     template <class Asked>
     Result<typename Asked::Answer> ask(const Asked& asked, const Generation& generation = {}) {
         auto bytes = exchange(Call(asked), generation);
@@ -77,16 +78,19 @@ public:
     /// The connection was lost, and nothing can be asked any more.
     [[nodiscard]] bool isLost() const { return m_lost.has_value(); }
     [[nodiscard]] const std::string& name() const { return m_name; }
-    [[nodiscard]] const KnownTexts& texts() const { return m_texts; }
-    /// Forgets what was said of another recording.
-    void forgetTexts() { m_texts = {}; }
+    /// Names in all answers, and arguments in that to the last question about a view.
+    [[nodiscard]] const KnownTexts& names() const { return m_names; }
+    [[nodiscard]] const KnownTexts& arguments() const { return m_arguments; }
+    /// Of another recording, or of another view.
+    void forgetNames() { m_names = {}; }
+    void forgetArguments() { m_arguments = {}; }
 
     [[nodiscard]] std::uint64_t bytesOut() const { return m_stream.bytesOut(); }
     [[nodiscard]] std::uint64_t bytesIn() const { return m_stream.bytesIn(); }
 
 private:
     RemoteSession(FrameStream stream, std::unique_ptr<Carrier> carrier, std::string name,
-                  std::stop_token stop);
+                  Generation wanted);
 
     Result<void> awaitHello(const std::function<void(const std::string&)>& notice);
     Result<std::vector<std::byte>> exchange(const Call& call, const Generation& generation);
@@ -100,9 +104,9 @@ private:
     std::unique_ptr<Carrier> m_carrier;  ///< goes after the stream
     FrameStream m_stream;
     std::string m_name;
-    std::stop_token m_stop;
+    Generation m_wanted;
     std::uint32_t m_number = 0;
-    KnownTexts m_texts;
+    KnownTexts m_names, m_arguments;
     std::optional<Error> m_lost;
 };
 

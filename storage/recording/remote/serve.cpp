@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t kCallBudget = std::size_t{64} << 20;
 /// Of texts in one answer, or in one frame before it; a longer one travels alone.
 constexpr std::size_t kTextBytes = kPartBytes;
+/// Of arguments before one answer: a screen full of them. More are asked for.
+constexpr std::size_t kArgumentBytes = std::size_t{1} << 20;
 constexpr std::uint32_t kMostTexts = 4096;
 
 template <std::size_t Index = 0>
@@ -142,6 +144,7 @@ private:
     bool sendNames(std::uint32_t number, const Asked& asked, const typename Asked::Answer& made) {
         std::vector<NamedText> texts;
         std::size_t bytes = 0;
+        std::size_t argumentBytes = 0;
         bool sent = true;
         const auto flush = [&] {
             if (texts.empty() || !sent) return;
@@ -152,13 +155,17 @@ private:
             bytes = 0;
         };
         forEachNameOf(asked, made, [&](RankId rank, StringId id) {
-            if (!sent || id == kEmptyString || columns::isArguments(id) ||
-                m_sent[rank].contains(id.value))
-                return;
+            // Arguments come again with each view, as the other side keeps those of one only.
+            const bool isName = !columns::isArguments(id);
+            if (!sent || id == kEmptyString) return;
+            if (isName ? m_sent[rank].contains(id.value) : argumentBytes > kArgumentBytes) return;
             const std::string_view text = m_reader->text(rank, id);
-            // Not there yet, or too long to send unasked.
-            if (text.empty() || text.size() > kTextBytes) return;
-            m_sent[rank].insert(id.value);
+            // Not there yet, or too long to send unasked. Arguments may well be none.
+            if ((isName && text.empty()) || text.size() > kTextBytes) return;
+            if (isName)
+                m_sent[rank].insert(id.value);
+            else
+                argumentBytes += text.size();
             if (bytes + text.size() > kTextBytes) flush();
             bytes += text.size() + 16;
             texts.push_back({rank, id, std::string(text)});

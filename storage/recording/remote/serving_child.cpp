@@ -95,7 +95,7 @@ int spawnWith(const ChildOptions& options, const std::vector<std::string>& words
 }  // namespace
 
 Result<std::unique_ptr<RemoteSession>> startServing(
-    const ChildOptions& options, const std::string& target, const std::stop_token& stop,
+    const ChildOptions& options, const std::string& target, const Generation& wanted,
     const std::function<void(const std::string&)>& notice) {
     std::array<int, 2> streams{};
     std::array<int, 2> errors{};
@@ -125,7 +125,7 @@ Result<std::unique_ptr<RemoteSession>> startServing(
     }
     const std::string name = target.empty() ? "the reader" : "the connection to " + target;
     return RemoteSession::begin(std::move(stream), std::make_unique<Child>(pid, errors[0]), name,
-                                stop, notice);
+                                wanted, notice);
 }
 
 }  // namespace shardscope::storage::remote

@@ -7,7 +7,6 @@
 
 #include <functional>
 #include <memory>
-#include <stop_token>
 #include <string>
 
 namespace shardscope::storage::remote {
@@ -21,7 +20,7 @@ struct ChildOptions {
 /// Errors as of RemoteSession::begin(), and kLaunch: the program cannot be started. The child ends
 /// with the session. From any thread.
 Result<std::unique_ptr<RemoteSession>> startServing(
-    const ChildOptions& options, const std::string& target, const std::stop_token& stop = {},
+    const ChildOptions& options, const std::string& target, const Generation& wanted = {},
     const std::function<void(const std::string&)>& notice = {});
 
 }  // namespace shardscope::storage::remote

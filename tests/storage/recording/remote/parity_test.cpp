@@ -259,6 +259,30 @@ TEST_F(RemoteReading, NamesOfAnAnswerAreThereWithoutAsking) {
     EXPECT_EQ(m_served.session->bytesOut(), asked);
 }
 
+TEST_F(RemoteReading, ArgumentsOfAViewAreThereWithoutAsking) {
+    ASSERT_THAT(writeImported(m_path), IsOk());
+    const auto reader = m_served.open(m_path);
+    const auto summary = reader->summary();
+    ASSERT_THAT(summary, IsOk());
+    std::vector<LaneAddress> lanes;
+    for (const LaneFacts& lane : summary->lanes) lanes.push_back({lane.rank, lane.lane});
+    const TimeRange few{{100'000}, {200'000}};
+    const auto slices = reader->spans(lanes, {few, {1}, {}});
+    ASSERT_THAT(slices, IsOk());
+    const std::uint64_t asked = m_served.session->bytesOut();
+    const auto here = openRecording(m_path);
+    int texts = 0;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        for (const LaneSlice& slice : (*slices)[i]) {
+            const std::string text((*here)->text(lanes[i].rank, slice.arguments));
+            EXPECT_EQ(reader->text(lanes[i].rank, slice.arguments), text);
+            texts += text.empty() ? 0 : 1;
+        }
+    }
+    EXPECT_GT(texts, 100);
+    EXPECT_EQ(m_served.session->bytesOut(), asked);
+}
+
 TEST_F(RemoteReading, NamesTravelOnce) {
     const auto reader = m_served.open(m_path);
     const View view{kEverything, {1}, {}};
@@ -329,9 +353,10 @@ TEST_F(RemoteReading, TheOtherSideGoingIsALostConnectionEverAfter) {
 
 TEST_F(RemoteReading, OneThatNeverAnswersIsLeftWhenAsked) {
     const auto ends = streamPair();
-    std::stop_source stop;
-    std::jthread stopper([&] { stop.request_stop(); });
-    EXPECT_THAT(sessionOver(ends[0], stop.get_token()), FailsAs(ErrorCode::kCancelled));
+    Generations asked;
+    const Generation wanted = asked.next();
+    std::jthread impatience([&] { asked.supersede(); });
+    EXPECT_THAT(sessionOver(ends[0], wanted), FailsAs(ErrorCode::kCancelled));
     ::close(ends[1]);
 }
 

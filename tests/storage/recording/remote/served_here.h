@@ -23,9 +23,8 @@ inline std::array<int, 2> streamPair() {
     return ends;
 }
 
-inline Result<std::unique_ptr<RemoteSession>> sessionOver(int fd,
-                                                          const std::stop_token& stop = {}) {
-    return RemoteSession::begin(FrameStream(fd, fd), nullptr, "the test's connection", stop);
+inline Result<std::unique_ptr<RemoteSession>> sessionOver(int fd, const Generation& wanted = {}) {
+    return RemoteSession::begin(FrameStream(fd, fd), nullptr, "the test's connection", wanted);
 }
 
 class ServedHere {
