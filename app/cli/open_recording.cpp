@@ -18,8 +18,11 @@ Result<std::unique_ptr<storage::RecordingReader>> openAnyRecording(const Recordi
     if (!remote::isRemote(place.path)) return storage::openRecording(place.path);
     const auto address = remote::parseAddress(place.path);
     if (!address) return failure(address);
-    const auto notice = [](const std::string& text) {
-        if (::isatty(STDERR_FILENO) == 1) tell(fmt::format("{}\n", text));
+    // How much of something has been sent is not a line each time.
+    const auto notice = [told = std::string()](const std::string& text) mutable {
+        const std::string what = text.substr(0, text.find(": "));
+        if (what == std::exchange(told, what) || ::isatty(STDERR_FILENO) != 1) return;
+        tell(fmt::format("{}\n", what));
     };
     auto session =
         remote::startServing({launch::ownProgram(), place.sshCommand}, address->target, {}, notice);

@@ -79,6 +79,7 @@ Result<std::optional<Frame>> FrameStream::receive(std::chrono::milliseconds limi
         const int ready =
             ::poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
         if (ready == 0) return std::optional<Frame>();
+        if (ready < 0 && errno != EINTR) return gone();
         if (ready < 0) continue;
         std::array<std::byte, 64 * 1024> bytes;
         const ssize_t count = ::read(m_in, bytes.data(), bytes.size());

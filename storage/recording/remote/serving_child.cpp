@@ -22,7 +22,7 @@ namespace shardscope::storage::remote {
 namespace {
 
 /// It ends ssh and what it started there before itself.
-constexpr std::chrono::milliseconds kGrace{6'000};
+constexpr std::chrono::milliseconds kGrace{3'000};
 
 class Child final : public Carrier {
 public:

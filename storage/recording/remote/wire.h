@@ -54,6 +54,13 @@ concept Composed = requires {
     wireMembers(MembersOf<T>{});
 };
 
+/// Of which takeApart() makes members that take fewer bytes, and putTogether() the same again.
+template <class T>
+concept Apart = requires(T& value) {
+    takeApart(value);
+    putTogether(value);
+};
+
 /// Calls `use` with a function for each member, which gives the member of a value.
 template <class T, class Use>
 void forEachMember(Use use) {
@@ -105,13 +112,23 @@ private:
             for (std::size_t place = 0; place < std::tuple_size_v<T>; ++place)
                 putAll<typename T::value_type>(
                     count, [&](std::size_t i) -> auto& { return at(i)[place]; });
+        } else if constexpr (Apart<T>) {
+            std::vector<T> apart;
+            apart.reserve(count);
+            for (std::size_t i = 0; i < count; ++i) apart.push_back(at(i));
+            for (T& value : apart) takeApart(value);
+            putMembers<T>(count, [&](std::size_t i) -> const T& { return apart[i]; });
         } else {
-            forEachMember<T>([&](const auto& member) {
-                using Member = std::remove_cvref_t<decltype(member(std::declval<T&>()))>;
-                putAll<Member>(count,
-                               [&](std::size_t i) -> const Member& { return member(at(i)); });
-            });
+            putMembers<T>(count, at);
         }
+    }
+
+    template <class T, class At>
+    void putMembers(std::size_t count, At at) {
+        forEachMember<T>([&](const auto& member) {
+            using Member = std::remove_cvref_t<decltype(member(std::declval<T&>()))>;
+            putAll<Member>(count, [&](std::size_t i) -> const Member& { return member(at(i)); });
+        });
     }
 
     template <class T, class At>
@@ -188,6 +205,8 @@ private:
                 using Member = std::remove_cvref_t<decltype(member(std::declval<T&>()))>;
                 getAll<Member>(count, [&](std::size_t i) -> Member& { return member(at(i)); });
             });
+            if constexpr (Apart<T>)
+                for (std::size_t i = 0; i < count && m_good; ++i) putTogether(at(i));
             if constexpr (requires(const T& value) { isSound(value); })
                 for (std::size_t i = 0; i < count && m_good; ++i) require(isSound(at(i)));
         }

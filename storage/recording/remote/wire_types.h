@@ -18,6 +18,17 @@ namespace shardscope {
 constexpr auto wireMembers(std::type_identity<TimeRange>) {
     return std::tuple(&TimeRange::begin, &TimeRange::end);
 }
+/// Modulo 2^64, so that no pair of values overflows.
+[[nodiscard]] constexpr std::int64_t wireDifference(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+/// Its length in the place of its end.
+constexpr void takeApart(TimeRange& range) {
+    range.end.ns = wireDifference(range.end.ns, range.begin.ns);
+}
+constexpr void putTogether(TimeRange& range) {
+    range.end.ns = wireDifference(range.end.ns, wireDifference(0, range.begin.ns));
+}
 constexpr auto wireMembers(std::type_identity<LaneAddress>) {
     return std::tuple(&LaneAddress::rank, &LaneAddress::lane);
 }
@@ -121,6 +132,14 @@ constexpr auto wireMembers(std::type_identity<LaneSlice>) {
     using S = LaneSlice;
     return std::tuple(&S::range, &S::name, &S::count, &S::busy, &S::correlation, &S::layer,
                       &S::step, &S::phase, &S::depth, &S::arguments, &S::instant);
+}
+/// What of it is idle in the place of what is busy: nothing of a single event.
+constexpr void takeApart(LaneSlice& slice) {
+    slice.busy.ns =
+        wireDifference(wireDifference(slice.range.end.ns, slice.range.begin.ns), slice.busy.ns);
+}
+constexpr void putTogether(LaneSlice& slice) {
+    takeApart(slice);
 }
 constexpr auto wireMembers(std::type_identity<CounterSlice>) {
     using S = CounterSlice;
