@@ -55,7 +55,8 @@ ARROWS = {
     "app/desktop/widgets": ["app/desktop/models"],
     "app/desktop/loading": ["storage/recording", "profiler/analysis", "app/desktop/models"],
     "app/desktop/pages": ["app/desktop/models", "app/desktop/widgets", "app/desktop/loading",
-                          "app/desktop/session", "storage/recording/read", "profiler/analysis",
+                          "app/desktop/session", "storage/recording/read", "storage/recording/remote",
+                          "profiler/analysis",
                           "engine/run", "engine/checkpoint", "engine/tokens"],
     "app/desktop": ["app/desktop", "storage/recording", "profiler/analysis", "engine/run"],
 }

@@ -7,20 +7,42 @@ constexpr int kDensityBuckets = 1200;
 
 }  // namespace
 
-Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path) {
-    auto loaded = std::make_shared<OpenRecording>();
-    loaded->path = path;
+Result<std::shared_ptr<OpenRecording>> sketchRecording(storage::RecordingReader& reader,
+                                                       const QString& path) {
+    auto sketch = std::make_shared<OpenRecording>();
+    sketch->path = path;
     auto summary = reader.summary();
     if (!summary) return failure(summary);
-    loaded->summary = std::move(*summary);
-    for (const RankFacts& rank : loaded->summary.ranks) {
-        auto events = reader.rankEvents(rank.rank, loaded->summary.bounds);
-        if (!events) return failure(events);
-        loaded->ranks.push_back(std::move(*events));
+    sketch->summary = std::move(*summary);
+    return sketch;
+}
+
+Result<bool> addNextRank(storage::RecordingReader& reader, OpenRecording& sketch) {
+    if (sketch.ranks.size() == sketch.summary.ranks.size()) return false;
+    const RankId next = sketch.summary.ranks[sketch.ranks.size()].rank;
+    auto events = reader.rankEvents(next, sketch.summary.bounds);
+    if (!events) return failure(events);
+    sketch.ranks.push_back(std::move(*events));
+    return true;
+}
+
+void complete(OpenRecording& sketch) {
+    sketch.report = analysis::analyse(sketch.summary, sketch.ranks);
+    sketch.density = runDensity(sketch.ranks, sketch.summary.bounds, kDensityBuckets);
+}
+
+Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path,
+                                   bool again) {
+    auto loaded = sketchRecording(reader, path);
+    if (!loaded) return failure(loaded);
+    (*loaded)->grows = again && !(*loaded)->summary.complete;
+    while (true) {
+        const auto more = addNextRank(reader, **loaded);
+        if (!more) return failure(more);
+        if (!*more) break;
     }
-    loaded->report = analysis::analyse(loaded->summary, loaded->ranks);
-    loaded->density = runDensity(loaded->ranks, loaded->summary.bounds, kDensityBuckets);
-    return RecordingPtr(std::move(loaded));
+    complete(**loaded);
+    return RecordingPtr(std::move(*loaded));
 }
 
 }  // namespace shardscope::desktop

@@ -6,7 +6,16 @@
 
 namespace shardscope::desktop {
 
-/// Everything pages show at once. Reads all phases and collectives.
-Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path);
+/// Its rows alone: no events, no report.
+Result<std::shared_ptr<OpenRecording>> sketchRecording(storage::RecordingReader& reader,
+                                                       const QString& path);
+/// Adds the events of one more rank; false: it has them all.
+Result<bool> addNextRank(storage::RecordingReader& reader, OpenRecording& sketch);
+/// Draws conclusions, once it has the events of all ranks.
+void complete(OpenRecording& sketch);
+
+/// Everything pages show at once. Reads all phases and collectives. `again`: it is one that grows.
+Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path,
+                                   bool again = false);
 
 }  // namespace shardscope::desktop

@@ -1,8 +1,12 @@
 #include "app/desktop/loading/recording_loader.h"
 
 #include "app/desktop/loading/load_recording.h"
+#include "app/desktop/loading/remote_hosts.h"
+#include "storage/recording/remote/remote_address.h"
+#include "storage/recording/remote/remote_reader.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <string>
 
@@ -10,14 +14,55 @@ namespace shardscope::desktop {
 
 /// Touched by jobs only, which all run on the loader thread.
 struct RecordingLoader::Reading {
+    RemoteHosts hosts;
+    /// Of the open recording, where it is on another host.
+    std::shared_ptr<storage::remote::RemoteSession> session;
     std::unique_ptr<storage::RecordingReader> reader;
     RecordingPtr recording;
+
+    void close() {
+        recording.reset();
+        reader.reset();
+        session.reset();
+    }
+    Result<void> open(const std::string& path, const storage::remote::ChildOptions& access,
+                      const storage::Generation& generation, const RemoteHosts::Notice& notice) {
+        close();
+        auto opened = storage::remote::isRemote(path) ? openRemote(path, access, generation, notice)
+                                                      : storage::openRecording(path);
+        if (!opened) return failure(opened);
+        reader = std::move(*opened);
+        return {};
+    }
+    [[nodiscard]] bool isLost() const { return session && session->isLost(); }
+
+private:
+    Result<std::unique_ptr<storage::RecordingReader>> openRemote(
+        const std::string& path, const storage::remote::ChildOptions& access,
+        const storage::Generation& generation, const RemoteHosts::Notice& notice) {
+        const auto address = storage::remote::parseAddress(path);
+        if (!address) return failure(address);
+        auto connected = hosts.session(access, address->target, generation, notice);
+        if (!connected) return failure(connected);
+        session = *connected;
+        return storage::remote::RemoteReader::open(session, address->path);
+    }
 };
 
 namespace {
 
 /// More topics than a window has.
 constexpr int kTopicsOfAnUrgency = 1 << 16;
+
+/// Between two looks at a recording that grows; longer where a look takes long.
+constexpr std::chrono::milliseconds kBetweenLooks{2'000};
+constexpr int kLooksShare = 5;
+
+bool hasGrown(const RecordingSummary& before, const RecordingSummary& now) {
+    return now.complete != before.complete || now.events.total() != before.events.total() ||
+           now.steps.size() != before.steps.size() || now.metrics.size() != before.metrics.size() ||
+           now.diagnostics.size() != before.diagnostics.size();
+}
 
 /// The door at which exceptions of a job become errors.
 template <class Job>
@@ -35,7 +80,12 @@ RecordingLoader::RecordingLoader(QObject* parent)
     : QObject(parent),
       m_reading(std::make_shared<Reading>()),
       m_topics{std::make_shared<TopicState>()},
-      m_jobs(std::make_unique<JobThread>()) {}
+      m_growth(addTopic(Urgency::kTable)),
+      m_folder(addTopic(Urgency::kPicture)),
+      m_jobs(std::make_unique<JobThread>()) {
+    m_again.setSingleShot(true);
+    connect(&m_again, &QTimer::timeout, this, &RecordingLoader::lookForMore);
+}
 
 RecordingLoader::~RecordingLoader() {
     supersedeAll();
@@ -83,26 +133,123 @@ void RecordingLoader::submit(const std::shared_ptr<TopicState>& topic, Job job, 
 
 void RecordingLoader::open(const QString& path) {
     m_recording.reset();
+    m_again.stop();
     // answers about the previous recording must not arrive after this
     supersedeAll();
     Q_EMIT opening(path);
-    const auto read = [this, reading = m_reading,
-                       path](const storage::Generation&) -> Result<Topic::Delivery> {
-        reading->recording.reset();
-        reading->reader.reset();
-        auto reader = storage::openRecording(path.toStdString());
-        if (!reader) return failure(reader);
-        auto loaded = loadRecording(**reader, path);
+    const auto notice = [this](const std::string& progress) {
+        QMetaObject::invokeMethod(
+            this, [this, text = QString::fromStdString(progress)] { Q_EMIT connecting(text); },
+            Qt::QueuedConnection);
+    };
+    const auto read = [this, reading = m_reading, path, access = m_access,
+                       notice](const storage::Generation& generation) -> Result<Topic::Delivery> {
+        if (auto done = reading->open(path.toStdString(), access, generation, notice); !done)
+            return failure(done);
+        if (reading->session) {
+            const auto sketch = sketchRecording(*reading->reader, path);
+            if (!sketch) return failure(sketch);
+            // a copy: the sketch is added to while this one is looked at
+            const auto shown = std::make_shared<const OpenRecording>(**sketch);
+            reading->recording = shown;
+            return Topic::Delivery([this, shown, sketch = *sketch] {
+                m_recording = shown;
+                Q_EMIT sketched(shown);
+                completeSketch(sketch);
+            });
+        }
+        auto loaded = loadRecording(*reading->reader, path);
         if (!loaded) return failure(loaded);
-        reading->reader = std::move(*reader);
         reading->recording = *loaded;
-        return Topic::Delivery([this, recording = *loaded] {
-            m_recording = recording;
-            Q_EMIT opened(recording);
-        });
+        return Topic::Delivery([this, recording = *loaded] { present(recording); });
     };
     submit(m_topics.front(), read,
            [this, path](const QString& message) { Q_EMIT openFailed(path, message); });
+}
+
+void RecordingLoader::completeSketch(const std::shared_ptr<OpenRecording>& sketch) {
+    const auto add = [this, reading = m_reading,
+                      sketch](const storage::Generation& generation) -> Result<Topic::Delivery> {
+        if (!reading->session) return Topic::Delivery([] {});
+        reading->session->whileWanted(generation);
+        const auto more = addNextRank(*reading->reader, *sketch);
+        if (!more) return failure(more);
+        if (*more) return Topic::Delivery([this, sketch] { completeSketch(sketch); });
+        complete(*sketch);
+        reading->recording = sketch;
+        return Topic::Delivery([this, sketch] { present(sketch); });
+    };
+    submit(m_growth, add, [this, path = sketch->path](const QString& message) {
+        m_recording.reset();
+        Q_EMIT openFailed(path, message);
+    });
+}
+
+void RecordingLoader::present(const RecordingPtr& recording) {
+    m_recording = recording;
+    Q_EMIT opened(recording);
+    followIfGrowing();
+}
+
+void RecordingLoader::followIfGrowing() {
+    if (m_recording && !m_recording->summary.complete && !m_again.isActive())
+        m_again.start(kBetweenLooks);
+}
+
+void RecordingLoader::lookForMore() {
+    const auto look = [this, reading = m_reading](
+                          const storage::Generation& generation) -> Result<Topic::Delivery> {
+        if (!reading->recording) return Topic::Delivery([] {});
+        if (reading->session) reading->session->whileWanted(generation);
+        const auto begun = std::chrono::steady_clock::now();
+        const auto summary = reading->reader->summary();
+        if (!summary) return failure(summary);
+        if (!hasGrown(reading->recording->summary, *summary))
+            return Topic::Delivery([this] { m_again.start(kBetweenLooks); });
+        auto loaded = loadRecording(*reading->reader, reading->recording->path, true);
+        if (!loaded) return failure(loaded);
+        reading->recording = *loaded;
+        const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+            std::chrono::steady_clock::now() - begun);
+        return Topic::Delivery([this, recording = *loaded, took] {
+            m_recording = recording;
+            Q_EMIT grown(recording);
+            if (!recording->summary.complete)
+                m_again.start(std::max(kBetweenLooks, kLooksShare * took));
+        });
+    };
+    submit(m_growth, withLoss(look), [](const QString&) {});
+}
+
+void RecordingLoader::listFolder(const QString& address, TakeFolder take) {
+    const auto list = [reading = m_reading, address, take, access = m_access](
+                          const storage::Generation& generation) -> Result<Topic::Delivery> {
+        const auto listed = [&]() -> Result<storage::remote::FolderList> {
+            const auto parsed = storage::remote::parseAddress(address.toStdString());
+            if (!parsed) return failure(parsed);
+            auto session = reading->hosts.session(access, parsed->target, generation, {});
+            if (!session) return failure(session);
+            return (*session)->ask(storage::remote::ListFolder{parsed->path});
+        }();
+        return Topic::Delivery([take, listed] { take(listed); });
+    };
+    submit(m_folder, list, [](const QString&) {});
+}
+
+void RecordingLoader::forgetFolder() {
+    m_folder->generations.supersede();
+    m_folder->open = false;
+}
+
+RecordingLoader::Job RecordingLoader::withLoss(Job job) {
+    return [this, reading = m_reading, job = std::move(job)](
+               const storage::Generation& generation) -> Result<Topic::Delivery> {
+        auto answer = job(generation);
+        if (answer || !reading->isLost() || !reading->recording) return answer;
+        const QString path = reading->recording->path;
+        const QString message = QString::fromStdString(answer.error().message);
+        return Topic::Delivery([this, path, message] { Q_EMIT connectionLost(path, message); });
+    };
 }
 
 void RecordingLoader::ask(const std::shared_ptr<TopicState>& topic, Topic::Question question) {
@@ -110,12 +257,14 @@ void RecordingLoader::ask(const std::shared_ptr<TopicState>& topic, Topic::Quest
                          const storage::Generation& generation) -> Result<Topic::Delivery> {
         // whoever asks without a recording wants no answer
         if (!reading->recording) return Topic::Delivery([] {});
+        if (reading->session) reading->session->whileWanted(generation);
         auto answer = question(*reading->reader, *reading->recording, generation);
         // the page that asked has gone, or asks anew
         if (!answer && answer.error().code == ErrorCode::kCancelled) return Topic::Delivery([] {});
         return answer;
     };
-    submit(topic, job, [this](const QString& message) { Q_EMIT questionFailed(message); });
+    submit(topic, withLoss(job),
+           [this](const QString& message) { Q_EMIT questionFailed(message); });
 }
 
 }  // namespace shardscope::desktop

@@ -8,8 +8,7 @@ Topic::Topic(RecordingLoader& loader, Urgency urgency)
     : m_loader(&loader), m_state(loader.addTopic(urgency)) {}
 
 Topic::~Topic() {
-    m_state->generations.supersede();
-    m_state->open = false;
+    forget();
 }
 
 void Topic::submit(Question question) {

@@ -53,6 +53,12 @@ public:
         });
     }
 
+    /// No answer comes to what was asked.
+    void forget() {
+        m_state->generations.supersede();
+        m_state->open = false;
+    }
+
 private:
     friend class RecordingLoader;
     using Delivery = std::function<void()>;

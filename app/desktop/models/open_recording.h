@@ -27,6 +27,7 @@ struct OpenRecording {
     analysis::Report report;
     std::vector<RankEvents> ranks;  ///< by rank
     RunDensity density;
+    bool grows = false;  ///< it was read before, and more has come since
 
     [[nodiscard]] TimeRange bounds() const { return summary.bounds; }
     [[nodiscard]] const RankEvents* rank(RankId rank) const;

@@ -29,6 +29,8 @@ QString leftOutWord(const DetailFacts& detail) {
 
 QString incompleteText(const OpenRecording& recording) {
     const auto& report = recording.report;
+    if (recording.grows)
+        return u"This run is going on: what it has recorded so far is shown, and more comes."_s;
     if (!recording.summary.complete) {
         return u"This recording was not finished: its writer stopped. %1 were recovered; what came "
                u"after is lost."_s.arg(formatDuration(recording.bounds().duration()));

@@ -51,6 +51,8 @@ public:
 Q_SIGNALS:
     /// Let the user choose a recording.
     void openRequested();
+    /// The same, of one on another host.
+    void remoteRequested();
     void fileRequested(const QString& path);
     void pageRequested(const QString& id);
     /// `arguments`: those of `shardscope record`; of a resumed run what differs from its

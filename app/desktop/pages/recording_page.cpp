@@ -15,6 +15,11 @@ RecordingPage::RecordingPage(PageContext& context, QWidget* parent)
     });
     connect(&context.loader, &RecordingLoader::opening, this, &RecordingPage::showLoading);
     connect(&context.loader, &RecordingLoader::opened, this, &RecordingPage::showRecording);
+    connect(&context.loader, &RecordingLoader::sketched, this,
+            [this](const RecordingPtr& recording) {
+                if (showsSketches()) showRecording(recording);
+            });
+    connect(&context.loader, &RecordingLoader::grown, this, &RecordingPage::showRecording);
     connect(&context.loader, &RecordingLoader::openFailed, this,
             [this](const QString&, const QString& message) { showError(message); });
 }

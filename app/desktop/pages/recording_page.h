@@ -23,6 +23,8 @@ protected:
     /// To be called once by the page's constructor.
     void setUp(QWidget* content, const QString& icon, const QString& emptyTitle,
                const QString& emptyText, std::vector<QRectF> skeleton, bool scrolls);
+    /// Whether it can show a recording whose events and report are still on their way.
+    [[nodiscard]] virtual bool showsSketches() const { return false; }
     /// The recording or the selection changed; there is a recording.
     virtual void present() = 0;
     [[nodiscard]] const OpenRecording& recording() const { return *m_recording; }

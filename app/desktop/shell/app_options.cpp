@@ -34,14 +34,17 @@ Result<QSize> parseSize(const QString& text) {
 void declare(QCommandLineParser& parser) {
     parser.setApplicationDescription(QCoreApplication::translate(
         "options", "Looks at recordings of training runs, and starts new runs."));
-    parser.addPositionalArgument(u"FILE"_s, u"Recording to open (.sscope)."_s, u"[FILE]"_s);
-    parser.addOptions({{u"page"_s, u"Page to show: %1."_s.arg(pageIds().join(u", "_s)), u"NAME"_s},
-                       {u"screenshot"_s, u"Write the page to OUT.png and exit; needs no display."_s,
-                        u"OUT.png"_s},
-                       {u"size"_s, u"Size of the window, e.g. 1600x1000."_s, u"WxH"_s},
-                       {u"theme"_s, u"light or dark."_s, u"NAME"_s},
-                       {{u"h"_s, u"help"_s}, u"Show this help."_s},
-                       {{u"v"_s, u"version"_s}, u"Show the version."_s}});
+    parser.addPositionalArgument(
+        u"FILE"_s, u"Recording to open: a file (.sscope), or ssh://HOST/PATH."_s, u"[FILE]"_s);
+    parser.addOptions(
+        {{u"page"_s, u"Page to show: %1."_s.arg(pageIds().join(u", "_s)), u"NAME"_s},
+         {u"screenshot"_s, u"Write the page to OUT.png and exit; needs no display."_s,
+          u"OUT.png"_s},
+         {u"size"_s, u"Size of the window, e.g. 1600x1000."_s, u"WxH"_s},
+         {u"ssh-command"_s, u"What reaches the host of ssh://HOST/PATH."_s, u"WORDS"_s},
+         {u"theme"_s, u"light or dark."_s, u"NAME"_s},
+         {{u"h"_s, u"help"_s}, u"Show this help."_s},
+         {{u"v"_s, u"version"_s}, u"Show the version."_s}});
 }
 
 }  // namespace
@@ -70,6 +73,7 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
     }
     if (!parser.positionalArguments().isEmpty())
         options.file = parser.positionalArguments().first();
+    options.sshCommand = parser.value(u"ssh-command"_s);
     options.page = parser.value(u"page"_s);
     if (!options.page.isEmpty() && !pageIds().contains(options.page)) {
         return failure(ErrorCode::kUsage, "There is no page " + options.page.toStdString() +

@@ -11,7 +11,8 @@
 namespace shardscope::desktop {
 
 struct AppOptions {
-    QString file;
+    QString file;  ///< or "ssh://HOST/PATH"
+    QString sshCommand;
     QString page;        ///< empty: Overview with a file, else Start
     QString screenshot;  ///< PNG to write instead of showing a window
     QSize size{1440, 900};

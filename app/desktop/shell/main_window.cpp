@@ -4,13 +4,16 @@
 #include "app/desktop/models/machine_facts.h"
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/pages/pages.h"
+#include "app/desktop/shell/connection_bar.h"
 #include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/shell/rail.h"
+#include "app/desktop/shell/remote_dialog.h"
 #include "app/desktop/shell/status_line.h"
 #include "app/desktop/shell/top_bar.h"
 #include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
 #include "profiler/analysis/notices.h"
+#include "storage/recording/remote/remote_address.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -34,6 +37,7 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
       m_rail(new Rail(this)),
       m_topBar(new TopBar(this)),
       m_status(new StatusLine(this)),
+      m_connection(new ConnectionBar(this)),
       m_stack(new QStackedWidget(this)) {
     setWindowTitle(tr("Shardscope"));
     setMinimumSize(800, 560);
@@ -45,6 +49,7 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     addKeyNotes();
     connectBars();
     connectLoader();
+    giveAccess();
     // after the pages, so that Live has said how it ended
     connect(&m_session, &RecorderSession::finished, this, &MainWindow::endRun);
     const MachineFacts machine = thisMachine();
@@ -66,6 +71,7 @@ void MainWindow::addPage(const PageEntry& entry) {
     m_stack->addWidget(page);
     m_rail->addPage(entry.id, entry.icon, entry.name, QString::number(m_stack->count()));
     connect(page, &Page::openRequested, this, &MainWindow::chooseFile);
+    connect(page, &Page::remoteRequested, this, &MainWindow::chooseRemote);
     connect(page, &Page::fileRequested, this, &MainWindow::openFile);
     connect(page, &Page::pageRequested, this, &MainWindow::showPage);
     connect(page, &Page::runRequested, this, &MainWindow::startRun);
@@ -76,6 +82,7 @@ void MainWindow::layOut() {
     auto* right = new QVBoxLayout;
     right->setSpacing(0);
     right->addWidget(m_topBar);
+    right->addWidget(m_connection);
     right->addWidget(m_stack, 1);
     right->addWidget(m_status);
     auto* layout = new QHBoxLayout(this);
@@ -104,6 +111,8 @@ void MainWindow::addWindowCommands() {
     const QString window = tr("Window");
     m_commands.add(u"open"_s, window, tr("Open a recording"), {QKeySequence::Open},
                    [this] { chooseFile(); });
+    m_commands.add(u"open.remote"_s, window, tr("Open a recording on another host"),
+                   {QKeySequence(u"Ctrl+Shift+O"_s)}, [this] { chooseRemote(); });
     m_commands.add(u"theme"_s, window, tr("Light or dark"), {QKeySequence(u"Ctrl+T"_s)},
                    [this] { useTheme(!isDark()); });
     m_commands.add(u"back"_s, window, tr("Selection before"), {QKeySequence(u"Alt+Left"_s)},
@@ -141,9 +150,22 @@ void MainWindow::connectBars() {
 void MainWindow::connectLoader() {
     connect(&m_loader, &RecordingLoader::opening, this, [this](const QString& path) {
         m_selection.reset();
+        m_connection->hide();
         m_status->setMessage(tr("Reading %1…").arg(path));
     });
     connect(&m_loader, &RecordingLoader::opened, this, &MainWindow::presentRecording);
+    connect(&m_loader, &RecordingLoader::sketched, this, [this](const RecordingPtr& sketch) {
+        m_topBar->setTitle(sketch->title(), sketch->path);
+        m_status->setMessage(tr("Reading phases and collectives of %1…").arg(sketch->path));
+    });
+    connect(&m_loader, &RecordingLoader::grown, this, &MainWindow::presentRecording);
+    connect(&m_loader, &RecordingLoader::connecting, m_status, &StatusLine::setMessage);
+    connect(&m_loader, &RecordingLoader::connectionLost, this,
+            [this](const QString& path, const QString& message) {
+                presentLoss(path, message, tr("Reconnect"));
+            });
+    connect(m_connection, &ConnectionBar::reconnectRequested, this,
+            [this] { openFile(QString(m_lost)); });
     connect(&m_loader, &RecordingLoader::openFailed, this, &MainWindow::presentFailure);
     connect(&m_loader, &RecordingLoader::questionFailed, m_status, &StatusLine::setMessage);
 }
@@ -177,6 +199,21 @@ void MainWindow::showPage(const QString& id) {
     m_status->setHover({});
 }
 
+void MainWindow::setRecorder(const QString& program) {
+    m_recorder = program;
+    giveAccess();
+}
+
+void MainWindow::setSshCommand(const QString& command) {
+    m_sshCommand = command;
+    giveAccess();
+}
+
+void MainWindow::giveAccess() {
+    const QString program = m_recorder.isEmpty() ? findRecorder() : m_recorder;
+    m_loader.setAccess({program.toStdString(), m_sshCommand.toStdString()});
+}
+
 void MainWindow::startRun(const run::RunConfig& config, const QStringList& arguments) {
     if (!config.output.empty()) QDir().mkpath(QFileInfo(fromUtf8(config.output)).absolutePath());
     const QString recorder = m_recorder.isEmpty() ? findRecorder() : m_recorder;
@@ -207,6 +244,16 @@ void MainWindow::chooseFile() {
     dialog->open();
 }
 
+void MainWindow::chooseRemote() {
+    const RecordingPtr recording = m_loader.recording();
+    QString address;
+    if (recording && storage::remote::isRemote(recording->path.toStdString()))
+        address = recording->path.left(recording->path.lastIndexOf(u'/') + 1);
+    auto* dialog = new RemoteDialog(m_loader, address, this);
+    connect(dialog, &RemoteDialog::chosen, this, &MainWindow::openFile);
+    dialog->open();
+}
+
 void MainWindow::presentRecording(const RecordingPtr& recording) {
     m_topBar->setTitle(recording->title(), recording->path);
     m_topBar->setProblems(analysis::problemCount(analysis::notices(recording->report)));
@@ -226,7 +273,14 @@ void MainWindow::presentFacts(const OpenRecording& recording) {
                                 recording.summary.complete ? tr("complete ✓") : tr("incomplete")));
 }
 
-void MainWindow::presentFailure(const QString& path, const QString&) {
+void MainWindow::presentLoss(const QString& path, const QString& message, const QString& action) {
+    m_lost = path;
+    m_connection->showLoss(message, action);
+    m_status->setMessage(tr("%1 cannot be asked any more").arg(path));
+}
+
+void MainWindow::presentFailure(const QString& path, const QString& message) {
+    if (storage::remote::isRemote(path.toStdString())) presentLoss(path, message, tr("Try again"));
     m_topBar->setTitle(tr("Shardscope"), {});
     m_topBar->setSelection({}, false);
     m_topBar->setProblems(0);
@@ -248,7 +302,11 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 
 void MainWindow::dropEvent(QDropEvent* event) {
     const auto urls = event->mimeData()->urls();
-    if (!urls.isEmpty() && urls.first().isLocalFile()) openFile(urls.first().toLocalFile());
+    if (urls.isEmpty()) return;
+    if (urls.first().isLocalFile())
+        openFile(urls.first().toLocalFile());
+    else if (storage::remote::isRemote(urls.first().toString().toStdString()))
+        openFile(urls.first().toString());
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

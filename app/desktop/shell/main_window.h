@@ -16,6 +16,7 @@ class QStackedWidget;
 
 namespace shardscope::desktop {
 
+class ConnectionBar;
 class Rail;
 class StatusLine;
 class TopBar;
@@ -28,6 +29,7 @@ public:
     MainWindow(const UserFolders& folders, bool remembers, QWidget* parent = nullptr);
     ~MainWindow() override;
 
+    /// Or "ssh://HOST/PATH".
     void openFile(const QString& path);
     void showPage(const QString& id);
     [[nodiscard]] QString currentPage() const { return m_page; }
@@ -36,7 +38,9 @@ public:
     void useTheme(bool dark);
     [[nodiscard]] bool isDark() const;
     /// Program to start instead of the one beside this one.
-    void setRecorder(const QString& program) { m_recorder = program; }
+    void setRecorder(const QString& program);
+    /// What reaches other hosts; empty: ssh.
+    void setSshCommand(const QString& command);
 
     [[nodiscard]] RecordingLoader& loader() { return m_loader; }
     [[nodiscard]] SelectionModel& selection() { return m_selection; }
@@ -62,15 +66,19 @@ private:
     void addKeyNotes();
     void connectBars();
     void connectLoader();
+    void giveAccess();
     void endRun(const run::RunFinished& outcome);
     void chooseFile();
+    void chooseRemote();
     void presentRecording(const RecordingPtr& recording);
     void presentFacts(const OpenRecording& recording);
     void presentFailure(const QString& path, const QString& message);
+    void presentLoss(const QString& path, const QString& message, const QString& action);
     void presentSelection();
 
-    QString m_recorder;
+    QString m_recorder, m_sshCommand;
     QString m_page;
+    QString m_lost;  ///< what the bar of a lost connection connects to again
     bool m_closing = false;
     SelectionModel m_selection;
     RecordingLoader m_loader;
@@ -81,6 +89,7 @@ private:
     Rail* m_rail;
     TopBar* m_topBar;
     StatusLine* m_status;
+    ConnectionBar* m_connection;
     QStackedWidget* m_stack;
     QMap<QString, Page*> m_pages;
 };

@@ -5,6 +5,7 @@
 #include "app/desktop/shell/screenshot.h"
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/recording/remote/remote_address.h"
 
 #include <QApplication>
 #include <QCursor>
@@ -57,7 +58,10 @@ int runDesktop(int argc, char** argv) {
     if (!parsed) return say(parsed.error());
     if (!*parsed) return 0;
     const AppOptions& options = **parsed;
-    if (!options.file.isEmpty() && !QFileInfo::exists(options.file)) {
+    if (storage::remote::isRemote(options.file.toStdString())) {
+        if (auto address = storage::remote::parseAddress(options.file.toStdString()); !address)
+            return say(address.error());
+    } else if (!options.file.isEmpty() && !QFileInfo::exists(options.file)) {
         return say({ErrorCode::kUnreadable, "There is no file " + options.file.toStdString() +
                                                 ". Check its name, or start "
                                                 "without one and open it from the Start page."});
@@ -70,6 +74,7 @@ int runDesktop(int argc, char** argv) {
     const bool shows = options.screenshot.isEmpty();
     MainWindow window(folders, shows);
     window.useTheme(dark);
+    window.setSshCommand(options.sshCommand);
     if (!options.file.isEmpty()) window.openFile(options.file);
     if (!options.page.isEmpty()) window.showPage(options.page);
     if (!shows) return takeScreenshot(window, options);

@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/format.h"
+#include "storage/recording/remote/remote_address.h"
 
 #include <QDir>
 #include <QFile>
@@ -51,7 +52,9 @@ RecentFiles::RecentFiles(const QString& storePath, QObject* parent)
 
 void RecentFiles::add(const OpenRecording& recording, const QString& now) {
     RecentFile file;
-    file.path = QFileInfo(recording.path).absoluteFilePath();
+    file.path = storage::remote::isRemote(recording.path.toStdString())
+                    ? recording.path
+                    : QFileInfo(recording.path).absoluteFilePath();
     file.title = recording.title();
     if (recording.report.tokensPerSecond) {
         file.throughput =

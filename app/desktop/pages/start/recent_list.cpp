@@ -4,6 +4,7 @@
 #include "app/desktop/widgets/sparkline.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/recording/remote/remote_address.h"
 
 #include <QDateTime>
 #include <QFileInfo>
@@ -30,7 +31,9 @@ QString whenText(const QString& iso) {
 class RecentRow : public QAbstractButton {
 public:
     RecentRow(RecentFile file, QWidget* parent) : QAbstractButton(parent), m_file(std::move(file)) {
-        m_exists = QFileInfo::exists(m_file.path);
+        m_remote = storage::remote::isRemote(m_file.path.toStdString());
+        // whether it is still there, its host says when it is opened
+        m_exists = m_remote || QFileInfo::exists(m_file.path);
         setFixedHeight(kRow);
         setCursor(Qt::PointingHandCursor);
         setFocusPolicy(Qt::StrongFocus);
@@ -76,14 +79,20 @@ protected:
                                  ? facts.join(u" · "_s)
                                  : tr("Not found any more: moved or deleted. Click to locate it…");
         drawTabular(painter, QRectF(inset, 28, words - inset, 16), Qt::AlignLeft, line);
-        drawTabular(painter, QRectF(inset, 44, words - inset, 14), Qt::AlignLeft,
-                    QFontMetrics(painter.font())
-                        .elidedText(QFileInfo(m_file.path).absolutePath(), Qt::ElideMiddle,
-                                    static_cast<int>(words - inset)));
+        drawTabular(
+            painter, QRectF(inset, 44, words - inset, 14), Qt::AlignLeft,
+            QFontMetrics(painter.font())
+                .elidedText(folderText(), Qt::ElideMiddle, static_cast<int>(words - inset)));
     }
 
 private:
+    [[nodiscard]] QString folderText() const {
+        return m_remote ? m_file.path.left(m_file.path.lastIndexOf(u'/'))
+                        : QFileInfo(m_file.path).absolutePath();
+    }
+
     RecentFile m_file;
+    bool m_remote = false;
     bool m_exists = false;
 };
 

@@ -4,6 +4,7 @@
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/recording/remote/remote_address.h"
 
 #include <QDateTime>
 #include <QFileInfo>
@@ -65,7 +66,7 @@ StartPage::StartPage(PageContext& context, QWidget* parent)
     m_list->setFiles(m_recent.files());
     connect(&m_recent, &RecentFiles::changed, this, [this] { m_list->setFiles(m_recent.files()); });
     connect(m_list, &RecentList::chosen, this, [this](const QString& path) {
-        if (QFileInfo::exists(path)) {
+        if (storage::remote::isRemote(path.toStdString()) || QFileInfo::exists(path)) {
             Q_EMIT fileRequested(path);
         } else {
             Q_EMIT openRequested();
@@ -105,6 +106,9 @@ QWidget* StartPage::buildActions(QWidget* parent) {
     auto* open = new QPushButton(tr("Open a recording…"), side);
     connect(open, &QPushButton::clicked, this, &StartPage::openRequested);
     layout->addWidget(open);
+    auto* remote = new QPushButton(tr("Open on another host…"), side);
+    connect(remote, &QPushButton::clicked, this, &StartPage::remoteRequested);
+    layout->addWidget(remote);
     layout->addWidget(quietLabel(tr("Ctrl+O, or drop an .sscope file anywhere. A run that is still "
                                     "being recorded opens too."),
                                  side));

@@ -35,7 +35,10 @@ TimelineCanvas::TimelineCanvas(QWidget* parent) : QAbstractScrollArea(parent) {
 }
 
 void TimelineCanvas::setRecording(const RecordingPtr& recording) {
-    m_frame.reset();
+    // the old picture of the same run stays until there is a new one
+    const std::string run = recording ? recording->summary.run.id : std::string();
+    if (run.empty() || run != m_run) m_frame.reset();
+    m_run = run;
     m_picks = {};
     m_shown.setRecording(recording);
     lanesChanged();

@@ -11,6 +11,7 @@
 #include <QAbstractScrollArea>
 #include <QPixmap>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -93,6 +94,7 @@ private:
     TimelinePointer m_pointer;
     TimelinePicks m_picks;
     TimelineFramePtr m_frame;
+    std::string m_run;  ///< id of the run that is shown
     QPixmap m_picture;  ///< null: to be painted anew
 };
 

@@ -7,6 +7,7 @@
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/recording/remote/remote_address.h"
 
 #include <QHBoxLayout>
 #include <QVBoxLayout>
@@ -20,6 +21,17 @@ using namespace Qt::StringLiterals;
 constexpr int kRow = 28;
 constexpr int kLowPage = 720;
 constexpr int kNarrowPage = 1100;
+/// A megabyte or two on its way.
+constexpr double kMostFarEvents = 100'000;
+
+/// A table is made of every event of its range: more of them than one waits for, where they come
+/// from another host. As if events were spread evenly.
+bool isTooFar(const OpenRecording& recording, TimeRange range) {
+    if (!storage::remote::isRemote(recording.path.toStdString())) return false;
+    const auto all = static_cast<double>(recording.bounds().duration().ns);
+    const auto part = static_cast<double>(range.intersection(recording.bounds()).duration().ns);
+    return static_cast<double>(recording.summary.events.total()) * part > kMostFarEvents * all;
+}
 
 }  // namespace
 
@@ -129,13 +141,22 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
 void TimelinePage::present() {
     const Selection& current = selection().current();
     const RangeTexts texts = rangeTexts(recording(), current);
-    pageFrame().setHeadline(texts.headline, texts.subline);
+    const bool tooFar = isTooFar(recording(), current.range.value_or(recording().bounds()));
+    pageFrame().setHeadline(texts.headline,
+                            tooFar ? tr("%1 · select a shorter range for its table: all of it "
+                                        "would have to come from the other host")
+                                         .arg(texts.subline)
+                                   : texts.subline);
     if (m_shown != &recording()) {
         m_shown = &recording();
         const RecordingPtr shared = shownRecording();
+        // one that has grown is looked at where it was
+        const bool same = m_shownRun == recording().summary.run.id && !m_canvas->view().empty();
+        const TimeRange before = m_canvas->view();
+        m_shownRun = recording().summary.run.id;
         m_minimap->setRecording(shared);
         m_canvas->setRecording(shared);
-        m_canvas->setView(current.range.value_or(firstView(recording())));
+        m_canvas->setView(same ? before : current.range.value_or(firstView(recording())));
         m_panel->showNothing();
     }
     m_canvas->setRanks(current.ranks);
@@ -169,6 +190,11 @@ void TimelinePage::askForPicture(const TimelineQuery& query) {
 void TimelinePage::askForTable() {
     const Selection& current = selection().current();
     const TimeRange range = current.range.value_or(recording().bounds());
+    if (isTooFar(recording(), range)) {
+        m_rangeTable.forget();
+        m_table->setTable(rangeColumns(), {});
+        return;
+    }
     m_rangeTable.ask(
         [range, ranks = current.ranks](auto& reader, const auto& recording,
                                        const auto& generation) {

@@ -4,6 +4,8 @@
 #include "app/desktop/pages/recording_page.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
 
+#include <string>
+
 namespace shardscope::desktop {
 
 class DataTable;
@@ -23,6 +25,7 @@ public:
     [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
 
 protected:
+    [[nodiscard]] bool showsSketches() const override { return true; }
     void present() override;
     void showEvent(QShowEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
@@ -45,6 +48,7 @@ private:
     SlicePanel* m_panel = nullptr;
     DataTable* m_table = nullptr;
     const OpenRecording* m_shown = nullptr;  ///< what the canvas was set up for
+    std::string m_shownRun;                  ///< its id, the same of one that has grown
 };
 
 }  // namespace shardscope::desktop
