@@ -2,6 +2,7 @@
 
 #include "engine/control/observer.h"
 #include "profiler/analysis/report.h"
+#include "storage/columns/chunk.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/recording_clock.h"
 #include "storage/recording/read/recording_reader.h"
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 namespace shardscope::cli {
@@ -20,6 +22,20 @@ namespace {
 constexpr std::chrono::milliseconds kFlushInterval{500};
 /// What a file that is copied without its log, or whose log is lost, lacks at most.
 constexpr std::chrono::milliseconds kCheckpointInterval{1000};
+
+// Nobody speaks for another rank, whatever stands in the message.
+void ofRank(RankId rank, run::LaneDeclared& declared) {
+    declared.lane.rank = rank;
+}
+void ofRank(RankId rank, run::DeviceReported& reported) {
+    reported.device.rank = rank;
+}
+void ofRank(RankId rank, run::StepDone& done) {
+    done.step.rank = rank;
+}
+void ofRank(RankId rank, run::TheoryReported& reported) {
+    for (MemoryTheory& each : reported.categories) each.rank = rank;
+}
 
 /// As `report` says it of the same file.
 std::optional<double> tokensPerSecondOf(const std::string& recording) {
@@ -82,11 +98,27 @@ void RunRecorder::noteSetClock(const ClockFacts& clock) {
 }
 
 void RunRecorder::message(RankId rank, const run::Message& message) {
-    std::visit([&](const auto& each) { on(rank, each); }, message);
+    std::visit(
+        [&](const auto& each) {
+            if constexpr (requires(std::remove_cvref_t<decltype(each)> own) {
+                              ofRank(rank, own);
+                          }) {
+                auto own = each;
+                ofRank(rank, own);
+                on(rank, own);
+            } else {
+                on(rank, each);
+            }
+        },
+        message);
 }
 
 void RunRecorder::chunk(RankId rank, std::span<const std::byte> bytes) {
     if (!canWrite()) return;
+    const auto header = columns::decodeHeader(bytes);
+    if (header && header->rank != rank)
+        return noteDamage(rank, ++m_damagedChunks[rank.value],
+                          fmt::format("they are said to be rank {}'s", header->rank.value));
     const auto result = m_slow ? m_slow->add(rank, bytes) : m_writer.addChunk(bytes);
     if (!result && result.error().code == ErrorCode::kUnreadable) {
         noteDamage(rank, ++m_damagedChunks[rank.value], result.error().message);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -70,6 +71,19 @@ TEST_F(Record, StoresTheWholeRun) {
     EXPECT_EQ(summary.events.collectives, 10u);
     EXPECT_EQ(summary.memoryTheory.size(), 2u);
     EXPECT_TRUE(summary.diagnostics.empty());
+}
+
+TEST_F(Record, NobodySpeaksForAnotherRank) {
+    environment["FAKE_RANK_MODE"] = "impostor";
+    const auto run = startRecord();
+    ASSERT_EQ(run->wait(), 0) << run->err();
+    const RecordingSummary summary = recorded();
+    const auto said = std::find_if(summary.diagnostics.begin(), summary.diagnostics.end(),
+                                   [](const auto& each) { return each.code == "chunk-damaged"; });
+    ASSERT_NE(said, summary.diagnostics.end());
+    EXPECT_THAT(said->message, HasSubstr("they are said to be rank 0's"));
+    for (const StepFacts& step : summary.steps)
+        EXPECT_TRUE(step.step.value != 77 || step.rank == RankId{1});
 }
 
 TEST_F(Record, PrintsOneJsonObjectAtTheEnd) {

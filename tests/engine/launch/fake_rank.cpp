@@ -2,7 +2,7 @@
 // fails as a test asks for. Built without LibTorch.
 //
 //   FAKE_RANK_MODE    normal exit kill hang linger garbage version message chunk nonfinite data
-//                     wordless
+//                     wordless impostor
 //   FAKE_RANK_WHO     rank that misbehaves (default 1)
 //   FAKE_RANK_STEP    at which step (default 2)
 //   FAKE_RANK_STEP_MS length of a step (default 2)
@@ -254,6 +254,15 @@ private:
             auto frame = run::encodeMessage(rank(), "{}");
             frame[6] = std::byte{99};
             write(frame);
+        }
+        if (mode == "impostor") {
+            // In the name of rank 0, in frames of its own.
+            const std::vector<SpanEvent> spans(3);
+            sendChunk(columns::encodeSpans(RankId{0}, spans));
+            run::StepDone done;
+            done.step.rank = RankId{0};
+            done.step.step = StepIndex{77};
+            send(done);
         }
         if (mode == "nonfinite") fail("the loss is nan", "non-finite-loss", step);
         if (mode == "data") fail("the data file cannot be read", "data", step);
