@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <optional>
@@ -103,7 +104,6 @@ private:
     /// Rank 0's may be started minutes later, or its name be known only then.
     Result<void> meet() {
         const auto until = Clock::now() + m_service.patience;
-        std::string why;
         while (true) {
             if (m_service.timesAsked() > 0)
                 return failure(ErrorCode::kInterrupted, "interrupted before rank 0's task was met");
@@ -113,7 +113,7 @@ private:
                 return {};
             }
             if (met.error().code != ErrorCode::kLaunch) return refusalOf(met.error());
-            if (Clock::now() > until) return notMet(met.error().message);
+            if (Clock::now() > std::min(until, m_goneAt)) return notMet(met.error().message);
             ::poll(nullptr, 0, static_cast<int>(kBetweenTries.count()));
         }
     }
@@ -121,6 +121,7 @@ private:
     /// kLaunch: not yet; kFailure: no.
     Result<TaskLine> tryToMeet(const TaskHello& hello) {
         auto socket = connectToFirst(m_service.place, m_secret, kTryPatience);
+        noteWhetherListening(socket.has_value());
         if (!socket) return failure(socket);
         TaskLine line(std::move(*socket));
         line.send(helloLine(m_secret, hello));
@@ -129,6 +130,15 @@ private:
         if (const auto refused = after(said, "refused " + m_secret.first))
             return failure(ErrorCode::kFailure, std::string(*refused));
         return failure(ErrorCode::kLaunch, "who listens there is not this run's");
+    }
+
+    /// Whoever has listened and does so no more is not expected back for long.
+    void noteWhetherListening(bool listening) {
+        if (listening)
+            m_goneAt = Clock::time_point::max();
+        else if (std::exchange(m_listened, false))
+            m_goneAt = Clock::now() + kTaskLease;
+        m_listened = m_listened || listening;
     }
 
     static tl::unexpected<Error> refusalOf(const Error& error) {
@@ -142,9 +152,13 @@ private:
                                       : fmt::format("at {} port {}", place.address, place.port);
         return failure(
             ErrorCode::kLaunch,
-            fmt::format("rank 0's task was not met {} within {} s: {}; see that MASTER_ADDR and "
+            fmt::format("rank 0's task was not met {} within {} s{}: {}; see that MASTER_ADDR and "
                         "MASTER_PORT are those of its host and the same for all tasks",
-                        where, m_service.patience.count() / 1000, why));
+                        where, m_service.patience.count() / 1000,
+                        m_goneAt < Clock::time_point::max()
+                            ? fmt::format(", or {} s after it was gone", kTaskLease.count())
+                            : "",
+                        why));
     }
 
     Result<void> lead(std::string_view processors) {
@@ -178,6 +192,8 @@ private:
     NodeAgent m_agent;
     TaskLine m_line;  ///< goes before the agent is waited for
     int m_passedOn = 0;
+    bool m_listened = false;  ///< somebody did at the last try
+    Clock::time_point m_goneAt = Clock::time_point::max();
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "engine/network/network_interface.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -53,7 +54,7 @@ protected:
         const pid_t pid = ::fork();
         if (pid == 0) {
             const auto status =
-                serveAsTask({place, product, [] { return 0; }, std::chrono::seconds(30)});
+                serveAsTask({place, product, [] { return 0; }, std::chrono::minutes(30)});
             ::_exit(status ? *status : 100);
         }
         m_tasks.push_back(pid);
@@ -238,6 +239,20 @@ TEST_F(TaskMeetingTest, ATaskThatMeetsNobodySaysWhereItLooked) {
     EXPECT_EQ(served.error().code, ErrorCode::kLaunch);
     EXPECT_THAT(served.error().message, HasSubstr("at 127.0.0.1 port " + std::to_string(m_port)));
     EXPECT_THAT(served.error().message, HasSubstr("Connection refused"));
+}
+
+TEST_F(TaskMeetingTest, ATaskWhoseFirstIsGoneBeforeItAnswersDoesNotWaitForItsPatience) {
+    const pid_t task = startTask(place(1, 2));  // has no copy of what listens
+    FileDescriptor first(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(m_port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(::bind(first.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::listen(first.get(), 8), 0);
+    FileDescriptor(::accept(first.get(), nullptr, nullptr)).reset();
+    first.reset();
+    EXPECT_EQ(statusOf(task), 100);
 }
 
 TEST_F(TaskMeetingTest, ATaskThatIsRefusedSaysWhy) {
