@@ -221,7 +221,7 @@ void RecordingLoader::lookForMore() {
     submit(m_growth, withLoss(look), [](const QString&) {});
 }
 
-void RecordingLoader::listFolder(const QString& address, TakeFolder take) {
+void RecordingLoader::listFolder(const QString& address, const TakeFolder& take) {
     const auto list = [reading = m_reading, address, take, access = m_access](
                           const storage::Generation& generation) -> Result<Topic::Delivery> {
         const auto listed = [&]() -> Result<storage::remote::FolderList> {

@@ -32,7 +32,7 @@ public:
     /// What lies in a folder of another host, "ssh://HOST/PATH": the newest question's answer, or
     /// why there is none.
     using TakeFolder = std::function<void(const Result<storage::remote::FolderList>& list)>;
-    void listFolder(const QString& address, TakeFolder take);
+    void listFolder(const QString& address, const TakeFolder& take);
     /// No answer comes after this.
     void forgetFolder();
     [[nodiscard]] RecordingPtr recording() const { return m_recording; }

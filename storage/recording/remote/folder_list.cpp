@@ -49,7 +49,8 @@ Result<FolderList> listFolder(const std::string& path) {
     for (; !error && folder != fs::directory_iterator(); folder.increment(error)) {
         FolderEntry entry = entryOf(*folder);
         if (!isShown(entry)) continue;
-        if (!(list.whole = list.entries.size() < kMostEntries)) break;
+        list.whole = list.entries.size() < kMostEntries;
+        if (!list.whole) break;
         list.entries.push_back(std::move(entry));
     }
     if (error)

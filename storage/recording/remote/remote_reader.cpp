@@ -19,8 +19,8 @@ TimeRange withinReason(TimeRange range) {
 }
 
 std::size_t sizeOf(const std::vector<std::string>& texts) {
-    std::size_t size = sizeof texts;
-    for (const std::string& text : texts) size += sizeof text + text.size();
+    std::size_t size = texts.size() * sizeof(std::string);
+    for (const std::string& text : texts) size += text.size();
     return size;
 }
 
