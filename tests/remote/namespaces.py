@@ -121,6 +121,15 @@ class Hosts:
     def cut(self, node):
         run("ip", "-n", self.head.namespace, "link", "set", node.link, "down")
 
+    def slow(self, node, rate):
+        """What it sends from now on; False where the kernel has no token bucket."""
+        words = ("tc", "-n", node.namespace, "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate",
+                 rate, "burst", "32kb", "latency", "200ms")
+        return run(*words, check=False).returncode == 0
+
+    def quick(self, node):
+        run("tc", "-n", node.namespace, "qdisc", "del", "dev", "eth0", "root", check=False)
+
     def join(self, node):
         run("ip", "-n", self.head.namespace, "link", "set", node.link, "up")
 

@@ -168,6 +168,31 @@ class Remote(unittest.TestCase):
         self.assertEqual(len(self.query(run, "SELECT 1 FROM steps")), 4 * 300)
         self.assertEqual(run.steps(), list(range(300)))
 
+    def test_over_a_slow_link_steps_come_first_and_events_are_fetched(self):
+        script = self.folder / "noisy.sh"
+        script.write_text(f'#!/bin/sh\nFAKE_RANK_SPANS=40000 exec {self.fake.parent}/shardscope-rank "$@"\n')
+        script.chmod(0o755)
+        noisy = self.place("noisy", script)
+        steps = 60
+        run = self.start("--steps", str(steps), program=noisy)
+        run.read_until(lambda event: event["event"] == "host" and event["state"] == "ready"
+                       and event["name"] == "node-b")
+        if not self.hosts.slow(self.hosts.nodes[1], "10mbit"):
+            run.process.kill()
+            run.close()
+            self.skipTest("no token bucket (tbf)")
+        self.addCleanup(self.hosts.quick, self.hosts.nodes[1])
+        end = run.finish()
+        self.assertEqual((end["status"], end["message"]), ("finished", ""))
+        fetching = [i for i, event in enumerate(run.lines)
+                    if event["event"] == "host" and event["state"] == "fetching"]
+        told = [i for i, event in enumerate(run.lines) if event["event"] == "step"]
+        self.assertTrue(fetching, "the link was not too slow")
+        self.assertEqual(len(told), steps)
+        self.assertLess(told[-1], fetching[0], "steps waited behind events")
+        self.assertEqual(self.query(run, "SELECT sum(count) FROM chunks WHERE kind = 1"),
+                         [[4 * steps * 40000]])
+
     def test_a_cut_beyond_the_lease_ends_the_run_on_both_sides(self):
         run = self.start("--steps", "1000000")
         run.read_until(lambda event: event["event"] == "step" and event["step"] >= 10)

@@ -6,6 +6,7 @@
 //   FAKE_RANK_WHO     rank that misbehaves (default 1)
 //   FAKE_RANK_STEP    at which step (default 2)
 //   FAKE_RANK_STEP_MS length of a step (default 2)
+//   FAKE_RANK_SPANS   spans of a step (default 4); more are of drawn lengths
 //   FAKE_RANK_CHUNKS  how many times a step's spans are sent (default 1)
 //   FAKE_RANK_ERROR   what `verify` reports (default 1e-7)
 //   FAKE_RANK_TRUTH   not empty: a counter a step on lane 3, whose value is what the kernel's own
@@ -29,6 +30,7 @@
 #include <ctime>
 #include <limits>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -155,10 +157,11 @@ private:
 
     void train(std::int32_t step) {
         const Timestamp start = now();
-        std::vector<SpanEvent> spans(4);
+        std::vector<SpanEvent> spans(std::stoul(setting("FAKE_RANK_SPANS", "4")));
         for (std::size_t i = 0; i < spans.size(); ++i) {
             spans[i].start = start + Duration{static_cast<std::int64_t>(i) * 1000};
-            spans[i].duration = Duration{900};
+            const auto drawn = static_cast<std::int64_t>(1 + m_random() % 900);
+            spans[i].duration = Duration{spans.size() == 4 ? 900 : drawn};
             spans[i].lane = kComputeLane;
             spans[i].name = kForwardName;
             spans[i].step = StepIndex{step};
@@ -278,6 +281,7 @@ private:
     run::RankStart m_start;
     std::optional<RecordingClock> m_clock;
     bool m_stopAsked = false;  ///< perhaps together with the start
+    mutable std::minstd_rand m_random;
     std::uint64_t m_emitted = 0;
 };
 
