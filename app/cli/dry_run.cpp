@@ -2,13 +2,17 @@
 
 #include "app/cli/console.h"
 #include "app/cli/report_table.h"
+#include "engine/launch/host_facts.h"
+#include "engine/run/config/host_list.h"
 #include "engine/run/config/vocabulary_pieces.h"
 #include "engine/run/theory/theory.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fstream>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 namespace shardscope::cli {
@@ -59,7 +63,25 @@ std::string momentsTable(const run::RunConfig& config) {
     return table.text("  ");
 }
 
+/// Hosts are asked when a run starts.
+std::string verdictOfHosts(const run::RunConfig& config) {
+    const run::RankPlaces places = run::placesOf(config);
+    const std::vector<run::HostConfig> hosts = run::hostsOf(config);
+    std::string text =
+        "whether it fits   could not tell: hosts are asked for their memory when the run starts; "
+        "`shardscope doctor --hosts` shows it";
+    for (std::int32_t host = 0; host < places.hosts(); ++host) {
+        const std::int32_t ranks = places.ranksOf(host);
+        text +=
+            fmt::format("\n  {:16}{} {} {} together", hosts[static_cast<std::size_t>(host)].name,
+                        ranks, ranks == 1 ? "rank needs" : "ranks need",
+                        gigabytes(Bytes{ranks * peakOf(config).count}));
+    }
+    return text;
+}
+
 std::string verdict(const run::RunConfig& config, std::optional<Bytes> available) {
+    if (!config.hosts.empty()) return verdictOfHosts(config);
     if (!available)
         return "whether it fits   could not tell: the memory of the GPUs was not asked for; "
                "`shardscope doctor` shows it";
@@ -67,19 +89,6 @@ std::string verdict(const run::RunConfig& config, std::optional<Bytes> available
     return fmt::format("{}: {} ranks need {} together, {} are available here",
                        fits ? "fits" : "does not fit", config.ranks, gigabytes(togetherOf(config)),
                        gigabytes(*available));
-}
-
-/// MemAvailable of /proc/meminfo.
-std::optional<Bytes> availableMemory() {
-    std::ifstream file("/proc/meminfo");
-    std::string key;
-    std::int64_t kibibytes = 0;
-    std::string unit;
-    while (file >> key >> kibibytes) {
-        if (key == "MemAvailable:") return Bytes{kibibytes * 1024};
-        std::getline(file, unit);
-    }
-    return std::nullopt;
 }
 
 }  // namespace
@@ -144,8 +153,8 @@ std::string dryRunJson(const run::RunConfig& config, std::optional<Bytes> availa
 }
 
 int runDry(const run::RunConfig& config, bool json) {
-    const bool host = config.device == run::Device::kCpu;
-    const std::optional<Bytes> available = host ? availableMemory() : std::nullopt;
+    const bool here = config.device == run::Device::kCpu && config.hosts.empty();
+    const std::optional<Bytes> available = here ? launch::freeMemory() : std::nullopt;
     return printLast((json ? dryRunJson : dryRunText)(config, available) + '\n');
 }
 

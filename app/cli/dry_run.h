@@ -9,7 +9,8 @@
 
 namespace shardscope::cli {
 
-/// `available`: host memory that can be had now; nothing when it is not known, as for a GPU's.
+/// `available`: host memory that can be had now; nothing when it is not known, as for a GPU's or
+/// other hosts'.
 [[nodiscard]] std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> available);
 [[nodiscard]] std::string dryRunJson(const run::RunConfig& config, std::optional<Bytes> available);
 

@@ -4,6 +4,7 @@
 #include "engine/launch/process.h"
 #include "engine/launch/ssh/connect_hosts.h"
 #include "engine/launch/ssh/host_checks.h"
+#include "engine/run/config/command_words.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -146,10 +146,8 @@ AgentStart givesOnce(launch::SshAgent agent) {
 
 launch::SshOptions sshOptions(const std::string& sshCommand) {
     launch::SshOptions options;
-    std::vector<std::string> words;
-    std::istringstream in(sshCommand);
-    for (std::string word; in >> word;) words.push_back(word);
-    if (!words.empty()) options.command = std::move(words);
+    // One that is not to be understood was refused before, or is tried as it stands.
+    options.command = run::commandWords(sshCommand).value_or(std::vector<std::string>{sshCommand});
     return options;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/run/config/run_rules.h"
 
 #include "engine/run/config/capture_schedule.h"
+#include "engine/run/config/command_words.h"
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/vocabulary_pieces.h"
 
@@ -282,6 +283,8 @@ std::string sizesArePossible(const RunConfig& c) {
     if (const auto rate = parseRate(c.maxRate); !c.maxRate.empty() && !rate)
         return "{max_rate}: " + rate.error().message;
     if (const auto spill = parseSize(c.spill); !spill) return "{spill}: " + spill.error().message;
+    if (const auto words = commandWords(c.sshCommand); hasHosts(c) && !words)
+        return "{ssh_command}: " + words.error().message;
     const SizeLimit limit = sizeLimitOf(c);
     if (limit.most && *limit.most < SizeLimit::kLeast)
         return fmt::format("{{max_size}} {}: a recording needs at least {}", c.maxSize,

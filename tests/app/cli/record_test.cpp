@@ -191,6 +191,11 @@ TEST_F(Record, TellsThreadLimitsToTheRanks) {
 }
 
 TEST_F(Record, ADryRunSaysWhatARankNeedsAndStartsNothing) {
+    const auto far = start({"record", "--hosts", "node-a:2,node-b:1", "--dry-run"});
+    EXPECT_EQ(far->wait(), 0);
+    EXPECT_THAT(far->out(), HasSubstr("hosts are asked for their memory when the run starts"));
+    EXPECT_THAT(far->out(), HasSubstr("node-a          2 ranks need"));
+    EXPECT_THAT(far->out(), HasSubstr("node-b          1 rank needs"));
     const auto text = start({"record", "--model", "ref", "--ranks", "8", "--dry-run"});
     EXPECT_EQ(text->wait(), 0) << text->err();
     EXPECT_THAT(text->out(), HasSubstr("203033600 parameters"));

@@ -299,8 +299,9 @@ void NewRunPage::showNotes(const RunConfig& config, const SourceFacts* facts) {
     for (BoundField* each : m_fields)
         if (const QString note = choiceNote(each->option(), config); !note.isEmpty())
             each->setNote(note);
-    field("ranks")->setNote(m_machine.cores == 1 ? tr("of 1 core")
-                                                 : tr("on %1 cores").arg(m_machine.cores));
+    const QString cores =
+        m_machine.cores == 1 ? tr("of 1 core") : tr("on %1 cores").arg(m_machine.cores);
+    field("ranks")->setNote(config.hosts.empty() ? cores : tr("on the hosts below"));
     field("output")->setNote(helpOf(field("output")->option()));
     const bool cuda = config.device == run::Device::kCuda;
     const QString gpus = config.shareDevice ? tr("shared by ranks") : tr("one per rank");

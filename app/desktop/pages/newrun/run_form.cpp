@@ -80,6 +80,9 @@ QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& ma
                u"does "
                u"not know the GPUs."_s.arg(formatBytes(needed));
     }
+    if (!config.hosts.empty())
+        return u"Predicted: %1 per rank; hosts are asked for their memory when the run starts."_s
+            .arg(formatBytes(needed));
     const Bytes all{needed.count * config.ranks};
     if (machine.freeMemory.count == 0) return u"Predicted: %1 per rank."_s.arg(formatBytes(needed));
     return (all < machine.freeMemory
@@ -122,7 +125,7 @@ QString warningOf(const RunConfig& config, const MachineFacts& machine) {
                u"the run tries both at its start and says so."_s.arg(
                    fromUtf8(toWord(config.precision)));
     const std::int32_t threads = std::max(config.threads, 1);
-    if (config.ranks * threads > machine.cores)
+    if (config.hosts.empty() && config.ranks * threads > machine.cores)
         return u"%1 ranks × %2 threads share %3 cores: steps will be slower and waiting times "
                u"larger than on a machine of their own."_s.arg(config.ranks)
                    .arg(threads)
