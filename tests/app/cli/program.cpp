@@ -51,6 +51,10 @@ std::vector<pid_t> childrenOf(pid_t pid) {
     return children;
 }
 
+std::string commandOf(pid_t pid) {
+    return contents("/proc/" + std::to_string(pid) + "/cmdline");
+}
+
 Program::Program(const std::vector<std::string>& arguments,
                  const std::map<std::string, std::string>& environment, const std::string& folder,
                  bool withInput, const std::string& program)

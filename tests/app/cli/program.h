@@ -25,6 +25,8 @@ bool eventually(const std::function<bool()>& holds);
 
 bool isAlive(pid_t pid);
 std::vector<pid_t> childrenOf(pid_t pid);
+/// With a NUL behind each word; empty for a process that is gone.
+std::string commandOf(pid_t pid);
 
 /// One running `shardscope`; killed with the test if it still runs. Output goes to files.
 class Program {

@@ -34,8 +34,8 @@ std::vector<pid_t> processesWith(const std::string& text) {
     for (const auto& entry : fs::directory_iterator("/proc")) {
         const std::string name = entry.path().filename().string();
         if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-        if (bytesOf(entry.path().string() + "/cmdline").find(text) != std::string::npos)
-            found.push_back(static_cast<pid_t>(std::stol(name)));
+        const auto pid = static_cast<pid_t>(std::stol(name));
+        if (commandOf(pid).find(text) != std::string::npos) found.push_back(pid);
     }
     return found;
 }
