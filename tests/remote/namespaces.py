@@ -100,12 +100,27 @@ class Hosts:
                 f"ListenAddress {node.address}\nHostKey {self.folder}/host_key\n"
                 f"PidFile none\nAuthorizedKeysFile {self.folder}/user_key.pub\nUsePAM no\n"
                 "StrictModes no\nPasswordAuthentication no\n"
-                f"PermitRootLogin prohibit-password\nSetEnv XDG_CACHE_HOME={node.folder}/cache "
-                f"FAKE_RANK_STEP_MS=50\n")
+                f"PermitRootLogin prohibit-password\n" + self._environment(node))
             self.servers.append(subprocess.Popen(
                 node.command([SSHD, "-D", "-f", config, "-E", node.folder / "sshd.log"])))
         (self.folder / "client").write_text(client)
         (self.folder / "user_key").chmod(0o600)
+        for node in self.nodes:
+            self._await(node)
+
+    @staticmethod
+    def _environment(node, more=""):
+        return f"SetEnv XDG_CACHE_HOME={node.folder}/cache FAKE_RANK_STEP_MS=50 {more}\n"
+
+    def set_environment(self, more):
+        """Variables of what is started there from now on, besides the usual ones."""
+        for node, server in zip(self.nodes, self.servers):
+            config = node.folder / "sshd_config"
+            lines = [line for line in config.read_text().splitlines(True)
+                     if not line.startswith("SetEnv")]
+            config.write_text("".join(lines) + self._environment(node, more))
+            server.send_signal(signal.SIGHUP)  # it starts itself anew
+        time.sleep(0.5)
         for node in self.nodes:
             self._await(node)
 

@@ -169,12 +169,10 @@ class Remote(unittest.TestCase):
         self.assertEqual(run.steps(), list(range(300)))
 
     def test_over_a_slow_link_steps_come_first_and_events_are_fetched(self):
-        script = self.folder / "noisy.sh"
-        script.write_text(f'#!/bin/sh\nFAKE_RANK_SPANS=40000 exec {self.fake.parent}/shardscope-rank "$@"\n')
-        script.chmod(0o755)
-        noisy = self.place("noisy", script)
+        self.hosts.set_environment("FAKE_RANK_SPANS=40000")
+        self.addCleanup(self.hosts.set_environment, "")
         steps = 60
-        run = self.start("--steps", str(steps), program=noisy)
+        run = self.start("--steps", str(steps))
         run.read_until(lambda event: event["event"] == "host" and event["state"] == "ready"
                        and event["name"] == "node-b")
         if not self.hosts.slow(self.hosts.nodes[1], "10mbit"):
