@@ -19,6 +19,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QTemporaryDir>
 
 namespace shardscope::desktop {
@@ -157,6 +158,7 @@ TEST_F(HostsPanelTest, TestsAConnectionAndSaysWhatItFound) {
 }
 
 TEST_F(HostsPanelTest, OffersToTrustAKeyWithItsFingerprint) {
+    enter("hosts", u"node-a:4,node-b:4"_s);
     m_panel->show(*parseHostChecks(kAnswer));
     EXPECT_TRUE(words().contains(u"1 of 2 hosts can run ranks."_s));
     EXPECT_TRUE(words().contains(u"the key of node-b is not known"_s));
@@ -164,6 +166,12 @@ TEST_F(HostsPanelTest, OffersToTrustAKeyWithItsFingerprint) {
     for (const QPushButton* button : m_panel->findChildren<QPushButton*>())
         buttons.append(button->text());
     EXPECT_TRUE(buttons.contains(u"Trust the key SHA256:abc"_s));
+    for (auto* scroll : m_page->findChildren<QScrollArea*>())
+        if (scroll->isAncestorOf(m_panel)) {
+            settle();
+            QTest::qWait(50);
+            scroll->ensureWidgetVisible(m_panel);
+        }
     keepPicture(u"newrun-hosts"_s);
 }
 

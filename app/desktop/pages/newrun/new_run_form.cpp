@@ -13,6 +13,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <string_view>
 
 namespace shardscope::desktop {
 namespace {
@@ -20,11 +21,11 @@ namespace {
 using namespace Qt::StringLiterals;
 using run::OptionText;
 
-/// Paths take the width of the form; a long name takes two places.
+/// Paths and lists of hosts take the width of the form; a long name takes two places.
 int spanOf(const run::RunOption& option) {
     constexpr qsizetype kLongName = 26;
-    if (option.text != OptionText::kPlain && option.text != OptionText::kEscaped)
-        return FoldSection::kColumns;
+    const bool isPath = option.text != OptionText::kPlain && option.text != OptionText::kEscaped;
+    if (isPath || option.key == std::string_view("hosts")) return FoldSection::kColumns;
     return labelOf(option).size() > kLongName ? 2 : 1;
 }
 
