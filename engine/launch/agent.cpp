@@ -46,7 +46,7 @@ std::string besideThisProgram(const char* name) {
 
 }  // namespace
 
-Agent::Agent(FrameChannel recorder, std::string product, AgentTimes times,
+Agent::Agent(FrameChannel recorder, std::string product, const AgentTimes& times,
              std::vector<std::string> sumWords)
     : m_recorder(std::move(recorder)),
       m_events(m_recorder, times.leased),

@@ -42,7 +42,7 @@ class Agent {
 public:
     /// `product` is this build's name and version, told to the recorder. `sumWords` are a program
     /// and its arguments which, given a path besides, prints the run::DataChecked of it.
-    Agent(FrameChannel recorder, std::string product, AgentTimes times = {},
+    Agent(FrameChannel recorder, std::string product, const AgentTimes& times = {},
           std::vector<std::string> sumWords = {"/bin/false"});
 
     /// Runs to the end; the process's exit status.

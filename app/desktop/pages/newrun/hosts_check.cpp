@@ -27,7 +27,7 @@ HostCheck checkOf(const QJsonObject& host) {
     check.system = host[u"system"].toString();
     check.glibc = host[u"glibc"].toString();
     check.cores = host[u"cores"].toInt();
-    for (const QJsonValue& gpu : host[u"gpus"].toArray()) check.gpus.append(gpu.toString());
+    for (const auto& gpu : host[u"gpus"].toArray()) check.gpus.append(gpu.toString());
     check.libTorch = host[u"libtorch"].toString();
     check.freeMemory = bytesOf(host[u"free_memory_bytes"]);
     check.freeDisk = bytesOf(host[u"free_disk_bytes"]);
@@ -46,7 +46,7 @@ std::optional<std::vector<HostCheck>> parseHostChecks(const QByteArray& json) {
     const QJsonObject document = QJsonDocument::fromJson(json).object();
     if (document[u"schema"].toString() != u"shardscope.doctor-hosts/1") return std::nullopt;
     std::vector<HostCheck> checks;
-    for (const QJsonValue& each : document[u"hosts"].toArray())
+    for (const auto& each : document[u"hosts"].toArray())
         checks.push_back(checkOf(each.toObject()));
     return checks;
 }
