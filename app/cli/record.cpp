@@ -104,9 +104,10 @@ std::string endJson(const run::RunConfig& config, const RunEnd& end) {
                        {"exit_code", end.exitStatus},
                        {"message", end.message},
                        {"output", end.output},
+                       {"earlier_outputs", end.earlier},
                        {"model", config.model.name},
                        {"strategy", toWord(config.strategy)},
-                       {"ranks", config.ranks},
+                       {"ranks", end.ranks > 0 ? end.ranks : config.ranks},
                        {"parameters", theory::parameterCount(config.model)},
                        {"steps", config.steps},
                        {"steps_done", end.stepsDone},
@@ -165,8 +166,8 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     return recorder.conclude(outcome);
 }
 
-/// And goes on where a host is lost, as often as it may; not where a launcher has started the hosts'
-/// tasks, which end with them.
+/// And goes on where a host is lost, as often as it may; not where a launcher has started the
+/// hosts' tasks, which end with them.
 Result<RunEnd> recordToTheEnd(run::RunConfig config, const RecordOptions& options,
                               SignalRequests& signals, launch::TaskMeeting* tasks,
                               RunProgress& progress) {
@@ -180,8 +181,11 @@ Result<RunEnd> recordToTheEnd(run::RunConfig config, const RecordOptions& option
             return end;
         }
         const std::string text = restartText(config, *next, *end->lostHost);
+        std::vector<std::string> earlier = end->earlier;
+        earlier.push_back(end->output);
         config = *next;
         end = record(config, options, signals, nullptr, progress, text);
+        if (end) end->earlier = std::move(earlier);
     }
     return end;
 }

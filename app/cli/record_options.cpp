@@ -97,13 +97,20 @@ Result<run::RunConfig> RecordOptions::config() {
     if (!m_runFile.empty()) {
         auto read = run::readRunFile(m_runFile, config);
         if (!read) return failure(read);
-        ranksGiven = true;
+        // Named there where it reads alike whatever was there before.
+        run::RunConfig other = config;
+        ++other.ranks;
+        const auto again = run::readRunFile(m_runFile, other);
+        ranksGiven = ranksGiven || (again && again->ranks == read->ranks);
         config = std::move(*read);
     }
     if (!m_model.empty()) {
         if (auto done = run::setModelPreset(config, m_model); !done) return failure(done);
     }
     if (auto done = m_flags.apply(config); !done) return failure(done);
+    if (m_flags.given("hosts") && config.hosts.empty())
+        return failure(ErrorCode::kUsage,
+                       "--hosts names no host (an empty variable?); name some, or leave it out");
     if (tasks) {
         if (auto settled = settleTasks(config); !settled) return failure(settled);
         ranksGiven = true;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shardscope::cli {
 
@@ -31,6 +32,8 @@ struct RunEnd {
     std::uint64_t events = 0;
     std::uint64_t dropped = 0;
     std::optional<std::int32_t> lostHost;  ///< by which the run ended
+    std::int32_t ranks = 0;                ///< 0: none were to be started
+    std::vector<std::string> earlier;      ///< recordings before restarts, the first one first
 };
 
 class RunProgress {

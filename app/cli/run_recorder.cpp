@@ -356,6 +356,7 @@ void RunRecorder::countKept(RunEnd& end) {
 RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
     RunEnd end;
     end.output = m_config.output;
+    end.ranks = m_config.ranks;
     for (const StepProgress& step : m_tally.takeRest()) m_progress.step(step);
     if (m_slow && canWrite()) wrote(m_slow->finish());
     noteSqueezedOut();

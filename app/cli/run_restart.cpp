@@ -68,9 +68,11 @@ std::string restartText(const run::RunConfig& before, const run::RunConfig& afte
     const std::string from = after.resume.empty() || after.resume == before.resume
                                  ? "from where this run began, since it had written no checkpoint"
                                  : "from " + after.resume;
-    return fmt::format("{} was lost: the run goes on without it, on {} of {} ranks, {}, into {}",
+    const char* fewer =
+        after.ranks < before.ranks ? " (each step has so many fewer sequences)" : "";
+    return fmt::format("{} was lost: the run goes on without it, on {} of {} ranks{}, {}, into {}",
                        run::hostsOf(before)[static_cast<std::size_t>(lostHost)].name, after.ranks,
-                       before.ranks, from, after.output);
+                       before.ranks, fewer, from, after.output);
 }
 
 }  // namespace shardscope::cli

@@ -146,8 +146,10 @@ AgentStart givesOnce(launch::SshAgent agent) {
 
 launch::SshOptions sshOptions(const std::string& sshCommand) {
     launch::SshOptions options;
-    // One that is not to be understood was refused before, or is tried as it stands.
-    options.command = run::commandWords(sshCommand).value_or(std::vector<std::string>{sshCommand});
+    // Nothing said is ssh itself; what is not to be understood is tried as it stands.
+    if (!sshCommand.empty())
+        options.command =
+            run::commandWords(sshCommand).value_or(std::vector<std::string>{sshCommand});
     return options;
 }
 

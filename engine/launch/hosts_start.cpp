@@ -19,6 +19,11 @@ std::string randomToken() {
     return token;
 }
 
+/// By --send-data, into a folder of its own.
+bool wasSent(const std::string& path) {
+    return path.find("/shardscope/sent-") != std::string::npos;
+}
+
 template <class Said>
 bool all(const std::vector<AgentLink>& links, Said said) {
     return std::all_of(links.begin(), links.end(), said);
@@ -103,6 +108,13 @@ Result<void> HostsStart::checkData() {
             return failure(ErrorCode::kUnreadable,
                            fmt::format("{}: {}", link.name(), link.data->failure));
         if (!first.data || link.data->checksum == first.data->checksum) continue;
+        if (wasSent(dataOf(link)) || wasSent(dataOf(first)))
+            return failure(
+                ErrorCode::kUnreadable,
+                fmt::format("what was sent to {} on {}, or to {} on {}, has been changed "
+                            "there since; remove the folder sent-... that it lies in on "
+                            "both, and it is sent again",
+                            dataOf(link), link.name(), dataOf(first), first.name()));
         return failure(
             ErrorCode::kUnreadable,
             fmt::format("the data {} on {} is not what {} is on {}: {} bytes with "

@@ -191,6 +191,13 @@ TEST_F(Record, TellsThreadLimitsToTheRanks) {
 }
 
 TEST_F(Record, ADryRunSaysWhatARankNeedsAndStartsNothing) {
+    const auto none = start({"record", "--hosts", "", "--dry-run"});
+    EXPECT_EQ(none->wait(), 2);
+    EXPECT_THAT(none->err(), HasSubstr("--hosts names no host"));
+    std::ofstream(path("hosts.toml")) << "hosts = \"node-a:2,node-b:1\"\n";
+    const auto file = start({"record", path("hosts.toml"), "--dry-run"});
+    EXPECT_EQ(file->wait(), 0) << file->err();
+    EXPECT_THAT(file->out(), HasSubstr("on 3 ranks")) << "all slots";
     const auto far = start({"record", "--hosts", "node-a:2,node-b:1", "--dry-run"});
     EXPECT_EQ(far->wait(), 0);
     EXPECT_THAT(far->out(), HasSubstr("hosts are asked for their memory when the run starts"));

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -159,6 +160,17 @@ TEST_F(RemoteRecording, AKilledReaderLeavesNothingThere) {
     endless->signal(SIGKILL);
     endless->wait();
     EXPECT_TRUE(eventually([&] { return processesWith(there + "/").empty(); }));
+}
+
+TEST_F(RemoteRecording, IsReachedBySshItselfWhereNothingElseIsSaid) {
+    // The ssh that PATH finds, with the test's own configuration.
+    fs::create_directories(path("path"));
+    std::ofstream(path("path/ssh"))
+        << "#!/bin/sh\nexec /usr/bin/ssh -F " << m_server->clientConfiguration() << " \"$@\"\n";
+    fs::permissions(path("path/ssh"), fs::perms::owner_all);
+    environment["PATH"] = path("path") + ":" + std::getenv("PATH");
+    const Ended far = ran({"info", "ssh://node1" + m_file});
+    EXPECT_EQ(far.status, 0) << far.err;
 }
 
 TEST_F(RemoteRecording, WhatCannotBeHadIsASentence) {

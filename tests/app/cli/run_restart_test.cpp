@@ -39,10 +39,10 @@ TEST_F(RunRestart, TakesTheOtherHostsAndTheirRanks) {
     EXPECT_EQ(next.ranks, 4);
     EXPECT_EQ(next.hosts, "node-a; node-c");
     EXPECT_EQ(next.resume, "");
-    EXPECT_THAT(
-        restartText(m_config, next, 1),
-        HasSubstr("node-b was lost: the run goes on without it, on 4 of 6 ranks, from where "
-                  "this run began, since it had written no checkpoint, into "));
+    EXPECT_THAT(restartText(m_config, next, 1),
+                HasSubstr("node-b was lost: the run goes on without it, on 4 of 6 ranks (each step "
+                          "has so many fewer sequences), from where this run began, since it had "
+                          "written no checkpoint, into "));
 }
 
 TEST_F(RunRestart, FillsSlotsThatWereFree) {

@@ -44,6 +44,8 @@ TEST_F(PayloadTest, SumsAreThoseOfTheContents) {
                 ElementsAre("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
                             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"));
     EXPECT_THAT(contentSums({m_folder.file("none")}, memory()), test::FailsWith("cannot be read"));
+    EXPECT_THAT(contentSums({write("c\\d", "abc")}, memory()), test::FailsWith("a backslash"));
+    EXPECT_THAT(contentSums({write("c\nd", "abc")}, memory()), test::FailsWith("a line break"));
 }
 
 TEST_F(PayloadTest, SumsAreRememberedUntilAFileChanges) {
