@@ -47,6 +47,11 @@ Result<Header> readHeader(const std::string& path) {
     }
     if (S_ISDIR(facts.st_mode))
         return unreadable(path + " is a folder: name a recording inside it");
+    // A pipe would be waited for.
+    if (!S_ISREG(facts.st_mode))
+        return unreadable(path +
+                          " is no file but a pipe, socket or device: name a file written by "
+                          "`shardscope record`");
     std::ifstream file(path, std::ios::binary);
     if (!file) return unreadable(path + " cannot be read: " + std::strerror(errno));
     if (facts.st_size == 0)

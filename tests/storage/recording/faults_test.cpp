@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,8 @@ TEST(OpenRecording, SaysWhatIsWrongWithAFile) {
     EXPECT_THAT(openRecording(folder.file("no.sscope")),
                 AllOf(FailsWith("does not exist"), FailsAs(ErrorCode::kUnreadable)));
     EXPECT_THAT(openRecording(folder.path()), FailsWith("is a folder"));
+    ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+    EXPECT_THAT(openRecording(folder.file("pipe")), FailsWith("a pipe, socket or device"));
     writeText(folder.file("empty"), "");
     EXPECT_THAT(openRecording(folder.file("empty")), FailsWith("is empty"));
     writeText(folder.file("text"), std::string(5000, 'x'));
