@@ -12,8 +12,8 @@ namespace shardscope::cli {
 /// What a run reads of `path` (a text or token file, or a folder of them). Errors are kUnreadable.
 Result<launch::PackageNames> dataFiles(const std::string& path);
 
-/// Checksum over names below `path` and contents; SHA-256 of files is remembered in this user's
-/// cache folder. That it cannot be had is said in the answer.
+/// Checksum over contents and, of a folder, names below it; SHA-256 of files is remembered in this
+/// user's cache folder. That it cannot be had is said in the answer.
 run::DataChecked sumOfData(const std::string& path);
 
 /// What is sent to hosts, named for its contents. Errors are kUnreadable, or kUsage where a name is

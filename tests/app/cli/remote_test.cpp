@@ -116,6 +116,12 @@ TEST_F(Remote, DataThatDiffersBetweenHostsIsNamedBeforeARankStarts) {
     EXPECT_TRUE(recorded().steps.empty());
 }
 
+TEST_F(Remote, DataOfOneFileMayBeCalledSomethingElseThere) {
+    fs::copy_file(path("text.txt"), path("corpus.txt"));
+    const auto run = start(onHosts("node1 slots=1; node2 slots=1 data=" + path("corpus.txt")));
+    EXPECT_EQ(run->wait(), 0) << run->err();
+}
+
 TEST_F(Remote, DataIsSentOnceAndFoundByRanks) {
     const auto files = [&] {
         std::vector<std::string> found;
