@@ -5,6 +5,7 @@
 #include "engine/launch/run_supervisor.h"
 #include "storage/columns/chunk.h"
 #include "storage/model/host_clock.h"
+#include "tests/engine/launch/forked_agent.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -30,36 +31,13 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr LaneId kTruthLane{3};
 
 /// A program of ours as an agent, after `prepare` in its process.
-class ProgramAgent final : public AgentTransport {
-public:
-    explicit ProgramAgent(const std::function<bool()>& prepare) {
-        auto ends = socketPair().value();
-        const std::string fd = std::to_string(ends.second.get());
-        m_pid = ::fork();
-        if (m_pid == 0) {
-            ::fcntl(ends.second.get(), F_SETFD, 0);
-            if (!prepare()) ::_exit(77);
-            ::execl(SHARDSCOPE_TEST_AGENT, SHARDSCOPE_TEST_AGENT, fd.c_str(), nullptr);
-            ::_exit(78);
-        }
-        m_channel = FrameChannel(std::move(ends.first));
-    }
-    ~ProgramAgent() override {
-        m_channel.close();
-        end();
-    }
-    ProgramAgent(const ProgramAgent&) = delete;
-    ProgramAgent& operator=(const ProgramAgent&) = delete;
-    FrameChannel takeChannel() override { return std::move(m_channel); }
-    std::string endText() override { return "the connection was lost"; }
-    void end() override {
-        if (m_pid > 0) ::waitpid(std::exchange(m_pid, -1), nullptr, 0);
-    }
-
-private:
-    pid_t m_pid = -1;
-    FrameChannel m_channel;
-};
+int runProgram(const FileDescriptor& socket, const std::function<bool()>& prepare) {
+    ::fcntl(socket.get(), F_SETFD, 0);
+    if (!prepare()) return 77;
+    const std::string fd = std::to_string(socket.get());
+    ::execl(SHARDSCOPE_TEST_AGENT, SHARDSCOPE_TEST_AGENT, fd.c_str(), nullptr);
+    return 78;
+}
 
 class KeptTimes : public RunSink {
 public:
@@ -106,7 +84,8 @@ protected:
         host.rankProgram = SHARDSCOPE_FAKE_RANK;
         host.segmentBytes = 1 << 20;
         host.start = [prepare]() -> Result<std::unique_ptr<AgentTransport>> {
-            return std::unique_ptr<AgentTransport>(std::make_unique<ProgramAgent>(prepare));
+            return std::unique_ptr<AgentTransport>(std::make_unique<ForkedAgent>(
+                [prepare](const FileDescriptor& socket) { return runProgram(socket, prepare); }));
         };
         m_request.hosts.push_back(std::move(host));
     }
@@ -146,7 +125,7 @@ protected:
             const std::int64_t error = std::abs(off(event, shiftNs));
             // Reading three clocks one after the other takes a moment too.
             EXPECT_LE(error, stated(host, event.time) + 2'000) << event.time.ns;
-            EXPECT_GE(event.time, last) << "times of a rank rise";
+            EXPECT_GE(event.time, last) << "times of one rank never run backwards";
             last = event.time;
             if (event.time > truths.back().time - Duration{3 * kSecond}) errors.push_back(error);
         }

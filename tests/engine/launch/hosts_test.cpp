@@ -3,11 +3,11 @@
 #include "engine/launch/agent.h"
 #include "engine/launch/process.h"
 #include "engine/launch/run_supervisor.h"
+#include "tests/engine/launch/forked_agent.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <csignal>
@@ -25,36 +25,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
-
-/// An agent that the recorder takes for one on another host.
-class FarAgent final : public AgentTransport {
-public:
-    explicit FarAgent(const std::function<int(FrameChannel)>& agent) {
-        auto ends = socketPair().value();
-        m_pid = ::fork();
-        if (m_pid == 0) {
-            ends.first.reset();
-            std::signal(SIGPIPE, SIG_IGN);
-            ::_exit(agent(FrameChannel(std::move(ends.second))));
-        }
-        m_channel = FrameChannel(std::move(ends.first));
-    }
-    ~FarAgent() override {
-        m_channel.close();
-        end();
-    }
-    FarAgent(const FarAgent&) = delete;
-    FarAgent& operator=(const FarAgent&) = delete;
-    FrameChannel takeChannel() override { return std::move(m_channel); }
-    std::string endText() override { return "the connection was lost"; }
-    void end() override {
-        if (m_pid > 0) ::waitpid(std::exchange(m_pid, -1), nullptr, 0);
-    }
-
-private:
-    pid_t m_pid = -1;
-    FrameChannel m_channel;
-};
 
 int goodAgent(FrameChannel recorder) {
     return Agent(std::move(recorder), "agent under test").run();
@@ -114,7 +84,11 @@ protected:
         host.rankProgram = SHARDSCOPE_FAKE_RANK;
         host.segmentBytes = 1 << 20;
         host.start = [agent]() -> Result<std::unique_ptr<AgentTransport>> {
-            return std::unique_ptr<AgentTransport>(std::make_unique<FarAgent>(agent));
+            return std::unique_ptr<AgentTransport>(
+                std::make_unique<ForkedAgent>([agent](FileDescriptor socket) {
+                    std::signal(SIGPIPE, SIG_IGN);
+                    return agent(FrameChannel(std::move(socket)));
+                }));
         };
         m_request.hosts.push_back(std::move(host));
     }
