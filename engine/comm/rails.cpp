@@ -2,28 +2,18 @@
 
 #include "engine/comm/copy.h"
 #include "engine/comm/reduce.h"
+#include "engine/run/theory/rail_pieces.h"
 #include "storage/model/host_clock.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace shardscope::comm {
-namespace {
-
-/// Large enough that its messages and meetings cost little: of half a megabyte they did, where
-/// ranks share cores. Two and four megabytes were no faster.
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-/// Of a rank's staging memory, whatever the number of hosts.
-constexpr std::size_t kMostStagingBytes = std::size_t{32} << 20;
-constexpr std::size_t kLine = 64;
-
-}  // namespace
-
 Rails::Rails(HostLevels& levels, control::Observer* memory)
     : m_levels(levels),
       m_rail(levels.rail()),
       m_memory(memory),
-      m_piece(pieceBytes(levels.hosts())),
+      m_piece(static_cast<std::size_t>(theory::railPieceBytes(levels.hosts()))),
       m_sums(memory, "sums between hosts") {}
 
 Rails::~Rails() {
@@ -38,14 +28,8 @@ void Rails::tellStaging(MemoryAction action) {
                       MemoryCategory::kCommunication, kNoLayer, "rows of other hosts", hostNow()});
 }
 
-std::size_t Rails::pieceBytes(int hosts) {
-    const std::size_t others = std::max<std::size_t>(at(hosts) - 1, 1);
-    return std::min(kPieceBytes, kMostStagingBytes / kInFlight / others / kLine * kLine);
-}
-
 std::size_t Rails::stagingBytes(int hosts, int perHost) {
-    if (hosts == 1 || perHost == 1) return 0;
-    return kInFlight * (at(hosts) - 1) * pieceBytes(hosts);
+    return static_cast<std::size_t>(theory::railStagingBytes(hosts, perHost));
 }
 
 Rails::Piece Rails::Cut::piece(std::size_t part, std::size_t number) const {
@@ -163,8 +147,11 @@ void Rails::reduceRounded(DataType dtype, const Parts& elements, void* out) {
 void Rails::reduce(const Sum& sum) {
     const std::size_t pieces = sum.cut.pieces();
     if (m_levels.hosts() > 1) {
-        m_sumBytes = std::min(sum.cut.most, sum.cut.parts.largest()) * sizeof(float);
-        m_sumsBegin = m_sums.reserve(kInFlight * at(sumBuffers()) * m_sumBytes);
+        const auto part = static_cast<std::int64_t>(sum.cut.parts.largest());
+        m_sumBytes = static_cast<std::size_t>(theory::railSumElements(m_levels.hosts(), part)) *
+                     sizeof(float);
+        m_sumsBegin =
+            m_sums.reserve(static_cast<std::size_t>(theory::railSumBytes(m_levels.hosts(), part)));
     }
     for (std::size_t k = 0; k < std::min(pieces, kInFlight - 1); ++k) begin(sum, k);
     for (std::size_t k = 0; k < pieces; ++k) {

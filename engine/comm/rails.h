@@ -11,8 +11,8 @@
 
 #include "engine/comm/host_levels.h"
 #include "engine/comm/staging_buffer.h"
+#include "engine/run/theory/rail_pieces.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -45,7 +45,7 @@ public:
     void exchange(const std::byte* from, std::byte* out, std::size_t bytes);
 
 private:
-    static constexpr std::size_t kInFlight = 4;  ///< pieces
+    static constexpr std::size_t kInFlight = theory::kPiecesInFlight;
 
     /// Of one part of a row.
     struct Piece {
@@ -77,7 +77,6 @@ private:
     using Pending = Ring::Pending;
 
     [[nodiscard]] static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-    [[nodiscard]] static std::size_t pieceBytes(int hosts);
     /// The host so many further along the rail.
     [[nodiscard]] int along(int steps) const;
     [[nodiscard]] std::size_t part(int host, int place) const;
@@ -98,8 +97,10 @@ private:
     void keep(const Sum& sum, Piece piece, float* others);
     /// For the step of a piece; the one three steps before has left it.
     [[nodiscard]] float* buffer(std::size_t number, int step) const;
-    /// Of a piece: one comes, one is summed, one goes; two hosts pass nothing on.
-    [[nodiscard]] int sumBuffers() const { return std::min(m_levels.hosts(), 3); }
+    /// Of a piece.
+    [[nodiscard]] int sumBuffers() const {
+        return static_cast<int>(theory::railSumBuffers(m_levels.hosts()));
+    }
     [[nodiscard]] Pending receive(const Sum& sum, int step, std::size_t number);
 
     void sendRoot(const std::byte* row, const Cut& cut);

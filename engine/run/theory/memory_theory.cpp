@@ -2,6 +2,7 @@
 
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/theory/communicator_theory.h"
 #include "engine/run/theory/head_chunk.h"
 #include "engine/run/theory/sizes.h"
 #include "engine/run/theory/theory.h"
@@ -200,31 +201,22 @@ std::int64_t keptUntil(const RunConfig& config, const Tensors& tensors, std::int
     return bytes;
 }
 
-/// What a ring of `ranks` sums `elements` in (engine/comm/ring_communicator.h): in fp32 the part
-/// that comes in and, if it is passed on, the one that goes out; narrower, a row of every rank.
-std::int64_t ringBytes(std::int64_t elements, std::int64_t each, std::int64_t ranks) {
-    if (ranks == 1) return 0;
-    if (each != kFloatBytes) return each * elements;
-    return kFloatBytes * ((elements + ranks - 1) / ranks) * (ranks > 2 ? 2 : 1);
-}
-
-/// Of the largest sum that the run takes, from the first step on. Gloo only.
-std::int64_t ringBytes(const RunConfig& config) {
-    if (config.transport != run::Transport::kGloo) return 0;
+/// The largest rows that ranks move, from the first step on.
+LargestRows largestRows(const RunConfig& config) {
+    if (config.strategy == Strategy::kSingle) return {};
     if (run::isDdp(config.strategy)) {
-        if (config.compression == run::Compression::kTopK) return 0;  // gathers
+        if (config.compression == run::Compression::kTopK) return {.gathers = true};
         const auto pieces = ddpPieces(config);
         const bool narrow = config.compression != run::Compression::kNone;
-        return ringBytes(*std::max_element(pieces.begin(), pieces.end()), narrow ? 2 : kFloatBytes,
-                         config.ranks);
+        return {.summed = *std::max_element(pieces.begin(), pieces.end()),
+                .summedEach = narrow ? 2 : kFloatBytes};
     }
-    if (config.strategy == Strategy::kSingle) return 0;
     const FlatSizes sizes = flatSizes(config);
     const std::int64_t largest = std::max(sizes.largest(), sizes.root);
-    const std::int64_t each = keepsWholeGradients(config) ? kFloatBytes : gradientBytes(config);
-    // Shards go around a ring of their own across the groups.
-    return ringBytes(largest, each, shardRanks(config)) +
-           ringBytes(largest / shardRanks(config), kFloatBytes, config.ranks / shardRanks(config));
+    return {.summed = largest,
+            .summedEach = keepsWholeGradients(config) ? kFloatBytes : gradientBytes(config),
+            .across = largest / shardRanks(config),
+            .gathers = shardingOf(config).parameters};
 }
 
 /// Whether a unit's values are written where they stay, instead of into fp32 that is copied there.
@@ -372,7 +364,8 @@ MemoryByCategory memoryAt(const RunConfig& config, Moment moment, const KernelCh
     add(MemoryCategory::kGatheredParameter, held.gathered);
     add(MemoryCategory::kActivation, held.activations);
     add(MemoryCategory::kTemporary, held.temporary);
-    if (moment > Moment::kInitialised) add(MemoryCategory::kCommunication, ringBytes(config));
+    if (moment > Moment::kInitialised)
+        add(MemoryCategory::kCommunication, communicatorBytes(config, largestRows(config)));
     // Tokens and targets, int64.
     if (held.activations > 0) add(MemoryCategory::kInput, 2 * 8 * tensors.tokens());
     return memory;

@@ -1,9 +1,11 @@
 // What ranks on several hosts gather and sum, row by row, in pieces and in the order that the
 // header promises; and what they tell of it.
 #include "engine/comm/half.h"
+#include "engine/run/theory/communicator_theory.h"
 #include "tests/engine/comm/host_ranks.h"
 #include "tests/engine/comm/rank_errors.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -263,6 +265,15 @@ TEST_P(HostRing, TellsWhenItWasBetweenHostsAndWhenInside) {
     }
 }
 
+/// A run on such hosts.
+run::RunConfig configOf(const Hosts& hosts) {
+    run::RunConfig config;
+    config.ranks = hosts.ranks();
+    for (int i = 0; i < hosts.hosts; ++i)
+        config.hosts += fmt::format("{}host{}:{}", i > 0 ? "," : "", i, hosts.perHost);
+    return config;
+}
+
 TEST_P(HostRing, ItsOwnMemoryIsToldOfAndGivenBack) {
     const Hosts hosts = GetParam();
     std::vector<Kept> kept(at(hosts.ranks()));
@@ -280,6 +291,9 @@ TEST_P(HostRing, ItsOwnMemoryIsToldOfAndGivenBack) {
             c.allGather(shard, out.data(), {}).wait();
             const bool stages = hosts.hosts > 1 && hosts.perHost > 1;
             EXPECT_EQ(own.held, sums + (stages ? (std::int64_t{4} << 20) * (hosts.hosts - 1) : 0));
+            if (hosts.perHost == 1) return;  // a run would not make this communicator of them
+            EXPECT_EQ(own.held, theory::communicatorBytes(
+                                    configOf(hosts), {.summed = 1000 * c.size(), .gathers = true}));
         },
         &kept);
     for (const Kept& each : kept) EXPECT_EQ(each.held, 0);
@@ -309,6 +323,57 @@ TEST(HostRingGroups, LieUnevenlyToo) {
             c.barrier({}).wait();
         });
     EXPECT_THAT(errors, testing::Each(std::string()));
+}
+
+using Groups = std::pair<std::unique_ptr<Communicator>, std::unique_ptr<Communicator>>;
+
+/// As hsdp makes them: of the ranks that share a copy of the state, and of those with the same
+/// shard.
+Groups groupsOf(Communicator& c, int shard) {
+    std::vector<int> inside, across;
+    for (int p = 0; p < c.size(); ++p) {
+        if (p / shard == c.rank() / shard) inside.push_back(p);
+        if (p % shard == c.rank() % shard) across.push_back(p);
+    }
+    const int groups = c.size() / shard;
+    auto first = c.split(inside, static_cast<std::uint32_t>(1 + c.rank() / shard));
+    auto second = c.split(across, static_cast<std::uint32_t>(1 + groups + c.rank() % shard));
+    return {std::move(first), std::move(second)};
+}
+
+/// Groups of a rank, of a host and of two: what each holds, as memory theory has it.
+TEST(HostRingGroups, HoldWhatTheoryCounts) {
+    if (!comm::hasGloo()) GTEST_SKIP() << "built without Gloo";
+    constexpr Hosts kHosts{4, 2};
+    for (const int shard : {1, 2, 4}) {
+        run::RunConfig config = configOf(kHosts);
+        config.strategy = run::Strategy::kHsdp;
+        config.shardRanks = shard;
+        const test::HostRanks hosts(std::vector<int>(kHosts.hosts, kHosts.perHost));
+        std::vector<Kept> kept(at(kHosts.ranks()));
+        const auto errors = test::errorsOf(
+            kHosts.ranks(),
+            [&](int rank) {
+                comm::HostRingSetup setup;
+                setup.memory = &kept[at(rank)];
+                return hosts.join(rank, setup);
+            },
+            [&](Communicator& c) {
+                const auto [inside, across] = groupsOf(c, shard);
+                const Kept& own = kept[at(c.rank())];
+                const SymmetricBuffer row = inside->allocate(1000 * at(shard), DataType::kFloat32);
+                const SymmetricBuffer part = across->allocate(1000, DataType::kFloat32);
+                std::vector<float> out(row.count);
+                inside->waitPeers(inside->reduceScatter(row, out.data(), Accumulate::kNo, {}));
+                across->waitPeers(across->allReduce(part, {}));
+                inside->allGather(part, out.data(), {}).wait();
+                EXPECT_EQ(own.held,
+                          theory::communicatorBytes(
+                              config, {.summed = 1000 * shard, .across = 1000, .gathers = true}));
+                c.barrier({}).wait();
+            });
+        EXPECT_THAT(errors, testing::Each(std::string()));
+    }
 }
 
 }  // namespace

@@ -167,6 +167,33 @@ TEST(Theory, ARingSumsInBuffersOfItsOwn) {
     EXPECT_EQ(buffers(), 0);
 }
 
+TEST(Theory, RanksOfSeveralHostsSumInPiecesAndStageWhatTheyGather) {
+    constexpr std::int64_t kPiece = std::int64_t{1} << 20;
+    run::RunConfig config = shakespeare();
+    config.ranks = 4;
+    config.hosts = "a:2,b:2";
+    const auto buffers = [&] {
+        return of(memoryAt(config, Moment::kBackward), MemoryCategory::kCommunication).count;
+    };
+    const std::int64_t staging = 4 * kPiece;
+    EXPECT_EQ(buffers(), 8 * kPiece + staging);
+    EXPECT_EQ(of(memoryAt(config, Moment::kInitialised), MemoryCategory::kCommunication).count, 0);
+    config.ranks = 6;
+    config.hosts = "a:2,b:2,c:2";
+    EXPECT_EQ(buffers(), 12 * kPiece + 2 * staging);
+    config.strategy = run::Strategy::kDdpFlat;  // gathers nothing
+    EXPECT_EQ(buffers(), 12 * kPiece);
+    config.strategy = run::Strategy::kHsdp;  // gathers inside a host
+    config.shardRanks = 2;
+    EXPECT_EQ(buffers(), 12 * kPiece);
+    config.hosts = "a:1,b:5";  // a ring of all
+    config.strategy = run::Strategy::kZero3;
+    config.shardRanks = 0;
+    EXPECT_EQ(buffers(), 2 * 4 * blockParameterCount(config.model) / 6);
+    config.hosts = "a:6";
+    EXPECT_EQ(buffers(), 0);
+}
+
 TEST(Theory, OffloadMovesStateToTheHost) {
     run::RunConfig config = shakespeare();
     config.device = run::Device::kCuda;

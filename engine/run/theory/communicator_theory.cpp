@@ -1,0 +1,79 @@
+#include "engine/run/theory/communicator_theory.h"
+
+#include "engine/run/theory/rail_pieces.h"
+#include "engine/run/theory/sizes.h"
+#include "engine/run/theory/theory.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace shardscope::theory {
+namespace {
+
+/// Some of a run's ranks, as rails see them (engine/comm/host_levels.h).
+struct Group {
+    std::int64_t hosts = 1;
+    std::int64_t perHost = 1;
+    [[nodiscard]] std::int64_t ranks() const { return hosts * perHost; }
+};
+
+/// `count` ranks from `first` on, each `step` behind the one before, of hosts of `perHost` ranks.
+/// Lying unevenly, they are hosts of one rank each.
+Group groupOf(std::int64_t first, std::int64_t step, std::int64_t count, std::int64_t perHost) {
+    std::vector<std::int64_t> members;  // of each host that has some
+    std::int64_t host = -1;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t rank = first + i * step;
+        if (rank / perHost != host) members.push_back(0);
+        host = rank / perHost;
+        ++members.back();
+    }
+    const bool even = std::all_of(members.begin(), members.end(),
+                                  [&](std::int64_t each) { return each == members.front(); });
+    if (!even) return {count, 1};
+    return {static_cast<std::int64_t>(members.size()), members.front()};
+}
+
+/// What a ring of `ranks` sums `elements` in (engine/comm/ring_communicator.h): in fp32 the part
+/// that comes in and, if it is passed on, the one that goes out; narrower, a row of every rank.
+std::int64_t ringBytes(std::int64_t elements, std::int64_t each, std::int64_t ranks) {
+    if (ranks == 1) return 0;
+    if (each != kFloatBytes) return each * elements;
+    return kFloatBytes * ((elements + ranks - 1) / ranks) * (ranks > 2 ? 2 : 1);
+}
+
+std::int64_t railBytes(const Group& group, std::int64_t summed, bool gathers) {
+    const std::int64_t part = (summed + group.ranks() - 1) / group.ranks();
+    return railSumBytes(group.hosts, part) +
+           (gathers ? railStagingBytes(group.hosts, group.perHost) : 0);
+}
+
+/// Of the rank that holds most: groups that begin in the midst of a host may lie unevenly.
+std::int64_t railBytes(const run::RunConfig& config, std::int64_t perHost,
+                       const LargestRows& rows) {
+    const std::int64_t shard = shardRanks(config), groups = config.ranks / shard;
+    std::int64_t inside = 0, across = 0;
+    for (std::int64_t g = 0; g < groups; ++g)
+        inside = std::max(
+            inside, railBytes(groupOf(g * shard, 1, shard, perHost), rows.summed, rows.gathers));
+    for (std::int64_t place = 0; place < shard && groups > 1; ++place)
+        across =
+            std::max(across, railBytes(groupOf(place, shard, groups, perHost), rows.across, false));
+    return inside + across;
+}
+
+}  // namespace
+
+std::int64_t communicatorBytes(const run::RunConfig& config, const LargestRows& rows) {
+    if (config.device != run::Device::kCpu || config.ranks == 1) return 0;
+    const run::RankPlaces places = run::placesOf(config);
+    const bool messages = config.transport == run::Transport::kGloo;
+    if (places.onOneHost() && !messages) return 0;
+    if (!messages && places.even() && places.ranksOf(0) > 1)
+        return railBytes(config, places.ranksOf(0), rows);
+    const std::int64_t shard = shardRanks(config);
+    return ringBytes(rows.summed, rows.summedEach, shard) +
+           ringBytes(rows.across, kFloatBytes, config.ranks / shard);
+}
+
+}  // namespace shardscope::theory
