@@ -105,9 +105,9 @@ void HostConnector::awaitConnection() {
     }
     if (Clock::now() < m_until) return;
     fail({ErrorCode::kLaunch,
-          fmt::format("logging in to {0} took more than {1} s; see whether it asks for something: "
-                      "ssh {0}",
-                      m_host.target, m_options.loginLimit.count())});
+          fmt::format("logging in to {} took more than {} s; see whether it asks for something: {}",
+                      m_host.target, m_options.loginLimit.count(),
+                      typedCommand(m_options, m_host))});
 }
 
 void HostConnector::noConnection() {
@@ -118,10 +118,10 @@ void HostConnector::noConnection() {
         m_until = Clock::now() + pauseBefore(m_tries);
         return enter(ConnectState::kWaiting, "its ssh server hung up; another try follows");
     }
-    if (kind != SshFailure::kUnknownKey) return fail(connectError(m_host.target, words, ""));
+    if (kind != SshFailure::kUnknownKey) return fail(connectError(m_options, m_host, words, ""));
     m_refusal = words;
     auto probe = ChildProcess::start(keyWords(m_options, m_host));
-    if (!probe) return fail(connectError(m_host.target, words, ""));
+    if (!probe) return fail(connectError(m_options, m_host, words, ""));
     probe->input.reset();
     probe->output.reset();
     m_keyProbe.emplace(std::move(*probe));
@@ -133,22 +133,23 @@ void HostConnector::askForKey() {
     if (!told && m_keyProbe->errors.valid() && Clock::now() < m_until) return;
     const std::string key = fingerprintIn(m_keyWords);
     m_connection.unknownKey = key.substr(std::min(key.size(), key.find(' ') + 1));
-    fail(connectError(m_host.target, m_refusal, key));
+    fail(connectError(m_options, m_host, m_refusal, key));
 }
 
 bool HostConnector::keepsAnswering(SshSession& session) {
     if (session.isFlooding()) {
         fail({ErrorCode::kLaunch,
-              fmt::format("the login shell on {0} prints without end; make its start-up files "
-                          "quiet for sessions without a terminal: ssh {0} true",
-                          m_host.target)});
+              fmt::format("the login shell on {} prints without end; make its start-up files "
+                          "quiet for sessions without a terminal: {}",
+                          m_host.target, typedCommand(m_options, m_host, "true"))});
         return false;
     }
     if (session.silence() <= m_options.answerLimit) return true;
     fail({ErrorCode::kLaunch,
-          fmt::format("nothing came from {0} for {1} s; see whether its login shell waits for "
-                      "something: ssh {0} true",
-                      m_host.target, m_options.answerLimit.count())});
+          fmt::format("nothing came from {} for {} s; see whether its login shell waits for "
+                      "something: {}",
+                      m_host.target, m_options.answerLimit.count(),
+                      typedCommand(m_options, m_host, "true"))});
     return false;
 }
 
@@ -191,9 +192,9 @@ void HostConnector::awaitLook() {
     if (found.whole) return afterLook();
     m_master->turn();
     fail({ErrorCode::kLaunch,
-          fmt::format("{0} let us in and then did not run /bin/sh to its end: it {1}; try: ssh {0} "
-                      "true",
-                      m_host.target, m_session->endText())});
+          fmt::format("{} let us in and then did not run /bin/sh to its end: it {}; try: {}",
+                      m_host.target, m_session->endText(),
+                      typedCommand(m_options, m_host, "true"))});
 }
 
 bool HostConnector::isAllThere() const {

@@ -2,6 +2,7 @@
 
 #include "engine/launch/process.h"
 #include "engine/launch/ssh/key_answer.h"
+#include "engine/launch/ssh/shell_quoting.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -58,6 +59,14 @@ Words sessionWords(const SshOptions& options, const SshHost& host, const std::st
     append(all, {"-o", "ProxyCommand=false", "-o", "ControlMaster=no", "-S"});
     all.insert(all.end(), {socket, "--", host.target, command});
     return all;
+}
+
+std::string typedCommand(const SshOptions& options, const SshHost& host,
+                         const std::string& command) {
+    std::string line;
+    for (const std::string& word : options.command) line += typedWord(word) + ' ';
+    line += typedWord(host.target);
+    return command.empty() ? line : line + ' ' + command;
 }
 
 Words keyWords(const SshOptions& options, const SshHost& host) {

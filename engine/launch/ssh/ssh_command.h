@@ -18,6 +18,11 @@ namespace shardscope::launch {
                                                     const std::string& socket,
                                                     const std::string& command);
 
+/// What the user would type to do the same, for sentences: "ssh -F CONFIG node1 true". Without a
+/// command: a login.
+[[nodiscard]] std::string typedCommand(const SshOptions& options, const SshHost& host,
+                                       const std::string& command = {});
+
 /// Connects only to fail at the host's key, and tells it on the way.
 [[nodiscard]] std::vector<std::string> keyWords(const SshOptions& options, const SshHost& host);
 

@@ -1,6 +1,7 @@
 #include "engine/launch/ssh/ssh_words.h"
 
 #include "engine/launch/ssh/child_process.h"
+#include "engine/launch/ssh/ssh_command.h"
 
 #include <fmt/format.h>
 
@@ -49,20 +50,30 @@ std::string inOneLine(const std::string& words) {
     return joined;
 }
 
-std::string unknownKeyText(const std::string& host, const std::string& fingerprint) {
+std::string unknownKeyText(const SshOptions& options, const SshHost& host,
+                           const std::string& fingerprint) {
+    const bool another = !options.acceptKey.empty() && !fingerprint.empty() &&
+                         fingerprint.find(options.acceptKey) == std::string::npos;
+    if (another)
+        return fmt::format(
+            "the key of {} is {}, not the one given by --accept-key ({}); nothing was sent there, "
+            "and ssh has kept neither: ask the host's owner which one is its own",
+            host.target, fingerprint, options.acceptKey);
     const std::string key = fingerprint.empty() ? "its key" : "its key " + fingerprint;
     return fmt::format(
-        "{0} is not known to this user's ssh: {1} is in no known_hosts file; compare it with what "
-        "the host's owner says, then connect once by hand: ssh {0}",
-        host, key);
+        "{} is not known to this user's ssh: {} is in no known_hosts file; compare it with what "
+        "the host's owner says, then connect once by hand: {}",
+        host.target, key, typedCommand(options, host));
 }
 
-std::string text(const std::string& host, const std::string& words,
+std::string text(const SshOptions& options, const SshHost& to, const std::string& words,
                  const std::string& fingerprint) {
     const std::string last = lastLineOf(words);
+    const std::string& host = to.target;
+    const std::string typed = typedCommand(options, to);
     switch (failureOf(words)) {
         case SshFailure::kUnknownKey:
-            return unknownKeyText(host, fingerprint);
+            return unknownKeyText(options, to, fingerprint);
         case SshFailure::kChangedKey:
             return fmt::format(
                 "the key of {} is not the one that this user's ssh knows, so nothing was sent "
@@ -70,9 +81,9 @@ std::string text(const std::string& host, const std::string& words,
                 host, inOneLine(words));
         case SshFailure::kDenied:
             return fmt::format(
-                "{0} does not let this user in ({1}); no password is asked for: see that `ssh {0}` "
-                "works without one (ssh-copy-id, ssh-add)",
-                host, last);
+                "{} does not let this user in ({}); no password is asked for: see that `{}` works "
+                "without one (ssh-copy-id, ssh-add)",
+                host, last, typed);
         case SshFailure::kRefused:
             return fmt::format(
                 "{} refuses ssh connections ({}); see that its ssh server runs, and on that port",
@@ -95,8 +106,8 @@ std::string text(const std::string& host, const std::string& words,
         case SshFailure::kOther:
             break;
     }
-    return fmt::format("ssh could not connect to {0}: {1}; try: ssh {0}", host,
-                       last.empty() ? "it ended without a word" : last);
+    return fmt::format("ssh could not connect to {}: {}; try: {}", host,
+                       last.empty() ? "it ended without a word" : last, typed);
 }
 
 }  // namespace
@@ -107,9 +118,9 @@ SshFailure failureOf(const std::string& words) {
     return SshFailure::kOther;
 }
 
-Error connectError(const std::string& host, const std::string& words,
+Error connectError(const SshOptions& options, const SshHost& host, const std::string& words,
                    const std::string& fingerprint) {
-    return {ErrorCode::kLaunch, text(host, words, fingerprint)};
+    return {ErrorCode::kLaunch, text(options, host, words, fingerprint)};
 }
 
 std::string fingerprintIn(const std::string& verbose) {

@@ -1,6 +1,7 @@
 // What ssh says of a connection that did not come about, as one sentence with a remedy.
 #pragma once
 
+#include "engine/launch/ssh/ssh_options.h"
 #include "storage/model/result.h"
 
 #include <string>
@@ -22,8 +23,8 @@ enum class SshFailure {
 [[nodiscard]] SshFailure failureOf(const std::string& words);
 
 /// kLaunch. `fingerprint` is of an unknown key, where it is known.
-[[nodiscard]] Error connectError(const std::string& host, const std::string& words,
-                                 const std::string& fingerprint);
+[[nodiscard]] Error connectError(const SshOptions& options, const SshHost& host,
+                                 const std::string& words, const std::string& fingerprint);
 
 /// "ED25519 SHA256:..." of the last key named in the output of `ssh -v`; empty without one.
 [[nodiscard]] std::string fingerprintIn(const std::string& verbose);

@@ -1,5 +1,7 @@
 #include "engine/launch/ssh/ssh_words.h"
 
+#include "engine/launch/ssh/ssh_command.h"
+
 #include <gmock/gmock.h>
 
 namespace shardscope::launch {
@@ -34,7 +36,7 @@ TEST(SshWords, OfAChangedKeyAreNotTakenForAnUnknownOne) {
 }
 
 TEST(SshWords, BecomeASentenceWithTheHostTheCauseAndARemedy) {
-    const Error error = connectError("gpu7",
+    const Error error = connectError({}, {"gpu7", ""},
                                      "ssh: connect to host gpu7 port 22: Connection "
                                      "refused\r\n",
                                      "");
@@ -44,12 +46,36 @@ TEST(SshWords, BecomeASentenceWithTheHostTheCauseAndARemedy) {
 }
 
 TEST(SshWords, OfTheConfigurationAreHandedOn) {
-    const Error error = connectError("gpu7",
+    const Error error = connectError({}, {"gpu7", ""},
                                      "/x/config: line 3: Bad configuration option: foo\r\n"
                                      "/x/config: terminating, 1 bad configuration options",
                                      "");
     EXPECT_THAT(error.message, AllOf(HasSubstr("gpu7"), HasSubstr("terminating, 1 bad")));
-    EXPECT_THAT(connectError("gpu7", "", "").message, HasSubstr("without a word"));
+    EXPECT_THAT(connectError({}, {"gpu7", ""}, "", "").message, HasSubstr("without a word"));
+}
+
+TEST(SshWords, NameTheCommandThatWasCalled) {
+    SshOptions options;
+    options.command = {"ssh", "-F", "/x/my config"};
+    for (const char* words :
+         {"", "u@gpu7: Permission denied (publickey).\r\n", "Host key verification failed.\r\n"})
+        EXPECT_THAT(connectError(options, {"me@gpu7", ""}, words, "").message,
+                    HasSubstr("ssh -F '/x/my config' me@gpu7"));
+    EXPECT_EQ(typedCommand(options, {"a b", ""}, "true"), "ssh -F '/x/my config' 'a b' true");
+}
+
+TEST(SshWords, TellAnotherKeyThanTheAcceptedOneFromNone) {
+    SshOptions options;
+    const std::string refused = "Host key verification failed.\r\n";
+    const std::string key = "ssh-ed25519 SHA256:there";
+    const auto sentence = [&] { return connectError(options, {"gpu7", ""}, refused, key).message; };
+    EXPECT_THAT(sentence(), HasSubstr("gpu7 is not known"));
+    options.acceptKey = "SHA256:wrong";
+    EXPECT_THAT(sentence(), AllOf(HasSubstr("the key of gpu7 is ssh-ed25519 SHA256:there, not the "
+                                            "one given by --accept-key (SHA256:wrong)"),
+                                  HasSubstr("nothing was sent")));
+    options.acceptKey = "SHA256:there";  // and ssh did not ask for it
+    EXPECT_THAT(sentence(), HasSubstr("gpu7 is not known"));
 }
 
 TEST(SshWords, TellTheLastKeyThatWasShown) {
