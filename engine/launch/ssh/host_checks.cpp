@@ -58,6 +58,11 @@ Result<void> checkHost(const SshHost& host, const HostLook& look, const Payload&
     if (sendLibTorch && payload.libTorch) missing += payload.libTorch->size();
     if (payload.data && host.takesData && !look.dataThere) missing += payload.data->size();
     if (missing == Bytes{}) return {};
+    if (!look.inTheWay.empty())
+        return refusal(
+            fmt::format("nothing can be put into {} on {}: {} is no folder; name another folder "
+                        "for this host",
+                        look.folder, host.target, look.inTheWay));
     if (!look.writable)
         return refusal(
             fmt::format("nothing can be put into {} on {}: it may not be written; name "

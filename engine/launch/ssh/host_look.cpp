@@ -25,9 +25,12 @@ constexpr const char* kSystem =
     "say memory_kb \"$(sed -n 's/^MemAvailable: *\\([0-9]*\\) kB$/\\1/p' /proc/meminfo)\"; "
     "say ssh \"$SSH_CONNECTION\"; ";
 constexpr const char* kFolder =
-    "say folder \"$b\"; d=$b; while [ ! -d \"$d\" ]; do d=$(dirname \"$d\"); done; "
+    "say folder \"$b\"; d=$b/shardscope; while [ ! -d \"$d\" ]; do "
+    "if [ -e \"$d\" ] || [ -h \"$d\" ]; then say in_the_way \"$d\"; fi; "
+    "d=$(dirname \"$d\"); done; "
     "say disk \"$(df -Pk \"$d\" 2>/dev/null | tail -n 1)\"; "
-    "[ -w \"$d\" ] && say writable yes; "
+    // Tried: root may write anywhere by its rights, and not into /proc.
+    "t=$(mktemp -d \"$d/.shardscope-XXXXXX\" 2>/dev/null) && rmdir \"$t\" && say writable yes; "
     "[ -x \"$b/shardscope/$h/bin/shardscope\" ] && say program yes; "
     "[ -n \"$q\" ] && [ -e \"$b/shardscope/$q/.used\" ] && say data yes; ";
 constexpr const char* kGpus =
@@ -143,6 +146,7 @@ HostLook parseLook(const std::string& answer) {
     look.freeDisk = freeOf(one(values, "disk"));
     look.folder = one(values, "folder");
     look.writable = one(values, "writable") == "yes";
+    look.inTheWay = one(values, "in_the_way");
     look.programThere = one(values, "program") == "yes";
     look.dataThere = one(values, "data") == "yes";
     look.libTorch = joined(values, "torch_lib");

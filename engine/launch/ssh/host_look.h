@@ -26,6 +26,7 @@ struct HostLook {
     std::optional<Bytes> freeDisk;  ///< where the folder is or is going to be
     std::string folder;             ///< absolute; the program is put below
     bool writable = false;          ///< the folder, or the one that it is going to be made in
+    std::string inTheWay;           ///< what is no folder and is where one would be; empty: nothing
     bool programThere = false;      ///< the very one that was asked for
     bool dataThere = false;         ///< all of the data that was asked for
     std::string libTorch;           ///< its library folders, with colons between; empty: none

@@ -353,6 +353,11 @@ TEST_F(Remote, DoctorSaysWhatHostsHaveAndLack) {
     EXPECT_EQ(good->wait(), 0) << good->out() << good->err();
     EXPECT_THAT(good->out(), HasSubstr("node2"));
     EXPECT_THAT(good->out(), HasSubstr(launch::libTorchVersion()));
+    const auto file =
+        start({"doctor", "--hosts", "node1 folder=/proc/nothing", "--ssh-command", ssh});
+    EXPECT_EQ(file->wait(), 4);
+    EXPECT_THAT(file->out(), HasSubstr("nothing can be put into /proc/nothing on node1"));
+    EXPECT_THAT(file->out(), Not(HasSubstr("has no LibTorch")));
     const auto bad = start({"doctor", "--hosts", "node1,changed", "--ssh-command", ssh, "--json"});
     EXPECT_EQ(bad->wait(), 4);
     EXPECT_THAT(bad->out(), HasSubstr("shardscope.doctor-hosts/1"));

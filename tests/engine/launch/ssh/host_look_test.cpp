@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 namespace shardscope::launch {
 namespace {
@@ -73,6 +74,19 @@ TEST_F(HostLookTest, TakesTheFolderOfTheUser) {
     EXPECT_EQ(look({"h", "~/x"}).folder, home() + "/x");
     EXPECT_EQ(look({"h", "~"}).folder, home() + "/");
     EXPECT_EQ(look({"h", "x/y"}).folder, home() + "/x/y");
+}
+
+TEST_F(HostLookTest, TriesWhetherTheFolderMayBeWritten) {
+    EXPECT_FALSE(look({"h", "/proc/nothing"}).writable);  // whatever root's rights say
+    EXPECT_EQ(look({"h", "/proc/nothing"}).inTheWay, "");
+    addFile(home() + "/file");
+    std::filesystem::create_symlink("nowhere", home() + "/link");
+    EXPECT_EQ(look({"h", "~/file/below"}).inTheWay, home() + "/file");
+    EXPECT_EQ(look({"h", "~/link"}).inTheWay, home() + "/link");
+    EXPECT_EQ(look({"h", "~/new"}).inTheWay, "");
+    EXPECT_TRUE(look({"h", "~/new"}).writable);
+    const auto begin = std::filesystem::directory_iterator(home());
+    EXPECT_EQ(std::distance(begin, {}), 2) << "nothing was left there";
 }
 
 TEST_F(HostLookTest, FindsTheVeryProgram) {
@@ -180,6 +194,15 @@ TEST_F(HostChecks, RefuseAnOlderGlibcAndNone) {
     EXPECT_THAT(check(), test::FailsWith("gpu7 has glibc 2.31, and this program needs 2.34"));
     m_look.glibc = {};
     EXPECT_THAT(check(), test::FailsWith("no glibc"));
+}
+
+TEST_F(HostChecks, RefuseWhereNoFolderCanBeMade) {
+    m_look.inTheWay = "/there";
+    EXPECT_THAT(check(),
+                test::FailsWith("nothing can be put into /there on gpu7: /there is no folder"));
+    m_look.inTheWay.clear();
+    m_look.writable = false;
+    EXPECT_THAT(check(), test::FailsWith("it may not be written"));
 }
 
 TEST_F(HostChecks, RefuseWhereThereIsNoRoomUnlessAllIsThere) {
