@@ -27,7 +27,7 @@ PROGRAMS = {  # package: programs
     "coreutils": "basename cat chmod chroot cp cut date dirname du echo env head id install ln ls mkdir mknod mktemp mv "
                  "nproc paste printf pwd readlink realpath rm rmdir seq sha256sum sleep sort stat tail "
                  "tee touch tr true uniq wc",
-    "grep": "grep", "tar": "tar", "mawk": "awk", "sed": "sed", "util-linux": "su",
+    "grep": "grep", "tar": "tar", "mawk": "awk", "sed": "sed", "util-linux": "flock su",
     "cmake": "cmake ctest", "g++": "g++", "ninja-build": "ninja", "ccache": "ccache", "mold": "mold",
     "git": "git", "python3": "python3", "unzip": "unzip", "pkg-config": "pkg-config",
     "protobuf-compiler": "protoc", "sqlite3": "sqlite3", "qemu-user": "qemu-x86_64",

@@ -181,6 +181,51 @@ nvidia-cublas==1 {sums["nvidia_cublas"]} nvidia/cu13/lib/libcublas.so.13"
         self.assertEqual({f.name.split("-")[0] for f in folder.iterdir()},
                          {"nvidia_cuda_runtime", "torch"})
 
+    def test_says_what_would_keep_it_from_fetching(self):
+        cache = self.root / "cache/shardscope"
+        status, text = self.fetch("--cpu", "--check")
+        self.assertEqual((status, list(cache.iterdir())), (0, []), text)
+        next(self.wheels.glob("torch-*")).unlink()
+        status, text = self.fetch("--cpu", "--check")  # there is no index to ask
+        self.assertEqual(status, 1)
+        self.assertIn("pip does not get nvidia-cuda-runtime==1 from its package index: ERROR", text)
+        self.assertEqual(list(cache.iterdir()), [])
+
+    def test_says_which_programs_are_missing(self):
+        bare = self.root / "bare"
+        bare.mkdir()
+        for program in ("bash", "dirname", "sha256sum", "mkdir", "mktemp", "rm", "paste", "python3"):
+            (bare / program).symlink_to(shutil.which(program, path="/usr/bin:/bin") or
+                                        shutil.which(program))
+        done = subprocess.run(
+            [bare / "bash", self.root / "packaging/fetch-libtorch", "--cpu", "--check"],
+            capture_output=True, text=True, timeout=60,
+            env={"PATH": str(bare), "HOME": str(self.root), "LC_ALL": "C",
+                 "XDG_CACHE_HOME": str(self.root / "cache")})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("there is no unzip", done.stderr)
+
+    def test_one_at_a_time_in_a_folder(self):
+        cache = self.root / "cache/shardscope"
+        (cache / "fetch.killed").mkdir(parents=True)
+        holder = subprocess.Popen(["flock", cache / ".fetch-lock", "sh", "-c", "echo got; read x"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(holder.wait)
+        self.addCleanup(holder.stdout.close)
+        self.assertEqual(holder.stdout.readline(), "got\n")
+        second = subprocess.Popen(
+            ["bash", self.root / "packaging/fetch-libtorch", "--cpu"], stdout=subprocess.PIPE, text=True,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(self.root), "LC_ALL": "C",
+                 "XDG_CACHE_HOME": str(self.root / "cache"), "SHARDSCOPE_WHEELS": str(self.wheels)})
+        self.addCleanup(second.wait)
+        self.addCleanup(second.stdout.close)
+        self.assertEqual(second.stdout.readline(), "waiting for another fetch-libtorch\n")
+        self.assertFalse(self.target.exists())
+        holder.stdin.close()
+        self.assertEqual(second.wait(60), 0)
+        self.assertEqual(self.files(), self.CPU)
+        self.assertEqual([each.name for each in cache.glob("*fetch.*")], [])
+
     def test_options(self):
         self.assertEqual(self.fetch("--help")[0], 0)
         self.assertEqual(self.fetch("--gpu")[0], 2)
