@@ -112,8 +112,7 @@ Result<void> HostsStart::checkData() {
             return failure(
                 ErrorCode::kUnreadable,
                 fmt::format("what was sent to {} on {}, or to {} on {}, has been changed "
-                            "there since; remove the folder sent-... that it lies in on "
-                            "both, and it is sent again",
+                            "while this run started; start again, and it is sent there again",
                             dataOf(link), link.name(), dataOf(first), first.name()));
         return failure(
             ErrorCode::kUnreadable,

@@ -5,6 +5,7 @@
 #include "engine/launch/ssh/shell_quoting.h"
 #include "engine/launch/ssh/token.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,12 +27,22 @@ constexpr const char* kTidy =
     "[ $n -gt 3 ] && [ -n \"$(find \"$u\" -mtime +0)\" ] && rm -rf \"${u%/.used}\"; "
     "done; } 2>/dev/null; ";
 
+/// Sums of much data take long: that it goes on is to be heard.
+constexpr const char* kBusy = "( while sleep 5 >/dev/null 2>&1; do echo busy; done ) & a=$!; ";
+
 /// $d is where it is going to be, $f where it is unpacked.
-std::string placeLine(const Package& package) {
+std::string placeLine(const Package& package, PackageKind kind) {
     const std::string proof = shellWord(package.files.front().name);
+    const std::string changed =
+        kind != PackageKind::kData
+            ? ""
+            : fmt::format(
+                  "if [ -e \"$d\" ] && ! ( same \"$d\" ); then rm -rf \"$d{0}\"; "
+                  "mv \"$d\" \"$d{0}\"; fi; ",
+                  kChangedFolder);
     // What lacks its first file is in the way. Whoever was faster has put the same there; mv then
     // moves ours into theirs, where it is removed.
-    return "cd /; if [ -e \"$d\" ] && [ ! -e \"$d\"/" + proof +
+    return "cd /; " + changed + "if [ -e \"$d\" ] && [ ! -e \"$d\"/" + proof +
            " ]; then mv \"$d\" \"$f.old\"; rm -rf \"$f.old\"; fi; [ -e \"$d\"/" + proof +
            " ] || mv \"$f\" \"$d\" || " + exitWith(RemoteStatus::kNotUnpacked) +
            "; rm -rf \"$d/${f##*/}\"; ";
@@ -40,24 +51,26 @@ std::string placeLine(const Package& package) {
 }  // namespace
 
 std::string deploymentLine(const SshHost& host, const Token& token, const Package& package,
-                           bool isProgram) {
+                           PackageKind kind) {
     const std::string folder = shellWord(package.folder);
     return "LC_ALL=C; export LC_ALL; umask 077; " + folderWords(host) + "s=$b/shardscope; d=$s/" +
            folder + "; f=$s/.new-" + folder + "-$$-$(uname -n); " +
-           "mkdir -p \"$s\" && mkdir \"$f\" || " + exitWith(RemoteStatus::kNoFolder) +
-           "; trap 'rm -rf \"$f\"' EXIT; trap 'exit 129' HUP INT TERM PIPE; " + token.printing() +
-           "; cd \"$f\" && tar xof - || " + exitWith(RemoteStatus::kNotUnpacked) +
-           "; sha256sum -c " + kSumsFile + " >/dev/null && : >.used || " +
-           exitWith(RemoteStatus::kSumsDiffer) + "; " + (isProgram ? programCheck() : "") +
-           placeLine(package) + kTidy + "exit 0";
+           "mkdir -p \"$s\" && mkdir \"$f\" || " + exitWith(RemoteStatus::kNoFolder) + "; " +
+           sameContents() + kBusy +
+           "trap 'kill $a 2>/dev/null; rm -rf \"$f\"' EXIT; trap 'exit 129' HUP INT TERM PIPE; " +
+           token.printing() + "; cd \"$f\" && tar xof - || " +
+           exitWith(RemoteStatus::kNotUnpacked) + "; sha256sum -c " + kSumsFile +
+           " >/dev/null && : >.used || " + exitWith(RemoteStatus::kSumsDiffer) + "; " +
+           (kind == PackageKind::kProgram ? programCheck() : "") + placeLine(package, kind) +
+           kTidy + "exit 0";
 }
 
 Result<Deployment> Deployment::start(const SshOptions& options, const SshHost& host,
                                      const SshMaster& master, const Package& package,
-                                     bool isProgram) {
+                                     PackageKind kind) {
     const Token token;
-    auto session = SshSession::start(options, host, master, token,
-                                     deploymentLine(host, token, package, isProgram));
+    auto session =
+        SshSession::start(options, host, master, token, deploymentLine(host, token, package, kind));
     if (!session) return failure(session);
     return Deployment(std::move(*session), package);
 }

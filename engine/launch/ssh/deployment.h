@@ -23,12 +23,18 @@
 
 namespace shardscope::launch {
 
+enum class PackageKind { kProgram, kLibTorch, kData };
+
+/// Ends the name of the folder that data which was changed there is moved to.
+inline constexpr const char* kChangedFolder = ".changed";
+
 class Deployment {
 public:
-    /// The package outlives it. A program is run there once before it is put in place.
+    /// The package outlives it. A program is run there once before it is put in place; data takes
+    /// the place of what is not the same.
     static Result<Deployment> start(const SshOptions& options, const SshHost& host,
                                     const SshMaster& master, const Package& package,
-                                    bool isProgram);
+                                    PackageKind kind);
 
     void addPolls(std::vector<pollfd>& polls);
     void turn();
@@ -58,6 +64,6 @@ private:
 
 /// The line that takes a package in; see above.
 [[nodiscard]] std::string deploymentLine(const SshHost& host, const Token& token,
-                                         const Package& package, bool isProgram);
+                                         const Package& package, PackageKind kind);
 
 }  // namespace shardscope::launch

@@ -229,13 +229,18 @@ const Package* HostConnector::data() const {
 }
 
 void HostConnector::send() {
-    const bool isProgram = m_sending == &m_payload.program;
-    auto deployment = Deployment::start(m_options, m_host, *m_master, *m_sending, isProgram);
+    const PackageKind kind = m_sending == &m_payload.program ? PackageKind::kProgram
+                             : m_sending == data()           ? PackageKind::kData
+                                                             : PackageKind::kLibTorch;
+    auto deployment = Deployment::start(m_options, m_host, *m_master, *m_sending, kind);
     if (!deployment) return fail(deployment.error());
     m_deployment.emplace(std::move(*deployment));
-    enter(ConnectState::kSending, isProgram             ? "the program"
-                                  : m_sending == data() ? "the data"
-                                                        : "LibTorch");
+    enter(ConnectState::kSending, kind == PackageKind::kProgram    ? "the program"
+                                  : kind == PackageKind::kLibTorch ? "LibTorch"
+                                  : m_connection.look.dataChanged
+                                      ? "the data again: it was changed there, which is kept in " +
+                                            m_sending->folder + kChangedFolder
+                                      : "the data");
     m_progress.all = m_deployment->size();
 }
 

@@ -1,6 +1,7 @@
 #include "engine/launch/ssh/host_look.h"
 
 #include "engine/launch/ssh/shell_quoting.h"
+#include "engine/launch/ssh/tar_stream.h"
 
 #include <fmt/format.h>
 
@@ -32,7 +33,10 @@ constexpr const char* kFolder =
     // Tried: root may write anywhere by its rights, and not into /proc.
     "t=$(mktemp -d \"$d/.shardscope-XXXXXX\" 2>/dev/null) && rmdir \"$t\" && say writable yes; "
     "[ -x \"$b/shardscope/$h/bin/shardscope\" ] && say program yes; "
-    "[ -n \"$q\" ] && [ -e \"$b/shardscope/$q/.used\" ] && say data yes; ";
+    "if [ -n \"$q\" ] && [ -e \"$b/shardscope/$q/.used\" ]; then "
+    "( while sleep 5 >/dev/null 2>&1; do say busy yes; done ) & a=$!; "
+    "if ( same \"$b/shardscope/$q\" ); then say data yes; else say data changed; fi; "
+    "kill $a 2>/dev/null; fi; ";
 constexpr const char* kGpus =
     "if command -v nvidia-smi >/dev/null 2>&1; then "
     "timeout 10 nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null </dev/null "
@@ -122,14 +126,27 @@ std::string folderWords(const SshHost& host) {
     return fmt::format("b=$HOME/{}; ", shellWord(below));
 }
 
+std::string sameContents() {
+    // The sums are those of the name; no file more and none less; and each as it was, which is seen
+    // by the time when it was last changed (not by the one that anybody can set), or summed up.
+    return fmt::format(
+        "same() {{ cd \"$1\" && case \"$1\" in *\"$(sha256sum <{0} | cut -c 1-16)\") ;; "
+        "*) exit 1;; esac && [ $(find ./*/ -type f | wc -l) -eq $(wc -l <{0}) ] && "
+        "if [ -n \"$(find . -type f ! -name '.used*' -cnewer .used 2>&1 | head -n 1)\" ]; then "
+        "{{ : >.used-$$; }} 2>/dev/null; sha256sum -c {0} >/dev/null 2>&1; r=$?; "
+        "[ $r -eq 0 ] && mv -f .used-$$ .used; rm -f .used-$$; exit $r; fi; }} 2>/dev/null; ",
+        kSumsFile);
+}
+
 std::string lookLine(const SshHost& host, const Token& token, const std::string& program,
                      const std::string& data) {
     return fmt::format(
-        "( LC_ALL=C; export LC_ALL; say() {{ printf '%s=%s\\n' \"$1\" \"$2\"; }}; {}{}; h={}; "
+        "( LC_ALL=C; export LC_ALL; say() {{ printf '%s=%s\\n' \"$1\" \"$2\"; }}; {}{}{}; h={}; "
         "q={}; v={}; "
         "p={}; {}{}{}{}say end yes ); IFS= read -r n || exit 0; eval \"$n\"",
-        folderWords(host), token.printing(), shellWord(program), shellWord(data), libTorchVersion(),
-        shellWord(fmt::format(kPython, libTorchVersion())), kSystem, kFolder, kLibTorch, kGpus);
+        sameContents(), folderWords(host), token.printing(), shellWord(program), shellWord(data),
+        libTorchVersion(), shellWord(fmt::format(kPython, libTorchVersion())), kSystem, kFolder,
+        kLibTorch, kGpus);
 }
 
 HostLook parseLook(const std::string& answer) {
@@ -149,6 +166,7 @@ HostLook parseLook(const std::string& answer) {
     look.inTheWay = one(values, "in_the_way");
     look.programThere = one(values, "program") == "yes";
     look.dataThere = one(values, "data") == "yes";
+    look.dataChanged = one(values, "data") == "changed";
     look.libTorch = joined(values, "torch_lib");
     look.otherTorch = one(values, "other_torch");
     look.python = one(values, "python");

@@ -28,7 +28,8 @@ struct HostLook {
     bool writable = false;          ///< the folder, or the one that it is going to be made in
     std::string inTheWay;           ///< what is no folder and is where one would be; empty: nothing
     bool programThere = false;      ///< the very one that was asked for
-    bool dataThere = false;         ///< all of the data that was asked for
+    bool dataThere = false;         ///< all of the data that was asked for, as it was sent
+    bool dataChanged = false;       ///< it is there, and somebody has changed it
     std::string libTorch;           ///< its library folders, with colons between; empty: none
     std::string otherTorch;         ///< version of another LibTorch that python3 there has
     std::string python;             ///< path of python3; empty: none
@@ -42,6 +43,11 @@ struct HostLook {
 
 /// The shell line that defines b, the absolute path of the host's folder.
 [[nodiscard]] std::string folderWords(const SshHost& host);
+
+/// The shell function `same FOLDER`, for a subshell: whether the files in folders of a package are
+/// those that were sent. Sums are computed again only where a file was changed since they last
+/// were.
+[[nodiscard]] std::string sameContents();
 
 /// What the host is asked; it then runs one more line, which it reads, or ends where its input
 /// does. `program` and `data` are names of folders there; no data: it is not asked for.

@@ -141,6 +141,24 @@ TEST_F(Remote, DataIsSentOnceAndFoundByRanks) {
     EXPECT_THAT(second->err(), Not(HasSubstr("sending")));
 }
 
+TEST_F(Remote, DataThatSomebodyChangedThereIsSentAgainToOneHostToo) {
+    const std::vector<std::string> words = onHosts("node1:2", {"--send-data", "--force"});
+    ASSERT_EQ(start(words)->wait(), 0);
+    std::string there;
+    for (const auto& each :
+         fs::recursive_directory_iterator(fs::path(m_server->home()) / ".cache/shardscope"))
+        if (each.path().filename() == "text.txt") there = each.path().string();
+    const auto size = fs::file_size(there);
+    std::ofstream(there) << "another text";
+    const auto run = start(words);
+    ASSERT_EQ(run->wait(), 0) << run->err();
+    EXPECT_THAT(run->err(), HasSubstr("node1: sending the data again: it was changed there"));
+    EXPECT_EQ(fs::file_size(there), size);
+    const auto third = start(words);
+    ASSERT_EQ(third->wait(), 0) << third->err();
+    EXPECT_THAT(third->err(), Not(HasSubstr("sending")));
+}
+
 TEST_F(Remote, DataMayLieInAnotherFolderThere) {
     fs::create_directories(path("there"));
     fs::copy_file(path("text.txt"), path("there/text.txt"));

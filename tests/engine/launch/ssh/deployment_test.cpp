@@ -206,6 +206,72 @@ TEST_F(DeploymentTest, OldVersionsStayWhileThereAreFew) {
     EXPECT_TRUE(std::filesystem::exists(old));
 }
 
+/// What is trained on, sent along.
+class DataDeployment : public DeploymentTest {
+protected:
+    Payload withData() {
+        std::ofstream(m_files.file("text")) << "to be, or not to be";
+        std::ofstream(m_files.file("more")) << "that is the question";
+        Payload made = payload();
+        auto data = packageOf(
+            {{m_files.file("text"), "data/text"}, {m_files.file("more"), "data/b/more"}}, "");
+        EXPECT_TRUE(data.has_value());
+        data->folder = "sent-" + data->folder;
+        made.data = *data;
+        return made;
+    }
+    [[nodiscard]] std::string place(const Payload& what, const std::string& more = {}) const {
+        return folder() + "/shardscope/" + what.data->folder + more;
+    }
+    [[nodiscard]] static std::string textOf(const std::string& path) {
+        std::ifstream file(path);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    /// Whether it was sent, and it is what it should be now.
+    bool isSentTo(const Payload& what) {
+        m_observer.notes.clear();
+        const HostConnection connection = connect(what);
+        EXPECT_TRUE(connection.agent.has_value()) << connection.failure->message;
+        EXPECT_EQ(textOf(place(what, "/data/text")), "to be, or not to be");
+        EXPECT_EQ(textOf(place(what, "/data/b/more")), "that is the question");
+        return m_observer.saw(0, ConnectState::kSending);
+    }
+};
+
+TEST_F(DataDeployment, IsDoneOnce) {
+    const Payload what = withData();
+    EXPECT_TRUE(isSentTo(what));
+    EXPECT_FALSE(isSentTo(what));
+}
+
+TEST_F(DataDeployment, IsDoneAgainWhereSomebodyChangedIt) {
+    const Payload what = withData();
+    EXPECT_TRUE(isSentTo(what));
+    std::ofstream(place(what, "/data/text")) << "to be, and not to be";
+    std::filesystem::last_write_time(place(what, "/data/text"), std::filesystem::file_time_type{});
+    EXPECT_TRUE(isSentTo(what));
+    EXPECT_EQ(textOf(place(what, ".changed/data/text")), "to be, and not to be");
+    EXPECT_FALSE(isSentTo(what));
+    std::ofstream(place(what, "/data/another")) << "whether 'tis nobler";
+    EXPECT_TRUE(isSentTo(what));
+    EXPECT_FALSE(std::filesystem::exists(place(what, "/data/another")));
+    std::filesystem::remove(place(what, "/data/b/more"));
+    EXPECT_TRUE(isSentTo(what));
+    std::filesystem::remove(place(what, "/SHA256SUMS"));
+    EXPECT_TRUE(isSentTo(what));
+    EXPECT_THAT(packagesThere(), UnorderedElementsAre(what.program.folder, what.data->folder,
+                                                      what.data->folder + ".changed"));
+}
+
+TEST_F(DataDeployment, IsNotDoneAgainWhereAFileWasOnlyTouched) {
+    const Payload what = withData();
+    EXPECT_TRUE(isSentTo(what));
+    std::filesystem::last_write_time(place(what, "/data/text"), std::filesystem::file_time_type{});
+    EXPECT_FALSE(isSentTo(what));
+    EXPECT_FALSE(isSentTo(what));
+    EXPECT_THAT(packagesThere(), UnorderedElementsAre(what.program.folder, what.data->folder));
+}
+
 /// With a rank that can only be loaded where LibTorch is.
 class RankDeployment : public DeploymentTest {
 protected:
