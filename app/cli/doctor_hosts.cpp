@@ -28,8 +28,9 @@ std::string gigabytes(const std::optional<Bytes>& bytes) {
     return bytes ? fmt::format("{:.1f} GB", static_cast<double>(bytes->count) * 1e-9) : "?";
 }
 
-/// "2 x NVIDIA H100 80GB HBM3"
-std::string gpuText(const std::vector<std::string>& names) {
+/// "2 x NVIDIA H100 80GB HBM3, driver 550.54.15"
+std::string gpuText(const HostLook& look) {
+    const std::vector<std::string>& names = look.gpus;
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < names.size();) {
         std::size_t end = i;
@@ -37,11 +38,16 @@ std::string gpuText(const std::vector<std::string>& names) {
         parts.push_back(end - i == 1 ? names[i] : fmt::format("{} x {}", end - i, names[i]));
         i = end;
     }
-    return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+    if (parts.empty()) return "none";
+    if (!look.driver.empty()) parts.push_back("driver " + look.driver);
+    return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string torchText(const HostLook& look) {
-    if (!look.libTorch.empty()) return launch::libTorchVersion();
+std::string torchText(const LookedAt& each) {
+    const HostLook& look = each.look;
+    if (!look.libTorch.empty())
+        return std::string(launch::libTorchVersion()) + (look.torchCuda ? ", CUDA" : "");
+    if (each.fetchesTorch) return "none yet";
     return look.otherTorch.empty() ? "none" : fmt::format("none (torch {})", look.otherTorch);
 }
 
@@ -65,8 +71,8 @@ std::vector<std::string> rowOf(const LookedAt& each) {
             look.cores > 0 ? std::to_string(look.cores) : "?",
             gigabytes(look.freeMemory),
             gigabytes(look.freeDisk),
-            torchText(look),
-            gpuText(look.gpus),
+            torchText(each),
+            gpuText(look),
             clockText(look)};
 }
 
@@ -112,7 +118,10 @@ Json jsonOf(const LookedAt& each) {
             {"folder", look.folder},
             {"program", look.programThere},
             {"libtorch", look.libTorch.empty() ? Json() : Json(launch::libTorchVersion())},
+            {"libtorch_cuda", look.torchCuda},
+            {"libtorch_fetched_by_a_run", each.fetchesTorch},
             {"gpus", look.gpus},
+            {"driver", look.driver.empty() ? Json() : Json(look.driver)},
             {"address", look.reachedAt},
             {"clock_ahead_s", orNull(seconds(look.clockAhead), look.clockNs.has_value())},
             {"clock_error_s", orNull(seconds(look.clockError), look.clockNs.has_value())},

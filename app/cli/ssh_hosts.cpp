@@ -57,6 +57,8 @@ const char* wordOf(ConnectState state) {
             return "looking";
         case ConnectState::kSending:
             return "sending";
+        case ConnectState::kFetching:
+            return "fetching";
         case ConnectState::kStarting:
             return "starting";
         case ConnectState::kReady:
@@ -98,11 +100,15 @@ private:
     SignalRequests& m_signals;
 };
 
-std::optional<Error> lackOf(const launch::SshHost& host, const launch::HostLook& look,
-                            const launch::Payload& payload) {
-    if (auto able = launch::checkHost(host, look, payload, false); !able) return able.error();
-    if (payload.hasRank() && look.libTorch.empty()) return launch::noLibTorch(host, look);
-    return std::nullopt;
+std::optional<Error> lackOf(const launch::SshOptions& options, const launch::SshHost& host,
+                            const launch::HostLook& look, const launch::Payload& payload) {
+    if (auto able = launch::checkHost(options, host, look, payload); !able) return able.error();
+    const launch::LibTorchWay way = launch::libTorchWay(options, look, payload);
+    if (way == launch::LibTorchWay::kThere) return std::nullopt;
+    const bool fetched = way == launch::LibTorchWay::kFetched;
+    return launch::noLibTorch(
+        options, host, look, payload,
+        fetched ? "a run fetches it there if that host reaches a package index" : "");
 }
 
 /// All that is amiss, so that it can be mended at once.
@@ -116,6 +122,12 @@ Result<void> firstFailures(const std::vector<launch::HostConnection>& connection
     }
     if (text.empty()) return {};
     return failure(code, text);
+}
+
+launch::LibTorchPart partToSend(const run::RunConfig& config) {
+    using Part = launch::LibTorchPart;
+    if (!config.deployLibTorch) return Part::kNone;
+    return config.device == run::Device::kCuda ? Part::kCuda : Part::kCpu;
 }
 
 Result<void> addData(const run::RunConfig& config, launch::Payload& payload) {
@@ -166,12 +178,13 @@ Result<std::vector<ReadyAgent>> connectAgents(const std::vector<run::HostConfig>
     std::vector<ReadyAgent> ready(hosts.size());
     if (far.empty()) return ready;
     const std::string folder = std::filesystem::path(launch::ownProgram()).parent_path().string();
-    auto payload = launch::findPayload(folder, config.deployLibTorch);
+    auto payload = launch::findPayload(folder, partToSend(config));
     if (!payload) return failure(payload);
     if (auto added = addData(config, *payload); !added) return failure(added);
     ToldProgress told(hosts, numbers, signals, progress);
     launch::SshOptions options = sshOptions(config.sshCommand);
     options.deployLibTorch = config.deployLibTorch;
+    options.wantsGpus = config.device == run::Device::kCuda && payload->hasGpuPart();
     options.lease = std::chrono::seconds(config.hostLease);
     auto connections = launch::connectHosts(far, options, *payload, told);
     if (signals.askedToStop())
@@ -190,7 +203,7 @@ Result<std::vector<LookedAt>> lookAtAll(const std::vector<run::HostConfig>& host
     for (const run::HostConfig& host : hosts)
         if (!host.isLocal()) far.push_back({host.name, host.folder});
     const std::string folder = std::filesystem::path(launch::ownProgram()).parent_path().string();
-    const auto payload = launch::findPayload(folder, false);
+    const auto payload = launch::findPayload(folder, launch::LibTorchPart::kNone);
     if (!payload) return failure(payload);
     Silence silence(signals);
     launch::SshOptions options = sshOptions(sshCommand);
@@ -200,8 +213,12 @@ Result<std::vector<LookedAt>> lookAtAll(const std::vector<run::HostConfig>& host
     std::vector<LookedAt> looked;
     for (std::size_t i = 0; i < far.size(); ++i) {
         LookedAt each{far[i].target, connections[i].look, connections[i].failure,
-                      connections[i].unknownKey};
-        if (!each.failure) each.failure = lackOf(far[i], each.look, *payload);
+                      connections[i].unknownKey, false};
+        if (!each.failure) {
+            each.fetchesTorch =
+                launch::libTorchWay(options, each.look, *payload) == launch::LibTorchWay::kFetched;
+            each.failure = lackOf(options, far[i], each.look, *payload);
+        }
         looked.push_back(std::move(each));
     }
     return looked;

@@ -38,7 +38,8 @@ struct LookedAt {
     std::string name;
     launch::HostLook look;
     std::optional<Error> failure;
-    std::string unknownKey;  ///< fingerprint, where that is why
+    std::string unknownKey;     ///< fingerprint, where that is why
+    bool fetchesTorch = false;  ///< a run would try to fetch LibTorch there
 };
 
 /// All hosts but this one; starts and leaves nothing there. A host whose key is not known is asked

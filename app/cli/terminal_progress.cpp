@@ -48,6 +48,8 @@ std::string hostText(const run::HostChanged& changed) {
     if (changed.all.count > 0)
         text += fmt::format(", {:.1f} of {:.1f} MB", static_cast<double>(changed.sent.count) * 1e-6,
                             static_cast<double>(changed.all.count) * 1e-6);
+    else if (changed.sent.count > 0)
+        text += fmt::format(", {:.1f} MB", static_cast<double>(changed.sent.count) * 1e-6);
     return text;
 }
 
@@ -120,7 +122,7 @@ public:
             return drawLine();
         }
         run::HostChanged plain = changed;
-        plain.all = {};
+        plain.sent = plain.all = {};
         const std::string text = hostText(plain);
         if (std::exchange(m_toldHosts[changed.host], text) != text) write(text);
     }

@@ -135,12 +135,12 @@ int run(std::size_t hosts) {
     const std::string folder = std::filesystem::path(ownProgram()).parent_path().string();
     for (int i = 0; i < 2; ++i) {
         const auto begin = Clock::now();
-        if (auto found = findPayload(folder, true); !found) fail(found.error());
+        if (auto found = findPayload(folder, LibTorchPart::kCpu); !found) fail(found.error());
         fmt::print("{:44} {:.3f} s\n",
                    i == 0 ? "what is to be sent, found" : "again, sums remembered",
                    secondsSince(begin));
     }
-    const auto payload = findPayload(folder, true);
+    const auto payload = findPayload(folder, LibTorchPart::kCpu);
     const auto megabytes = [](Bytes bytes) { return static_cast<double>(bytes.count) / 1e6; };
     fmt::print("the program is {:.1f} MB, LibTorch {:.1f} MB\n", megabytes(payload->program.size()),
                payload->libTorch ? megabytes(payload->libTorch->size()) : 0);

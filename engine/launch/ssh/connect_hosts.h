@@ -20,6 +20,7 @@ enum class ConnectState {
     kConnecting,
     kLooking,
     kSending,
+    kFetching,  ///< LibTorch, by a program that runs there
     kStarting,
     kReady,
     kFailed,
@@ -28,9 +29,9 @@ enum class ConnectState {
 /// Where one host is.
 struct ConnectProgress {
     ConnectState state = ConnectState::kWaiting;
-    std::string detail;  ///< what is sent, why it waits or failed; may be empty
-    Bytes sent{};        ///< of what is sent now
-    Bytes all{};
+    std::string detail;  ///< what is sent or fetched, why it waits or failed; may be empty
+    Bytes sent{};        ///< of what is sent or fetched now
+    Bytes all{};         ///< 0: not known
     friend bool operator==(const ConnectProgress&, const ConnectProgress&) = default;
 };
 

@@ -1,6 +1,9 @@
 #include "engine/launch/ssh/host_checks.h"
 
+#include "engine/launch/ssh/ssh_command.h"
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/utsname.h>
 
 namespace shardscope::launch {
@@ -32,7 +35,44 @@ std::int64_t megabytes(Bytes bytes) {
     return (bytes.count + 999'999) / 1'000'000;
 }
 
+Bytes missingThere(const SshOptions& options, const SshHost& host, const HostLook& look,
+                   const Payload& payload) {
+    Bytes missing = look.programThere ? Bytes{} : payload.program.size();
+    const LibTorchWay way = libTorchWay(options, look, payload);
+    if (way == LibTorchWay::kSent) missing += payload.libTorch->size();
+    if (way == LibTorchWay::kFetched)
+        missing += wantsCuda(options, look) ? payload.fetch->cuda : payload.fetch->cpu;
+    if (payload.data && host.takesData && !look.dataThere) missing += payload.data->size();
+    return missing;
+}
+
+/// Why LibTorch is not on its way; empty: it was not asked for.
+std::string hindrance(const SshOptions& options, const HostLook& look, const Payload& payload) {
+    if (options.deployLibTorch && !payload.libTorch) return "this machine has none to send";
+    if (options.deployLibTorch && wantsCuda(options, look) && !payload.libTorchCuda)
+        return "this machine has no whole CUDA part to send: packaging/fetch-libtorch --cuda "
+               "brings "
+               "it";
+    if (options.deployLibTorch || !payload.fetch || look.fetchLacks.empty()) return {};
+    return fmt::format("it cannot be fetched there: there is no {}",
+                       fmt::join(look.fetchLacks, ", no "));
+}
+
 }  // namespace
+
+LibTorchWay libTorchWay(const SshOptions& options, const HostLook& look, const Payload& payload) {
+    const bool cuda = wantsCuda(options, look);
+    const bool there = !look.libTorch.empty() && (look.torchCuda || !cuda);
+    if (there || !payload.hasRank()) return LibTorchWay::kThere;
+    if (options.deployLibTorch)
+        return payload.libTorch && (payload.libTorchCuda || !cuda) ? LibTorchWay::kSent
+                                                                   : LibTorchWay::kNone;
+    return payload.fetch && look.fetchLacks.empty() ? LibTorchWay::kFetched : LibTorchWay::kNone;
+}
+
+bool wantsCuda(const SshOptions& options, const HostLook& look) {
+    return options.wantsGpus && !look.gpus.empty();
+}
 
 std::string ownSystem() {
     utsname names{};
@@ -40,8 +80,8 @@ std::string ownSystem() {
     return fmt::format("{} {}", names.sysname, names.machine);
 }
 
-Result<void> checkHost(const SshHost& host, const HostLook& look, const Payload& payload,
-                       bool sendLibTorch) {
+Result<void> checkHost(const SshOptions& options, const SshHost& host, const HostLook& look,
+                       const Payload& payload) {
     if (look.system != ownSystem())
         return refusal(
             fmt::format("{} is a {}, and this program is for {}; start Shardscope on a "
@@ -54,9 +94,7 @@ Result<void> checkHost(const SshHost& host, const HostLook& look, const Payload&
                         "take; name another folder for this host",
                         look.folder, host.target));
     if (auto glibc = checkGlibc(host, look.glibc, payload.glibc); !glibc) return glibc;
-    Bytes missing = look.programThere ? Bytes{} : payload.program.size();
-    if (sendLibTorch && payload.libTorch) missing += payload.libTorch->size();
-    if (payload.data && host.takesData && !look.dataThere) missing += payload.data->size();
+    const Bytes missing = missingThere(options, host, look, payload);
     if (missing == Bytes{}) return {};
     if (!look.inTheWay.empty())
         return refusal(
@@ -70,22 +108,27 @@ Result<void> checkHost(const SshHost& host, const HostLook& look, const Payload&
                         look.folder, host.target));
     if (look.freeDisk && *look.freeDisk < missing)
         return refusal(fmt::format(
-            "{} has {} MB left where {} is, and {} MB are to be sent there; make room, or name "
+            "{} has {} MB left where {} is, and {} MB are to be put there; make room, or name "
             "another folder for this host",
             host.target, look.freeDisk->count / 1'000'000, look.folder, megabytes(missing)));
     return {};
 }
 
-Error noLibTorch(const SshHost& host, const HostLook& look) {
+Error noLibTorch(const SshOptions& options, const SshHost& host, const HostLook& look,
+                 const Payload& payload, const std::string& why) {
     const std::string version = libTorchVersion();
-    const std::string other = look.otherTorch.empty()
-                                  ? ""
-                                  : fmt::format(" (python3 there has torch {})", look.otherTorch);
+    std::string lack = "no LibTorch " + version;
+    if (!look.otherTorch.empty())
+        lack += fmt::format(" (python3 there has torch {})", look.otherTorch);
+    if (!look.libTorch.empty()) lack = fmt::format("LibTorch {} without its CUDA part", version);
+    const std::string reason = why.empty() ? hindrance(options, look, payload) : why;
     return {ErrorCode::kLaunch,
-            fmt::format("{0} has no LibTorch {1}{2}; run packaging/fetch-libtorch there, or pip "
-                        "install torch=={1} for the python3 that `ssh {0} python3` starts, or have "
-                        "this host's sent there once (--deploy-libtorch)",
-                        host.target, version, other)};
+            fmt::format("{} has {}{}; run packaging/fetch-libtorch{} there, or pip install "
+                        "torch=={} for the python3 that `{}` starts, or have this host's sent "
+                        "there once (--deploy-libtorch)",
+                        host.target, lack, reason.empty() ? "" : ", and " + reason,
+                        wantsCuda(options, look) ? " --cuda" : "", version,
+                        typedCommand(options, host, "python3"))};
 }
 
 }  // namespace shardscope::launch

@@ -13,12 +13,27 @@ namespace shardscope::launch {
 /// "Linux x86_64" of this host.
 [[nodiscard]] std::string ownSystem();
 
-/// That the program runs there, and that there is room for what is missing. `sendLibTorch`: it is
-/// going to be sent as well. kLaunch.
-Result<void> checkHost(const SshHost& host, const HostLook& look, const Payload& payload,
-                       bool sendLibTorch);
+/// How ranks on a host come by the LibTorch that they need.
+enum class LibTorchWay {
+    kThere,  ///< or none is needed
+    kSent,
+    kFetched,  ///< by fetch-libtorch, run there
+    kNone,
+};
 
-/// kLaunch: there is no LibTorch for ranks, and the ways to get one there.
-[[nodiscard]] Error noLibTorch(const SshHost& host, const HostLook& look);
+[[nodiscard]] LibTorchWay libTorchWay(const SshOptions& options, const HostLook& look,
+                                      const Payload& payload);
+
+/// Whether that is to be with its CUDA part.
+[[nodiscard]] bool wantsCuda(const SshOptions& options, const HostLook& look);
+
+/// That the program runs there, and that there is room for what is missing. kLaunch.
+Result<void> checkHost(const SshOptions& options, const SshHost& host, const HostLook& look,
+                       const Payload& payload);
+
+/// kLaunch: there is no LibTorch for ranks, and the ways to get one there. `why` it did not come
+/// there by itself, where that was tried.
+[[nodiscard]] Error noLibTorch(const SshOptions& options, const SshHost& host, const HostLook& look,
+                               const Payload& payload, const std::string& why = {});
 
 }  // namespace shardscope::launch

@@ -47,6 +47,7 @@ void HostConnector::fail(Error error) {
     enter(ConnectState::kFailed, error.message);
     m_connection.failure = std::move(error);
     m_deployment.reset();
+    m_fetch.reset();
     m_session.reset();
     m_keyProbe.reset();
     m_master.reset();
@@ -71,6 +72,9 @@ void HostConnector::turn() {
         case ConnectState::kSending:
             awaitSending();
             return;
+        case ConnectState::kFetching:
+            awaitFetching();
+            return;
         case ConnectState::kStarting:
             awaitAgent();
             return;
@@ -84,6 +88,7 @@ void HostConnector::addPolls(std::vector<pollfd>& polls) {
     if (m_master) m_master->addPolls(polls);
     if (m_session) m_session->addPolls(polls);
     if (m_deployment) m_deployment->addPolls(polls);
+    if (m_fetch) m_fetch->addPolls(polls);
     if (m_keyProbe && m_keyProbe->errors.valid())
         polls.push_back({m_keyProbe->errors.get(), POLLIN, 0});
 }
@@ -200,8 +205,8 @@ void HostConnector::awaitLook() {
 bool HostConnector::isAllThere() const {
     const HostLook& found = m_connection.look;
     return !m_lookOnly && found.programThere && (data() == nullptr || found.dataThere) &&
-           !(m_payload.hasRank() && found.libTorch.empty()) &&
-           checkHost(m_host, found, m_payload, false);
+           libTorchWay(m_options, found, m_payload) == LibTorchWay::kThere &&
+           checkHost(m_options, m_host, found, m_payload);
 }
 
 void HostConnector::afterLook() {
@@ -211,17 +216,17 @@ void HostConnector::afterLook() {
         m_master.reset();
         return enter(ConnectState::kReady);
     }
-    const bool lacksTorch = m_payload.hasRank() && found.libTorch.empty();
-    const bool sendsTorch = lacksTorch && m_options.deployLibTorch && m_payload.libTorch;
-    if (auto able = checkHost(m_host, found, m_payload, sendsTorch); !able)
+    const LibTorchWay way = libTorchWay(m_options, found, m_payload);
+    if (auto able = checkHost(m_options, m_host, found, m_payload); !able)
         return fail(able.error());
-    if (lacksTorch && (!sendsTorch || m_libTorchSent)) return fail(noLibTorch(m_host, found));
-    m_sending = !found.programThere ? &m_payload.program
-                : sendsTorch        ? &*m_payload.libTorch
-                : !found.dataThere  ? data()
-                                    : nullptr;
+    if (way == LibTorchWay::kNone || (way != LibTorchWay::kThere && m_libTorchTried))
+        return fail(noLibTorch(m_options, m_host, found, m_payload));
+    m_sending = !found.programThere         ? &m_payload.program
+                : way == LibTorchWay::kSent ? &*m_payload.libTorch
+                : !found.dataThere          ? data()
+                                            : nullptr;
     if (m_sending != nullptr) return send();
-    startAgent();
+    way == LibTorchWay::kFetched ? fetch() : startAgent();
 }
 
 const Package* HostConnector::data() const {
@@ -259,10 +264,33 @@ void HostConnector::awaitSending() {
     } else if (m_sending == data()) {
         m_connection.look.dataThere = true;
     } else {
-        m_libTorchSent = true;
+        m_libTorchTried = true;
         return look();  // where its folders are
     }
     afterLook();
+}
+
+void HostConnector::fetch() {
+    auto fetch = LibTorchFetch::start(m_options, m_host, *m_master, m_payload,
+                                      wantsCuda(m_options, m_connection.look));
+    if (!fetch) return fail(fetch.error());
+    m_fetch.emplace(std::move(*fetch));
+    enter(ConnectState::kFetching, "LibTorch");
+}
+
+void HostConnector::awaitFetching() {
+    m_fetch->turn();
+    if (!m_fetch->doing().empty()) m_progress.detail = "LibTorch: " + m_fetch->doing();
+    m_progress.sent = m_fetch->taken();
+    if (!m_fetch->isDone()) {
+        keepsAnswering(m_fetch->session());
+        return;
+    }
+    if (const std::string why = m_fetch->whyNot(); !why.empty())
+        return fail(noLibTorch(m_options, m_host, m_connection.look, m_payload, why));
+    m_fetch.reset();
+    m_libTorchTried = true;
+    look();  // where its folders are
 }
 
 void HostConnector::startAgent() {

@@ -6,6 +6,7 @@
 #include "engine/launch/ssh/child_process.h"
 #include "engine/launch/ssh/connect_hosts.h"
 #include "engine/launch/ssh/deployment.h"
+#include "engine/launch/ssh/libtorch_fetch.h"
 #include "engine/launch/ssh/ssh_master.h"
 #include "engine/launch/ssh/ssh_session.h"
 
@@ -56,6 +57,8 @@ private:
     [[nodiscard]] const Package* data() const;
     void send();
     void awaitSending();
+    void fetch();
+    void awaitFetching();
     void startAgent();
     void awaitAgent();
     bool keepsAnswering(SshSession& session);
@@ -69,8 +72,9 @@ private:
     std::optional<SshMaster> m_master;
     std::optional<SshSession> m_session;
     std::optional<Deployment> m_deployment;
+    std::optional<LibTorchFetch> m_fetch;
     const Package* m_sending = nullptr;
-    bool m_libTorchSent = false;
+    bool m_libTorchTried = false;  ///< it was sent or fetched
     std::int64_t m_lookAsked = 0;  ///< wall clock, ns
     std::optional<std::int64_t> m_clockHeard;
     std::optional<ChildProcess> m_keyProbe;  ///< asks for the key that was not known

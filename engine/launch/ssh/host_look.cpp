@@ -39,15 +39,28 @@ constexpr const char* kFolder =
     "kill $a 2>/dev/null; fi; ";
 constexpr const char* kGpus =
     "if command -v nvidia-smi >/dev/null 2>&1; then "
-    "timeout 10 nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null </dev/null "
+    "timeout 10 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null "
+    "</dev/null "
     "| sed 's/^/gpu=/'; fi; ";
 // A folder of fetch-libtorch, or else what python3 finds without importing it.
 constexpr const char* kLibTorch =
     "y=$(command -v python3); say python \"$y\"; l=$b/shardscope/libtorch-$v; "
-    "if [ -e \"$l/torch/lib/libtorch_cpu.so\" ]; then "
+    "[ -e \"$l-cuda/torch/lib/libtorch_cpu.so\" ] && l=$l-cuda; "
+    "o=$(if [ -e \"$l/torch/lib/libtorch_cpu.so\" ]; then "
     "for d in \"$l\"/torch/lib \"$l\"/nvidia/*/lib \"$l\"/onednn*/data/lib; do "
     "[ -d \"$d\" ] && say torch_lib \"$d\"; done; "
-    "elif [ -n \"$y\" ]; then \"$y\" -c \"$p\" 2>/dev/null </dev/null; fi; ";
+    "[ -e \"$l/torch/lib/libtorch_cuda.so\" ] && say torch_cuda yes; "
+    "elif [ -n \"$y\" ]; then \"$y\" -c \"$p\" 2>/dev/null </dev/null; fi); printf '%s\\n' "
+    "\"$o\"; ";
+// What fetch-libtorch needs, where there is something left to fetch.
+constexpr const char* kFetchLacks =
+    "lacks() { for d in bash unzip; do command -v $d >/dev/null 2>&1 || say fetch_lacks $d; done; "
+    "[ -n \"$y\" ] && \"$y\" -c \"$w\" >/dev/null 2>&1 </dev/null || "
+    "say fetch_lacks \"pip for python3\"; }; "
+    "case $o in *torch_cuda=*) ;; "
+    "*torch_lib=*) command -v nvidia-smi >/dev/null 2>&1 && lacks;; *) lacks;; esac; ";
+// Without starting pip, which takes long.
+constexpr const char* kHasPip = "import importlib.util as u,sys;sys.exit(not u.find_spec('pip'))";
 constexpr const char* kPython =
     "import glob,importlib.util as u,importlib.metadata as m,os,sys;"
     "v=m.version('torch');"
@@ -55,7 +68,8 @@ constexpr const char* kPython =
     "ours=v.split('+')[0]=='{}';"
     "print('other_torch='+v) if not ours else "
     "[print('torch_lib='+x) for x in "
-    "[d+'/lib']+sorted(glob.glob(os.path.dirname(d)+'/nvidia/*/lib'))]";
+    "[d+'/lib']+sorted(glob.glob(os.path.dirname(d)+'/nvidia/*/lib'))];"
+    "ours and os.path.exists(d+'/lib/libtorch_cuda.so') and print('torch_cuda=yes')";
 
 std::int64_t number(std::string_view text) {
     std::int64_t value = 0;
@@ -111,6 +125,15 @@ std::string joined(const Values& values, const std::string& key) {
     return text;
 }
 
+/// Of lines "NVIDIA H100, 550.54.15".
+void setGpus(const std::vector<std::string>& lines, HostLook& look) {
+    for (const std::string& line : lines) {
+        const auto comma = line.rfind(", ");
+        look.gpus.push_back(line.substr(0, comma));
+        if (comma != std::string::npos) look.driver = line.substr(comma + 2);
+    }
+}
+
 }  // namespace
 
 const char* libTorchVersion() {
@@ -143,10 +166,10 @@ std::string lookLine(const SshHost& host, const Token& token, const std::string&
     return fmt::format(
         "( LC_ALL=C; export LC_ALL; say() {{ printf '%s=%s\\n' \"$1\" \"$2\"; }}; {}{}{}; h={}; "
         "q={}; v={}; "
-        "p={}; {}{}{}{}say end yes ); IFS= read -r n || exit 0; eval \"$n\"",
+        "p={}; w={}; {}{}{}{}{}say end yes ); IFS= read -r n || exit 0; eval \"$n\"",
         sameContents(), folderWords(host), token.printing(), shellWord(program), shellWord(data),
-        libTorchVersion(), shellWord(fmt::format(kPython, libTorchVersion())), kSystem, kFolder,
-        kLibTorch, kGpus);
+        libTorchVersion(), shellWord(fmt::format(kPython, libTorchVersion())), shellWord(kHasPip),
+        kSystem, kFolder, kLibTorch, kFetchLacks, kGpus);
 }
 
 HostLook parseLook(const std::string& answer) {
@@ -170,7 +193,10 @@ HostLook parseLook(const std::string& answer) {
     look.libTorch = joined(values, "torch_lib");
     look.otherTorch = one(values, "other_torch");
     look.python = one(values, "python");
-    if (const auto gpus = values.find("gpu"); gpus != values.end()) look.gpus = gpus->second;
+    look.torchCuda = one(values, "torch_cuda") == "yes";
+    if (const auto lacks = values.find("fetch_lacks"); lacks != values.end())
+        look.fetchLacks = lacks->second;
+    if (const auto gpus = values.find("gpu"); gpus != values.end()) setGpus(gpus->second, look);
     look.reachedAt = serverAddress(one(values, "ssh"));
     return look;
 }

@@ -16,6 +16,8 @@ namespace shardscope::launch {
 
 /// LibTorch of the version that ranks are built with.
 [[nodiscard]] const char* libTorchVersion();
+/// Ends the name of a folder that holds LibTorch with its CUDA part, sent there.
+inline constexpr const char* kCudaFolder = "-cuda";
 
 struct HostLook {
     bool whole = false;  ///< all was answered
@@ -32,8 +34,12 @@ struct HostLook {
     bool dataChanged = false;       ///< it is there, and somebody has changed it
     std::string libTorch;           ///< its library folders, with colons between; empty: none
     std::string otherTorch;         ///< version of another LibTorch that python3 there has
+    bool torchCuda = false;         ///< that LibTorch has a CUDA part
     std::string python;             ///< path of python3; empty: none
+    /// Where there is no LibTorch: programs that fetch-libtorch lacks there.
+    std::vector<std::string> fetchLacks;
     std::vector<std::string> gpus;  ///< names, as nvidia-smi tells them
+    std::string driver;             ///< version of theirs; empty: not told
     std::string reachedAt;          ///< that host's address that its ssh server was reached at
     std::optional<std::int64_t> clockNs;  ///< its wall clock when it was asked
     std::int64_t clockAhead = 0;          ///< of ours, ns, where clockNs is known

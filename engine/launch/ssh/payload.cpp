@@ -10,13 +10,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace shardscope::launch {
 namespace {
 
 constexpr const char* kRank = "bin/shardscope-rank";
+constexpr const char* kGpuPart = "bin/libshardscope_cuda.so";
 constexpr std::size_t kFolderLetters = 16;
 
 Result<GlibcVersion> neededBy(const Package& package) {
@@ -27,6 +32,11 @@ Result<GlibcVersion> neededBy(const Package& package) {
         newest = std::max(newest, *needed);
     }
     return newest;
+}
+
+bool holds(const Package& package, std::string_view name) {
+    return std::any_of(package.files.begin(), package.files.end(),
+                       [name](const PackageFile& file) { return file.name == name; });
 }
 
 /// These files, and libraries that no system brings.
@@ -43,9 +53,27 @@ Result<Payload> payloadOf(PackageNames names, const std::vector<std::string>& li
     return payload;
 }
 
+/// All libraries of `root`'s CUDA part: what ldd does not see is loaded by them. Empty: it is not
+/// whole there.
+std::vector<std::string> cudaLibraries(const std::string& root) {
+    namespace fs = std::filesystem;
+    // The last one that fetch-libtorch --cuda puts in place.
+    if (::access((root + "/nvidia/nvshmem/lib/libnvshmem_host.so.3").c_str(), R_OK) != 0) return {};
+    std::vector<std::string> found;
+    std::error_code ended;
+    for (const char* below : {"torch/lib", "nvidia"})
+        for (const auto& each : fs::recursive_directory_iterator(fs::path(root) / below, ended))
+            if (each.path().filename().string().find(".so") != std::string::npos &&
+                each.is_regular_file(ended))
+                found.push_back(each.path().string());
+    return found;
+}
+
 /// By the names that fetch-libtorch gives them below its folder.
-Result<Package> libTorchPackage(const std::string& root, const std::vector<std::string>& libraries,
+Result<Package> libTorchPackage(const std::string& root, std::vector<std::string> libraries,
                                 const std::string& sumsMemory) {
+    std::sort(libraries.begin(), libraries.end());
+    libraries.erase(std::unique(libraries.begin(), libraries.end()), libraries.end());
     PackageNames names;
     for (const std::string& library : libraries)
         names.emplace_back(library, library.substr(root.size() + 1));
@@ -59,6 +87,15 @@ Result<Package> libTorchPackage(const std::string& root, const std::vector<std::
     auto package = packageOf(names, sumsMemory);
     if (package) package->folder = std::string("libtorch-") + libTorchVersion();
     return package;
+}
+
+/// Whether it is there.
+bool addFetchScript(const std::string& folder, PackageNames& names) {
+    for (const char* each : {kFetchScript, kFetchList})
+        if (::access((folder + "/" + each).c_str(), R_OK) != 0) return false;
+    for (const char* each : {kFetchScript, kFetchList})
+        names.emplace_back(folder + "/" + each, each);
+    return true;
 }
 
 }  // namespace
@@ -76,8 +113,11 @@ std::string Package::sums() const {
 }
 
 bool Payload::hasRank() const {
-    return std::any_of(program.files.begin(), program.files.end(),
-                       [](const PackageFile& file) { return file.name == kRank; });
+    return holds(program, kRank);
+}
+
+bool Payload::hasGpuPart() const {
+    return holds(program, kGpuPart);
 }
 
 Result<Package> packageOf(const PackageNames& names, const std::string& sumsMemory) {
@@ -98,19 +138,48 @@ Result<Package> packageOf(const PackageNames& names, const std::string& sumsMemo
     return package;
 }
 
-Result<Payload> findPayload(const std::string& folder, bool withLibTorch) {
+FetchRoom fetchRoom(const std::string& list) {
+    const auto megabytes = [&list](const std::string& name) {
+        std::ifstream file(list);
+        for (std::string line; std::getline(file, line);)
+            if (line.starts_with(name + "="))
+                return Bytes{std::atoll(line.c_str() + name.size() + 1) * 1'000'000};
+        return Bytes{};
+    };
+    return {megabytes("LIBTORCH_DISK_MB"), megabytes("LIBTORCH_CUDA_DISK_MB")};
+}
+
+Result<void> addLibTorch(const SharedLibraries& found, LibTorchPart part,
+                         const std::string& sumsMemory, Payload& payload) {
+    const std::string& root = found.libTorchRoot;
+    if (part == LibTorchPart::kNone || root.empty()) return {};
+    std::vector<std::string> libraries = found.libTorch;
+    if (part == LibTorchPart::kCuda) {
+        const std::vector<std::string> more = cudaLibraries(root);
+        libraries.insert(libraries.end(), more.begin(), more.end());
+        payload.libTorchCuda = !more.empty();
+    }
+    auto package = libTorchPackage(root, std::move(libraries), sumsMemory);
+    if (!package) return failure(package);
+    // Beside a CPU part that may be there and in use.
+    if (payload.libTorchCuda) package->folder += kCudaFolder;
+    payload.libTorch = std::move(*package);
+    return {};
+}
+
+Result<Payload> findPayload(const std::string& folder, LibTorchPart libTorchPart) {
     PackageNames names = {{folder + "/shardscope", "bin/shardscope"}};
     for (const char* each : {"shardscope-rank", "libshardscope_cuda.so"})
         if (::access((folder + "/" + each).c_str(), R_OK) == 0)
             names.emplace_back(folder + "/" + each, std::string("bin/") + each);
+    const bool fetches = addFetchScript(folder, names);
     const auto libraries = sharedLibraries({folder + "/shardscope", folder + "/shardscope-rank"});
     if (!libraries) return failure(libraries);
     auto payload = payloadOf(std::move(names), libraries->own);
-    if (!payload || !withLibTorch || libraries->libTorchRoot.empty()) return payload;
-    auto libTorch =
-        libTorchPackage(libraries->libTorchRoot, libraries->libTorch, contentSumsMemory());
-    if (!libTorch) return failure(libTorch);
-    payload->libTorch = std::move(*libTorch);
+    if (!payload) return payload;
+    if (fetches) payload->fetch = fetchRoom(folder + "/" + kFetchList);
+    if (auto added = addLibTorch(*libraries, libTorchPart, contentSumsMemory(), *payload); !added)
+        return failure(added);
     return payload;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/launch/ssh/glibc_version.h"
+#include "engine/launch/ssh/shared_libraries.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"
 
@@ -19,6 +20,17 @@ struct PackageFile {
     Bytes size;
 };
 
+/// packaging/fetch-libtorch and what it reads, in the program's package and beside the program
+/// here.
+inline constexpr const char* kFetchScript = "share/fetch-libtorch";
+inline constexpr const char* kFetchList = "share/dependencies.env";
+
+/// Room that fetch-libtorch takes while it works.
+struct FetchRoom {
+    Bytes cpu;
+    Bytes cuda;  ///< with all that ranks need on GPUs
+};
+
 /// Files that come to lie in one folder.
 struct Package {
     std::string folder;              ///< name of it, below "shardscope" in the host's folder
@@ -31,12 +43,16 @@ struct Package {
 
 struct Payload {
     Package program;                  ///< bin/ and lib/; its folder is named for the contents
+    std::optional<FetchRoom> fetch;   ///< where the program's package holds fetch-libtorch
     std::optional<Package> libTorch;  ///< as fetch-libtorch lays it out; where it was asked for
+    bool libTorchCuda = false;        ///< it holds all that ranks need on GPUs
     std::optional<Package> data;      ///< what is trained on; where it is sent along
     GlibcVersion glibc;               ///< the oldest that all programs run with
     std::string verb = "agent";       ///< what the program is started as there, in sh's words
 
     [[nodiscard]] bool hasRank() const;
+    /// Ranks of it can run on GPUs.
+    [[nodiscard]] bool hasGpuPart() const;
 };
 
 /// {path here, name in the package}
@@ -45,9 +61,20 @@ using PackageNames = std::vector<std::pair<std::string, std::string>>;
 /// The package of these files, named for their contents.
 Result<Package> packageOf(const PackageNames& names, const std::string& sumsMemory);
 
-/// Of the programs in `folder`: shardscope, shardscope-rank and its GPU part if it is there. What
-/// libraries they need is found by ldd.
-Result<Payload> findPayload(const std::string& folder, bool withLibTorch);
+/// Which part of this machine's LibTorch goes along.
+enum class LibTorchPart { kNone, kCpu, kCuda };
+
+/// Of the programs in `folder`: shardscope, shardscope-rank, its GPU part and fetch-libtorch if
+/// they are there. What libraries they need is found by ldd.
+Result<Payload> findPayload(const std::string& folder, LibTorchPart libTorch);
+
+/// Of these libraries: nothing where there is no LibTorch among them; its CUDA part, all that lies
+/// beside it, only where it is whole.
+Result<void> addLibTorch(const SharedLibraries& found, LibTorchPart part,
+                         const std::string& sumsMemory, Payload& payload);
+
+/// Room for what fetch-libtorch fetches, by its list; where it says nothing: none.
+[[nodiscard]] FetchRoom fetchRoom(const std::string& list);
 
 /// Of `shardscope` in `folder` alone, which serves recordings there and needs no LibTorch.
 Result<Payload> findServingPayload(const std::string& folder);

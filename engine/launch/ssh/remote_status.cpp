@@ -50,6 +50,9 @@ std::string statusText(const std::string& host, const std::string& folder, Remot
                 "ranks cannot be loaded with the LibTorch found on {}; have "
                 "another one sent there (--deploy-libtorch)",
                 host);
+        case RemoteStatus::kCannotFetch:
+        case RemoteStatus::kNotFetched:
+            break;  // told where there is LibTorch to speak of
     }
     return {};
 }

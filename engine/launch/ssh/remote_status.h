@@ -17,6 +17,8 @@ enum class RemoteStatus : int {
     kDoesNotRun = 94,  ///< the program, though it may be executed
     kNotExecutable = 95,
     kRankDoesNotLoad = 96,
+    kCannotFetch = 97,  ///< LibTorch: found out before anything was fetched
+    kNotFetched = 98,
 };
 
 /// The shell word that ends a line with it.

@@ -30,6 +30,9 @@ struct SshOptions {
     std::string acceptKey;
     /// Whether a host without LibTorch is sent this one's.
     bool deployLibTorch = false;
+    /// Whether ranks are to run on GPUs: of hosts that have some LibTorch's CUDA part is wanted
+    /// too.
+    bool wantsGpus = false;
     /// After so much silence of its connection ssh gives it up.
     std::chrono::seconds lease{15};
     /// What ssh gets to connect and log in, all questions of keys and jumps included.

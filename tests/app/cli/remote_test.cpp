@@ -159,6 +159,29 @@ TEST_F(Remote, DataThatSomebodyChangedThereIsSentAgainToOneHostToo) {
     EXPECT_THAT(third->err(), Not(HasSubstr("sending")));
 }
 
+TEST_F(Remote, LibTorchIsFetchedThereWhereItLacks) {
+    // What a real one does is tests/engine/launch/ssh's; here the programs beside this one are
+    // sent.
+    const fs::path torch = fs::path(m_server->home()) / ".cache/shardscope" /
+                           (std::string("libtorch-") + launch::libTorchVersion());
+    fs::remove_all(torch);
+    fs::create_directories(path("bin/share"));
+    std::ofstream(path("bin/share/fetch-libtorch"))
+        << "case $* in *--check*) exit 0;; esac\necho unpacking it\nmkdir -p " << torch.string()
+        << "/torch/lib\necho x >" << torch.string() << "/torch/lib/libtorch_cpu.so\n";
+    std::ofstream(path("bin/share/dependencies.env")) << "LIBTORCH_DISK_MB=1\n";
+    const std::string ssh = "ssh -F " + m_server->clientConfiguration();
+    const auto look = start({"doctor", "--hosts", "node1", "--ssh-command", ssh, "--json"});
+    EXPECT_EQ(look->wait(), 4);
+    EXPECT_THAT(look->out(), testing::AllOf(HasSubstr("\"libtorch_fetched_by_a_run\": true"),
+                                            HasSubstr("a run fetches it there"),
+                                            HasSubstr(ssh + " node1 python3")));
+    EXPECT_FALSE(fs::exists(torch));
+    const auto run = start(onHosts("node1:1"));
+    ASSERT_EQ(run->wait(), 0) << run->err();
+    EXPECT_THAT(run->err(), HasSubstr("node1: fetching LibTorch"));
+}
+
 TEST_F(Remote, DataMayLieInAnotherFolderThere) {
     fs::create_directories(path("there"));
     fs::copy_file(path("text.txt"), path("there/text.txt"));

@@ -100,6 +100,12 @@ TEST_F(HostLookTest, FindsWhatFetchLibTorchHasPutThere) {
     addFile(root + "/torch/lib/libtorch_cpu.so");
     addFile(root + "/nvidia/cu13/lib/libcupti.so.13");
     EXPECT_EQ(look().libTorch, root + "/torch/lib:" + root + "/nvidia/cu13/lib");
+    EXPECT_FALSE(look().torchCuda);
+    // As it is sent with its CUDA part.
+    addFile(root + kCudaFolder + "/torch/lib/libtorch_cpu.so");
+    addFile(root + kCudaFolder + "/torch/lib/libtorch_cuda.so");
+    EXPECT_EQ(look().libTorch, root + kCudaFolder + "/torch/lib");
+    EXPECT_TRUE(look().torchCuda);
 }
 
 TEST_F(HostLookTest, FindsTheTorchOfPython) {
@@ -138,7 +144,7 @@ TEST_F(HostLookTest, TellsOfAnotherTorch) {
     const HostLook found = look();
     EXPECT_EQ(found.libTorch, "");
     EXPECT_EQ(found.otherTorch, "2.4.0");
-    EXPECT_THAT(noLibTorch({"gpu7", ""}, found).message,
+    EXPECT_THAT(noLibTorch({}, {"gpu7", ""}, found, {}).message,
                 AllOf(HasSubstr("gpu7"), HasSubstr("has torch 2.4.0"), HasSubstr("fetch-libtorch"),
                       HasSubstr("pip install torch=="), HasSubstr("--deploy-libtorch")));
 }
@@ -146,6 +152,10 @@ TEST_F(HostLookTest, TellsOfAnotherTorch) {
 TEST_F(HostLookTest, ListsGpusByName) {
     addProgram("nvidia-smi", "echo NVIDIA H100; echo 'NVIDIA H200 NVL'");
     EXPECT_THAT(look().gpus, ElementsAre("NVIDIA H100", "NVIDIA H200 NVL"));
+    EXPECT_EQ(look().driver, "");
+    addProgram("nvidia-smi", "echo 'NVIDIA H100, 550.54.15'; echo 'NVIDIA H200 NVL, 550.54.15'");
+    EXPECT_THAT(look().gpus, ElementsAre("NVIDIA H100", "NVIDIA H200 NVL"));
+    EXPECT_EQ(look().driver, "550.54.15");
     addProgram("nvidia-smi", "echo 'NVIDIA-SMI has failed' >&2; exit 9");
     EXPECT_THAT(look().gpus, ElementsAre());
 }
@@ -168,15 +178,56 @@ protected:
         m_payload.program.files = {{"/x", "bin/shardscope", "", Bytes{20'000'000}}};
     }
     [[nodiscard]] Result<void> check() const {
-        return checkHost({"gpu7", ""}, m_look, m_payload, false);
+        return checkHost(m_options, {"gpu7", ""}, m_look, m_payload);
     }
 
+    SshOptions m_options;
     HostLook m_look;
     Payload m_payload;
 };
 
 TEST_F(HostChecks, LetAHostThatCanTakeItPass) {
     EXPECT_THAT(check(), test::IsOk());
+}
+
+TEST_F(HostChecks, TellHowLibTorchComesThere) {
+    const auto way = [this] { return libTorchWay(m_options, m_look, m_payload); };
+    EXPECT_EQ(way(), LibTorchWay::kThere) << "no rank needs one";
+    m_payload.program.files.push_back({"/y", "bin/shardscope-rank", "", Bytes{}});
+    EXPECT_EQ(way(), LibTorchWay::kNone);
+    m_payload.fetch = FetchRoom{Bytes{1'300'000'000}, Bytes{4'600'000'000}};
+    EXPECT_EQ(way(), LibTorchWay::kFetched);
+    m_look.fetchLacks = {"unzip"};
+    EXPECT_EQ(way(), LibTorchWay::kNone);
+    m_options.deployLibTorch = true;
+    EXPECT_EQ(way(), LibTorchWay::kNone) << "there is none here";
+    m_payload.libTorch.emplace();
+    EXPECT_EQ(way(), LibTorchWay::kSent);
+    m_look.gpus = {"NVIDIA H100"};
+    m_options.wantsGpus = true;
+    EXPECT_EQ(way(), LibTorchWay::kNone) << "it would be without its CUDA part";
+    EXPECT_THAT(noLibTorch(m_options, {"gpu7", ""}, m_look, m_payload).message,
+                AllOf(HasSubstr("no whole CUDA part to send"), HasSubstr("fetch-libtorch --cuda")));
+    m_payload.libTorchCuda = true;
+    EXPECT_EQ(way(), LibTorchWay::kSent);
+    m_look.libTorch = "/there/torch/lib";
+    EXPECT_EQ(way(), LibTorchWay::kSent) << "for its CUDA part";
+    EXPECT_THAT(noLibTorch(m_options, {"gpu7", ""}, m_look, m_payload).message,
+                HasSubstr("without its CUDA part"));
+    m_look.torchCuda = true;
+    EXPECT_EQ(way(), LibTorchWay::kThere);
+}
+
+TEST_F(HostChecks, RefuseWhereThereIsNoRoomToFetchLibTorch) {
+    m_payload.program.files.push_back({"/y", "bin/shardscope-rank", "", Bytes{}});
+    m_payload.fetch = FetchRoom{Bytes{1'300'000'000}, Bytes{4'600'000'000}};
+    m_look.freeDisk = Bytes{1'000'000'000};
+    EXPECT_THAT(check(), test::FailsWith("has 1000 MB left where /there is, and 1320 MB are"));
+    m_look.freeDisk = Bytes{2'000'000'000};
+    EXPECT_THAT(check(), test::IsOk());
+    m_look.gpus = {"NVIDIA H100"};
+    m_options.wantsGpus = true;
+    EXPECT_THAT(check(), test::FailsWith("4620 MB are"));
 }
 
 TEST_F(HostChecks, RefuseAnotherKindOfMachine) {

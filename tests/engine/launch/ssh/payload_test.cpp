@@ -115,6 +115,44 @@ TEST_F(PayloadTest, ArchiveOfAFileThatShrankIsNotFinished) {
     EXPECT_THAT(piece, test::FailsWith(shorter + " changed while it was sent"));
 }
 
+TEST_F(PayloadTest, HoldsTheCudaPartOfLibTorchOnlyWhereItIsWhole) {
+    const auto add = [this](const std::string& name) {
+        std::filesystem::create_directories(
+            std::filesystem::path(m_folder.file(name)).parent_path());
+        return write(name, name);
+    };
+    SharedLibraries found;
+    found.libTorchRoot = m_folder.path();
+    found.libTorch = {add("torch/lib/libc10.so"), add("torch/lib/libtorch_cpu.so")};
+    add("torch/lib/libtorch_cuda.so");
+    add("torch/include/torch.h");
+    add("nvidia/cudnn/lib/libcudnn_ops.so.9");
+    const auto names = [&](LibTorchPart part, Payload& payload) {
+        EXPECT_THAT(addLibTorch(found, part, "", payload), test::IsOk());
+        std::vector<std::string> all;
+        if (payload.libTorch)
+            for (const PackageFile& file : payload.libTorch->files) all.push_back(file.name);
+        return all;
+    };
+    Payload none;
+    EXPECT_THAT(names(LibTorchPart::kNone, none), testing::IsEmpty());
+    Payload half;
+    EXPECT_THAT(names(LibTorchPart::kCuda, half),
+                ElementsAre("torch/lib/libtorch_cpu.so", "torch/lib/libc10.so"));
+    EXPECT_FALSE(half.libTorchCuda);
+    add("nvidia/nvshmem/lib/libnvshmem_host.so.3");
+    Payload whole;
+    EXPECT_THAT(names(LibTorchPart::kCuda, whole),
+                testing::UnorderedElementsAre("torch/lib/libtorch_cpu.so", "torch/lib/libc10.so",
+                                              "torch/lib/libtorch_cuda.so",
+                                              "nvidia/cudnn/lib/libcudnn_ops.so.9",
+                                              "nvidia/nvshmem/lib/libnvshmem_host.so.3"));
+    EXPECT_TRUE(whole.libTorchCuda);
+    EXPECT_EQ(whole.libTorch->folder, half.libTorch->folder + "-cuda");
+    Payload cpu;
+    EXPECT_EQ(names(LibTorchPart::kCpu, cpu).size(), 2u);
+}
+
 TEST(SharedLibraries, AreThoseThatNoSystemBrings) {
     const SharedLibraries found = parseLdd(
         "\tlinux-vdso.so.1 (0x00007f64)\n"
