@@ -72,7 +72,7 @@ TEST(HostsInAList, AreAddedAndTakenOutWithoutTouchingTheOthers) {
 constexpr const char* kAnswer = R"({"schema":"shardscope.doctor-hosts/1","hosts":[
  {"host":"node-a","ok":true,"reached":true,"system":"Linux x86_64","glibc":"2.36","cores":64,
   "free_memory_bytes":257698037760,"free_disk_bytes":1099511627776,"folder":"/c","program":true,
-  "libtorch":"2.11.0","gpus":["NVIDIA H100","NVIDIA H100"],"address":"10.0.0.1",
+  "libtorch":"2.11.0","gpus":["NVIDIA H100","NVIDIA H100"],"driver":"550.54.15","address":"10.0.0.1",
   "clock_ahead_s":-0.25,"clock_error_s":0.01,"unknown_key":null,"noisy_shell":false,"problem":null},
  {"host":"node-b","ok":false,"reached":false,"system":"","glibc":null,"cores":null,
   "free_memory_bytes":null,"free_disk_bytes":null,"folder":"","program":false,"libtorch":null,
@@ -85,7 +85,7 @@ TEST(HostChecks, AreReadFromWhatDoctorPrints) {
     ASSERT_EQ(checks->size(), 2u);
     EXPECT_EQ(
         summaryOf((*checks)[0]).toStdString(),
-        u"64 cores · 2 x NVIDIA H100 · LibTorch 2.11.0 · %1 of memory free · %2 of disk free · glibc 2.36 · clock -0.25 s ± 0.01 · this program is there"_s
+        u"64 cores · 2 x NVIDIA H100 · driver 550.54.15 · LibTorch 2.11.0 · %1 of memory free · %2 of disk free · glibc 2.36 · clock -0.25 s ± 0.01 · this program is there"_s
             .arg(formatBytes(Bytes{257'698'037'760}), formatBytes(Bytes{1'099'511'627'776}))
             .toStdString());
     EXPECT_EQ(summaryOf((*checks)[1]), u"not reached"_s);

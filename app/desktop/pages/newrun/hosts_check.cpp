@@ -28,6 +28,8 @@ HostCheck checkOf(const QJsonObject& host) {
     check.glibc = host[u"glibc"].toString();
     check.cores = host[u"cores"].toInt();
     for (const auto& gpu : host[u"gpus"].toArray()) check.gpus.append(gpu.toString());
+    check.driver = host[u"driver"].toString();
+    check.libTorchFetched = host[u"libtorch_fetched_by_a_run"].toBool();
     check.libTorch = host[u"libtorch"].toString();
     check.freeMemory = bytesOf(host[u"free_memory_bytes"]);
     check.freeDisk = bytesOf(host[u"free_disk_bytes"]);

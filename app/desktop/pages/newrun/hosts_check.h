@@ -19,7 +19,9 @@ struct HostCheck {
     QString system;
     int cores = 0;  ///< 0: not known
     QStringList gpus;
-    QString libTorch;  ///< version; empty: none that ranks can use
+    QString driver;                ///< version of theirs; empty: not told
+    QString libTorch;              ///< version; empty: none that ranks can use
+    bool libTorchFetched = false;  ///< a run would try to fetch it there
     QString glibc;
     std::optional<qint64> freeMemory, freeDisk;    ///< bytes
     std::optional<double> clockAhead, clockError;  ///< seconds

@@ -72,8 +72,10 @@ QString summaryOf(const HostCheck& host) {
     QStringList facts;
     if (host.cores > 0) facts.append(HostsPanel::tr("%n cores", nullptr, host.cores));
     facts.append(host.gpus.isEmpty() ? HostsPanel::tr("no GPU") : gpusOf(host.gpus));
-    facts.append(host.libTorch.isEmpty() ? HostsPanel::tr("no LibTorch")
-                                         : HostsPanel::tr("LibTorch %1").arg(host.libTorch));
+    if (!host.driver.isEmpty()) facts.append(HostsPanel::tr("driver %1").arg(host.driver));
+    facts.append(!host.libTorch.isEmpty() ? HostsPanel::tr("LibTorch %1").arg(host.libTorch)
+                 : host.libTorchFetched   ? HostsPanel::tr("LibTorch will be fetched")
+                                          : HostsPanel::tr("no LibTorch"));
     if (host.freeMemory)
         facts.append(HostsPanel::tr("%1 of memory free").arg(formatBytes(Bytes{*host.freeMemory})));
     if (host.freeDisk)
