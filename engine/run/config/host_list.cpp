@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::int32_t kMostSlots = 4096;
 constexpr std::string_view kBlank = " \t\r";
+/// Some editors begin UTF-8 files with it; it is no part of the first host's name.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 tl::unexpected<Error> complain(std::string text) {
     return failure(ErrorCode::kUsage, std::move(text));
@@ -52,18 +54,25 @@ Result<std::vector<std::int32_t>> numbers(std::string_view text) {
     return found;
 }
 
+/// The words of one host.
+struct Line {
+    std::size_t number = 1;  ///< of the line in its file
+    std::vector<std::string> words;
+};
+
 /// Lines, or what stands between `;`, each as its words; quotes keep blanks together.
 class Words {
 public:
     explicit Words(std::string_view text) : m_text(text) {}
 
-    Result<std::vector<std::vector<std::string>>> take() {
+    Result<std::vector<Line>> take() {
         for (m_at = 0; m_at < m_text.size(); ++m_at) {
             const char c = m_text[m_at];
             if (c == '"') {
                 if (!takeQuoted()) return complain("a quote in the list of hosts has no end");
             } else if (c == '\n' || c == ';') {
                 endLine();
+                if (c == '\n') ++m_number;
             } else if (c == '#' && !m_inWord) {
                 m_at = std::min(m_text.find('\n', m_at), m_text.size()) - 1;
             } else if (kBlank.find(c) != kBlank.npos) {
@@ -80,7 +89,9 @@ private:
     bool takeQuoted() {
         const std::size_t end = m_text.find('"', m_at + 1);
         if (end == m_text.npos) return false;
-        m_word += m_text.substr(m_at + 1, end - m_at - 1);
+        const std::string_view quoted = m_text.substr(m_at + 1, end - m_at - 1);
+        m_word += quoted;
+        m_number += static_cast<std::size_t>(std::count(quoted.begin(), quoted.end(), '\n'));
         m_inWord = true;
         m_at = end;
         return true;
@@ -92,16 +103,17 @@ private:
     }
     void endLine() {
         endWord();
-        if (!m_line.empty()) m_lines.push_back(std::move(m_line));
+        if (!m_line.empty()) m_lines.push_back({m_number, std::move(m_line)});
         m_line.clear();
     }
 
     std::string_view m_text;
     std::size_t m_at = 0;
+    std::size_t m_number = 1;
     bool m_inWord = false;
     std::string m_word;
     std::vector<std::string> m_line;
-    std::vector<std::vector<std::string>> m_lines;
+    std::vector<Line> m_lines;
 };
 
 Result<void> setSlots(HostConfig& host, std::string_view text) {
@@ -166,6 +178,8 @@ Result<void> setName(HostConfig& host, std::string_view text) {
 Result<HostConfig> hostOf(const std::vector<std::string>& words) {
     HostConfig host;
     if (auto good = setName(host, words[0]); !good) return failure(good);
+    std::set<std::string> given;
+    if (host.slots > 0) given.insert("slots");
     for (std::size_t i = 1; i < words.size(); ++i) {
         const std::size_t equals = words[i].find('=');
         if (equals == std::string::npos)
@@ -173,7 +187,11 @@ Result<HostConfig> hostOf(const std::vector<std::string>& words) {
                 fmt::format("host {}: '{}' is not of the form slots=4; begin each host "
                             "on a line of its own",
                             host.name, words[i]));
-        auto done = set(host, words[i].substr(0, equals), words[i].substr(equals + 1));
+        const std::string key = words[i].substr(0, equals);
+        if (!given.insert(key).second)
+            return complain(
+                fmt::format("host {}: {} is given twice; leave one of them out", host.name, key));
+        auto done = set(host, key, words[i].substr(equals + 1));
         if (!done) return failure(done, "host " + host.name);
     }
     return host;
@@ -193,9 +211,11 @@ Result<std::vector<HostConfig>> shortList(std::string_view text) {
 Result<std::vector<HostConfig>> longList(std::string_view text) {
     auto lines = Words(text).take();
     if (!lines) return failure(lines);
+    const bool isFile = text.find('\n') != text.npos;
     std::vector<HostConfig> hosts;
-    for (const auto& words : *lines) {
-        auto host = hostOf(words);
+    for (const Line& line : *lines) {
+        auto host = hostOf(line.words);
+        if (!host && isFile) return failure(host, fmt::format("line {}", line.number));
         if (!host) return failure(host);
         hosts.push_back(std::move(*host));
     }
@@ -329,6 +349,7 @@ bool HostConfig::mayPass(std::string_view variable) {
 }
 
 Result<std::vector<HostConfig>> parseHosts(std::string_view text) {
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     const bool names = text.find_first_of(" \t\n;=\"#") == text.npos && !text.empty();
     auto hosts = names ? shortList(text) : longList(text);
     if (!hosts) return hosts;

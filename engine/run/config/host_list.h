@@ -42,8 +42,8 @@ struct HostConfig {
 [[nodiscard]] inline bool isHostFile(std::string_view text) {
     return text.find('/') != text.npos && text.find_first_of("=;,\n") == text.npos;
 }
-/// kUsage with a sentence: a host that is named twice, a word that is not understood, ...
-/// No hosts in an empty text.
+/// kUsage with a sentence: a host that is named twice, a word that is not understood or given
+/// twice, ... No hosts in an empty text. A byte order mark before it is passed over.
 [[nodiscard]] Result<std::vector<HostConfig>> parseHosts(std::string_view text);
 /// parseHosts() gives the same hosts again; on one line.
 [[nodiscard]] std::string toText(const std::vector<HostConfig>& hosts);

@@ -126,6 +126,11 @@ const std::vector<Condition>& conditions() {
          "needs hosts",
          "{0} is about {hosts}; leave it out"},
         {{"send_data"},
+         [](const RunConfig& c) { return c.data != kSyntheticData; },
+         "not with synthetic data",
+         "{data} synthetic is made by each rank and lies in no file that {0} could send; leave out "
+         "{0}"},
+        {{"send_data"},
          [](const RunConfig& c) { return c.dataRoot.empty(); },
          "not with a folder of the data",
          "{0} puts the data into a folder of its own; leave out {0} or {data_root}"},

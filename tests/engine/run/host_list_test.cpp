@@ -78,6 +78,25 @@ TEST(HostList, WhatIsNotUnderstoodIsSaid) {
         EXPECT_THAT(refusal(bad), HasSubstr("is no name of a host")) << bad;
 }
 
+TEST(HostList, WhatIsGivenTwiceIsRefusedWithItsHostAndLine) {
+    EXPECT_EQ(refusal("# two\na slots=2\nb slots=2 slots=3\n"),
+              "line 3: host b: slots is given twice; leave one of them out");
+    EXPECT_EQ(refusal("a slots=2 folder=/x folder=/x"),
+              "host a: folder is given twice; leave one of them out");
+    EXPECT_THAT(refusal("a:2 slots=3"), HasSubstr("host a: slots is given twice"));
+    for (const char* twice : {"devices=0 devices=1", "interface=e interface=f", "data=/a data=/b",
+                              "NCCL_DEBUG=INFO NCCL_DEBUG=WARN", "max_slots=2 max_slots=3"})
+        EXPECT_THAT(refusal(std::string("a slots=1 ") + twice), HasSubstr("is given twice"));
+    EXPECT_THAT(refusal("a folder=\"/x\ny\"\nb slot=2"), HasSubstr("line 3: host b:"));
+}
+
+TEST(HostList, AByteOrderMarkIsNoPartOfAName) {
+    EXPECT_THAT(names(hosts("\xEF\xBB\xBFnode-a slots=2\nnode-b slots=2\n")),
+                ElementsAre("node-a", "node-b"));
+    EXPECT_THAT(names(hosts("\xEF\xBB\xBFnode-a:2,node-b")), ElementsAre("node-a", "node-b"));
+    EXPECT_THAT(hosts("\xEF\xBB\xBF# nobody\n"), IsEmpty());
+}
+
 TEST(HostList, ComesBackFromItsText) {
     std::mt19937 random(7);
     const auto draw = [&](int most) { return static_cast<int>(random() % (most + 1)); };
@@ -148,6 +167,16 @@ TEST(HostList, RulesNameWhatDoesNotFit) {
     EXPECT_THAT(placesOf(config).perHost, ElementsAre(1, 1));
     config.ranks = 3;
     EXPECT_THAT(validate(config).error().message, HasSubstr("use --ranks 2 or fewer"));
+    config.ranks = 2;
+    config.sendData = true;
+    EXPECT_TRUE(validate(config).has_value());
+    config.data = kSyntheticData;
+    EXPECT_THAT(validate(config).error().message,
+                HasSubstr("--data synthetic is made by each rank and lies in no file that "
+                          "--send-data could send"));
+    config.data.clear();
+    config.sendData = false;
+    config.ranks = 3;
     config.hosts = "a,a";
     EXPECT_THAT(validate(config).error().message, HasSubstr("--hosts: the host a is named twice"));
     config.hosts = "a,b";
