@@ -110,16 +110,16 @@ Result<std::int32_t> portOr(const Reader& read, std::int32_t usual) {
     return *port < 0 ? usual : *port;
 }
 
-std::string identityOf(const Reader& read, std::initializer_list<const char*> names,
-                       std::int32_t size) {
+/// Not by how many tasks there are: one that counts others is told so.
+std::string identityOf(const Reader& read, std::initializer_list<const char*> names) {
     std::string identity;
     for (const char* name : names) identity += read.text(name) + ' ';
-    return identity + fmt::format("{} {}", size, read.text(kTaskToken));
+    return identity;
 }
 
 /// torchrun, and environments that are set as it sets them.
 Result<TaskPlace> torchPlace(const Reader& read, Launcher launcher, const Counts& counts) {
-    TaskPlace place{launcher, counts.rank, counts.size, {}, {}, 0, {}};
+    TaskPlace place{launcher, counts.rank, counts.size, {}, {}, 0, {}, {}};
     for (const char* name : {"MASTER_ADDR", "MASTER_PORT"})
         if (!read.has(name))
             return complain(
@@ -135,8 +135,8 @@ Result<TaskPlace> torchPlace(const Reader& read, Launcher launcher, const Counts
             "MASTER_PORT is the last one, and torchrun itself listens there: choose a "
             "lower one with --master-port");
     if (read.has("GROUP_RANK")) place.node = "group " + read.text("GROUP_RANK");
-    place.identity = identityOf(
-        read, {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_PORT"}, counts.size);
+    place.identity =
+        identityOf(read, {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_PORT"});
     if (counts.localSize == counts.size) return place;
     place.address = read.text("MASTER_ADDR");
     place.port = *port;
@@ -144,9 +144,8 @@ Result<TaskPlace> torchPlace(const Reader& read, Launcher launcher, const Counts
 }
 
 Result<TaskPlace> mpirunPlace(const Reader& read, const Counts& counts) {
-    TaskPlace place{Launcher::kMpirun, counts.rank, counts.size, {}, {}, 0, {}};
-    place.identity =
-        identityOf(read, {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "MASTER_PORT"}, counts.size);
+    TaskPlace place{Launcher::kMpirun, counts.rank, counts.size, {}, {}, 0, {}, {}};
+    place.identity = identityOf(read, {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "MASTER_PORT"});
     if (counts.localSize == counts.size) return place;
     if (!read.has("MASTER_ADDR"))
         return complain(
@@ -161,7 +160,7 @@ Result<TaskPlace> mpirunPlace(const Reader& read, const Counts& counts) {
 }
 
 Result<TaskPlace> slurmPlace(const Reader& read, const Counts& counts) {
-    TaskPlace place{Launcher::kSlurm, counts.rank, counts.size, {}, {}, 0, {}};
+    TaskPlace place{Launcher::kSlurm, counts.rank, counts.size, {}, {}, 0, {}, {}};
     const auto job = read.number("SLURM_JOB_ID");
     if (!job) return failure(job);
     const auto step = read.number("SLURM_STEP_ID");
@@ -175,8 +174,7 @@ Result<TaskPlace> slurmPlace(const Reader& read, const Counts& counts) {
             "SLURM_STEP_NODELIST for each task, and not all are there: start the "
             "program with srun");
     if (read.has("SLURM_NODEID")) place.node = "node " + read.text("SLURM_NODEID");
-    place.identity =
-        identityOf(read, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}, counts.size);
+    place.identity = identityOf(read, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
     if (*nodes == 1) return place;
     const std::int64_t number = std::int64_t{*job} * kStepsOfAJob + *step;
     auto port = portOr(read, kFirstJobPort + static_cast<std::int32_t>(number % kJobPorts));
@@ -193,6 +191,7 @@ Result<std::optional<TaskPlace>> placeBy(const Reader& read, Launcher launcher) 
                  : launcher == Launcher::kSlurm ? slurmPlace(read, *counts)
                                                 : torchPlace(read, launcher, *counts);
     if (!place) return failure(place);
+    place->token = read.text(kTaskToken);
     return std::optional<TaskPlace>(std::move(*place));
 }
 

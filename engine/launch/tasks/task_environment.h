@@ -43,6 +43,7 @@ struct TaskPlace {
     std::int32_t port = 0;
     /// Alike on all tasks of this run and on no others: what the launcher calls it.
     std::string identity;
+    std::string token = {};  ///< kTaskToken's; empty: none
 
     [[nodiscard]] bool onOneHost() const { return address.empty(); }
     [[nodiscard]] bool isFirst() const { return rank == 0; }

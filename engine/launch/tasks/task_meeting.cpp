@@ -24,6 +24,8 @@ constexpr std::chrono::seconds kFirstWord{5};
 constexpr std::chrono::seconds kAgentPatience{60};
 constexpr std::chrono::seconds kEndPatience{5};
 constexpr std::size_t kMostNamed = 8;
+/// Whoever reaches the port can be refused.
+constexpr std::size_t kMostRefusalsSaid = 16;
 
 class TaskAgent final : public AgentTransport {
 public:
@@ -67,7 +69,7 @@ TaskHello helloOf(const TaskPlace& place, const std::string& product) {
 
 Result<TaskMeeting> TaskMeeting::open(const TaskPlace& place, const std::string& product,
                                       const std::string& interface) {
-    auto secret = TaskSecret::of(place.identity);
+    auto secret = TaskSecret::of(place.identity, place.token);
     if (!secret) return failure(secret);
     auto listeners = listenForTasks(place, *secret, interface);
     if (!listeners) return failure(listeners);
@@ -115,6 +117,7 @@ Result<void> TaskMeeting::waitFor(const std::function<bool()>& holds, const GoOn
         if (waited > kFirstWord && !std::exchange(said, true))
             say(fmt::format("waiting for {}", absent()));
         turn();
+        for (const std::string& refusal : std::exchange(m_unsaid, {})) say(refusal);
         if (auto heard = hearMembers(); !heard) return heard;
     }
     return {};
@@ -130,7 +133,10 @@ void TaskMeeting::turn() {
     const auto now = Clock::now();
     std::erase_if(m_guests, [&](Guest& guest) {
         if (const auto said = guest.line.take()) {
-            if (const auto hello = parseHello(m_secret, *said)) admit(guest, *hello);
+            if (const auto hello = parseHello(m_secret, *said))
+                admit(guest, *hello);
+            else if (const auto strange = parseStrange(*said))
+                turnAway(guest, *strange);
             return true;
         }
         return !guest.line.isOpen() || now > guest.until;
@@ -172,10 +178,31 @@ void TaskMeeting::admit(Guest& guest, const TaskHello& hello) {
             "a second task says that it is rank {}; if these are two runs, "
             "give each a MASTER_PORT of its own",
             hello.rank);
-    if (!complaint.empty())
+    if (!complaint.empty()) {
+        noteRefusal(hello, complaint);
         return guest.line.send(fmt::format("refused {} {}\n", m_secret.first, complaint));
+    }
     guest.line.send(fmt::format("welcome {}\n", m_secret.first));
     m_members.push_back({hello, std::move(guest.line)});
+}
+
+/// One of another run may wait for this one to end, as a restarted one does; it is only said.
+void TaskMeeting::turnAway(Guest& guest, const StrangeTask& task) {
+    if (task.run != m_secret.run)
+        return noteRefusal(task.hello,
+                           fmt::format("task {} is of another run; give each a MASTER_PORT of its "
+                                       "own",
+                                       task.hello.rank));
+    guest.line.send(fmt::format("token {}\n", m_secret.run));
+    noteRefusal(task.hello, fmt::format("task {} has another {} than rank 0's task, or only one of "
+                                        "both has one; give all the same",
+                                        task.hello.rank, kTaskToken));
+}
+
+void TaskMeeting::noteRefusal(const TaskHello& hello, const std::string& why) {
+    std::string text = fmt::format("refused a task on {}: {}", hello.host, why);
+    if (m_refusals.size() == kMostRefusalsSaid) return;
+    if (m_refusals.insert(text).second) m_unsaid.push_back(std::move(text));
 }
 
 /// Only of those that were asked for one.

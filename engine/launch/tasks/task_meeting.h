@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,8 @@ public:
     TaskMeeting& operator=(TaskMeeting&&) = delete;
     ~TaskMeeting() = default;  ///< tasks that were not told the end have lost us
 
-    /// Until all tasks are there; then this process has all processors of its host's tasks. kLaunch
+    /// Until all tasks are there; then this process has all processors of its host's tasks. Tasks
+    /// that do not fit are told why and said, and waited for on: others may come. kLaunch
     /// when one is lost or they do not come; kInterrupted when `goOn` says no or a task was asked
     /// to stop.
     Result<void> gather(const GoOn& goOn, const Say& say,
@@ -89,6 +91,8 @@ private:
     void acceptGuests();
     void admit(Guest& guest, const TaskHello& hello);
     void admitAgent(Guest& guest, const TaskHello& hello);
+    void turnAway(Guest& guest, const StrangeTask& task);
+    void noteRefusal(const TaskHello& hello, const std::string& why);
     [[nodiscard]] std::string complaintOf(const TaskHello& hello) const;
     [[nodiscard]] std::string absent() const;
     [[nodiscard]] bool agentsAreThere() const;
@@ -105,6 +109,8 @@ private:
     std::vector<std::string> m_nodes;      ///< by host
     std::vector<FileDescriptor> m_agents;  ///< by host
     std::string m_address;
+    std::set<std::string> m_refusals;   ///< each is said once
+    std::vector<std::string> m_unsaid;  ///< of them
     bool m_stopAsked = false;
 };
 

@@ -80,7 +80,7 @@ public:
     explicit Service(const TaskService& service) : m_service(service) {}
 
     Result<int> run() {
-        auto secret = TaskSecret::of(m_service.place.identity);
+        auto secret = TaskSecret::of(m_service.place.identity, m_service.place.token);
         if (!secret) return failure(secret);
         m_secret = std::move(*secret);
         m_hello = helloOf(m_service.place, m_service.product);
@@ -103,7 +103,9 @@ public:
 private:
     /// Rank 0's may be started minutes later, or its name be known only then.
     Result<void> meet() {
-        const auto until = Clock::now() + m_service.patience;
+        const auto begun = Clock::now();
+        const auto until = begun + m_service.patience;
+        bool said = !m_service.say;
         while (true) {
             if (m_service.timesAsked() > 0)
                 return failure(ErrorCode::kInterrupted, "interrupted before rank 0's task was met");
@@ -114,6 +116,9 @@ private:
             }
             if (met.error().code != ErrorCode::kLaunch) return refusalOf(met.error());
             if (Clock::now() > std::min(until, m_goneAt)) return notMet(met.error().message);
+            if (Clock::now() - begun >= m_service.sayAfter && !std::exchange(said, true))
+                m_service.say(
+                    fmt::format("waiting for rank 0's task {}: {}", where(), met.error().message));
             ::poll(nullptr, 0, static_cast<int>(kBetweenTries.count()));
         }
     }
@@ -129,6 +134,12 @@ private:
         if (said == "welcome " + m_secret.first) return line;
         if (const auto refused = after(said, "refused " + m_secret.first))
             return failure(ErrorCode::kFailure, std::string(*refused));
+        // Nothing but this can be believed of somebody who proves nothing.
+        if (said == "token " + m_secret.run)
+            return failure(ErrorCode::kFailure,
+                           fmt::format("rank 0's task {} has another {}, or only one of both has "
+                                       "one; give all tasks of the run the same",
+                                       where(), kTaskToken));
         return failure(ErrorCode::kLaunch, "who listens there is not this run's");
     }
 
@@ -145,16 +156,18 @@ private:
         return failure(ErrorCode::kLaunch, error.message);
     }
 
-    [[nodiscard]] tl::unexpected<Error> notMet(const std::string& why) const {
+    [[nodiscard]] std::string where() const {
         const TaskPlace& place = m_service.place;
-        const std::string where = place.onOneHost()
-                                      ? "on this host"
-                                      : fmt::format("at {} port {}", place.address, place.port);
+        return place.onOneHost() ? "on this host"
+                                 : fmt::format("at {} port {}", place.address, place.port);
+    }
+
+    [[nodiscard]] tl::unexpected<Error> notMet(const std::string& why) const {
         return failure(
             ErrorCode::kLaunch,
             fmt::format("rank 0's task was not met {} within {} s{}: {}; see that MASTER_ADDR and "
                         "MASTER_PORT are those of its host and the same for all tasks",
-                        where, m_service.patience.count() / 1000,
+                        where(), m_service.patience.count() / 1000,
                         m_goneAt < Clock::time_point::max()
                             ? fmt::format(", or {} s after it was gone", kTaskLease.count())
                             : "",

@@ -20,6 +20,9 @@ struct TaskService {
     /// twice to kill, and three times ends the task at once.
     std::function<int()> timesAsked;
     std::chrono::milliseconds patience;  ///< with rank 0's task, until it is met
+    /// Says once that it waits for rank 0's task and why, after that time; empty: nothing is said.
+    std::function<void(const std::string&)> say = {};
+    std::chrono::milliseconds sayAfter = std::chrono::seconds(30);
 };
 
 /// The run's exit status. kLaunch when rank 0's task is not there, refuses, or is lost;

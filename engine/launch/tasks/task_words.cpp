@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <tuple>
+#include <utility>
 
 namespace shardscope::launch {
 namespace {
@@ -39,11 +41,14 @@ std::optional<std::int32_t> number(std::string_view text) {
 
 }  // namespace
 
-Result<TaskSecret> TaskSecret::of(const std::string& identity) {
+Result<TaskSecret> TaskSecret::of(const std::string& identity, const std::string& token) {
     TaskSecret secret;
-    for (const auto& [name, sum] :
-         {std::pair("task", &secret.task), {"first", &secret.first}, {"place", &secret.place}}) {
-        auto made = contentSum(fmt::format("shardscope {} {}", name, identity));
+    const std::string proven = fmt::format("{}\n{}", identity, token);
+    for (const auto& [name, sum, of] : {std::tuple("task", &secret.task, &proven),
+                                        {"first", &secret.first, &proven},
+                                        {"run", &secret.run, &identity},
+                                        {"place", &secret.place, &identity}}) {
+        auto made = contentSum(fmt::format("shardscope {} {}", name, *of));
         if (!made) return failure(made, "the secret of this run's tasks");
         *sum = std::move(*made);
     }
@@ -51,14 +56,21 @@ Result<TaskSecret> TaskSecret::of(const std::string& identity) {
 }
 
 std::string helloLine(const TaskSecret& secret, const TaskHello& hello) {
-    return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}\n", kBetween, secret.task,
-                       hello.agent ? "agent" : "task", hello.rank, hello.size, field(hello.node),
-                       field(hello.host), field(hello.processors), field(hello.product));
+    return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}\n", kBetween,
+                       secret.task, hello.agent ? "agent" : "task", hello.rank, hello.size,
+                       field(hello.node), field(hello.host), field(hello.processors),
+                       field(hello.product), secret.run);
 }
 
 std::optional<TaskHello> parseHello(const TaskSecret& secret, std::string_view line) {
     if (!equal(line.substr(0, line.find(kBetween)), secret.task)) return std::nullopt;
-    std::array<std::string_view, 8> fields;
+    auto said = parseStrange(line);
+    if (!said) return std::nullopt;
+    return std::move(said->hello);
+}
+
+std::optional<StrangeTask> parseStrange(std::string_view line) {
+    std::array<std::string_view, 9> fields;
     for (std::string_view& each : fields) {
         const std::size_t end = std::min(line.find(kBetween), line.size());
         each = line.substr(0, end);
@@ -67,15 +79,18 @@ std::optional<TaskHello> parseHello(const TaskSecret& secret, std::string_view l
     const auto rank = number(fields[2]);
     const auto size = number(fields[3]);
     if (!rank || !size || fields[4].empty() || fields[5].empty()) return std::nullopt;
-    TaskHello hello;
+    StrangeTask task;
+    TaskHello& hello = task.hello;
     hello.agent = fields[1] == "agent";
     hello.rank = *rank;
     hello.size = *size;
-    hello.node = fields[4];
-    hello.host = fields[5];
-    hello.processors = fields[6];
-    hello.product = fields[7];
-    return hello;
+    // What strangers say may be shown to people.
+    hello.node = field(std::string(fields[4]));
+    hello.host = field(std::string(fields[5]));
+    hello.processors = field(std::string(fields[6]));
+    hello.product = field(std::string(fields[7]));
+    task.run = fields[8];
+    return task;
 }
 
 std::optional<std::string_view> after(std::string_view line, std::string_view word) {

@@ -2,8 +2,9 @@
 // it: lines of text.
 //
 //   task to rank 0's   a TaskHello behind a proof; "stop", "kill": it was asked to by a signal
-//   rank 0's to task   "welcome PROOF"; "refused PROOF SENTENCE"; "lead PROCESSORS": start your
-//                      node's agent; "end STATUS": the run is over, end with this status
+//   rank 0's to task   "welcome PROOF"; "refused PROOF SENTENCE"; "token RUN": yours is another;
+//                      "lead PROCESSORS": start your node's agent; "end STATUS": the run is over,
+//                      end with this status
 //
 // The agent's connection is one more, with a hello of its own; frames follow its welcome. Nothing
 // is encrypted, and proofs are the same in each connection: they keep other runs and accidental
@@ -27,10 +28,11 @@ inline constexpr std::size_t kLongestTaskLine = 2048;
 struct TaskSecret {
     std::string task;   ///< tasks show it to rank 0's
     std::string first;  ///< rank 0's task shows it to them
-    std::string place;  ///< where they meet on one host
+    std::string run;    ///< of those with another token too, who are told so: proves nothing
+    std::string place;  ///< where they meet on one host, whatever their tokens
 
-    /// `identity`: TaskPlace::identity. Starts sha256sum.
-    static Result<TaskSecret> of(const std::string& identity);
+    /// Of TaskPlace::identity and TaskPlace::token. Starts sha256sum.
+    static Result<TaskSecret> of(const std::string& identity, const std::string& token = {});
 };
 
 struct TaskHello {
@@ -48,6 +50,14 @@ struct TaskHello {
 [[nodiscard]] std::string helloLine(const TaskSecret& secret, const TaskHello& hello);
 /// Without its end of line; nothing: whoever said it is none of ours.
 [[nodiscard]] std::optional<TaskHello> parseHello(const TaskSecret& secret, std::string_view line);
+
+/// A task that has not proved that it is of this run.
+struct StrangeTask {
+    TaskHello hello;  ///< what it says of itself
+    std::string run;  ///< TaskSecret::run of its own
+};
+/// Nothing: whoever said it is no task.
+[[nodiscard]] std::optional<StrangeTask> parseStrange(std::string_view line);
 
 /// What follows `word` and a blank in a line that begins with them.
 [[nodiscard]] std::optional<std::string_view> after(std::string_view line, std::string_view word);

@@ -199,9 +199,14 @@ TEST(TaskEnvironment, TasksOfARunHaveTheSameIdentityAndThoseOfAnotherDoNot) {
           {kMpirun, {{"PMIX_NAMESPACE", "4023189506"}}},
           {kSrun, {{"SLURM_STEP_ID", "3"}}},
           {kSrun, {{"SLURM_JOB_ID", "1235"}}},
-          {kPod, {{"MASTER_PORT", "23457"}}},
-          {kPod, {{kTaskToken, "a secret"}}}})
+          {kPod, {{"MASTER_PORT", "23457"}}}})
         EXPECT_NE(identity(variables), identity(with(variables, other))) << other.begin()->first;
+}
+
+TEST(TaskEnvironment, TasksThatCountOthersAreOfTheSameRunAndToldSo) {
+    EXPECT_EQ(identity(kPod), identity(with(kPod, {{"WORLD_SIZE", "99"}})));
+    EXPECT_EQ(identity(kPod), identity(with(kPod, {{kTaskToken, "a secret"}})));
+    EXPECT_EQ(taskOf(with(kPod, {{kTaskToken, "a secret"}})).value()->token, "a secret");
 }
 
 TEST(TaskEnvironment, FirstHostOfAList) {

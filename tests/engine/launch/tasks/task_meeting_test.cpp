@@ -19,8 +19,10 @@ namespace shardscope::launch {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 constexpr auto kPatience = 30s;
 
@@ -42,7 +44,7 @@ protected:
     }
 
     TaskPlace place(std::int32_t rank, std::int32_t size, const std::string& node = "") const {
-        return {Launcher::kTorchrun, rank, size, node, "127.0.0.1", m_port, "run 7"};
+        return {Launcher::kTorchrun, rank, size, node, "127.0.0.1", m_port, "run 7", ""};
     }
     static TaskMeeting open(const TaskPlace& place) {
         auto meeting = TaskMeeting::open(place, "this build", "");
@@ -65,6 +67,13 @@ protected:
         ::waitpid(pid, &status, 0);
         std::erase(m_tasks, pid);
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    /// What rank 0's says until it has no patience any more.
+    static std::vector<std::string> saidWhileWaiting(TaskMeeting& meeting) {
+        std::vector<std::string> said;
+        const auto say = [&](const std::string& text) { said.push_back(text); };
+        EXPECT_FALSE(meeting.gather([] { return true; }, say, 1s).has_value());
+        return said;
     }
     static Result<void> gather(TaskMeeting& meeting,
                                std::chrono::milliseconds patience = kPatience) {
@@ -181,6 +190,87 @@ TEST_F(TaskMeetingTest, WhoDoesNotFitIsRefusedWithASentence) {
     EXPECT_THAT(heard(beyond), HasSubstr("rank 7 of 3"));
     EXPECT_THAT(heard(size), HasSubstr("counts 5 tasks, and rank 0's 3"));
     EXPECT_THAT(heard(build), HasSubstr("is another build, and rank 0's is this build"));
+}
+
+TEST_F(TaskMeetingTest, WhoIsRefusedIsSaidOnce) {
+    TaskMeeting meeting = open(place(0, 3));
+    TaskPlace other = place(1, 3);
+    other.identity = "run 8";
+    TaskLine size = say(place(1, 3), hello(place(1, 5)));
+    TaskLine again = say(place(1, 3), hello(place(1, 5)));
+    TaskLine stranger = say(place(1, 3), hello(other));
+    TaskLine web = say(place(1, 3), "GET / HTTP/1.1\r\n");
+    EXPECT_THAT(saidWhileWaiting(meeting),
+                UnorderedElementsAre(
+                    AllOf(HasSubstr("refused a task on "),
+                          HasSubstr("task 1 counts 5 tasks, and rank 0's 3; start all alike")),
+                    HasSubstr("task 1 is of another run; give each a MASTER_PORT of its own")));
+}
+
+TEST_F(TaskMeetingTest, AStrangersNameCannotSteerATerminal) {
+    TaskMeeting meeting = open(place(0, 2));
+    std::string line = hello(place(1, 5));
+    line.replace(line.find("this build"), 4, "\x1b[2J");
+    TaskLine stranger = say(place(1, 2), line);
+    for (const std::string& text : saidWhileWaiting(meeting))
+        EXPECT_EQ(text.find('\x1b'), text.npos) << text;
+}
+
+TEST_F(TaskMeetingTest, NamesOfOtherRunsDoNotFillTheScreen) {
+    TaskMeeting meeting = open(place(0, 2));
+    std::vector<TaskLine> lines;
+    for (int rank = 0; rank < 40; ++rank) {
+        TaskPlace other = place(rank, 64);
+        other.identity = "run 8";
+        lines.push_back(say(place(1, 2), hello(other)));
+    }
+    EXPECT_EQ(saidWhileWaiting(meeting).size(), 16u);
+}
+
+TEST_F(TaskMeetingTest, AnotherTokenIsToldOnBothSides) {
+    for (const bool oneHost : {false, true}) {
+        TaskPlace first = place(0, 2);
+        first.token = "a secret";
+        if (oneHost) first.address.clear();
+        first.identity += std::to_string(m_port);
+        TaskMeeting meeting = open(first);
+        TaskPlace task = first;
+        task.rank = 1;
+        for (const char* token : {"another", ""}) {
+            task.token = token;
+            const pid_t served = startTask(task);
+            EXPECT_THAT(saidWhileWaiting(meeting).size(), *token != 0 ? 1u : 0u)
+                << "the same twice";
+            EXPECT_EQ(statusOf(served), 100);
+        }
+    }
+}
+
+TEST_F(TaskMeetingTest, ATaskLearnsThatItsTokenIsAnother) {
+    TaskPlace first = place(0, 2);
+    first.token = "a secret";
+    const pid_t recorder = ::fork();
+    if (recorder == 0) {
+        TaskMeeting meeting = open(first);
+        static_cast<void>(gather(meeting));
+        ::_exit(0);
+    }
+    m_tasks.push_back(recorder);
+    const auto served = serveAsTask({place(1, 2), "this build", [] { return 0; }, kPatience});
+    ASSERT_FALSE(served.has_value());
+    EXPECT_EQ(served.error().code, ErrorCode::kLaunch);
+    EXPECT_THAT(served.error().message,
+                AllOf(HasSubstr("at 127.0.0.1 port " + std::to_string(m_port)),
+                      HasSubstr("has another SHARDSCOPE_TASK_TOKEN, or only one of both has one")));
+}
+
+TEST_F(TaskMeetingTest, ATaskThatWaitsLongSaysForWhatOnce) {
+    std::vector<std::string> said;
+    const auto say = [&](const std::string& text) { said.push_back(text); };
+    const auto served = serveAsTask({place(1, 2), "this build", [] { return 0; }, 1s, say, 0ms});
+    EXPECT_FALSE(served.has_value());
+    EXPECT_THAT(said, ElementsAre(AllOf(HasSubstr("waiting for rank 0's task at 127.0.0.1 port "),
+                                        HasSubstr("Connection refused"))));
 }
 
 TEST_F(TaskMeetingTest, WhoDoesNotComeIsNamed) {

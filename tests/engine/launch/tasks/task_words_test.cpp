@@ -53,6 +53,23 @@ TEST(TaskWords, SecretsOfRunsDiffer) {
     EXPECT_FALSE(parseHello(other, lineOf(one, kHello)).has_value());
 }
 
+TEST(TaskWords, ATokenIsPartOfWhatIsProvedOnly) {
+    const TaskSecret none = secretOf("run 7");
+    const TaskSecret one = TaskSecret::of("run 7", "a secret").value();
+    EXPECT_NE(one.task, none.task);
+    EXPECT_NE(one.first, none.first);
+    EXPECT_EQ(one.run, none.run);
+    EXPECT_EQ(one.place, none.place);
+    EXPECT_NE(one.run, secretOf("run 8").run);
+    EXPECT_NE(TaskSecret::of("run 7", "x").value().task, TaskSecret::of("run 7x").value().task);
+    const std::string line = lineOf(one, kHello);
+    EXPECT_FALSE(parseHello(none, line).has_value());
+    const auto strange = parseStrange(line);
+    ASSERT_TRUE(strange.has_value());
+    EXPECT_EQ(strange->hello, kHello);
+    EXPECT_EQ(strange->run, none.run);
+}
+
 TEST(TaskWords, WhatAStrangerSaysIsNoHello) {
     const TaskSecret secret = secretOf("run 7");
     for (const std::string& line :
