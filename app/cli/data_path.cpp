@@ -2,6 +2,7 @@
 
 #include "engine/launch/process.h"
 #include "engine/tokens/corpus.h"
+#include "engine/tokens/text_files.h"
 
 #include <fmt/format.h>
 
@@ -53,8 +54,7 @@ Result<void> checkFolder(const fs::path& path) {
         if (entries->is_regular_file(error) && checkFile(entries->path())) return {};
     }
     return failure(ErrorCode::kUnreadable,
-                   fmt::format("the data folder {} holds no text file; name another with --data",
-                               path.string()));
+                   fmt::format("--data: {}", tokens::noTextIn(path.string()).message));
 }
 
 Result<void> checkPath(const std::string& path) {

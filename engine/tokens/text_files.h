@@ -13,4 +13,8 @@ namespace shardscope::tokens {
 /// the first 64 KiB). Errors (kUnreadable): missing, empty, binary, no text file in the folder.
 Result<std::vector<std::string>> findTextFiles(const std::string& path);
 
+/// Why no text file was found below the folder (kUnreadable): there is none, or what is there may
+/// not be read by this user, who is named.
+[[nodiscard]] Error noTextIn(const std::string& folder);
+
 }  // namespace shardscope::tokens
