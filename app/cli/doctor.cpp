@@ -131,7 +131,17 @@ std::string isFingerprint(const std::string& text) {
     return good ? "" : "is no fingerprint as `shardscope doctor --hosts` prints it: SHA256:...";
 }
 
+/// Nobody's key is trusted by a look at this machine.
+Result<void> checkHostsNamed(const DoctorOptions& options) {
+    if (!options.hosts.hosts.empty() || options.hosts.acceptKey.empty()) return {};
+    return failure(ErrorCode::kUsage, "--accept-key is about other hosts; name them with --hosts");
+}
+
 int run(const DoctorOptions& options) {
+    if (const auto named = checkHostsNamed(options); !named) {
+        tellError(named.error().message);
+        return exitStatus(named.error());
+    }
     if (!options.hosts.hosts.empty()) {
         DoctorHosts hosts = options.hosts;
         hosts.json = options.json;

@@ -31,6 +31,17 @@ using testing::Not;
 const char* const kEngine =
     R"({"part":"engine","libtorch":"2.11.0","one_dnn":"3.10.2","cpu_capability":"AVX2","computes":true})";
 
+class DoctorFlags : public CliTest {};
+
+TEST_F(DoctorFlags, AKeyOfNoHostIsRefused) {
+    const auto doctor =
+        start({"doctor", "--accept-key", "SHA256:0000000000000000000000000000000000000000000"});
+    EXPECT_EQ(doctor->wait(), 2);
+    EXPECT_THAT(doctor->err(),
+                HasSubstr("--accept-key is about other hosts; name them with --hosts"));
+    EXPECT_EQ(doctor->out(), "");
+}
+
 TEST(DoctorReport, JsonHasStableKeys) {
     Diagnosis diagnosis;
     diagnosis.cpu = true;
