@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,8 @@ namespace shardscope::cli {
 namespace {
 
 constexpr const char* kNobody = "nobody";
+/// Tasks of a launcher are started within it; nobody is to sit at a prompt for longer.
+constexpr std::chrono::seconds kDismissPatience{10};
 
 launch::Variables ownVariables() {
     launch::Variables variables;
@@ -48,9 +51,10 @@ void addLaunchedBy(CLI::App& app, std::string& launchedBy) {
     std::vector<std::string> words = wordVector<launch::Launcher>();
     words.emplace_back(kNobody);
     app.add_option("--launched-by", launchedBy,
-                   "who started this program once for each rank, or node: torchrun, mpirun, slurm, "
-                   "environment (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), nobody [what its "
-                   "variables say]")
+                   "what started this process as one of several tasks that are one run: torchrun, "
+                   "mpirun, slurm; environment: a script or cluster that sets RANK, WORLD_SIZE, "
+                   "MASTER_ADDR and MASTER_PORT for each of them; nobody: it is a run by itself, "
+                   "whatever is set [told by these launchers' variables]")
         ->type_name("WHO")
         ->check(CLI::IsMember(words))
         ->group(toWord(run::OptionSection::kHosts));
@@ -62,11 +66,25 @@ Result<std::optional<launch::TaskPlace>> ownTask(const std::string& launchedBy) 
     return launch::taskOf(variables, fromWord<launch::Launcher>(launchedBy));
 }
 
+LaunchedTasks oneAHost(const launch::TaskPlace& task) {
+    LaunchedTasks tasks{task.launcher, {}};
+    for (std::int32_t rank = 0; rank < task.size; ++rank)
+        tasks.hosts.push_back({fmt::format("host-{}", rank), 1, {}});
+    return tasks;
+}
+
+LaunchedTasks onOneHost(const launch::TaskPlace& task) {
+    return {task.launcher, {{"localhost", task.size, {}}}};
+}
+
 int serveTask(const launch::TaskPlace& task) {
     auto signals = SignalRequests::open();
     if (!signals) return complain(task, signals.error());
     const auto status = launch::serveAsTask(
-        {task, productVersion(), [&] { return signals->timesAsked(); }, launch::kTaskPatience});
+        {task, productVersion(), [&] { return signals->timesAsked(); }, launch::kTaskPatience,
+         [&](const std::string& text) {
+             tellError(fmt::format("task {} of {}: {}", task.rank, task.size, text));
+         }});
     return status ? *status : complain(task, status.error());
 }
 
@@ -86,12 +104,28 @@ Result<launch::TaskMeeting> meetTasks(const launch::TaskPlace& task, const std::
     return meeting;
 }
 
+void dismissTasks(const launch::TaskPlace& task, const std::string& interface, int status) {
+    auto signals = SignalRequests::open();
+    auto meeting = launch::TaskMeeting::open(task, productVersion(), interface);
+    if (!signals || !meeting) return;
+    // Who does not come is told by nobody.
+    static_cast<void>(meeting->gather([&] { return !signals->askedToStop(); },
+                                      [](const std::string&) {}, kDismissPatience));
+    meeting->end(status);
+}
+
 Result<void> LaunchedTasks::settle(run::RunConfig& config,
                                    std::optional<std::int32_t> ranks) const {
     std::int32_t tasks = 0;
     for (const launch::TaskHost& host : hosts) tasks += host.tasks;
     const bool onePerHost = tasks == static_cast<std::int32_t>(hosts.size());
     const std::int32_t wanted = ranks.value_or(tasks);
+    if (wanted % tasks != 0)
+        return failure(
+            ErrorCode::kUsage,
+            fmt::format("--ranks {} does not go with the {} tasks that {} has started; leave it "
+                        "out, or start one task a host and give a multiple of them",
+                        wanted, tasks, entryOf(by)->name));
     if (wanted != tasks && !(onePerHost && wanted % tasks == 0))
         return failure(
             ErrorCode::kUsage,

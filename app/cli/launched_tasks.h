@@ -40,6 +40,14 @@ struct LaunchedTasks {
                                       std::optional<std::int32_t> ranks) const;
 };
 
+/// Before anybody was met: as if each task were a host of its own, or all on one.
+[[nodiscard]] LaunchedTasks oneAHost(const launch::TaskPlace& task);
+[[nodiscard]] LaunchedTasks onOneHost(const launch::TaskPlace& task);
+
+/// Tells the tasks that are there, or come within ten seconds, to end with `status`: there is
+/// nothing to record.
+void dismissTasks(const launch::TaskPlace& task, const std::string& interface, int status);
+
 /// Meets all other tasks and says so. `interface`: where; empty: where MASTER_ADDR says.
 Result<launch::TaskMeeting> meetTasks(const launch::TaskPlace& task, const std::string& interface,
                                       SignalRequests& signals, RunProgress& progress);

@@ -226,15 +226,20 @@ Result<RunEnd> recordTasks(RecordOptions& options, const launch::TaskPlace& task
 /// Starts nothing, so that there is nobody to meet.
 Result<run::RunConfig> dryConfig(RecordOptions& options,
                                  const std::optional<launch::TaskPlace>& task) {
-    if (task) options.tasks = LaunchedTasks{task->launcher, {{"localhost", task->size, {}}}};
+    if (task) options.tasks = onOneHost(*task);
     return options.config();
 }
 
-Result<RunEnd> recordAs(const Result<std::optional<launch::TaskPlace>>& task,
-                        RecordOptions& options, RunProgress& progress, run::RunConfig& config) {
-    if (!task) return failure(task);
-    if (*task) return recordTasks(options, **task, progress, config);
-    return settleAndRecord(options, nullptr, nullptr, progress, config);
+/// What is wrong wherever the tasks are, before anybody waits for them.
+Result<void> checkBeforeMeeting(RecordOptions& options, const launch::TaskPlace& task) {
+    options.tasks = oneAHost(task);
+    auto config = options.config();
+    if (!config) {
+        options.tasks = onOneHost(task);
+        config = options.config();
+    }
+    if (!config) return failure(config);
+    return config->data.empty() ? Result<void>() : settleData(*config);
 }
 
 /// Tells it; the exit status.
@@ -253,6 +258,17 @@ int finish(const Result<RunEnd>& end, const RecordOptions& options, const run::R
     return told.exitStatus;
 }
 
+/// Rank 0's task.
+int recordAsFirst(RecordOptions& options, const launch::TaskPlace& task, RunProgress& progress) {
+    run::RunConfig config;
+    if (const auto checked = checkBeforeMeeting(options, task); !checked) {
+        const int status = finish(failure(checked), options, config, progress);
+        dismissTasks(task, options.interface(), status);
+        return status;
+    }
+    return finish(recordTasks(options, task, progress, config), options, config, progress);
+}
+
 int runRecord(RecordOptions& options) {
     // The end of an agent or of whoever reads our output is an error of write, not our death.
     std::signal(SIGPIPE, SIG_IGN);
@@ -262,8 +278,11 @@ int runRecord(RecordOptions& options) {
     if (task && *task && !(*task)->isFirst()) return options.dryRun ? 0 : serveTask(**task);
     const auto progress = makeProgress(options);
     run::RunConfig config;
-    if (!task || !options.dryRun)
-        return finish(recordAs(task, options, *progress, config), options, config, *progress);
+    if (!task) return finish(failure(task), options, config, *progress);
+    if (!options.dryRun && *task) return recordAsFirst(options, **task, *progress);
+    if (!options.dryRun)
+        return finish(settleAndRecord(options, nullptr, nullptr, *progress, config), options,
+                      config, *progress);
     const auto dry = dryConfig(options, *task);
     if (dry) return runDry(*dry, options.json);
     return finish(Result<RunEnd>(failure(dry)), options, config, *progress);

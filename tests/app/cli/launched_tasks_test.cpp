@@ -169,13 +169,56 @@ TEST_F(LaunchedTasks, AllEndWithTheStatusOfTheRun) {
 TEST_F(LaunchedTasks, WhatContradictsTheLauncherIsSaidOnceAndEndsAll) {
     startAll(2, 2, {"--ranks", "3"});
     expectAllEndWith(2);
-    EXPECT_THAT(task(0).err(), HasSubstr("--ranks 3 does not go with the 4 tasks on 2 hosts"));
+    EXPECT_THAT(task(0).err(), HasSubstr("--ranks 3 does not go with the 4 tasks that torchrun"));
     for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(task(i).err(), "");
     EXPECT_FALSE(fs::exists(output()));
     m_tasks.clear();
     startAll(1, 2, {"--hosts", "node-a:2"});
     expectAllEndWith(2);
     EXPECT_THAT(task(0).err(), HasSubstr("--hosts starts ranks through ssh, and torchrun has"));
+}
+
+TEST_F(LaunchedTasks, HostsOfSeveralTasksTakeNoMultiple) {
+    startAll(2, 2, {"--ranks", "8"});
+    expectAllEndWith(2);
+    EXPECT_THAT(task(0).err(), HasSubstr("--ranks 8 does not go with the 4 tasks on 2 hosts"));
+}
+
+TEST_F(LaunchedTasks, AWrongCommandLineIsSaidBeforeAnyOtherTaskIsThere) {
+    startTask(torchrun(0, 2, 2), {"--data", path("nowhere")});
+    ASSERT_TRUE(eventually([this] { return !task(0).err().empty(); }));
+    EXPECT_THAT(task(0).err(), HasSubstr("nowhere is not there"));
+    for (int rank = 1; rank < 4; ++rank) startTask(torchrun(rank, 2, 2), {});
+    EXPECT_EQ(task(0).wait(), 3);
+    expectAllEndWith(3);
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(task(i).err(), "");
+    EXPECT_FALSE(fs::exists(output()));
+}
+
+TEST_F(LaunchedTasks, AStrategyThatNeedsTheHostsIsNotRefusedBeforeTheyAreKnown) {
+    startAll(2, 2, {"--strategy", "hsdp"});
+    expectAllEndWith(0);
+    EXPECT_EQ(recorded().run.worldSize, 4);
+}
+
+TEST_F(LaunchedTasks, ATaskThatIsRefusedEndsAndBothSay) {
+    startTask(torchrun(0, 2, 1), {});
+    Variables other = torchrun(1, 2, 1);
+    other["WORLD_SIZE"] = "3";
+    startTask(other, {});
+    other = torchrun(1, 2, 1);
+    other["SHARDSCOPE_TASK_TOKEN"] = "another";
+    startTask(other, {});
+    EXPECT_EQ(task(1).wait(), 4);
+    EXPECT_THAT(task(1).err(), HasSubstr("task 1 counts 3 tasks, and rank 0's 2; start all alike"));
+    EXPECT_EQ(task(2).wait(), 4);
+    EXPECT_THAT(task(2).err(), HasSubstr("has another SHARDSCOPE_TASK_TOKEN"));
+    EXPECT_FALSE(task(0).ended());
+    startTask(torchrun(1, 2, 1), {});
+    EXPECT_EQ(task(0).wait(), 0) << task(0).err();
+    EXPECT_EQ(task(3).wait(), 0) << task(3).err();
+    EXPECT_THAT(task(0).err(), HasSubstr("task 1 counts 3 tasks"));
+    EXPECT_THAT(task(0).err(), HasSubstr("task 1 has another SHARDSCOPE_TASK_TOKEN"));
 }
 
 TEST_F(LaunchedTasks, ARecordingThatIsInTheWayEndsAllBeforeAnyRank) {
