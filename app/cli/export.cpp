@@ -154,7 +154,7 @@ Result<ExportAccount> write(Arguments arguments) {
         options.range = *range;
     }
     if (arguments.format == kJson)
-        return exportReport(arguments.place, **reader, arguments.report, options);
+        return exportReport(arguments.place, *reader, arguments.report, options);
     auto account = interchange::findFormat(arguments.format)->write(**reader, options);
     if (!account) return account;
     // Who takes the file elsewhere does not see it there.
@@ -172,10 +172,7 @@ int run(Arguments arguments) {
         fmt::print(stderr, "shardscope: export interrupted, no file was written\n");
         return static_cast<int>(ErrorCode::kInterrupted);
     }
-    if (!account) {
-        tellError(account.error().message);
-        return exitStatus(account.error());
-    }
+    if (!account) return tellFailure(arguments.place, account.error());
     std::string text;
     for (const std::string& file : account->files) text += fmt::format("wrote       {}\n", file);
     if (account->events > 0) text += fmt::format("events      {}\n", countText(account->events));

@@ -9,39 +9,40 @@ namespace shardscope::cli {
 namespace {
 
 Result<std::string> verification(const RecordingPlace& place) {
-    if (auto file = requireFile(place, "a verification"); !file) return failure(file);
+    if (auto file = requireFile(place, "info --verify --json"); !file) return failure(file);
     const auto found = storage::verifyRecording(place.path);
     if (!found) return failure(found);
     return verificationJson(*found);
 }
 
-Result<std::string> documentOf(const RecordingPlace& place, storage::RecordingReader& reader,
+Result<std::string> documentOf(const RecordingPlace& place, const OpenedRecording& recording,
                                const std::string& report) {
     if (report == "verification") return verification(place);
     if (report != "overview" && report != "info")
         return failure(ErrorCode::kUsage,
                        "unknown report '" + report + "': there is overview, info, verification");
     if (report == "info") {
-        const auto summary = reader.summary();
+        const auto summary = recording->summary();
         if (!summary) return failure(summary);
-        return infoJson(*summary);
+        return infoJson(*summary, recording.isRunning(summary->complete));
     }
-    const auto overview = reportOf(reader, false);
+    auto overview = reportOf(*recording, false);
     if (!overview) return failure(overview);
+    overview->running = recording.isRunning(overview->finalised);
     return analysis::toJson(*overview);
 }
 
 }  // namespace
 
 Result<interchange::ExportAccount> exportReport(const RecordingPlace& place,
-                                                storage::RecordingReader& reader,
+                                                const OpenedRecording& recording,
                                                 const std::string& report,
                                                 const interchange::ExportOptions& options) {
     if (options.range || !options.ranks.empty())
         return failure(ErrorCode::kUsage,
                        "a report is of a whole recording: export the part with --format sscope "
                        "and report on that");
-    const auto document = documentOf(place, reader, report);
+    const auto document = documentOf(place, recording, report);
     if (!document) return failure(document);
     auto writer =
         interchange::ExportWriter::open(interchange::outputOf(options, interchange::kReportFile));

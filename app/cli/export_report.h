@@ -12,7 +12,7 @@ namespace shardscope::cli {
 /// prints), "info" or "verification" (what `info --json` prints, without and with --verify). kUsage
 /// for another, and for a part: reports are of whole recordings.
 [[nodiscard]] Result<interchange::ExportAccount> exportReport(
-    const RecordingPlace& place, storage::RecordingReader& reader, const std::string& report,
+    const RecordingPlace& place, const OpenedRecording& recording, const std::string& report,
     const interchange::ExportOptions& options);
 
 }  // namespace shardscope::cli

@@ -48,7 +48,17 @@ std::string eventsText(const EventCounts& events) {
     return text;
 }
 
-std::string infoText(const RecordingSummary& summary, const std::string& path) {
+/// How far its writer has come.
+std::string statusText(const RecordingSummary& summary, bool running) {
+    const std::string recorded = durationText(summary.run.ended.ns);
+    if (running) return fmt::format("running, {} recorded so far", recorded);
+    if (summary.run.status == RunStatus::kRecording)
+        return fmt::format("not finalised, {} recorded", recorded);
+    return fmt::format("{}{}, {} recorded", toWord(summary.run.status),
+                       summary.complete ? "" : " (not finalised)", recorded);
+}
+
+std::string infoText(const RecordingSummary& summary, bool running, const std::string& path) {
     const RunFacts& run = summary.run;
     const auto line = [](const char* name, const std::string& value) {
         return fmt::format("{:<12}{}\n", name, value);
@@ -57,13 +67,13 @@ std::string infoText(const RecordingSummary& summary, const std::string& path) {
         line("recording", path) + line("run", run.id) + line("written by", run.product);
     if (!run.commandLine.empty()) text += line("command", run.commandLine);
     text += line("started", startedText(run.startedUnixNs));
-    text += line("status", fmt::format("{}{}, {} recorded", toWord(run.status),
-                                       summary.complete ? "" : " (not finalised)",
-                                       durationText(run.ended.ns)));
-    if (!summary.complete)
-        text += line("incomplete",
-                     "its writer is at work or died; what came last may be in the -wal beside it, "
-                     "so move or copy both");
+    text += line("status", statusText(summary, running));
+    if (running)
+        text += line("running", "its writer is at work; what follows is what is there now");
+    else if (!summary.complete)
+        text += line("unfinished",
+                     "its writer died, or is on another host; what came last may be in the -wal "
+                     "beside it, so move or copy both");
     if (run.model.empty())
         text +=
             line("ranks", fmt::format("{}, {} of them here", run.worldSize, summary.ranks.size()));
@@ -130,12 +140,10 @@ int run(const InfoOptions& options) {
     if (options.verify) return verify(options);
     auto reader = openAnyRecording(options.place);
     const auto summary = reader ? (*reader)->summary() : Result<RecordingSummary>(failure(reader));
-    if (!summary) {
-        tellError(summary.error().message);
-        return exitStatus(summary.error());
-    }
-    return printLast(options.json ? infoJson(*summary) + '\n'
-                                  : infoText(*summary, options.place.path));
+    if (!summary) return tellFailure(options.place, summary.error());
+    const bool running = reader->isRunning(summary->complete);
+    return printLast(options.json ? infoJson(*summary, running) + '\n'
+                                  : infoText(*summary, running, options.place.path));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace shardscope::cli {
 
 using Json = nlohmann::ordered_json;
 
-std::string infoJson(const RecordingSummary& summary) {
+std::string infoJson(const RecordingSummary& summary, bool running) {
     const RunFacts& run = summary.run;
     Json json;
     json["schema"] = "shardscope.info/1";
@@ -23,6 +23,7 @@ std::string infoJson(const RecordingSummary& summary) {
                    {"status", toWord(run.status)},
                    {"ended_ns", run.ended.ns}};
     json["complete"] = summary.complete;
+    json["running"] = running;
     json["ranks"] = Json::array();
     for (const RankFacts& rank : summary.ranks)
         json["ranks"].push_back({{"rank", rank.rank.value},

@@ -8,7 +8,8 @@
 
 namespace shardscope::cli {
 
-[[nodiscard]] std::string infoJson(const RecordingSummary& summary);  ///< shardscope.info/1
+/// shardscope.info/1; `running`: its writer is at work.
+[[nodiscard]] std::string infoJson(const RecordingSummary& summary, bool running);
 /// shardscope.verification/1
 [[nodiscard]] std::string verificationJson(const storage::Verification& found);
 

@@ -2,6 +2,8 @@
 
 #include "app/cli/console.h"
 #include "engine/launch/process.h"
+#include "engine/launch/ssh/shell_quoting.h"
+#include "storage/recording/file/writer_lock.h"
 #include "storage/recording/remote/remote_address.h"
 #include "storage/recording/remote/remote_reader.h"
 #include "storage/recording/remote/serving_child.h"
@@ -13,9 +15,32 @@
 
 namespace shardscope::cli {
 namespace remote = storage::remote;
+namespace {
 
-Result<std::unique_ptr<storage::RecordingReader>> openAnyRecording(const RecordingPlace& place) {
-    if (!remote::isRemote(place.path)) return storage::openRecording(place.path);
+std::string fileName(const remote::RemoteAddress& address) {
+    return launch::shellWord(address.path.substr(address.path.rfind('/') + 1));
+}
+
+/// For a shell of this machine: puts a copy of the file into the current folder.
+std::string fetchCommand(const RecordingPlace& place, const remote::RemoteAddress& address) {
+    // The home is its shell's to find.
+    const std::string path = address.path.starts_with("~/")
+                                 ? "~/" + launch::shellWord(address.path.substr(2))
+                                 : launch::shellWord(address.path);
+    return fmt::format("{} {} {} > {}", place.sshCommand.empty() ? "ssh" : place.sshCommand,
+                       address.target, launch::shellWord("cat " + path), fileName(address));
+}
+
+}  // namespace
+
+Result<OpenedRecording> openAnyRecording(const RecordingPlace& place) {
+    if (!remote::isRemote(place.path)) {
+        // Asked while this process has it not open.
+        const bool beingWritten = storage::isBeingWritten(place.path);
+        auto reader = storage::openRecording(place.path);
+        if (!reader) return failure(reader);
+        return OpenedRecording{std::move(*reader), beingWritten};
+    }
     const auto address = remote::parseAddress(place.path);
     if (!address) return failure(address);
     // How much of something has been sent is not a line each time.
@@ -27,17 +52,32 @@ Result<std::unique_ptr<storage::RecordingReader>> openAnyRecording(const Recordi
     auto session =
         remote::startServing({launch::ownProgram(), place.sshCommand}, address->target, {}, notice);
     if (!session) return failure(session);
-    return remote::RemoteReader::open(std::move(*session), address->path);
+    auto reader = remote::RemoteReader::open(std::move(*session), address->path);
+    if (!reader) return failure(reader);
+    const bool beingWritten = (*reader)->wasBeingWritten();
+    return OpenedRecording{std::move(*reader), beingWritten};
 }
 
-Result<void> requireFile(const RecordingPlace& place, const std::string& what) {
+Result<void> requireFile(const RecordingPlace& place, const std::string& what,
+                         const std::string& more) {
     if (!remote::isRemote(place.path)) return {};
     const auto address = remote::parseAddress(place.path);
     if (!address) return failure(address);
     return failure(ErrorCode::kUsage,
-                   fmt::format("{} reads the file itself, which {} is not; run it there: ssh {} "
-                               "shardscope ...",
-                               what, place.path, address->target));
+                   fmt::format("{} reads the file itself, which lies on {}; fetch it and look at "
+                               "it here: {} && shardscope {} {}{}",
+                               what, address->target, fetchCommand(place, *address), what,
+                               fileName(*address), more));
+}
+
+int tellFailure(const RecordingPlace& place, const Error& error) {
+    std::string text = error.message;
+    const auto address = remote::parseAddress(place.path);
+    // What helps there is no program that is in anybody's path there.
+    if (address && text.find("`shardscope repair`") != text.npos)
+        text += ", of a copy of the file here: " + fetchCommand(place, *address);
+    tellError(text);
+    return exitStatus(error);
 }
 
 }  // namespace shardscope::cli

@@ -14,11 +14,27 @@ struct RecordingPlace {
     std::string sshCommand;  ///< of an address; empty: ssh
 };
 
+/// A recording, and whether some process was writing it when it was opened.
+struct OpenedRecording {
+    std::unique_ptr<storage::RecordingReader> reader;
+    bool beingWritten = false;
+
+    /// It may have been finalised since.
+    [[nodiscard]] bool isRunning(bool finalised) const { return beingWritten && !finalised; }
+    storage::RecordingReader& operator*() const { return *reader; }
+    storage::RecordingReader* operator->() const { return reader.get(); }
+};
+
 /// Errors as of openRecording(); of an address also kUsage and kLaunch. On a terminal it tells how
 /// far a connection is.
-Result<std::unique_ptr<storage::RecordingReader>> openAnyRecording(const RecordingPlace& place);
+Result<OpenedRecording> openAnyRecording(const RecordingPlace& place);
 
-/// kUsage for what needs the file itself: "`what` ...".
-Result<void> requireFile(const RecordingPlace& place, const std::string& what);
+/// kUsage for what needs the file itself, with how to have it here: `what` is its verb and flags,
+/// `more` what comes after the file's name.
+Result<void> requireFile(const RecordingPlace& place, const std::string& what,
+                         const std::string& more = "");
+
+/// Tells why the recording cannot be read, with what helps from here; the exit status.
+int tellFailure(const RecordingPlace& place, const Error& error);
 
 }  // namespace shardscope::cli

@@ -86,10 +86,7 @@ int run(const QueryOptions& options) {
     auto reader = openAnyRecording(options.place);
     const auto table =
         reader ? (*reader)->query(options.sql) : Result<storage::TableResult>(failure(reader));
-    if (!table) {
-        tellError(table.error().message);
-        return exitStatus(table.error());
-    }
+    if (!table) return tellFailure(options.place, table.error());
     if (options.json) return printLast(jsonOf(*table));
     return printLast(options.csv ? csvOf(*table) : alignedText(*table));
 }

@@ -2,6 +2,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
+#include "app/cli/open_recording.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "storage/recording/repair/salvage_recording.h"
@@ -62,6 +63,11 @@ std::string accountText(const storage::Salvage& salvage, const RepairOptions& op
 }
 
 int run(const RepairOptions& options) {
+    if (const auto file = requireFile({options.input, {}}, "repair", " --output " + options.output);
+        !file) {
+        tellError(file.error().message);
+        return exitStatus(file.error());
+    }
     const InterruptGuard guard;
     const auto salvaged = storage::salvageRecording(options.input, options.output, options.force,
                                                     [] { return !InterruptGuard::interrupted(); });

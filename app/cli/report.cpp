@@ -22,12 +22,10 @@ struct ReportOptions {
 
 int run(const ReportOptions& options) {
     auto reader = openAnyRecording(options.place);
-    const auto report =
+    auto report =
         reader ? reportOf(**reader, options.hta) : Result<analysis::Report>(failure(reader));
-    if (!report) {
-        tellError(report.error().message);
-        return exitStatus(report.error());
-    }
+    if (!report) return tellFailure(options.place, report.error());
+    report->running = reader->isRunning(report->finalised);
     if (options.json) return printLast(analysis::toJson(*report) + '\n');
     const std::string text = reportText(*report, options.place.path, options.all) + '\n';
     const auto columns = terminalColumns(STDOUT_FILENO);

@@ -19,6 +19,8 @@ using analysis::LedgerPart;
 using analysis::Report;
 
 constexpr const char* kIndent = "  ";
+constexpr const char* kRunning =
+    "not to be told yet: the run is being recorded, and all of this is of what is there now";
 
 std::string line(std::string_view name, const std::string& value) {
     return fmt::format("  {:<22}{}\n", name, value);
@@ -240,6 +242,7 @@ std::string clocks(const Report& report) {
 /// Why there is nothing to show.
 const char* absence(const Report& report) {
     if (!report.basis.whole()) return "are not in the file any more, or never were: see Recording";
+    if (report.running) return "are not in the file yet: the run is being recorded";
     return report.finalised ? "were not recorded at this capture level"
                             : "are not in the file: the recording was not finalised";
 }
@@ -320,7 +323,8 @@ std::string memory(const Report& report, bool everyRank) {
 std::string recording(const Report& report) {
     std::string text = "\nRecording\n";
     const analysis::Completeness& certificate = report.completeness;
-    text += line("completeness", !certificate.known      ? "unknown"
+    text += line("completeness", report.running          ? kRunning
+                                 : !certificate.known    ? "unknown"
                                  : !certificate.complete ? "incomplete"
                                  : report.basis.whole()
                                      ? "complete: every gather, reduction and phase of every step "
@@ -330,7 +334,9 @@ std::string recording(const Report& report) {
                                                    report.basis.detailed, report.basis.steps));
     for (const std::string& phrase : report.basis.leftOut)
         text += fmt::format("  {:<22}{}\n", "", phrase);
-    for (const std::string& sentence : certificate.missing)
+    // What is not there may still come.
+    for (const std::string& sentence :
+         report.running ? std::vector<std::string>() : certificate.missing)
         text += fmt::format("  {:<22}{}\n", "", sentence);
     text += line("dropped events", countText(report.dropped));
     text += line("events", countText(report.events));

@@ -6,6 +6,7 @@
 #include "app/cli/console.h"
 #include "app/cli/remote_serving.h"
 #include "app/cli/shared_options.h"
+#include "storage/recording/file/writer_lock.h"
 
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ int serveHere() {
     std::signal(SIGHUP, SIG_IGN);
     storage::remote::ServeOptions options;
     options.onHangUp = [] { ::alarm(kSecondsAfterHangUp); };
+    options.isBeingWritten = storage::isBeingWritten;
     const auto served = storage::remote::serve(STDIN_FILENO, STDOUT_FILENO, options);
     if (served) return 0;
     tellError(served.error().message);

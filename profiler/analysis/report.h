@@ -174,6 +174,7 @@ struct Report {
     std::uint64_t dropped = 0;
     Bytes fileSize;
     bool finalised = false;
+    bool running = false;  ///< its writer is at work, as far as whoever opened the recording told
 
     /// Of the ranks that count for `counts` the one that needs most memory; null: of none is it
     /// known.

@@ -56,6 +56,7 @@ Json runJson(const Report& report) {
             {"world_size", run.worldSize},
             {"status", toWord(run.status)},
             {"finalised", report.finalised},
+            {"running", report.running},
             {"product", run.product},
             {"command_line", run.commandLine},
             {"started_unix_ns", run.startedUnixNs},

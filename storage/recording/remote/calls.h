@@ -15,11 +15,11 @@
 
 namespace shardscope::storage::remote {
 
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 /// Opens a recording in the place of the one that was open.
 struct Open {
-    using Answer = std::uint8_t;  ///< 0
+    using Answer = std::uint8_t;  ///< 1: some process was writing it; 0: none was seen to
     std::string path;             ///< absolute, or "~/..."
 };
 struct Summary {

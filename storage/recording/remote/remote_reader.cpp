@@ -35,13 +35,13 @@ Result<Answer> ofLanes(Result<Answer> answer, std::size_t lanes) {
 
 }  // namespace
 
-Result<std::unique_ptr<RecordingReader>> RemoteReader::open(std::shared_ptr<RemoteSession> session,
-                                                            const std::string& path) {
+Result<std::unique_ptr<RemoteReader>> RemoteReader::open(std::shared_ptr<RemoteSession> session,
+                                                         const std::string& path) {
     session->forgetNames();
     session->forgetArguments();
     const auto opened = session->ask(Open{path});
     if (!opened) return failure(opened);
-    return std::unique_ptr<RecordingReader>(new RemoteReader(std::move(session)));
+    return std::unique_ptr<RemoteReader>(new RemoteReader(std::move(session), *opened != 0));
 }
 
 Result<RecordingSummary> RemoteReader::summary() {

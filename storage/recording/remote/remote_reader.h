@@ -19,8 +19,11 @@ class RemoteReader final : public RecordingReader {
 public:
     /// `path` is absolute or "~/...". One open recording of a session at a time: a reader opened
     /// before answers of this one.
-    static Result<std::unique_ptr<RecordingReader>> open(std::shared_ptr<RemoteSession> session,
-                                                         const std::string& path);
+    static Result<std::unique_ptr<RemoteReader>> open(std::shared_ptr<RemoteSession> session,
+                                                      const std::string& path);
+
+    /// Some process there was writing the recording when it was opened.
+    [[nodiscard]] bool wasBeingWritten() const { return m_beingWritten; }
 
     Result<RecordingSummary> summary() override;
     std::string_view text(RankId rank, StringId id) override;
@@ -40,8 +43,10 @@ public:
     Result<TableResult> query(const std::string& sql) override;
 
 private:
-    explicit RemoteReader(std::shared_ptr<RemoteSession> session)
-        : m_session(std::move(session)), m_arguments(kArgumentBytes) {}
+    RemoteReader(std::shared_ptr<RemoteSession> session, bool beingWritten)
+        : m_session(std::move(session)),
+          m_beingWritten(beingWritten),
+          m_arguments(kArgumentBytes) {}
 
     /// Texts from `first` on, as many as there are of them up to `count`.
     std::vector<std::string> textsFrom(RankId rank, StringId first, std::uint32_t count);
@@ -51,6 +56,7 @@ private:
     static constexpr std::size_t kArgumentBytes = std::size_t{16} << 20;
 
     std::shared_ptr<RemoteSession> m_session;
+    bool m_beingWritten;
     KnownTexts m_names;  ///< those that were asked for
     /// Not there when last asked for; a recording that grows may have them later.
     std::set<std::pair<RankId, StringId>> m_unknown;

@@ -60,9 +60,11 @@ RemoteSession::RemoteSession(FrameStream stream, std::unique_ptr<Carrier> carrie
 
 Result<std::unique_ptr<RemoteSession>> RemoteSession::begin(
     FrameStream stream, std::unique_ptr<Carrier> carrier, std::string name,
-    const Generation& wanted, const std::function<void(const std::string&)>& notice) {
+    const Generation& wanted, const std::function<void(const std::string&)>& notice,
+    std::string host) {
     std::unique_ptr<RemoteSession> session(
         new RemoteSession(std::move(stream), std::move(carrier), std::move(name), wanted));
+    session->m_host = std::move(host);
     if (auto begun = session->awaitHello(notice); !begun) return failure(begun);
     return session;
 }
@@ -143,7 +145,9 @@ Result<std::vector<std::byte>> RemoteSession::collect(std::uint32_t number,
         if (frame->kind == FrameKind::kFailure) {
             const auto said = saidIn(*frame);
             if (!said) return lose({ErrorCode::kUnreadable, "its error cannot be read"});
-            return tl::unexpected<Error>(errorOf(*said));
+            Error error = errorOf(*said);
+            if (!m_host.empty()) error.message = m_host + ": " + error.message;
+            return tl::unexpected<Error>(std::move(error));
         }
         if (frame->kind != FrameKind::kPart && frame->kind != FrameKind::kLast)
             return lose({ErrorCode::kUnreadable, "it answers with something else"});

@@ -50,11 +50,13 @@ private:
 class RemoteSession {
 public:
     /// Waits for the other side's first words; `notice` is told how far it is until then. `name`
-    /// says in sentences what was lost. Errors are what the other side says instead; kLaunch: it
+    /// says in sentences what was lost; what the other side says is wrong begins with `host`,
+    /// unless that is empty. Errors are what the other side says instead; kLaunch: it
     /// has gone, or is of another version; kCancelled: `wanted` was superseded.
     static Result<std::unique_ptr<RemoteSession>> begin(
         FrameStream stream, std::unique_ptr<Carrier> carrier, std::string name,
-        const Generation& wanted = {}, const std::function<void(const std::string&)>& notice = {});
+        const Generation& wanted = {}, const std::function<void(const std::string&)>& notice = {},
+        std::string host = {});
 
     RemoteSession(const RemoteSession&) = delete;
     RemoteSession& operator=(const RemoteSession&) = delete;
@@ -104,6 +106,7 @@ private:
     std::unique_ptr<Carrier> m_carrier;  ///< goes after the stream
     FrameStream m_stream;
     std::string m_name;
+    std::string m_host;
     Generation m_wanted;
     std::uint32_t m_number = 0;
     KnownTexts m_names, m_arguments;

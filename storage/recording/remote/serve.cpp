@@ -181,10 +181,12 @@ private:
     Result<std::uint8_t> perform(const Open& asked) {
         m_reader.reset();
         m_sent.clear();
-        auto reader = openRecording(withoutTilde(asked.path), m_options.threads);
+        const std::string path = withoutTilde(asked.path);
+        const bool beingWritten = m_options.isBeingWritten(path);
+        auto reader = openRecording(path, m_options.threads);
         if (!reader) return failure(reader);
         m_reader = std::move(*reader);
-        return std::uint8_t{0};
+        return static_cast<std::uint8_t>(beingWritten ? 1 : 0);
     }
     Result<FolderList> perform(const ListFolder& asked) { return listFolder(asked.path); }
     /// All others ask an open recording.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 
 namespace shardscope::storage::remote {
 
@@ -14,6 +15,10 @@ struct ServeOptions {
     /// Called once the other side has gone, from another thread than serve()'s: what is being
     /// answered then may take its time.
     std::function<void()> onHangUp = [] {};
+    /// Whether some process writes the recording at this path. Asked while serve() has none open.
+    std::function<bool(const std::string&)> isBeingWritten = [](const std::string&) {
+        return false;
+    };
 };
 
 /// Answers what is asked over `in` and `out`, which it takes over, until the other side goes:

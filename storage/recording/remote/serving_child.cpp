@@ -125,7 +125,7 @@ Result<std::unique_ptr<RemoteSession>> startServing(
     }
     const std::string name = target.empty() ? "the reader" : "the connection to " + target;
     return RemoteSession::begin(std::move(stream), std::make_unique<Child>(pid, errors[0]), name,
-                                wanted, notice);
+                                wanted, notice, target);
 }
 
 }  // namespace shardscope::storage::remote

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <filesystem>
 #include <set>
 
 namespace shardscope::cli {
@@ -65,6 +66,43 @@ private:
     }
     std::vector<pid_t> m_tree;
 };
+
+using testing::HasSubstr;
+using testing::Not;
+
+class Running : public CliTest {
+protected:
+    /// What a verb prints of the recording at output().
+    std::string said(const std::vector<std::string>& arguments) {
+        std::filesystem::create_directories(path("reader"));
+        Program reader(arguments, environment, path("reader"), false);
+        EXPECT_EQ(reader.wait(), 0) << reader.err();
+        return reader.out();
+    }
+};
+
+TEST_F(Running, IsARecordingUntilItsWriterEnds) {
+    environment["FAKE_RANK_STEP_MS"] = "5";
+    const auto recorder = startRecord({"--steps", "1000000"});
+    ASSERT_TRUE(eventually([&] {
+        return recorder->err().find("step 1/") != std::string::npos || recorder->ended();
+    })) << recorder->err();
+    EXPECT_THAT(said({"info", output()}), HasSubstr("running, "));
+    EXPECT_THAT(said({"info", output()}), Not(HasSubstr("incomplete")));
+    EXPECT_THAT(said({"info", output(), "--json"}), HasSubstr("\"running\": true"));
+    const std::string report = said({"report", output()});
+    EXPECT_THAT(report, HasSubstr("the run is being recorded"));
+    EXPECT_THAT(report, Not(HasSubstr("finalised")));
+    EXPECT_THAT(said({"report", output(), "--json"}), HasSubstr("\"running\": true"));
+    said({"export", output(), "--format", "json", "--report", "info", "-o", path("info.json")});
+    EXPECT_THAT(said({"export", output(), "--format", "json", "-o", path("overview.json")}),
+                HasSubstr("wrote"));
+    recorder->signal(SIGKILL);
+    recorder->wait();
+    EXPECT_THAT(said({"info", output()}), HasSubstr("not finalised, "));
+    EXPECT_THAT(said({"info", output(), "--json"}), HasSubstr("\"running\": false"));
+    EXPECT_THAT(said({"report", output()}), HasSubstr("was not finalised"));
+}
 
 TEST_P(Kill, OfARankEndsTheRunAndNamesIt) {
     startTree();

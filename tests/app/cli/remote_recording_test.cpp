@@ -176,7 +176,10 @@ TEST_F(RemoteRecording, IsReachedBySshItselfWhereNothingElseIsSaid) {
 TEST_F(RemoteRecording, WhatCannotBeHadIsASentence) {
     const Ended none = ran(withSsh({"report", "ssh://node1/none.sscope"}));
     EXPECT_EQ(none.status, 3);
+    EXPECT_THAT(none.err, HasSubstr("shardscope: node1: "));
     EXPECT_THAT(none.err, HasSubstr("/none.sscope"));
+    const Ended table = ran(withSsh({"query", "ssh://node1" + m_file, "SELECT * FROM nowhere"}));
+    EXPECT_THAT(table.err, HasSubstr("shardscope: node1: "));
     const Ended unknown = ran(withSsh({"report", "ssh://unknown" + m_file}));
     EXPECT_EQ(unknown.status, 4);
     EXPECT_THAT(unknown.err, HasSubstr(m_server->fingerprint()));
@@ -188,7 +191,54 @@ TEST_F(RemoteRecording, WhatCannotBeHadIsASentence) {
     EXPECT_THAT(address.err, HasSubstr("names no host"));
     const Ended verify = ran(withSsh({"info", "--verify", "ssh://node1" + m_file}));
     EXPECT_EQ(verify.status, 2);
-    EXPECT_THAT(verify.err, HasSubstr("run it there: ssh node1"));
+    EXPECT_THAT(verify.err, HasSubstr("reads the file itself, which lies on node1"));
+    EXPECT_THAT(verify.err, HasSubstr("&& shardscope info --verify 'run of mine.sscope'"));
+    const Ended repair = ran({"repair", "ssh://node1" + m_file, "-o", path("saved.sscope")});
+    EXPECT_EQ(repair.status, 2);
+    EXPECT_THAT(repair.err, HasSubstr("&& shardscope repair 'run of mine.sscope' --output "));
+}
+
+TEST_F(RemoteRecording, WhatIsAdvisedWorksFromHere) {
+    for (const std::string& place : {m_file, std::string("/~/run of mine.sscope")}) {
+        const std::string said = ran(withSsh({"info", "--verify", "ssh://node1" + place})).err;
+        const std::size_t begin = said.find("here: ") + 6, end = said.find(" && shardscope ");
+        ASSERT_LT(begin, end) << said;
+        fs::create_directories(path("fetched"));
+        Program shell({"-c", "cd '" + path("fetched") + "' && " + said.substr(begin, end - begin)},
+                      environment, path("fetched"), false, "/bin/sh");
+        ASSERT_EQ(shell.wait(), 0) << shell.err();
+        EXPECT_TRUE(bytesOf(path("fetched/run of mine.sscope")) == bytesOf(m_file));
+    }
+}
+
+TEST_F(RemoteRecording, ADamagedOneIsToBeFetchedForItsRepair) {
+    fs::resize_file(m_file, fs::file_size(m_file) - 4096);
+    const Ended info = ran(withSsh({"info", "ssh://node1" + m_file}));
+    EXPECT_EQ(info.status, 3);
+    EXPECT_THAT(info.err, HasSubstr("shardscope: node1: "));
+    EXPECT_THAT(info.err, HasSubstr("`shardscope repair`, of a copy of the file here: ssh -F "));
+}
+
+TEST_F(RemoteRecording, OneWhoseWriterLivesIsRunning) {
+    environment["FAKE_RANK_STEP_MS"] = "5";
+    const auto recorder = startRecord({"--steps", "1000000"});
+    ASSERT_TRUE(eventually([&] {
+        return recorder->err().find("step 1/") != std::string::npos || recorder->ended();
+    })) << recorder->err();
+    fs::create_directories(path("reader"));
+    const auto said = [&](const std::vector<std::string>& arguments) {
+        Program reader(withSsh(arguments), environment, path("reader"), false);
+        EXPECT_EQ(reader.wait(), 0) << reader.err();
+        return reader.out();
+    };
+    const std::string there = "ssh://node1" + output();
+    EXPECT_THAT(said({"info", there}), HasSubstr("running, "));
+    EXPECT_THAT(said({"info", there, "--json"}), HasSubstr("\"running\": true"));
+    EXPECT_THAT(said({"report", there}), HasSubstr("the run is being recorded"));
+    recorder->signal(SIGKILL);
+    recorder->wait();
+    EXPECT_THAT(said({"info", there}), HasSubstr("not finalised, "));
+    EXPECT_THAT(said({"info", there, "--json"}), HasSubstr("\"running\": false"));
 }
 
 TEST_F(RemoteRecording, NoisyLoginShellsDoNotMatter) {

@@ -319,6 +319,34 @@ TEST_F(RemoteReading, WhatCannotBeOpenedIsSaidInTheReadersOwnWords) {
     EXPECT_NE(m_served.open(m_path), nullptr);
 }
 
+TEST_F(RemoteReading, WhetherItIsBeingWrittenIsToldByTheOtherSide) {
+    for (const bool written : {false, true}) {
+        std::string asked;
+        ServeOptions options;
+        options.isBeingWritten = [&](const std::string& path) {
+            asked = path;
+            return written;
+        };
+        ServedHere served(options);
+        const auto reader = RemoteReader::open(served.session, m_path);
+        ASSERT_THAT(reader, IsOk());
+        EXPECT_EQ((*reader)->wasBeingWritten(), written);
+        EXPECT_EQ(asked, m_path);
+    }
+}
+
+TEST_F(RemoteReading, WhatTheOtherSideSaysBeginsWithItsHost) {
+    const auto ends = streamPair();
+    std::thread other([fd = ends[1]] { static_cast<void>(serve(fd, ::dup(fd))); });
+    {
+        auto session = RemoteSession::begin(FrameStream(ends[0], ends[0]), nullptr, "the test's",
+                                            {}, {}, "node-a");
+        EXPECT_THAT(session, IsOk());
+        EXPECT_THAT((*session)->ask(Summary{}), FailsWith("node-a: no recording is open"));
+    }
+    other.join();
+}
+
 TEST_F(RemoteReading, NothingIsAnsweredBeforeSomethingIsOpen) {
     EXPECT_THAT(m_served.session->ask(Summary{}), FailsWith("no recording is open"));
 }

@@ -29,9 +29,10 @@ inline Result<std::unique_ptr<RemoteSession>> sessionOver(int fd, const Generati
 
 class ServedHere {
 public:
-    ServedHere() {
+    explicit ServedHere(const ServeOptions& options = {}) {
         const auto ends = streamPair();
-        m_thread = std::thread([this, fd = ends[1]] { m_outcome = serve(fd, ::dup(fd)); });
+        m_thread = std::thread(
+            [this, options, fd = ends[1]] { m_outcome = serve(fd, ::dup(fd), options); });
         auto begun = sessionOver(ends[0]);
         EXPECT_THAT(begun, test::IsOk());
         if (begun) session = std::move(*begun);
