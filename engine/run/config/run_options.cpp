@@ -270,9 +270,9 @@ std::vector<RunOption> ofHosts() {
         option<&C::sshCommand>("ssh_command", "--ssh-command", "WORDS", S::kHosts, "ssh",
                                "ssh and its first arguments, as 'ssh -F FILE'")
             .seldom(),
-        option<&C::deployLibTorch>("deploy_libtorch", "--deploy-libtorch", "", S::kHosts,
-                                   "Send LibTorch",
-                                   "send LibTorch (700 MB) to hosts that have none, once")
+        option<&C::deployLibTorch>(
+            "deploy_libtorch", "--deploy-libtorch", "", S::kHosts, "Send LibTorch",
+            "send LibTorch (its CPU part, 512 MB) to hosts that have none, once")
             .seldom(),
         option<&C::dataRoot>("data_root", "--data-root", "FOLDER", S::kHosts, "Folder of the data",
                              "folder that the data lies in on other hosts, by the same name; a "
