@@ -52,7 +52,7 @@ struct HostChanged {
     std::int32_t host = 0;
     std::string name;
     std::string state;  ///< "waiting" "connecting" "looking" "sending" "starting" "ready" "failed",
-                        ///< and after the last step "fetching": its events are still on their way
+                        ///< "fetching" LibTorch there, or its events from there after the last step
     std::string detail;  ///< what is sent, why it failed; may be empty
     Bytes sent{};        ///< of what is sent or fetched
     Bytes all{};
