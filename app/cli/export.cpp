@@ -4,6 +4,7 @@
 #include "app/cli/export_report.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/open_recording.h"
+#include "app/cli/part_words.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "engine/checkpoint/gpt2_names.h"
@@ -63,33 +64,6 @@ Result<void> checkFormat(const std::string& name) {
                                run::suggestion(name, names), fmt::join(names, ", ")));
 }
 
-/// "1.5", "1.5s", "20ms", "7us", "9ns"; seconds without a unit.
-std::optional<Timestamp> timeOf(std::string_view text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || !std::isfinite(value)) return std::nullopt;
-    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-    const std::pair<std::string_view, double> units[] = {
-        {"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
-    for (const auto& [name, scale] : units)
-        if (unit == name && std::abs(value * scale) < 1e18)
-            return Timestamp{std::llround(value * scale)};
-    return std::nullopt;
-}
-
-Result<TimeRange> rangeOf(const std::string& text) {
-    const std::size_t colon = text.find(':');
-    const std::string_view all(text);
-    const auto begin = timeOf(all.substr(0, colon));
-    const auto end = colon == std::string::npos ? std::nullopt : timeOf(all.substr(colon + 1));
-    if (!begin || !end || *end <= *begin)
-        return failure(ErrorCode::kUsage,
-                       fmt::format("--range {} is no stretch of time: write BEGIN:END in seconds "
-                                   "of the recording, like 1.5:2 or 200ms:350ms",
-                                   text));
-    return TimeRange{*begin, *end};
-}
-
 /// From the first start to the last end of steps "3-5" or "4" on the ranks that are asked for.
 Result<TimeRange> rangeOfSteps(const std::string& text, const RecordingSummary& summary,
                                const std::vector<RankId>& ranks) {
@@ -142,7 +116,7 @@ Result<ExportAccount> write(Arguments arguments) {
     ExportOptions options = arguments.options;
     for (const std::uint32_t rank : arguments.ranks) options.ranks.push_back({rank});
     if (!arguments.range.empty()) {
-        auto range = rangeOf(arguments.range);
+        auto range = parseTimeRange(arguments.range);
         if (!range) return failure(range);
         options.range = *range;
     }

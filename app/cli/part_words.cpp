@@ -1,0 +1,43 @@
+#include "app/cli/part_words.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace shardscope::cli {
+namespace {
+
+/// "1.5", "1.5s", "20ms", "7us", "9ns"; seconds without a unit.
+std::optional<Timestamp> timeOf(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || !std::isfinite(value)) return std::nullopt;
+    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    const std::pair<std::string_view, double> units[] = {
+        {"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    for (const auto& [name, scale] : units)
+        if (unit == name && std::abs(value * scale) < 1e18)
+            return Timestamp{std::llround(value * scale)};
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<TimeRange> parseTimeRange(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    const std::string_view all(text);
+    const auto begin = timeOf(all.substr(0, colon));
+    const auto end = colon == std::string::npos ? std::nullopt : timeOf(all.substr(colon + 1));
+    if (!begin || !end || *end <= *begin)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--range {} is no stretch of time: write BEGIN:END in seconds "
+                                   "of the recording, like 1.5:2 or 200ms:350ms",
+                                   text));
+    return TimeRange{*begin, *end};
+}
+
+}  // namespace shardscope::cli
