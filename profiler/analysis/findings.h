@@ -15,6 +15,10 @@ namespace shardscope::analysis {
 /// Time of a rank that belongs to training: its steps without validation passes. Without steps,
 /// from its first kernel or collective to the end of the last.
 [[nodiscard]] Intervals trainingTime(const RecordingSummary& summary, const RankEvents& events);
+/// Of a rank's collectives, and of its device's kernels that communicate.
+[[nodiscard]] Intervals communicatingTime(const RankEvents& events);
+/// Of the step thread's work; without phases of compute kernels.
+[[nodiscard]] Intervals computingTime(const RankEvents& events);
 /// [start, last arrival) of a rank's collectives: time that no data could move.
 [[nodiscard]] Intervals waitingTime(const RankEvents& events);
 /// Intervals of the phases for which `wanted` is true.
@@ -56,6 +60,21 @@ struct LateRanks {
 /// Model FLOP/s (palm) over what matrix products reached on these devices before the first step.
 [[nodiscard]] std::optional<double> measuredPeakUse(const RecordingSummary& summary,
                                                     std::optional<double> tokensPerSecond);
+
+/// A step over all ranks.
+struct WholeStep {
+    TimeRange range;  ///< from the first rank's beginning to the last one's end
+    std::int64_t tokens = 0;
+    std::int32_t ranks = 0;
+};
+/// Steps that speak for a run: finished by all ranks, behind the warm-up where there are enough,
+/// without validation passes unless all have one.
+struct SteadySteps {
+    std::map<StepIndex, WholeStep> steps;
+    std::int32_t warmupStepsLeftOut = 0;
+};
+[[nodiscard]] SteadySteps steadySteps(const RecordingSummary& summary,
+                                      const std::vector<RankEvents>& ranks);
 
 struct Throughput {
     std::optional<double> tokensPerSecond;

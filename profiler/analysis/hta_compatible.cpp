@@ -139,7 +139,8 @@ void takeBreakdown(const std::vector<KeptRow>& rows, HtaNumbers& numbers) {
     numbers.idleNs = numbers.kernelNs - total(busy).ns;
     numbers.computeNs = total(compute).ns;
     numbers.nonComputeNs = numbers.kernelNs - numbers.computeNs - numbers.idleNs;
-    if (const std::int64_t whole = total(communication).ns; whole > 0)
+    numbers.communicationNs = total(communication).ns;
+    if (const std::int64_t whole = numbers.communicationNs; whole > 0)
         numbers.overlapPercent = percent(total(intersection(communication, compute)).ns, whole);
 }
 

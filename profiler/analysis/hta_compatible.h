@@ -72,7 +72,8 @@ struct HtaNumbers {
     std::int64_t idleNs = 0;
     std::int64_t computeNs = 0;
     std::int64_t nonComputeNs = 0;
-    std::vector<HtaIdle> idle;  ///< by stream
+    std::int64_t communicationNs = 0;  ///< union of kernels that communicate
+    std::vector<HtaIdle> idle;         ///< by stream
 };
 
 /// By rank; ranks without a row are left out. HTA looks at all ranks' steps to know whether there

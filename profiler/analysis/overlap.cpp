@@ -30,13 +30,8 @@ struct Communication {
 };
 
 Communication communicationOf(const RecordingSummary& summary, const RankEvents& events) {
-    // Kernels as well: not every one that moves data has a row that says of which collective.
-    std::vector<TimeRange> collectives = events.communicationKernels;
-    for (const CollectiveEvent& collective : events.collectives)
-        collectives.push_back({collective.start, collective.end});
-    // An imported trace has no phases; there the device's own kernels say when it computed.
-    return {intersection(unionOf(std::move(collectives)), trainingTime(summary, events)),
-            events.phases.empty() ? unionOf(events.computeKernels) : phaseTime(events, isWork)};
+    return {intersection(communicatingTime(events), trainingTime(summary, events)),
+            computingTime(events)};
 }
 
 /// Of sorted, disjoint intervals, those that reach into `range`, clipped.
@@ -80,6 +75,19 @@ Intervals trainingTime(const RecordingSummary& summary, const RankEvents& events
     const auto evaluation =
         phaseTime(events, [](Phase phase) { return phase == Phase::kEvaluation; });
     return difference(unionOf(std::move(steps)), evaluation);
+}
+
+Intervals communicatingTime(const RankEvents& events) {
+    // Kernels as well: not every one that moves data has a row that says of which collective.
+    std::vector<TimeRange> collectives = events.communicationKernels;
+    for (const CollectiveEvent& collective : events.collectives)
+        collectives.push_back({collective.start, collective.end});
+    return unionOf(std::move(collectives));
+}
+
+Intervals computingTime(const RankEvents& events) {
+    // An imported trace has no phases; there the device's own kernels say when it computed.
+    return events.phases.empty() ? unionOf(events.computeKernels) : phaseTime(events, isWork);
 }
 
 Intervals waitingTime(const RankEvents& events) {

@@ -6,19 +6,13 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 namespace shardscope::analysis {
 namespace {
 
 constexpr std::size_t kWarmupSteps = 2;
 constexpr std::size_t kStepsToSpareWarmup = 5;
-
-/// A step over all ranks.
-struct WholeStep {
-    TimeRange range;
-    std::int64_t tokens = 0;
-    std::int32_t ranks = 0;
-};
 
 std::map<StepIndex, WholeStep> wholeSteps(const RecordingSummary& summary) {
     std::map<StepIndex, WholeStep> steps;
@@ -30,9 +24,11 @@ std::map<StepIndex, WholeStep> wholeSteps(const RecordingSummary& summary) {
         step.tokens += facts.tokens;
         ++step.ranks;
     }
-    // A step that some rank never finished says nothing about speed.
-    std::erase_if(steps,
-                  [&](const auto& step) { return step.second.ranks < summary.run.worldSize; });
+    // A step that some rank never finished says nothing about speed. Of a trace of some ranks, or
+    // where some are selected, these are all there are.
+    const auto ranks = summary.ranks.empty() ? summary.run.worldSize
+                                             : static_cast<std::int32_t>(summary.ranks.size());
+    std::erase_if(steps, [&](const auto& step) { return step.second.ranks < ranks; });
     return steps;
 }
 
@@ -50,26 +46,32 @@ std::set<StepIndex> evaluationSteps(const RecordingSummary& summary,
 
 }  // namespace
 
+SteadySteps steadySteps(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
+    SteadySteps steady;
+    std::map<StepIndex, WholeStep> steps = wholeSteps(summary);
+    if (steps.size() >= kStepsToSpareWarmup) {
+        steps.erase(steps.begin(), std::next(steps.begin(), kWarmupSteps));
+        steady.warmupStepsLeftOut = kWarmupSteps;
+    }
+    const std::set<StepIndex> evaluations = evaluationSteps(summary, ranks);
+    for (const auto& [index, step] : steps)
+        if (!evaluations.contains(index)) steady.steps[index] = step;
+    // Steps with a validation pass count only when there is no other.
+    if (steady.steps.empty()) steady.steps = std::move(steps);
+    return steady;
+}
+
 Throughput measureThroughput(const RecordingSummary& summary,
                              const std::vector<RankEvents>& ranks) {
     Throughput result;
-    std::map<StepIndex, WholeStep> steps = wholeSteps(summary);
-    if (steps.empty()) return result;
-    if (steps.size() >= kStepsToSpareWarmup) {
-        steps.erase(steps.begin(), std::next(steps.begin(), kWarmupSteps));
-        result.warmupStepsLeftOut = kWarmupSteps;
-    }
-    const std::set<StepIndex> evaluations = evaluationSteps(summary, ranks);
+    const SteadySteps steady = steadySteps(summary, ranks);
+    if (steady.steps.empty()) return result;
+    result.warmupStepsLeftOut = steady.warmupStepsLeftOut;
     std::vector<double> seconds;
     std::vector<double> tokens;
-    for (const bool withEvaluation : {false, true}) {
-        for (const auto& [index, step] : steps) {
-            if (evaluations.contains(index) != withEvaluation) continue;
-            seconds.push_back(step.range.duration().seconds());
-            tokens.push_back(static_cast<double>(step.tokens));
-        }
-        // Steps with a validation pass count only when there is no other.
-        if (!seconds.empty()) break;
+    for (const auto& [index, step] : steady.steps) {
+        seconds.push_back(step.range.duration().seconds());
+        tokens.push_back(static_cast<double>(step.tokens));
     }
     result.stepSecondsMedian = medianOf(seconds);
     if (*result.stepSecondsMedian > 0)

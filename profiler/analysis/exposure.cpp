@@ -1,0 +1,127 @@
+#include "profiler/analysis/exposure.h"
+
+#include "profiler/analysis/collective_figures.h"
+#include "profiler/analysis/findings.h"
+#include "profiler/analysis/groups.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardscope::analysis {
+namespace {
+
+/// Time of a set within a range, by binary search.
+Duration within(const Intervals& set, TimeRange range) {
+    auto next = std::lower_bound(
+        set.begin(), set.end(), range.begin,
+        [](const TimeRange& candidate, Timestamp time) { return candidate.end <= time; });
+    Duration sum;
+    for (; next != set.end() && next->begin < range.end; ++next)
+        sum += next->intersection(range).duration();
+    return sum;
+}
+
+/// One rank's compute, waits and collectives.
+class RankView {
+public:
+    RankView(const RankEvents& events, const std::vector<RankEvents>& ranks,
+             const HostClocks& clocks)
+        : m_events(events),
+          m_ranks(ranks),
+          m_clocks(clocks),
+          m_compute(events.computeKernels.empty() ? computingTime(events)
+                                                  : unionOf(events.computeKernels)),
+          m_waits(phaseTime(events, isWait)) {
+        for (const CollectiveEvent& event : events.collectives) m_byStart.push_back(&event);
+        std::stable_sort(m_byStart.begin(), m_byStart.end(),
+                         [](const auto* a, const auto* b) { return a->start < b->start; });
+    }
+
+    std::vector<Exposure> all() {
+        std::vector<Exposure> exposures;
+        for (std::size_t i = 0; i < m_byStart.size(); ++i)
+            if (m_byStart[i]->step != kNoStep) exposures.push_back(of(i));
+        return exposures;
+    }
+
+private:
+    Exposure of(std::size_t place) {
+        const CollectiveEvent& event = *m_byStart[place];
+        const Timestamp met = event.lastArrival();
+        Exposure exposure;
+        exposure.rank = m_events.rank;
+        exposure.operation = event.operation;
+        exposure.cause = event.cause;
+        exposure.layer = event.layer;
+        exposure.step = event.step;
+        exposure.group = event.group;
+        exposure.sequence = event.sequence;
+        exposure.range = {event.start, event.end};
+        exposure.waitingKnown = event.arrivals.size() > 1;
+        exposure.hidden = within(m_compute, exposure.range);
+        exposure.waiting = met - event.start - within(m_compute, {event.start, met});
+        exposure.moving = event.end - met - within(m_compute, {met, event.end});
+        const Duration whole = event.end - event.start;
+        const bool isOfNote = static_cast<double>(exposure.exposed().ns) >=
+                              kLeastExposed * static_cast<double>(whole.ns);
+        if (!isOfNote || whole.ns <= 0) return exposure;
+        exposure.reason = reasonOf(place, exposure);
+        if (exposure.reason == ExposureReason::kWaited) exposure.late = lateOf(event);
+        return exposure;
+    }
+
+    [[nodiscard]] ExposureReason reasonOf(std::size_t place, const Exposure& exposure) const {
+        const CollectiveEvent& event = *m_byStart[place];
+        if (!exposure.waitingKnown) return ExposureReason::kUnknown;
+        if (exposure.waiting > exposure.moving) return ExposureReason::kWaited;
+        // Imported kernels say when they ran, not when they were asked for.
+        if (event.issue.ns == 0 || event.issue >= event.start) {
+            return m_waits.empty() ? ExposureReason::kUnknown : ExposureReason::kLate;
+        }
+        if (isQueued(place)) return ExposureReason::kQueued;
+        if (event.cause == Cause::kDemand) return ExposureReason::kLate;
+        const Duration chance = within(m_compute, {event.issue, event.end});
+        return chance < event.end - event.lastArrival() && startsWaiting(event)
+                   ? ExposureReason::kLate
+                   : ExposureReason::kLong;
+    }
+
+    /// The one before it ended just before this began, and after it was asked for.
+    [[nodiscard]] bool isQueued(std::size_t place) const {
+        if (place == 0) return false;
+        const CollectiveEvent& event = *m_byStart[place];
+        const Timestamp before = m_byStart[place - 1]->end;
+        const Duration gap = event.start - before, delay = event.start - event.issue;
+        return before > event.issue && gap.ns >= 0 && 2 * gap.ns < delay.ns;
+    }
+
+    /// The step thread was blocked when, or right after, it was asked for.
+    [[nodiscard]] bool startsWaiting(const CollectiveEvent& event) const {
+        const Duration asked = event.end - event.issue;
+        return 2 * within(m_waits, {event.issue, event.end}).ns >= asked.ns;
+    }
+
+    [[nodiscard]] std::optional<RankId> lateOf(const CollectiveEvent& event) {
+        const auto [group, fresh] = m_members.try_emplace(event.group);
+        if (fresh) group->second = groupMembers(m_ranks, event.group);
+        const bool whole = event.arrivals.size() == group->second.size();
+        if (!whole || !m_clocks.tellsLast(event, group->second)) return std::nullopt;
+        return lastToArrive(event, group->second);
+    }
+
+    const RankEvents& m_events;
+    const std::vector<RankEvents>& m_ranks;
+    const HostClocks& m_clocks;
+    const Intervals m_compute, m_waits;
+    std::vector<const CollectiveEvent*> m_byStart;
+    std::map<std::uint32_t, std::vector<RankId>> m_members;
+};
+
+}  // namespace
+
+std::vector<Exposure> exposuresOf(const RankEvents& events, const std::vector<RankEvents>& ranks,
+                                  const HostClocks& clocks) {
+    return RankView(events, ranks, clocks).all();
+}
+
+}  // namespace shardscope::analysis

@@ -1,0 +1,121 @@
+#include "profiler/analysis/run_figures.h"
+
+#include "profiler/analysis/findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace shardscope::analysis {
+namespace {
+
+constexpr double kNanoseconds = 1e9;
+
+void addSteps(const SteadySteps& steady, std::vector<RunFigure>& figures) {
+    RunFigure time{"step.time_ns", "ns", Better::kLower, {}, {}};
+    RunFigure tokens{"throughput.tokens_per_s", "tokens/s", Better::kHigher, {}, {}};
+    for (const auto& [index, step] : steady.steps) {
+        const double seconds = step.range.duration().seconds();
+        time.samples.push_back(seconds * kNanoseconds);
+        if (step.tokens > 0 && seconds > 0)
+            tokens.samples.push_back(static_cast<double>(step.tokens) / seconds);
+    }
+    if (!time.samples.empty()) figures.push_back(std::move(time));
+    if (!tokens.samples.empty()) figures.push_back(std::move(tokens));
+}
+
+void addOverlap(const SteadySteps& steady, const Report& report, std::vector<RunFigure>& figures) {
+    RunFigure all{"communication.time_ns", "ns", Better::kLower, {}, {}};
+    RunFigure exposed{"communication.exposed_ns", "ns", Better::kLower, {}, {}};
+    const auto ranks = static_cast<double>(std::max<std::size_t>(report.overlapByRank.size(), 1));
+    for (const StepOverlap& step : report.overlapByStep) {
+        if (!steady.steps.contains(step.step)) continue;
+        all.samples.push_back(static_cast<double>(step.communication.ns) / ranks);
+        exposed.samples.push_back(static_cast<double>((step.communication - step.hidden).ns) /
+                                  ranks);
+    }
+    if (all.samples.empty()) return;
+    figures.push_back(std::move(all));
+    figures.push_back(std::move(exposed));
+}
+
+void addLedger(const SteadySteps& steady, const Report& report, std::vector<RunFigure>& figures) {
+    std::map<StepIndex, std::pair<LedgerParts, double>> bySteps;
+    for (const LedgerRow& row : report.ledger) {
+        if (!steady.steps.contains(row.step)) continue;
+        auto& [sum, ranks] = bySteps[row.step];
+        for (std::size_t part = 0; part < sum.size(); ++part) sum[part] += row.parts[part];
+        ++ranks;
+    }
+    for (const LedgerPart part : kAll<LedgerPart>) {
+        RunFigure figure{std::string("ledger.") + toKey(part), "ns", Better::kLower, {}, {}};
+        for (const auto& [step, sum] : bySteps)
+            figure.samples.push_back(static_cast<double>(sum.first[at(part)].ns) / sum.second);
+        const bool any = std::any_of(figure.samples.begin(), figure.samples.end(),
+                                     [](double sample) { return sample > 0; });
+        if (any) figures.push_back(std::move(figure));
+    }
+}
+
+void addLoss(const RecordingSummary& summary, std::vector<RunFigure>& figures) {
+    std::vector<double> losses;
+    for (const MetricPoint& metric : summary.metrics)
+        if (metric.name == "loss" && std::isfinite(metric.value)) losses.push_back(metric.value);
+    if (losses.empty()) return;
+    const auto quarter = static_cast<std::ptrdiff_t>((losses.size() + 3) / 4);
+    figures.push_back(
+        {"loss.last_quarter", "", Better::kLower, {losses.end() - quarter, losses.end()}, {}});
+}
+
+void addMemory(const Report& report, std::vector<RunFigure>& figures) {
+    const RankMemory* worst = report.worstMemory();
+    if (worst == nullptr) return;
+    figures.push_back(
+        {"memory.peak_bytes", "bytes", Better::kLower, {}, static_cast<double>(worst->peak.count)});
+    for (const MemoryCategory category : kAll<MemoryCategory>) {
+        const Bytes bytes = worst->byCategory[static_cast<std::size_t>(category)];
+        std::string key = std::string("memory.") + toWord(category);
+        std::replace(key.begin(), key.end(), ' ', '_');
+        if (bytes.count > 0)
+            figures.push_back(
+                {key + "_bytes", "bytes", Better::kLower, {}, static_cast<double>(bytes.count)});
+    }
+}
+
+}  // namespace
+
+std::vector<RunFigure> runFigures(const RecordingSummary& summary,
+                                  const std::vector<RankEvents>& ranks, const Report& report) {
+    const SteadySteps steady = steadySteps(summary, ranks);
+    std::vector<RunFigure> figures;
+    addSteps(steady, figures);
+    addOverlap(steady, report, figures);
+    addLedger(steady, report, figures);
+    addLoss(summary, figures);
+    addMemory(report, figures);
+    return figures;
+}
+
+const RunFigure* findFigure(const std::vector<RunFigure>& figures, std::string_view key) {
+    const auto found = std::find_if(figures.begin(), figures.end(),
+                                    [&](const RunFigure& each) { return each.key == key; });
+    return found == figures.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> keysOf(const std::vector<RunFigure>& first,
+                                const std::vector<RunFigure>& second) {
+    std::vector<std::string> keys;
+    for (const RunFigure& figure : first) keys.push_back(figure.key);
+    for (const RunFigure& figure : second)
+        if (findFigure(first, figure.key) == nullptr) keys.push_back(figure.key);
+    return keys;
+}
+
+Difference differenceOf(const RunFigure& first, const RunFigure& second) {
+    if (first.whole || second.whole)
+        return exactDifference(first.whole, second.whole, first.better);
+    return differenceOf(first.samples, second.samples, first.better);
+}
+
+}  // namespace shardscope::analysis

@@ -1,0 +1,90 @@
+#include "profiler/analysis/span_totals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace shardscope::analysis {
+namespace {
+
+/// Self time of each span: its own less that of the next inner ones.
+std::vector<Duration> selfTimes(const std::vector<SpanEvent>& spans) {
+    std::vector<Duration> self;
+    self.reserve(spans.size());
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+        const TimeRange range = spans[i].range();
+        while (!open.empty() && spans[open.back()].end() <= range.begin) open.pop_back();
+        self.push_back(range.duration());
+        if (!open.empty()) {
+            // Of one that reaches over the outer one's end, what lies inside.
+            const TimeRange inside = range.intersection(spans[open.back()].range());
+            if (!inside.empty()) self[open.back()] -= inside.duration();
+        }
+        open.push_back(i);
+    }
+    for (Duration& each : self) each = std::max(each, Duration{});
+    return self;
+}
+
+}  // namespace
+
+StepPart stepPartOf(Phase phase) {
+    switch (phase) {
+        case Phase::kForward:
+        case Phase::kHead:
+            return StepPart::kForward;
+        case Phase::kBackward:
+        case Phase::kRecompute:
+            return StepPart::kBackward;
+        case Phase::kOptimizer:
+        case Phase::kClip:
+            return StepPart::kOptimizer;
+        default:
+            return StepPart::kOther;
+    }
+}
+
+double SpanTotal::meanNs() const {
+    return count == 0 ? 0 : static_cast<double>(total.ns) / static_cast<double>(count);
+}
+
+double SpanTotal::deviationNs() const {
+    if (count == 0) return 0;
+    const double mean = meanNs();
+    return std::sqrt(std::max(0.0, squares / static_cast<double>(count) - mean * mean));
+}
+
+void SpanTotals::add(const std::vector<SpanEvent>& spans, const Text& text) {
+    const std::vector<Duration> self = selfTimes(spans);
+    std::unordered_map<std::uint32_t, SpanTotal*> known;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+        const SpanEvent& span = spans[i];
+        SpanTotal*& total = known[span.name.value];
+        if (total == nullptr) {
+            const std::string name(text(span.name));
+            total = &m_byName[name];
+            total->name = name;
+        }
+        if (total->count == 0) total->shortest = span.duration;
+        ++total->count;
+        total->total += span.duration;
+        total->self += self[i];
+        total->shortest = std::min(total->shortest, span.duration);
+        total->longest = std::max(total->longest, span.duration);
+        total->selfByPart[static_cast<std::size_t>(stepPartOf(span.phase))] += self[i];
+        const auto ns = static_cast<double>(span.duration.ns);
+        total->squares += ns * ns;
+    }
+}
+
+std::vector<SpanTotal> SpanTotals::sorted() const {
+    std::vector<SpanTotal> all;
+    all.reserve(m_byName.size());
+    for (const auto& [name, total] : m_byName) all.push_back(total);
+    std::stable_sort(all.begin(), all.end(),
+                     [](const SpanTotal& a, const SpanTotal& b) { return a.self > b.self; });
+    return all;
+}
+
+}  // namespace shardscope::analysis

@@ -1,0 +1,59 @@
+// How often and how long spans of each name ran: operators of host threads, kernels of a device.
+//
+// Self time is a span's time less that of the spans inside it on its lane. Shares are of the sum of
+// self times, so that nested spans count once.
+#pragma once
+
+#include "storage/model/events.h"
+#include "storage/model/words.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardscope::analysis {
+
+/// Which part of a step spans belong to.
+enum class StepPart : std::uint8_t { kForward, kBackward, kOptimizer, kOther };
+constexpr auto wordsOf(StepPart) {
+    return wordList<Word<StepPart>>({{StepPart::kForward, "forward"},
+                                     {StepPart::kBackward, "backward"},
+                                     {StepPart::kOptimizer, "optimizer"},
+                                     {StepPart::kOther, "other"}});
+}
+/// The head's phase is both; its loss is forward's.
+[[nodiscard]] StepPart stepPartOf(Phase phase);
+
+struct SpanTotal {
+    std::string name;
+    std::int64_t count = 0;
+    Duration total;
+    Duration self;
+    Duration shortest, longest;
+    std::array<Duration, kPlaces<StepPart>> selfByPart{};
+    double squares = 0;  ///< sum of (duration in ns)^2
+
+    [[nodiscard]] double meanNs() const;
+    /// Standard deviation of the durations, of the spans that there are.
+    [[nodiscard]] double deviationNs() const;
+};
+
+class SpanTotals {
+public:
+    using Text = std::function<std::string_view(StringId)>;
+
+    /// Spans of one lane, by start, the outer before the inner. `text` is asked once a name and
+    /// call.
+    void add(const std::vector<SpanEvent>& spans, const Text& text);
+    /// Most self time first.
+    [[nodiscard]] std::vector<SpanTotal> sorted() const;
+
+private:
+    std::map<std::string, SpanTotal, std::less<>> m_byName;
+};
+
+}  // namespace shardscope::analysis

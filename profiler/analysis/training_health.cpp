@@ -1,0 +1,116 @@
+#include "profiler/analysis/training_health.h"
+
+#include "profiler/analysis/findings.h"
+#include "profiler/analysis/run_findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace shardscope::analysis {
+namespace {
+
+constexpr double kSpread = 1.4826;  ///< x median absolute deviation: a normal one's deviation
+
+std::vector<MetricPoint> pointsOf(const RecordingSummary& summary, std::string_view name) {
+    std::vector<MetricPoint> points;
+    for (const MetricPoint& point : summary.metrics)
+        if (point.name == name) points.push_back(point);
+    return points;
+}
+
+void takeNotFinite(std::vector<MetricPoint>& points, TrainingHealth& health) {
+    for (const MetricPoint& point : points)
+        if (!std::isfinite(point.value))
+            health.moments.push_back(
+                {TrainingEvent::kNotFinite, point.step, point.time, point.value, 0});
+    std::erase_if(points, [](const MetricPoint& point) { return !std::isfinite(point.value); });
+}
+
+/// Median of the steps before each; absent for the first ones.
+std::vector<std::optional<double>> beforeEach(const std::vector<MetricPoint>& points) {
+    std::vector<std::optional<double>> before(points.size());
+    for (std::size_t i = kStepsBefore; i < points.size(); ++i) {
+        std::vector<double> values;
+        for (std::size_t j = i - kStepsBefore; j < i; ++j) values.push_back(points[j].value);
+        before[i] = medianOf(std::move(values));
+    }
+    return before;
+}
+
+/// Of one step, from how far neighbours are apart: a trend hardly counts.
+double spreadOf(const std::vector<MetricPoint>& points) {
+    std::vector<double> distances;
+    for (std::size_t i = 1; i < points.size(); ++i)
+        distances.push_back(std::abs(points[i].value - points[i - 1].value));
+    return kSpread / std::numbers::sqrt2 * medianOf(std::move(distances));
+}
+
+struct Threshold {
+    TrainingEvent event;
+    double least;  ///< value over the median before it
+};
+
+void takeOutliers(const std::vector<MetricPoint>& points, Threshold threshold,
+                  TrainingHealth& health) {
+    const auto before = beforeEach(points);
+    if (points.size() < kStepsBefore + kLeastStepsForSpread) return;
+    const double spread = spreadOf(points);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        if (!before[i]) continue;
+        const double above = points[i].value - *before[i];
+        if (above > kSpikeSpreads * spread && points[i].value > *before[i] * threshold.least &&
+            above > 0)
+            health.moments.push_back(
+                {threshold.event, points[i].step, points[i].time, points[i].value, *before[i]});
+    }
+}
+
+void takeSkipped(const std::vector<MetricPoint>& scales, TrainingHealth& health) {
+    for (std::size_t i = 1; i < scales.size(); ++i)
+        if (scales[i].value < scales[i - 1].value)
+            health.moments.push_back({TrainingEvent::kSkippedUpdate, scales[i].step, scales[i].time,
+                                      scales[i].value, scales[i - 1].value});
+}
+
+void takeSlowSteps(const SteadySteps& steady, TrainingHealth& health) {
+    std::vector<double> times, distances;
+    for (const auto& [index, step] : steady.steps)
+        times.push_back(static_cast<double>(step.range.duration().ns));
+    health.steps = times.size();
+    if (times.size() < kLeastStepsForSpread) return;
+    const double median = medianOf(times);
+    for (const double time : times) distances.push_back(std::abs(time - median));
+    const double spread = kSpread * medianOf(std::move(distances));
+    for (const auto& [index, step] : steady.steps) {
+        const auto time = static_cast<double>(step.range.duration().ns);
+        if (time > kSlowStep * median && time > median + kSlowStepSpreads * spread)
+            health.moments.push_back(
+                {TrainingEvent::kSlowStep, index, step.range.begin, time, median});
+    }
+}
+
+}  // namespace
+
+TrainingHealth trainingHealth(const RecordingSummary& summary,
+                              const std::vector<RankEvents>& ranks) {
+    TrainingHealth health;
+    auto losses = pointsOf(summary, "loss"), norms = pointsOf(summary, "gradient_norm");
+    health.losses = losses.size();
+    health.gradientNorms = norms.size();
+    takeNotFinite(losses, health);
+    takeNotFinite(norms, health);
+    takeOutliers(losses, {TrainingEvent::kLossSpike, 1 + kLeastLossSpike}, health);
+    takeOutliers(norms, {TrainingEvent::kGradientNorm, kLeastGradientNorm}, health);
+    takeSkipped(pointsOf(summary, "loss_scale"), health);
+    takeSlowSteps(steadySteps(summary, ranks), health);
+    std::stable_sort(
+        health.moments.begin(), health.moments.end(),
+        [](const TrainingMoment& a, const TrainingMoment& b) { return a.time < b.time; });
+    return health;
+}
+
+}  // namespace shardscope::analysis
