@@ -1,6 +1,6 @@
 #include "app/cli/report_of.h"
 
-#include "app/cli/hta_rows.h"
+#include "profiler/questions/hta_rows.h"
 
 #include <algorithm>
 #include <vector>
@@ -11,7 +11,7 @@ namespace {
 /// HTA's two ways to treat the last step, of times as they are and in whole microseconds; the first
 /// is what HTA says by itself.
 Result<std::vector<analysis::HtaNumbers>> htaNumbers(storage::RecordingReader& reader) {
-    const auto traces = readHtaTraces(reader);
+    const auto traces = questions::readHtaTraces(reader);
     if (!traces) return failure(traces);
     std::vector<analysis::HtaNumbers> numbers;
     for (const bool keepLastStep : {false, true})

@@ -11,6 +11,8 @@ Command addRecord(CLI::App& root);
 Command addControl(CLI::App& root);
 Command addImport(CLI::App& root);
 Command addReport(CLI::App& root);
+Command addAnalyze(CLI::App& root);
+Command addCompare(CLI::App& root);
 Command addVerify(CLI::App& root);
 Command addInfo(CLI::App& root);
 Command addQuery(CLI::App& root);
@@ -22,8 +24,8 @@ Command addAgent(CLI::App& root);
 Command addDataSum(CLI::App& root);
 Command addServe(CLI::App& root);
 
-inline constexpr std::array kVerbs{addRecord, addControl, addImport,  addReport, addVerify,
-                                   addInfo,   addQuery,   addRepair,  addExport, addTokenize,
-                                   addDoctor, addAgent,   addDataSum, addServe};
+inline constexpr std::array kVerbs{
+    addRecord, addControl, addImport, addReport,   addAnalyze, addCompare, addVerify,  addInfo,
+    addQuery,  addRepair,  addExport, addTokenize, addDoctor,  addAgent,   addDataSum, addServe};
 
 }  // namespace shardscope::cli

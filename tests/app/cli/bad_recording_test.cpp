@@ -22,6 +22,9 @@ protected:
     std::unique_ptr<Program> read(const std::string& file) {
         std::vector<std::string> arguments = {GetParam(), file};
         if (arguments[0] == "query") arguments.push_back("SELECT count(*) FROM steps");
+        if (arguments[0] == "analyze")
+            for (const char* each : {"breakdown", "collectives", "efficiency", "work"})
+                arguments.emplace_back(each);
         return start(arguments);
     }
     void overwrite(std::streamoff at, const std::string& bytes) {
@@ -76,7 +79,8 @@ TEST_P(BadRecording, ANewerFormatIsRefusedByName) {
     EXPECT_THAT(program->err(), AllOf(HasSubstr("run.sscope"), HasSubstr("newer")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Verbs, BadRecording, testing::Values("report", "info", "query"));
+INSTANTIATE_TEST_SUITE_P(Verbs, BadRecording,
+                         testing::Values("report", "analyze", "info", "query"));
 
 }  // namespace
 }  // namespace shardscope::cli

@@ -1,4 +1,4 @@
-#include "app/cli/hta_rows.h"
+#include "profiler/questions/hta_rows.h"
 
 #include "storage/interchange/json_text.h"
 #include "storage/interchange/kineto/out/kineto_trace.h"
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace shardscope::cli {
+namespace shardscope::questions {
 namespace {
 
 using interchange::Member;
@@ -95,4 +95,4 @@ Result<std::vector<analysis::HtaTrace>> readHtaTraces(storage::RecordingReader& 
     return traces;
 }
 
-}  // namespace shardscope::cli
+}  // namespace shardscope::questions

@@ -7,11 +7,11 @@
 
 #include <vector>
 
-namespace shardscope::cli {
+namespace shardscope::questions {
 
 /// Of all ranks, in memory: some 60 bytes a kernel or launch. Ranks without a device have the
 /// kernels that an export gives them (docs/kineto.md).
 [[nodiscard]] Result<std::vector<analysis::HtaTrace>> readHtaTraces(
     storage::RecordingReader& reader);
 
-}  // namespace shardscope::cli
+}  // namespace shardscope::questions

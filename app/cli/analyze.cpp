@@ -1,0 +1,155 @@
+// `shardscope analyze`: questions about a recording, answered one by one.
+#include "app/cli/answer_text.h"
+#include "app/cli/command.h"
+#include "app/cli/console.h"
+#include "app/cli/open_recording.h"
+#include "app/cli/part_words.h"
+#include "app/cli/shared_options.h"
+#include "engine/run/config/capture_schedule.h"
+#include "engine/run/config/near_miss.h"
+#include "profiler/questions/question.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+namespace shardscope::cli {
+namespace {
+
+constexpr std::size_t kMostRows = 20;
+
+struct AnalyzeOptions {
+    RecordingPlace place;
+    std::vector<std::string> questions;
+    std::string range, steps;
+    std::vector<std::uint32_t> ranks;
+    std::string mode = "exact";
+    bool keepLastStep = false, perStep = false;
+    bool json = false, csv = false, explain = false, all = false;
+};
+
+Result<questions::Selection> selectionOf(const AnalyzeOptions& options) {
+    questions::Selection selection;
+    for (const std::uint32_t rank : options.ranks) selection.ranks.push_back({rank});
+    if (!options.range.empty()) {
+        const auto range = parseTimeRange(options.range);
+        if (!range) return failure(range);
+        selection.range = *range;
+    }
+    if (!options.steps.empty()) {
+        const auto spans = run::parseStepSpans(options.steps);
+        if (!spans) return failure(spans, "--steps");
+        for (const run::StepSpan& span : *spans)
+            selection.steps.push_back({{span.first}, {span.last}});
+    }
+    return selection;
+}
+
+Result<std::vector<const questions::Question*>> questionsOf(const std::vector<std::string>& names) {
+    std::vector<const questions::Question*> wanted;
+    for (const std::string& name : names) {
+        const questions::Question* question = questions::findQuestion(name);
+        if (question == nullptr) {
+            std::vector<std::string> known;
+            for (const questions::Question& each : questions::allQuestions())
+                known.emplace_back(each.key);
+            return failure(ErrorCode::kUsage, fmt::format("there is no question '{}'{}", name,
+                                                          run::suggestion(name, known)));
+        }
+        wanted.push_back(question);
+    }
+    return wanted;
+}
+
+std::vector<std::string> modeWords() {
+    std::vector<std::string> words;
+    for (const questions::Mode mode : kAll<questions::Mode>) words.emplace_back(toWord(mode));
+    return words;
+}
+
+using Wanted = std::vector<const questions::Question*>;
+
+Result<std::vector<questions::Answer>> answersTo(const Wanted& wanted,
+                                                 const AnalyzeOptions& options) {
+    const auto selection = selectionOf(options);
+    if (!selection) return failure(selection);
+    const auto reader = openAnyRecording(options.place);
+    if (!reader) return failure(reader);
+    const auto whole = (*reader)->summary();
+    if (!whole) return failure(whole);
+    const auto summary = selection->of(*whole);
+    if (!summary) return failure(summary);
+    const questions::Asked asked{**reader,
+                                 *summary,
+                                 *selection,
+                                 *fromWord<questions::Mode>(options.mode),
+                                 options.keepLastStep,
+                                 options.perStep};
+    std::vector<questions::Answer> answers;
+    for (const questions::Question* question : wanted) {
+        auto answer = question->ask(asked);
+        if (!answer) return failure(answer);
+        answer->question = question->key;
+        answers.push_back(std::move(*answer));
+    }
+    return answers;
+}
+
+std::string textOf(const Wanted& wanted, const std::vector<questions::Answer>& answers,
+                   const AnalyzeOptions& options) {
+    std::string text;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (i > 0) text += '\n';
+        text += options.explain ? explanation(*wanted[i], answers[i])
+                                : fmt::format("{}\n", wanted[i]->title);
+        text += '\n' + answerText(answers[i], options.all ? 0 : kMostRows);
+    }
+    const auto columns = terminalColumns(STDOUT_FILENO);
+    return columns ? wrapped(text, *columns) : text;
+}
+
+int run(const AnalyzeOptions& options) {
+    const auto wanted = questionsOf(options.questions);
+    const auto answers = wanted ? answersTo(*wanted, options)
+                                : Result<std::vector<questions::Answer>>(failure(wanted));
+    if (!answers) {
+        tellError(answers.error().message);
+        return exitStatus(answers.error());
+    }
+    if (options.json) return printLast(questions::toJson(*answers) + '\n');
+    if (options.csv) return printLast(questions::toCsv(*answers));
+    return printLast(textOf(*wanted, *answers, options));
+}
+
+}  // namespace
+
+Command addAnalyze(CLI::App& root) {
+    auto options = std::make_shared<AnalyzeOptions>();
+    CLI::App* app = root.add_subcommand("analyze", "answer questions about a recording");
+    app->footer("Questions:\n" + questionList() +
+                "\nExample:\n  shardscope analyze run.sscope breakdown --steps 3-5 --json");
+    app->add_option("recording", options->place.path, "recording to look at, or ssh://HOST/PATH")
+        ->required();
+    app->add_option("question", options->questions, "one or more of those below")->required();
+    app->add_option("--range", options->range, "BEGIN:END in seconds, or with a unit");
+    app->add_option("--steps", options->steps, "FIRST-LAST, or several of them with commas");
+    app->add_option("--ranks", options->ranks, "comma-separated ranks; all unless given")
+        ->delimiter(',');
+    app->add_option("--mode", options->mode,
+                    "breakdown: exact, or as HolisticTraceAnalysis (HTA) counts")
+        ->check(CLI::IsMember(modeWords()))
+        ->capture_default_str();
+    app->add_flag("--keep-last-step", options->keepLastStep,
+                  "--mode hta: count the last of several steps, which HTA leaves out");
+    app->add_flag("--per-step", options->perStep, "tables by step as well");
+    app->add_flag("--explain", options->explain, "say how each figure is defined");
+    app->add_flag("--all", options->all, "all rows of long tables");
+    auto* json = app->add_flag("--json", options->json,
+                               "print one JSON document, schema shardscope.analyze/1");
+    app->add_flag("--csv", options->csv, "print tables as CSV")->excludes(json);
+    addSshCommand(*app, options->place.sshCommand);
+    return {app, [options] { return run(*options); }};
+}
+
+}  // namespace shardscope::cli

@@ -1,0 +1,152 @@
+#include "app/cli/answer_text.h"
+
+#include "app/cli/report_table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace shardscope::cli {
+namespace {
+
+using questions::Answer;
+using questions::Cell;
+using questions::Column;
+using questions::Table;
+using questions::Unit;
+
+std::string scaled(double value, const char* unit) {
+    static constexpr std::pair<double, const char*> kScales[] = {
+        {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+    for (const auto& [scale, prefix] : kScales)
+        if (std::abs(value) >= scale)
+            return fmt::format("{:.2f} {}{}", value / scale, prefix, unit);
+    return fmt::format("{:.2f} {}", value, unit);
+}
+
+std::string numberText(double value, Unit unit) {
+    constexpr double kMicrosecond = 1000;
+    switch (unit) {
+        case Unit::kNanoseconds:
+            return durationText(std::llround(value));
+        case Unit::kMicroseconds:
+            return durationText(std::llround(value * kMicrosecond));
+        case Unit::kBytes:
+            return bytesText(std::llround(value));
+        case Unit::kPercent:
+        case Unit::kOfPeak:
+            return fmt::format("{:.2f} %", value);
+        case Unit::kBytesPerSecond:
+            return scaled(value, "B/s");
+        case Unit::kTokensPerSecond:
+            return fmt::format("{:.0f} tokens/s", value);
+        case Unit::kFlops:
+            return scaled(value, "FLOP/s");
+        case Unit::kJoules:
+            return fmt::format("{:.4g} J", value);
+        case Unit::kChange:
+            return fmt::format("{:+.2f} %", value);
+        case Unit::kSignedNanoseconds:
+            return (value < 0 ? "-" : "+") + durationText(std::llround(std::abs(value)));
+        case Unit::kSignedBytes:
+            return (value < 0 ? "-" : "+") + bytesText(std::llround(std::abs(value)));
+        case Unit::kCount:
+        case Unit::kNone:
+        case Unit::kOfRow:
+            break;
+    }
+    return fmt::format("{:.4g}", value);
+}
+
+/// Kernels' names can be longer than a screen: begin and end tell most of them apart.
+std::string shortened(const std::string& text) {
+    constexpr std::size_t kMost = 72, kEnd = 20;
+    if (text.size() <= kMost) return text;
+    return text.substr(0, kMost - kEnd - 3) + "..." + text.substr(text.size() - kEnd);
+}
+
+std::string cellText(const Cell& cell, Unit unit) {
+    if (const auto* text = cell.text()) return shortened(*text);
+    if (const auto* number = cell.real()) return numberText(*number, unit);
+    const auto* whole = cell.integer();
+    if (whole == nullptr) return "-";
+    if (unit == Unit::kCount && *whole >= 0) return countText(static_cast<std::uint64_t>(*whole));
+    if (unit == Unit::kNone || unit == Unit::kCount) return fmt::format("{}", *whole);
+    return numberText(static_cast<double>(*whole), unit);
+}
+
+/// Of a cell whose row says it.
+Unit unitNamed(const Cell& cell) {
+    static constexpr std::pair<std::string_view, Unit> kNames[] = {
+        {"ns", Unit::kNanoseconds}, {"bytes", Unit::kBytes}, {"tokens/s", Unit::kTokensPerSecond}};
+    const auto* name = cell.text();
+    for (const auto& [word, unit] : kNames)
+        if (name != nullptr && *name == word) return unit;
+    return Unit::kNone;
+}
+
+Unit unitOf(const Table& table, const std::vector<Cell>& row, std::size_t column) {
+    const Unit unit = table.columns[column].unit;
+    return unit == Unit::kOfRow ? unitNamed(row[table.columnAt("unit")]) : unit;
+}
+
+std::string tableText(const Table& table, std::size_t mostRows) {
+    std::vector<std::string> header;
+    for (const Column& column : table.columns) header.emplace_back(column.title);
+    TextTable text(std::move(header));
+    const std::size_t shown =
+        mostRows == 0 ? table.rows.size() : std::min(mostRows, table.rows.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        std::vector<std::string> row;
+        for (std::size_t c = 0; c < table.columns.size(); ++c)
+            row.push_back(cellText(table.rows[i][c], unitOf(table, table.rows[i], c)));
+        text.add(std::move(row));
+    }
+    std::string all = fmt::format("{}\n{}", table.title, text.text("  "));
+    if (shown < table.rows.size())
+        all += fmt::format("  {} more with --all\n", table.rows.size() - shown);
+    return all;
+}
+
+void addColumns(const std::vector<Column>& columns, std::string& text) {
+    for (const Column& column : columns)
+        if (*column.definition != '\0')
+            text += fmt::format("  {}: {}\n", column.title, column.definition);
+}
+
+}  // namespace
+
+std::string answerText(const Answer& answer, std::size_t mostRows) {
+    std::string text;
+    for (const std::string& sentence : answer.sentences) text += sentence + '\n';
+    for (const auto& [what, value] : answer.figures)
+        if (!value.isNone())
+            text += fmt::format("{}: {}\n", what.title, cellText(value, what.unit));
+    for (const Table& table : answer.tables) {
+        if (table.rows.empty()) continue;
+        if (!text.empty()) text += '\n';
+        text += tableText(table, mostRows);
+    }
+    if (!answer.untold.empty() && !text.empty()) text += '\n';
+    for (const std::string& untold : answer.untold) text += untold + ".\n";
+    return text;
+}
+
+std::string explanation(const questions::Question& question, const Answer& answer) {
+    std::string text = fmt::format("{}\n{}\n", question.title, question.definition);
+    for (const auto& [what, value] : answer.figures) addColumns({what}, text);
+    for (const Table& table : answer.tables) addColumns(table.columns, text);
+    return text + fmt::format("Source: {}\n", question.source);
+}
+
+std::string questionList() {
+    std::string text;
+    for (const questions::Question& question : questions::allQuestions())
+        text += fmt::format("  {:<15}{}\n", question.key, question.title);
+    return text;
+}
+
+}  // namespace shardscope::cli

@@ -1,0 +1,22 @@
+// Answers as people read them in a terminal.
+#pragma once
+
+#include "profiler/questions/answer.h"
+#include "profiler/questions/question.h"
+
+#include <string>
+
+namespace shardscope::cli {
+
+/// Sentences, figures, tables with scaled units, and last what could not be told. Tables show at
+/// most `mostRows` rows and say how many they leave out; 0: all.
+[[nodiscard]] std::string answerText(const questions::Answer& answer, std::size_t mostRows);
+
+/// What the question is, how it is answered, and what each column means.
+[[nodiscard]] std::string explanation(const questions::Question& question,
+                                      const questions::Answer& answer);
+
+/// One line for each question there is.
+[[nodiscard]] std::string questionList();
+
+}  // namespace shardscope::cli

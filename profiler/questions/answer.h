@@ -1,0 +1,108 @@
+// What a question about a recording is answered with: sentences, tables, and what cannot be told.
+//
+// A table's columns say unit and meaning of their cells, so that text, JSON, CSV and the window
+// show the same figures with the same words. Pure values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace shardscope::questions {
+
+/// Of the numbers in a column, as JSON and CSV give them; text and window scale them.
+enum class Unit : std::uint8_t {
+    kNone,   ///< texts, and numbers without a unit: a rank, a step, a factor
+    kCount,  ///< how many
+    kNanoseconds,
+    kMicroseconds,
+    kBytes,
+    kPercent,  ///< 0 to 100 of what the definition says
+    kOfPeak,   ///< percent of a peak that was stated or measured: above 100 it is wrong
+    kBytesPerSecond,
+    kTokensPerSecond,
+    kFlops,  ///< a second
+    kJoules,
+    kChange,             ///< percent, with its sign
+    kSignedNanoseconds,  ///< a difference
+    kSignedBytes,
+    kOfRow,  ///< said by the row's cell in the column "unit": "ns", "bytes", "tokens/s"
+};
+
+/// Names come from static storage.
+struct Column {
+    const char* key;    ///< in JSON and CSV, with its unit: "idle_us"
+    const char* title;  ///< for people, without it
+    Unit unit = Unit::kNone;
+    const char* definition = "";  ///< what it is and, of a share, of what
+};
+
+/// A whole number, a real one, a text; or nothing: undefined here, or not to be told, which JSON
+/// calls null.
+class Cell {
+public:
+    Cell() = default;
+    Cell(std::int64_t value) : m_kind(Kind::kInteger), m_integer(value) {}
+    Cell(double value) : m_kind(Kind::kReal), m_real(value) {}
+    Cell(std::string value) : m_kind(Kind::kText), m_text(std::move(value)) {}
+    Cell(const char* value) : Cell(std::string(value)) {}
+
+    [[nodiscard]] bool isNone() const { return m_kind == Kind::kNone; }
+    // Null where it is something else.
+    [[nodiscard]] const std::int64_t* integer() const {
+        return m_kind == Kind::kInteger ? &m_integer : nullptr;
+    }
+    [[nodiscard]] const double* real() const { return m_kind == Kind::kReal ? &m_real : nullptr; }
+    [[nodiscard]] const std::string* text() const {
+        return m_kind == Kind::kText ? &m_text : nullptr;
+    }
+    friend bool operator==(const Cell&, const Cell&) = default;
+
+private:
+    enum class Kind : std::uint8_t { kNone, kInteger, kReal, kText };
+    Kind m_kind = Kind::kNone;
+    std::int64_t m_integer = 0;
+    double m_real = 0;
+    std::string m_text;
+};
+
+struct Table {
+    const char* key = "";    ///< in JSON
+    const char* title = "";  ///< for people
+    std::vector<Column> columns;
+    std::vector<std::vector<Cell>> rows;  ///< a cell for each column
+
+    /// Place of the column with that key, which there is.
+    [[nodiscard]] std::size_t columnAt(std::string_view wanted) const {
+        std::size_t place = 0;
+        while (wanted != columns[place].key) ++place;
+        return place;
+    }
+};
+
+/// A figure by itself.
+struct Figure {
+    Column what;
+    Cell value;
+};
+
+struct Answer {
+    const char* question = "";                                  ///< its key
+    std::vector<std::pair<const char*, std::string>> settings;  ///< "mode", "hta"
+    std::vector<std::string> sentences;                         ///< the answer, shortest first
+    std::vector<Figure> figures;
+    std::vector<Table> tables;
+    /// "could not tell <what>: <what is missing>", each without a full stop.
+    std::vector<std::string> untold;
+};
+
+/// "schema": "shardscope.analyze/1"; keys are stable. Of several answers: a list under "answers".
+[[nodiscard]] std::string toJson(const std::vector<Answer>& answers);
+
+/// Every table with a header line and an empty line between tables, RFC 4180; figures first.
+[[nodiscard]] std::string toCsv(const std::vector<Answer>& answers);
+
+}  // namespace shardscope::questions

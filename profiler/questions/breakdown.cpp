@@ -1,0 +1,115 @@
+#include "profiler/analysis/breakdown.h"
+
+#include "profiler/questions/cells.h"
+#include "profiler/questions/hta_rows.h"
+#include "profiler/questions/questions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace shardscope::questions {
+namespace {
+
+/// Whole where it is: HTA prints whole microseconds as such.
+Cell microseconds(std::int64_t ns) {
+    constexpr std::int64_t kMicrosecond = 1000;
+    if (ns % kMicrosecond == 0) return ns / kMicrosecond;
+    return static_cast<double>(ns) / kMicrosecond;
+}
+
+Table emptyTable() {
+    return {
+        "ranks",
+        "By rank",
+        {{"rank", "rank"},
+         {"span_us", "span", Unit::kMicroseconds, "The time looked at."},
+         {"idle_us", "idle", Unit::kMicroseconds, "No kernel, collective or copy at all."},
+         {"compute_us", "compute", Unit::kMicroseconds, "At least one compute kernel."},
+         {"communication_us", "communication", Unit::kMicroseconds,
+          "At least one collective, hidden behind compute or not."},
+         {"non_compute_us", "non-compute", Unit::kMicroseconds,
+          "Communication or copies, and no compute."},
+         {"overlap_pct", "overlap", Unit::kPercent, "Of communication, the share behind compute."}},
+        {}};
+}
+
+bool isCopy(const LaneFacts& lane, RankId rank) {
+    return lane.rank == rank && lane.role == LaneRole::kCopy && isStreamLane(lane.lane);
+}
+
+Result<std::vector<TimeRange>> copiesOf(const Asked& asked, RankId rank) {
+    std::vector<TimeRange> copies;
+    for (const LaneFacts& lane : asked.summary.lanes) {
+        if (!isCopy(lane, rank)) continue;
+        const auto spans =
+            asked.reader.spans(rank, lane.lane, asked.selection.timeOf(asked.summary, rank));
+        if (!spans) return failure(spans);
+        for (const SpanEvent& span : *spans) copies.push_back(span.range());
+    }
+    return copies;
+}
+
+void untoldOf(RankId rank, Answer& answer) {
+    answer.untold.push_back(
+        fmt::format("could not tell what rank {} did: neither work nor communication of it was "
+                    "recorded",
+                    rank.value));
+}
+
+Result<void> addExact(const Asked& asked, Answer& answer) {
+    Table& table = answer.tables.emplace_back(emptyTable());
+    for (const RankFacts& rank : asked.summary.ranks) {
+        const auto events = asked.events(rank.rank);
+        if (!events) return failure(events);
+        auto copies = copiesOf(asked, rank.rank);
+        if (!copies) return failure(copies);
+        const auto told = analysis::breakdownOf(asked.summary, *events, std::move(*copies));
+        if (!told) {
+            untoldOf(rank.rank, answer);
+            continue;
+        }
+        table.rows.push_back({std::int64_t{rank.rank.value}, microseconds(told->span.ns),
+                              microseconds(told->idle.ns), microseconds(told->compute.ns),
+                              microseconds(told->communication.ns),
+                              microseconds(told->nonCompute.ns), cell(told->overlapPercent())});
+    }
+    return {};
+}
+
+Result<void> addHta(const Asked& asked, Answer& answer) {
+    if (asked.selection.cutsTime())
+        return failure(ErrorCode::kUsage,
+                       "HTA knows no range and no steps: leave out --range and --steps, or use "
+                       "--mode exact");
+    const auto traces = readHtaTraces(asked.reader);
+    if (!traces) return failure(traces);
+    Table& table = answer.tables.emplace_back(emptyTable());
+    for (const analysis::HtaNumbers& rank :
+         analysis::htaCompatible(*traces, {false, asked.keepLastStep})) {
+        if (!asked.selection.takes(rank.rank)) continue;
+        table.rows.push_back({std::int64_t{rank.rank.value}, microseconds(rank.kernelNs),
+                              microseconds(rank.idleNs), microseconds(rank.computeNs),
+                              microseconds(rank.communicationNs), microseconds(rank.nonComputeNs),
+                              cell(rank.overlapPercent)});
+    }
+    for (const RankFacts& rank : asked.summary.ranks) {
+        const bool told = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+            return row.front() == Cell(std::int64_t{rank.rank.value});
+        });
+        if (!told) untoldOf(rank.rank, answer);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Answer> askBreakdown(const Asked& asked) {
+    Answer answer;
+    answer.settings = {{"mode", toWord(asked.mode)}};
+    const auto done = asked.mode == Mode::kHta ? addHta(asked, answer) : addExact(asked, answer);
+    if (!done) return failure(done);
+    return answer;
+}
+
+}  // namespace shardscope::questions

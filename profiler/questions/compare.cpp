@@ -1,0 +1,187 @@
+#include "profiler/questions/compare.h"
+
+#include "profiler/analysis/comparability.h"
+#include "profiler/analysis/findings.h"
+#include "profiler/questions/cells.h"
+#include "profiler/questions/cost_tables.h"
+#include "profiler/questions/question.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace shardscope::questions {
+namespace {
+
+using analysis::Difference;
+using analysis::RunFigure;
+using analysis::Verdict;
+
+/// One recording, read.
+struct Side {
+    RecordingSummary summary;
+    std::vector<RankEvents> ranks;
+    std::vector<RunFigure> figures;
+    Costs costs;
+};
+
+Result<Side> readSide(storage::RecordingReader& reader) {
+    auto summary = reader.summary();
+    if (!summary) return failure(summary);
+    const Selection all;
+    const Asked asked{reader, *summary, all};
+    auto ranks = asked.events();
+    if (!ranks) return failure(ranks);
+    auto costs = readCosts(asked, *ranks);
+    if (!costs) return failure(costs);
+    const analysis::Report report = analysis::analyse(*summary, *ranks);
+    auto figures = analysis::runFigures(*summary, *ranks, report);
+    return Side{std::move(*summary), std::move(*ranks), std::move(figures), std::move(*costs)};
+}
+
+/// Samples of several baselines one after the other; of what has one value a run, the median.
+std::vector<RunFigure> together(const std::vector<Side>& baselines) {
+    std::vector<RunFigure> figures = baselines.front().figures;
+    for (RunFigure& figure : figures) {
+        std::vector<double> wholes;
+        if (figure.whole) wholes.push_back(*figure.whole);
+        for (std::size_t i = 1; i < baselines.size(); ++i) {
+            const RunFigure* more = analysis::findFigure(baselines[i].figures, figure.key);
+            if (more == nullptr) continue;
+            figure.samples.insert(figure.samples.end(), more->samples.begin(), more->samples.end());
+            if (more->whole) wholes.push_back(*more->whole);
+        }
+        if (!wholes.empty()) figure.whole = analysis::medianOf(std::move(wholes));
+    }
+    return figures;
+}
+
+Cell percent(std::optional<double> change) {
+    return change ? Cell(100 * *change) : Cell();
+}
+
+Table figureTable() {
+    return {
+        "figures",
+        "Figures, a sample a step; warm-up and steps with validation left out",
+        {{"figure", "figure"},
+         {"unit", "unit"},
+         {"first", "first", Unit::kOfRow, "Median over the steps, or the run's one value."},
+         {"second", "second", Unit::kOfRow, "The same of the second run."},
+         {"first_spread", "spread", Unit::kOfRow, "Between the quartiles, first run."},
+         {"second_spread", "spread", Unit::kOfRow, "Between the quartiles, second run."},
+         {"change_pct", "change", Unit::kChange, "Second / first - 1."},
+         {"low_pct", "from", Unit::kChange, "Interval of the change, 99.7 %, block bootstrap."},
+         {"high_pct", "to", Unit::kChange, "Its other end."},
+         {"verdict", "verdict", Unit::kNone,
+          "Improved or regressed: 1 % or more and told from noise. No change: 5 % or more can be "
+          "left out. Else cannot tell."}},
+        {}};
+}
+
+void addFigures(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,
+                Answer& answer) {
+    Table table = figureTable();
+    const RunFigure none;
+    for (const std::string& key : analysis::keysOf(first, second)) {
+        const RunFigure* a = analysis::findFigure(first, key);
+        const RunFigure* b = analysis::findFigure(second, key);
+        const Difference difference =
+            analysis::differenceOf(a != nullptr ? *a : none, b != nullptr ? *b : none);
+        table.rows.push_back({key, a != nullptr ? a->unit : b->unit, cell(difference.first),
+                              cell(difference.second), cell(difference.firstSpread),
+                              cell(difference.secondSpread), percent(difference.change),
+                              percent(difference.low), percent(difference.high),
+                              toWord(difference.verdict)});
+    }
+    answer.tables.push_back(std::move(table));
+}
+
+/// What people look at first.
+void addVerdict(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,
+                Answer& answer) {
+    const char* kAsked = "step.time_ns";
+    const RunFigure* a = analysis::findFigure(first, kAsked);
+    const RunFigure* b = analysis::findFigure(second, kAsked);
+    if (a == nullptr || b == nullptr) {
+        answer.untold.emplace_back("could not tell which run is faster: one has no whole steps");
+        return;
+    }
+    const Difference told = analysis::differenceOf(*a, *b);
+    answer.sentences.push_back(
+        fmt::format("Step time: {}{}.", toWord(told.verdict),
+                    told.change && told.low
+                        ? fmt::format(", {:+.1f} % (between {:+.1f} and {:+.1f} %)",
+                                      100 * *told.change, 100 * *told.low, 100 * *told.high)
+                        : fmt::format("; it takes {} steps of each without warm-up and validation",
+                                      analysis::kLeastSamples)));
+}
+
+Result<void> checkComparable(const std::vector<Side>& baselines, const Side& run, bool anyway,
+                             Answer& answer) {
+    for (const Side& baseline : baselines) {
+        const auto found = analysis::comparabilityOf(baseline.summary, run.summary);
+        if (!found.refusals.empty() && !anyway)
+            return failure(ErrorCode::kUsage,
+                           fmt::format("these recordings cannot be compared: {} Use --anyway to "
+                                       "see the figures all the same",
+                                       fmt::join(found.refusals, " ")));
+        for (const auto* sentences : {&found.refusals, &found.warnings})
+            for (const std::string& sentence : *sentences)
+                if (std::find(answer.sentences.begin(), answer.sentences.end(), sentence) ==
+                    answer.sentences.end())
+                    answer.sentences.push_back(sentence);
+    }
+    return {};
+}
+
+Result<bool> addGate(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,
+                     const std::vector<analysis::GateRule>& rules, Answer& answer) {
+    if (rules.empty()) return false;
+    const auto results = analysis::checkGate(rules, first, second);
+    if (!results) return failure(results);
+    Table table{"gate",
+                "Rules",
+                {{"rule", "rule"},
+                 {"state", "state", Unit::kNone, "Broken: beyond the bound and told from noise."},
+                 {"change_pct", "change", Unit::kChange, "Second / first - 1."}},
+                {}};
+    bool broken = false;
+    for (const analysis::GateResult& result : *results) {
+        broken = broken || result.state == analysis::GateState::kBroken;
+        table.rows.push_back(
+            {result.rule.text, toWord(result.state), percent(result.difference.change)});
+    }
+    answer.tables.insert(answer.tables.begin(), std::move(table));
+    return broken;
+}
+
+}  // namespace
+
+Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>& recordings,
+                                   const CompareOptions& options) {
+    std::vector<Side> baselines;
+    for (storage::RecordingReader* recording : recordings) {
+        auto side = readSide(*recording);
+        if (!side) return failure(side);
+        baselines.push_back(std::move(*side));
+    }
+    const Side run = std::move(baselines.back());
+    baselines.pop_back();
+    Compared compared;
+    compared.answer.question = "compare";
+    const auto first = together(baselines);
+    if (auto able = checkComparable(baselines, run, options.anyway, compared.answer); !able)
+        return failure(able);
+    addVerdict(first, run.figures, compared.answer);
+    addFigures(first, run.figures, compared.answer);
+    addCostTables(baselines.front().costs, run.costs, compared.answer);
+    const auto broken = addGate(first, run.figures, options.rules, compared.answer);
+    if (!broken) return failure(broken);
+    compared.gateBroken = *broken;
+    return compared;
+}
+
+}  // namespace shardscope::questions

@@ -1,0 +1,29 @@
+// Two or more recordings against each other: may they be compared, what differs and is it told from
+// noise, and which operators, kernels, collectives and memory make the difference.
+#pragma once
+
+#include "profiler/analysis/gate.h"
+#include "profiler/questions/answer.h"
+#include "storage/recording/read/recording_reader.h"
+
+#include <string>
+#include <vector>
+
+namespace shardscope::questions {
+
+struct CompareOptions {
+    bool anyway = false;  ///< also what is of different work
+    std::vector<analysis::GateRule> rules;
+};
+
+struct Compared {
+    Answer answer;
+    bool gateBroken = false;
+};
+
+/// The last recording against those before it, whose steps are taken together. kUsage: they cannot
+/// be compared, and why.
+Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>& recordings,
+                                   const CompareOptions& options);
+
+}  // namespace shardscope::questions

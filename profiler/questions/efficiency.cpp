@@ -1,0 +1,168 @@
+#include "profiler/analysis/efficiency.h"
+
+#include "profiler/analysis/findings.h"
+#include "profiler/questions/cells.h"
+#include "profiler/questions/questions.h"
+
+#include <fmt/format.h>
+
+namespace shardscope::questions {
+namespace {
+
+using analysis::Goodput;
+using analysis::PartSpeed;
+using analysis::UtilisationBy;
+
+Cell percent(std::optional<double> share) {
+    return share ? Cell(100 * *share) : Cell();
+}
+
+/// What the figures are about, as nobody should print an MFU without.
+void addBasis(const Asked& asked, const analysis::Throughput& throughput,
+              const run::RunConfig& config, const analysis::Mfu& mfu, Answer& answer) {
+    const std::int64_t parameters = theory::parameterCount(config.model);
+    answer.sentences.push_back(fmt::format(
+        "{} with {:.1f} M parameters, context {}, {} ranks, {}; {} warm-up steps left out, wall "
+        "time with the optimizer.",
+        asked.summary.run.model, static_cast<double>(parameters) * 1e-6, config.model.context,
+        asked.summary.run.worldSize, toWord(config.precision), throughput.warmupStepsLeftOut));
+    if (mfu.peakFlops)
+        answer.sentences.push_back(fmt::format("Peak of all ranks: {:.4g} TFLOP/s ({}).",
+                                               *mfu.peakFlops * 1e-12, mfu.peakSource));
+}
+
+Table variantTable(const std::vector<UtilisationBy>& variants) {
+    Table table{"variants",
+                "MFU by every way to count",
+                {{"variant", "variant"},
+                 {"flops_per_token", "FLOPs/token", Unit::kCount,
+                  "Forward and backward, as the variant counts them."},
+                 {"flops_per_s", "FLOP/s", Unit::kFlops, "Of all ranks together."},
+                 {"mfu_pct", "MFU", Unit::kOfPeak, "FLOP/s / the peak of all ranks."}},
+                {}};
+    for (const UtilisationBy& each : variants)
+        table.rows.push_back({toWord(each.variant), each.flopsPerToken, each.flopsPerSecond,
+                              percent(each.utilisation)});
+    return table;
+}
+
+Table goodputTable(const Goodput& goodput) {
+    Table table{"time",
+                "Where the time of all ranks went",
+                {{"item", "item"},
+                 {"time_ns", "time", Unit::kNanoseconds},
+                 {"share_pct", "share", Unit::kPercent, "Of the wall time of all ranks."},
+                 {"what", "what it is"}},
+                {}};
+    const auto share = [&](Duration time) {
+        return 100 * static_cast<double>(time.ns) / static_cast<double>(goodput.wall.ns);
+    };
+    table.rows.push_back(
+        {"goodput", goodput.productive.ns, share(goodput.productive), "Steps that train."});
+    for (const Goodput::Item& item : goodput.badput)
+        table.rows.push_back({item.key, item.time.ns, share(item.time), item.what});
+    return table;
+}
+
+std::optional<double> peakOf(const RecordingSummary& summary, RankId rank) {
+    for (const RankFacts& each : summary.ranks)
+        if (each.rank == rank) return each.peakFlops;
+    return std::nullopt;
+}
+
+Table partTable() {
+    return {"parts",
+            "Matrix products by phase, then by layer",
+            {{"rank", "rank"},
+             {"phase", "phase", Unit::kNone, "The head's holds its forward and its backward."},
+             {"layer", "layer", Unit::kNone, "None: of all blocks together, or of no block."},
+             {"steps", "steps", Unit::kCount},
+             {"time_ns", "time", Unit::kNanoseconds, "Of these phases in these steps."},
+             {"flops_per_s", "FLOP/s", Unit::kFlops,
+              "Matrix products, attention counted to the key, / time."},
+             {"peak_pct", "of peak", Unit::kOfPeak, "FLOP/s / the peak of the rank."}},
+            {}};
+}
+
+void addParts(const std::vector<PartSpeed>& parts, std::optional<double> peak, Table& table) {
+    for (const PartSpeed& part : parts) {
+        const auto speed = part.flopsPerSecond();
+        const bool known = speed && peak && *peak > 0;
+        table.rows.push_back({std::int64_t{part.rank.value}, toWord(part.phase),
+                              layerCell(part.layer), part.steps, part.time.ns, cell(speed),
+                              known ? Cell(100 * *speed / *peak) : Cell()});
+    }
+}
+
+/// In a device's own time: kernels of a rank's steps are not in its phases.
+bool isOnDevice(const RankEvents& events) {
+    return !events.computeKernels.empty();
+}
+
+void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {
+    const auto throughput = analysis::measureThroughput(asked.summary, ranks);
+    const auto mfu = analysis::modelFlopsUtilisation(asked.summary, throughput.tokensPerSecond);
+    const auto config = run::parseRunConfigJson(asked.summary.run.configJson);
+    answer.figures.push_back({{"tokens_per_s", "Throughput", Unit::kTokensPerSecond,
+                               "Tokens of all ranks in a step / time of the median step."},
+                              cell(throughput.tokensPerSecond)});
+    answer.figures.push_back({{"mfu_pct", "MFU (palm)", Unit::kOfPeak,
+                               "Tokens/s x (6 N + 12 L C T) / peak of all ranks."},
+                              percent(mfu.value)});
+    if (!mfu.value) answer.untold.push_back("could not tell MFU: " + mfu.reason);
+    if (!config || !throughput.tokensPerSecond) {
+        answer.untold.push_back(fmt::format(
+            "could not tell FLOPs: {}", config ? "no step was finished by all ranks"
+                                               : "the trace does not say which model was trained"));
+        return;
+    }
+    addBasis(asked, throughput, *config, mfu, answer);
+    if (mfu.peakFlops && *mfu.peakFlops > 0)
+        answer.figures.push_back(
+            {{"hfu_pct", "HFU", Unit::kOfPeak,
+              "As MFU, with what is really executed: recomputed blocks, attention's scores twice."},
+             100 * analysis::hardwareUtilisation(*config, *throughput.tokensPerSecond,
+                                                 *mfu.peakFlops)});
+    answer.figures.push_back(
+        {{"measured_peak_pct", "Of the measured peak", Unit::kOfPeak,
+          "As MFU, over what matrix products reached before the first step."},
+         percent(analysis::measuredPeakUse(asked.summary, throughput.tokensPerSecond))});
+    answer.tables.push_back(variantTable(
+        analysis::utilisationBy(config->model, *throughput.tokensPerSecond, mfu.peakFlops)));
+    Table parts = partTable();
+    for (const RankEvents& events : ranks)
+        if (!isOnDevice(events))
+            addParts(analysis::partSpeeds(asked.summary, config->model, events),
+                     peakOf(asked.summary, events.rank), parts);
+    if (parts.rows.empty())
+        answer.untold.emplace_back(
+            "could not tell the speed of phases and layers: no phases of CPU "
+            "ranks were recorded");
+    answer.tables.push_back(std::move(parts));
+}
+
+}  // namespace
+
+Result<Answer> askEfficiency(const Asked& asked) {
+    const auto ranks = asked.events();
+    if (!ranks) return failure(ranks);
+    Answer answer;
+    addSpeed(asked, *ranks, answer);
+    if (asked.selection.cutsTime()) {
+        answer.untold.emplace_back("could not tell goodput: it is of a whole run");
+        return answer;
+    }
+    const auto goodput = analysis::goodputOf(asked.summary, *ranks);
+    if (!goodput) {
+        answer.untold.emplace_back(
+            "could not tell goodput: without phases a trace does not say what is around its steps");
+        return answer;
+    }
+    answer.figures.push_back({{"goodput_pct", "Goodput", Unit::kPercent,
+                               "Time of steps that train / wall time of all ranks."},
+                              percent(goodput->ratio())});
+    answer.tables.push_back(goodputTable(*goodput));
+    return answer;
+}
+
+}  // namespace shardscope::questions

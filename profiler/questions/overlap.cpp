@@ -1,0 +1,207 @@
+#include "profiler/analysis/exposure.h"
+#include "profiler/analysis/findings.h"
+#include "profiler/questions/cells.h"
+#include "profiler/questions/questions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace shardscope::questions {
+namespace {
+
+using analysis::Exposure;
+using analysis::ExposureReason;
+using analysis::Overlap;
+
+Cell percent(std::optional<double> share) {
+    return share ? Cell(100 * *share) : Cell();
+}
+
+Cell share(Duration part, Duration whole) {
+    if (whole.ns <= 0) return {};
+    return 100 * static_cast<double>(part.ns) / static_cast<double>(whole.ns);
+}
+
+/// Whether who arrived when is known of a rank's collectives.
+bool knowsWaiting(const RankEvents& events) {
+    return std::all_of(events.collectives.begin(), events.collectives.end(),
+                       [](const CollectiveEvent& event) { return event.arrivals.size() > 1; });
+}
+
+Table rankTable(const std::vector<RankEvents>& events, const std::vector<Overlap>& ranks) {
+    Table table{"ranks",
+                "By rank",
+                {{"rank", "rank"},
+                 {"communication_ns", "communication", Unit::kNanoseconds,
+                  "Union of collectives within the steps."},
+                 {"hidden_ns", "hidden", Unit::kNanoseconds, "Of it, behind compute."},
+                 {"exposed_ns", "exposed", Unit::kNanoseconds, "Communication - hidden."},
+                 {"waiting_ns", "waiting", Unit::kNanoseconds,
+                  "Of communication, before the last arrived."},
+                 {"hidden_pct", "hidden", Unit::kPercent, "Hidden / communication."},
+                 {"limit_pct", "most", Unit::kPercent,
+                  "What the schedule could hide if neither step thread nor link ever paused."},
+                 {"reached_pct", "of most", Unit::kOfPeak, "Hidden of moving alone / most."}},
+                {}};
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        table.rows.push_back({std::int64_t{events[i].rank.value}, ranks[i].communication.ns,
+                              ranks[i].hidden.ns, ranks[i].exposed.ns,
+                              knowsWaiting(events[i]) ? Cell(ranks[i].waiting.ns) : Cell(),
+                              percent(ranks[i].ratio()), percent(ranks[i].limit()),
+                              percent(ranks[i].reachedOfLimit())});
+    return table;
+}
+
+struct Sum {
+    std::int64_t count = 0;
+    Duration whole, hidden, waiting, moving;
+    bool waitingKnown = true;
+    void add(const Exposure& each) {
+        ++count;
+        whole += each.range.duration();
+        hidden += each.hidden;
+        waiting += each.waiting;
+        moving += each.moving;
+        waitingKnown = waitingKnown && each.waitingKnown;
+    }
+};
+
+std::vector<Column> sumColumns() {
+    return {{"count", "count", Unit::kCount, "Each counts on every rank."},
+            {"time_ns", "time", Unit::kNanoseconds, "From start to end."},
+            {"hidden_ns", "hidden", Unit::kNanoseconds, "Behind compute."},
+            {"waiting_ns", "waiting", Unit::kNanoseconds, "Exposed, before the last rank arrived."},
+            {"moving_ns", "moving", Unit::kNanoseconds,
+             "Exposed, while data moved; where waiting is not known, all that is exposed."},
+            {"hidden_pct", "hidden", Unit::kPercent, "Hidden / time."}};
+}
+
+void addSum(const Sum& sum, std::vector<Cell>& row) {
+    row.insert(row.end(), {sum.count, sum.whole.ns, sum.hidden.ns,
+                           sum.waitingKnown ? Cell(sum.waiting.ns) : Cell(), sum.moving.ns,
+                           share(sum.hidden, sum.whole)});
+}
+
+Table kindTable(const std::vector<Exposure>& exposures) {
+    std::map<std::pair<CollectiveOp, Cause>, Sum> sums;
+    for (const Exposure& each : exposures) sums[{each.operation, each.cause}].add(each);
+    Table table{"operations",
+                "By operation and cause",
+                {{"operation", "operation"}, {"cause", "cause"}},
+                {}};
+    for (const Column& column : sumColumns()) table.columns.push_back(column);
+    for (const auto& [key, sum] : sums) {
+        std::vector<Cell> row{toWord(key.first), toWord(key.second)};
+        addSum(sum, row);
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+Table layerTable(const std::vector<Exposure>& exposures) {
+    std::map<std::pair<LayerIndex, CollectiveOp>, Sum> sums;
+    for (const Exposure& each : exposures)
+        if (each.layer != kNoLayer) sums[{each.layer, each.operation}].add(each);
+    Table table{
+        "layers",
+        "By layer",
+        {{"layer", "layer", Unit::kNone, "-2: embeddings and head."}, {"operation", "operation"}},
+        {}};
+    for (const Column& column : sumColumns()) table.columns.push_back(column);
+    for (const auto& [key, sum] : sums) {
+        std::vector<Cell> row{std::int64_t{key.first.value}, toWord(key.second)};
+        addSum(sum, row);
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+Table exposedTable(std::vector<Exposure> exposures) {
+    std::erase_if(exposures,
+                  [](const Exposure& each) { return each.reason == ExposureReason::kNone; });
+    std::stable_sort(exposures.begin(), exposures.end(), [](const Exposure& a, const Exposure& b) {
+        return a.exposed() > b.exposed();
+    });
+    Table table{
+        "exposed",
+        "Exposed collectives, most exposed first",
+        {{"rank", "rank"},
+         {"step", "step"},
+         {"layer", "layer"},
+         {"operation", "operation"},
+         {"cause", "cause"},
+         {"sequence", "sequence"},
+         {"start_ns", "start", Unit::kNanoseconds},
+         {"exposed_ns", "exposed", Unit::kNanoseconds},
+         {"waiting_ns", "waiting", Unit::kNanoseconds, "Of it, before the last rank arrived."},
+         {"why", "why", Unit::kNone,
+          "Waited for a rank; queued behind the collective before; issued late, when it was "
+          "needed; too long for the compute there was."},
+         {"late_rank", "for rank"}},
+        {}};
+    for (const Exposure& each : exposures)
+        table.rows.push_back({std::int64_t{each.rank.value}, stepCell(each.step),
+                              layerCell(each.layer), toWord(each.operation), toWord(each.cause),
+                              static_cast<std::int64_t>(each.sequence), each.range.begin.ns,
+                              each.exposed().ns, each.waitingKnown ? Cell(each.waiting.ns) : Cell(),
+                              toWord(each.reason),
+                              each.late ? Cell(std::int64_t{each.late->value}) : Cell()});
+    return table;
+}
+
+Table stepTable(const analysis::StepOverlaps& steps) {
+    Table table{"steps",
+                "By step, all ranks together",
+                {{"step", "step"},
+                 {"communication_ns", "communication", Unit::kNanoseconds},
+                 {"hidden_ns", "hidden", Unit::kNanoseconds},
+                 {"hidden_pct", "hidden", Unit::kPercent, "Hidden / communication."}},
+                {}};
+    for (const auto& [step, sum] : steps)
+        table.rows.push_back({stepCell(step), sum.communication.ns, sum.hidden.ns,
+                              share(sum.hidden, sum.communication)});
+    return table;
+}
+
+}  // namespace
+
+Result<Answer> askOverlap(const Asked& asked) {
+    const auto ranks = asked.events();
+    if (!ranks) return failure(ranks);
+    const analysis::HostClocks clocks(asked.summary, *ranks);
+    analysis::StepOverlaps steps;
+    std::vector<Overlap> overlaps;
+    std::vector<Exposure> exposures;
+    for (const RankEvents& events : *ranks) {
+        overlaps.push_back(analysis::rankOverlap(asked.summary, events, steps));
+        const auto own = analysis::exposuresOf(events, *ranks, clocks);
+        exposures.insert(exposures.end(), own.begin(), own.end());
+    }
+    Answer answer;
+    const Overlap all = analysis::sumOf(overlaps);
+    answer.figures.push_back({{"hidden_pct", "Hidden", Unit::kPercent,
+                               "Communication behind compute / communication, all ranks."},
+                              percent(all.ratio())});
+    answer.figures.push_back({{"limit_pct", "The most that the schedule can hide", Unit::kPercent,
+                               "If neither step thread nor link ever paused (pipeline model)."},
+                              percent(all.limit())});
+    if (!all.ratio())
+        answer.untold.emplace_back(
+            "could not tell what is hidden: no communication was recorded in "
+            "what is selected");
+    if (all.ratio() && !all.limit())
+        answer.untold.emplace_back(
+            "could not tell what could be hidden: it takes phases and the times "
+            "at which collectives were asked for");
+    answer.tables.push_back(rankTable(*ranks, overlaps));
+    if (asked.perStep) answer.tables.push_back(stepTable(steps));
+    answer.tables.push_back(kindTable(exposures));
+    answer.tables.push_back(layerTable(exposures));
+    answer.tables.push_back(exposedTable(std::move(exposures)));
+    return answer;
+}
+
+}  // namespace shardscope::questions

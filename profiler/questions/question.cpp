@@ -1,0 +1,42 @@
+#include "profiler/questions/question.h"
+
+#include "profiler/questions/questions.h"
+
+#include <algorithm>
+#include <array>
+
+namespace shardscope::questions {
+namespace {
+
+constexpr std::array kQuestions{kSteps,  kBreakdown, kOverlap,  kCollectives, kEfficiency,
+                                kMemory, kWork,      kTraining, kTrust};
+
+}  // namespace
+
+std::span<const Question> allQuestions() {
+    return kQuestions;
+}
+
+const Question* findQuestion(std::string_view key) {
+    const auto found = std::find_if(kQuestions.begin(), kQuestions.end(),
+                                    [&](const Question& each) { return key == each.key; });
+    return found == kQuestions.end() ? nullptr : &*found;
+}
+
+Result<RankEvents> Asked::events(RankId rank) const {
+    auto events = reader.rankEvents(rank, selection.timeOf(summary, rank));
+    if (!events) return events;
+    return selection.of(summary, std::move(*events));
+}
+
+Result<std::vector<RankEvents>> Asked::events() const {
+    std::vector<RankEvents> all;
+    for (const RankFacts& rank : summary.ranks) {
+        auto events = this->events(rank.rank);
+        if (!events) return failure(events);
+        all.push_back(std::move(*events));
+    }
+    return all;
+}
+
+}  // namespace shardscope::questions

@@ -1,0 +1,48 @@
+// The questions that can be asked of a recording, each with what it means: one list, from which the
+// command line, its help and `--explain` follow.
+#pragma once
+
+#include "profiler/questions/answer.h"
+#include "profiler/questions/selection.h"
+#include "storage/model/words.h"
+#include "storage/recording/read/recording_reader.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace shardscope::questions {
+
+enum class Mode : std::uint8_t { kExact, kHta };
+constexpr auto wordsOf(Mode) {
+    return wordList<Word<Mode>>({{Mode::kExact, "exact"}, {Mode::kHta, "hta"}});
+}
+
+/// What is asked of what. One thread.
+struct Asked {
+    storage::RecordingReader& reader;
+    const RecordingSummary& summary;  ///< of the selection
+    const Selection& selection;
+    Mode mode = Mode::kExact;
+    bool keepLastStep = false;  ///< HTA leaves the last one out
+    bool perStep = false;       ///< tables by step as well
+
+    /// Events of a rank within the selection.
+    [[nodiscard]] Result<RankEvents> events(RankId rank) const;
+    /// Of all selected ranks.
+    [[nodiscard]] Result<std::vector<RankEvents>> events() const;
+};
+
+struct Question {
+    const char* key;         ///< "breakdown"
+    const char* title;       ///< the question in words
+    const char* definition;  ///< what is told, with formulas and denominators
+    const char* source;      ///< of the definition
+    Result<Answer> (*ask)(const Asked&);
+};
+
+[[nodiscard]] std::span<const Question> allQuestions();
+/// Null: there is none of that name.
+[[nodiscard]] const Question* findQuestion(std::string_view key);
+
+}  // namespace shardscope::questions

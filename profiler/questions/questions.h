@@ -1,0 +1,94 @@
+// Each question with its answer; a file of the same name each. Internal to profiler/questions.
+#pragma once
+
+#include "profiler/questions/question.h"
+
+namespace shardscope::questions {
+
+Result<Answer> askBreakdown(const Asked& asked);
+inline constexpr Question kBreakdown{
+    "breakdown", "What did each rank's device do: compute, communicate, or nothing?",
+    "Of each rank's time: computing is the union of its compute kernels, communicating that of "
+    "collectives and of kernels that communicate, idle what neither covers. On a CPU rank the step "
+    "thread's work (forward, head, backward, clip, optimizer) takes the place of compute kernels. "
+    "Time that computes and communicates counts as computing, so that span = idle + compute + "
+    "non-compute. Overlap is computing and communicating at once / communicating. --mode exact: "
+    "within the steps, every kernel counts, in ns. --mode hta: from the first kernel to the end of "
+    "the last, classes by HTA's name patterns, kernels without a launch and the last of several "
+    "steps left out.",
+    "hta/analyzers/breakdown_analysis.py, communication_analysis.py (f4d0062c)", askBreakdown};
+
+Result<Answer> askCollectives(const Asked& asked);
+inline constexpr Question kCollectives{
+    "collectives", "Did ranks wait for each other, or did data move, and how fast?",
+    "Each collective is looked at over all ranks that took part. Waiting lasts from a rank's own "
+    "arrival to the last one's, transfer from there to the end. Where arrivals are not recorded, "
+    "as "
+    "in traces of NCCL kernels, the shortest duration over all ranks of the group is the transfer "
+    "and the rest waiting.",
+    "nccl-tests doc/PERFORMANCE.md", askCollectives};
+
+Result<Answer> askEfficiency(const Asked& asked);
+inline constexpr Question kEfficiency{
+    "efficiency", "How well were devices and time used?",
+    "Throughput is tokens of the median step over its time, warm-up and validation left out. MFU "
+    "is "
+    "throughput x FLOPs a token / the peak of all ranks, by each of the ways in use to count "
+    "FLOPs; "
+    "N parameters, L layers, C hidden size, T context. Goodput is the time of steps that train / "
+    "the "
+    "wall time of all ranks.",
+    "PaLM, arXiv 2204.02311, appendix B; goodput: arXiv 2502.06982", askEfficiency};
+
+Result<Answer> askWork(const Asked& asked);
+inline constexpr Question kWork{
+    "work", "Which operators and kernels ran, how often and how long?",
+    "Spans of one name over all selected ranks. Self time is a span's less that of the spans "
+    "inside "
+    "it on its lane, so that self times add up to the time that anything ran.",
+    "the recording's own spans", askWork};
+
+Result<Answer> askSteps(const Asked& asked);
+inline constexpr Question kSteps{
+    "steps", "Where did each step go?",
+    "Each instant of a step's wall time belongs to one part, so that parts add up to it to the "
+    "nanosecond. What a step thread is blocked in counts as waiting until the last rank has "
+    "arrived, "
+    "and as blocked from there on.",
+    "the recording's own phases", askSteps};
+
+Result<Answer> askTraining(const Asked& asked);
+inline constexpr Question kTraining{
+    "training", "Is training healthy?",
+    "Losses, gradient norms, loss scales and step times against those of the steps around them, in "
+    "spreads: 1.4826 x the median absolute deviation, of losses and norms from step to step.",
+    "robust scale: Rousseeuw & Croux 1993", askTraining};
+
+Result<Answer> askTrust(const Asked& asked);
+inline constexpr Question kTrust{
+    "trust", "Can this recording be trusted?",
+    "The certificate compares what each step recorded with what its strategy must have. Times of "
+    "different hosts can be compared to the bound that was measured for their clocks, or less "
+    "where "
+    "collectives prove more.",
+    "bounds by collectives: Duda et al., ICDCS 1987", askTrust};
+
+Result<Answer> askOverlap(const Asked& asked);
+inline constexpr Question kOverlap{
+    "overlap", "How much communication is hidden behind compute, and why is the rest not?",
+    "By rank and step: unions of collectives and of compute. By operation, layer and collective: "
+    "each "
+    "by itself, so that two at once both count. Exposed is what its rank does not compute in; "
+    "waiting, "
+    "of that, what lies before the last rank arrived.",
+    "the limit: CS336 assignment 2, ddp_bucketed_benchmarking (b), for unequal parts", askOverlap};
+
+Result<Answer> askMemory(const Asked& asked);
+inline constexpr Question kMemory{
+    "memory", "What is the memory, and what would need less?",
+    "The peak is the most that was alive at once, by category; theory is what the run's settings "
+    "predict for it, and unexplained the rest. Memory grows when what is left at the ends of steps "
+    "rises in 80 % of them, two left out, and by 1 % of the peak in all.",
+    "ZeRO, arXiv 1910.02054, for the state; the rest as in `record --dry-run`", askMemory};
+
+}  // namespace shardscope::questions

@@ -1,0 +1,63 @@
+// Answers as scripts read them: JSON with stable keys, CSV of RFC 4180.
+#include "profiler/questions/answer.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+
+namespace shardscope::questions {
+namespace {
+
+using Json = nlohmann::json;
+
+Answer sample() {
+    Answer answer;
+    answer.question = "sample";
+    answer.settings = {{"mode", "exact"}};
+    answer.sentences = {"All is well."};
+    answer.figures = {{{"mfu_pct", "MFU", Unit::kPercent}, 41.5}};
+    answer.tables = {
+        {"ranks",
+         "By rank",
+         {{"rank", "rank"}, {"idle_us", "idle", Unit::kMicroseconds}, {"name", "name"}},
+         {{std::int64_t{0}, 1.5, "a"}, {std::int64_t{1}, Cell(), "b \"c\", d"}}}};
+    answer.untold = {"could not tell x: y is missing"};
+    return answer;
+}
+
+TEST(AnswerJson, OfOneQuestionIsOneObject) {
+    const Json json = Json::parse(toJson({sample()}));
+    EXPECT_EQ(json["schema"], "shardscope.analyze/1");
+    EXPECT_EQ(json["question"], "sample");
+    EXPECT_EQ(json["mode"], "exact");
+    EXPECT_EQ(json["mfu_pct"], 41.5);
+    EXPECT_EQ(json["ranks"][0], (Json{{"rank", 0}, {"idle_us", 1.5}, {"name", "a"}}));
+    EXPECT_TRUE(json["ranks"][1]["idle_us"].is_null());
+    EXPECT_EQ(json["sentences"][0], "All is well.");
+    EXPECT_EQ(json["could_not_tell"][0], "could not tell x: y is missing");
+}
+
+TEST(AnswerJson, OfSeveralIsAList) {
+    const Json json = Json::parse(toJson({sample(), sample()}));
+    EXPECT_EQ(json["schema"], "shardscope.analyze/1");
+    ASSERT_EQ(json["answers"].size(), 2u);
+    EXPECT_EQ(json["answers"][1]["question"], "sample");
+}
+
+TEST(AnswerJson, HasNoNumbersThatAreNone) {
+    Answer answer = sample();
+    answer.tables[0].rows[0][1] = std::numeric_limits<double>::quiet_NaN();
+    answer.tables[0].rows[1][1] = std::numeric_limits<double>::infinity();
+    const Json json = Json::parse(toJson({answer}));
+    EXPECT_TRUE(json["ranks"][0]["idle_us"].is_null());
+    EXPECT_TRUE(json["ranks"][1]["idle_us"].is_null());
+}
+
+TEST(AnswerCsv, HasATableBehindTheOther) {
+    EXPECT_EQ(toCsv({sample()}),
+              "mfu_pct\r\n41.5\r\n\r\nrank,idle_us,name\r\n0,1.5,a\r\n1,,\"b \"\"c\"\", d\"\r\n");
+}
+
+}  // namespace
+}  // namespace shardscope::questions

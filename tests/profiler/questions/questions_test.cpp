@@ -1,0 +1,162 @@
+// Questions asked of whole recordings: answers that fit what was recorded, and "could not tell".
+#include "profiler/questions/question.h"
+#include "tests/support/result_matchers.h"
+#include "tests/support/sample_recording.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <string>
+
+namespace shardscope::questions {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Questions : public testing::Test {
+protected:
+    void record(const test::SampleOptions& options = {}) {
+        ASSERT_TRUE(test::writeSampleRecording(m_path, options));
+        auto reader = storage::openRecording(m_path);
+        ASSERT_TRUE(reader);
+        m_reader = std::move(*reader);
+        m_summary = *m_reader->summary();
+    }
+    Answer ask(const char* question, Mode mode = Mode::kExact, Selection selection = {}) {
+        const auto selected = selection.of(m_summary);
+        EXPECT_TRUE(selected);
+        auto answer = findQuestion(question)->ask({*m_reader, *selected, selection, mode});
+        EXPECT_TRUE(answer) << answer.error().message;
+        return std::move(*answer);
+    }
+    static std::int64_t whole(const Table& table, std::size_t row, const char* column) {
+        return *table.rows.at(row).at(table.columnAt(column)).integer();
+    }
+    static double number(const Table& table, std::size_t row, const char* column) {
+        const Cell& cell = table.rows.at(row).at(table.columnAt(column));
+        const auto* real = cell.real();
+        return real != nullptr ? *real : static_cast<double>(*cell.integer());
+    }
+
+    test::TemporaryFolder m_folder;
+    std::string m_path = m_folder.file("sample.sscope");
+    std::unique_ptr<storage::RecordingReader> m_reader;
+    RecordingSummary m_summary;
+};
+
+TEST(QuestionList, NamesEachOnceAndSaysWhatItMeans) {
+    std::set<std::string> keys;
+    for (const Question& question : allQuestions()) {
+        EXPECT_TRUE(keys.insert(question.key).second) << question.key;
+        EXPECT_EQ(findQuestion(question.key), &question);
+        EXPECT_STREQ(question.title + std::string(question.title).size() - 1, "?");
+        EXPECT_NE(std::string(question.definition), "");
+        EXPECT_NE(std::string(question.source), "");
+    }
+    EXPECT_EQ(findQuestion("nonsense"), nullptr);
+}
+
+/// Whatever is asked of whatever: every row has a cell for each column, no share is above 100 %, no
+/// time below zero.
+void expectSound(const Answer& answer) {
+    EXPECT_FALSE(answer.tables.empty() && answer.untold.empty() && answer.figures.empty());
+    for (const Table& table : answer.tables)
+        for (const auto& row : table.rows) {
+            ASSERT_EQ(row.size(), table.columns.size()) << table.key;
+            for (std::size_t c = 0; c < row.size(); ++c) {
+                const Column& column = table.columns[c];
+                const auto* real = row[c].real();
+                const auto* integer = row[c].integer();
+                if (real == nullptr && integer == nullptr) continue;
+                const double value = real != nullptr ? *real : static_cast<double>(*integer);
+                if (column.unit != Unit::kNone && column.unit != Unit::kSignedBytes) {
+                    EXPECT_GE(value, 0) << column.key;
+                }
+                if (column.unit == Unit::kPercent) {
+                    EXPECT_LE(value, 100) << column.key;
+                }
+            }
+        }
+}
+
+TEST_F(Questions, AreAnsweredSoundlyOfAnyRecording) {
+    std::vector<test::SampleOptions> all(6);
+    all[1].ranks = 1;
+    all[2].gpu = true;
+    all[3].steps = 1;
+    all[4].finalise = false;
+    all[5].gpu = true;
+    all[5].gpuTraced = false;
+    for (const test::SampleOptions& options : all) {
+        record(options);
+        for (const Question& question : allQuestions())
+            for (const Mode mode : {Mode::kExact, Mode::kHta}) expectSound(ask(question.key, mode));
+    }
+}
+
+TEST_F(Questions, BreakdownAddsUp) {
+    record();
+    const Answer answer = ask("breakdown");
+    ASSERT_EQ(answer.tables.size(), 1u);
+    const Table& table = answer.tables[0];
+    ASSERT_EQ(table.rows.size(), 2u);
+    for (std::size_t row = 0; row < 2; ++row) {
+        EXPECT_NEAR(number(table, row, "span_us"),
+                    number(table, row, "idle_us") + number(table, row, "compute_us") +
+                        number(table, row, "non_compute_us"),
+                    1e-6);
+        EXPECT_GT(number(table, row, "overlap_pct"), 0);
+    }
+    EXPECT_THAT(answer.untold, IsEmpty());
+}
+
+TEST_F(Questions, BreakdownOfAStepIsLessThanOfAll) {
+    record();
+    Selection step;
+    step.steps = {{{3}, {3}}};
+    step.ranks = {{1}};
+    const Table one = ask("breakdown", Mode::kExact, step).tables.at(0);
+    const Table all = ask("breakdown").tables.at(0);
+    ASSERT_EQ(one.rows.size(), 1u);
+    EXPECT_EQ(whole(one, 0, "rank"), 1);
+    EXPECT_LT(number(one, 0, "span_us"), number(all, 1, "span_us") / 5);
+}
+
+TEST_F(Questions, HtaKnowsNoSteps) {
+    record();
+    Selection step;
+    step.steps = {{{3}, {3}}};
+    const auto selected = step.of(m_summary);
+    ASSERT_TRUE(selected);
+    const auto answer = findQuestion("breakdown")->ask({*m_reader, *selected, step, Mode::kHta});
+    ASSERT_FALSE(answer);
+    EXPECT_THAT(answer.error().message, HasSubstr("HTA knows no range"));
+}
+
+TEST_F(Questions, CollectivesNameTheLateRank) {
+    record();
+    const Answer answer = ask("collectives");
+    const Table& operations = answer.tables.at(0);
+    const Table& each = answer.tables.at(1);
+    ASSERT_GT(operations.rows.size(), 1u);
+    std::int64_t counted = 0;
+    for (std::size_t row = 0; row < operations.rows.size(); ++row)
+        counted += whole(operations, row, "count");
+    EXPECT_LE(counted, static_cast<std::int64_t>(each.rows.size()));
+    std::int64_t late = 0;
+    for (std::size_t row = 0; row < each.rows.size(); ++row)
+        late += whole(each, row, "late_rank") == 1;
+    EXPECT_GT(late, static_cast<std::int64_t>(each.rows.size()) / 2);  // the last is always late
+}
+
+TEST_F(Questions, CollectivesOfOneRankCannotBeTold) {
+    test::SampleOptions options;
+    options.ranks = 1;
+    record(options);
+    EXPECT_THAT(ask("collectives").untold, testing::Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace shardscope::questions
