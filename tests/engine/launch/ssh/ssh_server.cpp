@@ -53,6 +53,22 @@ bool answers(int port) {
            0;
 }
 
+bool isServer(pid_t pid) {
+    std::string name;
+    std::ifstream(fmt::format("/proc/{}/comm", pid)) >> name;
+    return name.starts_with("sshd");
+}
+
+/// One serves root's connection; of other users' one watches, and one below it serves.
+void addServersBelow(pid_t pid, std::vector<pid_t>& pids) {
+    std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));
+    for (pid_t child = 0; file >> child;) {
+        if (!isServer(child)) continue;
+        pids.push_back(child);
+        addServersBelow(child, pids);
+    }
+}
+
 }  // namespace
 
 std::string SshServer::missing() {
@@ -88,8 +104,7 @@ SshServer::~SshServer() {
 
 std::vector<pid_t> SshServer::children() const {
     std::vector<pid_t> pids;
-    std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", m_server->pid()));
-    for (pid_t child = 0; file >> child;) pids.push_back(child);
+    addServersBelow(m_server->pid(), pids);
     return pids;
 }
 
