@@ -113,10 +113,7 @@ int run(const AnalyzeOptions& options) {
     const auto wanted = questionsOf(options.questions);
     const auto answers = wanted ? answersTo(*wanted, options)
                                 : Result<std::vector<questions::Answer>>(failure(wanted));
-    if (!answers) {
-        tellError(answers.error().message);
-        return exitStatus(answers.error());
-    }
+    if (!answers) return tellFailure(options.place, answers.error());
     if (options.json) return printLast(questions::toJson(*answers) + '\n');
     if (options.csv) return printLast(questions::toCsv(*answers));
     return printLast(textOf(*wanted, *answers, options));

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <sstream>
 
 namespace shardscope::cli {
 namespace {

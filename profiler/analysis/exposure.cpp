@@ -10,17 +10,6 @@
 namespace shardscope::analysis {
 namespace {
 
-/// Time of a set within a range, by binary search.
-Duration within(const Intervals& set, TimeRange range) {
-    auto next = std::lower_bound(
-        set.begin(), set.end(), range.begin,
-        [](const TimeRange& candidate, Timestamp time) { return candidate.end <= time; });
-    Duration sum;
-    for (; next != set.end() && next->begin < range.end; ++next)
-        sum += next->intersection(range).duration();
-    return sum;
-}
-
 /// One rank's compute, waits and collectives.
 class RankView {
 public:
@@ -58,9 +47,9 @@ private:
         exposure.sequence = event.sequence;
         exposure.range = {event.start, event.end};
         exposure.waitingKnown = event.arrivals.size() > 1;
-        exposure.hidden = within(m_compute, exposure.range);
-        exposure.waiting = met - event.start - within(m_compute, {event.start, met});
-        exposure.moving = event.end - met - within(m_compute, {met, event.end});
+        exposure.hidden = total(m_compute, exposure.range);
+        exposure.waiting = met - event.start - total(m_compute, {event.start, met});
+        exposure.moving = event.end - met - total(m_compute, {met, event.end});
         const Duration whole = event.end - event.start;
         const bool isOfNote = static_cast<double>(exposure.exposed().ns) >=
                               kLeastExposed * static_cast<double>(whole.ns);
@@ -80,7 +69,7 @@ private:
         }
         if (isQueued(place)) return ExposureReason::kQueued;
         if (event.cause == Cause::kDemand) return ExposureReason::kLate;
-        const Duration chance = within(m_compute, {event.issue, event.end});
+        const Duration chance = total(m_compute, {event.issue, event.end});
         return chance < event.end - event.lastArrival() && startsWaiting(event)
                    ? ExposureReason::kLate
                    : ExposureReason::kLong;
@@ -98,7 +87,7 @@ private:
     /// The step thread was blocked when, or right after, it was asked for.
     [[nodiscard]] bool startsWaiting(const CollectiveEvent& event) const {
         const Duration asked = event.end - event.issue;
-        return 2 * within(m_waits, {event.issue, event.end}).ns >= asked.ns;
+        return 2 * total(m_waits, {event.issue, event.end}).ns >= asked.ns;
     }
 
     [[nodiscard]] std::optional<RankId> lateOf(const CollectiveEvent& event) {

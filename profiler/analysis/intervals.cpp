@@ -53,4 +53,14 @@ Duration total(const Intervals& set) {
     return sum;
 }
 
+Duration total(const Intervals& set, TimeRange range) {
+    auto next = std::lower_bound(
+        set.begin(), set.end(), range.begin,
+        [](const TimeRange& candidate, Timestamp time) { return candidate.end <= time; });
+    Duration sum;
+    for (; next != set.end() && next->begin < range.end; ++next)
+        sum += next->intersection(range).duration();
+    return sum;
+}
+
 }  // namespace shardscope::analysis

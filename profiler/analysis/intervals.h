@@ -15,5 +15,7 @@ using Intervals = std::vector<TimeRange>;
 [[nodiscard]] Intervals intersection(const Intervals& a, const Intervals& b);
 [[nodiscard]] Intervals difference(const Intervals& a, const Intervals& b);
 [[nodiscard]] Duration total(const Intervals& set);
+/// Of what lies within the range; by binary search.
+[[nodiscard]] Duration total(const Intervals& set, TimeRange range);
 
 }  // namespace shardscope::analysis

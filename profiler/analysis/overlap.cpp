@@ -34,27 +34,16 @@ Communication communicationOf(const RecordingSummary& summary, const RankEvents&
             computingTime(events)};
 }
 
-/// Of sorted, disjoint intervals, those that reach into `range`, clipped.
-Duration timeWithin(const Intervals& intervals, TimeRange range) {
-    auto interval = std::lower_bound(
-        intervals.begin(), intervals.end(), range.begin,
-        [](const TimeRange& candidate, Timestamp time) { return candidate.end <= time; });
-    Duration within;
-    for (; interval != intervals.end() && interval->begin < range.end; ++interval)
-        within += interval->intersection(range).duration();
-    return within;
-}
-
 void addSteps(const RecordingSummary& summary, RankId rank, const Intervals& communication,
               const Intervals& hidden, StepOverlaps& steps) {
     for (const StepFacts& step : summary.steps) {
         if (step.rank != rank) continue;
-        const Duration communicated = timeWithin(communication, step.range());
+        const Duration communicated = total(communication, step.range());
         if (communicated.ns == 0) continue;
         StepOverlap& sum = steps[step.step];
         sum.step = step.step;
         sum.communication += communicated;
-        sum.hidden += timeWithin(hidden, step.range());
+        sum.hidden += total(hidden, step.range());
     }
 }
 

@@ -18,6 +18,10 @@ namespace shardscope::questions {
 [[nodiscard]] inline Cell cell(std::optional<Duration> value) {
     return value ? Cell(value->ns) : Cell();
 }
+/// Of a share or a change.
+[[nodiscard]] inline Cell percent(std::optional<double> share) {
+    return share ? Cell(100 * *share) : Cell();
+}
 [[nodiscard]] inline Cell stepCell(StepIndex step) {
     return step == kNoStep ? Cell() : Cell(std::int64_t{step.value});
 }

@@ -58,10 +58,6 @@ std::vector<RunFigure> together(const std::vector<Side>& baselines) {
     return figures;
 }
 
-Cell percent(std::optional<double> change) {
-    return change ? Cell(100 * *change) : Cell();
-}
-
 Table figureTable() {
     return {
         "figures",

@@ -13,10 +13,6 @@ using analysis::Goodput;
 using analysis::PartSpeed;
 using analysis::UtilisationBy;
 
-Cell percent(std::optional<double> share) {
-    return share ? Cell(100 * *share) : Cell();
-}
-
 /// What the figures are about, as nobody should print an MFU without.
 void addBasis(const Asked& asked, const analysis::Throughput& throughput,
               const run::RunConfig& config, const analysis::Mfu& mfu, Answer& answer) {

@@ -16,10 +16,6 @@ using analysis::Exposure;
 using analysis::ExposureReason;
 using analysis::Overlap;
 
-Cell percent(std::optional<double> share) {
-    return share ? Cell(100 * *share) : Cell();
-}
-
 Cell share(Duration part, Duration whole) {
     if (whole.ns <= 0) return {};
     return 100 * static_cast<double>(part.ns) / static_cast<double>(whole.ns);
