@@ -26,17 +26,15 @@ std::optional<Breakdown> breakdownOf(const RecordingSummary& summary, const Rank
     const Intervals communication = intersection(communicationOf(events), time);
     const Intervals copying = intersection(unionOf(std::move(copies)), time);
     if (compute.empty() && communication.empty()) return std::nullopt;
-    std::vector<TimeRange> busy = compute;
-    busy.insert(busy.end(), communication.begin(), communication.end());
-    busy.insert(busy.end(), copying.begin(), copying.end());
+    const Intervals busy = unionOf(unionOf(compute, communication), copying);
     Breakdown breakdown;
     breakdown.rank = events.rank;
     breakdown.span = total(time);
-    breakdown.idle = breakdown.span - total(unionOf(std::move(busy)));
+    breakdown.idle = breakdown.span - total(busy);
     breakdown.compute = total(compute);
     breakdown.communication = total(communication);
     breakdown.nonCompute = breakdown.span - breakdown.idle - breakdown.compute;
-    breakdown.overlapped = total(intersection(compute, communication));
+    breakdown.overlapped = common(compute, communication);
     return breakdown;
 }
 

@@ -57,7 +57,7 @@ std::optional<DeviceUse> deviceUse(const RecordingSummary& summary, const RankEv
                                             events.communicationKernels.size());
     use.compute = total(compute);
     use.communication = total(communication);
-    use.hidden = total(intersection(compute, communication));
+    use.hidden = common(compute, communication);
     use.idle = total(training) - (use.compute + use.communication - use.hidden);
     takeEnergy(summary, events, use);
     return use;

@@ -21,13 +21,12 @@ public:
           m_compute(events.computeKernels.empty() ? computingTime(events)
                                                   : unionOf(events.computeKernels)),
           m_waits(phaseTime(events, isWait)) {
-        for (const CollectiveEvent& event : events.collectives) m_byStart.push_back(&event);
-        std::stable_sort(m_byStart.begin(), m_byStart.end(),
-                         [](const auto* a, const auto* b) { return a->start < b->start; });
+        m_byStart = byStart(events.collectives);
     }
 
     std::vector<Exposure> all() {
         std::vector<Exposure> exposures;
+        exposures.reserve(m_byStart.size());
         for (std::size_t i = 0; i < m_byStart.size(); ++i)
             if (m_byStart[i]->step != kNoStep) exposures.push_back(of(i));
         return exposures;
@@ -47,9 +46,11 @@ private:
         exposure.sequence = event.sequence;
         exposure.range = {event.start, event.end};
         exposure.waitingKnown = event.arrivals.size() > 1;
-        exposure.hidden = total(m_compute, exposure.range);
-        exposure.waiting = met - event.start - total(m_compute, {event.start, met});
-        exposure.moving = event.end - met - total(m_compute, {met, event.end});
+        const Duration behindWait = m_compute.within({event.start, met});
+        const Duration behindMove = m_compute.within({met, event.end});
+        exposure.hidden = behindWait + behindMove;
+        exposure.waiting = met - event.start - behindWait;
+        exposure.moving = event.end - met - behindMove;
         const Duration whole = event.end - event.start;
         const bool isOfNote = static_cast<double>(exposure.exposed().ns) >=
                               kLeastExposed * static_cast<double>(whole.ns);
@@ -59,7 +60,7 @@ private:
         return exposure;
     }
 
-    [[nodiscard]] ExposureReason reasonOf(std::size_t place, const Exposure& exposure) const {
+    [[nodiscard]] ExposureReason reasonOf(std::size_t place, const Exposure& exposure) {
         const CollectiveEvent& event = *m_byStart[place];
         if (!exposure.waitingKnown) return ExposureReason::kUnknown;
         if (exposure.waiting > exposure.moving) return ExposureReason::kWaited;
@@ -69,7 +70,7 @@ private:
         }
         if (isQueued(place)) return ExposureReason::kQueued;
         if (event.cause == Cause::kDemand) return ExposureReason::kLate;
-        const Duration chance = total(m_compute, {event.issue, event.end});
+        const Duration chance = m_compute.within({event.issue, event.end});
         return chance < event.end - event.lastArrival() && startsWaiting(event)
                    ? ExposureReason::kLate
                    : ExposureReason::kLong;
@@ -85,9 +86,9 @@ private:
     }
 
     /// The step thread was blocked when, or right after, it was asked for.
-    [[nodiscard]] bool startsWaiting(const CollectiveEvent& event) const {
+    [[nodiscard]] bool startsWaiting(const CollectiveEvent& event) {
         const Duration asked = event.end - event.issue;
-        return 2 * total(m_waits, {event.issue, event.end}).ns >= asked.ns;
+        return 2 * m_waits.within({event.issue, event.end}).ns >= asked.ns;
     }
 
     [[nodiscard]] std::optional<RankId> lateOf(const CollectiveEvent& event) {
@@ -101,7 +102,7 @@ private:
     const RankEvents& m_events;
     const std::vector<RankEvents>& m_ranks;
     const HostClocks& m_clocks;
-    const Intervals m_compute, m_waits;
+    Coverage m_compute, m_waits;
     std::vector<const CollectiveEvent*> m_byStart;
     std::map<std::uint32_t, std::vector<RankId>> m_members;
 };

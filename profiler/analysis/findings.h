@@ -21,10 +21,14 @@ namespace shardscope::analysis {
 [[nodiscard]] Intervals computingTime(const RankEvents& events);
 /// [start, last arrival) of a rank's collectives: time that no data could move.
 [[nodiscard]] Intervals waitingTime(const RankEvents& events);
+/// In order of their starts; equal ones as they are.
+[[nodiscard]] std::vector<const CollectiveEvent*> byStart(
+    const std::vector<CollectiveEvent>& collectives);
 /// Intervals of the phases for which `wanted` is true.
 template <class Wanted>
 [[nodiscard]] Intervals phaseTime(const RankEvents& events, Wanted wanted) {
     std::vector<TimeRange> ranges;
+    ranges.reserve(events.phases.size());
     for (const SpanEvent& phase : events.phases)
         if (wanted(phase.phase)) ranges.push_back(phase.range());
     return unionOf(std::move(ranges));
@@ -35,7 +39,7 @@ using StepOverlaps = std::map<StepIndex, StepOverlap>;
 [[nodiscard]] Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events,
                                   StepOverlaps& steps);
 /// Fills in what a perfect run of the same schedule would hide.
-void addOverlapLimit(const RecordingSummary& summary, const RankEvents& events, Overlap& overlap);
+void addOverlapLimit(const RankEvents& events, const Intervals& training, Overlap& overlap);
 [[nodiscard]] Overlap sumOf(const std::vector<Overlap>& overlaps);
 
 /// Rows of the steps of one rank whose phases were recorded.

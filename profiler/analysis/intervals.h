@@ -3,6 +3,7 @@
 
 #include "storage/model/units.h"
 
+#include <cstddef>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -12,10 +13,32 @@ using Intervals = std::vector<TimeRange>;
 /// Any intervals, in any order, as a set.
 [[nodiscard]] Intervals unionOf(std::vector<TimeRange> ranges);
 /// The rest take sets and give sets.
+[[nodiscard]] Intervals unionOf(const Intervals& a, const Intervals& b);
 [[nodiscard]] Intervals intersection(const Intervals& a, const Intervals& b);
 [[nodiscard]] Intervals difference(const Intervals& a, const Intervals& b);
 [[nodiscard]] Duration total(const Intervals& set);
+/// Of what both have.
+[[nodiscard]] Duration common(const Intervals& a, const Intervals& b);
 /// Of what lies within the range; by binary search.
 [[nodiscard]] Duration total(const Intervals& set, TimeRange range);
+
+/// How much of many ranges a set covers. Fastest where each range is near the one before. One
+/// thread.
+class Coverage {
+public:
+    explicit Coverage(Intervals set);
+    /// Of the range, as total(set, range).
+    [[nodiscard]] Duration within(TimeRange range);
+    [[nodiscard]] bool empty() const { return m_set.empty(); }
+
+private:
+    /// How many intervals have ended by `time`, looked for around `near`.
+    [[nodiscard]] std::size_t endedBy(Timestamp time, std::size_t near) const;
+    [[nodiscard]] Duration before(Timestamp time, std::size_t& near) const;
+
+    Intervals m_set;
+    std::vector<Duration> m_before;  ///< of the intervals up to each
+    std::size_t m_begin = 0, m_end = 0;
+};
 
 }  // namespace shardscope::analysis

@@ -23,17 +23,6 @@ std::vector<TimeRange> workedTime(const RankEvents& events) {
     return {*all};
 }
 
-/// Communication of a rank's training, and what of it compute hides.
-struct Communication {
-    Intervals all;
-    Intervals computing;  ///< not only within `all`
-};
-
-Communication communicationOf(const RecordingSummary& summary, const RankEvents& events) {
-    return {intersection(communicatingTime(events), trainingTime(summary, events)),
-            computingTime(events)};
-}
-
 void addSteps(const RecordingSummary& summary, RankId rank, const Intervals& communication,
               const Intervals& hidden, StepOverlaps& steps) {
     for (const StepFacts& step : summary.steps) {
@@ -68,10 +57,22 @@ Intervals trainingTime(const RecordingSummary& summary, const RankEvents& events
 
 Intervals communicatingTime(const RankEvents& events) {
     // Kernels as well: not every one that moves data has a row that says of which collective.
-    std::vector<TimeRange> collectives = events.communicationKernels;
+    std::vector<TimeRange> collectives;
+    collectives.reserve(events.communicationKernels.size() + events.collectives.size());
+    collectives = events.communicationKernels;
     for (const CollectiveEvent& collective : events.collectives)
         collectives.push_back({collective.start, collective.end});
     return unionOf(std::move(collectives));
+}
+
+std::vector<const CollectiveEvent*> byStart(const std::vector<CollectiveEvent>& collectives) {
+    std::vector<const CollectiveEvent*> sorted;
+    sorted.reserve(collectives.size());
+    for (const CollectiveEvent& collective : collectives) sorted.push_back(&collective);
+    const auto before = [](const auto* a, const auto* b) { return a->start < b->start; };
+    if (!std::is_sorted(sorted.begin(), sorted.end(), before))
+        std::stable_sort(sorted.begin(), sorted.end(), before);
+    return sorted;
 }
 
 Intervals computingTime(const RankEvents& events) {
@@ -81,6 +82,7 @@ Intervals computingTime(const RankEvents& events) {
 
 Intervals waitingTime(const RankEvents& events) {
     std::vector<TimeRange> waits;
+    waits.reserve(events.collectives.size());
     for (const CollectiveEvent& collective : events.collectives)
         waits.push_back({collective.start, collective.lastArrival()});
     return unionOf(std::move(waits));
@@ -88,7 +90,9 @@ Intervals waitingTime(const RankEvents& events) {
 
 Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events,
                     StepOverlaps& steps) {
-    const auto [communication, computing] = communicationOf(summary, events);
+    const Intervals training = trainingTime(summary, events);
+    const Intervals communication = intersection(communicatingTime(events), training);
+    const Intervals computing = computingTime(events);  // not only within communication
     Overlap overlap;
     overlap.communication = total(communication);
     const Intervals hidden = intersection(communication, computing);
@@ -96,10 +100,10 @@ Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events,
     addSteps(summary, events.rank, communication, hidden, steps);
     overlap.exposed = overlap.communication - overlap.hidden;
     const Intervals waiting = waitingTime(events);
-    overlap.waiting = total(intersection(communication, waiting));
+    overlap.waiting = common(communication, waiting);
     overlap.moving = overlap.communication - overlap.waiting;
-    overlap.hiddenMoving = total(intersection(difference(communication, waiting), computing));
-    addOverlapLimit(summary, events, overlap);
+    overlap.hiddenMoving = overlap.hidden - common(hidden, waiting);
+    addOverlapLimit(events, training, overlap);
     return overlap;
 }
 

@@ -11,6 +11,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace shardscope::analysis {
 namespace {
@@ -27,10 +30,9 @@ public:
         for (const SpanEvent& phase : events.phases)
             if (occupiesStepThread(phase.phase) && contains(training, phase.start))
                 m_phases.push_back(&phase);
-        for (const CollectiveEvent& collective : events.collectives)
-            if (contains(training, collective.start)) m_operations.push_back(&collective);
-        std::stable_sort(m_operations.begin(), m_operations.end(),
-                         [](const auto* a, const auto* b) { return a->start < b->start; });
+        m_operations = byStart(events.collectives);
+        std::erase_if(m_operations,
+                      [&](const auto* operation) { return !contains(training, operation->start); });
     }
 
     void run() {
@@ -46,9 +48,10 @@ public:
         play(std::nullopt);
     }
 
-    [[nodiscard]] Duration communication() const { return total(unionOf(m_link)); }
-    [[nodiscard]] Duration hidden() const {
-        return total(intersection(unionOf(m_link), unionOf(m_work)));
+    /// Once, behind run(): its time on the link, and of it behind work.
+    [[nodiscard]] std::pair<Duration, Duration> linkAndHidden() {
+        const Intervals link = unionOf(std::move(m_link));
+        return {total(link), common(link, unionOf(std::move(m_work)))};
     }
 
 private:
@@ -118,12 +121,11 @@ private:
 
 }  // namespace
 
-void addOverlapLimit(const RecordingSummary& summary, const RankEvents& events, Overlap& overlap) {
+void addOverlapLimit(const RankEvents& events, const Intervals& training, Overlap& overlap) {
     if (events.phases.empty()) return;  // an imported trace says nothing of its schedule
-    Replay replay(events, trainingTime(summary, events));
+    Replay replay(events, training);
     replay.run();
-    overlap.limitCommunication = replay.communication();
-    overlap.limitHidden = replay.hidden();
+    std::tie(overlap.limitCommunication, overlap.limitHidden) = replay.linkAndHidden();
 }
 
 }  // namespace shardscope::analysis

@@ -1,12 +1,17 @@
 #include "profiler/analysis/report.h"
 
+#include "profiler/analysis/by_rank.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/run_findings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace shardscope::analysis {
 namespace {
@@ -70,6 +75,41 @@ RecordingSummary detailedSteps(const RecordingSummary& summary, StepBasis& basis
     return detailed;
 }
 
+/// What a report says of a rank by itself.
+struct RankPart {
+    Overlap overlap;
+    StepOverlaps overlapBySteps;
+    std::vector<LedgerRow> ledger;
+    RankMemory memory;
+    std::optional<DeviceUse> device;
+};
+
+void takeRanks(const RecordingSummary& summary, const RecordingSummary& detailed,
+               const std::vector<RankEvents>& ranks, Report& report) {
+    std::vector<RankPart> parts(ranks.size());
+    forEachRank(ranks.size(), [&](std::size_t place) {
+        RankPart& part = parts[place];
+        part.overlap = rankOverlap(detailed, ranks[place], part.overlapBySteps);
+        part.ledger = rankLedger(detailed, ranks[place]);
+        part.memory = rankMemory(summary, ranks[place]);
+        part.device = deviceUse(detailed, ranks[place]);
+    });
+    StepOverlaps overlapBySteps;
+    for (std::size_t place = 0; place < ranks.size(); ++place) {
+        const RankPart& part = parts[place];
+        report.withinSteps = report.withinSteps && hasSteps(summary, ranks[place]);
+        report.overlapByRank.push_back(part.overlap);
+        for (const auto& [step, overlap] : part.overlapBySteps) overlapBySteps[step] += overlap;
+        report.ledger.insert(report.ledger.end(), part.ledger.begin(), part.ledger.end());
+        report.memory.push_back(part.memory);
+        if (part.device) report.devices.push_back(*part.device);
+    }
+    std::stable_sort(report.ledger.begin(), report.ledger.end(),
+                     [](const LedgerRow& a, const LedgerRow& b) { return a.step < b.step; });
+    report.overlap = sumOf(report.overlapByRank);
+    for (const auto& [step, overlap] : overlapBySteps) report.overlapByStep.push_back(overlap);
+}
+
 }  // namespace
 
 Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
@@ -79,19 +119,7 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     report.diagnostics = summary.diagnostics;
     takeLosses(summary, report);
     takeThroughput(summary, ranks, report);
-    StepOverlaps overlapBySteps;
-    for (const RankEvents& events : ranks) {
-        report.withinSteps = report.withinSteps && hasSteps(summary, events);
-        report.overlapByRank.push_back(rankOverlap(detailed, events, overlapBySteps));
-        const auto rows = rankLedger(detailed, events);
-        report.ledger.insert(report.ledger.end(), rows.begin(), rows.end());
-        report.memory.push_back(rankMemory(summary, events));
-        if (const auto use = deviceUse(detailed, events)) report.devices.push_back(*use);
-    }
-    std::stable_sort(report.ledger.begin(), report.ledger.end(),
-                     [](const LedgerRow& a, const LedgerRow& b) { return a.step < b.step; });
-    report.overlap = sumOf(report.overlapByRank);
-    for (const auto& [step, overlap] : overlapBySteps) report.overlapByStep.push_back(overlap);
+    takeRanks(summary, detailed, ranks, report);
     report.clocks = HostClocks(summary, ranks);
     LateRanks late = lateRanks(ranks, report.clocks);
     report.waiting = std::move(late.named);

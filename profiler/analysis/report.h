@@ -49,9 +49,15 @@ private:
 
 /// Of all ranks together within one step, as Overlap counts it.
 struct StepOverlap {
-    StepIndex step;
+    StepIndex step = kNoStep;
     Duration communication;
     Duration hidden;
+    StepOverlap& operator+=(const StepOverlap& other) {
+        step = other.step;
+        communication += other.communication;
+        hidden += other.hidden;
+        return *this;
+    }
 };
 
 struct Mfu {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bitset>
 
 namespace shardscope::analysis {
@@ -49,10 +50,44 @@ TEST(Intervals, AgreeWithTickByTickArithmetic) {
         const Ticks ticksB = ticksOf(right);
         EXPECT_EQ(ticksOf(a), ticksA);
         EXPECT_EQ(ticksOf(intersection(a, b)), ticksA & ticksB);
+        EXPECT_EQ(common(a, b), total(intersection(a, b)));
+        EXPECT_EQ(ticksOf(unionOf(a, b)), ticksA | ticksB);
         EXPECT_EQ(ticksOf(difference(a, b)), ticksA & ~ticksB);
         EXPECT_EQ(total(a).ns, static_cast<std::int64_t>(ticksA.count()));
-        for (const Intervals& set : {a, intersection(a, b), difference(a, b)})
+        for (const Intervals& set : {a, unionOf(a, b), intersection(a, b), difference(a, b)})
             expectWellFormed(set);
+    }
+}
+
+TEST(Intervals, WhatIsCoveredOfARangeIsTickByTickArithmetic) {
+    test::RandomEvents random(2);
+    for (int round = 0; round < 10'000; ++round) {
+        const auto ranges = randomRanges(random);
+        const Intervals set = unionOf(ranges);
+        const Ticks ticks = ticksOf(ranges);
+        Coverage coverage(set);
+        for (int question = 0; question < 6; ++question) {  // in any order
+            const std::int64_t begin = random.between(0, kTicks - 1);
+            const TimeRange range{{begin}, {random.between(begin, kTicks)}};
+            const auto covered = static_cast<std::int64_t>((ticks & ticksOf({range})).count());
+            ASSERT_EQ(total(set, range).ns, covered);
+            ASSERT_EQ(coverage.within(range).ns, covered);
+        }
+    }
+}
+
+/// Lane by lane, each in order; many lanes are as good as no order at all.
+TEST(Intervals, LanesInOrderMakeOneUnion) {
+    test::RandomEvents random(3);
+    for (const std::int64_t lanes : {1, 2, 3, 7, 64, 65, 66, 200}) {
+        std::vector<TimeRange> ranges;
+        for (std::int64_t lane = 0; lane < lanes; ++lane) {
+            for (std::int64_t at = lane % 5; at < std::int64_t{kTicks}; at += random.between(3, 20))
+                ranges.push_back({{at}, {std::min<std::int64_t>(kTicks, at + lane % 3)}});
+        }
+        const Intervals set = unionOf(ranges);
+        EXPECT_EQ(ticksOf(set), ticksOf(ranges)) << lanes;
+        expectWellFormed(set);
     }
 }
 
