@@ -1,8 +1,7 @@
 #include "profiler/analysis/run_findings.h"
 
-#include "profiler/analysis/collective_figures.h"
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/groups.h"
+#include "profiler/analysis/late_rank.h"
 
 #include <fmt/format.h>
 
@@ -36,119 +35,41 @@ std::set<StepIndex> comparedSteps(const Report& report) {
     return steps;
 }
 
-/// Time in which a rank's step thread was blocked, by the step and by who had not arrived yet. What
-/// the communication thread alone waits for costs nothing.
-struct Blocked {
-    std::map<StepIndex, std::map<RankId, Duration>> byStep;
-    Duration longest;
-    const CollectiveEvent* worst = nullptr;
-};
-
-/// The waits of a step thread, in order of time, and where to go on in them.
-Blocked blockedTime(const RankEvents& events, const std::vector<RankEvents>& ranks,
-                    const HostClocks& clocks) {
-    Blocked blocked;
-    const Intervals waits = phaseTime(events, isWait);
-    std::map<std::uint32_t, std::vector<RankId>> members;
-    std::map<std::pair<StepIndex, RankId>, std::vector<TimeRange>> parts;
-    for (const CollectiveEvent& collective : events.collectives) {
-        if (collective.step == kNoStep) continue;
-        const auto [group, fresh] = members.try_emplace(collective.group);
-        if (fresh) group->second = groupMembers(ranks, collective.group);
-        if (collective.arrivals.size() != group->second.size()) continue;
-        const auto late = lastToArrive(collective, group->second);
-        if (!late || *late == events.rank) continue;
-        if (!clocks.tellsLast(collective, group->second)) continue;
-        const TimeRange idle{collective.start, collective.lastArrival()};
-        auto wait = std::lower_bound(
-            waits.begin(), waits.end(), idle.begin,
-            [](const TimeRange& range, Timestamp time) { return range.end <= time; });
-        for (; wait != waits.end() && wait->begin < idle.end; ++wait) {
-            const TimeRange part = wait->intersection(idle);
-            parts[{collective.step, *late}].push_back(part);
-            if (part.duration() <= blocked.longest) continue;
-            blocked.longest = part.duration();
-            blocked.worst = &collective;
-        }
-    }
-    for (auto& [key, ranges] : parts)
-        blocked.byStep[key.first][key.second] = total(unionOf(std::move(ranges)));
-    return blocked;
+std::string whyText(const LateCause& cause) {
+    if (cause.reason == LateReason::kUnknown) return " Why is not known.";
+    return fmt::format(" Why: {} ({} more than the others). {} What to try: {}.",
+                       toWord(cause.reason), text(cause.excess), definition(cause.reason),
+                       remedy(cause.reason));
 }
 
-/// What each rank held the others up for: the mean of those who wait, by step.
-struct HeldUp {
-    std::map<RankId, Duration> total;
-    std::map<StepIndex, std::map<RankId, Duration>> byStep;
-    Duration longest;
-    TimeRange where;
-};
-
-HeldUp heldUp(const std::vector<RankEvents>& ranks, const std::set<StepIndex>& steps,
-              const HostClocks& clocks) {
-    HeldUp held;
-    for (const RankEvents& events : ranks) {
-        const Blocked blocked = blockedTime(events, ranks, clocks);
-        for (const auto& [step, byRank] : blocked.byStep) {
-            if (!steps.contains(step)) continue;
-            for (const auto& [late, time] : byRank) {
-                held.total[late] += time;
-                held.byStep[step][late] += time;
-            }
-        }
-        if (blocked.worst != nullptr && blocked.longest > held.longest) {
-            held.longest = blocked.longest;
-            held.where = {blocked.worst->start, blocked.worst->end};
-        }
-    }
-    return held;
-}
-
-/// Steps in which `rank` held the others up for longer than any other rank did.
-std::size_t stepsLedBy(RankId rank, const HeldUp& held) {
-    std::size_t led = 0;
-    for (const auto& [step, byRank] : held.byStep) {
-        const auto worst =
-            std::max_element(byRank.begin(), byRank.end(),
-                             [](const auto& a, const auto& b) { return a.second < b.second; });
-        led += worst->first == rank;
-    }
-    return led;
-}
-
-void addLateRank(const std::vector<RankEvents>& ranks, const Report& report,
-                 const std::set<StepIndex>& steps, std::vector<RunFinding>& found) {
-    if (ranks.size() < 2 || steps.size() < kLeastSteps) return;
-    const HeldUp held = heldUp(ranks, steps, report.clocks);
-    if (held.total.empty()) return;
-    const auto worst =
-        std::max_element(held.total.begin(), held.total.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
-    Duration wall;  // of the ranks that wait
-    for (const LedgerRow& row : report.ledger)
-        if (row.rank != worst->first && steps.contains(row.step)) wall += row.wall;
-    if (wall.ns == 0) return;
-    const double share = worst->second.seconds() / wall.seconds();
-    const std::size_t led = stepsLedBy(worst->first, held);
-    const double regular = static_cast<double>(led) / static_cast<double>(steps.size());
-    if (share < kLeastBlockedShare || regular < kRegularSteps) return;
+void addLateRank(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
+                 const Report& report, const std::set<StepIndex>& steps,
+                 std::vector<RunFinding>& found) {
+    const std::vector<LateRank> held = heldUpBy(ranks, report.ledger, steps, report.clocks);
+    if (held.empty() || !held.front().isNamed()) return;
+    const LateRank& late = held.front();
+    const LateCause cause = whyLate(late, summary, report.ledger, steps);
     RunFinding finding;
     finding.code = "late-rank";
     finding.severity = Severity::kWarning;
-    finding.title = fmt::format("Rank {} arrives last", worst->first.value);
-    finding.detail = fmt::format(
-        "In {} of {} steps the others waited for it longer than for anybody else; their step "
-        "threads were blocked for {:.1f} % of their time, {} in all. Longest single wait: {}.",
-        led, steps.size(), 100 * share, text(worst->second), text(held.longest));
-    finding.rank = worst->first;
-    finding.range = held.where;
+    finding.title = fmt::format("Rank {} arrives last", late.rank.value);
+    finding.detail =
+        fmt::format(
+            "In {} of {} steps the others waited for it longer than for anybody else; their step "
+            "threads were blocked for {:.1f} % of their time, {} in all. Longest single wait: {}.",
+            late.stepsLed, late.steps, 100 * late.share(), text(late.blocked), text(late.longest)) +
+        whyText(cause);
+    finding.rank = late.rank;
+    finding.range = late.where;
     finding.steps = {*steps.begin(), *steps.rbegin()};
     finding.denominator = "wall time of the compared steps of the ranks that wait";
-    finding.evidence = {{"blocked_ns", static_cast<double>(worst->second.ns)},
-                        {"share", share},
-                        {"steps_led", static_cast<double>(led)},
-                        {"steps", static_cast<double>(steps.size())},
-                        {"longest_ns", static_cast<double>(held.longest.ns)}};
+    finding.evidence = {{"blocked_ns", static_cast<double>(late.blocked.ns)},
+                        {"share", late.share()},
+                        {"steps_led", static_cast<double>(late.stepsLed)},
+                        {"steps", static_cast<double>(late.steps)},
+                        {"longest_ns", static_cast<double>(late.longest.ns)},
+                        {"explained", late.explained()},
+                        {"excess_ns", static_cast<double>(cause.excess.ns)}};
     found.push_back(std::move(finding));
 }
 
@@ -251,7 +172,7 @@ std::vector<RunFinding> runFindings(const RecordingSummary& summary,
                                     const std::vector<RankEvents>& ranks, const Report& report) {
     std::vector<RunFinding> found;
     const std::set<StepIndex> steps = comparedSteps(report);
-    addLateRank(ranks, report, steps, found);
+    addLateRank(summary, ranks, report, steps, found);
     addSlowStep(summary, report, steps, found);
     addMemory(report, found);
     std::stable_sort(found.begin(), found.end(), [](const RunFinding& a, const RunFinding& b) {

@@ -11,11 +11,6 @@
 
 namespace shardscope::analysis {
 
-/// Of the training time of the ranks that wait: below it waiting costs nobody anything.
-inline constexpr double kLeastBlockedShare = 0.05;
-/// Of the steps in which the same rank held the others up more than any other rank did.
-inline constexpr double kRegularSteps = 0.8;
-inline constexpr std::size_t kLeastSteps = 6;
 /// A slow step takes this many times the median, and lies as many spreads (1.4826 x the median
 /// absolute deviation) above it: on a restless machine each step differs.
 inline constexpr double kSlowStep = 2;

@@ -28,6 +28,15 @@ inline constexpr Question kCollectives{
     "and the rest waiting.",
     "nccl-tests doc/PERFORMANCE.md", askCollectives};
 
+Result<Answer> askLate(const Asked& asked);
+inline constexpr Question kLate{
+    "late", "Who is slow, and why?",
+    "A rank is named where the others' step threads were blocked for it for 5 % of their time, in "
+    "80 % of the steps for longer than for anybody else, and that is 80 % of all that ranks were "
+    "held up; over 6 steady steps at least. Why: the kind of time in which its steps exceed the "
+    "median of the others' most, where that makes up for half of its lateness.",
+    "arrivals and phases of the recording", askLate};
+
 Result<Answer> askEfficiency(const Asked& asked);
 inline constexpr Question kEfficiency{
     "efficiency", "How well were devices and time used?",

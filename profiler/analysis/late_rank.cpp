@@ -1,0 +1,248 @@
+#include "profiler/analysis/late_rank.h"
+
+#include "profiler/analysis/collective_figures.h"
+#include "profiler/analysis/findings.h"
+#include "profiler/analysis/groups.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace shardscope::analysis {
+namespace {
+
+/// Time in which a rank's step thread was blocked, by the step and by who had not arrived yet. What
+/// the communication thread alone waits for costs nothing.
+struct Blocked {
+    std::map<StepIndex, std::map<RankId, Duration>> byStep;
+    std::map<RankId, std::pair<Duration, TimeRange>> longest;  ///< and its collective
+};
+
+/// Who is in each group; looked up once.
+class Groups {
+public:
+    explicit Groups(const std::vector<RankEvents>& ranks) : m_ranks(ranks) {}
+    const std::vector<RankId>& of(std::uint32_t group) {
+        const auto [found, fresh] = m_members.try_emplace(group);
+        if (fresh) found->second = groupMembers(m_ranks, group);
+        return found->second;
+    }
+
+private:
+    const std::vector<RankEvents>& m_ranks;
+    std::map<std::uint32_t, std::vector<RankId>> m_members;
+};
+
+/// Whom a rank waited for in a collective, as far as that can be told.
+std::optional<RankId> waitedFor(const CollectiveEvent& collective, RankId own, Groups& groups,
+                                const HostClocks& clocks) {
+    if (collective.step == kNoStep) return std::nullopt;
+    const std::vector<RankId>& members = groups.of(collective.group);
+    if (collective.arrivals.size() != members.size()) return std::nullopt;
+    const auto late = lastToArrive(collective, members);
+    if (!late || *late == own || !clocks.tellsLast(collective, members)) return std::nullopt;
+    return late;
+}
+
+Blocked blockedTime(const RankEvents& events, Groups& groups, const HostClocks& clocks) {
+    Blocked blocked;
+    const Intervals waits = phaseTime(events, isWait);
+    std::map<std::pair<StepIndex, RankId>, std::vector<TimeRange>> parts;
+    for (const CollectiveEvent& collective : events.collectives) {
+        const auto late = waitedFor(collective, events.rank, groups, clocks);
+        if (!late) continue;
+        const TimeRange idle{collective.start, collective.lastArrival()};
+        auto wait = std::lower_bound(
+            waits.begin(), waits.end(), idle.begin,
+            [](const TimeRange& range, Timestamp time) { return range.end <= time; });
+        for (; wait != waits.end() && wait->begin < idle.end; ++wait) {
+            const TimeRange part = wait->intersection(idle);
+            parts[{collective.step, *late}].push_back(part);
+            auto& longest = blocked.longest[*late];
+            if (part.duration() > longest.first)
+                longest = {part.duration(), {collective.start, collective.end}};
+        }
+    }
+    for (auto& [key, ranges] : parts)
+        blocked.byStep[key.first][key.second] = total(unionOf(std::move(ranges)));
+    return blocked;
+}
+
+/// Adds what a rank was blocked in the steps to those it waited for.
+void addBlocked(const Blocked& blocked, const std::set<StepIndex>& steps,
+                std::map<RankId, LateRank>& held,
+                std::map<StepIndex, std::map<RankId, Duration>>& byStep) {
+    for (const auto& [step, byRank] : blocked.byStep) {
+        if (!steps.contains(step)) continue;
+        for (const auto& [late, time] : byRank) {
+            held[late].blocked += time;
+            byStep[step][late] += time;
+        }
+    }
+    for (const auto& [late, longest] : blocked.longest) {
+        const auto found = held.find(late);
+        if (found == held.end() || longest.first <= found->second.longest) continue;
+        found->second.longest = longest.first;
+        found->second.where = longest.second;
+    }
+}
+
+double ratio(Duration part, Duration whole) {
+    return whole.ns <= 0 ? 0 : static_cast<double>(part.ns) / static_cast<double>(whole.ns);
+}
+
+/// Kinds of a step's time that can make a rank late, with the parts that they are made of.
+struct Kind {
+    LateReason reason;
+    std::initializer_list<LedgerPart> parts;
+};
+const std::array<Kind, 4> kKinds{{
+    {LateReason::kInput, {LedgerPart::kData}},
+    {LateReason::kCompute, {LedgerPart::kCompute, LedgerPart::kOptimizer}},
+    {LateReason::kHost, {LedgerPart::kOther}},
+    {LateReason::kCommunication,
+     {LedgerPart::kExposedGather, LedgerPart::kExposedReduction, LedgerPart::kExposedOther}},
+}};
+
+std::int64_t timeOf(const LedgerRow& row, const Kind& kind) {
+    std::int64_t sum = 0;
+    for (const LedgerPart part : kind.parts) sum += row.parts[at(part)].ns;
+    return sum;
+}
+
+/// Over the median of the other ranks in the same step, all steps together.
+Duration excessOf(const Kind& kind, RankId rank, const std::vector<LedgerRow>& ledger,
+                  const std::set<StepIndex>& steps) {
+    std::map<StepIndex, std::pair<std::optional<std::int64_t>, std::vector<std::int64_t>>> times;
+    for (const LedgerRow& row : ledger) {
+        if (!steps.contains(row.step)) continue;
+        auto& [own, others] = times[row.step];
+        if (row.rank == rank)
+            own = timeOf(row, kind);
+        else
+            others.push_back(timeOf(row, kind));
+    }
+    Duration excess;
+    for (auto& [step, both] : times)
+        if (both.first && !both.second.empty())
+            excess += Duration{*both.first - medianOf(std::move(both.second))};
+    return excess;
+}
+
+/// By rank: time of the steps in which it was at work and used no processor; of several threads at
+/// least that. Nothing for ranks with a device, whose host waits, and where it was not recorded.
+std::map<RankId, Duration> withoutProcessor(const RecordingSummary& summary,
+                                            const std::vector<LedgerRow>& ledger,
+                                            const std::set<StepIndex>& steps) {
+    std::map<RankId, Duration> used, without;
+    for (const StepFacts& step : summary.steps)
+        if (steps.contains(step.step)) used[step.rank] += Duration{step.cpuTimeNs};
+    for (const DeviceFacts& device : summary.devices) used.erase(device.rank);
+    for (const auto& [rank, time] : used)
+        if (time.ns > 0) without[rank] -= time;
+    for (const LedgerRow& row : ledger) {
+        const auto found = without.find(row.rank);
+        if (found != without.end() && steps.contains(row.step))
+            found->second += row.wall - blockedIn(row.parts);
+    }
+    return without;
+}
+
+/// In which the late rank was not running: of itself, and more than the others.
+Duration notRunning(RankId rank, const std::map<RankId, Duration>& without) {
+    const auto own = without.find(rank);
+    std::vector<std::int64_t> others;
+    for (const auto& [other, time] : without)
+        if (other != rank) others.push_back(time.ns);
+    if (own == without.end() || others.empty()) return {};
+    return std::min(own->second, own->second - Duration{medianOf(std::move(others))});
+}
+
+bool hasLowClocks(RankId rank, const std::map<RankId, double>& clocks) {
+    const auto own = clocks.find(rank);
+    std::vector<double> others;
+    for (const auto& [other, clock] : clocks)
+        if (other != rank) others.push_back(clock);
+    return own != clocks.end() && !others.empty() &&
+           own->second < kLowClocks * medianOf(std::move(others));
+}
+
+}  // namespace
+
+double LateRank::share() const {
+    return ratio(blocked, othersWall);
+}
+
+double LateRank::explained() const {
+    return ratio(blocked, blockedByAnybody);
+}
+
+double LateRank::regular() const {
+    return steps == 0 ? 0 : static_cast<double>(stepsLed) / static_cast<double>(steps);
+}
+
+bool LateRank::isNamed() const {
+    return steps >= kLeastSteps && share() >= kLeastBlockedShare && regular() >= kRegularSteps &&
+           explained() >= kLeastExplained;
+}
+
+Duration LateRank::lateness() const {
+    return others == 0 ? Duration{} : Duration{blocked.ns / static_cast<std::int64_t>(others)};
+}
+
+std::vector<LateRank> heldUpBy(const std::vector<RankEvents>& ranks,
+                               const std::vector<LedgerRow>& ledger,
+                               const std::set<StepIndex>& steps, const HostClocks& clocks) {
+    std::map<RankId, LateRank> held;
+    std::map<StepIndex, std::map<RankId, Duration>> byStep;
+    Groups groups(ranks);
+    for (const RankEvents& events : ranks)
+        addBlocked(blockedTime(events, groups, clocks), steps, held, byStep);
+    for (const auto& [step, byRank] : byStep) {
+        const auto worst =
+            std::max_element(byRank.begin(), byRank.end(),
+                             [](const auto& a, const auto& b) { return a.second < b.second; });
+        ++held[worst->first].stepsLed;
+    }
+    Duration everybody, wall;
+    for (const auto& [rank, late] : held) everybody += late.blocked;
+    std::map<RankId, Duration> walls;
+    for (const LedgerRow& row : ledger) {
+        if (!steps.contains(row.step)) continue;
+        wall += row.wall;
+        walls[row.rank] += row.wall;
+    }
+    std::vector<LateRank> worstFirst;
+    for (auto& [rank, late] : held) {
+        late.rank = rank;
+        late.steps = steps.size();
+        late.others = ranks.size() - 1;
+        late.blockedByAnybody = everybody;
+        late.othersWall = wall - walls[rank];
+        worstFirst.push_back(late);
+    }
+    std::stable_sort(worstFirst.begin(), worstFirst.end(),
+                     [](const auto& a, const auto& b) { return a.blocked > b.blocked; });
+    return worstFirst;
+}
+
+LateCause whyLate(const LateRank& late, const RecordingSummary& summary,
+                  const std::vector<LedgerRow>& ledger, const std::set<StepIndex>& steps,
+                  const std::map<RankId, double>& deviceClocks) {
+    LateCause cause;
+    const Duration lateness = late.lateness();
+    for (const Kind& kind : kKinds) {
+        const Duration excess = excessOf(kind, late.rank, ledger, steps);
+        if (excess <= cause.excess || ratio(excess, lateness) < kLeastReason) continue;
+        cause = {kind.reason, excess};
+    }
+    const Duration away = notRunning(late.rank, withoutProcessor(summary, ledger, steps));
+    if (ratio(away, lateness) >= kLeastReason && cause.reason != LateReason::kCommunication)
+        return {LateReason::kNotRunning, away};
+    if (cause.reason == LateReason::kCompute && hasLowClocks(late.rank, deviceClocks))
+        cause.reason = LateReason::kClocks;
+    return cause;
+}
+
+}  // namespace shardscope::analysis

@@ -1,0 +1,145 @@
+#include "profiler/analysis/findings.h"
+#include "profiler/analysis/late_rank.h"
+#include "profiler/questions/cells.h"
+#include "profiler/questions/questions.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shardscope::questions {
+namespace {
+
+using analysis::LateCause;
+using analysis::LateRank;
+using analysis::LateReason;
+
+/// As the sampler of devices calls it (profiler/collectors/nvml/nvml_counters.h).
+constexpr const char* kDeviceClock = "SM clock";
+
+/// What is looked at: steady steps with all their phases.
+struct Basis {
+    std::vector<analysis::LedgerRow> ledger;
+    std::set<StepIndex> steps;
+};
+
+Basis basisOf(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
+    Basis basis;
+    for (const RankEvents& events : ranks)
+        for (const analysis::LedgerRow& row : analysis::rankLedger(summary, events))
+            basis.ledger.push_back(row);
+    for (const auto& [step, whole] : analysis::steadySteps(summary, ranks).steps)
+        basis.steps.insert(step);
+    return basis;
+}
+
+/// The middle clock of each rank's device within its selected time, where it was sampled.
+Result<std::map<RankId, double>> deviceClocks(const Asked& asked) {
+    std::map<RankId, double> clocks;
+    for (const LaneFacts& lane : asked.summary.lanes) {
+        if (lane.role != LaneRole::kCounter || lane.name != kDeviceClock) continue;
+        const auto samples = asked.reader.samples(lane.rank, lane.lane,
+                                                  asked.selection.timeOf(asked.summary, lane.rank));
+        if (!samples) return failure(samples);
+        std::vector<double> values;
+        for (const CounterEvent& sample : *samples) values.push_back(sample.value);
+        if (!values.empty()) clocks[lane.rank] = analysis::medianOf(std::move(values));
+    }
+    return clocks;
+}
+
+Table heldUpTable(const std::vector<LateRank>& held) {
+    Table table{
+        "ranks",
+        "Who held the others up",
+        {{"rank", "rank"},
+         {"blocked_ns", "held up", Unit::kNanoseconds,
+          "For how long the others' step threads were blocked before it arrived, together."},
+         {"share_pct", "of their time", Unit::kPercent,
+          "Of the wall time of the other ranks in these steps."},
+         {"explained_pct", "of all waits", Unit::kPercent,
+          "Of what all ranks together were held up by anybody."},
+         {"steps_led", "steps", Unit::kCount,
+          "In which it held the others up longer than any other rank did."},
+         {"steps_pct", "of steps", Unit::kPercent, "Of the steps looked at."},
+         {"longest_ns", "longest", Unit::kNanoseconds, "Single wait for it."}},
+        {}};
+    for (const LateRank& late : held)
+        table.rows.push_back({std::int64_t{late.rank.value}, late.blocked.ns, percent(late.share()),
+                              percent(late.explained()), static_cast<std::int64_t>(late.stepsLed),
+                              percent(late.regular()), late.longest.ns});
+    return table;
+}
+
+void tellReason(const LateRank& late, const LateCause& cause, Answer& answer) {
+    answer.sentences.push_back(fmt::format(
+        "Rank {} is late: it led the waits in {} of {} steps and explains {:.0f} % of them; the "
+        "others were blocked for {:.1f} % of their time.",
+        late.rank.value, late.stepsLed, late.steps, 100 * late.explained(), 100 * late.share()));
+    answer.figures.push_back({{"late_rank", "late rank"}, Cell(std::int64_t{late.rank.value})});
+    answer.figures.push_back(
+        {{"reason", "reason", Unit::kNone, "What its steps spend more on than the others'."},
+         toWord(cause.reason)});
+    answer.figures.push_back({{"lateness_ns", "lateness", Unit::kNanoseconds,
+                               "What each of the others waited for it, all steps together."},
+                              late.lateness().ns});
+    if (cause.reason == LateReason::kUnknown) {
+        answer.untold.emplace_back(
+            "could not tell why it is late: no kind of its time exceeds that of the others by half "
+            "of what it is late");
+        return;
+    }
+    answer.sentences.push_back(fmt::format("Why: {}. {} What to try: {}.", toWord(cause.reason),
+                                           definition(cause.reason), remedy(cause.reason)));
+    answer.figures.push_back({{"excess_ns", "excess", Unit::kNanoseconds,
+                               "Of that kind of time over the median of the others, all steps "
+                               "together."},
+                              cause.excess.ns});
+}
+
+/// What is missing for an answer; empty: nothing.
+std::string missing(const Asked& asked, const std::vector<RankEvents>& ranks, const Basis& basis) {
+    if (asked.summary.run.worldSize > 1 && ranks.size() < 2)
+        return "the other ranks are not recorded or not selected";
+    if (basis.ledger.empty()) return "no phases were recorded";
+    if (basis.steps.size() < analysis::kLeastSteps)
+        return fmt::format("{} steady steps, and {} are needed", basis.steps.size(),
+                           analysis::kLeastSteps);
+    return {};
+}
+
+}  // namespace
+
+Result<Answer> askLate(const Asked& asked) {
+    const auto ranks = asked.events();
+    if (!ranks) return failure(ranks);
+    const auto clocks = deviceClocks(asked);
+    if (!clocks) return failure(clocks);
+    Answer answer;
+    if (asked.summary.run.worldSize == 1 && ranks->size() == 1) {
+        answer.sentences.emplace_back("One rank waits for nobody.");
+        return answer;
+    }
+    const Basis basis = basisOf(asked.summary, *ranks);
+    if (const std::string lacks = missing(asked, *ranks, basis); !lacks.empty()) {
+        answer.untold.push_back("could not tell who is slow: " + lacks);
+        return answer;
+    }
+    const analysis::HostClocks hosts(asked.summary, *ranks);
+    const auto held = analysis::heldUpBy(*ranks, basis.ledger, basis.steps, hosts);
+    if (!held.empty() && held.front().isNamed())
+        tellReason(
+            held.front(),
+            analysis::whyLate(held.front(), asked.summary, basis.ledger, basis.steps, *clocks),
+            answer);
+    else
+        answer.sentences.emplace_back("No rank is late by itself.");
+    if (!held.empty()) answer.tables.push_back(heldUpTable(held));
+    return answer;
+}
+
+}  // namespace shardscope::questions
