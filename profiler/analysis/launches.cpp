@@ -1,0 +1,130 @@
+#include "profiler/analysis/launches.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace shardscope::analysis {
+namespace {
+
+/// By start; of those that start together the first launched, then those with no call.
+bool isBefore(const LaunchedWork& a, const LaunchedWork& b) {
+    if (a.time.begin != b.time.begin) return a.time.begin < b.time.begin;
+    if (!a.call || !b.call) return a.call.has_value() && !b.call;
+    return a.call->time.begin < b.call->time.begin;
+}
+
+IdleCause causeOf(const LaunchedWork& next, TimeRange gap) {
+    if (!next.call) return IdleCause::kUnknown;
+    if (next.call->time.begin > gap.begin) return IdleCause::kHost;
+    return gap.duration() < kShortGap ? IdleCause::kKernel : IdleCause::kOther;
+}
+
+Duration medianOf(std::vector<Duration> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    if (values.size() % 2 == 1) return *middle;
+    const Duration below = *std::max_element(values.begin(), middle);
+    return {below.ns + (*middle - below).ns / 2};
+}
+
+}  // namespace
+
+Duration LaunchedWork::delay() const {
+    return call ? std::max(Duration{}, time.begin - call->time.end) : Duration{};
+}
+
+std::vector<LaunchedWork> joinLaunches(const std::vector<DeviceWork>& work,
+                                       const std::vector<LaunchCall>& calls) {
+    std::unordered_map<std::uint64_t, const LaunchCall*> byCorrelation;
+    byCorrelation.reserve(calls.size());
+    for (const LaunchCall& call : calls) {
+        if (call.correlation == 0) continue;
+        const auto [at, fresh] = byCorrelation.try_emplace(call.correlation, &call);
+        if (!fresh && call.time.begin < at->second->time.begin) at->second = &call;
+    }
+    std::vector<LaunchedWork> joined;
+    joined.reserve(work.size());
+    for (const DeviceWork& each : work) {
+        const auto call = byCorrelation.find(each.correlation);
+        LaunchedWork& launched = joined.emplace_back();
+        launched.time = each.time;
+        if (call != byCorrelation.end()) launched.call = *call->second;
+    }
+    std::stable_sort(joined.begin(), joined.end(), isBefore);
+    return joined;
+}
+
+LaunchTotals launchTotals(const std::vector<LaunchedWork>& work) {
+    LaunchTotals totals;
+    std::vector<Duration> delays;
+    for (const LaunchedWork& each : work) {
+        if (!each.call) continue;
+        const Duration call = each.call->time.duration();
+        const Duration delay = each.delay();
+        ++totals.count;
+        totals.calls += call;
+        totals.work += each.time.duration();
+        totals.delay += delay;
+        totals.longestDelay = std::max(totals.longestDelay, delay);
+        totals.shortWork += call <= kSlowCall && each.time.duration() < call;
+        totals.slowCalls += call > kSlowCall;
+        totals.lateStarts += delay > kLateStart;
+        delays.push_back(delay);
+    }
+    if (!delays.empty()) totals.medianDelay = medianOf(std::move(delays));
+    return totals;
+}
+
+std::optional<double> QueueLength::mean() const {
+    if (span.ns <= 0) return std::nullopt;
+    return lengthTimesNs / static_cast<double>(span.ns);
+}
+
+QueueLength queueLength(const std::vector<LaunchedWork>& work) {
+    QueueLength queue;
+    /// What comes counts before what goes: it was there for no time, but it was.
+    std::vector<std::pair<Timestamp, int>> changes;
+    for (const LaunchedWork& each : work) {
+        if (!each.call) continue;
+        ++queue.launches;
+        changes.emplace_back(std::min(each.call->time.begin, each.time.begin), -1);
+        changes.emplace_back(each.time.begin, 1);
+    }
+    if (changes.empty()) return queue;
+    std::sort(changes.begin(), changes.end());
+    queue.span = changes.back().first - changes.front().first;
+    std::int64_t length = 0;
+    Timestamp since = changes.front().first;
+    for (const auto& [time, change] : changes) {
+        const Duration past = time - since;
+        queue.lengthTimesNs += static_cast<double>(length) * static_cast<double>(past.ns);
+        if (length >= kFullQueue) queue.full += past;
+        length -= change;
+        queue.longest = std::max(queue.longest, length);
+        since = time;
+    }
+    return queue;
+}
+
+Duration IdleCauses::idle() const {
+    Duration sum;
+    for (const Duration each : by) sum += each;
+    return sum;
+}
+
+IdleCauses idleCauses(const std::vector<LaunchedWork>& work) {
+    IdleCauses causes;
+    if (work.empty()) return causes;
+    const Timestamp first = work.front().time.begin;
+    Timestamp reached = first;
+    for (const LaunchedWork& each : work) {
+        const TimeRange gap{reached, each.time.begin};
+        if (!gap.empty()) causes.by[static_cast<std::size_t>(causeOf(each, gap))] += gap.duration();
+        reached = std::max(reached, each.time.end);
+    }
+    causes.span = reached - first;
+    return causes;
+}
+
+}  // namespace shardscope::analysis
