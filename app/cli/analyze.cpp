@@ -24,7 +24,8 @@ struct AnalyzeOptions {
     std::vector<std::string> questions;
     std::string range, steps;
     std::vector<std::uint32_t> ranks;
-    std::string mode = "exact";
+    std::string mode = "exact", by;
+    std::size_t top = 0;
     bool keepLastStep = false, perStep = false;
     bool json = false, csv = false, explain = false, all = false;
 };
@@ -62,12 +63,6 @@ Result<std::vector<const questions::Question*>> questionsOf(const std::vector<st
     return wanted;
 }
 
-std::vector<std::string> modeWords() {
-    std::vector<std::string> words;
-    for (const questions::Mode mode : kAll<questions::Mode>) words.emplace_back(toWord(mode));
-    return words;
-}
-
 using Wanted = std::vector<const questions::Question*>;
 
 Result<std::vector<questions::Answer>> answersTo(const Wanted& wanted,
@@ -85,7 +80,9 @@ Result<std::vector<questions::Answer>> answersTo(const Wanted& wanted,
                                  *selection,
                                  *fromWord<questions::Mode>(options.mode),
                                  options.keepLastStep,
-                                 options.perStep};
+                                 options.perStep,
+                                 fromWord<questions::Order>(options.by),
+                                 options.top};
     std::vector<questions::Answer> answers;
     for (const questions::Question* question : wanted) {
         auto answer = question->ask(asked);
@@ -103,7 +100,7 @@ std::string textOf(const Wanted& wanted, const std::vector<questions::Answer>& a
         if (i > 0) text += '\n';
         text += options.explain ? explanation(*wanted[i], answers[i])
                                 : fmt::format("{}\n", wanted[i]->title);
-        text += '\n' + answerText(answers[i], options.all ? 0 : kMostRows);
+        text += '\n' + answerText(answers[i], options.all || options.top > 0 ? 0 : kMostRows);
     }
     const auto columns = terminalColumns(STDOUT_FILENO);
     return columns ? wrapped(text, *columns) : text;
@@ -135,11 +132,15 @@ Command addAnalyze(CLI::App& root) {
         ->delimiter(',');
     app->add_option("--mode", options->mode,
                     "breakdown: exact, or as HolisticTraceAnalysis (HTA) counts")
-        ->check(CLI::IsMember(modeWords()))
+        ->check(CLI::IsMember(wordVector<questions::Mode>()))
         ->capture_default_str();
     app->add_flag("--keep-last-step", options->keepLastStep,
                   "--mode hta: count the last of several steps, which HTA leaves out");
     app->add_flag("--per-step", options->perStep, "tables by step as well");
+    app->add_option("--by", options->by, "work, flame: sort by " + listOfWords<questions::Order>())
+        ->check(CLI::IsMember(wordVector<questions::Order>()));
+    app->add_option("--top", options->top, "work, flame: the first so many rows of each table")
+        ->check(CLI::PositiveNumber);
     app->add_flag("--explain", options->explain, "say how each figure is defined");
     app->add_flag("--all", options->all, "all rows of long tables");
     auto* json = app->add_flag("--json", options->json,

@@ -7,6 +7,9 @@
 #include "storage/model/words.h"
 #include "storage/recording/read/recording_reader.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +21,20 @@ constexpr auto wordsOf(Mode) {
     return wordList<Word<Mode>>({{Mode::kExact, "exact"}, {Mode::kHta, "hta"}});
 }
 
+/// By what long tables can be sorted.
+enum class Order : std::uint8_t { kTotal, kSelf, kCount, kVariance };
+struct OrderWords {
+    Order value;
+    const char* word;
+    const char* column;  ///< key of the column, where a table has it
+};
+constexpr auto wordsOf(Order) {
+    return wordList<OrderWords>({{Order::kTotal, "total", "total_ns"},
+                                 {Order::kSelf, "self", "self_ns"},
+                                 {Order::kCount, "count", "count"},
+                                 {Order::kVariance, "variance", "deviation_ns"}});
+}
+
 /// What is asked of what. One thread.
 struct Asked {
     storage::RecordingReader& reader;
@@ -26,6 +43,8 @@ struct Asked {
     Mode mode = Mode::kExact;
     bool keepLastStep = false;  ///< HTA leaves the last one out
     bool perStep = false;       ///< tables by step as well
+    std::optional<Order> by{};  ///< of `work` and `flame`; none: as their titles say
+    std::size_t top = 0;        ///< rows of their tables; 0: all
 
     /// Events of a rank within the selection.
     [[nodiscard]] Result<RankEvents> events(RankId rank) const;

@@ -66,6 +66,24 @@ inline constexpr Question kSteps{
     "and as blocked from there on.",
     "the recording's own phases", askSteps};
 
+Result<Answer> askLaunches(const Asked& asked);
+inline constexpr Question kLaunches{
+    "launches", "How were kernels launched, and why was the device idle?",
+    "Work of a device is joined with the call that launched it. In queue is what was launched and "
+    "has not begun. Idle is what no work covers between the first start and the last end; each gap "
+    "counts for what the work that ends it waited for.",
+    "HolisticTraceAnalysis: cuda_kernel_analysis.py, trace_counters.py, breakdown_analysis.py, "
+    "default thresholds",
+    askLaunches};
+
+Result<Answer> askFlame(const Asked& asked);
+inline constexpr Question kFlame{
+    "flame", "What does the time look like as a flame graph?",
+    "Stacks of each lane: its name, phase and layer of the outermost span, then spans within "
+    "spans. Self is a stack's own time, total that of all stacks that begin with it as well. "
+    "Time outside of what is selected is cut off; different lanes run at the same time.",
+    "folded stacks: FlameGraph, stackcollapse.pl; `export --to folded` writes the same", askFlame};
+
 Result<Answer> askTraining(const Asked& asked);
 inline constexpr Question kTraining{
     "training", "Is training healthy?",

@@ -1,6 +1,7 @@
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/read_totals.h"
+#include "profiler/questions/work_tables.h"
 
 #include <fmt/format.h>
 
@@ -61,6 +62,12 @@ Result<Answer> askWork(const Asked& asked) {
     else
         answer.tables.push_back(
             tableOf("operators", "Operators of host threads, most self time first", *operators));
+    const auto ranks = asked.events();
+    if (!ranks) return failure(ranks);
+    addCollectives(*ranks, answer);
+    if (auto done = addProducts(asked, answer); !done) return failure(done);
+    for (Table& table : answer.tables) putInOrder(asked, table);
+    if (auto done = addParts(asked, *ranks, answer); !done) return failure(done);
     return answer;
 }
 

@@ -158,5 +158,107 @@ TEST_F(Questions, CollectivesOfOneRankCannotBeTold) {
     EXPECT_THAT(ask("collectives").untold, testing::Not(IsEmpty()));
 }
 
+/// The table of that key, of an answer that has it.
+const Table* find(const Answer& answer, std::string_view key) {
+    for (const Table& table : answer.tables)
+        if (key == table.key) return &table;
+    return nullptr;
+}
+
+TEST_F(Questions, LaunchesOfARankWithoutADeviceCannotBeTold) {
+    record();
+    const Answer answer = ask("launches");
+    EXPECT_THAT(answer.tables, IsEmpty());
+    ASSERT_EQ(answer.untold.size(), 2u);
+    EXPECT_THAT(answer.untold[0], HasSubstr("could not tell how kernels of rank 0 were launched"));
+}
+
+TEST_F(Questions, LaunchesAddUp) {
+    test::SampleOptions options;
+    options.gpu = true;
+    record(options);
+    const Answer answer = ask("launches");
+    const Table* idle = find(answer, "idle");
+    ASSERT_NE(idle, nullptr);
+    for (std::size_t row = 0; row < idle->rows.size(); ++row) {
+        EXPECT_EQ(whole(*idle, row, "idle_ns"),
+                  whole(*idle, row, "host_wait_ns") + whole(*idle, row, "kernel_wait_ns") +
+                      whole(*idle, row, "other_ns") + whole(*idle, row, "unknown_ns"));
+        EXPECT_LE(whole(*idle, row, "idle_ns"), whole(*idle, row, "span_ns"));
+    }
+    ASSERT_NE(find(answer, "calls"), nullptr);
+    EXPECT_GT(whole(*find(answer, "calls"), 0, "count"), 0);
+    // The kernels of collectives say no launch.
+    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell what launched")));
+}
+
+TEST_F(Questions, WorkHasCollectivesAndPartsOfPhases) {
+    record();
+    const Answer answer = ask("work");
+    const Table* collectives = find(answer, "collectives");
+    ASSERT_NE(collectives, nullptr);
+    std::size_t counted = 0, recorded = 0;
+    for (std::size_t row = 0; row < collectives->rows.size(); ++row) {
+        counted += static_cast<std::size_t>(whole(*collectives, row, "count"));
+        EXPECT_LE(whole(*collectives, row, "median_ns"), whole(*collectives, row, "longest_ns"));
+    }
+    const TimeRange all{m_summary.bounds.begin, {m_summary.bounds.end.ns + 1}};
+    for (const RankFacts& rank : m_summary.ranks)
+        recorded += m_reader->rankEvents(rank.rank, all)->collectives.size();
+    EXPECT_EQ(counted, recorded);
+    const Table* parts = find(answer, "parts");
+    ASSERT_NE(parts, nullptr);
+    double share = 0;
+    for (std::size_t row = 0; row < parts->rows.size(); ++row)
+        share += number(*parts, row, "share_pct");
+    EXPECT_NEAR(share, 100.0 * static_cast<double>(m_summary.ranks.size()), 1e-9);
+    EXPECT_EQ(parts->rows.at(0).back(), Cell("phases"));
+}
+
+TEST_F(Questions, LongTablesAreSortedAndCut) {
+    record();
+    const Selection all;
+    const auto sorted = [&](Order by, std::size_t top) {
+        auto answer = findQuestion("work")->ask(
+            {*m_reader, m_summary, all, Mode::kExact, false, false, by, top});
+        EXPECT_TRUE(answer);
+        return *find(*answer, "operators");
+    };
+    const Table whole = sorted(Order::kCount, 0);
+    ASSERT_GT(whole.rows.size(), 2u);
+    for (const Order order : kAll<Order>) {
+        const Table table = sorted(order, 0);
+        const char* column = entryOf(order)->column;
+        ASSERT_EQ(table.rows.size(), whole.rows.size());
+        for (std::size_t row = 1; row < table.rows.size(); ++row)
+            EXPECT_GE(number(table, row - 1, column), number(table, row, column)) << column;
+    }
+    const Table two = sorted(Order::kCount, 2);
+    ASSERT_EQ(two.rows.size(), 2u);
+    EXPECT_EQ(two.rows[1], whole.rows[1]);
+}
+
+TEST_F(Questions, StacksOfAFlameGraphHoldTheTimeOfTheirLane) {
+    record();
+    const Answer answer = ask("flame");
+    const Table* stacks = find(answer, "stacks");
+    ASSERT_NE(stacks, nullptr);
+    // A lane's self times are what its outermost spans took.
+    std::int64_t self = 0, outermost = 0;
+    for (std::size_t row = 0; row < stacks->rows.size(); ++row) {
+        EXPECT_LE(whole(*stacks, row, "self_ns"), whole(*stacks, row, "total_ns"));
+        const std::string& stack = *stacks->rows[row][2].text();
+        if (whole(*stacks, row, "rank") == 0 && stack.starts_with("operators;"))
+            self += whole(*stacks, row, "self_ns");
+    }
+    const TimeRange all{m_summary.bounds.begin, {m_summary.bounds.end.ns + 1}};
+    const auto spans = m_reader->spans({0}, lanes::kOperators.id, all);
+    ASSERT_TRUE(spans);
+    for (const SpanEvent& span : *spans)
+        if (span.depth == 0) outermost += span.duration.ns;
+    EXPECT_GT(self, 0);
+    EXPECT_EQ(self, outermost);
+}
+
 }  // namespace
 }  // namespace shardscope::questions

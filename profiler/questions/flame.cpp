@@ -1,0 +1,82 @@
+#include "profiler/questions/cells.h"
+#include "profiler/questions/questions.h"
+#include "profiler/questions/work_tables.h"
+#include "storage/interchange/formats/folded_stacks.h"
+
+#include <algorithm>
+
+namespace shardscope::questions {
+namespace {
+
+using interchange::ExportOptions;
+using interchange::ExportScope;
+using interchange::FoldedStacks;
+using interchange::StackTree;
+
+Table emptyTable() {
+    return {"stacks",
+            "Stacks, most self time first",
+            {{"rank", "rank"},
+             {"kind", "kind", Unit::kNone, "What the lane shows: compute, host, runtime, ..."},
+             {"stack", "stack", Unit::kNone,
+              "Frames from the lane inwards, with semicolons between them."},
+             {"self_ns", "self", Unit::kNanoseconds, "Without spans within."},
+             {"total_ns", "total", Unit::kNanoseconds, "With them."},
+             {"count", "count", Unit::kCount}},
+            {}};
+}
+
+bool hasSpans(const LaneFacts& lane) {
+    return lane.role != LaneRole::kCounter;
+}
+
+void addStacks(RankId rank, LaneRole role, const StackTree& tree, Table& table) {
+    for (StackTree::Node node = 0; node < tree.size(); ++node) {
+        const StackTree::Stack& stack = tree.stack(node);
+        if (stack.count > 0)
+            table.rows.push_back({std::int64_t{rank.value}, toWord(role), tree.text(node),
+                                  stack.self.ns, stack.total.ns, stack.count});
+    }
+}
+
+Result<void> addRank(const Asked& asked, RankId rank, Table& table) {
+    const TimeRange time = asked.selection.timeOf(asked.summary, rank);
+    if (time.empty()) return {};
+    ExportOptions options;
+    options.ranks = {rank};
+    options.range = time;
+    auto scope = ExportScope::of(asked.reader, options);
+    if (!scope) return failure(scope);
+    for (const LaneFacts& lane : scope->lanes(rank)) {
+        if (!hasSpans(lane)) continue;
+        FoldedStacks folded(*scope);
+        const auto root = folded.tree().child(StackTree::kRoot, lane.name);
+        if (auto done = folded.lane(lane, root); !done) return done;
+        addStacks(rank, lane.role, folded.tree(), table);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Answer> askFlame(const Asked& asked) {
+    Answer answer;
+    Table table = emptyTable();
+    for (const RankFacts& rank : asked.summary.ranks)
+        if (auto done = addRank(asked, rank.rank, table); !done) return failure(done);
+    if (table.rows.empty()) {
+        answer.untold.emplace_back(
+            "could not tell what the time looks like: no spans are in the recording, or in what "
+            "is selected of it");
+        return answer;
+    }
+    const std::size_t self = table.columnAt("self_ns");
+    std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
+        return numberOf(a[self]) > numberOf(b[self]);
+    });
+    putInOrder(asked, table);
+    answer.tables.push_back(std::move(table));
+    return answer;
+}
+
+}  // namespace shardscope::questions

@@ -1,0 +1,149 @@
+#include "profiler/analysis/launches.h"
+
+#include "profiler/questions/cells.h"
+#include "profiler/questions/device_work.h"
+#include "profiler/questions/questions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace shardscope::questions {
+namespace {
+
+using analysis::IdleCause;
+using analysis::IdleCauses;
+using analysis::LaunchedWork;
+using analysis::LaunchTotals;
+using analysis::QueueLength;
+
+Table callTable() {
+    return {"calls",
+            "Calls that launched, most frequent first",
+            {{"rank", "rank"},
+             {"call", "call"},
+             {"count", "count", Unit::kCount, "Kernels, copies and sets that it launched."},
+             {"call_ns", "call", Unit::kNanoseconds, "Of the host, on average."},
+             {"work_ns", "work", Unit::kNanoseconds, "Of the device, on average."},
+             {"delay_ns", "delay", Unit::kNanoseconds,
+              "From the end of the call to the start of the work, on average; 0 where the work "
+              "began before."},
+             {"median_delay_ns", "median", Unit::kNanoseconds, "Of the delays."},
+             {"longest_delay_ns", "longest", Unit::kNanoseconds, "Of the delays."},
+             {"short_work", "short", Unit::kCount,
+              "Work that took less than its call, of calls up to 50 us."},
+             {"slow_calls", "slow calls", Unit::kCount, "Calls of more than 50 us."},
+             {"late_starts", "late starts", Unit::kCount, "Delays of more than 100 us."}},
+            {}};
+}
+
+Table queueTable() {
+    return {"queues",
+            "Work in queue, by stream",
+            {{"rank", "rank"},
+             {"stream", "stream"},
+             {"launches", "launches", Unit::kCount},
+             {"longest", "longest", Unit::kCount, "Most that was launched and had not begun."},
+             {"mean", "mean", Unit::kNone, "The same, by time."},
+             {"full_ns", "full", Unit::kNanoseconds,
+              "With 1,024 or more, from where calls that launch block."},
+             {"full_pct", "full", Unit::kPercent, "Of the time from first call to last start."}},
+            {}};
+}
+
+Table idleTable() {
+    Table table{"idle",
+                "Why the device and each of its streams were idle",
+                {{"rank", "rank"},
+                 {"stream", "stream", Unit::kNone, "\"device\": when none of them ran anything."},
+                 {"span_ns", "span", Unit::kNanoseconds, "First start to last end."},
+                 {"idle_ns", "idle", Unit::kNanoseconds, "Of it; the causes add up to it."}},
+                {}};
+    for (const auto& cause : kWords<IdleCause>)
+        table.columns.push_back({cause.key, cause.word, Unit::kNanoseconds, cause.definition});
+    table.columns.push_back({"host_wait_pct", "host wait", Unit::kPercent, "Host wait / idle."});
+    return table;
+}
+
+Cell shareOf(Duration part, Duration whole) {
+    if (whole.ns <= 0) return {};
+    return 100 * static_cast<double>(part.ns) / static_cast<double>(whole.ns);
+}
+
+void addIdle(RankId rank, const std::string& stream, const IdleCauses& causes, Table& table) {
+    const Duration idle = causes.idle();
+    std::vector<Cell> row{std::int64_t{rank.value}, stream, causes.span.ns, idle.ns};
+    for (const IdleCause cause : kAll<IdleCause>) row.emplace_back(causes.of(cause).ns);
+    row.push_back(shareOf(causes.of(IdleCause::kHost), idle));
+    table.rows.push_back(std::move(row));
+}
+
+void addCalls(RankId rank, const DeviceLaunches& device, Table& table) {
+    std::map<std::uint32_t, std::vector<LaunchedWork>> byName;
+    for (const LaunchedWork& each : device.all)
+        if (each.call) byName[each.call->name].push_back(each);
+    std::vector<std::pair<std::string, LaunchTotals>> calls;
+    for (const auto& [name, work] : byName)
+        calls.emplace_back(device.callNames[name], analysis::launchTotals(work));
+    std::stable_sort(calls.begin(), calls.end(),
+                     [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
+    for (const auto& [name, totals] : calls) {
+        const auto mean = [&](Duration sum) {
+            return static_cast<double>(sum.ns) / static_cast<double>(totals.count);
+        };
+        table.rows.push_back({std::int64_t{rank.value}, name, totals.count, mean(totals.calls),
+                              mean(totals.work), mean(totals.delay), totals.medianDelay.ns,
+                              totals.longestDelay.ns, totals.shortWork, totals.slowCalls,
+                              totals.lateStarts});
+    }
+}
+
+void addQueues(RankId rank, const DeviceLaunches& device, Table& table) {
+    for (const auto& [stream, work] : device.streams) {
+        const QueueLength queue = analysis::queueLength(work);
+        if (queue.launches == 0) continue;
+        table.rows.push_back({std::int64_t{rank.value}, stream, queue.launches, queue.longest,
+                              cell(queue.mean()), queue.full.ns, shareOf(queue.full, queue.span)});
+    }
+}
+
+void addUntold(RankId rank, const DeviceLaunches& device, Answer& answer) {
+    if (device.all.empty()) {
+        answer.untold.push_back(
+            fmt::format("could not tell how kernels of rank {} were launched: no device of it was "
+                        "traced, or none ran in what is selected",
+                        rank.value));
+        return;
+    }
+    const auto unknown = std::count_if(device.all.begin(), device.all.end(),
+                                       [](const LaunchedWork& each) { return !each.call; });
+    if (unknown > 0)
+        answer.untold.push_back(
+            fmt::format("could not tell what launched {} of {} kernels and copies of rank {}: the "
+                        "calls are not in the recording",
+                        unknown, device.all.size(), rank.value));
+}
+
+}  // namespace
+
+Result<Answer> askLaunches(const Asked& asked) {
+    Answer answer;
+    Table calls = callTable(), queues = queueTable(), idle = idleTable();
+    for (const RankFacts& facts : asked.summary.ranks) {
+        const auto device = readLaunches(asked, facts.rank);
+        if (!device) return failure(device);
+        addUntold(facts.rank, *device, answer);
+        if (device->all.empty()) continue;
+        addCalls(facts.rank, *device, calls);
+        addQueues(facts.rank, *device, queues);
+        addIdle(facts.rank, "device", analysis::idleCauses(device->all), idle);
+        for (const auto& [stream, work] : device->streams)
+            addIdle(facts.rank, stream, analysis::idleCauses(work), idle);
+    }
+    for (Table* table : {&idle, &calls, &queues})
+        if (!table->rows.empty()) answer.tables.push_back(std::move(*table));
+    return answer;
+}
+
+}  // namespace shardscope::questions

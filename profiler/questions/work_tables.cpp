@@ -1,0 +1,201 @@
+#include "profiler/questions/work_tables.h"
+
+#include "profiler/analysis/step_parts.h"
+#include "profiler/questions/cells.h"
+#include "profiler/questions/device_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace shardscope::questions {
+namespace {
+
+using analysis::PartRanges;
+using analysis::StepPart;
+
+/// Collectives of an operation and cause.
+struct CollectiveSum {
+    std::vector<std::int64_t> durations;  ///< ns
+    Bytes bytes;
+    bool sized = true;
+
+    void add(const CollectiveEvent& event) {
+        durations.push_back((event.end - event.start).ns);
+        sized = sized && event.size != kUnknownSize;
+        bytes += event.size;
+    }
+    [[nodiscard]] std::int64_t total() const {
+        return std::accumulate(durations.begin(), durations.end(), std::int64_t{0});
+    }
+    [[nodiscard]] double mean() const {
+        return static_cast<double>(total()) / static_cast<double>(durations.size());
+    }
+    [[nodiscard]] double deviation() const {
+        double squares = 0;
+        for (const std::int64_t each : durations)
+            squares += std::pow(static_cast<double>(each) - mean(), 2);
+        return std::sqrt(squares / static_cast<double>(durations.size()));
+    }
+    /// Of an even number the lower of both in the middle.
+    [[nodiscard]] std::int64_t median() const {
+        std::vector<std::int64_t> sorted = durations;
+        const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+        std::nth_element(sorted.begin(), middle, sorted.end());
+        return *middle;
+    }
+    [[nodiscard]] std::int64_t longest() const {
+        return *std::max_element(durations.begin(), durations.end());
+    }
+};
+
+Table emptyCollectives() {
+    return {"collectives",
+            "Collectives, most time first",
+            {{"operation", "operation"},
+             {"cause", "cause"},
+             {"count", "count", Unit::kCount, "Each counts on every rank."},
+             {"total_ns", "total", Unit::kNanoseconds, "From start to end, waiting included."},
+             {"median_ns", "median", Unit::kNanoseconds},
+             {"mean_ns", "mean", Unit::kNanoseconds},
+             {"deviation_ns", "deviation", Unit::kNanoseconds, "Standard deviation."},
+             {"longest_ns", "longest", Unit::kNanoseconds},
+             {"bytes", "size", Unit::kBytes, "Payload of all together, on every rank."}},
+            {}};
+}
+
+/// Phases of a recording of our own.
+PartRanges rangesOf(const std::vector<SpanEvent>& phases) {
+    PartRanges ranges;
+    for (const SpanEvent& phase : phases)
+        ranges[static_cast<std::size_t>(analysis::stepPartOf(phase.phase))].push_back(
+            phase.range());
+    return ranges;
+}
+
+/// Adds what the names of a lane's spans tell.
+Result<void> addNamed(const Asked& asked, const LaneFacts& lane, PartRanges& ranges) {
+    const TimeRange time = asked.selection.timeOf(asked.summary, lane.rank);
+    const auto spans = asked.reader.spans(lane.rank, lane.lane, time);
+    if (!spans) return failure(spans);
+    std::unordered_map<std::uint32_t, std::optional<StepPart>> parts;
+    for (const SpanEvent& span : *spans) {
+        const auto [part, fresh] = parts.try_emplace(span.name.value);
+        if (fresh) part->second = analysis::partOfName(asked.reader.text(lane.rank, span.name));
+        if (part->second)
+            ranges[static_cast<std::size_t>(*part->second)].push_back(
+                span.range().intersection(time));
+    }
+    return {};
+}
+
+/// Host threads' lanes; annotations of a device are called after its streams.
+Result<PartRanges> namedRanges(const Asked& asked, RankId rank) {
+    std::set<std::string_view> streams;
+    for (const LaneFacts& lane : asked.summary.lanes)
+        if (lane.rank == rank && isStreamLane(lane.lane)) streams.insert(withoutUse(lane.name));
+    PartRanges ranges;
+    for (const LaneFacts& lane : asked.summary.lanes) {
+        const bool named = lane.role == LaneRole::kHost || lane.role == LaneRole::kRange;
+        if (lane.rank != rank || !named || streams.contains(withoutUse(lane.name))) continue;
+        if (auto done = addNamed(asked, lane, ranges); !done) return failure(done);
+    }
+    return ranges;
+}
+
+Table emptyParts() {
+    return {"parts",
+            "Forward, backward, optimizer: time of the host",
+            {{"rank", "rank"},
+             {"part", "part"},
+             {"time_ns", "time", Unit::kNanoseconds, "Union, each moment in one part only."},
+             {"share_pct", "share", Unit::kPercent, "Of the parts together."},
+             {"from", "from", Unit::kNone,
+              "Phases of the step thread, or the names of annotations and of autograd's spans."}},
+            {}};
+}
+
+bool addRows(RankId rank, const analysis::PartTimes& times, const char* from, Table& table) {
+    Duration all;
+    for (const Duration time : times) all += time;
+    if (all.ns <= 0) return false;
+    for (const StepPart part : kAll<StepPart>) {
+        const Duration time = times[static_cast<std::size_t>(part)];
+        if (time.ns > 0)
+            table.rows.push_back({std::int64_t{rank.value}, toWord(part), time.ns,
+                                  100 * static_cast<double>(time.ns) / static_cast<double>(all.ns),
+                                  from});
+    }
+    return true;
+}
+
+}  // namespace
+
+void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer) {
+    std::map<std::pair<CollectiveOp, Cause>, CollectiveSum> sums;
+    for (const RankEvents& events : ranks)
+        for (const CollectiveEvent& event : events.collectives)
+            sums[{event.operation, event.cause}].add(event);
+    if (sums.empty()) {
+        answer.untold.emplace_back(
+            "could not tell which collectives ran: none is in the recording, or in what is "
+            "selected of it");
+        return;
+    }
+    Table table = emptyCollectives();
+    for (const auto& [key, sum] : sums)
+        table.rows.push_back({toWord(key.first), toWord(key.second),
+                              static_cast<std::int64_t>(sum.durations.size()), sum.total(),
+                              sum.median(), sum.mean(), sum.deviation(), sum.longest(),
+                              sum.sized ? Cell(sum.bytes.count) : Cell()});
+    const std::size_t total = table.columnAt("total_ns");
+    std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
+        return numberOf(a[total]) > numberOf(b[total]);
+    });
+    answer.tables.push_back(std::move(table));
+}
+
+Result<void> addParts(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {
+    Table table = emptyParts();
+    for (const RankEvents& events : ranks) {
+        PartRanges ranges = rangesOf(events.phases);
+        if (events.phases.empty()) {
+            auto named = namedRanges(asked, events.rank);
+            if (!named) return failure(named);
+            ranges = std::move(*named);
+        }
+        const char* from = events.phases.empty() ? "names" : "phases";
+        if (!addRows(events.rank, analysis::partTimes(std::move(ranges)), from, table))
+            answer.untold.push_back(fmt::format(
+                "could not tell forward from backward of rank {}: neither phases nor names say it",
+                events.rank.value));
+    }
+    if (!table.rows.empty()) answer.tables.push_back(std::move(table));
+    return {};
+}
+
+void putInOrder(const Asked& asked, Table& table) {
+    if (asked.by) {
+        const char* wanted = entryOf(*asked.by)->column;
+        const auto column =
+            std::find_if(table.columns.begin(), table.columns.end(),
+                         [&](const Column& each) { return std::string_view(each.key) == wanted; });
+        const auto at = static_cast<std::size_t>(column - table.columns.begin());
+        if (column != table.columns.end())
+            std::stable_sort(
+                table.rows.begin(), table.rows.end(),
+                [&](const auto& a, const auto& b) { return numberOf(a[at]) > numberOf(b[at]); });
+    }
+    if (asked.top > 0 && table.rows.size() > asked.top) table.rows.resize(asked.top);
+}
+
+}  // namespace shardscope::questions

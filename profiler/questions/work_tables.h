@@ -1,0 +1,25 @@
+// What ran, beside operators and kernels: collectives, parts of the step, matrix products. Internal
+// to profiler/questions.
+#pragma once
+
+#include "profiler/questions/answer.h"
+#include "profiler/questions/question.h"
+
+#include <vector>
+
+namespace shardscope::questions {
+
+/// By operation and cause, most time first.
+void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer);
+
+/// Forward, backward and optimizer of each rank's host.
+[[nodiscard]] Result<void> addParts(const Asked& asked, const std::vector<RankEvents>& ranks,
+                                    Answer& answer);
+
+/// Matrix products and whether tensor cores could and did compute them.
+[[nodiscard]] Result<void> addProducts(const Asked& asked, Answer& answer);
+
+/// Sorts a table as was asked for, where it has that column, and keeps the first rows.
+void putInOrder(const Asked& asked, Table& table);
+
+}  // namespace shardscope::questions
