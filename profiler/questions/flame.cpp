@@ -15,7 +15,7 @@ using interchange::StackTree;
 
 Table emptyTable() {
     return {"stacks",
-            "Stacks, most self time first",
+            "Stacks",
             {{"rank", "rank"},
              {"kind", "kind", Unit::kNone, "What the lane shows: compute, host, runtime, ..."},
              {"stack", "stack", Unit::kNone,

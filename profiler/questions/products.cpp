@@ -170,7 +170,7 @@ Result<ProductSums> readProducts(const Asked& asked) {
 
 Table emptyTable() {
     return {"products",
-            "Matrix products and tensor cores, most time first",
+            "Matrix products and tensor cores",
             {{"operator", "operator"},
              {"shape", "shape", Unit::kNone, "Batch x (M x K)(K x N), or channels in -> out."},
              {"type", "type", Unit::kNone, "Of the inputs."},

@@ -43,7 +43,7 @@ struct Asked {
     Mode mode = Mode::kExact;
     bool keepLastStep = false;  ///< HTA leaves the last one out
     bool perStep = false;       ///< tables by step as well
-    std::optional<Order> by{};  ///< of `work` and `flame`; none: as their titles say
+    std::optional<Order> by{};  ///< of `work` and `flame`; none: most time first
     std::size_t top = 0;        ///< rows of their tables; 0: all
 
     /// Events of a rank within the selection.

@@ -53,15 +53,14 @@ Result<Answer> askWork(const Asked& asked) {
             "could not tell which kernels ran: no device was traced, or none ran in what is "
             "selected");
     else
-        answer.tables.push_back(tableOf("kernels", "Kernels, most time first", *kernels));
+        answer.tables.push_back(tableOf("kernels", "Kernels", *kernels));
     const auto operators = readTotals(asked, Counted::kOperators);
     if (!operators) return failure(operators);
     if (operators->empty())
         answer.untold.emplace_back(
             "could not tell which operators ran: none were captured (capture level full has them)");
     else
-        answer.tables.push_back(
-            tableOf("operators", "Operators of host threads, most self time first", *operators));
+        answer.tables.push_back(tableOf("operators", "Operators of host threads", *operators));
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
     addCollectives(*ranks, answer);

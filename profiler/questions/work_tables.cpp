@@ -60,7 +60,7 @@ struct CollectiveSum {
 
 Table emptyCollectives() {
     return {"collectives",
-            "Collectives, most time first",
+            "Collectives",
             {{"operation", "operation"},
              {"cause", "cause"},
              {"count", "count", Unit::kCount, "Each counts on every rank."},

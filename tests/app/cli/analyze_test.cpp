@@ -63,6 +63,16 @@ TEST_F(Analyze, OfStepsAndRanks) {
         EXPECT_THAT(each["step"].get<int>(), testing::AnyOf(2, 3));
 }
 
+TEST_F(Analyze, SortsAndCutsLongTables) {
+    const std::string recording = sample("a.sscope");
+    const Json json =
+        Json::parse(said({"analyze", recording, "work", "--by", "count", "--top", "2", "--json"}));
+    ASSERT_EQ(json["operators"].size(), 2u);
+    EXPECT_GE(json["operators"][0]["count"], json["operators"][1]["count"]);
+    EXPECT_THAT(said({"analyze", recording, "work", "--by", "size"}, 2), HasSubstr("--by"));
+    EXPECT_THAT(said({"analyze", recording, "flame", "--top", "0"}, 2), HasSubstr("--top"));
+}
+
 TEST_F(Analyze, ExplainsItsFigures) {
     EXPECT_THAT(said({"analyze", sample("a.sscope"), "collectives", "--explain"}),
                 AllOf(HasSubstr("Source: nccl-tests"), HasSubstr("Bus bandwidth:")));
