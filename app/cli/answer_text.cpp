@@ -95,13 +95,16 @@ Unit unitOf(const Table& table, const std::vector<Cell>& row, std::size_t column
 
 std::string tableText(const Table& table, std::size_t mostRows) {
     std::vector<std::string> header;
-    for (const Column& column : table.columns) header.emplace_back(column.title);
+    std::vector<std::size_t> columns;
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+        if (table.shows(c)) columns.push_back(c);
+    for (const std::size_t c : columns) header.emplace_back(table.columns[c].title);
     TextTable text(std::move(header));
     const std::size_t shown =
         mostRows == 0 ? table.rows.size() : std::min(mostRows, table.rows.size());
     for (std::size_t i = 0; i < shown; ++i) {
         std::vector<std::string> row;
-        for (std::size_t c = 0; c < table.columns.size(); ++c)
+        for (const std::size_t c : columns)
             row.push_back(cellText(table.rows[i][c], unitOf(table, table.rows[i], c)));
         text.add(std::move(row));
     }

@@ -5,30 +5,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <vector>
 
 namespace shardscope::cli {
 namespace {
 
-using analysis::kLedgerPartCount;
+using analysis::at;
 using analysis::LedgerPart;
-using Parts = std::array<Duration, kLedgerPartCount>;
 
 struct RankSum {
     RankId rank;
     Duration wall;
-    Parts parts{};
+    analysis::LedgerParts parts{};
 
     /// Without computing: blocked in collectives, or waiting for others.
-    [[nodiscard]] Duration held() const {
-        Duration sum;
-        for (const LedgerPart part : {LedgerPart::kExposedGather, LedgerPart::kExposedReduction,
-                                      LedgerPart::kExposedOther, LedgerPart::kWaiting})
-            sum += parts[static_cast<std::size_t>(part)];
-        return sum;
-    }
+    [[nodiscard]] Duration held() const { return analysis::blockedIn(parts); }
 };
 
 std::vector<RankSum> sumsOf(const analysis::Report& report) {
@@ -75,10 +67,11 @@ std::string ledgerOfMany(const analysis::Report& report) {
     const std::vector<RankSum> sums = sumsOf(report);
     const auto time = [](Duration duration) { return durationText(duration.ns); };
     TextTable table({"", "least", "median", "most", "most on"});
+    const auto all = sumOfParts(report.ledger);
     for (const LedgerPart part : kAll<LedgerPart>)
-        table.add(spread(
-            toWord(part), sums,
-            [&](const RankSum& sum) { return sum.parts[static_cast<std::size_t>(part)]; }, time));
+        if (all[at(part)].ns != 0)
+            table.add(spread(
+                toWord(part), sums, [&](const RankSum& sum) { return sum.parts[at(part)]; }, time));
     table.add(spread(
         "wall time", sums, [](const RankSum& sum) { return sum.wall; }, time));
     std::string text = fmt::format("  Over {} ranks:\n", sums.size()) + table.text("  ");

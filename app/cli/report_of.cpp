@@ -1,6 +1,7 @@
 #include "app/cli/report_of.h"
 
 #include "profiler/questions/hta_rows.h"
+#include "profiler/questions/read_device.h"
 
 #include <algorithm>
 #include <vector>
@@ -38,7 +39,9 @@ Result<analysis::Report> reportOf(storage::RecordingReader& reader, bool hta) {
         if (!events) return failure(events);
         ranks.push_back(std::move(*events));
     }
-    analysis::Report report = analysis::analyse(*summary, ranks);
+    const auto rows = questions::deviceRows(reader, *summary, ranks);
+    if (!rows) return failure(rows);
+    analysis::Report report = analysis::analyse(*summary, ranks, *rows);
     if (hta || hasDeviceLane(*summary)) {
         auto numbers = htaNumbers(reader);
         if (!numbers) return failure(numbers);

@@ -287,7 +287,9 @@ std::string ledger(const Report& report, bool everyRank) {
         rows.back().push_back(percent(whole, whole));
     }
     TextTable table(header);
-    for (auto& row : rows) table.add(std::move(row));
+    const auto sums = sumOfParts(report.ledger);
+    for (std::size_t part = 0; part < rows.size(); ++part)
+        if (part >= sums.size() || sums[part].ns != 0) table.add(std::move(rows[part]));
     return text + table.text(kIndent);
 }
 

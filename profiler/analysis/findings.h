@@ -45,6 +45,10 @@ void addOverlapLimit(const RankEvents& events, const Intervals& training, Overla
 /// Rows of the steps of one rank whose phases were recorded.
 [[nodiscard]] std::vector<LedgerRow> rankLedger(const RecordingSummary& summary,
                                                 const RankEvents& events);
+/// The same, but for steps that are among `deviceRows`, of any ranks: those rows stand instead.
+[[nodiscard]] std::vector<LedgerRow> rankLedger(const RecordingSummary& summary,
+                                                const RankEvents& events,
+                                                const std::vector<LedgerRow>& deviceRows);
 
 [[nodiscard]] RankMemory rankMemory(const RecordingSummary& summary, const RankEvents& events);
 

@@ -1,5 +1,7 @@
 #include "profiler/analysis/findings.h"
 
+#include <set>
+
 namespace shardscope::analysis {
 namespace {
 
@@ -16,28 +18,65 @@ LedgerPart partOf(Phase phase) {
         case Phase::kWaitGather:
             return LedgerPart::kExposedGather;
         case Phase::kWaitReduction:
-            return LedgerPart::kExposedReduction;
+            return LedgerPart::kExposedReduceScatter;
         case Phase::kWaitOther:
             return LedgerPart::kExposedOther;
         case Phase::kData:
             return LedgerPart::kData;
         case Phase::kEvaluation:
             return LedgerPart::kEvaluation;
+        case Phase::kCheckpoint:
+            return LedgerPart::kCheckpoint;
         case Phase::kNone:
         case Phase::kCalibration:
         case Phase::kRelease:
         case Phase::kOther:
-        case Phase::kCheckpoint:
         case Phase::kSample:
             return LedgerPart::kOther;
     }
     return LedgerPart::kOther;
 }
 
+/// Gradient reductions of a rank, to tell what a phase waits for.
+class Reductions {
+public:
+    explicit Reductions(const RankEvents& events) {
+        for (const CollectiveEvent& each : events.collectives) {
+            if (each.operation == CollectiveOp::kReduceScatter ||
+                each.operation == CollectiveOp::kAllReduce)
+                m_byEnd.push_back({{each.start, each.end}, each.operation});
+        }
+        std::stable_sort(m_byEnd.begin(), m_byEnd.end(),
+                         [](const auto& a, const auto& b) { return a.range.end < b.range.end; });
+    }
+
+    /// The one that ended last within the wait, else the next to end, if it had begun.
+    [[nodiscard]] LedgerPart waitedFor(TimeRange wait) const {
+        const auto later = std::upper_bound(
+            m_byEnd.begin(), m_byEnd.end(), wait.end,
+            [](Timestamp time, const auto& each) { return time < each.range.end; });
+        if (later != m_byEnd.begin() && std::prev(later)->range.end > wait.begin)
+            return partOf(*std::prev(later));
+        if (later != m_byEnd.end() && later->range.begin < wait.end) return partOf(*later);
+        return LedgerPart::kExposedReduceScatter;
+    }
+
+private:
+    struct Reduction {
+        TimeRange range;
+        CollectiveOp operation{};
+    };
+    static LedgerPart partOf(const Reduction& reduction) {
+        return reduction.operation == CollectiveOp::kAllReduce ? LedgerPart::kExposedAllReduce
+                                                               : LedgerPart::kExposedReduceScatter;
+    }
+    std::vector<Reduction> m_byEnd;
+};
+
 /// Phases never overlap by contract; should some do, the earlier one keeps the time, so that the
 /// parts always add up.
 std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events,
-                               const Intervals& waiting) {
+                               const Intervals& waiting, const Reductions& reductions) {
     LedgerRow row{step.rank, step.step, step.range().duration(), {}};
     const auto add = [&](LedgerPart part, Duration duration) {
         row.parts[static_cast<std::size_t>(part)] += duration;
@@ -62,7 +101,9 @@ std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events,
             add(LedgerPart::kWaiting, waited);
             rest -= waited;
         }
-        add(partOf(phase->phase), rest);
+        add(phase->phase == Phase::kWaitReduction ? reductions.waitedFor(phase->range())
+                                                  : partOf(phase->phase),
+            rest);
     }
     if (!recorded) return std::nullopt;
     add(LedgerPart::kOther, step.end - reached);
@@ -73,6 +114,7 @@ std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events,
 
 std::vector<LedgerRow> rankLedger(const RecordingSummary& summary, const RankEvents& events) {
     const Intervals waiting = waitingTime(events);
+    const Reductions reductions(events);
     std::vector<LedgerRow> rows;
     for (const StepFacts& step : summary.steps) {
         if (step.rank != events.rank) continue;
@@ -84,14 +126,36 @@ std::vector<LedgerRow> rankLedger(const RecordingSummary& summary, const RankEve
         const auto last = std::lower_bound(
             first, waiting.end(), step.end,
             [](const TimeRange& range, Timestamp time) { return range.begin < time; });
-        if (auto row = rowOf(step, events, Intervals(first, last))) rows.push_back(*row);
+        if (auto row = rowOf(step, events, Intervals(first, last), reductions))
+            rows.push_back(*row);
     }
     return rows;
 }
 
+std::vector<LedgerRow> rankLedger(const RecordingSummary& summary, const RankEvents& events,
+                                  const std::vector<LedgerRow>& deviceRows) {
+    std::set<StepIndex> wanted;
+    for (const StepFacts& step : summary.steps)
+        if (step.rank == events.rank) wanted.insert(step.step);
+    std::vector<LedgerRow> rows;
+    for (const LedgerRow& row : deviceRows)
+        if (row.rank == events.rank && wanted.erase(row.step) == 1) rows.push_back(row);
+    // Most ranks have rows of one kind only.
+    if (!rows.empty() && wanted.empty()) return rows;
+    for (const LedgerRow& row : rankLedger(summary, events))
+        if (wanted.contains(row.step)) rows.push_back(row);
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const LedgerRow& a, const LedgerRow& b) { return a.step < b.step; });
+    return rows;
+}
+
 Duration blockedIn(const LedgerParts& parts) {
-    return parts[at(LedgerPart::kExposedGather)] + parts[at(LedgerPart::kExposedReduction)] +
+    return parts[at(LedgerPart::kExposedGather)] + blockedInReductions(parts) +
            parts[at(LedgerPart::kExposedOther)] + parts[at(LedgerPart::kWaiting)];
+}
+
+Duration blockedInReductions(const LedgerParts& parts) {
+    return parts[at(LedgerPart::kExposedReduceScatter)] + parts[at(LedgerPart::kExposedAllReduce)];
 }
 
 LedgerParts medianParts(const std::vector<LedgerRow>& rows, RankId rank) {

@@ -1,5 +1,14 @@
 // The ledger: what each step of each rank was spent on. Rows, and their sums and medians over the
 // whole run or over what is selected of it.
+//
+// Two ways to make them; of both each instant of [step start, step end) belongs to exactly one
+// part, so that parts add up to the wall time to the nanosecond:
+// - by the phases of the step thread (ledger.cpp): ranks that compute on a CPU, and steps of which
+//   no device work was traced. Time blocked in a gradient reduction is the operation's that the
+//   phase waits for: of the rank's reduce-scatters and all-reduces the one that ended last within
+//   the phase, else the one that was under way in it; without either a reduce-scatter
+// - by the work of the device and its launches (device_ledger.h): ranks whose kernels were traced,
+//   imported traces among them.
 #pragma once
 
 #include "storage/model/ids.h"
@@ -15,14 +24,20 @@ namespace shardscope::analysis {
 
 /// Parts of a step. Their sum is the step's wall time, exactly, on every rank.
 enum class LedgerPart : std::uint8_t {
-    kCompute = 0,       ///< forward, head, backward
-    kOptimizer,         ///< clip and sharded AdamW
-    kExposedGather,     ///< blocked on a gather while data moved
-    kExposedReduction,  ///< blocked on a gradient reduction while data moved
-    kExposedOther,      ///< blocked on another collective while data moved
-    kWaiting,           ///< blocked in a collective before the last rank arrived
+    kCompute = 0,    ///< forward, head, backward
+    kOptimizer,      ///< clip and sharded AdamW
+    kExposedGather,  ///< blocked on a gather while data moved
+    kExposedReduceScatter,
+    kExposedAllReduce,
+    kExposedOther,  ///< blocked on another collective while data moved
+    kWaiting,       ///< blocked in a collective before the last rank arrived
+    kCopies,        ///< of a device
+    kLaunchBound,   ///< a device idle while work for it was launched and had not begun
+    kHostBound,     ///< a device idle, and nothing launched
     kData,
     kEvaluation,
+    kCheckpoint,
+    kProfiler,
     kOther,  ///< between phases: scheduling, releases, bookkeeping
 };
 /// What a part is called, in JSON too, and a sentence about what it is.
@@ -35,25 +50,42 @@ struct LedgerPartWords {
 constexpr auto wordsOf(LedgerPart) {
     return wordList<LedgerPartWords>(
         {{LedgerPart::kCompute, "compute", "compute_ns",
-          "Forward, head with loss, and backward of the step thread."},
+          "Forward, head with loss, and backward of the step thread; on a device compute kernels."},
          {LedgerPart::kOptimizer, "optimizer", "optimizer_ns",
-          "Gradient clipping and the sharded AdamW update."},
+          "Gradient clipping and the optimizer's update; on a device kernels of these."},
          {LedgerPart::kExposedGather, "blocked in gathers", "blocked_gather_ns",
           "Blocked until gathered parameters are there, while every rank had arrived and data "
-          "moved."},
-         {LedgerPart::kExposedReduction, "blocked in reductions", "blocked_reduction_ns",
-          "Blocked until a gradient reduction is done, while every rank had arrived and data "
-          "moved."},
+          "moved; on a device all-gathers that no compute kernel hides."},
+         {LedgerPart::kExposedReduceScatter, "blocked in reduce-scatters",
+          "blocked_reduce_scatter_ns",
+          "Blocked until a reduce-scatter of gradients is done, while every rank had arrived and "
+          "data moved; on a device reduce-scatters that no compute kernel hides."},
+         {LedgerPart::kExposedAllReduce, "blocked in all-reduces", "blocked_all_reduce_ns",
+          "Blocked until an all-reduce of gradients is done, while every rank had arrived and data "
+          "moved; on a device all-reduces that no compute kernel hides."},
          {LedgerPart::kExposedOther, "blocked in others", "blocked_other_ns",
           "Blocked in any other collective (norm, loss), while every rank had arrived and data "
-          "moved."},
+          "moved; on a device other collectives that no compute kernel hides."},
          {LedgerPart::kWaiting, "waiting for the slowest", "waiting_ns",
           "Blocked while a collective of this rank had started but its last rank had not arrived."},
-         {LedgerPart::kData, "data", "data_ns", "Building the batch."},
+         {LedgerPart::kCopies, "copies", "copies_ns",
+          "The device copies or sets memory, and neither computes nor communicates."},
+         {LedgerPart::kLaunchBound, "idle, launched", "launch_bound_ns",
+          "The device is idle although work was launched that has not begun: launch latency."},
+         {LedgerPart::kHostBound, "idle, host", "host_bound_ns",
+          "The device is idle and nothing launched is left to begin: the host is the bound."},
+         {LedgerPart::kData, "data", "data_ns",
+          "Building the batch; on a device what is idle meanwhile."},
          {LedgerPart::kEvaluation, "evaluation", "evaluation_ns",
           "Validation passes inside the step."},
+         {LedgerPart::kCheckpoint, "checkpoint", "checkpoint_ns",
+          "Writing a checkpoint; on a device what is idle meanwhile."},
+         {LedgerPart::kProfiler, "profiler", "profiler_ns",
+          "The device is idle while the profiler works on the host."},
          {LedgerPart::kOther, "other", "other_ns",
-          "Between phases: scheduling, releases, bookkeeping; collectives may go on meanwhile."}});
+          "Between phases: scheduling, releases, bookkeeping; collectives may go on meanwhile. On "
+          "a "
+          "device idle before work whose launch is not recorded."}});
 }
 inline constexpr int kLedgerPartCount = static_cast<int>(kPlaces<LedgerPart>);
 [[nodiscard]] constexpr const char* toKey(LedgerPart part) {
@@ -79,6 +111,9 @@ struct LedgerRow {
 
 /// Blocked in collectives, waiting for the slowest rank included.
 [[nodiscard]] Duration blockedIn(const LedgerParts& parts);
+/// What scripts know as one figure: blocked in reduce-scatters and in all-reduces.
+inline constexpr const char* kReductionKey = "blocked_reduction_ns";
+[[nodiscard]] Duration blockedInReductions(const LedgerParts& parts);
 /// Each part's median over the rows of a rank; zero without rows.
 [[nodiscard]] LedgerParts medianParts(const std::vector<LedgerRow>& rows, RankId rank);
 /// Over all rows.

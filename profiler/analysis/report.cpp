@@ -85,12 +85,13 @@ struct RankPart {
 };
 
 void takeRanks(const RecordingSummary& summary, const RecordingSummary& detailed,
-               const std::vector<RankEvents>& ranks, Report& report) {
+               const std::vector<RankEvents>& ranks, const std::vector<LedgerRow>& deviceRows,
+               Report& report) {
     std::vector<RankPart> parts(ranks.size());
     forEachRank(ranks.size(), [&](std::size_t place) {
         RankPart& part = parts[place];
         part.overlap = rankOverlap(detailed, ranks[place], part.overlapBySteps);
-        part.ledger = rankLedger(detailed, ranks[place]);
+        part.ledger = rankLedger(detailed, ranks[place], deviceRows);
         part.memory = rankMemory(summary, ranks[place]);
         part.device = deviceUse(detailed, ranks[place]);
     });
@@ -112,14 +113,15 @@ void takeRanks(const RecordingSummary& summary, const RecordingSummary& detailed
 
 }  // namespace
 
-Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
+Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
+               const std::vector<LedgerRow>& deviceRows) {
     Report report;
     report.run = summary.run;
     const RecordingSummary detailed = detailedSteps(summary, report.basis);
     report.diagnostics = summary.diagnostics;
     takeLosses(summary, report);
     takeThroughput(summary, ranks, report);
-    takeRanks(summary, detailed, ranks, report);
+    takeRanks(summary, detailed, ranks, deviceRows, report);
     report.clocks = HostClocks(summary, ranks);
     LateRanks late = lateRanks(ranks, report.clocks);
     report.waiting = std::move(late.named);

@@ -198,8 +198,10 @@ struct Report {
     }
 };
 
-/// `ranks` by rank, covering the whole run.
-[[nodiscard]] Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks);
+/// `ranks` by rank, covering the whole run. `deviceRows`: of ranks whose kernels were traced
+/// (device_ledger.h), filled in by who reads them; other ranks and steps go by their phases.
+[[nodiscard]] Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
+                             const std::vector<LedgerRow>& deviceRows = {});
 
 /// "schema": "shardscope.report/1"; keys are stable.
 [[nodiscard]] std::string toJson(const Report& report);

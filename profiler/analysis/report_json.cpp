@@ -77,14 +77,19 @@ Json mfuJson(const Mfu& mfu) {
 Json ledgerJson(const Report& report) {
     Json rows = Json::array();
     for (const LedgerRow& row : report.ledger) {
-        Json parts = Json::object();
-        for (int part = 0; part < kLedgerPartCount; ++part)
-            parts[toKey(static_cast<LedgerPart>(part))] =
-                row.parts[static_cast<std::size_t>(part)].ns;
+        // Parts add up: the two operations of reductions are one of them, and stand beside.
+        Json parts = Json::object(), reductions = Json::object();
+        for (const LedgerPart part : kAll<LedgerPart>) {
+            const bool reduction =
+                part == LedgerPart::kExposedReduceScatter || part == LedgerPart::kExposedAllReduce;
+            (reduction ? reductions : parts)[toKey(part)] = row.parts[at(part)].ns;
+        }
+        parts[kReductionKey] = blockedInReductions(row.parts).ns;
         rows.push_back({{"rank", row.rank.value},
                         {"step", row.step.value},
                         {"wall_ns", row.wall.ns},
-                        {"parts", std::move(parts)}});
+                        {"parts", std::move(parts)},
+                        {"reductions", std::move(reductions)}});
     }
     return rows;
 }

@@ -56,6 +56,13 @@ void addLedger(const SteadySteps& steady, const Report& report, std::vector<RunF
                                      [](double sample) { return sample > 0; });
         if (any) figures.push_back(std::move(figure));
     }
+    RunFigure reductions{std::string("ledger.") + kReductionKey, "ns", Better::kLower, {}, {}};
+    for (const auto& [step, sum] : bySteps)
+        reductions.samples.push_back(static_cast<double>(blockedInReductions(sum.first).ns) /
+                                     sum.second);
+    const bool any = std::any_of(reductions.samples.begin(), reductions.samples.end(),
+                                 [](double sample) { return sample > 0; });
+    if (any) figures.push_back(std::move(reductions));
 }
 
 void addLoss(const RecordingSummary& summary, std::vector<RunFigure>& figures) {

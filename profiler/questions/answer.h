@@ -4,6 +4,7 @@
 // show the same figures with the same words. Pure values.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,12 +33,20 @@ enum class Unit : std::uint8_t {
     kOfRow,  ///< said by the row's cell in the column "unit": "ns", "bytes", "tokens/s"
 };
 
+/// Whom a column is for. JSON and CSV have all of them.
+enum class Shown : std::uint8_t {
+    kAlways,
+    kWhereAny,   ///< people see it only if some row has more than zero there
+    kToScripts,  ///< a sum of others, kept for who reads it
+};
+
 /// Names come from static storage.
 struct Column {
     const char* key;    ///< in JSON and CSV, with its unit: "idle_us"
     const char* title;  ///< for people, without it
     Unit unit = Unit::kNone;
     const char* definition = "";  ///< what it is and, of a share, of what
+    Shown shown = Shown::kAlways;
 };
 
 /// A whole number, a real one, a text; or nothing: undefined here, or not to be told, which JSON
@@ -75,6 +84,15 @@ struct Table {
     std::vector<Column> columns;
     std::vector<std::vector<Cell>> rows;  ///< a cell for each column
 
+    /// Whether people are to see a column.
+    [[nodiscard]] bool shows(std::size_t column) const {
+        if (columns[column].shown != Shown::kWhereAny)
+            return columns[column].shown == Shown::kAlways;
+        return std::any_of(rows.begin(), rows.end(), [column](const std::vector<Cell>& row) {
+            const std::int64_t* whole = row[column].integer();
+            return whole == nullptr ? !row[column].isNone() : *whole != 0;
+        });
+    }
     /// Place of the column with that key, which there is.
     [[nodiscard]] std::size_t columnAt(std::string_view wanted) const {
         std::size_t place = 0;

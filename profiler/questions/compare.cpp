@@ -5,6 +5,7 @@
 #include "profiler/questions/cells.h"
 #include "profiler/questions/cost_tables.h"
 #include "profiler/questions/question.h"
+#include "profiler/questions/read_device.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,7 +37,9 @@ Result<Side> readSide(storage::RecordingReader& reader) {
     if (!ranks) return failure(ranks);
     auto costs = readCosts(asked, *ranks);
     if (!costs) return failure(costs);
-    const analysis::Report report = analysis::analyse(*summary, *ranks);
+    const auto rows = deviceRows(reader, *summary, *ranks);
+    if (!rows) return failure(rows);
+    const analysis::Report report = analysis::analyse(*summary, *ranks, *rows);
     auto figures = analysis::runFigures(*summary, *ranks, report);
     return Side{std::move(*summary), std::move(*ranks), std::move(figures), std::move(*costs)};
 }

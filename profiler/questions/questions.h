@@ -66,8 +66,14 @@ inline constexpr Question kSteps{
     "Each instant of a step's wall time belongs to one part, so that parts add up to it to the "
     "nanosecond. What a step thread is blocked in counts as waiting until the last rank has "
     "arrived, "
-    "and as blocked from there on.",
-    "the recording's own phases", askSteps};
+    "and as blocked from there on. Of a device that was traced an instant belongs to the first of: "
+    "compute kernels, collectives' kernels, copies; and, idle, to the profiler, data, a "
+    "checkpoint, "
+    "work that was launched and had not begun, or the host, which had not launched the next.",
+    "the recording's own phases, kernels and launches; idle time against "
+    "hta/analyzers/breakdown_analysis.py: host wait is split where the launch began, its other "
+    "classes are launched",
+    askSteps};
 
 Result<Answer> askLaunches(const Asked& asked);
 inline constexpr Question kLaunches{

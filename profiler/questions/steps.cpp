@@ -2,8 +2,13 @@
 #include "profiler/analysis/ledger.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
+#include "profiler/questions/read_device.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
 
 namespace shardscope::questions {
 namespace {
@@ -18,8 +23,11 @@ Table ledgerTable(const char* key, const char* title, bool perStep) {
     table.columns.push_back(
         {"wall_ns", "wall", Unit::kNanoseconds, "The parts add up to it exactly."});
     for (const LedgerPart part : kAll<LedgerPart>)
-        table.columns.push_back(
-            {analysis::toKey(part), toWord(part), Unit::kNanoseconds, analysis::definition(part)});
+        table.columns.push_back({analysis::toKey(part), toWord(part), Unit::kNanoseconds,
+                                 analysis::definition(part), Shown::kWhereAny});
+    table.columns.push_back({analysis::kReductionKey, "blocked in reductions", Unit::kNanoseconds,
+                             "Blocked in reduce-scatters and in all-reduces: no part of its own.",
+                             Shown::kToScripts});
     return table;
 }
 
@@ -27,7 +35,64 @@ std::vector<Cell> rowOf(RankId rank, std::int64_t second, Duration wall,
                         const analysis::LedgerParts& parts) {
     std::vector<Cell> row{std::int64_t{rank.value}, second, wall.ns};
     for (const Duration part : parts) row.emplace_back(part.ns);
+    row.emplace_back(analysis::blockedInReductions(parts).ns);
     return row;
+}
+
+struct Ledger {
+    std::vector<LedgerRow> rows;
+    std::vector<std::string> untold;
+};
+
+void addUntold(RankId rank, const RankEvents& events, const analysis::DeviceTimeline& device,
+               std::vector<std::string>& untold) {
+    const auto unlaunched =
+        std::count_if(device.work.begin(), device.work.end(),
+                      [](const analysis::DeviceWork& work) { return !work.launch; });
+    if (unlaunched > 0)
+        untold.push_back(fmt::format(
+            "could not tell what the device of rank {} was idle for before {} of {} kernels and "
+            "copies, which counts as other: the calls that launched them were not recorded",
+            rank.value, unlaunched, device.work.size()));
+    const bool arrivals =
+        events.communicationKernels.empty() ||
+        std::any_of(events.collectives.begin(), events.collectives.end(),
+                    [](const CollectiveEvent& event) { return event.arrivals.size() > 1; });
+    if (!arrivals)
+        untold.push_back(fmt::format(
+            "could not tell waiting for the slowest rank from moving data in collectives of rank "
+            "{}, all of which counts as moving: ranks' arrivals were not recorded",
+            rank.value));
+}
+
+bool hasDevice(const RecordingSummary& summary, RankId rank) {
+    return std::any_of(summary.lanes.begin(), summary.lanes.end(), [rank](const LaneFacts& lane) {
+        return lane.rank == rank && lane.role == LaneRole::kCompute && isStreamLane(lane.lane);
+    });
+}
+
+/// Idle time of a device can be for work behind the selection: its ledger is made from everything.
+Result<Ledger> ledgerOf(const Asked& asked, RankId rank) {
+    const TimeRange whole{asked.summary.bounds.begin, {asked.summary.bounds.end.ns + 1}};
+    auto events =
+        hasDevice(asked.summary, rank) ? asked.reader.rankEvents(rank, whole) : asked.events(rank);
+    if (!events) return failure(events);
+    if (events->computeKernels.empty())
+        return Ledger{analysis::rankLedger(asked.summary, *events), {}};
+    const auto device = readDevice(asked.reader, asked.summary, *events);
+    if (!device) return failure(device);
+    Ledger ledger;
+    ledger.rows = analysis::rankLedger(asked.summary, *events,
+                                       analysis::deviceLedger(asked.summary, *events, *device));
+    if (!ledger.rows.empty()) addUntold(rank, *events, *device, ledger.untold);
+    return ledger;
+}
+
+std::string noRows(const Asked& asked, RankId rank) {
+    const bool steps = std::any_of(asked.summary.steps.begin(), asked.summary.steps.end(),
+                                   [rank](const StepFacts& step) { return step.rank == rank; });
+    return fmt::format("could not tell where the steps of rank {} went: {}", rank.value,
+                       steps ? "no phases of it were recorded" : "it has no steps");
 }
 
 }  // namespace
@@ -38,13 +103,12 @@ Result<Answer> askSteps(const Asked& asked) {
         ledgerTable("ranks", "Where the steps of each rank went, all of them together", false);
     Table each = ledgerTable("steps", "Where each step went", true);
     for (const RankFacts& rank : asked.summary.ranks) {
-        const auto events = asked.events(rank.rank);
-        if (!events) return failure(events);
-        const std::vector<LedgerRow> rows = analysis::rankLedger(asked.summary, *events);
+        const auto ledger = ledgerOf(asked, rank.rank);
+        if (!ledger) return failure(ledger);
+        const std::vector<LedgerRow>& rows = ledger->rows;
+        answer.untold.insert(answer.untold.end(), ledger->untold.begin(), ledger->untold.end());
         if (rows.empty()) {
-            answer.untold.push_back(fmt::format(
-                "could not tell where the steps of rank {} went: no phases of it were recorded",
-                rank.rank.value));
+            answer.untold.push_back(noRows(asked, rank.rank));
             continue;
         }
         sums.rows.push_back(rowOf(rank.rank, static_cast<std::int64_t>(rows.size()),

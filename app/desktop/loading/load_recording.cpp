@@ -1,5 +1,7 @@
 #include "app/desktop/loading/load_recording.h"
 
+#include "profiler/questions/read_device.h"
+
 namespace shardscope::desktop {
 namespace {
 
@@ -22,12 +24,15 @@ Result<bool> addNextRank(storage::RecordingReader& reader, OpenRecording& sketch
     const RankId next = sketch.summary.ranks[sketch.ranks.size()].rank;
     auto events = reader.rankEvents(next, sketch.summary.bounds);
     if (!events) return failure(events);
+    const auto rows = questions::deviceRows(reader, sketch.summary, {*events});
+    if (!rows) return failure(rows);
+    sketch.deviceRows.insert(sketch.deviceRows.end(), rows->begin(), rows->end());
     sketch.ranks.push_back(std::move(*events));
     return true;
 }
 
 void complete(OpenRecording& sketch) {
-    sketch.report = analysis::analyse(sketch.summary, sketch.ranks);
+    sketch.report = analysis::analyse(sketch.summary, sketch.ranks, sketch.deviceRows);
     sketch.density = runDensity(sketch.ranks, sketch.summary.bounds, kDensityBuckets);
 }
 

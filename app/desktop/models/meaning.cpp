@@ -11,10 +11,22 @@ Meaning meaningOf(analysis::LedgerPart part) {
             return Meaning::kOptimizer;
         case LedgerPart::kExposedGather:
             return Meaning::kGather;
-        case LedgerPart::kExposedReduction:
+        case LedgerPart::kExposedReduceScatter:
             return Meaning::kReduction;
+        case LedgerPart::kExposedAllReduce:
+            return Meaning::kAllReduce;
         case LedgerPart::kExposedOther:
             return Meaning::kOtherCollective;
+        case LedgerPart::kCopies:
+            return Meaning::kDeviceCopy;
+        case LedgerPart::kLaunchBound:
+            return Meaning::kIdleLaunched;
+        case LedgerPart::kHostBound:
+            return Meaning::kIdle;
+        case LedgerPart::kCheckpoint:
+            return Meaning::kCheckpoint;
+        case LedgerPart::kProfiler:
+            return Meaning::kProfiler;
         case LedgerPart::kWaiting:
             return Meaning::kWaiting;
         case LedgerPart::kData:

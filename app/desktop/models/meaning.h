@@ -28,7 +28,12 @@ enum class Meaning : std::uint8_t {
     kWaitOther,
     kWaiting,  ///< waiting, whatever the collective
     kTheory,
-    kReserved,  ///< a line: what an allocator holds, used or not
+    kReserved,      ///< a line: what an allocator holds, used or not
+    kAllReduce,     ///< of gradients: a lighter shade of kReduction
+    kDeviceCopy,    ///< a device's copies: a darker shade of kCopy
+    kIdleLaunched,  ///< hatched kIdle: launched work has not begun
+    kCheckpoint,
+    kProfiler,
 };
 
 [[nodiscard]] Meaning meaningOf(analysis::LedgerPart part);

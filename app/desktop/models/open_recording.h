@@ -25,7 +25,8 @@ struct OpenRecording {
     QString path;
     RecordingSummary summary;
     analysis::Report report;
-    std::vector<RankEvents> ranks;  ///< by rank
+    std::vector<RankEvents> ranks;                ///< by rank
+    std::vector<analysis::LedgerRow> deviceRows;  ///< of ranks whose kernels were traced
     RunDensity density;
     bool grows = false;  ///< it was read before, and more has come since
 

@@ -127,6 +127,16 @@ Fill Theme::fill(Meaning meaning) const {
             return {text};
         case Meaning::kReserved:
             return {text};
+        case Meaning::kAllReduce:
+            return {QColor(0xEE, 0x93, 0x55)};
+        case Meaning::kDeviceCopy:
+            return {QColor(0x00, 0x6E, 0x50)};
+        case Meaning::kIdleLaunched:
+            return {fill(Meaning::kIdle).colour, true};
+        case Meaning::kCheckpoint:
+            return {QColor(0x7A, 0x5C, 0xA8)};
+        case Meaning::kProfiler:
+            return {QColor(0x8C, 0x6D, 0x46)};
         case Meaning::kNone:
             return {QColor()};
     }

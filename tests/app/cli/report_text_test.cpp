@@ -45,6 +45,7 @@ TEST(ReportText, OfFewRanksShowsEachOfThem) {
     const std::string text = reportText(reportOf(kFewRanks), "run.sscope");
     EXPECT_THAT(text, HasSubstr("rank 7"));
     EXPECT_THAT(text, Not(HasSubstr("--all")));
+    EXPECT_THAT(text, Not(HasSubstr("idle, host"))) << "no rank has any";
     EXPECT_EQ(text, reportText(reportOf(kFewRanks), "run.sscope", true));
 }
 
@@ -52,6 +53,7 @@ TEST(ReportText, OfManyShowsTheSpreadAndTheWorst) {
     const std::string text = reportText(reportOf(1000), "run.sscope");
     EXPECT_LT(linesOf(text), 60u) << "fits a screen";
     EXPECT_THAT(text, HasSubstr("Over 1000 ranks"));
+    EXPECT_THAT(text, Not(HasSubstr("idle, host"))) << "no rank has any";
     // 0 to 999 ms: the least, the median, the most and whose that is.
     EXPECT_THAT(
         text, testing::ContainsRegex("waiting for the slowest +0 ns +500.*ms +999.*ms +rank 999"));

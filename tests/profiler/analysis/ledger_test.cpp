@@ -1,9 +1,12 @@
+#include "profiler/analysis/findings.h"
 #include "profiler/analysis/report.h"
 #include "tests/support/random_events.h"
 #include "tests/support/timeline.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <numeric>
 
 namespace shardscope::analysis {
@@ -43,7 +46,7 @@ TEST(Ledger, SplitsBlockedTimeAtTheLastArrival) {
     const LedgerRow& row = report.ledger.at(0);
     EXPECT_EQ(ticks(row, LedgerPart::kWaiting), 3);  // two of the gather's, one of the reduction's
     EXPECT_EQ(ticks(row, LedgerPart::kExposedGather), 3);
-    EXPECT_EQ(ticks(row, LedgerPart::kExposedReduction), 3);
+    EXPECT_EQ(ticks(row, LedgerPart::kExposedReduceScatter), 3);
     EXPECT_EQ(ticks(row, LedgerPart::kExposedOther), 1);
     EXPECT_EQ(ticks(row, LedgerPart::kCompute), 5);
     EXPECT_EQ(ticks(row, LedgerPart::kOther), 1);
@@ -133,6 +136,132 @@ TEST(Ledger, PartsAddUpToWallTimeOnEveryRankAndStep) {
         }
         EXPECT_EQ(communication, report.overlap.communication);
         EXPECT_EQ(hidden, report.overlap.hidden);
+    }
+}
+
+TEST(Ledger, AReductionThatIsWaitedForIsTheOneThatEndsLastWithinTheWait) {
+    auto timeline = drawTimeline(R"(
+        rank 0 step    |ssssssssssssssssss|
+        rank 0 comm    |..rrcc....rr.ccc..|
+        rank 0 compute |ffrrrrr...rr.rr.rf|
+    )");
+    const auto rows = rankLedger(timeline.summary, timeline.ranks[0]);
+    ASSERT_EQ(rows.size(), 1u);
+    // Both operations end in the first wait, the reduce-scatter in the second, and the third ends
+    // before its all-reduce does. In the last nothing goes on.
+    EXPECT_EQ(ticks(rows[0], LedgerPart::kExposedAllReduce), 5 + 2);
+    EXPECT_EQ(ticks(rows[0], LedgerPart::kExposedReduceScatter), 2 + 1);
+    EXPECT_EQ(blockedInReductions(rows[0].parts).ns, 10 * kTick.ns);
+}
+
+TEST(Ledger, ScriptsHaveReductionsAsOneFigureToo) {
+    const Report report = reportOf(drawTimeline(R"(
+        rank 0 step    |ssssssssss|
+        rank 0 comm    |.rr.ccc...|
+        rank 0 compute |frrfrrrfff|
+    )"));
+    const auto json = nlohmann::json::parse(toJson(report));
+    const auto& row = json.at("ledger").at(0);
+    EXPECT_EQ(row.at("reductions").at("blocked_reduce_scatter_ns"), 2 * kTick.ns);
+    EXPECT_EQ(row.at("reductions").at("blocked_all_reduce_ns"), 3 * kTick.ns);
+    EXPECT_EQ(row.at("parts").at("blocked_reduction_ns"), 5 * kTick.ns);
+    std::int64_t sum = 0;
+    for (const auto& part : row.at("parts")) sum += part.get<std::int64_t>();
+    EXPECT_EQ(sum, row.at("wall_ns"));
+    for (const LedgerPart part : kAll<LedgerPart>)
+        EXPECT_TRUE(row.at("parts").contains(toKey(part)) ||
+                    row.at("reductions").contains(toKey(part)))
+            << toKey(part);
+}
+
+TEST(Ledger, CheckpointsAreAPartOfTheirOwn) {
+    auto timeline = drawTimeline(R"(
+        rank 0 step    |ssssss|
+        rank 0 compute |fffxx.|
+    )");
+    timeline.ranks[0].phases[1].phase = Phase::kCheckpoint;
+    const auto rows = rankLedger(timeline.summary, timeline.ranks[0]);
+    EXPECT_EQ(ticks(rows.at(0), LedgerPart::kCheckpoint), 2);
+    EXPECT_EQ(ticks(rows.at(0), LedgerPart::kOther), 1);
+}
+
+/// Of an instant within the phase, said again from the definitions alone.
+LedgerPart partOf(const SpanEvent& phase, const RankEvents& events, Timestamp time) {
+    const auto& all = events.collectives;
+    const auto waits = [&](const CollectiveEvent& each) {
+        return each.start <= time && time < each.lastArrival();
+    };
+    if (isWait(phase.phase) && std::any_of(all.begin(), all.end(), waits))
+        return LedgerPart::kWaiting;
+    if (phase.phase == Phase::kWaitReduction) {
+        const CollectiveEvent* last = nullptr;
+        const CollectiveEvent* next = nullptr;
+        for (const CollectiveEvent& each : all) {
+            if (each.operation != CollectiveOp::kReduceScatter &&
+                each.operation != CollectiveOp::kAllReduce)
+                continue;
+            if (each.end <= phase.end() && (last == nullptr || each.end >= last->end)) last = &each;
+            if (each.end > phase.end() && (next == nullptr || each.end < next->end)) next = &each;
+        }
+        if (last != nullptr && last->end <= phase.start) last = nullptr;
+        if (last == nullptr && next != nullptr && next->start < phase.end()) last = next;
+        return last != nullptr && last->operation == CollectiveOp::kAllReduce
+                   ? LedgerPart::kExposedAllReduce
+                   : LedgerPart::kExposedReduceScatter;
+    }
+    if (isWork(phase.phase))
+        return phase.phase == Phase::kClip || phase.phase == Phase::kOptimizer
+                   ? LedgerPart::kOptimizer
+                   : LedgerPart::kCompute;
+    if (phase.phase == Phase::kWaitGather) return LedgerPart::kExposedGather;
+    if (phase.phase == Phase::kWaitOther) return LedgerPart::kExposedOther;
+    if (phase.phase == Phase::kData) return LedgerPart::kData;
+    if (phase.phase == Phase::kEvaluation) return LedgerPart::kEvaluation;
+    return phase.phase == Phase::kCheckpoint ? LedgerPart::kCheckpoint : LedgerPart::kOther;
+}
+
+TEST(Ledger, EqualsBruteForceOfEachNanosecond) {
+    test::RandomEvents random(18);
+    for (int round = 0; round < 10'000; ++round) {
+        RecordingSummary summary;
+        RankEvents events;
+        // Disjoint, as phases are by contract; some without length.
+        for (Timestamp time{random.between(0, 9)}; time.ns < 60;) {
+            SpanEvent& phase = events.phases.emplace_back();
+            phase.start = time;
+            phase.duration = {random.between(0, 12)};
+            phase.phase = static_cast<Phase>(random.between(0, 16));
+            time = phase.end() + Duration{random.between(1, 4)};
+        }
+        for (std::int64_t n = random.between(0, 5); n > 0; --n) {
+            CollectiveEvent& each = events.collectives.emplace_back();
+            each.operation = static_cast<CollectiveOp>(random.between(1, 4));
+            each.start = {random.between(0, 60)};
+            each.end = each.start + Duration{random.between(0, 20)};
+            each.arrivals = {each.start, each.start + Duration{random.between(-5, 15)}};
+        }
+        Timestamp begin{random.between(0, 20)};
+        for (std::int32_t index = 0; index < 3; ++index) {
+            StepFacts& step = summary.steps.emplace_back();
+            step.step = {index};
+            step.start = begin;
+            step.end = begin = begin + Duration{random.between(0, 25)};
+        }
+        for (const LedgerRow& row : rankLedger(summary, events)) {
+            const StepFacts& step = summary.steps.at(static_cast<std::size_t>(row.step.value));
+            LedgerParts expected{};
+            for (Timestamp time = step.start; time < step.end; time = time + Duration{1}) {
+                const auto phase = std::find_if(
+                    events.phases.begin(), events.phases.end(),
+                    [time](const SpanEvent& each) { return each.range().contains(time); });
+                const LedgerPart part = phase == events.phases.end() ? LedgerPart::kOther
+                                                                     : partOf(*phase, events, time);
+                ++expected[at(part)].ns;
+            }
+            for (const LedgerPart part : kAll<LedgerPart>)
+                ASSERT_EQ(row.parts[at(part)], expected[at(part)])
+                    << toWord(part) << ", round " << round << ", step " << row.step.value;
+        }
     }
 }
 

@@ -1,0 +1,28 @@
+// Reads what was traced of a rank's device: its work joined with the calls that launched it, and
+// what the host did meanwhile.
+#pragma once
+
+#include "profiler/analysis/device_ledger.h"
+#include "storage/model/result.h"
+#include "storage/recording/read/recording_reader.h"
+
+#include <vector>
+
+namespace shardscope::questions {
+
+/// Of the whole recording. Work and calls belong together by their correlation. Which work is the
+/// optimizer's or validation's say our own recordings' phases; of imported traces what was launched
+/// within an annotation "Optimizer.step#...". Data and checkpoints are phases, or annotations named
+/// as data loaders are, or as saving a checkpoint is. Nothing but copies and collectives without a
+/// device that was traced.
+[[nodiscard]] Result<analysis::DeviceTimeline> readDevice(storage::RecordingReader& reader,
+                                                          const RecordingSummary& summary,
+                                                          const RankEvents& events);
+
+/// The ledger of all ranks whose kernels were traced, one rank in memory at a time. `ranks` cover
+/// the whole run.
+[[nodiscard]] Result<std::vector<analysis::LedgerRow>> deviceRows(
+    storage::RecordingReader& reader, const RecordingSummary& summary,
+    const std::vector<RankEvents>& ranks);
+
+}  // namespace shardscope::questions
