@@ -18,7 +18,7 @@
 //
 // Against the idle breakdown of HTA (hta/analyzers/breakdown_analysis.py), which looks at gaps
 // between two kernels of one stream: a gap is "host wait" where the second was launched after the
-// first had ended, "kernel wait" where it was launched earlier and the gap is below 30 ns, else
+// first had ended, "kernel wait" where it was launched earlier and the gap is below 30 us, else
 // "other". Here a gap is one of the whole device, needs no threshold, and is split where the launch
 // began: host wait is host-bound up to that and launch-bound after it; kernel wait and HTA's other
 // are launch-bound. Gaps at the edges of a step count, which HTA's do not.

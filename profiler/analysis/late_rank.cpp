@@ -100,9 +100,10 @@ struct Kind {
 const std::array<Kind, 4> kKinds{{
     {LateReason::kInput, {LedgerPart::kData}},
     {LateReason::kCompute, {LedgerPart::kCompute, LedgerPart::kOptimizer}},
-    {LateReason::kHost, {LedgerPart::kOther}},
+    {LateReason::kHost, {LedgerPart::kOther, LedgerPart::kHostBound, LedgerPart::kLaunchBound}},
     {LateReason::kCommunication,
-     {LedgerPart::kExposedGather, LedgerPart::kExposedReduction, LedgerPart::kExposedOther}},
+     {LedgerPart::kExposedGather, LedgerPart::kExposedReduceScatter, LedgerPart::kExposedAllReduce,
+      LedgerPart::kExposedOther}},
 }};
 
 std::int64_t timeOf(const LedgerRow& row, const Kind& kind) {

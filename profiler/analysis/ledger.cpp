@@ -75,8 +75,8 @@ private:
 
 /// Phases never overlap by contract; should some do, the earlier one keeps the time, so that the
 /// parts always add up.
-std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events,
-                               const Intervals& waiting, const Reductions& reductions) {
+std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events, Coverage& waiting,
+                               const Reductions& reductions) {
     LedgerRow row{step.rank, step.step, step.range().duration(), {}};
     const auto add = [&](LedgerPart part, Duration duration) {
         row.parts[static_cast<std::size_t>(part)] += duration;
@@ -97,7 +97,7 @@ std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events,
         reached = own.end;
         Duration rest = own.duration();
         if (isWait(phase->phase)) {
-            const Duration waited = total(intersection({own}, waiting));
+            const Duration waited = waiting.within(own);
             add(LedgerPart::kWaiting, waited);
             rest -= waited;
         }
@@ -113,21 +113,12 @@ std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events,
 }  // namespace
 
 std::vector<LedgerRow> rankLedger(const RecordingSummary& summary, const RankEvents& events) {
-    const Intervals waiting = waitingTime(events);
+    Coverage waiting(waitingTime(events));
     const Reductions reductions(events);
     std::vector<LedgerRow> rows;
     for (const StepFacts& step : summary.steps) {
         if (step.rank != events.rank) continue;
-        // Only the waits that reach into this step: the whole list for each phase would be
-        // quadratic in the length of the run.
-        const auto first = std::lower_bound(
-            waiting.begin(), waiting.end(), step.start,
-            [](const TimeRange& range, Timestamp time) { return range.end <= time; });
-        const auto last = std::lower_bound(
-            first, waiting.end(), step.end,
-            [](const TimeRange& range, Timestamp time) { return range.begin < time; });
-        if (auto row = rowOf(step, events, Intervals(first, last), reductions))
-            rows.push_back(*row);
+        if (auto row = rowOf(step, events, waiting, reductions)) rows.push_back(*row);
     }
     return rows;
 }

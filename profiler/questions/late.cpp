@@ -2,6 +2,7 @@
 #include "profiler/analysis/late_rank.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
+#include "profiler/questions/read_device.h"
 
 #include <fmt/format.h>
 
@@ -27,12 +28,15 @@ struct Basis {
     std::set<StepIndex> steps;
 };
 
-Basis basisOf(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
+Result<Basis> basisOf(const Asked& asked, const std::vector<RankEvents>& ranks) {
+    const auto ofDevices = deviceRows(asked.reader, asked.summary, ranks);
+    if (!ofDevices) return failure(ofDevices);
     Basis basis;
     for (const RankEvents& events : ranks)
-        for (const analysis::LedgerRow& row : analysis::rankLedger(summary, events))
+        for (const analysis::LedgerRow& row :
+             analysis::rankLedger(asked.summary, events, *ofDevices))
             basis.ledger.push_back(row);
-    for (const auto& [step, whole] : analysis::steadySteps(summary, ranks).steps)
+    for (const auto& [step, whole] : analysis::steadySteps(asked.summary, ranks).steps)
         basis.steps.insert(step);
     return basis;
 }
@@ -124,17 +128,18 @@ Result<Answer> askLate(const Asked& asked) {
         answer.sentences.emplace_back("One rank waits for nobody.");
         return answer;
     }
-    const Basis basis = basisOf(asked.summary, *ranks);
-    if (const std::string lacks = missing(asked, *ranks, basis); !lacks.empty()) {
+    const auto basis = basisOf(asked, *ranks);
+    if (!basis) return failure(basis);
+    if (const std::string lacks = missing(asked, *ranks, *basis); !lacks.empty()) {
         answer.untold.push_back("could not tell who is slow: " + lacks);
         return answer;
     }
     const analysis::HostClocks hosts(asked.summary, *ranks);
-    const auto held = analysis::heldUpBy(*ranks, basis.ledger, basis.steps, hosts);
+    const auto held = analysis::heldUpBy(*ranks, basis->ledger, basis->steps, hosts);
     if (!held.empty() && held.front().isNamed())
         tellReason(
             held.front(),
-            analysis::whyLate(held.front(), asked.summary, basis.ledger, basis.steps, *clocks),
+            analysis::whyLate(held.front(), asked.summary, basis->ledger, basis->steps, *clocks),
             answer);
     else
         answer.sentences.emplace_back("No rank is late by itself.");
