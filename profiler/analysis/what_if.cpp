@@ -1,0 +1,135 @@
+#include "profiler/analysis/what_if.h"
+
+#include "profiler/analysis/findings.h"
+
+#include <algorithm>
+
+namespace shardscope::analysis {
+namespace {
+
+using Place = StepGraph::Place;
+
+bool computes(const Activity& activity) {
+    return activity.kind == PathKind::kCompute || activity.kind == PathKind::kOptimizer;
+}
+
+/// duration x part / whole without overflow, rounded down.
+Duration scaled(Duration duration, Duration part, Duration whole) {
+    return {static_cast<std::int64_t>(static_cast<__int128>(duration.ns) * part.ns / whole.ns)};
+}
+
+/// Of a rank's activities of one name and layer together, and what they would take at the median.
+struct Share {
+    Duration own, median;
+};
+
+class Replay {
+public:
+    Replay(const StepGraph& graph, const Scenario& scenario)
+        : m_graph(graph), m_scenario(scenario) {
+        if (scenario.change == Change::kRankAtMedian) takeMedians();
+    }
+
+    Duration run() {
+        std::vector<Timestamp> ends(m_graph.activities().size());
+        for (const Place place : m_graph.order())
+            ends[place] = startOf(place, ends) + durationOf(m_graph.activities()[place]);
+        Timestamp last = m_graph.range().begin;
+        for (const Place place : m_graph.ends()) last = std::max(last, ends[place]);
+        return last - m_graph.range().begin;
+    }
+
+private:
+    [[nodiscard]] Timestamp startOf(Place place, const std::vector<Timestamp>& ends) const {
+        const Activity& activity = m_graph.activities()[place];
+        const auto needs = m_graph.needs(place);
+        if (needs.empty()) return activity.range.begin;
+        Timestamp ready = m_graph.range().begin;
+        for (const Place each : needs)
+            if (!isDropped(m_graph.activities()[each], activity))
+                ready = std::max(ready, ends[each]);
+        return ready + (activity.range.begin - m_graph.readyAt(place));
+    }
+
+    /// Whether `later` no longer waits for `earlier`.
+    [[nodiscard]] bool isDropped(const Activity& earlier, const Activity& later) const {
+        return m_scenario.change == Change::kGathersHidden && earlier.gather &&
+               !later.communicates();
+    }
+
+    [[nodiscard]] Duration durationOf(const Activity& activity) const {
+        const Duration recorded = activity.range.duration();
+        switch (m_scenario.change) {
+            case Change::kNone:
+                return recorded;
+            case Change::kGathersHidden:
+                return activity.waitsForGather ? Duration{} : recorded;
+            case Change::kLinkTwice: {
+                if (activity.kind != PathKind::kMoving) return recorded;
+                const Duration fixed = std::clamp(activity.fixed, Duration{}, recorded);
+                return fixed + Duration{(recorded - fixed).ns / 2};
+            }
+            case Change::kRankAtMedian:
+                return atMedian(activity);
+            case Change::kFaster:
+                return activity.name == m_scenario.name && !activity.communicates()
+                           ? scaled(recorded, {4}, {5})
+                           : recorded;
+        }
+        return recorded;
+    }
+
+    [[nodiscard]] Duration atMedian(const Activity& activity) const {
+        const Duration recorded = activity.range.duration();
+        if (activity.rank != m_scenario.rank || !computes(activity)) return recorded;
+        const auto found = m_shares.find({activity.name, activity.layer});
+        if (found == m_shares.end()) return recorded;
+        return scaled(recorded, found->second.median, found->second.own);
+    }
+
+    void takeMedians() {
+        for (const auto& [key, byRank] : computeByName(m_graph)) {
+            const auto own = byRank.find(m_scenario.rank);
+            if (own == byRank.end()) continue;
+            std::vector<std::int64_t> times;
+            for (const auto& [rank, time] : byRank) times.push_back(time.ns);
+            const Duration median{medianOf(std::move(times))};
+            if (median < own->second) m_shares[key] = {own->second, median};
+        }
+    }
+
+    const StepGraph& m_graph;
+    const Scenario m_scenario;
+    std::map<std::pair<std::uint32_t, LayerIndex>, Share> m_shares;  ///< where it is slower
+};
+
+}  // namespace
+
+Duration replay(const StepGraph& graph, const Scenario& scenario) {
+    return Replay(graph, scenario).run();
+}
+
+ComputeByName computeByName(const StepGraph& graph) {
+    ComputeByName compute;
+    for (const Activity& activity : graph.activities())
+        if (computes(activity))
+            compute[{activity.name, activity.layer}][activity.rank] += activity.range.duration();
+    return compute;
+}
+
+std::vector<RankId> slowRanks(const std::map<RankId, Duration>& compute) {
+    if (compute.empty()) return {};
+    std::vector<std::int64_t> times;
+    for (const auto& [rank, time] : compute) times.push_back(time.ns);
+    const auto median = static_cast<double>(medianOf(std::move(times)));
+    std::vector<std::pair<Duration, RankId>> slow;
+    for (const auto& [rank, time] : compute)
+        if (static_cast<double>(time.ns) > (1 + kSlowRank) * median) slow.emplace_back(time, rank);
+    std::stable_sort(slow.begin(), slow.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<RankId> ranks;
+    for (const auto& [time, rank] : slow) ranks.push_back(rank);
+    return ranks;
+}
+
+}  // namespace shardscope::analysis
