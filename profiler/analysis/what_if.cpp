@@ -15,7 +15,8 @@ bool computes(const Activity& activity) {
 
 /// duration x part / whole without overflow, rounded down.
 Duration scaled(Duration duration, Duration part, Duration whole) {
-    return {static_cast<std::int64_t>(static_cast<__int128>(duration.ns) * part.ns / whole.ns)};
+    __extension__ using Wide = __int128;
+    return {static_cast<std::int64_t>(Wide{duration.ns} * part.ns / whole.ns)};
 }
 
 /// Of a rank's activities of one name and layer together, and what they would take at the median.

@@ -127,4 +127,15 @@ inline constexpr Question kMemory{
     "rises in 80 % of them, two left out, and by 1 % of the peak in all.",
     "ZeRO, arXiv 1910.02054, for the state; the rest as in `record --dry-run`", askMemory};
 
+Result<Answer> askBounds(const Asked& asked);
+inline constexpr Question kBounds{
+    "bounds", "What bounds the step?",
+    "The critical path of each step over all ranks, walked backward from the end of the last rank: "
+    "before each activity lies the last to end of what it had to wait for, so that pieces are "
+    "disjoint and add up to the step's wall time, from the first rank's beginning to the last "
+    "one's end. It goes over to the late rank of a collective at the moment of its arrival. "
+    "What-if: the same steps played again with other durations; saved is the recorded median step "
+    "less that of the steps played again.",
+    "longest path through the recorded dependencies", askBounds};
+
 }  // namespace shardscope::questions

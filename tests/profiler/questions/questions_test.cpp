@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -258,6 +260,86 @@ TEST_F(Questions, StacksOfAFlameGraphHoldTheTimeOfTheirLane) {
         if (span.depth == 0) outermost += span.duration.ns;
     EXPECT_GT(self, 0);
     EXPECT_EQ(self, outermost);
+}
+
+/// The steady ones: two of warm-up left out, none that evaluates (every fifth).
+TEST_F(Questions, BoundsAddUpToTheSteps) {
+    record();
+    const Answer answer = ask("bounds");
+    std::map<StepIndex, TimeRange> steps;
+    for (const StepFacts& facts : m_summary.steps) {
+        if (facts.step < StepIndex{2} || (facts.step.value + 1) % 5 == 0) continue;
+        TimeRange& range = steps.try_emplace(facts.step, facts.range()).first->second;
+        range = {std::min(range.begin, facts.start), std::max(range.end, facts.end)};
+    }
+    std::int64_t walls = 0;
+    for (const auto& [step, range] : steps) walls += range.duration().ns;
+    for (const std::size_t table : {0U, 1U}) {
+        std::int64_t times = 0;
+        for (std::size_t row = 0; row < answer.tables.at(table).rows.size(); ++row)
+            times += whole(answer.tables[table], row, "time_ns");
+        EXPECT_EQ(times, walls) << answer.tables[table].key;
+    }
+    EXPECT_EQ(*answer.figures.at(0).value.integer(), static_cast<std::int64_t>(steps.size()));
+    EXPECT_THAT(answer.sentences, testing::Contains(HasSubstr("played again")));
+    EXPECT_THAT(answer.untold, IsEmpty());
+}
+
+TEST_F(Questions, BoundsAreWithoutExposedGathersShorter) {
+    record();
+    const Answer answer = ask("bounds");
+    const Table& scenarios = answer.tables.at(2);
+    ASSERT_GT(scenarios.rows.size(), 3u);
+    EXPECT_EQ(*scenarios.rows[0][0].text(), "gathers hidden");
+    EXPECT_EQ(*scenarios.rows[1][0].text(), "link twice as fast");
+    const std::int64_t recorded = *answer.figures.at(1).value.integer();
+    for (std::size_t row = 0; row < scenarios.rows.size(); ++row)
+        EXPECT_EQ(whole(scenarios, row, "step_ns") + whole(scenarios, row, "saved_ns"), recorded);
+    EXPECT_GT(whole(scenarios, 0, "saved_ns"), 0);
+    EXPECT_GT(whole(scenarios, 1, "saved_ns"), 0);
+}
+
+TEST_F(Questions, BoundsOfAStepAreItsOwn) {
+    record();
+    Selection step;
+    step.steps = {{{3}, {3}}};
+    const auto selected = step.of(m_summary);
+    ASSERT_TRUE(selected);
+    Asked asked{*m_reader, *selected, step};
+    asked.perStep = true;
+    const auto answer = findQuestion("bounds")->ask(asked);
+    ASSERT_TRUE(answer) << answer.error().message;
+    const Table& each = answer->tables.at(3);
+    EXPECT_EQ(each.rows.size(), answer->tables.at(0).rows.size());
+    for (std::size_t row = 0; row < each.rows.size(); ++row) EXPECT_EQ(whole(each, row, "step"), 3);
+    EXPECT_EQ(*answer->figures.at(0).value.integer(), 1);
+}
+
+TEST_F(Questions, BoundsOfADeviceGoThroughKernels) {
+    test::SampleOptions options;
+    options.gpu = true;
+    record(options);
+    const Answer answer = ask("bounds");
+    const Table& pieces = answer.tables.at(1);
+    std::set<std::string> kinds;
+    bool kernel = false;
+    for (const auto& row : pieces.rows) {
+        kinds.insert(*row.at(pieces.columnAt("kind")).text());
+        const auto* name = row.at(pieces.columnAt("name")).text();
+        kernel = kernel || (name != nullptr && name->find("shardedAdamW") == 0);
+    }
+    EXPECT_TRUE(kernel);
+    EXPECT_THAT(kinds, testing::IsSupersetOf({"compute", "launch", "moving", "host"}));
+}
+
+TEST_F(Questions, BoundsOfAnUntracedDeviceCannotBeTold) {
+    test::SampleOptions options;
+    options.gpu = true;
+    options.gpuTraced = false;
+    record(options);
+    const Answer answer = ask("bounds");
+    EXPECT_TRUE(answer.tables.empty());
+    EXPECT_THAT(answer.untold, testing::ElementsAre(HasSubstr("nor kernels of devices")));
 }
 
 }  // namespace

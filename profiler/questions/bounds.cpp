@@ -1,0 +1,363 @@
+#include "profiler/analysis/critical_path.h"
+#include "profiler/analysis/findings.h"
+#include "profiler/analysis/what_if.h"
+#include "profiler/questions/cells.h"
+#include "profiler/questions/path_steps.h"
+#include "profiler/questions/questions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace shardscope::questions {
+namespace {
+
+using analysis::Activity;
+using analysis::Change;
+using analysis::PathKind;
+using analysis::PathPiece;
+using analysis::Scenario;
+using analysis::StepGraph;
+
+constexpr std::size_t kMostSlowRanks = 3;
+constexpr std::size_t kMostNames = 3;
+
+struct Sum {
+    std::int64_t count = 0;
+    Duration time;
+    void add(Duration more) {
+        ++count;
+        time += more;
+    }
+};
+
+/// Most time first.
+template <class Key>
+std::vector<std::pair<Key, Sum>> sorted(const std::map<Key, Sum>& sums) {
+    std::vector<std::pair<Key, Sum>> all(sums.begin(), sums.end());
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+    return all;
+}
+
+Cell share(Duration part, Duration whole) {
+    if (whole.ns <= 0) return {};
+    return 100 * static_cast<double>(part.ns) / static_cast<double>(whole.ns);
+}
+
+/// Steps to be looked at: those selected, or the steady ones.
+std::map<StepIndex, TimeRange> stepsOf(const Asked& asked, const std::vector<RankEvents>& ranks) {
+    std::map<StepIndex, TimeRange> steps;
+    if (!asked.selection.cutsTime()) {
+        for (const auto& [index, step] : analysis::steadySteps(asked.summary, ranks).steps)
+            steps[index] = step.range;
+        return steps;
+    }
+    for (const StepFacts& facts : asked.summary.steps) {
+        const auto [found, fresh] = steps.try_emplace(facts.step, facts.range());
+        if (fresh) continue;
+        found->second.begin = std::min(found->second.begin, facts.start);
+        found->second.end = std::max(found->second.end, facts.end);
+    }
+    return steps;
+}
+
+/// Work whose speed somebody can change: what is worth a scenario of its own.
+bool isWorth(const PathPiece& piece) {
+    switch (piece.kind) {
+        case PathKind::kCompute:
+        case PathKind::kOptimizer:
+        case PathKind::kData:
+        case PathKind::kCopy:
+            return true;
+        default:
+            return piece.kind == PathKind::kHost && piece.name != 0;
+    }
+}
+
+/// The steps' paths, and what they add up to.
+class Bounds {
+public:
+    Bounds(const Asked& asked, const std::vector<RankEvents>& ranks)
+        : m_asked(asked),
+          m_clocks(asked.summary, ranks),
+          m_graphs(ranks, m_clocks, m_names),
+          m_steps(asked, ranks, m_names),
+          m_ranges(stepsOf(asked, ranks)) {}
+
+    [[nodiscard]] bool hasSteps() const { return !m_ranges.empty(); }
+    /// Of some collectives waiting is not told from moving.
+    [[nodiscard]] bool hasUnparted() const { return m_unparted; }
+    [[nodiscard]] bool sawLaunch() const { return m_steps.sawLaunch(); }
+    /// Of the first reading; a second one meets the same again.
+    [[nodiscard]] std::int64_t refused() const { return m_refused; }
+
+    Result<void> findPaths() {
+        auto done = each([&](StepIndex step, const StepGraph& graph) { take(step, graph); });
+        m_refused = m_graphs.refused();
+        return done;
+    }
+
+    /// Steps are read once more: which scenarios are worth it shows only after all of them.
+    Result<void> playScenarios() {
+        m_scenarios = scenarios();
+        m_walls.assign(m_scenarios.size(), {});
+        return each([&](StepIndex, const StepGraph& graph) {
+            for (std::size_t i = 0; i < m_scenarios.size(); ++i)
+                m_walls[i].push_back(analysis::replay(graph, m_scenarios[i]).ns);
+        });
+    }
+
+    [[nodiscard]] std::string shortest() const {
+        if (m_byKind.empty()) return "";
+        const auto [key, sum] = sorted(m_byKind).front();
+        return fmt::format("Most of the steps' path is {} on rank {}: {:.1f} %.", toWord(key.first),
+                           key.second.value, 100 * sum.time.seconds() / m_wall.seconds());
+    }
+    [[nodiscard]] Duration medianWall() const { return {analysis::medianOf(m_recorded)}; }
+    [[nodiscard]] std::int64_t steps() const {
+        return static_cast<std::int64_t>(m_recorded.size());
+    }
+
+    [[nodiscard]] Table kindTable() const;
+    [[nodiscard]] Table pieceTable() const;
+    [[nodiscard]] Table scenarioTable() const;
+    [[nodiscard]] Table stepTable() const;
+
+private:
+    using KindKey = std::pair<PathKind, RankId>;
+    using PieceKey = std::tuple<PathKind, std::uint32_t, LayerIndex, RankId>;
+
+    Result<void> each(const auto& work) {
+        for (const auto& [step, range] : m_ranges) {
+            const auto ranks = m_steps.of(step, range);
+            if (!ranks) return failure(ranks);
+            work(step, m_graphs.of(range, *ranks));
+        }
+        return {};
+    }
+
+    void take(StepIndex step, const StepGraph& graph) {
+        const Duration wall = graph.range().duration();
+        m_recorded.push_back(wall.ns);
+        m_wall += wall;
+        for (const PathPiece& piece : analysis::criticalPath(graph)) {
+            const Duration time = piece.range.duration();
+            m_byKind[{piece.kind, piece.rank}].add(time);
+            m_byPiece[{piece.kind, piece.name, piece.layer, piece.rank}].add(time);
+            m_byStep[{step, {piece.kind, piece.rank}}].add(time);
+            if (isWorth(piece)) m_byName[piece.name].add(time);
+        }
+        for (const auto& [key, byRank] : analysis::computeByName(graph))
+            for (const auto& [rank, time] : byRank) m_compute[rank] += time;
+        for (const Activity& activity : graph.activities()) {
+            m_gathers = m_gathers || activity.gather;
+            if (activity.range.empty()) continue;
+            m_moving = m_moving || activity.kind == PathKind::kMoving;
+            m_unparted = m_unparted || activity.kind == PathKind::kCollective;
+        }
+    }
+
+    [[nodiscard]] std::vector<Scenario> scenarios() const {
+        std::vector<Scenario> all{{}};
+        if (m_gathers) all.push_back({Change::kGathersHidden, {}, 0});
+        if (m_moving) all.push_back({Change::kLinkTwice, {}, 0});
+        std::vector<RankId> slow = analysis::slowRanks(m_compute);
+        slow.resize(std::min(slow.size(), kMostSlowRanks));
+        for (const RankId rank : slow) all.push_back({Change::kRankAtMedian, rank, 0});
+        const auto names = sorted(m_byName);
+        for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+            all.push_back({Change::kFaster, {}, names[i].first});
+        return all;
+    }
+
+    [[nodiscard]] std::string textOf(const Scenario& scenario) const {
+        switch (scenario.change) {
+            case Change::kRankAtMedian:
+                return fmt::format("rank {} at the median", scenario.rank.value);
+            case Change::kFaster:
+                return fmt::format("{} {}", m_names.text(scenario.name), toWord(scenario.change));
+            default:
+                return toWord(scenario.change);
+        }
+    }
+
+    const Asked& m_asked;
+    const analysis::HostClocks m_clocks;
+    analysis::PathNames m_names;
+    analysis::StepGraphs m_graphs;
+    PathSteps m_steps;
+    const std::map<StepIndex, TimeRange> m_ranges;
+
+    std::vector<std::int64_t> m_recorded;  ///< wall times in ns
+    Duration m_wall;                       ///< of all steps
+    std::map<KindKey, Sum> m_byKind;
+    std::map<PieceKey, Sum> m_byPiece;
+    std::map<std::pair<StepIndex, KindKey>, Sum> m_byStep;
+    std::map<std::uint32_t, Sum> m_byName;
+    std::map<RankId, Duration> m_compute;
+    bool m_gathers = false, m_moving = false, m_unparted = false;
+    std::int64_t m_refused = 0;
+    std::vector<Scenario> m_scenarios;
+    std::vector<std::vector<std::int64_t>> m_walls;  ///< of each scenario, in ns
+};
+
+std::string kindsText() {
+    std::string text;
+    for (const PathKind kind : kAll<PathKind>)
+        text += fmt::format("{}{}: {}", text.empty() ? "" : " ", toWord(kind),
+                            entryOf(kind)->definition);
+    return text;
+}
+
+const char* kindDefinition() {
+    static const std::string kText = kindsText();
+    return kText.c_str();
+}
+
+const char* kShareDefinition = "Of the wall time of the steps looked at.";
+
+Table Bounds::kindTable() const {
+    Table table{
+        "path",
+        "The path by kind and rank",
+        {{"kind", "kind", Unit::kNone, kindDefinition()},
+         {"rank", "rank"},
+         {"time_ns", "time", Unit::kNanoseconds, "All rows add up to the steps' wall time."},
+         {"share_pct", "share", Unit::kPercent, kShareDefinition}},
+        {}};
+    for (const auto& [key, sum] : sorted(m_byKind))
+        table.rows.push_back({toWord(key.first), std::int64_t{key.second.value}, sum.time.ns,
+                              share(sum.time, m_wall)});
+    return table;
+}
+
+Table Bounds::pieceTable() const {
+    Table table{"pieces",
+                "What is on the path, most time first",
+                {{"name", "name", Unit::kNone,
+                  "A phase, collective, kernel or call; none: the step's thread between them."},
+                 {"layer", "layer", Unit::kNone, "-2: embeddings and head."},
+                 {"kind", "kind"},
+                 {"rank", "rank"},
+                 {"count", "count", Unit::kCount, "Stretches of the path."},
+                 {"time_ns", "time", Unit::kNanoseconds},
+                 {"share_pct", "share", Unit::kPercent, kShareDefinition}},
+                {}};
+    for (const auto& [key, sum] : sorted(m_byPiece)) {
+        const auto& [kind, name, layer, rank] = key;
+        table.rows.push_back({name == 0 ? Cell() : Cell(m_names.text(name)), layerCell(layer),
+                              toWord(kind), std::int64_t{rank.value}, sum.count, sum.time.ns,
+                              share(sum.time, m_wall)});
+    }
+    return table;
+}
+
+Table Bounds::scenarioTable() const {
+    Table table{
+        "what_if",
+        "What if",
+        {{"scenario", "scenario"},
+         {"step_ns", "median step", Unit::kNanoseconds, "Of the steps played again."},
+         {"saved_ns", "saved", Unit::kNanoseconds, "The recorded median step less that one."},
+         {"saved_pct", "saved", Unit::kPercent, "Of the recorded median step."}},
+        {}};
+    const Duration recorded = medianWall();
+    for (std::size_t i = 1; i < m_scenarios.size(); ++i) {
+        const Duration median{analysis::medianOf(m_walls[i])};
+        const Duration saved = recorded - median;
+        table.rows.push_back({textOf(m_scenarios[i]), median.ns, saved.ns, share(saved, recorded)});
+    }
+    return table;
+}
+
+Table Bounds::stepTable() const {
+    Table table{"steps",
+                "The path of each step",
+                {{"step", "step"},
+                 {"kind", "kind"},
+                 {"rank", "rank"},
+                 {"time_ns", "time", Unit::kNanoseconds, "Rows of a step add up to its wall time."},
+                 {"share_pct", "share", Unit::kPercent, "Of the step's wall time."}},
+                {}};
+    for (const auto& [key, sum] : m_byStep) {
+        const auto& [step, kind] = key;
+        table.rows.push_back({stepCell(step), toWord(kind.first), std::int64_t{kind.second.value},
+                              sum.time.ns, share(sum.time, m_ranges.at(step).duration())});
+    }
+    return table;
+}
+
+/// Whether it is known what the rank did: its phases, or of a device rank its kernels.
+bool isKnown(const Asked& asked, const RankEvents& events) {
+    if (!events.computeKernels.empty()) return true;
+    const bool onDevice = std::any_of(asked.summary.devices.begin(), asked.summary.devices.end(),
+                                      [&](const auto& each) { return each.rank == events.rank; });
+    return !onDevice && !events.phases.empty();
+}
+
+void addUnknown(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {
+    for (const RankEvents& events : ranks)
+        if (!isKnown(asked, events))
+            answer.untold.push_back(
+                fmt::format("could not tell what rank {} did on the path: neither phases of its "
+                            "step thread nor kernels were recorded",
+                            events.rank.value));
+}
+
+void addTables(const Asked& asked, const Bounds& bounds, Answer& answer) {
+    answer.sentences.push_back(bounds.shortest());
+    answer.sentences.emplace_back(analysis::kWhatIfModel);
+    answer.figures.push_back(
+        {{"steps", "Steps", Unit::kCount, "Steady ones, or those selected."}, bounds.steps()});
+    answer.figures.push_back({{"step_ns", "Median step", Unit::kNanoseconds,
+                               "From the first rank's beginning to the last one's end."},
+                              bounds.medianWall().ns});
+    answer.tables.push_back(bounds.kindTable());
+    answer.tables.push_back(bounds.pieceTable());
+    answer.tables.push_back(bounds.scenarioTable());
+    if (asked.perStep) answer.tables.push_back(bounds.stepTable());
+    if (bounds.hasUnparted())
+        answer.untold.emplace_back(
+            "could not tell what a faster link would save of all collectives: of some it is not "
+            "known when the last rank arrived");
+    if (bounds.refused() > 0)
+        answer.untold.push_back(
+            fmt::format("could not tell whom {} collectives waited for: their ranks arrived "
+                        "within what the clocks of their hosts are in doubt, and the path stays "
+                        "on its rank there",
+                        bounds.refused()));
+}
+
+}  // namespace
+
+Result<Answer> askBounds(const Asked& asked) {
+    const auto ranks = asked.events();
+    if (!ranks) return failure(ranks);
+    Answer answer;
+    const auto none = [&](const char* missing) {
+        answer.untold.insert(answer.untold.begin(),
+                             fmt::format("could not tell what bounds the step: {}", missing));
+        return answer;
+    };
+    if (std::none_of(ranks->begin(), ranks->end(),
+                     [&](const RankEvents& events) { return isKnown(asked, events); }))
+        return none("neither phases of step threads nor kernels of devices were recorded");
+    addUnknown(asked, *ranks, answer);
+    Bounds bounds(asked, *ranks);
+    if (!bounds.hasSteps()) return none("there is no step that all ranks finished");
+    if (auto found = bounds.findPaths(); !found) return failure(found);
+    const bool device = std::any_of(ranks->begin(), ranks->end(), [](const RankEvents& events) {
+        return !events.computeKernels.empty();
+    });
+    if (device && !bounds.sawLaunch())
+        return none("kernels were traced without the calls that launched them");
+    if (bounds.medianWall().ns <= 0) return none("the steps have no length");
+    if (auto played = bounds.playScenarios(); !played) return failure(played);
+    addTables(asked, bounds, answer);
+    return answer;
+}
+
+}  // namespace shardscope::questions
