@@ -7,8 +7,8 @@
 // step's wall time, from the first rank's beginning to the last one's end, exactly. Nanoseconds;
 // shares are of the wall time of the steps looked at.
 //
-// Kept together the path is one of possibly several of the same length: where two activities end at
-// the same instant, the one that was named first in the graph.
+// Where two activities end at the same instant there are several such paths; it is then the one
+// through what was named first in the graph.
 #pragma once
 
 #include "profiler/analysis/step_graph.h"
@@ -20,7 +20,7 @@ namespace shardscope::analysis {
 struct PathPiece {
     RankId rank;
     PathKind kind = PathKind::kHost;
-    std::uint32_t name = 0;  ///< of PathNames; what its delay is before, or the activity itself
+    std::uint32_t name = 0;  ///< of PathNames: the activity, or the one that a delay is before
     LayerIndex layer = kNoLayer;
     TimeRange range;
 };

@@ -2,10 +2,20 @@
 #include "profiler/analysis/what_if.h"
 
 #include "tests/profiler/analysis/step_samples.h"
+#include "tests/support/word_list_test.h"
 
 #include <gmock/gmock.h>
 
 #include <functional>
+
+namespace shardscope::test {
+namespace {
+
+using Paths = testing::Types<analysis::PathKind, analysis::Change>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Paths, WordList, Paths);
+
+}  // namespace
+}  // namespace shardscope::test
 
 namespace shardscope::analysis {
 namespace {
