@@ -82,7 +82,8 @@ Result<std::vector<questions::Answer>> answersTo(const Wanted& wanted,
                                  options.keepLastStep,
                                  options.perStep,
                                  fromWord<questions::Order>(options.by),
-                                 options.top};
+                                 options.top,
+                                 options.explain};
     std::vector<questions::Answer> answers;
     for (const questions::Question* question : wanted) {
         auto answer = question->ask(asked);

@@ -34,6 +34,22 @@ Table emptyTable() {
         {}};
 }
 
+using Row = std::vector<Cell>;
+
+Row rowOf(const analysis::Breakdown& rank) {
+    return {std::int64_t{rank.rank.value},       microseconds(rank.span.ns),
+            microseconds(rank.idle.ns),          microseconds(rank.compute.ns),
+            microseconds(rank.communication.ns), microseconds(rank.nonCompute.ns),
+            cell(rank.overlapPercent())};
+}
+
+Row rowOf(const analysis::HtaNumbers& rank) {
+    return {std::int64_t{rank.rank.value},      microseconds(rank.kernelNs),
+            microseconds(rank.idleNs),          microseconds(rank.computeNs),
+            microseconds(rank.communicationNs), microseconds(rank.nonComputeNs),
+            cell(rank.overlapPercent)};
+}
+
 bool isCopy(const LaneFacts& lane, RankId rank) {
     return lane.rank == rank && lane.role == LaneRole::kCopy && isStreamLane(lane.lane);
 }
@@ -69,10 +85,7 @@ Result<void> addExact(const Asked& asked, Answer& answer) {
             untoldOf(rank.rank, answer);
             continue;
         }
-        table.rows.push_back({std::int64_t{rank.rank.value}, microseconds(told->span.ns),
-                              microseconds(told->idle.ns), microseconds(told->compute.ns),
-                              microseconds(told->communication.ns),
-                              microseconds(told->nonCompute.ns), cell(told->overlapPercent())});
+        table.rows.push_back(rowOf(*told));
     }
     return {};
 }
@@ -88,10 +101,7 @@ Result<void> addHta(const Asked& asked, Answer& answer) {
     for (const analysis::HtaNumbers& rank :
          analysis::htaCompatible(*traces, {false, asked.keepLastStep})) {
         if (!asked.selection.takes(rank.rank)) continue;
-        table.rows.push_back({std::int64_t{rank.rank.value}, microseconds(rank.kernelNs),
-                              microseconds(rank.idleNs), microseconds(rank.computeNs),
-                              microseconds(rank.communicationNs), microseconds(rank.nonComputeNs),
-                              cell(rank.overlapPercent)});
+        table.rows.push_back(rowOf(rank));
     }
     for (const RankFacts& rank : asked.summary.ranks) {
         const bool told = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
@@ -102,6 +112,45 @@ Result<void> addHta(const Asked& asked, Answer& answer) {
     return {};
 }
 
+/// A way to count on the path from HTA's numbers to the exact ones.
+struct Stage {
+    const char* counted;
+    analysis::HtaOptions options;
+    bool everything = false;  ///< work without a launch too
+};
+constexpr Stage kStages[] = {
+    {"HTA: whole microseconds, launched work only, without the last step", {true, false}},
+    {"and times as recorded", {false, false}},
+    {"and the last step", {false, true}},
+    {"and work whose launch is not in the trace", {false, true}, true},
+};
+constexpr const char* kLastStage = "exact: and classes as recorded, not by name, within the steps";
+
+/// How HTA's numbers become the exact ones, difference by difference. `exact` by rank.
+Result<void> addDifferences(const Asked& asked, const Table& exact, Answer& answer) {
+    auto traces = readHtaTraces(asked.reader);
+    if (!traces) return failure(traces);
+    Table table = emptyTable();
+    table.key = "differences";
+    table.title = "From HTA's numbers to the exact ones";
+    table.columns.insert(table.columns.begin(), {"counted", "counted"});
+    const auto add = [&](const char* counted, Row row) {
+        row.insert(row.begin(), counted);
+        table.rows.push_back(std::move(row));
+    };
+    for (const Stage& stage : kStages) {
+        if (stage.everything)  // without steps HTA leaves nothing out
+            for (analysis::HtaTrace& trace : *traces) trace.steps.clear();
+        for (const analysis::HtaNumbers& rank : analysis::htaCompatible(*traces, stage.options))
+            if (asked.selection.takes(rank.rank)) add(stage.counted, rowOf(rank));
+    }
+    for (const Row& row : exact.rows) add(kLastStage, row);
+    std::stable_sort(table.rows.begin(), table.rows.end(),
+                     [](const Row& a, const Row& b) { return numberOf(a[1]) < numberOf(b[1]); });
+    answer.tables.push_back(std::move(table));
+    return {};
+}
+
 }  // namespace
 
 Result<Answer> askBreakdown(const Asked& asked) {
@@ -109,6 +158,11 @@ Result<Answer> askBreakdown(const Asked& asked) {
     answer.settings = {{"mode", toWord(asked.mode)}};
     const auto done = asked.mode == Mode::kHta ? addHta(asked, answer) : addExact(asked, answer);
     if (!done) return failure(done);
+    if (!asked.explain || asked.selection.cutsTime()) return answer;
+    Answer exact;
+    if (const auto counted = addExact(asked, exact); !counted) return failure(counted);
+    const auto compared = addDifferences(asked, exact.tables.front(), answer);
+    if (!compared) return failure(compared);
     return answer;
 }
 

@@ -45,6 +45,7 @@ struct Asked {
     bool perStep = false;       ///< tables by step as well
     std::optional<Order> by{};  ///< of `work` and `flame`; none: most time first
     std::size_t top = 0;        ///< rows of their tables; 0: all
+    bool explain = false;       ///< `breakdown`: how HTA's numbers differ, one by one
 
     /// Events of a rank within the selection.
     [[nodiscard]] Result<RankEvents> events(RankId rank) const;

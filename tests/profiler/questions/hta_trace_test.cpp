@@ -72,6 +72,27 @@ TEST_F(HtaTrace, IsBrokenDownAsHtaDoes) {
         number(table, "idle_us") + number(table, "compute_us") + number(table, "non_compute_us"));
 }
 
+/// From the first stage, which is HTA by itself, to the last, which is the exact answer.
+TEST_F(HtaTrace, EachDifferenceToTheExactNumbersIsShown) {
+    const Selection all;
+    Asked asked{*m_imported.reader, m_imported.summary, all};
+    asked.explain = true;
+    const auto answer = findQuestion("breakdown")->ask(asked);
+    ASSERT_THAT(answer, test::IsOk());
+    const Table& exact = answer->tables.at(0);
+    const Table& stages = answer->tables.at(1);
+    ASSERT_STREQ(stages.key, "differences");
+    ASSERT_EQ(stages.rows.size(), 5u);
+    const Table hta = breakdown(Mode::kHta), whole = breakdown(Mode::kHta, true);
+    for (const char* column : {"span_us", "idle_us", "compute_us", "non_compute_us"}) {
+        EXPECT_NEAR(number(stages, column, 0), number(hta, column), 1e4) << column;
+        EXPECT_EQ(number(stages, column, 1), number(hta, column)) << column;
+        EXPECT_EQ(number(stages, column, 2), number(whole, column)) << column;
+        EXPECT_EQ(number(stages, column, 4), number(exact, column)) << column;
+    }
+    EXPECT_GE(number(stages, "compute_us", 3), number(stages, "compute_us", 2));
+}
+
 TEST_F(HtaTrace, ExactlyItHasItsLastStepToo) {
     const Table exact = breakdown(Mode::kExact), hta = breakdown(Mode::kHta);
     EXPECT_GT(number(exact, "compute_us"), number(hta, "compute_us"));
