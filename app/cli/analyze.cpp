@@ -17,8 +17,6 @@
 namespace shardscope::cli {
 namespace {
 
-constexpr std::size_t kMostRows = 20;
-
 struct AnalyzeOptions {
     RecordingPlace place;
     std::vector<std::string> questions;

@@ -4,9 +4,13 @@
 #include "profiler/questions/answer.h"
 #include "profiler/questions/question.h"
 
+#include <cstddef>
 #include <string>
 
 namespace shardscope::cli {
+
+/// Rows of a table that are shown unless all are asked for.
+inline constexpr std::size_t kMostRows = 20;
 
 /// Sentences, figures, tables with scaled units, and last what could not be told. Tables show at
 /// most `mostRows` rows and say how many they leave out; 0: all.

@@ -16,7 +16,6 @@
 namespace shardscope::cli {
 namespace {
 
-constexpr std::size_t kMostRows = 20;
 /// Exit status: a rule was broken.
 constexpr int kGateBroken = 6;
 

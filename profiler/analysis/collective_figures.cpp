@@ -1,5 +1,7 @@
 #include "profiler/analysis/collective_figures.h"
 
+#include "profiler/analysis/transfers.h"
+
 #include <algorithm>
 
 namespace shardscope::analysis {
@@ -29,13 +31,11 @@ std::optional<RankId> lastToArrive(const CollectiveEvent& collective,
 }
 
 std::optional<double> busBandwidth(const CollectiveEvent& collective) {
-    const auto ranks = static_cast<double>(collective.arrivals.size());
+    const auto factor =
+        busFactor(collective.operation, static_cast<std::int32_t>(collective.arrivals.size()));
     const Duration moving = collective.end - collective.lastArrival();
-    const bool splits = collective.operation == CollectiveOp::kAllGather ||
-                        collective.operation == CollectiveOp::kReduceScatter;
-    if (!splits || collective.size == kUnknownSize || moving.ns <= 0 || ranks < 2)
-        return std::nullopt;
-    return static_cast<double>(collective.size.count) * (ranks - 1) / ranks / moving.seconds();
+    if (!factor || collective.size == kUnknownSize || moving.ns <= 0) return std::nullopt;
+    return static_cast<double>(collective.size.count) * *factor / moving.seconds();
 }
 
 Duration notBehindCompute(const RankEvents& events, TimeRange range) {

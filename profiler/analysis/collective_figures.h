@@ -18,9 +18,9 @@ namespace shardscope::analysis {
 [[nodiscard]] std::optional<RankId> lastToArrive(const CollectiveEvent& collective,
                                                  const std::vector<RankId>& members);
 
-/// Bytes per second over the link while data moved, of all-gathers and reduce-scatters:
-/// size x (n - 1) / n / time, the bus bandwidth of nccl-tests (doc/PERFORMANCE.md). Nothing for
-/// other operations, or where size or time is not known.
+/// Bytes per second over the link while this rank's data moved: the bus bandwidth, with the factors
+/// of busFactor() (transfers.h). Nothing for what moves no data, or where size or time is not
+/// known.
 [[nodiscard]] std::optional<double> busBandwidth(const CollectiveEvent& collective);
 
 /// Time of `range` in which the rank's step thread computed nothing.

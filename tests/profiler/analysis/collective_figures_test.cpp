@@ -31,7 +31,9 @@ TEST(CollectiveFigures, BusBandwidthCountsWhatCrossesTheLinkWhileDataMoves) {
     // 3 of 4 parts of 4 MB in the 2 ms after the last arrival
     EXPECT_DOUBLE_EQ(*busBandwidth(gather()), 3e6 / 2e-3);
     CollectiveEvent other = gather();
-    other.operation = CollectiveOp::kBroadcast;
+    other.operation = CollectiveOp::kAllReduce;  // there and back
+    EXPECT_DOUBLE_EQ(*busBandwidth(other), 6e6 / 2e-3);
+    other.operation = CollectiveOp::kBarrier;
     EXPECT_EQ(busBandwidth(other), std::nullopt);
     other = gather();
     other.size = kUnknownSize;
