@@ -1,5 +1,6 @@
 #include "profiler/questions/path_steps.h"
 
+#include "profiler/analysis/findings.h"
 #include "storage/model/lanes.h"
 
 #include <algorithm>
@@ -17,6 +18,8 @@ using analysis::SpanUse;
 
 /// Collectives that run when a step begins are among the last so many before it.
 constexpr std::ptrdiff_t kLookBack = 64;
+/// Of a lane read at once, in lengths of the step that is asked for.
+constexpr std::int64_t kStepsAhead = 16;
 
 /// Of a lane whose spans count whatever they are called.
 std::optional<SpanUse> useOf(const LaneFacts& lane, bool phases) {
@@ -55,12 +58,8 @@ PathSpan spanOf(const SpanEvent& span, SpanUse use, std::uint32_t name) {
 PathSteps::PathSteps(const Asked& asked, const std::vector<RankEvents>& ranks,
                      analysis::PathNames& names)
     : m_asked(asked), m_ranks(ranks), m_names(names) {
-    for (const RankEvents& events : ranks) {
-        auto& byStart = m_byStart[events.rank];
-        for (const CollectiveEvent& event : events.collectives) byStart.push_back(&event);
-        std::stable_sort(byStart.begin(), byStart.end(),
-                         [](const auto* a, const auto* b) { return a->start < b->start; });
-    }
+    for (const RankEvents& events : ranks)
+        m_byStart[events.rank] = analysis::byStart(events.collectives);
     for (const StepFacts& step : asked.summary.steps)
         m_steps[{step.rank, step.step}] = step.range();
 }
@@ -69,6 +68,20 @@ std::uint32_t PathSteps::nameOf(RankId rank, StringId name) {
     const auto [found, fresh] = m_known.try_emplace({rank, name});
     if (fresh) found->second = m_names.of(m_asked.reader.text(rank, name));
     return found->second;
+}
+
+Result<std::vector<SpanEvent>> PathSteps::spansOf(const LaneFacts& lane, TimeRange range) {
+    Window& window = m_windows[{lane.rank, lane.lane}];
+    if (range.begin < window.range.begin || window.range.end < range.end) {
+        window.range = {range.begin, range.begin + Duration{kStepsAhead * range.duration().ns}};
+        auto spans = m_asked.reader.spans(lane.rank, lane.lane, window.range);
+        if (!spans) return failure(spans);
+        window.spans = std::move(*spans);
+    }
+    std::vector<SpanEvent> spans;
+    for (const SpanEvent& span : window.spans)
+        if (span.range().intersects(range)) spans.push_back(span);
+    return spans;
 }
 
 void PathSteps::takeEvents(const RankEvents& events, TimeRange range, RankStep& step) const {
@@ -91,7 +104,7 @@ Result<void> PathSteps::takeSpans(TimeRange range, RankStep& step) {
     for (const LaneFacts& lane : m_asked.summary.lanes) {
         const auto use = useOf(lane, !step.phases.empty());
         if (lane.rank != step.rank || !use) continue;
-        const auto spans = m_asked.reader.spans(lane.rank, lane.lane, range);
+        const auto spans = spansOf(lane, range);
         if (!spans) return failure(spans);
         for (const SpanEvent& span : *spans)
             // Phases of a device are on a lane of the host.
@@ -108,7 +121,7 @@ Result<void> PathSteps::takeCalls(const LaneFacts& lane, TimeRange range, RankSt
     std::unordered_set<std::uint64_t> fed;
     for (const PathSpan& span : step.spans)
         if (span.use != SpanUse::kOperator && span.correlation != 0) fed.insert(span.correlation);
-    const auto calls = m_asked.reader.spans(lane.rank, lane.lane, range);
+    const auto calls = spansOf(lane, range);
     if (!calls) return failure(calls);
     for (const SpanEvent& call : *calls) {
         const std::uint32_t name = nameOf(lane.rank, call.name);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace shardscope::questions {
@@ -15,13 +16,20 @@ public:
     /// All of them outlive this.
     PathSteps(const Asked& asked, const std::vector<RankEvents>& ranks, analysis::PathNames& names);
 
-    /// What each rank did in a step; ranks without that step are left out. The spans of one step
-    /// are in memory at a time.
+    /// What each rank did in a step; ranks without that step are left out. The spans of a few
+    /// steps are in memory at a time; fastest step by step.
     [[nodiscard]] Result<std::vector<analysis::RankStep>> of(StepIndex step, TimeRange range);
     /// Whether a launch of a kernel was met in the steps read so far.
     [[nodiscard]] bool sawLaunch() const { return m_sawLaunch; }
 
 private:
+    /// What was read of a lane last: of several steps at once, since chunks are decoded whole.
+    struct Window {
+        TimeRange range;
+        std::vector<SpanEvent> spans;
+    };
+
+    Result<std::vector<SpanEvent>> spansOf(const LaneFacts& lane, TimeRange range);
     void takeEvents(const RankEvents& events, TimeRange range, analysis::RankStep& step) const;
     Result<void> takeSpans(TimeRange range, analysis::RankStep& step);
     Result<void> takeCalls(const LaneFacts& lane, TimeRange range, analysis::RankStep& step);
@@ -33,6 +41,7 @@ private:
     std::map<RankId, std::vector<const CollectiveEvent*>> m_byStart;
     std::map<std::pair<RankId, StringId>, std::uint32_t> m_known;
     std::map<std::pair<RankId, StepIndex>, TimeRange> m_steps;
+    std::map<std::pair<RankId, LaneId>, Window> m_windows;
     bool m_sawLaunch = false;
 };
 
