@@ -1,5 +1,6 @@
 // Questions asked of whole recordings: answers that fit what was recorded, and "could not tell".
 #include "profiler/questions/question.h"
+#include "tests/profiler/questions/sound.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"
@@ -60,29 +61,6 @@ TEST(QuestionList, NamesEachOnceAndSaysWhatItMeans) {
     EXPECT_EQ(findQuestion("nonsense"), nullptr);
 }
 
-/// Whatever is asked of whatever: every row has a cell for each column, no share is above 100 %, no
-/// time below zero.
-void expectSound(const Answer& answer) {
-    EXPECT_FALSE(answer.tables.empty() && answer.untold.empty() && answer.figures.empty());
-    for (const Table& table : answer.tables)
-        for (const auto& row : table.rows) {
-            ASSERT_EQ(row.size(), table.columns.size()) << table.key;
-            for (std::size_t c = 0; c < row.size(); ++c) {
-                const Column& column = table.columns[c];
-                const auto* real = row[c].real();
-                const auto* integer = row[c].integer();
-                if (real == nullptr && integer == nullptr) continue;
-                const double value = real != nullptr ? *real : static_cast<double>(*integer);
-                if (column.unit != Unit::kNone && column.unit != Unit::kSignedBytes) {
-                    EXPECT_GE(value, 0) << column.key;
-                }
-                if (column.unit == Unit::kPercent) {
-                    EXPECT_LE(value, 100) << column.key;
-                }
-            }
-        }
-}
-
 TEST_F(Questions, AreAnsweredSoundlyOfAnyRecording) {
     std::vector<test::SampleOptions> all(6);
     all[1].ranks = 1;
@@ -94,7 +72,8 @@ TEST_F(Questions, AreAnsweredSoundlyOfAnyRecording) {
     for (const test::SampleOptions& options : all) {
         record(options);
         for (const Question& question : allQuestions())
-            for (const Mode mode : {Mode::kExact, Mode::kHta}) expectSound(ask(question.key, mode));
+            for (const Mode mode : {Mode::kExact, Mode::kHta})
+                test::expectSound(ask(question.key, mode));
     }
 }
 
