@@ -119,7 +119,7 @@ TEST(LateRank, IsNobodyWhoExplainsTooLittle) {
 TEST(LateRank, SharesAreSharesWhateverTheRun) {
     std::mt19937 random(11);
     for (int round = 0; round < 300; ++round) {
-        const std::uint32_t ranks = 2 + random() % 5;
+        const auto ranks = static_cast<std::uint32_t>(2 + random() % 5);
         const MadeRun run(
             [&](int) {
                 return Lateness{static_cast<std::uint32_t>(random() % ranks),
