@@ -84,9 +84,8 @@ Result<std::vector<questions::Answer>> answersTo(const Wanted& wanted,
                                  options.explain};
     std::vector<questions::Answer> answers;
     for (const questions::Question* question : wanted) {
-        auto answer = question->ask(asked);
+        auto answer = questions::answerTo(*question, asked);
         if (!answer) return failure(answer);
-        answer->question = question->key;
         answers.push_back(std::move(*answer));
     }
     return answers;

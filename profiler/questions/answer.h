@@ -115,6 +115,10 @@ struct Answer {
     std::vector<Table> tables;
     /// "could not tell <what>: <what is missing>", each without a full stop.
     std::vector<std::string> untold;
+
+    [[nodiscard]] bool saysNothing() const {
+        return sentences.empty() && figures.empty() && tables.empty() && untold.empty();
+    }
 };
 
 /// "schema": "shardscope.analyze/1"; keys are stable. Of several answers: a list under "answers".

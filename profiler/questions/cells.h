@@ -4,6 +4,7 @@
 #include "profiler/questions/answer.h"
 #include "storage/model/recording.h"
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +19,10 @@ namespace shardscope::questions {
 [[nodiscard]] inline Cell cell(std::optional<Duration> value) {
     return value ? Cell(value->ns) : Cell();
 }
+/// Of what may be no number.
+[[nodiscard]] inline Cell finite(double value) {
+    return std::isfinite(value) ? Cell(value) : Cell();
+}
 /// Of a share or a change.
 [[nodiscard]] inline Cell percent(std::optional<double> share) {
     return share ? Cell(100 * *share) : Cell();
@@ -26,6 +31,7 @@ namespace shardscope::questions {
     return step == kNoStep ? Cell() : Cell(std::int64_t{step.value});
 }
 [[nodiscard]] inline Cell layerCell(LayerIndex layer) {
+    if (layer == kRootLayer) return "embedding and head";
     return layer == kNoLayer ? Cell() : Cell(std::int64_t{layer.value});
 }
 [[nodiscard]] inline Cell sizeCell(Bytes size) {

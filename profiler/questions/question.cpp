@@ -14,6 +14,18 @@ constexpr std::array kQuestions{kSteps,  kBreakdown,  kOverlap, kCollectives, kL
 
 }  // namespace
 
+Result<Answer> answerTo(const Question& question, const Asked& asked) {
+    auto answer = question.ask(asked);
+    if (!answer) return answer;
+    answer->question = question.key;
+    if (answer->saysNothing())
+        answer->untold.emplace_back(
+            asked.summary.ranks.empty()
+                ? "could not tell anything: no rank of the run is in the recording"
+                : "could not tell anything: nothing that it takes was recorded");
+    return answer;
+}
+
 std::span<const Question> allQuestions() {
     return kQuestions;
 }

@@ -61,6 +61,9 @@ struct Question {
     Result<Answer> (*ask)(const Asked&);
 };
 
+/// The answer under its key. Of a recording without ranks that says nothing it says so.
+[[nodiscard]] Result<Answer> answerTo(const Question& question, const Asked& asked);
+
 [[nodiscard]] std::span<const Question> allQuestions();
 /// Null: there is none of that name.
 [[nodiscard]] const Question* findQuestion(std::string_view key);

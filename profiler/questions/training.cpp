@@ -16,14 +16,16 @@ Table momentTable(const std::vector<TrainingMoment>& moments) {
                 {{"step", "step"},
                  {"event", "event"},
                  {"time_ns", "time", Unit::kNanoseconds, "On the recording's clock."},
-                 {"value", "value", Unit::kOfRow, "The loss, norm, scale or time of the step."},
+                 {"value", "value", Unit::kOfRow,
+                  "The loss, norm, scale or time of the step; none where it is no number."},
                  {"typical", "typical", Unit::kOfRow, "What it is compared with."},
                  {"unit", "unit"},
                  {"meaning", "meaning"}},
                 {}};
     for (const TrainingMoment& moment : moments)
         table.rows.push_back({stepCell(moment.step), toWord(moment.event), moment.time.ns,
-                              moment.value, moment.typical > 0 ? Cell(moment.typical) : Cell(),
+                              finite(moment.value),
+                              moment.typical > 0 ? finite(moment.typical) : Cell(),
                               moment.event == TrainingEvent::kSlowStep ? "ns" : "",
                               entryOf(moment.event)->definition});
     return table;

@@ -154,7 +154,7 @@ private:
         std::stable_sort(m_spans.begin(), m_spans.end(),
                          [](const auto& a, const auto& b) { return a.start < b.start; });
         std::stable_sort(m_collectives.begin(), m_collectives.end(),
-                         [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
+                         [](const auto& a, const auto& b) { return a.start < b.start; });
         if (!m_spans.empty()) {
             ASSERT_THAT(m_writer.addChunk(columns::encodeSpans(rank, m_spans)), test::IsOk());
         }
@@ -196,7 +196,7 @@ protected:
             const Selection all;
             Asked asked{**reader, *summary, all};
             asked.perStep = asked.explain = true;
-            const auto answer = question.ask(asked);
+            const auto answer = answerTo(question, asked);
             ASSERT_THAT(answer, test::IsOk()) << question.key;
             SCOPED_TRACE(testing::Message() << question.key << ", seed " << seed);
             test::expectSound(*answer);

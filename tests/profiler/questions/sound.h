@@ -30,8 +30,7 @@ inline void expectSound(const questions::Column& column, const questions::Cell& 
 /// Something is said; every row has a cell for each column; no number is none, no share above
 /// 100 %, no time below zero; and nobody says that all is well.
 inline void expectSound(const questions::Answer& answer) {
-    EXPECT_FALSE(answer.tables.empty() && answer.untold.empty() && answer.figures.empty() &&
-                 answer.sentences.empty());
+    EXPECT_FALSE(answer.saysNothing());
     for (const questions::Figure& figure : answer.figures) expectSound(figure.what, figure.value);
     for (const questions::Table& table : answer.tables)
         for (const auto& row : table.rows) {
