@@ -42,7 +42,7 @@ Command addReport(CLI::App& root) {
         ->required();
     addJson(*app, options->json, "shardscope.report/1");
     app->add_flag("--all", options->all,
-                  "show every rank, not only the spread and the worst of many");
+                  "show every rank and finding, not only the spread and the worst of many");
     app->add_flag("--hta", options->hta,
                   "HTA-compatible numbers also for ranks without a device, as exported");
     addSshCommand(*app, options->place.sshCommand);

@@ -2,6 +2,7 @@
 
 #include "profiler/questions/hta_rows.h"
 #include "profiler/questions/read_device.h"
+#include "profiler/questions/read_growth.h"
 
 #include <algorithm>
 #include <vector>
@@ -41,7 +42,9 @@ Result<analysis::Report> reportOf(storage::RecordingReader& reader, bool hta) {
     }
     const auto rows = questions::deviceRows(reader, *summary, ranks);
     if (!rows) return failure(rows);
-    analysis::Report report = analysis::analyse(*summary, ranks, *rows);
+    const auto growths = questions::memoryGrowths(reader, *summary, ranks);
+    if (!growths) return failure(growths);
+    analysis::Report report = analysis::analyse(*summary, ranks, *rows, *growths);
     if (hta || hasDeviceLane(*summary)) {
         auto numbers = htaNumbers(reader);
         if (!numbers) return failure(numbers);

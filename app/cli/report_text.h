@@ -1,4 +1,4 @@
-// The report for people: sections of aligned text.
+// The report for people: what is worth a look, then sections of aligned text.
 #pragma once
 
 #include "profiler/analysis/report.h"
@@ -8,7 +8,7 @@
 namespace shardscope::cli {
 
 /// `path` names the recording in the title. Of more than a few ranks only the spread and the worst
-/// are shown unless `everyRank`.
+/// are shown unless `everyRank`, and of findings the five that come first.
 [[nodiscard]] std::string reportText(const analysis::Report& report, const std::string& path,
                                      bool everyRank = false);
 

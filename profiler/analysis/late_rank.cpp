@@ -92,6 +92,32 @@ double ratio(Duration part, Duration whole) {
     return whole.ns <= 0 ? 0 : static_cast<double>(part.ns) / static_cast<double>(whole.ns);
 }
 
+/// Counts the steps that each rank led or held up for long; gives those that were held up for long
+/// by anybody, each as often as there were such ranks.
+std::size_t countSteps(const std::map<StepIndex, std::map<RankId, Duration>>& byStep,
+                       const std::map<StepIndex, std::map<RankId, Duration>>& walls,
+                       std::map<RankId, LateRank>& held) {
+    std::size_t allLong = 0;
+    for (const auto& [step, byRank] : byStep) {
+        const auto worst =
+            std::max_element(byRank.begin(), byRank.end(),
+                             [](const auto& a, const auto& b) { return a.second < b.second; });
+        ++held[worst->first].stepsLed;
+        const auto ofStep = walls.find(step);
+        if (ofStep == walls.end()) continue;
+        Duration whole;
+        for (const auto& [rank, wall] : ofStep->second) whole += wall;
+        for (const auto& [late, blocked] : byRank) {
+            const auto own = ofStep->second.find(late);
+            const Duration others = own == ofStep->second.end() ? whole : whole - own->second;
+            if (ratio(blocked, others) < kLongHeldUp) continue;
+            ++held[late].stepsLong;
+            ++allLong;
+        }
+    }
+    return allLong;
+}
+
 /// Kinds of a step's time that can make a rank late, with the parts that they are made of.
 struct Kind {
     LateReason reason;
@@ -184,8 +210,14 @@ double LateRank::regular() const {
 }
 
 bool LateRank::isNamed() const {
-    return steps >= kLeastSteps && share() >= kLeastBlockedShare && regular() >= kRegularSteps &&
-           explained() >= kLeastExplained;
+    return steps >= kLeastSteps && share() >= kLeastBlockedShare &&
+           (regular() >= kRegularSteps || isNowAndThen()) && explained() >= kLeastExplained;
+}
+
+bool LateRank::isNowAndThen() const {
+    return stepsLong >= kLeastLongSteps &&
+           static_cast<double>(stepsLongOfAnybody - stepsLong) <=
+               kMostOfOthers * static_cast<double>(stepsLongOfAnybody);
 }
 
 Duration LateRank::lateness() const {
@@ -200,20 +232,17 @@ std::vector<LateRank> heldUpBy(const std::vector<RankEvents>& ranks,
     Groups groups(ranks);
     for (const RankEvents& events : ranks)
         addBlocked(blockedTime(events, groups, clocks), steps, held, byStep);
-    for (const auto& [step, byRank] : byStep) {
-        const auto worst =
-            std::max_element(byRank.begin(), byRank.end(),
-                             [](const auto& a, const auto& b) { return a.second < b.second; });
-        ++held[worst->first].stepsLed;
-    }
     Duration everybody, wall;
-    for (const auto& [rank, late] : held) everybody += late.blocked;
     std::map<RankId, Duration> walls;
+    std::map<StepIndex, std::map<RankId, Duration>> stepWalls;
     for (const LedgerRow& row : ledger) {
         if (!steps.contains(row.step)) continue;
         wall += row.wall;
         walls[row.rank] += row.wall;
+        stepWalls[row.step][row.rank] += row.wall;
     }
+    const std::size_t allLong = countSteps(byStep, stepWalls, held);
+    for (const auto& [rank, late] : held) everybody += late.blocked;
     std::vector<LateRank> worstFirst;
     for (auto& [rank, late] : held) {
         late.rank = rank;
@@ -221,6 +250,7 @@ std::vector<LateRank> heldUpBy(const std::vector<RankEvents>& ranks,
         late.others = ranks.size() - 1;
         late.blockedByAnybody = everybody;
         late.othersWall = wall - walls[rank];
+        late.stepsLongOfAnybody = allLong;
         worstFirst.push_back(late);
     }
     std::stable_sort(worstFirst.begin(), worstFirst.end(),

@@ -3,7 +3,8 @@
 // A step thread that is blocked in a collective before its last rank arrived is held up by that
 // rank. A rank is named where it held the others up for long enough to matter, in nearly all steps
 // for longer than anybody else, and accounts for nearly all that they were held up: of equal ranks
-// one is always the later, and of several slow ones none is the cause.
+// one is always the later, and of several slow ones none is the cause. One that is stopped now and
+// then is named too, where many steps were held up for long, and nearly all of them by it.
 //
 // Why: what the late rank's steps spend more on than the median of the others' in the same step,
 // one kind of time at a time. The kind that exceeds most is the reason where it makes up for half
@@ -31,6 +32,11 @@ inline constexpr double kRegularSteps = 0.8;
 /// Of all that ranks were held up.
 inline constexpr double kLeastExplained = 0.8;
 inline constexpr std::size_t kLeastSteps = 6;
+/// Of the others' wall time of a step: from here on the step was held up for long. Of so many steps
+/// one of two equal ranks has nearly all in 1 run of 100.
+inline constexpr double kLongHeldUp = 0.1;
+inline constexpr std::size_t kLeastLongSteps = 8;
+inline constexpr double kMostOfOthers = 0.1;  ///< of those steps, that others held up for long
 
 /// What a rank held the others up for.
 struct LateRank {
@@ -41,6 +47,8 @@ struct LateRank {
     std::size_t stepsLed = 0;   ///< in which it held them up longer than any other rank did
     std::size_t steps = 0;      ///< that were looked at
     std::size_t others = 0;     ///< ranks
+    std::size_t stepsLong = 0;  ///< in which it held them up for long
+    std::size_t stepsLongOfAnybody = 0;
     Duration longest;           ///< single wait
     TimeRange where;            ///< the collective of that wait
 
@@ -48,6 +56,8 @@ struct LateRank {
     [[nodiscard]] double explained() const;  ///< blocked / blockedByAnybody
     [[nodiscard]] double regular() const;    ///< stepsLed / steps
     [[nodiscard]] bool isNamed() const;
+    /// In some steps only, and nearly nobody else in any.
+    [[nodiscard]] bool isNowAndThen() const;
     /// What each of the others waited for it.
     [[nodiscard]] Duration lateness() const;
 };

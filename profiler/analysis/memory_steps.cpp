@@ -76,4 +76,15 @@ std::optional<MemoryGrowth> growthOf(const std::vector<StepMemory>& steps) {
     return growth;
 }
 
+bool mayGrow(const RankEvents& events, const std::vector<StepFacts>& steps) {
+    if (!events.hasMemoryEvents) return false;
+    std::size_t own = 0, before = 0;
+    for (const StepFacts& step : steps) {
+        if (step.rank != events.rank) continue;
+        ++own;
+        before += step.end <= events.peakTime;
+    }
+    return own >= kWarmupSteps + kLeastStepsForGrowth && 2 * before >= own;
+}
+
 }  // namespace shardscope::analysis

@@ -36,4 +36,12 @@ struct MemoryGrowth {
 /// Nothing of too few steps.
 [[nodiscard]] std::optional<MemoryGrowth> growthOf(const std::vector<StepMemory>& steps);
 
+struct RankGrowth {
+    RankId rank;
+    MemoryGrowth growth;
+};
+/// Whether a rank's memory may grow, without its events: what grows is highest late, and what comes
+/// back in each step mostly early. True where the peak lies in the second half of the rank's steps.
+[[nodiscard]] bool mayGrow(const RankEvents& events, const std::vector<StepFacts>& steps);
+
 }  // namespace shardscope::analysis

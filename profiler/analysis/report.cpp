@@ -114,7 +114,7 @@ void takeRanks(const RecordingSummary& summary, const RecordingSummary& detailed
 }  // namespace
 
 Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
-               const std::vector<LedgerRow>& deviceRows) {
+               const std::vector<LedgerRow>& deviceRows, const std::vector<RankGrowth>& growths) {
     Report report;
     report.run = summary.run;
     const RecordingSummary detailed = detailedSteps(summary, report.basis);
@@ -132,7 +132,9 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     for (const RankFacts& rank : summary.ranks) report.dropped += rank.dropped;
     report.fileSize = summary.fileSize;
     report.finalised = summary.complete;
-    report.findings = runFindings(detailed, ranks, report);
+    RunFindings findings = runFindings(detailed, ranks, report, growths);
+    report.findings = std::move(findings.found);
+    report.judged = std::move(findings.judged);
     return report;
 }
 

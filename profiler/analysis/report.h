@@ -5,6 +5,7 @@
 #include "profiler/analysis/host_clocks.h"
 #include "profiler/analysis/hta_compatible.h"
 #include "profiler/analysis/ledger.h"
+#include "profiler/analysis/memory_steps.h"
 #include "storage/model/recording.h"
 
 #include <array>
@@ -130,11 +131,20 @@ struct RunFinding {
     Severity severity = Severity::kNote;
     std::string title;
     std::string detail;  ///< sentences
+    std::string remedy;  ///< what to try, without a full stop; empty: nothing is known
+    /// Of all ranks together, what the run would have taken less; absent where it costs no time.
+    std::optional<Duration> cost;
     std::vector<Number> evidence;
     std::string denominator;  ///< what shares and factors are of
     std::optional<RankId> rank;
     std::optional<std::pair<StepIndex, StepIndex>> steps;  ///< first and last looked at
     std::optional<TimeRange> range;                        ///< where to look
+};
+
+/// What rules could look at.
+struct Judged {
+    bool enough = false;              ///< to say that nothing stands out where nothing was found
+    std::vector<std::string> untold;  ///< what they could not look at and why, a phrase each
 };
 
 /// How much of the run's steps ledger, overlap, devices and findings stand on.
@@ -174,7 +184,8 @@ struct Report {
     bool waitingKnown = true;
     std::vector<HtaNumbers> hta;  ///< filled in by who reads the rows; by rank
     Completeness completeness;
-    std::vector<RunFinding> findings;  ///< most severe first; none of a healthy run
+    std::vector<RunFinding> findings;  ///< most severe first, then by cost; none of a healthy run
+    Judged judged;
     std::vector<Diagnostic> diagnostics;
     std::uint64_t events = 0;
     std::uint64_t dropped = 0;
@@ -200,8 +211,10 @@ struct Report {
 
 /// `ranks` by rank, covering the whole run. `deviceRows`: of ranks whose kernels were traced
 /// (device_ledger.h), filled in by who reads them; other ranks and steps go by their phases.
+/// `growths`: of ranks whose memory events were read.
 [[nodiscard]] Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
-                             const std::vector<LedgerRow>& deviceRows = {});
+                             const std::vector<LedgerRow>& deviceRows = {},
+                             const std::vector<RankGrowth>& growths = {});
 
 /// "schema": "shardscope.report/1"; keys are stable.
 [[nodiscard]] std::string toJson(const Report& report);

@@ -220,8 +220,10 @@ Json findingsJson(const Report& report) {
                      {"severity", toWord(finding.severity)},
                      {"title", finding.title},
                      {"sentence", finding.detail},
+                     {"remedy", finding.remedy},
                      {"evidence", std::move(evidence)},
                      {"denominator", finding.denominator}};
+        json["cost_ns"] = finding.cost ? Json(finding.cost->ns) : Json();
         json["rank"] = finding.rank ? Json(finding.rank->value) : Json();
         json["steps"] = finding.steps
                             ? Json::array({finding.steps->first.value, finding.steps->second.value})
@@ -283,6 +285,8 @@ std::string toJson(const Report& report) {
                       {"detailed_steps", report.basis.detailed},
                       {"left_out", report.basis.leftOut}};
     json["findings"] = findingsJson(report);
+    json["judged"] = {{"enough", report.judged.enough && !report.running},
+                      {"could_not_tell", report.judged.untold}};
     json["diagnostics"] = diagnosticsJson(report);
     json["events"] = report.events;
     json["dropped"] = report.dropped;

@@ -1,7 +1,7 @@
 #include "profiler/analysis/training_health.h"
 
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/run_findings.h"
+#include "profiler/analysis/slow_steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,6 @@
 
 namespace shardscope::analysis {
 namespace {
-
-constexpr double kSpread = 1.4826;  ///< x median absolute deviation: a normal one's deviation
 
 std::vector<MetricPoint> pointsOf(const RecordingSummary& summary, std::string_view name) {
     std::vector<MetricPoint> points;
@@ -46,7 +44,7 @@ double spreadOf(const std::vector<MetricPoint>& points) {
     std::vector<double> distances;
     for (std::size_t i = 1; i < points.size(); ++i)
         distances.push_back(std::abs(points[i].value - points[i - 1].value));
-    return kSpread / std::numbers::sqrt2 * medianOf(std::move(distances));
+    return kNormalSpread / std::numbers::sqrt2 * medianOf(std::move(distances));
 }
 
 struct Threshold {
@@ -76,21 +74,11 @@ void takeSkipped(const std::vector<MetricPoint>& scales, TrainingHealth& health)
                                       scales[i].value, scales[i - 1].value});
 }
 
-void takeSlowSteps(const SteadySteps& steady, TrainingHealth& health) {
-    std::vector<double> times, distances;
-    for (const auto& [index, step] : steady.steps)
-        times.push_back(static_cast<double>(step.range.duration().ns));
-    health.steps = times.size();
-    if (times.size() < kLeastStepsForSpread) return;
-    const double median = medianOf(times);
-    for (const double time : times) distances.push_back(std::abs(time - median));
-    const double spread = kSpread * medianOf(std::move(distances));
-    for (const auto& [index, step] : steady.steps) {
-        const auto time = static_cast<double>(step.range.duration().ns);
-        if (time > kSlowStep * median && time > median + kSlowStepSpreads * spread)
-            health.moments.push_back(
-                {TrainingEvent::kSlowStep, index, step.range.begin, time, median});
-    }
+void takeSlowSteps(const SlowSteps& steps, TrainingHealth& health) {
+    health.steps = steps.steps;
+    for (const SlowStep& slow : steps.slow)
+        health.moments.push_back({TrainingEvent::kSlowStep, slow.step, slow.range.begin,
+                                  static_cast<double>(slow.range.duration().ns), steps.medianNs});
 }
 
 }  // namespace
@@ -106,7 +94,7 @@ TrainingHealth trainingHealth(const RecordingSummary& summary,
     takeOutliers(losses, {TrainingEvent::kLossSpike, 1 + kLeastLossSpike}, health);
     takeOutliers(norms, {TrainingEvent::kGradientNorm, kLeastGradientNorm}, health);
     takeSkipped(pointsOf(summary, "loss_scale"), health);
-    takeSlowSteps(steadySteps(summary, ranks), health);
+    takeSlowSteps(slowSteps(steadySteps(summary, ranks), ranks), health);
     std::stable_sort(
         health.moments.begin(), health.moments.end(),
         [](const TrainingMoment& a, const TrainingMoment& b) { return a.time < b.time; });

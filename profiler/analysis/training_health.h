@@ -2,9 +2,8 @@
 //
 // A loss or gradient norm is compared with the median of the steps before it. What it is above that
 // counts in spreads: 1.4826 / sqrt 2 x the median of how far neighbouring steps are apart, which
-// neither a few outliers nor the run's trend change much. A step's time is compared with the median
-// step's, in spreads of 1.4826 x the median absolute deviation (Rousseeuw & Croux 1993). Thresholds
-// are those of the constants below.
+// neither a few outliers nor the run's trend change much. Slow steps: slow_steps.h. Thresholds are
+// those of the constants below.
 #pragma once
 
 #include "profiler/analysis/report.h"
@@ -41,7 +40,7 @@ constexpr auto wordsOf(TrainingEvent) {
          {TrainingEvent::kSkippedUpdate, "skipped update",
           "The loss scale fell: fp16 gradients overflowed, and the update was not made."},
          {TrainingEvent::kSlowStep, "slow step",
-          "Twice the median step, and 8 spreads above it."}});
+          "Twice the median step, and 8 spreads above it; of steps without checkpoint or sample."}});
 }
 
 inline constexpr std::size_t kStepsBefore = 10;

@@ -1,6 +1,7 @@
 #include "app/desktop/loading/load_recording.h"
 
 #include "profiler/questions/read_device.h"
+#include "profiler/questions/read_growth.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -27,12 +28,16 @@ Result<bool> addNextRank(storage::RecordingReader& reader, OpenRecording& sketch
     const auto rows = questions::deviceRows(reader, sketch.summary, {*events});
     if (!rows) return failure(rows);
     sketch.deviceRows.insert(sketch.deviceRows.end(), rows->begin(), rows->end());
+    const auto growths = questions::memoryGrowths(reader, sketch.summary, {*events});
+    if (!growths) return failure(growths);
+    sketch.growths.insert(sketch.growths.end(), growths->begin(), growths->end());
     sketch.ranks.push_back(std::move(*events));
     return true;
 }
 
 void complete(OpenRecording& sketch) {
-    sketch.report = analysis::analyse(sketch.summary, sketch.ranks, sketch.deviceRows);
+    sketch.report = analysis::analyse(sketch.summary, sketch.ranks, sketch.deviceRows,
+                                      sketch.growths);
     sketch.density = runDensity(sketch.ranks, sketch.summary.bounds, kDensityBuckets);
 }
 

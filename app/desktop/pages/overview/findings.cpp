@@ -2,7 +2,6 @@
 #include "app/desktop/pages/overview/overview_model.h"
 #include "engine/run/config/modelled_link.h"
 #include "profiler/analysis/notices.h"
-#include "profiler/analysis/run_findings.h"
 
 #include <QDateTime>
 #include <QLocale>
@@ -19,7 +18,9 @@ Finding shown(const OpenRecording& recording, const analysis::RunFinding& findin
     row.severity = finding.severity;
     row.title = fromUtf8(finding.title);
     row.detail = fromUtf8(finding.detail);
-    if (finding.code == analysis::kMemoryAboveTheory) row.page = u"memory"_s;
+    if (!finding.remedy.empty())
+        row.detail += u" What to try: %1."_s.arg(fromUtf8(finding.remedy));
+    if (finding.code.starts_with("memory-")) row.page = u"memory"_s;
     if (!finding.range) return row;
     row.page = u"timeline"_s;
     // A little of what lies around it, so that it can be seen to be long.

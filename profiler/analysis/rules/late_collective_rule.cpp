@@ -1,0 +1,192 @@
+// A collective that is asked for too late although there was compute to hide it behind: of a gather
+// before it was needed, of a reduction after its layer's gradients were complete, in either case at
+// least as much as its data moves for. The first gather of a step and the last reduction have none,
+// and are exposed in every run.
+#include "profiler/analysis/exposure.h"
+#include "profiler/analysis/findings.h"
+#include "profiler/analysis/rules/rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace shardscope::analysis {
+namespace {
+
+/// Times of one rank's steps, and its compute in them.
+class HidingPlaces {
+public:
+    HidingPlaces(const RuleInput& input, const RankEvents& events)
+        : m_compute(phaseTime(events, [](Phase phase) {
+              return isWork(phase) && phase != Phase::kOptimizer && phase != Phase::kClip;
+          })) {
+        for (const StepFacts& step : input.summary.steps)
+            if (step.rank == events.rank) m_steps[step.step] = step.range();
+        for (const SpanEvent& phase : events.phases)
+            if (phase.phase == Phase::kBackward || phase.phase == Phase::kHead)
+                m_backward[{phase.step, phase.layer}].push_back(phase.end());
+    }
+
+    /// Whether compute enough lay where the collective could have been hidden.
+    [[nodiscard]] bool canHide(const Exposure& exposure, Duration moved) {
+        const auto step = m_steps.find(exposure.step);
+        if (step == m_steps.end() || moved.ns <= 0) return false;
+        const Timestamp met = exposure.range.end - moved;
+        if (exposure.operation == CollectiveOp::kAllGather)
+            return m_compute.within({step->second.begin, met}) >= moved;
+        const auto complete = completeBefore(exposure);
+        return complete && m_compute.within({*complete, step->second.end}) >= moved;
+    }
+
+private:
+    /// When the layer's gradients were there: the last backward of it before the reduction.
+    [[nodiscard]] std::optional<Timestamp> completeBefore(const Exposure& exposure) const {
+        const auto ends = m_backward.find({exposure.step, exposure.layer});
+        if (ends == m_backward.end()) return std::nullopt;
+        std::optional<Timestamp> last;
+        for (const Timestamp end : ends->second)
+            if (end <= exposure.range.begin) last = last ? std::max(*last, end) : end;
+        return last;
+    }
+
+    Coverage m_compute;
+    std::map<StepIndex, TimeRange> m_steps;
+    std::map<std::pair<StepIndex, LayerIndex>, std::vector<Timestamp>> m_backward;
+};
+
+/// Those that have somewhere to hide; of gradients and parameters.
+bool isOfLayers(const Exposure& exposure) {
+    const bool gather = exposure.operation == CollectiveOp::kAllGather &&
+                        (exposure.cause == Cause::kDemand || exposure.cause == Cause::kPrefetch);
+    return gather || exposure.cause == Cause::kGradient;
+}
+
+struct Collected {
+    Duration moving, hidden;  ///< of all that could be hidden
+    Duration late;            ///< exposed while data moved, of those issued late
+    std::map<StepIndex, Duration> lateByStep;
+    std::int64_t count = 0;  ///< issued late
+};
+using Key = std::pair<CollectiveOp, LayerIndex>;
+
+/// Every so-manieth rank.
+std::vector<const RankEvents*> lookedAt(const std::vector<RankEvents>& ranks) {
+    std::vector<const RankEvents*> some;
+    const std::size_t count = std::min(ranks.size(), kMostRanksLookedAt);
+    for (std::size_t i = 0; i < count; ++i) some.push_back(&ranks[i * ranks.size() / count]);
+    return some;
+}
+
+std::map<Key, Collected> collect(const RuleInput& input,
+                                 const std::vector<const RankEvents*>& ranks) {
+    std::map<Key, Collected> collected;
+    for (const RankEvents* events : ranks) {
+        HidingPlaces places(input, *events);
+        for (const Exposure& exposure : exposuresOf(*events, input.ranks, input.report.clocks)) {
+            if (!isOfLayers(exposure) || !input.steps.contains(exposure.step)) continue;
+            const Duration moved = exposure.range.duration() - exposure.waiting;
+            if (!places.canHide(exposure, moved)) continue;
+            Collected& sum = collected[{exposure.operation, exposure.layer}];
+            sum.moving += exposure.moving;
+            sum.hidden += exposure.hidden;
+            if (exposure.reason != ExposureReason::kLate) continue;
+            sum.late += exposure.moving;
+            sum.lateByStep[exposure.step] += exposure.moving;
+            ++sum.count;
+        }
+    }
+    return collected;
+}
+
+/// Of the ranks that are looked at.
+std::map<StepIndex, Duration> wallsOf(const RuleInput& input,
+                                      const std::vector<const RankEvents*>& ranks) {
+    std::set<RankId> looked;
+    for (const RankEvents* events : ranks) looked.insert(events->rank);
+    std::map<StepIndex, Duration> walls;
+    for (const auto& [step, rows] : input.rows)
+        for (const LedgerRow* row : rows)
+            if (looked.contains(row->rank)) walls[step] += row->wall;
+    return walls;
+}
+
+double hiddenOfOthers(const std::map<Key, Collected>& collected, Key key) {
+    Duration hidden, all;
+    for (const auto& [other, sum] : collected) {
+        if (other.first != key.first || other == key) continue;
+        hidden += sum.hidden;
+        all += sum.hidden + sum.moving;
+    }
+    return all.ns > 0 ? static_cast<double>(hidden.ns) / static_cast<double>(all.ns) : 0;
+}
+
+std::size_t costlySteps(const Collected& sum, const std::map<StepIndex, Duration>& walls) {
+    return static_cast<std::size_t>(
+        std::count_if(sum.lateByStep.begin(), sum.lateByStep.end(), [&](const auto& each) {
+            const auto wall = walls.find(each.first);
+            return wall != walls.end() && static_cast<double>(each.second.ns) >=
+                                              kLeastLateCost * static_cast<double>(wall->second.ns);
+        }));
+}
+
+/// Whether ranks are blocked for so long that one collective can cost enough.
+bool canCostEnough(const RuleInput& input) {
+    Duration blocked;
+    for (const auto& [step, rows] : input.rows)
+        for (const LedgerRow* row : rows)
+            blocked += blockedIn(row->parts) - row->parts[at(LedgerPart::kWaiting)];
+    return static_cast<double>(blocked.ns) >=
+           kRegularlyLate * kLeastLateCost * static_cast<double>(wallOf(input).ns);
+}
+
+}  // namespace
+
+MaybeFinding findLateCollective(const RuleInput& input) {
+    if (input.rows.size() < kLeastStepsForSpread || !canCostEnough(input)) return std::nullopt;
+    const std::vector<const RankEvents*> ranks = lookedAt(input.ranks);
+    const auto collected = collect(input, ranks);
+    const auto walls = wallsOf(input, ranks);
+    const std::pair<const Key, Collected>* worst = nullptr;
+    for (const auto& each : collected) {
+        const auto regular = static_cast<double>(costlySteps(each.second, walls)) /
+                             static_cast<double>(input.rows.size());
+        if (regular < kRegularlyLate || hiddenOfOthers(collected, each.first) < kOthersHidden)
+            continue;
+        if (worst == nullptr || each.second.late > worst->second.late) worst = &each;
+    }
+    if (worst == nullptr) return std::nullopt;
+    const auto& [key, sum] = *worst;
+    const double others = hiddenOfOthers(collected, key);
+    const std::size_t costly = costlySteps(sum, walls);
+    RunFinding finding;
+    finding.code = "late-collective";
+    finding.severity = Severity::kWarning;
+    finding.title = fmt::format("The {} of layer {} is asked for too late", toWord(key.first),
+                                key.second.value);
+    finding.detail = fmt::format(
+        "In {} of {} steps ranks are blocked for it for 5 % of the step or more, although there is "
+        "compute to hide it behind; of the same operation {:.0f} % is hidden in other layers. {} of "
+        "them, exposed for {} each.",
+        costly, input.rows.size(), 100 * others, sum.count,
+        ruleText(Duration{sum.late.ns / std::max<std::int64_t>(1, sum.count)}));
+    finding.remedy = key.first == CollectiveOp::kAllGather
+                         ? "prefetch this layer as the others are, or one layer earlier"
+                         : "start it as soon as the layer's gradients are complete";
+    const double scale =
+        static_cast<double>(input.ranks.size()) / static_cast<double>(ranks.size());
+    finding.cost =
+        Duration{static_cast<std::int64_t>(static_cast<double>(sum.late.ns) * scale)};
+    finding.steps = {*input.steps.begin(), *input.steps.rbegin()};
+    finding.denominator = "wall time of the compared steps";
+    finding.evidence = {{"exposed_ns", static_cast<double>(sum.late.ns)},
+                        {"costly_steps", static_cast<double>(costly)},
+                        {"steps", static_cast<double>(input.rows.size())},
+                        {"others_hidden", others},
+                        {"layer", static_cast<double>(key.second.value)},
+                        {"count", static_cast<double>(sum.count)},
+                        {"ranks_looked_at", static_cast<double>(ranks.size())}};
+    return finding;
+}
+
+}  // namespace shardscope::analysis

@@ -1,0 +1,54 @@
+#include "profiler/analysis/late_rank.h"
+#include "profiler/analysis/rules/rule.h"
+
+#include <fmt/format.h>
+
+namespace shardscope::analysis {
+namespace {
+
+std::string whyText(const LateCause& cause) {
+    if (cause.reason == LateReason::kUnknown) return " Why is not known.";
+    return fmt::format(" Why: {} ({} more than the others). {}", toWord(cause.reason),
+                       ruleText(cause.excess), definition(cause.reason));
+}
+
+}  // namespace
+
+MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& steps) {
+    if (steps.empty()) return std::nullopt;
+    const Report& report = input.report;
+    const std::vector<LateRank> held = heldUpBy(input.ranks, report.ledger, steps, report.clocks);
+    if (held.empty() || !held.front().isNamed()) return std::nullopt;
+    const LateRank& late = held.front();
+    const LateCause cause = whyLate(late, input.summary, report.ledger, steps);
+    RunFinding finding;
+    finding.code = "late-rank";
+    finding.title = fmt::format("Rank {} arrives last", late.rank.value);
+    finding.detail =
+        fmt::format(
+            "In {} of {} steps the others waited for it longer than for anybody else; their step "
+            "threads were blocked for {:.1f} % of their time, {} in all. Longest single wait: {}.",
+            late.stepsLed, late.steps, 100 * late.share(), ruleText(late.blocked),
+            ruleText(late.longest)) +
+        whyText(cause);
+    finding.remedy = cause.reason == LateReason::kUnknown
+                         ? "compare its timeline with another rank's in the step of the longest wait"
+                         : remedy(cause.reason);
+    // Those who wait end earlier, and so does the rank itself.
+    finding.cost = late.blocked + late.lateness();
+    finding.severity = severityOf(*finding.cost, input);
+    finding.rank = late.rank;
+    finding.range = late.where;
+    finding.steps = {*steps.begin(), *steps.rbegin()};
+    finding.denominator = "wall time of the compared steps of the ranks that wait";
+    finding.evidence = {{"blocked_ns", static_cast<double>(late.blocked.ns)},
+                        {"share", late.share()},
+                        {"steps_led", static_cast<double>(late.stepsLed)},
+                        {"steps", static_cast<double>(late.steps)},
+                        {"longest_ns", static_cast<double>(late.longest.ns)},
+                        {"explained", late.explained()},
+                        {"excess_ns", static_cast<double>(cause.excess.ns)}};
+    return finding;
+}
+
+}  // namespace shardscope::analysis

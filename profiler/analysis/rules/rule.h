@@ -1,0 +1,134 @@
+// The rules that make findings, one function each, and their thresholds. Internal to
+// profiler/analysis; what they find is listed in docs/analysis.md.
+//
+// A finding is what a healthy run does not have: each rule asks for size and for regularity, since
+// of two equal ranks one is always the later.
+#pragma once
+
+#include "profiler/analysis/high_stretch.h"
+#include "profiler/analysis/ledger.h"
+#include "profiler/analysis/report.h"
+#include "profiler/analysis/slow_steps.h"
+#include "profiler/analysis/training_health.h"
+#include "storage/model/words.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace shardscope::analysis {
+
+/// What rules look at.
+struct RuleInput {
+    const RecordingSummary& summary;  ///< with those steps only that have phases and collectives
+    const std::vector<RankEvents>& ranks;
+    const Report& report;  ///< with ledger, memory, clocks and warm-up filled in
+    const std::vector<RankGrowth>& growths;
+    /// That are compared with each other: without warm-up, evaluation and checkpoints.
+    std::set<StepIndex> steps;
+    std::map<StepIndex, std::vector<const LedgerRow*>> rows;  ///< of these, over ranks
+    SlowSteps slow;
+    TrainingHealth health;
+};
+[[nodiscard]] RuleInput ruleInput(const RecordingSummary& summary,
+                                  const std::vector<RankEvents>& ranks, const Report& report,
+                                  const std::vector<RankGrowth>& growths);
+
+using MaybeFinding = std::optional<RunFinding>;
+
+/// Of the wall time of the compared steps: what costs less is a note.
+inline constexpr double kWarningCost = 0.05;
+
+/// "late-rank": the others wait for it (late_rank.h). In `steps`.
+[[nodiscard]] MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& steps);
+/// "slow-step": the slowest of those that slow_steps.h names.
+[[nodiscard]] MaybeFinding findSlowStep(const RuleInput& input);
+
+/// "slow-stretch": steps that follow each other and take longer than the rest.
+inline constexpr StretchRule kSlowStretch{1.3, 0.1};
+/// Of what these steps take more: what one kind of time must make up to be the reason.
+inline constexpr double kLeastStretchReason = 0.5;
+enum class StretchReason : std::uint8_t {
+    kInput,
+    kCompute,
+    kNotRunning,
+    kHost,
+    kCommunication,
+    kUnknown,
+};
+struct StretchReasonWords {
+    StretchReason value;
+    const char* word;
+    const char* definition;
+    const char* remedy;
+};
+constexpr auto wordsOf(StretchReason) {
+    return wordList<StretchReasonWords>(
+        {{StretchReason::kInput, "input", "Building batches takes longer.",
+          "look at the disk and at what else reads there"},
+         {StretchReason::kCompute, "compute",
+          "The same work takes longer, and its threads run meanwhile.",
+          "look at clocks, power limit and temperature, and at what shares caches and memory"},
+         {StretchReason::kNotRunning, "not running",
+          "Ranks were at work and used less processor time for it than before.",
+          "look for what shares their cores, and for a limit on processor time"},
+         {StretchReason::kHost, "host",
+          "Devices or step threads have nothing to do for longer: the host is the bound.",
+          "look at what host threads do between launches"},
+         {StretchReason::kCommunication, "communication", "Data moves for longer.",
+          "look at the link, and at who else uses it"},
+         {StretchReason::kUnknown, "unknown",
+          "No kind of time makes up for half of what these steps take more.",
+          "compare a step of the stretch with one before it"}});
+}
+[[nodiscard]] MaybeFinding findSlowStretch(const RuleInput& input);
+
+/// "slow-link": transfers of one operation, group and size, by step. A step's is their median.
+inline constexpr StretchRule kSlowLink{2, 0.2};
+/// What ranks must be blocked longer in these steps for it to be looked at, while data moves.
+inline constexpr StretchRule kBlockedLonger{1.2, 0.2};
+/// Compute that takes as much longer says that it is the machine, not the link.
+inline constexpr double kSlowMachine = 1.3;
+/// Of the wall time of the stretch: what the link must cost.
+inline constexpr double kLeastLinkCost = 0.05;
+[[nodiscard]] MaybeFinding findSlowLink(const RuleInput& input);
+
+/// "late-collective": collectives of an operation and layer that are asked for too late.
+/// Of a step's wall time: what is exposed of them.
+inline constexpr double kLeastLateCost = 0.05;
+/// Of the steps.
+inline constexpr double kRegularlyLate = 0.8;
+/// Of the time of the same operation's collectives of other layers: what compute hides. Where they
+/// are not hidden either it is the schedule, not this collective.
+inline constexpr double kOthersHidden = 0.5;
+/// Ranks that are looked at, evenly spread over all: all of them do the same.
+inline constexpr std::size_t kMostRanksLookedAt = 16;
+[[nodiscard]] MaybeFinding findLateCollective(const RuleInput& input);
+
+/// "memory-above-theory": a note, and a warning.
+inline constexpr const char* kMemoryAboveTheory = "memory-above-theory";
+inline constexpr double kMemoryNote = 0.05, kMemoryWarning = 0.10;
+[[nodiscard]] MaybeFinding findMemoryAboveTheory(const RuleInput& input);
+/// "memory-growth": what is left at the ends of steps grows (memory_steps.h).
+inline constexpr const char* kMemoryGrowth = "memory-growth";
+[[nodiscard]] MaybeFinding findMemoryGrowth(const RuleInput& input);
+
+/// "not-finite", "loss-spike", "gradient-norm": each at its worst (training_health.h).
+[[nodiscard]] std::vector<RunFinding> findInTraining(const RuleInput& input);
+
+/// "12.3 ms", "4.56 s"; "1.23 MiB".
+[[nodiscard]] std::string ruleText(Duration duration);
+[[nodiscard]] std::string ruleText(Bytes bytes);
+/// From the first step's first beginning to the last one's last end.
+[[nodiscard]] std::optional<TimeRange> rangeOf(const RecordingSummary& summary, StepIndex first,
+                                               StepIndex last);
+/// Sum over the rows of all compared steps.
+[[nodiscard]] Duration wallOf(const RuleInput& input);
+/// A warning where `cost` is enough of all compared steps' time, else a note.
+[[nodiscard]] Severity severityOf(Duration cost, const RuleInput& input);
+
+}  // namespace shardscope::analysis
