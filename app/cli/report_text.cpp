@@ -363,10 +363,11 @@ std::string whereText(const analysis::RunFinding& finding) {
     if (finding.steps && finding.steps->first == finding.steps->second)
         parts.push_back(fmt::format("step {}", finding.steps->first.value));
     else if (finding.steps)
-        parts.push_back(fmt::format("steps {} to {}", finding.steps->first.value,
-                                    finding.steps->second.value));
+        parts.push_back(
+            fmt::format("steps {} to {}", finding.steps->first.value, finding.steps->second.value));
     if (finding.range)
-        parts.push_back(fmt::format("at {} of the recording", durationText(finding.range->begin.ns)));
+        parts.push_back(
+            fmt::format("at {} of the recording", durationText(finding.range->begin.ns)));
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -376,8 +377,7 @@ std::string findingText(const analysis::RunFinding& finding) {
         if (!value.empty()) text += fmt::format("    {:<12}{}\n", name, value);
     };
     add("where", whereText(finding));
-    if (finding.cost)
-        add("cost", durationText(finding.cost->ns) + " of all ranks together");
+    if (finding.cost) add("cost", durationText(finding.cost->ns) + " of all ranks together");
     add("evidence", finding.detail);
     add("what to try", finding.remedy);
     return text;

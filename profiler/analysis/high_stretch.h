@@ -1,5 +1,5 @@
-// The contiguous stretch of a series that is higher than the rest of it: since when, and until when,
-// something was wrong.
+// The contiguous stretch of a series that is higher than the rest of it: since when, and until
+// when, something was wrong.
 //
 // A threshold halfway between the low values and what would be high gives the stretch with most
 // values above it (the largest sum of a subsequence, Bentley 1984); then medians decide, so that
@@ -26,13 +26,11 @@ struct StretchRule {
     double leastShare = 0.2;  ///< of the values
 };
 struct Stretch {
-    std::size_t begin = 0, end = 0;    ///< places in the series, half-open
-    double inside = 0, outside = 0;    ///< medians
+    std::size_t begin = 0, end = 0;  ///< places in the series, half-open
+    double inside = 0, outside = 0;  ///< medians
     [[nodiscard]] std::size_t size() const { return end - begin; }
     /// What it has more than if all were as outside.
-    [[nodiscard]] double excess() const {
-        return (inside - outside) * static_cast<double>(size());
-    }
+    [[nodiscard]] double excess() const { return (inside - outside) * static_cast<double>(size()); }
 };
 
 /// Of values none of which is below zero; the one that has most more.

@@ -49,8 +49,8 @@ struct LateRank {
     std::size_t others = 0;     ///< ranks
     std::size_t stepsLong = 0;  ///< in which it held them up for long
     std::size_t stepsLongOfAnybody = 0;
-    Duration longest;           ///< single wait
-    TimeRange where;            ///< the collective of that wait
+    Duration longest;  ///< single wait
+    TimeRange where;   ///< the collective of that wait
 
     [[nodiscard]] double share() const;      ///< blocked / othersWall
     [[nodiscard]] double explained() const;  ///< blocked / blockedByAnybody

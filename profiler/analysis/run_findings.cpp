@@ -51,7 +51,8 @@ std::vector<std::string> lacking(const RuleInput& input) {
     const std::size_t steps = input.steps.size(), ranks = input.ranks.size();
     std::vector<std::string> lacks;
     if (!report.finalised)
-        lacks.emplace_back("what came last: the recording was not finalised, its end may be missing");
+        lacks.emplace_back(
+            "what came last: the recording was not finalised, its end may be missing");
     if (summary.steps.empty())
         lacks.emplace_back(report.basis.steps == 0
                                ? "slow steps and late ranks: no steps are recorded"
@@ -59,12 +60,12 @@ std::vector<std::string> lacking(const RuleInput& input) {
     else if (report.ledger.empty())
         lacks.emplace_back("slow steps and late ranks: neither phases nor kernels are recorded");
     else if (steps < kLeastSteps)
-        lacks.push_back(fmt::format(
-            "slow steps and late ranks: there {} {} steady step{}, and {} are needed",
-            steps == 1 ? "is" : "are", steps, steps == 1 ? "" : "s", kLeastSteps));
+        lacks.push_back(
+            fmt::format("slow steps and late ranks: there {} {} steady step{}, and {} are needed",
+                        steps == 1 ? "is" : "are", steps, steps == 1 ? "" : "s", kLeastSteps));
     if (summary.run.worldSize > static_cast<std::int64_t>(ranks))
-        lacks.push_back(fmt::format("late ranks: {} of {} ranks are recorded", ranks,
-                                    summary.run.worldSize));
+        lacks.push_back(
+            fmt::format("late ranks: {} of {} ranks are recorded", ranks, summary.run.worldSize));
     else if (!report.waitingKnown)
         lacks.emplace_back("late ranks: it is not recorded when ranks arrived at collectives");
     return lacks;

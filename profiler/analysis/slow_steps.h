@@ -2,7 +2,8 @@
 //
 // A step's time, from the first rank's beginning to the last one's end, is compared with the median
 // step's, in spreads of 1.4826 x the median absolute deviation (Rousseeuw & Croux 1993). Steps that
-// evaluate, write a checkpoint or text of the model are not compared: they take longer of necessity.
+// evaluate, write a checkpoint or text of the model are not compared: they take longer of
+// necessity.
 #pragma once
 
 #include "profiler/analysis/findings.h"

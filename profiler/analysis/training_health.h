@@ -40,7 +40,8 @@ constexpr auto wordsOf(TrainingEvent) {
          {TrainingEvent::kSkippedUpdate, "skipped update",
           "The loss scale fell: fp16 gradients overflowed, and the update was not made."},
          {TrainingEvent::kSlowStep, "slow step",
-          "Twice the median step, and 8 spreads above it; of steps without checkpoint or sample."}});
+          "Twice the median step, and 8 spreads above it; of steps without checkpoint or "
+          "sample."}});
 }
 
 inline constexpr std::size_t kStepsBefore = 10;

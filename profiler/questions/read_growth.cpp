@@ -41,8 +41,7 @@ Result<std::vector<analysis::RankGrowth>> memoryGrowths(storage::RecordingReader
         const auto read =
             reader.memoryEvents(events->rank, {kBeginning, {summary.bounds.end.ns + 1}});
         if (!read) return failure(read);
-        const auto steps =
-            analysis::stepMemory(*read, stepsWithMemory(summary, events->rank));
+        const auto steps = analysis::stepMemory(*read, stepsWithMemory(summary, events->rank));
         if (const auto growth = analysis::growthOf(steps))
             growths.push_back({events->rank, *growth});
     }

@@ -20,6 +20,7 @@ struct SampleOptions {
     bool operators = true;            ///< nested spans on lane 2
     std::int32_t operatorRounds = 3;  ///< linear layers an operator-bearing phase consists of
     bool memory = true;
+    std::int64_t leakBytes = 0;           ///< of each step, never freed
     bool peakKnown = true;                ///< ranks state a matrix-multiply peak
     std::int32_t evaluateEvery = 5;       ///< steps; 0: never
     std::int32_t dropGathersOfStep = -1;  ///< leaves the last gather of that step out

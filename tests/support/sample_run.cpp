@@ -267,6 +267,9 @@ void SampleRun::finishStep() {
     phase(Phase::kOptimizer, kNoLayer, 2500);
     issue("loss", {CollectiveOp::kAllReduce, Cause::kLoss, Phase::kWaitOther, kNoLayer, {8}});
     wait("loss", Phase::kWaitOther);
+    if (m_options.leakBytes > 0)
+        allocateAll("leak " + std::to_string(m_step.value), {m_options.leakBytes},
+                    MemoryCategory::kOther, kNoLayer);
 }
 
 void SampleRun::step(std::int32_t step) {

@@ -36,8 +36,8 @@ Result<bool> addNextRank(storage::RecordingReader& reader, OpenRecording& sketch
 }
 
 void complete(OpenRecording& sketch) {
-    sketch.report = analysis::analyse(sketch.summary, sketch.ranks, sketch.deviceRows,
-                                      sketch.growths);
+    sketch.report =
+        analysis::analyse(sketch.summary, sketch.ranks, sketch.deviceRows, sketch.growths);
     sketch.density = runDensity(sketch.ranks, sketch.summary.bounds, kDensityBuckets);
 }
 

@@ -166,7 +166,8 @@ MaybeFinding findLateCollective(const RuleInput& input) {
                                 key.second.value);
     finding.detail = fmt::format(
         "In {} of {} steps ranks are blocked for it for 5 % of the step or more, although there is "
-        "compute to hide it behind; of the same operation {:.0f} % is hidden in other layers. {} of "
+        "compute to hide it behind; of the same operation {:.0f} % is hidden in other layers. {} "
+        "of "
         "them, exposed for {} each.",
         costly, input.rows.size(), 100 * others, sum.count,
         ruleText(Duration{sum.late.ns / std::max<std::int64_t>(1, sum.count)}));
@@ -175,8 +176,7 @@ MaybeFinding findLateCollective(const RuleInput& input) {
                          : "start it as soon as the layer's gradients are complete";
     const double scale =
         static_cast<double>(input.ranks.size()) / static_cast<double>(ranks.size());
-    finding.cost =
-        Duration{static_cast<std::int64_t>(static_cast<double>(sum.late.ns) * scale)};
+    finding.cost = Duration{static_cast<std::int64_t>(static_cast<double>(sum.late.ns) * scale)};
     finding.steps = {*input.steps.begin(), *input.steps.rbegin()};
     finding.denominator = "wall time of the compared steps";
     finding.evidence = {{"exposed_ns", static_cast<double>(sum.late.ns)},

@@ -31,9 +31,10 @@ MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& ste
             late.stepsLed, late.steps, 100 * late.share(), ruleText(late.blocked),
             ruleText(late.longest)) +
         whyText(cause);
-    finding.remedy = cause.reason == LateReason::kUnknown
-                         ? "compare its timeline with another rank's in the step of the longest wait"
-                         : remedy(cause.reason);
+    finding.remedy =
+        cause.reason == LateReason::kUnknown
+            ? "compare its timeline with another rank's in the step of the longest wait"
+            : remedy(cause.reason);
     // Those who wait end earlier, and so does the rank itself.
     finding.cost = late.blocked + late.lateness();
     finding.severity = severityOf(*finding.cost, input);

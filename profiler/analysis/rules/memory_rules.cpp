@@ -50,8 +50,9 @@ MaybeFinding findMemoryGrowth(const RuleInput& input) {
         "At the ends of steps {} more than after warm-up is allocated and not freed; of the ranks "
         "whose events were read {} of {} grow.",
         ruleText(worst->growth.all), growing, input.growths.size());
-    finding.remedy = "look who holds what is alive in a late step and was not in an early one "
-                     "(analyze memory)";
+    finding.remedy =
+        "look who holds what is alive in a late step and was not in an early one "
+        "(analyze memory)";
     finding.rank = worst->rank;
     finding.denominator = "bytes alive at the ends of steps, the first two left out";
     finding.evidence = {{"per_step_bytes", static_cast<double>(worst->growth.perStep.count)},

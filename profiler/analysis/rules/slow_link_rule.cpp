@@ -84,8 +84,7 @@ Cost costOf(const RuleInput& input, StepIndex first, StepIndex last) {
     const auto isWithin = [&](StepIndex step) { return first <= step && step <= last; };
     for (const auto& [step, rows] : input.rows)
         for (const LedgerRow* row : rows) {
-            (isWithin(step) ? inside : outside)
-                .push_back(static_cast<double>(computeOf(*row).ns));
+            (isWithin(step) ? inside : outside).push_back(static_cast<double>(computeOf(*row).ns));
             if (!isWithin(step)) typical[row->rank].push_back(movingOf(*row).ns);
         }
     Cost cost;
@@ -125,7 +124,8 @@ MaybeFinding findSlowLink(const RuleInput& input) {
     finding.title = fmt::format("The link is {:.1f} x slower in steps {} to {}", factor,
                                 slow->first.value, slow->last.value);
     finding.detail = fmt::format(
-        "Data of {}s{} in group {} moves for {} instead of {}; ranks compute {:.2f} x as long as in "
+        "Data of {}s{} in group {} moves for {} instead of {}; ranks compute {:.2f} x as long as "
+        "in "
         "the other steps, and are blocked for {} more while data moves.",
         toWord(operation),
         bytes == kUnknownSize.count ? std::string() : " of " + ruleText(Bytes{bytes}), group,
@@ -136,7 +136,8 @@ MaybeFinding findSlowLink(const RuleInput& input) {
     finding.cost = cost.cost;
     finding.steps = {slow->first, slow->last};
     finding.range = rangeOf(input.summary, slow->first, slow->last);
-    finding.denominator = "median transfer of the same operation, group and size in the other steps";
+    finding.denominator =
+        "median transfer of the same operation, group and size in the other steps";
     finding.evidence = {{"inside_ns", slow->stretch.inside},
                         {"outside_ns", slow->stretch.outside},
                         {"factor", factor},

@@ -48,8 +48,9 @@ MaybeFinding findSlowStep(const RuleInput& input) {
         ruleText(wall), ruleText(median), toWord(static_cast<LedgerPart>(grown)), row.rank.value,
         ruleText(row.parts[grown]), ruleText(typical[grown]), input.slow.slow.size() - 1,
         input.slow.steps);
-    finding.remedy = "look in the timeline at what that rank did in it, and at what else ran on the "
-                     "machine then";
+    finding.remedy =
+        "look in the timeline at what that rank did in it, and at what else ran on the "
+        "machine then";
     Duration cost;
     for (const SlowStep& each : input.slow.slow) cost += each.range.duration() - median;
     finding.cost = Duration{cost.ns * static_cast<std::int64_t>(rows.size())};

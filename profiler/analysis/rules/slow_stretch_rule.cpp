@@ -131,7 +131,8 @@ MaybeFinding findSlowStretch(const RuleInput& input) {
         fmt::format("Steps {} to {} take {:.1f} x as long as the rest", within.begin()->value,
                     within.rbegin()->value, stretch.inside / stretch.outside);
     finding.detail = fmt::format(
-        "{} instead of {}, {} steps in a row of {} compared. Why: {}. {} {:.0f} % of what they take "
+        "{} instead of {}, {} steps in a row of {} compared. Why: {}. {} {:.0f} % of what they "
+        "take "
         "more is waiting for the slowest rank.",
         ruleText(Duration{static_cast<std::int64_t>(stretch.inside)}),
         ruleText(Duration{static_cast<std::int64_t>(stretch.outside)}), within.size(),

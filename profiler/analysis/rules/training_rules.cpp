@@ -15,7 +15,8 @@ struct TrainingRule {
     const char* remedy;
 };
 constexpr TrainingRule kTrainingRules[] = {
-    {TrainingEvent::kNotFinite, "not-finite", Severity::kProblem, "The loss or gradient is no number",
+    {TrainingEvent::kNotFinite, "not-finite", Severity::kProblem,
+     "The loss or gradient is no number",
      "go back to a checkpoint before it, with a lower learning rate, gradient clipping, or bf16 "
      "instead of fp16"},
     {TrainingEvent::kLossSpike, "loss-spike", Severity::kWarning, "The loss jumps",
@@ -45,13 +46,14 @@ MaybeFinding findMoment(const TrainingRule& rule, const TrainingHealth& health) 
     finding.code = rule.code;
     finding.severity = rule.severity;
     finding.title = fmt::format("{} in step {}", rule.what, worst->step.value);
-    finding.detail = fmt::format(
-        "{}{} {}",
-        finite ? fmt::format("{:.4g}, {:.2f} x the median of the ten steps before. ", worst->value,
-                             outBy(*worst))
-               : std::string(),
-        entryOf(rule.event)->definition,
-        count == 1 ? std::string("It happened once.") : fmt::format("It happened {} times.", count));
+    finding.detail =
+        fmt::format("{}{} {}",
+                    finite ? fmt::format("{:.4g}, {:.2f} x the median of the ten steps before. ",
+                                         worst->value, outBy(*worst))
+                           : std::string(),
+                    entryOf(rule.event)->definition,
+                    count == 1 ? std::string("It happened once.")
+                               : fmt::format("It happened {} times.", count));
     finding.remedy = rule.remedy;
     finding.steps = {worst->step, worst->step};
     finding.range = TimeRange{worst->time, worst->time + Duration{1}};

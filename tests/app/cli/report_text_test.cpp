@@ -63,6 +63,64 @@ TEST(ReportText, OfManyShowsTheSpreadAndTheWorst) {
     EXPECT_THAT(text, HasSubstr("Of 1000 ranks; --all shows each of them."));
 }
 
+/// Problem, then warnings of less and less cost.
+analysis::Report withFindings(std::size_t count) {
+    analysis::Report report = reportOf(2);
+    report.judged.enough = true;
+    for (std::size_t i = 0; i < count; ++i) {
+        analysis::RunFinding finding;
+        finding.severity = i == 0 ? Severity::kProblem : Severity::kWarning;
+        finding.title = "Finding " + std::to_string(i);
+        finding.detail = "Seen in steps.";
+        finding.remedy = "look at it";
+        finding.rank = RankId{1};
+        finding.steps = {StepIndex{2}, StepIndex{19}};
+        finding.range = TimeRange{{5'000'000}, {6'000'000}};
+        if (i > 0) finding.cost = Duration{static_cast<std::int64_t>(count - i) * 1'000'000};
+        report.findings.push_back(finding);
+    }
+    return report;
+}
+
+TEST(ReportText, BeginsWithFindings) {
+    const std::string text = reportText(withFindings(2), "run.sscope");
+    EXPECT_THAT(text,
+                testing::StartsWith("Report of run.sscope\n\nFindings\n  problem: Finding 0\n"));
+    EXPECT_THAT(text, testing::ContainsRegex("where +rank 1, steps 2 to 19, at 5.*ms of the rec"));
+    EXPECT_THAT(text, testing::ContainsRegex("evidence +Seen in steps"));
+    EXPECT_THAT(text, testing::ContainsRegex("what to try +look at it\n"));
+    EXPECT_THAT(text, testing::ContainsRegex("cost +1.*ms of all ranks together"));
+    EXPECT_LT(text.find("Finding 1"), text.find("Configuration"));
+    EXPECT_THAT(text, Not(HasSubstr("nothing stands out")));
+    EXPECT_THAT(text, Not(HasSubstr("more: --all")));
+}
+
+TEST(ReportText, ShowsFiveFindings) {
+    const std::string text = reportText(withFindings(7), "run.sscope");
+    EXPECT_THAT(text, HasSubstr("Finding 4"));
+    EXPECT_THAT(text, Not(HasSubstr("Finding 5")));
+    EXPECT_THAT(text, HasSubstr("  2 more: --all\n"));
+    const std::string all = reportText(withFindings(7), "run.sscope", true);
+    EXPECT_THAT(all, HasSubstr("Finding 6"));
+    EXPECT_THAT(all, Not(HasSubstr("more: --all")));
+}
+
+TEST(ReportText, SaysThatNothingStandsOutOnlyWhereItCanTell) {
+    constexpr const char* kNothing = "No findings: nothing stands out";
+    analysis::Report report = reportOf(2);
+    report.judged = {true, {"memory: no memory events are recorded"}};
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr(kNothing));
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell: memory: no memory"));
+    report.running = true;
+    EXPECT_THAT(reportText(report, "run.sscope"), Not(HasSubstr(kNothing)));
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell yet"));
+    report.running = false;
+    report.judged = {false, {"slow steps and late ranks: no steps are recorded"}};
+    EXPECT_THAT(reportText(report, "run.sscope"), Not(HasSubstr(kNothing)));
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell: slow steps"));
+    EXPECT_THAT(reportText(analysis::Report(), "run.sscope"), Not(HasSubstr(kNothing)));
+}
+
 TEST(ReportText, OfManyShowsAllWhenAsked) {
     const std::string text = reportText(reportOf(20), "run.sscope", true);
     EXPECT_THAT(text, HasSubstr("rank 19"));

@@ -68,6 +68,23 @@ TEST(MemoryGrowth, IsNotWhatWarmingUpTakes) {
     EXPECT_FALSE(growthOf(leaving({0, 0, 1000, 1500, 1000, 1500, 1000, 1500, 1000, 1500}))->grows);
 }
 
+TEST(MemoryGrowth, MayBeWhereThePeakIsLate) {
+    RankEvents events;
+    events.hasMemoryEvents = true;
+    events.peakTime = {490};
+    EXPECT_TRUE(mayGrow(events, steps(10)));
+    events.peakTime = {489};
+    EXPECT_FALSE(mayGrow(events, steps(10))) << "in the fifth of ten";
+    events.peakTime = {700};
+    EXPECT_FALSE(mayGrow(events, steps(7))) << "too few to tell";
+    EXPECT_TRUE(mayGrow(events, steps(8)));
+    events.rank = {1};
+    EXPECT_FALSE(mayGrow(events, steps(8))) << "steps of another rank";
+    events.rank = {0};
+    events.hasMemoryEvents = false;
+    EXPECT_FALSE(mayGrow(events, steps(8)));
+}
+
 TEST(MemoryGrowth, OfFewStepsIsNotKnown) {
     EXPECT_FALSE(growthOf(leaving({1, 2, 3, 4, 5, 6, 7})));
 }

@@ -63,6 +63,11 @@ TEST(RunFindings, NameARankThatIsAlwaysLate) {
     EXPECT_EQ(finding.evidence[2].value, 18);
     ASSERT_TRUE(finding.range);
     EXPECT_EQ(finding.steps, std::pair(StepIndex{2}, StepIndex{19}));
+    // Both ranks would end as much earlier.
+    EXPECT_EQ(finding.cost, Duration{2 * 18 * 150'000});
+    EXPECT_EQ(finding.detail.find("What to try"), std::string::npos);
+    EXPECT_FALSE(finding.remedy.empty());
+    EXPECT_FALSE(finding.remedy.ends_with('.'));
 }
 
 TEST(RunFindings, CountOnlyWhatBlocksTheStepThread) {
@@ -93,7 +98,8 @@ TEST(RunFindings, NameAStepThatStandsOut) {
 TEST(RunFindings, ExpectNothingOfARestlessMachine) {
     std::mt19937 random(7);
     std::vector<std::int64_t> noise;
-    for (int i = 0; i < test::kSteps; ++i) noise.push_back(static_cast<std::int64_t>(random() % 700'000));
+    for (int i = 0; i < test::kSteps; ++i)
+        noise.push_back(static_cast<std::int64_t>(random() % 700'000));
     const MadeRun run([&](int step) {
         return Lateness{static_cast<std::uint32_t>(step % 2),
                         noise[static_cast<std::size_t>(step)]};
@@ -126,6 +132,9 @@ TEST(RunFindings, AreInTheJsonWithTheirEvidence) {
     EXPECT_EQ(finding.at("rank"), 1);
     EXPECT_EQ(finding.at("steps"), nlohmann::json::array({2, 19}));
     EXPECT_EQ(finding.at("evidence").at("blocked_ns"), 2.7e6);
+    EXPECT_EQ(finding.at("cost_ns"), 5'400'000);
+    EXPECT_FALSE(finding.at("remedy").get<std::string>().empty());
+    EXPECT_EQ(json.at("judged").at("enough"), false) << "it was not finalised";
     EXPECT_FALSE(finding.at("denominator").get<std::string>().empty());
     EXPECT_EQ(json.at("mfu").at("unsure"), false);
 }

@@ -18,8 +18,7 @@ Finding shown(const OpenRecording& recording, const analysis::RunFinding& findin
     row.severity = finding.severity;
     row.title = fromUtf8(finding.title);
     row.detail = fromUtf8(finding.detail);
-    if (!finding.remedy.empty())
-        row.detail += u" What to try: %1."_s.arg(fromUtf8(finding.remedy));
+    if (!finding.remedy.empty()) row.detail += u" What to try: %1."_s.arg(fromUtf8(finding.remedy));
     if (finding.code.starts_with("memory-")) row.page = u"memory"_s;
     if (!finding.range) return row;
     row.page = u"timeline"_s;

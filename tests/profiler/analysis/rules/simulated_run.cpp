@@ -38,7 +38,7 @@ SimulatedRun::SimulatedRun(std::uint64_t seed, Fault fault) : m_random(seed), m_
     faultyLast = {faultyFirst.value + static_cast<std::int32_t>(9 + m_random() % 8)};
     m_machine = between(0.5, 3);
     m_drift = between(0, 0.1);
-    m_factor = fault == Fault::kSlowLink ? between(2.5, 5)
+    m_factor = fault == Fault::kSlowLink    ? between(2.5, 5)
                : fault == Fault::kThrottled ? between(1.5, 2.5)
                                             : between(1.25, 1.6);
     m_state.resize(count);
@@ -76,8 +76,7 @@ void SimulatedRun::prepareStep(std::int32_t index) {
     constexpr double kAlike = 0.6, kDeviation = 0.03;
     m_step = {index};
     const double wave = m_drift * std::sin(index * 2 * std::numbers::pi / kRunSteps);
-    m_load = 1 + kAlike * (m_load - 1) +
-             kDeviation * std::normal_distribution<double>()(m_random);
+    m_load = 1 + kAlike * (m_load - 1) + kDeviation * std::normal_distribution<double>()(m_random);
     double load = std::max(0.7, m_load) * (1 + wave);
     if (chance(0.04)) load *= between(1.1, 1.6);
     if (index < 2) load *= between(1.2, 4);
@@ -125,7 +124,8 @@ void SimulatedRun::collective(CollectiveOp operation, Cause cause, int layer, do
     if (m_fault == Fault::kSlowLink && isFaulty(m_step)) moving *= m_factor;
     std::vector<Timestamp> arrivals;
     for (const Rank& rank : m_state) arrivals.push_back(std::max(rank.now, rank.linkFree));
-    const Timestamp end = *std::max_element(arrivals.begin(), arrivals.end()) + milliseconds(moving);
+    const Timestamp end =
+        *std::max_element(arrivals.begin(), arrivals.end()) + milliseconds(moving);
     for (std::size_t r = 0; r < m_state.size(); ++r) {
         CollectiveEvent event;
         event.operation = operation;
@@ -205,8 +205,7 @@ void SimulatedRun::finishStep(std::int32_t index, const std::vector<Timestamp>& 
 void SimulatedRun::addMetrics() {
     const double level = between(1, 4), ruggedness = between(0.005, 0.03);
     for (std::int32_t i = 0; i < kRunSteps; ++i) {
-        const Timestamp time =
-            summary.steps[static_cast<std::size_t>(i) * m_state.size()].end;
+        const Timestamp time = summary.steps[static_cast<std::size_t>(i) * m_state.size()].end;
         double loss = (level + 2 * std::exp(-i / 15.0)) * noise(ruggedness);
         if (m_fault == Fault::kLossSpike && i == faultyFirst.value + 6) loss *= between(1.4, 3);
         if (m_fault == Fault::kNotANumber && i >= faultyFirst.value)
@@ -232,7 +231,8 @@ void SimulatedRun::addMemory() {
             memory.peak = {2 * memory.left.count};
             steps.push_back(memory);
         }
-        if (const auto growth = analysis::growthOf(steps)) growths.push_back({events.rank, *growth});
+        if (const auto growth = analysis::growthOf(steps))
+            growths.push_back({events.rank, *growth});
     }
 }
 

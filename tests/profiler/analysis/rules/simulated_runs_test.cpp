@@ -38,8 +38,8 @@ void expectFound(Fault fault, const char* code, IsRight isRight) {
     std::string others, missed;
     for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
         const SimulatedRun run(1000 + seed, fault);
-        if (isFound(reportOf(run), code, [&](const auto& each) { return isRight(each, run); },
-                    others))
+        if (isFound(
+                reportOf(run), code, [&](const auto& each) { return isRight(each, run); }, others))
             ++found;
         else
             missed += std::to_string(seed) + ' ';
@@ -67,7 +67,8 @@ TEST(SimulatedRuns, HealthyOnesHaveNothingAboveANote) {
     for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
         const SimulatedRun run(seed, Fault::kNone);
         const std::string before = what;
-        isFound(reportOf(run), "none", [](const RunFinding&) { return true; }, what);
+        isFound(
+            reportOf(run), "none", [](const RunFinding&) { return true; }, what);
         alarmed += what != before;
     }
     EXPECT_LE(alarmed, 1) << what;

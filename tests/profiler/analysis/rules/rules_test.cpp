@@ -1,0 +1,146 @@
+// Single rules, and what a report may say where they find nothing.
+#include "profiler/analysis/rules/rule.h"
+#include "profiler/analysis/run_findings.h"
+#include "tests/profiler/analysis/made_run.h"
+#include "tests/support/word_list_test.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+
+namespace shardscope::test {
+
+using RuleWords = testing::Types<analysis::StretchReason>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Rules, WordList, RuleWords);
+
+}  // namespace shardscope::test
+
+namespace shardscope::analysis {
+namespace {
+
+using test::Lateness;
+using test::MadeRun;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+MadeRun healthy() {
+    MadeRun run([](int step) { return Lateness{static_cast<std::uint32_t>(step % 2), 1'000}; });
+    run.summary.complete = true;
+    return run;
+}
+
+std::vector<RunFinding> findingsOf(const MadeRun& run,
+                                   const std::vector<RankGrowth>& growths = {}) {
+    return analyse(run.summary, run.ranks, {}, growths).findings;
+}
+
+TEST(Rules, ARankThatIsLateForAStretchIsNamedWithIt) {
+    const MadeRun run([](int step) {
+        return step >= 8 && step < 14 ? Lateness{1, 600'000, Phase::kForward, false}
+                                      : Lateness{static_cast<std::uint32_t>(step % 2), 0};
+    });
+    const auto found = findingsOf(run);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].code, "late-rank");
+    EXPECT_EQ(found[0].rank, RankId{1});
+    EXPECT_EQ(found[0].steps, std::pair(StepIndex{8}, StepIndex{13}));
+    EXPECT_THAT(found[0].detail, HasSubstr("Why: not running"));
+    EXPECT_FALSE(found[0].remedy.empty());
+    // Both end 600 us earlier in each of 6 steps.
+    EXPECT_EQ(found[0].cost, Duration{2 * 6 * 600'000});
+}
+
+TEST(Rules, WarnOfWhatCostsEnoughOfTheStepsTime) {
+    const MadeRun run = healthy();
+    const Report report = analyse(run.summary, run.ranks);
+    const RuleInput input = ruleInput(run.summary, run.ranks, report, {});
+    const std::int64_t wall = wallOf(input).ns;
+    EXPECT_EQ(wall, 18 * 2 * 1'001'000);
+    EXPECT_EQ(severityOf({wall / 20}, input), Severity::kWarning);
+    EXPECT_EQ(severityOf({wall / 20 - 1}, input), Severity::kNote);
+}
+
+TEST(Rules, NameTheRankWhoseMemoryGrowsMost) {
+    const RankGrowth still{RankId{0}, {false, {0}, {0}}}, some{RankId{1}, {true, {10}, {100}}},
+        most{RankId{2}, {true, {20}, {200}}};
+    EXPECT_THAT(findingsOf(healthy(), {still}), IsEmpty());
+    const auto found = findingsOf(healthy(), {still, some, most});
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].code, kMemoryGrowth);
+    EXPECT_EQ(found[0].rank, RankId{2});
+    EXPECT_EQ(found[0].severity, Severity::kWarning);
+    EXPECT_FALSE(found[0].cost);
+}
+
+TEST(Rules, OrderFindingsBySeverityThenCost) {
+    MadeRun run([](int step) { return step == 9 ? Lateness{1, 3'000'000} : Lateness{1, 150'000}; });
+    for (std::int32_t i = 0; i < 20; ++i)
+        run.summary.metrics.push_back(
+            {"loss", {i}, {i}, i == 19 ? std::numeric_limits<double>::quiet_NaN() : 2.0});
+    const Report report = analyse(run.summary, run.ranks, {}, {{RankId{0}, {true, {1}, {10}}}});
+    std::vector<std::string> codes;
+    for (const RunFinding& finding : report.findings) codes.push_back(finding.code);
+    EXPECT_THAT(codes,
+                testing::ElementsAre("not-finite", "late-rank", "slow-step", "memory-growth"));
+    const auto json = nlohmann::json::parse(toJson(report)).at("findings");
+    EXPECT_EQ(json.at(0).at("cost_ns"), nullptr);
+    EXPECT_EQ(json.at(0).at("severity"), "problem");
+    EXPECT_EQ(json.at(1).at("cost_ns"), 2 * (17 * 150'000 + 3'000'000));
+    EXPECT_FALSE(json.at(1).at("remedy").get<std::string>().empty());
+}
+
+TEST(Rules, TakeAGradientNormForANote) {
+    MadeRun run = healthy();
+    for (std::int32_t i = 0; i < 30; ++i) {
+        run.summary.metrics.push_back({"loss", {i}, {i}, 2.0});
+        run.summary.metrics.push_back({"gradient_norm", {i}, {i}, i == 25 ? 9 : 1 + 0.1 * (i % 3)});
+    }
+    const auto found = findingsOf(run);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].code, "gradient-norm");
+    EXPECT_EQ(found[0].severity, Severity::kNote);
+    EXPECT_EQ(found[0].steps->first, StepIndex{25});
+}
+
+Judged judgedOf(const MadeRun& run) {
+    return analyse(run.summary, run.ranks).judged;
+}
+
+TEST(Judged, IsAWholeRun) {
+    EXPECT_TRUE(judgedOf(healthy()).enough);
+    EXPECT_THAT(judgedOf(healthy()).untold, Contains(HasSubstr("loss and gradients: none")));
+}
+
+TEST(Judged, IsNotWhatWasCutOrLacksSomething) {
+    const auto expectLack = [](const MadeRun& run, const char* what) {
+        const Judged judged = judgedOf(run);
+        EXPECT_FALSE(judged.enough) << what;
+        EXPECT_THAT(judged.untold, Contains(HasSubstr(what)));
+    };
+    MadeRun run = healthy();
+    run.summary.complete = false;
+    expectLack(run, "not finalised");
+    run = healthy();
+    run.summary.steps.clear();
+    expectLack(run, "no steps");
+    run = healthy();
+    for (RankEvents& events : run.ranks) events.phases.clear();
+    expectLack(run, "neither phases nor kernels");
+    run = healthy();
+    std::erase_if(run.summary.steps, [](const StepFacts& step) { return step.step.value >= 7; });
+    expectLack(run, "there are 5 steady steps, and 6 are needed");
+    run = healthy();
+    run.ranks.pop_back();
+    expectLack(run, "1 of 2 ranks are recorded");
+    run = healthy();
+    for (RankEvents& events : run.ranks)
+        for (CollectiveEvent& event : events.collectives) event.arrivals.clear();
+    expectLack(run, "when ranks arrived");
+    const Judged empty = analyse({}, {}).judged;
+    EXPECT_FALSE(empty.enough);
+}
+
+}  // namespace
+}  // namespace shardscope::analysis
