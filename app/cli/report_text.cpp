@@ -1,5 +1,6 @@
 #include "app/cli/report_text.h"
 
+#include "app/cli/report_findings.h"
 #include "app/cli/report_many.h"
 #include "app/cli/report_table.h"
 #include "engine/run/config/modelled_link.h"
@@ -353,56 +354,10 @@ std::string recording(const Report& report) {
     return text;
 }
 
-/// Of more findings than this the rest is counted.
-constexpr std::size_t kShownFindings = 5;
-
-/// Which rank, which steps, when.
-std::string whereText(const analysis::RunFinding& finding) {
-    std::vector<std::string> parts;
-    if (finding.rank) parts.push_back(fmt::format("rank {}", finding.rank->value));
-    if (finding.steps && finding.steps->first == finding.steps->second)
-        parts.push_back(fmt::format("step {}", finding.steps->first.value));
-    else if (finding.steps)
-        parts.push_back(
-            fmt::format("steps {} to {}", finding.steps->first.value, finding.steps->second.value));
-    if (finding.range)
-        parts.push_back(
-            fmt::format("at {} of the recording", durationText(finding.range->begin.ns)));
-    return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::string findingText(const analysis::RunFinding& finding) {
-    std::string text = fmt::format("  {}: {}\n", toWord(finding.severity), finding.title);
-    const auto add = [&text](const char* name, const std::string& value) {
-        if (!value.empty()) text += fmt::format("    {:<12}{}\n", name, value);
-    };
-    add("where", whereText(finding));
-    if (finding.cost) add("cost", durationText(finding.cost->ns) + " of all ranks together");
-    add("evidence", finding.detail);
-    add("what to try", finding.remedy);
-    return text;
-}
-
-/// What is worth a look comes first; that nothing is, only where enough could be looked at.
-std::string findings(const Report& report, bool all) {
-    std::string text = "Findings\n";
-    const std::size_t shown =
-        all ? report.findings.size() : std::min(report.findings.size(), kShownFindings);
-    for (std::size_t i = 0; i < shown; ++i) text += findingText(report.findings[i]);
-    if (shown < report.findings.size())
-        text += fmt::format("  {} more: --all\n", report.findings.size() - shown);
-    if (report.running)
-        text += "  could not tell yet: the run is being recorded\n";
-    else if (report.findings.empty() && report.judged.enough)
-        text += "  No findings: nothing stands out\n";
-    for (const std::string& what : report.judged.untold) text += "  could not tell: " + what + '\n';
-    return text + '\n';
-}
-
 }  // namespace
 
 std::string reportText(const Report& report, const std::string& path, bool everyRank) {
-    std::string text = fmt::format("Report of {}\n\n", path) + findings(report, everyRank) +
+    std::string text = fmt::format("Report of {}\n\n", path) + findingsText(report, everyRank) +
                        configuration(report) + training(report) + devices(report, everyRank) +
                        hta(report) + overlap(report, everyRank) + clocks(report) +
                        ledger(report, everyRank) + memory(report, everyRank) + recording(report);

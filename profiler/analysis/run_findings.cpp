@@ -44,15 +44,31 @@ std::vector<RunFinding> findingsOf(const RuleInput& input) {
     return found;
 }
 
+/// What was cut off the run or its recording.
+void addCuts(const RuleInput& input, std::vector<std::string>& lacks) {
+    const Report& report = input.report;
+    const auto& diagnostics = input.summary.diagnostics;
+    if (!report.finalised)
+        lacks.emplace_back(
+            "what came last: the recording was not finalised, its end may be missing");
+    if (report.run.status == RunStatus::kFailed || report.run.status == RunStatus::kKilled)
+        lacks.push_back(
+            fmt::format("how it would have gone on: the run {}",
+                        report.run.status == RunStatus::kFailed ? "failed" : "was killed"));
+    if (std::any_of(diagnostics.begin(), diagnostics.end(),
+                    [](const Diagnostic& each) { return each.code == kPartOfRecording; }))
+        lacks.emplace_back("the rest of the run: this is a part of a recording");
+    if (report.dropped > 0 || (report.completeness.known && !report.completeness.complete))
+        lacks.emplace_back("what is missing: the recording is incomplete");
+}
+
 /// What is needed to find nothing.
 std::vector<std::string> lacking(const RuleInput& input) {
     const RecordingSummary& summary = input.summary;
     const Report& report = input.report;
     const std::size_t steps = input.steps.size(), ranks = input.ranks.size();
     std::vector<std::string> lacks;
-    if (!report.finalised)
-        lacks.emplace_back(
-            "what came last: the recording was not finalised, its end may be missing");
+    addCuts(input, lacks);
     if (summary.steps.empty())
         lacks.emplace_back(report.basis.steps == 0
                                ? "slow steps and late ranks: no steps are recorded"

@@ -59,7 +59,11 @@ private:
 bool isOfLayers(const Exposure& exposure) {
     const bool gather = exposure.operation == CollectiveOp::kAllGather &&
                         (exposure.cause == Cause::kDemand || exposure.cause == Cause::kPrefetch);
-    return gather || exposure.cause == Cause::kGradient;
+    return exposure.layer != kNoLayer && (gather || exposure.cause == Cause::kGradient);
+}
+
+std::string layerText(LayerIndex layer) {
+    return layer == kRootLayer ? "embedding and head" : fmt::format("layer {}", layer.value);
 }
 
 struct Collected {
@@ -140,48 +144,57 @@ bool canCostEnough(const RuleInput& input) {
            kRegularlyLate * kLeastLateCost * static_cast<double>(wallOf(input).ns);
 }
 
-}  // namespace
+using Entry = std::pair<const Key, Collected>;
 
-MaybeFinding findLateCollective(const RuleInput& input) {
-    if (input.rows.size() < kLeastStepsForSpread || !canCostEnough(input)) return std::nullopt;
-    const std::vector<const RankEvents*> ranks = lookedAt(input.ranks);
-    const auto collected = collect(input, ranks);
-    const auto walls = wallsOf(input, ranks);
-    const std::pair<const Key, Collected>* worst = nullptr;
-    for (const auto& each : collected) {
-        const auto regular = static_cast<double>(costlySteps(each.second, walls)) /
-                             static_cast<double>(input.rows.size());
+/// The one that costs most of those that are late in nearly all steps; null: of none.
+const Entry* worstOf(const std::map<Key, Collected>& collected,
+                     const std::map<StepIndex, Duration>& walls, std::size_t steps) {
+    const Entry* worst = nullptr;
+    for (const Entry& each : collected) {
+        const auto regular =
+            static_cast<double>(costlySteps(each.second, walls)) / static_cast<double>(steps);
         if (regular < kRegularlyLate || hiddenOfOthers(collected, each.first) < kOthersHidden)
             continue;
         if (worst == nullptr || each.second.late > worst->second.late) worst = &each;
     }
+    return worst;
+}
+
+}  // namespace
+
+MaybeFinding findLateCollective(const RuleInput& input) {
+    const std::size_t steps = input.rows.size();
+    if (steps < kLeastStepsForSpread || !canCostEnough(input)) return std::nullopt;
+    const std::vector<const RankEvents*> ranks = lookedAt(input.ranks);
+    const auto collected = collect(input, ranks);
+    const auto walls = wallsOf(input, ranks);
+    const Entry* worst = worstOf(collected, walls, steps);
     if (worst == nullptr) return std::nullopt;
     const auto& [key, sum] = *worst;
     const double others = hiddenOfOthers(collected, key);
     const std::size_t costly = costlySteps(sum, walls);
+    const double scale =
+        static_cast<double>(input.ranks.size()) / static_cast<double>(ranks.size());
     RunFinding finding;
     finding.code = "late-collective";
     finding.severity = Severity::kWarning;
-    finding.title = fmt::format("The {} of layer {} is asked for too late", toWord(key.first),
-                                key.second.value);
+    finding.title =
+        fmt::format("The {} of {} is asked for too late", toWord(key.first), layerText(key.second));
     finding.detail = fmt::format(
         "In {} of {} steps ranks are blocked for it for 5 % of the step or more, although there is "
-        "compute to hide it behind; of the same operation {:.0f} % is hidden in other layers. {} "
-        "of "
-        "them, exposed for {} each.",
-        costly, input.rows.size(), 100 * others, sum.count,
+        "compute to hide it behind; of the same operation {:.0f} % is hidden in other layers. It "
+        "was late {} times, exposed for {} each.",
+        costly, steps, 100 * others, sum.count,
         ruleText(Duration{sum.late.ns / std::max<std::int64_t>(1, sum.count)}));
     finding.remedy = key.first == CollectiveOp::kAllGather
                          ? "prefetch this layer as the others are, or one layer earlier"
                          : "start it as soon as the layer's gradients are complete";
-    const double scale =
-        static_cast<double>(input.ranks.size()) / static_cast<double>(ranks.size());
     finding.cost = Duration{static_cast<std::int64_t>(static_cast<double>(sum.late.ns) * scale)};
     finding.steps = {*input.steps.begin(), *input.steps.rbegin()};
     finding.denominator = "wall time of the compared steps";
     finding.evidence = {{"exposed_ns", static_cast<double>(sum.late.ns)},
                         {"costly_steps", static_cast<double>(costly)},
-                        {"steps", static_cast<double>(input.rows.size())},
+                        {"steps", static_cast<double>(steps)},
                         {"others_hidden", others},
                         {"layer", static_cast<double>(key.second.value)},
                         {"count", static_cast<double>(sum.count)},

@@ -123,6 +123,17 @@ TEST(Judged, IsNotWhatWasCutOrLacksSomething) {
     run.summary.complete = false;
     expectLack(run, "not finalised");
     run = healthy();
+    run.summary.run.status = RunStatus::kFailed;
+    expectLack(run, "the run failed");
+    run = healthy();
+    run.summary.diagnostics.push_back({Severity::kNote, kPartOfRecording, "", "", {}, {}, 1});
+    expectLack(run, "a part of a recording");
+    run = healthy();
+    run.summary.ranks.resize(2);
+    run.summary.ranks[1].rank = {1};
+    run.summary.ranks[1].dropped = 3;
+    expectLack(run, "the recording is incomplete");
+    run = healthy();
     run.summary.steps.clear();
     expectLack(run, "no steps");
     run = healthy();
