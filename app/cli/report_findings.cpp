@@ -54,7 +54,8 @@ std::string findingsText(const analysis::Report& report, bool all) {
         text += "  could not tell yet: the run is being recorded\n";
     else if (report.findings.empty() && report.judged.enough)
         text += "  No findings: nothing stands out\n";
-    for (const std::string& what : report.judged.untold) text += "  could not tell: " + what + '\n';
+    for (const std::string& what : report.judged.untold)
+        text += fmt::format("  could not tell: {}\n", what);
     return text + '\n';
 }
 

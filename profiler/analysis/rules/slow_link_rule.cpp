@@ -128,8 +128,8 @@ MaybeFinding findSlowLink(const RuleInput& input) {
         "in "
         "the other steps, and are blocked for {} more while data moves.",
         toWord(operation),
-        bytes == kUnknownSize.count ? std::string() : " of " + ruleText(Bytes{bytes}), group,
-        ruleText(Duration{static_cast<std::int64_t>(slow->stretch.inside)}),
+        bytes == kUnknownSize.count ? std::string() : fmt::format(" of {}", ruleText(Bytes{bytes})),
+        group, ruleText(Duration{static_cast<std::int64_t>(slow->stretch.inside)}),
         ruleText(Duration{static_cast<std::int64_t>(slow->stretch.outside)}), cost.computeFactor,
         ruleText(cost.cost));
     finding.remedy = "look at who else used the link then, at its errors and its negotiated speed";

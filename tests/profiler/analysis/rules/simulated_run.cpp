@@ -33,13 +33,14 @@ SimulatedRun::SimulatedRun(std::uint64_t seed, Fault fault) : m_random(seed), m_
     summary.complete = true;
     faulty = {static_cast<std::uint32_t>(m_random() % count)};
     // Not with a step that evaluates or writes a checkpoint.
-    do faultyFirst = {static_cast<std::int32_t>(6 + m_random() % 14)};
-    while (evaluates(faultyFirst.value) || writesCheckpoint(faultyFirst.value));
+    do {
+        faultyFirst = {static_cast<std::int32_t>(6 + m_random() % 14)};
+    } while (evaluates(faultyFirst.value) || writesCheckpoint(faultyFirst.value));
     faultyLast = {faultyFirst.value + static_cast<std::int32_t>(9 + m_random() % 8)};
     m_machine = between(0.5, 3);
     m_drift = between(0, 0.1);
     m_factor = fault == Fault::kSlowLink    ? between(2.5, 5)
-               : fault == Fault::kThrottled ? between(1.5, 2.5)
+               : fault == Fault::kThrottled ? between(1.7, 2.5)
                                             : between(1.25, 1.6);
     m_state.resize(count);
     for (std::uint32_t r = 0; r < count; ++r) {
@@ -82,11 +83,11 @@ void SimulatedRun::prepareStep(std::int32_t index) {
     if (index < 2) load *= between(1.2, 4);
     for (Rank& rank : m_state) {
         rank.speed = load * noise(0.02);
-        if (chance(0.03)) rank.speed *= between(1.05, 1.4);
+        if (chance(0.03)) rank.speed *= between(1.05, 1.3);
     }
     m_stop.reset();
-    if (m_fault == Fault::kStoppedRank && index > 1 && chance(0.45))
-        m_stop = {faulty.value, milliseconds(m_machine * between(15, 60)).ns};
+    if (m_fault == Fault::kStoppedRank && index > 1 && chance(0.5))
+        m_stop = {faulty.value, milliseconds(m_machine * between(25, 80)).ns};
     if (m_fault == Fault::kSlowStep && StepIndex{index} == faultyFirst)
         m_stop = {faulty.value, milliseconds(m_machine * between(400, 800)).ns};
 }
@@ -207,7 +208,7 @@ void SimulatedRun::addMetrics() {
     for (std::int32_t i = 0; i < kRunSteps; ++i) {
         const Timestamp time = summary.steps[static_cast<std::size_t>(i) * m_state.size()].end;
         double loss = (level + 2 * std::exp(-i / 15.0)) * noise(ruggedness);
-        if (m_fault == Fault::kLossSpike && i == faultyFirst.value + 6) loss *= between(1.4, 3);
+        if (m_fault == Fault::kLossSpike && i == faultyFirst.value + 6) loss *= between(2, 4);
         if (m_fault == Fault::kNotANumber && i >= faultyFirst.value)
             loss = std::numeric_limits<double>::quiet_NaN();
         summary.metrics.push_back({"loss", {i}, time, loss});
