@@ -18,6 +18,8 @@ using Json = nlohmann::json;
 /// sentence of their own.
 const std::set<std::string> kNotCompared{"/output", "/data",        "/reference", "/hosts",
                                          "/seed",   "/ssh_command", "/data_root", "/resume"};
+/// What runs that scale differ in, and what has a sentence of its own there.
+const std::set<std::string> kNotComparedInScaling{"/ranks", "/batch", "/accumulate", "/precision"};
 
 Json flat(const std::string& text) {
     const Json config = Json::parse(text, nullptr, false);
@@ -31,7 +33,8 @@ std::string valueText(const Json& config, const std::string& key) {
 }
 
 /// "batch 4 / 8"
-std::vector<std::string> optionsThatDiffer(const RunFacts& first, const RunFacts& second) {
+std::vector<std::string> optionsThatDiffer(const RunFacts& first, const RunFacts& second,
+                                           const std::set<std::string>& besides = {}) {
     const Json one = flat(first.configJson), other = flat(second.configJson);
     std::set<std::string> keys;
     for (const Json* config : {&one, &other})
@@ -39,7 +42,7 @@ std::vector<std::string> optionsThatDiffer(const RunFacts& first, const RunFacts
     std::vector<std::string> found;
     for (const std::string& key : keys) {
         const std::string a = valueText(one, key), b = valueText(other, key);
-        if (a == b || kNotCompared.contains(key)) continue;
+        if (a == b || kNotCompared.contains(key) || besides.contains(key)) continue;
         std::string name = key.substr(1);
         std::replace(name.begin(), name.end(), '/', '.');
         found.push_back(
@@ -84,20 +87,75 @@ bool hasSteps(const RecordingSummary& summary) {
     return !summary.steps.empty();
 }
 
+/// Parameters that differ, of runs whose models are known.
+bool otherModel(const RunFacts& first, const RunFacts& other) {
+    return first.parameters > 0 && other.parameters > 0 && first.parameters != other.parameters;
+}
+
 void addRefusals(const RecordingSummary& first, const RecordingSummary& second,
                  Comparability& found) {
     if (!hasSteps(first) || !hasSteps(second))
         found.refusals.push_back(fmt::format(
             "The {} recording has no steps, so there is nothing of the same kind to compare.",
             hasSteps(first) ? "second" : "first"));
-    const bool known = first.run.parameters > 0 && second.run.parameters > 0;
-    if (known && first.run.parameters != second.run.parameters)
+    if (otherModel(first.run, second.run))
         found.refusals.push_back(fmt::format(
             "They train different models: {} with {} parameters, {} with {}.", first.run.model,
             first.run.parameters, second.run.model, second.run.parameters));
 }
 
+/// Empty: it is not known.
+std::string precisionOf(const RecordingSummary& summary) {
+    const auto config = run::parseRunConfigJson(summary.run.configJson);
+    return config ? toWord(config->precision) : "";
+}
+
+/// What one rank computes on: of our own CPU runs with its threads, "Xeon, cpu (1 thread)".
+std::string rankDevicesOf(const RecordingSummary& summary) {
+    std::string text = devicesOf(summary);
+    if (!summary.devices.empty() || precisionOf(summary).empty()) return text;
+    std::set<std::string> names;
+    for (const RankFacts& rank : summary.ranks)
+        if (!rank.device.empty()) names.insert(rank.device);
+    if (names.empty()) return text;
+    return fmt::format("{}{}{}", text, text.empty() ? "" : ", ", fmt::join(names, ", "));
+}
+
+/// What makes the other one another kind of work.
+void addScalingRefusals(const RecordingSummary& first, const RecordingSummary& other,
+                        std::string_view name, Comparability& found) {
+    const auto refuse = [&](const char* what, const std::string& a, const std::string& b) {
+        found.refusals.push_back(
+            fmt::format("{} of recording 1 and {} differ: {} / {}.", what, name, a, b));
+    };
+    if (otherModel(first.run, other.run))
+        refuse("Parameters", std::to_string(first.run.parameters),
+               std::to_string(other.run.parameters));
+    const std::string one = precisionOf(first), two = precisionOf(other);
+    if (!one.empty() && !two.empty() && one != two) refuse("Precisions", one, two);
+    const std::string devices = rankDevicesOf(first), others = rankDevicesOf(other);
+    if (!devices.empty() && !others.empty() && devices != others)
+        refuse("Devices", devices, others);
+}
+
 }  // namespace
+
+Comparability scalingComparabilityOf(const RecordingSummary& first, const RecordingSummary& other,
+                                     std::string_view name) {
+    Comparability found;
+    addScalingRefusals(first, other, name, found);
+    if (precisionOf(first).empty() || precisionOf(other).empty())
+        found.warnings.push_back(fmt::format(
+            "Whether recording 1 and {} compute alike is not known: a trace was imported.", name));
+    const auto options = optionsThatDiffer(first.run, other.run, kNotComparedInScaling);
+    if (!precisionOf(first).empty() && !precisionOf(other).empty() && !options.empty())
+        found.warnings.push_back(
+            fmt::format("Options of recording 1 and {} differ: {}.", name, listText(options)));
+    if (first.run.product != other.run.product)
+        found.warnings.push_back(
+            fmt::format("Recording 1 and {} are of different programs.", name));
+    return found;
+}
 
 Comparability comparabilityOf(const RecordingSummary& first, const RecordingSummary& second) {
     Comparability found;

@@ -4,6 +4,7 @@
 #include "storage/model/recording.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -17,5 +18,12 @@ struct Comparability {
 /// called in sentences.
 [[nodiscard]] Comparability comparabilityOf(const RecordingSummary& first,
                                             const RecordingSummary& second);
+
+/// Of recordings with different numbers of ranks, which are to be of the same model, precision and
+/// devices. How many ranks and how large their batches may differ; what else does is said. `name`
+/// is what the other is called in sentences: "recording 3", against "recording 1".
+[[nodiscard]] Comparability scalingComparabilityOf(const RecordingSummary& first,
+                                                   const RecordingSummary& other,
+                                                   std::string_view name);
 
 }  // namespace shardscope::analysis

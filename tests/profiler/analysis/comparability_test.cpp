@@ -76,5 +76,53 @@ TEST(Comparability, SaysWhatElseDiffers) {
                             HasSubstr("second recording was not finalised")));
 }
 
+TEST(ScalingComparability, LetsRanksAndBatchesDiffer) {
+    run::RunConfig other;
+    other.ranks = 8;
+    other.batch = 1;
+    other.accumulate = 4;
+    const auto found = scalingComparabilityOf(runOf({}), runOf(other), "recording 2");
+    EXPECT_THAT(found.refusals, IsEmpty());
+    EXPECT_THAT(found.warnings, IsEmpty());
+}
+
+TEST(ScalingComparability, RefusesOtherModelsPrecisionsAndDevices) {
+    run::RunConfig halved;
+    halved.precision = run::Precision::kBFloat16;
+    RecordingSummary other = runOf(halved);
+    other.run.parameters = 5;
+    DeviceFacts device;
+    device.name = "NVIDIA H200";
+    other.devices.push_back(device);
+    RecordingSummary first = runOf({});
+    RankFacts rank;
+    rank.device = "cpu (1 thread)";
+    first.ranks.push_back(rank);
+    EXPECT_THAT(scalingComparabilityOf(first, other, "recording 3").refusals,
+                ElementsAre("Parameters of recording 1 and recording 3 differ: 10774272 / 5.",
+                            "Precisions of recording 1 and recording 3 differ: fp32 / bf16.",
+                            HasSubstr("cpu (1 thread) / NVIDIA H200")));
+}
+
+/// A rank with more threads computes faster, which is no scaling over ranks.
+TEST(ScalingComparability, RefusesOtherNumbersOfThreads) {
+    RecordingSummary first = runOf({}), other = runOf({});
+    first.ranks.emplace_back().device = "cpu (2 threads)";
+    other.ranks.emplace_back().device = "cpu (1 thread)";
+    EXPECT_THAT(scalingComparabilityOf(first, other, "recording 2").refusals,
+                ElementsAre(HasSubstr("cpu (2 threads) / cpu (1 thread)")));
+}
+
+TEST(ScalingComparability, SaysWhatElseDiffersAndIsNotKnown) {
+    run::RunConfig other;
+    other.prefetch = 3;
+    EXPECT_THAT(scalingComparabilityOf(runOf({}), runOf(other), "recording 2").warnings,
+                ElementsAre(HasSubstr("prefetch 1 / 3")));
+    RecordingSummary imported = runOf({});
+    imported.run.configJson = "{}x";
+    EXPECT_THAT(scalingComparabilityOf(runOf({}), imported, "recording 2").warnings,
+                ElementsAre(HasSubstr("is not known")));
+}
+
 }  // namespace
 }  // namespace shardscope::analysis
