@@ -5,6 +5,7 @@
 #include "storage/interchange/memory_snapshot/snapshot_json.h"
 #include "storage/interchange/memory_snapshot/snapshot_walk.h"
 #include "storage/interchange/memory_snapshot/stored_snapshot.h"
+#include "storage/model/allocator_lanes.h"
 
 #include <algorithm>
 #include <map>
@@ -63,14 +64,14 @@ private:
         m_builder.putRank(facts);
         const std::string process = "GPU " + std::to_string(device);
         const LaneId reserved = m_builder.lane(rank, {process, "reserved"}, LaneRole::kCounter,
-                                               "reserved by the allocator", "bytes");
+                                               kSnapshotReserved, "bytes");
         SnapshotLanes lanes;
         lanes.rank = rank;
         lanes.device = static_cast<std::int64_t>(device);
         lanes.history =
             m_builder.laneIfUsed(rank, {process, "allocator"}, LaneRole::kRange, "allocator");
         lanes.state =
-            m_builder.laneIfUsed(rank, {process, "state"}, LaneRole::kRange, "segments at the end");
+            m_builder.laneIfUsed(rank, {process, "state"}, LaneRole::kRange, kSnapshotSegments);
         SnapshotListener listener;
         listener.allocation = [&](const SnapshotAllocation& a) { allocation(rank, a); };
         listener.incident = [&](const SnapshotIncident& incident) {
