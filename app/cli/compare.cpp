@@ -1,4 +1,4 @@
-// `shardscope compare`: a run against its baseline, with a verdict and a gate.
+// `shardscope compare`: a run against its baseline, with a verdict and a gate; or how runs scale.
 #include "profiler/questions/compare.h"
 
 #include "app/cli/answer_text.h"
@@ -6,12 +6,14 @@
 #include "app/cli/console.h"
 #include "app/cli/open_recording.h"
 #include "app/cli/shared_options.h"
+#include "profiler/questions/scaling.h"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
@@ -23,7 +25,7 @@ struct CompareArguments {
     std::vector<std::string> recordings;
     std::string sshCommand = RecordingPlace{}.sshCommand;
     std::string gate;
-    bool anyway = false, json = false, csv = false, all = false;
+    bool scaling = false, anyway = false, json = false, csv = false, all = false;
 };
 
 std::string placeIn(const std::string& path, const toml::source_region& where) {
@@ -62,17 +64,27 @@ Result<std::vector<analysis::GateRule>> readGate(const std::string& path) {
 
 Result<questions::Compared> compare(const CompareArguments& arguments) {
     if (arguments.recordings.size() < 2)
-        return failure(ErrorCode::kUsage,
-                       "compare takes two recordings or more: baselines, and last the run");
+        return failure(
+            ErrorCode::kUsage,
+            arguments.scaling
+                ? "compare --scaling takes two recordings or more, one of them of one rank"
+                : "compare takes two recordings or more: baselines, and last the run");
     auto rules = readGate(arguments.gate);
     if (!rules) return failure(rules);
     std::vector<OpenedRecording> opened;
     std::vector<storage::RecordingReader*> readers;
+    std::vector<questions::ScaledRecording> scaled;
     for (const std::string& path : arguments.recordings) {
         auto reader = openAnyRecording({path, arguments.sshCommand});
         if (!reader) return failure(reader);
         opened.push_back(std::move(*reader));
         readers.push_back(opened.back().reader.get());
+        scaled.push_back({path, readers.back()});
+    }
+    if (arguments.scaling) {
+        auto answer = questions::scalingOfRecordings(scaled, arguments.anyway);
+        if (!answer) return failure(answer);
+        return questions::Compared{std::move(*answer)};
     }
     return questions::compareRecordings(readers, {arguments.anyway, std::move(*rules)});
 }
@@ -104,11 +116,16 @@ Command addCompare(CLI::App& root) {
     app->footer(
         "With --gate the exit status is 6 when a rule is broken. A file of rules:\n"
         "  rules = [\"throughput.tokens_per_s >= -2%\", \"memory.peak_bytes <= +1%\"]\n\n"
-        "Example:\n  shardscope compare main.sscope branch.sscope --gate rules.toml");
+        "Examples:\n  shardscope compare main.sscope branch.sscope --gate rules.toml\n"
+        "  shardscope compare --scaling one.sscope two.sscope four.sscope");
     app->add_option("recordings", arguments->recordings,
                     "baselines, and last the run; each may be ssh://HOST/PATH")
         ->required();
-    app->add_option("--gate", arguments->gate, "TOML file of rules to keep")->type_name("FILE");
+    auto* gate = app->add_option("--gate", arguments->gate, "TOML file of rules to keep");
+    gate->type_name("FILE");
+    app->add_flag("--scaling", arguments->scaling,
+                  "how throughput grows with ranks, from a measured run of one rank on")
+        ->excludes(gate);
     app->add_flag("--anyway", arguments->anyway, "compare runs of different models all the same");
     app->add_flag("--all", arguments->all, "all rows of long tables");
     auto* json = app->add_flag("--json", arguments->json,

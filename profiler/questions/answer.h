@@ -22,7 +22,8 @@ enum class Unit : std::uint8_t {
     kMicroseconds,
     kBytes,
     kPercent,  ///< 0 to 100 of what the definition says
-    kOfPeak,   ///< percent of a peak that was stated or measured: above 100 it is wrong
+    /// Percent of a peak or of another run, stated or measured: beyond 100 of a peak one is wrong.
+    kOfPeak,
     kBytesPerSecond,
     kTokensPerSecond,
     kFlops,  ///< a second

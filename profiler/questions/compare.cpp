@@ -4,6 +4,8 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/cost_tables.h"
+#include "profiler/questions/loss_table.h"
+#include "profiler/questions/memory_tables.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/read_device.h"
 
@@ -11,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace shardscope::questions {
@@ -26,6 +29,7 @@ struct Side {
     std::vector<RankEvents> ranks;
     std::vector<RunFigure> figures;
     Costs costs;
+    std::optional<analysis::PeakHolders> memory;  ///< of the rank that needs most
 };
 
 Result<Side> readSide(storage::RecordingReader& reader) {
@@ -41,7 +45,13 @@ Result<Side> readSide(storage::RecordingReader& reader) {
     if (!rows) return failure(rows);
     const analysis::Report report = analysis::analyse(*summary, *ranks, *rows);
     auto figures = analysis::runFigures(*summary, *ranks, report);
-    return Side{std::move(*summary), std::move(*ranks), std::move(figures), std::move(*costs)};
+    Side side{std::move(*summary), std::move(*ranks), std::move(figures), std::move(*costs), {}};
+    if (const analysis::RankMemory* worst = report.worstMemory()) {
+        auto memory = readHolders(reader, *worst);
+        if (!memory) return failure(memory);
+        side.memory = std::move(*memory);
+    }
+    return side;
 }
 
 /// Samples of several baselines one after the other; of what has one value a run, the median.
@@ -136,6 +146,13 @@ Result<void> checkComparable(const std::vector<Side>& baselines, const Side& run
     return {};
 }
 
+void addMemory(const Side& first, const Side& second, Answer& answer) {
+    if (first.memory && second.memory)
+        answer.tables.push_back(placeTable(*first.memory, *second.memory));
+    else
+        answer.untold.emplace_back("could not tell what memory grew by: one has no memory events");
+}
+
 Result<bool> addGate(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,
                      const std::vector<analysis::GateRule>& rules, Answer& answer) {
     if (rules.empty()) return false;
@@ -177,6 +194,8 @@ Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>&
     addVerdict(first, run.figures, compared.answer);
     addFigures(first, run.figures, compared.answer);
     addCostTables(baselines.front().costs, run.costs, compared.answer);
+    addMemory(baselines.front(), run, compared.answer);
+    addLossCurves(baselines.front().summary, run.summary, compared.answer);
     const auto broken = addGate(first, run.figures, options.rules, compared.answer);
     if (!broken) return failure(broken);
     compared.gateBroken = *broken;

@@ -1,10 +1,17 @@
 #include "profiler/analysis/efficiency.h"
 
+#include "profiler/analysis/energy.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 
 #include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace shardscope::questions {
 namespace {
@@ -137,6 +144,83 @@ void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& 
     answer.tables.push_back(std::move(parts));
 }
 
+Table peakTable() {
+    return {"peaks",
+            "Peaks of matrix products",
+            {{"rank", "rank"},
+             {"device", "device"},
+             {"peak_flops", "peak", Unit::kFlops, "That shares of peaks are of."},
+             {"peak_source", "source"},
+             {"vendor_flops", "vendor", Unit::kFlops, "Dense, at the run's precision."},
+             {"vendor_source", "source"},
+             {"measured_flops", "measured", Unit::kFlops,
+              "Reached by matrix products of the run's shapes before the first step."},
+             {"measured_of_vendor_pct", "of vendor", Unit::kOfPeak, "Measured / vendor."}},
+            {}};
+}
+
+const DeviceFacts* deviceOf(const RecordingSummary& summary, RankId rank) {
+    for (const DeviceFacts& device : summary.devices)
+        if (device.rank == rank) return &device;
+    return nullptr;
+}
+
+Cell shareOf(std::optional<double> part, std::optional<double> whole) {
+    return part && whole && *whole > 0 ? Cell(100 * *part / *whole) : Cell();
+}
+
+/// Measured beside the vendor's, of ranks of which either is known.
+void addPeaks(const RecordingSummary& summary, Answer& answer) {
+    Table table = peakTable();
+    for (const RankFacts& rank : summary.ranks) {
+        const DeviceFacts none;
+        const DeviceFacts* found = deviceOf(summary, rank.rank);
+        const DeviceFacts& device = found != nullptr ? *found : none;
+        if (!rank.peakFlops && !device.vendorPeak && !device.measuredPeak) continue;
+        table.rows.push_back({std::int64_t{rank.rank.value},
+                              found != nullptr ? device.name : rank.device, cell(rank.peakFlops),
+                              rank.peakSource, cell(device.vendorPeak), device.vendorPeakSource,
+                              cell(device.measuredPeak),
+                              shareOf(device.measuredPeak, device.vendorPeak)});
+    }
+    if (table.rows.empty())
+        answer.untold.emplace_back("could not tell any peak: none was measured or is known");
+    else
+        answer.tables.push_back(std::move(table));
+}
+
+/// Joules of all devices together, and of each.
+void addEnergy(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
+               Answer& answer) {
+    std::vector<analysis::DeviceUse> uses;
+    for (const RankEvents& events : ranks)
+        if (auto use = analysis::deviceUse(summary, events)) uses.push_back(std::move(*use));
+    const analysis::RunEnergy energy = analysis::runEnergy(uses, ranks.size());
+    if (!energy.missing.empty())
+        answer.untold.push_back("could not tell joules a token: " + energy.missing);
+    answer.figures.push_back({{"joules_per_step", "Energy a step", Unit::kJoules,
+                               "Drawn by all devices in a step, by their counters."},
+                              cell(energy.joulesPerStep)});
+    answer.figures.push_back({{"joules_per_token", "Energy a token", Unit::kJoules,
+                               "The same / tokens of all ranks in a step."},
+                              cell(energy.joulesPerToken)});
+    Table table{"energy",
+                "Energy of each rank's device",
+                {{"rank", "rank"},
+                 {"device", "device"},
+                 {"shared_by", "ranks on it", Unit::kCount},
+                 {"joules_per_step", "a step", Unit::kJoules, "Of the whole device."},
+                 {"joules_per_token", "a token", Unit::kJoules,
+                  "Of the whole device / tokens of this rank."}},
+                {}};
+    for (const analysis::DeviceUse& use : uses)
+        if (use.joulesPerStep)
+            table.rows.push_back({std::int64_t{use.device.rank.value}, use.device.name,
+                                  std::int64_t{use.device.sharedBy}, cell(use.joulesPerStep),
+                                  cell(use.joulesPerToken)});
+    if (!table.rows.empty()) answer.tables.push_back(std::move(table));
+}
+
 }  // namespace
 
 Result<Answer> askEfficiency(const Asked& asked) {
@@ -144,6 +228,8 @@ Result<Answer> askEfficiency(const Asked& asked) {
     if (!ranks) return failure(ranks);
     Answer answer;
     addSpeed(asked, *ranks, answer);
+    addPeaks(asked.summary, answer);
+    addEnergy(asked.summary, *ranks, answer);
     if (asked.selection.cutsTime()) {
         answer.untold.emplace_back("could not tell goodput: it is of a whole run");
         return answer;

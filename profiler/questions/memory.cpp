@@ -1,7 +1,9 @@
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/memory_steps.h"
+#include "profiler/questions/allocator_table.h"
 #include "profiler/questions/cells.h"
+#include "profiler/questions/memory_tables.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/size_limit.h"
 
@@ -9,8 +11,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace shardscope::questions {
 namespace {
@@ -62,46 +64,27 @@ Table categoryTable(const std::vector<RankMemory>& ranks) {
     return table;
 }
 
-/// What was alive at the worst rank's peak, by who asked for it.
-Result<Table> ownerTable(const Asked& asked, const RankMemory& worst) {
-    Table table{"owners",
-                "Alive at the highest peak, by owner",
-                {{"owner", "owner"},
-                 {"category", "category"},
-                 {"layer", "layer"},
-                 {"phase", "phase", Unit::kNone, "In which it was allocated."},
-                 {"blocks", "blocks", Unit::kCount},
-                 {"bytes", "size", Unit::kBytes}},
-                {}};
-    const auto blocks = asked.reader.liveMemory(worst.rank, worst.peakTime);
-    if (!blocks) return failure(blocks);
-    using Key = std::tuple<std::string, MemoryCategory, LayerIndex, Phase>;
-    std::map<Key, std::pair<std::int64_t, std::int64_t>> sums;
-    for (const MemoryEvent& block : *blocks) {
-        auto& [count, bytes] = sums[{std::string(asked.reader.text(worst.rank, block.owner)),
-                                     block.category, block.layer, block.phase}];
-        ++count;
-        bytes += block.size.count;
-    }
-    for (const auto& [key, sum] : sums)
-        table.rows.push_back({std::get<0>(key), toWord(std::get<1>(key)),
-                              layerCell(std::get<2>(key)), toWord(std::get<3>(key)), sum.first,
-                              sum.second});
-    const std::size_t bytes = table.columnAt("bytes");
-    std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
-        return numberOf(a[bytes]) > numberOf(b[bytes]);
-    });
-    return table;
-}
-
 void addSteps(RankId rank, const std::vector<StepMemory>& steps, Table& table) {
     for (const StepMemory& step : steps)
         table.rows.push_back({std::int64_t{rank.value}, stepCell(step.step), step.peak.count,
                               toWord(step.peakPhase), layerCell(step.peakLayer), step.left.count});
 }
 
-/// By step, and whether what is left grows.
-Result<void> addOverTime(const Asked& asked, Answer& answer) {
+/// From before the first step on.
+Result<std::vector<MemoryEvent>> readEvents(const Asked& asked, RankId rank) {
+    return asked.reader.memoryEvents(
+        rank, {kBeginningOfTime, asked.selection.timeOf(asked.summary, rank).end});
+}
+
+std::vector<StepFacts> stepsOf(const RecordingSummary& summary, RankId rank) {
+    std::vector<StepFacts> own;
+    for (const StepFacts& step : summary.steps)
+        if (step.rank == rank) own.push_back(step);
+    return own;
+}
+
+/// By step, and whether what is left grows; of the worst rank by phase and layer as well.
+Result<void> addOverTime(const Asked& asked, RankId worst, Answer& answer) {
     Table table{"steps",
                 "By step",
                 {{"rank", "rank"},
@@ -112,15 +95,13 @@ Result<void> addOverTime(const Asked& asked, Answer& answer) {
                  {"left_bytes", "left", Unit::kBytes, "Alive at the step's end."}},
                 {}};
     for (const RankFacts& rank : asked.summary.ranks) {
-        const TimeRange whole{{-(std::int64_t{1} << 61)},
-                              asked.selection.timeOf(asked.summary, rank.rank).end};
-        const auto events = asked.reader.memoryEvents(rank.rank, whole);
+        const auto events = readEvents(asked, rank.rank);
         if (!events) return failure(events);
         if (events->empty()) continue;
-        std::vector<StepFacts> own;
-        for (const StepFacts& step : asked.summary.steps)
-            if (step.rank == rank.rank) own.push_back(step);
+        const std::vector<StepFacts> own = stepsOf(asked.summary, rank.rank);
         const auto steps = analysis::stepMemory(*events, own);
+        if (rank.rank == worst)
+            answer.tables.push_back(phaseTable(analysis::phaseMemory(*events, own)));
         if (asked.perStep) addSteps(rank.rank, steps, table);
         const auto growth = analysis::growthOf(steps);
         if (growth && growth->grows)
@@ -186,10 +167,11 @@ Result<Answer> askMemory(const Asked& asked) {
                          [](const RankMemory& a, const RankMemory& b) { return a.peak < b.peak; });
     answer.tables.push_back(rankTable(ranks));
     answer.tables.push_back(categoryTable(ranks));
-    auto owners = ownerTable(asked, *worst);
-    if (!owners) return failure(owners);
-    answer.tables.push_back(std::move(*owners));
-    if (auto added = addOverTime(asked, answer); !added) return failure(added);
+    const auto holders = readHolders(asked.reader, *worst);
+    if (!holders) return failure(holders);
+    answer.tables.push_back(holderTable(*holders));
+    if (auto added = addOverTime(asked, worst->rank, answer); !added) return failure(added);
+    if (auto added = addAllocators(asked, ranks, answer); !added) return failure(added);
     if (const auto config = run::parseRunConfigJson(asked.summary.run.configJson))
         answer.tables.push_back(alternatives(*config));
     else

@@ -46,7 +46,7 @@ inline constexpr Question kEfficiency{
     "FLOPs; "
     "N parameters, L layers, C hidden size, T context. Goodput is the time of steps that train / "
     "the "
-    "wall time of all ranks.",
+    "wall time of all ranks. Energy is what counters of devices say, of the steps between samples.",
     "PaLM, arXiv 2204.02311, appendix B; goodput: arXiv 2502.06982", askEfficiency};
 
 Result<Answer> askWork(const Asked& asked);
@@ -106,7 +106,8 @@ inline constexpr Question kTrust{
     "The certificate compares what each step recorded with what its strategy must have. Times of "
     "different hosts can be compared to the bound that was measured for their clocks, or less "
     "where "
-    "collectives prove more.",
+    "collectives prove more. The observer effect is the median steady step recorded at a level / "
+    "that of the lowest level in this run - 1.",
     "bounds by collectives: Duda et al., ICDCS 1987", askTrust};
 
 Result<Answer> askOverlap(const Asked& asked);
@@ -124,7 +125,9 @@ inline constexpr Question kMemory{
     "memory", "What is the memory, and what would need less?",
     "The peak is the most that was alive at once, by category; theory is what the run's settings "
     "predict for it, and unexplained the rest. Memory grows when what is left at the ends of steps "
-    "rises in 80 % of them, two left out, and by 1 % of the peak in all.",
+    "rises in 80 % of them, two left out, and by 1 % of the peak in all. Slack is what an "
+    "allocator "
+    "holds and nothing is allocated in; fragmentation 1 - largest free block / all free blocks.",
     "ZeRO, arXiv 1910.02054, for the state; the rest as in `record --dry-run`", askMemory};
 
 Result<Answer> askBounds(const Asked& asked);

@@ -1,10 +1,18 @@
+#include "engine/run/config/run_config.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/host_clocks.h"
+#include "profiler/analysis/observer_effect.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/detail.h"
+#include "storage/model/overhead_lanes.h"
 
 #include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace shardscope::questions {
 namespace {
@@ -70,6 +78,101 @@ Table diagnosticTable(const RecordingSummary& summary) {
     return table;
 }
 
+Table levelTable() {
+    return {"observer",
+            "What recording cost, by steps of different levels",
+            {{"level", "level"},
+             {"against", "against"},
+             {"steps", "steps", Unit::kCount, "Steady ones of the level."},
+             {"against_steps", "against", Unit::kCount},
+             {"step_ns", "step", Unit::kNanoseconds, "Median of the level's steps."},
+             {"against_ns", "against", Unit::kNanoseconds, "The same of the lowest level's."},
+             {"cost_pct", "cost", Unit::kChange, "Of a step's time: step / against - 1."},
+             {"low_pct", "from", Unit::kChange, "Interval of the cost, 99.7 %, block bootstrap."},
+             {"high_pct", "to", Unit::kChange, "Its other end."}},
+            {}};
+}
+
+/// The run's own level has no name of its own among those that steps were left out down to.
+std::string levelWord(const RecordingSummary& summary, CaptureLevel level) {
+    const auto config = run::parseRunConfigJson(summary.run.configJson);
+    return toWord(level == CaptureLevel::kFull && config ? config->capture : level);
+}
+
+void addObserver(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
+                 Answer& answer) {
+    const auto effects = analysis::observerEffects(summary, ranks);
+    if (effects.empty()) {
+        answer.untold.emplace_back(
+            "could not tell the observer effect: every step was recorded at the same level "
+            "(--alternate-capture and --capture-every record some less)");
+        return;
+    }
+    Table table = levelTable();
+    for (const analysis::ObserverEffect& effect : effects) {
+        const analysis::Difference& difference = effect.difference;
+        const std::string level = levelWord(summary, effect.level);
+        const std::string against = levelWord(summary, effect.against);
+        table.rows.push_back({level, against, effect.steps, effect.againstSteps,
+                              cell(difference.second), cell(difference.first),
+                              percent(difference.change), percent(difference.low),
+                              percent(difference.high)});
+        if (difference.change && difference.low && difference.high)
+            answer.sentences.push_back(fmt::format(
+                "Recording at level {} cost {:+.2f} % of a step's time against {} (between {:+.2f} "
+                "and {:+.2f} %).",
+                level, 100 * *difference.change, against, 100 * *difference.low,
+                100 * *difference.high));
+        else
+            answer.untold.push_back(fmt::format(
+                "could not tell the observer effect of level {}: it takes {} steady steps at it "
+                "and as many at {}",
+                level, analysis::kLeastSamples, against));
+    }
+    answer.tables.push_back(std::move(table));
+}
+
+/// Of one rank, what its tracer says it took of the host's time.
+Result<std::optional<analysis::Intervals>> readOverhead(const Asked& asked, RankId rank) {
+    std::optional<analysis::Intervals> overhead;
+    for (const LaneFacts& lane : asked.summary.lanes) {
+        if (lane.rank != rank || !isOverheadLane(lane.lane, lane.name)) continue;
+        const auto spans =
+            asked.reader.spans(rank, lane.lane, asked.selection.timeOf(asked.summary, rank));
+        if (!spans) return failure(spans);
+        std::vector<TimeRange> ranges;
+        for (const SpanEvent& span : *spans) ranges.push_back(span.range());
+        const analysis::Intervals before = overhead.value_or(analysis::Intervals{});
+        overhead = analysis::unionOf(before, analysis::unionOf(std::move(ranges)));
+    }
+    return overhead;
+}
+
+/// What tracers of devices took themselves, by their own words.
+Result<void> addTracers(const Asked& asked, Answer& answer) {
+    Table table{"tracer",
+                "What the device's tracer took of the host, within steps",
+                {{"rank", "rank"},
+                 {"time_ns", "time", Unit::kNanoseconds, "Union over the rank's threads."},
+                 {"share_pct", "share", Unit::kPercent, "Of the time of the rank's steps."}},
+                {}};
+    for (const RankFacts& rank : asked.summary.ranks) {
+        const auto overhead = readOverhead(asked, rank.rank);
+        if (!overhead) return failure(overhead);
+        std::vector<TimeRange> ranges;
+        for (const StepFacts& step : asked.summary.steps)
+            if (step.rank == rank.rank) ranges.push_back(step.range());
+        const analysis::Intervals steps = analysis::unionOf(std::move(ranges));
+        const Duration whole = analysis::total(steps);
+        if (!*overhead || whole.ns <= 0) continue;
+        const Duration taken = analysis::common(**overhead, steps);
+        table.rows.push_back({std::int64_t{rank.rank.value}, taken.ns,
+                              100 * static_cast<double>(taken.ns) / static_cast<double>(whole.ns)});
+    }
+    if (!table.rows.empty()) answer.tables.push_back(std::move(table));
+    return {};
+}
+
 }  // namespace
 
 Result<Answer> askTrust(const Asked& asked) {
@@ -103,8 +206,8 @@ Result<Answer> askTrust(const Asked& asked) {
             "their clocks");
     }
     if (!summary.diagnostics.empty()) answer.tables.push_back(diagnosticTable(summary));
-    answer.untold.emplace_back(
-        "could not tell what recording itself cost this run: that takes one without it");
+    addObserver(summary, *ranks, answer);
+    if (auto added = addTracers(asked, answer); !added) return failure(added);
     return answer;
 }
 

@@ -125,6 +125,23 @@ TEST_F(Analyze, KeepsOrBreaksAGate) {
     EXPECT_THAT(said({"compare", recording, recording, "--gate", broken}, 6), HasSubstr("broken"));
 }
 
+TEST_F(Analyze, TellsHowRunsScale) {
+    test::SampleOptions one;
+    one.ranks = 1;
+    const std::string two = sample("2.sscope");
+    const std::vector<std::string> call{"compare", "--scaling", sample("1.sscope", one), two};
+    EXPECT_THAT(said(call), AllOf(HasSubstr("Weak scaling:"), HasSubstr("efficiency")));
+    auto asJson = call;
+    asJson.emplace_back("--json");
+    const Json json = Json::parse(said(asJson));
+    EXPECT_EQ(json["question"], "scaling");
+    EXPECT_EQ(json["recordings"][0]["ranks"], 1);
+    EXPECT_EQ(json["recordings"][0]["efficiency_pct"], 100);
+    EXPECT_THAT(said({"compare", "--scaling", two, two, "--csv"}), HasSubstr("speedup"));
+    EXPECT_THAT(said({"compare", "--scaling", two}, 2), HasSubstr("two recordings or more"));
+    EXPECT_THAT(said({"compare", "--scaling", two, two, "--gate", "x"}, 2), HasSubstr("--gate"));
+}
+
 TEST_F(Analyze, RefusesWhatCannotBeCompared) {
     const std::string recording = sample("a.sscope");
     EXPECT_THAT(said({"compare", recording}, 2), HasSubstr("two recordings or more"));

@@ -1,5 +1,7 @@
 // Questions asked of whole recordings: answers that fit what was recorded, and "could not tell".
+#include "profiler/questions/compare.h"
 #include "profiler/questions/question.h"
+#include "profiler/questions/scaling.h"
 #include "tests/profiler/questions/sound.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -9,8 +11,10 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace shardscope::questions {
 namespace {
@@ -319,6 +323,193 @@ TEST_F(Questions, BoundsOfAnUntracedDeviceCannotBeTold) {
     const Answer answer = ask("bounds");
     EXPECT_TRUE(answer.tables.empty());
     EXPECT_THAT(answer.untold, testing::ElementsAre(HasSubstr("nor kernels of devices")));
+}
+
+TEST_F(Questions, MemoryOfThePeakAddsUpToIt) {
+    record();
+    const Answer answer = ask("memory");
+    const Table* ranks = find(answer, "ranks");
+    const Table* owners = find(answer, "owners");
+    const Table* phases = find(answer, "phases");
+    ASSERT_TRUE(ranks != nullptr && owners != nullptr && phases != nullptr);
+    std::int64_t peak = 0, alive = 0;
+    for (std::size_t row = 0; row < ranks->rows.size(); ++row)
+        peak = std::max(peak, whole(*ranks, row, "peak_bytes"));
+    for (std::size_t row = 0; row < owners->rows.size(); ++row)
+        alive += whole(*owners, row, "bytes");
+    EXPECT_GT(peak, 0);
+    EXPECT_EQ(alive, peak);
+    ASSERT_FALSE(phases->rows.empty());
+    EXPECT_LE(whole(*phases, 0, "peak_bytes"), peak);
+    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell fragmentation")));
+}
+
+TEST_F(Questions, MemoryOfADeviceHasWhatItsAllocatorHolds) {
+    test::SampleOptions options;
+    options.gpu = true;
+    record(options);
+    const Answer answer = ask("memory");
+    const Table* allocator = find(answer, "allocator");
+    ASSERT_NE(allocator, nullptr);
+    ASSERT_EQ(allocator->rows.size(), 2u);
+    for (std::size_t row = 0; row < 2; ++row)
+        EXPECT_LE(whole(*allocator, row, "slack_bytes"), whole(*allocator, row, "reserved_bytes"));
+}
+
+/// The figure of that key, which there is.
+const Cell& figure(const Answer& answer, std::string_view key) {
+    return std::find_if(answer.figures.begin(), answer.figures.end(),
+                        [&](const Figure& each) { return key == each.what.key; })
+        ->value;
+}
+
+TEST_F(Questions, EfficiencyOfDevicesHasEnergyAndBothPeaks) {
+    test::SampleOptions options;
+    options.gpu = true;
+    record(options);
+    const Answer answer = ask("efficiency");
+    ASSERT_NE(figure(answer, "joules_per_step").real(), nullptr);
+    EXPECT_GT(*figure(answer, "joules_per_step").real(),
+              *figure(answer, "joules_per_token").real());
+    const Table* energy = find(answer, "energy");
+    ASSERT_NE(energy, nullptr);
+    double sum = 0;
+    for (std::size_t row = 0; row < energy->rows.size(); ++row)
+        sum += number(*energy, row, "joules_per_step");
+    EXPECT_DOUBLE_EQ(*figure(answer, "joules_per_step").real(), sum);
+    const Table* peaks = find(answer, "peaks");
+    ASSERT_NE(peaks, nullptr);
+    EXPECT_NEAR(number(*peaks, 0, "measured_of_vendor_pct"),
+                100 * number(*peaks, 0, "measured_flops") / number(*peaks, 0, "vendor_flops"),
+                1e-9);
+}
+
+TEST_F(Questions, EfficiencyOfCpusSaysThatEnergyIsNotKnown) {
+    record();
+    const Answer answer = ask("efficiency");
+    EXPECT_TRUE(figure(answer, "joules_per_token").isNone());
+    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell joules a token")));
+}
+
+TEST_F(Questions, TrustKnowsTheObserverOnlyFromStepsOfDifferentLevels) {
+    record();
+    EXPECT_THAT(ask("trust").untold,
+                testing::Contains(HasSubstr("every step was recorded at the same level")));
+    for (const RankFacts& rank : m_summary.ranks) {
+        for (std::int32_t step = 1; step < 10; step += 2) {
+            DetailFacts detail;
+            detail.rank = rank.rank;
+            detail.first = detail.last = StepIndex{step};
+            m_summary.detail.push_back(detail);
+        }
+    }
+    const Answer answer = ask("trust");
+    const Table* observer = find(answer, "observer");
+    ASSERT_NE(observer, nullptr);
+    EXPECT_EQ(*observer->rows.at(0).at(0).text(), "full");
+    EXPECT_EQ(*observer->rows.at(0).at(1).text(), "steps");
+    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("it takes 6 steady steps")));
+}
+
+TEST_F(Questions, TrustOfADeviceHasItsTracersTime) {
+    test::SampleOptions options;
+    options.gpu = true;
+    record(options);
+    const Answer answer = ask("trust");
+    const Table* tracer = find(answer, "tracer");
+    ASSERT_NE(tracer, nullptr);
+    EXPECT_EQ(tracer->rows.size(), 2u);
+}
+
+class SeveralRecordings : public testing::Test {
+protected:
+    storage::RecordingReader& record(const std::string& name, const test::SampleOptions& options) {
+        const std::string path = m_folder.file(name);
+        EXPECT_TRUE(test::writeSampleRecording(path, options));
+        auto reader = storage::openRecording(path);
+        EXPECT_TRUE(reader);
+        return *m_readers.emplace_back(std::move(*reader));
+    }
+
+    test::TemporaryFolder m_folder;
+    std::vector<std::unique_ptr<storage::RecordingReader>> m_readers;
+};
+
+TEST_F(SeveralRecordings, ScaleAgainstTheMeasuredRank) {
+    test::SampleOptions one, four;
+    one.ranks = 1;
+    four.ranks = 4;
+    const auto answer = scalingOfRecordings(
+        {{"four", &record("4.sscope", four)}, {"one", &record("1.sscope", one)}}, false);
+    ASSERT_TRUE(answer) << answer.error().message;
+    expectSound(*answer);
+    const Table& table = answer->tables.at(0);
+    ASSERT_EQ(table.rows.size(), 2u);
+    EXPECT_EQ(table.rows[0][table.columnAt("name")], Cell("one"));
+    EXPECT_EQ(table.rows[0][table.columnAt("efficiency_pct")], Cell(100.0));
+    EXPECT_NE(table.rows[1][table.columnAt("efficiency_pct")].real(), nullptr);
+    EXPECT_EQ(answer->settings.at(0).second, "weak");  // so many sequences a rank
+    EXPECT_THAT(answer->untold, IsEmpty());
+}
+
+TEST_F(SeveralRecordings, WithoutOneOfARankHaveNoEfficiency) {
+    test::SampleOptions two, four;
+    four.ranks = 4;
+    const auto answer = scalingOfRecordings(
+        {{"two", &record("2.sscope", two)}, {"four", &record("4.sscope", four)}}, false);
+    ASSERT_TRUE(answer);
+    EXPECT_THAT(answer->untold,
+                testing::ElementsAre(HasSubstr("none of the recordings is of one")));
+    const Table& table = answer->tables.at(0);
+    EXPECT_TRUE(table.rows.at(1).at(table.columnAt("efficiency_pct")).isNone());
+    EXPECT_EQ(table.rows.at(0).at(table.columnAt("speedup")), Cell(1.0));
+}
+
+TEST_F(SeveralRecordings, OfOtherModelsAreNotScaled) {
+    test::SampleOptions larger;
+    larger.blocks = 8;
+    const std::vector<ScaledRecording> both{{"a", &record("a.sscope", {})},
+                                            {"b", &record("b.sscope", larger)}};
+    const auto refused = scalingOfRecordings(both, false);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("Parameters of recording 1 and recording 2"));
+    EXPECT_TRUE(scalingOfRecordings(both, true));
+}
+
+TEST_F(SeveralRecordings, ThatCannotTellAreNotScaled) {
+    test::SampleOptions empty;
+    empty.steps = 0;
+    const auto answer = scalingOfRecordings(
+        {{"a", &record("a.sscope", {})}, {"b", &record("b.sscope", empty)}}, false);
+    ASSERT_TRUE(answer) << answer.error().message;
+    expectSound(*answer);
+    EXPECT_THAT(answer->untold, testing::Contains(HasSubstr("recording 2 (b): no step was")));
+}
+
+TEST_F(SeveralRecordings, AreComparedByMemoryAndLosses) {
+    const auto compared = compareRecordings({&record("a.sscope", {}), &record("b.sscope", {})}, {});
+    ASSERT_TRUE(compared);
+    const Table* memory = find(compared->answer, "memory");
+    ASSERT_NE(memory, nullptr);
+    ASSERT_FALSE(memory->rows.empty());
+    for (const auto& row : memory->rows)
+        EXPECT_EQ(row.at(memory->columnAt("difference_bytes")), Cell(std::int64_t{0}));
+    const Table* losses = find(compared->answer, "losses");
+    ASSERT_NE(losses, nullptr);
+    EXPECT_EQ(losses->rows.size(), 10u);
+    EXPECT_THAT(compared->answer.sentences,
+                testing::Contains(HasSubstr("equal to the last digit in the 10 steps")));
+}
+
+TEST_F(SeveralRecordings, WithoutMemoryDoNotTellWhatGrew) {
+    test::SampleOptions without;
+    without.memory = false;
+    const auto compared =
+        compareRecordings({&record("a.sscope", {}), &record("b.sscope", without)}, {});
+    ASSERT_TRUE(compared);
+    EXPECT_EQ(find(compared->answer, "memory"), nullptr);
+    EXPECT_THAT(compared->answer.untold,
+                testing::Contains(HasSubstr("could not tell what memory grew by")));
 }
 
 }  // namespace

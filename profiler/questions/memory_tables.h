@@ -1,0 +1,28 @@
+// What a peak of memory consists of, read and as tables. Internal to profiler/questions.
+#pragma once
+
+#include "profiler/analysis/memory_holders.h"
+#include "profiler/analysis/report.h"
+#include "profiler/questions/answer.h"
+#include "storage/model/result.h"
+#include "storage/recording/read/recording_reader.h"
+
+#include <vector>
+
+namespace shardscope::questions {
+
+/// Of the rank's peak.
+[[nodiscard]] Result<analysis::PeakHolders> readHolders(storage::RecordingReader& reader,
+                                                        const analysis::RankMemory& rank);
+
+/// Rows add up to the peak.
+[[nodiscard]] Table holderTable(const analysis::PeakHolders& told);
+
+/// What was alive in each phase and layer, at most.
+[[nodiscard]] Table phaseTable(const std::vector<analysis::PhaseMemory>& phases);
+
+/// The peaks of two runs by category and layer, largest difference first; columns add up to them.
+[[nodiscard]] Table placeTable(const analysis::PeakHolders& first,
+                               const analysis::PeakHolders& second);
+
+}  // namespace shardscope::questions
