@@ -110,14 +110,15 @@ std::string precisionOf(const RecordingSummary& summary) {
     return config ? toWord(config->precision) : "";
 }
 
-/// What one rank computes on: of our own CPU runs with its threads, "Xeon, cpu (1 thread)".
+/// What one rank computes on: of our own CPU runs with its threads, "Xeon, cpu (1 thread)". Empty:
+/// not known.
 std::string rankDevicesOf(const RecordingSummary& summary) {
     std::string text = devicesOf(summary);
     if (!summary.devices.empty() || precisionOf(summary).empty()) return text;
     std::set<std::string> names;
     for (const RankFacts& rank : summary.ranks)
         if (!rank.device.empty()) names.insert(rank.device);
-    if (names.empty()) return text;
+    if (names.empty()) return {};
     return fmt::format("{}{}{}", text, text.empty() ? "" : ", ", fmt::join(names, ", "));
 }
 

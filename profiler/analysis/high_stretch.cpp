@@ -13,6 +13,8 @@ constexpr double kLowValues[] = {0.2, 0.5};
 /// A value below the threshold weighs this many above it.
 constexpr std::int64_t kBelow = 2;
 
+using Places = std::pair<std::size_t, std::size_t>;  ///< half-open
+
 double quantileOf(std::vector<double> values, double share) {
     const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
     std::nth_element(values.begin(), values.begin() + place, values.end());
@@ -20,10 +22,10 @@ double quantileOf(std::vector<double> values, double share) {
 }
 
 /// The subsequence with most values above `threshold`.
-std::pair<std::size_t, std::size_t> mostAbove(const std::vector<double>& values, double threshold) {
+Places mostAbove(const std::vector<double>& values, double threshold) {
     std::int64_t sum = 0, best = 0;
     std::size_t begin = 0;
-    std::pair<std::size_t, std::size_t> found;
+    Places found;
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (sum <= 0) {
             sum = 0;
@@ -47,22 +49,37 @@ double shareAbove(const std::vector<double>& values, double threshold) {
     return static_cast<double>(above) / static_cast<double>(values.size());
 }
 
-std::optional<Stretch> judge(const std::vector<double>& values,
-                             std::pair<std::size_t, std::size_t> places, const StretchRule& rule) {
-    const auto all = static_cast<double>(values.size());
-    const auto size = places.second - places.first;
-    if (size < kLeastInStretch || values.size() - size < kLeastOutside ||
-        static_cast<double>(size) < rule.leastShare * all ||
-        static_cast<double>(size) > kMostInStretch * all)
-        return std::nullopt;
+/// Values within the stretch, and the others.
+std::pair<std::vector<double>, std::vector<double>> split(const std::vector<double>& values,
+                                                          Places places) {
     const auto at = [&](std::size_t place) {
         return values.begin() + static_cast<std::ptrdiff_t>(place);
     };
-    const std::vector<double> inside(at(places.first), at(places.second));
     std::vector<double> outside(values.begin(), at(places.first));
     outside.insert(outside.end(), at(places.second), values.end());
+    return {{at(places.first), at(places.second)}, std::move(outside)};
+}
+
+/// Halfway between the medians of what is inside and outside.
+double middleOf(const std::vector<double>& values, Places places) {
+    const auto [inside, outside] = split(values, places);
+    return (medianOf(inside) + medianOf(outside)) / 2;
+}
+
+bool isStretch(const std::vector<double>& values, Places places) {
+    const auto size = places.second - places.first;
+    return size >= kLeastInStretch && values.size() - size >= kLeastOutside;
+}
+
+std::optional<Stretch> judge(const std::vector<double>& values, Places places,
+                             const StretchRule& rule) {
+    const auto all = static_cast<double>(values.size());
+    const auto size = static_cast<double>(places.second - places.first);
+    if (!isStretch(values, places) || size < rule.leastShare * all || size > kMostInStretch * all)
+        return std::nullopt;
+    const auto [inside, outside] = split(values, places);
     const Stretch stretch{places.first, places.second, medianOf(inside), medianOf(outside)};
-    const double threshold = halfway(stretch.outside, rule);
+    const double threshold = (stretch.inside + stretch.outside) / 2;
     const bool regular = shareAbove(inside, threshold) >= kRegularInStretch &&
                          shareAbove(outside, threshold) <= 1 - kRegularInStretch;
     const bool high = stretch.outside > 0 && stretch.inside >= rule.leastFactor * stretch.outside &&
@@ -78,7 +95,9 @@ std::optional<Stretch> highStretch(const std::vector<double>& values, const Stre
     if (values.size() < kLeastInStretch + kLeastOutside) return std::nullopt;
     std::optional<Stretch> best;
     for (const double share : kLowValues) {
-        const auto places = mostAbove(values, halfway(quantileOf(values, share), rule));
+        Places places = mostAbove(values, halfway(quantileOf(values, share), rule));
+        if (!isStretch(values, places)) continue;
+        places = mostAbove(values, middleOf(values, places));
         const auto stretch = judge(values, places, rule);
         if (stretch && (!best || stretch->excess() > best->excess())) best = stretch;
     }

@@ -2,7 +2,8 @@
 // when, something was wrong.
 //
 // A threshold halfway between the low values and what would be high gives the stretch with most
-// values above it (the largest sum of a subsequence, Bentley 1984); then medians decide, so that
+// values above it (the largest sum of a subsequence, Bentley 1984), and a second one halfway
+// between the medians of that stretch and the rest the stretch itself; then medians decide, so that
 // single values, however high, do not.
 #pragma once
 
@@ -12,7 +13,7 @@
 
 namespace shardscope::analysis {
 
-/// Of the values within the stretch above halfway, and at most the rest of it outside.
+/// Of the values within the stretch above halfway between both medians, and at most the rest of it outside.
 inline constexpr double kRegularInStretch = 0.8;
 /// By which the median inside must lie above the one outside: spreads (slow_steps.h) of the latter.
 inline constexpr double kStretchSpreads = 3;

@@ -33,10 +33,10 @@ inline constexpr double kRegularSteps = 0.8;
 inline constexpr double kLeastExplained = 0.8;
 inline constexpr std::size_t kLeastSteps = 6;
 /// Of the others' wall time of a step: from here on the step was held up for long. Of so many steps
-/// one of two equal ranks has nearly all in 1 run of 100.
+/// one of two equal ranks has nearly all in 1 run of 50.
 inline constexpr double kLongHeldUp = 0.1;
-inline constexpr std::size_t kLeastLongSteps = 8;
-inline constexpr double kMostOfOthers = 0.1;  ///< of those steps, that others held up for long
+inline constexpr std::size_t kLeastLongSteps = 10;
+inline constexpr double kMostOfOthers = 0.15;  ///< of those steps, that others held up for long
 
 /// What a rank held the others up for.
 struct LateRank {

@@ -99,7 +99,7 @@ inline constexpr double kLeastLinkCost = 0.05;
 
 /// "late-collective": collectives of an operation and layer that are asked for too late.
 /// Of a step's wall time: what is exposed of them.
-inline constexpr double kLeastLateCost = 0.05;
+inline constexpr double kLeastLateCost = 0.04;
 /// Of the steps.
 inline constexpr double kRegularlyLate = 0.8;
 /// Of the time of the same operation's collectives of other layers: what compute hides. Where they

@@ -116,25 +116,25 @@ TEST(LateRank, IsNobodyWhoExplainsTooLittle) {
     for (const LateRank& late : judged.held) EXPECT_FALSE(late.isNamed());
 }
 
-/// Stopped in every second step for as long as half of one: it leads in too few steps.
+/// Stopped in three of five steps for as long as half of one: it leads in too few steps.
 TEST(LateRank, IsNamedWhereItIsStoppedNowAndThen) {
-    const auto stopped = [](int every) {
+    const auto stopped = [](int ofFive) {
         return judge(MadeRun(
-            [every](int step) {
-                return step % every == 0 ? Lateness{3, 500'000, Phase::kForward, false}
+            [ofFive](int step) {
+                return step % 5 < ofFive ? Lateness{3, 500'000, Phase::kForward, false}
                                          : Lateness{static_cast<std::uint32_t>(step % 4), 5'000};
             },
             true, 4));
     };
-    const Judged often = stopped(2);
+    const Judged often = stopped(3);
     const LateRank& late = often.held.front();
     EXPECT_EQ(late.rank, RankId{3});
-    EXPECT_EQ(late.stepsLong, 9u);
-    EXPECT_EQ(late.stepsLongOfAnybody, 9u);
+    EXPECT_EQ(late.stepsLong, 10u);
+    EXPECT_EQ(late.stepsLongOfAnybody, 10u);
     EXPECT_LT(late.regular(), kRegularSteps);
     EXPECT_TRUE(late.isNamed());
     EXPECT_EQ(often.cause.reason, LateReason::kNotRunning);
-    EXPECT_FALSE(stopped(3).held.front().isNamed()) << "6 steps say little";
+    EXPECT_FALSE(stopped(2).held.front().isNamed()) << "7 steps say little";
 }
 
 TEST(LateRank, SharesAreSharesWhateverTheRun) {

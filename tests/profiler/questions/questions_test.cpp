@@ -442,7 +442,7 @@ TEST_F(SeveralRecordings, ScaleAgainstTheMeasuredRank) {
     const auto answer = scalingOfRecordings(
         {{"four", &record("4.sscope", four)}, {"one", &record("1.sscope", one)}}, false);
     ASSERT_TRUE(answer) << answer.error().message;
-    expectSound(*answer);
+    test::expectSound(*answer);
     const Table& table = answer->tables.at(0);
     ASSERT_EQ(table.rows.size(), 2u);
     EXPECT_EQ(table.rows[0][table.columnAt("name")], Cell("one"));
@@ -482,8 +482,8 @@ TEST_F(SeveralRecordings, ThatCannotTellAreNotScaled) {
     const auto answer = scalingOfRecordings(
         {{"a", &record("a.sscope", {})}, {"b", &record("b.sscope", empty)}}, false);
     ASSERT_TRUE(answer) << answer.error().message;
-    expectSound(*answer);
-    EXPECT_THAT(answer->untold, testing::Contains(HasSubstr("recording 2 (b): no step was")));
+    test::expectSound(*answer);
+    EXPECT_THAT(answer->untold, testing::Contains(HasSubstr("recording 2 (b): it has 0 of 2 ranks")));
 }
 
 TEST_F(SeveralRecordings, AreComparedByMemoryAndLosses) {
