@@ -28,7 +28,7 @@ Result<std::string> documentOf(const RecordingPlace& place, const OpenedRecordin
     }
     auto overview = reportOf(*recording, false);
     if (!overview) return failure(overview);
-    overview->running = recording.isRunning(overview->finalised);
+    if (recording.isRunning(overview->finalised)) markRunning(*overview);
     return analysis::toJson(*overview);
 }
 

@@ -25,7 +25,7 @@ int run(const ReportOptions& options) {
     auto report =
         reader ? reportOf(**reader, options.hta) : Result<analysis::Report>(failure(reader));
     if (!report) return tellFailure(options.place, report.error());
-    report->running = reader->isRunning(report->finalised);
+    if (reader->isRunning(report->finalised)) markRunning(*report);
     if (options.json) return printLast(analysis::toJson(*report) + '\n');
     const std::string text = reportText(*report, options.place.path, options.all) + '\n';
     const auto columns = terminalColumns(STDOUT_FILENO);

@@ -50,9 +50,7 @@ std::string findingsText(const analysis::Report& report, bool all) {
     for (std::size_t i = 0; i < shown; ++i) text += findingText(report.findings[i]);
     if (shown < report.findings.size())
         text += fmt::format("  {} more: --all\n", report.findings.size() - shown);
-    if (report.running)
-        text += "  could not tell yet: the run is being recorded\n";
-    else if (report.findings.empty() && report.judged.enough)
+    if (report.findings.empty() && report.judged.enough)
         text += "  No findings: nothing stands out\n";
     for (const std::string& what : report.judged.untold)
         text += fmt::format("  could not tell: {}\n", what);

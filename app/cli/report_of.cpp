@@ -53,4 +53,9 @@ Result<analysis::Report> reportOf(storage::RecordingReader& reader, bool hta) {
     return report;
 }
 
+void markRunning(analysis::Report& report) {
+    report.running = true;
+    report.judged = {false, {"what there is for good: the run is being recorded"}};
+}
+
 }  // namespace shardscope::cli

@@ -285,8 +285,7 @@ std::string toJson(const Report& report) {
                       {"detailed_steps", report.basis.detailed},
                       {"left_out", report.basis.leftOut}};
     json["findings"] = findingsJson(report);
-    json["judged"] = {{"enough", report.judged.enough && !report.running},
-                      {"could_not_tell", report.judged.untold}};
+    json["judged"] = {{"enough", report.judged.enough}, {"could_not_tell", report.judged.untold}};
     json["diagnostics"] = diagnosticsJson(report);
     json["events"] = report.events;
     json["dropped"] = report.dropped;

@@ -2,6 +2,7 @@
 #include "app/cli/report_text.h"
 
 #include "app/cli/report_many.h"
+#include "app/cli/report_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -111,9 +112,9 @@ TEST(ReportText, SaysThatNothingStandsOutOnlyWhereItCanTell) {
     report.judged = {true, {"memory: no memory events are recorded"}};
     EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr(kNothing));
     EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell: memory: no memory"));
-    report.running = true;
+    markRunning(report);
     EXPECT_THAT(reportText(report, "run.sscope"), Not(HasSubstr(kNothing)));
-    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell yet"));
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell: what there is"));
     report.running = false;
     report.judged = {false, {"slow steps and late ranks: no steps are recorded"}};
     EXPECT_THAT(reportText(report, "run.sscope"), Not(HasSubstr(kNothing)));
