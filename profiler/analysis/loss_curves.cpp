@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/difference.h"
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/slow_steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +12,6 @@
 
 namespace shardscope::analysis {
 namespace {
-
-constexpr double kSpread = 1.4826;  ///< x median absolute deviation: a normal one's deviation
 
 std::map<StepIndex, double> lossesOf(const RecordingSummary& summary) {
     std::map<StepIndex, double> losses;
@@ -33,7 +32,7 @@ std::optional<double> noiseOf(const std::vector<LossPair>& steps,
         before = loss;
     }
     if (distances.size() + 1 < kLeastSamples) return std::nullopt;
-    return kSpread / std::numbers::sqrt2 * medianOf(std::move(distances));
+    return kNormalSpread / std::numbers::sqrt2 * medianOf(std::move(distances));
 }
 
 bool isEqual(const LossPair& pair) {

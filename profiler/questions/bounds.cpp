@@ -42,11 +42,6 @@ std::vector<std::pair<Key, Sum>> sorted(const std::map<Key, Sum>& sums) {
     return all;
 }
 
-Cell share(Duration part, Duration whole) {
-    if (whole.ns <= 0) return {};
-    return 100 * static_cast<double>(part.ns) / static_cast<double>(whole.ns);
-}
-
 /// Steps to be looked at: those selected, or the steady ones.
 std::map<StepIndex, TimeRange> stepsOf(const Asked& asked, const std::vector<RankEvents>& ranks) {
     std::map<StepIndex, TimeRange> steps;

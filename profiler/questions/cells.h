@@ -27,6 +27,11 @@ namespace shardscope::questions {
 [[nodiscard]] inline Cell percent(std::optional<double> share) {
     return share ? Cell(100 * *share) : Cell();
 }
+/// In percent; none of nothing.
+[[nodiscard]] inline Cell share(Duration part, Duration whole) {
+    if (whole.ns <= 0) return {};
+    return 100 * static_cast<double>(part.ns) / static_cast<double>(whole.ns);
+}
 [[nodiscard]] inline Cell stepCell(StepIndex step) {
     return step == kNoStep ? Cell() : Cell(std::int64_t{step.value});
 }

@@ -16,11 +16,6 @@ using analysis::Exposure;
 using analysis::ExposureReason;
 using analysis::Overlap;
 
-Cell share(Duration part, Duration whole) {
-    if (whole.ns <= 0) return {};
-    return 100 * static_cast<double>(part.ns) / static_cast<double>(whole.ns);
-}
-
 /// Whether who arrived when is known of a rank's collectives.
 bool knowsWaiting(const RankEvents& events) {
     return std::all_of(events.collectives.begin(), events.collectives.end(),
