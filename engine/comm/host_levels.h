@@ -69,6 +69,7 @@ public:
     [[nodiscard]] std::byte* staging(int place) const { return m_staging[at(place)]; }
 
     /// Tells all ranks that this one gives up for `error`, and throws what the first of them said.
+    /// Any thread.
     [[noreturn]] void giveUp(const CommunicationError& error);
     void abort();  ///< any thread
 

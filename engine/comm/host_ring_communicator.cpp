@@ -157,7 +157,11 @@ public:
         call.sequence = done.report.sequence;
         call.layer = done.report.layer;
         call.group = m_group;
-        m_levels.inside().awaitDone(call, done.meeting);
+        try {
+            m_levels.inside().awaitDone(call, done.meeting);
+        } catch (const CommunicationError& error) {
+            m_levels.giveUp(error);
+        }
     }
 
     void abort() override { m_levels.abort(); }

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <latch>
 
 namespace shardscope {
 namespace {
@@ -57,6 +58,48 @@ TEST_F(HostRingFaults, ARankThatHangsIsNamedByEveryOther) {
                           " has not joined all-reduce 2 of layer 3 for 2 s");
         }
     }
+}
+
+/// Comes to a meeting, and is held up before it has done with it.
+class HeldUp final : public control::Observer {
+public:
+    explicit HeldUp(std::latch& until) : m_until(until) {}
+    void stepBegin(std::int32_t) override {}
+    void stepEnd(const control::StepReport&) override {}
+    void phaseBegin(Phase, LayerIndex) override {}
+    void phaseEnd(const control::PhaseReport&) override {}
+    void collective(const control::CollectiveReport&) override {}
+    void buffer(const control::BufferReport&) override { m_until.wait(); }
+    void metric(control::Metric, std::int32_t, double) override {}
+
+private:
+    std::latch& m_until;
+};
+
+/// The ranks of its host wait until it has done with their rows, those of other hosts for these.
+TEST_F(HostRingFaults, ARankThatDoesNotFinishIsNamedByEveryOther) {
+    const test::HostRanks hosts({2, 2});
+    std::latch ended(3);
+    HeldUp heldUp(ended);
+    const auto make = [&](int rank) {
+        comm::HostRingSetup setup;
+        setup.timeout = std::chrono::seconds(2);
+        if (rank == 3) setup.memory = &heldUp;
+        return hosts.join(rank, setup);
+    };
+    const auto said = test::errorsOf(4, make, [&](Communicator& c) {
+        struct Ended {
+            std::latch* of;
+            ~Ended() {
+                if (of != nullptr) of->count_down();
+            }
+        } const whenItEnds{c.rank() == 3 ? nullptr : &ended};
+        // Of no bytes: nobody needs what rank 3 would copy.
+        c.waitPeers(c.allGather(c.allocate(0, DataType::kFloat32), nullptr, {}));
+        c.barrier({}).wait();
+    });
+    for (const std::size_t rank : {0, 1, 2})
+        EXPECT_EQ(said[rank], "rank 3 has not finished all-gather 1 for 2 s") << rank;
 }
 
 TEST_F(HostRingFaults, WhoAsksForSomethingElseIsNamedByEveryOther) {
