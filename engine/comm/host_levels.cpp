@@ -1,5 +1,7 @@
 #include "engine/comm/host_levels.h"
 
+#include "engine/comm/peer_late.h"
+
 #include <fmt/format.h>
 
 #include <string>
@@ -36,7 +38,7 @@ HostLevels::HostLevels(const LevelsSetup& setup, LevelsPlace place)
       m_mesh(setup.mesh),
       m_staging(std::move(place.staging)),
       m_inside(setup.segment, place.inside, place.all.own % static_cast<int>(place.inside.size()),
-               setup.timeout),
+               setup.timeout, setup.mesh),
       m_rail(setup.mesh, railOf(place), setup.timeout + patience(setup.timeout), nullptr),
       m_all(setup.mesh, place.all, setup.timeout + patience(setup.timeout), nullptr),
       m_inputs(place.inside.size()) {}
@@ -81,7 +83,9 @@ void HostLevels::giveUp(const CommunicationError& error) {
         std::this_thread::sleep_for(kGlance);
         first = m_segment->blamed();
     }
-    if (first.empty()) first = m_mesh->blame(error.what());
+    const auto* late = dynamic_cast<const PeerLate*>(&error);
+    if (first.empty())
+        first = m_mesh->blame(error.what(), late == nullptr ? WaitWatch::kNobody : late->rank());
     m_segment->blame(first);
     m_inside.abort();
     m_mesh->close();
@@ -89,8 +93,8 @@ void HostLevels::giveUp(const CommunicationError& error) {
 }
 
 void HostLevels::abort() {
-    m_segment->blame(
-        m_mesh->blame(fmt::format("rank {} has given up", m_inside.worldRank(place()))));
+    m_segment->blame(m_mesh->blame(fmt::format("rank {} has given up", m_inside.worldRank(place())),
+                                   WaitWatch::kNobody));
     m_inside.abort();
     m_mesh->close();
 }

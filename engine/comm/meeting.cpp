@@ -1,5 +1,6 @@
 #include "engine/comm/meeting.h"
 
+#include "engine/comm/peer_late.h"
 #include "engine/comm/peer_process.h"
 #include "storage/model/host_clock.h"
 
@@ -40,11 +41,12 @@ bool fits(const OperationDescriptor& send, const OperationDescriptor& receive) {
 }  // namespace
 
 Meeting::Meeting(std::shared_ptr<Segment> segment, std::vector<Member> members, int own,
-                 std::chrono::milliseconds timeout)
+                 std::chrono::milliseconds timeout, std::shared_ptr<Mesh> mesh)
     : m_segment(std::move(segment)),
       m_members(std::move(members)),
       m_own(own),
       m_timeout(timeout),
+      m_mesh(std::move(mesh)),
       m_arrivals(m_members.size()),
       m_sent(m_members.size()),
       m_received(m_members.size()) {
@@ -143,6 +145,7 @@ void Meeting::until(std::atomic<std::uint32_t>& word, std::uint32_t number,
     const std::int64_t timeoutNs = std::chrono::nanoseconds(m_timeout + wait.more).count();
     std::int64_t begin = 0;
     bool slept = false;
+    WaitWatch::Waiting told;
     for (;;) {
         const std::uint32_t seen = word.load(std::memory_order_acquire);
         if (reached(seen, number)) return;
@@ -156,8 +159,9 @@ void Meeting::until(std::atomic<std::uint32_t>& word, std::uint32_t number,
         }
         const std::int64_t time = hostNow();
         if (begin == 0) begin = time;
+        if (slept && m_mesh && !told) told = m_mesh->waitsFor(worldRank(wait.peer));
         const std::int64_t leftNs = timeoutNs - (time - begin);
-        if (leftNs <= 0) throw CommunicationError(hung(wait));
+        if (leftNs <= 0) throw PeerLate(hung(wait), worldRank(wait.peer));
         const timespec slice{0, std::min(leftNs, kSliceNs)};
         slept = ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &slice, nullptr, 0) != 0 &&
                 errno == ETIMEDOUT;

@@ -5,6 +5,7 @@
 // timeout. Each is a CommunicationError that names rank and operation.
 #pragma once
 
+#include "engine/comm/mesh.h"
 #include "engine/comm/segment.h"
 
 #include <chrono>
@@ -23,9 +24,10 @@ public:
         RankSlot* slot = nullptr;
     };
 
-    /// `own`: this rank's place in `members`. Tells peers which process it is.
+    /// `own`: this rank's place in `members`. Tells peers which process it is. `mesh`, which may be
+    /// null, is told of waits.
     Meeting(std::shared_ptr<Segment> segment, std::vector<Member> members, int own,
-            std::chrono::milliseconds timeout);
+            std::chrono::milliseconds timeout, std::shared_ptr<Mesh> mesh = nullptr);
     ~Meeting();
     Meeting(const Meeting&) = delete;
     Meeting& operator=(const Meeting&) = delete;
@@ -94,6 +96,7 @@ private:
     const std::vector<Member> m_members;
     const int m_own;
     const std::chrono::milliseconds m_timeout;
+    const std::shared_ptr<Mesh> m_mesh;
 
     // Communication thread.
     std::uint32_t m_meeting = 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/comm/communicator.h"
+#include "engine/comm/wait_watch.h"
 
 #include <chrono>
 #include <cstddef>
@@ -42,9 +43,18 @@ public:
                                            std::uint32_t tag) = 0;
     virtual std::unique_ptr<Transfer> receive(void* to, std::size_t bytes, int from,
                                               std::uint32_t tag) = 0;
-    /// Says to all ranks why this one gives up. Returns what the first of them said, which is
-    /// `why` where the others cannot be asked any more. May take a few seconds.
-    virtual std::string blame(const std::string& why) { return why; }
+    /// Says to all ranks why this one gives up: for `late`, which did not come in time, or for
+    /// whom that one waits in the end. Returns what the first of them said, which is `why` where
+    /// the others cannot be asked any more. May take a few seconds.
+    virtual std::string blame(const std::string& why, int late) {
+        static_cast<void>(late);
+        return why;
+    }
+    /// This rank waits for another by other means than messages. The mesh outlives what it returns.
+    [[nodiscard]] virtual WaitWatch::Waiting waitsFor(int rank) {
+        static_cast<void>(rank);
+        return {};
+    }
     /// Ends all transfers, here and at the peers.
     virtual void close() = 0;
 };

@@ -1,6 +1,7 @@
 #include "engine/comm/ring.h"
 
 #include "engine/comm/arguments.h"
+#include "engine/comm/peer_late.h"
 #include "engine/comm/reduce.h"
 #include "storage/model/host_clock.h"
 
@@ -252,9 +253,10 @@ void Ring::finish(Pending& pending, const char* what) {
 
 void Ring::fail(const TransferError& error, int peer, const char* what) const {
     if (error.kind() == TransferError::Kind::kTimeout) {
-        throw CommunicationError(fmt::format("rank {} has not {} {} for {:g} s", meshRank(peer),
-                                             what, describe(m_call),
-                                             std::chrono::duration<double>(m_timeout).count()));
+        throw PeerLate(
+            fmt::format("rank {} has not {} {} for {:g} s", meshRank(peer), what, describe(m_call),
+                        std::chrono::duration<double>(m_timeout).count()),
+            meshRank(peer));
     }
     throw PeerGone(
         fmt::format("rank {} is out of reach of rank {} in {}: it has ended, given up, or the "

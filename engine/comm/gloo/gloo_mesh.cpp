@@ -15,6 +15,7 @@
 #include <exception>
 #include <future>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -26,10 +27,12 @@ namespace {
 
 class GlooTransfer final : public Transfer {
 public:
-    explicit GlooTransfer(c10::intrusive_ptr<c10d::Work> work) : m_work(std::move(work)) {}
+    GlooTransfer(c10::intrusive_ptr<c10d::Work> work, std::shared_ptr<WaitWatch> watch, int peer)
+        : m_work(std::move(work)), m_watch(std::move(watch)), m_peer(peer) {}
 
     void wait(std::chrono::milliseconds timeout) override {
         const at::DisableRecordFunctionGuard bookkeeping;
+        const WaitWatch::Waiting waiting = m_watch->waitsFor(m_peer);
         try {
             if (m_work->wait(timeout)) return;
         } catch (const std::exception& error) {  // gloo::IoException is no c10::Error
@@ -44,6 +47,8 @@ public:
 
 private:
     const c10::intrusive_ptr<c10d::Work> m_work;
+    const std::shared_ptr<WaitWatch> m_watch;
+    const int m_peer;
 };
 
 /// Its contexts are the derived class's business.
@@ -58,16 +63,55 @@ public:
     }
 };
 
+using Store = c10::intrusive_ptr<c10d::Store>;
+
+std::vector<std::uint8_t> bytesOf(const std::string& text) {
+    return {text.begin(), text.end()};
+}
+
+std::string waitKey(int rank) {
+    return fmt::format("waits/{}", rank);
+}
+
+/// Whom others are told that a rank waits for. Who is cut off tells nobody.
+void tellWait(const Store& store, int rank, int waitsFor) {
+    try {
+        store->set(waitKey(rank), bytesOf(std::to_string(waitsFor)));
+    } catch (const std::exception&) {
+        return;
+    }
+}
+
+/// Whom `rank` waits for in the end; itself where it waits for nobody, or ranks for each other.
+int endOfChain(const Store& store, int own, int rank) {
+    std::set<int> met{own};
+    for (int at = rank; met.insert(at).second;) {
+        if (!store->check({waitKey(at)})) return at;
+        const auto told = store->get(waitKey(at));
+        const int next = std::stoi(std::string(told.begin(), told.end()));
+        if (next == WaitWatch::kNobody) return at;
+        at = next;
+    }
+    return rank;
+}
+
+/// One that is late for another is not to blame.
+std::string sentence(const Store& store, const std::string& why, int own, int late) {
+    if (late == WaitWatch::kNobody) return why;
+    const int end = endOfChain(store, own, late);
+    return end == late ? why : fmt::format("rank {} holds up rank {}: {}", end, late, why);
+}
+
 /// The store is asked by a thread of its own, which may outlive the mesh: a host that is cut off
 /// answers no more, and nobody waits for it for long.
-std::string firstWords(const c10::intrusive_ptr<c10d::Store>& store, const std::string& why) {
+std::string firstWords(const Store& store, const std::string& why, int own, int late) {
     constexpr std::chrono::seconds kPatience{2};
     std::promise<std::string> said;
     std::future<std::string> first = said.get_future();
-    std::thread([store, why, said = std::move(said)]() mutable {
+    std::thread([store, why, own, late, said = std::move(said)]() mutable {
         try {
-            const std::vector<std::uint8_t> text(why.begin(), why.end());
-            const auto found = store->compareSet("given up", {}, text);
+            const auto found =
+                store->compareSet("given up", {}, bytesOf(sentence(store, why, own, late)));
             said.set_value({found.begin(), found.end()});
         } catch (...) {
             said.set_value(why);
@@ -78,9 +122,13 @@ std::string firstWords(const c10::intrusive_ptr<c10d::Store>& store, const std::
 
 class GlooMesh final : public Mesh {
 public:
-    GlooMesh(c10::intrusive_ptr<c10d::Store> store, int rank, int size, const std::string& address,
+    GlooMesh(Store store, int rank, int size, const std::string& address,
              std::chrono::milliseconds timeout)
-        : m_rank(rank), m_size(size), m_store(std::move(store)) {
+        : m_rank(rank),
+          m_size(size),
+          m_store(std::move(store)),
+          m_watch(std::make_shared<WaitWatch>(
+              timeout / 2, [store = m_store, rank](int peer) { tellWait(store, rank, peer); })) {
         auto options = c10d::ProcessGroupGloo::Options::create(timeout);
         options->threads = 1;  // for Gloo's own collectives
         options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(address));
@@ -97,7 +145,7 @@ public:
             [&](std::vector<at::Tensor>& row) {
                 return m_connections->send(row, to, static_cast<int>(tag));
             },
-            const_cast<void*>(from), bytes);
+            const_cast<void*>(from), bytes, to);
     }
 
     std::unique_ptr<Transfer> receive(void* to, std::size_t bytes, int from,
@@ -106,10 +154,13 @@ public:
             [&](std::vector<at::Tensor>& row) {
                 return m_connections->recv(row, from, static_cast<int>(tag));
             },
-            to, bytes);
+            to, bytes, from);
     }
 
-    std::string blame(const std::string& why) override { return firstWords(m_store, why); }
+    std::string blame(const std::string& why, int late) override {
+        return firstWords(m_store, why, m_rank, late);
+    }
+    WaitWatch::Waiting waitsFor(int rank) override { return m_watch->waitsFor(rank); }
 
     void close() override {
         const std::lock_guard lock(m_mutex);
@@ -119,14 +170,14 @@ public:
 
 private:
     template <class Begin>
-    std::unique_ptr<Transfer> begin(const Begin& call, void* memory, std::size_t bytes) {
+    std::unique_ptr<Transfer> begin(const Begin& call, void* memory, std::size_t bytes, int peer) {
         const at::DisableRecordFunctionGuard bookkeeping;
         std::vector<at::Tensor> row{
             at::from_blob(memory, {static_cast<std::int64_t>(bytes)}, at::kByte)};
         const std::lock_guard lock(m_mutex);  // the process group counts its calls
         if (m_closed) throw TransferError(TransferError::Kind::kLost, "given up");
         try {
-            return std::make_unique<GlooTransfer>(call(row));
+            return std::make_unique<GlooTransfer>(call(row), m_watch, peer);
         } catch (const std::exception& error) {
             const std::string_view text = error.what();
             throw TransferError(TransferError::Kind::kLost,
@@ -135,7 +186,8 @@ private:
     }
 
     const int m_rank, m_size;
-    const c10::intrusive_ptr<c10d::Store> m_store;
+    const Store m_store;
+    const std::shared_ptr<WaitWatch> m_watch;
     std::mutex m_mutex;
     bool m_closed = false;  // guarded by m_mutex
     c10::intrusive_ptr<Connections> m_connections;
@@ -162,8 +214,7 @@ WorldMeeting agreeOnMeeting(const GlooSetup& setup, const std::string& address) 
             listener.fd};
 }
 
-c10::intrusive_ptr<c10d::Store> storeAt(const WorldMeeting& meeting,
-                                        std::chrono::milliseconds timeout) {
+Store storeAt(const WorldMeeting& meeting, std::chrono::milliseconds timeout) {
     c10d::TCPStoreOptions options;
     options.port = static_cast<std::uint16_t>(meeting.port);
     options.isServer = meeting.rank == 0;

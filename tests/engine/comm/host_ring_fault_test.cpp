@@ -102,6 +102,36 @@ TEST_F(HostRingFaults, ARankThatDoesNotFinishIsNamedByEveryOther) {
         EXPECT_EQ(said[rank], "rank 3 has not finished all-gather 1 for 2 s") << rank;
 }
 
+/// Rank 0 gives up first, for one that waits as well.
+TEST_F(HostRingFaults, WhoWaitsItselfIsNotToBlame) {
+    const auto said = errors(
+        [](Communicator& c) {
+            const SymmetricBuffer row = c.allocate(4, DataType::kFloat32);
+            c.barrier({}).wait();
+            if (c.rank() == 0) c.receive(row, 2, {}).wait();
+            ::usleep(300'000);
+            if (c.rank() == 2) c.receive(row, 1, {}).wait();
+        },
+        std::chrono::seconds(2));
+    const auto blamesOne = testing::StartsWith("rank 1 holds up rank 2: rank 2 has not joined ");
+    EXPECT_THAT(said[0], blamesOne);
+    EXPECT_THAT(said[2], blamesOne);
+}
+
+TEST_F(HostRingFaults, NobodyIsNamedForRanksThatWaitForEachOther) {
+    const auto said = errors(
+        [](Communicator& c) {
+            const SymmetricBuffer row = c.allocate(4, DataType::kFloat32);
+            c.barrier({}).wait();
+            if (c.rank() == 0) c.receive(row, 2, {}).wait();
+            if (c.rank() == 2) c.receive(row, 1, {}).wait();
+            if (c.rank() == 1) c.receive(row, 0, {}).wait();
+        },
+        std::chrono::seconds(2));
+    for (const std::size_t rank : {0, 1, 2})
+        EXPECT_THAT(said[rank], testing::MatchesRegex("rank [012] has not joined receive .*"));
+}
+
 TEST_F(HostRingFaults, WhoAsksForSomethingElseIsNamedByEveryOther) {
     for (int odd = 0; odd < 4; ++odd) {
         const auto said = errors([&](Communicator& c) {
