@@ -50,7 +50,8 @@ CollectiveEvent CollectiveRecorder::eventOf(const control::CollectiveReport& rep
     event.issue = m_session.at(report.issueNs);
     event.start = m_session.at(report.startNs);
     event.end = m_session.at(report.endNs);
-    for (std::int64_t arrival : report.arrivalsNs) event.arrivals.push_back(m_session.at(arrival));
+    event.arrivals = {report.arrivalsNs.size(),
+                      [&](std::size_t place) { return m_session.at(report.arrivalsNs[place]); }};
     return event;
 }
 

@@ -26,8 +26,7 @@ RankId memberAt(const std::vector<RankId>& members, std::size_t place) {
 std::optional<RankId> lastToArrive(const CollectiveEvent& collective,
                                    const std::vector<RankId>& members) {
     if (collective.arrivals.size() < 2) return std::nullopt;
-    const auto last = std::max_element(collective.arrivals.begin(), collective.arrivals.end());
-    return memberAt(members, static_cast<std::size_t>(last - collective.arrivals.begin()));
+    return memberAt(members, collective.arrivals.lastPlace());
 }
 
 std::optional<double> busBandwidth(const CollectiveEvent& collective) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <unordered_map>
 
 namespace shardscope::analysis {
 namespace {
@@ -214,16 +215,18 @@ std::optional<Duration> HostClocks::doubt(RankId a, RankId b, Timestamp time) co
 bool HostClocks::tellsLast(const CollectiveEvent& collective,
                            const std::vector<RankId>& members) const {
     if (!several() || collective.arrivals.empty()) return true;
-    const auto last = std::max_element(collective.arrivals.begin(), collective.arrivals.end());
-    const RankId late =
-        memberAt(members, static_cast<std::size_t>(last - collective.arrivals.begin()));
+    std::unordered_map<std::int32_t, Timestamp> latest;
     for (std::size_t i = 0; i < collective.arrivals.size(); ++i) {
-        const RankId rank = memberAt(members, i);
-        if (hostOf(rank) == hostOf(late)) continue;
-        const auto doubted = doubt(late, rank, *last);
-        if (!doubted || *last - collective.arrivals[i] < *doubted) return false;
+        const Timestamp arrival = collective.arrivals[i];
+        Timestamp& ofHost = latest.try_emplace(hostOf(memberAt(members, i)), arrival).first->second;
+        ofHost = std::max(ofHost, arrival);
     }
-    return true;
+    const Timestamp last = collective.arrivals.last();
+    const std::int32_t late = hostOf(memberAt(members, collective.arrivals.lastPlace()));
+    return std::all_of(latest.begin(), latest.end(), [&](const auto& each) {
+        const auto doubted = between(late, each.first, last);
+        return each.first == late || (doubted && last - each.second >= *doubted);
+    });
 }
 
 std::vector<ClockProof> HostClocks::proofs() const {

@@ -19,6 +19,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -100,7 +101,7 @@ private:
 
     std::vector<HostClock> m_hosts;
     bool m_compared = false;  ///< a clock was, at the start at least
-    std::map<RankId, std::int32_t> m_hostOf;
+    std::unordered_map<RankId, std::int32_t> m_hostOf;
     std::map<std::int32_t, std::vector<Stated>> m_stated;  ///< by time
     std::map<Pair, Windows> m_proven;
 };

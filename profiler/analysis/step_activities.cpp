@@ -143,11 +143,11 @@ private:
             whole = *known->event;
         } else {
             if (views.size() < members || views.size() < 2) return std::nullopt;
-            whole.arrivals.clear();
-            for (const View& view : views) whole.arrivals.push_back(view.event->start);
+            whole.arrivals = {views.size(),
+                              [&](std::size_t place) { return views[place].event->start; }};
         }
         if (!m_of.tellsLast(whole)) return std::nullopt;
-        return *std::max_element(whole.arrivals.begin(), whole.arrivals.end());
+        return whole.arrivals.last();
     }
 
     void addCollective(const Views& views) {

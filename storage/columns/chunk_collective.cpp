@@ -68,11 +68,13 @@ bool readArrivals(ByteReader& in, const std::vector<std::int64_t>& counts,
     if (total > kMaxRawBytes / 8 || !decodeColumn(in, total, flat) || in.left() != 0) return false;
     auto next = flat.begin();
     for (std::size_t i = 0; i < events.size(); ++i) {
-        events[i].arrivals.resize(static_cast<std::size_t>(counts[i]));
-        for (Timestamp& arrival : events[i].arrivals) {
-            if (!inRange(*next)) return false;
-            arrival.ns = events[i].start.ns + *next++;
-        }
+        const auto count = static_cast<std::ptrdiff_t>(counts[i]);
+        if (!std::all_of(next, next + count, inRange)) return false;
+        events[i].arrivals = {
+            static_cast<std::size_t>(count), [&](std::size_t place) {
+                return Timestamp{events[i].start.ns + next[static_cast<std::ptrdiff_t>(place)]};
+            }};
+        next += count;
     }
     return true;
 }

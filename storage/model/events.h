@@ -5,6 +5,7 @@
 // only append. Plain values, safe to copy between threads.
 #pragma once
 
+#include "storage/model/arrivals.h"
 #include "storage/model/ids.h"
 #include "storage/model/units.h"
 #include "storage/model/words.h"
@@ -297,12 +298,10 @@ struct CollectiveEvent {
     Timestamp issue;     ///< asked for
     Timestamp start;     ///< taken up by the communication thread; this rank's arrival
     Timestamp end;
-    std::vector<Timestamp> arrivals;  ///< by rank in the group; own arrival included
+    Arrivals arrivals;  ///< by rank in the group; own arrival included
 
     [[nodiscard]] Timestamp lastArrival() const {
-        Timestamp last = start;
-        for (Timestamp arrival : arrivals) last = std::max(last, arrival);
-        return std::min(last, end);
+        return std::min(arrivals.empty() ? start : std::max(start, arrivals.last()), end);
     }
     friend bool operator==(const CollectiveEvent&, const CollectiveEvent&) = default;
 };

@@ -76,9 +76,9 @@ private:
         event.layer = {layer};
         event.step = step;
         event.sequence = m_sequence++;
-        for (int rank = 0; rank < m_ranks; ++rank)
-            event.arrivals.push_back(
-                {at + (rank == static_cast<int>(m_events.rank.value) ? 0 : noise())});
+        event.arrivals = {static_cast<std::size_t>(m_ranks), [&](std::size_t rank) {
+                              return Timestamp{at + (rank == m_events.rank.value ? 0 : noise())};
+                          }};
         m_events.communicationKernels.push_back({event.start, event.end});
         m_events.collectives.push_back(std::move(event));
     }
@@ -162,6 +162,7 @@ void measure(const Drawn& drawn) {
 int write(const std::string& path, int ranks, std::int64_t events) {
     test::SampleOptions options;
     options.ranks = ranks;
+    options.ranksPerHost = 8;
     options.operatorRounds = 1;
     options.steps = static_cast<std::int32_t>(std::max<std::int64_t>(1, events / 650));
     if (const auto done = test::writeSampleRecording(path, options); !done) {

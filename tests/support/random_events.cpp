@@ -113,8 +113,8 @@ std::vector<CollectiveEvent> RandomEvents::collectives(std::size_t count) {
         e.start = {magnitude(60)};
         e.issue = {e.start.ns - magnitude(40)};
         e.end = {e.start.ns + magnitude(40)};
-        e.arrivals.resize(static_cast<std::size_t>(between(0, 5)));
-        for (Timestamp& arrival : e.arrivals) arrival = {e.start.ns + between(-1000, 1000)};
+        e.arrivals = {static_cast<std::size_t>(between(0, 5)),
+                      [&](std::size_t) { return Timestamp{e.start.ns + between(-1000, 1000)}; }};
     }
     sortBy(events, [](const CollectiveEvent& e) { return e.start; });
     return events;

@@ -71,6 +71,28 @@ Result<void> declareRank(RecordingWriter& writer, const SampleOptions& options,
     return {};
 }
 
+std::int32_t hostOf(const SampleOptions& options, RankId rank) {
+    return options.ranksPerHost == 0 ? 0
+                                     : static_cast<std::int32_t>(rank.value) / options.ranksPerHost;
+}
+
+/// Clocks of other hosts than the first, the recorder's, are right within a microsecond.
+Result<void> addHosts(RecordingWriter& writer, const SampleOptions& options) {
+    const RankId last{static_cast<std::uint32_t>(options.ranks - 1)};
+    for (std::int32_t host = 0; host <= hostOf(options, last); ++host) {
+        const HostFacts facts{host,
+                              host == 0 ? "localhost" : "node" + std::to_string(host),
+                              "sample CPU",
+                              2,
+                              Bytes{8'000'000'000},
+                              "boot",
+                              0,
+                              host == 0 ? 0 : 1'000};
+        if (auto added = writer.addHost(facts); !added) return added;
+    }
+    return {};
+}
+
 DeviceFacts deviceOf(const SampleOptions& options, RankId rank) {
     DeviceFacts device;
     device.rank = rank;
@@ -122,6 +144,7 @@ Result<void> putRank(RecordingWriter& writer, const SampleOptions& options,
     RankFacts facts;
     facts.rank = rank.id;
     facts.pid = 4000 + rank.id.value;
+    facts.host = hostOf(options, rank.id);
     facts.device = "cpu (1 thread)";
     facts.peakSource = "not measured: calibration was switched off";
     if (options.peakKnown) {
@@ -182,8 +205,7 @@ Result<void> writeSampleRecording(const std::string& path, const SampleOptions& 
     const run::RunConfig config = configOf(options);
     auto writer = RecordingWriter::create(path, runOf(config), true);
     if (!writer) return failure(writer);
-    const HostFacts host{0, "localhost", "sample CPU", 2, Bytes{8'000'000'000}, "boot", 0, 0};
-    if (auto added = writer->addHost(host); !added) return added;
+    if (auto added = addHosts(*writer, options); !added) return failure(added);
     SampleRun run(options, config);
     for (const SampleRank& rank : run.ranks())
         if (auto done = declareRank(*writer, options, config, rank.id); !done) return done;

@@ -15,6 +15,7 @@ namespace shardscope::test {
 
 struct SampleOptions {
     std::int32_t ranks = 2;
+    std::int32_t ranksPerHost = 0;  ///< 0: all on one
     std::int32_t steps = 10;
     std::int32_t blocks = 6;
     bool operators = true;            ///< nested spans on lane 2

@@ -142,15 +142,15 @@ void SampleRun::issue(const std::string& key, const Collective& collective) {
     std::vector<Timestamp> starts;
     for (SampleRank& rank : m_ranks)
         starts.push_back(std::max(rank.now + microseconds(8), rank.communicationFree));
-    const Timestamp last = *std::max_element(starts.begin(), starts.end());
+    const Arrivals arrivals(starts);
     std::vector<Timestamp>& ends = m_ends[key];
     ends.clear();
     for (std::size_t r = 0; r < m_ranks.size(); ++r) {
         SampleRank& rank = m_ranks[r];
-        const Timestamp end = last + microseconds(collectiveMicroseconds(collective.size));
+        const Timestamp end = arrivals.last() + microseconds(collectiveMicroseconds(collective.size));
         rank.communicationFree = end;
         ends.push_back(end);
-        const bool nccl = m_options.gpu;
+        const bool nccl = m_options.gpu, seesPeers = !nccl && m_options.ranksPerHost == 0;
         CollectiveEvent event{collective.operation,
                               nccl ? DataType::kBFloat16 : DataType::kFloat32,
                               collective.cause,
@@ -164,7 +164,7 @@ void SampleRun::issue(const std::string& key, const Collective& collective) {
                               rank.now,
                               starts[r],
                               end,
-                              nccl ? std::vector<Timestamp>{} : starts};
+                              seesPeers ? arrivals : Arrivals()};
         rank.collectives.push_back(event);
         if (nccl) m_devices[r].collective(rank, event);
         SpanEvent facts;

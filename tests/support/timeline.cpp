@@ -92,8 +92,9 @@ void drawCollectives(const std::string& cells, RankEvents& events) {
         event.issue = event.start;
         event.end = run.range.end;
         // The other rank is the late one.
-        event.arrivals.assign(2, event.start);
-        event.arrivals[events.rank.value == 0 ? 1 : 0] = run.range.begin;
+        const bool first = events.rank.value == 0;
+        event.arrivals = {first ? event.start : run.range.begin,
+                          first ? run.range.begin : event.start};
         event.sequence = events.collectives.size() + 1;
         events.collectives.push_back(event);
         waits = false;

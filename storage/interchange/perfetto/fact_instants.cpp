@@ -137,10 +137,11 @@ CollectiveEvent collectiveOf(const std::vector<Member>& members, Timestamp start
     event.layer = layerOf(textIn(members, "layer"));
     const Json arrivals = Json::parse(valueOf(members, "arrivals_ns"), nullptr, false);
     if (!arrivals.is_array() || arrivals.size() > kMostArrivals) return event;
+    std::vector<Timestamp> times;
     for (const Json& arrival : arrivals)
         if (arrival.is_number_integer())
-            event.arrivals.push_back(
-                {std::clamp(arrival.get<std::int64_t>(), -kTimeLimit, kTimeLimit)});
+            times.push_back({std::clamp(arrival.get<std::int64_t>(), -kTimeLimit, kTimeLimit)});
+    event.arrivals = Arrivals(times);
     return event;
 }
 

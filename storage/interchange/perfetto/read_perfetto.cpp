@@ -121,7 +121,9 @@ private:
         event.algorithm = text("algorithm");
         event.protocol = text("protocol");
         for (Timestamp* time : {&event.issue, &event.start, &event.end}) *time = at(*time);
-        for (Timestamp& arrival : event.arrivals) arrival = at(arrival);
+        event.arrivals = {event.arrivals.size(), [&, there = event.arrivals](std::size_t place) {
+                              return at(there[place]);
+                          }};
         m_builder->add(rank, event);
     }
 

@@ -271,7 +271,9 @@ Result<void> RecordingCopy::writeCollectives(RankId rank) {
         event.protocol = strings.keep(event.protocol);
         for (Timestamp* time : {&event.issue, &event.start, &event.end})
             *time = *time + m_scope.shift;
-        for (Timestamp& arrival : event.arrivals) arrival = arrival + m_scope.shift;
+        event.arrivals = {event.arrivals.size(), [&, here = event.arrivals](std::size_t place) {
+                              return here[place] + m_scope.shift;
+                          }};
     }
     std::stable_sort(
         collectives.begin(), collectives.end(),

@@ -4,6 +4,7 @@
 
 #include "storage/recording/read/argument_texts.h"
 #include "storage/recording/read/event_source.h"
+#include "storage/recording/read/peer_arrivals.h"
 #include "storage/recording/read/pyramid_source.h"
 #include "storage/recording/read/recording_reader.h"
 
@@ -72,6 +73,7 @@ private:
     bool m_packed = false;    ///< the file has packed rows: nothing is added to them any more
     EventSource m_events;
     PyramidSource m_pyramid;
+    PeerArrivals m_peers;
 
     struct Strings {
         std::unordered_map<std::uint32_t, std::string> texts;  ///< views into it stay valid

@@ -136,7 +136,7 @@ Result<RankEvents> LocalReader::rankEvents(RankId rank, TimeRange range) {
     std::stable_sort(events.phases.begin(), events.phases.end(),
                      [](const SpanEvent& a, const SpanEvent& b) { return a.start < b.start; });
     if (auto done = unpack(visit.connection()); !done) return failure(done);
-    auto collectives = readCollectives(visit.connection(), rank, range);
+    auto collectives = readCollectives(visit.connection(), rank, range, m_peers);
     if (!collectives) return failure(collectives);
     events.collectives = std::move(*collectives);
     const TimeRange counted = afterCalibration(events.phases, range);

@@ -33,6 +33,8 @@ template <class T>
 inline constexpr bool kIsVector = false;
 template <class T>
 inline constexpr bool kIsVector<std::vector<T>> = true;
+template <>
+inline constexpr bool kIsVector<Arrivals> = true;
 template <class T>
 inline constexpr bool kIsOptional = false;
 template <class T>
@@ -194,6 +196,11 @@ private:
                 if (number == 1) present.push_back(&at(i).emplace());
             });
             getAll<Value>(present.size(), [&](std::size_t i) -> Value& { return *present[i]; });
+        } else if constexpr (std::is_same_v<T, Arrivals>) {
+            std::vector<std::vector<Timestamp>> times(count);
+            getVectors<std::vector<Timestamp>>(
+                count, [&](std::size_t i) -> auto& { return times[i]; });
+            for (std::size_t i = 0; i < count && m_good; ++i) at(i) = Arrivals(times[i]);
         } else if constexpr (kIsVector<T>) {
             getVectors<T>(count, at);
         } else if constexpr (kIsArray<T>) {

@@ -35,7 +35,7 @@ std::vector<std::byte> arrivalsBlob(const CollectiveEvent& event) {
 
 std::optional<std::int64_t> lateRank(const CollectiveEvent& event) {
     if (event.arrivals.empty()) return std::nullopt;
-    return std::max_element(event.arrivals.begin(), event.arrivals.end()) - event.arrivals.begin();
+    return static_cast<std::int64_t>(event.arrivals.lastPlace());
 }
 
 constexpr std::size_t kStored = columns::kStoredChunkEvents;

@@ -175,7 +175,8 @@ private:
         gather.algorithm = kDirectName;
         gather.issue = gather.start = start;
         gather.end = start + Duration{500};
-        gather.arrivals.assign(static_cast<std::size_t>(m_start.worldSize()), start);
+        gather.arrivals = {static_cast<std::size_t>(m_start.worldSize()),
+                           [&](std::size_t) { return start; }};
         const int times = std::stoi(setting("FAKE_RANK_CHUNKS", "1"));
         for (int i = 0; i < times; ++i) sendChunk(columns::encodeSpans(rank(), spans));
         sendChunk(columns::encodeCollectives(rank(), std::span(&gather, 1)));

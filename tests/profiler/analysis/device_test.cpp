@@ -108,7 +108,7 @@ rank 0 step    |ssssssssss|
 rank 0 comm    |..aaaa....|)");
     EXPECT_TRUE(analyse(timeline.summary, timeline.ranks).waitingKnown);
     timeline.summary.run.worldSize = 2;
-    for (CollectiveEvent& event : timeline.ranks[0].collectives) event.arrivals.clear();
+    for (CollectiveEvent& event : timeline.ranks[0].collectives) event.arrivals = {};
     EXPECT_FALSE(analyse(timeline.summary, timeline.ranks).waitingKnown);
 }
 

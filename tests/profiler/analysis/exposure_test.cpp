@@ -15,7 +15,6 @@ std::vector<Exposure> exposures(test::Timeline drawn, std::int64_t early, Cause 
     for (CollectiveEvent& event : drawn.ranks[0].collectives) {
         event.issue = event.start - Duration{early};
         event.cause = cause;
-        event.arrivals.resize(2, event.start);  // another rank, which is there already
     }
     return exposuresOf(drawn.ranks[0], drawn.ranks, {});
 }
@@ -66,7 +65,6 @@ TEST(Exposure, BehindAnotherIsQueued) {
     ASSERT_EQ(collectives.size(), 2u);
     for (CollectiveEvent& event : collectives) {
         event.cause = Cause::kPrefetch;
-        event.arrivals.resize(2, event.start);
     }
     collectives[0].issue = {2'000};
     collectives[1].issue = {2'500};
@@ -91,7 +89,7 @@ TEST(Exposure, WithoutArrivalsHasNoReason) {
         rank 0 kernels |ff......bbbb|
         rank 0 comm    |..aaaa......|
     )");
-    drawn.ranks[0].collectives.at(0).arrivals.clear();
+    drawn.ranks[0].collectives.at(0).arrivals = {};
     const auto found = exposuresOf(drawn.ranks[0], drawn.ranks, {});
     EXPECT_FALSE(found.at(0).waitingKnown);
     EXPECT_EQ(found.at(0).reason, ExposureReason::kUnknown);

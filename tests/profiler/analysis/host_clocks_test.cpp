@@ -63,7 +63,8 @@ std::vector<RankEvents> passing(const std::vector<Passed>& collectives,
             event.step = {0};
             event.start = {each.arrivals[i]};
             event.end = {each.ends[i]};
-            for (const std::int64_t arrival : each.arrivals) event.arrivals.push_back({arrival});
+            event.arrivals = {each.arrivals.size(),
+                              [&](std::size_t place) { return Timestamp{each.arrivals[place]}; }};
             ranks[i].collectives.push_back(event);
         }
     }

@@ -54,9 +54,9 @@ struct MadeRun {
         collective.sequence = static_cast<std::uint64_t>(s) + 1;
         collective.start = wanted;
         collective.end = last + Duration{100'000};
-        for (std::int32_t r = 0; r < summary.run.worldSize; ++r)
-            collective.arrivals.push_back(
-                static_cast<std::uint32_t>(r) == late.rank ? last : after(kComputeNs));
+        collective.arrivals = {static_cast<std::size_t>(summary.run.worldSize), [&](std::size_t r) {
+                                   return r == late.rank ? last : after(kComputeNs);
+                               }};
         events.collectives.push_back(collective);
         StepFacts step;
         step.rank = events.rank;

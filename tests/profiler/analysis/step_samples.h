@@ -61,10 +61,11 @@ private:
         if (timeline.ranks.size() < 2) return;
         for (RankEvents& events : timeline.ranks)
             for (CollectiveEvent& event : events.collectives) {
-                event.arrivals.clear();
+                std::vector<Timestamp> times;
                 for (const RankEvents& others : timeline.ranks)
                     for (const CollectiveEvent& other : others.collectives)
-                        if (other.sequence == event.sequence) event.arrivals.push_back(other.start);
+                        if (other.sequence == event.sequence) times.push_back(other.start);
+                event.arrivals = Arrivals(times);
             }
     }
 };
@@ -124,7 +125,7 @@ inline DrawnStep randomStep(RandomEvents& random) {
     DrawnStep step(std::move(timeline));
     for (RankEvents& events : step.timeline.ranks)
         for (CollectiveEvent& event : events.collectives)
-            if (random.between(0, 2) == 0) event.arrivals.clear();
+            if (random.between(0, 2) == 0) event.arrivals = {};
     for (auto& events : step.timeline.ranks)
         std::stable_sort(events.phases.begin(), events.phases.end(),
                          [](const auto& a, const auto& b) { return a.start < b.start; });

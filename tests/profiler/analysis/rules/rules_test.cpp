@@ -147,7 +147,7 @@ TEST(Judged, IsNotWhatWasCutOrLacksSomething) {
     expectLack(run, "1 of 2 ranks are recorded");
     run = healthy();
     for (RankEvents& events : run.ranks)
-        for (CollectiveEvent& event : events.collectives) event.arrivals.clear();
+        for (CollectiveEvent& event : events.collectives) event.arrivals = {};
     expectLack(run, "when ranks arrived");
     const Judged empty = analyse({}, {}).judged;
     EXPECT_FALSE(empty.enough);

@@ -139,8 +139,8 @@ void SimulatedRun::collective(CollectiveOp operation, Cause cause, int layer, do
         // A thread of its own begins it a little later.
         event.start = arrivals[r] + Duration{1'000};
         event.end = end + Duration{1'000};
-        for (const Timestamp arrival : arrivals)
-            event.arrivals.push_back(arrival + Duration{1'000});
+        event.arrivals = {arrivals.size(),
+                          [&](std::size_t place) { return arrivals[place] + Duration{1'000}; }};
         ranks[r].collectives.push_back(std::move(event));
         m_state[r].linkFree = end + Duration{1'000};
     }
