@@ -1,8 +1,7 @@
 #include "profiler/analysis/late_rank.h"
 
-#include "profiler/analysis/collective_figures.h"
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/groups.h"
+#include "profiler/analysis/last_arrivals.h"
 
 #include <algorithm>
 #include <array>
@@ -19,38 +18,23 @@ struct Blocked {
     std::map<RankId, std::pair<Duration, TimeRange>> longest;  ///< and its collective
 };
 
-/// Who is in each group; looked up once.
-class Groups {
-public:
-    explicit Groups(const std::vector<RankEvents>& ranks) : m_ranks(ranks) {}
-    const std::vector<RankId>& of(std::uint32_t group) {
-        const auto [found, fresh] = m_members.try_emplace(group);
-        if (fresh) found->second = groupMembers(m_ranks, group);
-        return found->second;
-    }
-
-private:
-    const std::vector<RankEvents>& m_ranks;
-    std::map<std::uint32_t, std::vector<RankId>> m_members;
-};
-
 /// Whom a rank waited for in a collective, as far as that can be told.
-std::optional<RankId> waitedFor(const CollectiveEvent& collective, RankId own, Groups& groups,
-                                const HostClocks& clocks) {
+std::optional<RankId> waitedFor(const CollectiveEvent& collective, RankId own,
+                                LastArrivals& arrivals) {
     if (collective.step == kNoStep) return std::nullopt;
-    const std::vector<RankId>& members = groups.of(collective.group);
-    if (collective.arrivals.size() != members.size()) return std::nullopt;
-    const auto late = lastToArrive(collective, members);
-    if (!late || *late == own || !clocks.tellsLast(collective, members)) return std::nullopt;
-    return late;
+    if (collective.arrivals.size() != arrivals.members(collective.group).size())
+        return std::nullopt;  // of some ranks nothing is recorded
+    const LastArrival last = arrivals.of(collective);
+    if (!last.rank || *last.rank == own || !last.told) return std::nullopt;
+    return last.rank;
 }
 
-Blocked blockedTime(const RankEvents& events, Groups& groups, const HostClocks& clocks) {
+Blocked blockedTime(const RankEvents& events, LastArrivals& arrivals) {
     Blocked blocked;
     const Intervals waits = phaseTime(events, isWait);
     std::map<std::pair<StepIndex, RankId>, std::vector<TimeRange>> parts;
     for (const CollectiveEvent& collective : events.collectives) {
-        const auto late = waitedFor(collective, events.rank, groups, clocks);
+        const auto late = waitedFor(collective, events.rank, arrivals);
         if (!late) continue;
         const TimeRange idle{collective.start, collective.lastArrival()};
         auto wait = std::lower_bound(
@@ -229,9 +213,9 @@ std::vector<LateRank> heldUpBy(const std::vector<RankEvents>& ranks,
                                const std::set<StepIndex>& steps, const HostClocks& clocks) {
     std::map<RankId, LateRank> held;
     std::map<StepIndex, std::map<RankId, Duration>> byStep;
-    Groups groups(ranks);
+    LastArrivals arrivals(ranks, clocks);
     for (const RankEvents& events : ranks)
-        addBlocked(blockedTime(events, groups, clocks), steps, held, byStep);
+        addBlocked(blockedTime(events, arrivals), steps, held, byStep);
     Duration everybody, wall;
     std::map<RankId, Duration> walls;
     std::map<StepIndex, std::map<RankId, Duration>> stepWalls;

@@ -26,10 +26,6 @@ struct View {
     const CollectiveEvent* event = nullptr;
 };
 
-Timestamp firstArrival(const CollectiveEvent& event) {
-    return *std::min_element(event.arrivals.begin(), event.arrivals.end());
-}
-
 /// Arrivals of all members, where some rank knows them.
 const CollectiveEvent* withArrivals(const std::vector<View>& views, std::size_t members) {
     for (const View& view : views)
@@ -71,7 +67,7 @@ Transfer transferOf(const std::vector<View>& views, const std::vector<RankId>& m
         transfer.ranks = static_cast<std::int32_t>(met->arrivals.size());
         transfer.transfer = shortest(views, true);
         if (clocks.tellsLast(*met, members)) {
-            transfer.skew = met->lastArrival() - firstArrival(*met);
+            transfer.skew = met->lastArrival() - met->arrivals.first();
             transfer.late = lastToArrive(*met, members);
         }
     } else if (whole) {
@@ -183,19 +179,17 @@ std::optional<double> busFactor(CollectiveOp operation, std::int32_t ranks) {
 
 std::vector<Transfer> transfersOf(const std::vector<RankEvents>& ranks, const HostClocks& clocks) {
     std::map<Key, std::vector<View>> views;
-    std::map<std::uint32_t, std::vector<RankId>> members;
+    const Groups groups(ranks);
     for (const RankEvents& events : ranks)
         for (const CollectiveEvent& event : events.collectives) {
             // A message is numbered between two ranks, so its number says nothing to others.
             if (entryOf(event.operation) != nullptr && entryOf(event.operation)->message) continue;
             views[{event.group, event.sequence}].push_back({events.rank, &event});
-            members.try_emplace(event.group);
         }
-    for (auto& [group, ranksOf] : members) ranksOf = groupMembers(ranks, group);
     std::vector<Transfer> transfers;
     transfers.reserve(views.size());
     for (const auto& [key, each] : views)
-        transfers.push_back(transferOf(each, members[key.first], clocks));
+        transfers.push_back(transferOf(each, groups.of(key.first), clocks));
     std::stable_sort(transfers.begin(), transfers.end(), [](const Transfer& a, const Transfer& b) {
         return a.range.begin < b.range.begin;
     });
