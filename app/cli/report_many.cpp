@@ -1,10 +1,7 @@
 #include "app/cli/report_many.h"
 
-#include "app/cli/report_table.h"
+#include "app/cli/report_spread.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -46,19 +43,9 @@ std::vector<Item> worst(std::vector<Item> all, Value value) {
     return all;
 }
 
-/// Adds least, median and most of `value` over the items, and the rank of the most.
-template <class Item, class Value, class Text>
-std::vector<std::string> spread(std::string name, std::vector<Item> all, Value value, Text text) {
-    std::stable_sort(all.begin(), all.end(),
-                     [&](const Item& a, const Item& b) { return value(a) < value(b); });
-    return {std::move(name), text(value(all.front())), text(value(all[all.size() / 2])),
-            text(value(all.back())), fmt::format("rank {}", all.back().rank.value)};
-}
-
-std::string shareOf(Duration part, Duration whole) {
-    return whole.ns == 0 ? "–"
-                         : fmt::format("{:.1f} %", 100 * static_cast<double>(part.ns) /
-                                                       static_cast<double>(whole.ns));
+/// A part of less than a thousandth of the time has no row of its own.
+bool isSeen(Duration part, Duration wall) {
+    return part.ns != 0 && 1000 * static_cast<double>(part.ns) >= static_cast<double>(wall.ns);
 }
 
 }  // namespace
@@ -66,23 +53,23 @@ std::string shareOf(Duration part, Duration whole) {
 std::string ledgerOfMany(const analysis::Report& report) {
     const std::vector<RankSum> sums = sumsOf(report);
     const auto time = [](Duration duration) { return durationText(duration.ns); };
-    TextTable table({"", "least", "median", "most", "most on"});
+    TextTable table = spreadTable();
     const auto all = sumOfParts(report.ledger);
+    Duration wall;
+    for (const RankSum& sum : sums) wall += sum.wall;
     for (const LedgerPart part : kAll<LedgerPart>)
-        if (all[at(part)].ns != 0)
+        if (isSeen(all[at(part)], wall))
             table.add(spread(
                 toWord(part), sums, [&](const RankSum& sum) { return sum.parts[at(part)]; }, time));
     table.add(spread(
         "wall time", sums, [](const RankSum& sum) { return sum.wall; }, time));
-    std::string text = fmt::format("  Over {} ranks:\n", sums.size()) + table.text("  ");
-    TextTable held({"rank", "blocked or waiting", "share", "wall time"});
+    std::vector<std::string> held;
     for (const RankSum& sum : worst(sums, [](const RankSum& each) { return each.held(); }))
-        held.add({std::to_string(sum.rank.value), time(sum.held()), shareOf(sum.held(), sum.wall),
-                  time(sum.wall)});
-    return text +
-           fmt::format("  The {} that were blocked or waited longest:\n",
-                       std::min(sums.size(), kWorstRanks)) +
-           held.text("  ");
+        held.push_back(fmt::format(
+            "rank {} {} ({})", sum.rank.value, time(sum.held()),
+            shareText(static_cast<double>(sum.held().ns), static_cast<double>(sum.wall.ns))));
+    return table.text("  ") +
+           fmt::format("  blocked or waiting longest: {}\n", fmt::join(held, ", "));
 }
 
 std::string memoryOfMany(const analysis::Report& report) {
@@ -92,18 +79,18 @@ std::string memoryOfMany(const analysis::Report& report) {
     const std::size_t unknown = report.memory.size() - known.size();
     std::string text;
     if (!known.empty()) {
-        const auto peakOf = [](const analysis::RankMemory& memory) { return memory.peak; };
-        TextTable table({"", "least", "median", "most", "most on"});
-        table.add(
-            spread("peak", known, peakOf, [](Bytes bytes) { return bytesText(bytes.count); }));
-        text += fmt::format("  Over {} ranks:\n", known.size()) + table.text("  ");
-        TextTable largest({"rank", "peak", "at", "within the allocator", "theory"});
-        for (const analysis::RankMemory& memory : worst(known, peakOf))
-            largest.add({std::to_string(memory.rank.value), bytesText(memory.peak.count),
-                         durationText(memory.peakTime.ns), bytesText(memory.managed().count),
-                         bytesText(memory.theory.count)});
-        text += fmt::format("  The {} largest:\n", std::min(known.size(), kWorstRanks)) +
-                largest.text("  ");
+        TextTable table = spreadTable();
+        const auto add = [&](const char* name, auto value) {
+            table.add(
+                spread(name, known, value, [](Bytes bytes) { return bytesText(bytes.count); }));
+        };
+        add("peak", [](const analysis::RankMemory& memory) { return memory.peak; });
+        if (std::any_of(known.begin(), known.end(),
+                        [](const auto& memory) { return memory.managed() != memory.peak; }))
+            add("within the allocator",
+                [](const analysis::RankMemory& memory) { return memory.managed(); });
+        add("theory", [](const analysis::RankMemory& memory) { return memory.theory; });
+        text += table.text("  ");
     }
     if (unknown > 0) text += fmt::format("  Of {} ranks memory events are not there\n", unknown);
     return text;

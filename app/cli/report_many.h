@@ -11,12 +11,11 @@ namespace shardscope::cli {
 /// Up to so many ranks each has its own rows and columns.
 inline constexpr std::size_t kFewRanks = 8;
 /// Of more, so many are named.
-inline constexpr std::size_t kWorstRanks = 5;
+inline constexpr std::size_t kWorstRanks = 3;
 
-/// Step ledger: least, median and most of each part over ranks, and the rank that has most; then
-/// the ranks that were blocked or waited longest.
+/// Step ledger: the spread of each part, and the ranks that were blocked or waited longest.
 [[nodiscard]] std::string ledgerOfMany(const analysis::Report& report);
-/// Memory: the spread of peaks, then the largest.
+/// Memory: the spread of peaks.
 [[nodiscard]] std::string memoryOfMany(const analysis::Report& report);
 
 }  // namespace shardscope::cli

@@ -86,4 +86,8 @@ std::string countText(std::uint64_t count) {
     return text;
 }
 
+std::string shareText(double part, double whole) {
+    return whole == 0 ? "–" : fmt::format("{:.1f} %", 100 * part / whole);
+}
+
 }  // namespace shardscope::cli

@@ -23,5 +23,7 @@ private:
 [[nodiscard]] std::string bytesText(std::int64_t bytes);
 [[nodiscard]] std::string durationText(std::int64_t nanoseconds);
 [[nodiscard]] std::string countText(std::uint64_t count);
+/// "12.3 %"; a dash where there is no whole.
+[[nodiscard]] std::string shareText(double part, double whole);
 
 }  // namespace shardscope::cli

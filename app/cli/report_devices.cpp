@@ -1,0 +1,168 @@
+#include "app/cli/report_devices.h"
+
+#include "app/cli/report_lines.h"
+#include "app/cli/report_spread.h"
+
+#include <map>
+#include <vector>
+
+namespace shardscope::cli {
+namespace {
+
+using analysis::DeviceUse;
+using analysis::HtaNumbers;
+using analysis::Report;
+
+constexpr const char* kIndent = "  ";
+
+/// One device or, `place` left out, several of a kind.
+std::string kindText(const DeviceFacts& device, const std::string& place) {
+    return fmt::format("{}{}, {}, driver {}", device.name, place, bytesText(device.memory.count),
+                       device.driver.empty() ? "not known" : device.driver);
+}
+
+std::string tracingText(const DeviceFacts& device) {
+    const std::string attention =
+        device.attention.empty() ? "" : fmt::format("attention by {}; ", device.attention);
+    return fmt::format("{}traced by {}", attention, device.tracing);
+}
+
+std::string sharingText(const DeviceFacts& device) {
+    return fmt::format("shared device of {} ranks: its times say nothing of speed",
+                       device.sharedBy);
+}
+
+std::string energyText(const DeviceUse& use) {
+    return fmt::format(
+        "{:.1f} J per step{}", *use.joulesPerStep,
+        use.joulesPerToken ? fmt::format(", {:.3f} mJ per token", *use.joulesPerToken * 1e3) : "");
+}
+
+std::string deviceText(const DeviceUse& use) {
+    const DeviceFacts& device = use.device;
+    std::string text =
+        reportLine(fmt::format("rank {}", device.rank.value),
+                   kindText(device, device.pciBusId.empty() ? "" : " (" + device.pciBusId + ")"));
+    if (device.sharedBy > 1) text += reportLine("", sharingText(device));
+    if (device.measuredPeak)
+        text += reportLine("", fmt::format("{:.1f} TFLOP/s, {}", *device.measuredPeak * 1e-12,
+                                           device.measuredPeakSource));
+    text += reportLine("", tracingText(device));
+    if (use.joulesPerStep) text += reportLine("", energyText(use));
+    return text;
+}
+
+std::string devicesOfFew(const Report& report) {
+    std::string text;
+    TextTable table({"rank", "kernels", "compute", "communication", "hidden", "overlap", "idle"});
+    bool traced = false;
+    for (const DeviceUse& use : report.devices) {
+        text += deviceText(use);
+        if (use.kernels == 0) continue;
+        traced = true;
+        table.add({std::to_string(use.device.rank.value),
+                   countText(static_cast<std::uint64_t>(use.kernels)), durationText(use.compute.ns),
+                   durationText(use.communication.ns), durationText(use.hidden.ns),
+                   use.overlap() ? fmt::format("{:.3f}", *use.overlap()) : "none",
+                   durationText(use.idle.ns)});
+    }
+    return traced ? text + table.text(kIndent) : text;
+}
+
+/// A traced device's time, by rank.
+struct DeviceTime {
+    RankId rank;
+    const DeviceUse* use = nullptr;
+};
+
+std::string devicesOfMany(const Report& report) {
+    std::map<std::string, std::size_t> kinds;
+    std::vector<DeviceTime> traced;
+    for (const DeviceUse& use : report.devices) {
+        const std::string shared =
+            use.device.sharedBy > 1 ? "; " + sharingText(use.device) : std::string();
+        ++kinds[kindText(use.device, "") + "; " + tracingText(use.device) + shared];
+        if (use.kernels > 0) traced.push_back({use.device.rank, &use});
+    }
+    std::string text;
+    for (const auto& [kind, count] : kinds)
+        text += reportLine(fmt::format("{} rank{}", count, count == 1 ? "" : "s"), kind);
+    if (traced.empty()) return text;
+    TextTable table = spreadTable();
+    const auto add = [&](const char* name, Duration DeviceUse::*time) {
+        table.add(spread(
+            name, traced, [time](const DeviceTime& each) { return each.use->*time; },
+            [](Duration duration) { return durationText(duration.ns); }));
+    };
+    add("compute", &DeviceUse::compute);
+    add("communication", &DeviceUse::communication);
+    add("hidden", &DeviceUse::hidden);
+    add("idle", &DeviceUse::idle);
+    return text + table.text(kIndent);
+}
+
+/// As HTA counts unless asked otherwise.
+std::vector<HtaNumbers> usual(const Report& report) {
+    std::vector<HtaNumbers> numbers;
+    for (const HtaNumbers& each : report.hta)
+        if (!each.options.wholeMicroseconds && !each.options.keepLastStep) numbers.push_back(each);
+    return numbers;
+}
+
+std::string htaOfFew(const std::vector<HtaNumbers>& all) {
+    TextTable table({"rank", "kernel time", "idle", "compute", "non-compute", "overlap"});
+    TextTable streams({"rank", "stream", "host wait", "kernel wait", "other"});
+    for (const HtaNumbers& numbers : all) {
+        const std::string rank = std::to_string(numbers.rank.value);
+        const auto share = [&](std::int64_t ns) {
+            return fmt::format(
+                "{} ({})", durationText(ns),
+                shareText(static_cast<double>(ns), static_cast<double>(numbers.kernelNs)));
+        };
+        table.add(
+            {rank, durationText(numbers.kernelNs), share(numbers.idleNs), share(numbers.computeNs),
+             share(numbers.nonComputeNs),
+             numbers.overlapPercent ? fmt::format("{:.2f} %", *numbers.overlapPercent) : "none"});
+        for (const analysis::HtaIdle& idle : numbers.idle)
+            streams.add({rank, std::to_string(idle.stream), durationText(idle.hostWaitNs),
+                         durationText(idle.kernelWaitNs), durationText(idle.otherNs)});
+    }
+    return table.text(kIndent) + "  Idle between kernels of a stream\n" + streams.text(kIndent);
+}
+
+std::string htaOfMany(const std::vector<HtaNumbers>& all) {
+    TextTable table = spreadTable();
+    const auto add = [&](const char* name, std::int64_t HtaNumbers::*time) {
+        table.add(spread(
+            name, all, [time](const HtaNumbers& each) { return each.*time; },
+            [](std::int64_t ns) { return durationText(ns); }));
+    };
+    add("idle", &HtaNumbers::idleNs);
+    add("compute", &HtaNumbers::computeNs);
+    add("non-compute", &HtaNumbers::nonComputeNs);
+    std::vector<HtaNumbers> communicating = all;
+    std::erase_if(communicating, [](const HtaNumbers& each) { return !each.overlapPercent; });
+    if (!communicating.empty())
+        table.add(spread(
+            "overlap", communicating, [](const HtaNumbers& each) { return *each.overlapPercent; },
+            [](double share) { return fmt::format("{:.2f} %", share); }));
+    return table.text(kIndent);
+}
+
+}  // namespace
+
+std::string devicesText(const Report& report, const char* counted, bool brief) {
+    if (report.devices.empty()) return {};
+    return fmt::format("\nDevices (kernels {})\n", counted) +
+           (brief ? devicesOfMany(report) : devicesOfFew(report));
+}
+
+std::string htaText(const Report& report, bool brief) {
+    const std::vector<HtaNumbers> numbers = usual(report);
+    if (numbers.empty()) return {};
+    return "\nHTA-compatible (as HolisticTraceAnalysis counts: by kernel names, launched kernels "
+           "only,\nwithout the trace's last step; the exact numbers are above)\n" +
+           (brief ? htaOfMany(numbers) : htaOfFew(numbers));
+}
+
+}  // namespace shardscope::cli
