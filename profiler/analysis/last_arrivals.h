@@ -18,7 +18,7 @@ struct LastArrival {
 };
 
 /// Ranks that share a collective's arrivals share the answer, which costs as much as the group has
-/// ranks. One thread; refers to `ranks` and `clocks`.
+/// ranks. One thread; refers to `ranks`, of whose collectives it is asked, and to `clocks`.
 class LastArrivals {
 public:
     LastArrivals(const std::vector<RankEvents>& ranks, const HostClocks& clocks)

@@ -16,6 +16,13 @@ constexpr std::chrono::seconds kStatusDelay{1};
 /// ssh's own status.
 constexpr int kSshFailed = 255;
 
+template <class Condition>
+bool awaitFor(std::chrono::milliseconds patience, Condition condition) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (!condition() && std::chrono::steady_clock::now() < deadline) ::poll(nullptr, 0, 5);
+    return condition();
+}
+
 }  // namespace
 
 SshAgent::SshAgent(SshMaster master, ChildProcess session)
@@ -29,13 +36,16 @@ SshAgent::~SshAgent() {
 
 std::string SshAgent::endText() {
     // Its streams close a moment before its status can be had.
-    const auto deadline = std::chrono::steady_clock::now() + kStatusDelay;
-    while (!end() && std::chrono::steady_clock::now() < deadline) ::poll(nullptr, 0, 5);
+    awaitFor(kStatusDelay, [this] { return end().has_value(); });
     m_master.turn();
     if (!end()) return "it closed its streams";
     if (end()->signal) return "ssh was ended by " + signalText(*end()->signal);
     if (end()->code != kSshFailed)
         return fmt::format("it ended with status {}", end()->code.value_or(-1));
+    // ssh ends alike when what it started was killed; then its connection does not end with it.
+    if (!awaitFor(kStatusDelay, [this] { return m_master.hasEnded(); }))
+        return "it was killed: its connection lives";
+    m_master.turn();
     const std::string words = lastLineOf(m_master.words());
     return words.empty() ? "the connection was lost"
                          : fmt::format("the connection was lost ({})", words);

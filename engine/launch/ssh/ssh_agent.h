@@ -35,7 +35,8 @@ public:
 
     /// How the agent ended, or ssh (status 255); nothing while it runs.
     const std::optional<ProcessEnd>& end() { return m_session.end(); }
-    /// The same for sentences: "it ended with status 1", "the connection was lost (...)". Once the
+    /// The same for sentences: "it ended with status 1", "it was killed: its
+    /// connection lives", "the connection was lost (...)". Once the
     /// channel is closed; waits a moment for it.
     [[nodiscard]] std::string endText();
 

@@ -31,7 +31,8 @@ class TaskAgent final : public AgentTransport {
 public:
     explicit TaskAgent(FileDescriptor socket) : m_channel(std::move(socket)) {}
     FrameChannel takeChannel() override { return std::move(m_channel); }
-    std::string endText() override { return "the connection was lost"; }
+    /// Its launcher knows which, not we.
+    std::string endText() override { return "it ended, or the connection was lost"; }
     /// Its task waits for it, and for the end.
     void end() override {}
 

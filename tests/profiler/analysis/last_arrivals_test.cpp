@@ -71,17 +71,16 @@ TEST(LastArrivals, AreThoseOfEachCollectiveByItself) {
 
 TEST(LastArrivals, OfAGroupWithoutAllItsRanksAreNotKnown) {
     test::RandomEvents random(5);
-    Drawn drawn = draw(random, true);
-    CollectiveEvent event;
-    event.group = 7;
-    event.arrivals = {{1}, {2}, {3}};
+    const Drawn drawn = draw(random, true);
     const HostClocks clocks(drawn.summary, drawn.ranks);
     LastArrivals last(drawn.ranks, clocks);
-    EXPECT_EQ(last.of(event).rank, std::nullopt);
-    event.group = 0;
-    EXPECT_EQ(last.of(event).rank, RankId{2}) << "places of the world are its ranks";
-    event.arrivals = {};
-    EXPECT_EQ(last.of(event).rank, std::nullopt);
+    CollectiveEvent pair, world, unknown;
+    pair.group = 7;
+    pair.arrivals = {{1}, {2}, {3}};
+    EXPECT_EQ(last.of(pair).rank, std::nullopt);
+    world.arrivals = {{1}, {2}, {3}};
+    EXPECT_EQ(last.of(world).rank, RankId{2}) << "places of the world are its ranks";
+    EXPECT_EQ(last.of(unknown).rank, std::nullopt);
     EXPECT_TRUE(last.members(8).empty());
 }
 

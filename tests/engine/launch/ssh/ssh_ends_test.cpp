@@ -93,6 +93,17 @@ TEST_F(SshEnds, KillingTheConnectionEndsBothSides) {
     EXPECT_TRUE(isGone(pid));
 }
 
+TEST_F(SshEnds, AnAgentThatIsKilledIsNoLostConnection) {
+    HostConnection connection = connect();
+    ASSERT_TRUE(connection.agent.has_value()) << connection.failure->message;
+    const auto pid = helloOf(*connection.agent).pid;
+    ASSERT_GT(pid, 1);
+    ::kill(static_cast<pid_t>(pid), SIGKILL);
+    EXPECT_TRUE(awaitEnd(*connection.agent));
+    EXPECT_EQ(connection.agent->endText(), "it was killed: its connection lives");
+    EXPECT_GT(master(), 0);
+}
+
 TEST_F(SshEnds, AServerThatDiesIsAnEndInWords) {
     HostConnection connection = connect();
     ASSERT_TRUE(connection.agent.has_value()) << connection.failure->message;
