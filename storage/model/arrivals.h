@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -28,48 +29,39 @@ public:
         : Arrivals(times.size(), [&](std::size_t place) { return times[place]; }) {}
     /// `at(place)`: when the rank at that place of the group came.
     template <class At>
-    Arrivals(std::size_t size, const At& at) : m_size(size) {
+    Arrivals(std::size_t size, const At& at) : m_size(static_cast<std::uint32_t>(size)) {
         if (size == 0) return;
-        auto shared = std::make_shared<Shared>();
-        shared->times = std::make_unique<Timestamp[]>(size);
-        for (std::size_t place = 0; place < size; ++place) {
-            shared->times[place] = at(place);
-            if (shared->times[place] < shared->times[shared->first]) shared->first = place;
-            if (shared->times[place] > shared->times[shared->last]) shared->last = place;
-        }
-        m_shared = std::move(shared);
+        auto times = std::make_unique<Timestamp[]>(size);
+        for (std::size_t place = 0; place < size; ++place) times[place] = at(place);
+        const Timestamp* last = std::max_element(times.get(), times.get() + size);
+        m_last = *last;
+        m_lastPlace = static_cast<std::uint32_t>(last - times.get());
+        m_times = std::move(times);
     }
 
     [[nodiscard]] std::size_t size() const { return m_size; }
     [[nodiscard]] bool empty() const { return m_size == 0; }
-    [[nodiscard]] const Timestamp* begin() const {
-        return m_shared ? m_shared->times.get() : nullptr;
-    }
+    [[nodiscard]] const Timestamp* begin() const { return m_times.get(); }
     [[nodiscard]] const Timestamp* end() const { return begin() + m_size; }
     [[nodiscard]] const Timestamp& operator[](std::size_t place) const { return begin()[place]; }
 
     // Of a list that is not empty.
 
-    [[nodiscard]] Timestamp first() const { return begin()[m_shared->first]; }
-    [[nodiscard]] Timestamp last() const { return begin()[m_shared->last]; }
+    [[nodiscard]] Timestamp first() const { return *std::min_element(begin(), end()); }
+    [[nodiscard]] Timestamp last() const { return m_last; }
     /// Of the last to come; the lowest of several at once.
-    [[nodiscard]] std::size_t lastPlace() const { return m_shared->last; }
+    [[nodiscard]] std::size_t lastPlace() const { return m_lastPlace; }
 
     /// The same list, not only an equal one.
-    [[nodiscard]] bool sharesWith(const Arrivals& other) const {
-        return m_shared == other.m_shared;
-    }
+    [[nodiscard]] bool sharesWith(const Arrivals& other) const { return m_times == other.m_times; }
     friend bool operator==(const Arrivals& a, const Arrivals& b) {
         return a.sharesWith(b) || std::equal(a.begin(), a.end(), b.begin(), b.end());
     }
 
 private:
-    struct Shared {
-        std::unique_ptr<Timestamp[]> times;
-        std::size_t first = 0, last = 0;  ///< places
-    };
-    std::shared_ptr<const Shared> m_shared;
-    std::size_t m_size = 0;
+    std::shared_ptr<const Timestamp[]> m_times;
+    std::uint32_t m_size = 0, m_lastPlace = 0;
+    Timestamp m_last;  ///< here: analyses ask for nothing else, and of each collective
 };
 
 }  // namespace shardscope
