@@ -6,6 +6,11 @@
 namespace shardscope::worker {
 
 void StepAccount::begin() {
+    if (!m_coreWait) {
+        m_coreWait.emplace();
+        static_cast<void>(m_stolen.take(0));
+    }
+    m_waitedNs = m_coreWait->read();
     m_cpuNs = collectors::processUsage().cpuTimeNs;
 }
 
@@ -15,6 +20,12 @@ void StepAccount::expect(StepFacts& facts, bool skipped) const {
     facts.expectedGathers = m_contents.gathers - (skipped ? m_contents.updateGathers : 0);
     facts.expectedReductions = m_contents.reductions;
     facts.expectedPhases = m_contents.phases;
+}
+
+void StepAccount::tellWithoutCore(StepFacts& facts, std::int64_t nowNs) {
+    const auto waited = m_coreWait ? m_coreWait->read() : std::nullopt;
+    if (waited && m_waitedNs) facts.coreWaitNs = *waited - *m_waitedNs;
+    facts.stolenNs = m_stolen.take(nowNs).value_or(facts.stolenNs);
 }
 
 run::StepDone StepAccount::end(const control::StepReport& report) {
@@ -28,6 +39,7 @@ run::StepDone StepAccount::end(const control::StepReport& report) {
     expect(done.step, report.skipped);
     done.step.cpuTimeNs = usage.cpuTimeNs - m_cpuNs;
     done.step.residentSet = usage.residentSet;
+    tellWithoutCore(done.step, report.endNs);
     const std::int64_t peak = m_devicePeak ? m_devicePeak() : collectors::takePeakAllocatedBytes();
     done.memoryInUse = {m_bufferBytes.load() + peak};
     return done;

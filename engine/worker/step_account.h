@@ -1,4 +1,5 @@
-// What a step used and what a recording of it must hold: tokens, CPU time, memory, expected events.
+// What a step used and what a recording of it must hold: tokens, CPU time, time without a core,
+// memory, expected events.
 //
 // Step thread, but for buffers, which come and go on any.
 #pragma once
@@ -8,10 +9,13 @@
 #include "engine/run/protocol/messages.h"
 #include "engine/run/theory/theory.h"
 #include "engine/worker/step_level.h"
+#include "profiler/collectors/host/core_wait.h"
+#include "profiler/collectors/host/stolen_time.h"
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 
 namespace shardscope::worker {
@@ -37,13 +41,17 @@ public:
 
 private:
     void expect(StepFacts& facts, bool skipped) const;
+    void tellWithoutCore(StepFacts& facts, std::int64_t nowNs);
 
     const RankId m_rank;
     const theory::StepContents m_contents;
     const StepLevel& m_level;
     std::function<std::int64_t()> m_devicePeak;
     std::atomic<std::int64_t> m_bufferBytes{0};
-    std::int64_t m_cpuNs = 0;  ///< of the process when the step began
+    std::int64_t m_cpuNs = 0;                        ///< of the process when the step began
+    std::optional<collectors::CoreWait> m_coreWait;  ///< of the step thread, from its first step on
+    std::optional<std::int64_t> m_waitedNs;          ///< for a core when the step began
+    collectors::StolenTime m_stolen;
 };
 
 }  // namespace shardscope::worker

@@ -201,6 +201,13 @@ struct StepFacts {
     std::uint64_t dropped = 0;
     std::int64_t cpuTimeNs = 0;  ///< process CPU time spent in the step
     Bytes residentSet;           ///< RSS at the step's end
+    /// In which the step thread was ready to run and had no core; -1: not known, as of imported
+    /// traces, of files before 2.2 and where the kernel does not tell.
+    std::int64_t coreWaitNs = -1;
+    /// Processor time of all cores of the rank's host that its hypervisor gave to others, counted
+    /// to the step at whose end it was read (profiler/collectors/host/stolen_time.h); -1: not
+    /// known.
+    std::int64_t stolenNs = -1;
 
     [[nodiscard]] TimeRange range() const { return {start, end}; }
 };
@@ -217,7 +224,9 @@ constexpr auto tableOf(RowsOf<StepFacts>) {
                     column("expected_reductions", &R::expectedReductions),
                     column("expected_phases", &R::expectedPhases), column("emitted", &R::emitted),
                     column("dropped", &R::dropped), column("cpu_time_ns", &R::cpuTimeNs),
-                    column("resident_set_bytes", &R::residentSet));
+                    column("resident_set_bytes", &R::residentSet),
+                    later(column("core_wait_ns", &R::coreWaitNs)),
+                    later(column("stolen_ns", &R::stolenNs)));
 }
 
 /// A training metric, once a step for the whole run (rank 0's word, already reduced).

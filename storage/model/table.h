@@ -43,6 +43,7 @@ template <class Row, class... Path>
 struct Column {
     const char* name = "";
     std::tuple<Path...> path;
+    bool later = false;  ///< files of earlier formats lack it: their rows keep the member's default
 
     [[nodiscard]] constexpr decltype(auto) of(Row& row) const { return follow(row); }
     [[nodiscard]] constexpr decltype(auto) of(const Row& row) const { return follow(row); }
@@ -58,6 +59,13 @@ private:
 template <class Row, class Member, class... Rest>
 [[nodiscard]] constexpr auto column(const char* name, Member Row::*first, Rest... rest) {
     return Column<Row, Member Row::*, Rest...>{name, {first, rest...}};
+}
+
+/// A column that a format added to a table of earlier ones.
+template <class Row, class... Path>
+[[nodiscard]] constexpr auto later(Column<Row, Path...> added) {
+    added.later = true;
+    return added;
 }
 
 struct TableFacts {

@@ -322,7 +322,7 @@ void SampleRun::step(std::int32_t step) {
             rank.spans.size() + rank.collectives.size() + rank.memory.size() + rank.counters.size();
         m_steps.push_back({rank.id, m_step, marks[0][r], rank.now, tokens, contents.gathers,
                            contents.reductions, contents.phases, rank.emitted, m_options.dropped,
-                           (rank.now - marks[0][r]).ns, Bytes{540'000'000}});
+                           (rank.now - marks[0][r]).ns, Bytes{540'000'000}, 7'000, 10'000'000});
     }
 }
 

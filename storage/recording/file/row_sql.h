@@ -6,7 +6,10 @@
 #include "storage/model/recording.h"
 #include "storage/sqlite/connection.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
@@ -79,14 +82,6 @@ template <TableRow Row>
     return verb + " INTO " + kTable<Row>.name + "(" + columnList<Row>() + ") VALUES(" + marks + ")";
 }
 
-/// In the order of the table.
-template <TableRow Row>
-[[nodiscard]] std::string selectSql() {
-    const std::string order = kTable<Row>.order;
-    return "SELECT " + columnList<Row>() + " FROM " + kTable<Row>.name +
-           (order.empty() ? "" : " ORDER BY " + order);
-}
-
 /// The parameters from `first` on. `row` must live until the statement has run.
 template <TableRow Row>
 Statement& bindRow(Statement& statement, const Row& row, int first = 1) {
@@ -102,6 +97,49 @@ template <TableRow Row>
     return row;
 }
 
+/// Which columns of the struct the file's table has.
+template <TableRow Row>
+using ColumnsThere = std::array<bool, kColumnCount<Row>>;
+
+/// All but those that came later and that the file's format did not have.
+template <TableRow Row>
+[[nodiscard]] Result<ColumnsThere<Row>> columnsThere(Connection& connection) {
+    const auto found = connection.columnsOf(kTable<Row>.name);
+    if (!found) return failure(found);
+    ColumnsThere<Row> there{};
+    std::size_t place = 0;
+    forEachColumn<Row>([&](const auto& column) {
+        there[place++] =
+            !column.later || std::find(found->begin(), found->end(), column.name) != found->end();
+    });
+    return there;
+}
+
+/// Of the columns that are there, in the order of the table.
+template <TableRow Row>
+[[nodiscard]] std::string selectSql(const ColumnsThere<Row>& there) {
+    std::string list;
+    std::size_t place = 0;
+    forEachColumn<Row>([&](const auto& column) {
+        if (there[place++]) list.append(list.empty() ? "" : ", ").append(column.name);
+    });
+    const std::string order = kTable<Row>.order;
+    return "SELECT " + list + " FROM " + kTable<Row>.name +
+           (order.empty() ? "" : " ORDER BY " + order);
+}
+
+/// Out of the columns that are there, in order; others keep their defaults.
+template <TableRow Row>
+[[nodiscard]] Row rowOf(const Statement& statement, const ColumnsThere<Row>& there) {
+    Row row;
+    int cell = 0;
+    std::size_t place = 0;
+    forEachColumn<Row>([&](const auto& column) {
+        if (there[place++]) cell::read(statement, cell++, column.of(row));
+    });
+    return row;
+}
+
 /// All rows; none of a table that the file's version does not have.
 template <TableRow Row>
 [[nodiscard]] Result<std::vector<Row>> readRows(Connection& connection) {
@@ -111,13 +149,15 @@ template <TableRow Row>
         if (!there) return failure(there);
         if (!*there) return rows;
     }
-    auto select = connection.prepare(selectSql<Row>());
+    const auto there = columnsThere<Row>(connection);
+    if (!there) return failure(there);
+    auto select = connection.prepare(selectSql<Row>(*there));
     if (!select) return failure(select);
     while (true) {
         auto more = select->step();
         if (!more) return failure(more);
         if (!*more) return rows;
-        rows.push_back(rowOf<Row>(*select));
+        rows.push_back(rowOf<Row>(*select, *there));
     }
 }
 

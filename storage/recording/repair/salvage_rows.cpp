@@ -20,6 +20,7 @@ public:
     Result<void> copy(const std::vector<std::string>& scopes) {
         auto columns = m_context.output.columnsOf(m_account.name);
         if (!columns) return failure(columns);
+        leaveOutLater(*columns);
         std::string list, marks;
         for (const std::string& column : *columns) {
             list.append(list.empty() ? "" : ", ").append(column);
@@ -41,6 +42,15 @@ public:
     }
 
 private:
+    /// Columns that the damaged file's format did not have keep their defaults.
+    void leaveOutLater(std::vector<std::string>& columns) {
+        const auto there = m_context.damaged.columnsOf(m_account.name);
+        if (!there || there->empty()) return;
+        std::erase_if(columns, [&](const std::string& column) {
+            return std::find(there->begin(), there->end(), column) == there->end();
+        });
+    }
+
     void copyScope(const std::string& select, const std::string& scope, Statement& insert,
                    int columns) {
         TolerantScan scan(m_context.damaged, select + m_key + " BETWEEN ?1 AND ?2", m_key);

@@ -18,8 +18,20 @@ std::vector<Message> everyMessage() {
     config.steps = 7;
     HostFacts host{1, "box", "a cpu", 4, Bytes{1 << 30}, "boot", -5, 3};
     LaneFacts lane{RankId{2}, LaneId{9}, LaneRole::kCounter, "memory", "bytes", 4};
-    StepFacts step{RankId{1}, StepIndex{3}, Timestamp{10}, Timestamp{20}, 128, 5, 6, 7, 100,
-                   2,         33,           Bytes{4096}};
+    StepFacts step{RankId{1},
+                   StepIndex{3},
+                   Timestamp{10},
+                   Timestamp{20},
+                   128,
+                   5,
+                   6,
+                   7,
+                   100,
+                   2,
+                   33,
+                   Bytes{4096},
+                   55,
+                   66};
     MetricPoint point{"loss", StepIndex{3}, Timestamp{20}, 2.5};
     Diagnostic diagnostic{Severity::kProblem, "code",       "message", "remedy",
                           RankId{1},          Timestamp{5}, 3};
@@ -102,6 +114,8 @@ TEST(Messages, EveryFieldIsCarried) {
     const auto& step = std::get<StepDone>(*back);
     EXPECT_EQ(step.step.residentSet.count, 4096);
     EXPECT_EQ(step.step.expectedPhases, 7);
+    EXPECT_EQ(step.step.coreWaitNs, 55);
+    EXPECT_EQ(step.step.stolenNs, 66);
     EXPECT_EQ(step.exposedCommunication.ns, 6);
 }
 

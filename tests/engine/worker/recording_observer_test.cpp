@@ -68,6 +68,19 @@ TEST_F(ObserverTest, WithoutADeviceTellsAtOnceInTheHostsTimes) {
     EXPECT_EQ(spans[0].layer, LayerIndex{2});
 }
 
+TEST_F(ObserverTest, TellsWhatAStepWaitedForACore) {
+    for (const std::int32_t step : {0, 1}) {
+        m_observer.stepBegin(step);
+        endStep(step);
+    }
+    const auto steps = m_agent.posted<run::StepDone>();
+    ASSERT_THAT(steps, SizeIs(2));
+    for (const run::StepDone& done : steps) {
+        EXPECT_GE(done.step.coreWaitNs, 0) << "this kernel does not count it";
+        EXPECT_GE(done.step.stolenNs, 0);
+    }
+}
+
 TEST_F(DeviceObserverTest, WhatEndedWhileCapturedIsToldWhateverIsDecidedUntilThen) {
     m_observer.stepBegin(0);
     phase(Phase::kForward, 5'000);

@@ -175,7 +175,9 @@ TEST_F(ImportRecordings, AnOlderMinorBecomesACurrentOne) {
     const auto summary = (*reader)->summary();
     EXPECT_EQ(summary->run.id, "0123456789abcdef0123456789abcdef");
     EXPECT_EQ(summary->run.strategy, "ddp-flat");
-    EXPECT_EQ(summary->steps.size(), 1u);
+    ASSERT_EQ(summary->steps.size(), 1u);
+    EXPECT_EQ(summary->steps[0].coreWaitNs, -1) << "not known, where 0 would be none";
+    EXPECT_EQ(summary->steps[0].stolenNs, -1);
     EXPECT_EQ(summary->metrics.at(0).value, 2.5);
     const auto spans = *(*reader)->spans({0}, {2}, kEverything);
     ASSERT_EQ(spans.size(), 3u);

@@ -86,7 +86,7 @@ std::vector<std::string> everything(RecordingReader& reader) {
     for (const StepFacts& s : summary->steps)
         add({"step", s.rank.value, s.step.value, s.start.ns, s.end.ns, s.tokens, s.expectedGathers,
              s.expectedReductions, s.expectedPhases, s.emitted, s.dropped, s.cpuTimeNs,
-             s.residentSet.count});
+             s.residentSet.count, s.coreWaitNs, s.stolenNs});
     for (const MetricPoint& m : summary->metrics)
         add({"metric", m.name, m.step.value, m.time.ns, m.value});
     const RunFacts& run = summary->run;

@@ -85,6 +85,24 @@ protected:
     std::uint64_t m_events = 0;
 };
 
+/// Of a format whose steps had fewer columns.
+TEST_F(SalvageTest, OfAnOlderRecordingKeepsItsSteps) {
+    auto connection = Connection::open(m_good, Connection::Mode::kCreate);
+    ASSERT_THAT(connection->execute("ALTER TABLE steps DROP COLUMN core_wait_ns;"
+                                    "ALTER TABLE steps DROP COLUMN stolen_ns;"
+                                    "PRAGMA user_version=2001"),
+                IsOk());
+    ASSERT_TRUE(salvage(contentsOf(m_good), "older").has_value());
+    const auto before = (*openRecording(m_good))->summary(),
+               after = (*openRecording(m_out))->summary();
+    ASSERT_THAT(before, IsOk());
+    ASSERT_THAT(after, IsOk());
+    ASSERT_FALSE(before->steps.empty());
+    ASSERT_EQ(after->steps.size(), before->steps.size());
+    EXPECT_EQ(after->steps.back().residentSet, before->steps.back().residentSet);
+    EXPECT_EQ(after->steps.back().coreWaitNs, -1);
+}
+
 TEST_F(SalvageTest, OfAGoodRecordingLosesNothing) {
     const auto saved = salvage(m_bytes, "good");
     ASSERT_TRUE(saved.has_value());

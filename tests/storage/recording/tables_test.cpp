@@ -111,6 +111,35 @@ TEST(RowSql, AnEnumeratorThatDoesNotExistHasNoWord) {
     for (const LaneFacts& lane : *lanes) EXPECT_STREQ(toWord(lane.role), "unknown");
 }
 
+/// Of a format that did not have some of its columns yet.
+TEST(RowSql, ColumnsThatCameLaterKeepTheirDefaults) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2}), IsOk());
+    const auto now = (*openRecording(path))->summary();
+    ASSERT_THAT(now, IsOk());
+    auto connection = Connection::open(path, Connection::Mode::kCreate);
+    ASSERT_THAT(connection->execute("ALTER TABLE steps DROP COLUMN core_wait_ns;"
+                                    "ALTER TABLE steps DROP COLUMN stolen_ns;"
+                                    "PRAGMA user_version=2001"),
+                IsOk());
+    const auto steps = readRows<StepFacts>(*connection);
+    ASSERT_THAT(steps, IsOk());
+    ASSERT_EQ(steps->size(), now->steps.size());
+    for (std::size_t i = 0; i < steps->size(); ++i) {
+        EXPECT_NE(now->steps[i].coreWaitNs, -1);
+        EXPECT_EQ((*steps)[i].coreWaitNs, -1);
+        EXPECT_EQ((*steps)[i].stolenNs, -1);
+        EXPECT_EQ((*steps)[i].residentSet, now->steps[i].residentSet);
+    }
+    const auto before = (*openRecording(path))->summary();
+    ASSERT_THAT(before, IsOk());
+    EXPECT_EQ(before->steps.size(), now->steps.size());
+    // One that every format has is not made up.
+    ASSERT_THAT(connection->execute("ALTER TABLE steps DROP COLUMN tokens"), IsOk());
+    EXPECT_THAT(readRows<StepFacts>(*connection), test::FailsWith("tokens"));
+}
+
 TEST(RowRules, NameTheColumnsOfTheirSentences) {
     EXPECT_THAT(columnsIn("step {step} of rank {rank}"), testing::ElementsAre("step", "rank"));
     EXPECT_THAT(columnsIn("the run"), testing::IsEmpty());
