@@ -160,14 +160,29 @@ std::map<RankId, Duration> withoutProcessor(const RecordingSummary& summary,
     return without;
 }
 
-/// In which the late rank was not running: of itself, and more than the others.
-Duration notRunning(RankId rank, const std::map<RankId, Duration>& without) {
+/// What the late rank has of `without`, and more than the others.
+Duration moreThanOthers(RankId rank, const std::map<RankId, Duration>& without) {
     const auto own = without.find(rank);
     std::vector<std::int64_t> others;
     for (const auto& [other, time] : without)
         if (other != rank) others.push_back(time.ns);
     if (own == without.end() || others.empty()) return {};
     return std::min(own->second, own->second - Duration{medianOf(std::move(others))});
+}
+
+/// By rank: time of the steps in which its step thread was ready to run and had no core. Nothing
+/// for ranks of which it is not known of each step.
+std::map<RankId, Duration> withoutCore(const RecordingSummary& summary,
+                                       const std::set<StepIndex>& steps) {
+    std::map<RankId, Duration> waited;
+    std::set<RankId> unknown;
+    for (const StepFacts& step : summary.steps) {
+        if (!steps.contains(step.step)) continue;
+        if (step.coreWaitNs < 0) unknown.insert(step.rank);
+        waited[step.rank] += Duration{step.coreWaitNs};
+    }
+    for (const RankId rank : unknown) waited.erase(rank);
+    return waited;
 }
 
 bool hasLowClocks(RankId rank, const std::map<RankId, double>& clocks) {
@@ -244,7 +259,7 @@ std::vector<LateRank> heldUpBy(const std::vector<RankEvents>& ranks,
 
 LateCause whyLate(const LateRank& late, const RecordingSummary& summary,
                   const std::vector<LedgerRow>& ledger, const std::set<StepIndex>& steps,
-                  const std::map<RankId, double>& deviceClocks) {
+                  const Surroundings& around) {
     LateCause cause;
     const Duration lateness = late.lateness();
     for (const Kind& kind : kKinds) {
@@ -252,10 +267,14 @@ LateCause whyLate(const LateRank& late, const RecordingSummary& summary,
         if (excess <= cause.excess || ratio(excess, lateness) < kLeastReason) continue;
         cause = {kind.reason, excess};
     }
-    const Duration away = notRunning(late.rank, withoutProcessor(summary, ledger, steps));
+    const Duration memory = moreThanOthers(late.rank, around.driverMemory);
+    if (ratio(memory, lateness) >= kLeastReason) return {LateReason::kMemory, memory};
+    const Duration away = moreThanOthers(late.rank, withoutProcessor(summary, ledger, steps));
+    const Duration waited = moreThanOthers(late.rank, withoutCore(summary, steps));
+    if (ratio(waited, lateness) >= kLeastReason) return {LateReason::kNoCore, waited};
     if (ratio(away, lateness) >= kLeastReason && cause.reason != LateReason::kCommunication)
         return {LateReason::kNotRunning, away};
-    if (cause.reason == LateReason::kCompute && hasLowClocks(late.rank, deviceClocks))
+    if (cause.reason == LateReason::kCompute && hasLowClocks(late.rank, around.deviceClocks))
         cause.reason = LateReason::kClocks;
     return cause;
 }

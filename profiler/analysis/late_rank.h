@@ -8,8 +8,10 @@
 //
 // Why: what the late rank's steps spend more on than the median of the others' in the same step,
 // one kind of time at a time. The kind that exceeds most is the reason where it makes up for half
-// of the lateness; else the reason is not known. A rank that was at work for longer but used no
-// processor for it was not running.
+// of the lateness; else the reason is not known. Where calls for memory of the driver took that
+// much longer they are the reason, whatever else they held up. A rank that was at work for longer
+// but used no processor for it was not running; where its step thread was ready to run for as long,
+// something else ran on its core (StepFacts::coreWaitNs).
 #pragma once
 
 #include "profiler/analysis/host_clocks.h"
@@ -75,6 +77,8 @@ enum class LateReason : std::uint8_t {
     kClocks,
     kHost,
     kCommunication,
+    kNoCore,
+    kMemory,
     kUnknown,
 };
 struct LateReasonWords {
@@ -103,6 +107,14 @@ constexpr auto wordsOf(LateReason) {
           "look at what its host thread does between launches"},
          {LateReason::kCommunication, "own communication",
           "Its own data moved for longer than the others'.", "look at its link"},
+         {LateReason::kNoCore, "no core", "It was ready to run and something else ran on its core.",
+          "look for what shares its cores and give it cores of its own; in a container look "
+          "whether its quota of processor time held it back"},
+         {LateReason::kMemory, "memory retries",
+          "It took device memory from the driver and gave it back for longer than the others: its "
+          "allocator found no room in what it had, and the device waits meanwhile.",
+          "let it hold less (smaller micro-batch, recomputation), or segments that grow "
+          "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)"},
          {LateReason::kUnknown, "unknown",
           "No kind of its time exceeds that of the others by half of what it is late.", ""}});
 }
@@ -123,11 +135,15 @@ struct LateCause {
     Duration excess;  ///< over the median of the others, in all steps looked at
 };
 
-/// `deviceClocks`: a typical clock of each rank's device during the steps, in any unit; none where
-/// it was not recorded.
+/// What is known of ranks beside ledger and rows; without those of which it was not recorded.
+struct Surroundings {
+    std::map<RankId, double> deviceClocks;  ///< typical of the steps, in any unit
+    /// Within the steps, in calls that take memory from the device's driver or give it back.
+    std::map<RankId, Duration> driverMemory;
+};
+
 [[nodiscard]] LateCause whyLate(const LateRank& late, const RecordingSummary& summary,
                                 const std::vector<LedgerRow>& ledger,
-                                const std::set<StepIndex>& steps,
-                                const std::map<RankId, double>& deviceClocks = {});
+                                const std::set<StepIndex>& steps, const Surroundings& around = {});
 
 }  // namespace shardscope::analysis

@@ -1,6 +1,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/late_rank.h"
 #include "profiler/questions/cells.h"
+#include "profiler/questions/driver_memory.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/read_device.h"
 
@@ -54,6 +55,14 @@ Result<std::map<RankId, double>> deviceClocks(const Asked& asked) {
         if (!values.empty()) clocks[lane.rank] = analysis::medianOf(std::move(values));
     }
     return clocks;
+}
+
+Result<analysis::Surroundings> surroundings(const Asked& asked, const std::set<StepIndex>& steps) {
+    auto clocks = deviceClocks(asked);
+    if (!clocks) return failure(clocks);
+    auto memory = driverMemoryTime(asked, steps);
+    if (!memory) return failure(memory);
+    return analysis::Surroundings{std::move(*clocks), std::move(*memory)};
 }
 
 Table heldUpTable(const std::vector<LateRank>& held) {
@@ -121,8 +130,6 @@ std::string missing(const Asked& asked, const std::vector<RankEvents>& ranks, co
 Result<Answer> askLate(const Asked& asked) {
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
-    const auto clocks = deviceClocks(asked);
-    if (!clocks) return failure(clocks);
     Answer answer;
     if (asked.summary.run.worldSize == 1 && ranks->size() == 1) {
         answer.sentences.emplace_back("One rank waits for nobody.");
@@ -136,13 +143,16 @@ Result<Answer> askLate(const Asked& asked) {
     }
     const analysis::HostClocks hosts(asked.summary, *ranks);
     const auto held = analysis::heldUpBy(*ranks, basis->ledger, basis->steps, hosts);
-    if (!held.empty() && held.front().isNamed())
+    if (!held.empty() && held.front().isNamed()) {
+        const auto around = surroundings(asked, basis->steps);
+        if (!around) return failure(around);
         tellReason(
             held.front(),
-            analysis::whyLate(held.front(), asked.summary, basis->ledger, basis->steps, *clocks),
+            analysis::whyLate(held.front(), asked.summary, basis->ledger, basis->steps, *around),
             answer);
-    else
+    } else {
         answer.sentences.emplace_back("No rank is late by itself.");
+    }
     if (!held.empty()) answer.tables.push_back(heldUpTable(held));
     return answer;
 }

@@ -24,7 +24,7 @@ struct Judged {
     LateCause cause;
 };
 
-Judged judge(const MadeRun& run, const std::map<RankId, double>& clocks = {}) {
+Judged judge(const MadeRun& run, const Surroundings& around = {}) {
     std::vector<LedgerRow> ledger;
     for (const RankEvents& rank : run.ranks)
         for (const LedgerRow& row : rankLedger(run.summary, rank)) ledger.push_back(row);
@@ -32,7 +32,7 @@ Judged judge(const MadeRun& run, const std::map<RankId, double>& clocks = {}) {
     for (const auto& [step, whole] : steadySteps(run.summary, run.ranks).steps) steps.insert(step);
     Judged judged{heldUpBy(run.ranks, ledger, steps, {}), {}};
     if (!judged.held.empty())
-        judged.cause = whyLate(judged.held.front(), run.summary, ledger, steps, clocks);
+        judged.cause = whyLate(judged.held.front(), run.summary, ledger, steps, around);
     return judged;
 }
 
@@ -74,13 +74,49 @@ TEST(LateRank, HasTheReasonThatWasPutThere) {
         }
 }
 
+TEST(LateRank, HadNoCoreWhereItWasReadyToRunForAsLong) {
+    MadeRun run = alwaysLate({1, 200'000, Phase::kForward, false});
+    for (StepFacts& step : run.summary.steps)
+        step.coreWaitNs = 10'000 + (step.rank == RankId{1} ? 150'000 : 0);
+    const Judged judged = judge(run);
+    EXPECT_STREQ(toWord(judged.cause.reason), toWord(LateReason::kNoCore));
+    EXPECT_EQ(judged.cause.excess.ns,
+              static_cast<std::int64_t>(judged.held.front().steps) * 150'000);
+    // All of them wait as long: that is not what makes it late.
+    for (StepFacts& step : run.summary.steps) step.coreWaitNs = 160'000;
+    EXPECT_STREQ(toWord(judge(run).cause.reason), toWord(LateReason::kNotRunning));
+    // Of some of its steps it is not known.
+    for (StepFacts& step : run.summary.steps)
+        step.coreWaitNs = step.rank == RankId{1} && step.step.value % 2 == 0 ? 400'000 : -1;
+    EXPECT_STREQ(toWord(judge(run).cause.reason), toWord(LateReason::kNotRunning));
+}
+
 TEST(LateRank, ComputesForLongerAtLowerClocks) {
     const MadeRun run = alwaysLate({3, 200'000});
     const std::map<RankId, double> low{
         {RankId{0}, 1.98e9}, {RankId{1}, 1.98e9}, {RankId{2}, 1.97e9}, {RankId{3}, 1.4e9}};
-    EXPECT_EQ(judge(run, low).cause.reason, LateReason::kClocks);
+    EXPECT_EQ(judge(run, {low, {}}).cause.reason, LateReason::kClocks);
     const std::map<RankId, double> equal{{RankId{0}, 1.98e9}, {RankId{3}, 1.98e9}};
-    EXPECT_EQ(judge(run, equal).cause.reason, LateReason::kCompute);
+    EXPECT_EQ(judge(run, {equal, {}}).cause.reason, LateReason::kCompute);
+}
+
+TEST(LateRank, TakesMemoryFromTheDriverForLonger) {
+    const MadeRun run = alwaysLate({3, 200'000, Phase::kOther, true});
+    const std::int64_t lateness = judge(run).held.front().lateness().ns;
+    const auto cause = [&](std::int64_t own, std::int64_t others) {
+        return judge(run, {{},
+                           {{RankId{0}, {others}},
+                            {RankId{1}, {others}},
+                            {RankId{2}, {others}},
+                            {RankId{3}, {own}}}})
+            .cause;
+    };
+    EXPECT_EQ(cause(lateness * 7 / 10 + 500, 500).reason, LateReason::kMemory);
+    EXPECT_EQ(cause(lateness * 7 / 10 + 500, 500).excess.ns, lateness * 7 / 10);
+    EXPECT_EQ(cause(lateness * 4 / 10, 0).reason, LateReason::kHost);
+    EXPECT_EQ(cause(lateness, lateness).reason, LateReason::kHost) << "all of them do";
+    EXPECT_EQ(judge(run, {{}, {{RankId{3}, {lateness}}}}).cause.reason, LateReason::kHost)
+        << "how long the others take is not known";
 }
 
 /// A validation pass is no kind of time that is compared; nor is there one without a ledger.
