@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardscope::questions {
@@ -28,7 +30,20 @@ Table ledgerTable(const char* key, const char* title, bool perStep) {
     table.columns.push_back({analysis::kReductionKey, "blocked in reductions", Unit::kNanoseconds,
                              "Blocked in reduce-scatters and in all-reduces: no part of its own.",
                              Shown::kToScripts});
+    if (perStep)
+        table.columns.push_back({"core_wait_ns", "without a core", Unit::kNanoseconds,
+                                 "The step thread was ready to run and had no core: no part, but "
+                                 "within them. Empty where it was not recorded.",
+                                 Shown::kWhereAny});
     return table;
+}
+
+/// By rank and step; of those of which it is known.
+std::map<std::pair<RankId, StepIndex>, Duration> coreWaits(const RecordingSummary& summary) {
+    std::map<std::pair<RankId, StepIndex>, Duration> waits;
+    for (const StepFacts& step : summary.steps)
+        if (step.coreWaitNs >= 0) waits[{step.rank, step.step}] = {step.coreWaitNs};
+    return waits;
 }
 
 std::vector<Cell> rowOf(RankId rank, std::int64_t second, Duration wall,
@@ -102,6 +117,7 @@ Result<Answer> askSteps(const Asked& asked) {
     Table sums =
         ledgerTable("ranks", "Where the steps of each rank went, all of them together", false);
     Table each = ledgerTable("steps", "Where each step went", true);
+    const auto waits = coreWaits(asked.summary);
     for (const RankFacts& rank : asked.summary.ranks) {
         const auto ledger = ledgerOf(asked, rank.rank);
         if (!ledger) return failure(ledger);
@@ -114,8 +130,12 @@ Result<Answer> askSteps(const Asked& asked) {
         sums.rows.push_back(rowOf(rank.rank, static_cast<std::int64_t>(rows.size()),
                                   analysis::sumOfWalls(rows), analysis::sumOfParts(rows)));
         if (!asked.perStep) continue;
-        for (const LedgerRow& row : rows)
-            each.rows.push_back(rowOf(row.rank, row.step.value, row.wall, row.parts));
+        for (const LedgerRow& row : rows) {
+            auto& cells =
+                each.rows.emplace_back(rowOf(row.rank, row.step.value, row.wall, row.parts));
+            const auto wait = waits.find({row.rank, row.step});
+            cells.push_back(wait == waits.end() ? Cell() : Cell(wait->second.ns));
+        }
     }
     if (!sums.rows.empty()) answer.tables.push_back(std::move(sums));
     if (!each.rows.empty()) answer.tables.push_back(std::move(each));

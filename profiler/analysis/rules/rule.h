@@ -5,6 +5,7 @@
 // of two equal ranks one is always the later.
 #pragma once
 
+#include "profiler/analysis/cores_taken.h"
 #include "profiler/analysis/high_stretch.h"
 #include "profiler/analysis/ledger.h"
 #include "profiler/analysis/report.h"
@@ -45,10 +46,12 @@ inline constexpr double kWarningCost = 0.05;
 
 /// "late-rank": the others wait for it (late_rank.h). In `steps`.
 [[nodiscard]] MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& steps);
-/// "slow-step": the slowest of those that slow_steps.h names.
+/// "slow-step": the slowest of those that slow_steps.h names, of which others on the machine took
+/// less than half if there is any (cores_taken.h).
 [[nodiscard]] MaybeFinding findSlowStep(const RuleInput& input);
 
-/// "slow-stretch": steps that follow each other and take longer than the rest.
+/// "slow-stretch": steps that follow each other and take longer than the rest. A note where others
+/// on the machine took half of it (cores_taken.h).
 inline constexpr StretchRule kSlowStretch{1.3, 0.1};
 /// Of what these steps take more: what one kind of time must make up to be the reason.
 inline constexpr double kLeastStretchReason = 0.5;
@@ -58,6 +61,7 @@ enum class StretchReason : std::uint8_t {
     kNotRunning,
     kHost,
     kCommunication,
+    kCoresTaken,
     kUnknown,
 };
 struct StretchReasonWords {
@@ -81,6 +85,11 @@ constexpr auto wordsOf(StretchReason) {
           "look at what host threads do between launches"},
          {StretchReason::kCommunication, "communication", "Data moves for longer.",
           "look at the link, and at who else uses it"},
+         {StretchReason::kCoresTaken, "cores taken",
+          "Ranks were ready to run and had no core, or the hypervisor ran other machines: others "
+          "ran on their cores.",
+          "run less beside it, or give ranks cores of their own; in a container look whether its "
+          "quota of processor time held them back"},
          {StretchReason::kUnknown, "unknown",
           "No kind of time makes up for half of what these steps take more.",
           "compare a step of the stretch with one before it"}});

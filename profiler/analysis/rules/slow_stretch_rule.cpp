@@ -99,7 +99,8 @@ bool isWaiting(const RuleInput& input, double waiting, double wall) {
     return ranks > 1 && waiting >= kLeastStretchReason * wall * (ranks - 1) / ranks;
 }
 
-StretchReason reasonOf(const Kinds& excess) {
+StretchReason reasonOf(const Kinds& excess, const CoresTaken& taken) {
+    if (taken.isMost()) return StretchReason::kCoresTaken;
     const double least = kLeastStretchReason * excess[placeOf(Kind::kWall)];
     if (excess[placeOf(Kind::kAway)] >= least) return StretchReason::kNotRunning;
     constexpr std::pair<Kind, StretchReason> kReasons[] = {
@@ -122,9 +123,11 @@ MaybeFinding findSlowStretch(const RuleInput& input) {
     const Stretch& stretch = steps->stretch;
     const Kinds excess = excessOf(input, within);
     const double waiting = excess[placeOf(Kind::kWaiting)], wall = excess[placeOf(Kind::kWall)];
-    if (isWaiting(input, waiting, wall))
+    const CoresTaken taken = sumOf(coresTaken(input.summary, input.rows, within));
+    // Whoever is the later where others take cores is so by chance.
+    if (isWaiting(input, waiting, wall) && !taken.isMost())
         if (auto late = findLateRank(input, within)) return late;
-    const StretchReason reason = reasonOf(excess);
+    const StretchReason reason = reasonOf(excess, taken);
     RunFinding finding;
     finding.code = "slow-stretch";
     finding.title =
@@ -140,7 +143,7 @@ MaybeFinding findSlowStretch(const RuleInput& input) {
         wall > 0 ? std::clamp(100 * waiting / wall, 0.0, 100.0) : 0);
     finding.remedy = entryOf(reason)->remedy;
     finding.cost = Duration{std::max<std::int64_t>(0, static_cast<std::int64_t>(wall))};
-    finding.severity = severityOf(*finding.cost, input);
+    finding.severity = taken.isMost() ? Severity::kNote : severityOf(*finding.cost, input);
     finding.steps = {*within.begin(), *within.rbegin()};
     finding.range = rangeOf(input.summary, *within.begin(), *within.rbegin());
     finding.denominator = "median wall time of the compared steps outside";
@@ -152,7 +155,9 @@ MaybeFinding findSlowStretch(const RuleInput& input) {
                         {"compute_excess_ns", excess[placeOf(Kind::kCompute)]},
                         {"not_running_excess_ns", excess[placeOf(Kind::kAway)]},
                         {"moving_excess_ns", excess[placeOf(Kind::kCommunication)]},
-                        {"waiting_excess_ns", waiting}};
+                        {"waiting_excess_ns", waiting},
+                        {"cores_taken_ns", taken.takenNs},
+                        {"cores_taken_share", taken.share()}};
     return finding;
 }
 

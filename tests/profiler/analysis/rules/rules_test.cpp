@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <limits>
 
 namespace shardscope::test {
@@ -24,6 +25,7 @@ using test::MadeRun;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 MadeRun healthy() {
     MadeRun run([](int step) { return Lateness{static_cast<std::uint32_t>(step % 2), 1'000}; });
@@ -52,6 +54,21 @@ TEST(Rules, ARankThatIsLateForAStretchIsNamedWithIt) {
     EXPECT_EQ(found[0].cost, Duration{2 * 6 * 600'000});
 }
 
+TEST(Rules, ARankThatIsLateForAStretchWithoutACoreIsNotToBlame) {
+    MadeRun run([](int step) {
+        return step >= 8 && step < 14 ? Lateness{1, 600'000, Phase::kForward, false}
+                                      : Lateness{static_cast<std::uint32_t>(step % 2), 0};
+    });
+    for (StepFacts& step : run.summary.steps)
+        step.coreWaitNs = step.step.value >= 8 && step.step.value < 14 ? 400'000 : 0;
+    const auto found = findingsOf(run);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].code, "slow-stretch");
+    EXPECT_EQ(found[0].severity, Severity::kNote);
+    EXPECT_EQ(found[0].steps, std::pair(StepIndex{8}, StepIndex{13}));
+    EXPECT_THAT(found[0].detail, HasSubstr("Why: cores taken"));
+}
+
 TEST(Rules, WarnOfWhatCostsEnoughOfTheStepsTime) {
     const MadeRun run = healthy();
     const Report report = analyse(run.summary, run.ranks);
@@ -60,6 +77,44 @@ TEST(Rules, WarnOfWhatCostsEnoughOfTheStepsTime) {
     EXPECT_EQ(wall, 18 * 2 * 1'001'000);
     EXPECT_EQ(severityOf({wall / 20 + 1}, input), Severity::kWarning);
     EXPECT_EQ(severityOf({wall / 20 - 1}, input), Severity::kNote);
+}
+
+/// Of two slow steps the slower one is step 9.
+MadeRun withSlowSteps() {
+    MadeRun run([](int step) {
+        return step == 9    ? Lateness{1, 3'000'000}
+               : step == 12 ? Lateness{1, 2'500'000}
+                            : Lateness{static_cast<std::uint32_t>(step % 2), 1'000};
+    });
+    for (StepFacts& step : run.summary.steps) step.coreWaitNs = 20'000;
+    return run;
+}
+
+RunFinding slowStepOf(const MadeRun& run) {
+    const auto found = findingsOf(run);
+    const auto slow = std::find_if(found.begin(), found.end(),
+                                   [](const RunFinding& each) { return each.code == "slow-step"; });
+    return slow == found.end() ? RunFinding{} : *slow;
+}
+
+TEST(Rules, NameASlowStepThatOthersDidNotTakeFirst) {
+    MadeRun run = withSlowSteps();
+    EXPECT_EQ(slowStepOf(run).steps->first, StepIndex{9});
+    EXPECT_EQ(slowStepOf(run).severity, Severity::kWarning);
+    const auto takeCore = [&run](std::int32_t number, std::int64_t ns) {
+        for (StepFacts& step : run.summary.steps)
+            if (step.step == StepIndex{number} && step.rank == RankId{1}) step.coreWaitNs += ns;
+    };
+    takeCore(9, 2'000'000);
+    EXPECT_EQ(slowStepOf(run).steps->first, StepIndex{12});
+    EXPECT_EQ(slowStepOf(run).severity, Severity::kWarning);
+    EXPECT_THAT(slowStepOf(run).detail, Not(HasSubstr("cores taken")));
+    takeCore(12, 2'000'000);
+    const RunFinding taken = slowStepOf(run);
+    EXPECT_EQ(taken.steps->first, StepIndex{9});
+    EXPECT_EQ(taken.severity, Severity::kNote);
+    EXPECT_THAT(taken.detail, HasSubstr("Why: cores taken (67 % of what it took more)"));
+    EXPECT_THAT(taken.remedy, HasSubstr("run less beside it"));
 }
 
 TEST(Rules, NameTheRankWhoseMemoryGrowsMost) {

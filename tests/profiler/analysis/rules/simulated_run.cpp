@@ -10,6 +10,8 @@ namespace shardscope::test {
 namespace {
 
 constexpr int kRunSteps = 40, kLayers = 3;
+constexpr double kUsualWait = 0.02;  ///< of its work a rank waits for a core
+constexpr std::int64_t kTickNs = 10'000'000;
 constexpr double kNanoseconds = 1e6;  ///< of a millisecond
 constexpr std::int64_t kModelBytes = 100 << 20;
 
@@ -27,7 +29,8 @@ Duration milliseconds(double count) {
 
 }  // namespace
 
-SimulatedRun::SimulatedRun(std::uint64_t seed, Fault fault) : m_random(seed), m_fault(fault) {
+SimulatedRun::SimulatedRun(std::uint64_t seed, Fault fault)
+    : m_random(seed), m_fault(fault), m_isGuest(seed % 2 == 1) {
     const auto count = static_cast<std::uint32_t>(2 + m_random() % 3);
     summary.run.worldSize = static_cast<std::int32_t>(count);
     summary.complete = true;
@@ -39,9 +42,9 @@ SimulatedRun::SimulatedRun(std::uint64_t seed, Fault fault) : m_random(seed), m_
     faultyLast = {faultyFirst.value + static_cast<std::int32_t>(9 + m_random() % 8)};
     m_machine = between(0.5, 3);
     m_drift = between(0, 0.1);
-    m_factor = fault == Fault::kSlowLink    ? between(2.5, 5)
-               : fault == Fault::kThrottled ? between(1.7, 2.5)
-                                            : between(1.25, 1.6);
+    m_factor = fault == Fault::kSlowLink                                    ? between(2.5, 5)
+               : fault == Fault::kThrottled || fault == Fault::kBusyStretch ? between(1.7, 2.5)
+                                                                            : between(1.25, 1.6);
     m_state.resize(count);
     for (std::uint32_t r = 0; r < count; ++r) {
         RankEvents events;
@@ -88,7 +91,8 @@ void SimulatedRun::prepareStep(std::int32_t index) {
     m_stop.reset();
     if (m_fault == Fault::kStoppedRank && index > 1 && chance(0.5))
         m_stop = {faulty.value, milliseconds(m_machine * between(25, 80)).ns};
-    if (m_fault == Fault::kSlowStep && StepIndex{index} == faultyFirst)
+    if ((m_fault == Fault::kSlowStep || m_fault == Fault::kBusyStep) &&
+        StepIndex{index} == faultyFirst)
         m_stop = {faulty.value, milliseconds(m_machine * between(400, 800)).ns};
 }
 
@@ -103,16 +107,32 @@ void SimulatedRun::addPhase(std::size_t rank, Phase phase, int layer, Timestamp 
     ranks[rank].phases.push_back(span);
 }
 
+/// A system whose hypervisor runs others believes that it runs itself.
+void SimulatedRun::loseToOthers(Rank& rank, Duration lost) {
+    if (m_isGuest) {
+        m_stolen += lost;
+        rank.processor += lost;
+    } else {
+        rank.waited += lost;
+    }
+}
+
 void SimulatedRun::work(Phase phase, int layer, double length) {
     for (std::size_t r = 0; r < m_state.size(); ++r) {
         Rank& rank = m_state[r];
         double own = length * m_machine * rank.speed * noise(0.03);
         if (m_fault == Fault::kSlowRank && r == faulty.value && isWork(phase)) own *= m_factor;
         rank.processor += milliseconds(own);
-        if (m_fault == Fault::kThrottled && isFaulty(m_step)) own *= m_factor;
+        rank.waited += milliseconds(own * kUsualWait);
+        if (m_fault == Fault::kBusyStretch && isFaulty(m_step))
+            loseToOthers(rank, milliseconds(own * (m_factor - 1)));
+        if ((m_fault == Fault::kThrottled || m_fault == Fault::kBusyStretch) && isFaulty(m_step))
+            own *= m_factor;
         Duration taken = milliseconds(own);
-        if (m_stop && m_stop->first == r && chance(0.3)) {
+        const bool last = m_fault == Fault::kBusyStep && phase == Phase::kOptimizer;
+        if (m_stop && m_stop->first == r && (last || chance(0.3))) {
             taken += Duration{m_stop->second};
+            if (m_fault == Fault::kBusyStep) loseToOthers(rank, Duration{m_stop->second});
             m_stop.reset();
         }
         addPhase(r, phase, layer, rank.now, rank.now + taken);
@@ -166,7 +186,7 @@ void SimulatedRun::step(std::int32_t index) {
     std::vector<Timestamp> begun;
     for (Rank& rank : m_state) {
         begun.push_back(rank.now);
-        rank.processor = {};
+        rank.processor = rank.waited = {};
     }
     work(Phase::kData, -1, 1);
     gather(Cause::kDemand, 0);
@@ -190,7 +210,9 @@ void SimulatedRun::step(std::int32_t index) {
     finishStep(index, begun);
 }
 
+/// Whole ticks are told.
 void SimulatedRun::finishStep(std::int32_t index, const std::vector<Timestamp>& begun) {
+    const Duration told{m_stolen.ns / kTickNs * kTickNs};
     for (std::size_t r = 0; r < m_state.size(); ++r) {
         StepFacts facts;
         facts.rank = {static_cast<std::uint32_t>(r)};
@@ -199,8 +221,11 @@ void SimulatedRun::finishStep(std::int32_t index, const std::vector<Timestamp>& 
         facts.end = m_state[r].now;
         facts.tokens = 1000;
         facts.cpuTimeNs = m_state[r].processor.ns;
+        facts.coreWaitNs = m_state[r].waited.ns;
+        facts.stolenNs = (told - m_stolenTold).ns;
         summary.steps.push_back(facts);
     }
+    m_stolenTold = told;
 }
 
 void SimulatedRun::addMetrics() {

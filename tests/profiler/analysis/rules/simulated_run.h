@@ -28,6 +28,9 @@ enum class Fault {
     kNotANumber,
     kThrottled,  ///< in a stretch of steps all ranks get less of their processors
     kSlowStep,
+    // Of the machine, not of the run:
+    kBusyStretch,  ///< others take cores of all ranks in a stretch of steps
+    kBusyStep,     ///< others take the core of one rank for long in one step
 };
 
 class SimulatedRun {
@@ -45,12 +48,14 @@ private:
         Timestamp now;
         Timestamp linkFree;
         Duration processor;
+        Duration waited;   ///< ready to run, for a core
         double speed = 1;  ///< time its work takes in this step
     };
 
     void step(std::int32_t index);
     void prepareStep(std::int32_t index);
     void work(Phase phase, int layer, double milliseconds);
+    void loseToOthers(Rank& rank, Duration lost);
     void collective(CollectiveOp operation, Cause cause, int layer, double milliseconds);
     void waitFor(std::uint64_t sequence, Phase phase);
     void addPhase(std::size_t rank, Phase phase, int layer, Timestamp begin, Timestamp end);
@@ -72,6 +77,9 @@ private:
     double m_drift = 0;    ///< by which it changes over the run
     double m_factor = 1;   ///< of the fault
     double m_machine = 1;  ///< how fast the machine is
+    bool m_isGuest;        ///< others run on the same hardware, not in the same system
+    Duration m_stolen;     ///< so far, on all cores
+    Duration m_stolenTold;
     std::optional<std::pair<std::size_t, std::int64_t>> m_stop;  ///< rank, ns; still to come
 };
 

@@ -74,6 +74,31 @@ TEST(SimulatedRuns, HealthyOnesHaveNothingAboveANote) {
     EXPECT_LE(alarmed, 1) << what;
 }
 
+/// Nothing above a note, and notes of `code` that say whose doing it was.
+void expectOthersNamed(Fault fault, const char* code) {
+    int alarmed = 0, told = 0;
+    std::string what;
+    for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
+        const Report report = reportOf(SimulatedRun(1000 + seed, fault));
+        const std::string before = what;
+        told += isFound(
+            report, code,
+            [](const RunFinding& finding) {
+                return finding.severity == Severity::kNote &&
+                       finding.detail.find("Why: cores taken") != std::string::npos;
+            },
+            what);
+        alarmed += what != before;
+    }
+    EXPECT_LE(alarmed, 1) << what;
+    EXPECT_GE(told, 45) << code;
+}
+
+TEST(SimulatedRuns, HealthyOnesBesideOthersHaveNothingAboveANote) {
+    expectOthersNamed(Fault::kBusyStretch, "slow-stretch");
+    expectOthersNamed(Fault::kBusyStep, "slow-step");
+}
+
 TEST(SimulatedRuns, HealthyOnesAreJudged) {
     const Report report = reportOf(SimulatedRun(1, Fault::kNone));
     EXPECT_TRUE(report.judged.enough);
@@ -103,7 +128,7 @@ TEST(SimulatedRuns, ALateCollectiveIsNamed) {
 TEST(SimulatedRuns, ThrottledCoresAreToldFromASlowLink) {
     expectFound(Fault::kThrottled, "slow-stretch",
                 [](const RunFinding& finding, const SimulatedRun& run) {
-                    return isInItsSteps(finding, run) &&
+                    return isInItsSteps(finding, run) && finding.severity > Severity::kNote &&
                            finding.detail.find("Why: not running") != std::string::npos;
                 });
 }
@@ -111,7 +136,8 @@ TEST(SimulatedRuns, ThrottledCoresAreToldFromASlowLink) {
 TEST(SimulatedRuns, ASlowStepIsNamed) {
     expectFound(Fault::kSlowStep, "slow-step",
                 [](const RunFinding& finding, const SimulatedRun& run) {
-                    return finding.steps->first == run.faultyFirst;
+                    return finding.steps->first == run.faultyFirst &&
+                           finding.detail.find("cores taken") == std::string::npos;
                 });
 }
 
