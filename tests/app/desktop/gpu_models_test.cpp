@@ -470,5 +470,24 @@ TEST(GpuRunForm, SaysWhatTheCommandLineSaysInItsOwnWords) {
     EXPECT_TRUE(cuda.commandLine.contains(u"--share-device"_s));
 }
 
+TEST_F(GpuRecordingTest, SaysThatNothingStandsOutOnlyWhereItCanTell) {
+    open();
+    OpenRecording recording = *m_recording;
+    analysis::Report& report = recording.report;
+    report.findings.clear();
+    report.diagnostics.clear();
+    report.judged = {true, {"memory: no memory events are recorded"}};
+    ASSERT_TRUE(findings(recording).empty()) << findings(recording).front().title.toStdString();
+    EXPECT_THAT(verdicts(recording),
+                ElementsAre(u"Nothing stands out."_s,
+                            u"Could not tell: memory: no memory events are recorded"_s));
+    report.judged.enough = false;
+    EXPECT_THAT(verdicts(recording),
+                ElementsAre(u"Could not tell: memory: no memory events are recorded"_s));
+    report.judged = {true, {}};
+    report.findings.emplace_back();
+    EXPECT_THAT(verdicts(recording), ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace shardscope::desktop

@@ -51,20 +51,17 @@ FindingList::FindingList(QWidget* parent) : QWidget(parent), m_layout(new QVBoxL
     m_layout->setSpacing(kGap);
 }
 
-void FindingList::setFindings(const std::vector<Finding>& findings) {
+void FindingList::setFindings(const std::vector<Finding>& findings,
+                              const std::vector<QString>& verdicts) {
     while (QLayoutItem* item = m_layout->takeAt(0)) {
         if (item->widget() != nullptr) item->widget()->deleteLater();
         delete item;
-    }
-    if (findings.empty()) {
-        m_layout->addWidget(quietLabel(tr("Nothing stands out: no waiting, no slow step, memory as "
-                                          "theory says, nothing missing."),
-                                       this));
     }
     for (const Finding& finding : findings) {
         m_layout->addWidget(rowOf(finding));
         m_layout->addWidget(hairline(this));
     }
+    for (const QString& verdict : verdicts) m_layout->addWidget(quietLabel(verdict, this));
 }
 
 QWidget* FindingList::rowOf(const Finding& finding) {

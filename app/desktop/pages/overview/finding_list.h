@@ -15,7 +15,8 @@ class FindingList : public QWidget {
 
 public:
     explicit FindingList(QWidget* parent = nullptr);
-    void setFindings(const std::vector<Finding>& findings);
+    /// `verdicts` come after them, a line each.
+    void setFindings(const std::vector<Finding>& findings, const std::vector<QString>& verdicts);
 
 Q_SIGNALS:
     void evidenceRequested(const QString& page, const shardscope::desktop::Selection& selection);

@@ -41,6 +41,16 @@ std::vector<Finding> findings(const OpenRecording& recording) {
     return found;
 }
 
+std::vector<QString> verdicts(const OpenRecording& recording) {
+    const analysis::Judged& judged = recording.report.judged;
+    std::vector<QString> said;
+    if (judged.enough && analysis::notices(recording.report).empty())
+        said.push_back(u"Nothing stands out."_s);
+    for (const std::string& untold : judged.untold)
+        said.push_back(u"Could not tell: %1"_s.arg(fromUtf8(untold)));
+    return said;
+}
+
 std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording) {
     const RunFacts& run = recording.summary.run;
     const QString ranks = run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize);

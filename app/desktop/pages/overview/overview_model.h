@@ -46,6 +46,8 @@ struct Finding {
 [[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
 [[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
 [[nodiscard]] std::vector<Finding> findings(const OpenRecording& recording);
+/// That nothing stands out, where enough could be looked at to say so; and what could not.
+[[nodiscard]] std::vector<QString> verdicts(const OpenRecording& recording);
 /// Name and value of the run's facts: configuration, host, file.
 [[nodiscard]] std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording);
 

@@ -217,7 +217,7 @@ void OverviewPage::present() {
     presentDevices();
     presentSteps();
     m_parts->setTable(partsColumns(m_ledger), partsRows(m_ledger));
-    m_findings->setFindings(findings(recording()));
+    m_findings->setFindings(findings(recording()), verdicts(recording()));
     m_facts->setRows(runFacts(recording()));
 }
 
