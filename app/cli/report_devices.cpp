@@ -3,6 +3,7 @@
 #include "app/cli/report_lines.h"
 #include "app/cli/report_spread.h"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -96,7 +97,6 @@ std::string devicesOfMany(const Report& report) {
     };
     add("compute", &DeviceUse::compute);
     add("communication", &DeviceUse::communication);
-    add("hidden", &DeviceUse::hidden);
     add("idle", &DeviceUse::idle);
     return text + table.text(kIndent);
 }
@@ -131,22 +131,24 @@ std::string htaOfFew(const std::vector<HtaNumbers>& all) {
 }
 
 std::string htaOfMany(const std::vector<HtaNumbers>& all) {
-    TextTable table = spreadTable();
-    const auto add = [&](const char* name, std::int64_t HtaNumbers::*time) {
-        table.add(spread(
-            name, all, [time](const HtaNumbers& each) { return each.*time; },
-            [](std::int64_t ns) { return durationText(ns); }));
+    const auto median = [&](std::int64_t HtaNumbers::*time) {
+        std::vector<std::int64_t> values;
+        for (const HtaNumbers& each : all) values.push_back(each.*time);
+        std::sort(values.begin(), values.end());
+        return durationText(values[values.size() / 2]);
     };
-    add("idle", &HtaNumbers::idleNs);
-    add("compute", &HtaNumbers::computeNs);
-    add("non-compute", &HtaNumbers::nonComputeNs);
-    std::vector<HtaNumbers> communicating = all;
-    std::erase_if(communicating, [](const HtaNumbers& each) { return !each.overlapPercent; });
-    if (!communicating.empty())
-        table.add(spread(
-            "overlap", communicating, [](const HtaNumbers& each) { return *each.overlapPercent; },
-            [](double share) { return fmt::format("{:.2f} %", share); }));
-    return table.text(kIndent);
+    std::vector<double> overlaps;
+    for (const HtaNumbers& each : all)
+        if (each.overlapPercent) overlaps.push_back(*each.overlapPercent);
+    std::sort(overlaps.begin(), overlaps.end());
+    return reportLine(
+        "as HTA counts",
+        fmt::format(
+            "medians: idle {}, compute {}, non-compute {}, overlap {}; each: analyze breakdown "
+            "--mode hta",
+            median(&HtaNumbers::idleNs), median(&HtaNumbers::computeNs),
+            median(&HtaNumbers::nonComputeNs),
+            overlaps.empty() ? "none" : fmt::format("{:.2f} %", overlaps[overlaps.size() / 2])));
 }
 
 }  // namespace
@@ -160,9 +162,10 @@ std::string devicesText(const Report& report, const char* counted, bool brief) {
 std::string htaText(const Report& report, bool brief) {
     const std::vector<HtaNumbers> numbers = usual(report);
     if (numbers.empty()) return {};
+    if (brief) return htaOfMany(numbers);
     return "\nHTA-compatible (as HolisticTraceAnalysis counts: by kernel names, launched kernels "
            "only,\nwithout the trace's last step; the exact numbers are above)\n" +
-           (brief ? htaOfMany(numbers) : htaOfFew(numbers));
+           htaOfFew(numbers);
 }
 
 }  // namespace shardscope::cli

@@ -43,9 +43,11 @@ std::vector<Item> worst(std::vector<Item> all, Value value) {
     return all;
 }
 
-/// A part of less than a thousandth of the time has no row of its own.
-bool isSeen(Duration part, Duration wall) {
-    return part.ns != 0 && 1000 * static_cast<double>(part.ns) >= static_cast<double>(wall.ns);
+/// A part of less than a hundredth of every rank's time has no row of its own.
+bool isSeen(LedgerPart part, const std::vector<RankSum>& sums) {
+    return std::any_of(sums.begin(), sums.end(), [part](const RankSum& sum) {
+        return sum.parts[at(part)].ns > sum.wall.ns / 100;
+    });
 }
 
 }  // namespace
@@ -54,11 +56,8 @@ std::string ledgerOfMany(const analysis::Report& report) {
     const std::vector<RankSum> sums = sumsOf(report);
     const auto time = [](Duration duration) { return durationText(duration.ns); };
     TextTable table = spreadTable();
-    const auto all = sumOfParts(report.ledger);
-    Duration wall;
-    for (const RankSum& sum : sums) wall += sum.wall;
     for (const LedgerPart part : kAll<LedgerPart>)
-        if (isSeen(all[at(part)], wall))
+        if (isSeen(part, sums))
             table.add(spread(
                 toWord(part), sums, [&](const RankSum& sum) { return sum.parts[at(part)]; }, time));
     table.add(spread(

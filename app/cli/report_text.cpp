@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace shardscope::cli {
 namespace {
@@ -52,6 +54,7 @@ std::string configuration(const Report& report, bool brief) {
         lines.join("strategy", "model");
         lines.join("precision", "batch");
         lines.join("capture", "data");
+        lines.join("status", "data");
     }
     return "Configuration\n" + lines.text();
 }
@@ -74,16 +77,19 @@ std::string training(const Report& report, bool brief) {
                   fmt::format("{:.1f} ms ({} warm-up steps and steps with evaluation left out)",
                               *report.stepSecondsMedian * 1e3, report.warmupStepsLeftOut));
     const analysis::Mfu& mfu = report.mfu;
-    lines.add("MFU", mfu.value
-                         ? fmt::format("{:.1f} % ({}; peak {:.1f} GFLOP/s over all ranks, {})",
-                                       *mfu.value * 100, mfu.variant, *mfu.peakFlops * 1e-9,
-                                       mfu.peakSource)
-                         : "n/a: " + mfu.reason);
+    lines.add("MFU", mfu.value ? fmt::format("{:.1f} % ({}; peak {:.1f} GFLOP/s over all ranks{})",
+                                             *mfu.value * 100, mfu.variant, *mfu.peakFlops * 1e-9,
+                                             brief ? "" : ", " + mfu.peakSource)
+                               : "n/a: " + mfu.reason);
     if (report.measuredPeakUse)
         lines.add("of measured peak",
-                  fmt::format("{:.1f} % of what matrix products reached on these devices",
-                              *report.measuredPeakUse * 100));
-    if (brief) lines.join("validation loss", "loss, first to last");
+                  fmt::format("{:.1f} %{}", *report.measuredPeakUse * 100,
+                              brief ? "" : " of what matrix products reached on these devices"));
+    if (brief) {
+        lines.join("validation loss", "loss, first to last");
+        lines.join("step, median", "throughput");
+        lines.join("of measured peak", "MFU");
+    }
     return "\nTraining\n" + lines.text();
 }
 
@@ -105,24 +111,57 @@ std::span<const analysis::WaitingForRank> namedLate(const Report& report, bool b
     return few.first(static_cast<std::size_t>(end - few.begin()));
 }
 
+struct OverlapPart {
+    const char* name;
+    Duration time;
+};
+
+/// What communication consists of, in two ways.
+std::vector<std::vector<OverlapPart>> overlapParts(const analysis::Overlap& all,
+                                                   bool waitingKnown) {
+    std::vector<std::vector<OverlapPart>> ways{
+        {{"hidden by compute", all.hidden}, {"exposed: not under compute", all.exposed}}};
+    if (waitingKnown)
+        ways.push_back({{"waiting for the last rank", all.waiting}, {"moving data", all.moving}});
+    return ways;
+}
+
+std::string ofCommunication(Duration part, const analysis::Overlap& all) {
+    return shareText(static_cast<double>(part.ns), static_cast<double>(all.communication.ns));
+}
+
+std::string overlapTable(const analysis::Overlap& all, bool waitingKnown) {
+    TextTable table({"", "time", "of communication"});
+    const auto add = [&](const OverlapPart& part) {
+        table.add({part.name, durationText(part.time.ns), ofCommunication(part.time, all)});
+    };
+    add({"communication", all.communication});
+    for (const auto& way : overlapParts(all, waitingKnown))
+        for (const OverlapPart& part : way) add(part);
+    return table.text(kIndent);
+}
+
+/// The same, a line each way.
+std::string overlapLines(const analysis::Overlap& all, bool waitingKnown) {
+    std::string name = "communication", text;
+    for (const auto& way : overlapParts(all, waitingKnown)) {
+        std::vector<std::string> parts;
+        for (const OverlapPart& part : way)
+            parts.push_back(fmt::format("{} {} ({})", part.name, durationText(part.time.ns),
+                                        ofCommunication(part.time, all)));
+        const std::string sum =
+            name.empty() ? "" : durationText(all.communication.ns) + " over all ranks: ";
+        text += reportLine(name, fmt::format("{}{}", sum, fmt::join(parts, ", ")));
+        name.clear();
+    }
+    return text;
+}
+
 std::string overlap(const Report& report, bool brief) {
     const analysis::Overlap& all = report.overlap;
     std::string text = fmt::format("\nCommunication (all ranks, {})\n", countedTime(report));
     if (all.communication.ns == 0) return text + "  none recorded\n";
-    const auto whole = static_cast<double>(all.communication.ns);
-    TextTable table({"", "time", "of communication"});
-    const auto add = [&](const char* name, Duration duration) {
-        table.add(
-            {name, durationText(duration.ns), shareText(static_cast<double>(duration.ns), whole)});
-    };
-    add("communication", all.communication);
-    add("hidden by compute", all.hidden);
-    add("exposed: not under compute", all.exposed);
-    if (report.waitingKnown) {
-        add("waiting for the last rank", all.waiting);
-        add("moving data", all.moving);
-    }
-    text += table.text(kIndent);
+    text += brief ? overlapLines(all, report.waitingKnown) : overlapTable(all, report.waitingKnown);
     if (const auto reached = all.reachedOfLimit())
         text += fmt::format(
             "  this schedule can hide at most {:.1f} % of moving data: {:.3f} of that is reached\n",
@@ -135,9 +174,11 @@ std::string overlap(const Report& report, bool brief) {
                         waiting.late.value, waiting.collectives, durationText(waiting.waited.ns));
     if (report.untold.collectives > 0)
         text += fmt::format(
-            "  in {} collectives the last to arrive cannot be told: it was late by less than the "
-            "clocks of the hosts are in doubt; the ranks waited {}\n",
-            report.untold.collectives, durationText(report.untold.waited.ns));
+            "  in {} collectives the last to arrive cannot be told{}; the ranks waited {}\n",
+            report.untold.collectives,
+            brief ? ", for doubt in the clocks of the hosts"
+                  : ": it was late by less than the clocks of the hosts are in doubt",
+            durationText(report.untold.waited.ns));
     return text;
 }
 
@@ -189,9 +230,9 @@ std::string ledger(const Report& report, bool brief) {
                       : fmt::format("the {} of {} steps that have detail",
                                     countText(static_cast<std::uint64_t>(basis.detailed)),
                                     countText(static_cast<std::uint64_t>(basis.steps)));
-    std::string text =
-        fmt::format("\nStep ledger (sum over {}; {})\n", which,
-                    brief ? "parts of 0.1 % and more of wall time" : "parts add up to wall time");
+    std::string text = fmt::format(
+        "\nStep ledger (sum over {}; {})\n", which,
+        brief ? "parts of 1 % and more of some rank's wall time" : "parts add up to wall time");
     std::set<RankId> ranks;
     for (const analysis::LedgerRow& row : report.ledger) ranks.insert(row.rank);
     if (ranks.empty()) return text + fmt::format("  phases {}\n", absence(report));
