@@ -2,6 +2,7 @@
 
 #include "app/desktop/loading/load_recording.h"
 #include "app/desktop/loading/remote_hosts.h"
+#include "storage/recording/read/cancellable_reader.h"
 #include "storage/recording/remote/remote_address.h"
 #include "storage/recording/remote/remote_reader.h"
 
@@ -158,7 +159,8 @@ void RecordingLoader::open(const QString& path) {
                 completeSketch(sketch);
             });
         }
-        auto loaded = loadRecording(*reading->reader, path);
+        storage::CancellableReader reader(*reading->reader, generation);
+        auto loaded = loadRecording(reader, path);
         if (!loaded) return failure(loaded);
         reading->recording = *loaded;
         return Topic::Delivery([this, recording = *loaded] { present(recording); });
@@ -172,7 +174,8 @@ void RecordingLoader::completeSketch(const std::shared_ptr<OpenRecording>& sketc
                       sketch](const storage::Generation& generation) -> Result<Topic::Delivery> {
         if (!reading->session) return Topic::Delivery([] {});
         reading->session->whileWanted(generation);
-        const auto more = addNextRank(*reading->reader, *sketch);
+        storage::CancellableReader reader(*reading->reader, generation);
+        const auto more = addNextRank(reader, *sketch);
         if (!more) return failure(more);
         if (*more) return Topic::Delivery([this, sketch] { completeSketch(sketch); });
         complete(*sketch);
@@ -206,7 +209,8 @@ void RecordingLoader::lookForMore() {
         if (!summary) return failure(summary);
         if (!hasGrown(reading->recording->summary, *summary))
             return Topic::Delivery([this] { m_again.start(kBetweenLooks); });
-        auto loaded = loadRecording(*reading->reader, reading->recording->path, true);
+        storage::CancellableReader reader(*reading->reader, generation);
+        auto loaded = loadRecording(reader, reading->recording->path, true);
         if (!loaded) return failure(loaded);
         reading->recording = *loaded;
         const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(

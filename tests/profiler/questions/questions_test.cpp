@@ -2,6 +2,7 @@
 #include "profiler/questions/compare.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/scaling.h"
+#include "storage/recording/read/cancellable_reader.h"
 #include "tests/profiler/questions/sound.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -81,6 +82,51 @@ TEST_F(Questions, AreAnsweredSoundlyOfAnyRecording) {
     }
 }
 
+/// Nobody wants the answer any more once so much was read.
+class ImpatientReader : public storage::CancellableReader {
+public:
+    ImpatientReader(storage::RecordingReader& reader, storage::Generations& requests, int reads)
+        : CancellableReader(reader, requests.next()), m_requests(requests), m_reads(reads) {}
+    using CancellableReader::spans;
+    Result<RankEvents> rankEvents(RankId rank, TimeRange range) override {
+        count();
+        return CancellableReader::rankEvents(rank, range);
+    }
+    Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) override {
+        count();
+        return CancellableReader::spans(rank, lane, range);
+    }
+    [[nodiscard]] int readsAfter() const { return -m_reads; }
+
+private:
+    void count() {
+        if (m_reads-- == 0) m_requests.supersede();
+    }
+    storage::Generations& m_requests;
+    int m_reads;
+};
+
+TEST_F(Questions, EndSoonWhenNobodyWantsThem) {
+    test::SampleOptions options;
+    options.ranks = 4;
+    options.gpu = true;
+    record(options);
+    const Selection all;
+    int cancelled = 0;
+    for (const Question& question : allQuestions())
+        for (const int reads : {0, 1, 3}) {
+            storage::Generations requests;
+            ImpatientReader reader(*m_reader, requests, reads);
+            const auto answer = answerTo(question, {reader, m_summary, all});
+            if (reader.readsAfter() <= 0) continue;  // it reads no more
+            ++cancelled;
+            ASSERT_FALSE(answer) << question.key;
+            EXPECT_EQ(answer.error().code, ErrorCode::kCancelled) << question.key;
+            EXPECT_EQ(reader.readsAfter(), 1) << question.key;
+        }
+    EXPECT_GT(cancelled, 20);
+}
+
 TEST_F(Questions, BreakdownAddsUp) {
     record();
     const Answer answer = ask("breakdown");
@@ -107,6 +153,28 @@ TEST_F(Questions, BreakdownOfAStepIsLessThanOfAll) {
     ASSERT_EQ(one.rows.size(), 1u);
     EXPECT_EQ(whole(one, 0, "rank"), 1);
     EXPECT_LT(number(one, 0, "span_us"), number(all, 1, "span_us") / 5);
+}
+
+TEST_F(Questions, StepsOneByOneSayWhatTheyWaitedForACore) {
+    record();
+    m_summary.steps.front().coreWaitNs = -1;
+    Asked asked{*m_reader, m_summary, {}};
+    asked.perStep = true;
+    const auto answer = findQuestion("steps")->ask(asked);
+    ASSERT_TRUE(answer) << answer.error().message;
+    const Table& each = answer->tables.at(1);
+    const std::size_t column = each.columnAt("core_wait_ns");
+    EXPECT_TRUE(each.shows(column));
+    ASSERT_EQ(each.rows.size(), m_summary.steps.size());
+    std::size_t unknown = 0;
+    for (const auto& row : each.rows) {
+        ASSERT_EQ(row.size(), each.columns.size());
+        if (row[column].isNone())
+            ++unknown;
+        else
+            EXPECT_EQ(*row[column].integer(), m_summary.steps.back().coreWaitNs);
+    }
+    EXPECT_EQ(unknown, 1u);
 }
 
 TEST_F(Questions, HtaKnowsNoSteps) {
@@ -483,7 +551,8 @@ TEST_F(SeveralRecordings, ThatCannotTellAreNotScaled) {
         {{"a", &record("a.sscope", {})}, {"b", &record("b.sscope", empty)}}, false);
     ASSERT_TRUE(answer) << answer.error().message;
     test::expectSound(*answer);
-    EXPECT_THAT(answer->untold, testing::Contains(HasSubstr("recording 2 (b): it has 0 of 2 ranks")));
+    EXPECT_THAT(answer->untold,
+                testing::Contains(HasSubstr("recording 2 (b): it has 0 of 2 ranks")));
 }
 
 TEST_F(SeveralRecordings, AreComparedByMemoryAndLosses) {
