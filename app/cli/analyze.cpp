@@ -2,6 +2,7 @@
 #include "app/cli/answer_text.h"
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/kept_text.h"
 #include "app/cli/open_recording.h"
 #include "app/cli/part_words.h"
 #include "app/cli/shared_options.h"
@@ -25,7 +26,7 @@ struct AnalyzeOptions {
     std::string mode = "exact", by;
     std::size_t top = 0;
     bool keepLastStep = false, perStep = false;
-    bool json = false, csv = false, explain = false, all = false;
+    bool json = false, csv = false, explain = false, all = false, fresh = false;
 };
 
 Result<questions::Selection> selectionOf(const AnalyzeOptions& options) {
@@ -63,8 +64,12 @@ Result<std::vector<const questions::Question*>> questionsOf(const std::vector<st
 
 using Wanted = std::vector<const questions::Question*>;
 
-Result<std::vector<questions::Answer>> answersTo(const Wanted& wanted,
-                                                 const AnalyzeOptions& options) {
+struct Answered {
+    std::vector<questions::Answer> answers;
+    bool lasting = false;  ///< of a finished recording
+};
+
+Result<Answered> answersTo(const Wanted& wanted, const AnalyzeOptions& options) {
     const auto selection = selectionOf(options);
     if (!selection) return failure(selection);
     const auto reader = openAnyRecording(options.place);
@@ -82,13 +87,13 @@ Result<std::vector<questions::Answer>> answersTo(const Wanted& wanted,
                                  fromWord<questions::Order>(options.by),
                                  options.top,
                                  options.explain};
-    std::vector<questions::Answer> answers;
+    Answered answered{{}, whole->complete};
     for (const questions::Question* question : wanted) {
         auto answer = questions::answerTo(*question, asked);
         if (!answer) return failure(answer);
-        answers.push_back(std::move(*answer));
+        answered.answers.push_back(std::move(*answer));
     }
-    return answers;
+    return answered;
 }
 
 std::string textOf(const Wanted& wanted, const std::vector<questions::Answer>& answers,
@@ -100,18 +105,40 @@ std::string textOf(const Wanted& wanted, const std::vector<questions::Answer>& a
                                 : fmt::format("{}\n", wanted[i]->title);
         text += '\n' + answerText(answers[i], options.all || options.top > 0 ? 0 : kMostRows);
     }
-    const auto columns = terminalColumns(STDOUT_FILENO);
-    return columns ? wrapped(text, *columns) : text;
+    return text;
+}
+
+Result<Computed> computed(const AnalyzeOptions& options) {
+    const auto wanted = questionsOf(options.questions);
+    if (!wanted) return failure(wanted);
+    const auto answered = answersTo(*wanted, options);
+    if (!answered) return failure(answered);
+    const auto& answers = answered->answers;
+    return Computed{options.json  ? questions::toJson(answers) + '\n'
+                    : options.csv ? questions::toCsv(answers)
+                                  : textOf(*wanted, answers, options),
+                    answered->lasting};
+}
+
+/// All that an answer depends on beside the recording.
+std::string questionText(const AnalyzeOptions& options) {
+    return fmt::format(
+        "analyze {} --range '{}' --steps '{}' --ranks '{}' --mode {} --by '{}' --top "
+        "{}{}{}{}{}{}{}",
+        fmt::join(options.questions, " "), options.range, options.steps,
+        fmt::join(options.ranks, ","), options.mode, options.by, options.top,
+        options.keepLastStep ? " --keep-last-step" : "", options.perStep ? " --per-step" : "",
+        options.explain ? " --explain" : "", options.all ? " --all" : "",
+        options.json ? " --json" : "", options.csv ? " --csv" : "");
 }
 
 int run(const AnalyzeOptions& options) {
-    const auto wanted = questionsOf(options.questions);
-    const auto answers = wanted ? answersTo(*wanted, options)
-                                : Result<std::vector<questions::Answer>>(failure(wanted));
-    if (!answers) return tellFailure(options.place, answers.error());
-    if (options.json) return printLast(questions::toJson(*answers) + '\n');
-    if (options.csv) return printLast(questions::toCsv(*answers));
-    return printLast(textOf(*wanted, *answers, options));
+    const auto text = keptText(options.place, questionText(options), options.fresh,
+                               [&] { return computed(options); });
+    if (!text) return tellFailure(options.place, text.error());
+    const auto columns =
+        options.json || options.csv ? std::nullopt : terminalColumns(STDOUT_FILENO);
+    return printLast(columns ? wrapped(*text, *columns) : *text);
 }
 
 }  // namespace
@@ -144,6 +171,7 @@ Command addAnalyze(CLI::App& root) {
     auto* json = app->add_flag("--json", options->json,
                                "print one JSON document, schema shardscope.analyze/1");
     app->add_flag("--csv", options->csv, "print tables as CSV")->excludes(json);
+    addFresh(*app, options->fresh);
     addSshCommand(*app, options->place.sshCommand);
     return {app, [options] { return run(*options); }};
 }

@@ -1,14 +1,18 @@
 // `shardscope report`: explains a run from its recording.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/kept_text.h"
 #include "app/cli/open_recording.h"
 #include "app/cli/report_of.h"
 #include "app/cli/report_text.h"
 #include "app/cli/shared_options.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
@@ -18,18 +22,29 @@ struct ReportOptions {
     bool json = false;
     bool all = false;
     bool hta = false;  ///< HTA's numbers for ranks without a device as well
+    bool fresh = false;
 };
 
-int run(const ReportOptions& options) {
-    auto reader = openAnyRecording(options.place);
-    auto report =
-        reader ? reportOf(**reader, options.hta) : Result<analysis::Report>(failure(reader));
-    if (!report) return tellFailure(options.place, report.error());
+Result<Computed> computed(const ReportOptions& options) {
+    const auto reader = openAnyRecording(options.place);
+    if (!reader) return failure(reader);
+    auto report = reportOf(**reader, options.hta);
+    if (!report) return failure(report);
     if (reader->isRunning(report->finalised)) markRunning(*report);
-    if (options.json) return printLast(analysis::toJson(*report) + '\n');
-    const std::string text = reportText(*report, options.place.path, options.all) + '\n';
-    const auto columns = terminalColumns(STDOUT_FILENO);
-    return printLast(columns ? wrapped(text, *columns) : text);
+    std::string text = options.json ? analysis::toJson(*report)
+                                    : reportText(*report, options.place.path, options.all);
+    return Computed{std::move(text) + '\n', report->finalised};
+}
+
+int run(const ReportOptions& options) {
+    const std::string question =
+        fmt::format("report {}{}{}", options.hta ? "--hta " : "", options.all ? "--all " : "",
+                    options.json ? "--json" : options.place.path);
+    const auto text =
+        keptText(options.place, question, options.fresh, [&] { return computed(options); });
+    if (!text) return tellFailure(options.place, text.error());
+    const auto columns = options.json ? std::nullopt : terminalColumns(STDOUT_FILENO);
+    return printLast(columns ? wrapped(*text, *columns) : *text);
 }
 
 }  // namespace
@@ -45,6 +60,7 @@ Command addReport(CLI::App& root) {
                   "show every rank and finding, not only the spread and the worst of many");
     app->add_flag("--hta", options->hta,
                   "HTA-compatible numbers also for ranks without a device, as exported");
+    addFresh(*app, options->fresh);
     addSshCommand(*app, options->place.sshCommand);
     return {app, [options] { return run(*options); }};
 }

@@ -19,6 +19,7 @@ ARROWS = {
     "storage/columns": [],
     "storage/schema": [],
     # Floors: each may stand on those above it in this list.
+    "storage/recording/beside": ["storage/sqlite"],
     "storage/recording/file": [*BELOW_RECORDINGS],
     "storage/recording/read": [*BELOW_RECORDINGS, "storage/recording/file"],
     "storage/recording/remote": [*BELOW_RECORDINGS, "storage/recording/read"],
