@@ -3,6 +3,7 @@
 #include "profiler/questions/hta_rows.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/read_growth.h"
+#include "profiler/questions/read_surroundings.h"
 
 #include <algorithm>
 #include <vector>
@@ -44,7 +45,9 @@ Result<analysis::Report> reportOf(storage::RecordingReader& reader, bool hta) {
     if (!rows) return failure(rows);
     const auto growths = questions::memoryGrowths(reader, *summary, ranks);
     if (!growths) return failure(growths);
-    analysis::Report report = analysis::analyse(*summary, ranks, *rows, *growths);
+    const auto around = questions::surroundings(reader, *summary, {});
+    if (!around) return failure(around);
+    analysis::Report report = analysis::analyse(*summary, ranks, *rows, *growths, *around);
     if (hta || hasDeviceLane(*summary)) {
         auto numbers = htaNumbers(reader);
         if (!numbers) return failure(numbers);

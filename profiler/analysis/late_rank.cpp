@@ -185,6 +185,18 @@ std::map<RankId, Duration> withoutCore(const RecordingSummary& summary,
     return waited;
 }
 
+/// By rank, of these steps.
+std::map<RankId, Duration> sumsOver(const std::set<StepIndex>& steps,
+                                    const std::map<RankId, std::map<StepIndex, Duration>>& byStep) {
+    std::map<RankId, Duration> sums;
+    for (const auto& [rank, times] : byStep) {
+        Duration& sum = sums[rank];
+        for (const auto& [step, time] : times)
+            if (steps.contains(step)) sum += time;
+    }
+    return sums;
+}
+
 bool hasLowClocks(RankId rank, const std::map<RankId, double>& clocks) {
     const auto own = clocks.find(rank);
     std::vector<double> others;
@@ -267,7 +279,7 @@ LateCause whyLate(const LateRank& late, const RecordingSummary& summary,
         if (excess <= cause.excess || ratio(excess, lateness) < kLeastReason) continue;
         cause = {kind.reason, excess};
     }
-    const Duration memory = moreThanOthers(late.rank, around.driverMemory);
+    const Duration memory = moreThanOthers(late.rank, sumsOver(steps, around.driverMemory));
     if (ratio(memory, lateness) >= kLeastReason) return {LateReason::kMemory, memory};
     const Duration away = moreThanOthers(late.rank, withoutProcessor(summary, ledger, steps));
     const Duration waited = moreThanOthers(late.rank, withoutCore(summary, steps));

@@ -16,6 +16,7 @@
 
 #include "profiler/analysis/host_clocks.h"
 #include "profiler/analysis/ledger.h"
+#include "profiler/analysis/surroundings.h"
 #include "storage/model/recording.h"
 #include "storage/model/words.h"
 
@@ -133,13 +134,6 @@ inline constexpr double kLowClocks = 0.97;
 struct LateCause {
     LateReason reason = LateReason::kUnknown;
     Duration excess;  ///< over the median of the others, in all steps looked at
-};
-
-/// What is known of ranks beside ledger and rows; without those of which it was not recorded.
-struct Surroundings {
-    std::map<RankId, double> deviceClocks;  ///< typical of the steps, in any unit
-    /// Within the steps, in calls that take memory from the device's driver or give it back.
-    std::map<RankId, Duration> driverMemory;
 };
 
 [[nodiscard]] LateCause whyLate(const LateRank& late, const RecordingSummary& summary,

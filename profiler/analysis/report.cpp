@@ -114,7 +114,8 @@ void takeRanks(const RecordingSummary& summary, const RecordingSummary& detailed
 }  // namespace
 
 Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
-               const std::vector<LedgerRow>& deviceRows, const std::vector<RankGrowth>& growths) {
+               const std::vector<LedgerRow>& deviceRows, const std::vector<RankGrowth>& growths,
+               const Surroundings& around) {
     Report report;
     report.run = summary.run;
     const RecordingSummary detailed = detailedSteps(summary, report.basis);
@@ -132,7 +133,7 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     for (const RankFacts& rank : summary.ranks) report.dropped += rank.dropped;
     report.fileSize = summary.fileSize;
     report.finalised = summary.complete;
-    RunFindings findings = runFindings(detailed, ranks, report, growths);
+    RunFindings findings = runFindings(detailed, ranks, report, growths, around);
     report.findings = std::move(findings.found);
     report.judged = std::move(findings.judged);
     return report;

@@ -6,6 +6,7 @@
 #include "profiler/analysis/hta_compatible.h"
 #include "profiler/analysis/ledger.h"
 #include "profiler/analysis/memory_steps.h"
+#include "profiler/analysis/surroundings.h"
 #include "storage/model/recording.h"
 
 #include <array>
@@ -211,10 +212,11 @@ struct Report {
 
 /// `ranks` by rank, covering the whole run. `deviceRows`: of ranks whose kernels were traced
 /// (device_ledger.h), filled in by who reads them; other ranks and steps go by their phases.
-/// `growths`: of ranks whose memory events were read.
+/// `growths`: of ranks whose memory events were read. `around`: for who is late, and why.
 [[nodiscard]] Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
                              const std::vector<LedgerRow>& deviceRows = {},
-                             const std::vector<RankGrowth>& growths = {});
+                             const std::vector<RankGrowth>& growths = {},
+                             const Surroundings& around = {});
 
 /// "schema": "shardscope.report/1"; keys are stable.
 [[nodiscard]] std::string toJson(const Report& report);

@@ -62,6 +62,16 @@ void addCuts(const RuleInput& input, std::vector<std::string>& lacks) {
         lacks.emplace_back("what is missing: the recording is incomplete");
 }
 
+/// Whether ranks did anything in their steps.
+bool doWork(const Report& report) {
+    return std::any_of(report.ledger.begin(), report.ledger.end(), [](const LedgerRow& row) {
+        const Duration idle = row.parts[at(LedgerPart::kHostBound)] +
+                              row.parts[at(LedgerPart::kLaunchBound)] +
+                              row.parts[at(LedgerPart::kOther)];
+        return row.wall > idle;
+    });
+}
+
 /// What is needed to find nothing.
 std::vector<std::string> lacking(const RuleInput& input) {
     const RecordingSummary& summary = input.summary;
@@ -75,6 +85,8 @@ std::vector<std::string> lacking(const RuleInput& input) {
                                : "slow steps and late ranks: no steps with phases are recorded");
     else if (report.ledger.empty())
         lacks.emplace_back("slow steps and late ranks: neither phases nor kernels are recorded");
+    else if (!doWork(report))
+        lacks.emplace_back("slow steps and late ranks: no work of any rank lies within its steps");
     else if (steps < kLeastSteps)
         lacks.push_back(
             fmt::format("slow steps and late ranks: there {} {} steady step{}, and {} are needed",
@@ -105,8 +117,9 @@ Judged judgedBy(const RuleInput& input) {
 }  // namespace
 
 RunFindings runFindings(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
-                        const Report& report, const std::vector<RankGrowth>& growths) {
-    const RuleInput input = ruleInput(summary, ranks, report, growths);
+                        const Report& report, const std::vector<RankGrowth>& growths,
+                        const Surroundings& around) {
+    const RuleInput input = ruleInput(summary, ranks, report, growths, around);
     return {findingsOf(input), judgedBy(input)};
 }
 

@@ -16,6 +16,7 @@ struct RunFindings {
 /// `report` with all but its findings filled in; `ranks` by rank.
 [[nodiscard]] RunFindings runFindings(const RecordingSummary& summary,
                                       const std::vector<RankEvents>& ranks, const Report& report,
-                                      const std::vector<RankGrowth>& growths = {});
+                                      const std::vector<RankGrowth>& growths = {},
+                                      const Surroundings& around = {});
 
 }  // namespace shardscope::analysis

@@ -27,44 +27,38 @@ std::string_view withoutVersion(std::string_view name) {
     return whole ? name.substr(0, version) : name;
 }
 
-using Ranges = std::map<RankId, std::vector<TimeRange>>;
-
-/// Threads call at the same time: what they take together is counted once.
-Result<void> addCalls(const Asked& asked, const LaneFacts& lane, Ranges& calls) {
-    const auto spans =
-        asked.reader.spans(lane.rank, lane.lane, asked.selection.timeOf(asked.summary, lane.rank));
-    if (!spans) return failure(spans);
-    std::vector<TimeRange>& ofRank = calls[lane.rank];
-    std::map<StringId, bool> known;
-    for (const SpanEvent& span : *spans) {
-        const auto [name, fresh] = known.try_emplace(span.name, false);
-        if (fresh) name->second = isDriverMemoryCall(asked.reader.text(lane.rank, span.name));
-        if (name->second) ofRank.push_back(span.range());
-    }
-    return {};
-}
-
 }  // namespace
 
 bool isDriverMemoryCall(std::string_view name) {
     return std::find(kCalls.begin(), kCalls.end(), withoutVersion(name)) != kCalls.end();
 }
 
-Result<std::map<RankId, Duration>> driverMemoryTime(const Asked& asked,
-                                                    const std::set<StepIndex>& steps) {
-    Ranges calls;
-    for (const LaneFacts& lane : asked.summary.lanes) {
-        if (lane.role != LaneRole::kRuntime || isOverheadLane(lane.lane, lane.name)) continue;
-        if (auto added = addCalls(asked, lane, calls); !added) return failure(added);
+Result<std::optional<std::map<StepIndex, Duration>>> driverMemoryTime(
+    storage::RecordingReader& reader, const RecordingSummary& summary, RankId rank,
+    TimeRange range) {
+    std::vector<TimeRange> calls;
+    bool traced = false;
+    for (const LaneFacts& lane : summary.lanes) {
+        if (lane.rank != rank || lane.role != LaneRole::kRuntime ||
+            isOverheadLane(lane.lane, lane.name))
+            continue;
+        traced = true;
+        const auto spans = reader.spans(rank, lane.lane, range);
+        if (!spans) return failure(spans);
+        std::map<StringId, bool> known;
+        for (const SpanEvent& span : *spans) {
+            const auto [name, fresh] = known.try_emplace(span.name, false);
+            if (fresh) name->second = isDriverMemoryCall(reader.text(rank, span.name));
+            if (name->second) calls.push_back(span.range());
+        }
     }
-    std::map<RankId, analysis::Intervals> sets;
-    for (auto& [rank, ranges] : calls) sets[rank] = analysis::unionOf(std::move(ranges));
-    std::map<RankId, Duration> times;
-    for (const auto& [rank, set] : sets) times[rank] = {};
-    for (const StepFacts& step : asked.summary.steps)
-        if (const auto set = sets.find(step.rank); set != sets.end() && steps.contains(step.step))
-            times[step.rank] += analysis::total(set->second, step.range());
-    return times;
+    std::map<StepIndex, Duration> times;
+    if (!traced) return std::optional<std::map<StepIndex, Duration>>();
+    // Threads call at the same time: what they take together is counted once.
+    const analysis::Intervals all = analysis::unionOf(std::move(calls));
+    for (const StepFacts& step : summary.steps)
+        if (step.rank == rank) times[step.step] += analysis::total(all, step.range());
+    return std::optional(std::move(times));
 }
 
 }  // namespace shardscope::questions

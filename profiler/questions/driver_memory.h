@@ -1,11 +1,13 @@
-// How long ranks took device memory from the driver and gave it back: what an allocator that caches
-// does seldom once it has what it needs, and in each step where it finds no room.
+// How long a rank took device memory from the driver and gave it back: what an allocator that
+// caches does seldom once it has what it needs, and in each step where it finds no room.
 #pragma once
 
-#include "profiler/questions/question.h"
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <map>
-#include <set>
+#include <optional>
 #include <string_view>
 
 namespace shardscope::questions {
@@ -15,8 +17,9 @@ namespace shardscope::questions {
 /// nor pools ordered by streams (cudaMallocAsync).
 [[nodiscard]] bool isDriverMemoryCall(std::string_view name);
 
-/// By rank: of its calls within `steps`. Without ranks whose calls were not traced.
-[[nodiscard]] Result<std::map<RankId, Duration>> driverMemoryTime(const Asked& asked,
-                                                                  const std::set<StepIndex>& steps);
+/// By step, of its calls within `range`; nothing where its calls were not traced.
+[[nodiscard]] Result<std::optional<std::map<StepIndex, Duration>>> driverMemoryTime(
+    storage::RecordingReader& reader, const RecordingSummary& summary, RankId rank,
+    TimeRange range);
 
 }  // namespace shardscope::questions

@@ -1,13 +1,12 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/late_rank.h"
 #include "profiler/questions/cells.h"
-#include "profiler/questions/driver_memory.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/read_device.h"
+#include "profiler/questions/read_surroundings.h"
 
 #include <fmt/format.h>
 
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,9 +18,6 @@ namespace {
 using analysis::LateCause;
 using analysis::LateRank;
 using analysis::LateReason;
-
-/// As the sampler of devices calls it (profiler/collectors/nvml/nvml_counters.h).
-constexpr const char* kDeviceClock = "SM clock";
 
 /// What is looked at: steady steps with all their phases.
 struct Basis {
@@ -40,29 +36,6 @@ Result<Basis> basisOf(const Asked& asked, const std::vector<RankEvents>& ranks) 
     for (const auto& [step, whole] : analysis::steadySteps(asked.summary, ranks).steps)
         basis.steps.insert(step);
     return basis;
-}
-
-/// The middle clock of each rank's device within its selected time, where it was sampled.
-Result<std::map<RankId, double>> deviceClocks(const Asked& asked) {
-    std::map<RankId, double> clocks;
-    for (const LaneFacts& lane : asked.summary.lanes) {
-        if (lane.role != LaneRole::kCounter || lane.name != kDeviceClock) continue;
-        const auto samples = asked.reader.samples(lane.rank, lane.lane,
-                                                  asked.selection.timeOf(asked.summary, lane.rank));
-        if (!samples) return failure(samples);
-        std::vector<double> values;
-        for (const CounterEvent& sample : *samples) values.push_back(sample.value);
-        if (!values.empty()) clocks[lane.rank] = analysis::medianOf(std::move(values));
-    }
-    return clocks;
-}
-
-Result<analysis::Surroundings> surroundings(const Asked& asked, const std::set<StepIndex>& steps) {
-    auto clocks = deviceClocks(asked);
-    if (!clocks) return failure(clocks);
-    auto memory = driverMemoryTime(asked, steps);
-    if (!memory) return failure(memory);
-    return analysis::Surroundings{std::move(*clocks), std::move(*memory)};
 }
 
 Table heldUpTable(const std::vector<LateRank>& held) {
@@ -144,7 +117,7 @@ Result<Answer> askLate(const Asked& asked) {
     const analysis::HostClocks hosts(asked.summary, *ranks);
     const auto held = analysis::heldUpBy(*ranks, basis->ledger, basis->steps, hosts);
     if (!held.empty() && held.front().isNamed()) {
-        const auto around = surroundings(asked, basis->steps);
+        const auto around = surroundings(asked.reader, asked.summary, asked.selection);
         if (!around) return failure(around);
         tellReason(
             held.front(),

@@ -2,6 +2,7 @@
 
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/read_growth.h"
+#include "profiler/questions/read_surroundings.h"
 
 namespace shardscope::desktop {
 namespace {
@@ -31,13 +32,16 @@ Result<bool> addNextRank(storage::RecordingReader& reader, OpenRecording& sketch
     const auto growths = questions::memoryGrowths(reader, sketch.summary, {*events});
     if (!growths) return failure(growths);
     sketch.growths.insert(sketch.growths.end(), growths->begin(), growths->end());
+    if (auto added = questions::addSurroundings(reader, sketch.summary, {}, next, sketch.around);
+        !added)
+        return failure(added);
     sketch.ranks.push_back(std::move(*events));
     return true;
 }
 
 void complete(OpenRecording& sketch) {
-    sketch.report =
-        analysis::analyse(sketch.summary, sketch.ranks, sketch.deviceRows, sketch.growths);
+    sketch.report = analysis::analyse(sketch.summary, sketch.ranks, sketch.deviceRows,
+                                      sketch.growths, sketch.around);
     sketch.density = runDensity(sketch.ranks, sketch.summary.bounds, kDensityBuckets);
 }
 

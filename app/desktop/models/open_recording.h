@@ -28,6 +28,7 @@ struct OpenRecording {
     std::vector<RankEvents> ranks;                ///< by rank
     std::vector<analysis::LedgerRow> deviceRows;  ///< of ranks whose kernels were traced
     std::vector<analysis::RankGrowth> growths;    ///< of ranks whose memory may grow
+    analysis::Surroundings around;
     RunDensity density;
     bool grows = false;  ///< it was read before, and more has come since
 

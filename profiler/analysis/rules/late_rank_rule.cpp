@@ -20,7 +20,7 @@ MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& ste
     const std::vector<LateRank> held = heldUpBy(input.ranks, report.ledger, steps, report.clocks);
     if (held.empty() || !held.front().isNamed()) return std::nullopt;
     const LateRank& late = held.front();
-    const LateCause cause = whyLate(late, input.summary, report.ledger, steps);
+    const LateCause cause = whyLate(late, input.summary, report.ledger, steps, input.around);
     RunFinding finding;
     finding.code = "late-rank";
     finding.title = fmt::format("Rank {} arrives last", late.rank.value);

@@ -27,11 +27,13 @@ std::set<StepIndex> comparedSteps(const Report& report, const std::vector<RankEv
 }  // namespace
 
 RuleInput ruleInput(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
-                    const Report& report, const std::vector<RankGrowth>& growths) {
+                    const Report& report, const std::vector<RankGrowth>& growths,
+                    const Surroundings& around) {
     RuleInput input{summary,
                     ranks,
                     report,
                     growths,
+                    around,
                     comparedSteps(report, ranks),
                     {},
                     slowSteps(steadySteps(summary, ranks), ranks),

@@ -29,6 +29,7 @@ struct RuleInput {
     const std::vector<RankEvents>& ranks;
     const Report& report;  ///< with ledger, memory, clocks and warm-up filled in
     const std::vector<RankGrowth>& growths;
+    const Surroundings& around;
     /// That are compared with each other: without warm-up, evaluation and checkpoints.
     std::set<StepIndex> steps;
     std::map<StepIndex, std::vector<const LedgerRow*>> rows;  ///< of these, over ranks
@@ -37,7 +38,8 @@ struct RuleInput {
 };
 [[nodiscard]] RuleInput ruleInput(const RecordingSummary& summary,
                                   const std::vector<RankEvents>& ranks, const Report& report,
-                                  const std::vector<RankGrowth>& growths);
+                                  const std::vector<RankGrowth>& growths,
+                                  const Surroundings& around);
 
 using MaybeFinding = std::optional<RunFinding>;
 

@@ -104,18 +104,21 @@ TEST(LateRank, TakesMemoryFromTheDriverForLonger) {
     const MadeRun run = alwaysLate({3, 200'000, Phase::kOther, true});
     const std::int64_t lateness = judge(run).held.front().lateness().ns;
     const auto cause = [&](std::int64_t own, std::int64_t others) {
-        return judge(run, {{},
-                           {{RankId{0}, {others}},
-                            {RankId{1}, {others}},
-                            {RankId{2}, {others}},
-                            {RankId{3}, {own}}}})
-            .cause;
+        Surroundings around;
+        for (std::uint32_t rank = 0; rank < 4; ++rank) {
+            const std::int64_t all = rank == 3 ? own : others;
+            around.driverMemory[{rank}] = {{StepIndex{4}, {all / 2}},
+                                           {StepIndex{5}, {all - all / 2}},
+                                           {StepIndex{1000}, {lateness}}};
+        }
+        return judge(run, around).cause;
     };
     EXPECT_EQ(cause(lateness * 7 / 10 + 500, 500).reason, LateReason::kMemory);
     EXPECT_EQ(cause(lateness * 7 / 10 + 500, 500).excess.ns, lateness * 7 / 10);
     EXPECT_EQ(cause(lateness * 4 / 10, 0).reason, LateReason::kHost);
     EXPECT_EQ(cause(lateness, lateness).reason, LateReason::kHost) << "all of them do";
-    EXPECT_EQ(judge(run, {{}, {{RankId{3}, {lateness}}}}).cause.reason, LateReason::kHost)
+    EXPECT_EQ(judge(run, {{}, {{RankId{3}, {{StepIndex{4}, {lateness}}}}}}).cause.reason,
+              LateReason::kHost)
         << "how long the others take is not known";
 }
 

@@ -1,5 +1,6 @@
 #include "profiler/questions/driver_memory.h"
 
+#include "profiler/questions/read_surroundings.h"
 #include "storage/columns/chunk.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/result_matchers.h"
@@ -8,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <memory>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -86,14 +87,13 @@ TEST_F(DriverMemoryTime, IsWhatCallsTakeTogetherWithinTheSteps) {
     ASSERT_THAT(reader, test::IsOk());
     const auto summary = (*reader)->summary();
     ASSERT_THAT(summary, test::IsOk());
-    const Selection all;
-    const Asked asked{**reader, *summary, all};
-    const auto times = driverMemoryTime(asked, {StepIndex{0}, StepIndex{1}});
-    ASSERT_THAT(times, test::IsOk());
-    EXPECT_THAT(*times, testing::ElementsAre(
-                            testing::Pair(RankId{0}, Duration{200'000 + 500'000 + 1'000})));
-    EXPECT_THAT(*driverMemoryTime(asked, {StepIndex{2}}),
-                testing::ElementsAre(testing::Pair(RankId{0}, Duration{4'000})));
+    const auto around = surroundings(**reader, *summary, {});
+    ASSERT_THAT(around, test::IsOk());
+    EXPECT_TRUE(around->deviceClocks.empty());
+    const std::map<StepIndex, Duration> times{
+        {StepIndex{0}, {200'000}}, {StepIndex{1}, {500'000 + 1'000}}, {StepIndex{2}, {4'000}}};
+    EXPECT_THAT(around->driverMemory, testing::ElementsAre(testing::Pair(RankId{0}, times)))
+        << "of rank 1 no calls were traced";
 }
 
 }  // namespace

@@ -72,7 +72,8 @@ TEST(Rules, ARankThatIsLateForAStretchWithoutACoreIsNotToBlame) {
 TEST(Rules, WarnOfWhatCostsEnoughOfTheStepsTime) {
     const MadeRun run = healthy();
     const Report report = analyse(run.summary, run.ranks);
-    const RuleInput input = ruleInput(run.summary, run.ranks, report, {});
+    const Surroundings unknown;
+    const RuleInput input = ruleInput(run.summary, run.ranks, report, {}, unknown);
     const std::int64_t wall = wallOf(input).ns;
     EXPECT_EQ(wall, 18 * 2 * 1'001'000);
     EXPECT_EQ(severityOf({wall / 20 + 1}, input), Severity::kWarning);
@@ -194,6 +195,10 @@ TEST(Judged, IsNotWhatWasCutOrLacksSomething) {
     run = healthy();
     for (RankEvents& events : run.ranks) events.phases.clear();
     expectLack(run, "neither phases nor kernels");
+    run = healthy();
+    for (RankEvents& events : run.ranks)
+        for (SpanEvent& phase : events.phases) phase.phase = Phase::kOther;
+    expectLack(run, "no work of any rank lies within its steps");
     run = healthy();
     std::erase_if(run.summary.steps, [](const StepFacts& step) { return step.step.value >= 7; });
     expectLack(run, "there are 5 steady steps, and 6 are needed");
