@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace shardscope::storage {
@@ -15,15 +17,28 @@ namespace {
 constexpr std::int64_t kApplicationId = 0x73736352;
 constexpr std::int64_t kVersion = 1;
 
-/// What changes whenever the file is written; empty: it is no file, or has a log that is not in it
-/// yet.
+/// What changes whenever the file is written, or another takes its place, whatever its date and
+/// size are set to; empty: it is no file, or has a log that is not in it yet.
 std::string stateOf(const std::string& recording) {
     struct stat facts {};
     struct stat log {};
     if (::stat(recording.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
     if (::stat((recording + "-wal").c_str(), &log) == 0 && log.st_size > 0) return {};
-    return std::to_string(facts.st_size) + " bytes of " + std::to_string(facts.st_mtim.tv_sec) +
-           '.' + std::to_string(facts.st_mtim.tv_nsec);
+    std::string state;
+    for (const auto fact :
+         {static_cast<std::int64_t>(facts.st_size), static_cast<std::int64_t>(facts.st_ino),
+          static_cast<std::int64_t>(facts.st_mtim.tv_sec),
+          static_cast<std::int64_t>(facts.st_mtim.tv_nsec),
+          static_cast<std::int64_t>(facts.st_ctim.tv_sec),
+          static_cast<std::int64_t>(facts.st_ctim.tv_nsec)})
+        state += std::to_string(fact) + ' ';
+    return state;
+}
+
+std::string targetOf(std::string path) {
+    std::error_code none;
+    const auto target = std::filesystem::canonical(path, none);
+    return none ? std::move(path) : target.string();
 }
 
 enum class Found { kNothing, kOurs, kForeign };
@@ -75,8 +90,9 @@ bool insert(Connection& connection, std::string_view question, std::string_view 
 
 }  // namespace
 
+/// Where a link leads: there lies the log, and there the results.
 KeptResults::KeptResults(std::string recording, std::string program)
-    : m_recording(std::move(recording)),
+    : m_recording(targetOf(std::move(recording))),
       m_program(std::move(program)),
       m_state(stateOf(m_recording)) {}
 

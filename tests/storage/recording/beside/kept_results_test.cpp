@@ -60,6 +60,31 @@ TEST_F(KeptResultsTest, AreOfTheRecordingAsItWas) {
     EXPECT_EQ(before.find("why"), std::nullopt);
 }
 
+/// As archives and `cp -p` set them.
+TEST_F(KeptResultsTest, AreNotOfAnotherOfTheSameSizeAndDate) {
+    const auto date = fs::last_write_time(m_recording);
+    kept().keep("why", "because");
+    ASSERT_EQ(kept().find("why"), "because");
+    const std::string other = m_folder.file("other.sscope");
+    std::ofstream(other) << "WHAT A RECORDING HOLDS";
+    fs::last_write_time(other, date);
+    fs::rename(other, m_recording);
+    EXPECT_EQ(kept().find("why"), std::nullopt);
+    kept().keep("why", "for that");
+    write("what a recording holds");
+    fs::last_write_time(m_recording, date);
+    EXPECT_EQ(kept().find("why"), std::nullopt);
+}
+
+TEST_F(KeptResultsTest, OfALinkAreThoseOfItsTarget) {
+    const std::string link = m_folder.file("link.sscope");
+    fs::create_symlink(m_recording, link);
+    kept().keep("why", "because");
+    EXPECT_EQ(KeptResults(link, "1.0").find("why"), "because");
+    std::ofstream(m_recording + "-wal") << "more";
+    EXPECT_EQ(KeptResults(link, "1.0").find("why"), std::nullopt);
+}
+
 TEST_F(KeptResultsTest, AreNotOfALogThatIsNotInTheFileYet) {
     std::ofstream(m_recording + "-wal") << "more";
     kept().keep("why", "because");
