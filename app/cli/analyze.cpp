@@ -125,7 +125,7 @@ std::string questionText(const AnalyzeOptions& options) {
     return fmt::format(
         "analyze {} --range '{}' --steps '{}' --ranks '{}' --mode {} --by '{}' --top "
         "{}{}{}{}{}{}{}",
-        fmt::join(options.questions, " "), options.range, options.steps,
+        fmt::join(options.questions, "\n"), options.range, options.steps,
         fmt::join(options.ranks, ","), options.mode, options.by, options.top,
         options.keepLastStep ? " --keep-last-step" : "", options.perStep ? " --per-step" : "",
         options.explain ? " --explain" : "", options.all ? " --all" : "",
@@ -153,8 +153,7 @@ Command addAnalyze(CLI::App& root) {
     app->add_option("question", options->questions, "one or more of those below")->required();
     app->add_option("--range", options->range, "BEGIN:END in seconds, or with a unit");
     app->add_option("--steps", options->steps, "FIRST-LAST, or several of them with commas");
-    app->add_option("--ranks", options->ranks, "comma-separated ranks; all unless given")
-        ->delimiter(',');
+    addRanks(*app, options->ranks);
     app->add_option("--mode", options->mode,
                     "breakdown: exact, or as HolisticTraceAnalysis (HTA) counts")
         ->check(CLI::IsMember(wordVector<questions::Mode>()))
@@ -165,7 +164,7 @@ Command addAnalyze(CLI::App& root) {
     app->add_option("--by", options->by, "work, flame: sort by " + listOfWords<questions::Order>())
         ->check(CLI::IsMember(wordVector<questions::Order>()));
     app->add_option("--top", options->top, "work, flame: the first so many rows of each table")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1, 1'000'000'000));
     app->add_flag("--explain", options->explain, "say how each figure is defined");
     app->add_flag("--all", options->all, "all rows of long tables");
     auto* json = app->add_flag("--json", options->json,

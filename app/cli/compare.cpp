@@ -12,7 +12,12 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace shardscope::cli {
@@ -36,9 +41,15 @@ std::string placeIn(const std::string& path, const toml::source_region& where) {
 Result<std::vector<analysis::GateRule>> readGate(const std::string& path) {
     std::vector<analysis::GateRule> rules;
     if (path.empty()) return rules;
+    std::ifstream written(path);
+    std::error_code none;
+    if (!written || !std::filesystem::is_regular_file(path, none))
+        return failure(ErrorCode::kUsage,
+                       fmt::format("the rules {} cannot be read: {}", path,
+                                   written ? "it is no file" : std::strerror(errno)));
     toml::table file;
     try {
-        file = toml::parse_file(path);
+        file = toml::parse(written, path);
     } catch (const toml::parse_error& error) {
         return failure(ErrorCode::kUsage,
                        fmt::format("{}: {}", placeIn(path, error.source()), error.description()));

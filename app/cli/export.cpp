@@ -182,8 +182,7 @@ Command addExport(CLI::App& root) {
     auto* range =
         app->add_option("--range", arguments->range, "BEGIN:END in seconds, or with a unit");
     app->add_option("--steps", arguments->steps, "FIRST-LAST, whole steps")->excludes(range);
-    app->add_option("--ranks", arguments->ranks, "comma-separated ranks; all unless given")
-        ->delimiter(',');
+    addRanks(*app, arguments->ranks);
     app->add_option("--view", arguments->options.view, "csv: " + interchange::csvViews());
     app->add_option("--report", arguments->report,
                     "json: overview (as of `report --json`), info, verification");

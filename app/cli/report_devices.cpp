@@ -18,8 +18,10 @@ constexpr const char* kIndent = "  ";
 
 /// One device or, `place` left out, several of a kind.
 std::string kindText(const DeviceFacts& device, const std::string& place) {
-    return fmt::format("{}{}, {}, driver {}", device.name, place, bytesText(device.memory.count),
-                       device.driver.empty() ? "not known" : device.driver);
+    return fmt::format(
+        "{}{}, {}, driver {}", device.name.empty() ? "device not named" : device.name, place,
+        device.memory.count > 0 ? bytesText(device.memory.count) : "memory not known",
+        device.driver.empty() ? "not known" : device.driver);
 }
 
 std::string tracingText(const DeviceFacts& device) {
@@ -55,7 +57,8 @@ std::string deviceText(const DeviceUse& use) {
 
 std::string devicesOfFew(const Report& report) {
     std::string text;
-    TextTable table({"rank", "kernels", "compute", "communication", "hidden", "overlap", "idle"});
+    TextTable table(
+        {"rank", "kernels", "compute", "communication", "hidden", "overlap", "no kernel"});
     bool traced = false;
     for (const DeviceUse& use : report.devices) {
         text += deviceText(use);
@@ -97,7 +100,7 @@ std::string devicesOfMany(const Report& report) {
     };
     add("compute", &DeviceUse::compute);
     add("communication", &DeviceUse::communication);
-    add("idle", &DeviceUse::idle);
+    add("no kernel", &DeviceUse::idle);
     return text + table.text(kIndent);
 }
 
@@ -127,7 +130,15 @@ std::string htaOfFew(const std::vector<HtaNumbers>& all) {
             streams.add({rank, std::to_string(idle.stream), durationText(idle.hostWaitNs),
                          durationText(idle.kernelWaitNs), durationText(idle.otherNs)});
     }
-    return table.text(kIndent) + "  Idle between kernels of a stream\n" + streams.text(kIndent);
+    const bool overlapping = std::any_of(all.begin(), all.end(), [](const HtaNumbers& each) {
+        return std::any_of(each.idle.begin(), each.idle.end(), [](const analysis::HtaIdle& idle) {
+            return idle.hostWaitNs < 0 || idle.kernelWaitNs < 0 || idle.otherNs < 0;
+        });
+    });
+    return table.text(kIndent) + "  Idle between kernels of a stream\n" + streams.text(kIndent) +
+           (overlapping ? "  less than zero where work of a stream overlaps, which HTA subtracts; "
+                          "analyze launches does not\n"
+                        : "");
 }
 
 std::string htaOfMany(const std::vector<HtaNumbers>& all) {
@@ -164,7 +175,8 @@ std::string htaText(const Report& report, bool brief) {
     if (numbers.empty()) return {};
     if (brief) return htaOfMany(numbers);
     return "\nHTA-compatible (as HolisticTraceAnalysis counts: by kernel names, launched kernels "
-           "only,\nwithout the trace's last step; the exact numbers are above)\n" +
+           "only,\nwithout the trace's last step, and copies as work; the exact numbers are "
+           "above)\n" +
            htaOfFew(numbers);
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <span>
 #include <string>
@@ -74,8 +75,9 @@ std::string training(const Report& report, bool brief) {
                   fmt::format("{:.0f} tokens/s over all ranks", *report.tokensPerSecond));
     if (report.stepSecondsMedian)
         lines.add("step, median",
-                  fmt::format("{:.1f} ms ({} warm-up steps and steps with evaluation left out)",
-                              *report.stepSecondsMedian * 1e3, report.warmupStepsLeftOut));
+                  fmt::format("{} ({} warm-up steps and steps with evaluation left out)",
+                              durationText(std::llround(*report.stepSecondsMedian * 1e9)),
+                              report.warmupStepsLeftOut));
     const analysis::Mfu& mfu = report.mfu;
     lines.add("MFU", mfu.value ? fmt::format("{:.1f} % ({}; peak {:.1f} GFLOP/s over all ranks{})",
                                              *mfu.value * 100, mfu.variant, *mfu.peakFlops * 1e-9,
@@ -290,7 +292,8 @@ std::string memory(const Report& report, bool brief) {
         }
         const bool outside = rank.managed() != rank.peak;
         table.add({outside ? "total within the allocator" : "total",
-                   bytesText(rank.managed().count), bytesText(rank.theory.count),
+                   bytesText(rank.managed().count),
+                   rank.theory.count == 0 ? "–" : bytesText(rank.theory.count),
                    shareText(static_cast<double>(rank.managed().count),
                              static_cast<double>(rank.theory.count))});
         text += table.text("    ");

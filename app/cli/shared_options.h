@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace shardscope::cli {
 
@@ -17,6 +19,17 @@ inline CLI::Option* addForce(CLI::App& app, bool& force, const std::string& what
     return app.add_flag("-f,--force", force, "replace " + what);
 }
 inline constexpr const char* kAnOldRecording = "the output if it is a recording";
+
+/// --ranks, of what is looked at or written
+inline CLI::Option* addRanks(CLI::App& app, std::vector<std::uint32_t>& ranks) {
+    return app.add_option("--ranks", ranks, "comma-separated ranks; all unless given")
+        ->delimiter(',')
+        ->check([](const std::string& word) {
+            const bool number =
+                !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+            return number ? std::string() : "'" + word + "' is no rank: write 0 or 0,2,3";
+        });
+}
 
 /// -q, --quiet
 inline CLI::Option* addQuiet(CLI::App& app, bool& quiet) {

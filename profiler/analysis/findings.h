@@ -85,7 +85,7 @@ struct SteadySteps {
                                       const std::vector<RankEvents>& ranks);
 
 struct Throughput {
-    std::optional<double> tokensPerSecond;
+    std::optional<double> tokensPerSecond;  ///< absent where steps do not say how many they have
     std::optional<double> stepSecondsMedian;
     std::int32_t warmupStepsLeftOut = 0;
 };

@@ -96,6 +96,8 @@ Json ledgerJson(const Report& report) {
 
 Json memoryJson(const Report& report) {
     Json rows = Json::array();
+    // Of an imported trace the model is not known.
+    const bool theory = !report.run.model.empty();
     for (const RankMemory& memory : report.memory) {
         const bool known = memory.known;
         rows.push_back(
@@ -104,8 +106,8 @@ Json memoryJson(const Report& report) {
              {"peak_managed_bytes", known ? Json(memory.managed().count) : Json(nullptr)},
              {"peak_time_ns", known ? Json(memory.peakTime.ns) : Json(nullptr)},
              {"by_category", known ? categories(memory.byCategory) : Json(nullptr)},
-             {"theory_bytes", memory.theory.count},
-             {"theory_by_category", categories(memory.theoryByCategory)}});
+             {"theory_bytes", theory ? Json(memory.theory.count) : Json(nullptr)},
+             {"theory_by_category", theory ? categories(memory.theoryByCategory) : Json(nullptr)}});
     }
     return rows;
 }

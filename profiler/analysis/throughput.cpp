@@ -74,8 +74,9 @@ Throughput measureThroughput(const RecordingSummary& summary,
         tokens.push_back(static_cast<double>(step.tokens));
     }
     result.stepSecondsMedian = medianOf(seconds);
-    if (*result.stepSecondsMedian > 0)
-        result.tokensPerSecond = medianOf(tokens) / *result.stepSecondsMedian;
+    const double tokensMedian = medianOf(tokens);
+    if (*result.stepSecondsMedian > 0 && tokensMedian > 0)
+        result.tokensPerSecond = tokensMedian / *result.stepSecondsMedian;
     return result;
 }
 
@@ -95,7 +96,8 @@ Mfu modelFlopsUtilisation(const RecordingSummary& summary, std::optional<double>
     }
     if (summary.ranks.empty() ||
         static_cast<std::int32_t>(summary.ranks.size()) < summary.run.worldSize) {
-        mfu.reason = "not every rank reported a peak";
+        mfu.reason = fmt::format("it is of all ranks, and {} of {} are here", summary.ranks.size(),
+                                 summary.run.worldSize);
         return mfu;
     }
     mfu.peakFlops = peak;
@@ -103,7 +105,7 @@ Mfu modelFlopsUtilisation(const RecordingSummary& summary, std::optional<double>
     if (!config) {
         mfu.reason = "the run's configuration cannot be read: " + config.error().message;
     } else if (!tokensPerSecond) {
-        mfu.reason = "no step was finished by all ranks";
+        mfu.reason = "no step that was finished by all ranks says how many tokens it has";
     } else if (peak > 0) {
         mfu.value = *tokensPerSecond * theory::palmFlopsPerToken(config->model) / peak;
     } else {

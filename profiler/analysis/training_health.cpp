@@ -55,7 +55,7 @@ struct Threshold {
 void takeOutliers(const std::vector<MetricPoint>& points, Threshold threshold,
                   TrainingHealth& health) {
     const auto before = beforeEach(points);
-    if (points.size() < kStepsBefore + kLeastStepsForSpread) return;
+    if (points.size() < TrainingHealth::kLeastPoints) return;
     const double spread = spreadOf(points);
     for (std::size_t i = 0; i < points.size(); ++i) {
         if (!before[i]) continue;

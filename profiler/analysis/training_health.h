@@ -7,6 +7,7 @@
 #pragma once
 
 #include "profiler/analysis/report.h"
+#include "profiler/analysis/slow_steps.h"
 #include "storage/model/recording.h"
 #include "storage/model/words.h"
 
@@ -60,6 +61,9 @@ struct TrainingMoment {
 struct TrainingHealth {
     std::vector<TrainingMoment> moments;                   ///< by time
     std::size_t losses = 0, gradientNorms = 0, steps = 0;  ///< that were looked at
+    /// Of so many spikes, outliers and slow steps can be told: of fewer nothing is compared.
+    static constexpr std::size_t kLeastPoints = kStepsBefore + kLeastStepsForSpread;
+    static constexpr std::size_t kLeastSteps = kLeastStepsForSpread;
 };
 
 [[nodiscard]] TrainingHealth trainingHealth(const RecordingSummary& summary,

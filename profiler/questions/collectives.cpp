@@ -22,7 +22,7 @@ Table classTable(const std::vector<TransferClass>& classes, GroupNames& groups) 
         {{"operation", "operation"},
          {"group", "group", Unit::kNone, "Ranks that take part."},
          {"count", "count", Unit::kCount},
-         {"bytes", "size", Unit::kBytes, "Payload of all together."},
+         {"bytes", "size", Unit::kBytes, "Payload of all together, of those whose size is known."},
          {"waited_ns", "waited", Unit::kNanoseconds,
           "Before the last rank arrived, all ranks together."},
          {"moved_ns", "moved", Unit::kNanoseconds, "Transfers, one after the other."},
@@ -42,7 +42,8 @@ Table classTable(const std::vector<TransferClass>& classes, GroupNames& groups) 
         {}};
     for (const TransferClass& each : classes)
         table.rows.push_back({toWord(each.operation), groups.of(each.group), each.count,
-                              each.bytes.count, each.timed > 0 ? Cell(each.waited.ns) : Cell(),
+                              each.bytes.count > 0 ? Cell(each.bytes.count) : Cell(),
+                              each.timed > 0 ? Cell(each.waited.ns) : Cell(),
                               each.timed > 0 ? Cell(each.moved.ns) : Cell(), cell(each.medianSkew),
                               cell(each.algorithmBandwidth), cell(each.busBandwidth),
                               cell(each.bestBusBandwidth),

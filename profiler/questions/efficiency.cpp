@@ -102,6 +102,12 @@ bool isOnDevice(const RankEvents& events) {
     return !events.computeKernels.empty();
 }
 
+std::string whyNoThroughput(const Asked& asked, const analysis::Throughput& throughput) {
+    if (throughput.stepSecondsMedian) return "its steps do not say how many tokens they have";
+    return asked.selection.cutsTime() ? "no step of all ranks lies whole in what is selected"
+                                      : "no step was finished by all ranks";
+}
+
 void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {
     const auto throughput = analysis::measureThroughput(asked.summary, ranks);
     const auto mfu = analysis::modelFlopsUtilisation(asked.summary, throughput.tokensPerSecond);
@@ -113,10 +119,12 @@ void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& 
                                "Tokens/s x (6 N + 12 L C T) / peak of all ranks."},
                               percent(mfu.value)});
     if (!mfu.value) answer.untold.push_back("could not tell MFU: " + mfu.reason);
+    if (!throughput.tokensPerSecond)
+        answer.untold.push_back("could not tell throughput: " + whyNoThroughput(asked, throughput));
     if (!config || !throughput.tokensPerSecond) {
         answer.untold.push_back(fmt::format(
-            "could not tell FLOPs: {}", config ? "no step was finished by all ranks"
-                                               : "the trace does not say which model was trained"));
+            "could not tell FLOPs: {}",
+            config ? "throughput is not known" : "the trace does not say which model was trained"));
         return;
     }
     addBasis(asked, throughput, *config, mfu, answer);
@@ -197,7 +205,8 @@ void addEnergy(const RecordingSummary& summary, const std::vector<RankEvents>& r
         if (auto use = analysis::deviceUse(summary, events)) uses.push_back(std::move(*use));
     const analysis::RunEnergy energy = analysis::runEnergy(uses, ranks.size());
     if (!energy.missing.empty())
-        answer.untold.push_back("could not tell joules a token: " + energy.missing);
+        answer.untold.push_back("could not tell joules a token: " +
+                                (summary.steps.empty() ? "no steps are here" : energy.missing));
     answer.figures.push_back({{"joules_per_step", "Energy a step", Unit::kJoules,
                                "Drawn by all devices in a step, by their counters."},
                               cell(energy.joulesPerStep)});

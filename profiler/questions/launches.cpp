@@ -43,7 +43,7 @@ Table queueTable() {
             "Work in queue, by stream",
             {{"rank", "rank"},
              {"stream", "stream"},
-             {"launches", "launches", Unit::kCount},
+             {"launches", "launches", Unit::kCount, "Whose kernel or copy is in the recording."},
              {"longest", "longest", Unit::kCount, "Most that was launched and had not begun."},
              {"mean", "mean", Unit::kNone, "The same, by time."},
              {"full_ns", "full", Unit::kNanoseconds,

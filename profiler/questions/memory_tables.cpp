@@ -41,11 +41,12 @@ Table holderTable(const PeakHolders& told) {
                  {"category", "category"},
                  {"layer", "layer"},
                  {"phase", "phase", Unit::kNone, "In which it was allocated."},
-                 {"blocks", "blocks", Unit::kCount},
+                 {"blocks", "blocks", Unit::kCount, "Alive at the peak."},
                  {"bytes", "size", Unit::kBytes, "All rows add up to the peak."}},
                 {}};
     for (const MemoryHolder& holder : told.holders)
-        table.rows.push_back({holder.owner, toWord(holder.category), layerCell(holder.layer),
+        table.rows.push_back({holder.owner.empty() ? "not named" : holder.owner,
+                              toWord(holder.category), layerCell(holder.layer),
                               toWord(holder.phase), holder.blocks, holder.bytes.count});
     if (told.unexplained.count != 0)
         table.rows.push_back(

@@ -176,9 +176,14 @@ Result<Answer> askOverlap(const Asked& asked) {
     answer.figures.push_back({{"hidden_pct", "Hidden", Unit::kPercent,
                                "Communication behind compute / communication, all ranks."},
                               percent(all.ratio())});
-    answer.figures.push_back({{"limit_pct", "The most that the schedule can hide", Unit::kPercent,
-                               "If neither step thread nor link ever paused (pipeline model)."},
-                              percent(all.limit())});
+    answer.figures.push_back(
+        {{"limit_pct", "The most of moving data that the schedule can hide", Unit::kPercent,
+          "If neither step thread nor link ever paused (pipeline model). Without waiting for the "
+          "last rank, which \"Hidden\" counts too."},
+         percent(all.limit())});
+    answer.figures.push_back({{"reached_pct", "Of that reached", Unit::kOfPeak,
+                               "Share of moving data that is hidden / the most of it."},
+                              percent(all.reachedOfLimit())});
     if (!all.ratio())
         answer.untold.emplace_back(
             "could not tell what is hidden: no communication was recorded in "

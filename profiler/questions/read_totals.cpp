@@ -1,12 +1,15 @@
 #include "profiler/questions/read_totals.h"
 
+#include "storage/model/overhead_lanes.h"
+
 #include <algorithm>
 
 namespace shardscope::questions {
 namespace {
 
 bool isCounted(const LaneFacts& lane, Counted counted) {
-    if (counted == Counted::kOperators) return lane.role == LaneRole::kHost;
+    if (counted == Counted::kOperators)
+        return lane.role == LaneRole::kHost && !isOverheadLane(lane.lane, lane.name);
     return isStreamLane(lane.lane) &&
            (lane.role == LaneRole::kCompute || lane.role == LaneRole::kCommunication);
 }

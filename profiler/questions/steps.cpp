@@ -107,7 +107,9 @@ std::string noRows(const Asked& asked, RankId rank) {
     const bool steps = std::any_of(asked.summary.steps.begin(), asked.summary.steps.end(),
                                    [rank](const StepFacts& step) { return step.rank == rank; });
     return fmt::format("could not tell where the steps of rank {} went: {}", rank.value,
-                       steps ? "no phases of it were recorded" : "it has no steps");
+                       steps ? "neither phases nor kernels of it lie in its steps"
+                       : asked.selection.cutsTime() ? "no step of it lies whole in what is selected"
+                                                    : "it has no steps");
 }
 
 }  // namespace

@@ -3,6 +3,11 @@
 #include "profiler/questions/questions.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
 
 namespace shardscope::questions {
 namespace {
@@ -31,25 +36,59 @@ Table momentTable(const std::vector<TrainingMoment>& moments) {
     return table;
 }
 
+/// Points of one kind, of which `least` are needed to compare them.
+struct Looked {
+    const char* what;     ///< "losses"
+    const char* untold;   ///< "loss spikes"
+    const char* missing;  ///< where there are none
+    std::size_t count, least;
+};
+
+/// What was compared goes into `compared`, what could not be into the answer.
+void judge(const Looked& looked, std::vector<std::string>& compared, Answer& answer) {
+    if (looked.count >= looked.least) {
+        compared.push_back(fmt::format("{} {}", looked.count, looked.what));
+        return;
+    }
+    const std::string why = looked.count == 0
+                                ? looked.missing
+                                : fmt::format("too few {}, {} of the {} that are needed",
+                                              looked.what, looked.count, looked.least);
+    answer.untold.push_back(fmt::format("could not tell of {}: {}", looked.untold, why));
+}
+
 }  // namespace
 
 Result<Answer> askTraining(const Asked& asked) {
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
-    const analysis::TrainingHealth health = analysis::trainingHealth(asked.summary, *ranks);
+    using analysis::TrainingHealth;
+    const TrainingHealth health = analysis::trainingHealth(asked.summary, *ranks);
+    const bool part = asked.selection.cutsTime();
+    const std::string none = part ? "none lie in what is selected" : "none were recorded";
     Answer answer;
-    if (health.losses + health.gradientNorms == 0)
-        answer.untold.emplace_back(
-            "could not tell whether training is healthy: no losses and no gradient norms were "
-            "recorded");
-    if (health.steps == 0)
-        answer.untold.emplace_back(
-            "could not tell of slow steps: no step was finished by all ranks");
-    if (answer.untold.size() < 2)
-        answer.sentences.push_back(fmt::format(
-            "{} of note in {} losses, {} gradient norms and {} steady steps.",
-            health.moments.empty() ? "Nothing" : std::to_string(health.moments.size()) + " events",
-            health.losses, health.gradientNorms, health.steps));
+    std::vector<std::string> compared;
+    judge({"losses", "loss spikes", none.c_str(), health.losses, TrainingHealth::kLeastPoints},
+          compared, answer);
+    judge({"gradient norms", "outlying gradient norms", none.c_str(), health.gradientNorms,
+           TrainingHealth::kLeastPoints},
+          compared, answer);
+    judge({"steady steps", "slow steps",
+           part ? "no step of all ranks lies whole in what is selected"
+                : "no step was finished by all ranks",
+           health.steps, TrainingHealth::kLeastSteps},
+          compared, answer);
+    const std::size_t events = health.moments.size();
+    if (events > 0)
+        answer.sentences.push_back(
+            fmt::format("{} event{} of note.", events, events == 1 ? "" : "s"));
+    else if (!compared.empty())
+        answer.sentences.push_back(
+            fmt::format("Nothing of note in {}.", fmt::join(compared, ", ")));
+    else if (health.losses + health.gradientNorms > 0)
+        answer.sentences.push_back(
+            fmt::format("All of {} losses and {} gradient norms are numbers.", health.losses,
+                        health.gradientNorms));
     answer.tables.push_back(momentTable(health.moments));
     return answer;
 }

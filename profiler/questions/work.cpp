@@ -12,20 +12,21 @@ using analysis::SpanTotal;
 using analysis::StepPart;
 
 Table tableOf(const char* key, const char* title, const std::vector<SpanTotal>& totals) {
-    Table table{key,
-                title,
-                {{"name", "name"},
-                 {"count", "count", Unit::kCount},
-                 {"total_ns", "total", Unit::kNanoseconds, "Durations, inner spans included."},
-                 {"self_ns", "self", Unit::kNanoseconds, "Without spans inside of it on its lane."},
-                 {"share_pct", "share", Unit::kPercent, "Self / the sum of all self times."},
-                 {"mean_ns", "mean", Unit::kNanoseconds},
-                 {"deviation_ns", "deviation", Unit::kNanoseconds, "Standard deviation."},
-                 {"longest_ns", "longest", Unit::kNanoseconds},
-                 {"forward_ns", "forward", Unit::kNanoseconds, "Self, in forward and head."},
-                 {"backward_ns", "backward", Unit::kNanoseconds, "Self, in backward."},
-                 {"optimizer_ns", "optimizer", Unit::kNanoseconds, "Self, in clip and optimizer."}},
-                {}};
+    Table table{
+        key,
+        title,
+        {{"name", "name"},
+         {"count", "count", Unit::kCount, "Whole, also of what reaches over the edge of a range."},
+         {"total_ns", "total", Unit::kNanoseconds, "Durations, inner spans included."},
+         {"self_ns", "self", Unit::kNanoseconds, "Without spans inside of it on its lane."},
+         {"share_pct", "share", Unit::kPercent, "Self / the sum of all self times."},
+         {"mean_ns", "mean", Unit::kNanoseconds, "Of a single one: total / count."},
+         {"deviation_ns", "deviation", Unit::kNanoseconds, "Standard deviation."},
+         {"longest_ns", "longest", Unit::kNanoseconds, "Single one."},
+         {"forward_ns", "forward", Unit::kNanoseconds, "Self, in forward and head."},
+         {"backward_ns", "backward", Unit::kNanoseconds, "Self, in backward."},
+         {"optimizer_ns", "optimizer", Unit::kNanoseconds, "Self, in clip and optimizer."}},
+        {}};
     Duration all;
     for (const SpanTotal& each : totals) all += each.self;
     const auto part = [](const SpanTotal& each, StepPart wanted) {

@@ -65,10 +65,10 @@ Table emptyCollectives() {
              {"cause", "cause"},
              {"count", "count", Unit::kCount, "Each counts on every rank."},
              {"total_ns", "total", Unit::kNanoseconds, "From start to end, waiting included."},
-             {"median_ns", "median", Unit::kNanoseconds},
-             {"mean_ns", "mean", Unit::kNanoseconds},
+             {"median_ns", "median", Unit::kNanoseconds, "Of a single one."},
+             {"mean_ns", "mean", Unit::kNanoseconds, "Of a single one: total / count."},
              {"deviation_ns", "deviation", Unit::kNanoseconds, "Standard deviation."},
-             {"longest_ns", "longest", Unit::kNanoseconds},
+             {"longest_ns", "longest", Unit::kNanoseconds, "Single one."},
              {"bytes", "size", Unit::kBytes, "Payload of all together, on every rank."}},
             {}};
 }

@@ -91,6 +91,18 @@ TEST_F(Analyze, RefusesWhatCannotBeAsked) {
     EXPECT_THAT(said({"analyze", path("none.sscope"), "breakdown"}, 3), HasSubstr("none.sscope"));
 }
 
+TEST_F(Analyze, RefusesRanksThatAreNoNumbers) {
+    const std::string recording = sample("a.sscope");
+    for (const char* ranks : {"", "-1", "0,x"})
+        EXPECT_THAT(said({"analyze", recording, "steps", std::string("--ranks=") + ranks}, 2),
+                    HasSubstr("--ranks"))
+            << ranks;
+    EXPECT_THAT(said({"analyze", recording, "work", "--top", "0"}, 2),
+                AllOf(HasSubstr("--top"), testing::Not(HasSubstr("00000000000"))));
+    EXPECT_THAT(said({"compare", recording, recording, "--gate", path("none.toml")}, 2),
+                HasSubstr("cannot be read: No such file"));
+}
+
 TEST_F(Analyze, ComparesARunWithItself) {
     test::SampleOptions options;
     options.steps = 30;

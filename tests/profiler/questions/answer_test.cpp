@@ -59,5 +59,12 @@ TEST(AnswerCsv, HasATableBehindTheOther) {
               "mfu_pct\r\n41.5\r\n\r\nrank,idle_us,name\r\n0,1.5,a\r\n1,,\"b \"\"c\"\", d\"\r\n");
 }
 
+TEST(AnswerCsv, SpellsWhatWouldSteerATerminal) {
+    Answer answer;
+    answer.tables.push_back(
+        {"names", "", {{"name", "name"}}, {{std::string("a\0b\x1b[31m\x7f", 9)}, {"\tk\xc3\xa4"}}});
+    EXPECT_EQ(toCsv({answer}), "name\r\na\\x00b\\x1b[31m\\x7f\r\n\tk\xc3\xa4\r\n");
+}
+
 }  // namespace
 }  // namespace shardscope::questions

@@ -177,6 +177,42 @@ TEST_F(Questions, StepsOneByOneSayWhatTheyWaitedForACore) {
     EXPECT_EQ(unknown, 1u);
 }
 
+/// As of imported traces.
+TEST_F(Questions, OfStepsWithoutTokensTellNoThroughput) {
+    record();
+    for (StepFacts& step : m_summary.steps) step.tokens = 0;
+    const Answer answer = ask("efficiency");
+    ASSERT_STREQ(answer.figures.at(0).what.key, "tokens_per_s");
+    EXPECT_TRUE(answer.figures.at(0).value.isNone());
+    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("throughput: its steps do not say")));
+}
+
+TEST_F(Questions, OfTooFewPointsSayNothingOfTraining) {
+    record();
+    const Answer few = ask("training");
+    for (const char* what : {"loss spikes: ", "gradient norms: ", "slow steps: "})
+        EXPECT_THAT(few.untold, testing::Contains(HasSubstr(what)));
+    for (const std::string& sentence : few.sentences)
+        EXPECT_THAT(sentence, testing::Not(HasSubstr("Nothing")));
+    test::SampleOptions options;
+    options.steps = 40;
+    record(options);
+    const Answer enough = ask("training");
+    EXPECT_THAT(enough.untold, IsEmpty());
+    EXPECT_THAT(enough.sentences, testing::Contains(HasSubstr("Nothing of note in ")));
+}
+
+TEST_F(Questions, OfARangeSayThatNothingLiesInIt) {
+    record();
+    Selection range;
+    range.range = TimeRange{m_summary.steps[2].start, m_summary.steps[2].start + Duration{1000}};
+    EXPECT_THAT(ask("steps", Mode::kExact, range).untold,
+                testing::Each(HasSubstr("lies whole in what is selected")));
+    EXPECT_THAT(
+        ask("training", Mode::kExact, range).untold,
+        testing::Contains(HasSubstr("no step of all ranks lies whole in what is selected")));
+}
+
 TEST_F(Questions, HtaKnowsNoSteps) {
     record();
     Selection step;

@@ -98,25 +98,27 @@ std::vector<std::vector<TableCell>> deviceRows(const OpenRecording& recording) {
 }
 
 std::vector<TableColumn> deviceTimeColumns() {
-    return {{u"rank"_s, {}, false, false, false, 44},
-            {u"compute"_s,
-             u"a compute kernel runs, of training time; kernels that run at the same time "
-             u"count once"_s,
-             true, false, false, 76},
-            {u"communication"_s,
-             u"a communication kernel runs, including waiting for peers inside it"_s, true, false,
-             false, 108},
-            {u"overlap"_s,
-             u"time of communication kernels hidden behind compute kernels, divided by all time of "
-             u"communication kernels "
-             u"(HTA's definition: hta/analyzers/communication_analysis.py)"_s,
-             true, false, false, 72},
-            {u"idle"_s, u"no kernel at all, of training time"_s, true, false, false, 64},
-            {u"energy per step"_s, u"of the whole device, from the driver's sampled counter"_s,
-             true, false, false, 116},
-            {u"energy per token"_s, u"energy of the device divided by this rank's tokens"_s, true,
-             false, false, 124},
-            {u"kernels"_s, u"of the whole recording"_s, false, false, true, 64}};
+    return {
+        {u"rank"_s, {}, false, false, false, 44},
+        {u"compute"_s,
+         u"a compute kernel runs, of training time; kernels that run at the same time "
+         u"count once"_s,
+         true, false, false, 76},
+        {u"communication"_s,
+         u"a communication kernel runs, including waiting for peers inside it"_s, true, false,
+         false, 108},
+        {u"overlap"_s,
+         u"time of communication kernels hidden behind compute kernels, divided by all time of "
+         u"communication kernels "
+         u"(HTA's definition: hta/analyzers/communication_analysis.py)"_s,
+         true, false, false, 72},
+        {u"no kernel"_s, u"neither compute nor communication, of training time; copies may run"_s,
+         true, false, false, 84},
+        {u"energy per step"_s, u"of the whole device, from the driver's sampled counter"_s, true,
+         false, false, 116},
+        {u"energy per token"_s, u"energy of the device divided by this rank's tokens"_s, true,
+         false, false, 124},
+        {u"kernels"_s, u"of the whole recording"_s, false, false, true, 64}};
 }
 
 std::vector<std::vector<TableCell>> deviceTimeRows(const OpenRecording& recording) {
