@@ -2,7 +2,7 @@
 #include "profiler/questions/compare.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/scaling.h"
-#include "storage/recording/read/cancellable_reader.h"
+#include "tests/profiler/questions/asking.h"
 #include "tests/profiler/questions/sound.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
@@ -22,37 +22,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-class Questions : public testing::Test {
-protected:
-    void record(const test::SampleOptions& options = {}) {
-        ASSERT_TRUE(test::writeSampleRecording(m_path, options));
-        auto reader = storage::openRecording(m_path);
-        ASSERT_TRUE(reader);
-        m_reader = std::move(*reader);
-        m_summary = *m_reader->summary();
-    }
-    Answer ask(const char* question, Mode mode = Mode::kExact, Selection selection = {}) {
-        const auto selected = selection.of(m_summary);
-        EXPECT_TRUE(selected);
-        auto answer = findQuestion(question)->ask({*m_reader, *selected, selection, mode});
-        EXPECT_TRUE(answer) << answer.error().message;
-        return std::move(*answer);
-    }
-    static std::int64_t whole(const Table& table, std::size_t row, const char* column) {
-        return *table.rows.at(row).at(table.columnAt(column)).integer();
-    }
-    static double number(const Table& table, std::size_t row, const char* column) {
-        const Cell& cell = table.rows.at(row).at(table.columnAt(column));
-        const auto* real = cell.real();
-        return real != nullptr ? *real : static_cast<double>(*cell.integer());
-    }
-
-    test::TemporaryFolder m_folder;
-    std::string m_path = m_folder.file("sample.sscope");
-    std::unique_ptr<storage::RecordingReader> m_reader;
-    RecordingSummary m_summary;
-};
 
 TEST(QuestionList, NamesEachOnceAndSaysWhatItMeans) {
     std::set<std::string> keys;
@@ -80,51 +49,6 @@ TEST_F(Questions, AreAnsweredSoundlyOfAnyRecording) {
             for (const Mode mode : {Mode::kExact, Mode::kHta})
                 test::expectSound(ask(question.key, mode));
     }
-}
-
-/// Nobody wants the answer any more once so much was read.
-class ImpatientReader : public storage::CancellableReader {
-public:
-    ImpatientReader(storage::RecordingReader& reader, storage::Generations& requests, int reads)
-        : CancellableReader(reader, requests.next()), m_requests(requests), m_reads(reads) {}
-    using CancellableReader::spans;
-    Result<RankEvents> rankEvents(RankId rank, TimeRange range) override {
-        count();
-        return CancellableReader::rankEvents(rank, range);
-    }
-    Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) override {
-        count();
-        return CancellableReader::spans(rank, lane, range);
-    }
-    [[nodiscard]] int readsAfter() const { return -m_reads; }
-
-private:
-    void count() {
-        if (m_reads-- == 0) m_requests.supersede();
-    }
-    storage::Generations& m_requests;
-    int m_reads;
-};
-
-TEST_F(Questions, EndSoonWhenNobodyWantsThem) {
-    test::SampleOptions options;
-    options.ranks = 4;
-    options.gpu = true;
-    record(options);
-    const Selection all;
-    int cancelled = 0;
-    for (const Question& question : allQuestions())
-        for (const int reads : {0, 1, 3}) {
-            storage::Generations requests;
-            ImpatientReader reader(*m_reader, requests, reads);
-            const auto answer = answerTo(question, {reader, m_summary, all});
-            if (reader.readsAfter() <= 0) continue;  // it reads no more
-            ++cancelled;
-            ASSERT_FALSE(answer) << question.key;
-            EXPECT_EQ(answer.error().code, ErrorCode::kCancelled) << question.key;
-            EXPECT_EQ(reader.readsAfter(), 1) << question.key;
-        }
-    EXPECT_GT(cancelled, 20);
 }
 
 TEST_F(Questions, BreakdownAddsUp) {
@@ -175,42 +99,6 @@ TEST_F(Questions, StepsOneByOneSayWhatTheyWaitedForACore) {
             EXPECT_EQ(*row[column].integer(), m_summary.steps.back().coreWaitNs);
     }
     EXPECT_EQ(unknown, 1u);
-}
-
-/// As of imported traces.
-TEST_F(Questions, OfStepsWithoutTokensTellNoThroughput) {
-    record();
-    for (StepFacts& step : m_summary.steps) step.tokens = 0;
-    const Answer answer = ask("efficiency");
-    ASSERT_STREQ(answer.figures.at(0).what.key, "tokens_per_s");
-    EXPECT_TRUE(answer.figures.at(0).value.isNone());
-    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("throughput: its steps do not say")));
-}
-
-TEST_F(Questions, OfTooFewPointsSayNothingOfTraining) {
-    record();
-    const Answer few = ask("training");
-    for (const char* what : {"loss spikes: ", "gradient norms: ", "slow steps: "})
-        EXPECT_THAT(few.untold, testing::Contains(HasSubstr(what)));
-    for (const std::string& sentence : few.sentences)
-        EXPECT_THAT(sentence, testing::Not(HasSubstr("Nothing")));
-    test::SampleOptions options;
-    options.steps = 40;
-    record(options);
-    const Answer enough = ask("training");
-    EXPECT_THAT(enough.untold, IsEmpty());
-    EXPECT_THAT(enough.sentences, testing::Contains(HasSubstr("Nothing of note in ")));
-}
-
-TEST_F(Questions, OfARangeSayThatNothingLiesInIt) {
-    record();
-    Selection range;
-    range.range = TimeRange{m_summary.steps[2].start, m_summary.steps[2].start + Duration{1000}};
-    EXPECT_THAT(ask("steps", Mode::kExact, range).untold,
-                testing::Each(HasSubstr("lies whole in what is selected")));
-    EXPECT_THAT(
-        ask("training", Mode::kExact, range).untold,
-        testing::Contains(HasSubstr("no step of all ranks lies whole in what is selected")));
 }
 
 TEST_F(Questions, HtaKnowsNoSteps) {
