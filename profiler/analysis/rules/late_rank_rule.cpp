@@ -37,7 +37,9 @@ MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& ste
             : remedy(cause.reason);
     // Those who wait end earlier, and so does the rank itself.
     finding.cost = late.blocked + late.lateness();
-    finding.severity = severityOf(*finding.cost, input);
+    // Whoever is late because others run on its core is so by the machine's doing.
+    finding.severity =
+        cause.reason == LateReason::kNoCore ? Severity::kNote : severityOf(*finding.cost, input);
     finding.rank = late.rank;
     finding.range = late.where;
     finding.steps = {*steps.begin(), *steps.rbegin()};

@@ -80,6 +80,22 @@ TEST(Rules, WarnOfWhatCostsEnoughOfTheStepsTime) {
     EXPECT_EQ(severityOf({wall / 20 - 1}, input), Severity::kNote);
 }
 
+TEST(Rules, MakeANoteOfARankThatIsLateForWantOfACore) {
+    MadeRun run([](int) { return Lateness{1, 300'000, Phase::kForward, false}; }, true, 2);
+    const auto lateOf = [&] {
+        const auto found = findingsOf(run);
+        const auto late = std::find_if(found.begin(), found.end(),
+                                       [](const auto& each) { return each.code == "late-rank"; });
+        EXPECT_NE(late, found.end());
+        return late == found.end() ? RunFinding() : *late;
+    };
+    EXPECT_EQ(lateOf().severity, Severity::kWarning);
+    for (StepFacts& step : run.summary.steps)
+        step.coreWaitNs = step.rank == RankId{1} ? 250'000 : 1'000;
+    EXPECT_EQ(lateOf().severity, Severity::kNote);
+    EXPECT_THAT(lateOf().detail, HasSubstr("Why: no core"));
+}
+
 /// Of two slow steps the slower one is step 9.
 MadeRun withSlowSteps() {
     MadeRun run([](int step) {
