@@ -102,7 +102,8 @@ constexpr auto wordsOf(StretchReason) {
 inline constexpr StretchRule kSlowLink{2, 0.2};
 /// What ranks must be blocked longer in these steps for it to be looked at, while data moves.
 inline constexpr StretchRule kBlockedLonger{1.2, 0.2};
-/// Compute that takes as much longer says that it is the machine, not the link.
+/// Compute that takes as much longer says that it is the machine, not the link; so do cores that
+/// others took.
 inline constexpr double kSlowMachine = 1.3;
 /// Of the wall time of the stretch: what the link must cost.
 inline constexpr double kLeastLinkCost = 0.05;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -103,6 +104,14 @@ Cost costOf(const RuleInput& input, StepIndex first, StepIndex last) {
     return cost;
 }
 
+/// Whoever moves data needs a core as well.
+bool othersTookCores(const RuleInput& input, StepIndex first, StepIndex last) {
+    std::set<StepIndex> steps;
+    for (const auto& [step, rows] : input.rows)
+        if (first <= step && step <= last) steps.insert(step);
+    return sumOf(coresTaken(input.summary, input.rows, steps)).isMost();
+}
+
 }  // namespace
 
 MaybeFinding findSlowLink(const RuleInput& input) {
@@ -116,6 +125,7 @@ MaybeFinding findSlowLink(const RuleInput& input) {
     if (cost.computeFactor >= kSlowMachine ||
         static_cast<double>(cost.cost.ns) < kLeastLinkCost * static_cast<double>(cost.wall.ns))
         return std::nullopt;
+    if (othersTookCores(input, slow->first, slow->last)) return std::nullopt;
     const auto& [operation, group, bytes] = slow->like;
     const double factor = slow->stretch.inside / slow->stretch.outside;
     RunFinding finding;

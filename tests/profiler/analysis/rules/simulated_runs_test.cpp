@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 namespace shardscope::analysis {
@@ -131,6 +132,21 @@ TEST(SimulatedRuns, ThrottledCoresAreToldFromASlowLink) {
                     return isInItsSteps(finding, run) && finding.severity > Severity::kNote &&
                            finding.detail.find("Why: not running") != std::string::npos;
                 });
+}
+
+TEST(SimulatedRuns, ALinkIsNotSlowWhereOthersTookCores) {
+    SimulatedRun run(1000, Fault::kSlowLink);
+    const auto slowLink = [&]() -> std::optional<RunFinding> {
+        for (const RunFinding& finding : reportOf(run).findings)
+            if (finding.code == "slow-link") return finding;
+        return std::nullopt;
+    };
+    const auto found = slowLink();
+    ASSERT_TRUE(found);
+    for (StepFacts& step : run.summary.steps)
+        if (found->steps->first <= step.step && step.step <= found->steps->second)
+            step.coreWaitNs += step.range().duration().ns;
+    EXPECT_FALSE(slowLink());
 }
 
 TEST(SimulatedRuns, ASlowStepIsNamed) {
