@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <set>
+
 namespace shardscope::analysis {
 namespace {
 
@@ -10,6 +14,22 @@ std::string whyText(const LateCause& cause) {
     if (cause.reason == LateReason::kUnknown) return " Why is not known.";
     return fmt::format(" Why: {} ({} more than the others). {}", toWord(cause.reason),
                        ruleText(cause.excess), definition(cause.reason));
+}
+
+/// CPU ranks of one host move data through the same memory: no link is one rank's own. Of many
+/// small collectives the rank that is woken last arrives last at the next.
+bool sharesItsLink(RankId late, const RecordingSummary& summary) {
+    std::set<std::int32_t> hosts;
+    for (const RankFacts& rank : summary.ranks) hosts.insert(rank.host);
+    return hosts.size() <= 1 &&
+           std::none_of(summary.devices.begin(), summary.devices.end(),
+                        [late](const DeviceFacts& device) { return device.rank == late; });
+}
+
+/// Whether the machine makes the rank late, as where others run on its core.
+bool isOfTheMachine(LateReason reason, RankId late, const RecordingSummary& summary) {
+    return reason == LateReason::kNoCore ||
+           (reason == LateReason::kCommunication && sharesItsLink(late, summary));
 }
 
 }  // namespace
@@ -37,9 +57,9 @@ MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& ste
             : remedy(cause.reason);
     // Those who wait end earlier, and so does the rank itself.
     finding.cost = late.blocked + late.lateness();
-    // Whoever is late because others run on its core is so by the machine's doing.
-    finding.severity =
-        cause.reason == LateReason::kNoCore ? Severity::kNote : severityOf(*finding.cost, input);
+    finding.severity = isOfTheMachine(cause.reason, late.rank, input.summary)
+                           ? Severity::kNote
+                           : severityOf(*finding.cost, input);
     finding.rank = late.rank;
     finding.range = late.where;
     finding.steps = {*steps.begin(), *steps.rbegin()};

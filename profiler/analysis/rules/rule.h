@@ -46,7 +46,8 @@ using MaybeFinding = std::optional<RunFinding>;
 /// Of the wall time of the compared steps: what costs less is a note.
 inline constexpr double kWarningCost = 0.05;
 
-/// "late-rank": the others wait for it (late_rank.h). In `steps`. A note where it had no core.
+/// "late-rank": the others wait for it (late_rank.h). In `steps`. A note where it had no core, and of CPU
+/// ranks of one host where its own communication took longer.
 [[nodiscard]] MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& steps);
 /// "slow-step": the slowest of those that slow_steps.h names, of which others on the machine took
 /// less than half if there is any (cores_taken.h).

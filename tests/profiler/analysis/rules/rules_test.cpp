@@ -96,6 +96,25 @@ TEST(Rules, MakeANoteOfARankThatIsLateForWantOfACore) {
     EXPECT_THAT(lateOf().detail, HasSubstr("Why: no core"));
 }
 
+/// Rank 1 is blocked while its own data moves, and late therefore.
+TEST(Rules, MakeANoteOfOwnCommunicationWhereRanksShareTheirMemory) {
+    MadeRun run([](int) { return Lateness{1, 300'000, Phase::kWaitReduction, true}; }, true, 2);
+    const auto severity = [&]() -> std::optional<Severity> {
+        for (const RunFinding& finding : findingsOf(run))
+            if (finding.code == "late-rank" &&
+                finding.detail.find("Why: own communication") != std::string::npos)
+                return finding.severity;
+        return std::nullopt;
+    };
+    EXPECT_EQ(severity(), Severity::kNote);
+    run.summary.ranks.resize(2);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+        run.summary.ranks[rank].rank = {rank};
+        run.summary.ranks[rank].host = static_cast<std::int32_t>(rank);
+    }
+    EXPECT_EQ(severity(), Severity::kWarning) << "each has a link of its own";
+}
+
 /// Of two slow steps the slower one is step 9.
 MadeRun withSlowSteps() {
     MadeRun run([](int step) {
