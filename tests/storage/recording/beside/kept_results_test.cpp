@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 namespace shardscope::storage {
 namespace {
@@ -71,6 +73,8 @@ TEST_F(KeptResultsTest, AreNotOfAnotherOfTheSameSizeAndDate) {
     fs::rename(other, m_recording);
     EXPECT_EQ(kept().find("why"), std::nullopt);
     kept().keep("why", "for that");
+    // Clocks of files go by ticks of the kernel, of 10 ms at most.
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
     write("what a recording holds");
     fs::last_write_time(m_recording, date);
     EXPECT_EQ(kept().find("why"), std::nullopt);
