@@ -64,15 +64,32 @@ std::vector<RankId> OpenRecording::members(std::uint32_t group) const {
     return analysis::groupMembers(ranks, group);
 }
 
-std::optional<OpenRecording::StepSpan> OpenRecording::stepsIn(TimeRange range) const {
+std::optional<StepSpan> OpenRecording::stepsIn(TimeRange range) const {
     std::optional<StepSpan> span;
     for (const StepFacts& step : summary.steps) {
-        if (!step.range().intersects(range)) continue;
+        if (step.start < range.begin || step.end > range.end) continue;
         if (!span) span = StepSpan{step.step, step.step};
         span->first = std::min(span->first, step.step);
         span->last = std::max(span->last, step.step);
     }
     return span;
+}
+
+std::optional<StepSpan> OpenRecording::stepsOf(const Selection& selection) const {
+    return selection.steps ? selection.steps : stepsIn(selection.range.value_or(bounds()));
+}
+
+TimeRange OpenRecording::timeOf(const Selection& selection) const {
+    if (selection.range) return *selection.range;
+    std::optional<TimeRange> time;
+    for (const StepFacts& step : summary.steps) {
+        if (!selection.steps || !selection.steps->contains(step.step)) continue;
+        if (!selection.includes(step.rank)) continue;
+        if (!time) time = step.range();
+        time->begin = std::min(time->begin, step.start);
+        time->end = std::max(time->end, step.end);
+    }
+    return time.value_or(bounds());
 }
 
 QString OpenRecording::title() const {

@@ -2,6 +2,7 @@
 // events of one recording. Immutable once loaded; shared between the loader and GUI threads.
 #pragma once
 
+#include "app/desktop/models/selection.h"
 #include "profiler/analysis/report.h"
 #include "storage/model/collective_key.h"
 #include "storage/model/recording.h"
@@ -40,12 +41,13 @@ struct OpenRecording {
     [[nodiscard]] const CollectiveEvent* collective(RankId rank, CollectiveKey key) const;
     /// Ranks of a group in the order in which its events name them.
     [[nodiscard]] std::vector<RankId> members(std::uint32_t group) const;
-    /// Steps first..last that intersect `range`; nullopt when none does.
-    struct StepSpan {
-        StepIndex first;
-        StepIndex last;
-    };
+    /// Steps that lie whole in `range` on some rank; nullopt: none does.
     [[nodiscard]] std::optional<StepSpan> stepsIn(TimeRange range) const;
+    /// Steps that `selection` names, or that lie whole in its range; nullopt: there are none.
+    [[nodiscard]] std::optional<StepSpan> stepsOf(const Selection& selection) const;
+    /// Stretch of time of what is selected: of steps from the first beginning to the last end on
+    /// the selected ranks.
+    [[nodiscard]] TimeRange timeOf(const Selection& selection) const;
     /// Another tool's trace, which says nothing of model and strategy.
     [[nodiscard]] bool isImported() const { return summary.run.model.empty(); }
     /// "shakespeare · zero3 × 2"

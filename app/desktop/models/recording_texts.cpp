@@ -63,8 +63,8 @@ QString sharedDeviceText(const OpenRecording& recording) {
 
 QString selectionText(const OpenRecording& recording, const Selection& selection) {
     QStringList parts;
-    const TimeRange range = selection.range.value_or(recording.bounds());
-    if (const auto steps = recording.stepsIn(range)) {
+    const TimeRange range = recording.timeOf(selection);
+    if (const auto steps = recording.stepsOf(selection)) {
         parts << (steps->first == steps->last
                       ? u"step %1"_s.arg(steps->first.value)
                       : u"steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value));

@@ -27,6 +27,14 @@ void SelectionModel::select(const Selection& selection) {
 void SelectionModel::selectRange(TimeRange range) {
     Selection next = current();
     next.range = range;
+    next.steps.reset();
+    select(next);
+}
+
+void SelectionModel::selectSteps(StepSpan steps) {
+    Selection next = current();
+    next.steps = steps;
+    next.range.reset();
     select(next);
 }
 

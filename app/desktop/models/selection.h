@@ -1,4 +1,4 @@
-// The one selection of a window: a stretch of time and some ranks, with back and forward.
+// The one selection of a window: steps or a stretch of time, and some ranks, with back and forward.
 // GUI thread; owned by the shell, borrowed by every page.
 #pragma once
 
@@ -11,12 +11,26 @@
 
 namespace shardscope::desktop {
 
+/// Steps first..last, both included.
+struct StepSpan {
+    StepIndex first;
+    StepIndex last;
+    [[nodiscard]] bool contains(StepIndex step) const { return first <= step && step <= last; }
+    friend bool operator==(const StepSpan&, const StepSpan&) = default;
+};
+
+/// Steps are selected by number, not by a stretch of time that touches their neighbours: of `steps`
+/// and `range` at most one is there. Where time is drawn, OpenRecording::timeOf() has that of
+/// steps.
 struct Selection {
-    std::optional<TimeRange> range;  ///< nullopt: the whole run
-    std::vector<RankId> ranks;       ///< sorted; empty: all
+    std::optional<TimeRange> range;  ///< nullopt, and no steps: the whole run
+    std::optional<StepSpan> steps;
+    std::vector<RankId> ranks;  ///< sorted; empty: all
 
     [[nodiscard]] bool includes(RankId rank) const;
-    [[nodiscard]] bool isEverything() const { return !range && ranks.empty(); }
+    /// Whether it leaves anything out of time.
+    [[nodiscard]] bool cutsTime() const { return range || steps; }
+    [[nodiscard]] bool isEverything() const { return !cutsTime() && ranks.empty(); }
     friend bool operator==(const Selection&, const Selection&) = default;
 };
 
@@ -32,6 +46,7 @@ public:
 
     void select(const Selection& selection);
     void selectRange(TimeRange range);
+    void selectSteps(StepSpan steps);
     void selectRanks(std::vector<RankId> ranks);
     void clear() { select({}); }
     void goBack();

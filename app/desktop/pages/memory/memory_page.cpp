@@ -129,7 +129,7 @@ void MemoryPage::showEvent(QShowEvent* event) {
 void MemoryPage::request() {
     if (!hasRecording() || !isVisible()) return;
     MemoryQuery query;
-    query.range = selection().current().range.value_or(recording().bounds());
+    query.range = recording().timeOf(selection().current());
     query.ranks = selection().current().ranks;
     placePictures(query.ranks.empty() ? recording().ranks.size() : query.ranks.size());
     query.columns = m_pictures.empty() ? 800 : std::max(200, m_pictures.front()->plotWidth());
@@ -256,7 +256,7 @@ void MemoryPage::showPeakStep() {
     if (worst == nullptr) return;
     for (const StepFacts& step : recording().summary.steps) {
         if (step.rank == worst->rank && step.range().contains(worst->peakTime)) {
-            selection().selectRange(step.range());
+            selection().selectSteps({step.step, step.step});
             return;
         }
     }

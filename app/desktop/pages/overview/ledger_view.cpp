@@ -12,13 +12,12 @@ double share(Duration part, Duration whole) {
 
 LedgerView selectLedger(const OpenRecording& recording, const Selection& selection) {
     LedgerView view;
-    std::optional<OpenRecording::StepSpan> steps;
-    if (selection.range) steps = recording.stepsIn(*selection.range);
+    std::optional<StepSpan> steps;
+    if (selection.cutsTime()) steps = recording.stepsOf(selection);
     std::set<RankId> ranks;
     for (const LedgerRow& row : recording.report.ledger) {
         if (!selection.includes(row.rank)) continue;
-        if (selection.range && (!steps || row.step < steps->first || row.step > steps->last))
-            continue;
+        if (selection.cutsTime() && (!steps || !steps->contains(row.step))) continue;
         view.rows.push_back(row);
         ranks.insert(row.rank);
         if (!view.first || row.step < *view.first) view.first = row.step;

@@ -250,9 +250,7 @@ void OverviewPage::selectStep(int column) {
     for (const auto& row : m_ledger.rows) {
         if (row.rank != rank) continue;
         if (position++ != column) continue;
-        for (const StepFacts& step : recording().summary.steps) {
-            if (step.rank == rank && step.step == row.step) selection().selectRange(step.range());
-        }
+        selection().selectSteps({row.step, row.step});
         return;
     }
 }

@@ -30,9 +30,10 @@ Meaning meaningOfRow(const RangeRow& row) {
     return sliceMeaning(row.role, slice);
 }
 
-QString headlineOf(const OpenRecording& recording, TimeRange range,
+QString headlineOf(const OpenRecording& recording, const Selection& selection,
                    const analysis::CommunicationSum& sum) {
-    const auto steps = recording.stepsIn(range);
+    const auto steps = recording.stepsOf(selection);
+    const TimeRange range = recording.timeOf(selection);
     const QString where = !steps ? u"Selected range"_s
                           : steps->first == steps->last
                               ? u"Step %1"_s.arg(steps->first.value)
@@ -95,9 +96,9 @@ std::vector<std::vector<TableCell>> rangeRows(const RangeTable& table) {
 }
 
 RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection) {
-    const TimeRange range = selection.range.value_or(recording.bounds());
-    const analysis::CommunicationSum sum = communicationIn(recording, range, selection);
-    return {headlineOf(recording, range, sum), sublineOf(recording, sum)};
+    const analysis::CommunicationSum sum =
+        communicationIn(recording, recording.timeOf(selection), selection);
+    return {headlineOf(recording, selection, sum), sublineOf(recording, sum)};
 }
 
 }  // namespace shardscope::desktop

@@ -141,7 +141,7 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
 void TimelinePage::present() {
     const Selection& current = selection().current();
     const RangeTexts texts = rangeTexts(recording(), current);
-    const bool tooFar = isTooFar(recording(), current.range.value_or(recording().bounds()));
+    const bool tooFar = isTooFar(recording(), recording().timeOf(current));
     pageFrame().setHeadline(texts.headline,
                             tooFar ? tr("%1 · select a shorter range for its table: all of it "
                                         "would have to come from the other host")
@@ -156,13 +156,16 @@ void TimelinePage::present() {
         m_shownRun = recording().summary.run.id;
         m_minimap->setRecording(shared);
         m_canvas->setRecording(shared);
-        m_canvas->setView(same ? before : current.range.value_or(firstView(recording())));
+        m_canvas->setView(same                 ? before
+                          : current.cutsTime() ? recording().timeOf(current)
+                                               : firstView(recording()));
         m_panel->showNothing();
     }
     m_canvas->setRanks(current.ranks);
-    m_canvas->setSelectedRange(current.range);
-    if (current.range && !current.range->intersects(m_canvas->view()))
-        m_canvas->setView(*current.range);
+    const auto selected =
+        current.cutsTime() ? std::optional(recording().timeOf(current)) : std::nullopt;
+    m_canvas->setSelectedRange(selected);
+    if (selected && !selected->intersects(m_canvas->view())) m_canvas->setView(*selected);
     if (isVisible()) askForTable();
 }
 
@@ -189,7 +192,7 @@ void TimelinePage::askForPicture(const TimelineQuery& query) {
 
 void TimelinePage::askForTable() {
     const Selection& current = selection().current();
-    const TimeRange range = current.range.value_or(recording().bounds());
+    const TimeRange range = recording().timeOf(current);
     if (isTooFar(recording(), range)) {
         m_rangeTable.forget();
         m_table->setTable(rangeColumns(), {});

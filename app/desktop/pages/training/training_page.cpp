@@ -43,7 +43,7 @@ TrainingPage::TrainingPage(PageContext& context, QWidget* parent) : RecordingPag
             const StepIndex wanted{static_cast<std::int32_t>(std::lround(x))};
             for (const StepFacts& step : recording().summary.steps) {
                 if (step.step != wanted) continue;
-                this->selection().selectRange(step.range());
+                this->selection().selectSteps({wanted, wanted});
                 return;
             }
         });
@@ -66,10 +66,9 @@ void TrainingPage::present() {
         lastStep = std::max(lastStep, static_cast<double>(point.step.value));
     }
     std::optional<AxisRange> highlight;
-    if (const auto& range = selection().current().range) {
-        if (const auto steps = recording().stepsIn(*range)) {
+    if (selection().current().cutsTime()) {
+        if (const auto steps = recording().stepsOf(selection().current()))
             highlight = AxisRange{steps->first.value - 0.5, steps->last.value + 0.5};
-        }
     }
     for (std::size_t i = 0; i < m_charts.size(); ++i) {
         m_charts[i]->setTitles(charts[i].title,
