@@ -2,6 +2,7 @@
 
 #include "app/cli/info_json.h"
 #include "app/cli/report_of.h"
+#include "profiler/analysis/part.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/output_kind.h"
 
@@ -28,7 +29,7 @@ Result<std::string> documentOf(const RecordingPlace& place, const OpenedRecordin
     }
     auto overview = reportOf(*recording, false);
     if (!overview) return failure(overview);
-    if (recording.isRunning(overview->finalised)) markRunning(*overview);
+    if (recording.isRunning(overview->finalised)) analysis::markRunning(*overview);
     return analysis::toJson(*overview);
 }
 

@@ -6,6 +6,7 @@
 #include "app/cli/report_of.h"
 #include "app/cli/report_text.h"
 #include "app/cli/shared_options.h"
+#include "profiler/analysis/part.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ Result<Computed> computed(const ReportOptions& options) {
     if (!reader) return failure(reader);
     auto report = reportOf(**reader, options.hta);
     if (!report) return failure(report);
-    if (reader->isRunning(report->finalised)) markRunning(*report);
+    if (reader->isRunning(report->finalised)) analysis::markRunning(*report);
     std::string text = options.json ? analysis::toJson(*report)
                                     : reportText(*report, options.place.path, options.all);
     return Computed{std::move(text) + '\n', report->finalised};

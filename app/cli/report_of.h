@@ -10,7 +10,4 @@ namespace shardscope::cli {
 /// `hta`: HTA-compatible numbers also where no rank has a device.
 [[nodiscard]] Result<analysis::Report> reportOf(storage::RecordingReader& reader, bool hta);
 
-/// Of a recording whose writer is at work: nothing of it can be judged for good.
-void markRunning(analysis::Report& report);
-
 }  // namespace shardscope::cli

@@ -61,12 +61,15 @@ public:
         say(fmt::format("rank {} step {}: {} of {} {} are recorded", step.rank.value,
                         step.step.value, recorded, expected, what));
     }
-    Completeness take(bool finalised) {
+    Completeness take(const RecordingSummary& summary) {
         if (m_unsaid > 0) m_result.missing.push_back(fmt::format("and {} more", m_unsaid));
         m_result.complete = m_result.known && m_result.missing.empty();
         if (!m_result.known)
             m_result.missing.insert(m_result.missing.begin(),
-                                    finalised
+                                    summary.run.model.empty()
+                                        ? "unknown: an imported trace does not say which events a "
+                                          "step must have"
+                                    : summary.complete
                                         ? "unknown: gathers, reductions and phases were not "
                                           "recorded at this capture level"
                                         : "unknown: no gathers, reductions and phases are in the "
@@ -170,7 +173,7 @@ Completeness certify(const RecordingSummary& summary, const std::vector<RankEven
     certifyStepRows(summary, recorded, certificate);
     certifyRows(summary, certificate);
     certifyEvents(summary, certificate);
-    return certificate.take(summary.complete);
+    return certificate.take(summary);
 }
 
 }  // namespace shardscope::analysis

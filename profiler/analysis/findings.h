@@ -88,6 +88,7 @@ struct Throughput {
     std::optional<double> tokensPerSecond;  ///< absent where steps do not say how many they have
     std::optional<double> stepSecondsMedian;
     std::int32_t warmupStepsLeftOut = 0;
+    std::int32_t steps = 0;  ///< that it is of
 };
 [[nodiscard]] Throughput measureThroughput(const RecordingSummary& summary,
                                            const std::vector<RankEvents>& ranks);

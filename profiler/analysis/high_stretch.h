@@ -13,7 +13,8 @@
 
 namespace shardscope::analysis {
 
-/// Of the values within the stretch above halfway between both medians, and at most the rest of it outside.
+/// Of the values within the stretch above halfway between both medians, and at most the rest of it
+/// outside.
 inline constexpr double kRegularInStretch = 0.8;
 /// By which the median inside must lie above the one outside: spreads (slow_steps.h) of the latter.
 inline constexpr double kStretchSpreads = 3;

@@ -8,7 +8,7 @@
 
 namespace shardscope::analysis {
 
-/// Most severe first; titles and details are sentences.
+/// Most severe first; titles and details are sentences. Many of one kind are one with a count.
 [[nodiscard]] std::vector<RunFinding> notices(const Report& report);
 
 /// How many of them ask for something to be done: those that are more than a note.

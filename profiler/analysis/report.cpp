@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/by_rank.h"
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/part.h"
 #include "profiler/analysis/run_findings.h"
 
 #include <fmt/format.h>
@@ -32,6 +33,7 @@ void takeThroughput(const RecordingSummary& summary, const std::vector<RankEvent
     report.tokensPerSecond = throughput.tokensPerSecond;
     report.stepSecondsMedian = throughput.stepSecondsMedian;
     report.warmupStepsLeftOut = throughput.warmupStepsLeftOut;
+    report.steadySteps = throughput.steps;
     report.mfu = modelFlopsUtilisation(summary, throughput.tokensPerSecond);
     report.measuredPeakUse = measuredPeakUse(summary, throughput.tokensPerSecond);
     if (report.mfu.value && *report.mfu.value > 1.0)
@@ -120,6 +122,9 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     report.run = summary.run;
     const RecordingSummary detailed = detailedSteps(summary, report.basis);
     report.diagnostics = summary.diagnostics;
+    std::erase_if(report.diagnostics, [](const Diagnostic& each) {
+        return each.code == kSelectedPart || each.code == kSelectedRanks;
+    });
     takeLosses(summary, report);
     takeThroughput(summary, ranks, report);
     takeRanks(summary, detailed, ranks, deviceRows, report);
@@ -128,7 +133,8 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     report.waiting = std::move(late.named);
     report.untold = late.untold;
     report.waitingKnown = seesPeers(summary, ranks);
-    report.completeness = certify(summary, ranks);
+    // Of a recording, not of what is selected of it.
+    if (!isSelected(summary)) report.completeness = certify(summary, ranks);
     report.events = summary.events.total();
     for (const RankFacts& rank : summary.ranks) report.dropped += rank.dropped;
     report.fileSize = summary.fileSize;

@@ -137,6 +137,7 @@ struct RunFinding {
     std::optional<Duration> cost;
     std::vector<Number> evidence;
     std::string denominator;  ///< what shares and factors are of
+    std::int64_t count = 1;   ///< of this kind, where many are told as one
     std::optional<RankId> rank;
     std::optional<std::pair<StepIndex, StepIndex>> steps;  ///< first and last looked at
     std::optional<TimeRange> range;                        ///< where to look
@@ -166,6 +167,7 @@ struct Report {
     std::optional<double> tokensPerSecond;    ///< all ranks, from the median step
     std::optional<double> stepSecondsMedian;  ///< warm-up steps left out
     std::int32_t warmupStepsLeftOut = 0;
+    std::int32_t steadySteps = 0;  ///< that median and throughput are of
     /// Overlap and devices count time within steps; false: a rank has none, and all its time counts
     /// from its first kernel to its last.
     bool withinSteps = true;

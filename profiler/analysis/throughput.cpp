@@ -1,9 +1,11 @@
 #include "engine/run/config/run_config.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/part.h"
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <utility>
@@ -49,9 +51,11 @@ std::set<StepIndex> evaluationSteps(const RecordingSummary& summary,
 SteadySteps steadySteps(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
     SteadySteps steady;
     std::map<StepIndex, WholeStep> steps = wholeSteps(summary);
+    const std::size_t before = stepsBefore(summary);
+    const std::size_t warmup = before < kWarmupSteps ? kWarmupSteps - before : 0;
     if (steps.size() >= kStepsToSpareWarmup) {
-        steps.erase(steps.begin(), std::next(steps.begin(), kWarmupSteps));
-        steady.warmupStepsLeftOut = kWarmupSteps;
+        steps.erase(steps.begin(), std::next(steps.begin(), static_cast<std::ptrdiff_t>(warmup)));
+        steady.warmupStepsLeftOut = static_cast<std::int32_t>(warmup);
     }
     const std::set<StepIndex> evaluations = evaluationSteps(summary, ranks);
     for (const auto& [index, step] : steps)
@@ -67,6 +71,7 @@ Throughput measureThroughput(const RecordingSummary& summary,
     const SteadySteps steady = steadySteps(summary, ranks);
     if (steady.steps.empty()) return result;
     result.warmupStepsLeftOut = steady.warmupStepsLeftOut;
+    result.steps = static_cast<std::int32_t>(steady.steps.size());
     std::vector<double> seconds;
     std::vector<double> tokens;
     for (const auto& [index, step] : steady.steps) {

@@ -1,8 +1,11 @@
 #include "profiler/questions/selection.h"
 
+#include "profiler/analysis/part.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace shardscope::questions {
 namespace {
@@ -22,6 +25,28 @@ std::string stepsText(const RecordingSummary& summary) {
         std::minmax_element(summary.steps.begin(), summary.steps.end(),
                             [](const auto& a, const auto& b) { return a.step < b.step; });
     return fmt::format("it has steps {} to {}", first->step.value, last->step.value);
+}
+
+/// What was left out, for who judges the rest.
+void noteParts(const Selection& selection, const RecordingSummary& whole,
+               RecordingSummary& selected) {
+    const auto note = [&](const char* code, const char* message, std::size_t count) {
+        selected.diagnostics.push_back({Severity::kNote,
+                                        code,
+                                        message,
+                                        "",
+                                        std::nullopt,
+                                        {},
+                                        static_cast<std::int64_t>(count)});
+    };
+    if (selected.ranks.size() < whole.ranks.size())
+        note(analysis::kSelectedRanks, "some ranks are selected", selected.ranks.size());
+    if (!selection.cutsTime()) return;
+    std::set<StepIndex> before;
+    for (const StepFacts& step : whole.steps) before.insert(step.step);
+    for (const StepFacts& step : selected.steps)
+        before.erase(before.lower_bound(step.step), before.end());
+    note(analysis::kSelectedPart, "a part of the time is selected", before.size());
 }
 
 Result<void> checkRanks(const Selection& selection, const RecordingSummary& summary) {
@@ -74,6 +99,7 @@ Result<RecordingSummary> Selection::of(const RecordingSummary& summary) const {
                        fmt::format("nothing lies in the range: the recording goes from {:.3f} to "
                                    "{:.3f} s",
                                    summary.bounds.begin.seconds(), summary.bounds.end.seconds()));
+    noteParts(*this, summary, selected);
     return selected;
 }
 

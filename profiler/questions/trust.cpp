@@ -2,6 +2,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/host_clocks.h"
 #include "profiler/analysis/observer_effect.h"
+#include "profiler/analysis/part.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/detail.h"
@@ -71,10 +72,12 @@ Table diagnosticTable(const RecordingSummary& summary) {
                  {"message", "what"},
                  {"remedy", "what to do"}},
                 {}};
-    for (const Diagnostic& each : summary.diagnostics)
+    for (const Diagnostic& each : summary.diagnostics) {
+        if (each.code == analysis::kSelectedPart || each.code == analysis::kSelectedRanks) continue;
         table.rows.push_back({toWord(each.severity),
                               each.rank ? Cell(std::int64_t{each.rank->value}) : Cell(), each.count,
                               each.message, each.remedy});
+    }
     return table;
 }
 
@@ -205,7 +208,8 @@ Result<Answer> askTrust(const Asked& asked) {
             "could not tell how far times of different hosts can be compared: nobody compared "
             "their clocks");
     }
-    if (!summary.diagnostics.empty()) answer.tables.push_back(diagnosticTable(summary));
+    if (Table noticed = diagnosticTable(summary); !noticed.rows.empty())
+        answer.tables.push_back(std::move(noticed));
     addObserver(summary, *ranks, answer);
     if (auto added = addTracers(asked, answer); !added) return failure(added);
     return answer;

@@ -53,13 +53,21 @@ bool WriterLock::isAt(const std::string& path) const {
            ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
-bool isBeingWritten(const std::string& path) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) return false;
+WriterWatch::WriterWatch(const std::string& path)
+    : m_descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+
+WriterWatch::~WriterWatch() {
+    if (m_descriptor >= 0) ::close(m_descriptor);
+}
+
+bool WriterWatch::isBeingWritten() const {
     struct flock lock = lockOf(F_WRLCK);
-    const bool locked = ::fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    ::close(descriptor);
-    return locked;
+    return m_descriptor >= 0 && ::fcntl(m_descriptor, F_OFD_GETLK, &lock) == 0 &&
+           lock.l_type != F_UNLCK;
+}
+
+bool isBeingWritten(const std::string& path) {
+    return WriterWatch(path).isBeingWritten();
 }
 
 }  // namespace shardscope::storage

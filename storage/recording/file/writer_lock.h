@@ -30,6 +30,21 @@ private:
     int m_descriptor = -1;
 };
 
+/// Tells whether some process writes a recording, also while this process reads it: made before the
+/// recording is opened, gone after it was closed (see ~WriterLock). Any thread.
+class WriterWatch {
+public:
+    explicit WriterWatch(const std::string& path);
+    WriterWatch(const WriterWatch&) = delete;
+    WriterWatch& operator=(const WriterWatch&) = delete;
+    ~WriterWatch();
+
+    [[nodiscard]] bool isBeingWritten() const;
+
+private:
+    int m_descriptor;
+};
+
 /// Whether some process writes the recording `path` at this moment. Not to be asked by a process
 /// that has the recording open itself.
 [[nodiscard]] bool isBeingWritten(const std::string& path);

@@ -1,0 +1,45 @@
+#include "profiler/analysis/part.h"
+
+#include <algorithm>
+
+namespace shardscope::analysis {
+namespace {
+
+const Diagnostic* find(const RecordingSummary& summary, const char* code) {
+    const auto found = std::find_if(summary.diagnostics.begin(), summary.diagnostics.end(),
+                                    [code](const Diagnostic& each) { return each.code == code; });
+    return found == summary.diagnostics.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool isSelected(const RecordingSummary& summary) {
+    return find(summary, kSelectedPart) != nullptr || find(summary, kSelectedRanks) != nullptr;
+}
+
+std::size_t stepsBefore(const RecordingSummary& summary) {
+    if (const Diagnostic* part = find(summary, kSelectedPart))
+        return static_cast<std::size_t>(std::max<std::int64_t>(0, part->count));
+    if (find(summary, kPartOfRecording) == nullptr || summary.steps.empty()) return 0;
+    const auto first =
+        std::min_element(summary.steps.begin(), summary.steps.end(),
+                         [](const auto& a, const auto& b) { return a.step < b.step; });
+    return static_cast<std::size_t>(std::max(0, first->step.value));
+}
+
+void takeTrust(const Report& whole, Report& part) {
+    part.completeness = whole.completeness;
+    part.diagnostics = whole.diagnostics;
+    part.events = whole.events;
+    part.dropped = whole.dropped;
+    part.fileSize = whole.fileSize;
+    part.finalised = whole.finalised;
+    part.running = whole.running;
+}
+
+void markRunning(Report& report) {
+    report.running = true;
+    report.judged = {false, {"what there is for good: the run is being recorded"}};
+}
+
+}  // namespace shardscope::analysis
