@@ -6,8 +6,9 @@
 
 namespace shardscope::desktop {
 
-JobThread::JobThread() : m_thread([this](const std::stop_token& stop) { run(stop); }) {
-    pthread_setname_np(m_thread.native_handle(), "loader");
+JobThread::JobThread(const char* name)
+    : m_thread([this](const std::stop_token& stop) { run(stop); }) {
+    pthread_setname_np(m_thread.native_handle(), name);
 }
 
 JobThread::~JobThread() {

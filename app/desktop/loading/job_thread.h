@@ -1,7 +1,7 @@
 // One background thread that runs jobs, the latest of each kind. A newer job of a kind replaces a
 // waiting one; a running one ends by itself, soon where its generation (storage/recording) is
 // superseded. Priorities follow the kinds' order.
-// submit() from the GUI thread; jobs run on the thread named "loader".
+// submit() from the GUI thread; jobs run on its own.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,8 @@ class JobThread {
 public:
     using Job = std::function<void()>;
 
-    JobThread();
+    /// `name`: of the thread, at most 15 characters.
+    explicit JobThread(const char* name);
     ~JobThread();
     JobThread(const JobThread&) = delete;
     JobThread& operator=(const JobThread&) = delete;

@@ -1,8 +1,8 @@
 #include "app/desktop/loading/load_recording.h"
 
-#include "profiler/questions/read_device.h"
-#include "profiler/questions/read_growth.h"
-#include "profiler/questions/read_surroundings.h"
+#include "profiler/analysis/part.h"
+
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -12,51 +12,37 @@ constexpr int kDensityBuckets = 1200;
 }  // namespace
 
 Result<std::shared_ptr<OpenRecording>> sketchRecording(storage::RecordingReader& reader,
-                                                       const QString& path) {
+                                                       const QString& path, bool beingWritten) {
     auto sketch = std::make_shared<OpenRecording>();
     sketch->path = path;
+    sketch->beingWritten = beingWritten;
     auto summary = reader.summary();
     if (!summary) return failure(summary);
     sketch->summary = std::move(*summary);
     return sketch;
 }
 
-Result<bool> addNextRank(storage::RecordingReader& reader, OpenRecording& sketch) {
-    if (sketch.ranks.size() == sketch.summary.ranks.size()) return false;
-    const RankId next = sketch.summary.ranks[sketch.ranks.size()].rank;
-    auto events = reader.rankEvents(next, sketch.summary.bounds);
-    if (!events) return failure(events);
-    const auto rows = questions::deviceRows(reader, sketch.summary, {*events});
-    if (!rows) return failure(rows);
-    sketch.deviceRows.insert(sketch.deviceRows.end(), rows->begin(), rows->end());
-    const auto growths = questions::memoryGrowths(reader, sketch.summary, {*events});
-    if (!growths) return failure(growths);
-    sketch.growths.insert(sketch.growths.end(), growths->begin(), growths->end());
-    if (auto added = questions::addSurroundings(reader, sketch.summary, {}, next, sketch.around);
-        !added)
-        return failure(added);
-    sketch.ranks.push_back(std::move(*events));
-    return true;
-}
-
-void complete(OpenRecording& sketch) {
-    sketch.report = analysis::analyse(sketch.summary, sketch.ranks, sketch.deviceRows,
-                                      sketch.growths, sketch.around);
-    sketch.density = runDensity(sketch.ranks, sketch.summary.bounds, kDensityBuckets);
+RecordingPtr analysed(const OpenRecording& sketch, questions::ReportReader& read) {
+    auto whole = std::make_shared<OpenRecording>(sketch);
+    whole->report = read.conclude();
+    if (whole->isRunning()) analysis::markRunning(whole->report);
+    whole->ranks = std::move(read.ranks());
+    whole->density = runDensity(whole->ranks, whole->summary.bounds, kDensityBuckets);
+    whole->analysed = true;
+    return whole;
 }
 
 Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path,
-                                   bool again) {
-    auto loaded = sketchRecording(reader, path);
-    if (!loaded) return failure(loaded);
-    (*loaded)->grows = again && !(*loaded)->summary.complete;
+                                   bool beingWritten) {
+    const auto sketch = sketchRecording(reader, path, beingWritten);
+    if (!sketch) return failure(sketch);
+    auto read = questions::ReportReader::of((*sketch)->summary);
+    if (!read) return failure(read);
     while (true) {
-        const auto more = addNextRank(reader, **loaded);
+        const auto more = read->addNextRank(reader);
         if (!more) return failure(more);
-        if (!*more) break;
+        if (!*more) return analysed(**sketch, *read);
     }
-    complete(**loaded);
-    return RecordingPtr(std::move(*loaded));
 }
 
 }  // namespace shardscope::desktop

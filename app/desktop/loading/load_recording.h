@@ -1,21 +1,20 @@
-// What is read of a recording as soon as it is opened. Runs on the loader thread.
+// What is read of a recording as soon as it is opened. Runs on a loader thread.
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
+#include "profiler/questions/report_reader.h"
 #include "storage/recording/read/recording_reader.h"
 
 namespace shardscope::desktop {
 
-/// Its rows alone: no events, no report.
+/// Its rows alone: no report.
 Result<std::shared_ptr<OpenRecording>> sketchRecording(storage::RecordingReader& reader,
-                                                       const QString& path);
-/// Adds the events of one more rank; false: it has them all.
-Result<bool> addNextRank(storage::RecordingReader& reader, OpenRecording& sketch);
-/// Draws conclusions, once it has the events of all ranks.
-void complete(OpenRecording& sketch);
+                                                       const QString& path, bool beingWritten);
+/// `sketch` with the report of what was read of it.
+RecordingPtr analysed(const OpenRecording& sketch, questions::ReportReader& read);
 
-/// Everything pages show at once. Reads all phases and collectives. `again`: it is one that grows.
+/// Everything at once.
 Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path,
-                                   bool again = false);
+                                   bool beingWritten = false);
 
 }  // namespace shardscope::desktop

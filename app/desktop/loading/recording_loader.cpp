@@ -1,52 +1,67 @@
 #include "app/desktop/loading/recording_loader.h"
 
+#include "app/desktop/loading/import_cache.h"
 #include "app/desktop/loading/load_recording.h"
 #include "app/desktop/loading/remote_hosts.h"
+#include "storage/recording/file/writer_lock.h"
 #include "storage/recording/read/cancellable_reader.h"
 #include "storage/recording/remote/remote_address.h"
 #include "storage/recording/remote/remote_reader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <string>
 
 namespace shardscope::desktop {
 
-/// Touched by jobs only, which all run on the loader thread.
+/// What a thread reads the open recording with. Touched by jobs of that thread only.
 struct RecordingLoader::Reading {
-    RemoteHosts hosts;
+    /// Of a file; goes after the reader.
+    std::shared_ptr<storage::WriterWatch> watch;
     /// Of the open recording, where it is on another host.
     std::shared_ptr<storage::remote::RemoteSession> session;
     std::unique_ptr<storage::RecordingReader> reader;
     RecordingPtr recording;
+    bool wasBeingWritten = false;  ///< on another host, when it was opened
 
+    ~Reading() { close(); }
     void close() {
         recording.reset();
         reader.reset();
         session.reset();
-    }
-    Result<void> open(const std::string& path, const storage::remote::ChildOptions& access,
-                      const storage::Generation& generation, const RemoteHosts::Notice& notice) {
-        close();
-        auto opened = storage::remote::isRemote(path) ? openRemote(path, access, generation, notice)
-                                                      : storage::openRecording(path);
-        if (!opened) return failure(opened);
-        reader = std::move(*opened);
-        return {};
+        watch.reset();
     }
     [[nodiscard]] bool isLost() const { return session && session->isLost(); }
+    [[nodiscard]] bool isBeingWritten() const {
+        return watch ? watch->isBeingWritten() : wasBeingWritten;
+    }
 
-private:
-    Result<std::unique_ptr<storage::RecordingReader>> openRemote(
-        const std::string& path, const storage::remote::ChildOptions& access,
-        const storage::Generation& generation, const RemoteHosts::Notice& notice) {
+    Result<void> openFile(const std::string& path) {
+        auto opened = std::make_shared<storage::WriterWatch>(path);
+        auto file = storage::openRecording(path);
+        if (!file) return failure(file);
+        close();
+        watch = std::move(opened);
+        reader = std::move(*file);
+        return {};
+    }
+    Result<void> openRemote(RemoteHosts& hosts, const std::string& path,
+                            const storage::remote::ChildOptions& access,
+                            const storage::Generation& generation,
+                            const RemoteHosts::Notice& notice) {
         const auto address = storage::remote::parseAddress(path);
         if (!address) return failure(address);
         auto connected = hosts.session(access, address->target, generation, notice);
         if (!connected) return failure(connected);
+        auto opened = storage::remote::RemoteReader::open(*connected, address->path);
+        if (!opened) return failure(opened);
+        close();
+        wasBeingWritten = (*opened)->wasBeingWritten();
         session = *connected;
-        return storage::remote::RemoteReader::open(session, address->path);
+        reader = std::move(*opened);
+        return {};
     }
 };
 
@@ -59,7 +74,7 @@ constexpr int kTopicsOfAnUrgency = 1 << 16;
 constexpr std::chrono::milliseconds kBetweenLooks{2'000};
 constexpr int kLooksShare = 5;
 
-bool hasGrown(const RecordingSummary& before, const RecordingSummary& now) {
+bool isMore(const RecordingSummary& before, const RecordingSummary& now) {
     return now.complete != before.complete || now.events.total() != before.events.total() ||
            now.steps.size() != before.steps.size() || now.metrics.size() != before.metrics.size() ||
            now.diagnostics.size() != before.diagnostics.size();
@@ -79,18 +94,27 @@ auto guarded(Job& job, const storage::Generation& generation) -> decltype(job(ge
 
 RecordingLoader::RecordingLoader(QObject* parent)
     : QObject(parent),
-      m_reading(std::make_shared<Reading>()),
+      m_hosts(std::make_shared<RemoteHosts>()),
+      m_pictures(std::make_shared<Reading>()),
+      m_tables(std::make_shared<Reading>()),
       m_topics{std::make_shared<TopicState>()},
+      m_refresh(addTopic(Urgency::kPicture)),
       m_growth(addTopic(Urgency::kTable)),
       m_folder(addTopic(Urgency::kPicture)),
-      m_jobs(std::make_unique<JobThread>()) {
+      m_import(addTopic(Urgency::kTable)),
+      m_pictureJobs(std::make_unique<JobThread>("loader")),
+      m_tableJobs(std::make_unique<JobThread>("analyst")),
+      m_importJobs(std::make_unique<JobThread>("importer")) {
+    m_import->isImport = true;
     m_again.setSingleShot(true);
     connect(&m_again, &QTimer::timeout, this, &RecordingLoader::lookForMore);
 }
 
 RecordingLoader::~RecordingLoader() {
     supersedeAll();
-    m_jobs.reset();
+    m_pictureJobs.reset();
+    m_tableJobs.reset();
+    m_importJobs.reset();
 }
 
 bool RecordingLoader::isIdle() const {
@@ -100,6 +124,7 @@ bool RecordingLoader::isIdle() const {
 
 std::shared_ptr<TopicState> RecordingLoader::addTopic(Urgency urgency) {
     auto topic = std::make_shared<TopicState>();
+    topic->isTable = urgency == Urgency::kTable;
     topic->order =
         (static_cast<int>(urgency) + 1) * kTopicsOfAnUrgency + static_cast<int>(m_topics.size());
     m_topics.push_back(topic);
@@ -113,11 +138,24 @@ void RecordingLoader::supersedeAll() {
     }
 }
 
+/// Tables and reports have a thread and a reader of their own, but where one connection serves all.
+bool RecordingLoader::runsWithTables(const TopicState& topic) const {
+    return topic.isTable && !m_isRemote;
+}
+
+std::shared_ptr<RecordingLoader::Reading> RecordingLoader::readingOf(
+    const TopicState& topic) const {
+    return runsWithTables(topic) ? m_tables : m_pictures;
+}
+
 void RecordingLoader::submit(const std::shared_ptr<TopicState>& topic, Job job, Refuse refuse) {
     const storage::Generation generation = topic->generations.next();
     topic->open = true;
-    m_jobs->submit(topic->order, [this, topic, generation, job = std::move(job),
-                                  refuse = std::move(refuse)]() mutable {
+    JobThread& thread = topic->isImport          ? *m_importJobs
+                        : runsWithTables(*topic) ? *m_tableJobs
+                                                 : *m_pictureJobs;
+    thread.submit(topic->order, [this, topic, generation, job = std::move(job),
+                                 refuse = std::move(refuse)]() mutable {
         auto result = guarded(job, generation);
         const auto answer = [this, topic, generation, refuse, result = std::move(result)] {
             if (generation.superseded()) return;
@@ -132,106 +170,182 @@ void RecordingLoader::submit(const std::shared_ptr<TopicState>& topic, Job job, 
     });
 }
 
-void RecordingLoader::open(const QString& path) {
-    m_recording.reset();
-    m_again.stop();
-    // answers about the previous recording must not arrive after this
-    supersedeAll();
-    Q_EMIT opening(path);
+void RecordingLoader::open(const QStringList& paths) {
+    const QString address = paths.join(u'\n');
+    Q_EMIT opening(address);
+    if (paths.size() == 1 && storage::remote::isRemote(address.toStdString()))
+        return openPlace({address, {}, {}});
+    const auto report = [this, last = std::make_shared<std::atomic<int>>(-1)](double share) {
+        // a hundred words are enough
+        if (const int percent = static_cast<int>(share * 100); last->exchange(percent) != percent)
+            QMetaObject::invokeMethod(
+                this, [this, share] { Q_EMIT importing(share); }, Qt::QueuedConnection);
+    };
+    const auto prepare = [this, paths, report, folder = m_importFolder](
+                             const storage::Generation& generation) -> Result<Topic::Delivery> {
+        if (paths.size() == 1) {
+            const auto own = isRecording(paths.front());
+            if (!own) return failure(own);
+            if (*own)
+                return Topic::Delivery([this, path = paths.front()] { openPlace({path, {}, {}}); });
+        }
+        const auto made = ImportCache(folder).imported(paths, [&](double share) {
+            report(share);
+            return !generation.superseded();
+        });
+        if (!made) return failure(made);
+        return Topic::Delivery([this, paths, made = *made] {
+            openPlace({made.recording, paths.join(u'\n'), made.facts});
+        });
+    };
+    submit(m_import, prepare,
+           [this, address](const QString& message) { Q_EMIT openFailed(address, message); });
+}
+
+void RecordingLoader::cancelOpening() {
+    for (const auto& topic : {m_import, m_topics.front()}) {
+        topic->generations.supersede();
+        topic->open = false;
+    }
+    Q_EMIT openCancelled();
+    if (isIdle()) Q_EMIT idle();
+}
+
+void RecordingLoader::openPlace(const Place& place) {
     const auto notice = [this](const std::string& progress) {
         QMetaObject::invokeMethod(
             this, [this, text = QString::fromStdString(progress)] { Q_EMIT connecting(text); },
             Qt::QueuedConnection);
     };
-    const auto read = [this, reading = m_reading, path, access = m_access,
+    const std::string path = place.path.toStdString();
+    const bool remote = storage::remote::isRemote(path);
+    const auto read = [this, reading = m_pictures, hosts = m_hosts, place, path, access = m_access,
+                       remote,
                        notice](const storage::Generation& generation) -> Result<Topic::Delivery> {
-        if (auto done = reading->open(path.toStdString(), access, generation, notice); !done)
-            return failure(done);
-        if (reading->session) {
-            const auto sketch = sketchRecording(*reading->reader, path);
-            if (!sketch) return failure(sketch);
-            // a copy: the sketch is added to while this one is looked at
-            const auto shown = std::make_shared<const OpenRecording>(**sketch);
-            reading->recording = shown;
-            return Topic::Delivery([this, shown, sketch = *sketch] {
-                m_recording = shown;
-                Q_EMIT sketched(shown);
-                completeSketch(sketch);
-            });
-        }
-        storage::CancellableReader reader(*reading->reader, generation);
-        auto loaded = loadRecording(reader, path);
-        if (!loaded) return failure(loaded);
-        reading->recording = *loaded;
-        return Topic::Delivery([this, recording = *loaded] { present(recording); });
+        auto opened = remote ? reading->openRemote(*hosts, path, access, generation, notice)
+                             : reading->openFile(path);
+        if (!opened) return failure(opened);
+        const auto sketch =
+            sketchRecording(*reading->reader, place.path, reading->isBeingWritten());
+        if (!sketch) return failure(sketch);
+        (*sketch)->source = place.source;
+        (*sketch)->importFacts = place.facts;
+        reading->recording = *sketch;
+        return Topic::Delivery(
+            [this, sketch = RecordingPtr(*sketch), remote] { showSketch(sketch, remote); });
     };
-    submit(m_topics.front(), read,
-           [this, path](const QString& message) { Q_EMIT openFailed(path, message); });
-}
-
-void RecordingLoader::completeSketch(const std::shared_ptr<OpenRecording>& sketch) {
-    const auto add = [this, reading = m_reading,
-                      sketch](const storage::Generation& generation) -> Result<Topic::Delivery> {
-        if (!reading->session) return Topic::Delivery([] {});
-        reading->session->whileWanted(generation);
-        storage::CancellableReader reader(*reading->reader, generation);
-        const auto more = addNextRank(reader, *sketch);
-        if (!more) return failure(more);
-        if (*more) return Topic::Delivery([this, sketch] { completeSketch(sketch); });
-        complete(*sketch);
-        reading->recording = sketch;
-        return Topic::Delivery([this, sketch] { present(sketch); });
-    };
-    submit(m_growth, add, [this, path = sketch->path](const QString& message) {
-        m_recording.reset();
-        Q_EMIT openFailed(path, message);
+    submit(m_topics.front(), read, [this, address = place.address()](const QString& message) {
+        Q_EMIT openFailed(address, message);
     });
 }
 
-void RecordingLoader::present(const RecordingPtr& recording) {
-    m_recording = recording;
-    Q_EMIT opened(recording);
-    followIfGrowing();
+void RecordingLoader::showSketch(const RecordingPtr& sketch, bool remote) {
+    // answers about the recording before must not arrive after this
+    supersedeAll();
+    m_again.stop();
+    m_isRemote = remote;
+    m_recording = sketch;
+    Q_EMIT sketched(sketch);
+    if (remote) m_tableJobs->submit(0, [reading = m_tables] { reading->close(); });
+    auto read = questions::ReportReader::of(sketch->summary);
+    if (!read) return;  // of everything: it leaves something
+    completeSketch(sketch, std::make_shared<questions::ReportReader>(std::move(*read)));
 }
 
-void RecordingLoader::followIfGrowing() {
-    if (m_recording && !m_recording->summary.complete && !m_again.isActive())
-        m_again.start(kBetweenLooks);
+void RecordingLoader::completeSketch(const RecordingPtr& sketch,
+                                     const std::shared_ptr<questions::ReportReader>& report) {
+    const auto add = [this, reading = readingOf(*m_growth), sketch,
+                      report](const storage::Generation& generation) -> Result<Topic::Delivery> {
+        if (!reading->session && report->ranks().empty()) {
+            if (auto opened = reading->openFile(sketch->path.toStdString()); !opened)
+                return failure(opened);
+            if (const auto rows = reading->reader->summary(); !rows) return failure(rows);
+            reading->recording = sketch;
+        }
+        if (reading->session) reading->session->whileWanted(generation);
+        storage::CancellableReader reader(*reading->reader, generation);
+        // Of one on another host a rank at a time: questions are answered in between.
+        const auto more = report->addNextRank(reader);
+        if (!more) return failure(more);
+        if (*more)
+            return Topic::Delivery([this, sketch, report] { completeSketch(sketch, report); });
+        const RecordingPtr whole = analysed(*sketch, *report);
+        reading->recording = whole;
+        return Topic::Delivery([this, whole] { present(whole); });
+    };
+    submit(m_growth, withLoss(m_growth, add),
+           [this, path = sketch->address()](const QString& message) {
+               Q_EMIT openFailed(path, message);
+           });
+}
+
+void RecordingLoader::present(const RecordingPtr& recording) {
+    const bool again = m_recording && m_recording->analysed;
+    m_recording = recording;
+    refreshPictures(recording);
+    if (again)
+        Q_EMIT grown(recording);
+    else
+        Q_EMIT opened(recording);
+    if (!recording->summary.complete) m_again.start(kBetweenLooks);
+}
+
+/// Questions that follow are answered from what there is now.
+void RecordingLoader::refreshPictures(const RecordingPtr& recording) {
+    const auto refresh = [reading = m_pictures,
+                          recording](const storage::Generation&) -> Result<Topic::Delivery> {
+        if (!reading->recording || reading->recording->path != recording->path)
+            return Topic::Delivery([] {});
+        if (!recording->summary.complete || !reading->recording->summary.complete)
+            if (const auto rows = reading->reader->summary(); !rows) return failure(rows);
+        reading->recording = recording;
+        return Topic::Delivery([] {});
+    };
+    submit(m_refresh, refresh, [](const QString&) {});
 }
 
 void RecordingLoader::lookForMore() {
-    const auto look = [this, reading = m_reading](
+    const auto look = [this, reading = readingOf(*m_growth)](
                           const storage::Generation& generation) -> Result<Topic::Delivery> {
         if (!reading->recording) return Topic::Delivery([] {});
         if (reading->session) reading->session->whileWanted(generation);
         const auto begun = std::chrono::steady_clock::now();
-        const auto summary = reading->reader->summary();
-        if (!summary) return failure(summary);
-        if (!hasGrown(reading->recording->summary, *summary))
+        const RecordingSummary& before = reading->recording->summary;
+        auto sketch = sketchRecording(*reading->reader, reading->recording->path, false);
+        if (!sketch) return failure(sketch);
+        (*sketch)->source = reading->recording->source;
+        (*sketch)->importFacts = reading->recording->importFacts;
+        const bool hasGrown = isMore(before, (*sketch)->summary);
+        (*sketch)->beingWritten = reading->isBeingWritten() || (reading->session && hasGrown);
+        if (!hasGrown && (*sketch)->beingWritten == reading->recording->beingWritten)
             return Topic::Delivery([this] { m_again.start(kBetweenLooks); });
         storage::CancellableReader reader(*reading->reader, generation);
-        auto loaded = loadRecording(reader, reading->recording->path, true);
-        if (!loaded) return failure(loaded);
-        reading->recording = *loaded;
+        auto report = questions::ReportReader::of((*sketch)->summary);
+        if (!report) return failure(report);
+        while (true) {
+            const auto more = report->addNextRank(reader);
+            if (!more) return failure(more);
+            if (!*more) break;
+        }
+        const RecordingPtr whole = analysed(**sketch, *report);
+        reading->recording = whole;
         const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
             std::chrono::steady_clock::now() - begun);
-        return Topic::Delivery([this, recording = *loaded, took] {
-            m_recording = recording;
-            Q_EMIT grown(recording);
-            if (!recording->summary.complete)
-                m_again.start(std::max(kBetweenLooks, kLooksShare * took));
+        return Topic::Delivery([this, whole, took] {
+            present(whole);
+            if (m_again.isActive()) m_again.start(std::max(kBetweenLooks, kLooksShare * took));
         });
     };
-    submit(m_growth, withLoss(look), [](const QString&) {});
+    submit(m_growth, withLoss(m_growth, look), [](const QString&) {});
 }
 
 void RecordingLoader::listFolder(const QString& address, const TakeFolder& take) {
-    const auto list = [reading = m_reading, address, take, access = m_access](
+    const auto list = [hosts = m_hosts, address, take, access = m_access](
                           const storage::Generation& generation) -> Result<Topic::Delivery> {
         const auto listed = [&]() -> Result<storage::remote::FolderList> {
             const auto parsed = storage::remote::parseAddress(address.toStdString());
             if (!parsed) return failure(parsed);
-            auto session = reading->hosts.session(access, parsed->target, generation, {});
+            auto session = hosts->session(access, parsed->target, generation, {});
             if (!session) return failure(session);
             return (*session)->ask(storage::remote::ListFolder{parsed->path});
         }();
@@ -245,8 +359,8 @@ void RecordingLoader::forgetFolder() {
     m_folder->open = false;
 }
 
-RecordingLoader::Job RecordingLoader::withLoss(Job job) {
-    return [this, reading = m_reading, job = std::move(job)](
+RecordingLoader::Job RecordingLoader::withLoss(const std::shared_ptr<TopicState>& topic, Job job) {
+    return [this, reading = readingOf(*topic), job = std::move(job)](
                const storage::Generation& generation) -> Result<Topic::Delivery> {
         auto answer = job(generation);
         if (answer || !reading->isLost() || !reading->recording) return answer;
@@ -257,7 +371,7 @@ RecordingLoader::Job RecordingLoader::withLoss(Job job) {
 }
 
 void RecordingLoader::ask(const std::shared_ptr<TopicState>& topic, Topic::Question question) {
-    const auto job = [reading = m_reading, question = std::move(question)](
+    const auto job = [reading = readingOf(*topic), question = std::move(question)](
                          const storage::Generation& generation) -> Result<Topic::Delivery> {
         // whoever asks without a recording wants no answer
         if (!reading->recording) return Topic::Delivery([] {});
@@ -267,7 +381,7 @@ void RecordingLoader::ask(const std::shared_ptr<TopicState>& topic, Topic::Quest
         if (!answer && answer.error().code == ErrorCode::kCancelled) return Topic::Delivery([] {});
         return answer;
     };
-    submit(topic, withLoss(job),
+    submit(topic, withLoss(topic, job),
            [this](const QString& message) { Q_EMIT questionFailed(message); });
 }
 

@@ -1,20 +1,25 @@
-// Opens recordings and answers questions about the open one off the GUI thread (topic.h). The
-// reader lives on the loader thread; answers come back with immutable values. GUI thread.
+// Opens recordings and answers questions about the open one off the GUI thread (topic.h): pictures
+// on one thread, tables and reports on another, each with a reader of its own, so that no picture
+// waits for a table. Answers come back as immutable values. GUI thread.
 #pragma once
 
 #include "app/desktop/loading/job_thread.h"
 #include "app/desktop/loading/topic.h"
+#include "profiler/questions/report_reader.h"
 #include "storage/recording/remote/folder_list.h"
 #include "storage/recording/remote/serving_child.h"
 
 #include <QObject>
 #include <QString>
+#include <QStringList>
 #include <QTimer>
 #include <functional>
 #include <memory>
 #include <vector>
 
 namespace shardscope::desktop {
+
+class RemoteHosts;
 
 class RecordingLoader : public QObject {
     Q_OBJECT
@@ -26,9 +31,15 @@ public:
     /// Of recordings on other hosts: the program that reaches them, and ssh.
     void setAccess(storage::remote::ChildOptions access) { m_access = std::move(access); }
 
-    /// Ends all questions about the recording before. `path` is a file, or "ssh://HOST/PATH". One
-    /// that is still being written is read again as it grows.
-    void open(const QString& path);
+    /// `path` is a file, or "ssh://HOST/PATH". The recording before stays until this one is there,
+    /// and when it cannot be opened. One that is still being written is read again as it grows.
+    void open(const QString& path) { open(QStringList{path}); }
+    /// Other tools' traces, or a folder with one a rank, are imported first, into the cache.
+    void open(const QStringList& paths);
+    /// Ends an import or a connection that is under way; what is open stays.
+    void cancelOpening();
+    /// Where recordings of other tools' traces are kept.
+    void setImportFolder(const QString& folder) { m_importFolder = folder; }
     /// What lies in a folder of another host, "ssh://HOST/PATH": the newest question's answer, or
     /// why there is none.
     using TakeFolder = std::function<void(const Result<storage::remote::FolderList>& list)>;
@@ -40,9 +51,12 @@ public:
     [[nodiscard]] bool isIdle() const;
 
 Q_SIGNALS:
+    /// `path`: of several, one a line.
     void opening(const QString& path);
-    /// Of one on another host, before opened(): its rows are there, events and report are not, and
-    /// questions about it are answered.
+    void importing(double share);
+    void openCancelled();
+    /// Before opened(): its rows are there, its report is not; questions about it are answered.
+    /// Nothing that was asked of the recording before is answered any more.
     void sketched(const shardscope::desktop::RecordingPtr& recording);
     void opened(const shardscope::desktop::RecordingPtr& recording);
     void openFailed(const QString& path, const QString& message);
@@ -59,30 +73,43 @@ Q_SIGNALS:
 
 private:
     friend class Topic;
-    struct Reading;  ///< the loader thread's reader and what it opened
+    struct Reading;  ///< a thread's reader and what it opened
     using Job = std::function<Result<Topic::Delivery>(const storage::Generation&)>;
     using Refuse = std::function<void(const QString& message)>;
 
     [[nodiscard]] std::shared_ptr<TopicState> addTopic(Urgency urgency);
+    [[nodiscard]] bool runsWithTables(const TopicState& topic) const;
+    [[nodiscard]] std::shared_ptr<Reading> readingOf(const TopicState& topic) const;
     void ask(const std::shared_ptr<TopicState>& topic, Topic::Question question);
-    /// Runs `job` on the loader thread, then its delivery or `refuse` here, unless superseded.
+    /// Runs `job` on the topic's thread, then its delivery or `refuse` here, unless superseded.
     void submit(const std::shared_ptr<TopicState>& topic, Job job, Refuse refuse);
     void supersedeAll();
     /// Says so where the job fails because the connection is lost.
-    [[nodiscard]] Job withLoss(Job job);
-    /// Reads what a sketch lacks, a rank at a time: questions are answered in between.
-    void completeSketch(const std::shared_ptr<OpenRecording>& sketch);
+    [[nodiscard]] Job withLoss(const std::shared_ptr<TopicState>& topic, Job job);
+    /// What is opened in the end, and what it was made of.
+    struct Place {
+        QString path, source;
+        ImportFacts facts;
+        [[nodiscard]] QString address() const { return source.isEmpty() ? path : source; }
+    };
+    void openPlace(const Place& place);
+    void showSketch(const RecordingPtr& sketch, bool remote);
+    void completeSketch(const RecordingPtr& sketch,
+                        const std::shared_ptr<questions::ReportReader>& report);
     void present(const RecordingPtr& recording);
+    void refreshPictures(const RecordingPtr& recording);
     void lookForMore();
-    void followIfGrowing();
 
-    std::shared_ptr<Reading> m_reading;
+    std::shared_ptr<RemoteHosts> m_hosts;  ///< of the pictures' thread
+    std::shared_ptr<Reading> m_pictures, m_tables;
     RecordingPtr m_recording;
+    bool m_isRemote = false;
     std::vector<std::shared_ptr<TopicState>> m_topics;  ///< that of opening first
-    std::shared_ptr<TopicState> m_growth, m_folder;
+    std::shared_ptr<TopicState> m_refresh, m_growth, m_folder, m_import;
     storage::remote::ChildOptions m_access;
     QTimer m_again;  ///< until a recording that grows is read again
-    std::unique_ptr<JobThread> m_jobs;
+    std::unique_ptr<JobThread> m_pictureJobs, m_tableJobs, m_importJobs;
+    QString m_importFolder;
 };
 
 }  // namespace shardscope::desktop

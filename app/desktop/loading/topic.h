@@ -28,6 +28,7 @@ enum class Urgency { kPicture, kSlice, kTable };
 struct TopicState {
     int order = 0;  ///< among waiting questions
     storage::Generations generations;
+    bool isTable = false, isImport = false;
     bool open = false;  ///< a question waits for its answer
 };
 
@@ -39,7 +40,7 @@ public:
     Topic(const Topic&) = delete;
     Topic& operator=(const Topic&) = delete;
 
-    /// `work`: Result<T>(RecordingReader&, const OpenRecording&, const Generation&), on the loader
+    /// `work`: Result<T>(RecordingReader&, const OpenRecording&, const Generation&), on a loader
     /// thread, which ends with kCancelled soon after the generation was superseded. `deliver`:
     /// void(T), on the GUI thread, unless one has asked anew or opened another recording since.
     template <class Work, class Deliver>

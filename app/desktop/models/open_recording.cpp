@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "profiler/analysis/groups.h"
 
+#include <QStringList>
 #include <algorithm>
 
 namespace shardscope::desktop {
@@ -93,7 +94,14 @@ TimeRange OpenRecording::timeOf(const Selection& selection) const {
 }
 
 QString OpenRecording::title() const {
-    if (isImported()) return u"imported trace × %1"_s.arg(summary.run.worldSize);
+    if (isImported()) {
+        const QStringList files = address().split(u'\n');
+        QString name = files.front().section(u'/', -1, -1, QString::SectionSkipEmpty);
+        if (files.size() > 1) name += u" + %1"_s.arg(files.size() - 1);
+        return u"%1 · %2"_s.arg(name, summary.ranks.size() == 1
+                                          ? u"1 rank"_s
+                                          : u"%1 ranks"_s.arg(summary.ranks.size()));
+    }
     return u"%1 · %2 × %3"_s.arg(fromUtf8(summary.run.model), fromUtf8(summary.run.strategy))
         .arg(summary.run.worldSize);
 }

@@ -11,6 +11,7 @@
 #include <QString>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -22,17 +23,22 @@ struct RunDensity {
     std::vector<float> blocked;
 };
 
+/// What became of a trace's events: names and values, for people.
+using ImportFacts = std::vector<std::pair<QString, QString>>;
+
 struct OpenRecording {
     QString path;
+    QString source;           ///< what this window imported it from, a path a line; empty: nothing
+    ImportFacts importFacts;  ///< what became of that
     RecordingSummary summary;
     analysis::Report report;
-    std::vector<RankEvents> ranks;                ///< by rank
-    std::vector<analysis::LedgerRow> deviceRows;  ///< of ranks whose kernels were traced
-    std::vector<analysis::RankGrowth> growths;    ///< of ranks whose memory may grow
-    analysis::Surroundings around;
+    std::vector<RankEvents> ranks;  ///< by rank
     RunDensity density;
-    bool grows = false;  ///< it was read before, and more has come since
+    bool analysed = false;      ///< false: a sketch, its report is on its way
+    bool beingWritten = false;  ///< some process was writing it when it was read
 
+    /// What the user opened.
+    [[nodiscard]] const QString& address() const { return source.isEmpty() ? path : source; }
     [[nodiscard]] TimeRange bounds() const { return summary.bounds; }
     [[nodiscard]] const RankEvents* rank(RankId rank) const;
     /// Null: there is no such lane.
@@ -48,6 +54,8 @@ struct OpenRecording {
     /// Stretch of time of what is selected: of steps from the first beginning to the last end on
     /// the selected ranks.
     [[nodiscard]] TimeRange timeOf(const Selection& selection) const;
+    /// Its run is going on: more comes.
+    [[nodiscard]] bool isRunning() const { return beingWritten && !summary.complete; }
     /// Another tool's trace, which says nothing of model and strategy.
     [[nodiscard]] bool isImported() const { return summary.run.model.empty(); }
     /// "shakespeare · zero3 × 2"

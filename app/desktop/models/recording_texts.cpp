@@ -27,9 +27,28 @@ QString leftOutWord(const DetailFacts& detail) {
     return QString::fromLatin1(fateOf(detail.reason));
 }
 
+QString completenessText(const OpenRecording& recording) {
+    const analysis::Completeness& told = recording.report.completeness;
+    if (recording.isRunning())
+        return u"The run is going on: this is what it has recorded so far."_s;
+    if (told.complete) return u"Recording complete: every event that a step must have is there."_s;
+    if (told.known) return u"Recording incomplete."_s;
+    return recording.isImported()
+               ? u"Whether events are missing cannot be told of an imported trace."_s
+               : u"Whether events are missing cannot be told at this capture level."_s;
+}
+
+QString completenessWord(const OpenRecording& recording) {
+    const analysis::Completeness& told = recording.report.completeness;
+    if (recording.isRunning()) return u"running"_s;
+    if (!recording.summary.complete) return u"not finalised"_s;
+    if (told.complete) return u"complete ✓"_s;
+    return told.known ? u"incomplete"_s : u"completeness unknown"_s;
+}
+
 QString incompleteText(const OpenRecording& recording) {
     const auto& report = recording.report;
-    if (recording.grows)
+    if (recording.isRunning())
         return u"This run is going on: what it has recorded so far is shown, and more comes."_s;
     if (!recording.summary.complete) {
         return u"This recording was not finished: its writer stopped. %1 were recovered; what came "

@@ -11,6 +11,9 @@ namespace shardscope::desktop {
 
 /// What is missing from a recording that is not whole; empty when nothing is.
 [[nodiscard]] QString incompleteText(const OpenRecording& recording);
+/// Whether every event that a step must have is there, in a sentence; and in a word or two.
+[[nodiscard]] QString completenessText(const OpenRecording& recording);
+[[nodiscard]] QString completenessWord(const OpenRecording& recording);
 /// What of its steps a recording holds less of than of others, and why, as one paragraph; empty
 /// when nothing.
 [[nodiscard]] QString leftOutText(const OpenRecording& recording);

@@ -2,6 +2,7 @@
 // pages. The window knows pages by this alone. GUI thread.
 #pragma once
 
+#include "app/desktop/loading/part_loader.h"
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/session/recorder_session.h"
@@ -18,6 +19,7 @@ namespace shardscope::desktop {
 struct PageContext {
     RecordingLoader& loader;
     SelectionModel& selection;
+    PartLoader& part;
     RecorderSession& session;
     QString recordingsFolder;  ///< where recordings go unless one says otherwise
     QString recentFile;        ///< keeps which recordings were opened; empty: nothing is kept
@@ -53,6 +55,8 @@ Q_SIGNALS:
     void openRequested();
     /// The same, of one on another host.
     void remoteRequested();
+    /// The same, of a folder of traces.
+    void folderRequested();
     void fileRequested(const QString& path);
     void pageRequested(const QString& id);
     /// `arguments`: those of `shardscope record`; of a resumed run what differs from its

@@ -9,15 +9,22 @@
 namespace shardscope::desktop {
 
 RecordingPage::RecordingPage(PageContext& context, QWidget* parent)
-    : Page(parent), m_selection(context.selection) {
+    : Page(parent), m_selection(context.selection), m_part(context.part) {
     connect(&m_selection, &SelectionModel::selectionChanged, this, [this] {
+        if (m_recording) present();
+    });
+    connect(&m_part, &PartLoader::changed, this, [this] {
         if (m_recording) present();
     });
     connect(&context.loader, &RecordingLoader::opening, this, &RecordingPage::showLoading);
     connect(&context.loader, &RecordingLoader::opened, this, &RecordingPage::showRecording);
     connect(&context.loader, &RecordingLoader::sketched, this,
             [this](const RecordingPtr& recording) {
-                if (showsSketches()) showRecording(recording);
+                m_recording.reset();
+                if (showsSketches())
+                    showRecording(recording);
+                else
+                    showLoading(recording->path);
             });
     connect(&context.loader, &RecordingLoader::grown, this, &RecordingPage::showRecording);
     connect(&context.loader, &RecordingLoader::openFailed, this,
@@ -46,13 +53,13 @@ void RecordingPage::showElsewhere(const QString& page, const Selection& evidence
 }
 
 void RecordingPage::showLoading(const QString& path) {
-    m_recording.reset();
+    if (m_recording) return;  // stays until the other one is there
     m_frame->setHeadline(tr("Reading the recording…"), path);
     m_frame->showState(PageFrame::State::kLoading);
 }
 
 void RecordingPage::showError(const QString& message) {
-    m_recording.reset();
+    if (m_recording) return;  // the window says that the other one could not be opened
     m_frame->showError(tr("The recording could not be opened"), message);
 }
 

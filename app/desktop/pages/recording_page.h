@@ -25,9 +25,15 @@ protected:
                const QString& emptyText, std::vector<QRectF> skeleton, bool scrolls);
     /// Whether it can show a recording whose events and report are still on their way.
     [[nodiscard]] virtual bool showsSketches() const { return false; }
-    /// The recording or the selection changed; there is a recording.
+    /// The recording, the selection or the figures of what is selected changed; there is a
+    /// recording.
     virtual void present() = 0;
     [[nodiscard]] const OpenRecording& recording() const { return *m_recording; }
+    /// What is selected, with its figures; may still be that of the selection before. Not there for
+    /// sketches.
+    [[nodiscard]] const SelectedPart& part() const { return *m_part.current(); }
+    [[nodiscard]] const PartPtr& currentPart() const { return m_part.current(); }
+    [[nodiscard]] bool hasPart() const { return m_part.current() != nullptr; }
     /// Selects `evidence` and shows it on another page.
     void showElsewhere(const QString& page, const Selection& evidence);
     [[nodiscard]] const RecordingPtr& shownRecording() const { return m_recording; }
@@ -41,6 +47,7 @@ private:
     void showRecording(const RecordingPtr& recording);
 
     SelectionModel& m_selection;
+    PartLoader& m_part;
     PageFrame* m_frame = nullptr;
     RecordingPtr m_recording;
 };

@@ -1,9 +1,11 @@
 #include "app/desktop/shell/app_options.h"
 
 #include "app/desktop/pages/pages.h"
+#include "storage/recording/remote/remote_address.h"
 
 #include <QCommandLineParser>
 #include <QFile>
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -35,7 +37,11 @@ void declare(QCommandLineParser& parser) {
     parser.setApplicationDescription(QCoreApplication::translate(
         "options", "Looks at recordings of training runs, and starts new runs."));
     parser.addPositionalArgument(
-        u"FILE"_s, u"Recording to open: a file (.sscope), or ssh://HOST/PATH."_s, u"[FILE]"_s);
+        u"FILE"_s,
+        u"What to open: a recording (.sscope), ssh://HOST/PATH, or whatever `shardscope import` "
+        u"reads: "
+        u"traces of other tools, several of them or a folder with one a rank."_s,
+        u"[FILE...]"_s);
     parser.addOptions(
         {{u"page"_s, u"Page to show: %1."_s.arg(pageIds().join(u", "_s)), u"NAME"_s},
          {u"screenshot"_s, u"Write the page to OUT.png and exit; needs no display."_s,
@@ -68,11 +74,14 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
         return std::optional<AppOptions>();
     }
     AppOptions options;
-    if (parser.positionalArguments().size() > 1) {
-        return failure(ErrorCode::kUsage, "One recording at a time: give at most one FILE.");
-    }
-    if (!parser.positionalArguments().isEmpty())
-        options.file = parser.positionalArguments().first();
+    options.files = parser.positionalArguments();
+    if (options.files.size() > 1 &&
+        std::any_of(options.files.begin(), options.files.end(), [](const QString& file) {
+            return storage::remote::isRemote(file.toStdString());
+        }))
+        return failure(ErrorCode::kUsage,
+                       "One recording of another host at a time: several FILEs are traces of this "
+                       "machine, a rank each.");
     options.sshCommand = parser.value(u"ssh-command"_s);
     options.page = parser.value(u"page"_s);
     if (!options.page.isEmpty() && !pageIds().contains(options.page)) {
@@ -81,6 +90,11 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
                                               pageIds().join(u", "_s).toStdString() + ".");
     }
     options.screenshot = parser.value(u"screenshot"_s);
+    if (!options.screenshot.isEmpty() &&
+        !options.screenshot.endsWith(u".png"_s, Qt::CaseInsensitive))
+        return failure(ErrorCode::kUsage, "--screenshot " + options.screenshot.toStdString() +
+                                              ": pictures are written as PNG; give the file a name "
+                                              "that ends in .png.");
     if (parser.isSet(u"size"_s)) {
         const auto size = parseSize(parser.value(u"size"_s));
         if (!size) return failure(size);

@@ -11,7 +11,7 @@
 namespace shardscope::desktop {
 
 struct AppOptions {
-    QString file;  ///< or "ssh://HOST/PATH"
+    QStringList files;  ///< to open: one recording, or traces that become one
     QString sshCommand;
     QString page;        ///< empty: Overview with a file, else Start
     QString screenshot;  ///< PNG to write instead of showing a window

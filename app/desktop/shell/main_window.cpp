@@ -1,5 +1,6 @@
 #include "app/desktop/shell/main_window.h"
 
+#include "app/desktop/loading/import_cache.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/machine_facts.h"
 #include "app/desktop/models/recording_texts.h"
@@ -23,6 +24,7 @@
 #include <QHBoxLayout>
 #include <QMimeData>
 #include <QStackedWidget>
+#include <QUrl>
 #include <QVBoxLayout>
 
 namespace shardscope::desktop {
@@ -31,7 +33,8 @@ using namespace Qt::StringLiterals;
 
 MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* parent)
     : QWidget(parent),
-      m_context{m_loader,           m_selection,        m_session,
+      m_part(m_loader, m_selection),
+      m_context{m_loader,           m_selection,        m_part,   m_session,
                 folders.recordings, folders.recentFile, remembers},
       m_commands(this),
       m_rail(new Rail(this)),
@@ -50,6 +53,8 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     connectBars();
     connectLoader();
     giveAccess();
+    m_loader.setImportFolder(folders.imports.isEmpty() ? folders.recordings + u"/imports"_s
+                                                       : folders.imports);
     // after the pages, so that Live has said how it ended
     connect(&m_session, &RecorderSession::finished, this, &MainWindow::endRun);
     const MachineFacts machine = thisMachine();
@@ -72,6 +77,7 @@ void MainWindow::addPage(const PageEntry& entry) {
     m_rail->addPage(entry.id, entry.icon, entry.name, QString::number(m_stack->count()));
     connect(page, &Page::openRequested, this, &MainWindow::chooseFile);
     connect(page, &Page::remoteRequested, this, &MainWindow::chooseRemote);
+    connect(page, &Page::folderRequested, this, &MainWindow::chooseFolder);
     connect(page, &Page::fileRequested, this, &MainWindow::openFile);
     connect(page, &Page::pageRequested, this, &MainWindow::showPage);
     connect(page, &Page::runRequested, this, &MainWindow::startRun);
@@ -109,8 +115,10 @@ void MainWindow::addKeyNotes() {
 
 void MainWindow::addWindowCommands() {
     const QString window = tr("Window");
-    m_commands.add(u"open"_s, window, tr("Open a recording"), {QKeySequence::Open},
+    m_commands.add(u"open"_s, window, tr("Open a recording or traces"), {QKeySequence::Open},
                    [this] { chooseFile(); });
+    m_commands.add(u"open.folder"_s, window, tr("Import a folder of traces"), {},
+                   [this] { chooseFolder(); });
     m_commands.add(u"open.remote"_s, window, tr("Open a recording on another host"),
                    {QKeySequence(u"Ctrl+Shift+O"_s)}, [this] { chooseRemote(); });
     m_commands.add(u"theme"_s, window, tr("Light or dark"), {QKeySequence(u"Ctrl+T"_s)},
@@ -149,13 +157,15 @@ void MainWindow::connectBars() {
 
 void MainWindow::connectLoader() {
     connect(&m_loader, &RecordingLoader::opening, this, [this](const QString& path) {
-        m_selection.reset();
         m_connection->hide();
-        m_status->setMessage(tr("Reading %1…").arg(path));
+        m_status->setMessage(tr("Reading %1…").arg(QString(path).replace(u'\n', u", "_s)));
     });
     connect(&m_loader, &RecordingLoader::opened, this, &MainWindow::presentRecording);
     connect(&m_loader, &RecordingLoader::sketched, this, [this](const RecordingPtr& sketch) {
-        m_topBar->setTitle(sketch->title(), sketch->path);
+        m_status->setJob({}, 0);
+        m_selection.reset();
+        m_topBar->setTitle(sketch->title(), sketch->address());
+        setWindowTitle(tr("%1 – Shardscope").arg(sketch->title()));
         m_status->setMessage(tr("Reading phases and collectives of %1…").arg(sketch->path));
     });
     connect(&m_loader, &RecordingLoader::grown, this, &MainWindow::presentRecording);
@@ -167,6 +177,13 @@ void MainWindow::connectLoader() {
     connect(m_connection, &ConnectionBar::reconnectRequested, this,
             [this] { openFile(QString(m_lost)); });
     connect(&m_loader, &RecordingLoader::openFailed, this, &MainWindow::presentFailure);
+    connect(&m_loader, &RecordingLoader::importing, this,
+            [this](double share) { m_status->setJob(tr("Importing"), share); });
+    connect(m_status, &StatusLine::cancelRequested, &m_loader, &RecordingLoader::cancelOpening);
+    connect(&m_loader, &RecordingLoader::openCancelled, this, [this] {
+        m_status->setJob({}, 0);
+        m_status->setMessage(tr("Cancelled; nothing was imported"));
+    });
     connect(&m_loader, &RecordingLoader::questionFailed, m_status, &StatusLine::setMessage);
 }
 
@@ -185,7 +202,11 @@ void MainWindow::endRun(const run::RunFinished& outcome) {
 }
 
 void MainWindow::openFile(const QString& path) {
-    m_loader.open(path);
+    openFiles(path.split(u'\n'));
+}
+
+void MainWindow::openFiles(const QStringList& paths) {
+    m_loader.open(paths);
     if (m_page == page_ids::kStart || m_page == page_ids::kNewRun) showPage(page_ids::kOverview);
 }
 
@@ -238,8 +259,18 @@ void MainWindow::useTheme(bool dark) {
 void MainWindow::chooseFile() {
     auto* dialog = new QFileDialog(this, tr("Open a recording"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
-    dialog->setNameFilters({tr("Recordings (*.sscope)"), tr("All files (*)")});
+    dialog->setFileMode(QFileDialog::ExistingFiles);
+    dialog->setNameFilters(
+        {tr("Recordings and traces (%1)").arg(openableEndings()), tr("All files (*)")});
+    connect(dialog, &QFileDialog::filesSelected, this, &MainWindow::openFiles);
+    dialog->open();
+}
+
+void MainWindow::chooseFolder() {
+    auto* dialog = new QFileDialog(this, tr("Import a folder with one trace per rank"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::Directory);
+    dialog->setOption(QFileDialog::ShowDirsOnly);
     connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::openFile);
     dialog->open();
 }
@@ -255,10 +286,10 @@ void MainWindow::chooseRemote() {
 }
 
 void MainWindow::presentRecording(const RecordingPtr& recording) {
-    m_topBar->setTitle(recording->title(), recording->path);
+    m_topBar->setTitle(recording->title(), recording->address());
     m_topBar->setProblems(analysis::problemCount(analysis::notices(recording->report)));
     presentFacts(*recording);
-    m_status->setMessage(recording->path);
+    m_status->setMessage(QString(recording->address()).replace(u'\n', u", "_s));
     presentSelection();
 }
 
@@ -270,7 +301,7 @@ void MainWindow::presentFacts(const OpenRecording& recording) {
     m_status->setFacts(tr("%1 events · %2 · %3")
                            .arg(formatCount(events),
                                 ValueText{formatNumber(perEvent), tr("B/event")}.joined(),
-                                recording.summary.complete ? tr("complete ✓") : tr("incomplete")));
+                                completenessWord(recording)));
 }
 
 void MainWindow::presentLoss(const QString& path, const QString& message, const QString& action) {
@@ -280,12 +311,21 @@ void MainWindow::presentLoss(const QString& path, const QString& message, const 
 }
 
 void MainWindow::presentFailure(const QString& path, const QString& message) {
+    m_status->setJob({}, 0);
+    const QString name = QString(path).replace(u'\n', u", "_s);
     if (storage::remote::isRemote(path.toStdString())) presentLoss(path, message, tr("Try again"));
+    if (m_loader.recording()) {
+        // what is open stays open
+        if (!storage::remote::isRemote(path.toStdString()))
+            presentLoss(path, message, tr("Try again"));
+        m_status->setMessage(tr("%1 could not be opened; what was open still is").arg(name));
+        return;
+    }
     m_topBar->setTitle(tr("Shardscope"), {});
     m_topBar->setSelection({}, false);
     m_topBar->setProblems(0);
     m_status->setFacts({});
-    m_status->setMessage(tr("%1 could not be opened").arg(path));
+    m_status->setMessage(tr("%1 could not be opened").arg(name));
 }
 
 void MainWindow::presentSelection() {
@@ -301,12 +341,14 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
-    const auto urls = event->mimeData()->urls();
-    if (urls.isEmpty()) return;
-    if (urls.first().isLocalFile())
-        openFile(urls.first().toLocalFile());
-    else if (storage::remote::isRemote(urls.first().toString().toStdString()))
-        openFile(urls.first().toString());
+    QStringList paths;
+    for (const QUrl& url : event->mimeData()->urls()) {
+        if (url.isLocalFile())
+            paths << url.toLocalFile();
+        else if (storage::remote::isRemote(url.toString().toStdString()))
+            return openFile(url.toString());
+    }
+    if (!paths.isEmpty()) openFiles(paths);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -31,6 +31,8 @@ public:
 
     /// Or "ssh://HOST/PATH".
     void openFile(const QString& path);
+    /// Recordings, traces of other tools, or a folder with one a rank.
+    void openFiles(const QStringList& paths);
     void showPage(const QString& id);
     [[nodiscard]] QString currentPage() const { return m_page; }
     /// `arguments`: what gives `config`, where they are not run::toArguments(config).
@@ -70,6 +72,7 @@ private:
     void endRun(const run::RunFinished& outcome);
     void chooseFile();
     void chooseRemote();
+    void chooseFolder();
     void presentRecording(const RecordingPtr& recording);
     void presentFacts(const OpenRecording& recording);
     void presentFailure(const QString& path, const QString& message);
@@ -82,6 +85,7 @@ private:
     bool m_closing = false;
     SelectionModel m_selection;
     RecordingLoader m_loader;
+    PartLoader m_part;
     RecorderSession m_session;
     PageContext m_context;
     Commands m_commands;

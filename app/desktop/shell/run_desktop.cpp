@@ -58,13 +58,15 @@ int runDesktop(int argc, char** argv) {
     if (!parsed) return say(parsed.error());
     if (!*parsed) return 0;
     const AppOptions& options = **parsed;
-    if (storage::remote::isRemote(options.file.toStdString())) {
-        if (auto address = storage::remote::parseAddress(options.file.toStdString()); !address)
-            return say(address.error());
-    } else if (!options.file.isEmpty() && !QFileInfo::exists(options.file)) {
-        return say({ErrorCode::kUnreadable, "There is no file " + options.file.toStdString() +
-                                                ". Check its name, or start "
-                                                "without one and open it from the Start page."});
+    for (const QString& file : options.files) {
+        if (storage::remote::isRemote(file.toStdString())) {
+            if (auto address = storage::remote::parseAddress(file.toStdString()); !address)
+                return say(address.error());
+        } else if (!QFileInfo::exists(file)) {
+            return say({ErrorCode::kUnreadable, "There is no file " + file.toStdString() +
+                                                    ". Check its name, or start without one and "
+                                                    "open it from the Start page."});
+        }
     }
     const UserFolders folders = userFolders();
     QSettings settings(folders.settingsFile, QSettings::IniFormat);
@@ -75,7 +77,7 @@ int runDesktop(int argc, char** argv) {
     MainWindow window(folders, shows);
     window.useTheme(dark);
     window.setSshCommand(options.sshCommand);
-    if (!options.file.isEmpty()) window.openFile(options.file);
+    if (!options.files.isEmpty()) window.openFiles(options.files);
     if (!options.page.isEmpty()) window.showPage(options.page);
     if (!shows) return takeScreenshot(window, options);
     QObject::connect(&window, &MainWindow::themeChanged, &window,

@@ -6,11 +6,17 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
+#include <QProgressBar>
+#include <QPushButton>
 
 namespace shardscope::desktop {
 
 StatusLine::StatusLine(QWidget* parent)
-    : QWidget(parent), m_left(quietLabel({}, this)), m_right(quietLabel({}, this)) {
+    : QWidget(parent),
+      m_left(quietLabel({}, this)),
+      m_right(quietLabel({}, this)),
+      m_progress(new QProgressBar(this)),
+      m_cancel(new QPushButton(tr("Cancel"), this)) {
     setFixedHeight(28);
     for (QLabel* label : {m_left, m_right}) {
         label->setWordWrap(false);
@@ -23,7 +29,23 @@ StatusLine::StatusLine(QWidget* parent)
     layout->setContentsMargins(kGapPage, 1, kGapPage, 0);
     layout->setSpacing(kGapPage);
     layout->addWidget(m_left, 1);
+    m_progress->setFixedSize(180, 16);
+    m_progress->setRange(0, 100);
+    m_progress->setAccessibleName(tr("Work in the background"));
+    m_cancel->setProperty("link", true);
+    m_cancel->setAccessibleName(tr("Cancel the work in the background"));
+    connect(m_cancel, &QPushButton::clicked, this, &StatusLine::cancelRequested);
+    layout->addWidget(m_progress);
+    layout->addWidget(m_cancel);
     layout->addWidget(m_right);
+    setJob({}, 0);
+}
+
+void StatusLine::setJob(const QString& text, double share) {
+    m_progress->setFormat(text + QStringLiteral(" %p %"));
+    m_progress->setValue(static_cast<int>(share * 100));
+    m_progress->setVisible(!text.isEmpty());
+    m_cancel->setVisible(!text.isEmpty());
 }
 
 void StatusLine::setHover(const QString& text) {

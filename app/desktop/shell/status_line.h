@@ -4,6 +4,8 @@
 #include <QWidget>
 
 class QLabel;
+class QProgressBar;
+class QPushButton;
 
 namespace shardscope::desktop {
 
@@ -16,6 +18,11 @@ public:
     /// A sentence that stays until the next one; empty: none.
     void setMessage(const QString& text);
     void setFacts(const QString& text);
+    /// Work in the background and its share done, with a way to end it; empty: none.
+    void setJob(const QString& text, double share);
+
+Q_SIGNALS:
+    void cancelRequested();
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -25,6 +32,8 @@ private:
 
     QLabel* m_left;
     QLabel* m_right;
+    QProgressBar* m_progress;
+    QPushButton* m_cancel;
     QString m_hover, m_message;
 };
 

@@ -19,7 +19,8 @@ QString xdgFolder(const char* variable, const QString& fallback) {
 UserFolders userFolders() {
     return {xdgFolder("XDG_CONFIG_HOME", u".config"_s) + u"/desktop.ini"_s,
             xdgFolder("XDG_STATE_HOME", u".local/state"_s) + u"/recent.json"_s,
-            xdgFolder("XDG_DATA_HOME", u".local/share"_s) + u"/recordings"_s};
+            xdgFolder("XDG_DATA_HOME", u".local/share"_s) + u"/recordings"_s,
+            xdgFolder("XDG_CACHE_HOME", u".cache"_s) + u"/imports"_s};
 }
 
 }  // namespace shardscope::desktop

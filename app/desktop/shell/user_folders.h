@@ -9,6 +9,7 @@ struct UserFolders {
     QString settingsFile;  ///< theme, window geometry
     QString recentFile;    ///< recently opened recordings
     QString recordings;    ///< new runs, unless said otherwise
+    QString imports;       ///< recordings made of other tools' traces
 };
 
 [[nodiscard]] UserFolders userFolders();

@@ -57,6 +57,7 @@ PageFrame::PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> 
       m_headerActions(new QHBoxLayout),
       m_banner(new Banner(this)),
       m_error(new MessageState(u"error"_s, {}, {}, this)),
+      m_nothing(new MessageState(u"help"_s, {}, {}, this)),
       m_stack(new QStackedWidget(this)) {
     m_subline->setFont(textFont(kTextPixels));
     m_headline->setAccessibleName(tr("Headline of this page"));
@@ -76,6 +77,7 @@ PageFrame::PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> 
     m_pages[1] = beside(new Skeleton(std::move(skeleton), this), this);
     m_pages[2] = m_error;
     m_pages[3] = scrolls ? scrolling(content, this) : beside(content, this);
+    m_pages[4] = m_nothing;
     for (QWidget* page : m_pages) m_stack->addWidget(page);
 
     auto* layout = new QVBoxLayout(this);
@@ -115,6 +117,11 @@ void PageFrame::showError(const QString& title, const QString& message) {
     m_error->setText(title, message);
     m_error->setAccessibleDescription(title + u'\n' + message);
     showState(State::kError);
+}
+
+void PageFrame::showNothing(const QString& title, const QString& text) {
+    m_nothing->setText(title, text);
+    showState(State::kNothing);
 }
 
 void PageFrame::addHeaderWidget(QWidget* widget) {

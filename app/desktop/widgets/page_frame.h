@@ -19,7 +19,8 @@ class PageFrame : public QWidget {
     Q_OBJECT
 
 public:
-    enum class State { kEmpty, kLoading, kError, kFull };
+    /// kNothing: the recording holds nothing of what the page is about.
+    enum class State { kEmpty, kLoading, kError, kFull, kNothing };
 
     /// `scrolls`: content taller than the window scrolls instead of being squeezed.
     PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> skeleton, bool scrolls,
@@ -28,6 +29,8 @@ public:
     void setBanner(const QString& text);
     void showState(State state);
     void showError(const QString& title, const QString& message);
+    /// Why there is nothing of its kind in the recording, and how to get it.
+    void showNothing(const QString& title, const QString& text);
     /// A widget at the right of the headline.
     void addHeaderWidget(QWidget* widget);
     [[nodiscard]] State state() const { return m_state; }
@@ -41,9 +44,9 @@ private:
     QWidget* m_header;
     QHBoxLayout* m_headerActions;
     Banner* m_banner;
-    MessageState* m_error;
+    MessageState *m_error, *m_nothing;
     QStackedWidget* m_stack;
-    QWidget* m_pages[4];
+    QWidget* m_pages[5];
     State m_state = State::kEmpty;
 };
 

@@ -48,6 +48,16 @@ void StackedArea::setReference(double value, const QString& text) {
     update();
 }
 
+void StackedArea::setLimit(double value, const QString& text) {
+    m_limit = value;
+    m_limitText = text;
+    update();
+}
+
+void StackedArea::setPlotHeight(int height) {
+    setFixedHeight(height + kTop + (m_showsAxis ? kAxis : 8));
+}
+
 void StackedArea::setLine(const QString& name, std::vector<double> values) {
     m_line = {name, Meaning::kReserved, std::move(values)};
     update();
@@ -141,6 +151,18 @@ void StackedArea::paintLine(QPainter& painter) const {
     }
     painter.setPen(QPen(Theme::of(this).fill(m_line.meaning).colour, 1.6));
     painter.drawPolyline(line);
+}
+
+void StackedArea::paintLimit(QPainter& painter) const {
+    if (m_limit <= 0 || m_limit > m_highest) return;
+    const Theme& theme = Theme::of(this);
+    const QRectF area = plot();
+    const double y = std::round(area.bottom() - area.height() * m_limit / m_highest) + 0.5;
+    painter.setPen(QPen(theme.bad, 1.4));
+    painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
+    painter.setFont(textFont(kSmallPixels - 1));
+    drawTabular(painter, QRectF(area.left(), y + 2, area.width() - 4, 16), Qt::AlignRight,
+                m_limitText);
 }
 
 void StackedArea::paintGaps(QPainter& painter) const {
@@ -244,6 +266,7 @@ void StackedArea::paintEvent(QPaintEvent*) {
     painter.drawPixmap(area.topLeft(), m_picture);
     paintGaps(painter);
     paintLine(painter);
+    paintLimit(painter);
     if (m_reference > 0) {
         const double y = std::round(area.bottom() - m_reference / m_highest * area.height()) + 0.5;
         painter.setPen(QPen(theme.text, 1.4, Qt::DashLine));

@@ -37,7 +37,11 @@ public:
     void setTitle(const QString& title);
     /// Bands bottom first, over `range`; `highest` fixes the scale so that pictures compare.
     void setBands(std::vector<AreaBand> bands, TimeRange range, double highest);
+    /// 0: no line.
     void setReference(double value, const QString& text);
+    /// What the device has; not drawn where it is beyond the scale. 0: not known.
+    void setLimit(double value, const QString& text);
+    void setPlotHeight(int height);
     /// A line over the bands, one value a column; empty: none.
     void setLine(const QString& name, std::vector<double> values);
     void setMarks(std::vector<AreaMark> marks);  ///< on the time axis: steps
@@ -72,6 +76,7 @@ private:
     void paintLine(QPainter& painter) const;
     void paintGaps(QPainter& painter) const;
     void paintMarks(QPainter& painter) const;
+    void paintLimit(QPainter& painter) const;
     void paintCursor(QPainter& painter) const;
 
     QString m_title, m_referenceText, m_peakText;
@@ -81,7 +86,8 @@ private:
     std::vector<AreaGap> m_gaps;
     TimeRange m_range;
     double m_highest = 1;
-    double m_reference = 0;
+    double m_reference = 0, m_limit = 0;
+    QString m_limitText;
     std::optional<Timestamp> m_peak;
     bool m_showsAxis = true;
     std::optional<double> m_cursor;

@@ -324,7 +324,7 @@ TEST(CounterScales, SharesFillToOneAndSumsStartAtTheirFirstValue) {
 
 TEST_F(GpuRecordingTest, OverviewNamesDevicesPeaksAndKernels) {
     ASSERT_NO_FATAL_FAILURE(open());
-    const auto devices = deviceRows(*m_recording);
+    const auto devices = deviceRows(*wholePart(m_recording));
     ASSERT_EQ(devices.size(), 2U);
     EXPECT_EQ(devices[1][1].text, u"NVIDIA H100 80GB HBM3"_s);
     EXPECT_EQ(devices[1][2].text, u"79.6\u2009GiB"_s);
@@ -333,7 +333,7 @@ TEST_F(GpuRecordingTest, OverviewNamesDevicesPeaksAndKernels) {
     EXPECT_TRUE(devices[1][4].tip.contains(u"dense bf16"_s));
     EXPECT_EQ(devices[1][5].text, u"718\u2009TFLOP/s"_s);
     EXPECT_EQ(devices.front().size(), deviceColumns().size());
-    const auto times = deviceTimeRows(*m_recording);
+    const auto times = deviceTimeRows(*wholePart(m_recording));
     ASSERT_EQ(times.size(), 2U);
     EXPECT_EQ(times.front().size(), deviceTimeColumns().size());
     for (std::size_t column : {1U, 2U, 3U, 4U})
@@ -341,9 +341,10 @@ TEST_F(GpuRecordingTest, OverviewNamesDevicesPeaksAndKernels) {
     EXPECT_TRUE(times[0][5].text.endsWith(u"J"_s));
     EXPECT_TRUE(times[0][6].text.endsWith(u"mJ"_s));
     EXPECT_TRUE(deviceTimeColumns()[3].definition.contains(u"HTA"_s));
-    EXPECT_TRUE(deviceTimeNote(*m_recording).contains(u"CUPTI 130001"_s));
+    EXPECT_TRUE(deviceTimeNote(*wholePart(m_recording)).contains(u"CUPTI 130001"_s));
     EXPECT_TRUE(sharedDeviceText(*m_recording).isEmpty());
-    const CardContent mfu = overviewCards(*m_recording, selectLedger(*m_recording, {}))[1];
+    const CardContent mfu =
+        overviewCards(*wholePart(m_recording), ledgerOf(*wholePart(m_recording)))[1];
     EXPECT_TRUE(mfu.detail.contains(u"PFLOP/s, data sheet"_s)) << mfu.detail.toStdString();
     EXPECT_TRUE(mfu.qualifier.contains(u"of measured"_s));
     EXPECT_TRUE(mfu.definition.contains(u"matrix product"_s));
@@ -353,21 +354,22 @@ TEST_F(GpuRecordingTest, UntracedKernelsAreUnknownAndTheReasonStandsThere) {
     test::SampleOptions options;
     options.gpuTraced = false;
     ASSERT_NO_FATAL_FAILURE(open(options));
-    const auto times = deviceTimeRows(*m_recording);
+    const auto times = deviceTimeRows(*wholePart(m_recording));
     for (std::size_t column : {1U, 2U, 3U, 4U}) {
         EXPECT_EQ(times[0][column].text, unknownText());
         EXPECT_TRUE(times[0][column].tip.contains(u"another profiler"_s));
     }
     EXPECT_TRUE(times[0][5].text.endsWith(u"J"_s)) << "energy needs no trace";
-    EXPECT_TRUE(deviceTimeNote(*m_recording).contains(u"another profiler"_s));
+    EXPECT_TRUE(deviceTimeNote(*wholePart(m_recording)).contains(u"another profiler"_s));
 }
 
 TEST_F(GpuRecordingTest, AnUnknownDeviceHasNoMfuAndSaysWhy) {
     test::SampleOptions options;
     options.gpuName = "NVIDIA Prototype 900";
     ASSERT_NO_FATAL_FAILURE(open(options));
-    EXPECT_EQ(deviceRows(*m_recording)[0][4].text, u"n/a"_s);
-    const CardContent mfu = overviewCards(*m_recording, selectLedger(*m_recording, {}))[1];
+    EXPECT_EQ(deviceRows(*wholePart(m_recording))[0][4].text, u"n/a"_s);
+    const CardContent mfu =
+        overviewCards(*wholePart(m_recording), ledgerOf(*wholePart(m_recording)))[1];
     EXPECT_EQ(mfu.value.number, u"n/a"_s);
     EXPECT_TRUE(mfu.detail.contains(u"Prototype 900"_s)) << mfu.detail.toStdString();
     EXPECT_TRUE(mfu.verdict.isEmpty());
@@ -379,15 +381,16 @@ TEST_F(GpuRecordingTest, SharingIsSaidAndTakesThePeakAway) {
     options.gpuShared = true;
     ASSERT_NO_FATAL_FAILURE(open(options));
     EXPECT_TRUE(sharedDeviceText(*m_recording).startsWith(u"Shared device: 2 ranks"_s));
-    EXPECT_TRUE(deviceRows(*m_recording)[0][1].text.contains(u"shared by 2"_s));
-    const CardContent mfu = overviewCards(*m_recording, selectLedger(*m_recording, {}))[1];
+    EXPECT_TRUE(deviceRows(*wholePart(m_recording))[0][1].text.contains(u"shared by 2"_s));
+    const CardContent mfu =
+        overviewCards(*wholePart(m_recording), ledgerOf(*wholePart(m_recording)))[1];
     EXPECT_EQ(mfu.value.number, u"n/a"_s);
     EXPECT_TRUE(mfu.qualifier.isEmpty());
 }
 
 TEST_F(GpuRecordingTest, TheoryIsComparedWithWhatTheAllocatorHolds) {
     ASSERT_NO_FATAL_FAILURE(open());
-    const auto* worst = worstRank(*m_recording, {});
+    const auto* worst = worstRank(*wholePart(m_recording));
     ASSERT_NE(worst, nullptr);
     const Bytes outside = worst->byCategory[static_cast<std::size_t>(MemoryCategory::kOutside)];
     EXPECT_EQ(outside, Bytes{830LL << 20});
@@ -395,14 +398,15 @@ TEST_F(GpuRecordingTest, TheoryIsComparedWithWhatTheAllocatorHolds) {
     // with the outside band the peak lies above theory, without it below
     ASSERT_GT(worst->peak, worst->theory);
     ASSERT_LT(worst->managed(), worst->theory);
-    const QString headline = memoryHeadline(*m_recording, {});
+    const QString headline = memoryHeadline(*wholePart(m_recording));
     EXPECT_TRUE(headline.contains(u"830\u2009MiB outside the allocator"_s))
         << headline.toStdString();
     EXPECT_TRUE(headline.contains(u"below theory"_s));
-    EXPECT_TRUE(memorySubline(*m_recording, {}).contains(u"theory does not include"_s));
-    for (const Finding& finding : findings(*m_recording))
+    EXPECT_TRUE(memorySubline(*wholePart(m_recording), {}).contains(u"theory does not include"_s));
+    for (const Finding& finding : findings(*wholePart(m_recording)))
         EXPECT_FALSE(finding.title.contains(u"above theory"_s));
-    const CardContent card = overviewCards(*m_recording, selectLedger(*m_recording, {}))[4];
+    const CardContent card =
+        overviewCards(*wholePart(m_recording), ledgerOf(*wholePart(m_recording)))[4];
     EXPECT_TRUE(card.detail.startsWith(u"0.9"_s)) << card.detail.toStdString();
     EXPECT_TRUE(card.detail.contains(u"without 830"_s));
 }
@@ -410,7 +414,7 @@ TEST_F(GpuRecordingTest, TheoryIsComparedWithWhatTheAllocatorHolds) {
 TEST_F(GpuRecordingTest, TheOutsideBandHasItsWordAndNoTheory) {
     ASSERT_NO_FATAL_FAILURE(open());
     EXPECT_EQ(stackOrder().back(), MemoryCategory::kOutside) << "above what theory speaks of";
-    const auto legend = memoryLegend(*m_recording);
+    const auto legend = memoryLegend(*wholePart(m_recording));
     const auto has = [&](const QString& text, Meaning meaning) {
         return std::any_of(legend.begin(), legend.end(), [&](const LegendEntry& entry) {
             return entry.text == text && entry.meaning == meaning;
@@ -419,7 +423,7 @@ TEST_F(GpuRecordingTest, TheOutsideBandHasItsWordAndNoTheory) {
     EXPECT_TRUE(has(u"outside the allocator"_s, Meaning::kOutside));
     EXPECT_TRUE(has(u"theory: peak within the allocator"_s, Meaning::kTheory));
     EXPECT_TRUE(has(u"reserved by the allocator"_s, Meaning::kReserved));
-    for (const auto& row : memoryRows(*worstRank(*m_recording, {}))) {
+    for (const auto& row : memoryRows(*worstRank(*wholePart(m_recording)))) {
         if (row[0].text != u"outside the allocator"_s) continue;
         EXPECT_EQ(row[2].text, unknownText());
         EXPECT_EQ(row[3].text, unknownText());
@@ -429,8 +433,11 @@ TEST_F(GpuRecordingTest, TheOutsideBandHasItsWordAndNoTheory) {
 
 TEST_F(GpuRecordingTest, ReservedMemoryLiesOverTheStack) {
     ASSERT_NO_FATAL_FAILURE(open());
-    const auto frame = loadMemory(*m_reader, *m_recording, {m_recording->bounds(), 300, {}}, {});
+    const MemoryQuery query{
+        m_recording->bounds(), 300, ranksByPeak(*wholePart(m_recording)), {}, {}};
+    const auto frame = loadMemory(*m_reader, *m_recording, query, {});
     ASSERT_TRUE(frame);
+    ASSERT_FALSE((*frame)->ranks.empty());
     for (const MemoryColumns& columns : (*frame)->ranks) {
         ASSERT_EQ(columns.reserved.size(), columns.size());
         const auto& outside =
@@ -447,11 +454,12 @@ TEST_F(GpuRecordingTest, CpuRanksHaveNoneOfIt) {
     ASSERT_TRUE(reader);
     const auto recording = loadRecording(**reader, {});
     ASSERT_TRUE(recording);
-    EXPECT_TRUE(deviceRows(**recording).empty());
-    EXPECT_TRUE(deviceTimeNote(**recording).isEmpty());
+    EXPECT_TRUE(deviceRows(*wholePart(*recording)).empty());
+    EXPECT_TRUE(deviceTimeNote(*wholePart(*recording)).isEmpty());
     EXPECT_EQ(findReservedLane((*recording)->summary), nullptr);
-    EXPECT_EQ(worstRank(**recording, {})->managed(), worstRank(**recording, {})->peak);
-    EXPECT_FALSE(memoryHeadline(**recording, {}).contains(u"outside"_s));
+    EXPECT_EQ(worstRank(*wholePart(*recording))->managed(),
+              worstRank(*wholePart(*recording))->peak);
+    EXPECT_FALSE(memoryHeadline(*wholePart(*recording)).contains(u"outside"_s));
     for (const LaneRow& row : layOutLanes((*recording)->summary, {}).rows)
         EXPECT_NE(row.kind, LaneRow::Kind::kGroup);
 }
@@ -472,21 +480,22 @@ TEST(GpuRunForm, SaysWhatTheCommandLineSaysInItsOwnWords) {
 
 TEST_F(GpuRecordingTest, SaysThatNothingStandsOutOnlyWhereItCanTell) {
     open();
-    OpenRecording recording = *m_recording;
-    analysis::Report& report = recording.report;
+    const auto recording = std::make_shared<OpenRecording>(*m_recording);
+    const PartPtr part = wholePart(recording);
+    analysis::Report& report = recording->report;
     report.findings.clear();
     report.diagnostics.clear();
     report.judged = {true, {"memory: no memory events are recorded"}};
-    ASSERT_TRUE(findings(recording).empty()) << findings(recording).front().title.toStdString();
-    EXPECT_THAT(verdicts(recording),
+    ASSERT_TRUE(findings(*part).empty()) << findings(*part).front().title.toStdString();
+    EXPECT_THAT(verdicts(*part),
                 ElementsAre(u"Nothing stands out."_s,
                             u"Could not tell: memory: no memory events are recorded"_s));
     report.judged.enough = false;
-    EXPECT_THAT(verdicts(recording),
+    EXPECT_THAT(verdicts(*part),
                 ElementsAre(u"Could not tell: memory: no memory events are recorded"_s));
     report.judged = {true, {}};
     report.findings.emplace_back();
-    EXPECT_THAT(verdicts(recording), ::testing::IsEmpty());
+    EXPECT_THAT(verdicts(*part), ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -224,21 +224,23 @@ TEST_P(GrowingRecording, IsFollowedUntilItIsComplete) {
     ASSERT_TRUE(opened.wait(10'000));
     settle();
     EXPECT_EQ(m_window->loader().recording()->summary.events.spans, 1'000u);
-    EXPECT_FALSE(m_window->loader().recording()->grows);
+    EXPECT_TRUE(m_window->loader().recording()->isRunning());
+    EXPECT_TRUE(m_window->loader().recording()->report.running);
+    EXPECT_TRUE(frame(u"overview"_s).banner().contains(u"going on"_s));
     const TimeRange range{{1'000}, {200'000}};
     m_window->selection().selectRange(range);
     QSignalSpy grown(&m_window->loader(), &RecordingLoader::grown);
     write();
     ASSERT_TRUE(grown.wait(20'000));
     EXPECT_EQ(m_window->loader().recording()->summary.events.spans, 2'000u);
-    EXPECT_TRUE(m_window->loader().recording()->grows);
+    EXPECT_TRUE(m_window->loader().recording()->isRunning());
     EXPECT_EQ(m_window->selection().current().range, range);
     EXPECT_EQ(frame(u"overview"_s).state(), PageFrame::State::kFull);
     ASSERT_TRUE(m_writer->finalise(RunStatus::kFinished, {m_time}));
     m_writer.reset();
     ASSERT_TRUE(grown.wait(20'000));
     EXPECT_TRUE(m_window->loader().recording()->summary.complete);
-    EXPECT_FALSE(m_window->loader().recording()->grows);
+    EXPECT_FALSE(m_window->loader().recording()->isRunning());
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, GrowingRecording, testing::Values(false, true),

@@ -19,7 +19,8 @@ protected:
         ASSERT_TRUE(m_folder.isValid());
         const UserFolders folders{m_folder.filePath(QStringLiteral("desktop.ini")),
                                   m_folder.filePath(QStringLiteral("state/recent.json")),
-                                  m_folder.filePath(QStringLiteral("recordings"))};
+                                  m_folder.filePath(QStringLiteral("recordings")),
+                                  m_folder.filePath(QStringLiteral("imports"))};
         m_window = std::make_unique<MainWindow>(folders, true);
         m_window->resize(1280, 800);
         m_window->show();

@@ -308,7 +308,9 @@ TEST(AppOptions, RefuseWhatTheyDoNotKnow) {
     EXPECT_EQ(parse({u"--size"_s, u"big"_s}).error().code, ErrorCode::kUsage);
     EXPECT_EQ(parse({u"--theme"_s, u"pink"_s}).error().code, ErrorCode::kUsage);
     EXPECT_EQ(parse({u"--bogus"_s}).error().code, ErrorCode::kUsage);
-    EXPECT_EQ(parse({u"a"_s, u"b"_s}).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(parse({u"a"_s, u"ssh://host/b"_s}).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(parse({u"--screenshot"_s, u"x.svg"_s}).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(parse({u"a.json"_s, u"b.json"_s})->value().files.size(), 2);
     const auto good = parse({u"a.sscope"_s, u"--page"_s, u"memory"_s, u"--size"_s, u"1600x1000"_s,
                              u"--theme"_s, u"dark"_s});
     ASSERT_TRUE(good && good->has_value());

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -35,15 +36,16 @@ struct PeakOwner {
 struct MemoryQuery {
     TimeRange range;
     int columns = 1;
-    std::vector<RankId> ranks;
+    std::vector<RankId> ranks;  ///< those with memory events
+    std::optional<RankId> peakRank;
+    Timestamp peakTime;
 };
 
 struct MemoryFrame {
     MemoryQuery query;
     std::vector<MemoryColumns> ranks;
     std::vector<PeakOwner> peakOwners;  ///< of the rank with the highest peak, largest first
-    RankId peakRank;
-    Timestamp peakTime;
+    QString moment;                     ///< what that rank did then
 };
 
 using MemoryFramePtr = std::shared_ptr<const MemoryFrame>;

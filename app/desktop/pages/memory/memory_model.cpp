@@ -9,6 +9,10 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
+constexpr std::size_t kFewRanks = 4;
+constexpr std::size_t kMostBars = 16;
+
+const QString kNoTheory = u"the recording does not say what its configuration implies"_s;
 const QString kOutsideTheory =
     u"theory does not include the CUDA context, NCCL's buffers and libraries"_s;
 
@@ -51,13 +55,47 @@ const LaneFacts* findReservedLane(const RecordingSummary& summary, std::optional
     return nullptr;
 }
 
-const analysis::RankMemory* worstRank(const OpenRecording& recording, const Selection& selection) {
-    return recording.report.worstMemory(
-        [&selection](RankId rank) { return selection.includes(rank); });
+const analysis::RankMemory* worstRank(const SelectedPart& part) {
+    return part.report->worstMemory();
 }
 
-QString memoryHeadline(const OpenRecording& recording, const Selection& selection) {
-    const auto* worst = worstRank(recording, selection);
+QString noMemoryText(const SelectedPart& part) {
+    if (part.recording->isImported())
+        return u"This trace holds no memory events. Profile with profile_memory=True, or import a "
+               u"memory snapshot of torch.cuda.memory."_s;
+    if (part.recording->isRunning())
+        return u"No memory event is in the file yet; more comes while the run goes on."_s;
+    return u"Memory events are recorded at capture level full; this run was recorded at less, or "
+           u"none of them lies in what is selected."_s;
+}
+
+std::vector<RankId> ranksByPeak(const SelectedPart& part) {
+    std::vector<const analysis::RankMemory*> known;
+    for (const auto& memory : part.report->memory)
+        if (memory.known) known.push_back(&memory);
+    // few are shown as they are numbered, of many the highest
+    if (known.size() > kFewRanks)
+        std::stable_sort(known.begin(), known.end(),
+                         [](const auto* a, const auto* b) { return a->peak > b->peak; });
+    std::vector<RankId> ranks;
+    for (const auto* memory : known) ranks.push_back(memory->rank);
+    return ranks;
+}
+
+TimeRange memoryRange(const SelectedPart& part) {
+    const OpenRecording& recording = *part.recording;
+    const TimeRange selected = recording.timeOf(part.selection);
+    const auto& steps = recording.summary.steps;
+    if (part.selection.cutsTime() || steps.empty()) return selected;
+    // What measures the machine before the first step is no part of the run.
+    const auto first = std::min_element(
+        steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+    const Duration margin{(selected.end - first->start).ns / 50};
+    return TimeRange{first->start - margin, selected.end}.intersection(selected);
+}
+
+QString memoryHeadline(const SelectedPart& part) {
+    const auto* worst = worstRank(part);
     if (worst == nullptr) return u"This recording holds no memory events."_s;
     const MemoryCategory largest = largestCategory(*worst);
     const double share = worst->peak.count > 0
@@ -76,16 +114,19 @@ QString memoryHeadline(const OpenRecording& recording, const Selection& selectio
         .arg(againstTheory(*worst), formatPercent(share), word(largest));
 }
 
-QString memorySubline(const OpenRecording& recording, const Selection& selection) {
-    const auto* worst = worstRank(recording, selection);
-    if (worst == nullptr) return u"Record with capture level full to see them."_s;
-    QString text = u"At %1, %2. Gathered parameters at that moment: %3 (theory %4)."_s.arg(
-        formatInstant(worst->peakTime, {1'000'000}),
-        peakMoment(recording, worst->rank, worst->peakTime),
-        formatBytes(worst->byCategory[at(MemoryCategory::kGatheredParameter)]),
-        formatBytes(worst->theoryByCategory[at(MemoryCategory::kGatheredParameter)]));
-    for (const DeviceFacts& device : recording.summary.devices) {
-        if (device.rank == worst->rank)
+QString memorySubline(const SelectedPart& part, const QString& moment) {
+    const auto* worst = worstRank(part);
+    if (worst == nullptr) return noMemoryText(part);
+    QString text = u"At %1"_s.arg(formatInstant(worst->peakTime, {1'000'000}));
+    if (!moment.isEmpty()) text += u", "_s + moment;
+    text += u'.';
+    const Bytes gathered = worst->byCategory[at(MemoryCategory::kGatheredParameter)];
+    if (worst->theory.count > 0)
+        text += u" Gathered parameters at that moment: %1 (theory %2)."_s.arg(
+            formatBytes(gathered),
+            formatBytes(worst->theoryByCategory[at(MemoryCategory::kGatheredParameter)]));
+    for (const DeviceFacts& device : part.summary->devices) {
+        if (device.rank == worst->rank && device.memory.count > 0)
             text += u" The device has %1."_s.arg(formatBytes(device.memory));
     }
     if (outsideOf(*worst).count > 0) {
@@ -96,15 +137,16 @@ QString memorySubline(const OpenRecording& recording, const Selection& selection
     return text;
 }
 
-std::vector<StackedBar> memoryBars(const OpenRecording& recording, const Selection& selection) {
+std::vector<StackedBar> memoryBars(const SelectedPart& part) {
     std::vector<StackedBar> bars;
-    for (const auto& memory : recording.report.memory) {
-        if (!memory.known) continue;
+    for (const RankId rank : ranksByPeak(part)) {
+        if (bars.size() == kMostBars) break;
+        const auto& memory = *std::find_if(part.report->memory.begin(), part.report->memory.end(),
+                                           [rank](const auto& each) { return each.rank == rank; });
         StackedBar bar;
         bar.label = u"rank %1"_s.arg(memory.rank.value);
         bar.total = formatBytes(memory.peak);
         bar.mark = static_cast<double>(memory.theory.count);
-        bar.emphasised = selection.includes(memory.rank);
         for (MemoryCategory category : stackOrder()) {
             const Bytes size = memory.byCategory[at(category)];
             if (size.count == 0) continue;
@@ -116,22 +158,25 @@ std::vector<StackedBar> memoryBars(const OpenRecording& recording, const Selecti
     return bars;
 }
 
-std::vector<LegendEntry> memoryLegend(const OpenRecording& recording) {
+std::vector<LegendEntry> memoryLegend(const SelectedPart& part) {
     std::vector<LegendEntry> entries;
     for (MemoryCategory category : stackOrder()) {
-        const bool used = std::any_of(recording.report.memory.begin(),
-                                      recording.report.memory.end(), [&](const auto& memory) {
+        const bool used = std::any_of(part.report->memory.begin(), part.report->memory.end(),
+                                      [&](const auto& memory) {
                                           return memory.byCategory[at(category)].count > 0 ||
                                                  memory.theoryByCategory[at(category)].count > 0;
                                       });
         if (used) entries.push_back({word(category), meaningOf(category), false});
     }
     const bool outside =
-        std::any_of(recording.report.memory.begin(), recording.report.memory.end(),
+        std::any_of(part.report->memory.begin(), part.report->memory.end(),
                     [](const auto& memory) { return outsideOf(memory).count > 0; });
-    entries.push_back({outside ? u"theory: peak within the allocator"_s : u"theory: peak"_s,
-                       Meaning::kTheory, true});
-    if (findReservedLane(recording.summary) != nullptr)
+    const bool theory = std::any_of(part.report->memory.begin(), part.report->memory.end(),
+                                    [](const auto& memory) { return memory.theory.count > 0; });
+    if (theory)
+        entries.push_back({outside ? u"theory: peak within the allocator"_s : u"theory: peak"_s,
+                           Meaning::kTheory, true});
+    if (findReservedLane(*part.summary) != nullptr)
         entries.push_back({u"reserved by the allocator"_s, Meaning::kReserved, false});
     return entries;
 }
@@ -151,7 +196,8 @@ std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memor
         const Bytes measured = memory.byCategory[at(category)];
         const Bytes theory = memory.theoryByCategory[at(category)];
         if (measured.count == 0 && theory.count == 0) continue;
-        const bool outside = category == MemoryCategory::kOutside;
+        const bool untold = category == MemoryCategory::kOutside || memory.theory.count == 0;
+        const QString& why = memory.theory.count == 0 ? kNoTheory : kOutsideTheory;
         const Bytes difference = measured - theory;
         const double share = memory.peak.count > 0 ? static_cast<double>(measured.count) /
                                                          static_cast<double>(memory.peak.count)
@@ -162,13 +208,13 @@ std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memor
             {{word(category), {}, 0, meaningOf(category)},
              {formatBytes(measured), exact(measured), static_cast<double>(measured.count),
               Meaning::kNone},
-             outside ? TableCell{unknownText(), kOutsideTheory, -1, Meaning::kNone}
-                     : TableCell{formatBytes(theory), exact(theory),
-                                 static_cast<double>(theory.count), Meaning::kNone},
-             outside ? TableCell{unknownText(), kOutsideTheory, 0, Meaning::kNone}
-                     : TableCell{difference.count == 0 ? u"0"_s : sign + formatBytes(difference),
-                                 exact(difference), static_cast<double>(difference.count),
-                                 Meaning::kNone},
+             untold ? TableCell{unknownText(), why, -1, Meaning::kNone}
+                    : TableCell{formatBytes(theory), exact(theory),
+                                static_cast<double>(theory.count), Meaning::kNone},
+             untold ? TableCell{unknownText(), why, 0, Meaning::kNone}
+                    : TableCell{difference.count == 0 ? u"0"_s : sign + formatBytes(difference),
+                                exact(difference), static_cast<double>(difference.count),
+                                Meaning::kNone},
              {formatPercent(share), {}, share, Meaning::kNone}});
     }
     std::stable_sort(rows.begin(), rows.end(),
@@ -176,18 +222,19 @@ std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memor
     return rows;
 }
 
-QString peakMoment(const OpenRecording& recording, RankId rank, Timestamp time) {
-    const RankEvents* events = recording.rank(rank);
-    if (events == nullptr) return unknownText();
-    const auto after = std::upper_bound(
-        events->phases.begin(), events->phases.end(), time,
-        [](Timestamp value, const SpanEvent& phase) { return value < phase.start; });
-    if (after == events->phases.begin()) return u"before the first step"_s;
-    const SpanEvent& phase = *(after - 1);
+QString momentText(const RecordingSummary& summary, RankId rank, Timestamp time,
+                   const std::vector<SpanEvent>& phases) {
+    const SpanEvent* inside = nullptr;
+    for (const SpanEvent& phase : phases)
+        if (phase.range().contains(time)) inside = &phase;
     QStringList words;
-    if (phase.step != kNoStep) words << u"step %1"_s.arg(phase.step.value);
-    QString doing = QString::fromLatin1(toWord(phase.phase));
-    if (phase.layer != kNoLayer) doing += u" of "_s + formatLayer(phase.layer);
+    for (const StepFacts& step : summary.steps)
+        if (step.rank == rank && step.range().contains(time))
+            words << u"step %1"_s.arg(step.step.value);
+    if (words.isEmpty()) words << u"outside of any step"_s;
+    if (inside == nullptr) return words.front();
+    QString doing = QString::fromLatin1(toWord(inside->phase));
+    if (inside->layer != kNoLayer) doing += u" of "_s + formatLayer(inside->layer);
     words << doing;
     return words.join(u", "_s);
 }

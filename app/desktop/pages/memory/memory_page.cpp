@@ -24,6 +24,8 @@ using namespace Qt::StringLiterals;
 
 constexpr std::size_t kMostPictures = 4;
 constexpr std::size_t kMostOwners = 12;
+/// A device's limit is drawn to scale up to this many times what is shown.
+constexpr double kNearLimit = 2.5;
 
 std::vector<AreaMark> stepMarks(const OpenRecording& recording, RankId rank, TimeRange range) {
     std::vector<AreaMark> marks;
@@ -66,6 +68,9 @@ QWidget* MemoryPage::buildContent() {
     m_pictureColumn = new QVBoxLayout;
     m_pictureColumn->setSpacing(kGap);
     main->addLayout(m_pictureColumn, 1);
+    m_more = quietLabel({}, content);
+    m_more->hide();
+    main->addWidget(m_more);
     m_legend = new Legend(content);
     main->addWidget(m_legend);
     main->addSpacing(kGap);
@@ -87,9 +92,9 @@ QWidget* MemoryPage::buildSide(QWidget* parent) {
     m_bars = new StackedBars(side);
     m_bars->setLabelWidth(56);
     connect(m_bars, &StackedBars::barActivated, this, [this](int bar) {
-        if (!hasRecording() || bar >= static_cast<int>(recording().report.memory.size())) return;
-        const RankId rank = recording().report.memory[static_cast<std::size_t>(bar)].rank;
-        this->selection().selectRanks({rank});
+        const std::vector<RankId> ranks = hasPart() ? ranksByPeak(part()) : std::vector<RankId>{};
+        if (bar >= 0 && bar < static_cast<int>(ranks.size()))
+            this->selection().selectRanks({ranks[static_cast<std::size_t>(bar)]});
     });
     m_peakWords = quietLabel({}, side);
     m_showPeak = new QPushButton(tr("Show the step of the peak"), side);
@@ -109,15 +114,16 @@ QWidget* MemoryPage::buildSide(QWidget* parent) {
 }
 
 void MemoryPage::present() {
-    const Selection& current = selection().current();
-    pageFrame().setHeadline(memoryHeadline(recording(), current),
-                            memorySubline(recording(), current));
-    m_legend->setEntries(memoryLegend(recording()));
-    m_bars->setBars(memoryBars(recording(), current));
-    const auto* worst = worstRank(recording(), current);
-    m_table->setTable(memoryColumns(), worst != nullptr ? memoryRows(*worst)
-                                                        : std::vector<std::vector<TableCell>>{});
-    m_showPeak->setVisible(worst != nullptr);
+    if (!hasPart()) return;
+    const auto* worst = worstRank(part());
+    if (worst == nullptr)
+        return pageFrame().showNothing(memoryHeadline(part()), noMemoryText(part()));
+    if (pageFrame().state() == PageFrame::State::kNothing)
+        pageFrame().showState(PageFrame::State::kFull);
+    pageFrame().setHeadline(memoryHeadline(part()), memorySubline(part(), {}));
+    m_legend->setEntries(memoryLegend(part()));
+    m_bars->setBars(memoryBars(part()));
+    m_table->setTable(memoryColumns(), memoryRows(*worst));
     request();
 }
 
@@ -127,11 +133,23 @@ void MemoryPage::showEvent(QShowEvent* event) {
 }
 
 void MemoryPage::request() {
-    if (!hasRecording() || !isVisible()) return;
+    if (!hasRecording() || !hasPart() || !isVisible()) return;
+    const auto* worst = worstRank(part());
+    if (worst == nullptr) return;
     MemoryQuery query;
-    query.range = recording().timeOf(selection().current());
-    query.ranks = selection().current().ranks;
-    placePictures(query.ranks.empty() ? recording().ranks.size() : query.ranks.size());
+    query.range = memoryRange(part());
+    query.ranks = ranksByPeak(part());
+    const std::size_t all = query.ranks.size();
+    if (all > kMostPictures) query.ranks.resize(kMostPictures);
+    m_more->setText(all > kMostPictures
+                        ? tr("The %1 ranks with the highest peaks of %2; click a bar for another.")
+                              .arg(kMostPictures)
+                              .arg(all)
+                        : QString());
+    m_more->setVisible(all > kMostPictures);
+    query.peakRank = worst->rank;
+    query.peakTime = worst->peakTime;
+    placePictures(query.ranks.size());
     query.columns = m_pictures.empty() ? 800 : std::max(200, m_pictures.front()->plotWidth());
     m_columns.ask(
         [query](auto& reader, const auto& recording, const auto& generation) {
@@ -148,7 +166,6 @@ void MemoryPage::placePictures(std::size_t ranks) {
     }
     while (m_pictures.size() < wanted) {
         auto* picture = new StackedArea(this);
-        picture->setMinimumHeight(wanted > 2 ? 136 : wanted > 1 ? 176 : 280);
         connect(picture, &StackedArea::cursorMoved, this, [this](std::optional<double> share) {
             for (StackedArea* each : m_pictures) each->showCursor(share);
         });
@@ -164,10 +181,16 @@ void MemoryPage::placePictures(std::size_t ranks) {
         m_pictureColumn->addWidget(picture, 1);
         m_pictures.push_back(picture);
     }
+    // one scale for all: their plots are equally high, the last has the axis below its own
+    const int high = wanted > 2 ? 104 : wanted > 1 ? 144 : 280;
+    for (std::size_t i = 0; i < m_pictures.size(); ++i) {
+        m_pictures[i]->setShowsAxis(i + 1 == m_pictures.size());
+        m_pictures[i]->setPlotHeight(high);
+    }
 }
 
 void MemoryPage::showFrame(const MemoryFramePtr& frame) {
-    if (!hasRecording()) return;
+    if (!hasRecording() || !hasPart()) return;
     m_frame = frame;
     placePictures(frame->ranks.size());
     double highest = 0;
@@ -176,11 +199,11 @@ void MemoryPage::showFrame(const MemoryFramePtr& frame) {
             highest = std::max(highest, columns.total(i));
         for (double reserved : columns.reserved) highest = std::max(highest, reserved);
     }
-    for (const auto& memory : recording().report.memory) {
+    for (const auto& memory : part().report->memory)
         highest = std::max(highest, static_cast<double>(memory.theory.count));
-    }
+    const double limit = nearLimit(highest);
+    highest = std::max(highest, limit);
     for (std::size_t i = 0; i < m_pictures.size() && i < frame->ranks.size(); ++i) {
-        m_pictures[i]->setShowsAxis(i + 1 == m_pictures.size());
         fillPicture(*m_pictures[i], frame->ranks[i], highest * 1.04);
     }
     presentPeak();
@@ -203,18 +226,37 @@ void MemoryPage::fillPicture(StackedArea& picture, const MemoryColumns& columns,
         if (detail.rank == columns.rank) gaps.push_back({detail.range, leftOutWord(detail)});
     picture.setGaps(std::move(gaps));
     picture.setPeak(std::nullopt, {});
-    for (const auto& memory : recording().report.memory) {
+    picture.setReference(0, {});
+    for (const auto& memory : part().report->memory) {
         if (memory.rank != columns.rank || !memory.known) continue;
-        picture.setReference(
-            static_cast<double>(memory.theory.count),
-            memory.managed() == memory.peak
-                ? tr("theory: peak %1").arg(formatBytes(memory.theory))
-                : tr("theory within the allocator: %1").arg(formatBytes(memory.theory)));
+        if (memory.theory.count > 0)
+            picture.setReference(
+                static_cast<double>(memory.theory.count),
+                memory.managed() == memory.peak
+                    ? tr("theory: peak %1").arg(formatBytes(memory.theory))
+                    : tr("theory within the allocator: %1").arg(formatBytes(memory.theory)));
         picture.setPeak(memory.peakTime, tr("peak %1").arg(formatBytes(memory.peak)));
     }
+    picture.setLimit(0, {});
+    for (const DeviceFacts& device : recording().summary.devices)
+        if (device.rank == columns.rank && device.memory.count > 0)
+            picture.setLimit(static_cast<double>(device.memory.count),
+                             tr("device: %1").arg(formatBytes(device.memory)));
+}
+
+/// The least device, where its limit is near enough to be drawn to scale; else 0.
+double MemoryPage::nearLimit(double highest) const {
+    double least = 0;
+    for (const DeviceFacts& device : recording().summary.devices) {
+        const auto memory = static_cast<double>(device.memory.count);
+        if (memory > 0 && (least == 0 || memory < least)) least = memory;
+    }
+    return least <= kNearLimit * highest ? least : 0;
 }
 
 void MemoryPage::presentPeak() {
+    pageFrame().setHeadline(memoryHeadline(part()), memorySubline(part(), m_frame->moment));
+    m_showPeak->setVisible(peakStep().has_value());
     if (m_frame->peakOwners.empty()) {
         m_peakWords->setText(
             tr("No block was alive at the peak, or memory events were not captured."));
@@ -228,10 +270,9 @@ void MemoryPage::presentPeak() {
         sum += owner.size;
     }
     m_peakWords->setText(tr("Rank %1 at %2, %3: %4 blocks alive, %5 together. The largest:")
-                             .arg(QString::number(m_frame->peakRank.value),
-                                  formatInstant(m_frame->peakTime, {1'000'000}),
-                                  peakMoment(recording(), m_frame->peakRank, m_frame->peakTime),
-                                  formatCount(blocks), formatBytes(sum)));
+                             .arg(QString::number(m_frame->query.peakRank->value),
+                                  formatInstant(m_frame->query.peakTime, {1'000'000}),
+                                  m_frame->moment, formatCount(blocks), formatBytes(sum)));
     std::vector<std::vector<TableCell>> rows;
     for (const PeakOwner& owner : m_frame->peakOwners) {
         if (rows.size() == kMostOwners) break;
@@ -251,15 +292,17 @@ void MemoryPage::presentPeak() {
                        std::move(rows));
 }
 
+std::optional<StepIndex> MemoryPage::peakStep() const {
+    const auto* worst = worstRank(part());
+    if (worst == nullptr) return std::nullopt;
+    for (const StepFacts& step : recording().summary.steps)
+        if (step.rank == worst->rank && step.range().contains(worst->peakTime)) return step.step;
+    return std::nullopt;
+}
+
 void MemoryPage::showPeakStep() {
-    const auto* worst = worstRank(recording(), selection().current());
-    if (worst == nullptr) return;
-    for (const StepFacts& step : recording().summary.steps) {
-        if (step.rank == worst->rank && step.range().contains(worst->peakTime)) {
-            selection().selectSteps({step.step, step.step});
-            return;
-        }
-    }
+    if (!hasPart()) return;
+    if (const auto step = peakStep()) selection().selectSteps({*step, *step});
 }
 
 }  // namespace shardscope::desktop

@@ -5,6 +5,7 @@
 #include "app/desktop/pages/memory/memory_frame.h"
 #include "app/desktop/pages/recording_page.h"
 
+#include <optional>
 #include <vector>
 
 class QLabel;
@@ -38,6 +39,8 @@ private:
     void fillPicture(StackedArea& picture, const MemoryColumns& columns, double highest);
     void presentPeak();
     void showPeakStep();
+    [[nodiscard]] std::optional<StepIndex> peakStep() const;
+    [[nodiscard]] double nearLimit(double highest) const;
 
     Topic m_columns;
     std::vector<StackedArea*> m_pictures;
@@ -45,6 +48,7 @@ private:
     Legend* m_legend = nullptr;
     DataTable* m_table = nullptr;
     StackedBars* m_bars = nullptr;
+    QLabel* m_more = nullptr;  ///< that there are more ranks than pictures
     QLabel* m_peakWords = nullptr;
     QPushButton* m_showPeak = nullptr;
     DataTable* m_owners = nullptr;

@@ -5,6 +5,7 @@
 #include "app/desktop/pages/memory/memory_model.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -41,26 +42,21 @@ Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRe
     frame->query = query;
     const Duration resolution{
         std::max<std::int64_t>(1, query.range.duration().ns / std::max(1, query.columns))};
-    Bytes highest;
-    for (const RankEvents& events : recording.ranks) {
-        const bool shown = query.ranks.empty() || std::find(query.ranks.begin(), query.ranks.end(),
-                                                            events.rank) != query.ranks.end();
-        if (!shown || !events.hasMemoryEvents) continue;
-        auto columns = loadColumns(reader, recording, events.rank, query,
-                                   {query.range, resolution, generation});
+    for (const RankId rank : query.ranks) {
+        auto columns =
+            loadColumns(reader, recording, rank, query, {query.range, resolution, generation});
         if (!columns) return failure(columns);
         frame->ranks.push_back(std::move(*columns));
-        if (events.peakMemory > highest) {
-            highest = events.peakMemory;
-            frame->peakRank = events.rank;
-            frame->peakTime = events.peakTime;
-        }
     }
-    if (highest.count > 0 && !generation.superseded()) {
-        const auto alive = reader.liveMemory(frame->peakRank, frame->peakTime);
+    if (query.peakRank && !generation.superseded()) {
+        const RankId rank = *query.peakRank;
+        const auto alive = reader.liveMemory(rank, query.peakTime);
         if (!alive) return failure(alive);
-        frame->peakOwners = groupByOwner(
-            *alive, [&](StringId id) { return fromUtf8(reader.text(frame->peakRank, id)); });
+        frame->peakOwners =
+            groupByOwner(*alive, [&](StringId id) { return fromUtf8(reader.text(rank, id)); });
+        const auto around = reader.rankEvents(rank, {query.peakTime, query.peakTime + Duration{1}});
+        if (!around) return failure(around);
+        frame->moment = momentText(recording.summary, rank, query.peakTime, around->phases);
     }
     return MemoryFramePtr(std::move(frame));
 }

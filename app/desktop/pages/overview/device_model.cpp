@@ -46,6 +46,12 @@ TableCell overlapCell(const DeviceUse& use, const QString& why) {
                 *overlap);
 }
 
+TableCell memoryCell(Bytes memory) {
+    if (memory.count == 0) return cell(unknownText(), u"the trace does not say it"_s, -1);
+    return cell(formatBytes(memory), u"%1 B"_s.arg(formatCount(memory.count)),
+                static_cast<double>(memory.count));
+}
+
 QString whyNone(const DeviceUse& use) {
     const QString tracing = fromUtf8(use.device.tracing);
     if (tracing.isEmpty()) return u"kernels were not traced"_s;
@@ -56,8 +62,8 @@ QString whyNone(const DeviceUse& use) {
 
 }  // namespace
 
-QString untracedText(const OpenRecording& recording) {
-    for (const DeviceUse& use : recording.report.devices) {
+QString untracedText(const SelectedPart& part) {
+    for (const DeviceUse& use : part.report->devices) {
         if (use.kernels == 0) return whyNone(use);
     }
     return {};
@@ -76,23 +82,21 @@ std::vector<TableColumn> deviceColumns() {
              false, false, 104}};
 }
 
-std::vector<std::vector<TableCell>> deviceRows(const OpenRecording& recording) {
+std::vector<std::vector<TableCell>> deviceRows(const SelectedPart& part) {
     std::vector<std::vector<TableCell>> rows;
-    for (const DeviceFacts& device : recording.summary.devices) {
-        QString name = fromUtf8(device.name);
+    for (const DeviceFacts& device : part.summary->devices) {
+        QString name = device.name.empty() ? u"not named"_s : fromUtf8(device.name);
         if (device.sharedBy > 1) name += u" · shared by %1"_s.arg(device.sharedBy);
         if (device.mig) name += u" · MIG slice"_s;
         const QString tip = u"%1\n%2 at %3\nattention by %4\ntracing: %5"_s.arg(
             name, fromUtf8(device.uuid), fromUtf8(device.pciBusId), fromUtf8(device.attention),
             fromUtf8(device.tracing));
-        rows.push_back(
-            {cell(QString::number(device.rank.value), {}, device.rank.value), cell(name, tip),
-             cell(formatBytes(device.memory), u"%1 B"_s.arg(formatCount(device.memory.count)),
-                  static_cast<double>(device.memory.count)),
-             cell(device.driver.empty() ? unknownText() : fromUtf8(device.driver),
-                  device.driver.empty() ? u"NVML did not say"_s : QString()),
-             peakCell(device.vendorPeak, device.vendorPeakSource),
-             peakCell(device.measuredPeak, device.measuredPeakSource)});
+        rows.push_back({cell(QString::number(device.rank.value), {}, device.rank.value),
+                        cell(name, tip), memoryCell(device.memory),
+                        cell(device.driver.empty() ? unknownText() : fromUtf8(device.driver),
+                             device.driver.empty() ? u"NVML did not say"_s : QString()),
+                        peakCell(device.vendorPeak, device.vendorPeakSource),
+                        peakCell(device.measuredPeak, device.measuredPeakSource)});
     }
     return rows;
 }
@@ -121,9 +125,9 @@ std::vector<TableColumn> deviceTimeColumns() {
         {u"kernels"_s, u"of the whole recording"_s, false, false, true, 64}};
 }
 
-std::vector<std::vector<TableCell>> deviceTimeRows(const OpenRecording& recording) {
+std::vector<std::vector<TableCell>> deviceTimeRows(const SelectedPart& part) {
     std::vector<std::vector<TableCell>> rows;
-    for (const DeviceUse& use : recording.report.devices) {
+    for (const DeviceUse& use : part.report->devices) {
         const QString why = whyNone(use);
         rows.push_back({cell(QString::number(use.device.rank.value), {}, use.device.rank.value),
                         timeCell(use, use.compute, why), timeCell(use, use.communication, why),
@@ -134,10 +138,10 @@ std::vector<std::vector<TableCell>> deviceTimeRows(const OpenRecording& recordin
     return rows;
 }
 
-QString deviceTimeNote(const OpenRecording& recording) {
-    const auto& devices = recording.report.devices;
+QString deviceTimeNote(const SelectedPart& part) {
+    const auto& devices = part.report->devices;
     if (devices.empty()) return {};
-    if (const QString why = untracedText(recording); !why.isEmpty())
+    if (const QString why = untracedText(part); !why.isEmpty())
         return u"No kernel times: %1."_s.arg(why);
     return u"Traced by %1. Overlap as HTA defines it: time of communication kernels hidden "
            u"behind compute kernels, divided by all time of communication kernels."_s.arg(

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/table_model.h"
 
 #include <QString>
@@ -12,15 +12,15 @@
 namespace shardscope::desktop {
 
 /// Why there are no kernels: switched off, another tracer, too old a driver; empty: there are.
-[[nodiscard]] QString untracedText(const OpenRecording& recording);
+[[nodiscard]] QString untracedText(const SelectedPart& part);
 
 /// One row a rank: device, memory, driver, peaks.
 [[nodiscard]] std::vector<TableColumn> deviceColumns();
-[[nodiscard]] std::vector<std::vector<TableCell>> deviceRows(const OpenRecording& recording);
+[[nodiscard]] std::vector<std::vector<TableCell>> deviceRows(const SelectedPart& part);
 /// One row a rank: what its kernels did within training time, and the device's energy.
 [[nodiscard]] std::vector<TableColumn> deviceTimeColumns();
-[[nodiscard]] std::vector<std::vector<TableCell>> deviceTimeRows(const OpenRecording& recording);
+[[nodiscard]] std::vector<std::vector<TableCell>> deviceTimeRows(const SelectedPart& part);
 /// What the second table is of, or why it is empty.
-[[nodiscard]] QString deviceTimeNote(const OpenRecording& recording);
+[[nodiscard]] QString deviceTimeNote(const SelectedPart& part);
 
 }  // namespace shardscope::desktop

@@ -34,17 +34,17 @@ Finding shown(const OpenRecording& recording, const analysis::RunFinding& findin
 
 }  // namespace
 
-std::vector<Finding> findings(const OpenRecording& recording) {
+std::vector<Finding> findings(const SelectedPart& part) {
     std::vector<Finding> found;
-    for (const analysis::RunFinding& notice : analysis::notices(recording.report))
-        found.push_back(shown(recording, notice));
+    for (const analysis::RunFinding& notice : analysis::notices(*part.report))
+        found.push_back(shown(*part.recording, notice));
     return found;
 }
 
-std::vector<QString> verdicts(const OpenRecording& recording) {
-    const analysis::Judged& judged = recording.report.judged;
+std::vector<QString> verdicts(const SelectedPart& part) {
+    const analysis::Judged& judged = part.report->judged;
     std::vector<QString> said;
-    if (judged.enough && analysis::notices(recording.report).empty())
+    if (judged.enough && analysis::notices(*part.report).empty())
         said.push_back(u"Nothing stands out."_s);
     for (const std::string& untold : judged.untold)
         said.push_back(u"Could not tell: %1"_s.arg(fromUtf8(untold)));
@@ -81,7 +81,7 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
         facts.emplace_back(u"started"_s,
                            QLocale(QLocale::English).toString(started, u"d MMM yyyy, HH:mm:ss"_s));
     }
-    facts.emplace_back(u"length"_s, formatDuration(recording.bounds().duration()));
+    facts.emplace_back(u"recorded"_s, formatDuration({run.ended.ns}));
     facts.emplace_back(u"state"_s, QString::fromLatin1(toWord(run.status)));
     facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
     if (!run.commandLine.empty()) facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));

@@ -1,6 +1,8 @@
 // The six cards of the Overview.
 #include "app/desktop/pages/overview/overview_model.h"
 
+#include <cmath>
+
 namespace shardscope::desktop {
 namespace {
 
@@ -36,55 +38,62 @@ QVector<QPointF> trendOf(const LedgerView& ledger, Value value) {
     return points;
 }
 
-bool isSelected(const LedgerView& ledger, StepIndex step) {
-    return !ledger.first || (step >= *ledger.first && step <= *ledger.last);
-}
-
-QVector<QPointF> metricTrend(const OpenRecording& recording, const std::string& name,
-                             const LedgerView& ledger) {
+QVector<QPointF> metricTrend(const SelectedPart& part, const std::string& name) {
     QVector<QPointF> points;
-    for (const MetricPoint& point : recording.summary.metrics) {
-        if (point.name != name) continue;
-        if (!isSelected(ledger, point.step)) continue;
-        points.push_back({static_cast<double>(point.step.value), point.value});
-    }
+    for (const MetricPoint& point : part.summary->metrics)
+        if (point.name == name)
+            points.push_back({static_cast<double>(point.step.value), point.value});
     return points;
 }
 
 /// Hidden share of communication, one value a step.
-QVector<QPointF> overlapTrend(const OpenRecording& recording, const LedgerView& ledger) {
+QVector<QPointF> overlapTrend(const SelectedPart& part) {
     QVector<QPointF> points;
-    for (const analysis::StepOverlap& step : recording.report.overlapByStep)
-        if (isSelected(ledger, step.step))
-            points.push_back(
-                {static_cast<double>(step.step.value), share(step.hidden, step.communication)});
+    for (const analysis::StepOverlap& step : part.report->overlapByStep)
+        points.push_back(
+            {static_cast<double>(step.step.value), share(step.hidden, step.communication)});
     return points;
 }
 
-CardContent throughputCard(const OpenRecording& recording, const LedgerView& ledger) {
+QString stepCount(int steps) {
+    return steps == 1 ? u"1 step"_s : u"%1 steps"_s.arg(formatCount(steps));
+}
+
+CardContent throughputCard(const SelectedPart& part) {
+    const auto& report = *part.report;
     CardContent card;
     card.title = u"Throughput"_s;
-    card.trend = metricTrend(recording, "tokens_per_s", ledger);
-    const auto& report = recording.report;
-    if (report.tokensPerSecond) {
-        card.value = {formatNumber(*report.tokensPerSecond), u"tok/s"_s};
-    } else {
-        card.value = {unknownText(), {}};
-    }
-    card.detail = u"%1, median of %2"_s.arg(ranksText(recording.summary.ranks.size()))
-                      .arg(u"%1 steps"_s.arg(
-                          static_cast<std::int64_t>(
-                              trendOf(ledger, [](const LedgerRow&) { return 0.0; }).size()) -
-                          report.warmupStepsLeftOut));
+    card.trend = metricTrend(part, "tokens_per_s");
     card.definition =
-        u"Tokens of one step over all ranks, divided by the median step time.\n"
-        u"Warm-up steps left out: %1.\nSource: steps of the recording."_s.arg(
+        u"Tokens of one step over all selected ranks, divided by the median step time. Left out: "
+        u"%1 warm-up steps, steps with a validation pass.\nSource: steps of the recording."_s.arg(
             report.warmupStepsLeftOut);
+    if (!report.tokensPerSecond) {
+        card.value = {unknownText(), {}};
+        card.detail = part.summary->steps.empty()
+                          ? u"no whole step is selected"_s
+                          : u"the steps do not say how many tokens they have"_s;
+        return card;
+    }
+    card.value = {formatNumber(*report.tokensPerSecond), u"tok/s"_s};
+    card.detail = u"%1 · median step %2 of %3"_s.arg(
+        ranksText(part.summary->ranks.size()),
+        formatDuration({std::llround(report.stepSecondsMedian.value_or(0) * 1e9)}),
+        stepCount(report.steadySteps));
     return card;
 }
 
-CardContent mfuCard(const OpenRecording& recording, const LedgerView& ledger) {
-    const auto& mfu = recording.report.mfu;
+/// MFU of each step: throughput in the same proportion.
+QVector<QPointF> mfuTrend(const SelectedPart& part) {
+    const auto& report = *part.report;
+    QVector<QPointF> points = metricTrend(part, "tokens_per_s");
+    if (!report.mfu.value || report.tokensPerSecond.value_or(0) <= 0) return {};
+    for (QPointF& point : points) point.ry() *= *report.mfu.value / *report.tokensPerSecond;
+    return points;
+}
+
+CardContent mfuCard(const SelectedPart& part) {
+    const auto& mfu = part.report->mfu;
     CardContent card;
     card.title = u"Model FLOP utilisation"_s;
     card.briefTitle = u"MFU"_s;
@@ -92,14 +101,15 @@ CardContent mfuCard(const OpenRecording& recording, const LedgerView& ledger) {
         u"Model FLOPs per second divided by the peak of all ranks.\nVariant %1: 6N + 12·L·C·T "
         u"FLOPs "
         u"per token.\nPeak: %2"_s.arg(fromUtf8(mfu.variant), fromUtf8(mfu.peakSource));
-    card.trend = metricTrend(recording, "tokens_per_s", ledger);
-    const bool gpu = !recording.summary.devices.empty();
-    if (const auto use = recording.report.measuredPeakUse) {
+    card.trend = mfuTrend(part);
+    const auto& devices = part.summary->devices;
+    const bool gpu = !devices.empty();
+    if (const auto use = part.report->measuredPeakUse) {
         card.qualifier = u"· %1 of measured"_s.arg(formatPercent(*use));
         card.definition +=
             u"\nOf measured: the same, divided by what matrix products of the run's "
             u"own shapes reached.\nMeasured: %1"_s.arg(
-                fromUtf8(recording.summary.devices.front().measuredPeakSource));
+                fromUtf8(devices.front().measuredPeakSource));
     }
     if (!mfu.value) {
         card.value = {gpu ? u"n/a"_s : unknownText(), {}};
@@ -121,47 +131,67 @@ CardContent mfuCard(const OpenRecording& recording, const LedgerView& ledger) {
     return card;
 }
 
-CardContent overlapCard(const OpenRecording& recording, const LedgerView& ledger) {
-    const auto& overlap = recording.report.overlap;
+/// Why there is no communication: none, or none that was recorded.
+QString noCommunication(const SelectedPart& part) {
+    if (part.recording->isImported()) return u"no communication kernel is in this trace"_s;
+    if (part.summary->run.worldSize <= 1) return u"none: the run has one rank"_s;
+    if (part.recording->summary.events.collectives == 0)
+        return u"not recorded: collectives are from capture level light on"_s;
+    return u"none in what is selected"_s;
+}
+
+CardContent overlapCard(const SelectedPart& part) {
+    const auto& overlap = part.report->overlap;
     CardContent card;
     card.title = u"Overlap"_s;
     card.definition =
         u"Communication time covered by compute of the same rank, divided by all communication "
-        u"time. Union of intervals, summed over ranks. Behind \"of\": what the same schedule would "
-        u"hide if neither compute nor link ever paused.\nSource: collectives and phases."_s;
-    if (const auto ratio = overlap.ratio()) {
-        card.value = {formatNumber(*ratio), {}};
-        const auto limit = overlap.limit();
-        card.qualifier = limit ? u"of %1"_s.arg(formatNumber(*limit)) : QString();
-        card.detail = u"%1 of %2 hidden"_s.arg(formatDuration(overlap.hidden),
-                                               formatDuration(overlap.communication));
-        card.trend = overlapTrend(recording, ledger);
-    } else {
+        u"time. Union of intervals within steps, summed over ranks, validation left out. Exposed "
+        u"is what is not covered, whether the step thread is blocked in it or not. Behind \"of\": "
+        u"what the same schedule would hide if neither compute nor link ever paused.\nSource: "
+        u"collectives and phases."_s;
+    const auto ratio = overlap.ratio();
+    if (!ratio) {
         card.value = {unknownText(), {}};
-        card.detail = u"this run has no communication"_s;
+        card.detail = noCommunication(part);
+        return card;
     }
+    card.value = {formatNumber(*ratio), {}};
+    const auto limit = overlap.limit();
+    card.qualifier = limit ? u"of %1"_s.arg(formatNumber(*limit)) : QString();
+    card.detail = u"%1 of %2 hidden, %3 exposed"_s.arg(formatDuration(overlap.hidden),
+                                                       formatDuration(overlap.communication),
+                                                       formatDuration(overlap.exposed));
+    card.trend = overlapTrend(part);
     return card;
 }
 
-CardContent blockedCard(const LedgerView& ledger) {
+CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger) {
     CardContent card;
     card.title = u"Blocked in communication"_s;
     card.briefTitle = u"Blocked"_s;
     card.definition =
         u"Time the step thread is blocked in a collective, waiting for peers included, divided "
-        u"by step time.\nSource: phases of the compute lane."_s;
+        u"by step time. Not the same as exposed communication: a collective may run beside other "
+        u"work that is no compute.\nSource: phases of the compute lane."_s;
     const Duration blocked = blockedIn(sumOfParts(ledger.rows));
     const Duration wall = sumOfWalls(ledger.rows);
     if (wall.ns == 0) {
         card.value = {unknownText(), {}};
-        card.detail = u"no whole step was recorded"_s;
+        card.detail = part.summary->steps.empty() ? u"no whole step is selected"_s
+                                                  : u"not recorded at this capture level"_s;
+        return card;
+    }
+    if (part.report->overlap.communication.ns == 0 && blocked.ns == 0) {
+        card.value = {u"0"_s, u"%"_s};
+        card.detail = noCommunication(part);
         return card;
     }
     const double fraction = share(blocked, wall);
     const auto rows = static_cast<std::int64_t>(ledger.rows.size());
     card.value = {formatNumber(fraction * 100), u"%"_s};
-    card.detail = u"%1 of %2 per step"_s.arg(formatDuration({blocked.ns / rows}),
-                                             formatDuration({wall.ns / rows}));
+    card.detail = u"%1 of %2 a step, mean"_s.arg(formatDuration({blocked.ns / rows}),
+                                                 formatDuration({wall.ns / rows}));
     card.trend =
         trendOf(ledger, [](const LedgerRow& row) { return share(blockedIn(row.parts), row.wall); });
     card.verdictGood = fraction <= kExposedTarget;
@@ -170,17 +200,40 @@ CardContent blockedCard(const LedgerView& ledger) {
     return card;
 }
 
-CardContent memoryCard(const OpenRecording& recording) {
+CardContent lossCard(const SelectedPart& part) {
+    const auto& report = *part.report;
+    CardContent card;
+    card.title = u"Loss"_s;
+    card.definition =
+        u"Mean cross entropy over all tokens of a step and all ranks, in nats.\nSource: metrics."_s;
+    card.trend = metricTrend(part, "loss");
+    if (!report.lossLast) {
+        card.value = {unknownText(), {}};
+        card.detail = part.recording->isImported() ? u"a trace holds no training metrics"_s
+                                                   : u"no selected step reported one"_s;
+        return card;
+    }
+    card.value = {formatNumber(*report.lossLast), u"nats"_s};
+    card.detail = u"from %1"_s.arg(formatNumber(report.lossFirst.value_or(*report.lossLast)));
+    if (report.validationLossLast) {
+        card.detail += u", validation %1"_s.arg(formatNumber(*report.validationLossLast));
+    }
+    return card;
+}
+
+}  // namespace
+
+CardContent memoryCard(const SelectedPart& part) {
     CardContent card;
     card.title = u"Peak memory"_s;
     card.definition =
         u"Most bytes alive at once on the rank that needs most: every allocation the engine and "
-        u"its tensors made.\nTheory: what the configuration implies.\nSource: memory events. "
-        u"Trend: resident set at the end of each step."_s;
-    const analysis::RankMemory* worst = recording.report.worstMemory();
+        u"its tensors made.\nTheory: what the configuration implies.\nSource: memory events."_s;
+    const analysis::RankMemory* worst = part.report->worstMemory();
     if (worst == nullptr) {
         card.value = {unknownText(), {}};
-        card.detail = u"not captured at this level"_s;
+        card.detail = part.recording->isImported() ? u"no memory events are in this trace"_s
+                                                   : u"not recorded at this capture level"_s;
         return card;
     }
     card.value = bytesText(worst->peak);
@@ -199,46 +252,12 @@ CardContent memoryCard(const OpenRecording& recording) {
     } else {
         card.detail = u"no theory in the recording"_s;
     }
-    QVector<QPointF> resident;
-    for (const StepFacts& step : recording.summary.steps) {
-        if (step.rank == worst->rank && step.residentSet.count > 0) {
-            resident.push_back(
-                {static_cast<double>(step.step.value), step.residentSet.mebibytes()});
-        }
-    }
-    card.trend = resident;
     return card;
 }
 
-CardContent lossCard(const OpenRecording& recording, const LedgerView& ledger) {
-    const auto& report = recording.report;
-    CardContent card;
-    card.title = u"Loss"_s;
-    card.definition =
-        u"Mean cross entropy over all tokens of a step and all ranks, in nats.\nSource: metrics."_s;
-    card.trend = metricTrend(recording, "loss", ledger);
-    if (!report.lossLast) {
-        card.value = {unknownText(), {}};
-        card.detail = u"no step reported one"_s;
-        return card;
-    }
-    card.value = {formatNumber(*report.lossLast), u"nats"_s};
-    card.detail = u"from %1"_s.arg(formatNumber(report.lossFirst.value_or(*report.lossLast)));
-    if (report.validationLossLast) {
-        card.detail += u", validation %1"_s.arg(formatNumber(*report.validationLossLast));
-    }
-    return card;
-}
-
-}  // namespace
-
-std::vector<CardContent> overviewCards(const OpenRecording& recording, const LedgerView& ledger) {
-    return {throughputCard(recording, ledger),
-            mfuCard(recording, ledger),
-            overlapCard(recording, ledger),
-            blockedCard(ledger),
-            memoryCard(recording),
-            lossCard(recording, ledger)};
+std::vector<CardContent> overviewCards(const SelectedPart& part, const LedgerView& ledger) {
+    return {throughputCard(part),      mfuCard(part),    overlapCard(part),
+            blockedCard(part, ledger), memoryCard(part), lossCard(part)};
 }
 
 }  // namespace shardscope::desktop

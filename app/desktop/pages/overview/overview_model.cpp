@@ -1,5 +1,7 @@
 #include "app/desktop/pages/overview/overview_model.h"
 
+#include "app/desktop/models/recording_texts.h"
+
 #include <algorithm>
 
 namespace shardscope::desktop {
@@ -38,47 +40,84 @@ StackedBar barOf(const QString& label, const analysis::LedgerParts& parts) {
 
 }  // namespace
 
-QString overviewHeadline(const OpenRecording& recording, const LedgerView& ledger) {
-    if (ledger.rows.empty() && recording.isImported())
-        return u"An imported trace of %1 events: it does not say what its steps are made of."_s.arg(
-            formatCount(static_cast<std::int64_t>(recording.report.events)));
-    if (ledger.rows.empty()) {
-        return recording.summary.steps.empty()
-                   ? u"No step was finished; %1 events were recorded before the run ended."_s.arg(
-                         formatCount(static_cast<std::int64_t>(recording.report.events)))
-                   : u"No whole step lies in the selection."_s;
+namespace {
+
+/// Of a trace without steps: what its devices did from the first kernel to the last.
+QString deviceHeadline(const SelectedPart& part) {
+    Duration compute, communication, idle, whole;
+    for (const analysis::DeviceUse& use : part.report->devices) {
+        compute += use.compute;
+        communication += use.communication;
+        idle += use.idle;
+        whole += use.whole();
     }
-    const auto total = sumOfParts(ledger.rows);
-    const Duration wall = sumOfWalls(ledger.rows);
-    const auto rows = static_cast<std::int64_t>(ledger.rows.size());
-    const Duration blocked = blockedIn(total);
-    return u"%1 of step time is compute; %2 is blocked in communication (%3 of %4 per step, %5, %6)."_s
-        .arg(formatPercent(share(total[at(LedgerPart::kCompute)], wall)),
-             formatPercent(share(blocked, wall)), formatDuration({blocked.ns / rows}),
-             formatDuration({wall.ns / rows}), ranksText(ledger.ranks.size()), stepsText(ledger));
+    if (const auto* worst = whole.ns == 0 ? part.report->worstMemory() : nullptr)
+        return u"Memory peaks at %1 on rank %2; no steps and no kernels are in this trace."_s
+            .arg(formatBytes(worst->peak))
+            .arg(worst->rank.value);
+    if (whole.ns == 0)
+        return u"A trace of %1 events: no steps and no kernels are in it."_s.arg(
+            formatCount(static_cast<std::int64_t>(part.report->events)));
+    return u"From the first kernel to the last a compute kernel runs %1 of the time, a "
+           u"communication kernel %2, none %3 (%4 of %5)."_s.arg(
+               formatPercent(share(compute, whole)), formatPercent(share(communication, whole)),
+               formatPercent(share(idle, whole)), formatDuration(idle), formatDuration(whole));
 }
 
-QString overviewSubline(const OpenRecording& recording) {
-    const auto& report = recording.report;
+QString ledgerHeadline(const LedgerView& ledger) {
+    const auto total = sumOfParts(ledger.rows);
+    const Duration wall = sumOfWalls(ledger.rows);
+    const Duration blocked = blockedIn(total);
+    const Duration compute = total[at(LedgerPart::kCompute)];
+    const Duration idle = total[at(LedgerPart::kHostBound)] + total[at(LedgerPart::kLaunchBound)];
+    const QString basis = u"%1, %2"_s.arg(ranksText(ledger.ranks.size()), stepsText(ledger));
+    if (idle > blocked)
+        return u"%1 of step time is compute; the device idles %2 (%3 of %4, %5)."_s.arg(
+            formatPercent(share(compute, wall)), formatPercent(share(idle, wall)),
+            formatDuration(idle), formatDuration(wall), basis);
+    if (blocked.ns == 0)
+        return u"%1 of step time is compute (%2 of %3, %4); nothing is blocked in communication."_s
+            .arg(formatPercent(share(compute, wall)), formatDuration(compute), formatDuration(wall),
+                 basis);
+    return u"%1 of step time is compute; %2 is blocked in communication (%3 of %4, %5)."_s.arg(
+        formatPercent(share(compute, wall)), formatPercent(share(blocked, wall)),
+        formatDuration(blocked), formatDuration(wall), basis);
+}
+
+}  // namespace
+
+QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger) {
+    if (!part.refusal.isEmpty())
+        return u"Nothing whole lies in the selection: %1."_s.arg(part.refusal);
+    if (!ledger.rows.empty()) return ledgerHeadline(ledger);
+    if (part.recording->isImported()) return deviceHeadline(part);
+    if (part.recording->summary.steps.empty())
+        return u"No step was finished; %1 events were recorded before the run ended."_s.arg(
+            formatCount(static_cast<std::int64_t>(part.report->events)));
+    if (part.summary->steps.empty()) return u"No whole step lies in the selection."_s;
+    const auto& median = part.report->stepSecondsMedian;
+    return median ? u"A step takes %1 (median of %2); what it is made of was not recorded."_s
+                        .arg(formatDuration({static_cast<std::int64_t>(*median * 1e9)}))
+                        .arg(part.report->steadySteps)
+                  : u"What steps are made of was not recorded at this capture level."_s;
+}
+
+QString overviewSubline(const SelectedPart& part) {
+    const auto& report = *part.report;
     QStringList parts;
     if (!report.findings.empty()) parts << fromUtf8(report.findings.front().title) + u'.';
-    if (!report.completeness.known) {
-        parts << u"Completeness unknown at this capture level."_s;
-    } else {
-        parts << (report.completeness.complete ? u"Recording complete."_s
-                                               : u"Recording incomplete."_s);
-    }
-    parts << u"%1 of %2 events dropped."_s.arg(
-        formatCount(static_cast<std::int64_t>(report.dropped)),
-        formatCount(static_cast<std::int64_t>(report.events + report.dropped)));
+    parts << completenessText(*part.recording);
+    if (!part.recording->isImported())
+        parts << u"%1 of %2 events dropped."_s.arg(
+            formatCount(static_cast<std::int64_t>(report.dropped)),
+            formatCount(static_cast<std::int64_t>(report.events + report.dropped)));
     return parts.join(u' ');
 }
 
 std::vector<StackedBar> ledgerBars(const LedgerView& ledger) {
     std::vector<StackedBar> bars;
-    for (RankId rank : ledger.ranks) {
-        bars.push_back(barOf(u"rank %1"_s.arg(rank.value), medianParts(ledger.rows, rank)));
-    }
+    for (RankId rank : ledger.ranks)
+        bars.push_back(barOf(u"rank %1"_s.arg(rank.value), meanParts(ledger.of(rank))));
     return bars;
 }
 
@@ -104,8 +143,9 @@ std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger) {
 std::vector<TableColumn> partsColumns(const LedgerView& ledger) {
     std::vector<TableColumn> columns{{u"part"_s, {}, false, false, false, 192}};
     for (RankId rank : ledger.ranks) {
-        columns.push_back({u"rank %1"_s.arg(rank.value), u"median of %1"_s.arg(stepsText(ledger)),
-                           true, false, false, 88});
+        columns.push_back({u"rank %1"_s.arg(rank.value),
+                           u"of a step, mean of %1"_s.arg(stepsText(ledger)), true, false, false,
+                           88});
     }
     columns.push_back({u"share"_s, u"of all step time in the selection"_s, true, false, false, 80});
     columns.push_back({u"definition"_s, {}, false, false, true, 240});
@@ -114,13 +154,15 @@ std::vector<TableColumn> partsColumns(const LedgerView& ledger) {
 
 std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger) {
     std::vector<std::vector<TableCell>> rows;
+    std::vector<analysis::LedgerParts> means;
+    for (RankId rank : ledger.ranks) means.push_back(meanParts(ledger.of(rank)));
     const auto total = sumOfParts(ledger.rows);
     const Duration wall = sumOfWalls(ledger.rows);
     for (LedgerPart part : kAll<LedgerPart>) {
         if (total[at(part)].ns == 0) continue;
         std::vector<TableCell> row{{QString::fromLatin1(toWord(part)), {}, 0, meaningOf(part)}};
-        for (RankId rank : ledger.ranks) {
-            const Duration value = medianParts(ledger.rows, rank)[at(part)];
+        for (const analysis::LedgerParts& mean : means) {
+            const Duration value = mean[at(part)];
             row.push_back({formatDuration(value), u"%1 ns"_s.arg(formatCount(value.ns)),
                            static_cast<double>(value.ns), Meaning::kNone});
         }

@@ -4,8 +4,8 @@
 
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/open_recording.h"
-#include "app/desktop/models/selection.h"
+#include "app/desktop/models/heat_data.h"
+#include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/table_model.h"
 #include "app/desktop/pages/overview/ledger_view.h"
 
@@ -35,19 +35,37 @@ struct Finding {
     Selection evidence;  ///< and what it selects there
 };
 
-[[nodiscard]] QString overviewHeadline(const OpenRecording& recording, const LedgerView& ledger);
-[[nodiscard]] QString overviewSubline(const OpenRecording& recording);
-[[nodiscard]] std::vector<CardContent> overviewCards(const OpenRecording& recording,
+[[nodiscard]] QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger);
+[[nodiscard]] QString overviewSubline(const SelectedPart& part);
+[[nodiscard]] std::vector<CardContent> overviewCards(const SelectedPart& part,
                                                      const LedgerView& ledger);
+/// Of another tool's trace: what its device did, where it has one.
+[[nodiscard]] std::vector<CardContent> importedCards(const SelectedPart& part,
+                                                     const LedgerView& ledger);
+/// Of any recording.
+[[nodiscard]] CardContent memoryCard(const SelectedPart& part);
 [[nodiscard]] std::vector<StackedBar> ledgerBars(const LedgerView& ledger);
 /// One bar a step of `rank`.
 [[nodiscard]] std::vector<StackedBar> stepColumns(const LedgerView& ledger, RankId rank);
 [[nodiscard]] std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger);
+/// What a heat map of the ledger can show: a part's share of the step; all that is blocked.
+struct HeatChoice {
+    QString name;
+    std::optional<analysis::LedgerPart> part;  ///< nullopt: blocked in communication
+};
+[[nodiscard]] std::vector<HeatChoice> heatChoices(const LedgerView& ledger);
+/// Rows and columns of that map.
+struct LedgerHeat {
+    std::vector<RankId> ranks;
+    std::vector<StepIndex> steps;
+};
+[[nodiscard]] LedgerHeat ledgerAxes(const LedgerView& ledger);
+[[nodiscard]] HeatData ledgerHeat(const LedgerView& ledger, const HeatChoice& choice);
 [[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
 [[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
-[[nodiscard]] std::vector<Finding> findings(const OpenRecording& recording);
+[[nodiscard]] std::vector<Finding> findings(const SelectedPart& part);
 /// That nothing stands out, where enough could be looked at to say so; and what could not.
-[[nodiscard]] std::vector<QString> verdicts(const OpenRecording& recording);
+[[nodiscard]] std::vector<QString> verdicts(const SelectedPart& part);
 /// Name and value of the run's facts: configuration, host, file.
 [[nodiscard]] std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording);
 

@@ -3,14 +3,17 @@
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/pages/overview/device_model.h"
 #include "app/desktop/pages/overview/finding_list.h"
+#include "app/desktop/pages/overview/trace_tables.h"
 #include "app/desktop/widgets/card.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/detail_list.h"
+#include "app/desktop/widgets/heat_map.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/stacked_bars.h"
 #include "app/desktop/widgets/stacked_columns.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/recording/read/cancellable_reader.h"
 
 #include <QComboBox>
 #include <QGridLayout>
@@ -26,6 +29,8 @@ using namespace Qt::StringLiterals;
 
 constexpr int kCards = 6;
 constexpr int kWideCards = 1000;
+/// Of more ranks there is a heat map instead of a bar each.
+constexpr std::size_t kMostBars = 16;
 
 std::vector<QRectF> skeleton() {
     std::vector<QRectF> blocks;
@@ -46,7 +51,8 @@ PageEntry OverviewPage::entry() {
             }};
 }
 
-OverviewPage::OverviewPage(PageContext& context, QWidget* parent) : RecordingPage(context, parent) {
+OverviewPage::OverviewPage(PageContext& context, QWidget* parent)
+    : RecordingPage(context, parent), m_trace(context.loader, Urgency::kTable) {
     setUp(buildContent(), entry().icon, tr("Where does a step's time go?"),
           tr("Open a recording or start a run: this page then says how much of a step is compute, "
              "how much is spent blocked in communication, and what to look at first."),
@@ -80,6 +86,11 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     layout->addWidget(buildSteps(evidence));
     layout->addWidget(buildDevices(evidence));
     layout->addWidget(buildParts(evidence));
+    m_traceBlock = new QWidget(evidence);
+    auto* trace = new QVBoxLayout(m_traceBlock);
+    trace->setContentsMargins(0, kGap, 0, 0);
+    trace->setSpacing(kGap);
+    layout->addWidget(m_traceBlock);
     layout->addStretch();
     return evidence;
 }
@@ -90,7 +101,7 @@ QWidget* OverviewPage::buildSteps(QWidget* parent) {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
     m_bars = new StackedBars(m_stepBlock);
-    m_bars->setAxis({tr("ms per step, median of each part"),
+    m_bars->setAxis({tr("ms a step, mean"),
                      [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
                      formatTick});
     connect(m_bars, &StackedBars::segmentHovered, this, &RecordingPage::hoverChanged);
@@ -113,15 +124,21 @@ void OverviewPage::addStepByStep(QVBoxLayout& layout) {
     m_steps->setTitles(tr("ms"), tr("step"));
     m_steps->setFixedHeight(184);
     connect(m_steps, &StackedColumns::columnActivated, this, &OverviewPage::selectStep);
-    m_rank = new QComboBox(m_stepBlock);
-    m_rank->setAccessibleName(tr("Rank shown step by step"));
-    connect(m_rank, &QComboBox::currentIndexChanged, this, &OverviewPage::presentSteps);
+    m_choice = new QComboBox(m_stepBlock);
+    m_choice->setAccessibleName(tr("What is shown step by step"));
+    connect(m_choice, &QComboBox::currentIndexChanged, this, &OverviewPage::presentSteps);
+    m_stepRow = sectionLabel(tr("The same, step by step"), m_stepBlock);
     auto* title = new QHBoxLayout;
-    title->addWidget(sectionLabel(tr("The same, step by step"), m_stepBlock));
+    title->addWidget(m_stepRow);
     title->addStretch();
-    title->addWidget(m_rank);
+    title->addWidget(m_choice);
     layout.addLayout(title);
     layout.addWidget(m_steps);
+    m_heat = new HeatMap(m_stepBlock);
+    m_heat->setTitles(tr("step"), tr("rank"), tr("share of the step"));
+    connect(m_heat, &HeatMap::cellActivated, this, &OverviewPage::selectCell);
+    connect(m_heat, &HeatMap::cellHovered, this, &RecordingPage::hoverChanged);
+    layout.addWidget(m_heat);
 }
 
 QWidget* OverviewPage::buildParts(QWidget* parent) {
@@ -156,10 +173,10 @@ QWidget* OverviewPage::buildDevices(QWidget* parent) {
 }
 
 void OverviewPage::presentDevices() {
-    m_deviceBlock->setVisible(!recording().summary.devices.empty());
-    m_devices->setTable(deviceColumns(), deviceRows(recording()));
-    m_deviceTimes->setTable(deviceTimeColumns(), deviceTimeRows(recording()));
-    m_deviceNote->setText(deviceTimeNote(recording()));
+    m_deviceBlock->setVisible(!part().summary->devices.empty());
+    m_devices->setTable(deviceColumns(), deviceRows(part()));
+    m_deviceTimes->setTable(deviceTimeColumns(), deviceTimeRows(part()));
+    m_deviceNote->setText(deviceTimeNote(part()));
 }
 
 QWidget* OverviewPage::buildSide(QWidget* parent) {
@@ -177,8 +194,14 @@ QWidget* OverviewPage::buildSide(QWidget* parent) {
     layout->addWidget(sectionLabel(tr("Findings"), side));
     layout->addWidget(m_findings);
     layout->addSpacing(kGapGroup);
+    m_import = new DetailList(side);
+    m_import->setWraps(true, 96);
+    m_importTitle = sectionLabel(tr("How it was imported"), side);
     layout->addWidget(sectionLabel(tr("About this run"), side));
     layout->addWidget(m_facts);
+    layout->addSpacing(kGapGroup);
+    layout->addWidget(m_importTitle);
+    layout->addWidget(m_import);
     layout->addStretch();
     return side;
 }
@@ -199,30 +222,96 @@ void OverviewPage::resizeEvent(QResizeEvent* event) {
 }
 
 void OverviewPage::present() {
-    m_ledger = selectLedger(recording(), selection().current());
-    pageFrame().setHeadline(overviewHeadline(recording(), m_ledger), overviewSubline(recording()));
-    presentCards(overviewCards(recording(), m_ledger));
-    m_stepBlock->setVisible(!m_ledger.rows.empty());
-    m_partsBlock->setVisible(!m_ledger.rows.empty());
-    m_bars->setBars(ledgerBars(m_ledger));
-    m_legend->setEntries(ledgerLegend(m_ledger));
-    {
-        const QSignalBlocker quiet(m_rank);
-        const int before = m_rank->currentIndex();
-        m_rank->clear();
-        for (RankId rank : m_ledger.ranks) m_rank->addItem(tr("rank %1").arg(rank.value));
-        m_rank->setCurrentIndex(before >= 0 && before < m_rank->count() ? before : 0);
-        m_rank->setVisible(m_rank->count() > 1);
-    }
+    if (!hasPart()) return;
+    m_ledger = ledgerOf(part());
+    pageFrame().setHeadline(overviewHeadline(part(), m_ledger), overviewSubline(part()));
+    presentCards(recording().isImported() ? importedCards(part(), m_ledger)
+                                          : overviewCards(part(), m_ledger));
+    presentLedger();
     presentDevices();
-    presentSteps();
     m_parts->setTable(partsColumns(m_ledger), partsRows(m_ledger));
-    m_findings->setFindings(findings(recording()), verdicts(recording()));
+    m_findings->setFindings(findings(part()), verdicts(part()));
     m_facts->setRows(runFacts(recording()));
+    m_importTitle->setVisible(!recording().importFacts.empty());
+    m_import->setVisible(!recording().importFacts.empty());
+    m_import->setRows(recording().importFacts);
+    presentTrace();
+}
+
+void OverviewPage::presentLedger() {
+    const bool any = !m_ledger.rows.empty();
+    const bool many = m_ledger.ranks.size() > kMostBars;
+    m_stepBlock->setVisible(any);
+    m_partsBlock->setVisible(any && !many);
+    m_bars->setVisible(!many);
+    m_legend->setVisible(!many);
+    m_heat->setVisible(many);
+    m_stepRow->setVisible(!many);
+    m_steps->setVisible(!many);
+    m_choice->setVisible(any && (many || m_ledger.ranks.size() > 1));
+    m_bars->setBars(many ? std::vector<StackedBar>{} : ledgerBars(m_ledger));
+    m_legend->setEntries(ledgerLegend(m_ledger));
+    if (many)
+        offerParts();
+    else
+        offerRanks();
+    presentSteps();
+}
+
+void OverviewPage::offerRanks() {
+    const QSignalBlocker quiet(m_choice);
+    const int before = m_choice->currentIndex();
+    m_choice->clear();
+    for (RankId rank : m_ledger.ranks) m_choice->addItem(tr("rank %1").arg(rank.value));
+    m_choice->setCurrentIndex(before >= 0 && before < m_choice->count() ? before : 0);
+}
+
+void OverviewPage::offerParts() {
+    const QSignalBlocker quiet(m_choice);
+    const QString before = m_choice->currentText();
+    m_choice->clear();
+    for (const HeatChoice& choice : heatChoices(m_ledger)) m_choice->addItem(choice.name);
+    m_choice->setCurrentIndex(std::max(0, m_choice->findText(before)));
+}
+
+/// Of a trace: what ran, and where the device's time went; asked once for each selection.
+void OverviewPage::presentTrace() {
+    const bool imported = recording().isImported();
+    m_traceBlock->setVisible(imported);
+    if (!imported) return m_trace.forget();
+    const PartPtr wanted = currentPart();
+    if (wanted == m_tracePart) return;
+    m_tracePart = wanted;
+    m_trace.ask(
+        [wanted](auto& reader, const auto&, const auto& generation) {
+            storage::CancellableReader cancellable(reader, generation);
+            return readTraceTables(cancellable, *wanted);
+        },
+        [this](const std::vector<AnswerTable>& tables) { showTrace(tables); });
+}
+
+void OverviewPage::showTrace(const std::vector<AnswerTable>& tables) {
+    while (QLayoutItem* item = m_traceBlock->layout()->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    for (const AnswerTable& table : tables) {
+        auto* shown = new DataTable(table.title, m_traceBlock);
+        shown->setFitsRows(true);
+        shown->setTable(table.columns, table.rows);
+        m_traceBlock->layout()->addWidget(sectionLabel(table.title, m_traceBlock));
+        m_traceBlock->layout()->addWidget(shown);
+        if (table.left > 0)
+            m_traceBlock->layout()->addWidget(
+                quietLabel(tr("%1 more").arg(formatCount(static_cast<std::int64_t>(table.left))),
+                           m_traceBlock));
+    }
 }
 
 void OverviewPage::presentCards(const std::vector<CardContent>& cards) {
-    for (std::size_t i = 0; i < m_cards.size() && i < cards.size(); ++i) {
+    for (std::size_t i = 0; i < m_cards.size(); ++i) {
+        m_cards[i]->setVisible(i < cards.size());
+        if (i >= cards.size()) continue;
         const CardContent& content = cards[i];
         m_cards[i]->setTitle(content.title, content.briefTitle);
         m_cards[i]->setValue(content.value.number, content.value.unit, content.qualifier);
@@ -234,7 +323,13 @@ void OverviewPage::presentCards(const std::vector<CardContent>& cards) {
 }
 
 void OverviewPage::presentSteps() {
-    const int index = m_rank->currentIndex();
+    const int index = m_choice->currentIndex();
+    if (m_ledger.ranks.size() > kMostBars) {
+        const auto choices = heatChoices(m_ledger);
+        if (index >= 0 && index < static_cast<int>(choices.size()))
+            m_heat->setMap(ledgerHeat(m_ledger, choices[static_cast<std::size_t>(index)]));
+        return;
+    }
     if (index < 0 || index >= static_cast<int>(m_ledger.ranks.size())) {
         m_steps->setColumns({});
         return;
@@ -243,16 +338,23 @@ void OverviewPage::presentSteps() {
 }
 
 void OverviewPage::selectStep(int column) {
-    const int index = m_rank->currentIndex();
+    const int index = m_choice->currentIndex();
     if (index < 0 || !hasRecording()) return;
-    const RankId rank = m_ledger.ranks[static_cast<std::size_t>(index)];
-    int position = 0;
-    for (const auto& row : m_ledger.rows) {
-        if (row.rank != rank) continue;
-        if (position++ != column) continue;
-        selection().selectSteps({row.step, row.step});
+    const auto rows = m_ledger.of(m_ledger.ranks[static_cast<std::size_t>(index)]);
+    if (column < 0 || column >= static_cast<int>(rows.size())) return;
+    const StepIndex step = rows[static_cast<std::size_t>(column)].step;
+    selection().selectSteps({step, step});
+}
+
+void OverviewPage::selectCell(int row, int column) {
+    const LedgerHeat heat = ledgerAxes(m_ledger);
+    if (row >= static_cast<int>(heat.ranks.size()) || column >= static_cast<int>(heat.steps.size()))
         return;
-    }
+    Selection wanted;
+    const StepIndex step = heat.steps[static_cast<std::size_t>(column)];
+    wanted.steps = StepSpan{step, step};
+    wanted.ranks = {heat.ranks[static_cast<std::size_t>(row)]};
+    selection().select(wanted);
 }
 
 }  // namespace shardscope::desktop

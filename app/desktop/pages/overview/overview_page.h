@@ -2,6 +2,7 @@
 // GUI thread.
 #pragma once
 
+#include "app/desktop/models/answer_table.h"
 #include "app/desktop/pages/overview/overview_model.h"
 #include "app/desktop/pages/recording_page.h"
 
@@ -18,6 +19,7 @@ class Card;
 class DataTable;
 class DetailList;
 class FindingList;
+class HeatMap;
 class Legend;
 class StackedBars;
 class StackedColumns;
@@ -42,10 +44,16 @@ private:
     QWidget* buildParts(QWidget* parent);
     QWidget* buildSide(QWidget* parent);
     void presentDevices();
+    void presentLedger();
+    void offerRanks();
+    void offerParts();
+    void presentTrace();
+    void showTrace(const std::vector<AnswerTable>& tables);
     void placeCards();
     void presentCards(const std::vector<CardContent>& cards);
     void presentSteps();
     void selectStep(int column);
+    void selectCell(int row, int column);
 
     std::vector<Card*> m_cards;
     QGridLayout* m_cardGrid = nullptr;
@@ -54,13 +62,19 @@ private:
     StackedBars* m_bars = nullptr;
     StackedColumns* m_steps = nullptr;
     Legend* m_legend = nullptr;
-    QComboBox* m_rank = nullptr;
+    HeatMap* m_heat = nullptr;  ///< instead of bars, of many ranks
+    QLabel* m_stepRow = nullptr;
+    QComboBox* m_choice = nullptr;    ///< the rank of the columns, or the part of the heat map
+    QWidget* m_traceBlock = nullptr;  ///< only of imported traces
+    Topic m_trace;
+    PartPtr m_tracePart;  ///< that the trace's tables are of
     DataTable* m_parts = nullptr;
     QWidget* m_deviceBlock = nullptr;  ///< only for runs on GPUs
     DataTable *m_devices = nullptr, *m_deviceTimes = nullptr;
     QLabel* m_deviceNote = nullptr;
     FindingList* m_findings = nullptr;
-    DetailList* m_facts = nullptr;
+    DetailList *m_facts = nullptr, *m_import = nullptr;
+    QLabel* m_importTitle = nullptr;
     LedgerView m_ledger;
 };
 

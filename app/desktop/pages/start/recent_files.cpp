@@ -52,9 +52,10 @@ RecentFiles::RecentFiles(const QString& storePath, QObject* parent)
 
 void RecentFiles::add(const OpenRecording& recording, const QString& now) {
     RecentFile file;
-    file.path = storage::remote::isRemote(recording.path.toStdString())
-                    ? recording.path
-                    : QFileInfo(recording.path).absoluteFilePath();
+    file.path = storage::remote::isRemote(recording.path.toStdString()) ||
+                        recording.address().contains(u'\n')
+                    ? recording.address()
+                    : QFileInfo(recording.address()).absoluteFilePath();
     file.title = recording.title();
     if (recording.report.tokensPerSecond) {
         file.throughput =

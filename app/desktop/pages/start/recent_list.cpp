@@ -111,7 +111,7 @@ void RecentList::setFiles(const std::vector<RecentFile>& files) {
     if (files.empty()) {
         m_layout->addWidget(
             quietLabel(tr("Recordings you open or make are listed here, with their loss curve. "
-                          "Drop an .sscope file anywhere in this window to open it."),
+                          "Drop recordings or traces anywhere in this window to open them."),
                        this));
     }
     for (const RecentFile& file : files) {

@@ -7,6 +7,8 @@
 #include "storage/recording/remote/remote_address.h"
 
 #include <QDateTime>
+#include <QDir>
+#include <QFile>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -17,6 +19,12 @@
 namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
+
+namespace {
+
+constexpr int kSampleLines = 2000;
+
+}  // namespace
 
 PageEntry StartPage::entry() {
     return {page_ids::kStart, u"start"_s, tr("Start"),
@@ -29,7 +37,8 @@ StartPage::StartPage(PageContext& context, QWidget* parent)
     : Page(parent),
       m_recent(context.recentFile),
       m_banner(new Banner(this)),
-      m_list(new RecentList(this)) {
+      m_list(new RecentList(this)),
+      m_recordings(context.recordingsFolder) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kGapPage, 20, kGapPage, kGapGroup);
     layout->setSpacing(kGapGroup);
@@ -86,6 +95,31 @@ void StartPage::follow(RecordingLoader& loader, bool remembers) {
     });
 }
 
+/// A run of its own, so that what is shown was measured on this machine.
+void StartPage::makeSample() {
+    const QDir folder(m_recordings);
+    const QString text = folder.filePath(u"sample.txt"_s);
+    QFile file(text);
+    if (!folder.mkpath(u"."_s) || !file.open(QIODevice::WriteOnly)) {
+        m_banner->setText(tr("%1 cannot be written: %2").arg(text, file.errorString()));
+        return;
+    }
+    for (int line = 0; line < kSampleLines; ++line)
+        file.write(tr("Rank %1 waits for rank %2, and then both of them go on to step %3.\n")
+                       .arg(line % 7)
+                       .arg((line + 3) % 7)
+                       .arg(line)
+                       .toUtf8());
+    file.close();
+    const QString output = folder.filePath(
+        u"sample-%1.sscope"_s.arg(QDateTime::currentDateTime().toString(u"yyyyMMdd-hhmmss"_s)));
+    run::RunConfig config;
+    config.output = output.toStdString();
+    Q_EMIT runRequested(config, {u"--model"_s, u"tiny"_s, u"--vocabulary"_s, u"256"_s,
+                                 u"--strategy"_s, u"zero3"_s, u"--ranks"_s, u"2"_s, u"--steps"_s,
+                                 u"40"_s, u"--data"_s, text, u"--output"_s, output});
+}
+
 QWidget* StartPage::buildActions(QWidget* parent) {
     auto* side = new QWidget(parent);
     side->setFixedWidth(296);
@@ -101,17 +135,27 @@ QWidget* StartPage::buildActions(QWidget* parent) {
     layout->addWidget(quietLabel(
         tr("Choose model, strategy and data; see the memory it will need before it starts."),
         side));
+    auto* sample = new QPushButton(tr("Make a sample recording"), side);
+    connect(sample, &QPushButton::clicked, this, &StartPage::makeSample);
+    layout->addWidget(sample);
+    layout->addWidget(quietLabel(
+        tr("Trains a very small model on two ranks for a second or two, here and now."), side));
     layout->addSpacing(kGapGroup);
     layout->addWidget(sectionLabel(tr("Open"), side));
-    auto* open = new QPushButton(tr("Open a recording…"), side);
+    auto* open = new QPushButton(tr("Open a recording or traces…"), side);
     connect(open, &QPushButton::clicked, this, &StartPage::openRequested);
     layout->addWidget(open);
+    auto* folder = new QPushButton(tr("Import a folder of traces…"), side);
+    connect(folder, &QPushButton::clicked, this, &StartPage::folderRequested);
+    layout->addWidget(folder);
     auto* remote = new QPushButton(tr("Open on another host…"), side);
     connect(remote, &QPushButton::clicked, this, &StartPage::remoteRequested);
     layout->addWidget(remote);
-    layout->addWidget(quietLabel(tr("Ctrl+O, or drop an .sscope file anywhere. A run that is still "
-                                    "being recorded opens too."),
-                                 side));
+    layout->addWidget(quietLabel(
+        tr("Ctrl+O, or drop files anywhere: recordings, also of a run that is going on; traces of "
+           "the PyTorch profiler, Nsight Systems, Perfetto and others, one a rank or a folder of "
+           "them; memory snapshots."),
+        side));
     layout->addSpacing(kGapGroup);
     layout->addWidget(sectionLabel(tr("On the command line"), side));
     auto* command =

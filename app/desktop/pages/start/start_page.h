@@ -19,10 +19,12 @@ public:
 private:
     void follow(RecordingLoader& loader, bool remembers);
     QWidget* buildActions(QWidget* parent);
+    void makeSample();
 
     RecentFiles m_recent;
     Banner* m_banner;
     RecentList* m_list;
+    QString m_recordings;  ///< where the sample goes
 };
 
 }  // namespace shardscope::desktop

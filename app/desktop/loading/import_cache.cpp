@@ -1,0 +1,184 @@
+#include "app/desktop/loading/import_cache.h"
+
+#include "app/desktop/models/format.h"
+#include "storage/interchange/formats.h"
+
+#include <QCryptographicHash>
+#include <QDateTime>
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QSaveFile>
+#include <algorithm>
+#include <string_view>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using interchange::ImportAccount;
+
+constexpr qint64 kBlock = 1 << 20;
+/// Reading a trace to know it again is this share of the work.
+constexpr double kHashShare = 0.2;
+/// Another way to import makes another recording of the same trace.
+constexpr const char* kImporter = "shardscope import 1";
+
+QStringList filesOf(const QStringList& inputs) {
+    QStringList files;
+    for (const QString& input : inputs) {
+        if (!QFileInfo(input).isDir()) {
+            files << input;
+            continue;
+        }
+        for (const QString& name : QDir(input).entryList(QDir::Files, QDir::Name))
+            files << QDir(input).filePath(name);
+    }
+    return files;
+}
+
+std::vector<std::string> pathsOf(const QStringList& inputs) {
+    std::vector<std::string> paths;
+    for (const QString& input : inputs) paths.push_back(input.toStdString());
+    return paths;
+}
+
+ImportFacts factsOf(const QStringList& inputs, const ImportAccount& account) {
+    const auto count = [](std::uint64_t value) {
+        return formatCount(static_cast<std::int64_t>(value));
+    };
+    ImportFacts facts{{u"trace"_s, inputs.join(u", "_s)},
+                      {u"events read"_s, count(account.read)},
+                      {u"kept"_s, count(account.kept)},
+                      {u"repaired"_s, count(account.repaired)},
+                      {u"rejected"_s, count(account.rejected())}};
+    for (const auto& [reason, times] : account.repairs)
+        facts.emplace_back(u"repaired"_s, u"%1 × %2"_s.arg(count(times), fromUtf8(reason)));
+    for (const auto& [reason, times] : account.rejections)
+        facts.emplace_back(u"rejected"_s, u"%1 × %2"_s.arg(count(times), fromUtf8(reason)));
+    for (const std::string& note : account.sentences())
+        facts.emplace_back(u"note"_s, fromUtf8(note));
+    return facts;
+}
+
+void writeFacts(const QString& path, const ImportFacts& facts) {
+    QJsonArray rows;
+    for (const auto& [name, value] : facts) rows.append(QJsonArray{name, value});
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly)) return;
+    file.write(QJsonDocument(rows).toJson());
+    file.commit();
+}
+
+ImportFacts readFacts(const QString& path) {
+    ImportFacts facts;
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly)) return facts;
+    const QJsonArray rows = QJsonDocument::fromJson(file.readAll()).array();
+    for (const auto& row : rows)
+        facts.emplace_back(row.toArray().at(0).toString(), row.toArray().at(1).toString());
+    return facts;
+}
+
+Error cancelled() {
+    return {ErrorCode::kCancelled, "the import was cancelled, nothing is left of it"};
+}
+
+}  // namespace
+
+Result<bool> isRecording(const QString& path) {
+    const QFileInfo info(path);
+    if (info.isDir()) return false;
+    // Whatever is no file is refused as recordings are; what begins as SQLite may be a damaged one.
+    if (!info.isFile() || info.size() == 0) return true;
+    QFile file(path);
+    const bool database =
+        file.open(QIODevice::ReadOnly) && file.read(16).startsWith("SQLite format 3");
+    const auto format = interchange::recogniseTrace(path.toStdString());
+    if (!format && database) return true;
+    if (!format) return failure(format);
+    return (*format)->read == nullptr;
+}
+
+QString openableEndings() {
+    QStringList endings;
+    for (const interchange::Format& format : interchange::formats())
+        for (const char* ending : format.endings) endings << u"*"_s + QLatin1String(ending);
+    endings.removeDuplicates();
+    return endings.join(u' ');
+}
+
+ImportCache::ImportCache(QString folder, Bytes limit)
+    : m_folder(std::move(folder)), m_limit(limit) {}
+
+Result<QString> ImportCache::keyOf(const QStringList& inputs, const Progress& progress) const {
+    const QStringList files = filesOf(inputs);
+    qint64 whole = 0, done = 0;
+    for (const QString& file : files) whole += QFileInfo(file).size();
+    QCryptographicHash hash(QCryptographicHash::Blake2b_256);
+    hash.addData(QByteArray(kImporter));
+    for (const QString& path : files) {
+        QFile file(path);
+        if (!file.open(QIODevice::ReadOnly))
+            return failure(ErrorCode::kUnreadable, path.toStdString() + " cannot be read: " +
+                                                       file.errorString().toStdString());
+        // the name tells ranks apart, and the title is made of it
+        hash.addData(QFileInfo(path).fileName().toUtf8());
+        hash.addData(QByteArray::number(file.size()));
+        QByteArray block(kBlock, Qt::Uninitialized);
+        for (qint64 got = 0; (got = file.read(block.data(), kBlock)) > 0; done += got) {
+            hash.addData(QByteArray::fromRawData(block.constData(), static_cast<int>(got)));
+            const double share =
+                static_cast<double>(done) / static_cast<double>(std::max<qint64>(1, whole));
+            if (!progress(kHashShare * share)) return tl::unexpected(cancelled());
+        }
+    }
+    return QString::fromLatin1(hash.result().toHex());
+}
+
+Result<ImportedTrace> ImportCache::imported(const QStringList& inputs,
+                                            const Progress& progress) const {
+    const auto key = keyOf(inputs, progress);
+    if (!key) return failure(key);
+    const QDir folder(m_folder);
+    if (!folder.mkpath(u"."_s))
+        return failure(ErrorCode::kFailure,
+                       "no folder for imported traces can be made at " + m_folder.toStdString());
+    const QString recording = folder.filePath(*key + u".sscope"_s);
+    const QString facts = folder.filePath(*key + u".json"_s);
+    if (QFile known(recording); known.open(QIODevice::ReadOnly)) {
+        known.setFileTime(QDateTime::currentDateTime(), QFileDevice::FileModificationTime);
+        return ImportedTrace{recording, readFacts(facts)};
+    }
+    interchange::ImportOptions options;
+    options.output = recording.toStdString();
+    options.overwrite = true;
+    options.progress = [&](double share) {
+        return progress(kHashShare + (1 - kHashShare) * share);
+    };
+    const auto account = interchange::importTraces(pathsOf(inputs), options);
+    if (!account && account.error().code == ErrorCode::kCancelled)
+        return tl::unexpected(cancelled());
+    if (!account) return failure(account);
+    const ImportedTrace made{recording, factsOf(inputs, *account)};
+    writeFacts(facts, made.facts);
+    makeRoom(recording);
+    return made;
+}
+
+/// The file that is to be opened stays whatever it takes.
+void ImportCache::makeRoom(const QString& keep) const {
+    QFileInfoList files = QDir(m_folder).entryInfoList({u"*.sscope"_s}, QDir::Files, QDir::Time);
+    std::int64_t sum = 0;
+    for (const QFileInfo& file : files) {
+        sum += file.size();
+        if (sum <= m_limit.count || file.absoluteFilePath() == QFileInfo(keep).absoluteFilePath())
+            continue;
+        QFile::remove(file.filePath());
+        QFile::remove(file.path() + u'/' + file.completeBaseName() + u".json"_s);
+    }
+}
+
+}  // namespace shardscope::desktop

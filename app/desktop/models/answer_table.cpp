@@ -1,0 +1,147 @@
+#include "app/desktop/models/answer_table.h"
+
+#include "app/desktop/models/format.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using questions::Cell;
+using questions::Unit;
+
+constexpr int kNumberWidth = 88;
+constexpr int kTextWidth = 160;
+constexpr int kLetterWidth = 8;
+
+QString numberText(double value, Unit unit) {
+    constexpr double kMicrosecond = 1000;
+    switch (unit) {
+        case Unit::kNanoseconds:
+            return formatDuration({std::llround(value)});
+        case Unit::kMicroseconds:
+            return formatDuration({std::llround(value * kMicrosecond)});
+        case Unit::kBytes:
+            return formatBytes({std::llround(value)});
+        case Unit::kPercent:
+        case Unit::kOfPeak:
+            return formatPercent(value / 100);
+        case Unit::kBytesPerSecond:
+            return formatSi(value, u"B/s"_s);
+        case Unit::kTokensPerSecond:
+            return ValueText{formatNumber(value), u"tok/s"_s}.joined();
+        case Unit::kFlops:
+            return formatSi(value, u"FLOP/s"_s);
+        case Unit::kJoules:
+            return formatSi(value, u"J"_s);
+        case Unit::kChange:
+            return formatSignedPercent(value / 100);
+        case Unit::kSignedNanoseconds:
+            return (value > 0 ? u"+"_s : QString()) + formatDuration({std::llround(value)});
+        case Unit::kSignedBytes:
+            return (value > 0 ? u"+"_s : QString()) + formatBytes({std::llround(value)});
+        case Unit::kCount:
+            return formatCount(std::llround(value));
+        case Unit::kNone:
+        case Unit::kOfRow:
+            break;
+    }
+    return formatNumber(value);
+}
+
+/// Of a cell whose row says it.
+Unit unitNamed(const Cell& cell) {
+    static constexpr std::pair<std::string_view, Unit> kNames[] = {
+        {"ns", Unit::kNanoseconds}, {"bytes", Unit::kBytes}, {"tokens/s", Unit::kTokensPerSecond}};
+    const auto* name = cell.text();
+    for (const auto& [word, unit] : kNames)
+        if (name != nullptr && *name == word) return unit;
+    return Unit::kNone;
+}
+
+double sortKeyOf(const Cell& cell) {
+    if (const auto* whole = cell.integer()) return static_cast<double>(*whole);
+    const auto* real = cell.real();
+    return real != nullptr ? *real : 0;
+}
+
+/// The number with all its digits, as scripts get it.
+QString exactText(const Cell& cell, const char* key) {
+    if (const auto* whole = cell.integer())
+        return u"%1 = %2"_s.arg(QLatin1String(key), QString::number(*whole));
+    if (const auto* real = cell.real())
+        return u"%1 = %2"_s.arg(QLatin1String(key), QString::number(*real, 'g', 17));
+    return {};
+}
+
+/// Numbers that name something stand as names do.
+bool isNumeric(const questions::Table& table, std::size_t column) {
+    const std::string_view key = table.columns[column].key;
+    if (key == "rank" || key == "step" || key == "stream" || key == "layer") return false;
+    return std::none_of(table.rows.begin(), table.rows.end(),
+                        [column](const auto& row) { return row[column].text() != nullptr; });
+}
+
+int widthOf(std::string_view key, const QString& title, bool numeric) {
+    const int named = static_cast<int>(title.size()) * kLetterWidth + kLetterWidth * 3;
+    if (numeric || key == "rank" || key == "step" || key == "stream" || key == "layer")
+        return std::max(named, numeric ? kNumberWidth : 0);
+    return std::max(named, kTextWidth);
+}
+
+}  // namespace
+
+QString cellText(const Cell& cell, Unit unit) {
+    if (const auto* text = cell.text()) return fromUtf8(*text);
+    if (const auto* real = cell.real()) return numberText(*real, unit);
+    const auto* whole = cell.integer();
+    if (whole == nullptr) return unknownText();
+    return unit == Unit::kNone ? QString::number(*whole)
+                               : numberText(static_cast<double>(*whole), unit);
+}
+
+AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
+                        const std::vector<const char*>& keys) {
+    AnswerTable shown{QString::fromUtf8(table.title), {}, {}, 0};
+    std::vector<std::size_t> columns;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        const questions::Column& column = table.columns[c];
+        const bool wanted =
+            keys.empty() || std::any_of(keys.begin(), keys.end(),
+                                        [&](std::string_view key) { return key == column.key; });
+        if (!wanted || !table.shows(c)) continue;
+        columns.push_back(c);
+        const bool numeric = isNumeric(table, c);
+        const std::string_view key = column.key;
+        shown.columns.push_back({QString::fromUtf8(column.title),
+                                 QString::fromUtf8(column.definition), numeric,
+                                 key == "name" || key == "kernel" || key == "operator", false,
+                                 widthOf(key, QString::fromUtf8(column.title), numeric)});
+    }
+    const std::size_t count =
+        mostRows == 0 ? table.rows.size() : std::min(mostRows, table.rows.size());
+    shown.left = table.rows.size() - count;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::vector<TableCell> row;
+        for (const std::size_t c : columns) {
+            const Cell& cell = table.rows[i][c];
+            Unit unit = table.columns[c].unit;
+            if (unit == Unit::kOfRow) unit = unitNamed(table.rows[i][table.columnAt("unit")]);
+            row.push_back({cellText(cell, unit), exactText(cell, table.columns[c].key),
+                           sortKeyOf(cell), Meaning::kNone});
+        }
+        shown.rows.push_back(std::move(row));
+    }
+    return shown;
+}
+
+const questions::Table* findTable(const questions::Answer& answer, const char* key) {
+    for (const questions::Table& table : answer.tables)
+        if (std::string_view(table.key) == key) return &table;
+    return nullptr;
+}
+
+}  // namespace shardscope::desktop

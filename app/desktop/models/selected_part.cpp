@@ -1,0 +1,32 @@
+#include "app/desktop/models/selected_part.h"
+
+#include "profiler/analysis/part.h"
+
+namespace shardscope::desktop {
+
+PartPtr wholePart(const RecordingPtr& recording) {
+    auto part = std::make_shared<SelectedPart>();
+    part->recording = recording;
+    part->summary = std::shared_ptr<const RecordingSummary>(recording, &recording->summary);
+    part->report = std::shared_ptr<const analysis::Report>(recording, &recording->report);
+    return part;
+}
+
+PartPtr emptyPart(const RecordingPtr& recording, const Selection& selection,
+                  const QString& refusal) {
+    auto part = std::make_shared<SelectedPart>();
+    part->recording = recording;
+    part->selection = selection;
+    part->refusal = refusal;
+    auto summary = std::make_shared<RecordingSummary>(recording->summary);
+    summary->steps.clear();
+    summary->metrics.clear();
+    part->summary = std::move(summary);
+    auto report = std::make_shared<analysis::Report>();
+    report->run = recording->report.run;
+    analysis::takeTrust(recording->report, *report);
+    part->report = std::move(report);
+    return part;
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,32 @@
+// What the selection leaves of the open recording, with its report. Immutable; shared between the
+// loader and GUI threads.
+#pragma once
+
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selection.h"
+#include "profiler/analysis/report.h"
+
+#include <QString>
+#include <memory>
+
+namespace shardscope::desktop {
+
+struct SelectedPart {
+    RecordingPtr recording;
+    Selection selection;
+    /// Of what is selected: its ranks, its whole steps, their metrics.
+    std::shared_ptr<const RecordingSummary> summary;
+    /// Figures and findings of the part; certificate and drops of the whole recording.
+    std::shared_ptr<const analysis::Report> report;
+    QString refusal;  ///< why nothing is left of it: summary and report are those of no step then
+};
+
+using PartPtr = std::shared_ptr<const SelectedPart>;
+
+/// All of it.
+[[nodiscard]] PartPtr wholePart(const RecordingPtr& recording);
+/// Nothing, and why.
+[[nodiscard]] PartPtr emptyPart(const RecordingPtr& recording, const Selection& selection,
+                                const QString& refusal);
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,142 @@
+// The six cards of another tool's trace: what its devices did.
+#include "app/desktop/pages/overview/overview_model.h"
+
+#include <cmath>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using analysis::DeviceUse;
+
+constexpr const char* kKernelSource =
+    "Kernels that run at the same time count once. Source: kernels of the trace.";
+
+constexpr std::size_t kMostCards = 6;
+
+struct DeviceSums {
+    Duration compute, communication, hidden, idle, whole;
+    std::int64_t kernels = 0;
+    std::size_t devices = 0;
+};
+
+DeviceSums sumsOf(const SelectedPart& part) {
+    DeviceSums sums;
+    for (const DeviceUse& use : part.report->devices) {
+        if (use.kernels == 0) continue;
+        sums.compute += use.compute;
+        sums.communication += use.communication;
+        sums.hidden += use.hidden;
+        sums.idle += use.idle;
+        sums.whole += use.whole();
+        sums.kernels += use.kernels;
+        ++sums.devices;
+    }
+    return sums;
+}
+
+QString basisOf(const SelectedPart& part) {
+    return part.report->withinSteps ? u"of step time, validation left out"_s
+                                    : u"from the first kernel to the last"_s;
+}
+
+CardContent shareCard(const QString& title, Duration time, const DeviceSums& sums,
+                      const SelectedPart& part, const QString& meaning) {
+    CardContent card;
+    card.title = title;
+    card.definition = u"%1, %2. %3"_s.arg(meaning, basisOf(part), QLatin1String(kKernelSource));
+    if (sums.whole.ns == 0) {
+        card.value = {unknownText(), {}};
+        card.detail = u"no kernels are in this trace"_s;
+        return card;
+    }
+    card.value = {formatNumber(100 * share(time, sums.whole)), u"%"_s};
+    card.detail =
+        u"%1 of %2, %3"_s.arg(formatDuration(time), formatDuration(sums.whole), basisOf(part));
+    return card;
+}
+
+CardContent overlapCard(const DeviceSums& sums) {
+    CardContent card;
+    card.title = u"Overlap"_s;
+    card.definition =
+        u"Time of communication kernels hidden behind compute kernels, divided by all time of "
+        u"communication kernels: HTA's definition (hta/analyzers/communication_analysis.py). %1"_s
+            .arg(QLatin1String(kKernelSource));
+    if (sums.communication.ns == 0) {
+        card.value = {unknownText(), {}};
+        card.detail = sums.kernels == 0 ? u"no kernels are in this trace"_s
+                                        : u"none: no communication kernel is in this trace"_s;
+        return card;
+    }
+    card.value = {formatNumber(100 * share(sums.hidden, sums.communication)), u"%"_s};
+    card.qualifier = u"as HTA defines it"_s;
+    card.detail =
+        u"%1 of %2 hidden"_s.arg(formatDuration(sums.hidden), formatDuration(sums.communication));
+    return card;
+}
+
+CardContent stepCard(const SelectedPart& part, const LedgerView& ledger) {
+    CardContent card;
+    card.title = u"Step"_s;
+    card.definition =
+        u"Median time of the steps that the trace marks (ProfilerStep and the like).\nSource: "
+        u"annotations of the trace."_s;
+    const auto& median = part.report->stepSecondsMedian;
+    if (!median) {
+        card.value = {unknownText(), {}};
+        card.detail = u"the trace marks no whole step"_s;
+        return card;
+    }
+    card.value = durationText({std::llround(*median * 1e9)});
+    card.detail = u"median of %1 steps"_s.arg(part.report->steadySteps);
+    int ranks = 0;
+    for (const analysis::LedgerRow& row : ledger.rows) {
+        const double x = row.step.value;
+        if (card.trend.isEmpty() || card.trend.back().x() != x) {
+            card.trend.push_back({x, 0});
+            ranks = 0;
+        }
+        QPointF& mean = card.trend.back();
+        mean.setY((mean.y() * ranks + row.wall.milliseconds()) / (ranks + 1));
+        ++ranks;
+    }
+    return card;
+}
+
+/// What is in the trace, where no kernels are.
+CardContent contentCard(const SelectedPart& part) {
+    CardContent card;
+    card.title = u"Events"_s;
+    card.definition = u"All events of the recording that was made of the trace."_s;
+    card.value = {formatCount(static_cast<std::int64_t>(part.report->events)), {}};
+    card.detail = u"in %1; no kernels are among them"_s.arg(
+        formatDuration(part.recording->bounds().duration()));
+    return card;
+}
+
+}  // namespace
+
+std::vector<CardContent> importedCards(const SelectedPart& part, const LedgerView& ledger) {
+    const DeviceSums sums = sumsOf(part);
+    CardContent busy =
+        shareCard(u"Compute"_s, sums.compute, sums, part, u"A compute kernel runs"_s);
+    if (sums.kernels > 0)
+        busy.detail = u"%1 kernels on %2 · %3"_s.arg(
+            formatCount(sums.kernels),
+            sums.devices == 1 ? u"1 device"_s : u"%1 devices"_s.arg(sums.devices), busy.detail);
+    std::vector<CardContent> cards{stepCard(part, ledger)};
+    if (sums.kernels > 0)
+        cards = {cards.front(), busy,
+                 shareCard(u"Communication"_s, sums.communication, sums, part,
+                           u"A communication kernel runs, waiting for peers inside it included"_s),
+                 overlapCard(sums),
+                 shareCard(u"No kernel"_s, sums.idle, sums, part,
+                           u"Neither compute nor communication; copies may run"_s)};
+    cards.push_back(memoryCard(part));
+    cards.push_back(contentCard(part));
+    if (cards.size() > kMostCards) cards.pop_back();
+    return cards;
+}
+
+}  // namespace shardscope::desktop

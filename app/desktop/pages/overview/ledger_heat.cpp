@@ -1,0 +1,72 @@
+// The ledger of many ranks: rank x step, by the share of one part.
+#include "app/desktop/pages/overview/overview_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using analysis::at;
+using analysis::LedgerPart;
+using analysis::LedgerRow;
+
+Duration timeOf(const LedgerRow& row, const HeatChoice& choice) {
+    return choice.part ? row.parts[at(*choice.part)] : analysis::blockedIn(row.parts);
+}
+
+/// The scale ends at a share that reads well: 1, 2, 5 x 10^n.
+float niceMaximum(float highest) {
+    if (highest <= 0) return 1;
+    const float power = std::pow(10.0F, std::floor(std::log10(highest)));
+    for (const float step : {1.0F, 2.0F, 5.0F, 10.0F})
+        if (highest <= step * power * 1.0001F) return std::min(1.0F, step * power);
+    return 1;
+}
+
+}  // namespace
+
+std::vector<HeatChoice> heatChoices(const LedgerView& ledger) {
+    std::vector<HeatChoice> choices{{u"blocked in communication"_s, std::nullopt}};
+    const auto total = sumOfParts(ledger.rows);
+    for (LedgerPart part : kAll<LedgerPart>)
+        if (total[at(part)].ns > 0) choices.push_back({QString::fromLatin1(toWord(part)), part});
+    return choices;
+}
+
+LedgerHeat ledgerAxes(const LedgerView& ledger) {
+    LedgerHeat axes{ledger.ranks, {}};
+    std::set<StepIndex> steps;
+    for (const LedgerRow& row : ledger.rows) steps.insert(row.step);
+    axes.steps.assign(steps.begin(), steps.end());
+    return axes;
+}
+
+HeatData ledgerHeat(const LedgerView& ledger, const HeatChoice& choice) {
+    const LedgerHeat axes = ledgerAxes(ledger);
+    HeatData map;
+    std::map<RankId, std::size_t> rows;
+    std::map<StepIndex, std::size_t> columns;
+    for (RankId rank : axes.ranks) {
+        rows.emplace(rank, rows.size());
+        map.rows.push_back(u"rank %1"_s.arg(rank.value));
+    }
+    for (StepIndex step : axes.steps) {
+        columns.emplace(step, columns.size());
+        map.columns.push_back(QString::number(step.value));
+    }
+    map.values.assign(rows.size() * columns.size(), -1.0F);
+    float highest = 0;
+    for (const LedgerRow& row : ledger.rows) {
+        const auto value = static_cast<float>(share(timeOf(row, choice), row.wall));
+        map.values[rows[row.rank] * columns.size() + columns[row.step]] = value;
+        highest = std::max(highest, value);
+    }
+    map.maximum = niceMaximum(highest);
+    return map;
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,177 @@
+#include "app/desktop/widgets/heat_map.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/time_scale.h"
+#include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kLabels = 64;  ///< left of the plot
+constexpr int kBelow = 36;   ///< ticks and title
+constexpr int kScaleRoom = 72;
+constexpr double kRowRoom = 20;
+constexpr double kColumnRoom = 48;
+constexpr double kLowestRow = 3, kHighestRow = 16;
+
+/// Which of `count` cells a pixel of `pixels` begins with.
+std::size_t firstOf(int pixel, int pixels, std::size_t count) {
+    return static_cast<std::size_t>(pixel) * count / static_cast<std::size_t>(pixels);
+}
+
+QImage imageOf(const HeatData& map, QSize size) {
+    const std::size_t rows = map.rows.size(), columns = map.columns.size();
+    const int high = static_cast<int>(std::min<std::size_t>(rows, std::max(1, size.height())));
+    const int wide = static_cast<int>(std::min<std::size_t>(columns, std::max(1, size.width())));
+    QImage image(std::max(1, wide), std::max(1, high), QImage::Format_ARGB32);
+    image.fill(Qt::transparent);
+    for (int y = 0; y < high && rows > 0; ++y) {
+        for (int x = 0; x < wide && columns > 0; ++x) {
+            float highest = -1;
+            for (std::size_t r = firstOf(y, high, rows); r < firstOf(y + 1, high, rows); ++r)
+                for (std::size_t c = firstOf(x, wide, columns); c < firstOf(x + 1, wide, columns);
+                     ++c)
+                    highest = std::max(highest, map.at(r, c));
+            if (highest >= 0)
+                image.setPixelColor(x, y, heatColour(static_cast<double>(highest / map.maximum)));
+        }
+    }
+    return image;
+}
+
+}  // namespace
+
+QColor heatColour(double share) {
+    // viridis at equal distances (matplotlib, CC0)
+    static constexpr std::array<QRgb, 9> kStops{0xff440154, 0xff472d7b, 0xff3b528b,
+                                                0xff2c728e, 0xff21918c, 0xff28ae80,
+                                                0xff5ec962, 0xffaddc30, 0xfffde725};
+    const double place = std::clamp(share, 0.0, 1.0) * (kStops.size() - 1);
+    const auto low = std::min(static_cast<std::size_t>(place), kStops.size() - 2);
+    const double part = place - static_cast<double>(low);
+    const auto mix = [&](int a, int b) {
+        return static_cast<int>(std::lround(a + (b - a) * part));
+    };
+    const QRgb from = kStops[low], to = kStops[low + 1];
+    return {mix(qRed(from), qRed(to)), mix(qGreen(from), qGreen(to)), mix(qBlue(from), qBlue(to))};
+}
+
+HeatMap::HeatMap(QWidget* parent) : QWidget(parent) {
+    setMouseTracking(true);
+}
+
+void HeatMap::setMap(HeatData map) {
+    m_map = std::move(map);
+    const double row = std::clamp(
+        480.0 / static_cast<double>(std::max<std::size_t>(1, m_map.rows.size())), 0.5, kHighestRow);
+    setFixedHeight(
+        static_cast<int>(std::ceil(std::max(row, m_map.rows.size() < 200 ? kLowestRow : row) *
+                                   static_cast<double>(m_map.rows.size()))) +
+        kBelow + 8);
+    setAccessibleName(tr("%1 by %2 and %3: %4 rows, %5 columns")
+                          .arg(m_valueTitle, m_rowTitle, m_columnTitle)
+                          .arg(m_map.rows.size())
+                          .arg(m_map.columns.size()));
+    m_image = {};
+    update();
+}
+
+void HeatMap::setTitles(const QString& columns, const QString& rows, const QString& values) {
+    m_columnTitle = columns;
+    m_rowTitle = rows;
+    m_valueTitle = values;
+}
+
+QRectF HeatMap::plot() const {
+    return QRectF(rect()).adjusted(kLabels, 4, -kScaleRoom, -kBelow);
+}
+
+std::optional<HeatMap::Cell> HeatMap::cellAt(QPointF at) const {
+    const QRectF area = plot();
+    if (!area.contains(at) || m_map.values.empty()) return std::nullopt;
+    const auto place = [](double share, std::size_t count) {
+        return static_cast<int>(
+            std::min(share * static_cast<double>(count), static_cast<double>(count) - 1));
+    };
+    return Cell{place((at.y() - area.top()) / area.height(), m_map.rows.size()),
+                place((at.x() - area.left()) / area.width(), m_map.columns.size())};
+}
+
+void HeatMap::mouseMoveEvent(QMouseEvent* event) {
+    const auto cell = cellAt(event->position());
+    if (!cell) return Q_EMIT cellHovered({});
+    const auto row = static_cast<std::size_t>(cell->row);
+    const auto column = static_cast<std::size_t>(cell->column);
+    const float value = m_map.at(row, column);
+    Q_EMIT cellHovered(u"%1 · %2 %3: %4 %5"_s.arg(
+        m_map.rows[row], m_columnTitle, m_map.columns[column],
+        value < 0 ? unknownText() : formatPercent(static_cast<double>(value)), m_valueTitle));
+}
+
+void HeatMap::mousePressEvent(QMouseEvent* event) {
+    if (const auto cell = cellAt(event->position())) Q_EMIT cellActivated(cell->row, cell->column);
+}
+
+void HeatMap::leaveEvent(QEvent*) {
+    Q_EMIT cellHovered({});
+}
+
+void HeatMap::paintAxes(QPainter& painter, const QRectF& area) const {
+    const Theme& theme = Theme::of(this);
+    painter.setFont(textFont(kSmallPixels - 1));
+    painter.setPen(theme.quietText);
+    const auto rows = static_cast<double>(m_map.rows.size());
+    const auto columns = static_cast<double>(m_map.columns.size());
+    const int rowTicks = std::max(1, static_cast<int>(area.height() / kRowRoom));
+    const auto rowStep = static_cast<std::size_t>(std::max(1.0, niceStep(rows, rowTicks)));
+    for (std::size_t row = 0; row < m_map.rows.size(); row += rowStep) {
+        const double y = area.top() + (static_cast<double>(row) + 0.5) * area.height() / rows;
+        drawTabular(painter, QRectF(0, y - 8, kLabels - 8, 16), Qt::AlignRight | Qt::AlignVCenter,
+                    m_map.rows[row]);
+    }
+    const int columnTicks = std::max(1, static_cast<int>(area.width() / kColumnRoom));
+    const auto columnStep = static_cast<std::size_t>(std::max(1.0, niceStep(columns, columnTicks)));
+    for (std::size_t column = 0; column < m_map.columns.size(); column += columnStep) {
+        const double x = area.left() + (static_cast<double>(column) + 0.5) * area.width() / columns;
+        drawTabular(painter, QRectF(x - 30, area.bottom() + 2, 60, 16), Qt::AlignHCenter,
+                    m_map.columns[column]);
+    }
+    drawTabular(painter, QRectF(area.left(), area.bottom() + 18, area.width(), 16),
+                Qt::AlignHCenter, m_columnTitle);
+}
+
+void HeatMap::paintScale(QPainter& painter, const QRectF& area) const {
+    const QRectF bar(area.right() + 16, area.top(), 8, std::min(120.0, area.height()));
+    for (int y = 0; y < static_cast<int>(bar.height()); ++y)
+        painter.fillRect(QRectF(bar.left(), bar.bottom() - y - 1, bar.width(), 1),
+                         heatColour(y / std::max(1.0, bar.height() - 1)));
+    painter.setPen(Theme::of(this).quietText);
+    const QRectF top(bar.right() + 4, bar.top() - 4, 44, 16);
+    drawTabular(painter, top, Qt::AlignLeft, formatPercent(static_cast<double>(m_map.maximum)));
+    if (bar.height() > 32)
+        drawTabular(painter, QRectF(bar.right() + 4, bar.bottom() - 12, 44, 16), Qt::AlignLeft,
+                    formatPercent(0));
+}
+
+void HeatMap::paintEvent(QPaintEvent*) {
+    if (m_map.values.empty()) return;
+    const QRectF area = plot();
+    if (m_image.isNull() || m_image.width() > static_cast<int>(area.width()))
+        m_image = imageOf(m_map, area.size().toSize());
+    QPainter painter(this);
+    painter.drawImage(area, m_image);
+    paintAxes(painter, area);
+    paintScale(painter, area);
+}
+
+}  // namespace shardscope::desktop
