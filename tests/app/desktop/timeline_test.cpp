@@ -142,7 +142,7 @@ TEST_F(TimelineTest, ClickingARankFoldsIt) {
     EXPECT_LT(m_canvas->lanes().height, before);
 }
 
-TEST(LanePainter, DrawsNoMoreRectanglesThanPixels) {
+TEST(LanePainter, WhatIsNarrowerThanAPixelIsOneStrip) {
     LaneFrame frame;
     for (std::int64_t i = 0; i < 100'000; ++i) {
         SliceView slice;
@@ -157,8 +157,7 @@ TEST(LanePainter, DrawsNoMoreRectanglesThanPixels) {
     QPainter painter(&image);
     LanePainter lanes(Theme::light());
     lanes.paintSlices(painter, QRectF(0, 0, 800, 24), row, frame, {{{0}, {1'000'000}}, 800});
-    EXPECT_LE(lanes.painted(), 802);
-    EXPECT_GE(lanes.painted(), 400);
+    EXPECT_EQ(lanes.painted(), 1);
 }
 
 TEST(LanePainter, CounterColumnsKeepTheHighestValue) {

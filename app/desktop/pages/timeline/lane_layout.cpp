@@ -28,7 +28,7 @@ int rowHeight(const LaneRow& row) {
         case LaneRole::kRange:
             return 16 * row.depths;
         case LaneRole::kHost:
-            return 12 * row.depths;
+            return 14 * row.depths;
         case LaneRole::kCommunication:
             return row.depths > 1 ? 16 * row.depths : 24;
         case LaneRole::kRuntime:

@@ -2,18 +2,37 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/slice_details.h"
+#include "app/desktop/pages/timeline/slice_names.h"
 #include "app/desktop/widgets/painting.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace shardscope::desktop {
 namespace {
 
 constexpr double kNarrowestLabel = 12;
+constexpr double kLowestLabel = 12;
+/// Of which a part of a name says something.
+constexpr double kNarrowestPart = 30;
+/// Narrower slices are their share of a column.
+constexpr double kNarrowestBox = 3;
+/// How much of a hatched place is painted.
+constexpr double kHatchStrength = 0.5;
 /// Half the width of a mark, where its lane is high enough.
 constexpr double kMark = 4;
+
+/// x to which a collective waited for a peer; far left where nobody did.
+double waitedUntil(const QRectF& area, const SliceView& slice, const TimeScale& scale) {
+    if (slice.waitedUntil <= slice.range.begin) return -1e9;
+    return area.left() + scale.x(slice.waitedUntil);
+}
+
+/// Of a level of a lane; below it a line is left free.
+QRectF levelArea(const QRectF& area, const LaneRow& row, int depth) {
+    const double level = area.height() / row.depths;
+    return {area.left(), area.top() + depth * level, area.width(), level - 1};
+}
 
 }  // namespace
 
@@ -54,73 +73,67 @@ QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const Slic
                               const TimeScale& scale) {
     const double left = std::max(scale.x(slice.range.begin), -4.0);
     const double right = std::min(scale.x(slice.range.end), area.width() + 4.0);
-    const double level = area.height() / row.depths;
-    const int depth = std::min<int>(slice.depth, row.depths - 1);
-    const double gap = row.depths > 1 ? 1 : 0;
+    const QRectF level = levelArea(area, row, std::min<int>(slice.depth, row.depths - 1));
     double x = std::floor(area.left() + left);
     double end = std::max(std::floor(area.left() + right), x + 1);
     // a mark is hit around its moment
     if (slice.instant) x -= kMark, end += kMark;
-    return {x, area.top() + depth * level, end - x, level - gap};
+    return {x, level.top(), end - x, level.height()};
 }
 
 QColor LanePainter::colourOf(const LaneRow& row, const SliceView& slice) {
-    const Meaning meaning = sliceMeaning(row.role, slice);
-    const QColor base = m_theme.fill(meaning).colour;
+    const QColor base = m_theme.fill(sliceMeaning(row.role, slice)).colour;
     const bool kernel = slice.onDevice && row.role == LaneRole::kCompute;
     if (row.role != LaneRole::kHost && !kernel) return base;
-    const auto [found, isNew] = m_shades.try_emplace(slice.name.toStdString());
-    if (isNew) found->second = shadeFor(base, slice.name);
-    return found->second;
+    const QColor& shade = m_shades[slice.name];
+    return shade.isValid() ? shade : m_shades[slice.name] = shadeFor(base, slice.name);
 }
 
 void LanePainter::paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
                              const SliceView& slice, const QColor& ground) {
-    if (box.width() < kNarrowestLabel || box.height() < 12) return;
+    if (box.width() < kNarrowestLabel || box.height() < kLowestLabel) return;
     const double room = box.width() - 8;
-    painter.setPen(Theme::textOn(ground));
     const QFontMetricsF metrics(painter.font());
-    const auto labels = sliceLabels(row.role, slice);
+    std::vector<QString> labels = sliceLabels(row.role, slice);
+    const bool isName = row.role == LaneRole::kHost || row.onDevice || slice.depth > 0;
+    if (isName && labels.size() == 1) labels = namesLongestFirst(labels.front());
+    painter.setPen(Theme::textOn(ground));
     for (const QString& label : labels) {
+        // what cannot fit is not measured: names of kernels are long
+        if (static_cast<double>(label.size()) * 3 > room) continue;
         if (metrics.horizontalAdvance(label) > room) continue;
         painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter, label);
         return;
     }
-    if ((row.role != LaneRole::kHost && !slice.onDevice) || room < 40 || labels.empty()) return;
+    if (!isName || room < kNarrowestPart || labels.empty()) return;
+    // a name is known by how it begins
     painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                     metrics.elidedText(labels.front(), Qt::ElideMiddle, room));
+                     metrics.elidedText(labels.back(), Qt::ElideRight, room));
 }
 
-void LanePainter::paintSlice(QPainter& painter, const QRectF& box, const LaneRow& row,
-                             const SliceView& slice, const TimeScale& scale, const QRectF& area) {
+/// What is wide enough to be seen as itself: waiting hatched, edges, names.
+void LanePainter::paintBox(QPainter& painter, const QRectF& area, const LaneRow& row,
+                           const Box& box, const TimeScale& scale) {
+    const SliceView& slice = *box.slice;
+    const QRectF seen = box.area.intersected(area);
+    if (box.adjoins && box.area.width() > 4)
+        painter.fillRect(QRectF(seen.left(), seen.top(), 1, seen.height()), box.colour.darker(135));
     Fill fill = m_theme.fill(sliceMeaning(row.role, slice));
-    fill.colour = colourOf(row, slice);
+    fill.colour = box.colour;
     fill.outlined = false;
-    // neighbours are told apart by a gap, as long as there is room for one
-    const QRectF body = box.width() > 4 ? box.adjusted(0, 0, -1, 0) : box;
-    double covered = 1;
-    if (slice.count > 1 && slice.range.duration().ns > 0) {
-        covered = std::clamp(
-            static_cast<double>(slice.busy.ns) / static_cast<double>(slice.range.duration().ns),
-            0.25, 1.0);
-    }
-    painter.setOpacity(covered);
-    const double waitedTo = area.left() + scale.x(slice.waitedUntil);
-    if (slice.waitedUntil > slice.range.begin && waitedTo - body.left() >= 2) {
-        Fill waiting = fill;
-        waiting.hatched = true;
-        const double split = std::min(std::floor(waitedTo), body.right());
-        paintFill(painter, QRectF(QPointF(body.left(), body.top()), QPointF(split, body.bottom())),
-                  waiting, m_theme);
-        const QRectF moving(QPointF(split, body.top()), body.bottomRight());
-        paintFill(painter, moving, fill, m_theme);
-        paintLabel(painter, moving.intersected(area), row, slice, fill.colour);
-    } else {
-        paintFill(painter, body, fill, m_theme);
-        if (!fill.hatched) paintLabel(painter, body.intersected(area), row, slice, fill.colour);
-    }
-    painter.setOpacity(1);
+    const double waitedTo = waitedUntil(area, slice, scale);
     ++m_painted;
+    if (fill.hatched) return paintFill(painter, seen, fill, m_theme);
+    QRectF moving = seen;
+    if (waitedTo - box.area.left() >= 2) {
+        fill.hatched = true;
+        const double split = std::min(std::floor(waitedTo), seen.right());
+        if (split > seen.left())
+            paintFill(painter, QRectF(seen.topLeft(), QPointF(split, seen.bottom())), fill,
+                      m_theme);
+        moving.setLeft(std::max(split, seen.left()));
+    }
+    paintLabel(painter, moving, row, slice, box.colour);
 }
 
 /// A diamond at the moment; at the first and the last where several share the place, with a line
@@ -145,24 +158,76 @@ void LanePainter::paintMark(QPainter& painter, const QRectF& box, const LaneRow&
     ++m_painted;
 }
 
+/// One level: what is narrow by its share of each column, what is wide as a box over it.
+void LanePainter::paintLevel(QPainter& painter, const QRectF& area, const LaneRow& row,
+                             const TimeScale& scale, const QRectF& level) {
+    m_strip->paint(painter, level);
+    m_strip->paintTraces(painter, QRectF(level.left(), level.bottom(), level.width(), 1));
+    if (!m_strip->empty()) ++m_painted;
+    for (const Box& box : m_boxes) paintBox(painter, area, row, box, scale);
+    m_strip->clear();
+    m_boxes.clear();
+}
+
+/// Puts a slice where it is to be painted from.
+void LanePainter::place(const QRectF& area, const LaneRow& row, const SliceView& slice,
+                        const TimeScale& scale) {
+    const double left = scale.x(slice.range.begin), right = scale.x(slice.range.end);
+    const QColor colour = colourOf(row, slice);
+    double share = 1;
+    if (slice.count > 1 && slice.range.duration().ns > 0)
+        share = std::min(1.0, static_cast<double>(slice.busy.ns) /
+                                  static_cast<double>(slice.range.duration().ns));
+    const bool hatched = m_theme.fill(sliceMeaning(row.role, slice)).hatched;
+    if (right - left < kNarrowestBox || slice.count > 1) {
+        m_strip->add(left, right, hatched ? share * kHatchStrength : share, colour.rgb());
+        return;
+    }
+    const bool adjoins =
+        !m_boxes.empty() && area.left() + left - m_boxes.back().area.right() < 0.75;
+    m_boxes.push_back({&slice, sliceArea(area, row, slice, scale), colour, adjoins});
+    m_boxes.back().area.setLeft(area.left() + left);
+    m_boxes.back().area.setRight(area.left() + right);
+    const double filledFrom = std::max(left, waitedUntil(area, slice, scale) - area.left());
+    if (!hatched)
+        m_strip->add(filledFrom - left < 2 ? left : std::floor(filledFrom), right, 1, colour.rgb());
+}
+
 void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
                               const LaneFrame& frame, const TimeScale& scale) {
     painter.save();
-    painter.setClipRect(area);
+    painter.setClipRect(area, Qt::IntersectClip);
     // Inter draws 192x192 as a product; names of kernels are code
     painter.setFont(row.onDevice ? codeFont(10) : textFont(row.role == LaneRole::kHost ? 10 : 11));
-    std::array<double, 256> drawnTo{};
-    drawnTo.fill(-1e9);
+    const int width = static_cast<int>(std::ceil(area.width()));
+    if (!m_strip || m_strip->width() != width) m_strip.emplace(width);
+    std::vector<const SliceView*> marks;
+    int depth = -1;
+    const auto finish = [&] {
+        if (depth >= 0) paintLevel(painter, area, row, scale, levelArea(area, row, depth));
+    };
     for (const SliceView& slice : frame.slices) {
-        if (!slice.range.intersects(scale.range) || slice.depth >= row.depths) continue;
-        const QRectF box = sliceArea(area, row, slice, scale);
-        if (box.right() <= drawnTo[slice.depth]) continue;
-        drawnTo[slice.depth] = box.right();
-        if (slice.instant) {
-            paintMark(painter, box, row, slice);
-            continue;
+        if (slice.depth >= row.depths) continue;
+        const bool touches =
+            slice.range.begin < scale.range.end &&
+            (slice.range.end > scale.range.begin || slice.range.begin >= scale.range.begin);
+        if (!touches) continue;
+        if (slice.depth != depth) {
+            finish();
+            depth = slice.depth;
         }
-        paintSlice(painter, box, row, slice, scale, area);
+        if (slice.instant)
+            marks.push_back(&slice);
+        else
+            place(area, row, slice, scale);
+    }
+    finish();
+    double drawnTo = -1e9;
+    for (const SliceView* mark : marks) {
+        const QRectF box = sliceArea(area, row, *mark, scale);
+        if (box.right() <= drawnTo) continue;
+        drawnTo = box.right();
+        paintMark(painter, box, row, *mark);
     }
     painter.restore();
 }
@@ -170,7 +235,7 @@ void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneR
 void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const LaneRow& row,
                                const LaneFrame& frame, const TimeScale& scale) {
     painter.save();
-    painter.setClipRect(area.adjusted(0, -1, 0, 1));
+    painter.setClipRect(area.adjusted(0, -1, 0, 1), Qt::IntersectClip);
     const CounterScale values = counterScale(row, frame);
     const auto share = [&](double value) {
         return std::clamp((value - values.bottom) / (values.top - values.bottom), 0.0, 1.0);

@@ -1,16 +1,18 @@
-// Paints one lane of the timeline from prepared slices or counter points. Pure paint; skips
-// what falls into pixels already drawn, so that cost follows pixels.
+// Paints one lane of the timeline from prepared slices or counter points. Pure paint; what is
+// narrower than a few pixels is painted as its share of each column (column_strip.h).
 #pragma once
 
 #include "app/desktop/models/time_scale.h"
+#include "app/desktop/pages/timeline/column_strip.h"
 #include "app/desktop/pages/timeline/lane_layout.h"
 #include "app/desktop/pages/timeline/timeline_frame.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QHash>
 #include <QPainter>
 #include <QRectF>
 #include <QString>
-#include <unordered_map>
+#include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -37,15 +39,26 @@ public:
                      const LaneFrame& frame, const TimeScale& scale);
     void paintCounter(QPainter& painter, const QRectF& area, const LaneRow& row,
                       const LaneFrame& frame, const TimeScale& scale);
-    /// Rectangles filled since construction.
+    /// Boxes and strips of columns painted since construction.
     [[nodiscard]] int painted() const { return m_painted; }
 
     [[nodiscard]] static QRectF sliceArea(const QRectF& area, const LaneRow& row,
                                           const SliceView& slice, const TimeScale& scale);
 
 private:
-    void paintSlice(QPainter& painter, const QRectF& box, const LaneRow& row,
-                    const SliceView& slice, const TimeScale& scale, const QRectF& area);
+    /// A slice that is seen as itself.
+    struct Box {
+        const SliceView* slice = nullptr;
+        QRectF area;
+        QColor colour;
+        bool adjoins = false;  ///< touches the one before
+    };
+    void place(const QRectF& area, const LaneRow& row, const SliceView& slice,
+               const TimeScale& scale);
+    void paintLevel(QPainter& painter, const QRectF& area, const LaneRow& row,
+                    const TimeScale& scale, const QRectF& level);
+    void paintBox(QPainter& painter, const QRectF& area, const LaneRow& row, const Box& box,
+                  const TimeScale& scale);
     void paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
                    const SliceView& slice);
     void paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
@@ -53,7 +66,9 @@ private:
     [[nodiscard]] QColor colourOf(const LaneRow& row, const SliceView& slice);
 
     const Theme& m_theme;
-    std::unordered_map<std::string, QColor> m_shades;
+    QHash<QString, QColor> m_shades;
+    std::optional<ColumnStrip> m_strip;  ///< of the level that is being painted
+    std::vector<Box> m_boxes;
     int m_painted = 0;
 };
 
