@@ -94,10 +94,11 @@ TEST_F(GpuRecordingTest, LanesStandInGroups) {
     ASSERT_NO_FATAL_FAILURE(open());
     EXPECT_THAT(
         namesOf(layOutLanes(summary(), {}), {0}),
-        ElementsAre(u"rank 0"_s, u"step"_s, u"compute"_s, u"communication"_s, u"memory"_s,
-                    u"streams"_s, u"stream 7"_s, u"stream 7: copies"_s, u"stream 19"_s,
-                    u"stream 19: NCCL"_s, u"host"_s, u"operators"_s, u"CUDA calls (thread 4711)"_s,
-                    u"CUDA waits (thread 4711)"_s, u"tracer overhead"_s, u"counters (21)"_s));
+        ElementsAre(u"rank 0"_s, u"summary"_s, u"step"_s, u"compute"_s, u"communication"_s,
+                    u"memory"_s, u"stream 7 (compute)"_s, u"kernels"_s, u"copies"_s,
+                    u"stream 19 (compute, communication)"_s, u"kernels"_s, u"NCCL"_s,
+                    u"main thread 4000"_s, u"operators"_s, u"tracer overhead"_s, u"thread 4711"_s,
+                    u"CUDA calls"_s, u"CUDA waits"_s, u"counters (21)"_s));
 }
 
 TEST_F(GpuRecordingTest, CountersAreFoldedUntilAskedFor) {
@@ -118,7 +119,7 @@ TEST_F(GpuRecordingTest, RevealingOpensTheRankAndTheGroup) {
     ASSERT_NO_FATAL_FAILURE(open());
     LaneLayoutOptions options;
     options.collapsed.insert(RankId{0});
-    options.toggled.insert({RankId{0}, LaneGroup::kHost});
+    options.toggled.insert({RankId{0}, u"thread 4711"_s});
     const LaneAddress call{RankId{0}, test::kCallLane};
     EXPECT_EQ(layOutLanes(summary(), options).row(call), nullptr);
     EXPECT_NE(layOutLanes(summary(), revealing(summary(), options, call)).row(call), nullptr);
@@ -128,15 +129,20 @@ TEST_F(GpuRecordingTest, StreamsAreGroupedBeforeTheDeviceIsKnown) {
     ASSERT_NO_FATAL_FAILURE(open());
     RecordingSummary unfinished = summary();
     unfinished.devices.clear();
-    EXPECT_THAT(namesOf(layOutLanes(unfinished, {}), {0}), testing::Contains(u"streams"_s));
+    EXPECT_THAT(namesOf(layOutLanes(unfinished, {}), {0}),
+                testing::Contains(u"stream 7 (compute)"_s));
 }
 
-TEST_F(GpuRecordingTest, AFoldedRankKeepsItsPhasesAndNoKernels) {
+TEST_F(GpuRecordingTest, AFoldedRankIsOneRowOfItsKernels) {
     ASSERT_NO_FATAL_FAILURE(open());
     LaneLayoutOptions options;
     options.collapsed.insert(RankId{0});
-    EXPECT_THAT(namesOf(layOutLanes(summary(), options), {0}),
-                ElementsAre(u"rank 0"_s, u"compute"_s));
+    EXPECT_THAT(namesOf(layOutLanes(summary(), options), {0}), ElementsAre(u"rank 0"_s, QString()));
+    const LaneLayout layout = layOutLanes(summary(), options);
+    EXPECT_EQ(layout.rows[0].y, layout.rows[1].y) << "beside its name";
+    EXPECT_EQ(layout.rows[1].kind, LaneRow::Kind::kSummary);
+    EXPECT_EQ(layout.rows[1].parts.size(), 4U);
+    EXPECT_EQ(layout.row({RankId{0}, test::kKernelLane}), &layout.rows[1]);
 }
 
 TEST_F(GpuRecordingTest, WithoutATraceThereIsNoGroupOfStreamsButAReason) {
@@ -144,7 +150,9 @@ TEST_F(GpuRecordingTest, WithoutATraceThereIsNoGroupOfStreamsButAReason) {
     options.gpuTraced = false;
     ASSERT_NO_FATAL_FAILURE(open(options));
     const LaneLayout layout = layOutLanes(summary(), {});
-    EXPECT_THAT(namesOf(layout, {0}), Not(testing::Contains(u"streams"_s)));
+    EXPECT_THAT(namesOf(layout, {0}), Not(testing::Contains(testing::Truly([](const QString& name) {
+                    return name.startsWith(u"stream"_s);
+                }))));
     EXPECT_TRUE(layout.rows.front().note.contains(u"not traced: another profiler"_s));
     EXPECT_FALSE(layout.rows.front().warns);
 }

@@ -28,6 +28,7 @@ public:
     void clear();
 
     [[nodiscard]] int width() const { return static_cast<int>(m_columns.size()); }
+    [[nodiscard]] Mix mix() const { return m_mix; }
     [[nodiscard]] bool empty() const { return m_first >= m_end; }
     /// Share of a column, 0 to 1.
     [[nodiscard]] double coverage(int column) const;

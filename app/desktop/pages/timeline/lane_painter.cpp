@@ -28,10 +28,16 @@ double waitedUntil(const QRectF& area, const SliceView& slice, const TimeScale& 
     return area.left() + scale.x(slice.waitedUntil);
 }
 
+bool isInSight(const SliceView& slice, const TimeScale& scale) {
+    return slice.range.begin < scale.range.end &&
+           (slice.range.end > scale.range.begin || slice.range.begin >= scale.range.begin);
+}
+
 /// Of a level of a lane; below it a line is left free.
 QRectF levelArea(const QRectF& area, const LaneRow& row, int depth) {
     const double level = area.height() / row.depths;
-    return {area.left(), area.top() + depth * level, area.width(), level - 1};
+    const double gap = row.thin && level < 8 ? 0 : 1;
+    return {area.left(), area.top() + depth * level, area.width(), level - gap};
 }
 
 }  // namespace
@@ -82,7 +88,11 @@ QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const Slic
 }
 
 QColor LanePainter::colourOf(const LaneRow& row, const SliceView& slice) {
-    const QColor base = m_theme.fill(sliceMeaning(row.role, slice)).colour;
+    // what an interpreter does is no compute
+    const bool python = row.content == LaneContent::kPython;
+    const QColor base =
+        m_theme.fill(python ? Meaning::kHost : sliceMeaning(row.role, slice)).colour;
+    if (row.thin) return base;
     const bool kernel = slice.onDevice && row.role == LaneRole::kCompute;
     if (row.role != LaneRole::kHost && !kernel) return base;
     const QColor& shade = m_shades[slice.name];
@@ -158,11 +168,17 @@ void LanePainter::paintMark(QPainter& painter, const QRectF& box, const LaneRow&
     ++m_painted;
 }
 
+void LanePainter::startStrip(const QRectF& area, ColumnStrip::Mix mix) {
+    const int width = static_cast<int>(std::ceil(area.width()));
+    if (!m_strip || m_strip->width() != width || m_strip->mix() != mix) m_strip.emplace(width, mix);
+}
+
 /// One level: what is narrow by its share of each column, what is wide as a box over it.
 void LanePainter::paintLevel(QPainter& painter, const QRectF& area, const LaneRow& row,
                              const TimeScale& scale, const QRectF& level) {
     m_strip->paint(painter, level);
-    m_strip->paintTraces(painter, QRectF(level.left(), level.bottom(), level.width(), 1));
+    if (!row.thin)
+        m_strip->paintTraces(painter, QRectF(level.left(), level.bottom(), level.width(), 1));
     if (!m_strip->empty()) ++m_painted;
     for (const Box& box : m_boxes) paintBox(painter, area, row, box, scale);
     m_strip->clear();
@@ -179,8 +195,9 @@ void LanePainter::place(const QRectF& area, const LaneRow& row, const SliceView&
         share = std::min(1.0, static_cast<double>(slice.busy.ns) /
                                   static_cast<double>(slice.range.duration().ns));
     const bool hatched = m_theme.fill(sliceMeaning(row.role, slice)).hatched;
-    if (right - left < kNarrowestBox || slice.count > 1) {
-        m_strip->add(left, right, hatched ? share * kHatchStrength : share, colour.rgb());
+    if (row.thin || right - left < kNarrowestBox || slice.count > 1) {
+        const double strength = hatched && !row.thin ? kHatchStrength : 1;
+        m_strip->add(left, right, share * strength, colour.rgb());
         return;
     }
     const bool adjoins =
@@ -199,8 +216,7 @@ void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneR
     painter.setClipRect(area, Qt::IntersectClip);
     // Inter draws 192x192 as a product; names of kernels are code
     painter.setFont(row.onDevice ? codeFont(10) : textFont(row.role == LaneRole::kHost ? 10 : 11));
-    const int width = static_cast<int>(std::ceil(area.width()));
-    if (!m_strip || m_strip->width() != width) m_strip.emplace(width);
+    startStrip(area, ColumnStrip::Mix::kBlend);
     std::vector<const SliceView*> marks;
     int depth = -1;
     const auto finish = [&] {
@@ -230,6 +246,27 @@ void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneR
         paintMark(painter, box, row, *mark);
     }
     painter.restore();
+}
+
+void LanePainter::paintSummary(QPainter& painter, const QRectF& area, const LaneRow& row,
+                               const std::vector<const LaneFrame*>& parts, const TimeScale& scale) {
+    LaneRow part = row;
+    if (!row.thin) {
+        for (const LaneFrame* frame : parts) {
+            part.role = frame->role;
+            paintSlices(painter, area, part, *frame, scale);
+        }
+        return;
+    }
+    startStrip(area, ColumnStrip::Mix::kDominant);
+    for (const LaneFrame* frame : parts) {
+        part.role = frame->role;
+        for (const SliceView& slice : frame->slices) {
+            if (slice.depth > 0) break;  // by depth
+            if (!slice.instant && isInSight(slice, scale)) place(area, part, slice, scale);
+        }
+    }
+    paintLevel(painter, area, row, scale, levelArea(area, row, 0));
 }
 
 void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const LaneRow& row,

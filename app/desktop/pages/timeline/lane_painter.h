@@ -37,6 +37,9 @@ public:
     /// `area`: the lane's rectangle; x of `scale` counts from its left.
     void paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
                      const LaneFrame& frame, const TimeScale& scale);
+    /// `parts`: of a summary, what lies below first.
+    void paintSummary(QPainter& painter, const QRectF& area, const LaneRow& row,
+                      const std::vector<const LaneFrame*>& parts, const TimeScale& scale);
     void paintCounter(QPainter& painter, const QRectF& area, const LaneRow& row,
                       const LaneFrame& frame, const TimeScale& scale);
     /// Boxes and strips of columns painted since construction.
@@ -53,6 +56,7 @@ private:
         QColor colour;
         bool adjoins = false;  ///< touches the one before
     };
+    void startStrip(const QRectF& area, ColumnStrip::Mix mix);
     void place(const QRectF& area, const LaneRow& row, const SliceView& slice,
                const TimeScale& scale);
     void paintLevel(QPainter& painter, const QRectF& area, const LaneRow& row,

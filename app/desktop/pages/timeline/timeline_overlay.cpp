@@ -1,7 +1,6 @@
 #include "app/desktop/pages/timeline/timeline_overlay.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/timeline/lane_painter.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
 #include "app/desktop/widgets/painting.h"
@@ -53,11 +52,6 @@ void paintSelection(QPainter& painter, const TimelineViewport& viewport,
                 formatDuration(length));
 }
 
-/// Where a slice of a lane that is shown lies.
-QRectF boxOf(const TimelineViewport& viewport, const LaneRow& row, const SliceView& slice) {
-    return LanePainter::sliceArea(viewport.rowArea(row), row, slice, viewport.scale());
-}
-
 /// From the begin of one to the begin of the other, at the sides that face each other.
 void paintLink(QPainter& painter, const QRectF& mine, const QRectF& theirs, const QColor& colour) {
     const bool down = theirs.top() > mine.top();
@@ -74,17 +68,17 @@ void paintLink(QPainter& painter, const QRectF& mine, const QRectF& theirs, cons
 
 void paintChosen(QPainter& painter, const TimelineViewport& viewport, const TimelinePicks& picks,
                  const Theme& theme) {
-    const LaneRow* row = picks.chosen ? viewport.lanes().row(picks.chosen->key) : nullptr;
-    if (row == nullptr) return;
-    const QRectF box = boxOf(viewport, *row, picks.chosen->slice);
+    if (!picks.chosen) return;
+    const auto box = viewport.boxOf(picks.chosen->key, picks.chosen->slice);
+    if (!box) return;
     painter.setPen(QPen(theme.text, 2));
     painter.setBrush(Qt::NoBrush);
-    painter.drawRect(box.adjusted(-1, -1, 0, 1));
+    painter.drawRect(box->adjusted(-1, -1, 0, 1));
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme.text, 1.2));
     for (const LinkedSlice& link : picks.links)
-        if (const LaneRow* other = viewport.lanes().row(link.key))
-            paintLink(painter, box, boxOf(viewport, *other, link.slice), theme.text);
+        if (const auto other = viewport.boxOf(link.key, link.slice))
+            paintLink(painter, *box, *other, theme.text);
     painter.setBrush(Qt::NoBrush);
     painter.setRenderHint(QPainter::Antialiasing, false);
 }

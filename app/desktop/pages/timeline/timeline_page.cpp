@@ -45,6 +45,7 @@ PageEntry TimelinePage::entry() {
 TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
     : RecordingPage(context, parent),
       m_picture(context.loader, Urgency::kPicture),
+      m_depths(context.loader, Urgency::kPicture),
       m_neighbour(context.loader, Urgency::kSlice),
       m_links(context.loader, Urgency::kSlice),
       m_rangeTable(context.loader, Urgency::kTable) {
@@ -85,6 +86,7 @@ QWidget* TimelinePage::buildContent() {
 
 void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::pictureRequested, this, &TimelinePage::askForPicture);
+    connect(m_canvas, &TimelineCanvas::depthsRequested, this, &TimelinePage::askForDepths);
     connect(m_canvas, &TimelineCanvas::viewChanged, m_minimap, &Minimap::setView);
     connect(m_minimap, &Minimap::viewRequested, m_canvas, &TimelineCanvas::setView);
     connect(m_canvas, &TimelineCanvas::rangeSelected, this,
@@ -113,6 +115,14 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
             {tr("N  Shift+N"), tr("same collective, next or previous rank")},
             {tr("[  ]"), tr("from a kernel to its launch, and back")},
             {tr("M"), tr("mark this moment")},
+            {tr("E"), tr("all levels of a lane, or the first")},
+            {tr("Shift+C  Shift+E"), tr("fold, unfold all ranks")},
+            {tr("P"), tr("pin a lane to the top")},
+            {tr("H  Shift+H"), tr("hide a lane, show hidden ones")},
+            {tr("Alt+Up  Alt+Down"), tr("move a lane or a rank")},
+            {tr("T"), tr("make a counter taller")},
+            {tr("R"), tr("ruler: absolute, relative, step time")},
+            {tr("Ctrl+P"), tr("filter lanes by text")},
             {tr("Esc"), tr("clear slice, range and marks")}};
 }
 
@@ -188,6 +198,14 @@ void TimelinePage::askForPicture(const TimelineQuery& query) {
             return loadTimeline(reader, recording, query, generation);
         },
         [this](const TimelineFramePtr& frame) { m_canvas->setFrame(frame); });
+}
+
+void TimelinePage::askForDepths(const std::vector<LaneAddress>& lanes) {
+    m_depths.ask(
+        [lanes](auto& reader, const auto& recording, const auto& generation) {
+            return loadLaneDepths(reader, recording, lanes, generation);
+        },
+        [this](const LaneDepths& depths) { m_canvas->setDepths(depths); });
 }
 
 void TimelinePage::askForTable() {

@@ -5,6 +5,7 @@
 #include "app/desktop/pages/timeline/timeline_query.h"
 
 #include <string>
+#include <vector>
 
 namespace shardscope::desktop {
 
@@ -35,6 +36,7 @@ private:
     void connectCanvas();
     void presentSlice();
     void askForPicture(const TimelineQuery& query);
+    void askForDepths(const std::vector<LaneAddress>& lanes);
     void askForTable();
     void askForNeighbour(bool forward);
     void askForLinks(const LinkQuery& query);
@@ -42,7 +44,7 @@ private:
     void goToSameCollective(int rankStep);
     [[nodiscard]] static TimeRange firstView(const OpenRecording& recording);
 
-    Topic m_picture, m_neighbour, m_links, m_rangeTable;
+    Topic m_picture, m_depths, m_neighbour, m_links, m_rangeTable;
     Minimap* m_minimap = nullptr;
     TimelineCanvas* m_canvas = nullptr;
     SlicePanel* m_panel = nullptr;
