@@ -8,7 +8,9 @@
 #include <gmock/gmock.h>
 
 #include <QImage>
+#include <QLineEdit>
 #include <QPainter>
+#include <QScrollBar>
 #include <QWheelEvent>
 
 namespace shardscope::desktop {
@@ -140,6 +142,86 @@ TEST_F(TimelineTest, ClickingARankFoldsIt) {
                       QPoint(20, kRulerHeight + 8));
     settle();
     EXPECT_LT(m_canvas->lanes().height, before);
+}
+
+TEST_F(TimelineTest, KeysWorkFromTheFirstMomentOn) {
+    EXPECT_TRUE(m_canvas->hasFocus()) << "the page is shown";
+    m_window->showPage(u"overview"_s);
+    m_window->showPage(u"timeline"_s);
+    EXPECT_TRUE(m_canvas->hasFocus());
+    openSample();
+    EXPECT_TRUE(m_canvas->hasFocus()) << "another recording came";
+}
+
+TEST_F(TimelineTest, WhatIsSaidOfThePointerFollowsTheView) {
+    QSignalSpy hover(m_canvas, &TimelineCanvas::hoverChanged);
+    const QPoint at(600, kRulerHeight + 10);  // beside the name of a rank
+    QTest::mouseMove(m_canvas->viewport(), at);
+    ASSERT_FALSE(hover.isEmpty());
+    for (const Qt::Key key : {Qt::Key_W, Qt::Key_D, Qt::Key_F}) {
+        const QString before = hover.back().front().toString();
+        const auto moves = hover.size();
+        press(key);
+        EXPECT_GT(hover.size(), moves);
+        EXPECT_NE(hover.back().front().toString(), before) << "another moment is under it";
+    }
+}
+
+TEST_F(TimelineTest, ZOnASliceLeavesRoomAroundIt) {
+    const QPoint point = pointOn({{0}, lanes::kCommunication.id});
+    ASSERT_FALSE(point.isNull());
+    QTest::mouseClick(m_canvas->viewport(), Qt::LeftButton, Qt::NoModifier, point);
+    const TimeRange slice = m_canvas->selectedSlice()->slice.range;
+    press(Qt::Key_Z);
+    EXPECT_LT(m_canvas->view().begin, slice.begin);
+    EXPECT_GT(m_canvas->view().end, slice.end);
+    EXPECT_LT(m_canvas->view().duration().ns, slice.duration().ns * 3);
+}
+
+TEST_F(TimelineTest, LanesArePinnedHiddenAndFilteredByKeys) {
+    const LaneAddress operators{{0}, lanes::kOperators.id};
+    const auto pointAt = [&](LaneAddress key) {
+        const LaneRow* row = m_canvas->lanes().row(key);
+        QTest::mouseMove(m_canvas->viewport(), QPoint(40, kRulerHeight + row->y + 4));
+    };
+    pointAt(operators);
+    press(Qt::Key_P);
+    ASSERT_EQ(m_canvas->lanes().pinned, 1U);
+    EXPECT_EQ(m_canvas->lanes().rows[0].key, operators);
+    pointAt(operators);
+    press(Qt::Key_H);
+    EXPECT_EQ(m_canvas->lanes().row(operators), nullptr);
+    press(Qt::Key_H, Qt::ShiftModifier);
+    EXPECT_NE(m_canvas->lanes().row(operators), nullptr);
+    press(Qt::Key_C, Qt::ShiftModifier);
+    EXPECT_EQ(m_canvas->lanes().row(operators), nullptr);
+    press(Qt::Key_E, Qt::ShiftModifier);
+    EXPECT_NE(m_canvas->lanes().row(operators), nullptr);
+    press(Qt::Key_P, Qt::ControlModifier);
+    QWidget* field = QApplication::focusWidget();
+    ASSERT_NE(field, m_canvas);
+    QTest::keyClicks(field, u"oper"_s);
+    EXPECT_EQ(m_canvas->laneOptions().filter, u"oper"_s);
+    EXPECT_EQ(m_canvas->lanes().row({{0}, lanes::kPhases.id}), nullptr);
+    QTest::keyClick(field, Qt::Key_Escape);
+    EXPECT_TRUE(m_canvas->hasFocus());
+    EXPECT_NE(m_canvas->lanes().row({{0}, lanes::kPhases.id}), nullptr);
+}
+
+TEST_F(TimelineTest, LanesScrollBelowTheRulerAndHeadersStay) {
+    m_window->resize(1280, 600);
+    settle();
+    const auto ruler = [&] {
+        const QImage picture = m_canvas->viewport()->grab().toImage();
+        return picture.copy(m_canvas->lanes().rows.empty() ? 0 : 300, 0, 600, kRulerHeight);
+    };
+    QTest::mouseMove(m_canvas->viewport(), QPoint(5, 5));
+    const QImage before = ruler();
+    m_canvas->verticalScrollBar()->setValue(40);
+    settle();
+    ASSERT_GT(m_canvas->verticalScrollBar()->value(), 0);
+    EXPECT_EQ(ruler(), before);
+    keepPicture(u"timeline-scrolled"_s);
 }
 
 TEST(LanePainter, WhatIsNarrowerThanAPixelIsOneStrip) {

@@ -259,7 +259,7 @@ void TimelineCanvas::zoomToSelection() {
 
 void TimelineCanvas::addMark(Timestamp at) {
     m_picks.marks.insert(std::upper_bound(m_picks.marks.begin(), m_picks.marks.end(), at), at);
-    viewport()->update();
+    marksChanged();
 }
 
 /// The slice first, then the range, then the marks.
@@ -270,8 +270,15 @@ void TimelineCanvas::clearNext() {
         Q_EMIT selectionCleared();
     } else {
         m_picks.marks.clear();
-        viewport()->update();
+        marksChanged();
     }
+}
+
+void TimelineCanvas::marksChanged() {
+    const auto& marks = m_picks.marks;
+    m_shown.setOrigin(marks.empty() ? std::nullopt : std::optional(marks.front()));
+    touchPicture();
+    followPointer();
 }
 
 void TimelineCanvas::run(TimelineCommand command) {

@@ -105,6 +105,7 @@ private:
     [[nodiscard]] Timestamp anchor() const;
     void zoomToSelection();
     void addMark(Timestamp at);
+    void marksChanged();
     void clearNext();
     void click(QPointF at);
     void hover(QPointF at);

@@ -1,6 +1,7 @@
 #include "app/desktop/pages/timeline/timeline_hover.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/ruler_marks.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 
 #include <QObject>
@@ -34,13 +35,23 @@ QString counterLine(const TimelineViewport& viewport, const TimelineFrame& frame
              formatCounter(point->range.contains(time) ? point->maximum : point->last, row->unit));
 }
 
+/// "0.8131 s · step 20 + 1.2 ms · +0.4 ms": absolute, in its step, from the mark or the left edge.
+QString momentLine(const TimelineViewport& viewport, Timestamp time) {
+    const Duration resolution = viewport.scale().resolution();
+    QStringList words{formatInstant(time, resolution)};
+    if (const QString step = stepTime(viewport.steps(), time, resolution); !step.isEmpty())
+        words << step;
+    words << formatOffset(time - viewport.origin(), resolution);
+    return words.join(u" · "_s);
+}
+
 }  // namespace
 
 QString hoverLine(const TimelineViewport& viewport, const TimelineFrame* frame,
                   const std::optional<TimelineHit>& hovered, QPointF at) {
     if (hovered) return sliceLine(*hovered);
     if (!viewport.lanesArea().contains(at)) return {};
-    const QString moment = formatInstant(viewport.timeAt(at.x()), viewport.scale().resolution());
+    const QString moment = momentLine(viewport, viewport.timeAt(at.x()));
     const QString counter = frame != nullptr ? counterLine(viewport, *frame, at) : QString();
     return counter.isEmpty() ? moment : counter + u" · "_s + moment;
 }

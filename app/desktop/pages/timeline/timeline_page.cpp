@@ -9,7 +9,9 @@
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
 
+#include <QApplication>
 #include <QHBoxLayout>
+#include <QLineEdit>
 #include <QVBoxLayout>
 #include <map>
 
@@ -170,6 +172,9 @@ void TimelinePage::present() {
                           : current.cutsTime() ? recording().timeOf(current)
                                                : firstView(recording()));
         m_panel->showNothing();
+        // a field that one writes in keeps the keys
+        if (isVisible() && qobject_cast<QLineEdit*>(QApplication::focusWidget()) == nullptr)
+            m_canvas->setFocus();
     }
     m_canvas->setRanks(current.ranks);
     const auto selected =
@@ -182,6 +187,7 @@ void TimelinePage::present() {
 void TimelinePage::showEvent(QShowEvent* event) {
     RecordingPage::showEvent(event);
     if (!hasRecording()) return;
+    m_canvas->setFocus();  // its keys work from the first moment
     m_canvas->setView(m_canvas->view());
     askForTable();
 }

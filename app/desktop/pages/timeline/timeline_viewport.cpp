@@ -16,6 +16,13 @@ constexpr int kThinnest = 6, kThickest = 14;
 /// Rows further away than this many pages are not loaded.
 constexpr double kPagesAhead = 0.75;
 
+std::vector<StepMark> stepsOfFirstRank(const RecordingSummary& summary) {
+    std::vector<StepMark> steps;
+    for (const StepFacts& step : summary.steps)
+        if (step.rank == summary.steps.front().rank) steps.push_back({step.step, step.range()});
+    return steps;
+}
+
 }  // namespace
 
 TimelineViewport::TimelineViewport() : m_labelWidth(kLabelWidth) {}
@@ -24,6 +31,8 @@ void TimelineViewport::setRecording(const RecordingPtr& recording) {
     const bool same =
         recording && m_recording && recording->summary.run.id == m_recording->summary.run.id;
     m_recording = recording;
+    m_steps = recording ? stepsOfFirstRank(recording->summary) : std::vector<StepMark>{};
+    if (!same) m_origin.reset();
     if (!same) m_options = recording ? firstOptions(recording->summary) : LaneLayoutOptions{};
     layOut();
     if (recording) setView(recording->bounds());
@@ -96,8 +105,7 @@ void TimelineViewport::nextRulerTime() {
             m_rulerTime = RulerTime::kRelative;
             break;
         case RulerTime::kRelative: {
-            const bool steps = m_recording && !m_recording->summary.steps.empty();
-            m_rulerTime = steps ? RulerTime::kStep : RulerTime::kAbsolute;
+            m_rulerTime = m_steps.empty() ? RulerTime::kAbsolute : RulerTime::kStep;
             break;
         }
         case RulerTime::kStep:

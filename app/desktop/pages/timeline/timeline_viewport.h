@@ -25,6 +25,12 @@ enum class RulerTime {
     kStep,      ///< the begin of the step
 };
 
+/// A step as the ruler shows it: of the first rank; those of the others lie close by.
+struct StepMark {
+    StepIndex step;
+    TimeRange range;
+};
+
 /// A slice and where it lies.
 struct TimelineHit {
     LaneAddress key;
@@ -54,6 +60,8 @@ public:
     /// Folds or unfolds what a header stands for.
     void toggle(const LaneRow& header) { apply(LaneAction::kFold, &header); }
     void nextRulerTime();
+    /// The first mark, from which relative times count; nullopt: the left edge.
+    void setOrigin(std::optional<Timestamp> origin) { m_origin = origin; }
     void apply(LaneAction action, const LaneRow* row);
     /// Unfolds what hides a lane, and shows its levels down to `depth`.
     void reveal(LaneAddress key, int depth = 0);
@@ -65,6 +73,8 @@ public:
     [[nodiscard]] const LaneLayoutOptions& options() const { return m_options; }
     [[nodiscard]] int labelWidth() const { return m_labelWidth; }
     [[nodiscard]] int top() const { return m_top; }
+    [[nodiscard]] Timestamp origin() const { return m_origin.value_or(view().begin); }
+    [[nodiscard]] const std::vector<StepMark>& steps() const { return m_steps; }
     [[nodiscard]] RulerTime rulerTime() const { return m_rulerTime; }
     [[nodiscard]] QSizeF size() const { return m_size; }
 
@@ -105,6 +115,8 @@ private:
     LaneLayout m_layout;
     TimeScale m_scale;
     QSizeF m_size;
+    std::vector<StepMark> m_steps;
+    std::optional<Timestamp> m_origin;
     RulerTime m_rulerTime = RulerTime::kAbsolute;
     int m_top = 0;
     int m_labelWidth;
