@@ -1,5 +1,7 @@
 // Keys and mouse on the timeline, and what it costs to draw.
+#include "app/desktop/models/time_scale.h"
 #include "app/desktop/pages/timeline/lane_painter.h"
+#include "app/desktop/pages/timeline/minimap.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
@@ -165,6 +167,37 @@ TEST_F(TimelineTest, WhatIsSaidOfThePointerFollowsTheView) {
         EXPECT_GT(hover.size(), moves);
         EXPECT_NE(hover.back().front().toString(), before) << "another moment is under it";
     }
+}
+
+TEST_F(TimelineTest, TheMinimapMovesAndResizesTheView) {
+    Minimap& map = m_page->minimap();
+    const TimeRange bounds = m_window->loader().recording()->bounds();
+    int lanesLeft = 0, lanesWidth = 0;
+    QObject::connect(m_canvas, &TimelineCanvas::plotChanged, m_canvas, [&](int at, int width) {
+        lanesLeft = at;
+        lanesWidth = width;
+    });
+    press(Qt::Key_P);  // lays out anew, and says where the lanes are
+    ASSERT_GT(lanesWidth, 0);
+    const auto xOf = [&](Timestamp time) {
+        return lanesLeft +
+               static_cast<int>(TimeScale{bounds, static_cast<double>(lanesWidth)}.x(time));
+    };
+    const TimeRange before = m_canvas->view();
+    QTest::mouseClick(&map, Qt::LeftButton, Qt::NoModifier,
+                      QPoint(xOf({bounds.begin.ns + bounds.duration().ns / 4}), 20));
+    EXPECT_NEAR(m_canvas->view().duration().seconds(), before.duration().seconds(), 1e-6);
+    EXPECT_LT(m_canvas->view().begin, before.begin);
+    const TimeRange moved = m_canvas->view();
+    const QPoint edge(xOf(moved.end), 20);
+    QTest::mousePress(&map, Qt::LeftButton, Qt::NoModifier, edge);
+    QTest::mouseMove(&map, edge + QPoint(60, 0));
+    QTest::mouseRelease(&map, Qt::LeftButton, Qt::NoModifier, edge + QPoint(60, 0));
+    EXPECT_EQ(m_canvas->view().begin, moved.begin);
+    EXPECT_GT(m_canvas->view().end, moved.end);
+    const QImage plain = map.grab().toImage();
+    map.setHits({{bounds.begin.ns + bounds.duration().ns / 10}});
+    EXPECT_NE(map.grab().toImage(), plain) << "what was found is marked";
 }
 
 TEST_F(TimelineTest, ZOnASliceLeavesRoomAroundIt) {

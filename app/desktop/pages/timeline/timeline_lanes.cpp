@@ -60,8 +60,11 @@ void paintHeader(QPainter& painter, const TimelineViewport& viewport, const QRec
     painter.setFont(isRank ? textFont(kTextPixels, QFont::DemiBold)
                            : textFont(kSmallPixels, QFont::DemiBold));
     painter.setPen(isRank ? theme.text : theme.quietText);
-    const double wide = QFontMetricsF(painter.font()).horizontalAdvance(row.name);
-    painter.drawText(QRectF(left, area.top(), wide + 2, area.height()), Qt::AlignVCenter, row.name);
+    const QFontMetricsF metrics(painter.font());
+    const double room = isRank ? area.right() : viewport.labelWidth() - left - 6;
+    const QString name = metrics.elidedText(row.name, Qt::ElideRight, room);
+    const double wide = metrics.horizontalAdvance(name);
+    painter.drawText(QRectF(left, area.top(), wide + 2, area.height()), Qt::AlignVCenter, name);
     if (!isRank) {
         painter.fillRect(QRectF(area.left(), std::round(area.center().y()), area.width(), 1),
                          theme.hairline);

@@ -48,6 +48,7 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
     : RecordingPage(context, parent),
       m_picture(context.loader, Urgency::kPicture),
       m_depths(context.loader, Urgency::kPicture),
+      m_density(context.loader, Urgency::kTable),
       m_neighbour(context.loader, Urgency::kSlice),
       m_links(context.loader, Urgency::kSlice),
       m_rangeTable(context.loader, Urgency::kTable) {
@@ -167,6 +168,7 @@ void TimelinePage::present() {
         const TimeRange before = m_canvas->view();
         m_shownRun = recording().summary.run.id;
         m_minimap->setRecording(shared);
+        askForDensity();
         m_canvas->setRecording(shared);
         m_canvas->setView(same                 ? before
                           : current.cutsTime() ? recording().timeOf(current)
@@ -212,6 +214,12 @@ void TimelinePage::askForDepths(const std::vector<LaneAddress>& lanes) {
             return loadLaneDepths(reader, recording, lanes, generation);
         },
         [this](const LaneDepths& depths) { m_canvas->setDepths(depths); });
+}
+
+void TimelinePage::askForDensity() {
+    m_density.ask([](auto& reader, const auto& recording,
+                     const auto& generation) { return loadMinimap(reader, recording, generation); },
+                  [this](const MinimapDensityPtr& density) { m_minimap->setDensity(density); });
 }
 
 void TimelinePage::askForTable() {

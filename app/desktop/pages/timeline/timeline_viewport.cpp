@@ -145,11 +145,14 @@ void TimelineViewport::layOut() {
 /// As wide as the longest name that is shown, so that none is cut.
 void TimelineViewport::fitLabels() {
     const QFontMetricsF metrics(textFont(kSmallPixels));
+    const QFontMetricsF bold(textFont(kSmallPixels, QFont::DemiBold));
     double widest = kLabelWidth;
     for (const LaneRow& row : m_layout.rows) {
         if (row.thin) continue;
-        const double left = row.kind == LaneRow::Kind::kGroup ? 26 : 16 + row.indent;
-        widest = std::max(widest, left + metrics.horizontalAdvance(row.name) + 12);
+        const bool group = row.kind == LaneRow::Kind::kGroup;
+        const double left = group ? 26 : 16 + row.indent;
+        const double name = (group ? bold : metrics).horizontalAdvance(row.name);
+        widest = std::max(widest, left + name + 12);
     }
     const int most = std::max(kLabelWidth, static_cast<int>(m_size.width() / 3));
     m_labelWidth = std::min({kMostLabelWidth, most, static_cast<int>(std::ceil(widest))});
