@@ -207,7 +207,7 @@ TEST(LaneLayout, LanesLieAsTheRecordingOrdersThem) {
     std::vector<QString> names;
     for (const LaneRow& row : layOutLanes(summary, {}).rows) names.push_back(row.name);
     EXPECT_THAT(names, ElementsAre(u"rank 0"_s, u"communication"_s,
-                                   u"communication · rank 0 of group 1"_s, u"CPU time"_s));
+                                   u"communication · rank 0 of group 1"_s, u"CPU"_s));
 }
 
 TEST(LaneLayout, SaysOnWhichOfSeveralHostsARankIs) {

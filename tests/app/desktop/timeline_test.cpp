@@ -257,6 +257,63 @@ TEST_F(TimelineTest, LanesScrollBelowTheRulerAndHeadersStay) {
     keepPicture(u"timeline-scrolled"_s);
 }
 
+class ManyRanksTest : public WindowTest {
+protected:
+    void SetUp() override {
+        WindowTest::SetUp();
+        m_window->showPage(u"timeline"_s);
+        test::SampleOptions options;
+        options.ranks = 24;
+        options.steps = 3;
+        openSample(options);
+        settle();
+        m_canvas = &qobject_cast<TimelinePage*>(m_window->page(u"timeline"_s))->canvas();
+    }
+    TimelineCanvas* m_canvas = nullptr;
+};
+
+TEST_F(ManyRanksTest, AreAHeatMapWhoseRowsOpen) {
+    const LaneLayout& lanes = m_canvas->lanes();
+    ASSERT_EQ(lanes.rows.size(), 48U);
+    keepPicture(u"timeline-heatmap"_s);
+    // each row is painted from edge to edge of what its rank did
+    const QImage picture = m_canvas->viewport()->grab().toImage();
+    const LaneRow tenth = lanes.rows[20];
+    const int y = kRulerHeight + tenth.y + tenth.height / 2;
+    int painted = 0;
+    for (int x = kLabelWidth + 20; x < picture.width(); x += 5)
+        painted += picture.pixelColor(x, y).saturation() > 80 ? 1 : 0;
+    EXPECT_GT(painted, picture.width() / 20);
+    QTest::mouseClick(m_canvas->viewport(), Qt::LeftButton, Qt::NoModifier, QPoint(600, y));
+    settle();
+    EXPECT_NE(m_canvas->lanes().row({tenth.key.rank, lanes::kOperators.id}), nullptr);
+    EXPECT_TRUE(m_canvas->lanes().rows.front().collapsed) << "the others stay as they are";
+    keepPicture(u"timeline-heatmap-open"_s);
+}
+
+TEST_F(ManyRanksTest, StandInTheOrderOfAFigure) {
+    m_canvas->setRankOrder({{23}, {4}});
+    EXPECT_EQ(m_canvas->lanes().rows[0].key.rank, RankId{23});
+    EXPECT_EQ(m_canvas->lanes().rows[2].key.rank, RankId{4});
+    EXPECT_EQ(m_canvas->lanes().rows[4].key.rank, RankId{0});
+}
+
+TEST_F(ManyRanksTest, OnlyLanesNearSightAreAskedFor) {
+    std::size_t most = 0;
+    QObject::connect(
+        m_canvas, &TimelineCanvas::pictureRequested, m_canvas,
+        [&](const TimelineQuery& query) { most = std::max(most, query.lanes.size()); });
+    QTest::keyClick(m_canvas, Qt::Key_E, Qt::ShiftModifier);
+    settle();
+    m_canvas->verticalScrollBar()->setValue(m_canvas->verticalScrollBar()->maximum() / 2);
+    settle();
+    EXPECT_GT(most, 0U);
+    EXPECT_LT(most, m_canvas->lanes().loadedLanes().size() / 3);
+    const LaneRow* row = m_canvas->lanes().rowAt(m_canvas->verticalScrollBar()->value() + 60);
+    ASSERT_NE(row, nullptr);
+    EXPECT_GT(row->key.rank.value, 5U) << "the middle is in sight";
+}
+
 TEST(LanePainter, WhatIsNarrowerThanAPixelIsOneStrip) {
     LaneFrame frame;
     for (std::int64_t i = 0; i < 100'000; ++i) {
@@ -278,10 +335,11 @@ TEST(LanePainter, WhatIsNarrowerThanAPixelIsOneStrip) {
 TEST(LanePainter, CounterColumnsKeepTheHighestValue) {
     LaneFrame frame;
     frame.points = {{{{0}, {10}}, 1, 1, 1}, {{{10}, {12}}, 0, 9, 2}, {{{12}, {100}}, 2, 2, 2}};
-    const auto columns = counterColumns(frame, {{{0}, {100}}, 10}, 10);
+    const auto columns = counterColumns(frame.points, {{{0}, {100}}, 10}, 10);
     EXPECT_EQ(columns[0], 1);
     EXPECT_EQ(columns[1], 9);
     EXPECT_EQ(columns[9], 2);
+    EXPECT_EQ(counterColumns({}, {{{0}, {100}}, 10}, 10)[5], kNoValue) << "not 0: it is unknown";
 }
 
 TEST(LanePainter, ZeroLengthEventsAreStillOnePixelWide) {

@@ -1,6 +1,7 @@
 #include "app/desktop/pages/timeline/lane_layout.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/counter_lane.h"
 
 #include <algorithm>
 #include <tuple>
@@ -399,7 +400,8 @@ private:
         row.pinned = pinned;
         row.onDevice = isStreamLane(row.key.lane);
         row.name = nameOf(lane, pinned);
-        row.unit = fromUtf8(lane.facts->unit);
+        row.unit = counterUnit(row.name, fromUtf8(lane.facts->unit));
+        if (row.role == LaneRole::kCounter) row.name = counterName(row.name, row.unit);
         row.indent = group.isEmpty() ? 0 : kGroupIndent;
         row.kind = row.role == LaneRole::kCounter ? LaneRow::Kind::kCounter : LaneRow::Kind::kSpans;
         setDepths(lane, row);

@@ -42,39 +42,6 @@ QRectF levelArea(const QRectF& area, const LaneRow& row, int depth) {
 
 }  // namespace
 
-std::vector<double> counterColumns(const LaneFrame& frame, const TimeScale& scale, int width) {
-    std::vector<double> columns(static_cast<std::size_t>(std::max(1, width)));
-    const double last = static_cast<double>(columns.size());
-    for (const CounterView& point : frame.points) {
-        if (!point.range.intersects(scale.range)) continue;
-        const auto from =
-            static_cast<std::size_t>(std::clamp(scale.x(point.range.begin), 0.0, last - 1));
-        const auto to = static_cast<std::size_t>(std::clamp(scale.x(point.range.end), 0.0, last));
-        for (std::size_t x = from; x < std::max(to, from + 1); ++x) {
-            columns[x] = std::max(columns[x], point.maximum);
-        }
-    }
-    return columns;
-}
-
-CounterScale counterScale(const LaneRow& row, const LaneFrame& frame) {
-    CounterScale scale;
-    if (frame.points.empty()) return scale;
-    double lowest = frame.points.front().minimum;
-    for (const CounterView& point : frame.points) {
-        scale.highest = std::max(scale.highest, point.maximum);
-        lowest = std::min(lowest, point.minimum);
-    }
-    if (row.unit == QLatin1String("J")) scale.bottom = lowest;
-    if (row.unit == QLatin1String("1")) {
-        scale.top = std::max(1.0, scale.highest);  // a share of a whole
-        return scale;
-    }
-    const double high = std::max(scale.highest, row.theoryBytes) - scale.bottom;
-    scale.top = scale.bottom + (high > 0 ? high * 1.08 : 1);
-    return scale;
-}
-
 QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const SliceView& slice,
                               const TimeScale& scale) {
     const double left = std::max(scale.x(slice.range.begin), -4.0);
@@ -273,34 +240,47 @@ void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const Lane
                                const LaneFrame& frame, const TimeScale& scale) {
     painter.save();
     painter.setClipRect(area.adjusted(0, -1, 0, 1), Qt::IntersectClip);
-    const CounterScale values = counterScale(row, frame);
-    const auto share = [&](double value) {
-        return std::clamp((value - values.bottom) / (values.top - values.bottom), 0.0, 1.0);
-    };
-    const bool memory = row.key.lane == kMemoryTotalLane;
-    QColor colour = m_theme.fill(memory ? Meaning::kActivation : Meaning::kHost).colour;
+    const ShownCounter counter = shownCounter(row, frame, scale.range);
+    const QColor colour = m_theme.fill(counter.meaning).colour;
     QColor pale = colour;
-    pale.setAlphaF(memory ? 0.55F : 0.40F);
+    pale.setAlphaF(0.25F);
     const std::vector<double> columns =
-        counterColumns(frame, scale, static_cast<int>(area.width()));
+        counterColumns(counter.points, scale, static_cast<int>(area.width()));
     for (std::size_t first = 0; first < columns.size();) {
         std::size_t end = first + 1;
         while (end < columns.size() && columns[end] == columns[first]) ++end;
-        const double high = area.height() * share(columns[first]);
+        const double high = area.height() * counter.share(columns[first]);
         const double left = area.left() + static_cast<double>(first);
         const double wide = static_cast<double>(end - first);
-        painter.fillRect(QRectF(left, area.bottom() - high, wide, high), pale);
-        if (columns[first] > 0)
-            painter.fillRect(QRectF(left, area.bottom() - high, wide, 1.5), colour);
-        ++m_painted;
+        if (columns[first] > kNoValue) {
+            // an area speaks of the whole: not where the scale begins above zero
+            if (counter.bottom <= 0)
+                painter.fillRect(QRectF(left, area.bottom() - high, wide, high), pale);
+            if (columns[first] != 0)
+                painter.fillRect(QRectF(left, area.bottom() - high, wide, 1.5), colour);
+            ++m_painted;
+        }
         first = end;
     }
+    paintAxis(painter, area, counter);
     if (row.theoryBytes > 0) {
-        const double y = std::round(area.bottom() - area.height() * share(row.theoryBytes)) + 0.5;
+        const double y =
+            std::round(area.bottom() - area.height() * counter.share(row.theoryBytes)) + 0.5;
         painter.setPen(QPen(m_theme.text, 1, Qt::DashLine));
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
     }
     painter.restore();
+}
+
+/// Lines at what the axis names, where there are some between its ends.
+void LanePainter::paintAxis(QPainter& painter, const QRectF& area, const ShownCounter& counter) {
+    const std::vector<double> ticks = counterTicks(counter, area.height());
+    painter.setPen(m_theme.hairline);
+    if (ticks.size() < 3) return;
+    for (const double value : ticks) {
+        const double y = std::round(area.bottom() - area.height() * counter.share(value)) + 0.5;
+        painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
+    }
 }
 
 }  // namespace shardscope::desktop

@@ -4,6 +4,7 @@
 
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/pages/timeline/column_strip.h"
+#include "app/desktop/pages/timeline/counter_lane.h"
 #include "app/desktop/pages/timeline/lane_layout.h"
 #include "app/desktop/pages/timeline/timeline_frame.h"
 #include "app/desktop/widgets/theme.h"
@@ -16,18 +17,6 @@
 #include <vector>
 
 namespace shardscope::desktop {
-
-/// The highest value of a counter in each pixel column.
-[[nodiscard]] std::vector<double> counterColumns(const LaneFrame& frame, const TimeScale& scale,
-                                                 int width);
-
-/// What the bottom and the top of a counter's strip stand for.
-struct CounterScale {
-    double bottom = 0;  ///< above 0 for a running sum: only its growth says something
-    double top = 1;
-    double highest = 0;  ///< of what is shown
-};
-[[nodiscard]] CounterScale counterScale(const LaneRow& row, const LaneFrame& frame);
 
 class LanePainter {
 public:
@@ -63,6 +52,7 @@ private:
                     const TimeScale& scale, const QRectF& level);
     void paintBox(QPainter& painter, const QRectF& area, const LaneRow& row, const Box& box,
                   const TimeScale& scale);
+    void paintAxis(QPainter& painter, const QRectF& area, const ShownCounter& counter);
     void paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
                    const SliceView& slice);
     void paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,

@@ -1,6 +1,7 @@
 #include "app/desktop/pages/timeline/timeline_hover.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/counter_lane.h"
 #include "app/desktop/pages/timeline/ruler_marks.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 
@@ -26,13 +27,15 @@ QString counterLine(const TimelineViewport& viewport, const TimelineFrame& frame
     const LaneFrame* lane = frame.lane(row->key);
     if (lane == nullptr) return {};
     const Timestamp time = viewport.timeAt(at.x());
+    const ShownCounter counter = shownCounter(*row, *lane, viewport.view());
     const auto point =
-        std::find_if(lane->points.rbegin(), lane->points.rend(),
+        std::find_if(counter.points.rbegin(), counter.points.rend(),
                      [time](const auto& candidate) { return candidate.range.begin <= time; });
-    if (point == lane->points.rend()) return {};
+    if (point == counter.points.rend()) return {};
     return QObject::tr("rank %1 · %2 %3")
         .arg(QString::number(row->key.rank.value), row->name,
-             formatCounter(point->range.contains(time) ? point->maximum : point->last, row->unit));
+             formatCounter(point->range.contains(time) ? point->maximum : point->last,
+                           counter.unit));
 }
 
 /// "0.8131 s · step 20 + 1.2 ms · +0.4 ms": absolute, in its step, from the mark or the left edge.

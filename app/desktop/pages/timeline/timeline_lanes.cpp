@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/recording_texts.h"
+#include "app/desktop/pages/timeline/counter_lane.h"
 #include "app/desktop/pages/timeline/lane_painter.h"
 #include "app/desktop/pages/timeline/timeline_ruler.h"
 #include "app/desktop/widgets/painting.h"
@@ -18,13 +19,30 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-/// What the height of a counter's strip stands for.
-QString counterScaleText(const LaneRow& row, const LaneFrame& frame) {
-    const CounterScale scale = counterScale(row, frame);
+/// What the strip of a counter stands for, at its right end beside the lanes; where nothing is
+/// known in view that is said.
+void paintCounterAxis(QPainter& painter, const QRectF& names, const LaneRow& row,
+                      const LaneFrame* frame, const TimeRange& view, const Theme& theme) {
+    painter.setFont(textFont(kSmallPixels - 2));
+    painter.setPen(theme.quietText);
+    const ShownCounter counter =
+        frame != nullptr ? shownCounter(row, *frame, view) : ShownCounter{};
+    if (!counter.isKnown) {
+        if (frame != nullptr)
+            painter.drawText(QRectF(names.left(), names.top() + 13, names.width(), 14),
+                             Qt::AlignVCenter, QObject::tr("no sample in view"));
+        return;
+    }
+    for (const double value : counterTicks(counter, row.height)) {
+        const double y = names.bottom() - names.height() * counter.share(value);
+        const double top = std::clamp(y - 7, names.top() - 1, names.bottom() - 12);
+        drawTabular(painter, QRectF(names.left(), top, names.width(), 13), Qt::AlignRight,
+                    formatCounter(value, counter.unit));
+    }
     if (row.theoryBytes > 0)
-        return QObject::tr("theory %1").arg(formatCounter(row.theoryBytes, row.unit));
-    if (scale.bottom > 0) return u"+ "_s + formatCounter(scale.highest - scale.bottom, row.unit);
-    return QObject::tr("up to %1").arg(formatCounter(scale.highest, row.unit));
+        drawTabular(painter, QRectF(names.left(), names.top() + 16, names.width(), 14),
+                    Qt::AlignLeft,
+                    QObject::tr("theory %1").arg(formatCounter(row.theoryBytes, row.unit)));
 }
 
 void paintTriangle(QPainter& painter, QPointF c, bool folded, const QColor& colour) {
@@ -115,10 +133,8 @@ void paintLaneName(QPainter& painter, const TimelineViewport& viewport, const La
                      Qt::AlignVCenter,
                      QFontMetricsF(painter.font()).elidedText(row.name, Qt::ElideRight, wide));
     if (!counter) return paintLevels(painter, QRectF(left, top + 15, wide, 14), row, theme);
-    if (frame == nullptr || frame->points.empty()) return;
-    painter.setFont(textFont(kSmallPixels - 2));
-    drawTabular(painter, QRectF(left, top + (area.height() > 40 ? 16 : 13), wide, 14),
-                Qt::AlignLeft, counterScaleText(row, *frame));
+    paintCounterAxis(painter, QRectF(left, area.top(), wide, area.height()), row, frame,
+                     viewport.view(), theme);
 }
 
 /// What the file holds less of than of other steps, of one rank.

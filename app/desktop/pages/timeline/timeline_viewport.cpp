@@ -13,6 +13,8 @@ namespace {
 
 /// Of a rank in a heat map.
 constexpr int kThinnest = 6, kThickest = 14;
+/// Of the values beside a counter's strip.
+constexpr double kAxisWidth = 52;
 /// Rows further away than this many pages are not loaded.
 constexpr double kPagesAhead = 0.75;
 
@@ -152,7 +154,8 @@ void TimelineViewport::fitLabels() {
         const bool group = row.kind == LaneRow::Kind::kGroup;
         const double left = group ? 26 : 16 + row.indent;
         const double name = (group ? bold : metrics).horizontalAdvance(row.name);
-        widest = std::max(widest, left + name + 12);
+        const double axis = row.kind == LaneRow::Kind::kCounter ? kAxisWidth : 0;
+        widest = std::max(widest, left + name + axis + 12);
     }
     const int most = std::max(kLabelWidth, static_cast<int>(m_size.width() / 3));
     m_labelWidth = std::min({kMostLabelWidth, most, static_cast<int>(std::ceil(widest))});
