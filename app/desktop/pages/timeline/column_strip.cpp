@@ -22,7 +22,12 @@ ColumnStrip::ColumnStrip(int width, Mix mix)
 
 void ColumnStrip::addTo(Column& column, float weight, QRgb colour) {
     column.covered += weight;
-    std::size_t at = 0;
+    if (column.weights[0] <= 0 || column.colours[0] == colour) {
+        column.colours[0] = colour;
+        column.weights[0] += weight;
+        return;
+    }
+    std::size_t at = 1;
     while (at + 1 < kColours && column.weights[at] > 0 && column.colours[at] != colour) ++at;
     // where there are more colours than places, the last one stands for the rest
     if (column.weights[at] <= 0) column.colours[at] = colour;
@@ -37,10 +42,14 @@ void ColumnStrip::add(double left, double right, double share, QRgb colour) {
     const int end = std::min(width(), static_cast<int>(std::ceil(right)));
     m_first = std::min(m_first, first);
     m_end = std::max(m_end, end);
-    for (int x = first; x < end; ++x) {
+    const auto addPart = [&](int x) {
         const double part = std::min(right, x + 1.0) - std::max(left, static_cast<double>(x));
         addTo(m_columns[static_cast<std::size_t>(x)], static_cast<float>(part * share), colour);
-    }
+    };
+    addPart(first);
+    for (int x = first + 1; x < end - 1; ++x)
+        addTo(m_columns[static_cast<std::size_t>(x)], static_cast<float>(share), colour);
+    if (end - 1 > first) addPart(end - 1);
 }
 
 void ColumnStrip::clear() {
@@ -75,9 +84,13 @@ QImage ColumnStrip::row(double (*strength)(double)) const {
     QImage image(m_end - m_first, 1, QImage::Format_ARGB32_Premultiplied);
     auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(0));  // NOLINT: what QImage is made of
     for (int x = m_first; x < m_end; ++x) {
-        const int alpha = static_cast<int>(std::lround(strength(coverage(x)) * 255));
+        const int alpha = static_cast<int>(strength(coverage(x)) * 255 + 0.5);
+        QRgb& pixel = pixels[x - m_first];
+        pixel = 0;
+        if (alpha == 0) continue;
         const QRgb at = colour(x);
-        pixels[x - m_first] = qPremultiply(qRgba(qRed(at), qGreen(at), qBlue(at), alpha));
+        pixel = alpha == 255 ? at | 0xff00'0000U
+                             : qPremultiply(qRgba(qRed(at), qGreen(at), qBlue(at), alpha));
     }
     return image;
 }

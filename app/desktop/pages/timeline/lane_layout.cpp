@@ -417,7 +417,6 @@ private:
         for (const LaneFacts& lane : lanes) {
             if (!isShown(lane)) continue;
             all.lanes.push_back({&lane, identify(lane, rank)});
-            all.lanes.back().identity.content = LaneContent::kRest;
             if (lane.role != LaneRole::kCounter)
                 all.lanes.back().identity.name = fromUtf8(lane.name);
         }

@@ -54,16 +54,27 @@ QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const Slic
     return {x, level.top(), end - x, level.height()};
 }
 
-QColor LanePainter::colourOf(const LaneRow& row, const SliceView& slice) {
-    // what an interpreter does is no compute
-    const bool python = row.content == LaneContent::kPython;
-    const QColor base =
-        m_theme.fill(python ? Meaning::kHost : sliceMeaning(row.role, slice)).colour;
-    if (row.thin) return base;
+LanePainter::Look LanePainter::makeLook(const LaneRow& row, const SliceView& slice) const {
+    // what an interpreter or a profiler does is no compute
+    const bool other = row.role == LaneRole::kHost && row.content != LaneContent::kOperators;
+    const Fill fill = m_theme.fill(other ? Meaning::kHost : sliceMeaning(row.role, slice));
     const bool kernel = slice.onDevice && row.role == LaneRole::kCompute;
-    if (row.role != LaneRole::kHost && !kernel) return base;
-    const QColor& shade = m_shades[slice.name];
-    return shade.isValid() ? shade : m_shades[slice.name] = shadeFor(base, slice.name);
+    const bool named = !row.thin && (row.role == LaneRole::kHost || kernel);
+    const QColor colour = named ? shadeFor(fill.colour, slice.name) : fill.colour;
+    return {colour, colour.rgb(), fill.hatched};
+}
+
+/// Looked up once for each name, phase and kind of lane: a picture has tens of thousands of slices.
+const LanePainter::Look& LanePainter::lookOf(const LaneRow& row, const SliceView& slice) {
+    const LookKey key{slice.name,
+                      static_cast<int>(row.role) << 24 | static_cast<int>(row.content) << 16 |
+                          (row.thin ? 1 : 0) << 15 | (slice.onDevice ? 1 : 0) << 14 |
+                          std::min<int>(slice.depth, 1) << 13 |
+                          static_cast<int>(slice.operation.value_or(CollectiveOp{})) << 8 |
+                          static_cast<int>(slice.phase)};
+    const auto known = m_looks.constFind(key);
+    if (known != m_looks.constEnd()) return *known;
+    return *m_looks.insert(key, makeLook(row, slice));
 }
 
 void LanePainter::paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
@@ -95,9 +106,7 @@ void LanePainter::paintBox(QPainter& painter, const QRectF& area, const LaneRow&
     const QRectF seen = box.area.intersected(area);
     if (box.adjoins && box.area.width() > 4)
         painter.fillRect(QRectF(seen.left(), seen.top(), 1, seen.height()), box.colour.darker(135));
-    Fill fill = m_theme.fill(sliceMeaning(row.role, slice));
-    fill.colour = box.colour;
-    fill.outlined = false;
+    Fill fill{box.colour, box.hatched, false};
     const double waitedTo = waitedUntil(area, slice, scale);
     ++m_painted;
     if (fill.hatched) return paintFill(painter, seen, fill, m_theme);
@@ -117,7 +126,7 @@ void LanePainter::paintBox(QPainter& painter, const QRectF& area, const LaneRow&
 /// between.
 void LanePainter::paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
                             const SliceView& slice) {
-    const QColor colour = colourOf(row, slice);
+    const QColor colour = lookOf(row, slice).colour;
     const double half = std::min(kMark, box.height() / 2);
     const double middle = box.center().y();
     const double first = box.left() + kMark + 0.5, last = box.right() - kMark - 0.5;
@@ -156,25 +165,24 @@ void LanePainter::paintLevel(QPainter& painter, const QRectF& area, const LaneRo
 void LanePainter::place(const QRectF& area, const LaneRow& row, const SliceView& slice,
                         const TimeScale& scale) {
     const double left = scale.x(slice.range.begin), right = scale.x(slice.range.end);
-    const QColor colour = colourOf(row, slice);
+    const Look& look = lookOf(row, slice);
     double share = 1;
     if (slice.count > 1 && slice.range.duration().ns > 0)
         share = std::min(1.0, static_cast<double>(slice.busy.ns) /
                                   static_cast<double>(slice.range.duration().ns));
-    const bool hatched = m_theme.fill(sliceMeaning(row.role, slice)).hatched;
     if (row.thin || right - left < kNarrowestBox || slice.count > 1) {
-        const double strength = hatched && !row.thin ? kHatchStrength : 1;
-        m_strip->add(left, right, share * strength, colour.rgb());
+        const double strength = look.hatched && !row.thin ? kHatchStrength : 1;
+        m_strip->add(left, right, share * strength, look.rgb);
         return;
     }
-    const bool adjoins =
-        !m_boxes.empty() && area.left() + left - m_boxes.back().area.right() < 0.75;
-    m_boxes.push_back({&slice, sliceArea(area, row, slice, scale), colour, adjoins});
-    m_boxes.back().area.setLeft(area.left() + left);
-    m_boxes.back().area.setRight(area.left() + right);
-    const double filledFrom = std::max(left, waitedUntil(area, slice, scale) - area.left());
-    if (!hatched)
-        m_strip->add(filledFrom - left < 2 ? left : std::floor(filledFrom), right, 1, colour.rgb());
+    QRectF box = sliceArea(area, row, slice, scale);
+    box.setLeft(area.left() + left);
+    box.setRight(area.left() + right);
+    const bool adjoins = !m_boxes.empty() && box.left() - m_boxes.back().area.right() < 0.75;
+    m_boxes.push_back({&slice, box, look.colour, adjoins, look.hatched});
+    if (look.hatched) return;
+    const double moves = waitedUntil(area, slice, scale) - area.left();
+    m_strip->add(moves - left < 2 ? left : std::floor(moves), right, 1, look.rgb);
 }
 
 void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,

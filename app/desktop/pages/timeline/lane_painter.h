@@ -14,6 +14,7 @@
 #include <QRectF>
 #include <QString>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -38,12 +39,20 @@ public:
                                           const SliceView& slice, const TimeScale& scale);
 
 private:
+    /// How slices of one name, phase and kind are painted.
+    struct Look {
+        QColor colour;
+        QRgb rgb = 0;
+        bool hatched = false;
+    };
+    using LookKey = std::pair<QString, int>;
     /// A slice that is seen as itself.
     struct Box {
         const SliceView* slice = nullptr;
         QRectF area;
         QColor colour;
         bool adjoins = false;  ///< touches the one before
+        bool hatched = false;
     };
     void startStrip(const QRectF& area, ColumnStrip::Mix mix);
     void place(const QRectF& area, const LaneRow& row, const SliceView& slice,
@@ -57,10 +66,11 @@ private:
                    const SliceView& slice);
     void paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
                     const SliceView& slice, const QColor& ground);
-    [[nodiscard]] QColor colourOf(const LaneRow& row, const SliceView& slice);
+    [[nodiscard]] Look makeLook(const LaneRow& row, const SliceView& slice) const;
+    const Look& lookOf(const LaneRow& row, const SliceView& slice);
 
     const Theme& m_theme;
-    QHash<QString, QColor> m_shades;
+    QHash<LookKey, Look> m_looks;
     std::optional<ColumnStrip> m_strip;  ///< of the level that is being painted
     std::vector<Box> m_boxes;
     int m_painted = 0;
