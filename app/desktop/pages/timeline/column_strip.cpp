@@ -84,7 +84,7 @@ QImage ColumnStrip::row(double (*strength)(double)) const {
     QImage image(m_end - m_first, 1, QImage::Format_ARGB32_Premultiplied);
     auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(0));  // NOLINT: what QImage is made of
     for (int x = m_first; x < m_end; ++x) {
-        const int alpha = static_cast<int>(strength(coverage(x)) * 255 + 0.5);
+        const auto alpha = static_cast<int>(std::lround(strength(coverage(x)) * 255));
         QRgb& pixel = pixels[x - m_first];
         pixel = 0;
         if (alpha == 0) continue;

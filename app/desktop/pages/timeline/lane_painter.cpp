@@ -144,7 +144,8 @@ void LanePainter::paintMark(QPainter& painter, const QRectF& box, const LaneRow&
     ++m_painted;
 }
 
-void LanePainter::startStrip(const QRectF& area, ColumnStrip::Mix mix) {
+void LanePainter::startStrip(const QRectF& area, const TimeScale& scale, ColumnStrip::Mix mix) {
+    m_pixelsPerNs = 1 / std::max(scale.nsPerPixel(), 1e-12);
     const int width = static_cast<int>(std::ceil(area.width()));
     if (!m_strip || m_strip->width() != width || m_strip->mix() != mix) m_strip.emplace(width, mix);
 }
@@ -164,7 +165,9 @@ void LanePainter::paintLevel(QPainter& painter, const QRectF& area, const LaneRo
 /// Puts a slice where it is to be painted from.
 void LanePainter::place(const QRectF& area, const LaneRow& row, const SliceView& slice,
                         const TimeScale& scale) {
-    const double left = scale.x(slice.range.begin), right = scale.x(slice.range.end);
+    const auto begin = static_cast<double>((slice.range.begin - scale.range.begin).ns);
+    const double left = begin * m_pixelsPerNs;
+    const double right = left + static_cast<double>(slice.range.duration().ns) * m_pixelsPerNs;
     const Look& look = lookOf(row, slice);
     double share = 1;
     if (slice.count > 1 && slice.range.duration().ns > 0)
@@ -191,7 +194,7 @@ void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneR
     painter.setClipRect(area, Qt::IntersectClip);
     // Inter draws 192x192 as a product; names of kernels are code
     painter.setFont(row.onDevice ? codeFont(10) : textFont(row.role == LaneRole::kHost ? 10 : 11));
-    startStrip(area, ColumnStrip::Mix::kBlend);
+    startStrip(area, scale, ColumnStrip::Mix::kBlend);
     std::vector<const SliceView*> marks;
     int depth = -1;
     const auto finish = [&] {
@@ -233,7 +236,7 @@ void LanePainter::paintSummary(QPainter& painter, const QRectF& area, const Lane
         }
         return;
     }
-    startStrip(area, ColumnStrip::Mix::kDominant);
+    startStrip(area, scale, ColumnStrip::Mix::kDominant);
     for (const LaneFrame* frame : parts) {
         part.role = frame->role;
         for (const SliceView& slice : frame->slices) {

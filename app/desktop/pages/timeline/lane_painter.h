@@ -54,7 +54,7 @@ private:
         bool adjoins = false;  ///< touches the one before
         bool hatched = false;
     };
-    void startStrip(const QRectF& area, ColumnStrip::Mix mix);
+    void startStrip(const QRectF& area, const TimeScale& scale, ColumnStrip::Mix mix);
     void place(const QRectF& area, const LaneRow& row, const SliceView& slice,
                const TimeScale& scale);
     void paintLevel(QPainter& painter, const QRectF& area, const LaneRow& row,
@@ -73,6 +73,7 @@ private:
     QHash<LookKey, Look> m_looks;
     std::optional<ColumnStrip> m_strip;  ///< of the level that is being painted
     std::vector<Box> m_boxes;
+    double m_pixelsPerNs = 0;  ///< of the lane that is being painted
     int m_painted = 0;
 };
 

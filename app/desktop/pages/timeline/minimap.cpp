@@ -135,6 +135,12 @@ void Minimap::mouseReleaseEvent(QMouseEvent*) {
 void Minimap::paintDensity(QPainter& painter, const QRectF& area) const {
     if (!m_density) return;
     const Theme& theme = Theme::of(this);
+    if (!m_density->holdsAnything()) {
+        painter.setPen(theme.quietText);
+        painter.drawText(area.adjusted(8, 0, -8, 0), Qt::AlignCenter,
+                         tr("no phases, kernels or operators recorded"));
+        return;
+    }
     const struct {
         const std::vector<float>& buckets;
         QColor colour;

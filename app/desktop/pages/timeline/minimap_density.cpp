@@ -55,6 +55,13 @@ void addLane(MinimapDensity& density, const LaneFacts& lane,
 
 }  // namespace
 
+bool MinimapDensity::holdsAnything() const {
+    const auto isSome = [](float share) { return share > 0; };
+    return std::any_of(compute.begin(), compute.end(), isSome) ||
+           std::any_of(communication.begin(), communication.end(), isSome) ||
+           std::any_of(rest.begin(), rest.end(), isSome);
+}
+
 void MinimapDensity::add(std::vector<float>& buckets, TimeRange part, double share) const {
     const TimeRange clipped = part.intersection(range);
     if (clipped.empty() || buckets.empty()) return;

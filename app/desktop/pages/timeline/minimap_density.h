@@ -18,6 +18,8 @@ struct MinimapDensity {
     std::vector<float> rest;           ///< calibration, host work where nothing else is known
     bool isBlocked = true;             ///< what `communication` is
 
+    [[nodiscard]] bool holdsAnything() const;
+
     /// Adds a stretch of which `share` was busy to the buckets that it touches.
     void add(std::vector<float>& buckets, TimeRange part, double share) const;
 };
