@@ -28,6 +28,15 @@ double waitedUntil(const QRectF& area, const SliceView& slice, const TimeScale& 
     return area.left() + scale.x(slice.waitedUntil);
 }
 
+/// Cheaper than a hash of the whole: names of kernels are long and differ at their ends.
+std::size_t placeOf(const QString& name, int kind) {
+    const auto size = static_cast<std::size_t>(name.size());
+    std::size_t place = size + static_cast<std::size_t>(kind) * 31;
+    for (std::size_t i = 1; i <= std::min<std::size_t>(size, 6); ++i)
+        place = place * 33 + name[static_cast<qsizetype>(size - i)].unicode();
+    return place * 33 + (size > 0 ? name[static_cast<qsizetype>(size / 2)].unicode() : 0U);
+}
+
 bool isInSight(const SliceView& slice, const TimeScale& scale) {
     return slice.range.begin < scale.range.end &&
            (slice.range.end > scale.range.begin || slice.range.begin >= scale.range.begin);
@@ -64,17 +73,21 @@ LanePainter::Look LanePainter::makeLook(const LaneRow& row, const SliceView& sli
     return {colour, colour.rgb(), fill.hatched};
 }
 
-/// Looked up once for each name, phase and kind of lane: a picture has tens of thousands of slices.
+/// Looked up once for each name, phase and kind of lane: a picture has tens of thousands of slices,
+/// most of which look like one before.
 const LanePainter::Look& LanePainter::lookOf(const LaneRow& row, const SliceView& slice) {
-    const LookKey key{slice.name,
-                      static_cast<int>(row.role) << 24 | static_cast<int>(row.content) << 16 |
-                          (row.thin ? 1 : 0) << 15 | (slice.onDevice ? 1 : 0) << 14 |
-                          std::min<int>(slice.depth, 1) << 13 |
-                          static_cast<int>(slice.operation.value_or(CollectiveOp{})) << 8 |
-                          static_cast<int>(slice.phase)};
-    const auto known = m_looks.constFind(key);
-    if (known != m_looks.constEnd()) return *known;
-    return *m_looks.insert(key, makeLook(row, slice));
+    const int kind = static_cast<int>(row.role) << 24 | static_cast<int>(row.content) << 16 |
+                     (row.thin ? 1 : 0) << 15 | (slice.onDevice ? 1 : 0) << 14 |
+                     std::min<int>(slice.depth, 1) << 13 |
+                     static_cast<int>(slice.operation.value_or(CollectiveOp{})) << 8 |
+                     static_cast<int>(slice.phase);
+    RecentLook& recent = m_recent[placeOf(slice.name, kind) % kRecentLooks];
+    if (recent.kind == kind && recent.name == slice.name) return recent.look;
+    const LookKey key{slice.name, kind};
+    auto known = m_looks.constFind(key);
+    if (known == m_looks.constEnd()) known = m_looks.insert(key, makeLook(row, slice));
+    recent = {slice.name, kind, *known};
+    return recent.look;
 }
 
 void LanePainter::paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,

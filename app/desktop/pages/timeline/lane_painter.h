@@ -13,6 +13,8 @@
 #include <QPainter>
 #include <QRectF>
 #include <QString>
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -46,6 +48,12 @@ private:
         bool hatched = false;
     };
     using LookKey = std::pair<QString, int>;
+    struct RecentLook {
+        QString name;
+        int kind = -1;
+        Look look;
+    };
+    static constexpr std::size_t kRecentLooks = 256;
     /// A slice that is seen as itself.
     struct Box {
         const SliceView* slice = nullptr;
@@ -71,6 +79,7 @@ private:
 
     const Theme& m_theme;
     QHash<LookKey, Look> m_looks;
+    std::array<RecentLook, kRecentLooks> m_recent;
     std::optional<ColumnStrip> m_strip;  ///< of the level that is being painted
     std::vector<Box> m_boxes;
     double m_pixelsPerNs = 0;  ///< of the lane that is being painted
