@@ -9,11 +9,14 @@
 
 #include <gmock/gmock.h>
 
+#include <QContextMenuEvent>
 #include <QImage>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
 #include <QWheelEvent>
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -239,6 +242,55 @@ TEST_F(TimelineTest, LanesArePinnedHiddenAndFilteredByKeys) {
     QTest::keyClick(field, Qt::Key_Escape);
     EXPECT_TRUE(m_canvas->hasFocus());
     EXPECT_NE(m_canvas->lanes().row({{0}, lanes::kPhases.id}), nullptr);
+}
+
+TEST_F(TimelineTest, TheMenuOfALaneDoesWhatItSays) {
+    const LaneAddress operators{{0}, lanes::kOperators.id};
+    const LaneRow* row = m_canvas->lanes().row(operators);
+    const QPoint at(40, kRulerHeight + row->y + 4);
+    QContextMenuEvent event(QContextMenuEvent::Mouse, at, m_canvas->viewport()->mapToGlobal(at));
+    QApplication::sendEvent(m_canvas->viewport(), &event);
+    auto* menu = m_canvas->findChild<QMenu*>();
+    ASSERT_NE(menu, nullptr);
+    const auto actions = menu->actions();
+    const auto pin = std::find_if(actions.begin(), actions.end(), [](const QAction* action) {
+        return action->text().startsWith(u"Pin"_s);
+    });
+    ASSERT_NE(pin, actions.end());
+    (*pin)->trigger();
+    menu->close();
+    ASSERT_EQ(m_canvas->lanes().pinned, 1U);
+    EXPECT_EQ(m_canvas->lanes().rows[0].key, operators);
+}
+
+TEST_F(TimelineTest, WhatIsLookedAtStaysWhereItIsWhenRowsAboveGrow) {
+    m_window->resize(1280, 560);
+    settle();
+    const LaneAddress below{{1}, lanes::kPhases.id};
+    m_canvas->verticalScrollBar()->setValue(m_canvas->lanes().row(below)->y);
+    const auto place = [&] {
+        return m_canvas->lanes().row(below)->y - m_canvas->verticalScrollBar()->value();
+    };
+    const int before = place();
+    const int height = m_canvas->lanes().height;
+    m_canvas->setDepths({{{{0}, lanes::kOperators.id}, 6}});
+    ASSERT_GT(m_canvas->lanes().height, height);
+    EXPECT_EQ(place(), before);
+}
+
+TEST_F(TimelineTest, TheRulerCountsFromWhatRAsksFor) {
+    const auto ruler = [&] {
+        return m_canvas->viewport()->grab().toImage().copy(300, 0, 600, kRulerHeight);
+    };
+    QTest::mouseMove(m_canvas->viewport(), QPoint(5, 5));
+    const QImage absolute = ruler();
+    press(Qt::Key_R);
+    const QImage relative = ruler();
+    EXPECT_NE(relative, absolute);
+    press(Qt::Key_R);
+    EXPECT_NE(ruler(), relative);
+    press(Qt::Key_R);
+    EXPECT_EQ(ruler(), absolute);
 }
 
 TEST_F(TimelineTest, LanesScrollBelowTheRulerAndHeadersStay) {

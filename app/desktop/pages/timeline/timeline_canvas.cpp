@@ -12,6 +12,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
+#include <QSignalBlocker>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
@@ -46,9 +47,14 @@ TimelineCanvas::TimelineCanvas(QWidget* parent)
 void TimelineCanvas::setRecording(const RecordingPtr& recording) {
     // the old picture of the same run stays until there is a new one
     const std::string run = recording ? recording->summary.run.id : std::string();
-    if (run.empty() || run != m_run) m_frame.reset();
+    if (run.empty() || run != m_run) {
+        m_frame.reset();
+        const QSignalBlocker quiet(m_filter);
+        m_filter->clear();  // lanes of another run have other names
+    }
     m_run = run;
     m_picks = {};
+    m_shown.setOrigin(std::nullopt);
     m_shown.setRecording(recording);
     lanesChanged();
     if (recording) changeView(recording->bounds());
@@ -79,8 +85,7 @@ void TimelineCanvas::setFilter(const QString& text) {
 }
 
 void TimelineCanvas::relayOut(const std::function<bool()>& change) {
-    const double line = m_shown.scrollArea().top() + 1;
-    const LaneRow* before = m_shown.rowAt(line);
+    const LaneRow* before = lanes().rowAt(m_shown.top() + lanes().pinnedHeight + 1);
     const LaneAddress key = before != nullptr ? before->key : LaneAddress{};
     const bool isLane = before != nullptr && before->isLane();
     const int in = before != nullptr ? before->y - m_shown.top() : 0;
