@@ -6,6 +6,7 @@
 #include "app/desktop/pages/newrun/run_form.h"
 #include "app/desktop/pages/overview/device_model.h"
 #include "app/desktop/pages/overview/overview_model.h"
+#include "app/desktop/pages/timeline/counter_lane.h"
 #include "app/desktop/pages/timeline/device_slice.h"
 #include "app/desktop/pages/timeline/lane_layout.h"
 #include "app/desktop/pages/timeline/lane_painter.h"
@@ -94,10 +95,11 @@ TEST_F(GpuRecordingTest, LanesStandInGroups) {
     ASSERT_NO_FATAL_FAILURE(open());
     EXPECT_THAT(
         namesOf(layOutLanes(summary(), {}), {0}),
-        ElementsAre(u"rank 0"_s, u"step"_s, u"compute"_s, u"communication"_s, u"memory"_s,
-                    u"streams"_s, u"stream 7"_s, u"stream 7: copies"_s, u"stream 19"_s,
-                    u"stream 19: NCCL"_s, u"host"_s, u"operators"_s, u"CUDA calls (thread 4711)"_s,
-                    u"CUDA waits (thread 4711)"_s, u"tracer overhead"_s, u"counters (21)"_s));
+        ElementsAre(u"rank 0"_s, u"summary"_s, u"step"_s, u"compute"_s, u"communication"_s,
+                    u"memory"_s, u"stream 7 (compute)"_s, u"kernels"_s, u"copies"_s,
+                    u"stream 19 (compute, communication)"_s, u"kernels"_s, u"NCCL"_s,
+                    u"main thread 4000"_s, u"operators"_s, u"tracer overhead"_s, u"thread 4711"_s,
+                    u"CUDA calls"_s, u"CUDA waits"_s, u"counters (21)"_s));
 }
 
 TEST_F(GpuRecordingTest, CountersAreFoldedUntilAskedFor) {
@@ -118,7 +120,7 @@ TEST_F(GpuRecordingTest, RevealingOpensTheRankAndTheGroup) {
     ASSERT_NO_FATAL_FAILURE(open());
     LaneLayoutOptions options;
     options.collapsed.insert(RankId{0});
-    options.toggled.insert({RankId{0}, LaneGroup::kHost});
+    options.toggled.insert({RankId{0}, u"thread 4711"_s});
     const LaneAddress call{RankId{0}, test::kCallLane};
     EXPECT_EQ(layOutLanes(summary(), options).row(call), nullptr);
     EXPECT_NE(layOutLanes(summary(), revealing(summary(), options, call)).row(call), nullptr);
@@ -128,15 +130,20 @@ TEST_F(GpuRecordingTest, StreamsAreGroupedBeforeTheDeviceIsKnown) {
     ASSERT_NO_FATAL_FAILURE(open());
     RecordingSummary unfinished = summary();
     unfinished.devices.clear();
-    EXPECT_THAT(namesOf(layOutLanes(unfinished, {}), {0}), testing::Contains(u"streams"_s));
+    EXPECT_THAT(namesOf(layOutLanes(unfinished, {}), {0}),
+                testing::Contains(u"stream 7 (compute)"_s));
 }
 
-TEST_F(GpuRecordingTest, AFoldedRankKeepsItsPhasesAndNoKernels) {
+TEST_F(GpuRecordingTest, AFoldedRankIsOneRowOfItsKernels) {
     ASSERT_NO_FATAL_FAILURE(open());
     LaneLayoutOptions options;
     options.collapsed.insert(RankId{0});
-    EXPECT_THAT(namesOf(layOutLanes(summary(), options), {0}),
-                ElementsAre(u"rank 0"_s, u"compute"_s));
+    EXPECT_THAT(namesOf(layOutLanes(summary(), options), {0}), ElementsAre(u"rank 0"_s, QString()));
+    const LaneLayout layout = layOutLanes(summary(), options);
+    EXPECT_EQ(layout.rows[0].y, layout.rows[1].y) << "beside its name";
+    EXPECT_EQ(layout.rows[1].kind, LaneRow::Kind::kSummary);
+    EXPECT_EQ(layout.rows[1].parts.size(), 4U);
+    EXPECT_EQ(layout.row({RankId{0}, test::kKernelLane}), &layout.rows[1]);
 }
 
 TEST_F(GpuRecordingTest, WithoutATraceThereIsNoGroupOfStreamsButAReason) {
@@ -144,7 +151,9 @@ TEST_F(GpuRecordingTest, WithoutATraceThereIsNoGroupOfStreamsButAReason) {
     options.gpuTraced = false;
     ASSERT_NO_FATAL_FAILURE(open(options));
     const LaneLayout layout = layOutLanes(summary(), {});
-    EXPECT_THAT(namesOf(layout, {0}), Not(testing::Contains(u"streams"_s)));
+    EXPECT_THAT(namesOf(layout, {0}), Not(testing::Contains(testing::Truly([](const QString& name) {
+                    return name.startsWith(u"stream"_s);
+                }))));
     EXPECT_TRUE(layout.rows.front().note.contains(u"not traced: another profiler"_s));
     EXPECT_FALSE(layout.rows.front().warns);
 }
@@ -308,18 +317,69 @@ TEST(CounterUnits, AreThoseAPersonReads) {
     EXPECT_EQ(formatSi(0.00109, u"J"_s), u"1.09\u2009mJ"_s);
 }
 
-TEST(CounterScales, SharesFillToOneAndSumsStartAtTheirFirstValue) {
+TEST(CounterLanes, SharesFillToOneAndLevelsThatHardlyChangeShowTheirChange) {
     LaneFrame frame;
+    const TimeRange view{{0}, {100}};
     frame.points = {{{{0}, {10}}, 0.2, 0.4, 0.4}};
     LaneRow row;
     row.unit = u"1"_s;
-    EXPECT_EQ(counterScale(row, frame).top, 1);
-    frame.points = {{{{0}, {10}}, 1e6, 1e6, 1e6}, {{{10}, {20}}, 1e6 + 50, 1e6 + 50, 1e6 + 50}};
-    row.unit = u"J"_s;
-    EXPECT_EQ(counterScale(row, frame).bottom, 1e6);
-    EXPECT_NEAR(counterScale(row, frame).top, 1e6 + 54, 1e-6);
+    EXPECT_EQ(shownCounter(row, frame, view).top, 1);
     row.unit = u"W"_s;
-    EXPECT_EQ(counterScale(row, frame).bottom, 0);
+    EXPECT_EQ(shownCounter(row, frame, view).bottom, 0);
+    row.unit = u"bytes"_s;
+    frame.points = {{{{0}, {50}}, 1000, 1000, 1000}, {{{50}, {100}}, 1100, 1100, 1100}};
+    const ShownCounter resident = shownCounter(row, frame, view);
+    EXPECT_GT(resident.bottom, 900);
+    EXPECT_LT(resident.bottom, 1000) << "the lowest is not at the bottom: that would be nothing";
+    row.theoryBytes = 1200;
+    EXPECT_EQ(shownCounter(row, frame, view).bottom, 0) << "beside theory the whole counts";
+    EXPECT_FALSE(shownCounter(row, frame, {{200}, {300}}).isKnown);
+}
+
+TEST(CounterLanes, SumsAreShownAsRates) {
+    LaneFrame frame;
+    // an old sample, then every 100 ms: 50 ms, none, 180 ms of processor time
+    const std::int64_t ms = 1'000'000;
+    const auto sample = [&](std::int64_t at, std::int64_t end, double value) {
+        frame.points.push_back({{{at * ms}, {end * ms}}, value, value, value});
+    };
+    sample(0, 40, 7e9);
+    sample(40, 140, 7e9 + 30e6);
+    sample(140, 240, 7e9 + 80e6);
+    sample(240, 340, 7e9 + 80e6);
+    sample(340, 400, 7e9 + 260e6);
+    LaneRow row;
+    row.unit = u"ns"_s;
+    const ShownCounter cpu = shownCounter(row, frame, {{0}, {400 * ms}});
+    EXPECT_TRUE(cpu.rate);
+    EXPECT_EQ(cpu.unit, u"1"_s);
+    ASSERT_EQ(cpu.points.size(), 3U) << "in which time the first 30 ms were spent is unknown";
+    EXPECT_NEAR(cpu.points[0].last, 0.5, 1e-9);
+    EXPECT_NEAR(cpu.points[1].last, 0, 1e-9);
+    EXPECT_NEAR(cpu.highest, 1.8, 1e-9);
+    EXPECT_NEAR(cpu.top, 1.8, 1e-9) << "of two cores";
+    row.unit = u"J"_s;
+    frame.points = {{{{0}, {1}}, 0, 0, 0},
+                    {{{1'000'000'000}, {0}}, 5, 5, 5},
+                    {{{2'000'000'000}, {0}}, 305, 305, 305}};
+    const ShownCounter energy = shownCounter(row, frame, {{0}, {2'000'000'000}});
+    ASSERT_EQ(energy.points.size(), 1U);
+    EXPECT_NEAR(energy.points[0].last, 300, 1e-9);
+    EXPECT_EQ(energy.unit, u"W"_s);
+}
+
+TEST(CounterLanes, NamesAndUnitsAreThoseOfWhatIsShown) {
+    EXPECT_EQ(counterName(u"CPU time"_s, u"ns"_s), u"CPU"_s);
+    EXPECT_EQ(counterName(u"power"_s, u"W"_s), u"power"_s);
+    EXPECT_EQ(counterUnit(u"Total Allocated"_s, {}), u"bytes"_s);
+    EXPECT_EQ(counterUnit(u"GPU Utilization"_s, {}), u"%"_s);
+    EXPECT_EQ(counterUnit(u"queue length"_s, {}), QString());
+    EXPECT_EQ(counterUnit(u"memory clock"_s, u"Hz"_s), u"Hz"_s);
+    ShownCounter counter;
+    counter.top = 4.2;
+    counter.highest = 4;
+    EXPECT_EQ(counterTicks(counter, 30).size(), 2U) << "its ends";
+    EXPECT_GE(counterTicks(counter, 110).size(), 3U);
 }
 
 TEST_F(GpuRecordingTest, OverviewNamesDevicesPeaksAndKernels) {

@@ -16,6 +16,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
+#include <QScrollBar>
 
 namespace shardscope::desktop {
 namespace {
@@ -105,7 +106,7 @@ TEST_F(GpuPagesTest, FollowingOpensTheGroupThatHidesTheLaunch) {
             return;
         }
     };
-    fold(u"host"_s);
+    fold(u"thread 4711"_s);
     const LaneAddress calls{RankId{0}, test::kCallLane};
     ASSERT_EQ(canvas.lanes().row(calls), nullptr);
     const Timestamp middle{(canvas.view().begin.ns + canvas.view().end.ns) / 2};
@@ -140,7 +141,7 @@ TEST_F(GpuPagesTest, UnfoldedCountersHaveRoomForTheirNames) {
     QSignalSpy plot(&canvas, &TimelineCanvas::plotChanged);
     const int before = canvas.lanes().height;
     for (const LaneRow& row : canvas.lanes().rows) {
-        if (row.group != LaneGroup::kCounters) continue;
+        if (row.group != kCounterGroup) continue;
         QTest::mouseClick(canvas.viewport(), Qt::LeftButton, Qt::NoModifier,
                           QPoint(30, kRulerHeight + row.y + 8));
         break;
@@ -158,7 +159,9 @@ TEST_F(GpuPagesTest, UnfoldedCountersHaveRoomForTheirNames) {
     const LaneRow* power = canvas.lanes().row({RankId{0}, test::kPowerLane});
     ASSERT_NE(power, nullptr);
     QSignalSpy hover(&canvas, &TimelineCanvas::hoverChanged);
-    QTest::mouseMove(canvas.viewport(), QPoint(700, kRulerHeight + power->y + 8));
+    canvas.verticalScrollBar()->setValue(power->y - 100);
+    const int top = canvas.verticalScrollBar()->value();
+    QTest::mouseMove(canvas.viewport(), QPoint(700, kRulerHeight + power->y + 8 - top));
     ASSERT_FALSE(hover.isEmpty());
     EXPECT_TRUE(hover.back().front().toString().contains(u"power"_s));
     EXPECT_TRUE(hover.back().front().toString().contains(u"\u2009W"_s));

@@ -185,13 +185,16 @@ TEST(LaneLayout, RowsDoNotOverlap) {
     EXPECT_EQ(layout.rowAt(layout.rows[2].y + 1), &layout.rows[2]);
 }
 
-TEST(LaneLayout, FoldedRanksKeepTheirComputeLane) {
+TEST(LaneLayout, FoldedRanksKeepASummaryBesideTheirName) {
     LaneLayoutOptions options;
     options.collapsed.insert(RankId{0});
     const LaneLayout layout = layOutLanes(twoRanks(), options);
     EXPECT_EQ(layout.rows.size(), 6U);
     EXPECT_TRUE(layout.rows[0].collapsed);
-    EXPECT_EQ(layout.rows[1].role, LaneRole::kCompute);
+    EXPECT_EQ(layout.rows[1].kind, LaneRow::Kind::kSummary);
+    EXPECT_EQ(layout.rows[1].y, layout.rows[0].y);
+    EXPECT_THAT(layout.rows[1].parts, ElementsAre(LaneAddress{{0}, {1}}));
+    EXPECT_EQ(layout.rowAt(layout.rows[0].y + 1), &layout.rows[0]);
 }
 
 TEST(LaneLayout, LanesLieAsTheRecordingOrdersThem) {
@@ -203,8 +206,8 @@ TEST(LaneLayout, LanesLieAsTheRecordingOrdersThem) {
                      {{0}, {5}, LaneRole::kCounter, "CPU time", "ns", 7}};
     std::vector<QString> names;
     for (const LaneRow& row : layOutLanes(summary, {}).rows) names.push_back(row.name);
-    EXPECT_THAT(names, ElementsAre(u"rank 0"_s, u"communication"_s, u"communication in group 1"_s,
-                                   u"CPU time"_s));
+    EXPECT_THAT(names, ElementsAre(u"rank 0"_s, u"communication"_s,
+                                   u"communication · rank 0 of group 1"_s, u"CPU"_s));
 }
 
 TEST(LaneLayout, SaysOnWhichOfSeveralHostsARankIs) {

@@ -1,5 +1,6 @@
 // What the timeline shows, where the mouse is, what the status line says: without a window.
 #include "app/desktop/loading/load_recording.h"
+#include "app/desktop/pages/timeline/minimap_density.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
 #include "app/desktop/pages/timeline/timeline_hover.h"
 #include "app/desktop/pages/timeline/timeline_pointer.h"
@@ -10,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <QTemporaryDir>
+#include <numeric>
+#include <vector>
 
 namespace shardscope::desktop {
 namespace {
@@ -124,6 +127,28 @@ TEST_F(ViewportTest, RowsAreWhereTheyAreHit) {
         EXPECT_EQ(hit->key, row.key);
         EXPECT_FALSE(m_viewport.hitAt(*frame, {10, area.center().y()})) << "that is its name";
     }
+}
+
+TEST_F(ViewportTest, TheMinimapKnowsHowBusyTheRunWas) {
+    const auto density = loadMinimap(*m_reader, *m_recording, {});
+    ASSERT_TRUE(density);
+    const auto sum = [](const std::vector<float>& buckets) {
+        return std::accumulate(buckets.begin(), buckets.end(), 0.0) /
+               static_cast<double>(buckets.size());
+    };
+    double work = 0, blocked = 0;
+    for (const RankEvents& rank : m_recording->ranks) {
+        for (const SpanEvent& phase : rank.phases) {
+            if (isWork(phase.phase) || phase.phase == Phase::kEvaluation)
+                work += phase.duration.seconds();
+            if (isWait(phase.phase)) blocked += phase.duration.seconds();
+        }
+    }
+    const double all =
+        m_recording->bounds().duration().seconds() * static_cast<double>(m_recording->ranks.size());
+    EXPECT_TRUE((*density)->isBlocked);
+    EXPECT_NEAR(sum((*density)->compute), work / all, 0.02);
+    EXPECT_NEAR(sum((*density)->communication), blocked / all, 0.02);
 }
 
 TEST_F(ViewportTest, WhatIsFoldedIsShownAgainWhenItIsAskedFor) {

@@ -1,9 +1,10 @@
 #include "app/desktop/pages/timeline/lane_layout.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/counter_lane.h"
+#include "app/desktop/pages/timeline/lane_groups.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
 namespace shardscope::desktop {
@@ -13,58 +14,45 @@ using namespace Qt::StringLiterals;
 
 constexpr int kHeaderHeight = 22;
 constexpr int kGroupHeight = 20;
+constexpr int kSummaryHeight = 24;
 constexpr int kLaneGap = 4;
+constexpr int kInGroupGap = 1;
 constexpr int kRankGap = 6;
 constexpr int kGroupIndent = 12;
-
-/// Memory by category belongs to the Memory page; here one strip of the sum will do.
-bool isShown(const LaneFacts& lane) {
-    if (lane.role != LaneRole::kCounter) return true;
-    return lane.lane == kMemoryTotalLane || !isMemoryLane(lane.lane);
-}
+constexpr int kLevelHeight = 14;
+constexpr int kTallHeight = 110;
+/// Shown before it is known how deep a lane is.
+constexpr int kUsualOperatorDepths = 3;
 
 int rowHeight(const LaneRow& row) {
     switch (row.role) {
         case LaneRole::kRange:
             return 16 * row.depths;
         case LaneRole::kHost:
-            return 12 * row.depths;
+            return kLevelHeight * row.depths;
         case LaneRole::kCommunication:
             return row.depths > 1 ? 16 * row.depths : 24;
         case LaneRole::kRuntime:
         case LaneRole::kSync:
         case LaneRole::kCopy:
-            return 16;
+            return 16 * row.depths;
         case LaneRole::kCounter:
-            return row.key.lane == kMemoryTotalLane ? 48 : 26;
+            return row.key.lane == kMemoryTotalLane ? 48 : 30;
         default:
-            return 24;
+            return row.depths > 1 ? 16 * row.depths : 24;
     }
 }
 
 const DeviceFacts* deviceOf(const RecordingSummary& summary, RankId rank) {
-    for (const DeviceFacts& device : summary.devices) {
-        if (device.rank == rank) return &device;
-    }
-    return nullptr;
-}
-
-/// A run that is still being recorded may have lanes of a device before the device's row.
-bool hasDeviceLanes(const RecordingSummary& summary, RankId rank) {
-    return std::any_of(summary.lanes.begin(), summary.lanes.end(), [&](const LaneFacts& lane) {
-        return lane.rank == rank && isStreamLane(lane.lane);
-    });
-}
-
-bool holdsOutside(const RecordingSummary& summary, RankId rank) {
-    return std::any_of(summary.lanes.begin(), summary.lanes.end(), [&](const LaneFacts& lane) {
-        return lane.rank == rank && lane.lane == memoryLane(MemoryCategory::kOutside);
-    });
+    const auto at = std::find_if(summary.devices.begin(), summary.devices.end(),
+                                 [rank](const DeviceFacts& each) { return each.rank == rank; });
+    return at != summary.devices.end() ? &*at : nullptr;
 }
 
 /// Theory knows nothing of memory outside the allocator: no line over a sum that holds it.
-double theoryPeak(const RecordingSummary& summary, RankId rank) {
-    if (holdsOutside(summary, rank)) return 0;
+double theoryPeak(const RecordingSummary& summary, RankId rank, Lanes lanes) {
+    for (const LaneFacts& lane : lanes)
+        if (lane.lane == memoryLane(MemoryCategory::kOutside)) return 0;
     double sum = 0;
     for (const MemoryTheory& theory : summary.memoryTheory) {
         if (theory.rank == rank) sum += static_cast<double>(theory.size.count);
@@ -72,111 +60,78 @@ double theoryPeak(const RecordingSummary& summary, RankId rank) {
     return sum;
 }
 
-LaneGroup groupOf(const LaneFacts& lane) {
-    if (isStreamLane(lane.lane)) return LaneGroup::kStreams;
-    switch (lane.role) {
-        case LaneRole::kCounter:
-            return lane.lane == kMemoryTotalLane ? LaneGroup::kEngine : LaneGroup::kCounters;
-        case LaneRole::kHost:
-        case LaneRole::kRuntime:
-        case LaneRole::kSync:
-            return LaneGroup::kHost;
-        default:
-            return LaneGroup::kEngine;
-    }
-}
-
-QString groupName(LaneGroup group, std::size_t lanes) {
-    switch (group) {
-        case LaneGroup::kStreams:
-            return u"streams"_s;
-        case LaneGroup::kHost:
-            return u"host"_s;
-        case LaneGroup::kCounters:
-            return u"counters (%1)"_s.arg(lanes);
-        case LaneGroup::kEngine:
-            break;
-    }
-    return {};
-}
-
-bool isFolded(const LaneLayoutOptions& options, RankId rank, LaneGroup group) {
-    return (group == LaneGroup::kCounters) != options.toggled.contains({rank, group});
-}
-
-/// What a stream carries, first what a reader looks for: kernels, NCCL's, copies.
-int useOrder(LaneRole role) {
-    switch (role) {
-        case LaneRole::kCompute:
-            return 0;
-        case LaneRole::kCommunication:
-            return 1;
-        default:
-            return 2;
-    }
-}
-
-/// "stream 7" of "stream 7: copies"
-std::string streamOf(const LaneFacts& lane) {
-    return lane.name.substr(0, lane.name.find(':'));
-}
-
-/// The lanes of a stream together; the stream that computes most likely first, which is the one
-/// that was seen first among those with kernels.
-void sortStreams(std::vector<const LaneFacts*>& lanes) {
-    std::map<std::string, std::pair<int, std::uint32_t>> firsts;
-    for (const LaneFacts* lane : lanes) {
-        const std::pair mine{useOrder(lane->role), lane->lane.value};
-        const auto [found, isNew] = firsts.try_emplace(streamOf(*lane), mine);
-        if (!isNew) found->second = std::min(found->second, mine);
-    }
-    std::stable_sort(lanes.begin(), lanes.end(), [&](const LaneFacts* a, const LaneFacts* b) {
-        return std::tuple(firsts[streamOf(*a)], useOrder(a->role), a->lane) <
-               std::tuple(firsts[streamOf(*b)], useOrder(b->role), b->lane);
-    });
-}
-
 /// Where a rank is; nothing where all are on one host.
-QString hostNote(const RecordingSummary& summary, RankId rank) {
+QString hostNote(const RecordingSummary& summary, const RankFacts& rank) {
     if (summary.hosts.size() < 2) return {};
-    for (const RankFacts& facts : summary.ranks)
-        if (facts.rank == rank)
-            for (const HostFacts& host : summary.hosts)
-                if (host.host == facts.host) return u"on %1"_s.arg(fromUtf8(host.name));
+    for (const HostFacts& host : summary.hosts)
+        if (host.host == rank.host) return u"on %1"_s.arg(fromUtf8(host.name));
     return {};
+}
+
+bool holds(const QString& text, const QString& filter) {
+    return text.contains(filter, Qt::CaseInsensitive);
+}
+
+/// A rank without a device whose lanes are our own needs no groups.
+bool isPlain(const RecordingSummary& summary, RankId rank, Lanes lanes) {
+    if (deviceOf(summary, rank) != nullptr) return false;
+    return std::none_of(lanes.begin(), lanes.end(), [](const LaneFacts& lane) {
+        return isStreamLane(lane.lane) || lane.name.starts_with("thread ") ||
+               (lane.name.find(": ") != std::string::npos && lane.role == LaneRole::kHost);
+    });
 }
 
 /// Lays out one recording; `y` runs down over all ranks.
 class Layouter {
 public:
-    Layouter(const RecordingSummary& summary, const LaneLayoutOptions& options)
-        : m_summary(summary), m_options(options) {}
+    Layouter(const RecordingSummary& summary, const LaneLayoutOptions& options, std::size_t ranks)
+        : m_summary(summary), m_options(options) {
+        m_thin = ranks > kMostFolded;
+    }
 
-    void addRank(RankId rank) {
-        const DeviceFacts* device = deviceOf(m_summary, rank);
-        LaneRow header;
-        header.kind = LaneRow::Kind::kHeader;
-        header.key.rank = rank;
-        header.name = u"rank %1"_s.arg(rank.value);
-        header.collapsed = m_options.collapsed.contains(rank);
-        header.note = hostNote(m_summary, rank);
-        if (device != nullptr) {
-            if (!header.note.isEmpty()) header.note += u" · "_s;
-            header.note += fromUtf8(device->name);
-            header.warns = device->sharedBy > 1;
-            if (header.warns) header.note += u" · shared by %1 ranks"_s.arg(device->sharedBy);
-            if (device->tracing.starts_with("not traced"))
-                header.note += u" · "_s + fromUtf8(device->tracing);
+    void addPinned() {
+        for (const LaneAddress& key : m_options.pinned) {
+            const RankFacts* rank = rankFacts(key.rank);
+            if (rank == nullptr || !showsRank(key.rank)) continue;
+            for (const LaneFacts& lane : lanesOf(m_summary, key.rank))
+                if (lane.lane == key.lane) addLane({&lane, identify(lane, *rank)}, {}, true);
         }
-        add(header, kHeaderHeight, 0);
-        if (header.collapsed || !(device != nullptr || hasDeviceLanes(m_summary, rank))) {
-            addPlain(rank, header.collapsed);
+        m_layout.pinned = m_layout.rows.size();
+        if (m_layout.pinned > 0) m_y += kRankGap;
+        m_layout.pinnedHeight = m_y;
+    }
+
+    void addRank(const RankFacts& rank) {
+        const Lanes lanes = lanesOf(m_summary, rank.rank);
+        LaneRow header = headerOf(rank);
+        const bool filtered = !m_options.filter.isEmpty();
+        const bool all = filtered && holds(header.name, m_options.filter);
+        if (header.collapsed && !filtered) return addFolded(std::move(header), lanes);
+        header.collapsed = false;
+        const std::size_t before = m_layout.rows.size();
+        const int top = m_y;
+        add(std::move(header), kHeaderHeight, 0);
+        m_filter = all ? QString() : m_options.filter;
+        if (isPlain(m_summary, rank.rank, lanes)) {
+            addPlain(rank, lanes);
         } else {
-            for (LaneGroup group :
-                 {LaneGroup::kEngine, LaneGroup::kStreams, LaneGroup::kHost, LaneGroup::kCounters})
-                addGroup(rank, group);
+            const std::vector<LaneAddress> parts = summaryOf(lanes);
+            if (!filtered && parts.size() > 1) addSummary(parts, false, kSummaryHeight);
+            const auto groups = groupsOf(rank, lanes, m_options);
+            for (const LaneGroupOfRank& group : groups)
+                addGroup(rank.rank, group, groups.size() == 1);
+        }
+        if (filtered && m_layout.rows.size() == before + 1) {
+            m_layout.rows.pop_back();
+            m_y = top;
+            return;
         }
         m_y += kRankGap;
+    }
+
+    [[nodiscard]] bool showsRank(RankId rank) const {
+        const auto& shown = m_options.ranks;
+        return shown.empty() || std::find(shown.begin(), shown.end(), rank) != shown.end();
     }
 
     LaneLayout take() {
@@ -185,6 +140,31 @@ public:
     }
 
 private:
+    [[nodiscard]] const RankFacts* rankFacts(RankId rank) const {
+        for (const RankFacts& each : m_summary.ranks)
+            if (each.rank == rank) return &each;
+        return nullptr;
+    }
+
+    [[nodiscard]] LaneRow headerOf(const RankFacts& rank) const {
+        LaneRow header;
+        header.kind = LaneRow::Kind::kHeader;
+        header.key.rank = rank.rank;
+        header.name = u"rank %1"_s.arg(rank.rank.value);
+        header.collapsed = m_options.collapsed.contains(rank.rank);
+        header.thin = header.collapsed && m_thin;
+        header.note = hostNote(m_summary, rank);
+        const DeviceFacts* device = deviceOf(m_summary, rank.rank);
+        if (device == nullptr) return header;
+        if (!header.note.isEmpty()) header.note += u" · "_s;
+        header.note += fromUtf8(device->name);
+        header.warns = device->sharedBy > 1;
+        if (header.warns) header.note += u" · shared by %1 ranks"_s.arg(device->sharedBy);
+        if (device->tracing.starts_with("not traced"))
+            header.note += u" · "_s + fromUtf8(device->tracing);
+        return header;
+    }
+
     void add(LaneRow row, int height, int gap) {
         row.y = m_y;
         row.height = height;
@@ -192,105 +172,266 @@ private:
         m_layout.rows.push_back(std::move(row));
     }
 
-    void addLane(const LaneFacts& lane, LaneGroup group) {
+    /// A folded rank is one row: its name, and what it does in short.
+    void addFolded(LaneRow header, Lanes lanes) {
+        const int height = m_thin ? m_options.thinHeight : kSummaryHeight;
+        const int gap = m_thin ? 0 : kLaneGap;
+        add(std::move(header), height, gap);
+        const std::vector<LaneAddress> parts = summaryOf(lanes);
+        if (parts.empty()) return;
+        m_y -= height + gap;
+        addSummary(parts, true, height);
+        m_y += gap - kLaneGap;
+    }
+
+    void addSummary(const std::vector<LaneAddress>& parts, bool besideName, int height) {
         LaneRow row;
-        row.key = {lane.rank, lane.lane};
-        row.role = lane.role;
-        row.group = group;
-        row.onDevice = isStreamLane(lane.lane);
-        row.name = lane.lane == kMemoryTotalLane ? u"memory"_s : fromUtf8(lane.name);
-        row.unit = fromUtf8(lane.unit);
-        row.indent = group == LaneGroup::kEngine ? 0 : kGroupIndent;
-        row.kind =
-            lane.role == LaneRole::kCounter ? LaneRow::Kind::kCounter : LaneRow::Kind::kSpans;
-        if (lane.role == LaneRole::kHost) row.depths = m_options.operatorDepths;
-        if (lane.role == LaneRole::kRange) row.depths = 2;  // steps, and their stretches below
+        row.kind = LaneRow::Kind::kSummary;
+        row.key.rank = parts.front().rank;
+        row.key.lane = LaneId{0xffff'ffff};
+        row.role = LaneRole::kCompute;
+        row.onDevice = isStreamLane(parts.front().lane);
+        row.besideName = besideName;
+        row.thin = besideName && m_thin;
+        row.name = besideName ? QString() : u"summary"_s;
+        row.parts = parts;
+        add(std::move(row), height, kLaneGap);
+    }
+
+    [[nodiscard]] bool isPinned(LaneAddress key) const {
+        const auto& pinned = m_options.pinned;
+        return std::find(pinned.begin(), pinned.end(), key) != pinned.end();
+    }
+
+    [[nodiscard]] bool passes(const KnownLane& lane, const QString& group) const {
+        if (m_options.hidden.contains(lane.key()) || isPinned(lane.key())) return false;
+        return m_filter.isEmpty() || holds(group, m_filter) ||
+               holds(lane.identity.name, m_filter) || holds(fromUtf8(lane.facts->name), m_filter);
+    }
+
+    /// Levels of a lane that are shown, and that there are.
+    void setDepths(const KnownLane& lane, LaneRow& row) const {
+        const auto seen = m_options.depths.find(lane.key());
+        int usual = 1;
+        if (row.role == LaneRole::kHost) usual = kUsualOperatorDepths;
+        // Steps, and their stretches below.
+        if (row.role == LaneRole::kRange) usual = 2;
         // Of ranks on several hosts: collectives, and what was between and inside hosts below.
-        if (lane.role == LaneRole::kCommunication && !row.onDevice && m_summary.hosts.size() > 1)
-            row.depths = 2;
-        if (lane.lane == kMemoryTotalLane) row.theoryBytes = theoryPeak(m_summary, lane.rank);
-        add(row, rowHeight(row), kLaneGap);
+        if (row.role == LaneRole::kCommunication && !row.onDevice && m_summary.hosts.size() > 1)
+            usual = 2;
+        row.allDepths = seen != m_options.depths.end() ? std::max(1, seen->second) : usual;
+        row.depths = m_options.expanded.contains(lane.key())
+                         ? row.allDepths
+                         : std::min(row.allDepths, kFirstDepths);
     }
 
-    /// A folded rank keeps its summary: what the step thread does.
-    void addPlain(RankId rank, bool folded) {
-        for (const LaneFacts& lane : m_summary.lanes) {
-            if (lane.rank != rank || !isShown(lane)) continue;
-            if (folded && (lane.role != LaneRole::kCompute || isStreamLane(lane.lane))) continue;
-            addLane(lane, LaneGroup::kEngine);
+    [[nodiscard]] QString nameOf(const KnownLane& lane, bool alone) const {
+        const std::uint32_t group = communicationGroup(*lane.facts);
+        if (group != 0) {
+            std::vector<RankId> members;
+            for (const LaneFacts& other : m_summary.lanes)
+                if (other.name == lane.facts->name) members.push_back(other.rank);
+            return u"communication · %1 of group %2"_s.arg(rankList(members)).arg(group);
         }
+        if (!alone) return lane.identity.name;
+        const QString group_ = lane.identity.groupName;
+        return u"rank %1 · %2%3"_s.arg(lane.facts->rank.value)
+            .arg(group_.isEmpty() ? QString() : group_ + u" · "_s, lane.identity.name);
     }
 
-    void addGroup(RankId rank, LaneGroup group) {
-        std::vector<const LaneFacts*> lanes;
-        for (const LaneFacts& lane : m_summary.lanes) {
-            if (lane.rank == rank && isShown(lane) && groupOf(lane) == group)
-                lanes.push_back(&lane);
+    void addLane(const KnownLane& lane, const QString& group, bool pinned) {
+        LaneRow row;
+        row.key = lane.key();
+        row.role = lane.facts->role;
+        row.content = lane.identity.content;
+        row.group = group;
+        row.pinned = pinned;
+        row.onDevice = isStreamLane(row.key.lane);
+        row.name = nameOf(lane, pinned);
+        row.unit = counterUnit(row.name, fromUtf8(lane.facts->unit));
+        if (row.role == LaneRole::kCounter) row.name = counterName(row.name, row.unit);
+        row.indent = group.isEmpty() ? 0 : kGroupIndent;
+        row.kind = row.role == LaneRole::kCounter ? LaneRow::Kind::kCounter : LaneRow::Kind::kSpans;
+        setDepths(lane, row);
+        if (row.key.lane == kMemoryTotalLane)
+            row.theoryBytes = theoryPeak(m_summary, row.key.rank, lanesOf(m_summary, row.key.rank));
+        const int height = m_options.tall.contains(row.key) ? kTallHeight : rowHeight(row);
+        const bool apart = group.isEmpty() || row.role == LaneRole::kCounter;
+        add(std::move(row), height, apart ? kLaneGap : kInGroupGap);
+    }
+
+    void addPlain(const RankFacts& rank, Lanes lanes) {
+        LaneGroupOfRank all;
+        for (const LaneFacts& lane : lanes) {
+            if (!isShown(lane)) continue;
+            all.lanes.push_back({&lane, identify(lane, rank)});
+            if (lane.role != LaneRole::kCounter)
+                all.lanes.back().identity.name = fromUtf8(lane.name);
         }
-        if (lanes.empty()) return;
-        if (group == LaneGroup::kStreams) sortStreams(lanes);
-        if (group != LaneGroup::kEngine) {
+        if (const auto moved = m_options.order.find({rank.rank, QString()});
+            moved != m_options.order.end())
+            sortLanes(all, &moved->second);
+        for (const KnownLane& lane : all.lanes)
+            if (passes(lane, {})) addLane(lane, {}, false);
+    }
+
+    void addGroup(RankId rank, const LaneGroupOfRank& group, bool alone) {
+        std::vector<const KnownLane*> shown;
+        for (const KnownLane& lane : group.lanes)
+            if (passes(lane, group.name)) shown.push_back(&lane);
+        if (shown.empty()) return;
+        if (group.section != LaneSection::kEngine) {
             LaneRow header;
             header.kind = LaneRow::Kind::kGroup;
             header.key.rank = rank;
-            header.group = group;
-            header.name = groupName(group, lanes.size());
-            header.collapsed = isFolded(m_options, rank, group);
-            add(header, kGroupHeight, 0);
-            if (header.collapsed) return;
+            header.group = group.key;
+            header.name = group.name;
+            header.collapsed =
+                m_options.filter.isEmpty() && isFolded(m_options, rank, group, alone);
+            const bool folded = header.collapsed;
+            add(std::move(header), kGroupHeight, 0);
+            if (folded) return;
         }
-        for (const LaneFacts* lane : lanes) addLane(*lane, group);
+        for (const KnownLane* lane : shown) addLane(*lane, group.key, false);
+        if (!group.key.isEmpty()) m_y += kLaneGap;
     }
 
     const RecordingSummary& m_summary;
     const LaneLayoutOptions& m_options;
     LaneLayout m_layout;
+    QString m_filter;  ///< of the rank that is being laid out
+    bool m_thin = false;
     int m_y = 0;
 };
+
+/// Ranks in the order in which they are shown.
+std::vector<const RankFacts*> shownRanks(const RecordingSummary& summary,
+                                         const LaneLayoutOptions& options,
+                                         const Layouter& layouter) {
+    std::map<RankId, std::size_t> places;
+    for (const RankId rank : options.rankOrder) places.try_emplace(rank, places.size());
+    std::vector<const RankFacts*> ranks;
+    for (const RankFacts& rank : summary.ranks)
+        if (layouter.showsRank(rank.rank)) ranks.push_back(&rank);
+    const auto placeOf = [&](const RankFacts* rank) {
+        const auto at = places.find(rank->rank);
+        return at != places.end() ? at->second : places.size();
+    };
+    if (!places.empty())
+        std::stable_sort(ranks.begin(), ranks.end(), [&](const RankFacts* a, const RankFacts* b) {
+            return placeOf(a) < placeOf(b);
+        });
+    return ranks;
+}
+
+void addLanesOf(const LaneRow& row, std::vector<LaneAddress>& keys) {
+    if (row.isLane()) keys.push_back(row.key);
+    for (const LaneAddress& part : row.parts)
+        if (std::find(keys.begin(), keys.end(), part) == keys.end()) keys.push_back(part);
+}
 
 }  // namespace
 
 const LaneRow* LaneLayout::rowAt(int y) const {
-    for (const LaneRow& row : rows) {
-        if (y >= row.y && y < row.y + row.height) return &row;
-    }
-    return nullptr;
+    const auto at = std::partition_point(rows.begin(), rows.end(),
+                                         [y](const LaneRow& row) { return row.bottom() <= y; });
+    return at != rows.end() && at->y <= y ? &*at : nullptr;
 }
 
 const LaneRow* LaneLayout::row(LaneAddress key) const {
+    const LaneRow* summary = nullptr;
     for (const LaneRow& row : rows) {
         if (row.isLane() && row.key == key) return &row;
+        if (row.key.rank == key.rank &&
+            std::find(row.parts.begin(), row.parts.end(), key) != row.parts.end())
+            summary = &row;
     }
-    return nullptr;
+    return summary;
+}
+
+std::span<const LaneRow> LaneLayout::between(int top, int bottom) const {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(pinned);
+    const auto first = std::partition_point(
+        begin, rows.end(), [top](const LaneRow& row) { return row.bottom() <= top; });
+    const auto last = std::partition_point(first, rows.end(),
+                                           [bottom](const LaneRow& row) { return row.y < bottom; });
+    return {first, last};
 }
 
 std::vector<LaneAddress> LaneLayout::loadedLanes() const {
+    return loadedLanes(0, height);
+}
+
+std::vector<LaneAddress> LaneLayout::loadedLanes(int top, int bottom) const {
     std::vector<LaneAddress> keys;
-    for (const LaneRow& row : rows) {
-        if (row.isLane()) keys.push_back(row.key);
-    }
+    for (std::size_t i = 0; i < pinned; ++i) addLanesOf(rows[i], keys);
+    for (const LaneRow& row : between(top, bottom)) addLanesOf(row, keys);
     return keys;
 }
 
-LaneLayout layOutLanes(const RecordingSummary& summary, const LaneLayoutOptions& options) {
-    Layouter layouter(summary, options);
-    for (const RankFacts& rank : summary.ranks) {
-        const bool shown =
-            options.ranks.empty() ||
-            std::find(options.ranks.begin(), options.ranks.end(), rank.rank) != options.ranks.end();
-        if (shown) layouter.addRank(rank.rank);
+StickyHeaders LaneLayout::stickyAt(int top) const {
+    StickyHeaders sticky;
+    const int line = top + pinnedHeight;
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(pinned);
+    auto at = std::partition_point(begin, rows.end(),
+                                   [line](const LaneRow& row) { return row.y < line; });
+    const auto isRank = [](const LaneRow& row) { return row.kind == LaneRow::Kind::kHeader; };
+    const auto next = std::find_if(at, rows.end(), isRank);
+    while (at != begin && !isRank(*--at)) {
     }
+    if (at == rows.end() || !isRank(*at) || at->collapsed || at->y >= line) return sticky;
+    sticky.rank = &*at;
+    const int end = next != rows.end() ? next->y : height;
+    sticky.rankY = std::min(0, end - line - at->height);
+    const int below = line + at->height;
+    const LaneRow* following = nullptr;
+    for (auto row = at + 1; row != next; ++row) {
+        if (row->kind != LaneRow::Kind::kGroup) continue;
+        if (row->y < below) {
+            sticky.group = &*row;
+        } else {
+            following = &*row;
+            break;
+        }
+    }
+    if (sticky.group == nullptr) return sticky;
+    const int groupEnd = following != nullptr ? following->y : end;
+    sticky.groupY =
+        sticky.rankY + at->height + std::min(0, groupEnd - below - sticky.group->height);
+    if (sticky.group->collapsed) sticky.group = nullptr;
+    return sticky;
+}
+
+LaneLayoutOptions firstOptions(const RecordingSummary& summary) {
+    LaneLayoutOptions options;
+    if (summary.ranks.size() > kMostUnfolded)
+        for (const RankFacts& rank : summary.ranks) options.collapsed.insert(rank.rank);
+    return options;
+}
+
+LaneLayout layOutLanes(const RecordingSummary& summary, const LaneLayoutOptions& options) {
+    const std::size_t all = options.ranks.empty() ? summary.ranks.size() : options.ranks.size();
+    Layouter layouter(summary, options, all);
+    layouter.addPinned();
+    for (const RankFacts* rank : shownRanks(summary, options, layouter)) layouter.addRank(*rank);
     return layouter.take();
 }
 
 LaneLayoutOptions revealing(const RecordingSummary& summary, LaneLayoutOptions options,
                             LaneAddress key) {
     options.collapsed.erase(key.rank);
-    for (const LaneFacts& lane : summary.lanes) {
-        if (lane.rank != key.rank || lane.lane != key.lane) continue;
-        const std::pair group{key.rank, groupOf(lane)};
-        if (!isFolded(options, group.first, group.second)) continue;
-        if (!options.toggled.insert(group).second) options.toggled.erase(group);
+    options.hidden.erase(key);
+    options.filter.clear();
+    for (const RankFacts& rank : summary.ranks) {
+        if (rank.rank != key.rank) continue;
+        const auto groups = groupsOf(rank, lanesOf(summary, key.rank), options);
+        for (const LaneGroupOfRank& group : groups) {
+            const bool isIn = std::any_of(group.lanes.begin(), group.lanes.end(),
+                                          [&](const KnownLane& lane) { return lane.key() == key; });
+            if (!isIn || !isFolded(options, key.rank, group, groups.size() == 1)) continue;
+            const GroupAddress address{key.rank, group.key};
+            if (!options.toggled.insert(address).second) options.toggled.erase(address);
+        }
     }
     return options;
 }

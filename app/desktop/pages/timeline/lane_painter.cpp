@@ -2,132 +2,144 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/slice_details.h"
+#include "app/desktop/pages/timeline/slice_names.h"
 #include "app/desktop/widgets/painting.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace shardscope::desktop {
 namespace {
 
 constexpr double kNarrowestLabel = 12;
+constexpr double kLowestLabel = 12;
+/// Of which a part of a name says something.
+constexpr double kNarrowestPart = 30;
+/// Narrower slices are their share of a column.
+constexpr double kNarrowestBox = 3;
+/// How much of a hatched place is painted.
+constexpr double kHatchStrength = 0.5;
 /// Half the width of a mark, where its lane is high enough.
 constexpr double kMark = 4;
 
+/// x to which a collective waited for a peer; far left where nobody did.
+double waitedUntil(const QRectF& area, const SliceView& slice, const TimeScale& scale) {
+    if (slice.waitedUntil <= slice.range.begin) return -1e9;
+    return area.left() + scale.x(slice.waitedUntil);
+}
+
+/// Cheaper than a hash of the whole: names of kernels are long and differ at their ends.
+std::size_t placeOf(const QString& name, int kind) {
+    const auto size = static_cast<std::size_t>(name.size());
+    std::size_t place = size + static_cast<std::size_t>(kind) * 31;
+    for (std::size_t i = 1; i <= std::min<std::size_t>(size, 6); ++i)
+        place = place * 33 + name[static_cast<qsizetype>(size - i)].unicode();
+    return place * 33 + (size > 0 ? name[static_cast<qsizetype>(size / 2)].unicode() : 0U);
+}
+
+bool isInSight(const SliceView& slice, const TimeScale& scale) {
+    return slice.range.begin < scale.range.end &&
+           (slice.range.end > scale.range.begin || slice.range.begin >= scale.range.begin);
+}
+
+/// Of a level of a lane; below it a line is left free.
+QRectF levelArea(const QRectF& area, const LaneRow& row, int depth) {
+    const double level = area.height() / row.depths;
+    const double gap = row.thin && level < 8 ? 0 : 1;
+    return {area.left(), area.top() + depth * level, area.width(), level - gap};
+}
+
 }  // namespace
-
-std::vector<double> counterColumns(const LaneFrame& frame, const TimeScale& scale, int width) {
-    std::vector<double> columns(static_cast<std::size_t>(std::max(1, width)));
-    const double last = static_cast<double>(columns.size());
-    for (const CounterView& point : frame.points) {
-        if (!point.range.intersects(scale.range)) continue;
-        const auto from =
-            static_cast<std::size_t>(std::clamp(scale.x(point.range.begin), 0.0, last - 1));
-        const auto to = static_cast<std::size_t>(std::clamp(scale.x(point.range.end), 0.0, last));
-        for (std::size_t x = from; x < std::max(to, from + 1); ++x) {
-            columns[x] = std::max(columns[x], point.maximum);
-        }
-    }
-    return columns;
-}
-
-CounterScale counterScale(const LaneRow& row, const LaneFrame& frame) {
-    CounterScale scale;
-    if (frame.points.empty()) return scale;
-    double lowest = frame.points.front().minimum;
-    for (const CounterView& point : frame.points) {
-        scale.highest = std::max(scale.highest, point.maximum);
-        lowest = std::min(lowest, point.minimum);
-    }
-    if (row.unit == QLatin1String("J")) scale.bottom = lowest;
-    if (row.unit == QLatin1String("1")) {
-        scale.top = std::max(1.0, scale.highest);  // a share of a whole
-        return scale;
-    }
-    const double high = std::max(scale.highest, row.theoryBytes) - scale.bottom;
-    scale.top = scale.bottom + (high > 0 ? high * 1.08 : 1);
-    return scale;
-}
 
 QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const SliceView& slice,
                               const TimeScale& scale) {
     const double left = std::max(scale.x(slice.range.begin), -4.0);
     const double right = std::min(scale.x(slice.range.end), area.width() + 4.0);
-    const double level = area.height() / row.depths;
-    const int depth = std::min<int>(slice.depth, row.depths - 1);
-    const double gap = row.depths > 1 ? 1 : 0;
+    const QRectF level = levelArea(area, row, std::min<int>(slice.depth, row.depths - 1));
     double x = std::floor(area.left() + left);
     double end = std::max(std::floor(area.left() + right), x + 1);
     // a mark is hit around its moment
     if (slice.instant) x -= kMark, end += kMark;
-    return {x, area.top() + depth * level, end - x, level - gap};
+    return {x, level.top(), end - x, level.height()};
 }
 
-QColor LanePainter::colourOf(const LaneRow& row, const SliceView& slice) {
-    const Meaning meaning = sliceMeaning(row.role, slice);
-    const QColor base = m_theme.fill(meaning).colour;
+LanePainter::Look LanePainter::makeLook(const LaneRow& row, const SliceView& slice) const {
+    // what an interpreter or a profiler does is no compute
+    const bool other = row.role == LaneRole::kHost && row.content != LaneContent::kOperators;
+    const Fill fill = m_theme.fill(other ? Meaning::kHost : sliceMeaning(row.role, slice));
     const bool kernel = slice.onDevice && row.role == LaneRole::kCompute;
-    if (row.role != LaneRole::kHost && !kernel) return base;
-    const auto [found, isNew] = m_shades.try_emplace(slice.name.toStdString());
-    if (isNew) found->second = shadeFor(base, slice.name);
-    return found->second;
+    const bool named = !row.thin && (row.role == LaneRole::kHost || kernel);
+    const QColor colour = named ? shadeFor(fill.colour, slice.name) : fill.colour;
+    return {colour, colour.rgb(), fill.hatched};
+}
+
+/// Looked up once for each name, phase and kind of lane: a picture has tens of thousands of slices,
+/// most of which look like one before.
+const LanePainter::Look& LanePainter::lookOf(const LaneRow& row, const SliceView& slice) {
+    const int kind = static_cast<int>(row.role) << 24 | static_cast<int>(row.content) << 16 |
+                     (row.thin ? 1 : 0) << 15 | (slice.onDevice ? 1 : 0) << 14 |
+                     std::min<int>(slice.depth, 1) << 13 |
+                     static_cast<int>(slice.operation.value_or(CollectiveOp{})) << 8 |
+                     static_cast<int>(slice.phase);
+    RecentLook& recent = m_recent[placeOf(slice.name, kind) % kRecentLooks];
+    if (recent.kind == kind && recent.name == slice.name) return recent.look;
+    const LookKey key{slice.name, kind};
+    auto known = m_looks.constFind(key);
+    if (known == m_looks.constEnd()) known = m_looks.insert(key, makeLook(row, slice));
+    recent = {slice.name, kind, *known};
+    return recent.look;
 }
 
 void LanePainter::paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
                              const SliceView& slice, const QColor& ground) {
-    if (box.width() < kNarrowestLabel || box.height() < 12) return;
+    if (box.width() < kNarrowestLabel || box.height() < kLowestLabel) return;
     const double room = box.width() - 8;
-    painter.setPen(Theme::textOn(ground));
     const QFontMetricsF metrics(painter.font());
-    const auto labels = sliceLabels(row.role, slice);
+    std::vector<QString> labels = sliceLabels(row.role, slice);
+    const bool isName = row.role == LaneRole::kHost || row.onDevice || slice.depth > 0;
+    if (isName && labels.size() == 1) labels = namesLongestFirst(labels.front());
+    painter.setPen(Theme::textOn(ground));
     for (const QString& label : labels) {
+        // what cannot fit is not measured: names of kernels are long
+        if (static_cast<double>(label.size()) * 3 > room) continue;
         if (metrics.horizontalAdvance(label) > room) continue;
         painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter, label);
         return;
     }
-    if ((row.role != LaneRole::kHost && !slice.onDevice) || room < 40 || labels.empty()) return;
+    if (!isName || room < kNarrowestPart || labels.empty()) return;
+    // a name is known by how it begins
     painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                     metrics.elidedText(labels.front(), Qt::ElideMiddle, room));
+                     metrics.elidedText(labels.back(), Qt::ElideRight, room));
 }
 
-void LanePainter::paintSlice(QPainter& painter, const QRectF& box, const LaneRow& row,
-                             const SliceView& slice, const TimeScale& scale, const QRectF& area) {
-    Fill fill = m_theme.fill(sliceMeaning(row.role, slice));
-    fill.colour = colourOf(row, slice);
-    fill.outlined = false;
-    // neighbours are told apart by a gap, as long as there is room for one
-    const QRectF body = box.width() > 4 ? box.adjusted(0, 0, -1, 0) : box;
-    double covered = 1;
-    if (slice.count > 1 && slice.range.duration().ns > 0) {
-        covered = std::clamp(
-            static_cast<double>(slice.busy.ns) / static_cast<double>(slice.range.duration().ns),
-            0.25, 1.0);
-    }
-    painter.setOpacity(covered);
-    const double waitedTo = area.left() + scale.x(slice.waitedUntil);
-    if (slice.waitedUntil > slice.range.begin && waitedTo - body.left() >= 2) {
-        Fill waiting = fill;
-        waiting.hatched = true;
-        const double split = std::min(std::floor(waitedTo), body.right());
-        paintFill(painter, QRectF(QPointF(body.left(), body.top()), QPointF(split, body.bottom())),
-                  waiting, m_theme);
-        const QRectF moving(QPointF(split, body.top()), body.bottomRight());
-        paintFill(painter, moving, fill, m_theme);
-        paintLabel(painter, moving.intersected(area), row, slice, fill.colour);
-    } else {
-        paintFill(painter, body, fill, m_theme);
-        if (!fill.hatched) paintLabel(painter, body.intersected(area), row, slice, fill.colour);
-    }
-    painter.setOpacity(1);
+/// What is wide enough to be seen as itself: waiting hatched, edges, names.
+void LanePainter::paintBox(QPainter& painter, const QRectF& area, const LaneRow& row,
+                           const Box& box, const TimeScale& scale) {
+    const SliceView& slice = *box.slice;
+    const QRectF seen = box.area.intersected(area);
+    if (box.adjoins && box.area.width() > 4)
+        painter.fillRect(QRectF(seen.left(), seen.top(), 1, seen.height()), box.colour.darker(135));
+    Fill fill{box.colour, box.hatched, false};
+    const double waitedTo = waitedUntil(area, slice, scale);
     ++m_painted;
+    if (fill.hatched) return paintFill(painter, seen, fill, m_theme);
+    QRectF moving = seen;
+    if (waitedTo - box.area.left() >= 2) {
+        fill.hatched = true;
+        const double split = std::min(std::floor(waitedTo), seen.right());
+        if (split > seen.left())
+            paintFill(painter, QRectF(seen.topLeft(), QPointF(split, seen.bottom())), fill,
+                      m_theme);
+        moving.setLeft(std::max(split, seen.left()));
+    }
+    paintLabel(painter, moving, row, slice, box.colour);
 }
 
 /// A diamond at the moment; at the first and the last where several share the place, with a line
 /// between.
 void LanePainter::paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
                             const SliceView& slice) {
-    const QColor colour = colourOf(row, slice);
+    const QColor colour = lookOf(row, slice).colour;
     const double half = std::min(kMark, box.height() / 2);
     const double middle = box.center().y();
     const double first = box.left() + kMark + 0.5, last = box.right() - kMark - 0.5;
@@ -145,60 +157,154 @@ void LanePainter::paintMark(QPainter& painter, const QRectF& box, const LaneRow&
     ++m_painted;
 }
 
+void LanePainter::startStrip(const QRectF& area, const TimeScale& scale, ColumnStrip::Mix mix) {
+    m_pixelsPerNs = 1 / std::max(scale.nsPerPixel(), 1e-12);
+    const int width = static_cast<int>(std::ceil(area.width()));
+    if (!m_strip || m_strip->width() != width || m_strip->mix() != mix) m_strip.emplace(width, mix);
+}
+
+/// One level: what is narrow by its share of each column, what is wide as a box over it.
+void LanePainter::paintLevel(QPainter& painter, const QRectF& area, const LaneRow& row,
+                             const TimeScale& scale, const QRectF& level) {
+    m_strip->paint(painter, level);
+    if (!row.thin)
+        m_strip->paintTraces(painter, QRectF(level.left(), level.bottom(), level.width(), 1));
+    if (!m_strip->empty()) ++m_painted;
+    for (const Box& box : m_boxes) paintBox(painter, area, row, box, scale);
+    m_strip->clear();
+    m_boxes.clear();
+}
+
+/// Puts a slice where it is to be painted from.
+void LanePainter::place(const QRectF& area, const LaneRow& row, const SliceView& slice,
+                        const TimeScale& scale) {
+    const auto begin = static_cast<double>((slice.range.begin - scale.range.begin).ns);
+    const double left = begin * m_pixelsPerNs;
+    const double right = left + static_cast<double>(slice.range.duration().ns) * m_pixelsPerNs;
+    const Look& look = lookOf(row, slice);
+    double share = 1;
+    if (slice.count > 1 && slice.range.duration().ns > 0)
+        share = std::min(1.0, static_cast<double>(slice.busy.ns) /
+                                  static_cast<double>(slice.range.duration().ns));
+    if (row.thin || right - left < kNarrowestBox || slice.count > 1) {
+        const double strength = look.hatched && !row.thin ? kHatchStrength : 1;
+        m_strip->add(left, right, share * strength, look.rgb);
+        return;
+    }
+    QRectF box = sliceArea(area, row, slice, scale);
+    box.setLeft(area.left() + left);
+    box.setRight(area.left() + right);
+    const bool adjoins = !m_boxes.empty() && box.left() - m_boxes.back().area.right() < 0.75;
+    m_boxes.push_back({&slice, box, look.colour, adjoins, look.hatched});
+    if (look.hatched) return;
+    const double moves = waitedUntil(area, slice, scale) - area.left();
+    m_strip->add(moves - left < 2 ? left : std::floor(moves), right, 1, look.rgb);
+}
+
 void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
                               const LaneFrame& frame, const TimeScale& scale) {
     painter.save();
-    painter.setClipRect(area);
+    painter.setClipRect(area, Qt::IntersectClip);
     // Inter draws 192x192 as a product; names of kernels are code
     painter.setFont(row.onDevice ? codeFont(10) : textFont(row.role == LaneRole::kHost ? 10 : 11));
-    std::array<double, 256> drawnTo{};
-    drawnTo.fill(-1e9);
+    startStrip(area, scale, ColumnStrip::Mix::kBlend);
+    std::vector<const SliceView*> marks;
+    int depth = -1;
+    const auto finish = [&] {
+        if (depth >= 0) paintLevel(painter, area, row, scale, levelArea(area, row, depth));
+    };
     for (const SliceView& slice : frame.slices) {
-        if (!slice.range.intersects(scale.range) || slice.depth >= row.depths) continue;
-        const QRectF box = sliceArea(area, row, slice, scale);
-        if (box.right() <= drawnTo[slice.depth]) continue;
-        drawnTo[slice.depth] = box.right();
-        if (slice.instant) {
-            paintMark(painter, box, row, slice);
-            continue;
+        if (slice.depth >= row.depths) continue;
+        const bool touches =
+            slice.range.begin < scale.range.end &&
+            (slice.range.end > scale.range.begin || slice.range.begin >= scale.range.begin);
+        if (!touches) continue;
+        if (slice.depth != depth) {
+            finish();
+            depth = slice.depth;
         }
-        paintSlice(painter, box, row, slice, scale, area);
+        if (slice.instant)
+            marks.push_back(&slice);
+        else
+            place(area, row, slice, scale);
+    }
+    finish();
+    double drawnTo = -1e9;
+    for (const SliceView* mark : marks) {
+        const QRectF box = sliceArea(area, row, *mark, scale);
+        if (box.right() <= drawnTo) continue;
+        drawnTo = box.right();
+        paintMark(painter, box, row, *mark);
     }
     painter.restore();
+}
+
+void LanePainter::paintSummary(QPainter& painter, const QRectF& area, const LaneRow& row,
+                               const std::vector<const LaneFrame*>& parts, const TimeScale& scale) {
+    LaneRow part = row;
+    if (!row.thin) {
+        for (const LaneFrame* frame : parts) {
+            part.role = frame->role;
+            paintSlices(painter, area, part, *frame, scale);
+        }
+        return;
+    }
+    startStrip(area, scale, ColumnStrip::Mix::kDominant);
+    for (const LaneFrame* frame : parts) {
+        part.role = frame->role;
+        for (const SliceView& slice : frame->slices) {
+            if (slice.depth > 0) break;  // by depth
+            if (!slice.instant && isInSight(slice, scale)) place(area, part, slice, scale);
+        }
+    }
+    paintLevel(painter, area, row, scale, levelArea(area, row, 0));
 }
 
 void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const LaneRow& row,
                                const LaneFrame& frame, const TimeScale& scale) {
     painter.save();
-    painter.setClipRect(area.adjusted(0, -1, 0, 1));
-    const CounterScale values = counterScale(row, frame);
-    const auto share = [&](double value) {
-        return std::clamp((value - values.bottom) / (values.top - values.bottom), 0.0, 1.0);
-    };
-    const bool memory = row.key.lane == kMemoryTotalLane;
-    QColor colour = m_theme.fill(memory ? Meaning::kActivation : Meaning::kHost).colour;
+    painter.setClipRect(area.adjusted(0, -1, 0, 1), Qt::IntersectClip);
+    const ShownCounter counter = shownCounter(row, frame, scale.range);
+    const QColor colour = m_theme.fill(counter.meaning).colour;
     QColor pale = colour;
-    pale.setAlphaF(memory ? 0.55F : 0.40F);
+    pale.setAlphaF(0.25F);
     const std::vector<double> columns =
-        counterColumns(frame, scale, static_cast<int>(area.width()));
+        counterColumns(counter.points, scale, static_cast<int>(area.width()));
     for (std::size_t first = 0; first < columns.size();) {
         std::size_t end = first + 1;
         while (end < columns.size() && columns[end] == columns[first]) ++end;
-        const double high = area.height() * share(columns[first]);
+        const double high = area.height() * counter.share(columns[first]);
         const double left = area.left() + static_cast<double>(first);
         const double wide = static_cast<double>(end - first);
-        painter.fillRect(QRectF(left, area.bottom() - high, wide, high), pale);
-        if (columns[first] > 0)
-            painter.fillRect(QRectF(left, area.bottom() - high, wide, 1.5), colour);
-        ++m_painted;
+        if (columns[first] > kNoValue) {
+            // an area speaks of the whole: not where the scale begins above zero
+            if (counter.bottom <= 0)
+                painter.fillRect(QRectF(left, area.bottom() - high, wide, high), pale);
+            if (columns[first] != 0)
+                painter.fillRect(QRectF(left, area.bottom() - high, wide, 1.5), colour);
+            ++m_painted;
+        }
         first = end;
     }
+    paintAxis(painter, area, counter);
     if (row.theoryBytes > 0) {
-        const double y = std::round(area.bottom() - area.height() * share(row.theoryBytes)) + 0.5;
+        const double y =
+            std::round(area.bottom() - area.height() * counter.share(row.theoryBytes)) + 0.5;
         painter.setPen(QPen(m_theme.text, 1, Qt::DashLine));
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
     }
     painter.restore();
+}
+
+/// Lines at what the axis names, where there are some between its ends.
+void LanePainter::paintAxis(QPainter& painter, const QRectF& area, const ShownCounter& counter) {
+    const std::vector<double> ticks = counterTicks(counter, area.height());
+    painter.setPen(m_theme.hairline);
+    if (ticks.size() < 3) return;
+    for (const double value : ticks) {
+        const double y = std::round(area.bottom() - area.height() * counter.share(value)) + 0.5;
+        painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
+    }
 }
 
 }  // namespace shardscope::desktop

@@ -1,31 +1,25 @@
-// Paints one lane of the timeline from prepared slices or counter points. Pure paint; skips
-// what falls into pixels already drawn, so that cost follows pixels.
+// Paints one lane of the timeline from prepared slices or counter points. Pure paint; what is
+// narrower than a few pixels is painted as its share of each column (column_strip.h).
 #pragma once
 
 #include "app/desktop/models/time_scale.h"
+#include "app/desktop/pages/timeline/column_strip.h"
+#include "app/desktop/pages/timeline/counter_lane.h"
 #include "app/desktop/pages/timeline/lane_layout.h"
 #include "app/desktop/pages/timeline/timeline_frame.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QHash>
 #include <QPainter>
 #include <QRectF>
 #include <QString>
-#include <unordered_map>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace shardscope::desktop {
-
-/// The highest value of a counter in each pixel column.
-[[nodiscard]] std::vector<double> counterColumns(const LaneFrame& frame, const TimeScale& scale,
-                                                 int width);
-
-/// What the bottom and the top of a counter's strip stand for.
-struct CounterScale {
-    double bottom = 0;  ///< above 0 for a running sum: only its growth says something
-    double top = 1;
-    double highest = 0;  ///< of what is shown
-};
-[[nodiscard]] CounterScale counterScale(const LaneRow& row, const LaneFrame& frame);
 
 class LanePainter {
 public:
@@ -35,25 +29,60 @@ public:
     /// `area`: the lane's rectangle; x of `scale` counts from its left.
     void paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
                      const LaneFrame& frame, const TimeScale& scale);
+    /// `parts`: of a summary, what lies below first.
+    void paintSummary(QPainter& painter, const QRectF& area, const LaneRow& row,
+                      const std::vector<const LaneFrame*>& parts, const TimeScale& scale);
     void paintCounter(QPainter& painter, const QRectF& area, const LaneRow& row,
                       const LaneFrame& frame, const TimeScale& scale);
-    /// Rectangles filled since construction.
+    /// Boxes and strips of columns painted since construction.
     [[nodiscard]] int painted() const { return m_painted; }
 
     [[nodiscard]] static QRectF sliceArea(const QRectF& area, const LaneRow& row,
                                           const SliceView& slice, const TimeScale& scale);
 
 private:
-    void paintSlice(QPainter& painter, const QRectF& box, const LaneRow& row,
-                    const SliceView& slice, const TimeScale& scale, const QRectF& area);
+    /// How slices of one name, phase and kind are painted.
+    struct Look {
+        QColor colour;
+        QRgb rgb = 0;
+        bool hatched = false;
+    };
+    using LookKey = std::pair<QString, int>;
+    struct RecentLook {
+        QString name;
+        int kind = -1;
+        Look look;
+    };
+    static constexpr std::size_t kRecentLooks = 256;
+    /// A slice that is seen as itself.
+    struct Box {
+        const SliceView* slice = nullptr;
+        QRectF area;
+        QColor colour;
+        bool adjoins = false;  ///< touches the one before
+        bool hatched = false;
+    };
+    void startStrip(const QRectF& area, const TimeScale& scale, ColumnStrip::Mix mix);
+    void place(const QRectF& area, const LaneRow& row, const SliceView& slice,
+               const TimeScale& scale);
+    void paintLevel(QPainter& painter, const QRectF& area, const LaneRow& row,
+                    const TimeScale& scale, const QRectF& level);
+    void paintBox(QPainter& painter, const QRectF& area, const LaneRow& row, const Box& box,
+                  const TimeScale& scale);
+    void paintAxis(QPainter& painter, const QRectF& area, const ShownCounter& counter);
     void paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
                    const SliceView& slice);
     void paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
                     const SliceView& slice, const QColor& ground);
-    [[nodiscard]] QColor colourOf(const LaneRow& row, const SliceView& slice);
+    [[nodiscard]] Look makeLook(const LaneRow& row, const SliceView& slice) const;
+    const Look& lookOf(const LaneRow& row, const SliceView& slice);
 
     const Theme& m_theme;
-    std::unordered_map<std::string, QColor> m_shades;
+    QHash<LookKey, Look> m_looks;
+    std::array<RecentLook, kRecentLooks> m_recent;
+    std::optional<ColumnStrip> m_strip;  ///< of the level that is being painted
+    std::vector<Box> m_boxes;
+    double m_pixelsPerNs = 0;  ///< of the lane that is being painted
     int m_painted = 0;
 };
 

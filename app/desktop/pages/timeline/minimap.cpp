@@ -12,22 +12,62 @@
 #include <cmath>
 
 namespace shardscope::desktop {
+namespace {
+
+/// An edge is held this close to it.
+constexpr double kGrip = 5;
+/// Ticks of steps closer than this are no ticks.
+constexpr double kClosestSteps = 5;
+constexpr double kTicks = 5;  ///< height of the strip of ticks below
+
+/// Mean of the buckets that a pixel covers.
+double shareAt(const std::vector<float>& buckets, std::size_t x, std::size_t pixels) {
+    if (buckets.empty()) return 0;
+    const std::size_t first = x * buckets.size() / pixels;
+    const std::size_t end = std::max(first + 1, (x + 1) * buckets.size() / pixels);
+    double sum = 0;
+    for (std::size_t i = first; i < std::min(end, buckets.size()); ++i) sum += buckets[i];
+    return std::min(1.0, sum / static_cast<double>(end - first));
+}
+
+}  // namespace
 
 Minimap::Minimap(QWidget* parent) : QWidget(parent), m_labelWidth(kLabelWidth) {
-    setFixedHeight(48);
+    setFixedHeight(52);
+    setMouseTracking(true);
     setAccessibleName(tr("Whole run: density of compute and of time blocked in communication"));
-    setToolTip(
-        tr("Blue: share of compute. Orange from below: share blocked in collectives, all ranks. "
-           "Drag to move."));
 }
 
 void Minimap::setRecording(const RecordingPtr& recording) {
+    const bool same =
+        recording && m_recording && recording->summary.run.id == m_recording->summary.run.id;
     m_recording = recording;
+    if (!same) m_density.reset(), m_hits.clear();
+    m_steps.clear();
+    if (recording)
+        for (const StepFacts& step : recording->summary.steps)
+            if (step.rank == recording->summary.steps.front().rank) m_steps.push_back(step.start);
+    update();
+}
+
+void Minimap::setDensity(const MinimapDensityPtr& density) {
+    m_density = density;
+    const QString low = density && density->isBlocked
+                            ? tr("Orange from below: share blocked in collectives.")
+                            : tr("Orange from below: share in which kernels of collectives ran.");
+    setToolTip(tr("Blue: share of compute. %1 Grey: calibration and other work. Mean of all "
+                  "ranks. Click to centre, drag to move, pull at an edge.")
+                   .arg(low));
     update();
 }
 
 void Minimap::setView(TimeRange view) {
     m_view = view;
+    update();
+}
+
+void Minimap::setHits(std::vector<Timestamp> hits) {
+    m_hits = std::move(hits);
     update();
 }
 
@@ -38,25 +78,112 @@ void Minimap::setPlot(int left, int width) {
 }
 
 QRectF Minimap::strip() const {
-    QRectF area = QRectF(rect()).adjusted(m_labelWidth, 2, 0, -4);
+    QRectF area = QRectF(rect()).adjusted(m_labelWidth, 2, 0, -4 - kTicks);
     if (m_plotWidth > 0) area.setWidth(m_plotWidth);
     return area;
 }
 
-void Minimap::centreOn(double x) {
+double Minimap::xOf(Timestamp time) const {
+    return strip().left() + TimeScale{m_recording->bounds(), strip().width()}.x(time);
+}
+
+Timestamp Minimap::timeAt(double x) const {
+    return TimeScale{m_recording->bounds(), strip().width()}.time(x - strip().left());
+}
+
+Minimap::Grip Minimap::gripAt(double x) const {
+    if (!m_recording) return Grip::kNone;
+    const double begin = xOf(m_view.begin), end = xOf(m_view.end);
+    const double toBegin = std::abs(x - begin), toEnd = std::abs(x - end);
+    // of a narrow frame only what is outside pulls at its edges
+    const bool narrow = end - begin < 3 * kGrip;
+    if (toBegin <= kGrip && toBegin <= toEnd && (!narrow || x < begin)) return Grip::kBegin;
+    if (toEnd <= kGrip && (!narrow || x > end)) return Grip::kEnd;
+    return Grip::kMove;
+}
+
+void Minimap::dragTo(double x) {
     if (!m_recording) return;
-    const TimeScale scale{m_recording->bounds(), strip().width()};
-    const Timestamp centre = scale.time(x - strip().left());
-    const Duration half{m_view.duration().ns / 2};
-    Q_EMIT viewRequested({centre - half, centre + half});
+    const Timestamp at = timeAt(x);
+    const Duration least{std::max<std::int64_t>(1, m_recording->bounds().duration().ns / 100'000)};
+    if (m_grip == Grip::kBegin) {
+        Q_EMIT viewRequested({std::min(at, m_view.end - least), m_view.end});
+    } else if (m_grip == Grip::kEnd) {
+        Q_EMIT viewRequested({m_view.begin, std::max(at, m_view.begin + least)});
+    } else if (m_grip == Grip::kMove) {
+        const Duration half{m_view.duration().ns / 2};
+        Q_EMIT viewRequested({at - half, at + half});
+    }
 }
 
 void Minimap::mousePressEvent(QMouseEvent* event) {
-    centreOn(event->position().x());
+    if (event->button() != Qt::LeftButton) return;
+    m_grip = gripAt(event->position().x());
+    if (m_grip == Grip::kMove) dragTo(event->position().x());
 }
 
 void Minimap::mouseMoveEvent(QMouseEvent* event) {
-    if (event->buttons().testFlag(Qt::LeftButton)) centreOn(event->position().x());
+    if (event->buttons().testFlag(Qt::LeftButton)) return dragTo(event->position().x());
+    const Grip grip = gripAt(event->position().x());
+    setCursor(grip == Grip::kBegin || grip == Grip::kEnd ? Qt::SizeHorCursor : Qt::ArrowCursor);
+}
+
+void Minimap::mouseReleaseEvent(QMouseEvent*) {
+    m_grip = Grip::kNone;
+}
+
+void Minimap::paintDensity(QPainter& painter, const QRectF& area) const {
+    if (!m_density) return;
+    const Theme& theme = Theme::of(this);
+    if (!m_density->holdsAnything()) {
+        painter.setPen(theme.quietText);
+        painter.drawText(area.adjusted(8, 0, -8, 0), Qt::AlignCenter,
+                         tr("no phases, kernels or operators recorded"));
+        return;
+    }
+    const struct {
+        const std::vector<float>& buckets;
+        QColor colour;
+    } layers[] = {{m_density->rest, theme.fill(Meaning::kIdle).colour},
+                  {m_density->compute, theme.fill(Meaning::kCompute).colour},
+                  {m_density->communication, theme.fill(Meaning::kReduction).colour}};
+    const auto pixels = static_cast<std::size_t>(std::max(1.0, area.width()));
+    for (const auto& layer : layers) {
+        for (std::size_t x = 0; x < pixels; ++x) {
+            const double high = shareAt(layer.buckets, x, pixels) * area.height();
+            if (high <= 0) continue;
+            painter.fillRect(
+                QRectF(area.left() + static_cast<double>(x), area.bottom() - high, 1, high),
+                layer.colour);
+        }
+    }
+}
+
+/// Below the strip, every 1st, 2nd, 5th ... step.
+void Minimap::paintSteps(QPainter& painter, const QRectF& area) const {
+    if (m_steps.size() < 2) return;
+    const double pitch =
+        (xOf(m_steps.back()) - xOf(m_steps.front())) / static_cast<double>(m_steps.size() - 1);
+    const auto stride =
+        static_cast<std::size_t>(std::max(1.0, niceStep(kClosestSteps / std::max(pitch, 1e-6), 1)));
+    painter.setPen(Theme::of(this).quietText);
+    for (std::size_t i = 0; i < m_steps.size(); i += stride) {
+        const double x = std::round(xOf(m_steps[i])) + 0.5;
+        painter.drawLine(QPointF(x, area.bottom() + 2), QPointF(x, area.bottom() + 2 + kTicks));
+    }
+}
+
+void Minimap::paintView(QPainter& painter, const QRectF& area) const {
+    const Theme& theme = Theme::of(this);
+    QColor shade = theme.window;
+    shade.setAlphaF(0.55F);
+    const double left = xOf(m_view.begin);
+    const double right = std::max(xOf(m_view.end), left + 3);
+    painter.fillRect(QRectF(area.topLeft(), QPointF(left, area.bottom())), shade);
+    painter.fillRect(QRectF(QPointF(right, area.top()), area.bottomRight()), shade);
+    painter.setPen(QPen(theme.accent, 2));
+    painter.drawRect(QRectF(QPointF(std::max(left, area.left() + 1), area.top() + 1),
+                            QPointF(std::min(right, area.right() - 1), area.bottom())));
 }
 
 void Minimap::paintEvent(QPaintEvent*) {
@@ -71,36 +198,17 @@ void Minimap::paintEvent(QPaintEvent*) {
     drawTabular(painter, QRectF(16, area.top() + 18, m_labelWidth - 16, 18), Qt::AlignLeft,
                 formatDuration(m_recording->bounds().duration()));
     painter.fillRect(area, theme.panel);
-    const RunDensity& density = m_recording->density;
-    QColor compute = theme.fill(Meaning::kCompute).colour;
-    const QColor waiting = theme.fill(Meaning::kReduction).colour;
-    const auto pixels = static_cast<std::size_t>(area.width());
-    for (std::size_t x = 0; x < pixels && !density.compute.empty(); ++x) {
-        const std::size_t first = x * density.compute.size() / pixels;
-        const std::size_t last = std::max(first + 1, (x + 1) * density.compute.size() / pixels);
-        float busy = 0;
-        float blocked = 0;
-        for (std::size_t i = first; i < last; ++i) {
-            busy += density.compute[i];
-            blocked += density.blocked[i];
-        }
-        const double count = static_cast<double>(last - first);
-        const double left = area.left() + static_cast<double>(x);
-        const double high = std::min(1.0, busy / count) * area.height();
-        const double low = std::min(1.0, blocked / count) * area.height();
-        painter.fillRect(QRectF(left, area.bottom() - high, 1, high), compute);
-        painter.fillRect(QRectF(left, area.bottom() - low, 1, low), waiting);
+    paintDensity(painter, area);
+    paintSteps(painter, area);
+    paintView(painter, area);
+    painter.setPen(QPen(theme.bad, 1));
+    double last = -1;
+    for (const Timestamp hit : m_hits) {
+        const double x = std::round(xOf(hit)) + 0.5;
+        if (x == last) continue;
+        last = x;
+        painter.drawLine(QPointF(x, area.top()), QPointF(x, area.top() + 9));
     }
-    const TimeScale scale{m_recording->bounds(), area.width()};
-    QColor shade = theme.window;
-    shade.setAlphaF(0.55F);
-    const double left = area.left() + scale.x(m_view.begin);
-    const double right = std::max(area.left() + scale.x(m_view.end), left + 3);
-    painter.fillRect(QRectF(area.topLeft(), QPointF(left, area.bottom())), shade);
-    painter.fillRect(QRectF(QPointF(right, area.top()), area.bottomRight()), shade);
-    painter.setPen(QPen(theme.accent, 2));
-    painter.drawRect(QRectF(QPointF(std::max(left, area.left() + 1), area.top() + 1),
-                            QPointF(std::min(right, area.right() - 1), area.bottom())));
 }
 
 }  // namespace shardscope::desktop

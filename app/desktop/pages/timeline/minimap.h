@@ -1,11 +1,13 @@
-// The whole run in one strip: density of compute and of waiting, step ticks, and
-// the visible part as a frame to drag. GUI thread.
+// The whole run in one strip: how much it computed and communicated, step ticks, what was found,
+// and the visible part as a frame that can be moved and pulled at its edges. GUI thread.
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
+#include "app/desktop/pages/timeline/minimap_density.h"
 
 #include <QWidget>
 #include <optional>
+#include <vector>
 
 namespace shardscope::desktop {
 
@@ -14,11 +16,15 @@ class Minimap : public QWidget {
 
 public:
     explicit Minimap(QWidget* parent = nullptr);
+    /// Null: none. Its density comes later.
     void setRecording(const RecordingPtr& recording);
+    void setDensity(const MinimapDensityPtr& density);
     void setView(TimeRange view);
+    /// Moments at which something was found, by time.
+    void setHits(std::vector<Timestamp> hits);
     /// Where the lanes begin, and how wide they are.
     void setPlot(int left, int width);
-    [[nodiscard]] QSize sizeHint() const override { return {400, 48}; }
+    [[nodiscard]] QSize sizeHint() const override { return {400, 52}; }
 
 Q_SIGNALS:
     void viewRequested(shardscope::TimeRange view);
@@ -27,13 +33,25 @@ protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
 
 private:
+    enum class Grip { kNone, kMove, kBegin, kEnd };
     [[nodiscard]] QRectF strip() const;
-    void centreOn(double x);
+    [[nodiscard]] double xOf(Timestamp time) const;
+    [[nodiscard]] Timestamp timeAt(double x) const;
+    [[nodiscard]] Grip gripAt(double x) const;
+    void dragTo(double x);
+    void paintDensity(QPainter& painter, const QRectF& area) const;
+    void paintSteps(QPainter& painter, const QRectF& area) const;
+    void paintView(QPainter& painter, const QRectF& area) const;
 
     RecordingPtr m_recording;
+    MinimapDensityPtr m_density;
+    std::vector<Timestamp> m_steps;  ///< begins of those of the first rank
+    std::vector<Timestamp> m_hits;
     TimeRange m_view;
+    Grip m_grip = Grip::kNone;
     int m_labelWidth;
     int m_plotWidth = 0;  ///< 0: to the right edge
 };

@@ -6,10 +6,13 @@
 #include "app/desktop/pages/timeline/timeline_lanes.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QContextMenuEvent>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
+#include <QSignalBlocker>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
@@ -20,11 +23,12 @@ namespace {
 constexpr double kZoomStep = 0.7;
 constexpr double kPanStep = 0.15;
 constexpr int kScrollStep = 48;
-constexpr int kAboveRow = 24;  ///< of the lanes before one that is scrolled to
+constexpr int kAboveRow = 48;  ///< of the lanes before one that is scrolled to
 
 }  // namespace
 
-TimelineCanvas::TimelineCanvas(QWidget* parent) : QAbstractScrollArea(parent) {
+TimelineCanvas::TimelineCanvas(QWidget* parent)
+    : QAbstractScrollArea(parent), m_filter(new QLineEdit(this)) {
     setFrameShape(QFrame::NoFrame);
     setFocusPolicy(Qt::StrongFocus);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -32,28 +36,66 @@ TimelineCanvas::TimelineCanvas(QWidget* parent) : QAbstractScrollArea(parent) {
     setAccessibleName(tr("Timeline of all ranks"));
     setAccessibleDescription(
         tr("W and S zoom, A and D move, comma and period step from event to event"));
+    m_filter->setPlaceholderText(tr("Filter lanes"));
+    m_filter->setAccessibleName(tr("Show only lanes whose name has this text"));
+    m_filter->setFocusPolicy(Qt::ClickFocus);
+    m_filter->setFont(textFont(kSmallPixels));
+    m_filter->installEventFilter(this);
+    connect(m_filter, &QLineEdit::textChanged, this, &TimelineCanvas::setFilter);
 }
 
 void TimelineCanvas::setRecording(const RecordingPtr& recording) {
     // the old picture of the same run stays until there is a new one
     const std::string run = recording ? recording->summary.run.id : std::string();
-    if (run.empty() || run != m_run) m_frame.reset();
+    if (run.empty() || run != m_run) {
+        m_frame.reset();
+        const QSignalBlocker quiet(m_filter);
+        m_filter->clear();  // lanes of another run have other names
+    }
     m_run = run;
     m_picks = {};
+    m_shown.setOrigin(std::nullopt);
     m_shown.setRecording(recording);
     lanesChanged();
     if (recording) changeView(recording->bounds());
 }
 
 void TimelineCanvas::setRanks(const std::vector<RankId>& ranks) {
-    if (!m_shown.setRanks(ranks)) return;
-    lanesChanged();
-    requestPicture();
+    relayOut([&] { return m_shown.setRanks(ranks); });
+}
+
+void TimelineCanvas::setRankOrder(const std::vector<RankId>& order) {
+    relayOut([&] { return m_shown.setRankOrder(order); });
 }
 
 void TimelineCanvas::setFrame(const TimelineFramePtr& frame) {
     m_frame = frame;
+    if (frame) relayOut([&] { return m_shown.addDepths(*frame); });
     touchPicture();
+    followPointer();
+}
+
+void TimelineCanvas::setDepths(const LaneDepths& depths) {
+    relayOut([&] { return m_shown.addDepths(depths); });
+}
+
+void TimelineCanvas::setFilter(const QString& text) {
+    if (m_filter->text() != text) m_filter->setText(text);
+    relayOut([&] { return m_shown.setFilter(text.trimmed()); });
+}
+
+void TimelineCanvas::relayOut(const std::function<bool()>& change) {
+    const LaneRow* before = lanes().rowAt(m_shown.top() + lanes().pinnedHeight + 1);
+    const LaneAddress key = before != nullptr ? before->key : LaneAddress{};
+    const bool isLane = before != nullptr && before->isLane();
+    const int in = before != nullptr ? before->y - m_shown.top() : 0;
+    if (!change()) return;
+    lanesChanged();
+    const LaneRow* after = isLane ? lanes().row(key) : nullptr;
+    if (after != nullptr && after->y - m_shown.top() != in)
+        verticalScrollBar()->setValue(after->y - in);
+    requestPicture();
+    followPointer();
 }
 
 void TimelineCanvas::setView(TimeRange view) {
@@ -66,12 +108,13 @@ void TimelineCanvas::setSelectedRange(std::optional<TimeRange> range) {
 }
 
 void TimelineCanvas::selectSlice(LaneAddress key, const SliceView& slice) {
-    if (lanes().row(key) == nullptr) {
-        m_shown.reveal(key);
+    const LaneRow* row = lanes().row(key);
+    if (row == nullptr || (slice.depth >= row->depths && row->isLane())) {
+        m_shown.reveal(key, slice.depth);
         lanesChanged();
         requestPicture();
+        row = lanes().row(key);
     }
-    const LaneRow* row = lanes().row(key);
     m_picks.links.clear();
     m_picks.chosen = TimelineHit{key, row != nullptr ? row->role : LaneRole::kHost, slice};
     const TimeRange& range = slice.range;
@@ -88,9 +131,12 @@ void TimelineCanvas::selectSlice(LaneAddress key, const SliceView& slice) {
 }
 
 void TimelineCanvas::bringIntoView(const LaneRow& row) {
-    const int room = static_cast<int>(m_shown.lanesArea().height());
-    if (row.y < m_shown.top() || row.y + row.height > m_shown.top() + room)
-        verticalScrollBar()->setValue(row.y - kAboveRow);
+    if (row.pinned) return;
+    const int room = static_cast<int>(m_shown.scrollArea().height());
+    const int pinned = lanes().pinnedHeight;
+    const int top = m_shown.top() + pinned;
+    if (row.y < top || row.y + row.height > top + room)
+        verticalScrollBar()->setValue(row.y - pinned - kAboveRow);
 }
 
 void TimelineCanvas::setLinks(std::vector<LinkedSlice> links) {
@@ -117,6 +163,7 @@ void TimelineCanvas::lanesChanged() {
     verticalScrollBar()->setRange(0, std::max(0, lanes().height - room));
     verticalScrollBar()->setPageStep(room);
     verticalScrollBar()->setSingleStep(kScrollStep);
+    placeFilter();
     Q_EMIT plotChanged(m_shown.labelWidth(), static_cast<int>(m_shown.scale().width));
     touchPicture();
 }
@@ -128,7 +175,49 @@ void TimelineCanvas::touchPicture() {
 
 void TimelineCanvas::requestPicture() {
     if (!isVisible()) return;
-    if (const auto query = m_shown.query()) Q_EMIT pictureRequested(*query);
+    const auto query = m_shown.query();
+    if (!query) return;
+    m_asked = query->lanes;
+    Q_EMIT pictureRequested(*query);
+    if (auto unknown = m_shown.unknownDepths(); !unknown.empty()) Q_EMIT depthsRequested(unknown);
+}
+
+/// The corner beside the ruler.
+void TimelineCanvas::placeFilter() {
+    m_filter->setGeometry(16, 5, std::max(60, m_shown.labelWidth() - 28), 24);
+    m_filter->setVisible(m_shown.recording() != nullptr);
+}
+
+const LaneRow* TimelineCanvas::target() const {
+    if (const auto& at = m_pointer.at())
+        if (const LaneRow* row =
+                at->x() < m_shown.labelWidth() ? m_shown.nameAt(at->y()) : m_shown.rowAt(at->y()))
+            return row;
+    return m_picks.chosen ? lanes().row(m_picks.chosen->key) : nullptr;
+}
+
+void TimelineCanvas::act(LaneAction action, const LaneRow* row) {
+    if (action == LaneAction::kFilter) {
+        m_filter->setFocus();
+        m_filter->selectAll();
+        return;
+    }
+    std::optional<LaneRow> copy;  // the layout that it is of goes
+    if (row != nullptr) copy = *row;
+    relayOut([&] {
+        m_shown.apply(action, copy ? &*copy : nullptr);
+        return true;
+    });
+}
+
+void TimelineCanvas::actOnTarget(LaneAction action) {
+    act(action, target());
+}
+
+/// What lies under a pointer that rests has changed.
+void TimelineCanvas::followPointer() {
+    if (m_pointer.at() && !m_pointer.isHeld()) hover(*m_pointer.at());
+    viewport()->update();
 }
 
 void TimelineCanvas::changeView(TimeRange view) {
@@ -136,6 +225,7 @@ void TimelineCanvas::changeView(TimeRange view) {
     m_shown.setView(view);
     touchPicture();
     requestPicture();
+    followPointer();
     Q_EMIT viewChanged(m_shown.view());
 }
 
@@ -164,15 +254,17 @@ Timestamp TimelineCanvas::anchor() const {
 }
 
 void TimelineCanvas::zoomToSelection() {
-    if (m_picks.range)
-        changeView(*m_picks.range);
-    else if (m_picks.chosen)
-        changeView(m_picks.chosen->slice.range);
+    if (m_picks.range) return changeView(*m_picks.range);
+    if (!m_picks.chosen) return;
+    // with what is around it: a slice from edge to edge shows nothing
+    const TimeRange& range = m_picks.chosen->slice.range;
+    const Duration margin{std::max<std::int64_t>(100, range.duration().ns / 5)};
+    changeView({range.begin - margin, range.end + margin});
 }
 
 void TimelineCanvas::addMark(Timestamp at) {
     m_picks.marks.insert(std::upper_bound(m_picks.marks.begin(), m_picks.marks.end(), at), at);
-    viewport()->update();
+    marksChanged();
 }
 
 /// The slice first, then the range, then the marks.
@@ -183,8 +275,15 @@ void TimelineCanvas::clearNext() {
         Q_EMIT selectionCleared();
     } else {
         m_picks.marks.clear();
-        viewport()->update();
+        marksChanged();
     }
+}
+
+void TimelineCanvas::marksChanged() {
+    const auto& marks = m_picks.marks;
+    m_shown.setOrigin(marks.empty() ? std::nullopt : std::optional(marks.front()));
+    touchPicture();
+    followPointer();
 }
 
 void TimelineCanvas::run(TimelineCommand command) {
@@ -225,6 +324,29 @@ void TimelineCanvas::run(TimelineCommand command) {
             return addMark(anchor());
         case TimelineCommand::kClear:
             return clearNext();
+        case TimelineCommand::kLevels:
+            return actOnTarget(LaneAction::kLevels);
+        case TimelineCommand::kTaller:
+            return actOnTarget(LaneAction::kTaller);
+        case TimelineCommand::kPin:
+            return actOnTarget(LaneAction::kPin);
+        case TimelineCommand::kHide:
+            return actOnTarget(LaneAction::kHide);
+        case TimelineCommand::kShowHidden:
+            return act(LaneAction::kShowHidden, nullptr);
+        case TimelineCommand::kMoveUp:
+            return actOnTarget(LaneAction::kMoveUp);
+        case TimelineCommand::kMoveDown:
+            return actOnTarget(LaneAction::kMoveDown);
+        case TimelineCommand::kFoldAll:
+            return act(LaneAction::kFoldAll, nullptr);
+        case TimelineCommand::kUnfoldAll:
+            return act(LaneAction::kUnfoldAll, nullptr);
+        case TimelineCommand::kFilter:
+            return act(LaneAction::kFilter, nullptr);
+        case TimelineCommand::kRulerTime:
+            m_shown.nextRulerTime();
+            return touchPicture();
     }
 }
 
@@ -275,7 +397,7 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
     const TimelinePointer::Drag drag = m_pointer.drag();
     const auto [left, right] = m_pointer.stretch();
     m_pointer.release();
-    viewport()->update();
+    followPointer();
     if (drag == TimelinePointer::Drag::kNone) return click(event->position());
     if (drag == TimelinePointer::Drag::kPans || !m_shown.recording()) return;
     const TimeRange range =
@@ -284,17 +406,46 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void TimelineCanvas::click(QPointF at) {
-    if (at.x() < m_shown.labelWidth()) {
-        const LaneRow* row = m_shown.rowAt(at.y());
-        if (row == nullptr || row->isLane()) return;
-        m_shown.toggle(LaneRow(*row));
-        lanesChanged();
-        requestPicture();
+    const bool onName = at.x() < m_shown.labelWidth();
+    const LaneRow* row = onName ? m_shown.nameAt(at.y()) : m_shown.rowAt(at.y());
+    if (row != nullptr && (onName || row->thin)) {
+        // a row of a heat map is too thin to be aimed at: it opens
+        if (row->isHeader() || row->thin) return act(LaneAction::kFold, row);
+        if (row->allDepths > kFirstDepths) act(LaneAction::kLevels, row);
     } else if (const auto hit = hitAt(at)) {
         selectSlice(hit->key, hit->slice);
     } else {
         clearSlice();
     }
+}
+
+void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
+    if (!m_shown.recording()) return;
+    const QPointF at = viewport()->mapFromGlobal(event->globalPos());
+    const LaneRow* row =
+        at.x() < m_shown.labelWidth() ? m_shown.nameAt(at.y()) : m_shown.rowAt(at.y());
+    std::optional<LaneRow> copy;
+    if (row != nullptr) copy = *row;
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    for (const LaneChoice& choice : laneChoices(copy ? &*copy : nullptr, m_shown.options())) {
+        QAction* entry = menu->addAction(choice.text + u'\t' + choice.key);
+        connect(entry, &QAction::triggered, this,
+                [this, copy, action = choice.action] { act(action, copy ? &*copy : nullptr); });
+    }
+    menu->popup(event->globalPos());
+    event->accept();
+}
+
+/// Escape and Enter lead from the filter back to the lanes.
+bool TimelineCanvas::eventFilter(QObject* watched, QEvent* event) {
+    if (watched != m_filter || event->type() != QEvent::KeyPress)
+        return QAbstractScrollArea::eventFilter(watched, event);
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key == Qt::Key_Escape) m_filter->clear();
+    if (key != Qt::Key_Escape && key != Qt::Key_Return && key != Qt::Key_Enter) return false;
+    setFocus();
+    return true;
 }
 
 void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -328,6 +479,9 @@ void TimelineCanvas::resizeEvent(QResizeEvent*) {
 void TimelineCanvas::scrollContentsBy(int, int) {
     m_shown.setTop(verticalScrollBar()->value());
     touchPicture();
+    followPointer();
+    // other lanes come near
+    if (const auto query = m_shown.query(); query && query->lanes != m_asked) requestPicture();
 }
 
 QPixmap TimelineCanvas::renderPicture() const {

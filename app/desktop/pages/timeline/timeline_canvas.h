@@ -9,7 +9,9 @@
 #include "app/desktop/pages/timeline/timeline_viewport.h"
 
 #include <QAbstractScrollArea>
+#include <QLineEdit>
 #include <QPixmap>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +26,13 @@ public:
 
     void setRecording(const RecordingPtr& recording);
     void setRanks(const std::vector<RankId>& ranks);
+    /// Top first, of ranks that are shown; those that are left out follow.
+    void setRankOrder(const std::vector<RankId>& order);
     void setFrame(const TimelineFramePtr& frame);
+    /// How many levels lanes have.
+    void setDepths(const LaneDepths& depths);
+    /// Shows only lanes whose rank, group or name has `text`; empty: all.
+    void setFilter(const QString& text);
     void setView(TimeRange view);
     /// The shared selection; nullopt: none.
     void setSelectedRange(std::optional<TimeRange> range);
@@ -43,8 +51,13 @@ public:
     [[nodiscard]] const std::vector<Timestamp>& marks() const { return m_picks.marks; }
 
     void run(TimelineCommand command);
+    /// Does something to the lane, group or rank that the row stands for.
+    void act(LaneAction action, const LaneRow* row);
+    [[nodiscard]] const LaneLayoutOptions& laneOptions() const { return m_shown.options(); }
 
 Q_SIGNALS:
+    /// Lanes of which it is not known how many levels they have.
+    void depthsRequested(const std::vector<shardscope::LaneAddress>& lanes);
     void pictureRequested(const shardscope::desktop::TimelineQuery& query);
     void viewChanged(shardscope::TimeRange view);
     void rangeSelected(shardscope::TimeRange range);
@@ -66,6 +79,8 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
     bool viewportEvent(QEvent* event) override;
     void scrollContentsBy(int dx, int dy) override;
     void focusInEvent(QFocusEvent* event) override;
@@ -74,6 +89,13 @@ protected:
 
 private:
     void lanesChanged();
+    /// Changes which lanes there are, and keeps what one looks at where it is.
+    void relayOut(const std::function<bool()>& change);
+    void placeFilter();
+    void actOnTarget(LaneAction action);
+    /// The row under the pointer; else that of the chosen slice; null: none.
+    [[nodiscard]] const LaneRow* target() const;
+    void followPointer();
     void changeView(TimeRange view);
     void pan(double fraction);
     void scroll(int pixels);
@@ -83,6 +105,7 @@ private:
     [[nodiscard]] Timestamp anchor() const;
     void zoomToSelection();
     void addMark(Timestamp at);
+    void marksChanged();
     void clearNext();
     void click(QPointF at);
     void hover(QPointF at);
@@ -94,8 +117,10 @@ private:
     TimelinePointer m_pointer;
     TimelinePicks m_picks;
     TimelineFramePtr m_frame;
-    std::string m_run;  ///< id of the run that is shown
-    QPixmap m_picture;  ///< null: to be painted anew
+    QLineEdit* m_filter;
+    std::vector<LaneAddress> m_asked;  ///< lanes of the last request
+    std::string m_run;                 ///< id of the run that is shown
+    QPixmap m_picture;                 ///< null: to be painted anew
 };
 
 }  // namespace shardscope::desktop

@@ -1,6 +1,8 @@
 #include "app/desktop/pages/timeline/timeline_hover.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/counter_lane.h"
+#include "app/desktop/pages/timeline/ruler_marks.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 
 #include <QObject>
@@ -25,13 +27,25 @@ QString counterLine(const TimelineViewport& viewport, const TimelineFrame& frame
     const LaneFrame* lane = frame.lane(row->key);
     if (lane == nullptr) return {};
     const Timestamp time = viewport.timeAt(at.x());
+    const ShownCounter counter = shownCounter(*row, *lane, viewport.view());
     const auto point =
-        std::find_if(lane->points.rbegin(), lane->points.rend(),
+        std::find_if(counter.points.rbegin(), counter.points.rend(),
                      [time](const auto& candidate) { return candidate.range.begin <= time; });
-    if (point == lane->points.rend()) return {};
+    if (point == counter.points.rend()) return {};
     return QObject::tr("rank %1 · %2 %3")
         .arg(QString::number(row->key.rank.value), row->name,
-             formatCounter(point->range.contains(time) ? point->maximum : point->last, row->unit));
+             formatCounter(point->range.contains(time) ? point->maximum : point->last,
+                           counter.unit));
+}
+
+/// "0.8131 s · step 20 + 1.2 ms · +0.4 ms": absolute, in its step, from the mark or the left edge.
+QString momentLine(const TimelineViewport& viewport, Timestamp time) {
+    const Duration resolution = viewport.scale().resolution();
+    QStringList words{formatInstant(time, resolution)};
+    if (const QString step = stepTime(viewport.steps(), time, resolution); !step.isEmpty())
+        words << step;
+    words << formatOffset(time - viewport.origin(), resolution);
+    return words.join(u" · "_s);
 }
 
 }  // namespace
@@ -40,7 +54,7 @@ QString hoverLine(const TimelineViewport& viewport, const TimelineFrame* frame,
                   const std::optional<TimelineHit>& hovered, QPointF at) {
     if (hovered) return sliceLine(*hovered);
     if (!viewport.lanesArea().contains(at)) return {};
-    const QString moment = formatInstant(viewport.timeAt(at.x()), viewport.scale().resolution());
+    const QString moment = momentLine(viewport, viewport.timeAt(at.x()));
     const QString counter = frame != nullptr ? counterLine(viewport, *frame, at) : QString();
     return counter.isEmpty() ? moment : counter + u" · "_s + moment;
 }

@@ -27,6 +27,9 @@ TimelineCommand byPlace(quint32 scanCode) {
 }  // namespace
 
 TimelineCommand timelineCommand(int key, quint32 scanCode, Qt::KeyboardModifiers modifiers) {
+    if (modifiers == Qt::ControlModifier && key == Qt::Key_P) return TimelineCommand::kFilter;
+    if (modifiers == Qt::AltModifier && key == Qt::Key_Up) return TimelineCommand::kMoveUp;
+    if (modifiers == Qt::AltModifier && key == Qt::Key_Down) return TimelineCommand::kMoveDown;
     if (modifiers & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
         return TimelineCommand::kNone;
     const TimelineCommand placed = byPlace(scanCode);
@@ -71,6 +74,18 @@ TimelineCommand timelineCommand(int key, quint32 scanCode, Qt::KeyboardModifiers
             return TimelineCommand::kMark;
         case Qt::Key_Escape:
             return TimelineCommand::kClear;
+        case Qt::Key_E:
+            return shift ? TimelineCommand::kUnfoldAll : TimelineCommand::kLevels;
+        case Qt::Key_C:
+            return shift ? TimelineCommand::kFoldAll : TimelineCommand::kNone;
+        case Qt::Key_T:
+            return TimelineCommand::kTaller;
+        case Qt::Key_P:
+            return TimelineCommand::kPin;
+        case Qt::Key_H:
+            return shift ? TimelineCommand::kShowHidden : TimelineCommand::kHide;
+        case Qt::Key_R:
+            return TimelineCommand::kRulerTime;
         default:
             return TimelineCommand::kNone;
     }

@@ -26,6 +26,17 @@ enum class TimelineCommand {
     kFollowForward,  ///< from a launch to its kernel
     kMark,
     kClear,
+    kLevels,  ///< all levels of the lane under the pointer, or the first few
+    kTaller,  ///< a counter
+    kPin,
+    kHide,
+    kShowHidden,
+    kMoveUp,  ///< of the lane or rank under the pointer
+    kMoveDown,
+    kFoldAll,
+    kUnfoldAll,
+    kFilter,     ///< lanes by a text
+    kRulerTime,  ///< absolute, relative, in the step
 };
 
 /// `scanCode` 0: not known, the key decides.

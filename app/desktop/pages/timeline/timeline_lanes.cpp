@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/recording_texts.h"
+#include "app/desktop/pages/timeline/counter_lane.h"
 #include "app/desktop/pages/timeline/lane_painter.h"
 #include "app/desktop/pages/timeline/timeline_ruler.h"
 #include "app/desktop/widgets/painting.h"
@@ -10,19 +11,38 @@
 #include <QObject>
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
 
-/// What the height of a counter's strip stands for.
-QString counterScaleText(const LaneRow& row, const LaneFrame& frame) {
-    const CounterScale scale = counterScale(row, frame);
+/// What the strip of a counter stands for, at its right end beside the lanes; where nothing is
+/// known in view that is said.
+void paintCounterAxis(QPainter& painter, const QRectF& names, const LaneRow& row,
+                      const LaneFrame* frame, const TimeRange& view, const Theme& theme) {
+    painter.setFont(textFont(kSmallPixels - 2));
+    painter.setPen(theme.quietText);
+    const ShownCounter counter =
+        frame != nullptr ? shownCounter(row, *frame, view) : ShownCounter{};
+    if (!counter.isKnown) {
+        if (frame != nullptr)
+            painter.drawText(QRectF(names.left(), names.top() + 13, names.width(), 14),
+                             Qt::AlignVCenter, QObject::tr("no sample in view"));
+        return;
+    }
+    for (const double value : counterTicks(counter, row.height)) {
+        const double y = names.bottom() - names.height() * counter.share(value);
+        const double top = std::clamp(y - 7, names.top() - 1, names.bottom() - 12);
+        drawTabular(painter, QRectF(names.left(), top, names.width(), 13), Qt::AlignRight,
+                    formatCounter(value, counter.unit));
+    }
     if (row.theoryBytes > 0)
-        return QObject::tr("theory %1").arg(formatCounter(row.theoryBytes, row.unit));
-    if (scale.bottom > 0) return u"+ "_s + formatCounter(scale.highest - scale.bottom, row.unit);
-    return QObject::tr("up to %1").arg(formatCounter(scale.highest, row.unit));
+        drawTabular(painter, QRectF(names.left(), names.top() + 16, names.width(), 14),
+                    Qt::AlignLeft,
+                    QObject::tr("theory %1").arg(formatCounter(row.theoryBytes, row.unit)));
 }
 
 void paintTriangle(QPainter& painter, QPointF c, bool folded, const QColor& colour) {
@@ -36,45 +56,91 @@ void paintTriangle(QPainter& painter, QPointF c, bool folded, const QColor& colo
     painter.setBrush(Qt::NoBrush);
 }
 
+/// After a name: what a rank runs on, cut where `right` is.
+void paintNote(QPainter& painter, const QRectF& area, double left, double right, const LaneRow& row,
+               const Theme& theme) {
+    if (row.note.isEmpty() || right - left < 32) return;
+    painter.setFont(textFont(kSmallPixels, row.warns ? QFont::DemiBold : QFont::Normal));
+    const QFontMetricsF metrics(painter.font());
+    const QString text = metrics.elidedText(row.note, Qt::ElideRight, right - left);
+    const QRectF note(left, area.top(), metrics.horizontalAdvance(text) + 6, area.height());
+    painter.fillRect(note, theme.window);  // the ruler's lines stop before it
+    painter.setPen(row.warns ? theme.warning : theme.quietText);
+    painter.drawText(note, Qt::AlignVCenter, text);
+}
+
 /// Of a rank, or of a group of its lanes.
-void paintHeader(QPainter& painter, const QRectF& area, const LaneRow& row, const Theme& theme) {
+void paintHeader(QPainter& painter, const TimelineViewport& viewport, const QRectF& area,
+                 const LaneRow& row, const Theme& theme) {
     const bool isRank = row.kind == LaneRow::Kind::kHeader;
     const double left = isRank ? 16 : 16 + 10;
     paintTriangle(painter, {left - 10, area.center().y()}, row.collapsed, theme.quietText);
     painter.setFont(isRank ? textFont(kTextPixels, QFont::DemiBold)
                            : textFont(kSmallPixels, QFont::DemiBold));
     painter.setPen(isRank ? theme.text : theme.quietText);
-    const double wide = QFontMetricsF(painter.font()).horizontalAdvance(row.name);
-    painter.drawText(QRectF(left, area.top(), wide + 2, area.height()), Qt::AlignVCenter, row.name);
+    const QFontMetricsF metrics(painter.font());
+    const double room = isRank ? area.right() : viewport.labelWidth() - left - 6;
+    const QString name = metrics.elidedText(row.name, Qt::ElideRight, room);
+    const double wide = metrics.horizontalAdvance(name);
+    painter.drawText(QRectF(left, area.top(), wide + 2, area.height()), Qt::AlignVCenter, name);
     if (!isRank) {
         painter.fillRect(QRectF(area.left(), std::round(area.center().y()), area.width(), 1),
                          theme.hairline);
+        return;
     }
-    if (row.note.isEmpty()) return;
-    painter.setFont(textFont(kSmallPixels, row.warns ? QFont::DemiBold : QFont::Normal));
-    const QRectF note(left + wide + 12, area.top(),
-                      QFontMetricsF(painter.font()).horizontalAdvance(row.note) + 6, area.height());
-    painter.fillRect(note, theme.window);  // the ruler's lines stop before it
-    painter.setPen(row.warns ? theme.warning : theme.quietText);
-    painter.drawText(note, Qt::AlignVCenter, row.note);
+    // a folded rank's lane is beside its name
+    const double right = row.collapsed ? viewport.labelWidth() - 8 : area.right();
+    paintNote(painter, area, left + wide + 12, right, row, theme);
+}
+
+/// Of a heat map's rows only as many as there is room for.
+void paintThinName(QPainter& painter, const QRectF& area, const LaneRow& row, std::size_t index,
+                   const Theme& theme) {
+    const auto stride = static_cast<std::size_t>(std::ceil(13 / area.height()));
+    if (index % stride != 0) return;
+    painter.setFont(textFont(kSmallPixels - 2));
+    painter.setPen(theme.quietText);
+    drawTabular(painter, QRectF(16, area.center().y() - 7, area.left() - 24, 14), Qt::AlignLeft,
+                row.name);
+}
+
+/// "+32 levels": what a click on the name shows or hides.
+void paintLevels(QPainter& painter, const QRectF& place, const LaneRow& row, const Theme& theme) {
+    if (row.allDepths <= kFirstDepths) return;
+    const int more = row.allDepths - row.depths;
+    painter.setFont(textFont(kSmallPixels - 2));
+    painter.setPen(theme.accent);
+    drawTabular(painter, place, Qt::AlignLeft,
+                more > 0 ? QObject::tr("+ %1 levels").arg(more)
+                         : QObject::tr("− to %1 levels").arg(kFirstDepths));
 }
 
 /// `frame`: of the lane; null: not loaded.
 void paintLaneName(QPainter& painter, const TimelineViewport& viewport, const LaneRow& row,
-                   const LaneFrame* frame, const Theme& theme) {
+                   const LaneFrame* frame, double visibleTop, const Theme& theme) {
     const QRectF area = viewport.rowArea(row);
     const double left = 16 + row.indent;
     const double wide = viewport.labelWidth() - left - 8;
     const bool counter = row.kind == LaneRow::Kind::kCounter;
     painter.setFont(textFont(kSmallPixels));
     painter.setPen(theme.quietText);
-    const double high = counter || row.depths > 1 ? 16 : area.height();
-    painter.drawText(QRectF(left, area.top() - (counter ? 2 : 0), wide, high), Qt::AlignVCenter,
-                     QFontMetricsF(painter.font()).elidedText(row.name, Qt::ElideMiddle, wide));
-    if (!counter || frame == nullptr || frame->points.empty()) return;
-    painter.setFont(textFont(kSmallPixels - 2));
-    drawTabular(painter, QRectF(left, area.top() + (area.height() > 40 ? 18 : 14), wide, 14),
-                Qt::AlignLeft, counterScaleText(row, *frame));
+    const bool low = !counter && row.depths == 1;
+    // the name of a high lane stays in sight as long as the lane does
+    const double top =
+        low ? area.top()
+            : std::clamp(visibleTop, area.top(), std::max(area.top(), area.bottom() - 30));
+    painter.drawText(QRectF(left, top - (counter ? 2 : 0), wide, low ? area.height() : 16),
+                     Qt::AlignVCenter,
+                     QFontMetricsF(painter.font()).elidedText(row.name, Qt::ElideRight, wide));
+    if (!counter) return paintLevels(painter, QRectF(left, top + 15, wide, 14), row, theme);
+    paintCounterAxis(painter, QRectF(left, area.top(), wide, area.height()), row, frame,
+                     viewport.view(), theme);
+}
+
+/// What the file holds less of than of other steps, of one rank.
+std::span<const DetailFacts> detailOf(const RecordingSummary& summary, RankId rank) {
+    const auto found = std::ranges::equal_range(summary.detail, rank, {}, &DetailFacts::rank);
+    return {found.begin(), found.end()};
 }
 
 /// Hatches where the file holds nothing of the lane, and says why where there is room.
@@ -84,10 +150,9 @@ void paintGaps(QPainter& painter, const TimelineViewport& viewport, const LaneRo
     const QRectF lanes = viewport.lanesArea();
     const bool fullOnly = isFullOnly(row.role) || isMemoryLane(row.key.lane);
     double painted = lanes.left();  // overlapping stretches are hatched once
-    for (const DetailFacts& detail : viewport.recording()->summary.detail) {
+    for (const DetailFacts& detail : detailOf(viewport.recording()->summary, row.key.rank)) {
         const bool concerns = detail.level <= CaptureLevel::kSteps || fullOnly;
-        if (detail.rank != row.key.rank || !concerns || !detail.range.intersects(viewport.view()))
-            continue;
+        if (!concerns || !detail.range.intersects(viewport.view())) continue;
         const double left = std::max(painted, viewport.xOf(detail.range.begin));
         const double right = std::min(lanes.right(), viewport.xOf(detail.range.end));
         if (right - left < 1) continue;
@@ -98,34 +163,113 @@ void paintGaps(QPainter& painter, const TimelineViewport& viewport, const LaneRo
     }
 }
 
+/// Rows and their names within one clip.
+class RowsPainter {
+public:
+    RowsPainter(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame* frame,
+                const Theme& theme)
+        : m_painter(painter),
+          m_viewport(viewport),
+          m_frame(frame),
+          m_theme(theme),
+          m_lanes(theme) {}
+
+    void paint(const LaneRow& row) {
+        if (row.isHeader()) return;
+        paintGaps(m_painter, m_viewport, row, m_theme);
+        const QRectF area = m_viewport.rowArea(row);
+        if (row.kind == LaneRow::Kind::kSummary)
+            return m_lanes.paintSummary(m_painter, area, row, partsOf(row), m_viewport.scale());
+        const LaneFrame* lane = frameOf(row.key);
+        if (lane == nullptr) return;
+        if (row.kind == LaneRow::Kind::kCounter)
+            m_lanes.paintCounter(m_painter, area, row, *lane, m_viewport.scale());
+        else
+            m_lanes.paintSlices(m_painter, area, row, *lane, m_viewport.scale());
+    }
+
+    void paintName(const LaneRow& row, std::size_t index, double visibleTop) {
+        const QRectF area = m_viewport.rowArea(row);
+        if (row.thin && row.isHeader())
+            paintThinName(m_painter, area, row, index, m_theme);
+        else if (row.isHeader())
+            paintHeader(m_painter, m_viewport, area, row, m_theme);
+        else
+            paintLaneName(m_painter, m_viewport, row, frameOf(row.key), visibleTop, m_theme);
+    }
+
+private:
+    [[nodiscard]] const LaneFrame* frameOf(LaneAddress key) const {
+        return m_frame != nullptr ? m_frame->lane(key) : nullptr;
+    }
+    [[nodiscard]] std::vector<const LaneFrame*> partsOf(const LaneRow& row) const {
+        std::vector<const LaneFrame*> parts;
+        for (const LaneAddress& key : row.parts)
+            if (const LaneFrame* part = frameOf(key)) parts.push_back(part);
+        return parts;
+    }
+
+    QPainter& m_painter;
+    const TimelineViewport& m_viewport;
+    const TimelineFrame* m_frame;
+    const Theme& m_theme;
+    LanePainter m_lanes;
+};
+
+/// Headers whose rows scroll below them; returns how low they reach.
+double paintSticky(QPainter& painter, const TimelineViewport& viewport, const Theme& theme) {
+    const StickyHeaders sticky = viewport.sticky();
+    double bottom = viewport.scrollArea().top();
+    const auto paint = [&](const LaneRow* header, int y) {
+        if (header == nullptr) return;
+        const QRectF area = viewport.stickyArea(*header, y);
+        painter.fillRect(QRectF(3, area.top(), area.right() - 3, area.height()), theme.window);
+        paintHeader(painter, viewport, area, *header, theme);
+        bottom = std::max(bottom, area.bottom());
+    };
+    paint(sticky.group, sticky.groupY);
+    paint(sticky.rank, sticky.rankY);
+    if (sticky.rank != nullptr)
+        painter.fillRect(QRectF(3, bottom - 1, viewport.size().width(), 1), theme.hairline);
+    return bottom;
+}
+
+double stickyBottom(const TimelineViewport& viewport) {
+    const StickyHeaders sticky = viewport.sticky();
+    double bottom = viewport.scrollArea().top();
+    if (sticky.rank != nullptr)
+        bottom = std::max(bottom, viewport.stickyArea(*sticky.rank, sticky.rankY).bottom());
+    if (sticky.group != nullptr)
+        bottom = std::max(bottom, viewport.stickyArea(*sticky.group, sticky.groupY).bottom());
+    return bottom;
+}
+
 }  // namespace
 
 void paintTimeline(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame* frame,
                    const Theme& theme) {
-    const QRectF lanes = viewport.lanesArea();
     paintGrid(painter, viewport, theme);
-    painter.setClipRect(QRectF(0, lanes.top(), viewport.size().width(), lanes.height()));
-    LanePainter lanePainter(theme);
-    for (const LaneRow& row : viewport.lanes().rows) {
-        if (!viewport.shows(row)) continue;
-        if (!row.isLane()) continue;
-        paintGaps(painter, viewport, row, theme);
-        const LaneFrame* lane = frame != nullptr ? frame->lane(row.key) : nullptr;
-        if (lane == nullptr) continue;
-        if (row.kind == LaneRow::Kind::kCounter) {
-            lanePainter.paintCounter(painter, viewport.rowArea(row), row, *lane, viewport.scale());
-        } else {
-            lanePainter.paintSlices(painter, viewport.rowArea(row), row, *lane, viewport.scale());
-        }
-    }
-    for (const LaneRow& row : viewport.lanes().rows) {
-        if (!viewport.shows(row)) continue;
-        const LaneFrame* lane = frame != nullptr && row.isLane() ? frame->lane(row.key) : nullptr;
-        if (row.isLane())
-            paintLaneName(painter, viewport, row, lane, theme);
-        else
-            paintHeader(painter, viewport.rowArea(row), row, theme);
-    }
+    RowsPainter rows(painter, viewport, frame, theme);
+    const QRectF scrolls = viewport.scrollArea();
+    const double visibleTop = stickyBottom(viewport);
+    const LaneRow* first = viewport.lanes().rows.data();
+    painter.setClipRect(QRectF(0, scrolls.top(), scrolls.right(), scrolls.height()));
+    viewport.forRowsInSight([&](const LaneRow& row) {
+        if (!row.pinned) rows.paint(row);
+    });
+    viewport.forRowsInSight([&](const LaneRow& row) {
+        if (!row.pinned)
+            rows.paintName(row, static_cast<std::size_t>(&row - first) / 2, visibleTop);
+    });
+    paintSticky(painter, viewport, theme);
+    painter.setClipRect(viewport.lanesArea().adjusted(-viewport.labelWidth(), 0, 0, 0));
+    viewport.forRowsInSight([&](const LaneRow& row) {
+        if (!row.pinned) return;
+        rows.paint(row);
+        rows.paintName(row, 0, 0);
+    });
+    if (viewport.lanes().pinned > 0)
+        painter.fillRect(QRectF(0, scrolls.top() - 3, scrolls.right(), 1), theme.hairline);
     painter.setClipping(false);
     paintRuler(painter, viewport, theme);
 }

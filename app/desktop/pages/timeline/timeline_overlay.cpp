@@ -1,12 +1,13 @@
 #include "app/desktop/pages/timeline/timeline_overlay.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/timeline/lane_painter.h"
 #include "app/desktop/pages/timeline/slice_details.h"
+#include "app/desktop/pages/timeline/slice_names.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
 #include "app/desktop/widgets/painting.h"
 
 #include <QFontMetricsF>
+#include <QObject>
 #include <QPainterPath>
 #include <algorithm>
 #include <cmath>
@@ -25,9 +26,11 @@ void paintRange(QPainter& painter, const QRectF& lanes, double left, double righ
     const QRectF area = QRectF(QPointF(left, kRulerHeight - 20), QPointF(right, lanes.bottom()))
                             .intersected(lanes.adjusted(0, -20, 0, 0));
     if (area.width() <= 0) return;
+    // one that fills the view would only change all colours
+    const bool fills = left <= lanes.left() + 1 && right >= lanes.right() - 1;
     QColor tint = theme.accent;
     tint.setAlphaF(0.14F);
-    painter.fillRect(area, tint);
+    painter.fillRect(fills ? QRectF(area.left(), area.top(), area.width(), 20) : area, tint);
     painter.setPen(QPen(theme.accent, 1));
     if (left >= lanes.left()) painter.drawLine(area.topLeft(), area.bottomLeft());
     if (right <= lanes.right()) painter.drawLine(area.topRight(), area.bottomRight());
@@ -53,38 +56,94 @@ void paintSelection(QPainter& painter, const TimelineViewport& viewport,
                 formatDuration(length));
 }
 
-/// Where a slice of a lane that is shown lies.
-QRectF boxOf(const TimelineViewport& viewport, const LaneRow& row, const SliceView& slice) {
-    return LanePainter::sliceArea(viewport.rowArea(row), row, slice, viewport.scale());
+/// A triangle whose point is at `tip`.
+void paintTip(QPainter& painter, QPointF tip, QPointF direction, const QColor& colour) {
+    const QPointF across(-direction.y(), direction.x());
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(colour);
+    painter.drawPolygon(
+        QPolygonF({tip, tip - direction * 7 + across * 3.5, tip - direction * 7 - across * 3.5}));
+    painter.setBrush(Qt::NoBrush);
 }
 
-/// From the begin of one to the begin of the other, at the sides that face each other.
-void paintLink(QPainter& painter, const QRectF& mine, const QRectF& theirs, const QColor& colour) {
-    const bool down = theirs.top() > mine.top();
-    const QPointF from(mine.left() + 1, down ? mine.bottom() : mine.top());
-    const QPointF to(theirs.left() + 1, down ? theirs.top() : theirs.bottom());
+/// From what came first to what came of it, at the sides that face each other.
+void paintArrow(QPainter& painter, const QRectF& first, const QRectF& second,
+                const QColor& colour) {
+    const bool down = second.top() >= first.top();
+    const QPointF from(first.left() + 1, down ? first.bottom() : first.top());
+    const QPointF to(second.left() + 1, down ? second.top() : second.bottom());
     const double middle = (from.y() + to.y()) / 2;
     QPainterPath path(from);
     path.cubicTo({from.x(), middle}, {to.x(), middle}, to);
+    painter.setPen(QPen(colour, 1.2));
     painter.setBrush(Qt::NoBrush);
     painter.drawPath(path);
-    painter.setBrush(colour);
-    painter.drawEllipse(to, 2.2, 2.2);
+    paintTip(painter, to, {0, down ? 1.0 : -1.0}, colour);
+}
+
+/// At the edge behind which the other end of an arrow lies, with its name.
+void paintBeyond(QPainter& painter, const QRectF& lanes, QPointF at, QPointF direction,
+                 const QString& name, const Theme& theme) {
+    paintTip(painter, at, direction, theme.text);
+    painter.setFont(textFont(kSmallPixels - 1));
+    const QFontMetricsF metrics(painter.font());
+    const QString text = metrics.elidedText(name, Qt::ElideRight, 220);
+    const double wide = metrics.horizontalAdvance(text) + 8;
+    double left = at.x() - wide / 2;
+    if (direction.x() > 0) left = at.x() - 10 - wide;
+    if (direction.x() < 0) left = at.x() + 10;
+    left = std::clamp(left, lanes.left(), std::max(lanes.left(), lanes.right() - wide));
+    const double top =
+        std::clamp(at.y() - 8 - direction.y() * 16, lanes.top(), lanes.bottom() - 16);
+    painter.fillRect(QRectF(left, top, wide, 16), theme.panel);
+    painter.setPen(theme.text);
+    painter.drawText(QRectF(left + 4, top, wide, 16), Qt::AlignVCenter, text);
+}
+
+/// How the other end of a link is called where it cannot be seen.
+QString nameBeyond(const TimelineHit& chosen, const LinkedSlice& link) {
+    const QString name = shortName(link.slice.name);
+    if (link.key.rank == chosen.key.rank) return name;
+    return QObject::tr("rank %1 · %2").arg(QString::number(link.key.rank.value), name);
+}
+
+/// An arrow in the direction of time; where its other end is out of sight, a mark at the edge.
+void paintLink(QPainter& painter, const TimelineViewport& viewport, const TimelineHit& chosen,
+               const QRectF& mine, const LinkedSlice& link, const Theme& theme) {
+    const QRectF lanes = viewport.scrollArea();
+    const auto theirs = viewport.boxOf(link.key, link.slice);
+    const bool forward = link.slice.range.begin >= chosen.slice.range.begin;
+    if (!theirs) {
+        const QPointF below(std::clamp(mine.left() + 1, lanes.left(), lanes.right()),
+                            mine.bottom() + 12);
+        return paintBeyond(painter, lanes, below, {0, 1},
+                           QObject::tr("%1 (on a hidden lane)").arg(nameBeyond(chosen, link)),
+                           theme);
+    }
+    if (forward)
+        paintArrow(painter, mine, *theirs, theme.text);
+    else
+        paintArrow(painter, *theirs, mine, theme.text);
+    if (theirs->intersects(lanes)) return;
+    const double x = std::clamp(theirs->left() + 1, lanes.left() + 2, lanes.right() - 2);
+    const double y = std::clamp(theirs->center().y(), lanes.top() + 2, lanes.bottom() - 2);
+    const bool aside = theirs->right() < lanes.left() || theirs->left() > lanes.right();
+    const QPointF direction = aside ? QPointF(theirs->left() > lanes.right() ? 1 : -1, 0)
+                                    : QPointF(0, theirs->top() > lanes.bottom() - 2 ? 1 : -1);
+    paintBeyond(painter, lanes, {x, y}, direction, nameBeyond(chosen, link), theme);
 }
 
 void paintChosen(QPainter& painter, const TimelineViewport& viewport, const TimelinePicks& picks,
                  const Theme& theme) {
-    const LaneRow* row = picks.chosen ? viewport.lanes().row(picks.chosen->key) : nullptr;
-    if (row == nullptr) return;
-    const QRectF box = boxOf(viewport, *row, picks.chosen->slice);
+    if (!picks.chosen) return;
+    const auto box = viewport.boxOf(picks.chosen->key, picks.chosen->slice);
+    if (!box) return;
     painter.setPen(QPen(theme.text, 2));
     painter.setBrush(Qt::NoBrush);
-    painter.drawRect(box.adjusted(-1, -1, 0, 1));
+    painter.drawRect(box->adjusted(-1, -1, 0, 1));
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(theme.text, 1.2));
     for (const LinkedSlice& link : picks.links)
-        if (const LaneRow* other = viewport.lanes().row(link.key))
-            paintLink(painter, box, boxOf(viewport, *other, link.slice), theme.text);
+        paintLink(painter, viewport, *picks.chosen, *box, link, theme);
     painter.setBrush(Qt::NoBrush);
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
@@ -97,6 +156,12 @@ void paintMarks(QPainter& painter, const TimelineViewport& viewport,
         const double x = std::round(viewport.xOf(marks[i])) + 0.5;
         painter.setPen(QPen(theme.bad, 1, Qt::DashLine));
         painter.drawLine(QPointF(x, lanes.top()), QPointF(x, lanes.bottom()));
+        painter.setFont(textFont(kSmallPixels - 1));
+        const QString time = formatInstant(marks[i], viewport.scale().resolution());
+        const QRectF flag(x + 2, lanes.top() + 1, tabularWidth(painter.font(), time) + 8, 15);
+        painter.fillRect(flag, theme.panel);
+        painter.setPen(theme.bad);
+        drawTabular(painter, flag.adjusted(4, 0, 0, 0), Qt::AlignLeft, time);
         if (i == 0) continue;
         painter.setFont(textFont(kSmallPixels));
         painter.setPen(theme.bad);
@@ -105,8 +170,8 @@ void paintMarks(QPainter& painter, const TimelineViewport& viewport,
     }
 }
 
-/// Beside the pointer, on the side where there is room.
-QRectF hoverBox(const Lines& lines, QPointF pointer, QSizeF room) {
+/// Below what it describes where there is room, else above it; never over it.
+QRectF hoverBox(const Lines& lines, QPointF pointer, const QRectF& slice, QSizeF room) {
     double wide = 0;
     for (const auto& [name, value] : lines) {
         wide = std::max(wide, tabularWidth(textFont(kSmallPixels, QFont::DemiBold), name) +
@@ -115,10 +180,10 @@ QRectF hoverBox(const Lines& lines, QPointF pointer, QSizeF room) {
     wide = std::min(wide, kWidestBox);
     const double high = static_cast<double>(lines.size()) * kLineHeight + 12;
     double left = pointer.x() + 14;
-    if (left + wide > room.width() - 4) left = pointer.x() - wide - 10;
-    double top = pointer.y() + 18;
-    if (top + high > room.height() - 4) top = pointer.y() - high - 8;
-    return {std::round(left), std::round(top), wide, high};
+    if (left + wide > room.width() - 4) left = std::max(4.0, pointer.x() - wide - 10);
+    double top = std::max(pointer.y() + 18, slice.bottom() + 6);
+    if (top + high > room.height() - 4) top = std::min(pointer.y() - 8, slice.top() - 6) - high;
+    return {std::round(left), std::round(std::max(top, 2.0)), wide, high};
 }
 
 /// Names at the left, values at the right, the title first.
@@ -146,10 +211,12 @@ void paintCursor(QPainter& painter, const TimelineViewport& viewport, QPointF at
     painter.drawLine(QPointF(x, kRulerHeight), QPointF(x, viewport.size().height()));
 }
 
-void paintHover(QPainter& painter, const TimelineHit& hovered, QPointF at, QSizeF room,
-                const Theme& theme) {
+void paintHover(QPainter& painter, const TimelineViewport& viewport, const TimelineHit& hovered,
+                QPointF at, const Theme& theme) {
     const Lines lines = sliceHover(hovered.role, hovered.slice);
-    const QRectF box = hoverBox(lines, at, room);
+    const QRectF slice =
+        viewport.boxOf(hovered.key, hovered.slice).value_or(QRectF(at, QSizeF(1, 1)));
+    const QRectF box = hoverBox(lines, at, slice, viewport.size());
     painter.setPen(theme.hairline);
     painter.setBrush(theme.panel);
     painter.drawRoundedRect(box, kCornerRadius, kCornerRadius);
@@ -167,7 +234,7 @@ void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const Tim
     painter.setClipping(false);
     if (!pointer.at() || pointer.isHeld()) return;
     paintCursor(painter, viewport, *pointer.at(), theme);
-    if (picks.hovered) paintHover(painter, *picks.hovered, *pointer.at(), viewport.size(), theme);
+    if (picks.hovered) paintHover(painter, viewport, *picks.hovered, *pointer.at(), theme);
 }
 
 }  // namespace shardscope::desktop

@@ -9,7 +9,9 @@
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
 
+#include <QApplication>
 #include <QHBoxLayout>
+#include <QLineEdit>
 #include <QVBoxLayout>
 #include <map>
 
@@ -45,6 +47,8 @@ PageEntry TimelinePage::entry() {
 TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
     : RecordingPage(context, parent),
       m_picture(context.loader, Urgency::kPicture),
+      m_depths(context.loader, Urgency::kPicture),
+      m_density(context.loader, Urgency::kTable),
       m_neighbour(context.loader, Urgency::kSlice),
       m_links(context.loader, Urgency::kSlice),
       m_rangeTable(context.loader, Urgency::kTable) {
@@ -85,6 +89,7 @@ QWidget* TimelinePage::buildContent() {
 
 void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::pictureRequested, this, &TimelinePage::askForPicture);
+    connect(m_canvas, &TimelineCanvas::depthsRequested, this, &TimelinePage::askForDepths);
     connect(m_canvas, &TimelineCanvas::viewChanged, m_minimap, &Minimap::setView);
     connect(m_minimap, &Minimap::viewRequested, m_canvas, &TimelineCanvas::setView);
     connect(m_canvas, &TimelineCanvas::rangeSelected, this,
@@ -113,6 +118,14 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
             {tr("N  Shift+N"), tr("same collective, next or previous rank")},
             {tr("[  ]"), tr("from a kernel to its launch, and back")},
             {tr("M"), tr("mark this moment")},
+            {tr("E"), tr("all levels of a lane, or the first")},
+            {tr("Shift+C  Shift+E"), tr("fold, unfold all ranks")},
+            {tr("P"), tr("pin a lane to the top")},
+            {tr("H  Shift+H"), tr("hide a lane, show hidden ones")},
+            {tr("Alt+Up  Alt+Down"), tr("move a lane or a rank")},
+            {tr("T"), tr("make a counter taller")},
+            {tr("R"), tr("ruler: absolute, relative, step time")},
+            {tr("Ctrl+P"), tr("filter lanes by text")},
             {tr("Esc"), tr("clear slice, range and marks")}};
 }
 
@@ -155,11 +168,15 @@ void TimelinePage::present() {
         const TimeRange before = m_canvas->view();
         m_shownRun = recording().summary.run.id;
         m_minimap->setRecording(shared);
+        askForDensity();
         m_canvas->setRecording(shared);
         m_canvas->setView(same                 ? before
                           : current.cutsTime() ? recording().timeOf(current)
                                                : firstView(recording()));
         m_panel->showNothing();
+        // a field that one writes in keeps the keys
+        if (isVisible() && qobject_cast<QLineEdit*>(QApplication::focusWidget()) == nullptr)
+            m_canvas->setFocus();
     }
     m_canvas->setRanks(current.ranks);
     const auto selected =
@@ -172,6 +189,7 @@ void TimelinePage::present() {
 void TimelinePage::showEvent(QShowEvent* event) {
     RecordingPage::showEvent(event);
     if (!hasRecording()) return;
+    m_canvas->setFocus();  // its keys work from the first moment
     m_canvas->setView(m_canvas->view());
     askForTable();
 }
@@ -188,6 +206,20 @@ void TimelinePage::askForPicture(const TimelineQuery& query) {
             return loadTimeline(reader, recording, query, generation);
         },
         [this](const TimelineFramePtr& frame) { m_canvas->setFrame(frame); });
+}
+
+void TimelinePage::askForDepths(const std::vector<LaneAddress>& lanes) {
+    m_depths.ask(
+        [lanes](auto& reader, const auto& recording, const auto& generation) {
+            return loadLaneDepths(reader, recording, lanes, generation);
+        },
+        [this](const LaneDepths& depths) { m_canvas->setDepths(depths); });
+}
+
+void TimelinePage::askForDensity() {
+    m_density.ask([](auto& reader, const auto& recording,
+                     const auto& generation) { return loadMinimap(reader, recording, generation); },
+                  [this](const MinimapDensityPtr& density) { m_minimap->setDensity(density); });
 }
 
 void TimelinePage::askForTable() {

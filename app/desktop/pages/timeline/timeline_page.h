@@ -5,6 +5,7 @@
 #include "app/desktop/pages/timeline/timeline_query.h"
 
 #include <string>
+#include <vector>
 
 namespace shardscope::desktop {
 
@@ -21,6 +22,7 @@ public:
     explicit TimelinePage(PageContext& context, QWidget* parent = nullptr);
     [[nodiscard]] SlicePanel& panel() const { return *m_panel; }
     [[nodiscard]] TimelineCanvas& canvas() const { return *m_canvas; }
+    [[nodiscard]] Minimap& minimap() const { return *m_minimap; }
 
     [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
 
@@ -35,6 +37,8 @@ private:
     void connectCanvas();
     void presentSlice();
     void askForPicture(const TimelineQuery& query);
+    void askForDepths(const std::vector<LaneAddress>& lanes);
+    void askForDensity();
     void askForTable();
     void askForNeighbour(bool forward);
     void askForLinks(const LinkQuery& query);
@@ -42,7 +46,7 @@ private:
     void goToSameCollective(int rankStep);
     [[nodiscard]] static TimeRange firstView(const OpenRecording& recording);
 
-    Topic m_picture, m_neighbour, m_links, m_rangeTable;
+    Topic m_picture, m_depths, m_density, m_neighbour, m_links, m_rangeTable;
     Minimap* m_minimap = nullptr;
     TimelineCanvas* m_canvas = nullptr;
     SlicePanel* m_panel = nullptr;

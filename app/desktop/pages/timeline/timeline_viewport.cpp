@@ -9,19 +9,42 @@
 #include <cmath>
 
 namespace shardscope::desktop {
+namespace {
+
+/// Of a rank in a heat map.
+constexpr int kThinnest = 6, kThickest = 14;
+/// Of the values beside a counter's strip.
+constexpr double kAxisWidth = 52;
+/// Rows further away than this many pages are not loaded.
+constexpr double kPagesAhead = 0.75;
+
+std::vector<StepMark> stepsOfFirstRank(const RecordingSummary& summary) {
+    std::vector<StepMark> steps;
+    for (const StepFacts& step : summary.steps)
+        if (step.rank == summary.steps.front().rank) steps.push_back({step.step, step.range()});
+    return steps;
+}
+
+}  // namespace
 
 TimelineViewport::TimelineViewport() : m_labelWidth(kLabelWidth) {}
 
 void TimelineViewport::setRecording(const RecordingPtr& recording) {
+    const bool same =
+        recording && m_recording && recording->summary.run.id == m_recording->summary.run.id;
     m_recording = recording;
-    m_options = {};
+    m_steps = recording ? stepsOfFirstRank(recording->summary) : std::vector<StepMark>{};
+    if (!same) m_origin.reset();
+    if (!same) m_options = recording ? firstOptions(recording->summary) : LaneLayoutOptions{};
     layOut();
     if (recording) setView(recording->bounds());
 }
 
 void TimelineViewport::setSize(QSizeF size) {
     m_size = size;
-    m_scale.width = std::max(1.0, lanesArea().width());
+    const int before = m_options.thinHeight;
+    if (m_recording) layOut();
+    if (m_options.thinHeight == before) m_scale.width = std::max(1.0, lanesArea().width());
 }
 
 void TimelineViewport::setView(TimeRange view) {
@@ -35,24 +58,87 @@ bool TimelineViewport::setRanks(const std::vector<RankId>& ranks) {
     return true;
 }
 
-void TimelineViewport::toggle(const LaneRow& header) {
-    if (header.kind == LaneRow::Kind::kHeader) {
-        if (!m_options.collapsed.insert(header.key.rank).second)
-            m_options.collapsed.erase(header.key.rank);
-    } else {
-        const std::pair group{header.key.rank, header.group};
-        if (!m_options.toggled.insert(group).second) m_options.toggled.erase(group);
+bool TimelineViewport::setRankOrder(const std::vector<RankId>& order) {
+    if (m_options.rankOrder == order) return false;
+    m_options.rankOrder = order;
+    layOut();
+    return true;
+}
+
+bool TimelineViewport::setFilter(const QString& text) {
+    if (m_options.filter == text) return false;
+    m_options.filter = text;
+    layOut();
+    return true;
+}
+
+bool TimelineViewport::learn(LaneAddress key, int levels) {
+    const auto [known, isNew] = m_options.depths.try_emplace(key, levels);
+    if (isNew) return true;
+    if (known->second >= levels) return false;
+    known->second = levels;
+    return true;
+}
+
+bool TimelineViewport::addDepths(const LaneDepths& depths) {
+    bool learnt = false;
+    for (const auto& [key, levels] : depths) learnt = learn(key, levels) || learnt;
+    if (learnt) layOut();
+    return learnt;
+}
+
+bool TimelineViewport::addDepths(const TimelineFrame& frame) {
+    bool learnt = false;
+    for (const LaneFrame& lane : frame.lanes) {
+        // by depth: the last one is the deepest
+        const int levels = lane.slices.empty() ? 0 : lane.slices.back().depth + 1;
+        const auto known = m_options.depths.find(lane.key);
+        if (known == m_options.depths.end() || known->second >= levels) continue;
+        known->second = levels;
+        learnt = true;
+    }
+    if (learnt) layOut();
+    return learnt;
+}
+
+void TimelineViewport::nextRulerTime() {
+    switch (m_rulerTime) {
+        case RulerTime::kAbsolute:
+            m_rulerTime = RulerTime::kRelative;
+            break;
+        case RulerTime::kRelative: {
+            m_rulerTime = m_steps.empty() ? RulerTime::kAbsolute : RulerTime::kStep;
+            break;
+        }
+        case RulerTime::kStep:
+            m_rulerTime = RulerTime::kAbsolute;
+    }
+}
+
+void TimelineViewport::apply(LaneAction action, const LaneRow* row) {
+    if (!m_recording) return;
+    m_options = applied(m_recording->summary, m_layout, m_options, action, row);
+    layOut();
+}
+
+void TimelineViewport::reveal(LaneAddress key, int depth) {
+    if (!m_recording) return;
+    m_options = revealing(m_recording->summary, m_options, key);
+    if (depth >= kFirstDepths) {
+        m_options.expanded.insert(key);
+        static_cast<void>(learn(key, depth + 1));
     }
     layOut();
 }
 
-void TimelineViewport::reveal(LaneAddress key) {
-    if (!m_recording) return;
-    m_options = revealing(m_recording->summary, m_options, key);
-    layOut();
-}
-
 void TimelineViewport::layOut() {
+    if (m_recording) {
+        const auto& shown = m_options.ranks;
+        const std::size_t ranks = shown.empty() ? m_recording->summary.ranks.size() : shown.size();
+        const double room =
+            lanesArea().height() / static_cast<double>(std::max<std::size_t>(1, ranks));
+        m_options.thinHeight = std::clamp(static_cast<int>(room), kThinnest, kThickest);
+    }
     m_layout = m_recording ? layOutLanes(m_recording->summary, m_options) : LaneLayout{};
     fitLabels();
     m_scale.width = std::max(1.0, lanesArea().width());
@@ -61,49 +147,101 @@ void TimelineViewport::layOut() {
 /// As wide as the longest name that is shown, so that none is cut.
 void TimelineViewport::fitLabels() {
     const QFontMetricsF metrics(textFont(kSmallPixels));
+    const QFontMetricsF bold(textFont(kSmallPixels, QFont::DemiBold));
     double widest = kLabelWidth;
     for (const LaneRow& row : m_layout.rows) {
-        if (row.isLane())
-            widest = std::max(widest, 16 + row.indent + metrics.horizontalAdvance(row.name) + 12);
+        if (row.thin) continue;
+        const bool group = row.kind == LaneRow::Kind::kGroup;
+        const double left = group ? 26 : 16 + row.indent;
+        const double name = (group ? bold : metrics).horizontalAdvance(row.name);
+        const double axis = row.kind == LaneRow::Kind::kCounter ? kAxisWidth : 0;
+        widest = std::max(widest, left + name + axis + 12);
     }
-    m_labelWidth = std::min(kMostLabelWidth, static_cast<int>(std::ceil(widest)));
+    const int most = std::max(kLabelWidth, static_cast<int>(m_size.width() / 3));
+    m_labelWidth = std::min({kMostLabelWidth, most, static_cast<int>(std::ceil(widest))});
 }
 
 QRectF TimelineViewport::lanesArea() const {
     return QRectF(QPointF(), m_size).adjusted(m_labelWidth, kRulerHeight, 0, 0);
 }
 
+QRectF TimelineViewport::scrollArea() const {
+    return lanesArea().adjusted(0, m_layout.pinnedHeight, 0, 0);
+}
+
 QRectF TimelineViewport::rowArea(const LaneRow& row) const {
     const QRectF lanes = lanesArea();
-    return {lanes.left(), lanes.top() + row.y - m_top, lanes.width(),
+    return {lanes.left(), lanes.top() + row.y - (row.pinned ? 0 : m_top), lanes.width(),
             static_cast<double>(row.height)};
 }
 
-bool TimelineViewport::shows(const LaneRow& row) const {
-    const QRectF area = rowArea(row), lanes = lanesArea();
-    return area.bottom() >= lanes.top() && area.top() <= lanes.bottom();
+void TimelineViewport::forRowsInSight(const std::function<void(const LaneRow&)>& use) const {
+    for (std::size_t i = 0; i < m_layout.pinned; ++i) use(m_layout.rows[i]);
+    const int bottom = m_top + static_cast<int>(std::ceil(lanesArea().height()));
+    for (const LaneRow& row : m_layout.between(m_top + m_layout.pinnedHeight, bottom)) use(row);
+}
+
+QRectF TimelineViewport::stickyArea(const LaneRow& header, int y) const {
+    const QRectF area = scrollArea();
+    return {area.left(), area.top() + y, area.width(), static_cast<double>(header.height)};
 }
 
 Timestamp TimelineViewport::timeAt(double x) const {
     return m_scale.time(x - lanesArea().left());
 }
 
+const LaneRow* TimelineViewport::nameAt(double y) const {
+    const double in = y - lanesArea().top();
+    if (in < 0) return nullptr;
+    if (in < m_layout.pinnedHeight) return m_layout.rowAt(static_cast<int>(in));
+    const StickyHeaders headers = sticky();
+    const auto covers = [&](const LaneRow* header, int at) {
+        return header != nullptr && in >= m_layout.pinnedHeight + at &&
+               in < m_layout.pinnedHeight + at + header->height;
+    };
+    if (covers(headers.rank, headers.rankY)) return headers.rank;
+    if (covers(headers.group, headers.groupY)) return headers.group;
+    return m_layout.rowAt(static_cast<int>(in) + m_top);
+}
+
 const LaneRow* TimelineViewport::rowAt(double y) const {
-    return m_layout.rowAt(static_cast<int>(y - lanesArea().top()) + m_top);
+    const LaneRow* row = nameAt(y);
+    if (row == nullptr || row->kind != LaneRow::Kind::kHeader) return row;
+    const LaneRow* next = row + 1;
+    const bool beside = next != m_layout.rows.data() + m_layout.rows.size() && next->besideName;
+    return beside ? next : row;
 }
 
 std::optional<TimelineHit> TimelineViewport::hitAt(const TimelineFrame& frame, QPointF at) const {
     const LaneRow* row = lanesArea().contains(at) ? rowAt(at.y()) : nullptr;
-    if (row == nullptr || row->kind != LaneRow::Kind::kSpans) return std::nullopt;
-    const LaneFrame* lane = frame.lane(row->key);
-    if (lane == nullptr) return std::nullopt;
+    if (row == nullptr || row->isHeader() || row->kind == LaneRow::Kind::kCounter)
+        return std::nullopt;
+    std::vector<LaneAddress> keys = row->parts;
+    if (keys.empty()) keys.push_back(row->key);
     std::optional<TimelineHit> best;
-    for (const SliceView& slice : lane->slices) {
-        if (slice.depth >= row->depths || !slice.range.intersects(m_scale.range)) continue;
-        if (LanePainter::sliceArea(rowArea(*row), *row, slice, m_scale).contains(at))
-            best = TimelineHit{row->key, row->role, slice};
+    for (const LaneAddress& key : keys) {
+        const LaneFrame* lane = frame.lane(key);
+        if (lane == nullptr) continue;
+        for (const SliceView& slice : lane->slices) {
+            if (slice.depth >= row->depths) break;  // by depth
+            if (!slice.range.intersects(m_scale.range) && !slice.instant) continue;
+            if (LanePainter::sliceArea(rowArea(*row), *row, slice, m_scale).contains(at))
+                best = TimelineHit{key, row->parts.empty() ? row->role : lane->role, slice};
+        }
     }
     return best;
+}
+
+std::optional<QRectF> TimelineViewport::boxOf(LaneAddress key, const SliceView& slice) const {
+    const LaneRow* row = m_layout.row(key);
+    if (row == nullptr) return std::nullopt;
+    return LanePainter::sliceArea(rowArea(*row), *row, slice, m_scale);
+}
+
+std::vector<LaneAddress> TimelineViewport::lanesNear() const {
+    const int page = static_cast<int>(lanesArea().height());
+    const int ahead = static_cast<int>(page * kPagesAhead);
+    return m_layout.loadedLanes(m_top - ahead, m_top + page + ahead);
 }
 
 std::optional<TimelineQuery> TimelineViewport::query() const {
@@ -114,8 +252,20 @@ std::optional<TimelineQuery> TimelineViewport::query() const {
     query.range = TimeRange{m_scale.range.begin - margin, m_scale.range.end + margin}.intersection(
         m_recording->bounds());
     query.resolution = m_scale.resolution();
-    query.lanes = m_layout.loadedLanes();
+    query.lanes = lanesNear();
     return query;
+}
+
+std::vector<LaneAddress> TimelineViewport::unknownDepths() const {
+    std::vector<LaneAddress> unknown;
+    const int page = static_cast<int>(lanesArea().height());
+    const auto add = [&](const LaneRow& row) {
+        if (row.kind == LaneRow::Kind::kSpans && !m_options.depths.contains(row.key))
+            unknown.push_back(row.key);
+    };
+    for (std::size_t i = 0; i < m_layout.pinned; ++i) add(m_layout.rows[i]);
+    for (const LaneRow& row : m_layout.between(m_top - page, m_top + 2 * page)) add(row);
+    return unknown;
 }
 
 }  // namespace shardscope::desktop

@@ -1,0 +1,110 @@
+#include "app/desktop/pages/timeline/column_strip.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardscope::desktop {
+namespace {
+
+/// Of a column: less cannot be made out in a picture.
+constexpr double kFaint = 0.3;
+
+double faintOnly(double covered) {
+    return covered > 0 && covered < kFaint ? 0.75 : 0;
+}
+
+}  // namespace
+
+ColumnStrip::ColumnStrip(int width, Mix mix)
+    : m_mix(mix), m_columns(static_cast<std::size_t>(std::max(1, width))) {
+    m_first = this->width();
+}
+
+void ColumnStrip::addTo(Column& column, float weight, QRgb colour) {
+    column.covered += weight;
+    if (column.weights[0] <= 0 || column.colours[0] == colour) {
+        column.colours[0] = colour;
+        column.weights[0] += weight;
+        return;
+    }
+    std::size_t at = 1;
+    while (at + 1 < kColours && column.weights[at] > 0 && column.colours[at] != colour) ++at;
+    // where there are more colours than places, the last one stands for the rest
+    if (column.weights[at] <= 0) column.colours[at] = colour;
+    column.weights[at] += weight;
+}
+
+void ColumnStrip::add(double left, double right, double share, QRgb colour) {
+    left = std::max(left, 0.0);
+    right = std::min(right, static_cast<double>(width()));
+    if (right <= left || share <= 0) return;
+    const int first = static_cast<int>(left);
+    const int end = std::min(width(), static_cast<int>(std::ceil(right)));
+    m_first = std::min(m_first, first);
+    m_end = std::max(m_end, end);
+    const auto addPart = [&](int x) {
+        const double part = std::min(right, x + 1.0) - std::max(left, static_cast<double>(x));
+        addTo(m_columns[static_cast<std::size_t>(x)], static_cast<float>(part * share), colour);
+    };
+    addPart(first);
+    for (int x = first + 1; x < end - 1; ++x)
+        addTo(m_columns[static_cast<std::size_t>(x)], static_cast<float>(share), colour);
+    if (end - 1 > first) addPart(end - 1);
+}
+
+void ColumnStrip::clear() {
+    if (!empty()) std::fill(m_columns.begin() + m_first, m_columns.begin() + m_end, Column{});
+    m_first = width();
+    m_end = 0;
+}
+
+double ColumnStrip::coverage(int column) const {
+    return std::min(1.0F, m_columns[static_cast<std::size_t>(column)].covered);
+}
+
+QRgb ColumnStrip::colour(int at) const {
+    const Column& column = m_columns[static_cast<std::size_t>(at)];
+    if (column.weights[1] <= 0) return column.colours[0];
+    if (m_mix == Mix::kDominant) {
+        const auto most = std::max_element(column.weights.begin(), column.weights.end());
+        return column.colours[static_cast<std::size_t>(most - column.weights.begin())];
+    }
+    float red = 0, green = 0, blue = 0, sum = 0;
+    for (std::size_t i = 0; i < kColours; ++i) {
+        red += column.weights[i] * static_cast<float>(qRed(column.colours[i]));
+        green += column.weights[i] * static_cast<float>(qGreen(column.colours[i]));
+        blue += column.weights[i] * static_cast<float>(qBlue(column.colours[i]));
+        sum += column.weights[i];
+    }
+    return qRgb(static_cast<int>(red / sum), static_cast<int>(green / sum),
+                static_cast<int>(blue / sum));
+}
+
+QImage ColumnStrip::row(double (*strength)(double)) const {
+    QImage image(m_end - m_first, 1, QImage::Format_ARGB32_Premultiplied);
+    auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(0));  // NOLINT: what QImage is made of
+    for (int x = m_first; x < m_end; ++x) {
+        const auto alpha = static_cast<int>(std::lround(strength(coverage(x)) * 255));
+        QRgb& pixel = pixels[x - m_first];
+        pixel = 0;
+        if (alpha == 0) continue;
+        const QRgb at = colour(x);
+        pixel = alpha == 255 ? at | 0xff00'0000U
+                             : qPremultiply(qRgba(qRed(at), qGreen(at), qBlue(at), alpha));
+    }
+    return image;
+}
+
+void ColumnStrip::paint(QPainter& painter, const QRectF& area) const {
+    if (empty()) return;
+    painter.drawImage(QRectF(area.left() + m_first, area.top(), m_end - m_first, area.height()),
+                      row([](double covered) { return covered; }));
+}
+
+void ColumnStrip::paintTraces(QPainter& painter, const QRectF& area) const {
+    if (empty()) return;
+    painter.drawImage(QRectF(area.left() + m_first, area.top(), m_end - m_first, area.height()),
+                      row(faintOnly));
+}
+
+}  // namespace shardscope::desktop
