@@ -16,6 +16,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
+#include <QScrollBar>
 
 namespace shardscope::desktop {
 namespace {
@@ -158,7 +159,9 @@ TEST_F(GpuPagesTest, UnfoldedCountersHaveRoomForTheirNames) {
     const LaneRow* power = canvas.lanes().row({RankId{0}, test::kPowerLane});
     ASSERT_NE(power, nullptr);
     QSignalSpy hover(&canvas, &TimelineCanvas::hoverChanged);
-    QTest::mouseMove(canvas.viewport(), QPoint(700, kRulerHeight + power->y + 8));
+    auto* bar = canvas.verticalScrollBar();
+    bar->setValue(power->y);
+    QTest::mouseMove(canvas.viewport(), QPoint(700, kRulerHeight + power->y - bar->value() + 8));
     ASSERT_FALSE(hover.isEmpty());
     EXPECT_TRUE(hover.back().front().toString().contains(u"power"_s));
     EXPECT_TRUE(hover.back().front().toString().contains(u"\u2009W"_s));

@@ -9,7 +9,12 @@
 namespace shardscope::desktop {
 
 [[nodiscard]] std::vector<TableColumn> rangeColumns();
-[[nodiscard]] std::vector<std::vector<TableCell>> rangeRows(const RangeTable& table);
+[[nodiscard]] TableRows rangeRows(const RangeTable& table);
+/// "in steps 4-7", "in the whole run".
+[[nodiscard]] QString whereText(const OpenRecording& recording, const Selection& selection);
+/// What the table is of, and its shares: "in steps 4-7 · shares of 2 ranks x 4.86 ms".
+[[nodiscard]] QString rangeCaption(const OpenRecording& recording, const Selection& selection,
+                                   const RangeTable& table);
 /// The Timeline's sentences on what is selected.
 struct RangeTexts {
     QString headline, subline;

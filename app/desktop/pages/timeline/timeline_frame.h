@@ -71,10 +71,25 @@ struct TimelineFrame {
     }
 };
 
-/// Aggregation by name over the selected range.
+/// What the table of a range adds up: spans of one kind, so that shares have one denominator.
+enum class RangeKind : std::uint8_t {
+    kKernels,
+    kOperators,
+    kCollectives,
+    kCopies,
+    kCalls,  ///< CUDA runtime and driver
+    kWaits,  ///< of host threads for the device
+    kPhases,
+    kAnnotations,  ///< steps and ranges that the program named
+    kPython,
+    kApart,  ///< calibration, and what the profiler says of itself
+};
+
+/// Aggregation by name over the selected range; times are of what lies inside it.
 struct RangeRow {
     QString name;
-    QString lane;
+    QString lane;   ///< where there is one name of all lanes
+    int lanes = 1;  ///< that have it
     LaneRole role = LaneRole::kHost;
     Phase phase = Phase::kNone;  ///< of the first such event
     bool onDevice = false;
@@ -87,7 +102,9 @@ struct RangeRow {
 
 struct RangeTable {
     TimeRange range;
-    int ranks = 0;
+    RangeKind kind = RangeKind::kKernels;
+    int ranks = 0;  ///< that are looked at
+    int lanes = 0;  ///< with such events in the range: what shares are of, each once the range
     std::vector<RangeRow> rows;  ///< most self time first
 };
 

@@ -1,9 +1,11 @@
 #include "app/desktop/pages/timeline/timeline_page.h"
 
 #include "app/desktop/pages/timeline/minimap.h"
+#include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/range_table_model.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/slice_panel.h"
+#include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/theme.h"
@@ -73,13 +75,13 @@ QWidget* TimelinePage::buildContent() {
     m_minimap = new Minimap(content);
     m_canvas = new TimelineCanvas(content);
     m_panel = new SlicePanel(content);
-    m_table = new DataTable(tr("Events of the selected range by name"), content);
+    m_tables = new TablePanel(content);
     pictures->addWidget(m_minimap);
     pictures->addWidget(m_canvas, 1);
     upper->addLayout(pictures, 1);
     upper->addWidget(m_panel);
     layout->addLayout(upper, 1);
-    layout->addWidget(m_table);
+    layout->addWidget(m_tables);
     return content;
 }
 
@@ -94,6 +96,7 @@ void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::sliceSelected, this, &TimelinePage::presentSlice);
     connect(m_canvas, &TimelineCanvas::sliceCleared, m_panel, &SlicePanel::showNothing);
     connect(m_canvas, &TimelineCanvas::plotChanged, m_minimap, &Minimap::setPlot);
+    connect(m_tables, &TablePanel::tabChanged, this, &TimelinePage::askForTable);
     connect(m_panel, &SlicePanel::linkFollowed, m_canvas, &TimelineCanvas::followLink);
     connect(m_canvas, &TimelineCanvas::hoverChanged, this, &RecordingPage::hoverChanged);
     connect(m_canvas, &TimelineCanvas::sameCollectiveRequested, this,
@@ -156,6 +159,7 @@ void TimelinePage::present() {
         m_shownRun = recording().summary.run.id;
         m_minimap->setRecording(shared);
         m_canvas->setRecording(shared);
+        m_tables->setKinds(rangeKinds(recording().summary));
         m_canvas->setView(same                 ? before
                           : current.cutsTime() ? recording().timeOf(current)
                                                : firstView(recording()));
@@ -178,7 +182,7 @@ void TimelinePage::showEvent(QShowEvent* event) {
 
 void TimelinePage::resizeEvent(QResizeEvent* event) {
     RecordingPage::resizeEvent(event);
-    m_table->setFixedHeight((height() < kLowPage ? 4 : 6) * kRow + 4);
+    m_tables->setFixedHeight((height() < kLowPage ? 5 : 7) * kRow + 4);
     m_panel->setFixedWidth(width() < kNarrowPage ? 232 : 288);
 }
 
@@ -191,20 +195,21 @@ void TimelinePage::askForPicture(const TimelineQuery& query) {
 }
 
 void TimelinePage::askForTable() {
+    if (!hasRecording()) return;
     const Selection& current = selection().current();
-    const TimeRange range = recording().timeOf(current);
-    if (isTooFar(recording(), range)) {
+    const RangeTableQuery query{recording().timeOf(current), m_tables->kind(), current.ranks};
+    if (isTooFar(recording(), query.range)) {
         m_rangeTable.forget();
-        m_table->setTable(rangeColumns(), {});
+        m_tables->table().setTable(rangeColumns(), {});
         return;
     }
     m_rangeTable.ask(
-        [range, ranks = current.ranks](auto& reader, const auto& recording,
-                                       const auto& generation) {
-            return loadRangeTable(reader, recording, range, ranks, generation);
+        [query](auto& reader, const auto& recording, const auto& generation) {
+            return loadRangeTable(reader, recording, query, generation);
         },
-        [this](const RangeTablePtr& table) {
-            m_table->setTable(rangeColumns(), rangeRows(*table));
+        [this, selected = current](const RangeTablePtr& table) {
+            m_tables->setCaption(rangeCaption(recording(), selected, *table));
+            m_tables->table().setTable(rangeColumns(), rangeRows(*table));
         });
 }
 

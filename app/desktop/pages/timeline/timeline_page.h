@@ -8,9 +8,9 @@
 
 namespace shardscope::desktop {
 
-class DataTable;
 class Minimap;
 class SlicePanel;
+class TablePanel;
 class TimelineCanvas;
 
 class TimelinePage : public RecordingPage {
@@ -21,6 +21,7 @@ public:
     explicit TimelinePage(PageContext& context, QWidget* parent = nullptr);
     [[nodiscard]] SlicePanel& panel() const { return *m_panel; }
     [[nodiscard]] TimelineCanvas& canvas() const { return *m_canvas; }
+    [[nodiscard]] TablePanel& tables() const { return *m_tables; }
 
     [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
 
@@ -46,7 +47,7 @@ private:
     Minimap* m_minimap = nullptr;
     TimelineCanvas* m_canvas = nullptr;
     SlicePanel* m_panel = nullptr;
-    DataTable* m_table = nullptr;
+    TablePanel* m_tables = nullptr;
     const OpenRecording* m_shown = nullptr;  ///< what the canvas was set up for
     std::string m_shownRun;                  ///< its id, the same of one that has grown
 };

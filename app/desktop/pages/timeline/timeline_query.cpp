@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/device_slice.h"
+#include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/range_table.h"
 
 #include <algorithm>
@@ -205,16 +206,16 @@ Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
 }
 
 Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
-                                     const OpenRecording& recording, TimeRange range,
-                                     const std::vector<RankId>& ranks,
+                                     const OpenRecording& recording, const RangeTableQuery& query,
                                      const storage::Generation& generation) {
-    RangeAggregation aggregation(range);
+    RangeAggregation aggregation(query.range, query.kind);
+    const auto& ranks = query.ranks;
     for (const LaneFacts& lane : recording.summary.lanes) {
         const bool shown =
             ranks.empty() || std::find(ranks.begin(), ranks.end(), lane.rank) != ranks.end();
-        if (!shown || lane.role == LaneRole::kCounter || lane.role == LaneRole::kRange) continue;
+        if (!shown || !mayHold(lane, query.kind)) continue;
         if (generation.superseded()) return tl::unexpected(superseded());
-        const auto spans = reader.spans(lane.rank, lane.lane, range);
+        const auto spans = reader.spans(lane.rank, lane.lane, query.range);
         if (!spans) return failure(spans);
         aggregation.addLane(lane, *spans,
                             [&](StringId id) { return fromUtf8(reader.text(lane.rank, id)); });
