@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kPitch = 28;
 constexpr int kNameWidth = 56;
+constexpr int kArgumentName = 124;
 
 /// Names of kernels have no spaces: they may break where a reader would break them.
 QString breakable(const QString& name) {
@@ -92,6 +93,8 @@ SlicePanel::SlicePanel(QWidget* parent)
       m_link(new QPushButton(this)),
       m_code(codeLabel({}, this)),
       m_rows(new DetailList(this)),
+      m_argumentsTitle(sectionLabel(tr("Arguments"), this)),
+      m_arguments(new DetailList(this)),
       m_arrivalsTitle(sectionLabel(tr("Arrivals"), this)),
       m_arrivals(new ArrivalBars(this)),
       m_hint(quietLabel({}, this)) {
@@ -101,7 +104,10 @@ SlicePanel::SlicePanel(QWidget* parent)
     connect(m_link, &QPushButton::clicked, this, &SlicePanel::linkFollowed);
     m_code->setAccessibleName(tr("Whole name of the kernel"));
     m_code->setTextFormat(Qt::PlainText);
+    m_code->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_title->setWordWrap(true);
+    m_title->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_arguments->setWraps(true, kArgumentName);
     auto* scroll = new QScrollArea(this);
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
@@ -121,6 +127,8 @@ SlicePanel::SlicePanel(QWidget* parent)
     layout->addWidget(m_arrivals);
     layout->addWidget(m_rows);
     layout->addWidget(m_code);
+    layout->addWidget(m_argumentsTitle);
+    layout->addWidget(m_arguments);
     layout->addSpacing(kGap);
     layout->addWidget(m_hint);
     layout->addStretch();
@@ -139,6 +147,9 @@ void SlicePanel::showDetails(const SliceDetails& details) {
     m_link->hide();
     m_rows->setRows(details.rows);
     m_rows->show();
+    m_arguments->setRows(details.arguments);
+    m_arguments->setVisible(!details.arguments.empty());
+    m_argumentsTitle->setVisible(!details.arguments.empty());
     const bool collective = !details.arrivals.empty();
     m_arrivalsTitle->setVisible(collective);
     m_arrivals->setVisible(collective);
@@ -170,6 +181,8 @@ void SlicePanel::showNothing() {
     m_title->setText(tr("Nothing selected"));
     m_rows->setRows({});
     m_rows->hide();
+    m_arguments->hide();
+    m_argumentsTitle->hide();
     m_arrivalsTitle->hide();
     m_arrivals->hide();
     m_hint->setText(tr(

@@ -41,6 +41,7 @@ public:
     /// What the slice that is shown is linked to: facts below its own, and a way there.
     void showLinks(const LinkTexts& texts);
     [[nodiscard]] const DetailList& rows() const { return *m_rows; }
+    [[nodiscard]] const DetailList& arguments() const { return *m_arguments; }
 
 Q_SIGNALS:
     void linkFollowed();
@@ -50,6 +51,8 @@ private:
     QPushButton* m_link;
     QLabel* m_code;
     DetailList* m_rows;
+    QLabel* m_argumentsTitle;
+    DetailList* m_arguments;
     QLabel* m_arrivalsTitle;
     ArrivalBars* m_arrivals;
     QLabel* m_hint;
