@@ -34,6 +34,11 @@ void RangeAggregation::addLane(const LaneFacts& lane, const std::vector<SpanEven
         if (sum->phase == Phase::kNone) sum->phase = span.phase;
         sum->self += part.duration();
         sum->durations.push_back(part.duration());
+        if (part.duration() > sum->longestPart) {
+            sum->longestPart = part.duration();
+            sum->longest = span;
+            sum->where = {lane.rank, lane.lane};
+        }
         if (span.depth > 0 && open[span.depth - 1U] != nullptr) {
             const TimeRange shared = inside[span.depth - 1U].intersection(part);
             if (!shared.empty()) open[span.depth - 1U]->self -= shared.duration();
@@ -64,7 +69,9 @@ RangeTable RangeAggregation::table(int ranks) const {
         row.total = sum.total;
         row.self = sum.self;
         row.median = analysis::medianOf(sum.durations);
-        row.maximum = *std::max_element(sum.durations.begin(), sum.durations.end());
+        row.maximum = sum.longestPart;
+        row.where = sum.where;
+        row.span = sum.longest;
         table.rows.push_back(std::move(row));
     }
     std::stable_sort(table.rows.begin(), table.rows.end(),

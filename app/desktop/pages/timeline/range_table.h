@@ -28,6 +28,9 @@ private:
         Duration total;
         Duration self;
         std::vector<Duration> durations;
+        LaneAddress where;
+        SpanEvent longest;
+        Duration longestPart{-1};
         std::set<QString> laneNames;
         std::set<LaneAddress> lanes;
     };

@@ -105,6 +105,11 @@ void TablePanel::showTab(TableTab tab) {
     m_tabs->setCurrentIndex(at);
 }
 
+void TablePanel::showKind(RangeKind kind) {
+    for (int i = 0; i < m_tabs->count(); ++i)
+        if (m_tabs->tabData(i).toInt() == static_cast<int>(kind)) m_tabs->setCurrentIndex(i);
+}
+
 void TablePanel::dropTab(TableTab tab) {
     if (const int at = indexOf(tab); at >= 0) m_tabs->removeTab(at);
 }

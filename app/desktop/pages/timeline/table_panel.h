@@ -26,6 +26,8 @@ public:
     explicit TablePanel(QWidget* parent = nullptr);
     /// The first is shown unless the one that was shown is there too.
     void setKinds(const std::vector<RangeKind>& kinds);
+    /// The tab of a kind, where there is one.
+    void showKind(RangeKind kind);
     void setCaption(const QString& caption);
     /// Filters the rows, and shows that it does.
     void setFilter(const QString& text);

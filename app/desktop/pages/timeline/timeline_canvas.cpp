@@ -2,6 +2,7 @@
 
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
+#include "app/desktop/pages/timeline/timeline_highlight.h"
 #include "app/desktop/pages/timeline/timeline_hover.h"
 #include "app/desktop/pages/timeline/timeline_lanes.h"
 #include "app/desktop/widgets/theme.h"
@@ -85,6 +86,11 @@ void TimelineCanvas::selectSlice(LaneAddress key, const SliceView& slice) {
     setAccessibleDescription(labels.empty() ? slice.name : labels.front());
     viewport()->update();
     Q_EMIT sliceSelected();
+}
+
+void TimelineCanvas::highlight(const QString& name) {
+    m_picks.highlighted = name;
+    viewport()->update();
 }
 
 void TimelineCanvas::bringIntoView(const LaneRow& row) {
@@ -177,7 +183,8 @@ void TimelineCanvas::addMark(Timestamp at) {
 
 /// The slice first, then the range, then the marks.
 void TimelineCanvas::clearNext() {
-    if (m_picks.chosen) {
+    if (m_picks.chosen || !m_picks.highlighted.isEmpty()) {
+        m_picks.highlighted.clear();
         clearSlice();
     } else if (m_picks.range) {
         Q_EMIT selectionCleared();
@@ -348,6 +355,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
         painter.fillRect(QRectF(0, kRulerHeight, 2, viewport()->height() - kRulerHeight),
                          Theme::of(this).accent);
     }
+    if (m_frame) paintHighlight(painter, m_shown, *m_frame, m_picks.highlighted, Theme::of(this));
     paintOverlay(painter, m_shown, m_picks, m_pointer, Theme::of(this));
 }
 

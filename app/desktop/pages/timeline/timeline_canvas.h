@@ -30,6 +30,8 @@ public:
     void setSelectedRange(std::optional<TimeRange> range);
     void selectSlice(LaneAddress key, const SliceView& slice);
     void clearSlice();
+    /// Slices of this name stand out; empty: none.
+    void highlight(const QString& name);
     /// What the selected slice is linked to: arrows, and where the keys lead.
     void setLinks(std::vector<LinkedSlice> links);
     /// To the first linked slice; unfolds what hides it.

@@ -98,6 +98,9 @@ struct RangeRow {
     Duration self;    ///< without
     Duration median;  ///< of one event, nested time included
     Duration maximum;
+    LaneAddress where;  ///< of the longest
+    SpanEvent span;     ///< the longest, whole
+    SliceView longest;  ///< the same, to be shown
 };
 
 struct RangeTable {

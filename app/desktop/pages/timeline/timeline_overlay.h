@@ -19,6 +19,7 @@ struct TimelinePicks {
     std::vector<LinkedSlice> links;     ///< of the chosen one
     std::optional<TimelineHit> hovered;
     std::vector<Timestamp> marks;  ///< by time
+    QString highlighted;           ///< name of slices that stand out; empty: none
 };
 
 void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const TimelinePicks& picks,

@@ -1,17 +1,18 @@
 #include "app/desktop/pages/timeline/timeline_page.h"
 
+#include "app/desktop/pages/timeline/find_bar.h"
 #include "app/desktop/pages/timeline/minimap.h"
-#include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/range_table_model.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/slice_panel.h"
 #include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
-#include "app/desktop/widgets/data_table.h"
+#include "app/desktop/pages/timeline/timeline_tables.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QHBoxLayout>
+#include <QShortcut>
 #include <QVBoxLayout>
 #include <map>
 
@@ -48,8 +49,7 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
     : RecordingPage(context, parent),
       m_picture(context.loader, Urgency::kPicture),
       m_neighbour(context.loader, Urgency::kSlice),
-      m_links(context.loader, Urgency::kSlice),
-      m_rangeTable(context.loader, Urgency::kTable) {
+      m_links(context.loader, Urgency::kSlice) {
     setUp(buildContent(), entry().icon, tr("What happens when, on every rank?"),
           tr("Open a recording or start a run: this page then shows compute, operators, "
              "communication and memory of all ranks on one time axis."),
@@ -60,7 +60,9 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
            {0, 0.76, 1, 0.22}},
           false);
     setFocusProxy(m_canvas);
+    m_rows = new TimelineTables(context.loader, *m_tables, *m_find, this);
     connectCanvas();
+    connectTables();
 }
 
 QWidget* TimelinePage::buildContent() {
@@ -76,6 +78,8 @@ QWidget* TimelinePage::buildContent() {
     m_canvas = new TimelineCanvas(content);
     m_panel = new SlicePanel(content);
     m_tables = new TablePanel(content);
+    m_find = new FindBar(content);
+    pictures->addWidget(m_find);
     pictures->addWidget(m_minimap);
     pictures->addWidget(m_canvas, 1);
     upper->addLayout(pictures, 1);
@@ -96,12 +100,29 @@ void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::sliceSelected, this, &TimelinePage::presentSlice);
     connect(m_canvas, &TimelineCanvas::sliceCleared, m_panel, &SlicePanel::showNothing);
     connect(m_canvas, &TimelineCanvas::plotChanged, m_minimap, &Minimap::setPlot);
-    connect(m_tables, &TablePanel::tabChanged, this, &TimelinePage::askForTable);
     connect(m_panel, &SlicePanel::linkFollowed, m_canvas, &TimelineCanvas::followLink);
     connect(m_canvas, &TimelineCanvas::hoverChanged, this, &RecordingPage::hoverChanged);
     connect(m_canvas, &TimelineCanvas::sameCollectiveRequested, this,
             &TimelinePage::goToSameCollective);
     connect(m_canvas, &TimelineCanvas::neighbourRequested, this, &TimelinePage::askForNeighbour);
+}
+
+void TimelinePage::connectTables() {
+    connect(m_rows, &TimelineTables::nameHighlighted, m_canvas, &TimelineCanvas::highlight);
+    connect(m_rows, &TimelineTables::sliceRequested, m_canvas, &TimelineCanvas::selectSlice);
+    connect(m_rows, &TimelineTables::hitsChanged, this, &TimelinePage::hitsChanged);
+    connect(m_rows, &TimelineTables::findClosed, m_canvas, qOverload<>(&QWidget::setFocus));
+    const auto open = [this](const QKeySequence& keys, auto run) {
+        auto* shortcut = new QShortcut(keys, this);
+        shortcut->setContext(Qt::WidgetWithChildrenShortcut);
+        connect(shortcut, &QShortcut::activated, this, run);
+    };
+    open(QKeySequence::Find, [this] { m_rows->openFind(); });
+    open(Qt::Key_F3, [this] { m_rows->goToHit(1); });
+    open(Qt::SHIFT | Qt::Key_F3, [this] { m_rows->goToHit(-1); });
+    auto* slash = new QShortcut(Qt::Key_Slash, m_canvas);
+    slash->setContext(Qt::WidgetShortcut);
+    connect(slash, &QShortcut::activated, this, [this] { m_rows->openFind(); });
 }
 
 std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
@@ -115,6 +136,8 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
             {tr(".  ,"), tr("next, previous on the lane")},
             {tr("N  Shift+N"), tr("same collective, next or previous rank")},
             {tr("[  ]"), tr("from a kernel to its launch, and back")},
+            {tr("Ctrl+F  /"), tr("find in names and arguments")},
+            {tr("F3  Shift+F3"), tr("next, previous match")},
             {tr("M"), tr("mark this moment")},
             {tr("Esc"), tr("clear slice, range and marks")}};
 }
@@ -159,7 +182,7 @@ void TimelinePage::present() {
         m_shownRun = recording().summary.run.id;
         m_minimap->setRecording(shared);
         m_canvas->setRecording(shared);
-        m_tables->setKinds(rangeKinds(recording().summary));
+        m_rows->setRecording(shared);
         m_canvas->setView(same                 ? before
                           : current.cutsTime() ? recording().timeOf(current)
                                                : firstView(recording()));
@@ -170,14 +193,16 @@ void TimelinePage::present() {
         current.cutsTime() ? std::optional(recording().timeOf(current)) : std::nullopt;
     m_canvas->setSelectedRange(selected);
     if (selected && !selected->intersects(m_canvas->view())) m_canvas->setView(*selected);
-    if (isVisible()) askForTable();
+    m_rows->setTooFar(tooFar);
+    m_rows->setSelection(current);
+    if (isVisible()) m_rows->ask();
 }
 
 void TimelinePage::showEvent(QShowEvent* event) {
     RecordingPage::showEvent(event);
     if (!hasRecording()) return;
     m_canvas->setView(m_canvas->view());
-    askForTable();
+    m_rows->ask();
 }
 
 void TimelinePage::resizeEvent(QResizeEvent* event) {
@@ -192,25 +217,6 @@ void TimelinePage::askForPicture(const TimelineQuery& query) {
             return loadTimeline(reader, recording, query, generation);
         },
         [this](const TimelineFramePtr& frame) { m_canvas->setFrame(frame); });
-}
-
-void TimelinePage::askForTable() {
-    if (!hasRecording()) return;
-    const Selection& current = selection().current();
-    const RangeTableQuery query{recording().timeOf(current), m_tables->kind(), current.ranks};
-    if (isTooFar(recording(), query.range)) {
-        m_rangeTable.forget();
-        m_tables->table().setTable(rangeColumns(), {});
-        return;
-    }
-    m_rangeTable.ask(
-        [query](auto& reader, const auto& recording, const auto& generation) {
-            return loadRangeTable(reader, recording, query, generation);
-        },
-        [this, selected = current](const RangeTablePtr& table) {
-            m_tables->setCaption(rangeCaption(recording(), selected, *table));
-            m_tables->table().setTable(rangeColumns(), rangeRows(*table));
-        });
 }
 
 void TimelinePage::askForNeighbour(bool forward) {
@@ -240,6 +246,7 @@ void TimelinePage::presentSlice() {
     for (const LaneFacts& lane : recording().summary.lanes) {
         if (lane.rank == hit->key.rank && lane.lane == hit->key.lane) {
             m_panel->showDetails(sliceDetails(recording(), lane, hit->slice));
+            m_rows->showSlice(lane, hit->slice);
         }
     }
     const bool hasArrows =

@@ -8,9 +8,11 @@
 
 namespace shardscope::desktop {
 
+class FindBar;
 class Minimap;
 class SlicePanel;
 class TablePanel;
+class TimelineTables;
 class TimelineCanvas;
 
 class TimelinePage : public RecordingPage {
@@ -22,8 +24,13 @@ public:
     [[nodiscard]] SlicePanel& panel() const { return *m_panel; }
     [[nodiscard]] TimelineCanvas& canvas() const { return *m_canvas; }
     [[nodiscard]] TablePanel& tables() const { return *m_tables; }
+    [[nodiscard]] FindBar& findBar() const { return *m_find; }
 
     [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
+
+Q_SIGNALS:
+    /// Where matches of a search are.
+    void hitsChanged(const std::vector<shardscope::Timestamp>& moments);
 
 protected:
     [[nodiscard]] bool showsSketches() const override { return true; }
@@ -36,18 +43,20 @@ private:
     void connectCanvas();
     void presentSlice();
     void askForPicture(const TimelineQuery& query);
-    void askForTable();
+    void connectTables();
     void askForNeighbour(bool forward);
     void askForLinks(const LinkQuery& query);
     void showLinks(const LinkQuery& query, const std::vector<LinkedSlice>& links);
     void goToSameCollective(int rankStep);
     [[nodiscard]] static TimeRange firstView(const OpenRecording& recording);
 
-    Topic m_picture, m_neighbour, m_links, m_rangeTable;
+    Topic m_picture, m_neighbour, m_links;
     Minimap* m_minimap = nullptr;
     TimelineCanvas* m_canvas = nullptr;
     SlicePanel* m_panel = nullptr;
+    FindBar* m_find = nullptr;
     TablePanel* m_tables = nullptr;
+    TimelineTables* m_rows = nullptr;
     const OpenRecording* m_shown = nullptr;  ///< what the canvas was set up for
     std::string m_shownRun;                  ///< its id, the same of one that has grown
 };

@@ -220,8 +220,21 @@ Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
         aggregation.addLane(lane, *spans,
                             [&](StringId id) { return fromUtf8(reader.text(lane.rank, id)); });
     }
-    return std::make_shared<const RangeTable>(aggregation.table(
-        static_cast<int>(ranks.empty() ? recording.summary.ranks.size() : ranks.size())));
+    RangeTable table = aggregation.table(
+        static_cast<int>(ranks.empty() ? recording.summary.ranks.size() : ranks.size()));
+    for (RangeRow& row : table.rows) {
+        auto longest = loadSlice(reader, recording, row.where, row.span);
+        if (!longest) return failure(longest);
+        row.longest = std::move(*longest);
+    }
+    return std::make_shared<const RangeTable>(std::move(table));
+}
+
+Result<SliceView> loadSlice(storage::RecordingReader& reader, const OpenRecording& recording,
+                            LaneAddress key, const SpanEvent& span) {
+    const LaneFacts* lane = recording.lane(key);
+    if (lane == nullptr) return failure(ErrorCode::kFailure, "there is no such lane");
+    return viewOf(reader, recording, *lane, span);
 }
 
 Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,

@@ -27,6 +27,10 @@ Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
                                      const OpenRecording& recording, const RangeTableQuery& query,
                                      const storage::Generation& generation);
 
+/// How a span of a lane is shown.
+Result<SliceView> loadSlice(storage::RecordingReader& reader, const OpenRecording& recording,
+                            LaneAddress key, const SpanEvent& span);
+
 /// The span after (or before) the one that starts at `from` on the same lane and depth;
 /// nullopt at the end of the lane.
 struct NeighbourQuery {
