@@ -212,6 +212,7 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
     const TableCell& shown = cell(index.row(), index.column());
     switch (role) {
         case Qt::DisplayRole:
+        case Qt::EditRole:
             return shown.text;
         case Qt::ToolTipRole:
             return tipOf(shown);
@@ -248,6 +249,19 @@ QVariant TableModel::headerData(int section, Qt::Orientation orientation, int ro
         default:
             return {};
     }
+}
+
+Qt::ItemFlags TableModel::flags(const QModelIndex& index) const {
+    const Qt::ItemFlags flags = QAbstractTableModel::flags(index);
+    const bool editable =
+        index.isValid() && m_columns[static_cast<std::size_t>(index.column())].editable;
+    return editable ? flags | Qt::ItemIsEditable : flags;
+}
+
+bool TableModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+    if (role != Qt::EditRole || !flags(index).testFlag(Qt::ItemIsEditable)) return false;
+    Q_EMIT cellEdited(sourceRow(index.row()), index.column(), value.toString());
+    return true;
 }
 
 void TableModel::sort(int column, Qt::SortOrder order) {

@@ -21,7 +21,8 @@ struct TableColumn {
     bool numeric = false;
     bool code = false;  ///< names of operators and kernels: fixed-width font
     bool quiet = false;
-    int minimumWidth = 0;  ///< pixels; 0: by content
+    int minimumWidth = 0;   ///< pixels; 0: by content
+    bool editable = false;  ///< F2 or a double click writes into its cells
 };
 
 /// A fraction, shown in per cent.
@@ -86,6 +87,13 @@ public:
     void sort(int column, Qt::SortOrder order) override;
     [[nodiscard]] std::optional<int> sortColumn() const { return m_sortColumn; }
     [[nodiscard]] Qt::SortOrder sortOrder() const { return m_sortOrder; }
+
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+    bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+
+Q_SIGNALS:
+    /// A cell of an editable column was written into; whoever set the table sets it anew.
+    void cellEdited(int sourceRow, int column, const QString& text);
 
 private:
     [[nodiscard]] const TableCell& cell(int row, int column) const;

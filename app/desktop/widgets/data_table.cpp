@@ -70,7 +70,7 @@ DataTable::DataTable(const QString& accessibleName, QWidget* parent)
     setShowGrid(false);
     setFrameShape(QFrame::NoFrame);
     setSelectionBehavior(QAbstractItemView::SelectRows);
-    setEditTriggers(QAbstractItemView::NoEditTriggers);
+    setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed);
     setTabKeyNavigation(false);
     setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
@@ -87,7 +87,8 @@ DataTable::DataTable(const QString& accessibleName, QWidget* parent)
     connect(header, &QHeaderView::sectionClicked, this, &DataTable::sortBy);
     connect(header, &QHeaderView::customContextMenuRequested, this, &DataTable::showHeaderMenu);
     connect(this, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
-        Q_EMIT rowActivated(m_model->sourceRow(index.row()));
+        if (!m_model->flags(index).testFlag(Qt::ItemIsEditable))
+            Q_EMIT rowActivated(m_model->sourceRow(index.row()));
     });
 }
 
@@ -114,8 +115,10 @@ void DataTable::selectSource(int sourceRow) {
     m_isQuiet = true;
     if (row < 0)
         clearSelection();
-    else
-        selectRow(row);
+    else  // selectRow() would heed the keys that are held
+        selectionModel()->setCurrentIndex(
+            m_model->index(row, 0),
+            QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
     m_isQuiet = false;
     if (row >= 0) scrollTo(m_model->index(row, 0));
 }

@@ -191,6 +191,35 @@ std::optional<CollectiveOp> collectiveOfKernel(const QString& name) {
     return std::nullopt;
 }
 
+std::vector<QString> wayTexts(const RecordingSummary& summary, const SliceView& slice,
+                              const std::vector<LinkedSlice>& links) {
+    std::vector<QString> texts;
+    for (const LinkedSlice& link : links) {
+        const Duration apart = link.slice.range.begin - slice.range.begin;
+        const bool later = apart.ns >= 0;
+        QString what;
+        switch (link.kind) {
+            case LinkKind::kLaunch:
+                what = link.slice.onDevice ? u"device"_s : u"host"_s;
+                break;
+            case LinkKind::kBackward:
+                what = later ? u"backward"_s : u"forward"_s;
+                break;
+            case LinkKind::kPeer:
+                what = u"rank %1"_s.arg(link.key.rank.value);
+                break;
+            case LinkKind::kArrow:
+                what = laneName(summary, link.key);
+                break;
+        }
+        texts.push_back(u"%1: %2, %3 %4"_s.arg(
+            what, link.slice.name,
+            formatDuration(later ? apart : slice.range.begin - link.slice.range.begin),
+            later ? u"later"_s : u"earlier"_s));
+    }
+    return texts;
+}
+
 LinkTexts linkTexts(const RecordingSummary& summary, LaneAddress from, const SliceView& slice,
                     const std::vector<LinkedSlice>& links) {
     LinkTexts texts;
@@ -200,6 +229,16 @@ LinkTexts linkTexts(const RecordingSummary& summary, LaneAddress from, const Sli
         return texts;
     }
     const LinkedSlice& first = links.front();
+    if (first.kind == LinkKind::kPeer) {
+        texts.rows.emplace_back(u"peers"_s, formatCount(static_cast<std::int64_t>(links.size())));
+        return texts;
+    }
+    if (first.kind == LinkKind::kBackward) {
+        const bool forward = first.slice.range.begin >= slice.range.begin;
+        texts.rows.emplace_back(forward ? u"backward"_s : u"forward"_s, first.slice.name);
+        texts.action = forward ? u"Go to its backward"_s : u"Go to its forward"_s;
+        return texts;
+    }
     if (onStream) {
         texts.rows.emplace_back(u"launched by"_s, first.slice.name);
         texts.rows.emplace_back(u"launch to start"_s,

@@ -29,6 +29,9 @@ struct LinkTexts {
     std::vector<std::pair<QString, QString>> rows;
     QString action;  ///< of the button; empty: there is nowhere to go
 };
+/// One line a linked slice: "backward: LinearBackward", "rank 3: all-gather, 12 us later".
+[[nodiscard]] std::vector<QString> wayTexts(const RecordingSummary& summary, const SliceView& slice,
+                                            const std::vector<LinkedSlice>& links);
 [[nodiscard]] LinkTexts linkTexts(const RecordingSummary& summary, LaneAddress from,
                                   const SliceView& slice, const std::vector<LinkedSlice>& links);
 

@@ -4,7 +4,6 @@
 #include "app/desktop/pages/timeline/device_slice.h"
 #include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/slice_details.h"
-#include "profiler/analysis/collective_figures.h"
 
 #include <QStringList>
 
@@ -12,14 +11,6 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-
-analysis::CommunicationSum communicationIn(const OpenRecording& recording, TimeRange range,
-                                           const Selection& selection) {
-    std::vector<const RankEvents*> ranks;
-    for (const RankEvents& events : recording.ranks)
-        if (selection.includes(events.rank)) ranks.push_back(&events);
-    return analysis::communicationIn(ranks, range);
-}
 
 Meaning meaningOfRow(const RangeRow& row) {
     SliceView slice;
@@ -34,34 +25,6 @@ Meaning meaningOfRow(const RangeRow& row) {
 /// "2 ranks"
 QString counted(int count, const QString& what) {
     return u"%1 %2%3"_s.arg(formatCount(count), what, count == 1 ? u""_s : u"s"_s);
-}
-
-QString headlineOf(const OpenRecording& recording, const Selection& selection,
-                   const analysis::CommunicationSum& sum) {
-    const auto steps = recording.stepsOf(selection);
-    const TimeRange range = recording.timeOf(selection);
-    const QString where = !steps ? u"Selected range"_s
-                          : steps->first == steps->last
-                              ? u"Step %1"_s.arg(steps->first.value)
-                              : u"Steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value);
-    if (sum.collectives == 0)
-        return u"%1: no collective in %2."_s.arg(where, formatDuration(range.duration()));
-    const Duration all = sum.moving + sum.waiting;
-    if (!recording.report.waitingKnown)
-        return u"%1: %2 collectives take %3."_s.arg(where, formatCount(sum.collectives),
-                                                    formatDuration(all));
-    return u"%1: %2 collectives take %3, of which %4 (%5) is waiting for a peer."_s.arg(
-        where, formatCount(sum.collectives), formatDuration(all), formatDuration(sum.waiting),
-        formatPercent(all.ns > 0 ? static_cast<double>(sum.waiting.ns) / static_cast<double>(all.ns)
-                                 : 0));
-}
-
-QString sublineOf(const OpenRecording& recording, const analysis::CommunicationSum& sum) {
-    if (!recording.report.waitingKnown)
-        return u"The other ranks are not recorded: what of it is waiting cannot be told."_s;
-    if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
-    return u"Longest single wait: %1, on rank %2."_s.arg(formatDuration(sum.longestWait))
-        .arg(sum.waitingRank.value);
 }
 
 }  // namespace
@@ -116,12 +79,6 @@ QString rangeCaption(const OpenRecording& recording, const Selection& selection,
                               ? counted(table.ranks, u"rank"_s)
                               : counted(table.lanes, rangeKindLane(table.kind));
     return u"%1 · shares of %2 × %3"_s.arg(where, lanes, formatDuration(table.range.duration()));
-}
-
-RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection) {
-    const analysis::CommunicationSum sum =
-        communicationIn(recording, recording.timeOf(selection), selection);
-    return {headlineOf(recording, selection, sum), sublineOf(recording, sum)};
 }
 
 }  // namespace shardscope::desktop

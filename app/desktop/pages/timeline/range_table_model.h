@@ -1,4 +1,4 @@
-// The table of the selected range and the Timeline's sentence. Pure.
+// The table of the selected range. Pure.
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
@@ -15,10 +15,5 @@ namespace shardscope::desktop {
 /// What the table is of, and its shares: "in steps 4-7 · shares of 2 ranks x 4.86 ms".
 [[nodiscard]] QString rangeCaption(const OpenRecording& recording, const Selection& selection,
                                    const RangeTable& table);
-/// The Timeline's sentences on what is selected.
-struct RangeTexts {
-    QString headline, subline;
-};
-[[nodiscard]] RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection);
 
 }  // namespace shardscope::desktop

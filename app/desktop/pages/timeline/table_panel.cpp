@@ -64,6 +64,9 @@ TablePanel::TablePanel(QWidget* parent)
 
 void TablePanel::setKinds(const std::vector<RangeKind>& kinds) {
     const QSignalBlocker quiet(m_tabs);
+    std::vector<TableTab> others;
+    for (TableTab tab : {TableTab::kFound, TableTab::kMarks})
+        if (indexOf(tab) >= 0) others.push_back(tab);
     while (m_tabs->count() > 0) m_tabs->removeTab(0);
     int current = 0;
     for (RangeKind kind : kinds) {
@@ -71,8 +74,10 @@ void TablePanel::setKinds(const std::vector<RangeKind>& kinds) {
         m_tabs->setTabData(at, static_cast<int>(kind));
         if (kind == m_kind) current = at;
     }
+    for (TableTab tab : others) addTab(tab);
     if (kinds.empty()) return;
     m_tabs->setCurrentIndex(current);
+    m_tabs->updateGeometry();  // it does not tell its layout while it is hidden
     m_kind = kinds[static_cast<std::size_t>(current)];
 }
 
@@ -95,14 +100,16 @@ TableTab TablePanel::tab() const {
     return code < kFirstOther ? TableTab::kRange : static_cast<TableTab>(code - kFirstOther);
 }
 
+void TablePanel::addTab(TableTab tab) {
+    if (indexOf(tab) >= 0) return;
+    const QSignalBlocker quiet(m_tabs);
+    m_tabs->setTabData(m_tabs->addTab(nameOf(tab)), dataOf(tab));
+    m_tabs->updateGeometry();
+}
+
 void TablePanel::showTab(TableTab tab) {
-    int at = indexOf(tab);
-    if (at < 0) {
-        const QSignalBlocker quiet(m_tabs);
-        at = m_tabs->addTab(nameOf(tab));
-        m_tabs->setTabData(at, dataOf(tab));
-    }
-    m_tabs->setCurrentIndex(at);
+    addTab(tab);
+    m_tabs->setCurrentIndex(indexOf(tab));
 }
 
 void TablePanel::showKind(RangeKind kind) {

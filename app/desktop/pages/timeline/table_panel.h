@@ -31,6 +31,8 @@ public:
     void setCaption(const QString& caption);
     /// Filters the rows, and shows that it does.
     void setFilter(const QString& text);
+    /// Where there is none yet.
+    void addTab(TableTab tab);
     /// Shows a tab, which is added where there is none yet.
     void showTab(TableTab tab);
     void dropTab(TableTab tab);

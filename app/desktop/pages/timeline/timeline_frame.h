@@ -46,12 +46,19 @@ struct LaneFrame {
     std::vector<CounterView> points;
 };
 
-/// A slice that shares its correlation with another of its rank, the launch of a kernel; or that an
-/// arrow of an imported trace joins with it.
+/// What joins two slices.
+enum class LinkKind : std::uint8_t {
+    kLaunch,    ///< a kernel, copy or wait and its call: one correlation
+    kBackward,  ///< an operator and what computes its gradient: one sequence number
+    kPeer,      ///< the same collective on another rank
+    kArrow,     ///< of an imported trace
+};
+/// A slice that another is joined with.
 struct LinkedSlice {
     LaneAddress key;
     SliceView slice;
     bool byArrow = false;
+    LinkKind kind = LinkKind::kLaunch;
 };
 
 struct TimelineQuery {

@@ -1,9 +1,11 @@
 #include "app/desktop/pages/timeline/timeline_page.h"
 
+#include "app/desktop/pages/timeline/communication_headline.h"
 #include "app/desktop/pages/timeline/find_bar.h"
+#include "app/desktop/pages/timeline/mark_list.h"
 #include "app/desktop/pages/timeline/minimap.h"
-#include "app/desktop/pages/timeline/range_table_model.h"
 #include "app/desktop/pages/timeline/slice_details.h"
+#include "app/desktop/pages/timeline/slice_menu.h"
 #include "app/desktop/pages/timeline/slice_panel.h"
 #include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
@@ -11,7 +13,9 @@
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
 
+#include <QContextMenuEvent>
 #include <QHBoxLayout>
+#include <QMenu>
 #include <QShortcut>
 #include <QVBoxLayout>
 #include <map>
@@ -49,7 +53,8 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
     : RecordingPage(context, parent),
       m_picture(context.loader, Urgency::kPicture),
       m_neighbour(context.loader, Urgency::kSlice),
-      m_links(context.loader, Urgency::kSlice) {
+      m_links(context.loader, Urgency::kSlice),
+      m_headline(context.loader, Urgency::kSlice) {
     setUp(buildContent(), entry().icon, tr("What happens when, on every rank?"),
           tr("Open a recording or start a run: this page then shows compute, operators, "
              "communication and memory of all ranks on one time axis."),
@@ -61,8 +66,10 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
           false);
     setFocusProxy(m_canvas);
     m_rows = new TimelineTables(context.loader, *m_tables, *m_find, this);
+    m_marks = new MarkList(context.loader, *m_tables, this);
     connectCanvas();
     connectTables();
+    m_canvas->viewport()->installEventFilter(this);
 }
 
 QWidget* TimelinePage::buildContent() {
@@ -100,7 +107,8 @@ void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::sliceSelected, this, &TimelinePage::presentSlice);
     connect(m_canvas, &TimelineCanvas::sliceCleared, m_panel, &SlicePanel::showNothing);
     connect(m_canvas, &TimelineCanvas::plotChanged, m_minimap, &Minimap::setPlot);
-    connect(m_panel, &SlicePanel::linkFollowed, m_canvas, &TimelineCanvas::followLink);
+    connect(m_panel, &SlicePanel::linkFollowed, m_canvas, [this] { m_canvas->followLink(0); });
+    connect(m_panel, &SlicePanel::wayChosen, m_canvas, &TimelineCanvas::followLink);
     connect(m_canvas, &TimelineCanvas::hoverChanged, this, &RecordingPage::hoverChanged);
     connect(m_canvas, &TimelineCanvas::sameCollectiveRequested, this,
             &TimelinePage::goToSameCollective);
@@ -108,6 +116,12 @@ void TimelinePage::connectCanvas() {
 }
 
 void TimelinePage::connectTables() {
+    connect(m_canvas, &TimelineCanvas::markRequested, m_marks, &MarkList::add);
+    connect(m_marks, &MarkList::changed, m_canvas, &TimelineCanvas::setMarks);
+    connect(m_marks, &MarkList::momentRequested, this, [this](Timestamp at) {
+        const Duration half{m_canvas->view().duration().ns / 2};
+        m_canvas->setView({at - half, at + half});
+    });
     connect(m_rows, &TimelineTables::nameHighlighted, m_canvas, &TimelineCanvas::highlight);
     connect(m_rows, &TimelineTables::sliceRequested, m_canvas, &TimelineCanvas::selectSlice);
     connect(m_rows, &TimelineTables::hitsChanged, this, &TimelinePage::hitsChanged);
@@ -135,11 +149,11 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
             {tr("Z"), tr("zoom to the selection")},
             {tr(".  ,"), tr("next, previous on the lane")},
             {tr("N  Shift+N"), tr("same collective, next or previous rank")},
-            {tr("[  ]"), tr("from a kernel to its launch, and back")},
+            {tr("[  ]"), tr("back and forward along an arrow: launch, kernel, backward")},
             {tr("Ctrl+F  /"), tr("find in names and arguments")},
             {tr("F3  Shift+F3"), tr("next, previous match")},
             {tr("M"), tr("mark this moment")},
-            {tr("Esc"), tr("clear slice, range and marks")}};
+            {tr("Esc"), tr("clear slice and range")}};
 }
 
 TimeRange TimelinePage::firstView(const OpenRecording& recording) {
@@ -166,13 +180,8 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
 
 void TimelinePage::present() {
     const Selection& current = selection().current();
-    const RangeTexts texts = rangeTexts(recording(), current);
     const bool tooFar = isTooFar(recording(), recording().timeOf(current));
-    pageFrame().setHeadline(texts.headline,
-                            tooFar ? tr("%1 · select a shorter range for its table: all of it "
-                                        "would have to come from the other host")
-                                         .arg(texts.subline)
-                                   : texts.subline);
+    askForHeadline(tooFar);
     if (m_shown != &recording()) {
         m_shown = &recording();
         const RecordingPtr shared = shownRecording();
@@ -183,6 +192,7 @@ void TimelinePage::present() {
         m_minimap->setRecording(shared);
         m_canvas->setRecording(shared);
         m_rows->setRecording(shared);
+        m_marks->setRecording(shared);
         m_canvas->setView(same                 ? before
                           : current.cutsTime() ? recording().timeOf(current)
                                                : firstView(recording()));
@@ -196,6 +206,48 @@ void TimelinePage::present() {
     m_rows->setTooFar(tooFar);
     m_rows->setSelection(current);
     if (isVisible()) m_rows->ask();
+}
+
+/// A right click on a slice; elsewhere it is the canvas's.
+bool TimelinePage::eventFilter(QObject* watched, QEvent* event) {
+    if (watched != m_canvas->viewport() || event->type() != QEvent::ContextMenu || !hasRecording())
+        return RecordingPage::eventFilter(watched, event);
+    const auto* click = static_cast<QContextMenuEvent*>(event);
+    const auto hit = m_canvas->hitAt(click->pos());
+    if (!hit) return RecordingPage::eventFilter(watched, event);
+    showSliceMenu(*hit, click->globalPos());
+    return true;
+}
+
+void TimelinePage::showSliceMenu(const TimelineHit& hit, QPoint at) {
+    const LaneFacts* lane = recording().lane(hit.key);
+    if (lane == nullptr) return;
+    const TimeRange range = hit.slice.range;
+    const Duration margin{std::max<std::int64_t>(range.duration().ns / 10, 100)};
+    const QString name = hit.slice.name;
+    const SliceActions actions{[this, range, margin] {
+                                   m_canvas->setView({range.begin - margin, range.end + margin});
+                               },
+                               [this, range] { selection().selectRange(range); },
+                               [this, name] { m_rows->find(name); },
+                               [this, lane = *lane, name] { m_rows->filterTo(lane, name); }};
+    makeSliceMenu(this, sliceDetails(recording(), *lane, hit.slice), *lane, hit.slice, actions)
+        ->popup(at);
+}
+
+void TimelinePage::askForHeadline(bool tooFar) {
+    const QString far = tooFar ? tr(" · select a shorter range for its table: all of it would have "
+                                    "to come from the other host")
+                               : QString();
+    m_headline.ask(
+        [selected = selection().current()](auto& reader, const auto& recording,
+                                           const auto& generation) {
+            return loadCommunication(reader, recording, selected, generation);
+        },
+        [this, far, selected = selection().current()](const CommunicationFacts& facts) {
+            const RangeTexts texts = rangeTexts(recording(), selected, facts);
+            pageFrame().setHeadline(texts.headline, texts.subline + far);
+        });
 }
 
 void TimelinePage::showEvent(QShowEvent* event) {
@@ -251,7 +303,9 @@ void TimelinePage::presentSlice() {
     }
     const bool hasArrows =
         recording().summary.events.flows > 0 && hit->slice.count == 1 && !hit->slice.instant;
-    if (hasArrows || mayBeLinked(hit->key.lane, hit->slice))
+    const bool isOurs =
+        !recording().isImported() && hit->slice.count == 1 && hit->slice.correlation != 0;
+    if (hasArrows || isOurs || mayBeLinked(hit->key.lane, hit->slice))
         askForLinks({hit->key, hit->slice.range, hit->slice.correlation, hit->slice.depth});
 }
 
@@ -263,6 +317,10 @@ void TimelinePage::showLinks(const LinkQuery& query, const std::vector<LinkedSli
         return;
     m_canvas->setLinks(links);
     m_panel->showLinks(linkTexts(recording().summary, query.key, hit->slice, links));
+    // the one button says where a single one leads
+    const bool isOne = links.size() == 1 && links.front().kind != LinkKind::kPeer;
+    m_panel->showWays(isOne ? std::vector<QString>()
+                            : wayTexts(recording().summary, hit->slice, links));
 }
 
 void TimelinePage::goToSameCollective(int rankStep) {

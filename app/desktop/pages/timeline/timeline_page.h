@@ -9,9 +9,11 @@
 namespace shardscope::desktop {
 
 class FindBar;
+class MarkList;
 class Minimap;
 class SlicePanel;
 class TablePanel;
+struct TimelineHit;
 class TimelineTables;
 class TimelineCanvas;
 
@@ -37,11 +39,14 @@ protected:
     void present() override;
     void showEvent(QShowEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     QWidget* buildContent();
     void connectCanvas();
     void presentSlice();
+    void showSliceMenu(const TimelineHit& hit, QPoint at);
+    void askForHeadline(bool tooFar);
     void askForPicture(const TimelineQuery& query);
     void connectTables();
     void askForNeighbour(bool forward);
@@ -50,13 +55,14 @@ private:
     void goToSameCollective(int rankStep);
     [[nodiscard]] static TimeRange firstView(const OpenRecording& recording);
 
-    Topic m_picture, m_neighbour, m_links;
+    Topic m_picture, m_neighbour, m_links, m_headline;
     Minimap* m_minimap = nullptr;
     TimelineCanvas* m_canvas = nullptr;
     SlicePanel* m_panel = nullptr;
     FindBar* m_find = nullptr;
     TablePanel* m_tables = nullptr;
     TimelineTables* m_rows = nullptr;
+    MarkList* m_marks = nullptr;
     const OpenRecording* m_shown = nullptr;  ///< what the canvas was set up for
     std::string m_shownRun;                  ///< its id, the same of one that has grown
 };

@@ -64,10 +64,8 @@ void TimelineTables::setSelection(const Selection& selection) {
 
 void TimelineTables::ask() {
     if (!m_recording) return;
-    if (m_panel.tab() == TableTab::kFound)
-        showFound();
-    else
-        askForRange();
+    if (m_panel.tab() == TableTab::kFound) showFound();
+    if (m_panel.tab() == TableTab::kRange) askForRange();
 }
 
 void TimelineTables::askForRange() {
@@ -119,7 +117,7 @@ void TimelineTables::pick(int row) {
         if (m_found) m_bar.showResult(*m_found, m_hit);
         return;
     }
-    if (!m_range || row < 0) return;
+    if (m_panel.tab() != TableTab::kRange || !m_range || row < 0) return;
     m_wanted = m_range->rows[static_cast<std::size_t>(row)].name;
     Q_EMIT nameHighlighted(m_wanted);
 }
@@ -131,7 +129,7 @@ void TimelineTables::activate(int row) {
         goToHit(0);
         return;
     }
-    if (!m_range) return;
+    if (m_panel.tab() != TableTab::kRange || !m_range) return;
     const RangeRow& longest = m_range->rows[static_cast<std::size_t>(row)];
     m_wanted = longest.name;
     Q_EMIT nameHighlighted(longest.name);
@@ -139,6 +137,7 @@ void TimelineTables::activate(int row) {
 }
 
 void TimelineTables::addToMenu(QMenu* menu, int row) {
+    if (m_panel.tab() == TableTab::kMarks) return;
     menu->addAction(m_panel.tab() == TableTab::kFound ? tr("Go to it") : tr("Go to the longest"),
                     this, [this, row] { activate(row); });
     if (m_panel.tab() != TableTab::kRange || !m_range || row < 0) return;
@@ -156,7 +155,8 @@ void TimelineTables::find(const QString& text) {
     openFind();
 }
 
-void TimelineTables::filterTo(const QString& name) {
+void TimelineTables::filterTo(const LaneFacts& lane, const QString& name) {
+    if (const auto kind = rangeKind(lane)) m_panel.showKind(*kind);
     m_panel.setFilter(name);
 }
 

@@ -36,8 +36,8 @@ public:
     void find(const QString& text);
     /// To the next match, or the one before.
     void goToHit(int step);
-    /// Shows only rows with this name.
-    void filterTo(const QString& name);
+    /// Shows only rows with this name, of the lane's kind.
+    void filterTo(const LaneFacts& lane, const QString& name);
 
 Q_SIGNALS:
     /// Slices of this name are to stand out; empty: none.
