@@ -74,7 +74,8 @@ QString whereText(const OpenRecording& recording, const Selection& selection) {
 QString rangeCaption(const OpenRecording& recording, const Selection& selection,
                      const RangeTable& table) {
     const QString where = whereText(recording, selection);
-    if (table.rows.empty()) return u"%1: none %2"_s.arg(rangeKindName(table.kind), where);
+    if (table.rows.empty())
+        return u"%1: nothing recorded %2"_s.arg(rangeKindName(table.kind), where);
     const QString lanes = table.lanes == table.ranks
                               ? counted(table.ranks, u"rank"_s)
                               : counted(table.lanes, rangeKindLane(table.kind));
