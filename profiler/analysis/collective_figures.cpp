@@ -7,11 +7,15 @@
 namespace shardscope::analysis {
 namespace {
 
-void add(const CollectiveEvent& event, RankId rank, CommunicationSum& sum) {
-    const Duration waited = event.lastArrival() - event.start;
+/// What of the collective lies in `range`.
+void add(const CollectiveEvent& event, RankId rank, TimeRange range, CommunicationSum& sum) {
+    const auto inside = [range](Timestamp begin, Timestamp end) {
+        return std::max(Duration{}, TimeRange{begin, end}.intersection(range).duration());
+    };
+    const Duration waited = inside(event.start, event.lastArrival());
     ++sum.collectives;
     sum.waiting += waited;
-    sum.moving += event.end - event.start - waited;
+    sum.moving += inside(event.lastArrival(), event.end);
     if (waited <= sum.longestWait) return;
     sum.longestWait = waited;
     sum.waitingRank = rank;
@@ -50,7 +54,7 @@ CommunicationSum communicationIn(const std::vector<const RankEvents*>& ranks, Ti
     for (const RankEvents* events : ranks)
         for (const CollectiveEvent& event : events->collectives)
             if (TimeRange{event.start, event.end}.intersects(range))
-                add(event, events->rank, event.step == kNoStep ? outside : inSteps);
+                add(event, events->rank, range, event.step == kNoStep ? outside : inSteps);
     return inSteps.collectives > 0 ? inSteps : outside;
 }
 

@@ -33,8 +33,9 @@ struct CommunicationSum {
     Duration longestWait;
     RankId waitingRank;  ///< of the longest wait
 };
-/// Of collectives that touch `range`. Those outside of steps count only where steps have none: at
-/// start-up and end ranks wait for seconds for each other, which says nothing of training.
+/// Of collectives that touch `range`, what of them lies inside. Those outside of steps count only
+/// where steps have none: at start-up and end ranks wait for seconds for each other, which says
+/// nothing of training.
 [[nodiscard]] CommunicationSum communicationIn(const std::vector<const RankEvents*>& ranks,
                                                TimeRange range);
 

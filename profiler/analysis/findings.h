@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profiler/analysis/intervals.h"
+#include "profiler/analysis/median.h"
 #include "profiler/analysis/report.h"
 
 #include <algorithm>
@@ -94,14 +95,5 @@ struct Throughput {
                                            const std::vector<RankEvents>& ranks);
 [[nodiscard]] Mfu modelFlopsUtilisation(const RecordingSummary& summary,
                                         std::optional<double> tokensPerSecond);
-
-/// Of an unordered, non-empty list; the mean of the middle two when even.
-template <class T>
-[[nodiscard]] T medianOf(std::vector<T> values) {
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    if (values.size() % 2 == 1) return values[middle];
-    return (values[middle - 1] + values[middle]) / 2;
-}
 
 }  // namespace shardscope::analysis

@@ -1,5 +1,7 @@
 #include "profiler/analysis/launches.h"
 
+#include "profiler/analysis/median.h"
+
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -18,14 +20,6 @@ IdleCause causeOf(const LaunchedWork& next, TimeRange gap) {
     if (!next.call) return IdleCause::kUnknown;
     if (next.call->time.begin > gap.begin) return IdleCause::kHost;
     return gap.duration() < kShortGap ? IdleCause::kKernel : IdleCause::kOther;
-}
-
-Duration medianOf(std::vector<Duration> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1) return *middle;
-    const Duration below = *std::max_element(values.begin(), middle);
-    return {below.ns + (*middle - below).ns / 2};
 }
 
 }  // namespace

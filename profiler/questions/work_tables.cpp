@@ -1,5 +1,6 @@
 #include "profiler/questions/work_tables.h"
 
+#include "profiler/analysis/median.h"
 #include "profiler/analysis/step_parts.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/device_work.h"
@@ -46,13 +47,7 @@ struct CollectiveSum {
             squares += std::pow(static_cast<double>(each) - mean(), 2);
         return std::sqrt(squares / static_cast<double>(durations.size()));
     }
-    /// Of an even number the lower of both in the middle.
-    [[nodiscard]] std::int64_t median() const {
-        std::vector<std::int64_t> sorted = durations;
-        const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
-        std::nth_element(sorted.begin(), middle, sorted.end());
-        return *middle;
-    }
+    [[nodiscard]] std::int64_t median() const { return analysis::medianOf(durations); }
     [[nodiscard]] std::int64_t longest() const {
         return *std::max_element(durations.begin(), durations.end());
     }

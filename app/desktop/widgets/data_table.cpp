@@ -5,10 +5,15 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QContextMenuEvent>
 #include <QHeaderView>
 #include <QKeyEvent>
+#include <QLabel>
+#include <QMenu>
 #include <QPainter>
+#include <QScrollBar>
 #include <QStyledItemDelegate>
+#include <QWidgetAction>
 #include <algorithm>
 
 namespace shardscope::desktop {
@@ -17,6 +22,7 @@ namespace {
 using namespace Qt::StringLiterals;
 
 constexpr int kRow = 28;
+constexpr int kDefinitionWidth = 280;
 
 class CellDelegate : public QStyledItemDelegate {
 public:
@@ -50,6 +56,10 @@ public:
     }
 };
 
+void copy(const QString& text) {
+    QApplication::clipboard()->setText(text);
+}
+
 }  // namespace
 
 DataTable::DataTable(const QString& accessibleName, QWidget* parent)
@@ -60,29 +70,35 @@ DataTable::DataTable(const QString& accessibleName, QWidget* parent)
     setShowGrid(false);
     setFrameShape(QFrame::NoFrame);
     setSelectionBehavior(QAbstractItemView::SelectRows);
-    setEditTriggers(QAbstractItemView::NoEditTriggers);
+    setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed);
+    setTabKeyNavigation(false);
     setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     viewport()->setAutoFillBackground(false);
     verticalHeader()->hide();
     verticalHeader()->setDefaultSectionSize(kRow);
     verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-    horizontalHeader()->setFixedHeight(kRow);
-    horizontalHeader()->setHighlightSections(false);
-    horizontalHeader()->setSectionsClickable(true);
-    horizontalHeader()->setFont(textFont(kSmallPixels));
-    connect(horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int section) {
-        const bool again = horizontalHeader()->sortIndicatorSection() == section;
-        const bool descending =
-            !again || horizontalHeader()->sortIndicatorOrder() == Qt::AscendingOrder;
-        const Qt::SortOrder order = descending ? Qt::DescendingOrder : Qt::AscendingOrder;
-        horizontalHeader()->setSortIndicator(section, order);
-        m_model->sort(section, order);
+    QHeaderView* header = horizontalHeader();
+    header->setFixedHeight(kRow);
+    header->setHighlightSections(false);
+    header->setSectionsClickable(true);
+    header->setFont(textFont(kSmallPixels));
+    header->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(header, &QHeaderView::sectionClicked, this, &DataTable::sortBy);
+    connect(header, &QHeaderView::customContextMenuRequested, this, &DataTable::showHeaderMenu);
+    connect(this, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
+        if (!m_model->flags(index).testFlag(Qt::ItemIsEditable))
+            Q_EMIT rowActivated(m_model->sourceRow(index.row()));
     });
 }
 
-void DataTable::setTable(std::vector<TableColumn> columns,
-                         std::vector<std::vector<TableCell>> rows) {
+void DataTable::sortBy(int section) {
+    const bool again = m_model->sortColumn() == section;
+    const bool descending = !again || m_model->sortOrder() == Qt::AscendingOrder;
+    m_model->sort(section, descending ? Qt::DescendingOrder : Qt::AscendingOrder);
+}
+
+void DataTable::setTable(std::vector<TableColumn> columns, TableRows rows) {
     m_model->setTable(std::move(columns), std::move(rows));
     fitColumns();
     fitHeight();
@@ -94,8 +110,24 @@ void DataTable::setFitsRows(bool fits) {
     fitHeight();
 }
 
+void DataTable::selectSource(int sourceRow) {
+    const int row = m_model->rowOfSource(sourceRow);
+    m_isQuiet = true;
+    if (row < 0)
+        clearSelection();
+    else  // selectRow() would heed the keys that are held
+        selectionModel()->setCurrentIndex(
+            m_model->index(row, 0),
+            QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    m_isQuiet = false;
+    if (row >= 0) scrollTo(m_model->index(row, 0));
+}
+
 void DataTable::fitHeight() {
-    if (m_fitsRows) setFixedHeight(kRow * (m_model->rowCount() + 1) + 2);
+    if (!m_fitsRows) return;
+    const bool scrolls = horizontalScrollBar()->maximum() > 0;
+    setFixedHeight(kRow * (m_model->rowCount() + 1) + 2 +
+                   (scrolls ? horizontalScrollBar()->sizeHint().height() : 0));
 }
 
 void DataTable::fitColumns() {
@@ -118,14 +150,74 @@ void DataTable::fitColumns() {
 void DataTable::resizeEvent(QResizeEvent* event) {
     QTableView::resizeEvent(event);
     fitColumns();
+    fitHeight();
+}
+
+void DataTable::copyRows() {
+    std::vector<int> rows;
+    for (const QModelIndex& index : selectionModel()->selectedRows()) rows.push_back(index.row());
+    std::sort(rows.begin(), rows.end());
+    copy(rows.empty() ? m_model->toText() : m_model->toText(rows, TableModel::TextFormat::kTabs));
 }
 
 void DataTable::keyPressEvent(QKeyEvent* event) {
+    const bool isReturn = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
     if (event->matches(QKeySequence::Copy)) {
-        QApplication::clipboard()->setText(m_model->toText());
-        return;
+        copyRows();
+    } else if (event->key() == Qt::Key_C &&
+               event->modifiers() == (Qt::ControlModifier | Qt::ShiftModifier)) {
+        copy(m_model->cellText(currentIndex()));
+    } else if (isReturn && currentIndex().isValid()) {
+        Q_EMIT rowActivated(m_model->sourceRow(currentIndex().row()));
+    } else {
+        QTableView::keyPressEvent(event);
     }
-    QTableView::keyPressEvent(event);
+}
+
+void DataTable::selectionChanged(const QItemSelection& now, const QItemSelection& before) {
+    QTableView::selectionChanged(now, before);
+    const QModelIndexList rows = selectionModel()->selectedRows();
+    if (!m_isQuiet && rows.size() == 1) Q_EMIT rowPicked(m_model->sourceRow(rows.front().row()));
+}
+
+void DataTable::contextMenuEvent(QContextMenuEvent* event) {
+    const QModelIndex at = indexAt(event->pos());
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    if (at.isValid()) {
+        Q_EMIT menuOpens(menu, m_model->sourceRow(at.row()));
+        if (!menu->isEmpty()) menu->addSeparator();
+        menu->addAction(tr("Copy cell"), [this, text = m_model->cellText(at)] { copy(text); });
+        menu->addAction(tr("Copy rows"), this, &DataTable::copyRows);
+    }
+    menu->addAction(tr("Copy table"), this, [this] { copy(m_model->toText()); });
+    menu->addAction(tr("Copy table as CSV"), this,
+                    [this] { copy(m_model->toText(TableModel::TextFormat::kCsv)); });
+    menu->popup(event->globalPos());
+}
+
+void DataTable::showHeaderMenu(QPoint at) {
+    const int section = horizontalHeader()->logicalIndexAt(at);
+    if (section < 0) return;
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    const TableColumn& column = m_model->columns()[static_cast<std::size_t>(section)];
+    if (!column.definition.isEmpty()) {
+        auto* label = new QLabel(u"%1: %2"_s.arg(column.title, column.definition), menu);
+        label->setWordWrap(true);
+        label->setFixedWidth(kDefinitionWidth);
+        label->setMargin(8);
+        auto* definition = new QWidgetAction(menu);
+        definition->setText(label->text());
+        definition->setDefaultWidget(label);
+        menu->addAction(definition);
+        menu->addSeparator();
+    }
+    menu->addAction(tr("Largest first"), this,
+                    [this, section] { m_model->sort(section, Qt::DescendingOrder); });
+    menu->addAction(tr("Smallest first"), this,
+                    [this, section] { m_model->sort(section, Qt::AscendingOrder); });
+    menu->popup(horizontalHeader()->mapToGlobal(at));
 }
 
 }  // namespace shardscope::desktop

@@ -1,10 +1,13 @@
-// A table in the pages' style: hairlines between rows, swatches, figures of equal width,
-// sortable by its headers, Ctrl+C copies. GUI thread; owns its model.
+// A table in the pages' style: hairlines between rows, swatches, figures of equal width, sortable
+// by its headers. Ctrl+C copies the selected rows, Ctrl+Shift+C the current cell, at full
+// precision; Tab goes on to the next widget. GUI thread; owns its model.
 #pragma once
 
 #include "app/desktop/models/table_model.h"
 
 #include <QTableView>
+
+class QMenu;
 
 namespace shardscope::desktop {
 
@@ -14,20 +17,36 @@ class DataTable : public QTableView {
 public:
     explicit DataTable(const QString& accessibleName, QWidget* parent = nullptr);
     [[nodiscard]] TableModel* table() const { return m_model; }
-    void setTable(std::vector<TableColumn> columns, std::vector<std::vector<TableCell>> rows);
+    void setTable(std::vector<TableColumn> columns, TableRows rows);
     /// As high as its rows instead of scrolling.
     void setFitsRows(bool fits);
+    /// Selects a row of what was set, and scrolls to it; of one that is not shown, nothing.
+    void selectSource(int sourceRow);
+
+Q_SIGNALS:
+    /// One row was selected by mouse or key: its place in what was set.
+    void rowPicked(int sourceRow);
+    /// Double click or Enter.
+    void rowActivated(int sourceRow);
+    /// `menu` opens over a row: to be added to.
+    void menuOpens(QMenu* menu, int sourceRow);
 
 protected:
     void keyPressEvent(QKeyEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    void selectionChanged(const QItemSelection& now, const QItemSelection& before) override;
 
 private:
+    void sortBy(int section);
+    void copyRows();
+    void showHeaderMenu(QPoint at);
     void fitColumns();
     void fitHeight();
 
     TableModel* m_model;
     bool m_fitsRows = false;
+    bool m_isQuiet = false;  ///< the selection is not the user's
 };
 
 }  // namespace shardscope::desktop

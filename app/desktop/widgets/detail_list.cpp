@@ -3,8 +3,14 @@
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
 #include <QFontMetrics>
+#include <QHelpEvent>
+#include <QMenu>
 #include <QPainter>
+#include <QToolTip>
 #include <algorithm>
 
 namespace shardscope::desktop {
@@ -49,6 +55,45 @@ int DetailList::heightForWidth(int width) const {
     int height = 0;
     for (const auto& [name, value] : m_rows) height += rowHeight(value, width);
     return height;
+}
+
+int DetailList::rowAt(int y) const {
+    int top = 0;
+    for (std::size_t i = 0; i < m_rows.size(); ++i) {
+        top += rowHeight(m_rows[i].second, width());
+        if (y < top) return y < 0 ? -1 : static_cast<int>(i);
+    }
+    return -1;
+}
+
+void DetailList::contextMenuEvent(QContextMenuEvent* event) {
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    const auto copies = [](const QString& text) {
+        return [text] { QApplication::clipboard()->setText(text); };
+    };
+    if (const int row = rowAt(event->y()); row >= 0) {
+        const auto& [name, value] = m_rows[static_cast<std::size_t>(row)];
+        menu->addAction(tr("Copy value"), this, copies(value));
+        menu->addAction(tr("Copy name and value"), this, copies(name + u'\t' + value));
+    }
+    QStringList lines;
+    for (const auto& [name, value] : m_rows) lines << name + u'\t' + value;
+    menu->addAction(tr("Copy all"), this, copies(lines.join(u'\n')));
+    menu->popup(event->globalPos());
+}
+
+bool DetailList::event(QEvent* event) {
+    if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const int row = rowAt(help->y());
+    QString whole;
+    if (row >= 0) {
+        const auto& [name, value] = m_rows[static_cast<std::size_t>(row)];
+        whole = m_wraps ? name : value;
+    }
+    QToolTip::showText(help->globalPos(), whole, this);
+    return true;
 }
 
 QSize DetailList::sizeHint() const {

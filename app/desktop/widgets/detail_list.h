@@ -1,4 +1,5 @@
-// Names and values in two columns with hairlines: details of a slice, facts of a run.
+// Names and values in two columns with hairlines: details of a slice, facts of a run. A right click
+// copies; what does not fit is said whole on hover.
 #pragma once
 
 #include <QString>
@@ -22,8 +23,13 @@ public:
     [[nodiscard]] bool hasHeightForWidth() const override { return m_wraps; }
     [[nodiscard]] int heightForWidth(int width) const override;
 
+    /// The row at a height; -1: none.
+    [[nodiscard]] int rowAt(int y) const;
+
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    bool event(QEvent* event) override;
 
 private:
     [[nodiscard]] int rowHeight(const QString& value, int width) const;

@@ -55,6 +55,12 @@ QTableView { background: transparent; border: none; gridline-color: @hairline; o
 QHeaderView { background: transparent; }
 QHeaderView::section { background: transparent; border: none; border-bottom: 1px solid @hairline;
     padding: 0 8px; color: @quiet; font-weight: 400; }
+QTabBar { background: transparent; }
+QTabBar::tab { background: transparent; color: @quiet; padding: 4px 0; margin-right: 16px;
+    border: none; border-bottom: 2px solid transparent; }
+QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
+QTabBar::tab:hover { color: @text; }
+QTabBar::tab:focus { color: @accent; }
 QToolTip { background: @panel; color: @text; border: 1px solid @hairline; padding: 6px 8px; }
 QMenu { background: @panel; border: 1px solid @hairline; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 3px; }

@@ -29,6 +29,13 @@ Result<std::vector<SpanEvent>> CancellableReader::spans(RankId rank, LaneId lane
     return unlessSuperseded(m_generation, [&] { return m_reader.spans(rank, lane, range); });
 }
 
+Result<std::vector<SpanEvent>> CancellableReader::spansNaming(RankId rank, LaneId lane,
+                                                              TimeRange range,
+                                                              const std::vector<StringId>& texts) {
+    return unlessSuperseded(m_generation,
+                            [&] { return m_reader.spansNaming(rank, lane, range, texts); });
+}
+
 Result<std::vector<std::vector<LaneSlice>>> CancellableReader::spans(
     const std::vector<LaneAddress>& lanes, const View& view) {
     return unlessSuperseded(m_generation, [&] { return m_reader.spans(lanes, view); });

@@ -86,18 +86,35 @@ Result<void> EventSource::forChunks(Connection& connection, const std::vector<Ch
     return {};
 }
 
-Result<std::vector<SpanEvent>> EventSource::spans(Connection& connection, RankId rank, LaneId lane,
-                                                  TimeRange range) {
+template <class Test>
+Result<std::vector<SpanEvent>> EventSource::spansIf(Connection& connection, RankId rank,
+                                                    LaneId lane, TimeRange range, Test test) {
     std::vector<SpanEvent> found;
     auto done = forChunks<SpanEvent>(
         connection, touching(m_directory.chunks(EventKind::kSpan, rank, lane), range),
         [&](const std::vector<SpanEvent>& events) {
             for (const SpanEvent& event : events)
-                if (touches(event, range)) found.push_back(event);
+                if (test(event) && touches(event, range)) found.push_back(event);
         });
     if (!done) return failure(done);
     sortIfNeeded(found, [](const SpanEvent& a, const SpanEvent& b) { return a.start < b.start; });
     return found;
+}
+
+Result<std::vector<SpanEvent>> EventSource::spans(Connection& connection, RankId rank, LaneId lane,
+                                                  TimeRange range) {
+    return spansIf(connection, rank, lane, range, [](const SpanEvent&) { return true; });
+}
+
+Result<std::vector<SpanEvent>> EventSource::spansNaming(Connection& connection, RankId rank,
+                                                        LaneId lane, TimeRange range,
+                                                        const std::vector<StringId>& texts) {
+    // most spans are asked about in vain: a bit a string of the rank
+    std::vector<bool> isWanted(texts.empty() ? 0 : std::size_t{texts.back().value} + 1);
+    for (const StringId id : texts) isWanted[id.value] = true;
+    const auto has = [&](StringId id) { return id.value < isWanted.size() && isWanted[id.value]; };
+    return spansIf(connection, rank, lane, range,
+                   [&](const SpanEvent& span) { return has(span.name) || has(span.arguments); });
 }
 
 template <class Event>

@@ -76,6 +76,9 @@ public:
     /// Spans that intersect `range` (an empty one intersects where it starts), by start.
     Result<std::vector<SpanEvent>> spans(Connection& connection, RankId rank, LaneId lane,
                                          TimeRange range);
+    /// Those whose name or arguments are one of `texts`, which are sorted.
+    Result<std::vector<SpanEvent>> spansNaming(Connection& connection, RankId rank, LaneId lane,
+                                               TimeRange range, const std::vector<StringId>& texts);
     /// Memory events, flows or instants within `range`, by time. Memory events have no lane.
     template <class Event>
     Result<std::vector<Event>> moments(Connection& connection, RankId rank, LaneId lane,
@@ -98,6 +101,10 @@ public:
                                 RankEvents& events);
 
 private:
+    /// Those for which `test` is true, by start.
+    template <class Test>
+    Result<std::vector<SpanEvent>> spansIf(Connection& connection, RankId rank, LaneId lane,
+                                           TimeRange range, Test test);
     /// Calls `use` with the events of one chunk after the other, and decodes some of them ahead.
     template <class Event>
     Result<void> forChunks(Connection& connection, const std::vector<ChunkEntry>& chunks,

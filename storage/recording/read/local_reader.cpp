@@ -156,6 +156,13 @@ Result<std::vector<SpanEvent>> LocalReader::spans(RankId rank, LaneId lane, Time
     return m_events.spans(visit.connection(), rank, lane, range);
 }
 
+Result<std::vector<SpanEvent>> LocalReader::spansNaming(RankId rank, LaneId lane, TimeRange range,
+                                                        const std::vector<StringId>& texts) {
+    Visit visit(*this);
+    if (auto begun = visit.begin(); !begun) return failure(begun);
+    return m_events.spansNaming(visit.connection(), rank, lane, range, texts);
+}
+
 Result<std::vector<std::vector<LaneSlice>>> LocalReader::spans(
     const std::vector<LaneAddress>& lanes, const View& view) {
     Visit visit(*this);

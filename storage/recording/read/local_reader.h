@@ -24,6 +24,8 @@ public:
     std::string_view text(RankId rank, StringId id) override;
     Result<RankEvents> rankEvents(RankId rank, TimeRange range) override;
     Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) override;
+    Result<std::vector<SpanEvent>> spansNaming(RankId rank, LaneId lane, TimeRange range,
+                                               const std::vector<StringId>& texts) override;
     Result<std::vector<std::vector<LaneSlice>>> spans(const std::vector<LaneAddress>& lanes,
                                                       const View& view) override;
     Result<std::vector<std::vector<CounterSlice>>> counters(const std::vector<LaneAddress>& lanes,

@@ -76,6 +76,10 @@ public:
     /// Spans of one lane that intersect `range`, by start.
     virtual Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) = 0;
 
+    /// Those of them whose name or arguments are one of `texts`, which are sorted.
+    virtual Result<std::vector<SpanEvent>> spansNaming(RankId rank, LaneId lane, TimeRange range,
+                                                       const std::vector<StringId>& texts) = 0;
+
     /// What to draw of many lanes, in their order: merged slices from the pyramid where a bucket is
     /// not coarser than a pixel, else single events. Each lane by depth, then start; a lane that
     /// does not exist shows nothing.

@@ -15,7 +15,7 @@
 
 namespace shardscope::storage::remote {
 
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 /// Opens a recording in the place of the one that was open.
 struct Open {
@@ -43,6 +43,13 @@ struct SpansOfLane {
     RankId rank;
     LaneId lane;
     TimeRange range;
+};
+struct SpansNaming {
+    using Answer = std::vector<SpanEvent>;
+    RankId rank;
+    LaneId lane;
+    TimeRange range;
+    std::vector<StringId> texts;
 };
 struct SpansInView {
     using Answer = std::vector<std::vector<LaneSlice>>;
@@ -102,7 +109,7 @@ struct ListFolder {
 
 using Call = std::variant<Open, Summary, Texts, EventsOfRank, SpansOfLane, SpansInView,
                           CountersInView, SamplesOfLane, MemoryOfRank, LiveMemory, InstantsOfLane,
-                          FlowsOfLane, Arrows, Query, ListFolder>;
+                          FlowsOfLane, Arrows, Query, ListFolder, SpansNaming>;
 
 /// Strings of a rank that an answer names, once for each connection; they travel before it.
 struct NamedText {
@@ -136,6 +143,10 @@ constexpr auto membersOfLane() {
 }
 constexpr auto wireMembers(std::type_identity<SpansOfLane>) {
     return membersOfLane<SpansOfLane>();
+}
+constexpr auto wireMembers(std::type_identity<SpansNaming>) {
+    using N = SpansNaming;
+    return std::tuple(&N::rank, &N::lane, &N::range, &N::texts);
 }
 constexpr auto wireMembers(std::type_identity<SamplesOfLane>) {
     return membersOfLane<SamplesOfLane>();

@@ -137,6 +137,11 @@ Result<std::vector<FlowEvent>> RemoteReader::flows(RankId rank, LaneId lane, Tim
     return m_session->ask(FlowsOfLane{rank, lane, withinReason(range)});
 }
 
+Result<std::vector<SpanEvent>> RemoteReader::spansNaming(RankId rank, LaneId lane, TimeRange range,
+                                                         const std::vector<StringId>& texts) {
+    return m_session->ask(SpansNaming{rank, lane, withinReason(range), texts});
+}
+
 Result<std::vector<FlowArrow>> RemoteReader::arrowsOf(RankId rank, LaneId lane, Timestamp start,
                                                       std::uint8_t depth) {
     return m_session->ask(Arrows{rank, lane, start, depth});

@@ -214,6 +214,9 @@ private:
     Result<std::vector<SpanEvent>> read(const SpansOfLane& asked) {
         return m_reader->spans(asked.rank, asked.lane, asked.range);
     }
+    Result<std::vector<SpanEvent>> read(const SpansNaming& asked) {
+        return m_reader->spansNaming(asked.rank, asked.lane, asked.range, asked.texts);
+    }
     Result<std::vector<std::vector<LaneSlice>>> read(const SpansInView& asked) {
         return m_reader->spans(asked.lanes, {asked.range, asked.resolution, m_generation});
     }

@@ -244,6 +244,46 @@ TEST_F(GpuRecordingTest, AWaitBelongsToTheCallThatWaits) {
     EXPECT_EQ(valueOf(tracedRows(LaneRole::kSync, wait), u"waits for stream"_s), u"7"_s);
 }
 
+SliceView kernelWith(const char* arguments) {
+    SliceView kernel;
+    kernel.onDevice = true;
+    kernel.range = {{0}, {1000}};
+    kernel.arguments = QString::fromUtf8(arguments);
+    return kernel;
+}
+
+TEST(KernelDetails, ReadWhatPyTorchWrote) {
+    const auto rows = tracedRows(
+        LaneRole::kCompute,
+        kernelWith(R"({"External id":976,"queued":0,"device":0,"context":1,"stream":7,)"
+                   R"("registers per thread":57,"shared memory":16384,"blocks per SM":29.037037,)"
+                   R"("warps per SM":116.148148,"grid":[3136,1,1],"block":[128,1,1],)"
+                   R"("est. achieved occupancy %":19})"));
+    EXPECT_EQ(valueOf(rows, u"registers"_s), u"57 per thread"_s);
+    EXPECT_EQ(valueOf(rows, u"shared memory"_s), u"16.0\u2009KiB per block"_s);
+    EXPECT_EQ(valueOf(rows, u"occupancy"_s), u"19.0\u2009%, estimated"_s);
+    EXPECT_EQ(valueOf(rows, u"blocks per SM"_s), u"29.037037"_s);
+    EXPECT_EQ(valueOf(rows, u"stream"_s), u"7"_s);
+    EXPECT_EQ(valueOf(rows, u"context"_s), u"1"_s);
+    EXPECT_EQ(valueOf(rows, u"external id"_s), u"976"_s);
+}
+
+TEST(KernelDetails, WhatIsNotThereWasNotRecorded) {
+    const auto rows = tracedRows(LaneRole::kCompute, kernelWith(R"({"stream":7})"));
+    for (const auto& name : {u"grid"_s, u"block"_s, u"registers"_s, u"shared memory"_s})
+        EXPECT_EQ(valueOf(rows, name), u"not recorded"_s) << name.toStdString();
+}
+
+TEST(KernelDetails, NoArgumentIsLost) {
+    const auto rest = otherArguments(
+        kernelWith(R"({"registers":32,"launch":"regular","cluster":[0,0,0],"ratio":0.25})"));
+    EXPECT_EQ(rest.size(), 3U);
+    EXPECT_EQ(valueOf(rest, u"launch"_s), u"regular"_s);
+    EXPECT_EQ(valueOf(rest, u"cluster"_s), u"[0,0,0]"_s);
+    EXPECT_EQ(valueOf(rest, u"ratio"_s), u"0.25"_s);
+    EXPECT_EQ(valueOf(otherArguments(kernelWith("no object")), u"arguments"_s), u"no object"_s);
+}
+
 TEST_F(GpuRecordingTest, AKernelWithoutALaunchSaysSo) {
     ASSERT_NO_FATAL_FAILURE(open());
     SliceView kernel = firstSlice(test::kKernelLane);

@@ -5,7 +5,6 @@
 #include "app/desktop/pages/memory/memory_model.h"
 #include "app/desktop/pages/newrun/run_form.h"
 #include "app/desktop/pages/timeline/lane_layout.h"
-#include "app/desktop/pages/timeline/range_table.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/timeline_keys.h"
 
@@ -96,44 +95,11 @@ TEST(TimelineKeys, LetterKeysCountByTheirPlace) {
     EXPECT_EQ(timelineCommand(Qt::Key_A, 38, Qt::ControlModifier), TimelineCommand::kNone);
 }
 
-SpanEvent span(std::int64_t start, std::int64_t length, std::uint32_t name, std::uint8_t depth) {
-    SpanEvent event;
-    event.start = {start};
-    event.duration = {length};
-    event.name = {name};
-    event.depth = depth;
-    return event;
-}
-
-// depth 0  |linear....|mm..|     own time of linear = 10 - 6, the second mm is its own
-// depth 1  |..mm......|
 TEST(MemoryModel, StacksEveryCategoryOnce) {
     std::vector<MemoryCategory> all;
     for (int i = 0; i < kMemoryCategoryCount; ++i) all.push_back(static_cast<MemoryCategory>(i));
     EXPECT_THAT(stackOrder(), testing::UnorderedElementsAreArray(all));
     for (MemoryCategory category : all) EXPECT_STRNE(toWord(category), "unknown");
-}
-
-TEST(RangeTable, OwnTimeLeavesNestedEventsOut) {
-    LaneFacts lane;
-    lane.name = "operators";
-    RangeAggregation aggregation({{0}, {100}});
-    aggregation.addLane(lane, {span(0, 10, 1, 0), span(2, 6, 2, 1), span(10, 4, 2, 0)},
-                        [](StringId id) { return id.value == 1 ? u"linear"_s : u"mm"_s; });
-    const RangeTable table = aggregation.table(1);
-    ASSERT_EQ(table.rows.size(), 2U);
-    EXPECT_EQ(table.rows[0].name, u"mm"_s);
-    EXPECT_EQ(table.rows[0].self, Duration{10});
-    EXPECT_EQ(table.rows[0].count, 2);
-    EXPECT_EQ(table.rows[1].self, Duration{4});
-    EXPECT_EQ(table.rows[1].total, Duration{10});
-}
-
-TEST(RangeTable, CountsOnlyTimeWithinTheRange) {
-    LaneFacts lane;
-    RangeAggregation aggregation({{5}, {8}});
-    aggregation.addLane(lane, {span(0, 10, 1, 0)}, [](StringId) { return u"a"_s; });
-    EXPECT_EQ(aggregation.table(1).rows[0].total, Duration{3});
 }
 
 TEST(MemoryColumns, SumIsTheHighestTotalOfItsTime) {

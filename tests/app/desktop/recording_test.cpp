@@ -141,7 +141,6 @@ TEST_F(LoaderTest, HeadlinesNameNumbersAndTheirDenominators) {
     EXPECT_TRUE(overview.contains(u"% of step time is compute"_s)) << overview.toStdString();
     EXPECT_TRUE(overview.contains(u"steps 0–9"_s)) << overview.toStdString();
     EXPECT_TRUE(memoryHeadline(*wholePart(recording)).contains(u"MiB on rank"_s));
-    EXPECT_TRUE(rangeTexts(*recording, {}).headline.contains(u"collectives take"_s));
     EXPECT_TRUE(trainingHeadline(*recording).contains(u"nats in 10 steps"_s));
 }
 

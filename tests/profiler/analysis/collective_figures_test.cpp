@@ -61,6 +61,19 @@ TEST(CollectiveFigures, SumsLeaveOutWhatLiesOutsideOfSteps) {
     EXPECT_EQ(communicationIn({&events}, {{4'000'000}, {5'000'000}}).collectives, 0);
 }
 
+TEST(CollectiveFigures, SumsEndWhereTheRangeDoes) {
+    RankEvents events;
+    events.collectives = {gather()};  // waits until 1 ms, moves until 3 ms
+    const CommunicationSum sum = communicationIn({&events}, {{900'000}, {1'500'000}});
+    EXPECT_EQ(sum.collectives, 1);
+    EXPECT_EQ(sum.waiting.ns, 100'000);
+    EXPECT_EQ(sum.moving.ns, 500'000);
+    EXPECT_EQ(sum.longestWait.ns, 100'000);
+    const CommunicationSum late = communicationIn({&events}, {{2'000'000}, {2'500'000}});
+    EXPECT_EQ(late.waiting.ns, 0);
+    EXPECT_EQ(late.moving.ns, 500'000);
+}
+
 TEST(CollectiveFigures, OnlyWorkHidesCommunication) {
     const auto timeline = test::drawTimeline(R"(
         rank 0 step    |ssssssssssss|

@@ -1,4 +1,4 @@
-// The table of the selected range and the Timeline's sentence. Pure.
+// The table of the selected range. Pure.
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
@@ -9,11 +9,11 @@
 namespace shardscope::desktop {
 
 [[nodiscard]] std::vector<TableColumn> rangeColumns();
-[[nodiscard]] std::vector<std::vector<TableCell>> rangeRows(const RangeTable& table);
-/// The Timeline's sentences on what is selected.
-struct RangeTexts {
-    QString headline, subline;
-};
-[[nodiscard]] RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection);
+[[nodiscard]] TableRows rangeRows(const RangeTable& table);
+/// "in steps 4-7", "in the whole run".
+[[nodiscard]] QString whereText(const OpenRecording& recording, const Selection& selection);
+/// What the table is of, and its shares: "in steps 4-7 · shares of 2 ranks x 4.86 ms".
+[[nodiscard]] QString rangeCaption(const OpenRecording& recording, const Selection& selection,
+                                   const RangeTable& table);
 
 }  // namespace shardscope::desktop

@@ -121,9 +121,10 @@ SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
     }
     addCommon(slice, details.rows);
     addTimes(slice, details.rows);
+    const Rows known = tracedRows(lane.role, slice);
+    details.rows.insert(details.rows.end(), known.begin(), known.end());
+    details.arguments = otherArguments(slice);
     if (isTracedLane(lane.lane)) {
-        const Rows traced = tracedRows(lane.role, slice);
-        details.rows.insert(details.rows.end(), traced.begin(), traced.end());
         details.code = wholeKernelName(slice);
         return details;
     }
@@ -136,7 +137,6 @@ SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
         details.rows.emplace_back(u"correlation"_s,
                                   formatCount(static_cast<std::int64_t>(slice.correlation)));
     }
-    if (!slice.arguments.isEmpty()) details.rows.emplace_back(u"arguments"_s, slice.arguments);
     return details;
 }
 

@@ -23,8 +23,9 @@ struct ArrivalBar {
 struct SliceDetails {
     QString title;
     std::vector<std::pair<QString, QString>> rows;
-    std::vector<ArrivalBar> arrivals;  ///< collectives only
-    QString code;                      ///< whole name of a kernel, where the title is a shorter one
+    std::vector<std::pair<QString, QString>> arguments;  ///< that no row speaks of
+    std::vector<ArrivalBar> arrivals;                    ///< collectives only
+    QString code;  ///< whole name of a kernel, where the title is a shorter one
     Meaning meaning = Meaning::kHost;
 };
 

@@ -19,6 +19,9 @@ namespace {
 
 constexpr int kPitch = 28;
 constexpr int kNameWidth = 56;
+constexpr int kArgumentName = 104;
+constexpr std::size_t kMostWays = 16;
+constexpr int kWayWidth = 34;  ///< characters
 
 /// Names of kernels have no spaces: they may break where a reader would break them.
 QString breakable(const QString& name) {
@@ -90,8 +93,11 @@ SlicePanel::SlicePanel(QWidget* parent)
     : Panel(parent),
       m_title(sectionLabel({}, this)),
       m_link(new QPushButton(this)),
+      m_ways(new QWidget(this)),
       m_code(codeLabel({}, this)),
       m_rows(new DetailList(this)),
+      m_argumentsTitle(sectionLabel(tr("Arguments"), this)),
+      m_arguments(new DetailList(this)),
       m_arrivalsTitle(sectionLabel(tr("Arrivals"), this)),
       m_arrivals(new ArrivalBars(this)),
       m_hint(quietLabel({}, this)) {
@@ -101,7 +107,10 @@ SlicePanel::SlicePanel(QWidget* parent)
     connect(m_link, &QPushButton::clicked, this, &SlicePanel::linkFollowed);
     m_code->setAccessibleName(tr("Whole name of the kernel"));
     m_code->setTextFormat(Qt::PlainText);
+    m_code->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_title->setWordWrap(true);
+    m_title->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_arguments->setWraps(true, kArgumentName);
     auto* scroll = new QScrollArea(this);
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
@@ -120,7 +129,10 @@ SlicePanel::SlicePanel(QWidget* parent)
     layout->addWidget(m_arrivalsTitle);
     layout->addWidget(m_arrivals);
     layout->addWidget(m_rows);
+    layout->addWidget(m_ways);
     layout->addWidget(m_code);
+    layout->addWidget(m_argumentsTitle);
+    layout->addWidget(m_arguments);
     layout->addSpacing(kGap);
     layout->addWidget(m_hint);
     layout->addStretch();
@@ -137,8 +149,12 @@ void SlicePanel::showDetails(const SliceDetails& details) {
     m_code->setText(breakable(details.code));
     m_code->setVisible(!details.code.isEmpty());
     m_link->hide();
+    showWays({});
     m_rows->setRows(details.rows);
     m_rows->show();
+    m_arguments->setRows(details.arguments);
+    m_arguments->setVisible(!details.arguments.empty());
+    m_argumentsTitle->setVisible(!details.arguments.empty());
     const bool collective = !details.arrivals.empty();
     m_arrivalsTitle->setVisible(collective);
     m_arrivals->setVisible(collective);
@@ -163,13 +179,42 @@ void SlicePanel::showLinks(const LinkTexts& texts) {
     }
 }
 
+void SlicePanel::showWays(const std::vector<QString>& texts) {
+    delete m_ways->layout();
+    // one of them may have been clicked, and leads here
+    for (QWidget* old : m_ways->findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) {
+        old->hide();
+        old->deleteLater();
+    }
+    m_ways->setVisible(texts.size() > 0);
+    auto* layout = new QVBoxLayout(m_ways);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    for (std::size_t i = 0; i < std::min(texts.size(), kMostWays); ++i) {
+        const QString& text = texts[i];
+        auto* button = new QPushButton(m_ways);
+        button->setProperty("link", true);
+        button->setText(text.size() <= kWayWidth ? text : text.left(kWayWidth - 1) + u'…');
+        button->setToolTip(text);
+        button->setAccessibleName(tr("Go to %1").arg(text));
+        connect(button, &QPushButton::clicked, this,
+                [this, i] { Q_EMIT wayChosen(static_cast<int>(i)); });
+        layout->addWidget(button, 0, Qt::AlignLeft);
+    }
+    if (texts.size() > kMostWays)
+        layout->addWidget(quietLabel(tr("and %1 more").arg(texts.size() - kMostWays), m_ways));
+}
+
 void SlicePanel::showNothing() {
     m_link->hide();
+    showWays({});
     m_code->hide();
     m_title->setFont(textFont(kTextPixels, QFont::DemiBold));
     m_title->setText(tr("Nothing selected"));
     m_rows->setRows({});
     m_rows->hide();
+    m_arguments->hide();
+    m_argumentsTitle->hide();
     m_arrivalsTitle->hide();
     m_arrivals->hide();
     m_hint->setText(tr(

@@ -40,16 +40,24 @@ public:
     void showNothing();
     /// What the slice that is shown is linked to: facts below its own, and a way there.
     void showLinks(const LinkTexts& texts);
+    /// Where else one can go from it, a button each.
+    void showWays(const std::vector<QString>& texts);
     [[nodiscard]] const DetailList& rows() const { return *m_rows; }
+    [[nodiscard]] const DetailList& arguments() const { return *m_arguments; }
 
 Q_SIGNALS:
     void linkFollowed();
+    /// Of showWays(), by place.
+    void wayChosen(int place);
 
 private:
     QLabel* m_title;
     QPushButton* m_link;
+    QWidget* m_ways;
     QLabel* m_code;
     DetailList* m_rows;
+    QLabel* m_argumentsTitle;
+    DetailList* m_arguments;
     QLabel* m_arrivalsTitle;
     ArrivalBars* m_arrivals;
     QLabel* m_hint;

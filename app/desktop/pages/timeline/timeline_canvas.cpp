@@ -2,6 +2,7 @@
 
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
+#include "app/desktop/pages/timeline/timeline_highlight.h"
 #include "app/desktop/pages/timeline/timeline_hover.h"
 #include "app/desktop/pages/timeline/timeline_lanes.h"
 #include "app/desktop/widgets/theme.h"
@@ -130,6 +131,11 @@ void TimelineCanvas::selectSlice(LaneAddress key, const SliceView& slice) {
     Q_EMIT sliceSelected();
 }
 
+void TimelineCanvas::highlight(const QString& name) {
+    m_picks.highlighted = name;
+    viewport()->update();
+}
+
 void TimelineCanvas::bringIntoView(const LaneRow& row) {
     if (row.pinned) return;
     const int room = static_cast<int>(m_shown.scrollArea().height());
@@ -144,10 +150,29 @@ void TimelineCanvas::setLinks(std::vector<LinkedSlice> links) {
     viewport()->update();
 }
 
-void TimelineCanvas::followLink() {
-    if (m_picks.links.empty()) return;
-    const LinkedSlice to = m_picks.links.front();
+void TimelineCanvas::followLink(int place) {
+    if (place < 0 || place >= static_cast<int>(m_picks.links.size())) return;
+    const LinkedSlice to = m_picks.links[static_cast<std::size_t>(place)];
     selectSlice(to.key, to.slice);
+}
+
+void TimelineCanvas::followInTime(bool forward) {
+    if (!m_picks.chosen) return;
+    const Timestamp from = m_picks.chosen->slice.range.begin;
+    int best = -1;
+    Duration nearest;
+    for (std::size_t i = 0; i < m_picks.links.size(); ++i) {
+        const LinkedSlice& link = m_picks.links[i];
+        const Duration away =
+            forward ? link.slice.range.begin - from : from - link.slice.range.begin;
+        // a call and what it started may begin together: the device is forward
+        const bool right = away.ns != 0 ? away.ns > 0 : forward == link.slice.onDevice;
+        if (link.kind == LinkKind::kPeer || !right) continue;
+        if (best >= 0 && away >= nearest) continue;
+        best = static_cast<int>(i);
+        nearest = away;
+    }
+    followLink(best);
 }
 
 void TimelineCanvas::clearSlice() {
@@ -262,33 +287,30 @@ void TimelineCanvas::zoomToSelection() {
     changeView({range.begin - margin, range.end + margin});
 }
 
-void TimelineCanvas::addMark(Timestamp at) {
-    m_picks.marks.insert(std::upper_bound(m_picks.marks.begin(), m_picks.marks.end(), at), at);
+void TimelineCanvas::setMarks(const Marks& marks) {
+    m_picks.marks = marks;
     marksChanged();
 }
 
-/// The slice first, then the range, then the marks.
+/// The slice first, then the range. Marks stay: they are removed from their list.
 void TimelineCanvas::clearNext() {
-    if (m_picks.chosen) {
+    if (m_picks.chosen || !m_picks.highlighted.isEmpty()) {
+        m_picks.highlighted.clear();
         clearSlice();
     } else if (m_picks.range) {
         Q_EMIT selectionCleared();
-    } else {
-        m_picks.marks.clear();
-        marksChanged();
     }
 }
 
 void TimelineCanvas::marksChanged() {
     const auto& marks = m_picks.marks;
-    m_shown.setOrigin(marks.empty() ? std::nullopt : std::optional(marks.front()));
+    m_shown.setOrigin(marks.empty() ? std::nullopt : std::optional(marks.front().time));
     touchPicture();
     followPointer();
 }
 
 void TimelineCanvas::run(TimelineCommand command) {
     if (!m_shown.recording()) return;
-    const auto& chosen = m_picks.chosen;
     switch (command) {
         case TimelineCommand::kNone:
             return;
@@ -317,11 +339,11 @@ void TimelineCanvas::run(TimelineCommand command) {
         case TimelineCommand::kPreviousRank:
             return sameCollectiveRequested(-1);
         case TimelineCommand::kFollowBack:
-            return chosen && chosen->slice.onDevice ? followLink() : void();
+            return followInTime(false);
         case TimelineCommand::kFollowForward:
-            return chosen && !chosen->slice.onDevice ? followLink() : void();
+            return followInTime(true);
         case TimelineCommand::kMark:
-            return addMark(anchor());
+            return markRequested(anchor());
         case TimelineCommand::kClear:
             return clearNext();
         case TimelineCommand::kLevels:
@@ -502,6 +524,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
         painter.fillRect(QRectF(0, kRulerHeight, 2, viewport()->height() - kRulerHeight),
                          Theme::of(this).accent);
     }
+    if (m_frame) paintHighlight(painter, m_shown, *m_frame, m_picks.highlighted, Theme::of(this));
     paintOverlay(painter, m_shown, m_picks, m_pointer, Theme::of(this));
 }
 

@@ -38,17 +38,22 @@ public:
     void setSelectedRange(std::optional<TimeRange> range);
     void selectSlice(LaneAddress key, const SliceView& slice);
     void clearSlice();
+    /// Slices of this name stand out; empty: none.
+    void highlight(const QString& name);
     /// What the selected slice is linked to: arrows, and where the keys lead.
     void setLinks(std::vector<LinkedSlice> links);
-    /// To the first linked slice; unfolds what hides it.
-    void followLink();
+    /// To a linked slice; unfolds what hides it.
+    void followLink(int place);
+    /// To the one that begins next before the chosen slice, or after it; peers are none.
+    void followInTime(bool forward);
     [[nodiscard]] const std::vector<LinkedSlice>& links() const { return m_picks.links; }
 
     [[nodiscard]] TimeRange view() const { return m_shown.view(); }
     [[nodiscard]] const LaneLayout& lanes() const { return m_shown.lanes(); }
     [[nodiscard]] const std::optional<TimelineHit>& selectedSlice() const { return m_picks.chosen; }
     [[nodiscard]] std::optional<TimelineHit> hitAt(QPointF viewportPosition) const;
-    [[nodiscard]] const std::vector<Timestamp>& marks() const { return m_picks.marks; }
+    [[nodiscard]] const Marks& marks() const { return m_picks.marks; }
+    void setMarks(const Marks& marks);
 
     void run(TimelineCommand command);
     /// Does something to the lane, group or rank that the row stands for.
@@ -67,6 +72,7 @@ Q_SIGNALS:
     void neighbourRequested(bool forward);
     void sameCollectiveRequested(int rankStep);
     void hoverChanged(const QString& text);
+    void markRequested(shardscope::Timestamp at);
     /// Where the lanes begin, and how wide they are.
     void plotChanged(int left, int width);
 
@@ -104,7 +110,6 @@ private:
     /// Where keys zoom and mark: under the pointer, else in the middle.
     [[nodiscard]] Timestamp anchor() const;
     void zoomToSelection();
-    void addMark(Timestamp at);
     void marksChanged();
     void clearNext();
     void click(QPointF at);

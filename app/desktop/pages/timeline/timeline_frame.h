@@ -46,12 +46,19 @@ struct LaneFrame {
     std::vector<CounterView> points;
 };
 
-/// A slice that shares its correlation with another of its rank, the launch of a kernel; or that an
-/// arrow of an imported trace joins with it.
+/// What joins two slices.
+enum class LinkKind : std::uint8_t {
+    kLaunch,    ///< a kernel, copy or wait and its call: one correlation
+    kBackward,  ///< an operator and what computes its gradient: one sequence number
+    kPeer,      ///< the same collective on another rank
+    kArrow,     ///< of an imported trace
+};
+/// A slice that another is joined with.
 struct LinkedSlice {
     LaneAddress key;
     SliceView slice;
     bool byArrow = false;
+    LinkKind kind = LinkKind::kLaunch;
 };
 
 struct TimelineQuery {
@@ -71,10 +78,25 @@ struct TimelineFrame {
     }
 };
 
-/// Aggregation by name over the selected range.
+/// What the table of a range adds up: spans of one kind, so that shares have one denominator.
+enum class RangeKind : std::uint8_t {
+    kKernels,
+    kOperators,
+    kCollectives,
+    kCopies,
+    kCalls,  ///< CUDA runtime and driver
+    kWaits,  ///< of host threads for the device
+    kPhases,
+    kAnnotations,  ///< steps and ranges that the program named
+    kPython,
+    kApart,  ///< calibration, and what the profiler says of itself
+};
+
+/// Aggregation by name over the selected range; times are of what lies inside it.
 struct RangeRow {
     QString name;
-    QString lane;
+    QString lane;   ///< where there is one name of all lanes
+    int lanes = 1;  ///< that have it
     LaneRole role = LaneRole::kHost;
     Phase phase = Phase::kNone;  ///< of the first such event
     bool onDevice = false;
@@ -83,11 +105,16 @@ struct RangeRow {
     Duration self;    ///< without
     Duration median;  ///< of one event, nested time included
     Duration maximum;
+    LaneAddress where;  ///< of the longest
+    SpanEvent span;     ///< the longest, whole
+    SliceView longest;  ///< the same, to be shown
 };
 
 struct RangeTable {
     TimeRange range;
-    int ranks = 0;
+    RangeKind kind = RangeKind::kKernels;
+    int ranks = 0;  ///< that are looked at
+    int lanes = 0;  ///< with such events in the range: what shares are of, each once the range
     std::vector<RangeRow> rows;  ///< most self time first
 };
 

@@ -15,6 +15,7 @@
 namespace shardscope::desktop {
 namespace {
 
+using namespace Qt::StringLiterals;
 using Lines = std::vector<std::pair<QString, QString>>;
 
 constexpr double kLineHeight = 18;
@@ -148,25 +149,24 @@ void paintChosen(QPainter& painter, const TimelineViewport& viewport, const Time
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
-/// Each with the time since the one before.
-void paintMarks(QPainter& painter, const TimelineViewport& viewport,
-                const std::vector<Timestamp>& marks, const Theme& theme) {
+/// Each with its name and time at the top, and the time since the one before at the bottom.
+void paintMarks(QPainter& painter, const TimelineViewport& viewport, const Marks& marks,
+                const Theme& theme) {
     const QRectF lanes = viewport.lanesArea();
+    const Duration pixel{std::max<std::int64_t>(1, viewport.scale().resolution().ns)};
     for (std::size_t i = 0; i < marks.size(); ++i) {
-        const double x = std::round(viewport.xOf(marks[i])) + 0.5;
+        const double x = std::round(viewport.xOf(marks[i].time)) + 0.5;
         painter.setPen(QPen(theme.bad, 1, Qt::DashLine));
         painter.drawLine(QPointF(x, lanes.top()), QPointF(x, lanes.bottom()));
-        painter.setFont(textFont(kSmallPixels - 1));
-        const QString time = formatInstant(marks[i], viewport.scale().resolution());
-        const QRectF flag(x + 2, lanes.top() + 1, tabularWidth(painter.font(), time) + 8, 15);
-        painter.fillRect(flag, theme.panel);
-        painter.setPen(theme.bad);
-        drawTabular(painter, flag.adjusted(4, 0, 0, 0), Qt::AlignLeft, time);
-        if (i == 0) continue;
         painter.setFont(textFont(kSmallPixels));
         painter.setPen(theme.bad);
+        const QString text = marks[i].name + u" · "_s + formatInstant(marks[i].time, pixel);
+        const QRectF flag(x + 2, lanes.top() + 1, tabularWidth(painter.font(), text) + 8, 15);
+        painter.fillRect(flag, theme.panel);
+        drawTabular(painter, flag.adjusted(4, 0, 0, 0), Qt::AlignLeft, text);
+        if (i == 0) continue;
         drawTabular(painter, QRectF(x - 104, lanes.bottom() - 20, 100, 16), Qt::AlignRight,
-                    formatDuration(marks[i] - marks[i - 1]));
+                    formatDuration(marks[i].time - marks[i - 1].time));
     }
 }
 

@@ -2,6 +2,7 @@
 // slice with its links, the cursor and the box beside it. Paints; decides nothing.
 #pragma once
 
+#include "app/desktop/pages/timeline/marks.h"
 #include "app/desktop/pages/timeline/timeline_pointer.h"
 #include "app/desktop/pages/timeline/timeline_viewport.h"
 #include "app/desktop/widgets/theme.h"
@@ -18,7 +19,8 @@ struct TimelinePicks {
     std::optional<TimelineHit> chosen;  ///< clicked
     std::vector<LinkedSlice> links;     ///< of the chosen one
     std::optional<TimelineHit> hovered;
-    std::vector<Timestamp> marks;  ///< by time
+    Marks marks;          ///< by time
+    QString highlighted;  ///< name of slices that stand out; empty: none
 };
 
 void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const TimelinePicks& picks,

@@ -1,17 +1,24 @@
 #include "app/desktop/pages/timeline/timeline_page.h"
 
+#include "app/desktop/pages/timeline/communication_headline.h"
+#include "app/desktop/pages/timeline/find_bar.h"
+#include "app/desktop/pages/timeline/mark_list.h"
 #include "app/desktop/pages/timeline/minimap.h"
-#include "app/desktop/pages/timeline/range_table_model.h"
 #include "app/desktop/pages/timeline/slice_details.h"
+#include "app/desktop/pages/timeline/slice_menu.h"
 #include "app/desktop/pages/timeline/slice_panel.h"
+#include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
-#include "app/desktop/widgets/data_table.h"
+#include "app/desktop/pages/timeline/timeline_tables.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QApplication>
+#include <QContextMenuEvent>
 #include <QHBoxLayout>
 #include <QLineEdit>
+#include <QMenu>
+#include <QShortcut>
 #include <QVBoxLayout>
 #include <map>
 
@@ -51,7 +58,7 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
       m_density(context.loader, Urgency::kTable),
       m_neighbour(context.loader, Urgency::kSlice),
       m_links(context.loader, Urgency::kSlice),
-      m_rangeTable(context.loader, Urgency::kTable) {
+      m_headline(context.loader, Urgency::kSlice) {
     setUp(buildContent(), entry().icon, tr("What happens when, on every rank?"),
           tr("Open a recording or start a run: this page then shows compute, operators, "
              "communication and memory of all ranks on one time axis."),
@@ -62,7 +69,11 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
            {0, 0.76, 1, 0.22}},
           false);
     setFocusProxy(m_canvas);
+    m_rows = new TimelineTables(context.loader, *m_tables, *m_find, this);
+    m_marks = new MarkList(context.loader, *m_tables, this);
     connectCanvas();
+    connectTables();
+    m_canvas->viewport()->installEventFilter(this);
 }
 
 QWidget* TimelinePage::buildContent() {
@@ -77,13 +88,15 @@ QWidget* TimelinePage::buildContent() {
     m_minimap = new Minimap(content);
     m_canvas = new TimelineCanvas(content);
     m_panel = new SlicePanel(content);
-    m_table = new DataTable(tr("Events of the selected range by name"), content);
+    m_tables = new TablePanel(content);
+    m_find = new FindBar(content);
+    pictures->addWidget(m_find);
     pictures->addWidget(m_minimap);
     pictures->addWidget(m_canvas, 1);
     upper->addLayout(pictures, 1);
     upper->addWidget(m_panel);
     layout->addLayout(upper, 1);
-    layout->addWidget(m_table);
+    layout->addWidget(m_tables);
     return content;
 }
 
@@ -99,11 +112,37 @@ void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::sliceSelected, this, &TimelinePage::presentSlice);
     connect(m_canvas, &TimelineCanvas::sliceCleared, m_panel, &SlicePanel::showNothing);
     connect(m_canvas, &TimelineCanvas::plotChanged, m_minimap, &Minimap::setPlot);
-    connect(m_panel, &SlicePanel::linkFollowed, m_canvas, &TimelineCanvas::followLink);
+    connect(m_panel, &SlicePanel::linkFollowed, m_canvas, [this] { m_canvas->followLink(0); });
+    connect(m_panel, &SlicePanel::wayChosen, m_canvas, &TimelineCanvas::followLink);
     connect(m_canvas, &TimelineCanvas::hoverChanged, this, &RecordingPage::hoverChanged);
     connect(m_canvas, &TimelineCanvas::sameCollectiveRequested, this,
             &TimelinePage::goToSameCollective);
     connect(m_canvas, &TimelineCanvas::neighbourRequested, this, &TimelinePage::askForNeighbour);
+}
+
+void TimelinePage::connectTables() {
+    connect(m_canvas, &TimelineCanvas::markRequested, m_marks, &MarkList::add);
+    connect(m_marks, &MarkList::changed, m_canvas, &TimelineCanvas::setMarks);
+    connect(m_marks, &MarkList::momentRequested, this, [this](Timestamp at) {
+        const Duration half{m_canvas->view().duration().ns / 2};
+        m_canvas->setView({at - half, at + half});
+    });
+    connect(m_rows, &TimelineTables::nameHighlighted, m_canvas, &TimelineCanvas::highlight);
+    connect(m_rows, &TimelineTables::sliceRequested, m_canvas, &TimelineCanvas::selectSlice);
+    connect(m_rows, &TimelineTables::hitsChanged, this, &TimelinePage::hitsChanged);
+    connect(m_rows, &TimelineTables::hitsChanged, m_minimap, &Minimap::setHits);
+    connect(m_rows, &TimelineTables::findClosed, m_canvas, qOverload<>(&QWidget::setFocus));
+    const auto open = [this](const QKeySequence& keys, auto run) {
+        auto* shortcut = new QShortcut(keys, this);
+        shortcut->setContext(Qt::WidgetWithChildrenShortcut);
+        connect(shortcut, &QShortcut::activated, this, run);
+    };
+    open(QKeySequence::Find, [this] { m_rows->openFind(); });
+    open(Qt::Key_F3, [this] { m_rows->goToHit(1); });
+    open(Qt::SHIFT | Qt::Key_F3, [this] { m_rows->goToHit(-1); });
+    auto* slash = new QShortcut(Qt::Key_Slash, m_canvas);
+    slash->setContext(Qt::WidgetShortcut);
+    connect(slash, &QShortcut::activated, this, [this] { m_rows->openFind(); });
 }
 
 std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
@@ -116,7 +155,9 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
             {tr("Z"), tr("zoom to the selection")},
             {tr(".  ,"), tr("next, previous on the lane")},
             {tr("N  Shift+N"), tr("same collective, next or previous rank")},
-            {tr("[  ]"), tr("from a kernel to its launch, and back")},
+            {tr("[  ]"), tr("back and forward along an arrow: launch, kernel, backward")},
+            {tr("Ctrl+F  /"), tr("find in names and arguments")},
+            {tr("F3  Shift+F3"), tr("next, previous match")},
             {tr("M"), tr("mark this moment")},
             {tr("E"), tr("all levels of a lane, or the first")},
             {tr("Shift+C  Shift+E"), tr("fold, unfold all ranks")},
@@ -126,7 +167,7 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
             {tr("T"), tr("make a counter taller")},
             {tr("R"), tr("ruler: absolute, relative, step time")},
             {tr("Ctrl+P"), tr("filter lanes by text")},
-            {tr("Esc"), tr("clear slice, range and marks")}};
+            {tr("Esc"), tr("clear slice and range")}};
 }
 
 TimeRange TimelinePage::firstView(const OpenRecording& recording) {
@@ -153,13 +194,8 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
 
 void TimelinePage::present() {
     const Selection& current = selection().current();
-    const RangeTexts texts = rangeTexts(recording(), current);
     const bool tooFar = isTooFar(recording(), recording().timeOf(current));
-    pageFrame().setHeadline(texts.headline,
-                            tooFar ? tr("%1 · select a shorter range for its table: all of it "
-                                        "would have to come from the other host")
-                                         .arg(texts.subline)
-                                   : texts.subline);
+    askForHeadline(tooFar);
     if (m_shown != &recording()) {
         m_shown = &recording();
         const RecordingPtr shared = shownRecording();
@@ -170,6 +206,8 @@ void TimelinePage::present() {
         m_minimap->setRecording(shared);
         askForDensity();
         m_canvas->setRecording(shared);
+        m_rows->setRecording(shared);
+        m_marks->setRecording(shared);
         m_canvas->setView(same                 ? before
                           : current.cutsTime() ? recording().timeOf(current)
                                                : firstView(recording()));
@@ -183,7 +221,51 @@ void TimelinePage::present() {
         current.cutsTime() ? std::optional(recording().timeOf(current)) : std::nullopt;
     m_canvas->setSelectedRange(selected);
     if (selected && !selected->intersects(m_canvas->view())) m_canvas->setView(*selected);
-    if (isVisible()) askForTable();
+    m_rows->setTooFar(tooFar);
+    m_rows->setSelection(current);
+    if (isVisible()) m_rows->ask();
+}
+
+/// A right click on a slice; elsewhere it is the canvas's.
+bool TimelinePage::eventFilter(QObject* watched, QEvent* event) {
+    if (watched != m_canvas->viewport() || event->type() != QEvent::ContextMenu || !hasRecording())
+        return RecordingPage::eventFilter(watched, event);
+    const auto* click = static_cast<QContextMenuEvent*>(event);
+    const auto hit = m_canvas->hitAt(click->pos());
+    if (!hit) return RecordingPage::eventFilter(watched, event);
+    showSliceMenu(*hit, click->globalPos());
+    return true;
+}
+
+void TimelinePage::showSliceMenu(const TimelineHit& hit, QPoint at) {
+    const LaneFacts* lane = recording().lane(hit.key);
+    if (lane == nullptr) return;
+    const TimeRange range = hit.slice.range;
+    const Duration margin{std::max<std::int64_t>(range.duration().ns / 10, 100)};
+    const QString name = hit.slice.name;
+    const SliceActions actions{[this, range, margin] {
+                                   m_canvas->setView({range.begin - margin, range.end + margin});
+                               },
+                               [this, range] { selection().selectRange(range); },
+                               [this, name] { m_rows->find(name); },
+                               [this, lane = *lane, name] { m_rows->filterTo(lane, name); }};
+    makeSliceMenu(this, sliceDetails(recording(), *lane, hit.slice), *lane, hit.slice, actions)
+        ->popup(at);
+}
+
+void TimelinePage::askForHeadline(bool tooFar) {
+    const QString far = tooFar ? tr(" · select a shorter range for its table: all of it would have "
+                                    "to come from the other host")
+                               : QString();
+    m_headline.ask(
+        [selected = selection().current()](auto& reader, const auto& recording,
+                                           const auto& generation) {
+            return loadCommunication(reader, recording, selected, generation);
+        },
+        [this, far, selected = selection().current()](const CommunicationFacts& facts) {
+            const RangeTexts texts = rangeTexts(recording(), selected, facts);
+            pageFrame().setHeadline(texts.headline, texts.subline + far);
+        });
 }
 
 void TimelinePage::showEvent(QShowEvent* event) {
@@ -191,12 +273,12 @@ void TimelinePage::showEvent(QShowEvent* event) {
     if (!hasRecording()) return;
     m_canvas->setFocus();  // its keys work from the first moment
     m_canvas->setView(m_canvas->view());
-    askForTable();
+    m_rows->ask();
 }
 
 void TimelinePage::resizeEvent(QResizeEvent* event) {
     RecordingPage::resizeEvent(event);
-    m_table->setFixedHeight((height() < kLowPage ? 4 : 6) * kRow + 4);
+    m_tables->setFixedHeight((height() < kLowPage ? 5 : 7) * kRow + 4);
     m_panel->setFixedWidth(width() < kNarrowPage ? 232 : 288);
 }
 
@@ -220,24 +302,6 @@ void TimelinePage::askForDensity() {
     m_density.ask([](auto& reader, const auto& recording,
                      const auto& generation) { return loadMinimap(reader, recording, generation); },
                   [this](const MinimapDensityPtr& density) { m_minimap->setDensity(density); });
-}
-
-void TimelinePage::askForTable() {
-    const Selection& current = selection().current();
-    const TimeRange range = recording().timeOf(current);
-    if (isTooFar(recording(), range)) {
-        m_rangeTable.forget();
-        m_table->setTable(rangeColumns(), {});
-        return;
-    }
-    m_rangeTable.ask(
-        [range, ranks = current.ranks](auto& reader, const auto& recording,
-                                       const auto& generation) {
-            return loadRangeTable(reader, recording, range, ranks, generation);
-        },
-        [this](const RangeTablePtr& table) {
-            m_table->setTable(rangeColumns(), rangeRows(*table));
-        });
 }
 
 void TimelinePage::askForNeighbour(bool forward) {
@@ -267,11 +331,14 @@ void TimelinePage::presentSlice() {
     for (const LaneFacts& lane : recording().summary.lanes) {
         if (lane.rank == hit->key.rank && lane.lane == hit->key.lane) {
             m_panel->showDetails(sliceDetails(recording(), lane, hit->slice));
+            m_rows->showSlice(lane, hit->slice);
         }
     }
     const bool hasArrows =
         recording().summary.events.flows > 0 && hit->slice.count == 1 && !hit->slice.instant;
-    if (hasArrows || mayBeLinked(hit->key.lane, hit->slice))
+    const bool isOurs =
+        !recording().isImported() && hit->slice.count == 1 && hit->slice.correlation != 0;
+    if (hasArrows || isOurs || mayBeLinked(hit->key.lane, hit->slice))
         askForLinks({hit->key, hit->slice.range, hit->slice.correlation, hit->slice.depth});
 }
 
@@ -283,6 +350,10 @@ void TimelinePage::showLinks(const LinkQuery& query, const std::vector<LinkedSli
         return;
     m_canvas->setLinks(links);
     m_panel->showLinks(linkTexts(recording().summary, query.key, hit->slice, links));
+    // the one button says where a single one leads
+    const bool isOne = links.size() == 1 && links.front().kind != LinkKind::kPeer;
+    m_panel->showWays(isOne ? std::vector<QString>()
+                            : wayTexts(recording().summary, hit->slice, links));
 }
 
 void TimelinePage::goToSameCollective(int rankStep) {

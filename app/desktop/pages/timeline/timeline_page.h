@@ -9,9 +9,13 @@
 
 namespace shardscope::desktop {
 
-class DataTable;
+class FindBar;
+class MarkList;
 class Minimap;
 class SlicePanel;
+class TablePanel;
+struct TimelineHit;
+class TimelineTables;
 class TimelineCanvas;
 
 class TimelinePage : public RecordingPage {
@@ -23,34 +27,46 @@ public:
     [[nodiscard]] SlicePanel& panel() const { return *m_panel; }
     [[nodiscard]] TimelineCanvas& canvas() const { return *m_canvas; }
     [[nodiscard]] Minimap& minimap() const { return *m_minimap; }
+    [[nodiscard]] TablePanel& tables() const { return *m_tables; }
+    [[nodiscard]] FindBar& findBar() const { return *m_find; }
 
     [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
+
+Q_SIGNALS:
+    /// Where matches of a search are.
+    void hitsChanged(const std::vector<shardscope::Timestamp>& moments);
 
 protected:
     [[nodiscard]] bool showsSketches() const override { return true; }
     void present() override;
     void showEvent(QShowEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     QWidget* buildContent();
     void connectCanvas();
     void presentSlice();
+    void showSliceMenu(const TimelineHit& hit, QPoint at);
+    void askForHeadline(bool tooFar);
     void askForPicture(const TimelineQuery& query);
     void askForDepths(const std::vector<LaneAddress>& lanes);
     void askForDensity();
-    void askForTable();
+    void connectTables();
     void askForNeighbour(bool forward);
     void askForLinks(const LinkQuery& query);
     void showLinks(const LinkQuery& query, const std::vector<LinkedSlice>& links);
     void goToSameCollective(int rankStep);
     [[nodiscard]] static TimeRange firstView(const OpenRecording& recording);
 
-    Topic m_picture, m_depths, m_density, m_neighbour, m_links, m_rangeTable;
+    Topic m_picture, m_depths, m_density, m_neighbour, m_links, m_headline;
     Minimap* m_minimap = nullptr;
     TimelineCanvas* m_canvas = nullptr;
     SlicePanel* m_panel = nullptr;
-    DataTable* m_table = nullptr;
+    FindBar* m_find = nullptr;
+    TablePanel* m_tables = nullptr;
+    TimelineTables* m_rows = nullptr;
+    MarkList* m_marks = nullptr;
     const OpenRecording* m_shown = nullptr;  ///< what the canvas was set up for
     std::string m_shownRun;                  ///< its id, the same of one that has grown
 };

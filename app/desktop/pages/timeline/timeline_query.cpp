@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/device_slice.h"
+#include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/range_table.h"
 
 #include <algorithm>
@@ -119,10 +120,69 @@ namespace {
 /// that an unmatched correlation does not read the whole run.
 constexpr Duration kLongestFlight{16'000'000'000};
 
+/// Between an operator and its backward.
+constexpr Duration kLongestStep{4'000'000'000};
+/// By which ranks begin a collective apart.
+constexpr Duration kLongestSkew{1'000'000'000};
+
 /// A launch is on a host's lane and what it starts on a stream's, or the other way round.
 bool canLink(LaneId from, const LaneFacts& lane) {
     return isTracedLane(lane.lane) && lane.role != LaneRole::kCommunication && lane.lane != from &&
            !(isStreamLane(from) && isStreamLane(lane.lane));
+}
+
+bool isOperatorLane(LaneId lane) {
+    return lane == lanes::kOperators.id || lanes::kMoreOperators.contains(lane);
+}
+
+/// An operator of our own recordings has its autograd sequence number; so has its backward.
+Result<void> addBackward(storage::RecordingReader& reader, const OpenRecording& recording,
+                         const LinkQuery& query, const storage::Generation& generation,
+                         std::vector<LinkedSlice>& links) {
+    const TimeRange bounds = recording.bounds();
+    for (Duration reach{1'000'000};
+         links.empty() && reach <= kLongestStep && !generation.superseded();
+         reach = {reach.ns * 8}) {
+        const TimeRange window{query.from.begin - reach, query.from.end + reach};
+        for (const LaneFacts& lane : recording.summary.lanes) {
+            if (lane.rank != query.key.rank || !isOperatorLane(lane.lane)) continue;
+            const auto spans = reader.spans(lane.rank, lane.lane, window.intersection(bounds));
+            if (!spans) return failure(spans);
+            for (const SpanEvent& span : *spans) {
+                // what it is nested in or made of has the number too
+                const bool other =
+                    span.correlation == query.correlation && !span.range().intersects(query.from);
+                if (!other) continue;
+                links.push_back({{lane.rank, lane.lane},
+                                 viewOf(reader, recording, lane, span),
+                                 false,
+                                 LinkKind::kBackward});
+            }
+        }
+        if (window.begin <= bounds.begin && window.end >= bounds.end) break;
+    }
+    return {};
+}
+
+/// The same collective on the other ranks of its group.
+Result<void> addPeers(storage::RecordingReader& reader, const OpenRecording& recording,
+                      const LinkQuery& query, const storage::Generation& generation,
+                      std::vector<LinkedSlice>& links) {
+    for (const LaneFacts& lane : recording.summary.lanes) {
+        const bool peer = lane.rank != query.key.rank && lane.lane == query.key.lane &&
+                          lane.role == LaneRole::kCommunication;
+        if (!peer || generation.superseded()) continue;
+        const TimeRange window{query.from.begin - kLongestSkew, query.from.end + kLongestSkew};
+        const auto spans = reader.spans(lane.rank, lane.lane, window);
+        if (!spans) return failure(spans);
+        for (const SpanEvent& span : *spans)
+            if (span.depth == query.depth && span.correlation == query.correlation)
+                links.push_back({{lane.rank, lane.lane},
+                                 viewOf(reader, recording, lane, span),
+                                 false,
+                                 LinkKind::kPeer});
+    }
+    return {};
 }
 
 /// Adds the other spans that arrows of the query's span touch, each once.
@@ -152,7 +212,8 @@ Result<void> addArrows(storage::RecordingReader& reader, const OpenRecording& re
             if (!spans) return failure(spans);
             for (const SpanEvent& span : *spans)
                 if (span.start == point.spanStart && span.depth == point.depth)
-                    links.push_back({key, viewOf(reader, recording, *lane, span), true});
+                    links.push_back(
+                        {key, viewOf(reader, recording, *lane, span), true, LinkKind::kArrow});
         }
     }
     return {};
@@ -195,6 +256,15 @@ Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
         if (!found) return found;
         links = std::move(*found);
     }
+    const LaneFacts* own = recording.lane(query.key);
+    if (own != nullptr && query.correlation != 0 && !recording.isImported()) {
+        if (isOperatorLane(own->lane))
+            if (auto added = addBackward(reader, recording, query, generation, links); !added)
+                return failure(added);
+        if (own->role == LaneRole::kCommunication && !isStreamLane(own->lane))
+            if (auto added = addPeers(reader, recording, query, generation, links); !added)
+                return failure(added);
+    }
     if (auto added = addArrows(reader, recording, query, links); !added) return failure(added);
     // what ran on the device first: it is what a call is asked about
     std::stable_sort(links.begin(), links.end(), [](const LinkedSlice& a, const LinkedSlice& b) {
@@ -205,22 +275,35 @@ Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
 }
 
 Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
-                                     const OpenRecording& recording, TimeRange range,
-                                     const std::vector<RankId>& ranks,
+                                     const OpenRecording& recording, const RangeTableQuery& query,
                                      const storage::Generation& generation) {
-    RangeAggregation aggregation(range);
+    RangeAggregation aggregation(query.range, query.kind);
+    const auto& ranks = query.ranks;
     for (const LaneFacts& lane : recording.summary.lanes) {
         const bool shown =
             ranks.empty() || std::find(ranks.begin(), ranks.end(), lane.rank) != ranks.end();
-        if (!shown || lane.role == LaneRole::kCounter || lane.role == LaneRole::kRange) continue;
+        if (!shown || !mayHold(lane, query.kind)) continue;
         if (generation.superseded()) return tl::unexpected(superseded());
-        const auto spans = reader.spans(lane.rank, lane.lane, range);
+        const auto spans = reader.spans(lane.rank, lane.lane, query.range);
         if (!spans) return failure(spans);
         aggregation.addLane(lane, *spans,
                             [&](StringId id) { return fromUtf8(reader.text(lane.rank, id)); });
     }
-    return std::make_shared<const RangeTable>(aggregation.table(
-        static_cast<int>(ranks.empty() ? recording.summary.ranks.size() : ranks.size())));
+    RangeTable table = aggregation.table(
+        static_cast<int>(ranks.empty() ? recording.summary.ranks.size() : ranks.size()));
+    for (RangeRow& row : table.rows) {
+        auto longest = loadSlice(reader, recording, row.where, row.span);
+        if (!longest) return failure(longest);
+        row.longest = std::move(*longest);
+    }
+    return std::make_shared<const RangeTable>(std::move(table));
+}
+
+Result<SliceView> loadSlice(storage::RecordingReader& reader, const OpenRecording& recording,
+                            LaneAddress key, const SpanEvent& span) {
+    const LaneFacts* lane = recording.lane(key);
+    if (lane == nullptr) return failure(ErrorCode::kFailure, "there is no such lane");
+    return viewOf(reader, recording, *lane, span);
 }
 
 Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,

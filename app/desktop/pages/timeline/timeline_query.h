@@ -17,11 +17,19 @@ Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
                                       const OpenRecording& recording, const TimelineQuery& query,
                                       const storage::Generation& generation);
 
-/// Aggregates the spans of all lanes of `ranks` that intersect `range` by name.
+/// Adds up the spans of a kind that `range` touches by name; of all ranks where none is named.
+struct RangeTableQuery {
+    TimeRange range;
+    RangeKind kind = RangeKind::kKernels;
+    std::vector<RankId> ranks;
+};
 Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
-                                     const OpenRecording& recording, TimeRange range,
-                                     const std::vector<RankId>& ranks,
+                                     const OpenRecording& recording, const RangeTableQuery& query,
                                      const storage::Generation& generation);
+
+/// How a span of a lane is shown.
+Result<SliceView> loadSlice(storage::RecordingReader& reader, const OpenRecording& recording,
+                            LaneAddress key, const SpanEvent& span);
 
 /// The span after (or before) the one that starts at `from` on the same lane and depth;
 /// nullopt at the end of the lane.

@@ -83,12 +83,4 @@ std::optional<std::int64_t> streamInName(std::string_view laneName) {
     return stream;
 }
 
-std::string_view argumentName(std::string_view key) {
-    if (key == "registers") return "registers per thread";
-    if (key == "shared_bytes") return "shared memory";
-    if (key == "graph_node") return "graph node id";
-    if (key == "graph") return "graph id";
-    return key;
-}
-
 }  // namespace shardscope::interchange::kineto_out

@@ -28,7 +28,4 @@ namespace shardscope::interchange::kineto_out {
 /// 19 of "stream 19: NCCL".
 [[nodiscard]] std::optional<std::int64_t> streamInName(std::string_view laneName);
 
-/// Kineto's key for one of a kernel's or copy's arguments; the same when it has none.
-[[nodiscard]] std::string_view argumentName(std::string_view key);
-
 }  // namespace shardscope::interchange::kineto_out

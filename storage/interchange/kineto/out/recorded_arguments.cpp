@@ -2,6 +2,7 @@
 
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/kineto/out/device_names.h"
+#include "storage/model/argument_words.h"
 
 namespace shardscope::interchange::kineto_out {
 
@@ -38,7 +39,7 @@ bool RecordedArguments::key(std::string_view key) {
 void RecordedArguments::addOwn(bool device) {
     for (const Member& member : m_own) {
         if (member.key == "correlation") continue;  // the event's own
-        const std::string_view name = device                   ? argumentName(member.key)
+        const std::string_view name = device                   ? kinetoArgument(member.key)
                                       : member.key == "stream" ? "on stream"
                                       : member.key == "shapes" ? "Input Dims"
                                                                : member.key;

@@ -176,6 +176,27 @@ TEST_P(Parity, SamplesAndMemory) {
     }
 }
 
+TEST_P(Parity, SpansThatNameATextAreThoseOfAllThatDo) {
+    for (const LaneAddress& lane : lanes(false)) {
+        const auto spans = m_here->spans(lane.rank, lane.lane, m_summary.bounds);
+        ASSERT_THAT(spans, IsOk());
+        if (spans->empty()) continue;
+        const StringId name = spans->front().name;
+        std::vector<SpanEvent> named;
+        for (const SpanEvent& span : *spans)
+            if (span.name == name || span.arguments == name) named.push_back(span);
+        const auto found = m_here->spansNaming(lane.rank, lane.lane, m_summary.bounds, {name});
+        ASSERT_THAT(found, IsOk());
+        EXPECT_EQ(found->size(), named.size());
+        expectSame([&](RecordingReader& reader) {
+            return reader.spansNaming(lane.rank, lane.lane, m_summary.bounds, {name});
+        });
+        expectSame([&](RecordingReader& reader) {
+            return reader.spansNaming(lane.rank, lane.lane, m_summary.bounds, {});
+        });
+    }
+}
+
 TEST_P(Parity, ArrowsOfSpans) {
     for (const LaneAddress& lane : lanes(false)) {
         const auto spans = m_here->spans(lane.rank, lane.lane, ranges()[2]);

@@ -1,0 +1,108 @@
+#include "app/desktop/pages/timeline/range_kind.h"
+
+#include <set>
+#include <string_view>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+/// Threads and lanes on which tracing tools write what they themselves did.
+bool isOfTheProfiler(const LaneFacts& lane) {
+    const std::string_view name = lane.name;
+    return isTracerOverhead(lane.lane, name) ||
+           name.find("PyTorch Profiler") != std::string_view::npos ||
+           name.find("CUDA overhead") != std::string_view::npos || name.ends_with(": overhead") ||
+           name.find(": Overhead") != std::string_view::npos;
+}
+
+RangeKind hostKind(const LaneFacts& lane) {
+    const bool python = lane.name.find("python_function") != std::string::npos;
+    return python ? RangeKind::kPython : RangeKind::kOperators;
+}
+
+}  // namespace
+
+std::optional<RangeKind> rangeKind(const LaneFacts& lane) {
+    if (lane.role == LaneRole::kCounter) return std::nullopt;
+    if (isOfTheProfiler(lane)) return RangeKind::kApart;
+    const bool stream = isStreamLane(lane.lane);
+    switch (lane.role) {
+        case LaneRole::kCompute:
+            return stream ? RangeKind::kKernels : RangeKind::kPhases;
+        case LaneRole::kCommunication:
+            return stream ? RangeKind::kKernels : RangeKind::kCollectives;
+        case LaneRole::kCopy:
+            return RangeKind::kCopies;
+        case LaneRole::kRuntime:
+            return RangeKind::kCalls;
+        case LaneRole::kSync:
+            return RangeKind::kWaits;
+        case LaneRole::kRange:
+            return RangeKind::kAnnotations;
+        default:
+            return hostKind(lane);
+    }
+}
+
+RangeKind rangeKind(RangeKind kind, const SpanEvent& span) {
+    return span.phase == Phase::kCalibration ? RangeKind::kApart : kind;
+}
+
+bool mayHold(const LaneFacts& lane, RangeKind kind) {
+    const auto own = rangeKind(lane);
+    // calibration lies among the phases and operators of the engine's own thread
+    return own == kind || (own && kind == RangeKind::kApart && isOfStepThread(lane.lane));
+}
+
+std::vector<RangeKind> rangeKinds(const RecordingSummary& summary) {
+    std::set<RangeKind> kinds;
+    for (const LaneFacts& lane : summary.lanes)
+        if (const auto kind = rangeKind(lane)) kinds.insert(*kind);
+    // the engine measures the host before its first step
+    if (kinds.contains(RangeKind::kPhases)) kinds.insert(RangeKind::kApart);
+    return {kinds.begin(), kinds.end()};
+}
+
+QString rangeKindName(RangeKind kind) {
+    switch (kind) {
+        case RangeKind::kKernels:
+            return u"Kernels"_s;
+        case RangeKind::kOperators:
+            return u"Operators"_s;
+        case RangeKind::kCollectives:
+            return u"Collectives"_s;
+        case RangeKind::kCopies:
+            return u"Copies"_s;
+        case RangeKind::kCalls:
+            return u"CUDA calls"_s;
+        case RangeKind::kWaits:
+            return u"Waits"_s;
+        case RangeKind::kPhases:
+            return u"Phases"_s;
+        case RangeKind::kAnnotations:
+            return u"Annotations"_s;
+        case RangeKind::kPython:
+            return u"Python"_s;
+        case RangeKind::kApart:
+            break;
+    }
+    return u"Calibration, profiler"_s;
+}
+
+QString rangeKindLane(RangeKind kind) {
+    switch (kind) {
+        case RangeKind::kKernels:
+        case RangeKind::kCopies:
+            return u"stream"_s;
+        case RangeKind::kOperators:
+        case RangeKind::kCalls:
+        case RangeKind::kPython:
+            return u"thread"_s;
+        default:
+            return u"lane"_s;
+    }
+}
+
+}  // namespace shardscope::desktop

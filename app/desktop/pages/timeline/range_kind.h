@@ -1,0 +1,25 @@
+// Kinds of lanes that the table of a range tells apart. Pure.
+#pragma once
+
+#include "app/desktop/pages/timeline/timeline_frame.h"
+
+#include <QString>
+#include <optional>
+#include <vector>
+
+namespace shardscope::desktop {
+
+/// Nullopt: counters, which have no spans.
+[[nodiscard]] std::optional<RangeKind> rangeKind(const LaneFacts& lane);
+/// Of an event on a lane of `kind`: calibration is work like any other, but apart from it.
+[[nodiscard]] RangeKind rangeKind(RangeKind kind, const SpanEvent& span);
+/// Whether events of `kind` may lie on a lane.
+[[nodiscard]] bool mayHold(const LaneFacts& lane, RangeKind kind);
+/// Those that the lanes may hold events of, what answers most first.
+[[nodiscard]] std::vector<RangeKind> rangeKinds(const RecordingSummary& summary);
+/// "CUDA calls"
+[[nodiscard]] QString rangeKindName(RangeKind kind);
+/// What a lane of the kind is: "stream", "thread", "rank".
+[[nodiscard]] QString rangeKindLane(RangeKind kind);
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,173 @@
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/table_model.h"
+#include "app/desktop/widgets/data_table.h"
+
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMenu>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QTest>
+#include <QVBoxLayout>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+std::vector<TableColumn> columns() {
+    return {{u"name"_s, {}, false, true, false, 100},
+            {u"time"_s, u"how long it took"_s, true, false, false, 100},
+            {u"share"_s, {}, true, false, false, 100}};
+}
+
+TableRows rows() {
+    return {{TableCell::ofText(u"mm, \"big\""_s), TableCell::of(Duration{24'543'210}),
+             TableCell::of(Share{0.1234567})},
+            {TableCell::ofText(u"gelu"_s), TableCell::of(Duration{55'000'001}),
+             TableCell::unknown(u"was not recorded"_s)}};
+}
+
+TEST(TableCell, SaysItsExactValueOnHover) {
+    TableModel model;
+    model.setTable(columns(), rows());
+    EXPECT_EQ(model.index(0, 1).data(Qt::ToolTipRole).toString(), u"24,543,210\u2009ns"_s);
+    EXPECT_EQ(model.index(0, 2).data(Qt::ToolTipRole).toString(), u"12.34567\u2009%"_s);
+    EXPECT_EQ(model.index(1, 2).data(Qt::ToolTipRole).toString(), u"was not recorded"_s);
+}
+
+TEST(TableModel, CopiesFullPrecisionWithUnitsInTheHeader) {
+    TableModel model;
+    model.setTable(columns(), rows());
+    EXPECT_EQ(model.toText(),
+              u"name\ttime [ns]\tshare\n"
+              "mm, \"big\"\t24543210\t0.1234567\n"
+              "gelu\t55000001\t"_s);
+    EXPECT_EQ(model.toText({0}, TableModel::TextFormat::kCsv),
+              u"name,time [ns],share\n\"mm, \"\"big\"\"\",24543210,0.1234567\n"_s);
+    EXPECT_EQ(model.cellText(model.index(0, 1)), u"24543210"_s);
+}
+
+TEST(TableModel, SaysByWhatItIsSortedAndStaysSo) {
+    TableModel model;
+    model.setTable(columns(), rows());
+    model.sort(1, Qt::DescendingOrder);
+    EXPECT_EQ(model.headerData(1, Qt::Horizontal, Qt::DisplayRole).toString(), u"time ↓"_s);
+    EXPECT_EQ(model.sourceRow(0), 1);
+    model.setTable(columns(), rows());
+    EXPECT_EQ(model.sourceRow(0), 1);
+    EXPECT_EQ(model.rowOfSource(0), 1);
+    model.setTable({{u"other"_s, {}}}, {});
+    EXPECT_EQ(model.headerData(0, Qt::Horizontal, Qt::DisplayRole).toString(), u"other"_s);
+}
+
+TEST(TableModel, FiltersByWords) {
+    TableModel model;
+    model.setTable(columns(), rows());
+    model.setFilter(u"GEL"_s);
+    ASSERT_EQ(model.rowCount(), 1);
+    EXPECT_EQ(model.sourceRow(0), 1);
+    EXPECT_EQ(model.rowOfSource(0), -1);
+    EXPECT_EQ(model.allRows(), 2);
+    model.setFilter(u"24"_s);
+    EXPECT_EQ(model.rowCount(), 0) << "figures are not words";
+}
+
+class DataTableTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        auto* layout = new QVBoxLayout(&m_window);
+        m_table = new DataTable(u"table"_s, &m_window);
+        m_after = new QLineEdit(&m_window);
+        layout->addWidget(m_table);
+        layout->addWidget(m_after);
+        m_table->setTable(columns(), rows());
+        m_window.resize(400, 200);
+        m_window.show();
+        ASSERT_TRUE(QTest::qWaitForWindowActive(&m_window));
+        m_table->setFocus();
+    }
+
+    static QStringList actionsOf(QMenu* menu) {
+        QStringList texts;
+        for (const QAction* action : menu->actions()) texts << action->text();
+        return texts;
+    }
+
+    QWidget m_window;
+    DataTable* m_table = nullptr;
+    QLineEdit* m_after = nullptr;
+};
+
+TEST_F(DataTableTest, TabLeaves) {
+    QTest::keyClick(m_table, Qt::Key_Tab);
+    EXPECT_TRUE(m_after->hasFocus());
+}
+
+TEST_F(DataTableTest, CopiesRowsAndCells) {
+    m_table->selectRow(1);
+    m_table->setCurrentIndex(m_table->table()->index(1, 1));
+    QTest::keyClick(m_table, Qt::Key_C, Qt::ControlModifier);
+    EXPECT_EQ(QApplication::clipboard()->text(), u"name\ttime [ns]\tshare\ngelu\t55000001\t"_s);
+    QTest::keyClick(m_table, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
+    EXPECT_EQ(QApplication::clipboard()->text(), u"55000001"_s);
+}
+
+TEST_F(DataTableTest, HasAMenuOnItsCells) {
+    QSignalSpy opens(m_table, &DataTable::menuOpens);
+    const QPoint at = m_table->visualRect(m_table->table()->index(0, 1)).center();
+    QContextMenuEvent event(QContextMenuEvent::Mouse, at, m_table->viewport()->mapToGlobal(at));
+    QApplication::sendEvent(m_table->viewport(), &event);
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    ASSERT_NE(menu, nullptr);
+    EXPECT_EQ(actionsOf(menu), (QStringList{u"Copy cell"_s, u"Copy rows"_s, u"Copy table"_s,
+                                            u"Copy table as CSV"_s}));
+    ASSERT_EQ(opens.size(), 1);
+    EXPECT_EQ(opens[0][1].toInt(), 0);
+    menu->actions()[0]->trigger();
+    EXPECT_EQ(QApplication::clipboard()->text(), u"24543210"_s);
+    menu->actions()[3]->trigger();
+    EXPECT_TRUE(QApplication::clipboard()->text().startsWith(u"name,time [ns]"_s));
+    menu->close();
+}
+
+TEST_F(DataTableTest, DefinesAColumnOnItsHeader) {
+    QHeaderView* header = m_table->horizontalHeader();
+    Q_EMIT header->customContextMenuRequested({header->sectionPosition(1) + 10, 5});
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    ASSERT_NE(menu, nullptr);
+    EXPECT_EQ(actionsOf(menu).front(), u"time: how long it took"_s);
+    menu->close();
+}
+
+TEST_F(DataTableTest, ScrollsSidewaysWhereColumnsDoNotFit) {
+    EXPECT_EQ(m_table->horizontalScrollBar()->maximum(), 0);
+    m_window.resize(220, 200);
+    QTest::qWait(1);
+    EXPECT_GT(m_table->horizontalScrollBar()->maximum(), 0);
+}
+
+TEST_F(DataTableTest, SaysWhichRowWasPickedAndWhichIsMeant) {
+    QSignalSpy picked(m_table, &DataTable::rowPicked);
+    QSignalSpy activated(m_table, &DataTable::rowActivated);
+    m_table->table()->sort(1, Qt::DescendingOrder);
+    QTest::mouseClick(m_table->viewport(), Qt::LeftButton, Qt::NoModifier,
+                      m_table->visualRect(m_table->table()->index(0, 0)).center());
+    ASSERT_EQ(picked.size(), 1);
+    EXPECT_EQ(picked[0][0].toInt(), 1);
+    m_table->setCurrentIndex(m_table->table()->index(0, 0));
+    QTest::keyClick(m_table, Qt::Key_Return);
+    ASSERT_EQ(activated.size(), 1);
+    EXPECT_EQ(activated[0][0].toInt(), 1);
+    m_table->selectSource(0);
+    EXPECT_EQ(picked.size(), 1) << "only what the user picks is told";
+    EXPECT_EQ(m_table->selectionModel()->selectedRows().front().row(), 1);
+}
+
+}  // namespace
+}  // namespace shardscope::desktop
