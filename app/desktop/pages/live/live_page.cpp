@@ -2,7 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/live/rank_rows.h"
-#include "app/desktop/widgets/line_chart.h"
+#include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/page_frame.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -121,17 +121,12 @@ QLayout* LivePage::buildCharts(QWidget* content) {
          {tr("Memory in use"), tr("MiB, largest rank")},
          {tr("Blocked in communication"), tr("% of the step")}}};
     for (std::size_t i = 0; i < m_charts.size(); ++i) {
-        m_charts[i] = new LineChart(content);
+        m_charts[i] = new ChartPanel(content);
         m_charts[i]->setTitles(titles[i].first, titles[i].second, tr("step"));
         m_charts[i]->setStartsAtZero(i != 0);
         grid->addWidget(m_charts[i], static_cast<int>(i) / 2, static_cast<int>(i) % 2);
     }
-    for (LineChart* from : m_charts) {
-        for (LineChart* to : m_charts) {
-            connect(from, &LineChart::cursorMoved, to, &LineChart::showCursor);
-            connect(from, &LineChart::cursorLeft, to, &LineChart::hideCursor);
-        }
-    }
+    linkCharts({m_charts.begin(), m_charts.end()});
     return grid;
 }
 
@@ -197,7 +192,7 @@ void LivePage::refresh() {
     m_charts[1]->setSeries(m_run.throughputSeries());
     m_charts[2]->setSeries(m_run.memorySeries());
     m_charts[3]->setSeries(m_run.blockedSeries());
-    for (LineChart* chart : m_charts)
+    for (ChartPanel* chart : m_charts)
         chart->setRange(0, std::max({1, m_run.steps() - 1, m_run.stepsDone() - 1}));
     m_ranks->setRanks(m_run.ranks());
     showHosts();

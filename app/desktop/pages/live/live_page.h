@@ -16,7 +16,7 @@ class QPushButton;
 
 namespace shardscope::desktop {
 
-class LineChart;
+class ChartPanel;
 class PageFrame;
 class RankRows;
 
@@ -43,7 +43,7 @@ private:
     RunFollower m_follower;
     QTimer m_tick;
     PageFrame* m_frame = nullptr;
-    std::array<LineChart*, 4> m_charts{};
+    std::array<ChartPanel*, 4> m_charts{};
     RankRows* m_ranks = nullptr;
     QLabel* m_hostsTitle = nullptr;
     QLabel* m_hosts = nullptr;

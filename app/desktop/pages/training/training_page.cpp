@@ -1,7 +1,7 @@
 #include "app/desktop/pages/training/training_page.h"
 
 #include "app/desktop/pages/training/training_model.h"
-#include "app/desktop/widgets/line_chart.h"
+#include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QGridLayout>
@@ -30,16 +30,13 @@ TrainingPage::TrainingPage(PageContext& context, QWidget* parent) : RecordingPag
     grid->setHorizontalSpacing(32);
     grid->setVerticalSpacing(kGapGroup);
     for (int i = 0; i < kCharts; ++i) {
-        auto* chart = new LineChart(content);
+        auto* chart = new ChartPanel(content);
         grid->addWidget(chart, i / 2, i % 2);
         m_charts.push_back(chart);
     }
-    for (LineChart* from : m_charts) {
-        for (LineChart* to : m_charts) {
-            connect(from, &LineChart::cursorMoved, to, &LineChart::showCursor);
-            connect(from, &LineChart::cursorLeft, to, &LineChart::hideCursor);
-        }
-        connect(from, &LineChart::activated, this, [this](double x) {
+    linkCharts(m_charts);
+    for (ChartPanel* from : m_charts) {
+        connect(from, &ChartPanel::activated, this, [this](double x) {
             const StepIndex wanted{static_cast<std::int32_t>(std::lround(x))};
             for (const StepFacts& step : recording().summary.steps) {
                 if (step.step != wanted) continue;
@@ -73,7 +70,7 @@ void TrainingPage::present() {
     for (std::size_t i = 0; i < m_charts.size(); ++i) {
         m_charts[i]->setTitles(charts[i].title,
                                charts[i].unit == u"1"_s ? QString() : charts[i].unit, tr("step"));
-        m_charts[i]->setToolTip(charts[i].definition);
+        m_charts[i]->setDefinition(charts[i].definition);
         m_charts[i]->setSeries(charts[i].series);
         m_charts[i]->setRange(0, lastStep);
         m_charts[i]->setStartsAtZero(charts[i].key != u"loss"_s);

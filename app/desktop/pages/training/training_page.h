@@ -8,7 +8,7 @@
 
 namespace shardscope::desktop {
 
-class LineChart;
+class ChartPanel;
 
 class TrainingPage : public RecordingPage {
     Q_OBJECT
@@ -21,7 +21,7 @@ protected:
     void present() override;
 
 private:
-    std::vector<LineChart*> m_charts;
+    std::vector<ChartPanel*> m_charts;
 };
 
 }  // namespace shardscope::desktop
