@@ -31,8 +31,13 @@ using namespace Qt::StringLiterals;
 
 MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* parent)
     : QWidget(parent),
-      m_context{m_loader,           m_selection,        m_session,
-                folders.recordings, folders.recentFile, remembers},
+      m_context{m_loader,
+                m_selection,
+                m_session,
+                folders.recordings,
+                folders.recentFile,
+                remembers,
+                remembers ? folders.settingsFile : QString()},
       m_commands(this),
       m_rail(new Rail(this)),
       m_topBar(new TopBar(this)),

@@ -316,7 +316,7 @@ void ChartPanel::paintAxes(QPainter& painter) const {
     const QRectF area = plot();
     const AxisRange h = horizontal(), v = vertical();
     if (!m_compact) {
-        const auto levels = axisTicks(v, std::max(2, static_cast<int>(area.height() / 36)));
+        const auto levels = axisTicks(v, std::max(3, static_cast<int>(area.height() / 32)));
         const auto text = [&v, step = tickStep(levels)](double value) {
             return v.logarithmic ? formatNumber(value) : formatTick(value, step);
         };
