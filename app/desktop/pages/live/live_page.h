@@ -11,8 +11,10 @@
 
 class QComboBox;
 class QLabel;
+class QLineEdit;
 class QPlainTextEdit;
 class QPushButton;
+class QSlider;
 
 namespace shardscope::desktop {
 
@@ -32,11 +34,15 @@ public:
 
 private:
     QWidget* buildContent();
+    QLayout* buildStripControls(QWidget* content);
     QLayout* buildCharts(QWidget* content);
     QLayout* buildRanks(QWidget* content);
     QLayout* buildLog(QWidget* content);
     void buildControls(RecorderSession& session);
     void presentLog();
+    void presentStrips();
+    void refilter();
+    void askKill(RecorderSession& session);
     void showHosts();
 
     LiveRun m_run;
@@ -47,12 +53,20 @@ private:
     RankRows* m_ranks = nullptr;
     QLabel* m_hostsTitle = nullptr;
     QLabel* m_hosts = nullptr;
-    QComboBox* m_filter = nullptr;
+    ChartPanel* m_whole = nullptr;  ///< the whole run, with what the strips show of it
+    QComboBox* m_window = nullptr;
+    QSlider* m_smoothing = nullptr;
+    QPushButton* m_open = nullptr;
+    QPushButton* m_pause = nullptr;
+    QComboBox* m_level = nullptr;
+    QComboBox* m_rank = nullptr;
+    QLineEdit* m_words = nullptr;
     QPlainTextEdit* m_log = nullptr;
     QComboBox* m_capture = nullptr;
     QPushButton* m_stop = nullptr;
     QPushButton* m_kill = nullptr;
-    std::size_t m_shownLines = 0;
+    LogFilter m_filter;
+    std::size_t m_shownLines = 0;  ///< of all that came
 };
 
 }  // namespace shardscope::desktop
