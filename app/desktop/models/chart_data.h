@@ -38,7 +38,33 @@ struct LineSeries {
     QString name;
     QVector<QPointF> points;
     Meaning meaning = Meaning::kCompute;
-    bool dots = false;  ///< sparse points, drawn one by one as well
+    bool dots = false;    ///< sparse points, drawn one by one as well
+    bool joined = true;   ///< by a line
+    bool dashed = false;  ///< theory
+    bool pale = false;    ///< behind the others: what a smoothed line was made of
+};
+
+/// An area between two lines over the same x.
+struct BandSeries {
+    QString name;
+    QVector<QPointF> low, high;
+    Meaning meaning = Meaning::kCompute;
+};
+
+/// Columns of equal width side by side, the first from `low` on.
+struct Histogram {
+    double low = 0;
+    double width = 1;
+    std::vector<double> counts;
+    Meaning meaning = Meaning::kCompute;
+    [[nodiscard]] double high() const { return low + width * static_cast<double>(counts.size()); }
+};
+
+/// A line across a chart with a word at its end: a median, a target, a theory.
+struct ChartMark {
+    double value = 0;
+    QString text;
+    bool dashed = true;
 };
 
 /// Points of a line that a chart is given.

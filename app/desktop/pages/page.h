@@ -21,9 +21,10 @@ struct PageContext {
     SelectionModel& selection;
     PartLoader& part;
     RecorderSession& session;
-    QString recordingsFolder;  ///< where recordings go unless one says otherwise
-    QString recentFile;        ///< keeps which recordings were opened; empty: nothing is kept
-    bool remembers = true;     ///< whether what is opened now is added to them
+    QString recordingsFolder;   ///< where recordings go unless one says otherwise
+    QString recentFile;         ///< keeps which recordings were opened; empty: nothing is kept
+    bool remembers = true;      ///< whether what is opened now is added to them
+    QString settingsFile = {};  ///< keeps targets; empty: nothing is kept
 };
 
 /// Ids of pages that others lead to.

@@ -1,11 +1,44 @@
 #include "app/desktop/widgets/axis.h"
 
+#include "app/desktop/models/time_scale.h"
 #include "app/desktop/widgets/painting.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace shardscope::desktop {
+
+double AxisRange::position(double value, double length) const {
+    if (!(high > low)) return 0;
+    if (logarithmic) return value > 0 ? std::log(value / low) / std::log(high / low) * length : 0;
+    return (value - low) / (high - low) * length;
+}
+
+double AxisRange::value(double position, double length) const {
+    if (length <= 0) return low;
+    if (logarithmic) return low * std::pow(high / low, position / length);
+    return low + position / length * (high - low);
+}
+
+std::vector<double> axisTicks(const AxisRange& range, int maximumTicks) {
+    if (!range.logarithmic) return niceTicks(range.low, range.high, maximumTicks);
+    const double decades = std::log10(range.high / range.low);
+    // less than that and powers of ten alone would leave the axis without a label
+    if (decades < 0.5) return niceTicks(range.low, range.high, maximumTicks);
+    const bool fine = decades * 3 <= maximumTicks;
+    const double every = std::max(1.0, std::ceil(decades / std::max(1, maximumTicks)));
+    std::vector<double> ticks;
+    for (double power = std::floor(std::log10(range.low)); power <= std::log10(range.high);
+         power += every) {
+        for (const double factor : {1.0, 2.0, 5.0}) {
+            const double tick = factor * std::pow(10.0, power);
+            if (factor > 1 && !fine) continue;
+            if (tick >= range.low * (1 - 1e-9) && tick <= range.high * (1 + 1e-9))
+                ticks.push_back(tick);
+        }
+    }
+    return ticks;
+}
 
 double tickStep(const std::vector<double>& ticks) {
     return ticks.size() > 1 ? ticks[1] - ticks[0] : 1;

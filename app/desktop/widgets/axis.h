@@ -15,17 +15,18 @@ using TickText = std::function<QString(double)>;
 /// Distance between the first two ticks; 1 when there are fewer.
 [[nodiscard]] double tickStep(const std::vector<double>& ticks);
 
-/// Values low..high over a plot's width or height.
+/// Values low..high over a plot's width or height. Of a logarithmic one low is above zero.
 struct AxisRange {
     double low = 0;
     double high = 1;
-    [[nodiscard]] double position(double value, double length) const {
-        return high > low ? (value - low) / (high - low) * length : 0;
-    }
-    [[nodiscard]] double value(double position, double length) const {
-        return length > 0 ? low + position / length * (high - low) : low;
-    }
+    bool logarithmic = false;
+    [[nodiscard]] double position(double value, double length) const;
+    [[nodiscard]] double value(double position, double length) const;
+    friend bool operator==(const AxisRange&, const AxisRange&) = default;
 };
+
+/// At 1-2-5; of a logarithmic range powers of ten, and 2 and 5 between them where there is room.
+[[nodiscard]] std::vector<double> axisTicks(const AxisRange& range, int maximumTicks);
 
 /// Labels left of the plot, hairlines across it, the title above the labels.
 void paintLeftAxis(QPainter& painter, const QRectF& plot, const AxisRange& range,

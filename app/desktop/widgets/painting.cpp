@@ -1,18 +1,31 @@
 #include "app/desktop/widgets/painting.h"
 
 #include <QFontMetricsF>
+#include <QHash>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace shardscope::desktop {
 namespace {
 
-double digitWidth(const QFontMetricsF& metrics) {
+/// Shaping a figure costs as much as drawing it, and axes ask for thousands.
+struct FigureWidths {
+    std::array<double, 10> each{};
     double widest = 0;
-    for (char16_t digit = u'0'; digit <= u'9'; ++digit) {
-        widest = std::max(widest, metrics.horizontalAdvance(QChar(digit)));
+};
+
+const FigureWidths& figureWidths(const QFont& font) {
+    static QHash<QFont, FigureWidths> known;
+    const auto found = known.constFind(font);
+    if (found != known.constEnd()) return *found;
+    const QFontMetricsF metrics(font);
+    FigureWidths widths;
+    for (std::size_t i = 0; i < widths.each.size(); ++i) {
+        widths.each[i] = metrics.horizontalAdvance(QChar(static_cast<char16_t>(u'0' + i)));
+        widths.widest = std::max(widths.widest, widths.each[i]);
     }
-    return widest;
+    return *known.insert(font, widths);
 }
 
 bool hasDigit(const QString& text) {
@@ -21,15 +34,21 @@ bool hasDigit(const QString& text) {
 
 /// Calls place(run, x) for runs of figures' neighbours and for each figure; returns the width.
 template <class Place>
-double layOut(const QFontMetricsF& metrics, const QString& text, Place place) {
-    const double cell = digitWidth(metrics);
+double layOut(const QFont& font, const QString& text, Place place) {
+    const QFontMetricsF metrics(font);
+    const FigureWidths& figures = figureWidths(font);
     double x = 0;
     qsizetype i = 0;
     while (i < text.size()) {
         if (text[i].isDigit()) {
             const QString figure(text[i]);
-            place(figure, x + (cell - metrics.horizontalAdvance(figure)) / 2);
-            x += cell;
+            const int digit = text[i].digitValue();
+            // other scripts' figures are as wide as they are
+            const double wide = text[i].unicode() < 128
+                                    ? figures.each[static_cast<std::size_t>(digit)]
+                                    : metrics.horizontalAdvance(figure);
+            place(figure, x + (figures.widest - wide) / 2);
+            x += figures.widest;
             ++i;
             continue;
         }
@@ -46,9 +65,8 @@ double layOut(const QFontMetricsF& metrics, const QString& text, Place place) {
 }  // namespace
 
 double tabularWidth(const QFont& font, const QString& text) {
-    const QFontMetricsF metrics(font);
-    if (!hasDigit(text)) return metrics.horizontalAdvance(text);
-    return layOut(metrics, text, [](const QString&, double) {});
+    if (!hasDigit(text)) return QFontMetricsF(font).horizontalAdvance(text);
+    return layOut(font, text, [](const QString&, double) {});
 }
 
 void drawTabular(QPainter& painter, const QRectF& area, Qt::Alignment alignment,
@@ -61,7 +79,7 @@ void drawTabular(QPainter& painter, const QRectF& area, Qt::Alignment alignment,
     double baseline = area.center().y() + (metrics.ascent() - metrics.descent()) / 2;
     if (alignment.testFlag(Qt::AlignTop)) baseline = area.top() + metrics.ascent();
     if (alignment.testFlag(Qt::AlignBottom)) baseline = area.bottom() - metrics.descent();
-    layOut(metrics, text, [&](const QString& run, double x) {
+    layOut(painter.font(), text, [&](const QString& run, double x) {
         painter.drawText(QPointF(left + x, baseline), run);
     });
 }

@@ -2,19 +2,24 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/live/rank_rows.h"
-#include "app/desktop/widgets/line_chart.h"
+#include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/page_frame.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QComboBox>
+#include <QFileInfo>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
+#include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollBar>
+#include <QSignalBlocker>
+#include <QSlider>
 #include <QStringList>
 #include <QVBoxLayout>
 
@@ -24,12 +29,6 @@ namespace {
 using namespace Qt::StringLiterals;
 
 constexpr int kTickMs = 100;
-
-bool passes(const LiveLogLine& line, int filter) {
-    if (filter == 0) return true;
-    if (filter == 1) return line.level != u"info"_s;
-    return line.level == u"error"_s;
-}
 
 }  // namespace
 
@@ -81,7 +80,15 @@ void LivePage::buildControls(RecorderSession& session) {
     m_kill->setProperty("danger", true);
     m_kill->setToolTip(tr("At once; the recording keeps what was received."));
     m_kill->setAccessibleName(tr("Kill the run at once"));
-    connect(m_kill, &QPushButton::clicked, &session, &RecorderSession::kill);
+    connect(m_kill, &QPushButton::clicked, this, [this, &session] { askKill(session); });
+    m_open = new QPushButton(tr("Open what is there"), this);
+    m_open->setToolTip(
+        tr("Overview, Timeline, Memory and Training of the steps so far; they "
+           "follow while the run goes on."));
+    connect(m_open, &QPushButton::clicked, this, [this] {
+        Q_EMIT fileRequested(m_run.output());
+        Q_EMIT pageRequested(page_ids::kTimeline);
+    });
     m_capture = new QComboBox(this);
     m_capture->addItem(tr("Capture as started"), QString());
     for (const auto level : {CaptureLevel::kFull, CaptureLevel::kLight, CaptureLevel::kSteps})
@@ -92,7 +99,19 @@ void LivePage::buildControls(RecorderSession& session) {
     m_capture->setAccessibleName(tr("How much is recorded from the next step on"));
     connect(m_capture, &QComboBox::activated, &session,
             [this, &session] { session.capture(m_capture->currentData().toString()); });
-    for (QWidget* control : {static_cast<QWidget*>(m_capture), static_cast<QWidget*>(m_stop),
+    m_pause = new QPushButton(tr("Pause capture"), this);
+    m_pause->setCheckable(true);
+    m_pause->setToolTip(
+        tr("Keeps steps and metrics alone from the next step on, until resumed; "
+           "the Timeline has no detail of these steps."));
+    connect(m_pause, &QPushButton::toggled, this, [this, &session](bool paused) {
+        m_pause->setText(paused ? tr("Resume capture") : tr("Pause capture"));
+        session.capture(paused ? QString::fromLatin1(toWord(CaptureLevel::kSteps))
+                               : m_capture->currentData().toString());
+        m_capture->setEnabled(!paused);
+    });
+    for (QWidget* control : {static_cast<QWidget*>(m_pause), static_cast<QWidget*>(m_open),
+                             static_cast<QWidget*>(m_capture), static_cast<QWidget*>(m_stop),
                              static_cast<QWidget*>(m_kill)})
         m_frame->addHeaderWidget(control);
 }
@@ -102,13 +121,42 @@ QWidget* LivePage::buildContent() {
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGapGroup);
+    layout->addLayout(buildStripControls(content));
     layout->addLayout(buildCharts(content), 3);
+    m_whole = new ChartPanel(content);
+    m_whole->setCompact(true);
+    m_whole->setToolTip(tr("Loss of the whole run; tinted: what the charts above show of it."));
+    layout->addWidget(m_whole);
     auto* lower = new QHBoxLayout;
     lower->setSpacing(32);
     lower->addLayout(buildRanks(content), 1);
     lower->addLayout(buildLog(content), 3);
     layout->addLayout(lower, 2);
     return content;
+}
+
+QLayout* LivePage::buildStripControls(QWidget* content) {
+    m_window = new QComboBox(content);
+    m_window->addItem(tr("last 50 steps"), 50);
+    m_window->addItem(tr("last 200 steps"), 200);
+    m_window->addItem(tr("whole run so far"), 0);
+    m_window->setCurrentIndex(1);
+    m_window->setAccessibleName(tr("How many steps the charts show"));
+    connect(m_window, &QComboBox::currentIndexChanged, this, [this] { presentStrips(); });
+    m_smoothing = new QSlider(Qt::Horizontal, content);
+    m_smoothing->setRange(0, 99);
+    m_smoothing->setFixedWidth(96);
+    m_smoothing->setAccessibleName(tr("Smoothing, 0 to 0.99"));
+    connect(m_smoothing, &QSlider::valueChanged, this, [this] { presentStrips(); });
+    auto* row = new QHBoxLayout;
+    row->setSpacing(kGap);
+    row->addWidget(quietLabel(tr("Charts show the"), content));
+    row->addWidget(m_window);
+    row->addSpacing(kGapGroup);
+    row->addWidget(quietLabel(tr("Smoothing"), content));
+    row->addWidget(m_smoothing);
+    row->addStretch();
+    return row;
 }
 
 QLayout* LivePage::buildCharts(QWidget* content) {
@@ -121,17 +169,12 @@ QLayout* LivePage::buildCharts(QWidget* content) {
          {tr("Memory in use"), tr("MiB, largest rank")},
          {tr("Blocked in communication"), tr("% of the step")}}};
     for (std::size_t i = 0; i < m_charts.size(); ++i) {
-        m_charts[i] = new LineChart(content);
+        m_charts[i] = new ChartPanel(content);
         m_charts[i]->setTitles(titles[i].first, titles[i].second, tr("step"));
         m_charts[i]->setStartsAtZero(i != 0);
         grid->addWidget(m_charts[i], static_cast<int>(i) / 2, static_cast<int>(i) % 2);
     }
-    for (LineChart* from : m_charts) {
-        for (LineChart* to : m_charts) {
-            connect(from, &LineChart::cursorMoved, to, &LineChart::showCursor);
-            connect(from, &LineChart::cursorLeft, to, &LineChart::hideCursor);
-        }
-    }
+    linkCharts({m_charts.begin(), m_charts.end()});
     return grid;
 }
 
@@ -146,25 +189,35 @@ QLayout* LivePage::buildRanks(QWidget* content) {
     m_hosts->setTextFormat(Qt::PlainText);
     column->addWidget(m_hostsTitle);
     column->addWidget(m_hosts);
+    column->addWidget(quietLabel(tr("This run writes no samples of text."), content));
     column->addStretch();
     return column;
 }
 
 QLayout* LivePage::buildLog(QWidget* content) {
-    m_filter = new QComboBox(content);
-    m_filter->addItems({tr("everything"), tr("warnings and errors"), tr("errors")});
-    m_filter->setAccessibleName(tr("Which log lines to show"));
-    connect(m_filter, &QComboBox::currentIndexChanged, this, [this] {
-        m_shownLines = 0;
-        m_log->clear();
-        presentLog();
-    });
+    m_level = new QComboBox(content);
+    m_level->addItems({tr("everything"), tr("warnings and errors"), tr("errors")});
+    m_level->setAccessibleName(tr("Which log lines to show"));
+    m_rank = new QComboBox(content);
+    m_rank->addItem(tr("all ranks"));
+    m_rank->setAccessibleName(tr("Log lines of which rank to show"));
+    m_words = new QLineEdit(content);
+    m_words->setPlaceholderText(tr("Find in the log"));
+    m_words->setMaximumWidth(180);
+    m_words->setAccessibleName(tr("Find in the log"));
+    connect(m_level, &QComboBox::currentIndexChanged, this, &LivePage::refilter);
+    connect(m_rank, &QComboBox::currentIndexChanged, this, &LivePage::refilter);
+    connect(m_words, &QLineEdit::textChanged, this, &LivePage::refilter);
     auto* header = new QHBoxLayout;
     header->addWidget(sectionLabel(tr("Log"), content));
     header->addStretch();
-    header->addWidget(m_filter);
+    for (QWidget* control : {static_cast<QWidget*>(m_words), static_cast<QWidget*>(m_rank),
+                             static_cast<QWidget*>(m_level)})
+        header->addWidget(control);
     m_log = new QPlainTextEdit(content);
     m_log->setReadOnly(true);
+    m_log->setMaximumBlockCount(50'000);
+    m_log->setUndoRedoEnabled(false);
     m_log->setFont(codeFont(kSmallPixels));
     m_log->setAccessibleName(tr("Log of the run"));
     m_log->setMinimumHeight(96);
@@ -190,15 +243,21 @@ void LivePage::refresh() {
     const bool bad = status == u"failed"_s || status == u"killed"_s;
     m_frame->setBanner(bad ? m_run.message() : QString());
     m_stop->setEnabled(going && status != u"stopping"_s);
-    m_capture->setEnabled(going && status != u"stopping"_s);
-    if (starting) m_capture->setCurrentIndex(0);
+    const bool steering = going && status != u"stopping"_s;
+    m_pause->setEnabled(steering);
+    m_capture->setEnabled(steering && !m_pause->isChecked());
+    if (starting) {
+        const QSignalBlocker quiet(m_pause);
+        m_pause->setChecked(false);
+        m_pause->setText(tr("Pause capture"));
+        m_capture->setCurrentIndex(0);
+    }
     m_kill->setEnabled(going);
-    m_charts[0]->setSeries(m_run.lossSeries());
-    m_charts[1]->setSeries(m_run.throughputSeries());
-    m_charts[2]->setSeries(m_run.memorySeries());
-    m_charts[3]->setSeries(m_run.blockedSeries());
-    for (LineChart* chart : m_charts)
-        chart->setRange(0, std::max({1, m_run.steps() - 1, m_run.stepsDone() - 1}));
+    m_open->setVisible(going);
+    m_open->setEnabled(m_run.hasStep() && QFileInfo::exists(m_run.output()));
+    presentStrips();
+    while (m_rank->count() - 1 < static_cast<int>(m_run.ranks().size()))
+        m_rank->addItem(tr("rank %1").arg(m_rank->count() - 1));
     m_ranks->setRanks(m_run.ranks());
     showHosts();
     presentLog();
@@ -211,15 +270,60 @@ void LivePage::showHosts() {
     for (QLabel* label : {m_hostsTitle, m_hosts}) label->setVisible(!lines.isEmpty());
 }
 
+void LivePage::presentStrips() {
+    const double smoothing = m_smoothing->value() / 100.0;
+    m_charts[0]->setSeries(m_run.lossSeries(smoothing));
+    m_charts[1]->setSeries(m_run.throughputSeries(smoothing));
+    m_charts[2]->setSeries(m_run.memorySeries(smoothing));
+    m_charts[3]->setSeries(m_run.blockedSeries(smoothing));
+    const int wanted = m_window->currentData().toInt();
+    const int last = std::max(1, m_run.stepsDone() - 1);
+    const int first = wanted > 0 ? std::max(0, last - wanted + 1) : 0;
+    // a strip that is not full yet has its room already, so that it does not stretch
+    const int end = wanted > 0 ? std::max(last, std::min(wanted, m_run.steps()) - 1) : last;
+    for (ChartPanel* chart : m_charts) chart->setRange(first, std::max(first + 1, end));
+    auto whole = m_run.lossSeries();
+    whole.pop_back();
+    m_whole->setSeries(std::move(whole));
+    m_whole->setTitles(tr("Loss of the whole run"), tr("nats"), tr("step"));
+    m_whole->setRange(0, std::max(last, m_run.steps() - 1));
+    m_whole->setHighlight(AxisRange{static_cast<double>(first), static_cast<double>(last)});
+}
+
+void LivePage::askKill(RecorderSession& session) {
+    auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Kill the run?"),
+                                tr("Kill ends all ranks now: the step in progress and its events "
+                                   "are lost, the recording stays readable.\n\nStop ends the run "
+                                   "after this step and loses nothing."),
+                                QMessageBox::NoButton, this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    auto* kill = box->addButton(tr("Kill all ranks"), QMessageBox::DestructiveRole);
+    auto* stop = box->addButton(tr("Stop after this step"), QMessageBox::AcceptRole);
+    box->addButton(tr("Let it go on"), QMessageBox::RejectRole);
+    box->setDefaultButton(stop);
+    connect(kill, &QPushButton::clicked, &session, &RecorderSession::kill);
+    connect(stop, &QPushButton::clicked, &session, &RecorderSession::stop);
+    box->open();
+}
+
+void LivePage::refilter() {
+    m_filter = {m_level->currentIndex(), {}, m_words->text()};
+    if (m_rank->currentIndex() > 0) m_filter.rank = m_rank->currentIndex() - 1;
+    m_shownLines = 0;
+    m_log->clear();
+    presentLog();
+}
+
 void LivePage::presentLog() {
     const auto& log = m_run.log();
-    if (m_shownLines > log.size()) {
+    const std::size_t first = m_run.forgottenLines(), end = first + log.size();
+    if (m_shownLines > end) {
         m_shownLines = 0;
         m_log->clear();
     }
-    for (; m_shownLines < log.size(); ++m_shownLines) {
-        const LiveLogLine& line = log[m_shownLines];
-        if (!passes(line, m_filter->currentIndex())) continue;
+    for (m_shownLines = std::max(m_shownLines, first); m_shownLines < end; ++m_shownLines) {
+        const LiveLogLine& line = log[m_shownLines - first];
+        if (!m_filter.passes(line)) continue;
         m_log->appendPlainText(line.level == u"info"_s ? line.text
                                                        : line.level + u": "_s + line.text);
     }

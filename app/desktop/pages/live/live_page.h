@@ -11,12 +11,14 @@
 
 class QComboBox;
 class QLabel;
+class QLineEdit;
 class QPlainTextEdit;
 class QPushButton;
+class QSlider;
 
 namespace shardscope::desktop {
 
-class LineChart;
+class ChartPanel;
 class PageFrame;
 class RankRows;
 
@@ -32,27 +34,39 @@ public:
 
 private:
     QWidget* buildContent();
+    QLayout* buildStripControls(QWidget* content);
     QLayout* buildCharts(QWidget* content);
     QLayout* buildRanks(QWidget* content);
     QLayout* buildLog(QWidget* content);
     void buildControls(RecorderSession& session);
     void presentLog();
+    void presentStrips();
+    void refilter();
+    void askKill(RecorderSession& session);
     void showHosts();
 
     LiveRun m_run;
     RunFollower m_follower;
     QTimer m_tick;
     PageFrame* m_frame = nullptr;
-    std::array<LineChart*, 4> m_charts{};
+    std::array<ChartPanel*, 4> m_charts{};
     RankRows* m_ranks = nullptr;
     QLabel* m_hostsTitle = nullptr;
     QLabel* m_hosts = nullptr;
-    QComboBox* m_filter = nullptr;
+    ChartPanel* m_whole = nullptr;  ///< the whole run, with what the strips show of it
+    QComboBox* m_window = nullptr;
+    QSlider* m_smoothing = nullptr;
+    QPushButton* m_open = nullptr;
+    QPushButton* m_pause = nullptr;
+    QComboBox* m_level = nullptr;
+    QComboBox* m_rank = nullptr;
+    QLineEdit* m_words = nullptr;
     QPlainTextEdit* m_log = nullptr;
     QComboBox* m_capture = nullptr;
     QPushButton* m_stop = nullptr;
     QPushButton* m_kill = nullptr;
-    std::size_t m_shownLines = 0;
+    LogFilter m_filter;
+    std::size_t m_shownLines = 0;  ///< of all that came
 };
 
 }  // namespace shardscope::desktop

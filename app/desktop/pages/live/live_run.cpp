@@ -1,7 +1,9 @@
 #include "app/desktop/pages/live/live_run.h"
 
+#include "app/desktop/models/curves.h"
 #include "app/desktop/models/format.h"
 
+#include <QRegularExpression>
 #include <QStringList>
 
 namespace shardscope::desktop {
@@ -9,11 +11,24 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr std::size_t kLongestLog = 2000;
+constexpr std::size_t kLongestLog = 50'000;
+/// With less left than this the run is about to end, and no time is said.
+constexpr double kShortestLeft = 1;
 
-LineSeries series(const QString& name, const QVector<QPointF>& points, Meaning meaning,
-                  bool dots = false) {
-    return {name, decimated(points, kChartPointLimit), meaning, dots};
+std::vector<LineSeries> curve(const QString& name, const QVector<QPointF>& points, Meaning meaning,
+                              double smoothing) {
+    if (smoothing <= 0 || points.size() < 3) return {{name, points, meaning}};
+    LineSeries raw{name, points, meaning};
+    raw.pale = true;
+    return {raw, {name, smoothed(points, smoothing), meaning}};
+}
+
+/// "rank 3: ..." or "... rank 3 ...": the first rank that is named.
+std::optional<int> rankIn(const QString& text) {
+    static const QRegularExpression named(u"\\brank (\\d+)\\b"_s);
+    const auto match = named.match(text);
+    if (!match.hasMatch()) return std::nullopt;
+    return match.captured(1).toInt();
 }
 
 void append(QVector<QPointF>& points, int step, std::optional<double> value) {
@@ -37,6 +52,7 @@ void LiveRun::clear() {
     m_ranks.clear();
     m_hosts.clear();
     m_log.clear();
+    m_forgotten = 0;
     Q_EMIT changed();
 }
 
@@ -84,14 +100,21 @@ void LiveRun::setHost(int host, LiveHost state) {
 }
 
 void LiveRun::addLog(const QString& level, const QString& text) {
-    m_log.push_back({level, text});
-    if (m_log.size() > kLongestLog) m_log.erase(m_log.begin(), m_log.begin() + kLongestLog / 4);
+    m_log.push_back({level, text, rankIn(text)});
+    if (m_log.size() > kLongestLog) {
+        m_log.pop_front();
+        ++m_forgotten;
+    }
     Q_EMIT changed();
 }
 
 void LiveRun::setStatus(const QString& status, const QString& message) {
     m_status = status;
     m_message = message;
+    // the recorder calls every rank that did not end by itself "failed"
+    if (status == u"killed"_s)
+        for (auto& [number, rank] : m_ranks)
+            if (rank.state != u"finished"_s) rank.state = u"killed"_s;
     Q_EMIT changed();
 }
 
@@ -106,7 +129,9 @@ QString LiveRun::headline() const {
     if (m_last.tokensPerSecond)
         facts << ValueText{formatNumber(*m_last.tokensPerSecond), u"tok/s"_s}.joined();
     const bool going = m_status == u"running"_s || m_status == u"stopping"_s;
-    if (going && m_last.secondsLeft) {
+    if (going && m_steps > 0 && stepsDone() >= m_steps) {
+        facts << u"the recording is being finished"_s;
+    } else if (going && m_last.secondsLeft && *m_last.secondsLeft >= kShortestLeft) {
         const Duration left{static_cast<std::int64_t>(*m_last.secondsLeft * 1e9)};
         facts << u"about %1 left"_s.arg(formatDuration(left));
     }
@@ -126,21 +151,29 @@ QString LiveRun::subline() const {
     return parts.join(u" · "_s);
 }
 
-std::vector<LineSeries> LiveRun::lossSeries() const {
-    return {series(u"training"_s, m_loss, Meaning::kCompute),
-            series(u"validation"_s, m_validation, Meaning::kReduction, true)};
+std::vector<LineSeries> LiveRun::lossSeries(double smoothing) const {
+    auto series = curve(u"training"_s, m_loss, Meaning::kCompute, smoothing);
+    series.push_back({u"validation"_s, m_validation, Meaning::kReduction, true});
+    return series;
 }
 
-std::vector<LineSeries> LiveRun::throughputSeries() const {
-    return {series(u"tokens/s"_s, m_throughput, Meaning::kCompute)};
+std::vector<LineSeries> LiveRun::throughputSeries(double smoothing) const {
+    return curve(u"tokens/s"_s, m_throughput, Meaning::kCompute, smoothing);
 }
 
-std::vector<LineSeries> LiveRun::memorySeries() const {
-    return {series(u"largest rank"_s, m_memory, Meaning::kActivation)};
+std::vector<LineSeries> LiveRun::memorySeries(double smoothing) const {
+    return curve(u"largest rank"_s, m_memory, Meaning::kActivation, smoothing);
 }
 
-std::vector<LineSeries> LiveRun::blockedSeries() const {
-    return {series(u"blocked in collectives"_s, m_blocked, Meaning::kReduction)};
+std::vector<LineSeries> LiveRun::blockedSeries(double smoothing) const {
+    return curve(u"blocked in collectives"_s, m_blocked, Meaning::kReduction, smoothing);
+}
+
+bool LogFilter::passes(const LiveLogLine& line) const {
+    if (least > 0 && line.level == u"info"_s) return false;
+    if (least > 1 && line.level != u"error"_s) return false;
+    if (rank && line.rank != rank) return false;
+    return text.isEmpty() || line.text.contains(text, Qt::CaseInsensitive);
 }
 
 }  // namespace shardscope::desktop

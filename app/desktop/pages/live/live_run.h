@@ -10,6 +10,7 @@
 #include <QPointF>
 #include <QString>
 #include <QVector>
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -34,6 +35,15 @@ struct LiveHost {
 struct LiveLogLine {
     QString level;
     QString text;
+    std::optional<int> rank;  ///< that the line speaks of
+};
+
+/// Which lines of the log are shown.
+struct LogFilter {
+    int least = 0;  ///< 0 everything, 1 warnings and errors, 2 errors
+    std::optional<int> rank;
+    QString text;  ///< anywhere in the line, whatever its case
+    [[nodiscard]] bool passes(const LiveLogLine& line) const;
 };
 
 class LiveRun : public QObject {
@@ -55,14 +65,19 @@ public:
     [[nodiscard]] bool isEmpty() const { return m_status.isEmpty(); }
     [[nodiscard]] QString headline() const;
     [[nodiscard]] QString subline() const;
-    [[nodiscard]] std::vector<LineSeries> lossSeries() const;
-    [[nodiscard]] std::vector<LineSeries> throughputSeries() const;
-    [[nodiscard]] std::vector<LineSeries> memorySeries() const;   ///< MiB
-    [[nodiscard]] std::vector<LineSeries> blockedSeries() const;  ///< percent
+    [[nodiscard]] std::vector<LineSeries> lossSeries(double smoothing = 0) const;
+    [[nodiscard]] std::vector<LineSeries> throughputSeries(double smoothing = 0) const;
+    [[nodiscard]] std::vector<LineSeries> memorySeries(double smoothing = 0) const;   ///< MiB
+    [[nodiscard]] std::vector<LineSeries> blockedSeries(double smoothing = 0) const;  ///< percent
     [[nodiscard]] const std::map<int, LiveRank>& ranks() const { return m_ranks; }
     /// By host; none where all ranks are here.
     [[nodiscard]] const std::map<int, LiveHost>& hosts() const { return m_hosts; }
-    [[nodiscard]] const std::vector<LiveLogLine>& log() const { return m_log; }
+    /// The newest lines, oldest first.
+    [[nodiscard]] const std::deque<LiveLogLine>& log() const { return m_log; }
+    /// Lines that came before these and are not kept.
+    [[nodiscard]] std::size_t forgottenLines() const { return m_forgotten; }
+    [[nodiscard]] const QString& output() const { return m_output; }
+    [[nodiscard]] bool hasStep() const { return m_hasStep; }
     [[nodiscard]] int steps() const { return m_steps; }
     [[nodiscard]] int stepsDone() const { return m_last.step + (m_hasStep ? 1 : 0); }
     [[nodiscard]] const QString& status() const { return m_status; }
@@ -79,7 +94,8 @@ private:
     QVector<QPointF> m_loss, m_validation, m_throughput, m_memory, m_blocked;
     std::map<int, LiveRank> m_ranks;
     std::map<int, LiveHost> m_hosts;
-    std::vector<LiveLogLine> m_log;
+    std::deque<LiveLogLine> m_log;
+    std::size_t m_forgotten = 0;
 };
 
 }  // namespace shardscope::desktop

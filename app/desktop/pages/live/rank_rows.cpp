@@ -35,7 +35,7 @@ void RankRows::paintEvent(QPaintEvent*) {
     painter.setRenderHint(QPainter::Antialiasing);
     double y = 0;
     for (const auto& [rank, facts] : m_ranks) {
-        const bool failed = facts.state == u"failed"_s;
+        const bool failed = facts.state == u"failed"_s || facts.state == u"killed"_s;
         const bool running = facts.state == u"running"_s;
         const QColor colour = failed                                    ? theme.bad
                               : running || facts.state == u"finished"_s ? theme.good

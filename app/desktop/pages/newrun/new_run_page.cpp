@@ -188,6 +188,8 @@ void NewRunPage::setBusy(bool busy) {
 }
 
 void NewRunPage::showEvent(QShowEvent* event) {
+    // a suggested name says when the run was set up, not when the window was opened
+    m_moment = QDateTime::currentDateTime().toString(u"yyyyMMdd-HHmmss"_s);
     QWidget::showEvent(event);
     m_sources.forget();  // files change while one looks at other pages
     refresh();

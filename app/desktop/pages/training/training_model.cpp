@@ -1,70 +1,331 @@
 #include "app/desktop/pages/training/training_model.h"
 
+#include "app/desktop/models/curves.h"
 #include "app/desktop/models/format.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
 
-LineSeries seriesOf(const std::vector<MetricPoint>& metrics, const std::string& name,
-                    const QString& title, Meaning meaning, bool dots) {
-    LineSeries series{title, {}, meaning, dots};
-    for (const MetricPoint& point : metrics) {
+QVector<QPointF> pointsOf(const std::vector<MetricPoint>& metrics, const std::string& name) {
+    QVector<QPointF> points;
+    for (const MetricPoint& point : metrics)
         if (point.name == name)
-            series.points.push_back({static_cast<double>(point.step.value), point.value});
+            points.push_back({static_cast<double>(point.step.value), point.value});
+    return points;
+}
+
+/// From the first rank's beginning of a step to the last one's end, in ms.
+QVector<QPointF> stepTimes(const std::vector<StepFacts>& steps) {
+    std::map<StepIndex, TimeRange> ranges;
+    for (const StepFacts& step : steps) {
+        const auto [at, isNew] = ranges.try_emplace(step.step, step.range());
+        if (isNew) continue;
+        at->second.begin = std::min(at->second.begin, step.start);
+        at->second.end = std::max(at->second.end, step.end);
     }
-    series.points = decimated(series.points, kChartPointLimit);
-    return series;
+    QVector<QPointF> points;
+    for (const auto& [step, range] : ranges)
+        points.push_back(
+            {static_cast<double>(step.value), static_cast<double>(range.duration().ns) / 1e6});
+    return points;
+}
+
+std::optional<StepSpan> selectedSteps(const OpenRecording& recording, const Selection& selection) {
+    return selection.cutsTime() ? recording.stepsOf(selection) : std::nullopt;
+}
+
+std::vector<double> valuesIn(const QVector<QPointF>& points, const OpenRecording& recording,
+                             const Selection& selection) {
+    const auto steps = selectedSteps(recording, selection);
+    std::vector<double> values;
+    for (const QPointF& point : points) {
+        const StepIndex step{static_cast<std::int32_t>(point.x())};
+        if (selection.cutsTime() && (!steps || !steps->contains(step))) continue;
+        values.push_back(point.y());
+    }
+    return values;
+}
+
+void addCurve(MetricChart& chart, const QString& name, const QVector<QPointF>& points,
+              Meaning meaning, const CurveLook& look) {
+    if (look.smoothing > 0 && points.size() > 2) {
+        chart.series.push_back({name, smoothed(points, look.smoothing), meaning});
+        LineSeries raw{name, points, meaning};
+        raw.pale = true;
+        // behind: drawn before what was made of it
+        chart.series.insert(chart.series.end() - 1, raw);
+    } else {
+        chart.series.push_back({name, points, meaning});
+    }
+}
+
+void addOthers(MetricChart& chart, const CurveLook& look) {
+    constexpr std::array kColours{Meaning::kCopy, Meaning::kOtherCollective, Meaning::kGather,
+                                  Meaning::kCheckpoint, Meaning::kHost};
+    if (look.others == nullptr) return;
+    for (std::size_t i = 0; i < look.others->size(); ++i) {
+        const ComparedRun& run = (*look.others)[i];
+        const auto points = pointsOf(run.metrics, chart.key.toStdString());
+        if (!points.isEmpty())
+            addCurve(chart, run.name, points, kColours[i % kColours.size()], look);
+    }
+}
+
+/// Steps that findings call slow, as dots on the step times.
+LineSeries slowSteps(const OpenRecording& recording, const QVector<QPointF>& times) {
+    LineSeries slow{u"slow steps"_s, {}, Meaning::kReduction};
+    slow.joined = false;
+    for (const QPointF& time : times) {
+        const StepIndex step{static_cast<std::int32_t>(time.x())};
+        const auto names = [step](const analysis::RunFinding& finding) {
+            return (finding.code == "slow-step" || finding.code == "slow-stretch") &&
+                   finding.steps && finding.steps->first <= step && step <= finding.steps->second;
+        };
+        const auto& all = recording.report.findings;
+        if (std::any_of(all.begin(), all.end(), names)) slow.points.push_back(time);
+    }
+    return slow;
+}
+
+QString stepsWord(const StepSpan& steps) {
+    if (steps.first == steps.last) return u"Step %1"_s.arg(steps.first.value);
+    return u"Steps %1–%2"_s.arg(steps.first.value).arg(steps.last.value);
+}
+
+TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
+                     const Targets& targets, const std::vector<ComparedRun>& others) {
+    const auto baseline = std::find_if(others.begin(), others.end(),
+                                       [](const ComparedRun& run) { return run.ranks == 1; });
+    TargetRow row{u"Scaling"_s, {}, {}};
+    if (recording.summary.run.worldSize <= 1) {
+        row.value = u"one rank: there is nothing to scale"_s;
+        return row;
+    }
+    if (baseline == others.end()) {
+        row.value = u"cannot be told: no one-rank baseline (compare with one)"_s;
+        return row;
+    }
+    std::vector<double> one;
+    for (const QPointF& point : pointsOf(baseline->metrics, "tokens_per_s"))
+        one.push_back(point.y());
+    const auto all =
+        valuesIn(pointsOf(recording.summary.metrics, "tokens_per_s"), recording, selection);
+    if (one.empty() || all.empty()) {
+        row.value = u"cannot be told: no throughput recorded"_s;
+        return row;
+    }
+    const double scaling = quantileOf(all, 0.5) / recording.summary.run.worldSize /
+                           std::max(quantileOf(one, 0.5), 1e-12);
+    row.value = formatPercent(scaling);
+    row.verdict = atLeast(scaling, targets.scaling);
+    return row;
+}
+
+TargetRow communicationRow(const OpenRecording& recording, const Selection& selection,
+                           const Targets& targets) {
+    TargetRow row{u"Blocked in communication"_s, {}, {}};
+    const auto steps = selectedSteps(recording, selection);
+    Duration blocked, wall;
+    for (const analysis::LedgerRow& part : recording.report.ledger) {
+        if (!selection.includes(part.rank)) continue;
+        if (selection.cutsTime() && (!steps || !steps->contains(part.step))) continue;
+        blocked += analysis::blockedIn(part.parts);
+        wall += part.wall;
+    }
+    if (wall.ns <= 0) {
+        row.value = u"not recorded at this capture level"_s;
+        return row;
+    }
+    const double share = static_cast<double>(blocked.ns) / static_cast<double>(wall.ns);
+    row.value = formatPercent(share);
+    row.verdict = atMost(share, targets.communication);
+    return row;
 }
 
 }  // namespace
 
-std::vector<MetricChart> metricCharts(const std::vector<MetricPoint>& metrics) {
-    return {
+std::vector<MetricChart> metricCharts(const OpenRecording& recording, const CurveLook& look) {
+    const auto& metrics = recording.summary.metrics;
+    std::vector<MetricChart> charts{
         {u"loss"_s,
          u"Loss"_s,
          u"nats"_s,
          u"Mean cross entropy over all tokens of a step and all ranks; validation: the same on held-out data."_s,
-         {seriesOf(metrics, "loss", u"training"_s, Meaning::kCompute, false),
-          seriesOf(metrics, "validation_loss", u"validation"_s, Meaning::kReduction, true)}},
+         {}},
         {u"learning_rate"_s,
          u"Learning rate"_s,
-         u"1"_s,
+         {},
          u"Learning rate that AdamW used in the step, after warm-up and schedule."_s,
-         {seriesOf(metrics, "learning_rate", u"learning rate"_s, Meaning::kCompute, false)}},
+         {}},
         {u"gradient_norm"_s,
          u"Gradient norm"_s,
-         u"1"_s,
+         {},
          u"2-norm of all gradients over all ranks, before clipping."_s,
-         {seriesOf(metrics, "gradient_norm", u"gradient norm"_s, Meaning::kCompute, false)}},
+         {}},
         {u"tokens_per_s"_s,
          u"Throughput"_s,
          u"tok/s"_s,
          u"Tokens of the step over all ranks divided by its wall time."_s,
-         {seriesOf(metrics, "tokens_per_s", u"tokens/s"_s, Meaning::kCompute, false)}},
+         {}},
+        {u"loss_scale"_s,
+         u"Loss scale"_s,
+         {},
+         u"Factor on the loss that keeps gradients of float16 from vanishing; halved when they overflow."_s,
+         {}},
     };
+    for (MetricChart& chart : charts) {
+        const auto points = pointsOf(metrics, chart.key.toStdString());
+        if (!points.isEmpty())
+            addCurve(chart, chart.key == u"loss"_s ? u"training"_s : chart.title.toLower(), points,
+                     Meaning::kCompute, look);
+        if (chart.key == u"loss"_s) {
+            const auto held = pointsOf(metrics, "validation_loss");
+            if (!held.isEmpty())
+                chart.series.push_back({u"validation"_s, held, Meaning::kReduction, true});
+        }
+        addOthers(chart, look);
+    }
+    if (charts.back().series.empty()) charts.pop_back();
+    MetricChart times{
+        u"step_time"_s,
+        u"Step time"_s,
+        u"ms"_s,
+        u"From the first rank's beginning of a step to the last one's end, validation passes included. Dots: steps that a finding calls slow."_s,
+        {}};
+    const auto points = stepTimes(recording.summary.steps);
+    if (!points.isEmpty()) {
+        addCurve(times, u"step time"_s, points, Meaning::kCompute, look);
+        const LineSeries slow = slowSteps(recording, points);
+        if (!slow.points.isEmpty()) times.series.push_back(slow);
+    }
+    charts.push_back(std::move(times));
+    return charts;
 }
 
-QString trainingHeadline(const OpenRecording& recording) {
-    const auto& report = recording.report;
-    if (!report.lossFirst || !report.lossLast) return u"No step reported a loss."_s;
-    const auto steps = metricCharts(recording.summary.metrics)[0].series[0].points.size();
-    return u"Loss went from %1 to %2 nats in %3 steps."_s.arg(
-        formatNumber(*report.lossFirst), formatNumber(*report.lossLast), formatCount(steps));
+std::vector<Spread> spreads(const OpenRecording& recording, const Selection& selection) {
+    const auto& metrics = recording.summary.metrics;
+    const auto spreadOf = [&](const QString& title, const QString& unit,
+                              const QVector<QPointF>& points) {
+        const auto values = valuesIn(points, recording, selection);
+        Spread spread{title, unit, histogramOf(values), {}};
+        if (spread.histogram) {
+            for (const auto& [share, name] : {std::pair{0.5, u"median"_s}, {0.99, u"p99"_s}}) {
+                const double at = quantileOf(values, share);
+                spread.marks.push_back({at, u"%1 %2"_s.arg(name, formatNumber(at))});
+            }
+        }
+        return spread;
+    };
+    return {spreadOf(u"Loss, distribution"_s, u"nats"_s, pointsOf(metrics, "loss")),
+            spreadOf(u"Step time, distribution"_s, u"ms"_s, stepTimes(recording.summary.steps)),
+            spreadOf(u"Throughput, distribution"_s, u"tok/s"_s, pointsOf(metrics, "tokens_per_s"))};
 }
 
-QString trainingSubline(const OpenRecording& recording) {
+StepSplit stepSplit(const OpenRecording& recording, const Selection& selection) {
+    using analysis::LedgerPart;
+    constexpr std::size_t kMostColumns = 1000;
+    const auto chosen = selectedSteps(recording, selection);
+    std::map<StepIndex, std::pair<analysis::LedgerParts, std::int64_t>> bySteps;
+    for (const analysis::LedgerRow& row : recording.report.ledger) {
+        if (!selection.includes(row.rank)) continue;
+        if (selection.cutsTime() && (!chosen || !chosen->contains(row.step))) continue;
+        auto& [sum, rows] = bySteps[row.step];
+        for (std::size_t part = 0; part < sum.size(); ++part) sum[part] += row.parts[part];
+        ++rows;
+    }
+    const std::size_t each = (bySteps.size() + kMostColumns - 1) / kMostColumns;
+    StepSplit split;
+    std::array<bool, analysis::LedgerParts{}.size()> seen{};
+    for (auto step = bySteps.begin(); step != bySteps.end();) {
+        StepSpan span{step->first, step->first};
+        analysis::LedgerParts sum{};
+        std::int64_t rows = 0;
+        for (std::size_t i = 0; i < each && step != bySteps.end(); ++i, ++step) {
+            span.last = step->first;
+            rows += step->second.second;
+            for (std::size_t part = 0; part < sum.size(); ++part)
+                sum[part] += step->second.first[part];
+        }
+        StackedBar bar{QString::number(span.first.value), {}, {}};
+        Duration whole;
+        for (const LedgerPart part : kAll<LedgerPart>) {
+            const auto at = static_cast<std::size_t>(part);
+            const Duration mean{sum[at].ns / rows};
+            whole += mean;
+            seen[at] = seen[at] || mean.ns > 0;
+            bar.segments.push_back({static_cast<double>(mean.ns) / 1e6, meaningOf(part),
+                                    QString::fromLatin1(toWord(part)), formatDuration(mean)});
+        }
+        std::erase_if(bar.segments, [](const BarSegment& segment) { return segment.value <= 0; });
+        bar.total = formatDuration(whole);
+        split.columns.push_back(std::move(bar));
+        split.steps.push_back(span);
+    }
+    for (const LedgerPart part : kAll<LedgerPart>)
+        if (seen[static_cast<std::size_t>(part)])
+            split.legend.push_back({QString::fromLatin1(toWord(part)), meaningOf(part), false});
+    return split;
+}
+
+QString missingMetrics(const OpenRecording& recording) {
+    if (!recording.summary.metrics.empty()) return {};
+    if (recording.isImported())
+        return u"This is an imported trace: its format has no training metrics. Loss, learning rate and gradient norm are there in runs that Shardscope records."_s;
+    return u"This run ended before a step reported its loss: no metric was recorded. Capture levels do not matter: all but off keep metrics."_s;
+}
+
+std::vector<TargetRow> targetRows(const OpenRecording& recording, const Selection& selection,
+                                  const Targets& targets, const std::vector<ComparedRun>& others) {
+    TargetRow mfu{u"MFU, whole run"_s, {}, {}};
+    if (const auto& value = recording.report.mfu.value) {
+        mfu.value = formatPercent(*value);
+        mfu.verdict = atLeast(*value, targets.mfu);
+    } else {
+        mfu.value = u"cannot be told: %1"_s.arg(fromUtf8(recording.report.mfu.reason));
+    }
+    return {mfu, scalingRow(recording, selection, targets, others),
+            communicationRow(recording, selection, targets)};
+}
+
+QString trainingHeadline(const OpenRecording& recording, const Selection& selection) {
+    const auto losses = valuesIn(pointsOf(recording.summary.metrics, "loss"), recording, selection);
+    const auto steps = selectedSteps(recording, selection);
+    const QString where = steps ? stepsWord(*steps) + u": "_s : QString();
+    if (losses.empty()) {
+        if (selection.cutsTime() && !steps) return u"No whole step lies in the selection."_s;
+        return steps ? where + u"no loss was reported."_s : u"No step reported a loss."_s;
+    }
+    if (losses.size() == 1) return u"%1loss %2 nats."_s.arg(where, formatNumber(losses.front()));
+    return (steps ? u"%1loss went from %2 to %3 nats in %4 steps."_s
+                  : u"%1Loss went from %2 to %3 nats in %4 steps."_s)
+        .arg(where, formatNumber(losses.front()), formatNumber(losses.back()),
+             formatCount(static_cast<std::int64_t>(losses.size())));
+}
+
+QString trainingSubline(const OpenRecording& recording, const Selection& selection) {
     const auto& report = recording.report;
     QStringList parts;
-    if (report.validationLossLast) {
-        parts << u"Last validation loss %1 nats."_s.arg(formatNumber(*report.validationLossLast));
+    const auto held =
+        valuesIn(pointsOf(recording.summary.metrics, "validation_loss"), recording, selection);
+    if (!held.empty()) {
+        parts << u"Last validation loss %1 nats."_s.arg(formatNumber(held.back()));
     } else {
-        parts << u"No validation pass in this recording."_s;
+        parts << (selection.cutsTime() ? u"No validation pass in these steps."_s
+                                       : u"No validation pass in this recording."_s);
     }
-    if (report.stepSecondsMedian) {
+    if (selection.cutsTime()) {
+        const auto times = valuesIn(stepTimes(recording.summary.steps), recording, selection);
+        const Duration median{static_cast<std::int64_t>(quantileOf(times, 0.5) * 1e6)};
+        if (!times.empty())
+            parts << u"Median step %1 of %2."_s.arg(
+                formatDuration(median), formatCount(static_cast<std::int64_t>(times.size())));
+    } else if (report.stepSecondsMedian) {
         const Duration median{static_cast<std::int64_t>(*report.stepSecondsMedian * 1e9)};
         parts << u"Median step %1, %2 warm-up steps left out."_s.arg(formatDuration(median))
                      .arg(report.warmupStepsLeftOut);

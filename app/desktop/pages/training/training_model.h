@@ -1,10 +1,14 @@
-// Series of the Training page: metrics over steps. Pure.
+// What the Training page says: curves over steps, how they are spread, slow steps, targets. Of the
+// selected steps where some are selected. Pure.
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/targets.h"
+#include "app/desktop/pages/training/compared_runs.h"
 
 #include <QString>
+#include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -17,8 +21,53 @@ struct MetricChart {
     std::vector<LineSeries> series;
 };
 
-[[nodiscard]] std::vector<MetricChart> metricCharts(const std::vector<MetricPoint>& metrics);
-[[nodiscard]] QString trainingHeadline(const OpenRecording& recording);
-[[nodiscard]] QString trainingSubline(const OpenRecording& recording);
+/// How curves are shown.
+struct CurveLook {
+    double smoothing = 0;
+    const std::vector<ComparedRun>* others = nullptr;  ///< drawn over these
+};
+
+/// Loss, learning rate, gradient norm, throughput, step time; loss scale where it was recorded.
+[[nodiscard]] std::vector<MetricChart> metricCharts(const OpenRecording& recording,
+                                                    const CurveLook& look = {});
+
+/// How a metric is spread over the selected steps, with median and p99.
+struct Spread {
+    QString title;
+    QString unit;
+    std::optional<Histogram> histogram;
+    std::vector<ChartMark> marks;
+};
+/// Of loss, step time and throughput.
+[[nodiscard]] std::vector<Spread> spreads(const OpenRecording& recording,
+                                          const Selection& selection);
+
+/// What each selected step was spent on, mean over the selected ranks; neighbouring steps share a
+/// column where there are many.
+struct StepSplit {
+    std::vector<StackedBar> columns;
+    std::vector<LegendEntry> legend;
+    std::vector<StepSpan> steps;  ///< of each column
+};
+[[nodiscard]] StepSplit stepSplit(const OpenRecording& recording, const Selection& selection);
+
+/// Whether a recording has anything this page shows; else why not.
+[[nodiscard]] QString missingMetrics(const OpenRecording& recording);
+
+/// A figure against its target.
+struct TargetRow {
+    QString name;
+    QString value;  ///< "12.3 %", or why it cannot be told
+    std::optional<TargetVerdict> verdict;
+};
+/// MFU, scaling, communication. The one-rank run among `others` is scaling's baseline.
+[[nodiscard]] std::vector<TargetRow> targetRows(const OpenRecording& recording,
+                                                const Selection& selection, const Targets& targets,
+                                                const std::vector<ComparedRun>& others);
+
+[[nodiscard]] QString trainingHeadline(const OpenRecording& recording,
+                                       const Selection& selection = {});
+[[nodiscard]] QString trainingSubline(const OpenRecording& recording,
+                                      const Selection& selection = {});
 
 }  // namespace shardscope::desktop

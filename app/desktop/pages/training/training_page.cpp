@@ -1,10 +1,24 @@
 #include "app/desktop/pages/training/training_page.h"
 
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/training/target_line.h"
 #include "app/desktop/pages/training/training_model.h"
-#include "app/desktop/widgets/line_chart.h"
+#include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/legend.h"
+#include "app/desktop/widgets/stacked_columns.h"
+#include "app/desktop/widgets/states.h"
+#include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QCheckBox>
+#include <QFileDialog>
 #include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSlider>
+#include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 
 namespace shardscope::desktop {
@@ -12,7 +26,8 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr int kCharts = 4;
+constexpr int kCurveHeight = 208;
+constexpr int kSpreadHeight = 184;
 
 }  // namespace
 
@@ -23,62 +38,217 @@ PageEntry TrainingPage::entry() {
             }};
 }
 
-TrainingPage::TrainingPage(PageContext& context, QWidget* parent) : RecordingPage(context, parent) {
-    auto* content = new QWidget(this);
-    auto* grid = new QGridLayout(content);
-    grid->setContentsMargins(0, 0, 0, 0);
-    grid->setHorizontalSpacing(32);
-    grid->setVerticalSpacing(kGapGroup);
-    for (int i = 0; i < kCharts; ++i) {
-        auto* chart = new LineChart(content);
-        grid->addWidget(chart, i / 2, i % 2);
-        m_charts.push_back(chart);
-    }
-    for (LineChart* from : m_charts) {
-        for (LineChart* to : m_charts) {
-            connect(from, &LineChart::cursorMoved, to, &LineChart::showCursor);
-            connect(from, &LineChart::cursorLeft, to, &LineChart::hideCursor);
-        }
-        connect(from, &LineChart::activated, this, [this](double x) {
-            const StepIndex wanted{static_cast<std::int32_t>(std::lround(x))};
-            for (const StepFacts& step : recording().summary.steps) {
-                if (step.step != wanted) continue;
-                this->selection().selectSteps({wanted, wanted});
-                return;
-            }
-        });
-    }
-    setUp(content, entry().icon, tr("Does it learn?"),
+TrainingPage::TrainingPage(PageContext& context, QWidget* parent)
+    : RecordingPage(context, parent), m_settingsFile(context.settingsFile) {
+    setUp(buildContent(), entry().icon, tr("Does it learn?"),
           tr("Open a recording or start a run: this page then shows loss, learning rate, gradient "
-             "norm and throughput over the steps."),
+             "norm, throughput and step time over the steps."),
           {{0, 0, 0.48, 0.46},
            {0.52, 0, 0.48, 0.46},
            {0, 0.52, 0.48, 0.46},
            {0.52, 0.52, 0.48, 0.46}},
-          false);
+          true);
+    buildControls();
+    connect(&context.loader, &RecordingLoader::opening, this, [this] { m_others.clear(); });
+    connect(&m_others, &ComparedRuns::changed, this, [this] {
+        if (hasRecording()) present();
+    });
+    connect(&m_others, &ComparedRuns::failed, this,
+            [this](const QString& path, const QString& message) {
+                pageFrame().setBanner(tr("%1 cannot be compared: %2").arg(path, message));
+            });
+}
+
+QWidget* TrainingPage::buildContent() {
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    m_none = new MessageState(entry().icon, tr("No training metrics"), {}, content);
+    m_full = buildFull(content);
+    layout->addWidget(m_none);
+    layout->addWidget(m_full);
+    return content;
+}
+
+QWidget* TrainingPage::buildFull(QWidget* parent) {
+    auto* full = new QWidget(parent);
+    auto* layout = new QVBoxLayout(full);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kGapGroup);
+    m_targets = new TargetLine(readTargets(m_settingsFile), full);
+    connect(m_targets, &TargetLine::targetsChanged, this, [this](const Targets& targets) {
+        writeTargets(m_settingsFile, targets);
+        if (hasRecording()) present();
+    });
+    layout->addWidget(m_targets);
+    m_grid = new QGridLayout;
+    m_grid->setHorizontalSpacing(32);
+    m_grid->setVerticalSpacing(kGap);
+    for (std::size_t i = 0; i < m_curves.size(); ++i) {
+        m_curves[i] = new ChartPanel(full);
+        m_curves[i]->setMinimumHeight(kCurveHeight);
+        m_grid->addWidget(m_curves[i], static_cast<int>(i) / 2, static_cast<int>(i) % 2);
+        connect(m_curves[i], &ChartPanel::activated, this, &TrainingPage::selectStepAt);
+        connect(m_curves[i], &ChartPanel::rangeSelected, this, &TrainingPage::selectStretch);
+    }
+    linkCharts({m_curves.begin(), m_curves.end()});
+    layout->addLayout(m_grid);
+    auto* row = new QHBoxLayout;
+    row->setSpacing(32);
+    for (ChartPanel*& spread : m_spreads) {
+        spread = new ChartPanel(full);
+        spread->setFixedHeight(kSpreadHeight);
+        spread->setWholeNumbers(false);
+        row->addWidget(spread);
+    }
+    layout->addLayout(row);
+    m_splitBlock = new QWidget(full);
+    auto* split = new QVBoxLayout(m_splitBlock);
+    split->setContentsMargins(0, 0, 0, 0);
+    m_split = new StackedColumns(m_splitBlock);
+    m_splitLegend = new Legend(m_splitBlock);
+    split->addWidget(sectionLabel(tr("What each step was spent on"), m_splitBlock));
+    split->addWidget(m_splitLegend);
+    split->addWidget(m_split);
+    connect(m_split, &StackedColumns::columnActivated, this, [this](int column) {
+        this->selection().selectSteps(m_splitSteps[static_cast<std::size_t>(column)]);
+    });
+    layout->addWidget(m_splitBlock);
+    layout->addStretch();
+    return full;
+}
+
+void TrainingPage::buildControls() {
+    auto* word = new QLabel(tr("Smoothing"), this);
+    m_smoothing = new QSlider(Qt::Horizontal, this);
+    m_smoothing->setRange(0, 99);
+    m_smoothing->setFixedWidth(96);
+    m_smoothing->setAccessibleName(tr("Smoothing, 0 to 0.99"));
+    m_smoothing->setToolTip(
+        tr("Exponential moving average; the curve itself stays behind it, pale."));
+    connect(m_smoothing, &QSlider::valueChanged, this, [this, word](int value) {
+        word->setText(value > 0 ? tr("Smoothing %1").arg(value / 100.0, 0, 'f', 2)
+                                : tr("Smoothing"));
+        if (hasRecording()) presentCurves();
+    });
+    m_logarithmic = new QCheckBox(tr("Log"), this);
+    m_logarithmic->setToolTip(tr("Logarithmic vertical axes"));
+    connect(m_logarithmic, &QCheckBox::toggled, this, [this](bool on) {
+        for (ChartPanel* chart : m_curves) chart->setLogarithmic(false, on);
+    });
+    m_compare = new QPushButton(tr("Compare with…"), this);
+    m_compare->setToolTip(tr("Draw the curves of another recording over these."));
+    connect(m_compare, &QPushButton::clicked, this, &TrainingPage::chooseOther);
+    m_alone = new QPushButton(tr("Alone"), this);
+    m_alone->setToolTip(tr("Leave out the other recordings."));
+    connect(m_alone, &QPushButton::clicked, &m_others, &ComparedRuns::clear);
+    m_alone->hide();
+    for (QWidget* control : {static_cast<QWidget*>(word), static_cast<QWidget*>(m_smoothing),
+                             static_cast<QWidget*>(m_logarithmic), static_cast<QWidget*>(m_compare),
+                             static_cast<QWidget*>(m_alone)})
+        pageFrame().addHeaderWidget(control);
+}
+
+void TrainingPage::chooseOther() {
+    auto* dialog = new QFileDialog(this, tr("Compare with a recording"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFiles);
+    dialog->setNameFilters({tr("Recordings (*.sscope)"), tr("All files (*)")});
+    connect(dialog, &QFileDialog::filesSelected, this, [this](const QStringList& files) {
+        for (const QString& file : files) compareWith(file);
+    });
+    dialog->open();
+}
+
+bool TrainingPage::hasStep(int step) const {
+    const auto& steps = recording().summary.steps;
+    return std::any_of(steps.begin(), steps.end(),
+                       [step](const StepFacts& each) { return each.step.value == step; });
+}
+
+void TrainingPage::selectStepAt(double x) {
+    const auto step = static_cast<std::int32_t>(std::lround(x));
+    if (hasStep(step)) selection().selectSteps({StepIndex{step}, StepIndex{step}});
+}
+
+void TrainingPage::selectStretch(double low, double high) {
+    auto first = static_cast<std::int32_t>(std::ceil(low));
+    auto last = static_cast<std::int32_t>(std::floor(high));
+    // a drag between two steps means the nearer one
+    if (first > last) first = last = static_cast<std::int32_t>(std::lround((low + high) / 2));
+    while (first < last && !hasStep(first)) ++first;
+    while (last > first && !hasStep(last)) --last;
+    if (hasStep(first)) selection().selectSteps({StepIndex{first}, StepIndex{last}});
 }
 
 void TrainingPage::present() {
-    pageFrame().setHeadline(trainingHeadline(recording()), trainingSubline(recording()));
-    const auto charts = metricCharts(recording().summary.metrics);
-    double lastStep = 1;
-    for (const MetricPoint& point : recording().summary.metrics) {
-        lastStep = std::max(lastStep, static_cast<double>(point.step.value));
+    const Selection& now = selection().current();
+    const QString missing = missingMetrics(recording());
+    m_none->setVisible(!missing.isEmpty());
+    m_full->setVisible(missing.isEmpty());
+    for (QWidget* control :
+         {static_cast<QWidget*>(m_smoothing), static_cast<QWidget*>(m_logarithmic),
+          static_cast<QWidget*>(m_compare)})
+        control->setEnabled(missing.isEmpty());
+    m_alone->setVisible(!m_others.runs().empty());
+    if (!missing.isEmpty()) {
+        m_none->setText(tr("No training metrics"), missing);
+        pageFrame().setHeadline(tr("This recording has no training metrics."), {});
+        return;
     }
+    pageFrame().setHeadline(trainingHeadline(recording(), now), trainingSubline(recording(), now));
+    m_targets->setRows(targetRows(recording(), now, m_targets->targets(), m_others.runs()));
+    presentCurves();
+    presentSpreads();
+    presentSplit();
+}
+
+void TrainingPage::presentCurves() {
+    const auto charts = metricCharts(recording(), {m_smoothing->value() / 100.0, &m_others.runs()});
+    double lastStep = 1;
+    for (const MetricChart& chart : charts)
+        for (const LineSeries& line : chart.series)
+            if (!line.points.isEmpty()) lastStep = std::max(lastStep, line.points.back().x());
     std::optional<AxisRange> highlight;
     if (selection().current().cutsTime()) {
         if (const auto steps = recording().stepsOf(selection().current()))
             highlight = AxisRange{steps->first.value - 0.5, steps->last.value + 0.5};
     }
-    for (std::size_t i = 0; i < m_charts.size(); ++i) {
-        m_charts[i]->setTitles(charts[i].title,
-                               charts[i].unit == u"1"_s ? QString() : charts[i].unit, tr("step"));
-        m_charts[i]->setToolTip(charts[i].definition);
-        m_charts[i]->setSeries(charts[i].series);
-        m_charts[i]->setRange(0, lastStep);
-        m_charts[i]->setStartsAtZero(charts[i].key != u"loss"_s);
-        m_charts[i]->setHighlight(highlight);
+    for (std::size_t i = 0; i < m_curves.size(); ++i) {
+        m_curves[i]->setVisible(i < charts.size());
+        m_grid->removeWidget(m_curves[i]);
+        if (i >= charts.size()) continue;
+        // an odd one at the end takes the whole row
+        const bool alone = i + 1 == charts.size() && i % 2 == 0;
+        m_grid->addWidget(m_curves[i], static_cast<int>(i) / 2, static_cast<int>(i) % 2, 1,
+                          alone ? 2 : 1);
+        m_curves[i]->setTitles(charts[i].title, charts[i].unit, tr("step"));
+        m_curves[i]->setDefinition(charts[i].definition);
+        m_curves[i]->setEmptyText(tr("This run did not report it."));
+        m_curves[i]->setSeries(charts[i].series);
+        m_curves[i]->setRange(0, lastStep);
+        m_curves[i]->setStartsAtZero(charts[i].key != u"loss"_s);
+        m_curves[i]->setHighlight(highlight);
     }
+}
+
+void TrainingPage::presentSpreads() {
+    const auto all = spreads(recording(), selection().current());
+    for (std::size_t i = 0; i < m_spreads.size(); ++i) {
+        m_spreads[i]->setTitles(all[i].title, tr("steps"), all[i].unit);
+        m_spreads[i]->setEmptyText(tr("Fewer than two steps: there is no distribution."));
+        m_spreads[i]->setHistogram(all[i].histogram);
+        m_spreads[i]->setMarks(all[i].marks);
+    }
+}
+
+void TrainingPage::presentSplit() {
+    StepSplit split = stepSplit(recording(), selection().current());
+    m_splitBlock->setVisible(!split.columns.empty());
+    m_splitLegend->setEntries(std::move(split.legend));
+    m_split->setTitles(tr("ms, mean over ranks"), tr("step"));
+    m_split->setColumns(std::move(split.columns));
+    m_splitSteps = std::move(split.steps);
 }
 
 }  // namespace shardscope::desktop

@@ -1,14 +1,26 @@
-// Training: loss, learning rate, gradient norm and throughput over the same steps, with one
-// cursor. GUI thread.
+// Training: curves over the same steps with one cursor, how they are spread, what steps were spent
+// on, targets. GUI thread.
 #pragma once
 
+#include "app/desktop/models/targets.h"
 #include "app/desktop/pages/recording_page.h"
+#include "app/desktop/pages/training/compared_runs.h"
 
+#include <array>
 #include <vector>
+
+class QCheckBox;
+class QGridLayout;
+class QPushButton;
+class QSlider;
 
 namespace shardscope::desktop {
 
-class LineChart;
+class ChartPanel;
+class Legend;
+class MessageState;
+class StackedColumns;
+class TargetLine;
 
 class TrainingPage : public RecordingPage {
     Q_OBJECT
@@ -16,12 +28,41 @@ class TrainingPage : public RecordingPage {
 public:
     [[nodiscard]] static PageEntry entry();
     explicit TrainingPage(PageContext& context, QWidget* parent = nullptr);
+    /// Draws the curves of another recording over these.
+    void compareWith(const QString& path) { m_others.add(path); }
+    [[nodiscard]] const ComparedRuns& others() const { return m_others; }
 
 protected:
     void present() override;
 
 private:
-    std::vector<LineChart*> m_charts;
+    QWidget* buildContent();
+    QWidget* buildFull(QWidget* parent);
+    void buildControls();
+    void chooseOther();
+    void selectStepAt(double x);
+    void selectStretch(double low, double high);
+    [[nodiscard]] bool hasStep(int step) const;
+    void presentCurves();
+    void presentSpreads();
+    void presentSplit();
+
+    QString m_settingsFile;
+    ComparedRuns m_others;
+    QWidget* m_full = nullptr;
+    MessageState* m_none = nullptr;  ///< a recording without metrics
+    TargetLine* m_targets = nullptr;
+    QGridLayout* m_grid = nullptr;
+    std::array<ChartPanel*, 6> m_curves{};
+    std::array<ChartPanel*, 3> m_spreads{};
+    QWidget* m_splitBlock = nullptr;
+    StackedColumns* m_split = nullptr;
+    Legend* m_splitLegend = nullptr;
+    std::vector<StepSpan> m_splitSteps;
+    QSlider* m_smoothing = nullptr;
+    QCheckBox* m_logarithmic = nullptr;
+    QPushButton* m_compare = nullptr;
+    QPushButton* m_alone = nullptr;
 };
 
 }  // namespace shardscope::desktop

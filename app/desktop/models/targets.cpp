@@ -1,0 +1,50 @@
+#include "app/desktop/models/targets.h"
+
+#include "app/desktop/models/format.h"
+
+#include <QSettings>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+TargetVerdict verdict(bool passes, QChar sign, double target) {
+    return {passes, u"%1 %2 %3"_s.arg(passes ? u"PASS"_s : u"FAIL"_s, sign, formatPercent(target))};
+}
+
+double share(const QSettings& settings, const QString& key, double otherwise) {
+    bool isNumber = false;
+    const double value = settings.value(key).toDouble(&isNumber);
+    return isNumber && value > 0 && value <= 1 ? value : otherwise;
+}
+
+}  // namespace
+
+TargetVerdict atLeast(double value, double target) {
+    return verdict(value >= target, u'≥', target);
+}
+
+TargetVerdict atMost(double value, double target) {
+    return verdict(value <= target, u'≤', target);
+}
+
+Targets readTargets(const QString& file) {
+    Targets targets;
+    if (file.isEmpty()) return targets;
+    const QSettings settings(file, QSettings::IniFormat);
+    targets.mfu = share(settings, u"targets/mfu"_s, targets.mfu);
+    targets.scaling = share(settings, u"targets/scaling"_s, targets.scaling);
+    targets.communication = share(settings, u"targets/communication"_s, targets.communication);
+    return targets;
+}
+
+void writeTargets(const QString& file, const Targets& targets) {
+    if (file.isEmpty()) return;
+    QSettings settings(file, QSettings::IniFormat);
+    settings.setValue(u"targets/mfu"_s, targets.mfu);
+    settings.setValue(u"targets/scaling"_s, targets.scaling);
+    settings.setValue(u"targets/communication"_s, targets.communication);
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,52 @@
+#include "app/desktop/pages/training/compared_runs.h"
+
+#include "app/desktop/models/format.h"
+#include "storage/recording/read/recording_reader.h"
+
+#include <QFileInfo>
+#include <algorithm>
+#include <utility>
+
+namespace shardscope::desktop {
+namespace {
+
+Result<ComparedRun> readRun(const QString& path) {
+    auto reader = storage::openRecording(path.toStdString(), 1);
+    if (!reader) return failure(reader);
+    auto summary = (*reader)->summary();
+    if (!summary) return failure(summary);
+    return ComparedRun{path, QFileInfo(path).completeBaseName(), summary->run.worldSize,
+                       std::move(summary->metrics)};
+}
+
+}  // namespace
+
+void ComparedRuns::add(const QString& path) {
+    // each a kind of its own: none takes the place of another that waits
+    m_jobs.submit(m_asked++, [this, path] {
+        auto run = readRun(path);
+        // the thread is joined before this object goes, and what it queued goes with it
+        QMetaObject::invokeMethod(
+            this,
+            [this, path, run = std::move(run)] {
+                if (run)
+                    take(*run);
+                else
+                    Q_EMIT failed(path, fromUtf8(run.error().message));
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void ComparedRuns::take(ComparedRun run) {
+    std::erase_if(m_runs, [&](const ComparedRun& each) { return each.path == run.path; });
+    m_runs.push_back(std::move(run));
+    Q_EMIT changed();
+}
+
+void ComparedRuns::clear() {
+    m_runs.clear();
+    Q_EMIT changed();
+}
+
+}  // namespace shardscope::desktop

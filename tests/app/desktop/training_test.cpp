@@ -1,0 +1,175 @@
+// The Training page: what it says of selected steps, smoothing, spreads, targets, other runs.
+#include "app/desktop/models/curves.h"
+#include "app/desktop/models/targets.h"
+#include "app/desktop/pages/training/training_model.h"
+#include "app/desktop/pages/training/training_page.h"
+#include "app/desktop/widgets/chart_panel.h"
+#include "tests/app/desktop/window_fixture.h"
+
+#include <gmock/gmock.h>
+
+#include <QSlider>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+OpenRecording tenSteps() {
+    OpenRecording recording;
+    recording.summary.run.model = "tiny";
+    recording.summary.run.worldSize = 2;
+    for (int step = 0; step < 10; ++step) {
+        const StepIndex index{step};
+        recording.summary.metrics.push_back({"loss", index, {}, 5.0 - step * 0.1});
+        recording.summary.metrics.push_back({"tokens_per_s", index, {}, 300});
+        StepFacts facts;
+        facts.step = index;
+        facts.start = Timestamp{step * 1'000'000};
+        facts.end = Timestamp{step * 1'000'000 + (step == 7 ? 900'000 : 100'000)};
+        recording.summary.steps.push_back(facts);
+    }
+    recording.summary.bounds = {Timestamp{0}, Timestamp{10'000'000}};
+    return recording;
+}
+
+Selection steps(int first, int last) {
+    Selection selection;
+    selection.steps = StepSpan{StepIndex{first}, StepIndex{last}};
+    return selection;
+}
+
+TEST(Curves, SmoothingStartsWhereTheCurveDoes) {
+    const QVector<QPointF> points{{0, 10}, {1, 0}, {2, 0}};
+    const auto smooth = smoothed(points, 0.5);
+    EXPECT_DOUBLE_EQ(smooth[0].y(), 10);
+    EXPECT_NEAR(smooth[1].y(), 10.0 / 3, 1e-9);
+    EXPECT_EQ(smoothed(points, 0), points);
+}
+
+TEST(Curves, HistogramsCountEveryFiniteValue) {
+    std::vector<double> values{std::numeric_limits<double>::quiet_NaN()};
+    for (int i = 0; i < 1000; ++i) values.push_back(i);
+    const auto histogram = histogramOf(values);
+    ASSERT_TRUE(histogram);
+    // IQR 499.5, 2 x 499.5 / 10 wide
+    EXPECT_EQ(histogram->counts.size(), 10U);
+    double sum = 0;
+    for (const double count : histogram->counts) sum += count;
+    EXPECT_EQ(sum, 1000);
+    EXPECT_DOUBLE_EQ(histogram->high(), 999);
+    EXPECT_FALSE(histogramOf({1.0}));
+    EXPECT_EQ(histogramOf({2, 2, 2})->counts, std::vector<double>{3});
+    EXPECT_DOUBLE_EQ(quantileOf({4, 1, 3, 2}, 0.5), 2.5);
+}
+
+TEST(TargetsTest, AreKeptAndJudge) {
+    QTemporaryDir folder;
+    const QString file = folder.filePath(u"desktop.ini"_s);
+    EXPECT_EQ(readTargets(file), Targets{});
+    writeTargets(file, {0.55, 0.9, 0.1});
+    EXPECT_EQ(readTargets(file), (Targets{0.55, 0.9, 0.1}));
+    EXPECT_FALSE(atLeast(0.39, 0.4).passes);
+    EXPECT_TRUE(atMost(0.2, 0.2).passes);
+    EXPECT_TRUE(atLeast(0.39, 0.4).text.startsWith(u"FAIL ≥ 40"_s));
+}
+
+TEST(TrainingModel, SpeaksOfTheSelectedSteps) {
+    const OpenRecording recording = tenSteps();
+    EXPECT_EQ(trainingHeadline(recording), u"Loss went from 5.00 to 4.10 nats in 10 steps."_s);
+    EXPECT_EQ(trainingHeadline(recording, steps(2, 4)),
+              u"Steps 2–4: loss went from 4.80 to 4.60 nats in 3 steps."_s);
+    EXPECT_EQ(trainingHeadline(recording, steps(3, 3)), u"Step 3: loss 4.70 nats."_s);
+    EXPECT_EQ(trainingHeadline(recording, steps(50, 60)), u"Steps 50–60: no loss was reported."_s);
+    const auto all = spreads(recording, steps(2, 4));
+    EXPECT_EQ(all[1].marks.front().text, u"median 0.100"_s);
+    ASSERT_TRUE(spreads(recording, {})[1].histogram);
+    EXPECT_DOUBLE_EQ(spreads(recording, {})[1].histogram->high(), 0.9);
+}
+
+TEST(TrainingModel, MarksSlowStepsAndShowsTheLossScaleOnlyWhereRecorded) {
+    OpenRecording recording = tenSteps();
+    EXPECT_EQ(metricCharts(recording).size(), 5U);
+    analysis::RunFinding finding;
+    finding.code = "slow-step";
+    finding.steps = {StepIndex{7}, StepIndex{7}};
+    recording.report.findings.push_back(finding);
+    recording.summary.metrics.push_back({"loss_scale", StepIndex{0}, {}, 65536});
+    const auto charts = metricCharts(recording);
+    ASSERT_EQ(charts.size(), 6U);
+    EXPECT_EQ(charts[4].key, u"loss_scale"_s);
+    EXPECT_EQ(charts[5].series.back().points, (QVector<QPointF>{{7, 0.9}}));
+}
+
+TEST(TrainingModel, SmoothedCurvesKeepTheirOwnBehindThem) {
+    const OpenRecording recording = tenSteps();
+    const auto chart = metricCharts(recording, {0.9, nullptr}).front();
+    ASSERT_EQ(chart.series.size(), 2U);
+    EXPECT_TRUE(chart.series[0].pale);
+    EXPECT_FALSE(chart.series[1].pale);
+    EXPECT_GT(chart.series[1].points.back().y(), chart.series[0].points.back().y());
+}
+
+TEST(TrainingModel, ScalingNeedsABaselineOfOneRank) {
+    const OpenRecording recording = tenSteps();
+    const auto rows = targetRows(recording, {}, {}, {});
+    EXPECT_THAT(rows[1].value.toStdString(), ::testing::HasSubstr("no one-rank baseline"));
+    EXPECT_FALSE(rows[1].verdict);
+    ComparedRun one{u"one.sscope"_s, u"one"_s, 1, {{"tokens_per_s", StepIndex{0}, {}, 200}}};
+    const auto told = targetRows(recording, {}, {}, {one});
+    ASSERT_TRUE(told[1].verdict);
+    EXPECT_FALSE(told[1].verdict->passes) << "300 / (2 x 200) is below 80 %";
+    EXPECT_TRUE(targetRows(recording, {}, {0.4, 0.7, 0.2}, {one})[1].verdict->passes);
+}
+
+TEST(TrainingModel, SaysWhyThereIsNothing) {
+    OpenRecording recording = tenSteps();
+    EXPECT_TRUE(missingMetrics(recording).isEmpty());
+    recording.summary.metrics.clear();
+    EXPECT_FALSE(missingMetrics(recording).contains(u"imported"_s));
+    recording.summary.run.model.clear();
+    EXPECT_TRUE(missingMetrics(recording).contains(u"imported trace"_s));
+}
+
+class TrainingPageTest : public WindowTest {
+protected:
+    TrainingPage* page() { return qobject_cast<TrainingPage*>(m_window->page(u"training"_s)); }
+    ChartPanel* chart(const QString& title) {
+        for (ChartPanel* each : page()->findChildren<ChartPanel*>())
+            if (each->accessibleName().startsWith(title)) return each;
+        return nullptr;
+    }
+};
+
+TEST_F(TrainingPageTest, ADragOverAChartSelectsThoseSteps) {
+    openSample();
+    m_window->showPage(u"training"_s);
+    ASSERT_NE(chart(u"Loss in"_s), nullptr);
+    Q_EMIT chart(u"Loss in"_s)->rangeSelected(1.6, 4.4);
+    const auto selected = m_window->selection().current().steps;
+    ASSERT_TRUE(selected);
+    EXPECT_EQ(*selected, (StepSpan{StepIndex{2}, StepIndex{4}}));
+    EXPECT_TRUE(page()->frame().headline().startsWith(u"Steps 2–4"_s))
+        << page()->frame().headline().toStdString();
+    Q_EMIT chart(u"Loss in"_s)->rangeSelected(5.2, 5.6);
+    EXPECT_EQ(*m_window->selection().current().steps, (StepSpan{StepIndex{5}, StepIndex{5}}));
+}
+
+TEST_F(TrainingPageTest, OtherRunsAreDrawnOverIt) {
+    openSample();
+    m_window->showPage(u"training"_s);
+    const QString other = m_folder.filePath(u"other.sscope"_s);
+    ASSERT_TRUE(test::writeSampleRecording(other.toStdString(), {}));
+    page()->compareWith(other);
+    ASSERT_TRUE(QTest::qWaitFor([this] { return page()->others().runs().size() == 1; }, 10'000));
+    EXPECT_TRUE(chart(u"Loss in"_s)->accessibleName().contains(u"other last"_s))
+        << chart(u"Loss in"_s)->accessibleName().toStdString();
+    page()->findChild<QSlider*>()->setValue(90);
+    keepPicture(u"training-compared"_s);
+    page()->compareWith(u"/nowhere.sscope"_s);
+    ASSERT_TRUE(QTest::qWaitFor([this] { return page()->frame().banner().contains(u"nowhere"_s); },
+                                10'000));
+}
+
+}  // namespace
+}  // namespace shardscope::desktop

@@ -1,0 +1,38 @@
+// Figures of the window: prints them, asserts none.
+//
+//   QT_QPA_PLATFORM=offscreen desktop_bench [charts] [bars]      without words: all
+#include "app/desktop/widgets/style_sheet.h"
+#include "app/desktop/widgets/theme.h"
+#include "tests/bench/desktop/measure.h"
+
+#include <QApplication>
+#include <chrono>
+#include <ctime>
+
+namespace shardscope::desktop::bench {
+
+double processorMs() {
+    return static_cast<double>(std::clock()) * 1000 / CLOCKS_PER_SEC;
+}
+
+double wallMs() {
+    return std::chrono::duration<double, std::milli>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+}  // namespace shardscope::desktop::bench
+
+int main(int argc, char** argv) {
+    using namespace shardscope::desktop;
+    const QApplication application(argc, argv);
+    QApplication::setStyle(QStringLiteral("Fusion"));
+    QApplication::setPalette(Theme::light().palette());
+    const QStringList words = QApplication::arguments().mid(1);
+    const auto wants = [&words](const QString& word) {
+        return words.isEmpty() || words.contains(word);
+    };
+    if (wants(QStringLiteral("charts"))) bench::measureCharts();
+    if (wants(QStringLiteral("bars"))) bench::measureBars();
+    return 0;
+}
