@@ -38,7 +38,7 @@ private:
 
     std::vector<ComparedRun> m_runs;
     int m_asked = 0;
-    JobThread m_jobs;
+    JobThread m_jobs{"compared"};
 };
 
 }  // namespace shardscope::desktop
