@@ -5,12 +5,6 @@
 #include <utility>
 
 namespace shardscope::desktop {
-namespace {
-
-constexpr int kDensityBuckets = 1200;
-
-}  // namespace
-
 Result<std::shared_ptr<OpenRecording>> sketchRecording(storage::RecordingReader& reader,
                                                        const QString& path, bool beingWritten) {
     auto sketch = std::make_shared<OpenRecording>();
@@ -26,8 +20,9 @@ RecordingPtr analysed(const OpenRecording& sketch, questions::ReportReader& read
     auto whole = std::make_shared<OpenRecording>(sketch);
     whole->report = read.conclude();
     if (whole->isRunning()) analysis::markRunning(whole->report);
-    whole->ranks = std::move(read.ranks());
-    whole->density = runDensity(whole->ranks, whole->summary.bounds, kDensityBuckets);
+    // only conclusions are kept: what pages show of events they ask for
+    read.ranks().clear();
+    read.ranks().shrink_to_fit();
     whole->analysed = true;
     return whole;
 }

@@ -1,68 +1,18 @@
 #include "app/desktop/models/open_recording.h"
 
 #include "app/desktop/models/format.h"
-#include "profiler/analysis/groups.h"
 
 #include <QStringList>
 #include <algorithm>
 
 namespace shardscope::desktop {
-namespace {
-
 using namespace Qt::StringLiterals;
-
-bool isCompute(Phase phase) {
-    return isWork(phase) || phase == Phase::kEvaluation;
-}
-
-void addShare(std::vector<float>& buckets, TimeRange whole, TimeRange part, float weight) {
-    const double length =
-        static_cast<double>(whole.duration().ns) / static_cast<double>(buckets.size());
-    const TimeRange clipped = part.intersection(whole);
-    if (clipped.empty() || length <= 0) return;
-    const auto bucketOf = [&](Timestamp time) {
-        const auto index =
-            static_cast<std::size_t>(static_cast<double>((time - whole.begin).ns) / length);
-        return std::min(index, buckets.size() - 1);
-    };
-    for (std::size_t i = bucketOf(clipped.begin); i <= bucketOf(clipped.end); ++i) {
-        const double begin = static_cast<double>(whole.begin.ns) + static_cast<double>(i) * length;
-        const double covered = std::min(static_cast<double>(clipped.end.ns), begin + length) -
-                               std::max(static_cast<double>(clipped.begin.ns), begin);
-        if (covered > 0) buckets[i] += static_cast<float>(covered / length) * weight;
-    }
-}
-
-}  // namespace
-
-const RankEvents* OpenRecording::rank(RankId wanted) const {
-    for (const RankEvents& events : ranks) {
-        if (events.rank == wanted) return &events;
-    }
-    return nullptr;
-}
 
 const LaneFacts* OpenRecording::lane(LaneAddress key) const {
     for (const LaneFacts& lane : summary.lanes) {
         if (lane.rank == key.rank && lane.lane == key.lane) return &lane;
     }
     return nullptr;
-}
-
-const CollectiveEvent* OpenRecording::collective(RankId wanted, CollectiveKey key) const {
-    const RankEvents* events = rank(wanted);
-    if (events == nullptr) return nullptr;
-    // By sequence, which every group counts for itself.
-    auto found = std::lower_bound(
-        events->collectives.begin(), events->collectives.end(), key.sequence,
-        [](const CollectiveEvent& event, std::uint64_t value) { return event.sequence < value; });
-    for (; found != events->collectives.end() && found->sequence == key.sequence; ++found)
-        if (found->group == key.group) return &*found;
-    return nullptr;
-}
-
-std::vector<RankId> OpenRecording::members(std::uint32_t group) const {
-    return analysis::groupMembers(ranks, group);
 }
 
 std::optional<StepSpan> OpenRecording::stepsIn(TimeRange range) const {
@@ -104,20 +54,6 @@ QString OpenRecording::title() const {
     }
     return u"%1 · %2 × %3"_s.arg(fromUtf8(summary.run.model), fromUtf8(summary.run.strategy))
         .arg(summary.run.worldSize);
-}
-
-RunDensity runDensity(const std::vector<RankEvents>& ranks, TimeRange range, int buckets) {
-    RunDensity density{range, std::vector<float>(static_cast<std::size_t>(buckets)),
-                       std::vector<float>(static_cast<std::size_t>(buckets))};
-    if (ranks.empty() || range.empty()) return density;
-    const float weight = 1.0F / static_cast<float>(ranks.size());
-    for (const RankEvents& events : ranks) {
-        for (const SpanEvent& phase : events.phases) {
-            if (isCompute(phase.phase)) addShare(density.compute, range, phase.range(), weight);
-            if (isWait(phase.phase)) addShare(density.blocked, range, phase.range(), weight);
-        }
-    }
-    return density;
 }
 
 }  // namespace shardscope::desktop

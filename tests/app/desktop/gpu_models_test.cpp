@@ -300,8 +300,10 @@ TEST_F(GpuRecordingTest, KernelsOfNcclAreNoCollectives) {
     EXPECT_FALSE(mayBeLinked(test::kNcclLane, kernel));
     const LaneAddress key{RankId{0}, test::kNcclLane};
     // whatever number stands there, it is no sequence
-    kernel.correlation = m_recording->ranks[0].collectives.front().sequence;
-    EXPECT_FALSE(sameCollective(*m_recording, key, kernel, 1));
+    CollectiveView any;
+    any.peers[RankId{0}] = any.peers[RankId{1}] = any.event;
+    kernel.correlation = 3;
+    EXPECT_FALSE(sameCollective(any, m_recording->summary, key, kernel, 1));
     const SliceDetails details = sliceDetails(*m_recording, lane(test::kNcclLane), kernel);
     EXPECT_TRUE(details.arrivals.empty());
     EXPECT_EQ(valueOf(details.rows, u"sequence"_s), u"(none)"_s);
@@ -312,8 +314,11 @@ TEST_F(GpuRecordingTest, KernelsOfNcclAreNoCollectives) {
 TEST_F(GpuRecordingTest, TheSameCollectiveIsOnTheEnginesOwnLane) {
     ASSERT_NO_FATAL_FAILURE(open());
     const SliceView slice = firstSlice(lanes::kCommunication.id);
-    const auto other =
-        sameCollective(*m_recording, {RankId{0}, lanes::kCommunication.id}, slice, 1);
+    const auto view = loadCollective(*m_reader, *m_recording, {0},
+                                     CollectiveKey::of(slice.correlation), slice.range);
+    ASSERT_TRUE(view && *view);
+    const auto other = sameCollective(**view, m_recording->summary,
+                                      {RankId{0}, lanes::kCommunication.id}, slice, 1);
     ASSERT_TRUE(other);
     EXPECT_EQ(other->key, (LaneAddress{RankId{1}, lanes::kCommunication.id}));
     EXPECT_EQ(other->slice.correlation, slice.correlation);

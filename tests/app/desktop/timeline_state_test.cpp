@@ -77,6 +77,13 @@ protected:
         return *frame;
     }
 
+    [[nodiscard]] RankEvents eventsOf(std::uint32_t rank) const {
+        const TimeRange whole{m_recording->bounds().begin, m_recording->bounds().end + Duration{1}};
+        const auto events = m_reader->rankEvents({rank}, whole);
+        EXPECT_TRUE(events);
+        return events ? *events : RankEvents{};
+    }
+
     [[nodiscard]] const LaneRow& phases() const {
         return *m_viewport.lanes().row({{0}, lanes::kPhases.id});
     }
@@ -120,7 +127,7 @@ TEST_F(ViewportTest, RowsAreWhereTheyAreHit) {
         const QRectF area = m_viewport.rowArea(row);
         EXPECT_EQ(area.top(), kRulerHeight + row.y - top);
         EXPECT_EQ(m_viewport.rowAt(area.center().y()), &row);
-        const TimeRange phase = m_recording->ranks[0].phases[3].range();
+        const TimeRange phase = eventsOf(0).phases[3].range();
         const double x = m_viewport.xOf(phase.begin + Duration{phase.duration().ns / 2});
         const auto hit = m_viewport.hitAt(*frame, {x, area.center().y()});
         ASSERT_TRUE(hit);
@@ -137,15 +144,15 @@ TEST_F(ViewportTest, TheMinimapKnowsHowBusyTheRunWas) {
                static_cast<double>(buckets.size());
     };
     double work = 0, blocked = 0;
-    for (const RankEvents& rank : m_recording->ranks) {
-        for (const SpanEvent& phase : rank.phases) {
+    const std::size_t ranks = m_recording->summary.ranks.size();
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        for (const SpanEvent& phase : eventsOf(static_cast<std::uint32_t>(rank)).phases) {
             if (isWork(phase.phase) || phase.phase == Phase::kEvaluation)
                 work += phase.duration.seconds();
             if (isWait(phase.phase)) blocked += phase.duration.seconds();
         }
     }
-    const double all =
-        m_recording->bounds().duration().seconds() * static_cast<double>(m_recording->ranks.size());
+    const double all = m_recording->bounds().duration().seconds() * static_cast<double>(ranks);
     EXPECT_TRUE((*density)->isBlocked);
     EXPECT_NEAR(sum((*density)->compute), work / all, 0.02);
     EXPECT_NEAR(sum((*density)->communication), blocked / all, 0.02);
@@ -168,7 +175,7 @@ TEST_F(ViewportTest, WhatIsFoldedIsShownAgainWhenItIsAskedFor) {
 TEST_F(ViewportTest, TheStatusLineSaysSliceCounterOrMoment) {
     const auto frame = load();
     const double y = m_viewport.rowArea(phases()).center().y();
-    const TimeRange phase = m_recording->ranks[0].phases[3].range();
+    const TimeRange phase = eventsOf(0).phases[3].range();
     const double x = m_viewport.xOf(phase.begin + Duration{phase.duration().ns / 2});
     const auto hit = m_viewport.hitAt(*frame, {x, y});
     ASSERT_TRUE(hit);

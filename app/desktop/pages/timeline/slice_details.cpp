@@ -28,10 +28,11 @@ void addTimes(const SliceView& slice, Rows& rows) {
     rows.emplace_back(u"duration"_s, formatDuration(slice.range.duration()));
 }
 
-void addCollective(const OpenRecording& recording, RankId rank, const CollectiveEvent& event,
+void addCollective(const OpenRecording& recording, RankId rank, const CollectiveView& view,
                    SliceDetails& details) {
+    const CollectiveEvent& event = view.event;
     Rows& rows = details.rows;
-    const std::vector<RankId> members = recording.members(event.group);
+    const std::vector<RankId>& members = view.members;
     const Duration waited = event.lastArrival() - event.start;
     rows.emplace_back(u"cause"_s, word(toWord(event.cause)));
     if (event.size != kUnknownSize) rows.emplace_back(u"bytes"_s, formatBytes(event.size));
@@ -47,17 +48,16 @@ void addCollective(const OpenRecording& recording, RankId rank, const Collective
     if (const auto bandwidth = analysis::busBandwidth(event))
         rows.emplace_back(u"bus bandwidth"_s,
                           ValueText{formatNumber(*bandwidth * 1e-9), u"GB/s"_s}.joined());
-    if (const RankEvents* events = recording.rank(rank))
-        rows.emplace_back(u"not behind compute"_s, formatDuration(analysis::notBehindCompute(
-                                                       *events, {event.start, event.end})));
+    rows.emplace_back(u"not behind compute"_s, formatDuration(view.notBehindCompute));
     if (event.group != 0)
         rows.emplace_back(u"group"_s, formatCount(static_cast<std::int64_t>(event.group)));
     rows.emplace_back(u"sequence"_s, formatCount(static_cast<std::int64_t>(event.sequence)));
     for (std::size_t i = 0; i < event.arrivals.size(); ++i) {
         const RankId peer = analysis::memberAt(members, i);
-        const CollectiveEvent* theirs = recording.collective(peer, CollectiveKey::of(event));
+        const auto theirs = view.peers.find(peer);
         details.arrivals.push_back({peer, event.arrivals[i], event.lastArrival(),
-                                    theirs != nullptr ? theirs->end : event.end, peer == rank});
+                                    theirs != view.peers.end() ? theirs->second.end : event.end,
+                                    peer == rank});
     }
 }
 
@@ -107,7 +107,7 @@ QString titleOf(LaneRole role, const SliceView& slice) {
 }  // namespace
 
 SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
-                          const SliceView& slice) {
+                          const SliceView& slice, const CollectiveView* collective) {
     SliceDetails details;
     details.title = titleOf(lane.role, slice);
     details.meaning = sliceMeaning(lane.role, slice);
@@ -129,10 +129,7 @@ SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
         return details;
     }
     if (lane.role == LaneRole::kCommunication) {
-        if (const auto* event =
-                recording.collective(lane.rank, CollectiveKey::of(slice.correlation))) {
-            addCollective(recording, lane.rank, *event, details);
-        }
+        if (collective != nullptr) addCollective(recording, lane.rank, *collective, details);
     } else if (slice.correlation != 0) {
         details.rows.emplace_back(u"correlation"_s,
                                   formatCount(static_cast<std::int64_t>(slice.correlation)));
@@ -204,26 +201,6 @@ Rows sliceHover(LaneRole role, const SliceView& slice) {
     }
     rows.emplace_back(u"start"_s, formatInstant(slice.range.begin, {1000}));
     return rows;
-}
-
-std::optional<CollectiveSlice> sameCollective(const OpenRecording& recording, LaneAddress from,
-                                              const SliceView& slice, int rankStep) {
-    const auto ranks = static_cast<int>(recording.ranks.size());
-    // a kernel of NCCL does not say which collective it belongs to
-    if (ranks < 2 || isStreamLane(from.lane)) return std::nullopt;
-    const int wanted = ((static_cast<int>(from.rank.value) + rankStep) % ranks + ranks) % ranks;
-    const RankId rank = recording.ranks[static_cast<std::size_t>(wanted)].rank;
-    const CollectiveEvent* event = recording.collective(rank, CollectiveKey::of(slice.correlation));
-    if (event == nullptr) return std::nullopt;
-    CollectiveSlice found{{rank, from.lane}, slice};
-    for (const LaneFacts& lane : recording.summary.lanes) {
-        if (lane.rank == rank && lane.role == LaneRole::kCommunication && !isStreamLane(lane.lane))
-            found.key.lane = lane.lane;
-    }
-    found.slice.range = {event->start, event->end};
-    found.slice.busy = event->end - event->start;
-    found.slice.waitedUntil = event->lastArrival();
-    return found;
 }
 
 }  // namespace shardscope::desktop

@@ -3,6 +3,7 @@
 
 #include "app/desktop/models/meaning.h"
 #include "app/desktop/models/open_recording.h"
+#include "app/desktop/pages/timeline/collectives.h"
 #include "app/desktop/pages/timeline/timeline_frame.h"
 
 #include <QString>
@@ -29,21 +30,14 @@ struct SliceDetails {
     Meaning meaning = Meaning::kHost;
 };
 
+/// `collective`: that the slice stands for; null: none, or it is still being read.
 [[nodiscard]] SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
-                                        const SliceView& slice);
+                                        const SliceView& slice,
+                                        const CollectiveView* collective = nullptr);
 /// Texts for a slice, longest first; the first that fits is drawn.
 [[nodiscard]] std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice);
 [[nodiscard]] Meaning sliceMeaning(LaneRole role, const SliceView& slice);
 /// Lines of the hover box.
 [[nodiscard]] std::vector<std::pair<QString, QString>> sliceHover(LaneRole role,
                                                                   const SliceView& slice);
-/// The slice of the same collective on another rank; nullopt when it was not recorded.
-struct CollectiveSlice {
-    LaneAddress key;
-    SliceView slice;
-};
-[[nodiscard]] std::optional<CollectiveSlice> sameCollective(const OpenRecording& recording,
-                                                            LaneAddress from,
-                                                            const SliceView& slice, int rankStep);
-
 }  // namespace shardscope::desktop

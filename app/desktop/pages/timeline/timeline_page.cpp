@@ -58,6 +58,7 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
       m_density(context.loader, Urgency::kTable),
       m_neighbour(context.loader, Urgency::kSlice),
       m_links(context.loader, Urgency::kSlice),
+      m_collective(context.loader, Urgency::kSlice),
       m_headline(context.loader, Urgency::kSlice) {
     setUp(buildContent(), entry().icon, tr("What happens when, on every rank?"),
           tr("Open a recording or start a run: this page then shows compute, operators, "
@@ -327,19 +328,42 @@ void TimelinePage::askForLinks(const LinkQuery& query) {
 
 void TimelinePage::presentSlice() {
     const auto& hit = m_canvas->selectedSlice();
-    if (!hit || !hasRecording()) return;
-    for (const LaneFacts& lane : recording().summary.lanes) {
-        if (lane.rank == hit->key.rank && lane.lane == hit->key.lane) {
-            m_panel->showDetails(sliceDetails(recording(), lane, hit->slice));
-            m_rows->showSlice(lane, hit->slice);
-        }
-    }
+    const LaneFacts* lane = hit && hasRecording() ? recording().lane(hit->key) : nullptr;
+    if (lane == nullptr) return;
+    m_panel->showDetails(sliceDetails(recording(), *lane, hit->slice));
+    m_rows->showSlice(*lane, hit->slice);
+    if (isCollective(*hit)) return askForCollective(*hit);
+    askForLinks(*hit);
+}
+
+bool TimelinePage::isCollective(const TimelineHit& hit) const {
+    return hit.role == LaneRole::kCommunication && !isStreamLane(hit.key.lane) &&
+           hit.slice.count == 1 && hit.slice.correlation != 0;
+}
+
+/// Its details once more, with what all its ranks say; then its links.
+void TimelinePage::askForCollective(const TimelineHit& hit) {
+    m_collective.ask(
+        [hit](auto& reader, const auto& recording, const auto&) {
+            return loadCollective(reader, recording, hit.key.rank,
+                                  CollectiveKey::of(hit.slice.correlation), hit.slice.range);
+        },
+        [this, hit](const CollectiveViewPtr& view) {
+            const auto& now = m_canvas->selectedSlice();
+            const LaneFacts* lane = hasRecording() ? recording().lane(hit.key) : nullptr;
+            if (!now || now->key != hit.key || now->slice != hit.slice || lane == nullptr) return;
+            if (view) m_panel->showDetails(sliceDetails(recording(), *lane, hit.slice, view.get()));
+            askForLinks(hit);
+        });
+}
+
+void TimelinePage::askForLinks(const TimelineHit& hit) {
     const bool hasArrows =
-        recording().summary.events.flows > 0 && hit->slice.count == 1 && !hit->slice.instant;
+        recording().summary.events.flows > 0 && hit.slice.count == 1 && !hit.slice.instant;
     const bool isOurs =
-        !recording().isImported() && hit->slice.count == 1 && hit->slice.correlation != 0;
-    if (hasArrows || isOurs || mayBeLinked(hit->key.lane, hit->slice))
-        askForLinks({hit->key, hit->slice.range, hit->slice.correlation, hit->slice.depth});
+        !recording().isImported() && hit.slice.count == 1 && hit.slice.correlation != 0;
+    if (hasArrows || isOurs || mayBeLinked(hit.key.lane, hit.slice))
+        askForLinks(LinkQuery{hit.key, hit.slice.range, hit.slice.correlation, hit.slice.depth});
 }
 
 void TimelinePage::showLinks(const LinkQuery& query, const std::vector<LinkedSlice>& links) {
@@ -358,10 +382,18 @@ void TimelinePage::showLinks(const LinkQuery& query, const std::vector<LinkedSli
 
 void TimelinePage::goToSameCollective(int rankStep) {
     const auto hit = m_canvas->selectedSlice();
-    if (!hit || hit->role != LaneRole::kCommunication || !hasRecording()) return;
-    if (const auto found = sameCollective(recording(), hit->key, hit->slice, rankStep)) {
-        m_canvas->selectSlice(found->key, found->slice);
-    }
+    if (!hit || !hasRecording() || !isCollective(*hit)) return;
+    m_collective.ask(
+        [hit = *hit](auto& reader, const auto& recording, const auto&) {
+            return loadCollective(reader, recording, hit.key.rank,
+                                  CollectiveKey::of(hit.slice.correlation), hit.slice.range);
+        },
+        [this, hit = *hit, rankStep](const CollectiveViewPtr& view) {
+            if (!view || !hasRecording()) return;
+            if (const auto found =
+                    sameCollective(*view, recording().summary, hit.key, hit.slice, rankStep))
+                m_canvas->selectSlice(found->key, found->slice);
+        });
 }
 
 }  // namespace shardscope::desktop

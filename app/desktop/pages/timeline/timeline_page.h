@@ -55,11 +55,14 @@ private:
     void connectTables();
     void askForNeighbour(bool forward);
     void askForLinks(const LinkQuery& query);
+    void askForLinks(const TimelineHit& hit);
+    void askForCollective(const TimelineHit& hit);
+    [[nodiscard]] bool isCollective(const TimelineHit& hit) const;
     void showLinks(const LinkQuery& query, const std::vector<LinkedSlice>& links);
     void goToSameCollective(int rankStep);
     [[nodiscard]] static TimeRange firstView(const OpenRecording& recording);
 
-    Topic m_picture, m_depths, m_density, m_neighbour, m_links, m_headline;
+    Topic m_picture, m_depths, m_density, m_neighbour, m_links, m_collective, m_headline;
     Minimap* m_minimap = nullptr;
     TimelineCanvas* m_canvas = nullptr;
     SlicePanel* m_panel = nullptr;

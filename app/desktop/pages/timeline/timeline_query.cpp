@@ -1,12 +1,14 @@
 #include "app/desktop/pages/timeline/timeline_query.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/collectives.h"
 #include "app/desktop/pages/timeline/device_slice.h"
 #include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/range_table.h"
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -15,18 +17,8 @@ Error superseded() {
     return {ErrorCode::kCancelled, "superseded by a newer request"};
 }
 
-/// Joins a communication slice with its collective: what it was and how long it waited.
-void addCollective(const OpenRecording& recording, RankId rank, SliceView& slice) {
-    if (slice.count != 1) return;
-    const CollectiveEvent* event = recording.collective(rank, CollectiveKey::of(slice.correlation));
-    if (event == nullptr) return;
-    slice.operation = event->operation;
-    slice.layer = event->layer;
-    slice.waitedUntil = event->lastArrival();
-}
-
-SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recording,
-                 const LaneFacts& lane, const storage::LaneSlice& slice) {
+SliceView viewOf(storage::RecordingReader& reader, const LaneFacts& lane,
+                 const storage::LaneSlice& slice) {
     SliceView view;
     view.range = slice.range;
     view.name = fromUtf8(reader.text(lane.rank, slice.name));
@@ -45,11 +37,11 @@ SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recordin
         view.operation = collectiveOfKernel(view.name);
     } else if (lane.role == LaneRole::kCommunication) {
         view.operation = fromWord<CollectiveOp>(view.name.toStdString());
-        addCollective(recording, lane.rank, view);
     }
     return view;
 }
 
+/// Of a collective also what it was and how long it waited, where it can be read.
 SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recording,
                  const LaneFacts& lane, const SpanEvent& span) {
     storage::LaneSlice slice;
@@ -62,7 +54,10 @@ SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recordin
     slice.phase = span.phase;
     slice.depth = span.depth;
     slice.arguments = span.arguments;
-    return viewOf(reader, recording, lane, slice);
+    std::vector<SliceView> views{viewOf(reader, lane, slice)};
+    // what cannot be read is not said; the span itself was
+    static_cast<void>(joinCollectives(reader, recording, lane, views).has_value());
+    return std::move(views.front());
 }
 
 void fillPoints(const std::vector<storage::CounterSlice>& points, LaneFrame& frame) {
@@ -70,12 +65,13 @@ void fillPoints(const std::vector<storage::CounterSlice>& points, LaneFrame& fra
         frame.points.push_back({point.range, point.minimum, point.maximum, point.last});
 }
 
-void fillSlices(storage::RecordingReader& reader, const OpenRecording& recording,
-                const LaneFacts& lane, const std::vector<storage::LaneSlice>& slices,
-                LaneFrame& frame) {
+Result<void> fillSlices(storage::RecordingReader& reader, const OpenRecording& recording,
+                        const LaneFacts& lane, const std::vector<storage::LaneSlice>& slices,
+                        LaneFrame& frame) {
     frame.slices.reserve(slices.size());
     for (const storage::LaneSlice& slice : slices)
-        frame.slices.push_back(viewOf(reader, recording, lane, slice));
+        frame.slices.push_back(viewOf(reader, lane, slice));
+    return joinCollectives(reader, recording, lane, frame.slices);
 }
 
 }  // namespace
@@ -108,8 +104,8 @@ Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
         shown.role = lane->role;
         if (lane->role == LaneRole::kCounter)
             fillPoints(*nextPoints++, shown);
-        else
-            fillSlices(reader, recording, *lane, *nextSlices++, shown);
+        else if (auto filled = fillSlices(reader, recording, *lane, *nextSlices++, shown); !filled)
+            return failure(filled);
     }
     return TimelineFramePtr(std::move(frame));
 }

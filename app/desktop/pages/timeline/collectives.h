@@ -1,0 +1,46 @@
+// A collective as its ranks took part in it, read where it lies: for its details, the way to it on
+// another rank, and how slices of collectives are drawn. Loader thread.
+#pragma once
+
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/pages/timeline/timeline_frame.h"
+#include "storage/model/collective_key.h"
+#include "storage/recording/read/recording_reader.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace shardscope::desktop {
+
+struct CollectiveView {
+    CollectiveEvent event;                    ///< of the rank that was asked for
+    std::vector<RankId> members;              ///< of its group, in the order of its arrivals
+    std::map<RankId, CollectiveEvent> peers;  ///< it on each rank that recorded it
+    Duration notBehindCompute;
+};
+
+/// Null: none with that key touches the slice on its rank.
+using CollectiveViewPtr = std::shared_ptr<const CollectiveView>;
+[[nodiscard]] Result<CollectiveViewPtr> loadCollective(storage::RecordingReader& reader,
+                                                       const OpenRecording& recording, RankId rank,
+                                                       CollectiveKey key, TimeRange slice);
+
+/// The slice of the same collective `rankStep` ranks on, those that did not record it passed over;
+/// nullopt: there is no other.
+struct CollectiveSlice {
+    LaneAddress key;
+    SliceView slice;
+};
+[[nodiscard]] std::optional<CollectiveSlice> sameCollective(const CollectiveView& collective,
+                                                            const RecordingSummary& summary,
+                                                            LaneAddress from,
+                                                            const SliceView& slice, int rankStep);
+
+/// Says of single slices of a rank's own communication lane what they were and how long they
+/// waited. Of a view with more of them than one looks at one by one it says nothing.
+[[nodiscard]] Result<void> joinCollectives(storage::RecordingReader& reader,
+                                           const OpenRecording& recording, const LaneFacts& lane,
+                                           std::vector<SliceView>& slices);
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,255 @@
+// The same figure is the same wherever it is shown: on every page, in the report, and however it
+// was selected. Over recordings of all kinds.
+#include "app/desktop/loading/load_recording.h"
+#include "app/desktop/loading/part_loader.h"
+#include "app/desktop/models/recording_texts.h"
+#include "app/desktop/pages/memory/memory_model.h"
+#include "app/desktop/pages/overview/overview_model.h"
+#include "app/desktop/pages/training/training_model.h"
+#include "profiler/analysis/notices.h"
+#include "profiler/questions/report_reader.h"
+#include "storage/interchange/import.h"
+#include "tests/support/sample_recording.h"
+#include "tests/support/temporary_folder.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <functional>
+#include <string>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+struct Kind {
+    const char* name;
+    test::SampleOptions options;
+    bool imported = false;
+};
+
+test::SampleOptions with(const std::function<void(test::SampleOptions&)>& change) {
+    test::SampleOptions options;
+    change(options);
+    return options;
+}
+
+std::vector<Kind> kinds() {
+    return {{"two ranks", {}},
+            {"one rank", with([](auto& o) { o.ranks = 1; })},
+            {"eight ranks", with([](auto& o) { o.ranks = 8, o.steps = 7; })},
+            {"two hosts", with([](auto& o) { o.ranks = 4, o.ranksPerHost = 2; })},
+            {"no memory", with([](auto& o) { o.memory = false; })},
+            {"no operators", with([](auto& o) { o.operators = false; })},
+            {"no validation", with([](auto& o) { o.evaluateEvery = 0; })},
+            {"dropped", with([](auto& o) { o.dropped = 70; })},
+            {"a gather is missing", with([](auto& o) { o.dropGathersOfStep = 4; })},
+            {"not finalised", with([](auto& o) { o.finalise = false; })},
+            {"no peak", with([](auto& o) { o.peakKnown = false; })},
+            {"gpu", with([](auto& o) { o.gpu = true; })},
+            {"gpu, not traced", with([](auto& o) { o.gpu = true, o.gpuTraced = false; })},
+            {"imported", {}, true}};
+}
+
+/// Two kernels, one of a collective, within each of two steps.
+void writeKineto(const std::string& path) {
+    std::string events;
+    const auto add = [&](const std::string& event) {
+        events += (events.empty() ? "" : ",") + event;
+    };
+    for (int step = 0; step < 2; ++step) {
+        const int begin = 1000 + 1000 * step;
+        add(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#)" + std::to_string(step) +
+            R"(","pid":7,"tid":7,"ts":)" + std::to_string(begin) + R"(,"dur":900})");
+        add(R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":)" +
+            std::to_string(begin + 100) +
+            R"(,"dur":300,"args":{"device":0,"stream":7,"correlation":)" +
+            std::to_string(step * 2 + 1) + "}}");
+        add(R"({"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum","pid":0,"tid":9,"ts":)" +
+            std::to_string(begin + 300) +
+            R"(,"dur":200,"args":{"device":0,"stream":9,"correlation":)" +
+            std::to_string(step * 2 + 2) + "}}");
+    }
+    std::ofstream(path) << R"({"schemaVersion":1,"deviceProperties":[{"id":0,"name":"A GPU"}],)"
+                        << R"("traceEvents":[)" << events << "]}";
+}
+
+class FiguresTest : public ::testing::TestWithParam<Kind> {
+protected:
+    void SetUp() override {
+        const std::string path = m_folder.file("run.sscope");
+        if (GetParam().imported) {
+            writeKineto(m_folder.file("trace.json"));
+            interchange::ImportOptions options;
+            options.output = path;
+            const auto account = interchange::importTraces({m_folder.file("trace.json")}, options);
+            ASSERT_TRUE(account) << account.error().message;
+        } else {
+            const auto written = test::writeSampleRecording(path, GetParam().options);
+            ASSERT_TRUE(written) << written.error().message;
+        }
+        auto reader = storage::openRecording(path);
+        ASSERT_TRUE(reader) << reader.error().message;
+        m_reader = std::move(*reader);
+        const auto loaded = loadRecording(*m_reader, QString::fromStdString(path));
+        ASSERT_TRUE(loaded) << loaded.error().message;
+        m_recording = *loaded;
+    }
+
+    PartPtr part(const Selection& selection) {
+        const auto read = readPart(*m_reader, m_recording, selection);
+        EXPECT_TRUE(read) << (read ? "" : read.error().message);
+        return read ? *read : wholePart(m_recording);
+    }
+    [[nodiscard]] std::vector<CardContent> cardsOf(const SelectedPart& part) const {
+        return m_recording->isImported() ? importedCards(part, ledgerOf(part))
+                                         : overviewCards(part, ledgerOf(part));
+    }
+
+    test::TemporaryFolder m_folder;
+    std::unique_ptr<storage::RecordingReader> m_reader;
+    RecordingPtr m_recording;
+};
+
+TEST_P(FiguresTest, TheWindowShowsWhatTheReportSays) {
+    const auto report = questions::readReport(*m_reader, m_recording->summary);
+    ASSERT_TRUE(report);
+    const auto told = nlohmann::json::parse(analysis::toJson(*report));
+    const auto shown = nlohmann::json::parse(analysis::toJson(m_recording->report));
+    EXPECT_EQ(told, shown);
+    if (m_recording->isImported()) return;
+    const auto cards = cardsOf(*wholePart(m_recording));
+    const auto value = [](const std::optional<double>& figure, double scale) {
+        return figure ? formatNumber(*figure * scale) : unknownText();
+    };
+    EXPECT_EQ(cards[0].value.number, value(report->tokensPerSecond, 1));
+    EXPECT_EQ(cards[2].value.number, value(report->overlap.ratio(), 1));
+    EXPECT_EQ(cards[5].value.number, value(report->lossLast, 1));
+    if (report->mfu.value) {
+        EXPECT_EQ(cards[1].value.number, value(report->mfu.value, 100));
+    }
+}
+
+TEST_P(FiguresTest, PagesAgreeOnThePeak) {
+    const PartPtr whole = wholePart(m_recording);
+    const CardContent card = memoryCard(*whole);
+    const auto* worst = worstRank(*whole);
+    if (worst == nullptr) {
+        EXPECT_EQ(card.value.number, unknownText());
+        EXPECT_FALSE(noMemoryText(*whole).isEmpty());
+        return;
+    }
+    EXPECT_TRUE(memoryHeadline(*whole).contains(card.value.joined()));
+    double sum = 0;
+    for (const auto& row : memoryRows(*worst)) sum += row[1].sortKey;
+    EXPECT_EQ(sum, static_cast<double>(worst->peak.count));
+    bool isShown = false;
+    for (const StackedBar& bar : memoryBars(*whole))
+        isShown = isShown || bar.total == card.value.joined();
+    EXPECT_TRUE(isShown);
+}
+
+TEST_P(FiguresTest, HeadlineCardAndTableSayTheSameShare) {
+    const PartPtr whole = wholePart(m_recording);
+    const LedgerView ledger = ledgerOf(*whole);
+    if (ledger.rows.empty()) return;
+    const QString headline = overviewHeadline(*whole, ledger);
+    double shares = 0;
+    for (const auto& row : partsRows(ledger)) {
+        const TableCell& share = row[row.size() - 2];
+        shares += share.sortKey;
+        if (row[0].text == u"compute"_s) {
+            EXPECT_TRUE(headline.contains(share.text)) << headline.toStdString();
+        }
+    }
+    EXPECT_NEAR(shares, 1, 1e-9);
+    if (m_recording->isImported()) return;
+    const CardContent blocked = cardsOf(*whole)[3];
+    if (headline.contains(u"is blocked"_s)) {
+        EXPECT_TRUE(headline.contains(blocked.value.joined())) << headline.toStdString();
+    }
+    // bars of a rank are its mean step
+    const auto bars = ledgerBars(ledger);
+    ASSERT_EQ(bars.size(), ledger.ranks.size());
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+        const auto rows = ledger.of(ledger.ranks[i]);
+        const double mean =
+            analysis::sumOfWalls(rows).milliseconds() / static_cast<double>(rows.size());
+        EXPECT_NEAR(bars[i].sum(), mean, 1e-4);
+    }
+}
+
+TEST_P(FiguresTest, AllStepsByNumberAreTheWhole) {
+    if (m_recording->summary.steps.empty()) return;
+    Selection all;
+    all.steps = m_recording->stepsIn(m_recording->bounds());
+    ASSERT_TRUE(all.steps);
+    const PartPtr part = this->part(all);
+    const PartPtr whole = wholePart(m_recording);
+    EXPECT_EQ(part->report->tokensPerSecond, whole->report->tokensPerSecond);
+    EXPECT_EQ(part->report->stepSecondsMedian, whole->report->stepSecondsMedian);
+    EXPECT_EQ(part->report->steadySteps, whole->report->steadySteps);
+    EXPECT_EQ(sumOfParts(part->report->ledger), sumOfParts(whole->report->ledger));
+    EXPECT_EQ(part->report->overlap.communication, whole->report->overlap.communication);
+    EXPECT_EQ(part->report->overlap.hidden, whole->report->overlap.hidden);
+    EXPECT_EQ(part->report->overlap.waiting, whole->report->overlap.waiting);
+    const auto cards = cardsOf(*part), others = cardsOf(*whole);
+    ASSERT_EQ(cards.size(), others.size());
+    for (std::size_t i = 0; i < cards.size(); ++i) {
+        EXPECT_EQ(cards[i].value.joined(), others[i].value.joined())
+            << cards[i].title.toStdString();
+        EXPECT_EQ(cards[i].detail, others[i].detail);
+    }
+}
+
+TEST_P(FiguresTest, RanksAddUpToTheWhole) {
+    Duration communication, hidden, wall;
+    for (const RankFacts& rank : m_recording->summary.ranks) {
+        Selection one;
+        one.ranks = {rank.rank};
+        const PartPtr part = this->part(one);
+        communication += part->report->overlap.communication;
+        hidden += part->report->overlap.hidden;
+        wall += analysis::sumOfWalls(part->report->ledger);
+        for (const auto& row : part->report->ledger) EXPECT_EQ(row.rank, rank.rank);
+    }
+    EXPECT_EQ(communication, m_recording->report.overlap.communication);
+    EXPECT_EQ(hidden, m_recording->report.overlap.hidden);
+    EXPECT_EQ(wall, analysis::sumOfWalls(m_recording->report.ledger));
+}
+
+TEST_P(FiguresTest, CompleteIsSaidOfTheCertificateOnly) {
+    const QString word = completenessWord(*m_recording);
+    const bool complete = m_recording->report.completeness.complete;
+    EXPECT_EQ(word == u"complete ✓"_s, complete) << word.toStdString();
+    EXPECT_EQ(completenessText(*m_recording).startsWith(u"Recording complete"_s), complete);
+    for (const auto& notice : analysis::notices(m_recording->report)) {
+        const bool doubts =
+            notice.code == "recording-incomplete" || notice.code == "completeness-unknown";
+        EXPECT_FALSE(doubts && complete) << notice.title;
+    }
+}
+
+TEST_P(FiguresTest, NothingIsLessThanNothing) {
+    for (const Selection& selection : {Selection{}, Selection{{}, StepSpan{{0}, {0}}, {}}}) {
+        const PartPtr part = this->part(selection);
+        for (const CardContent& card : cardsOf(*part)) {
+            const QString text = card.value.joined() + card.qualifier + card.detail;
+            EXPECT_FALSE(text.contains(u"-1"_s) || text.contains(u'−') || text.contains(u"nan"_s))
+                << text.toStdString();
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Recordings, FiguresTest, ::testing::ValuesIn(kinds()),
+                         [](const auto& kind) {
+                             std::string name;
+                             for (const char c : std::string(kind.param.name))
+                                 if (c != ' ' && c != ',') name += c;
+                             return name;
+                         });
+
+}  // namespace
+}  // namespace shardscope::desktop
