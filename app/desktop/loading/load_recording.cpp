@@ -2,6 +2,8 @@
 
 #include "profiler/analysis/part.h"
 
+#include <malloc.h>
+
 #include <utility>
 
 namespace shardscope::desktop {
@@ -23,6 +25,7 @@ RecordingPtr analysed(const OpenRecording& sketch, questions::ReportReader& read
     // only conclusions are kept: what pages show of events they ask for
     read.ranks().clear();
     read.ranks().shrink_to_fit();
+    ::malloc_trim(0);  // a report of a long run leaves much behind
     whole->analysed = true;
     return whole;
 }

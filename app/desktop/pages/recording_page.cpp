@@ -5,16 +5,17 @@
 
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <utility>
 
 namespace shardscope::desktop {
 
 RecordingPage::RecordingPage(PageContext& context, QWidget* parent)
     : Page(parent), m_selection(context.selection), m_part(context.part) {
     connect(&m_selection, &SelectionModel::selectionChanged, this, [this] {
-        if (m_recording) present();
+        if (m_recording) presentOnceSeen();
     });
     connect(&m_part, &PartLoader::changed, this, [this] {
-        if (m_recording) present();
+        if (m_recording) presentOnceSeen();
     });
     connect(&context.loader, &RecordingLoader::opening, this, &RecordingPage::showLoading);
     connect(&context.loader, &RecordingLoader::opened, this, &RecordingPage::showRecording);
@@ -70,7 +71,18 @@ void RecordingPage::showRecording(const RecordingPtr& recording) {
                        sharedDeviceText(*recording)};
     limits.removeAll(QString());
     m_frame->setBanner(limits.join(u' '));
-    present();
+    presentOnceSeen();
+}
+
+/// What nobody looks at is not made: a page of a long run takes its time.
+void RecordingPage::presentOnceSeen() {
+    m_isDue = !isVisible();
+    if (!m_isDue) present();
+}
+
+void RecordingPage::showEvent(QShowEvent* event) {
+    Page::showEvent(event);
+    if (std::exchange(m_isDue, false) && m_recording) present();
 }
 
 }  // namespace shardscope::desktop

@@ -26,7 +26,7 @@ protected:
     /// Whether it can show a recording whose events and report are still on their way.
     [[nodiscard]] virtual bool showsSketches() const { return false; }
     /// The recording, the selection or the figures of what is selected changed; there is a
-    /// recording.
+    /// recording, and the page is seen.
     virtual void present() = 0;
     [[nodiscard]] const OpenRecording& recording() const { return *m_recording; }
     /// What is selected, with its figures; may still be that of the selection before. Not there for
@@ -34,6 +34,7 @@ protected:
     [[nodiscard]] const SelectedPart& part() const { return *m_part.current(); }
     [[nodiscard]] const PartPtr& currentPart() const { return m_part.current(); }
     [[nodiscard]] bool hasPart() const { return m_part.current() != nullptr; }
+    void showEvent(QShowEvent* event) override;
     /// Selects `evidence` and shows it on another page.
     void showElsewhere(const QString& page, const Selection& evidence);
     [[nodiscard]] const RecordingPtr& shownRecording() const { return m_recording; }
@@ -45,11 +46,13 @@ private:
     void showLoading(const QString& path);
     void showError(const QString& message);
     void showRecording(const RecordingPtr& recording);
+    void presentOnceSeen();
 
     SelectionModel& m_selection;
     PartLoader& m_part;
     PageFrame* m_frame = nullptr;
     RecordingPtr m_recording;
+    bool m_isDue = false;  ///< something changed since it was last seen
 };
 
 }  // namespace shardscope::desktop

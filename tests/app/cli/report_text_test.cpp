@@ -1,5 +1,6 @@
 // The report for people, of few ranks and of many.
 #include "app/cli/report_text.h"
+#include "profiler/analysis/part.h"
 
 #include "app/cli/console.h"
 #include "app/cli/report_many.h"
@@ -134,7 +135,7 @@ TEST(ReportText, SaysThatNothingStandsOutOnlyWhereItCanTell) {
     report.judged = {true, {"memory: no memory events are recorded"}};
     EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr(kNothing));
     EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell: memory: no memory"));
-    markRunning(report);
+    analysis::markRunning(report);
     EXPECT_THAT(reportText(report, "run.sscope"), Not(HasSubstr(kNothing)));
     EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell: what there is"));
     report.running = false;

@@ -1,6 +1,7 @@
 // Figures of the window: prints them, asserts none.
 //
-//   QT_QPA_PLATFORM=offscreen desktop_bench [charts] [bars]      without words: all
+//   QT_QPA_PLATFORM=offscreen desktop_bench [charts] [bars]      without words: these two
+//   QT_QPA_PLATFORM=offscreen desktop_bench FILE.sscope          opening it, moving in its Timeline
 #include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
 #include "tests/bench/desktop/measure.h"
@@ -32,6 +33,8 @@ int main(int argc, char** argv) {
     const auto wants = [&words](const QString& word) {
         return words.isEmpty() || words.contains(word);
     };
+    for (const QString& word : words)
+        if (word.endsWith(QStringLiteral(".sscope"))) return bench::measureTimeline(word);
     if (wants(QStringLiteral("charts"))) bench::measureCharts();
     if (wants(QStringLiteral("bars"))) bench::measureBars();
     return 0;

@@ -1,6 +1,8 @@
 // What measurements of the window share. GUI thread.
 #pragma once
 
+#include <QString>
+
 namespace shardscope::desktop::bench {
 
 /// Processor time of this process so far, in milliseconds.
@@ -12,5 +14,8 @@ namespace shardscope::desktop::bench {
 void measureCharts();
 /// Stacked bars and columns: Qt Charts against the raster.
 void measureBars();
+/// Opening a recording in a window of 1920x1080, and zooms, jumps and hovers in its Timeline. The
+/// exit status.
+int measureTimeline(const QString& path);
 
 }  // namespace shardscope::desktop::bench

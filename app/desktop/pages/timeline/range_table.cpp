@@ -4,54 +4,57 @@
 #include "profiler/analysis/median.h"
 
 #include <algorithm>
-#include <array>
-#include <unordered_map>
 
 namespace shardscope::desktop {
 
-void RangeAggregation::addLane(const LaneFacts& lane, const std::vector<SpanEvent>& spans,
-                               const std::function<QString(StringId)>& text) {
-    const QString laneName = QString::fromStdString(lane.name);
-    const RangeKind laneKind = rangeKind(lane).value_or(m_kind);
-    std::unordered_map<StringId, Sum*> sums;
-    const auto sumOf = [&](StringId name) {
-        auto [found, isNew] = sums.try_emplace(name, nullptr);
-        if (!isNew) return found->second;
-        Sum& sum = m_sums[text(name)];
-        sum.role = lane.role;
-        sum.onDevice = isStreamLane(lane.lane);
-        sum.laneNames.insert(laneName);
-        sum.lanes.insert({lane.rank, lane.lane});
-        return found->second = &sum;
-    };
-    std::array<Sum*, 256> open{};  // by depth: the span that is open there
-    std::array<TimeRange, 256> inside{};
+void RangeAggregation::beginLane(const LaneFacts& lane) {
+    m_pass = {};
+    m_pass.lane = lane;
+    m_pass.kind = rangeKind(lane).value_or(m_kind);
+}
+
+RangeAggregation::Sum& RangeAggregation::sumOf(StringId name,
+                                               const std::function<QString(StringId)>& text) {
+    if (m_pass.sums.empty()) ++m_lanes;
+    auto [found, isNew] = m_pass.sums.try_emplace(name, nullptr);
+    if (!isNew) return *found->second;
+    const LaneFacts& lane = m_pass.lane;
+    Sum& sum = m_sums[text(name)];
+    sum.role = lane.role;
+    sum.onDevice = isStreamLane(lane.lane);
+    sum.laneNames.insert(QString::fromStdString(lane.name));
+    sum.lanes.insert({lane.rank, lane.lane});
+    found->second = &sum;
+    return sum;
+}
+
+void RangeAggregation::add(const std::vector<SpanEvent>& spans,
+                           const std::function<QString(StringId)>& text) {
     for (const SpanEvent& span : spans) {
         const TimeRange part = span.range().intersection(m_range);
         if (part.duration().ns < 0 || (part.empty() && span.duration.ns > 0)) continue;
-        if (rangeKind(laneKind, span) != m_kind) continue;
-        Sum* sum = sumOf(span.name);
+        if (rangeKind(m_pass.kind, span) != m_kind) continue;
+        Sum* sum = &sumOf(span.name, text);
         if (sum->phase == Phase::kNone) sum->phase = span.phase;
         sum->self += part.duration();
         sum->durations.push_back(part.duration());
         if (part.duration() > sum->longestPart) {
             sum->longestPart = part.duration();
             sum->longest = span;
-            sum->where = {lane.rank, lane.lane};
+            sum->where = {m_pass.lane.rank, m_pass.lane.lane};
         }
-        if (span.depth > 0 && open[span.depth - 1U] != nullptr) {
-            const TimeRange shared = inside[span.depth - 1U].intersection(part);
-            if (!shared.empty()) open[span.depth - 1U]->self -= shared.duration();
+        if (span.depth > 0 && m_pass.open[span.depth - 1U] != nullptr) {
+            const TimeRange shared = m_pass.inside[span.depth - 1U].intersection(part);
+            if (!shared.empty()) m_pass.open[span.depth - 1U]->self -= shared.duration();
         }
         // a name inside itself (recursion) counts once
         bool nestedInItself = false;
         for (std::size_t depth = 0; depth < span.depth; ++depth)
-            nestedInItself |= open[depth] == sum && inside[depth].end >= part.end;
+            nestedInItself |= m_pass.open[depth] == sum && m_pass.inside[depth].end >= part.end;
         if (!nestedInItself) sum->total += part.duration();
-        open[span.depth] = sum;
-        inside[span.depth] = part;
+        m_pass.open[span.depth] = sum;
+        m_pass.inside[span.depth] = part;
     }
-    if (!sums.empty()) ++m_lanes;
 }
 
 RangeTable RangeAggregation::table(int ranks) const {

@@ -4,9 +4,11 @@
 
 #include "app/desktop/pages/timeline/timeline_frame.h"
 
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -14,10 +16,17 @@ namespace shardscope::desktop {
 class RangeAggregation {
 public:
     RangeAggregation(TimeRange range, RangeKind kind) : m_range(range), m_kind(kind) {}
-    /// `spans` by start, of a lane that holds spans of the kind; time outside the range does not
+    /// What is added from here on is of this lane, which holds spans of the kind.
+    void beginLane(const LaneFacts& lane);
+    /// `spans` by start, none of them before those added already; time outside the range does not
     /// count.
+    void add(const std::vector<SpanEvent>& spans, const std::function<QString(StringId)>& text);
+    /// All of a lane at once.
     void addLane(const LaneFacts& lane, const std::vector<SpanEvent>& spans,
-                 const std::function<QString(StringId)>& text);
+                 const std::function<QString(StringId)>& text) {
+        beginLane(lane);
+        add(spans, text);
+    }
     [[nodiscard]] RangeTable table(int ranks) const;
 
 private:
@@ -34,9 +43,20 @@ private:
         std::set<QString> laneNames;
         std::set<LaneAddress> lanes;
     };
+    /// What is known of the lane that spans are added of.
+    struct Pass {
+        LaneFacts lane;
+        RangeKind kind = RangeKind::kKernels;
+        std::unordered_map<StringId, Sum*> sums;
+        std::array<Sum*, 256> open{};  ///< by depth: the span that is open there
+        std::array<TimeRange, 256> inside{};
+    };
+    [[nodiscard]] Sum& sumOf(StringId name, const std::function<QString(StringId)>& text);
+
     TimeRange m_range;
     RangeKind m_kind;
     int m_lanes = 0;
+    Pass m_pass;
     std::map<QString, Sum> m_sums;
 };
 

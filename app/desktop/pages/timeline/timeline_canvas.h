@@ -48,6 +48,8 @@ public:
     void followInTime(bool forward);
     [[nodiscard]] const std::vector<LinkedSlice>& links() const { return m_picks.links; }
 
+    /// What is in sight was loaded, be it for another view.
+    [[nodiscard]] bool hasPicture() const { return m_frame != nullptr; }
     [[nodiscard]] TimeRange view() const { return m_shown.view(); }
     [[nodiscard]] const LaneLayout& lanes() const { return m_shown.lanes(); }
     [[nodiscard]] const std::optional<TimelineHit>& selectedSlice() const { return m_picks.chosen; }

@@ -7,6 +7,7 @@
 #include "app/desktop/pages/timeline/range_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -270,6 +271,39 @@ Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
     return links;
 }
 
+namespace {
+
+/// Spans that are read of a lane at a time, about: all of a long run would not fit.
+constexpr double kSpansAtATime = 250'000;
+
+Result<void> addToTable(storage::RecordingReader& reader, const OpenRecording& recording,
+                        const LaneFacts& lane, TimeRange range,
+                        const storage::Generation& generation, RangeAggregation& aggregation) {
+    const auto whole =
+        static_cast<double>(std::max<std::int64_t>(1, recording.bounds().duration().ns));
+    const double expected = static_cast<double>(recording.summary.events.spans) *
+                            static_cast<double>(range.duration().ns) / whole;
+    const auto parts =
+        static_cast<std::int64_t>(std::max(1.0, std::ceil(expected / kSpansAtATime)));
+    aggregation.beginLane(lane);
+    for (std::int64_t part = 0; part < parts; ++part) {
+        if (generation.superseded()) return tl::unexpected(superseded());
+        const auto at = [&](std::int64_t place) {
+            return range.begin + Duration{range.duration().ns / parts * place};
+        };
+        const TimeRange window{at(part), part + 1 == parts ? range.end : at(part + 1)};
+        auto spans = reader.spans(lane.rank, lane.lane, window);
+        if (!spans) return failure(spans);
+        // those that reach in from before were in the window before
+        if (part > 0)
+            std::erase_if(*spans, [&](const SpanEvent& span) { return span.start < window.begin; });
+        aggregation.add(*spans, [&](StringId id) { return fromUtf8(reader.text(lane.rank, id)); });
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
                                      const OpenRecording& recording, const RangeTableQuery& query,
                                      const storage::Generation& generation) {
@@ -279,11 +313,9 @@ Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
         const bool shown =
             ranks.empty() || std::find(ranks.begin(), ranks.end(), lane.rank) != ranks.end();
         if (!shown || !mayHold(lane, query.kind)) continue;
-        if (generation.superseded()) return tl::unexpected(superseded());
-        const auto spans = reader.spans(lane.rank, lane.lane, query.range);
-        if (!spans) return failure(spans);
-        aggregation.addLane(lane, *spans,
-                            [&](StringId id) { return fromUtf8(reader.text(lane.rank, id)); });
+        if (auto added = addToTable(reader, recording, lane, query.range, generation, aggregation);
+            !added)
+            return failure(added);
     }
     RangeTable table = aggregation.table(
         static_cast<int>(ranks.empty() ? recording.summary.ranks.size() : ranks.size()));
