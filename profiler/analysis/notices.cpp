@@ -40,8 +40,10 @@ RunFinding noticeOf(const Completeness& completeness) {
     notice.title = completeness.known ? "Something is missing from the recording"
                                       : "Whether the recording is complete cannot be told";
     const std::size_t said = std::min(completeness.missing.size(), kMostSentences);
-    for (std::size_t i = 0; i < said; ++i)
-        notice.detail += (i == 0 ? "" : " ") + sentence(completeness.missing[i]);
+    for (std::size_t i = 0; i < said; ++i) {
+        if (i > 0) notice.detail += ' ';
+        notice.detail += sentence(completeness.missing[i]);
+    }
     if (said < completeness.missing.size())
         notice.detail += fmt::format(" And {} more.", completeness.missing.size() - said);
     return notice;

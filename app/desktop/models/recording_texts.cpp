@@ -1,6 +1,8 @@
 #include "app/desktop/models/recording_texts.h"
 
 #include "app/desktop/models/format.h"
+#include "engine/run/config/modelled_link.h"
+#include "engine/run/config/run_config.h"
 
 #include <QStringList>
 #include <algorithm>
@@ -78,6 +80,14 @@ QString sharedDeviceText(const OpenRecording& recording) {
                                                                    fromUtf8(device.name));
     }
     return {};
+}
+
+QString modelledLinkText(const OpenRecording& recording) {
+    const auto config = run::parseRunConfigJson(recording.summary.run.configJson);
+    const std::string link = config ? run::modelledLink(*config) : "";
+    if (link.empty()) return {};
+    return u"The link between ranks is %1: times of collectives are those of the model."_s.arg(
+        fromUtf8(link));
 }
 
 QString selectionText(const OpenRecording& recording, const Selection& selection) {

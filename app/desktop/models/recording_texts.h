@@ -21,6 +21,8 @@ namespace shardscope::desktop {
 [[nodiscard]] QString leftOutWord(const DetailFacts& detail);
 /// Ranks that share a device limit what every figure of speed means; empty: none does.
 [[nodiscard]] QString sharedDeviceText(const OpenRecording& recording);
+/// That collectives went over a link that is not there; empty: a real one.
+[[nodiscard]] QString modelledLinkText(const OpenRecording& recording);
 /// "steps 3–40 · ranks all · 0.412 s – 38.1 s"
 [[nodiscard]] QString selectionText(const OpenRecording& recording, const Selection& selection);
 

@@ -68,7 +68,7 @@ void RecordingPage::showRecording(const RecordingPtr& recording) {
     m_recording = recording;
     m_frame->showState(PageFrame::State::kFull);
     QStringList limits{incompleteText(*recording), leftOutText(*recording),
-                       sharedDeviceText(*recording)};
+                       sharedDeviceText(*recording), modelledLinkText(*recording)};
     limits.removeAll(QString());
     m_frame->setBanner(limits.join(u' '));
     presentOnceSeen();

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
         return words.isEmpty() || words.contains(word);
     };
     for (const QString& word : words)
-        if (word.endsWith(QStringLiteral(".sscope"))) return bench::measureTimeline(word);
+        if (word.endsWith(QStringLiteral(".sscope"))) return bench::measureTimeline(word.toStdString());
     if (wants(QStringLiteral("charts"))) bench::measureCharts();
     if (wants(QStringLiteral("bars"))) bench::measureBars();
     return 0;

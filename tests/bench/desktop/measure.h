@@ -1,7 +1,7 @@
 // What measurements of the window share. GUI thread.
 #pragma once
 
-#include <QString>
+#include <string>
 
 namespace shardscope::desktop::bench {
 
@@ -16,6 +16,6 @@ void measureCharts();
 void measureBars();
 /// Opening a recording in a window of 1920x1080, and zooms, jumps and hovers in its Timeline. The
 /// exit status.
-int measureTimeline(const QString& path);
+int measureTimeline(const std::string& path);
 
 }  // namespace shardscope::desktop::bench

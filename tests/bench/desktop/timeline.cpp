@@ -136,7 +136,7 @@ std::vector<TimeRange> walk(TimeRange bounds) {
 
 }  // namespace
 
-int measureTimeline(const QString& path) {
+int measureTimeline(const std::string& path) {
     const QTemporaryDir folder;
     const UserFolders folders{folder.filePath(QStringLiteral("desktop.ini")),
                               folder.filePath(QStringLiteral("recent.json")), folder.path(),
@@ -151,11 +151,12 @@ int measureTimeline(const QString& path) {
     auto* page = qobject_cast<TimelinePage*>(window.page(page_ids::kTimeline));
     TimelineCanvas& canvas = page->canvas();
     longest = 0;
-    bool sketched = false, opened = false;
-    QObject::connect(&window.loader(), &RecordingLoader::sketched, [&] { sketched = true; });
-    QObject::connect(&window.loader(), &RecordingLoader::opened, [&] { opened = true; });
+    bool opened = false;
     const double begin = wallMs();
-    window.openFile(path);
+    QObject::connect(&window.loader(), &RecordingLoader::sketched,
+                     [&] { fmt::print("{:<34} {:.0f} ms\n", "its rows", wallMs() - begin); });
+    QObject::connect(&window.loader(), &RecordingLoader::opened, [&] { opened = true; });
+    window.openFile(QString::fromStdString(path));
     until([&] { return canvas.hasPicture(); }, longest);
     paint(canvas);
     fmt::print("{:<34} {:.0f} ms\n", "first picture of lanes", wallMs() - begin);

@@ -35,8 +35,10 @@ QString waitingText(const OpenRecording& recording, const analysis::Communicatio
     if (!recording.report.waitingKnown)
         return u"The other ranks are not recorded: what of it is waiting cannot be told."_s;
     if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
-    return u"Longest single wait: %1, on rank %2."_s.arg(formatDuration(sum.longestWait))
-        .arg(sum.waitingRank.value);
+    return u"Longest single wait: %1, on rank %2. Everything in this stretch of time counts, "
+           u"validation too; Overview and report leave that out."_s
+               .arg(formatDuration(sum.longestWait))
+               .arg(sum.waitingRank.value);
 }
 
 /// Of the selected steps, those that hold no collectives whatever there was.

@@ -58,7 +58,8 @@ void TimelineCanvas::setRecording(const RecordingPtr& recording) {
     m_shown.setOrigin(std::nullopt);
     m_shown.setRecording(recording);
     lanesChanged();
-    if (recording) changeView(recording->bounds());
+    // whoever sets a recording sets what to see of it next: only that picture is asked for
+    if (recording) m_shown.setView(recording->bounds());
 }
 
 void TimelineCanvas::setRanks(const std::vector<RankId>& ranks) {
