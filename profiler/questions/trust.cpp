@@ -27,7 +27,7 @@ void addCertificate(const analysis::Completeness& told, Answer& answer) {
             why);
         return;
     }
-    answer.sentences.push_back(
+    answer.sentences.emplace_back(
         told.complete ? "Complete: every event that a step must have is there." : "Not complete:");
     for (const std::string& sentence : told.missing) answer.sentences.push_back(sentence);
 }

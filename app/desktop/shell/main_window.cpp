@@ -169,6 +169,7 @@ void MainWindow::connectLoader() {
     connect(&m_loader, &RecordingLoader::opened, this, &MainWindow::presentRecording);
     connect(&m_loader, &RecordingLoader::sketched, this, [this](const RecordingPtr& sketch) {
         m_status->setJob({}, 0);
+        m_connection->hide();  // the one before may have said meanwhile that it is lost
         m_selection.reset();
         m_topBar->setTitle(sketch->title(), sketch->address());
         setWindowTitle(tr("%1 – Shardscope").arg(sketch->title()));

@@ -187,7 +187,7 @@ void DataTable::contextMenuEvent(QContextMenuEvent* event) {
     if (at.isValid()) {
         Q_EMIT menuOpens(menu, m_model->sourceRow(at.row()));
         if (!menu->isEmpty()) menu->addSeparator();
-        menu->addAction(tr("Copy cell"), [this, text = m_model->cellText(at)] { copy(text); });
+        menu->addAction(tr("Copy cell"), [text = m_model->cellText(at)] { copy(text); });
         menu->addAction(tr("Copy rows"), this, &DataTable::copyRows);
     }
     menu->addAction(tr("Copy table"), this, [this] { copy(m_model->toText()); });

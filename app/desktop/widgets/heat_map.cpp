@@ -31,8 +31,8 @@ std::size_t firstOf(int pixel, int pixels, std::size_t count) {
 
 QImage imageOf(const HeatData& map, QSize size) {
     const std::size_t rows = map.rows.size(), columns = map.columns.size();
-    const int high = static_cast<int>(std::min<std::size_t>(rows, std::max(1, size.height())));
-    const int wide = static_cast<int>(std::min<std::size_t>(columns, std::max(1, size.width())));
+    const int high = std::min(static_cast<int>(rows), std::max(1, size.height()));
+    const int wide = std::min(static_cast<int>(columns), std::max(1, size.width()));
     QImage image(std::max(1, wide), std::max(1, high), QImage::Format_ARGB32);
     image.fill(Qt::transparent);
     for (int y = 0; y < high && rows > 0; ++y) {

@@ -109,6 +109,14 @@ QString memoryHeadline(const SelectedPart& part) {
             .arg(formatBytes(outsideOf(*worst)), againstTheory(*worst), formatPercent(share),
                  word(largest));
     }
+    if (worst->theory.count == 0) {
+        const QString peak =
+            u"Peak is %1 on rank %2"_s.arg(formatBytes(worst->peak)).arg(worst->rank.value);
+        // a snapshot does not say what its blocks are for
+        return largest == MemoryCategory::kOther && share > 0.999
+                   ? peak + u"; what it is for is not recorded."_s
+                   : peak + u"; %1 of it is %2."_s.arg(formatPercent(share), word(largest));
+    }
     return u"Peak is %1 on rank %2, %3; %4 of it is %5."_s.arg(formatBytes(worst->peak))
         .arg(worst->rank.value)
         .arg(againstTheory(*worst), formatPercent(share), word(largest));

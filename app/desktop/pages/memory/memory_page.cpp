@@ -67,7 +67,7 @@ QWidget* MemoryPage::buildContent() {
     main->setSpacing(kGap);
     m_pictureColumn = new QVBoxLayout;
     m_pictureColumn->setSpacing(kGap);
-    main->addLayout(m_pictureColumn, 1);
+    main->addLayout(m_pictureColumn);
     m_more = quietLabel({}, content);
     m_more->hide();
     main->addWidget(m_more);
@@ -78,6 +78,7 @@ QWidget* MemoryPage::buildContent() {
     m_table = new DataTable(tr("Memory at the peak by category"), content);
     m_table->setFitsRows(true);
     main->addWidget(m_table);
+    main->addStretch();
     layout->addLayout(main, 5);
     layout->addWidget(buildSide(content), 2);
     return content;

@@ -125,7 +125,9 @@ std::vector<CardContent> importedCards(const SelectedPart& part, const LedgerVie
         busy.detail = u"%1 kernels on %2 · %3"_s.arg(
             formatCount(sums.kernels),
             sums.devices == 1 ? u"1 device"_s : u"%1 devices"_s.arg(sums.devices), busy.detail);
-    std::vector<CardContent> cards{stepCard(part, ledger)};
+    std::vector<CardContent> cards;
+    if (sums.kernels > 0 || !part.recording->summary.steps.empty())
+        cards.push_back(stepCard(part, ledger));
     if (sums.kernels > 0)
         cards = {cards.front(), busy,
                  shareCard(u"Communication"_s, sums.communication, sums, part,

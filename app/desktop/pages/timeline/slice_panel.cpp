@@ -186,7 +186,7 @@ void SlicePanel::showWays(const std::vector<QString>& texts) {
         old->hide();
         old->deleteLater();
     }
-    m_ways->setVisible(texts.size() > 0);
+    m_ways->setVisible(!texts.empty());
     auto* layout = new QVBoxLayout(m_ways);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
