@@ -78,21 +78,6 @@ std::string cellText(const Cell& cell, Unit unit) {
     return numberText(static_cast<double>(*whole), unit);
 }
 
-/// Of a cell whose row says it.
-Unit unitNamed(const Cell& cell) {
-    static constexpr std::pair<std::string_view, Unit> kNames[] = {
-        {"ns", Unit::kNanoseconds}, {"bytes", Unit::kBytes}, {"tokens/s", Unit::kTokensPerSecond}};
-    const auto* name = cell.text();
-    for (const auto& [word, unit] : kNames)
-        if (name != nullptr && *name == word) return unit;
-    return Unit::kNone;
-}
-
-Unit unitOf(const Table& table, const std::vector<Cell>& row, std::size_t column) {
-    const Unit unit = table.columns[column].unit;
-    return unit == Unit::kOfRow ? unitNamed(row[table.columnAt("unit")]) : unit;
-}
-
 std::string tableText(const Table& table, std::size_t mostRows) {
     std::vector<std::string> header;
     std::vector<std::size_t> columns;
@@ -105,7 +90,7 @@ std::string tableText(const Table& table, std::size_t mostRows) {
     for (std::size_t i = 0; i < shown; ++i) {
         std::vector<std::string> row;
         for (const std::size_t c : columns)
-            row.push_back(cellText(table.rows[i][c], unitOf(table, table.rows[i], c)));
+            row.push_back(cellText(table.rows[i][c], table.unitOf(table.rows[i], c)));
         text.add(std::move(row));
     }
     std::string all = fmt::format("{}\n{}", table.title, text.text("  "));

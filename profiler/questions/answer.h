@@ -94,6 +94,8 @@ struct Table {
             return whole == nullptr ? !row[column].isNone() : *whole != 0;
         });
     }
+    /// Of a row's cell; where the row says it, what it says.
+    [[nodiscard]] Unit unitOf(const std::vector<Cell>& row, std::size_t column) const;
     /// Place of the column with that key, which there is.
     [[nodiscard]] std::size_t columnAt(std::string_view wanted) const {
         std::size_t place = 0;

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <string_view>
+#include <utility>
 
 namespace shardscope::questions {
 
@@ -22,6 +24,16 @@ std::string listText(const std::vector<RankId>& members) {
 }
 
 }  // namespace
+
+Unit Table::unitOf(const std::vector<Cell>& row, std::size_t column) const {
+    static constexpr std::pair<std::string_view, Unit> kNames[] = {
+        {"ns", Unit::kNanoseconds}, {"bytes", Unit::kBytes}, {"tokens/s", Unit::kTokensPerSecond}};
+    if (columns[column].unit != Unit::kOfRow) return columns[column].unit;
+    const auto* name = row[columnAt("unit")].text();
+    for (const auto& [word, unit] : kNames)
+        if (name != nullptr && *name == word) return unit;
+    return Unit::kNone;
+}
 
 double numberOf(const Cell& cell) {
     if (const auto* whole = cell.integer()) return static_cast<double>(*whole);

@@ -45,12 +45,11 @@ std::vector<std::string> pathsOf(const QStringList& inputs) {
     return paths;
 }
 
-ImportFacts factsOf(const QStringList& inputs, const ImportAccount& account) {
+ImportFacts factsOf(const ImportAccount& account) {
     const auto count = [](std::uint64_t value) {
         return formatCount(static_cast<std::int64_t>(value));
     };
-    ImportFacts facts{{u"trace"_s, inputs.join(u", "_s)},
-                      {u"events read"_s, count(account.read)},
+    ImportFacts facts{{u"events read"_s, count(account.read)},
                       {u"kept"_s, count(account.kept)},
                       {u"repaired"_s, count(account.repaired)},
                       {u"rejected"_s, count(account.rejected())}};
@@ -60,6 +59,12 @@ ImportFacts factsOf(const QStringList& inputs, const ImportAccount& account) {
         facts.emplace_back(u"rejected"_s, u"%1 × %2"_s.arg(count(times), fromUtf8(reason)));
     for (const std::string& note : account.sentences())
         facts.emplace_back(u"note"_s, fromUtf8(note));
+    return facts;
+}
+
+/// The same trace may lie elsewhere the next time.
+ImportFacts named(const QStringList& inputs, ImportFacts facts) {
+    facts.insert(facts.begin(), {u"trace"_s, inputs.join(u", "_s)});
     return facts;
 }
 
@@ -116,7 +121,15 @@ ImportCache::ImportCache(QString folder, Bytes limit)
 Result<QString> ImportCache::keyOf(const QStringList& inputs, const Progress& progress) const {
     const QStringList files = filesOf(inputs);
     qint64 whole = 0, done = 0;
-    for (const QString& file : files) whole += QFileInfo(file).size();
+    for (const QString& file : files) {
+        // a pipe would be waited for without an end
+        if (!QFileInfo(file).isFile())
+            return failure(ErrorCode::kUnreadable,
+                           file.toStdString() +
+                               " is no file: import it with `shardscope import`, "
+                               "which reads pipes");
+        whole += QFileInfo(file).size();
+    }
     QCryptographicHash hash(QCryptographicHash::Blake2b_256);
     hash.addData(QByteArray(kImporter));
     for (const QString& path : files) {
@@ -150,7 +163,7 @@ Result<ImportedTrace> ImportCache::imported(const QStringList& inputs,
     const QString facts = folder.filePath(*key + u".json"_s);
     if (QFile known(recording); known.open(QIODevice::ReadOnly)) {
         known.setFileTime(QDateTime::currentDateTime(), QFileDevice::FileModificationTime);
-        return ImportedTrace{recording, readFacts(facts)};
+        return ImportedTrace{recording, named(inputs, readFacts(facts))};
     }
     interchange::ImportOptions options;
     options.output = recording.toStdString();
@@ -162,10 +175,10 @@ Result<ImportedTrace> ImportCache::imported(const QStringList& inputs,
     if (!account && account.error().code == ErrorCode::kCancelled)
         return tl::unexpected(cancelled());
     if (!account) return failure(account);
-    const ImportedTrace made{recording, factsOf(inputs, *account)};
-    writeFacts(facts, made.facts);
+    const ImportFacts told = factsOf(*account);
+    writeFacts(facts, told);
     makeRoom(recording);
-    return made;
+    return ImportedTrace{recording, named(inputs, told)};
 }
 
 /// The file that is to be opened stays whatever it takes.

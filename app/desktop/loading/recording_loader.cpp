@@ -73,6 +73,8 @@ constexpr int kTopicsOfAnUrgency = 1 << 16;
 /// Between two looks at a recording that grows; longer where a look takes long.
 constexpr std::chrono::milliseconds kBetweenLooks{2'000};
 constexpr int kLooksShare = 5;
+/// Nobody seems to write it; but some file systems know no locks.
+constexpr std::chrono::milliseconds kBetweenLooksAtTheDead{30'000};
 
 bool isMore(const RecordingSummary& before, const RecordingSummary& now) {
     return now.complete != before.complete || now.events.total() != before.events.total() ||
@@ -275,6 +277,7 @@ void RecordingLoader::completeSketch(const RecordingPtr& sketch,
     };
     submit(m_growth, withLoss(m_growth, add),
            [this, path = sketch->address()](const QString& message) {
+               m_recording.reset();  // rows without a report are no recording
                Q_EMIT openFailed(path, message);
            });
 }
@@ -287,7 +290,8 @@ void RecordingLoader::present(const RecordingPtr& recording) {
         Q_EMIT grown(recording);
     else
         Q_EMIT opened(recording);
-    if (!recording->summary.complete) m_again.start(kBetweenLooks);
+    if (!recording->summary.complete)
+        m_again.start(recording->beingWritten ? kBetweenLooks : kBetweenLooksAtTheDead);
 }
 
 /// Questions that follow are answered from what there is now.
@@ -318,7 +322,9 @@ void RecordingLoader::lookForMore() {
         const bool hasGrown = isMore(before, (*sketch)->summary);
         (*sketch)->beingWritten = reading->isBeingWritten() || (reading->session && hasGrown);
         if (!hasGrown && (*sketch)->beingWritten == reading->recording->beingWritten)
-            return Topic::Delivery([this] { m_again.start(kBetweenLooks); });
+            return Topic::Delivery([this, written = (*sketch)->beingWritten] {
+                m_again.start(written || m_isRemote ? kBetweenLooks : kBetweenLooksAtTheDead);
+            });
         storage::CancellableReader reader(*reading->reader, generation);
         auto report = questions::ReportReader::of((*sketch)->summary);
         if (!report) return failure(report);
@@ -333,7 +339,8 @@ void RecordingLoader::lookForMore() {
             std::chrono::steady_clock::now() - begun);
         return Topic::Delivery([this, whole, took] {
             present(whole);
-            if (m_again.isActive()) m_again.start(std::max(kBetweenLooks, kLooksShare * took));
+            if (m_again.isActive() && whole->beingWritten)
+                m_again.start(std::max(kBetweenLooks, kLooksShare * took));
         });
     };
     submit(m_growth, withLoss(m_growth, look), [](const QString&) {});

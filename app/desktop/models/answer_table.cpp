@@ -52,16 +52,6 @@ QString numberText(double value, Unit unit) {
     return formatNumber(value);
 }
 
-/// Of a cell whose row says it.
-Unit unitNamed(const Cell& cell) {
-    static constexpr std::pair<std::string_view, Unit> kNames[] = {
-        {"ns", Unit::kNanoseconds}, {"bytes", Unit::kBytes}, {"tokens/s", Unit::kTokensPerSecond}};
-    const auto* name = cell.text();
-    for (const auto& [word, unit] : kNames)
-        if (name != nullptr && *name == word) return unit;
-    return Unit::kNone;
-}
-
 double sortKeyOf(const Cell& cell) {
     if (const auto* whole = cell.integer()) return static_cast<double>(*whole);
     const auto* real = cell.real();
@@ -128,10 +118,8 @@ AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
         std::vector<TableCell> row;
         for (const std::size_t c : columns) {
             const Cell& cell = table.rows[i][c];
-            Unit unit = table.columns[c].unit;
-            if (unit == Unit::kOfRow) unit = unitNamed(table.rows[i][table.columnAt("unit")]);
-            row.push_back({cellText(cell, unit), exactText(cell, table.columns[c].key),
-                           sortKeyOf(cell), Meaning::kNone});
+            row.push_back({cellText(cell, table.unitOf(table.rows[i], c)),
+                           exactText(cell, table.columns[c].key), sortKeyOf(cell), Meaning::kNone});
         }
         shown.rows.push_back(std::move(row));
     }

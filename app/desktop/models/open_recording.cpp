@@ -43,6 +43,11 @@ TimeRange OpenRecording::timeOf(const Selection& selection) const {
     return time.value_or(bounds());
 }
 
+QString OpenRecording::label() const {
+    if (isImported()) return title();
+    return u"%1 · %2"_s.arg(address().section(u'/', -1, -1, QString::SectionSkipEmpty), title());
+}
+
 QString OpenRecording::title() const {
     if (isImported()) {
         const QStringList files = address().split(u'\n');

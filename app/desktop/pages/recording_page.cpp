@@ -60,7 +60,9 @@ void RecordingPage::showLoading(const QString& path) {
 }
 
 void RecordingPage::showError(const QString& message) {
-    if (m_recording) return;  // the window says that the other one could not be opened
+    // the window says that the other one could not be opened; a sketch is the one that failed
+    if (m_recording && m_recording->analysed) return;
+    m_recording.reset();
     m_frame->showError(tr("The recording could not be opened"), message);
 }
 

@@ -171,8 +171,8 @@ void MainWindow::connectLoader() {
         m_status->setJob({}, 0);
         m_connection->hide();  // the one before may have said meanwhile that it is lost
         m_selection.reset();
-        m_topBar->setTitle(sketch->title(), sketch->address());
-        setWindowTitle(tr("%1 – Shardscope").arg(sketch->title()));
+        m_topBar->setTitle(sketch->label(), sketch->address());
+        setWindowTitle(tr("%1 – Shardscope").arg(sketch->label()));
         m_status->setMessage(tr("Reading phases and collectives of %1…").arg(sketch->path));
     });
     connect(&m_loader, &RecordingLoader::grown, this, &MainWindow::presentRecording);
@@ -293,7 +293,7 @@ void MainWindow::chooseRemote() {
 }
 
 void MainWindow::presentRecording(const RecordingPtr& recording) {
-    m_topBar->setTitle(recording->title(), recording->address());
+    m_topBar->setTitle(recording->label(), recording->address());
     m_topBar->setProblems(analysis::problemCount(analysis::notices(recording->report)));
     presentFacts(*recording);
     m_status->setMessage(QString(recording->address()).replace(u'\n', u", "_s));

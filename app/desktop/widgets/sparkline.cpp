@@ -1,5 +1,7 @@
 #include "app/desktop/widgets/sparkline.h"
 
+#include "app/desktop/models/chart_data.h"
+
 #include <QPolygonF>
 #include <algorithm>
 
@@ -8,6 +10,9 @@ namespace shardscope::desktop {
 void paintSparkline(QPainter& painter, const QRectF& area, const QVector<QPointF>& points,
                     const QColor& colour) {
     if (points.size() < 2 || area.width() < 8) return;
+    // of more points than pixels the highest and lowest of each few
+    if (const int most = std::max(8, static_cast<int>(area.width())); points.size() > 2 * most)
+        return paintSparkline(painter, area, decimated(points, most), colour);
     const auto [low, high] =
         std::minmax_element(points.begin(), points.end(),
                             [](const QPointF& a, const QPointF& b) { return a.y() < b.y(); });

@@ -167,6 +167,14 @@ TEST_P(FiguresTest, HeadlineCardAndTableSayTheSameShare) {
     EXPECT_NEAR(shares, 1, 1e-9);
     if (m_recording->isImported()) return;
     const CardContent blocked = cardsOf(*whole)[3];
+    // Training holds the same figures against the same targets
+    const auto targets = targetRows(*whole, {}, {});
+    EXPECT_EQ(targets[2].value, blocked.value.joined());
+    const CardContent mfu = cardsOf(*whole)[1];
+    if (whole->report->mfu.value) {
+        EXPECT_EQ(targets[0].value, mfu.value.joined());
+        EXPECT_EQ(mfu.verdict, targets[0].verdict->text);
+    }
     if (headline.contains(u"is blocked"_s)) {
         EXPECT_TRUE(headline.contains(blocked.value.joined())) << headline.toStdString();
     }

@@ -76,7 +76,7 @@ TEST_F(MarkFileTest, WritesThroughNoLink) {
 }
 
 TEST(MarkFile, OfAnotherHostIsTheUsers) {
-    const MarkFile file(u"ssh://node1/data/run.sscope"_s, u"/tmp/marks"_s);
+    const MarkFile file(u"ssh://node1/data/run.sscope"_s, u"marks"_s);
     EXPECT_TRUE(file.beside().isEmpty());
 }
 

@@ -1,8 +1,10 @@
 // The loader against sample recordings, and what the models say about them.
 #include "app/desktop/loading/job_thread.h"
+#include "app/desktop/loading/load_recording.h"
 #include "app/desktop/loading/part_loader.h"
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/recording_texts.h"
+#include "app/desktop/models/step_split.h"
 #include "app/desktop/pages/memory/memory_model.h"
 #include "app/desktop/pages/memory/memory_query.h"
 #include "app/desktop/pages/overview/overview_model.h"
@@ -224,13 +226,36 @@ TEST_F(LoaderTest, LedgerBarsAddUpToWallTime) {
     const RecordingPtr recording = open();
     ASSERT_TRUE(recording);
     const LedgerView ledger = ledgerOf(*wholePart(recording));
-    const auto columns = stepColumns(ledger, {0});
+    const auto columns = stepSplit(ledger.of({0})).columns;
     ASSERT_EQ(columns.size(), 10U);
     std::size_t column = 0;
     for (const auto& row : ledger.rows) {
         if (row.rank != RankId{0}) continue;
         EXPECT_NEAR(columns[column++].sum(), row.wall.milliseconds(), 1e-6);
     }
+}
+
+TEST(StepSplitTest, ManyStepsShareColumnsAndNoneIsLost) {
+    std::vector<analysis::LedgerRow> rows;
+    for (std::int32_t step = 0; step < 2'500; ++step) {
+        for (std::uint32_t rank = 0; rank < 2; ++rank) {
+            analysis::LedgerRow& row = rows.emplace_back();
+            row.rank = {rank};
+            row.step = {step};
+            row.parts[analysis::at(analysis::LedgerPart::kCompute)] = {(1 + rank) * 1'000'000};
+        }
+    }
+    const StepSplit split = stepSplit(rows);
+    ASSERT_EQ(split.columns.size(), split.steps.size());
+    EXPECT_LE(split.columns.size(), 1000U);
+    std::int32_t next = 0;
+    for (std::size_t i = 0; i < split.steps.size(); ++i) {
+        EXPECT_EQ(split.steps[i].first.value, next);
+        next = split.steps[i].last.value + 1;
+        EXPECT_NEAR(split.columns[i].sum(), 1.5, 1e-9) << "the mean of both ranks";
+    }
+    EXPECT_EQ(next, 2'500);
+    ASSERT_EQ(split.legend.size(), 1U);
 }
 
 TEST_F(LoaderTest, CollectiveDetailsHoldTheArrivalsOfAllRanks) {
@@ -257,6 +282,30 @@ TEST_F(LoaderTest, CollectiveDetailsHoldTheArrivalsOfAllRanks) {
     ASSERT_TRUE(other);
     EXPECT_EQ(other->key.rank, RankId{1});
     EXPECT_EQ(other->slice.correlation, event.sequence);
+}
+
+/// Damaged where its rows are whole: it opens, and is refused once its events are read.
+TEST_F(LoaderTest, ARecordingWithoutAReportIsNotOpen) {
+    const QString path = m_folder.filePath(u"damaged.sscope"_s);
+    ASSERT_TRUE(test::writeSampleRecording(path.toStdString(), {}));
+    QFile file(path);
+    ASSERT_TRUE(file.open(QIODevice::ReadWrite));
+    const QByteArray whole = file.readAll();
+    bool isFound = false;
+    for (qint64 at = whole.size() / 4; at < whole.size() && !isFound; at += 997) {
+        QByteArray damaged = whole;
+        for (qint64 i = at; i < std::min(at + 64, whole.size()); ++i)
+            damaged[i] = static_cast<char>(damaged[i] ^ 0x5a);
+        ASSERT_TRUE(file.seek(0) && file.write(damaged) == damaged.size() && file.flush());
+        auto reader = storage::openRecording(path.toStdString());
+        isFound = reader && (*reader)->summary() && !loadRecording(**reader, path);
+    }
+    ASSERT_TRUE(isFound) << "no place of the file damages events alone";
+    QSignalSpy failed(&m_loader, &RecordingLoader::openFailed);
+    m_loader.open(path);
+    ASSERT_TRUE(failed.wait(10'000));
+    EXPECT_FALSE(failed.front().at(1).toString().isEmpty());
+    EXPECT_FALSE(m_loader.recording());
 }
 
 TEST_F(LoaderTest, UnfinishedRecordingsSaySo) {

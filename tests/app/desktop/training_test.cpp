@@ -111,15 +111,15 @@ TEST(TrainingModel, SmoothedCurvesKeepTheirOwnBehindThem) {
 }
 
 TEST(TrainingModel, ScalingNeedsABaselineOfOneRank) {
-    const OpenRecording recording = tenSteps();
-    const auto rows = targetRows(recording, {}, {}, {});
+    const PartPtr part = wholePart(std::make_shared<OpenRecording>(tenSteps()));
+    const auto rows = targetRows(*part, {}, {});
     EXPECT_THAT(rows[1].value.toStdString(), ::testing::HasSubstr("no one-rank baseline"));
     EXPECT_FALSE(rows[1].verdict);
     ComparedRun one{u"one.sscope"_s, u"one"_s, 1, {{"tokens_per_s", StepIndex{0}, {}, 200}}};
-    const auto told = targetRows(recording, {}, {}, {one});
+    const auto told = targetRows(*part, {}, {one});
     ASSERT_TRUE(told[1].verdict);
     EXPECT_FALSE(told[1].verdict->passes) << "300 / (2 x 200) is below 80 %";
-    EXPECT_TRUE(targetRows(recording, {}, {0.4, 0.7, 0.2}, {one})[1].verdict->passes);
+    EXPECT_TRUE(targetRows(*part, {0.4, 0.7, 0.2}, {one})[1].verdict->passes);
 }
 
 TEST(TrainingModel, SaysWhyThereIsNothing) {

@@ -166,6 +166,17 @@ int measureTimeline(const std::string& path) {
     fmt::print("{:<34} {:.0f} ms\n", "everything, tables too", wallMs() - begin);
     fmt::print("{:<34} {:.1f} ms\n", "  longest turn of the event loop", longest);
     if (!opened) return 1;
+    for (const auto& id : {page_ids::kOverview, page_ids::kMemory, page_ids::kTraining}) {
+        longest = 0;
+        const double shown = wallMs();
+        window.showPage(id);
+        longest = wallMs() - shown;
+        until([&] { return window.loader().isIdle(); }, longest);
+        fmt::print("{:<34} {:.0f} ms, longest turn {:.1f} ms\n", QString(id).toStdString(),
+                   wallMs() - shown, longest);
+    }
+    window.showPage(page_ids::kTimeline);
+    until([&] { return window.loader().isIdle(); }, longest);
     const TimeRange bounds = window.loader().recording()->bounds();
     views("walk", canvas, window.loader(), walk(bounds));
     views("random jumps", canvas, window.loader(), jumps(bounds));

@@ -10,11 +10,9 @@ using namespace Qt::StringLiterals;
 using analysis::blockedIn;
 using analysis::LedgerRow;
 
-constexpr double kMfuTarget = 0.40;
-constexpr double kExposedTarget = 0.20;
-
-QString targetText(double fraction) {
-    return ValueText{formatNumber(fraction * 100, 2), u"%"_s}.joined();
+void judge(const TargetVerdict& verdict, CardContent& card) {
+    card.verdict = verdict.text;
+    card.verdictGood = verdict.passes;
 }
 
 QString ranksText(std::size_t ranks) {
@@ -92,7 +90,7 @@ QVector<QPointF> mfuTrend(const SelectedPart& part) {
     return points;
 }
 
-CardContent mfuCard(const SelectedPart& part) {
+CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
     const auto& mfu = part.report->mfu;
     CardContent card;
     card.title = u"Model FLOP utilisation"_s;
@@ -122,8 +120,7 @@ CardContent mfuCard(const SelectedPart& part) {
     card.detail = u"of %1, %2"_s.arg(
         formatSi(mfu.peakFlops.value_or(0), u"FLOP/s"_s),
         measured ? u"measured peak"_s : (gpu ? u"data sheet"_s : u"peak of the device"_s));
-    card.verdictGood = *mfu.value >= kMfuTarget;
-    card.verdict = (card.verdictGood ? u"PASS ≥ %1"_s : u"FAIL < %1"_s).arg(targetText(kMfuTarget));
+    judge(atLeast(*mfu.value, targets.mfu), card);
     if (mfu.unsure) {
         card.verdict = u"UNSURE"_s;
         card.verdictGood = false;
@@ -166,7 +163,8 @@ CardContent overlapCard(const SelectedPart& part) {
     return card;
 }
 
-CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger) {
+CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
+                        const Targets& targets) {
     CardContent card;
     card.title = u"Blocked in communication"_s;
     card.briefTitle = u"Blocked"_s;
@@ -194,9 +192,7 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger) {
                                                  formatDuration({wall.ns / rows}));
     card.trend =
         trendOf(ledger, [](const LedgerRow& row) { return share(blockedIn(row.parts), row.wall); });
-    card.verdictGood = fraction <= kExposedTarget;
-    card.verdict =
-        (card.verdictGood ? u"PASS ≤ %1"_s : u"FAIL > %1"_s).arg(targetText(kExposedTarget));
+    judge(atMost(fraction, targets.communication), card);
     return card;
 }
 
@@ -255,9 +251,11 @@ CardContent memoryCard(const SelectedPart& part) {
     return card;
 }
 
-std::vector<CardContent> overviewCards(const SelectedPart& part, const LedgerView& ledger) {
-    return {throughputCard(part),      mfuCard(part),    overlapCard(part),
-            blockedCard(part, ledger), memoryCard(part), lossCard(part)};
+std::vector<CardContent> overviewCards(const SelectedPart& part, const LedgerView& ledger,
+                                       const Targets& targets) {
+    return {throughputCard(part), mfuCard(part, targets),
+            overlapCard(part),    blockedCard(part, ledger, targets),
+            memoryCard(part),     lossCard(part)};
 }
 
 }  // namespace shardscope::desktop

@@ -121,14 +121,6 @@ std::vector<StackedBar> ledgerBars(const LedgerView& ledger) {
     return bars;
 }
 
-std::vector<StackedBar> stepColumns(const LedgerView& ledger, RankId rank) {
-    std::vector<StackedBar> bars;
-    for (const LedgerRow& row : ledger.rows) {
-        if (row.rank == rank) bars.push_back(barOf(QString::number(row.step.value), row.parts));
-    }
-    return bars;
-}
-
 std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger) {
     std::vector<LegendEntry> entries;
     const auto total = sumOfParts(ledger.rows);

@@ -7,6 +7,7 @@
 #include "app/desktop/models/heat_data.h"
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/table_model.h"
+#include "app/desktop/models/targets.h"
 #include "app/desktop/pages/overview/ledger_view.h"
 
 #include <QString>
@@ -38,15 +39,14 @@ struct Finding {
 [[nodiscard]] QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger);
 [[nodiscard]] QString overviewSubline(const SelectedPart& part);
 [[nodiscard]] std::vector<CardContent> overviewCards(const SelectedPart& part,
-                                                     const LedgerView& ledger);
+                                                     const LedgerView& ledger,
+                                                     const Targets& targets = {});
 /// Of another tool's trace: what its device did, where it has one.
 [[nodiscard]] std::vector<CardContent> importedCards(const SelectedPart& part,
                                                      const LedgerView& ledger);
 /// Of any recording.
 [[nodiscard]] CardContent memoryCard(const SelectedPart& part);
 [[nodiscard]] std::vector<StackedBar> ledgerBars(const LedgerView& ledger);
-/// One bar a step of `rank`.
-[[nodiscard]] std::vector<StackedBar> stepColumns(const LedgerView& ledger, RankId rank);
 [[nodiscard]] std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger);
 /// What a heat map of the ledger can show: a part's share of the step; all that is blocked.
 struct HeatChoice {

@@ -1,5 +1,6 @@
 #include "app/desktop/pages/overview/overview_page.h"
 
+#include "app/desktop/models/step_split.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/pages/overview/device_model.h"
 #include "app/desktop/pages/overview/finding_list.h"
@@ -52,7 +53,9 @@ PageEntry OverviewPage::entry() {
 }
 
 OverviewPage::OverviewPage(PageContext& context, QWidget* parent)
-    : RecordingPage(context, parent), m_trace(context.loader, Urgency::kTable) {
+    : RecordingPage(context, parent),
+      m_trace(context.loader, Urgency::kTable),
+      m_settingsFile(context.settingsFile) {
     setUp(buildContent(), entry().icon, tr("Where does a step's time go?"),
           tr("Open a recording or start a run: this page then says how much of a step is compute, "
              "how much is spent blocked in communication, and what to look at first."),
@@ -225,8 +228,9 @@ void OverviewPage::present() {
     if (!hasPart()) return;
     m_ledger = ledgerOf(part());
     pageFrame().setHeadline(overviewHeadline(part(), m_ledger), overviewSubline(part()));
-    presentCards(recording().isImported() ? importedCards(part(), m_ledger)
-                                          : overviewCards(part(), m_ledger));
+    presentCards(recording().isImported()
+                     ? importedCards(part(), m_ledger)
+                     : overviewCards(part(), m_ledger, readTargets(m_settingsFile)));
     presentLedger();
     presentDevices();
     m_parts->setTable(partsColumns(m_ledger), partsRows(m_ledger));
@@ -236,6 +240,12 @@ void OverviewPage::present() {
     m_import->setVisible(!recording().importFacts.empty());
     m_import->setRows(recording().importFacts);
     presentTrace();
+}
+
+void OverviewPage::showEvent(QShowEvent* event) {
+    RecordingPage::showEvent(event);
+    // targets may have been changed on another page
+    if (hasRecording() && hasPart()) present();
 }
 
 void OverviewPage::presentLedger() {
@@ -331,19 +341,18 @@ void OverviewPage::presentSteps() {
         return;
     }
     if (index < 0 || index >= static_cast<int>(m_ledger.ranks.size())) {
+        m_columnSteps.clear();
         m_steps->setColumns({});
         return;
     }
-    m_steps->setColumns(stepColumns(m_ledger, m_ledger.ranks[static_cast<std::size_t>(index)]));
+    StepSplit split = stepSplit(m_ledger.of(m_ledger.ranks[static_cast<std::size_t>(index)]));
+    m_columnSteps = std::move(split.steps);
+    m_steps->setColumns(std::move(split.columns));
 }
 
 void OverviewPage::selectStep(int column) {
-    const int index = m_choice->currentIndex();
-    if (index < 0 || !hasRecording()) return;
-    const auto rows = m_ledger.of(m_ledger.ranks[static_cast<std::size_t>(index)]);
-    if (column < 0 || column >= static_cast<int>(rows.size())) return;
-    const StepIndex step = rows[static_cast<std::size_t>(column)].step;
-    selection().selectSteps({step, step});
+    if (column >= 0 && column < static_cast<int>(m_columnSteps.size()))
+        selection().selectSteps(m_columnSteps[static_cast<std::size_t>(column)]);
 }
 
 void OverviewPage::selectCell(int row, int column) {

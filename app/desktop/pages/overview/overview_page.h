@@ -34,6 +34,7 @@ public:
 protected:
     void present() override;
     void resizeEvent(QResizeEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
     QWidget* buildContent();
@@ -67,7 +68,8 @@ private:
     QComboBox* m_choice = nullptr;    ///< the rank of the columns, or the part of the heat map
     QWidget* m_traceBlock = nullptr;  ///< only of imported traces
     Topic m_trace;
-    PartPtr m_tracePart;  ///< that the trace's tables are of
+    QString m_settingsFile;  ///< keeps the targets
+    PartPtr m_tracePart;     ///< that the trace's tables are of
     DataTable* m_parts = nullptr;
     QWidget* m_deviceBlock = nullptr;  ///< only for runs on GPUs
     DataTable *m_devices = nullptr, *m_deviceTimes = nullptr;
@@ -76,6 +78,7 @@ private:
     DetailList *m_facts = nullptr, *m_import = nullptr;
     QLabel* m_importTitle = nullptr;
     LedgerView m_ledger;
+    std::vector<StepSpan> m_columnSteps;  ///< of each column of m_steps
 };
 
 }  // namespace shardscope::desktop

@@ -11,6 +11,7 @@ namespace {
 using namespace Qt::StringLiterals;
 
 QString whereOf(const OpenRecording& recording, const Selection& selection) {
+    if (!selection.cutsTime()) return u"Whole run"_s;
     const auto steps = recording.stepsOf(selection);
     if (!steps) return selection.range ? u"Selected range"_s : u"Whole run"_s;
     if (steps->first == steps->last) return u"Step %1"_s.arg(steps->first.value);
@@ -35,10 +36,13 @@ QString waitingText(const OpenRecording& recording, const analysis::Communicatio
     if (!recording.report.waitingKnown)
         return u"The other ranks are not recorded: what of it is waiting cannot be told."_s;
     if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
-    return u"Longest single wait: %1, on rank %2. Everything in this stretch of time counts, "
-           u"validation too; Overview and report leave that out."_s
-               .arg(formatDuration(sum.longestWait))
-               .arg(sum.waitingRank.value);
+    const auto& metrics = recording.summary.metrics;
+    const bool validated =
+        std::any_of(metrics.begin(), metrics.end(),
+                    [](const MetricPoint& point) { return point.name == "validation_loss"; });
+    return u"Longest single wait: %1, on rank %2.%3"_s.arg(
+        formatDuration(sum.longestWait), QString::number(sum.waitingRank.value),
+        validated ? u" Validation counts here; Overview and report leave it out."_s : QString());
 }
 
 /// Of the selected steps, those that hold no collectives whatever there was.

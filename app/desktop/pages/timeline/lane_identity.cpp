@@ -124,13 +124,6 @@ bool saysNothing(const LaneIdentity& lane, const QString& rest) {
             rest.startsWith("instant"_L1));
 }
 
-/// Threads that a profiler invents to say something of itself: "thread PyTorch Profiler: Trace".
-bool isOfTheProfiler(const QString& name) {
-    return name.startsWith("thread : "_L1) || name == "thread "_L1 ||
-           (name.startsWith("thread "_L1) && name.contains("PyTorch Profiler"_L1)) ||
-           name.startsWith("thread Spans"_L1) || name.startsWith("thread Traces"_L1);
-}
-
 QString addedRun(QString list, std::uint32_t first, std::uint32_t last) {
     if (!list.isEmpty()) list += u", "_s;
     list += QString::number(first);
@@ -139,6 +132,12 @@ QString addedRun(QString list, std::uint32_t first, std::uint32_t last) {
 }
 
 }  // namespace
+
+bool isOfInventedThread(const QString& name) {
+    return name.startsWith("thread : "_L1) || name == "thread "_L1 ||
+           (name.startsWith("thread "_L1) && name.contains("PyTorch Profiler"_L1)) ||
+           name.startsWith("thread Spans"_L1) || name.startsWith("thread Traces"_L1);
+}
 
 LaneIdentity identify(const LaneFacts& lane, const RankFacts& rank) {
     LaneIdentity found;
@@ -150,7 +149,7 @@ LaneIdentity identify(const LaneFacts& lane, const RankFacts& rank) {
         if (lane.lane == kMemoryTotalLane) found.name = u"memory"_s;
         return found;
     }
-    if (isOfTheProfiler(name)) {
+    if (isOfInventedThread(name)) {
         found.section = LaneSection::kOther;
         return found;
     }

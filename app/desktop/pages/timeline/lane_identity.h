@@ -42,6 +42,9 @@ struct LaneIdentity {
 
 /// `rank`: whose lane it is; its process tells the main thread.
 [[nodiscard]] LaneIdentity identify(const LaneFacts& lane, const RankFacts& rank);
+/// Of a thread that a profiler invents to say something of itself: "thread PyTorch Profiler:
+/// Trace".
+[[nodiscard]] bool isOfInventedThread(const QString& laneName);
 /// The group that "communication in group 3" is of; 0: of the world, or no such lane.
 [[nodiscard]] std::uint32_t communicationGroup(const LaneFacts& lane);
 /// "ranks 0–3, 8"

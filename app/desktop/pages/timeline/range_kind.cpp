@@ -1,7 +1,10 @@
 #include "app/desktop/pages/timeline/range_kind.h"
 
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/lane_identity.h"
+#include "storage/model/overhead_lanes.h"
+
 #include <set>
-#include <string_view>
 
 namespace shardscope::desktop {
 namespace {
@@ -10,11 +13,7 @@ using namespace Qt::StringLiterals;
 
 /// Threads and lanes on which tracing tools write what they themselves did.
 bool isOfTheProfiler(const LaneFacts& lane) {
-    const std::string_view name = lane.name;
-    return isTracerOverhead(lane.lane, name) ||
-           name.find("PyTorch Profiler") != std::string_view::npos ||
-           name.find("CUDA overhead") != std::string_view::npos || name.ends_with(": overhead") ||
-           name.find(": Overhead") != std::string_view::npos;
+    return isOverheadLane(lane.lane, lane.name) || isOfInventedThread(fromUtf8(lane.name));
 }
 
 RangeKind hostKind(const LaneFacts& lane) {

@@ -59,7 +59,7 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
       m_neighbour(context.loader, Urgency::kSlice),
       m_links(context.loader, Urgency::kSlice),
       m_collective(context.loader, Urgency::kSlice),
-      m_headline(context.loader, Urgency::kSlice) {
+      m_headline(context.loader, Urgency::kTable) {
     setUp(buildContent(), entry().icon, tr("What happens when, on every rank?"),
           tr("Open a recording or start a run: this page then shows compute, operators, "
              "communication and memory of all ranks on one time axis."),

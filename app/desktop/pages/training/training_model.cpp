@@ -127,19 +127,13 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
     return row;
 }
 
-TargetRow communicationRow(const OpenRecording& recording, const Selection& selection,
-                           const Targets& targets) {
+TargetRow communicationRow(const SelectedPart& part, const Targets& targets) {
     TargetRow row{u"Blocked in communication"_s, {}, {}};
-    const auto steps = selectedSteps(recording, selection);
-    Duration blocked, wall;
-    for (const analysis::LedgerRow& part : recording.report.ledger) {
-        if (!selection.includes(part.rank)) continue;
-        if (selection.cutsTime() && (!steps || !steps->contains(part.step))) continue;
-        blocked += analysis::blockedIn(part.parts);
-        wall += part.wall;
-    }
+    const Duration blocked = analysis::blockedIn(analysis::sumOfParts(part.report->ledger));
+    const Duration wall = analysis::sumOfWalls(part.report->ledger);
     if (wall.ns <= 0) {
-        row.value = u"not recorded at this capture level"_s;
+        row.value = part.summary->steps.empty() ? u"no whole step is selected"_s
+                                                : u"not recorded at this capture level"_s;
         return row;
     }
     const double share = static_cast<double>(blocked.ns) / static_cast<double>(wall.ns);
@@ -227,52 +221,6 @@ std::vector<Spread> spreads(const OpenRecording& recording, const Selection& sel
             spreadOf(u"Throughput, distribution"_s, u"tok/s"_s, pointsOf(metrics, "tokens_per_s"))};
 }
 
-StepSplit stepSplit(const OpenRecording& recording, const Selection& selection) {
-    using analysis::LedgerPart;
-    constexpr std::size_t kMostColumns = 1000;
-    const auto chosen = selectedSteps(recording, selection);
-    std::map<StepIndex, std::pair<analysis::LedgerParts, std::int64_t>> bySteps;
-    for (const analysis::LedgerRow& row : recording.report.ledger) {
-        if (!selection.includes(row.rank)) continue;
-        if (selection.cutsTime() && (!chosen || !chosen->contains(row.step))) continue;
-        auto& [sum, rows] = bySteps[row.step];
-        for (std::size_t part = 0; part < sum.size(); ++part) sum[part] += row.parts[part];
-        ++rows;
-    }
-    const std::size_t each = (bySteps.size() + kMostColumns - 1) / kMostColumns;
-    StepSplit split;
-    std::array<bool, analysis::LedgerParts{}.size()> seen{};
-    for (auto step = bySteps.begin(); step != bySteps.end();) {
-        StepSpan span{step->first, step->first};
-        analysis::LedgerParts sum{};
-        std::int64_t rows = 0;
-        for (std::size_t i = 0; i < each && step != bySteps.end(); ++i, ++step) {
-            span.last = step->first;
-            rows += step->second.second;
-            for (std::size_t part = 0; part < sum.size(); ++part)
-                sum[part] += step->second.first[part];
-        }
-        StackedBar bar{QString::number(span.first.value), {}, {}};
-        Duration whole;
-        for (const LedgerPart part : kAll<LedgerPart>) {
-            const auto at = static_cast<std::size_t>(part);
-            const Duration mean{sum[at].ns / rows};
-            whole += mean;
-            seen[at] = seen[at] || mean.ns > 0;
-            bar.segments.push_back({static_cast<double>(mean.ns) / 1e6, meaningOf(part),
-                                    QString::fromLatin1(toWord(part)), formatDuration(mean)});
-        }
-        std::erase_if(bar.segments, [](const BarSegment& segment) { return segment.value <= 0; });
-        bar.total = formatDuration(whole);
-        split.columns.push_back(std::move(bar));
-        split.steps.push_back(span);
-    }
-    for (const LedgerPart part : kAll<LedgerPart>)
-        if (seen[static_cast<std::size_t>(part)])
-            split.legend.push_back({QString::fromLatin1(toWord(part)), meaningOf(part), false});
-    return split;
-}
-
 QString missingMetrics(const OpenRecording& recording) {
     if (!recording.summary.metrics.empty()) return {};
     if (recording.isImported())
@@ -280,17 +228,17 @@ QString missingMetrics(const OpenRecording& recording) {
     return u"This run ended before a step reported its loss: no metric was recorded. Capture levels do not matter: all but off keep metrics."_s;
 }
 
-std::vector<TargetRow> targetRows(const OpenRecording& recording, const Selection& selection,
-                                  const Targets& targets, const std::vector<ComparedRun>& others) {
-    TargetRow mfu{u"MFU, whole run"_s, {}, {}};
-    if (const auto& value = recording.report.mfu.value) {
+std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targets,
+                                  const std::vector<ComparedRun>& others) {
+    TargetRow mfu{u"MFU"_s, {}, {}};
+    if (const auto& value = part.report->mfu.value) {
         mfu.value = formatPercent(*value);
         mfu.verdict = atLeast(*value, targets.mfu);
     } else {
-        mfu.value = u"cannot be told: %1"_s.arg(fromUtf8(recording.report.mfu.reason));
+        mfu.value = u"cannot be told: %1"_s.arg(fromUtf8(part.report->mfu.reason));
     }
-    return {mfu, scalingRow(recording, selection, targets, others),
-            communicationRow(recording, selection, targets)};
+    return {mfu, scalingRow(*part.recording, part.selection, targets, others),
+            communicationRow(part, targets)};
 }
 
 QString trainingHeadline(const OpenRecording& recording, const Selection& selection) {

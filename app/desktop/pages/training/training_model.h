@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
-#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/targets.h"
 #include "app/desktop/pages/training/compared_runs.h"
 
@@ -42,15 +42,6 @@ struct Spread {
 [[nodiscard]] std::vector<Spread> spreads(const OpenRecording& recording,
                                           const Selection& selection);
 
-/// What each selected step was spent on, mean over the selected ranks; neighbouring steps share a
-/// column where there are many.
-struct StepSplit {
-    std::vector<StackedBar> columns;
-    std::vector<LegendEntry> legend;
-    std::vector<StepSpan> steps;  ///< of each column
-};
-[[nodiscard]] StepSplit stepSplit(const OpenRecording& recording, const Selection& selection);
-
 /// Whether a recording has anything this page shows; else why not.
 [[nodiscard]] QString missingMetrics(const OpenRecording& recording);
 
@@ -61,8 +52,7 @@ struct TargetRow {
     std::optional<TargetVerdict> verdict;
 };
 /// MFU, scaling, communication. The one-rank run among `others` is scaling's baseline.
-[[nodiscard]] std::vector<TargetRow> targetRows(const OpenRecording& recording,
-                                                const Selection& selection, const Targets& targets,
+[[nodiscard]] std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targets,
                                                 const std::vector<ComparedRun>& others);
 
 [[nodiscard]] QString trainingHeadline(const OpenRecording& recording,

@@ -1,6 +1,7 @@
 #include "app/desktop/pages/training/training_page.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/step_split.h"
 #include "app/desktop/pages/training/target_line.h"
 #include "app/desktop/pages/training/training_model.h"
 #include "app/desktop/widgets/chart_panel.h"
@@ -49,7 +50,7 @@ TrainingPage::TrainingPage(PageContext& context, QWidget* parent)
            {0.52, 0.52, 0.48, 0.46}},
           true);
     buildControls();
-    connect(&context.loader, &RecordingLoader::opening, this, [this] { m_others.clear(); });
+    connect(&context.loader, &RecordingLoader::sketched, this, [this] { m_others.clear(); });
     connect(&m_others, &ComparedRuns::changed, this, [this] {
         if (hasRecording()) present();
     });
@@ -182,6 +183,7 @@ void TrainingPage::selectStretch(double low, double high) {
 }
 
 void TrainingPage::present() {
+    if (!hasPart()) return;
     const Selection& now = selection().current();
     const QString missing = missingMetrics(recording());
     m_none->setVisible(!missing.isEmpty());
@@ -197,7 +199,7 @@ void TrainingPage::present() {
         return;
     }
     pageFrame().setHeadline(trainingHeadline(recording(), now), trainingSubline(recording(), now));
-    m_targets->setRows(targetRows(recording(), now, m_targets->targets(), m_others.runs()));
+    m_targets->setRows(targetRows(part(), m_targets->targets(), m_others.runs()));
     presentCurves();
     presentSpreads();
     presentSplit();
@@ -243,7 +245,7 @@ void TrainingPage::presentSpreads() {
 }
 
 void TrainingPage::presentSplit() {
-    StepSplit split = stepSplit(recording(), selection().current());
+    StepSplit split = stepSplit(part().report->ledger);
     m_splitBlock->setVisible(!split.columns.empty());
     m_splitLegend->setEntries(std::move(split.legend));
     m_split->setTitles(tr("ms, mean over ranks"), tr("step"));
