@@ -117,8 +117,14 @@ std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> availa
         "{:.1f}, feed-forward {:.1f}, head {:.1f}\n",
         theory::palmFlopsPerToken(config.model) * 1e-6, flops.qkv * 1e-6, flops.attention * 1e-6,
         flops.projection * 1e-6, flops.feedForward * 1e-6, flops.head * 1e-6);
-    text += fmt::format("\nBy theory, every rank 0 to {} alike\n{}\n", config.ranks - 1,
-                        momentsTable(config));
+    const auto choices = theory::kernelChoices(config);
+    text += fmt::format("\nBy theory, every rank 0 to {} alike, {} attention\n{}\n",
+                        config.ranks - 1, choices.front().attention(), momentsTable(config));
+    for (std::size_t i = 1; i < choices.size(); ++i)
+        text += fmt::format(
+            "at most {} MB with {} attention: ranks take the faster kernel when they start\n",
+            megabytes(theory::total(theory::memoryTheory(config, choices[i]))),
+            choices[i].attention());
     return text + verdict(config, available) +
            "\nThe program itself and its libraries come on top.\n";
 }
@@ -133,6 +139,9 @@ std::string dryRunJson(const run::RunConfig& config, std::optional<Bytes> availa
                 memory[static_cast<std::size_t>(i)].count;
         json["together"] = theory::total(memory).count;
     }
+    Json byAttention = Json::object();
+    for (const theory::KernelChoice& choice : theory::kernelChoices(config))
+        byAttention[choice.attention()] = theory::total(theory::memoryTheory(config, choice)).count;
     Json ranks = Json::array();
     for (std::int32_t rank = 0; rank < config.ranks; ++rank)
         ranks.push_back({{"rank", rank}, {"peak_bytes", peakOf(config).count}});
@@ -146,6 +155,7 @@ std::string dryRunJson(const run::RunConfig& config, std::optional<Bytes> availa
                  {"peak_moment", toWord(theory::peakMoment(config))},
                  {"moments_bytes", std::move(moments)},
                  {"ranks", std::move(ranks)},
+                 {"peak_bytes_by_attention", std::move(byAttention)},
                  {"needed_bytes", togetherOf(config).count}};
     json["available_bytes"] = available ? Json(available->count) : Json();
     json["fits"] = available ? Json(togetherOf(config).count <= available->count) : Json();

@@ -9,8 +9,10 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
+/// `sign`: how the value lies to the target.
 TargetVerdict verdict(bool passes, QChar sign, double target) {
-    return {passes, u"%1 %2 %3"_s.arg(passes ? u"PASS"_s : u"FAIL"_s, sign, formatPercent(target))};
+    return {passes, u"%1 %2 %3"_s.arg(passes ? u"PASS"_s : u"FAIL"_s, sign,
+                                      ValueText{formatNumber(target * 100, 2), u"%"_s}.joined())};
 }
 
 double share(const QSettings& settings, const QString& key, double otherwise) {
@@ -22,11 +24,11 @@ double share(const QSettings& settings, const QString& key, double otherwise) {
 }  // namespace
 
 TargetVerdict atLeast(double value, double target) {
-    return verdict(value >= target, u'≥', target);
+    return value >= target ? verdict(true, u'≥', target) : verdict(false, u'<', target);
 }
 
 TargetVerdict atMost(double value, double target) {
-    return verdict(value <= target, u'≤', target);
+    return value <= target ? verdict(true, u'≤', target) : verdict(false, u'>', target);
 }
 
 Targets readTargets(const QString& file) {

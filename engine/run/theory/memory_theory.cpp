@@ -389,4 +389,24 @@ Bytes hostStateTheory(const RunConfig& config) {
     return {offloaded(config, stateBytes(config, flatSizes(config).all)).total()};
 }
 
+std::vector<KernelChoice> kernelChoices(const run::RunConfig& config) {
+    // The blocked kernel knows fp32 on CPUs only.
+    if (config.device != run::Device::kCpu || computeBytes(config) != kFloatBytes) return {{true}};
+    if (config.attention == run::Attention::kBlocked) return {{false}};
+    if (config.attention != run::Attention::kAuto) return {{true}};
+    return {{true}, {false}};
+}
+
+MemoryByCategory memoryAt(const run::RunConfig& config, Moment moment) {
+    return memoryAt(config, moment, kernelChoices(config).front());
+}
+
+Moment peakMoment(const run::RunConfig& config) {
+    return peakMoment(config, kernelChoices(config).front());
+}
+
+MemoryByCategory memoryTheory(const run::RunConfig& config) {
+    return memoryTheory(config, kernelChoices(config).front());
+}
+
 }  // namespace shardscope::theory

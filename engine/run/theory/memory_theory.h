@@ -11,6 +11,7 @@
 #include "storage/model/words.h"
 
 #include <array>
+#include <vector>
 
 namespace shardscope::theory {
 
@@ -41,15 +42,24 @@ constexpr auto wordsOf(Moment) {
 struct KernelChoice {
     /// Flash attention keeps its output and log-sum-exp for backward, the blocked one neither.
     bool flashAttention = true;
+    [[nodiscard]] const char* attention() const { return flashAttention ? "flash" : "blocked"; }
 };
+/// What a run may choose, what keeps most first: two where fp32 ranks on CPUs time both kernels of
+/// attention when they start, else one.
+[[nodiscard]] std::vector<KernelChoice> kernelChoices(const run::RunConfig& config);
 
 [[nodiscard]] MemoryByCategory memoryAt(const run::RunConfig& config, Moment moment,
-                                        const KernelChoice& kernels = {});
+                                        const KernelChoice& kernels);
 /// The moment at which most is held.
-[[nodiscard]] Moment peakMoment(const run::RunConfig& config, const KernelChoice& kernels = {});
+[[nodiscard]] Moment peakMoment(const run::RunConfig& config, const KernelChoice& kernels);
 /// memoryAt(peakMoment)
 [[nodiscard]] MemoryByCategory memoryTheory(const run::RunConfig& config,
-                                            const KernelChoice& kernels = {});
+                                            const KernelChoice& kernels);
+
+// The same before a run, which keeps at most so much: by the first of its choices.
+[[nodiscard]] MemoryByCategory memoryAt(const run::RunConfig& config, Moment moment);
+[[nodiscard]] Moment peakMoment(const run::RunConfig& config);
+[[nodiscard]] MemoryByCategory memoryTheory(const run::RunConfig& config);
 
 /// Parameters, gradients and two moments that a rank keeps from step to step. In fp32 16 B a
 /// parameter, of which zero1 divides the moments by the ranks, zero2 the gradients as well and

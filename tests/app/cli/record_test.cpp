@@ -221,6 +221,16 @@ TEST_F(Record, ADryRunSaysWhatARankNeedsAndStartsNothing) {
     EXPECT_EQ(told.at("needed_bytes"),
               64 * told.at("ranks")[0].at("peak_bytes").get<std::int64_t>());
     EXPECT_EQ(told.at("moments_bytes").at("head").at("together").is_number(), true);
+    // which kernel of attention is taken is known at the start only: both are told
+    const auto& both = told.at("peak_bytes_by_attention");
+    EXPECT_EQ(both.at("flash"), told.at("ranks")[0].at("peak_bytes"));
+    EXPECT_LT(both.at("blocked").get<std::int64_t>(), both.at("flash").get<std::int64_t>());
+    const auto blocked = start({"record", "--model", "2.7B", "--ranks", "64", "--attention",
+                                "blocked", "--dry-run", "--json"});
+    EXPECT_EQ(blocked->wait(), 0) << blocked->err();
+    const auto chosen = nlohmann::json::parse(blocked->out());
+    EXPECT_EQ(chosen.at("peak_bytes_by_attention").size(), 1U);
+    EXPECT_EQ(chosen.at("ranks")[0].at("peak_bytes"), both.at("blocked"));
     EXPECT_FALSE(std::filesystem::exists(output()));
 }
 

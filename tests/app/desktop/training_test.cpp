@@ -71,7 +71,9 @@ TEST(TargetsTest, AreKeptAndJudge) {
     EXPECT_EQ(readTargets(file), (Targets{0.55, 0.9, 0.1}));
     EXPECT_FALSE(atLeast(0.39, 0.4).passes);
     EXPECT_TRUE(atMost(0.2, 0.2).passes);
-    EXPECT_TRUE(atLeast(0.39, 0.4).text.startsWith(u"FAIL ≥ 40"_s));
+    EXPECT_EQ(atLeast(0.39, 0.4).text, u"FAIL < 40\u2009%"_s);
+    EXPECT_EQ(atLeast(0.4, 0.4).text, u"PASS ≥ 40\u2009%"_s);
+    EXPECT_EQ(atMost(0.21, 0.2).text, u"FAIL > 20\u2009%"_s);
 }
 
 TEST(TrainingModel, SpeaksOfTheSelectedSteps) {

@@ -286,5 +286,22 @@ TEST(Theory, TrafficOfTwoRanksIsHalfOfTwoGathersAndOneReduction) {
     EXPECT_EQ(tokensPerStep(config), 2048);
 }
 
+TEST(MemoryTheory, KnowsBeforehandWhichKernelsARunMayChoose) {
+    run::RunConfig config;
+    const auto both = kernelChoices(config);
+    ASSERT_EQ(both.size(), 2U);
+    EXPECT_TRUE(both[0].flashAttention) << "what keeps most comes first";
+    EXPECT_GT(total(memoryTheory(config, both[0])), total(memoryTheory(config, both[1])));
+    EXPECT_EQ(memoryTheory(config), memoryTheory(config, both[0]));
+    config.attention = run::Attention::kBlocked;
+    ASSERT_EQ(kernelChoices(config).size(), 1U);
+    EXPECT_EQ(memoryTheory(config), memoryTheory(config, both[1]));
+    config.attention = run::Attention::kFlash;
+    EXPECT_EQ(memoryTheory(config), memoryTheory(config, both[0]));
+    config.attention = run::Attention::kAuto;
+    config.device = run::Device::kCuda;
+    EXPECT_EQ(kernelChoices(config).size(), 1U);
+}
+
 }  // namespace
 }  // namespace shardscope::theory

@@ -91,6 +91,15 @@ QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& ma
         .arg(formatBytes(needed), formatBytes(all), formatBytes(machine.freeMemory));
 }
 
+/// What the run keeps at most where its start chooses the other kernel.
+QString otherKernelText(const RunConfig& config) {
+    const auto choices = theory::kernelChoices(config);
+    if (choices.size() < 2) return {};
+    return u" %1 per rank where %2 attention is the faster, which the run tries at its start."_s
+        .arg(formatBytes(theory::total(theory::memoryTheory(config, choices[1]))),
+             QLatin1String(choices[1].attention()));
+}
+
 }  // namespace
 
 QString choiceNote(const run::RunOption& option, const RunConfig& config) {
@@ -156,7 +165,7 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
     prediction.memory = memoryBars(config);
     prediction.legend = legendOf(prediction.memory);
     const Bytes needed = theory::total(theory::memoryTheory(config));
-    prediction.headline = headlineOf(needed, config, machine);
+    prediction.headline = headlineOf(needed, config, machine) + otherKernelText(config);
     prediction.traffic = trafficOf(config);
     prediction.warning = warningOf(config, machine);
     return prediction;
