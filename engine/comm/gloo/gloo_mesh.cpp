@@ -1,3 +1,4 @@
+#include "engine/comm/gloo/connection_end.h"
 #include "engine/comm/gloo/gloo_communicator.h"
 #include "engine/network/network_interface.h"
 
@@ -14,6 +15,7 @@
 #include <csignal>
 #include <exception>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -27,14 +29,21 @@ namespace {
 
 class GlooTransfer final : public Transfer {
 public:
-    GlooTransfer(c10::intrusive_ptr<c10d::Work> work, std::shared_ptr<WaitWatch> watch, int peer)
-        : m_work(std::move(work)), m_watch(std::move(watch)), m_peer(peer) {}
+    GlooTransfer(c10::intrusive_ptr<c10d::Work> work, std::shared_ptr<WaitWatch> watch,
+                 std::shared_ptr<ConnectionEnd> end, int peer)
+        : m_work(std::move(work)), m_watch(std::move(watch)), m_end(std::move(end)), m_peer(peer) {
+        m_end->add(m_work);
+    }
+    ~GlooTransfer() override { m_end->remove(m_work); }
+    GlooTransfer(const GlooTransfer&) = delete;
+    GlooTransfer& operator=(const GlooTransfer&) = delete;
 
     void wait(std::chrono::milliseconds timeout) override {
         const at::DisableRecordFunctionGuard bookkeeping;
         const WaitWatch::Waiting waiting = m_watch->waitsFor(m_peer);
         try {
-            if (m_work->wait(timeout)) return;
+            // The end of the connection gives up what came before it as well: asked once more.
+            if (m_work->wait(timeout) || isThere()) return;
         } catch (const std::exception& error) {  // gloo::IoException is no c10::Error
             const std::string_view text = error.what();
             const bool late =
@@ -42,12 +51,21 @@ public:
             throw TransferError(late ? TransferError::Kind::kTimeout : TransferError::Kind::kLost,
                                 std::string(text.substr(0, text.find('\n'))));
         }
-        throw TransferError(TransferError::Kind::kLost, "given up");
+        throw TransferError(TransferError::Kind::kLost, "the connection has ended");
     }
 
 private:
+    [[nodiscard]] bool isThere() {
+        try {
+            return m_work->wait(std::chrono::milliseconds(1));
+        } catch (const std::exception&) {
+            return false;
+        }
+    }
+
     const c10::intrusive_ptr<c10d::Work> m_work;
     const std::shared_ptr<WaitWatch> m_watch;
+    const std::shared_ptr<ConnectionEnd> m_end;
     const int m_peer;
 };
 
@@ -134,6 +152,7 @@ public:
         options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(address));
         m_connections = c10::make_intrusive<Connections>(
             c10::make_intrusive<c10d::PrefixStore>("ring", m_store), rank, size, options);
+        m_ends.resize(static_cast<std::size_t>(size));
     }
 
     int rank() const override { return m_rank; }
@@ -177,12 +196,24 @@ private:
         const std::lock_guard lock(m_mutex);  // the process group counts its calls
         if (m_closed) throw TransferError(TransferError::Kind::kLost, "given up");
         try {
-            return std::make_unique<GlooTransfer>(call(row), m_watch, peer);
+            const std::shared_ptr<ConnectionEnd> end = endOfConnection(peer);
+            return std::make_unique<GlooTransfer>(call(row), m_watch, end, peer);
         } catch (const std::exception& error) {
             const std::string_view text = error.what();
             throw TransferError(TransferError::Kind::kLost,
                                 std::string(text.substr(0, text.find('\n'))));
         }
+    }
+
+    /// Of the peers that messages go to, for each of them costs a thread. Under m_mutex.
+    const std::shared_ptr<ConnectionEnd>& endOfConnection(int peer) {
+        std::shared_ptr<ConnectionEnd>& end = m_ends[static_cast<std::size_t>(peer)];
+        if (!end) {
+            end = std::make_shared<ConnectionEnd>([&](std::vector<at::Tensor>& row) {
+                return m_connections->recv(row, peer, ConnectionEnd::kTag);
+            });
+        }
+        return end;
     }
 
     const int m_rank, m_size;
@@ -191,6 +222,7 @@ private:
     std::mutex m_mutex;
     bool m_closed = false;  // guarded by m_mutex
     c10::intrusive_ptr<Connections> m_connections;
+    std::vector<std::shared_ptr<ConnectionEnd>> m_ends;  // by rank; guarded by m_mutex
 };
 
 /// Which port of rank 0's, on the host that they share; rank 0 listens before the others hear of
