@@ -1,6 +1,7 @@
 #include "app/desktop/shell/run_desktop.h"
 
 #include "app/desktop/shell/app_options.h"
+#include "app/desktop/shell/heap.h"
 #include "app/desktop/shell/main_window.h"
 #include "app/desktop/shell/screenshot.h"
 #include "app/desktop/widgets/icon.h"
@@ -47,6 +48,7 @@ int takeScreenshot(MainWindow& window, const AppOptions& options) {
 }  // namespace
 
 int runDesktop(int argc, char** argv) {
+    returnFreedBlocks();
     choosePlatform(argc, argv);
     QApplication app(argc, argv);
     QApplication::setApplicationName(u"shardscope-desktop"_s);

@@ -110,7 +110,7 @@ private:
     Result<void> forChunks(Connection& connection, const std::vector<ChunkEntry>& chunks,
                            const std::function<void(const std::vector<Event>&)>& use);
 
-    static constexpr std::size_t kCacheBytes = 64u << 20;
+    static constexpr std::size_t kCacheBytes = 32u << 20;
 
     bool m_growing = true;       ///< when last refreshed
     bool m_ended = false;        ///< the run had ended when last refreshed

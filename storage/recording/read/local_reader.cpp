@@ -85,7 +85,7 @@ Result<void> LocalReader::unpack(Connection& connection) {
 Result<void> LocalReader::Visit::begin() {
     if (auto connected = m_reader->connect(); !connected) return connected;
     m_reader->m_pyramid.begin(m_reader->m_growing);
-    if (m_reader->m_growing) m_reader->m_peers.forget();
+    if (m_reader->m_growing) m_reader->m_collectives.forget();
     return m_reader->m_events.refresh(*m_reader->m_connection);
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "storage/recording/read/argument_texts.h"
+#include "storage/recording/read/collective_rows.h"
 #include "storage/recording/read/event_source.h"
-#include "storage/recording/read/peer_arrivals.h"
 #include "storage/recording/read/pyramid_source.h"
 #include "storage/recording/read/recording_reader.h"
 
@@ -75,7 +75,7 @@ private:
     bool m_packed = false;    ///< the file has packed rows: nothing is added to them any more
     EventSource m_events;
     PyramidSource m_pyramid;
-    PeerArrivals m_peers;
+    CollectiveRows m_collectives;
 
     struct Strings {
         std::unordered_map<std::uint32_t, std::string> texts;  ///< views into it stay valid

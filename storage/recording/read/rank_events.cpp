@@ -1,5 +1,4 @@
 #include "storage/recording/file/detail_rows.h"
-#include "storage/recording/read/collective_rows.h"
 #include "storage/recording/read/local_reader.h"
 
 #include <algorithm>
@@ -136,7 +135,7 @@ Result<RankEvents> LocalReader::rankEvents(RankId rank, TimeRange range) {
     std::stable_sort(events.phases.begin(), events.phases.end(),
                      [](const SpanEvent& a, const SpanEvent& b) { return a.start < b.start; });
     if (auto done = unpack(visit.connection()); !done) return failure(done);
-    auto collectives = readCollectives(visit.connection(), rank, range, m_peers);
+    auto collectives = m_collectives.read(visit.connection(), rank, range);
     if (!collectives) return failure(collectives);
     events.collectives = std::move(*collectives);
     const TimeRange counted = afterCalibration(events.phases, range);

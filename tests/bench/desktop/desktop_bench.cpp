@@ -2,6 +2,7 @@
 //
 //   QT_QPA_PLATFORM=offscreen desktop_bench [charts] [bars]      without words: these two
 //   QT_QPA_PLATFORM=offscreen desktop_bench FILE.sscope          opening it, moving in its Timeline
+#include "app/desktop/shell/heap.h"
 #include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
 #include "tests/bench/desktop/measure.h"
@@ -26,6 +27,7 @@ double wallMs() {
 
 int main(int argc, char** argv) {
     using namespace shardscope::desktop;
+    returnFreedBlocks();
     const QApplication application(argc, argv);
     QApplication::setStyle(QStringLiteral("Fusion"));
     QApplication::setPalette(Theme::light().palette());
@@ -34,7 +36,8 @@ int main(int argc, char** argv) {
         return words.isEmpty() || words.contains(word);
     };
     for (const QString& word : words)
-        if (word.endsWith(QStringLiteral(".sscope"))) return bench::measureTimeline(word.toStdString());
+        if (word.endsWith(QStringLiteral(".sscope")))
+            return bench::measureTimeline(word.toStdString());
     if (wants(QStringLiteral("charts"))) bench::measureCharts();
     if (wants(QStringLiteral("bars"))) bench::measureBars();
     return 0;

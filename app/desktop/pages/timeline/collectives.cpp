@@ -12,7 +12,7 @@ namespace {
 
 /// Collectives that a view may lie over for its slices to be joined with them: reading more takes
 /// longer than a picture may.
-constexpr double kMostJoined = 20'000;
+constexpr double kMostJoined = 4'000;
 
 const CollectiveEvent* find(const RankEvents& events, CollectiveKey key) {
     for (const CollectiveEvent& event : events.collectives)

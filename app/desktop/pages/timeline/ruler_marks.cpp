@@ -146,16 +146,18 @@ std::vector<RulerStep> rulerSteps(const TimeScale& scale, const std::vector<Step
         const double begin = scale.x(step.range.begin);
         mark.begins = begin >= 0;
         mark.x = std::max(0.0, begin);
-        const QString name = stepName(step.step);
-        const double wide = measure(name);
-        const double end = std::min(scale.width, scale.x(step.range.end));
-        const bool named = step.step.value % stride == 0;
-        // in a stride the next name is far; else a name stays within its step
-        const double room = (stride > 1 ? scale.width : end) - mark.x - 8;
         mark.textX = mark.x + 4;
-        if ((named && wide <= room && mark.x >= freeText) || shown.size() == 1) {
-            mark.text = name;
-            freeText = mark.x + wide + kTextGap / 2;
+        const bool named = step.step.value % stride == 0 && mark.x >= freeText;
+        if (named || shown.size() == 1) {
+            const QString name = stepName(step.step);
+            const double wide = measure(name);
+            const double end = std::min(scale.width, scale.x(step.range.end));
+            // in a stride the next name is far; else a name stays within its step
+            const double room = (stride > 1 ? scale.width : end) - mark.x - 8;
+            if (wide <= room || shown.size() == 1) {
+                mark.text = name;
+                freeText = mark.x + wide + kTextGap / 2;
+            }
         }
         const bool line = mark.begins && (!mark.text.isEmpty() || mark.x - freeLine >= kClosest);
         if (line) freeLine = mark.x;

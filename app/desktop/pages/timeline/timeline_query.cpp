@@ -274,7 +274,7 @@ Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
 namespace {
 
 /// Spans that are read of a lane at a time, about: all of a long run would not fit.
-constexpr double kSpansAtATime = 250'000;
+constexpr double kSpansAtATime = 60'000;
 
 Result<void> addToTable(storage::RecordingReader& reader, const OpenRecording& recording,
                         const LaneFacts& lane, TimeRange range,
