@@ -10,6 +10,7 @@
 #include <QString>
 #include <QStringList>
 #include <QWidget>
+#include <functional>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -42,10 +43,12 @@ class Page : public QWidget {
     Q_OBJECT
 
 public:
-    /// A key that the page handles itself, for the sheet of keys.
+    /// A key that the page handles itself, for the sheet of keys; what can be done without the
+    /// pointer is a command of the palette too.
     struct KeyNote {
         QString keys;
         QString name;
+        std::function<void()> run = {};
     };
 
     using QWidget::QWidget;

@@ -21,8 +21,12 @@ QAction* Commands::add(const QString& id, const QString& group, const QString& n
     return action;
 }
 
-void Commands::addNote(const QString& group, const QString& keys, const QString& name) {
-    m_commands.push_back({{}, group, name, nullptr, keys});
+void Commands::addNote(const QString& group, const QString& keys, const QString& name,
+                       std::function<void()> run) {
+    if (!run) return m_commands.push_back({{}, group, name, nullptr, keys});
+    auto* action = new QAction(name, m_window);
+    connect(action, &QAction::triggered, this, [run = std::move(run)] { run(); });
+    m_commands.push_back({group + u'.' + name, group, name, action, keys});
 }
 
 QAction* Commands::find(const QString& id) const {

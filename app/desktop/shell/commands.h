@@ -29,8 +29,9 @@ public:
     explicit Commands(QWidget* window);
     QAction* add(const QString& id, const QString& group, const QString& name,
                  const QList<QKeySequence>& keys, std::function<void()> run);
-    /// A key that a page handles: for the sheet only.
-    void addNote(const QString& group, const QString& keys, const QString& name);
+    /// A key that a page handles: for the sheet, and where there is something to run the palette.
+    void addNote(const QString& group, const QString& keys, const QString& name,
+                 std::function<void()> run = {});
     [[nodiscard]] const std::vector<Command>& all() const { return m_commands; }
     [[nodiscard]] QAction* find(const QString& id) const;
 

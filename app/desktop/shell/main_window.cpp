@@ -115,8 +115,15 @@ void MainWindow::addPageCommands() {
 
 void MainWindow::addKeyNotes() {
     for (const PageEntry& entry : allPages())
-        for (const Page::KeyNote& note : m_pages.value(entry.id)->keyNotes())
-            m_commands.addNote(entry.name, note.keys, note.name);
+        for (const Page::KeyNote& note : m_pages.value(entry.id)->keyNotes()) {
+            std::function<void()> run;
+            if (note.run)
+                run = [this, id = entry.id, run = note.run] {
+                    showPage(id);
+                    run();
+                };
+            m_commands.addNote(entry.name, note.keys, note.name, std::move(run));
+        }
 }
 
 void MainWindow::addWindowCommands() {

@@ -1,4 +1,5 @@
 // Keys and mouse on the timeline, and what it costs to draw.
+#include "app/desktop/models/rank_order.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/pages/timeline/lane_painter.h"
 #include "app/desktop/pages/timeline/minimap.h"
@@ -15,6 +16,7 @@
 #include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
+#include <QToolButton>
 #include <QWheelEvent>
 #include <algorithm>
 
@@ -348,6 +350,37 @@ TEST_F(ManyRanksTest, StandInTheOrderOfAFigure) {
     EXPECT_EQ(m_canvas->lanes().rows[0].key.rank, RankId{23});
     EXPECT_EQ(m_canvas->lanes().rows[2].key.rank, RankId{4});
     EXPECT_EQ(m_canvas->lanes().rows[4].key.rank, RankId{0});
+}
+
+TEST_F(ManyRanksTest, AreOrderedByTheMenuOfRanks) {
+    auto* button = m_canvas->findChild<QToolButton*>();
+    ASSERT_NE(button, nullptr);
+    EXPECT_TRUE(button->isVisible());
+    Q_EMIT button->menu()->aboutToShow();
+    const auto entry = [&](const QString& text) -> QAction* {
+        for (QAction* action : button->menu()->actions())
+            if (action->text() == text) return action;
+        return nullptr;
+    };
+    ASSERT_NE(entry(u"By rank"_s), nullptr);
+    EXPECT_TRUE(entry(u"By rank"_s)->isChecked());
+    QAction* byTime = entry(u"Highest first: step time"_s);
+    ASSERT_NE(byTime, nullptr);
+    byTime->trigger();
+    settle();
+    const auto figures = rankFigures(*wholePart(m_window->loader().recording())->report);
+    const auto time = std::find_if(figures.begin(), figures.end(), [](const RankFigure& figure) {
+        return figure.name == u"step time"_s;
+    });
+    ASSERT_NE(time, figures.end());
+    const std::vector<RankId> order = highestFirst(*time);
+    ASSERT_GT(order.size(), 2u);
+    EXPECT_EQ(m_canvas->lanes().rows[0].key.rank, order[0]);
+    EXPECT_EQ(m_canvas->lanes().rows[2].key.rank, order[1]);
+    Q_EMIT button->menu()->aboutToShow();
+    EXPECT_TRUE(entry(u"Highest first: step time"_s)->isChecked());
+    entry(u"By rank"_s)->trigger();
+    EXPECT_EQ(m_canvas->lanes().rows[0].key.rank, RankId{0});
 }
 
 TEST_F(ManyRanksTest, OnlyLanesNearSightAreAskedFor) {

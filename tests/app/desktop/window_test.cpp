@@ -6,6 +6,7 @@
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/shell/app_options.h"
+#include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/shell/screenshot.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/read/recording_reader.h"
@@ -21,6 +22,7 @@
 #include <QDropEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListWidget>
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QUrl>
@@ -148,6 +150,29 @@ TEST_F(WindowTest, KeySheetPaletteAndOpenDialogComeUp) {
     const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
     if (!folder.isEmpty())
         m_window->findChildren<QDialog*>().front()->grab().save(folder + u"/keys.png"_s);
+}
+
+TEST_F(WindowTest, PagesCommandsRunWithoutARecordingAndLeadToTheirPage) {
+    const auto run = [this](const QString& words) {
+        for (QAction* action : m_window->actions())
+            if (action->text() == u"Find a command"_s) action->trigger();
+        auto* palette = m_window->findChild<CommandPalette*>();
+        ASSERT_NE(palette, nullptr);
+        QTest::keyClicks(palette->findChild<QLineEdit*>(), words);
+        ASSERT_GE(palette->findChild<QListWidget*>()->count(), 1) << words.toStdString();
+        QTest::keyClick(palette->findChild<QLineEdit*>(), Qt::Key_Return);
+        delete palette;
+    };
+    for (const QString& words :
+         {u"timeline whole run"_s, u"timeline zoom selection"_s, u"timeline find"_s,
+          u"timeline mark"_s, u"timeline: fold all"_s, u"unfold all"_s, u"show hidden"_s,
+          u"timeline ruler"_s, u"timeline filter"_s})
+        run(words);
+    EXPECT_EQ(m_window->currentPage(), u"timeline"_s);
+    openSample();
+    m_window->showPage(u"overview"_s);
+    run(u"timeline: fold all"_s);
+    EXPECT_EQ(m_window->currentPage(), u"timeline"_s);
 }
 
 TEST_F(WindowTest, CtrlTSwitchesTheTheme) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -37,16 +38,25 @@ std::vector<HeatChoice> heatChoices(const LedgerView& ledger) {
     return choices;
 }
 
-LedgerHeat ledgerAxes(const LedgerView& ledger) {
+LedgerHeat ledgerAxes(const LedgerView& ledger, const HeatChoice& choice, HeatOrder order) {
     LedgerHeat axes{ledger.ranks, {}};
     std::set<StepIndex> steps;
-    for (const LedgerRow& row : ledger.rows) steps.insert(row.step);
+    std::map<RankId, std::pair<Duration, Duration>> sums;  // the part, all of it
+    for (const LedgerRow& row : ledger.rows) {
+        steps.insert(row.step);
+        auto& [part, whole] = sums[row.rank];
+        part += timeOf(row, choice);
+        whole += row.wall;
+    }
     axes.steps.assign(steps.begin(), steps.end());
+    if (order == HeatOrder::kHighestFirst)
+        std::stable_sort(axes.ranks.begin(), axes.ranks.end(), [&](RankId a, RankId b) {
+            return share(sums[a].first, sums[a].second) > share(sums[b].first, sums[b].second);
+        });
     return axes;
 }
 
-HeatData ledgerHeat(const LedgerView& ledger, const HeatChoice& choice) {
-    const LedgerHeat axes = ledgerAxes(ledger);
+HeatData ledgerHeat(const LedgerView& ledger, const HeatChoice& choice, const LedgerHeat& axes) {
     HeatData map;
     std::map<RankId, std::size_t> rows;
     std::map<StepIndex, std::size_t> columns;

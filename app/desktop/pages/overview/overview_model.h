@@ -59,8 +59,12 @@ struct LedgerHeat {
     std::vector<RankId> ranks;
     std::vector<StepIndex> steps;
 };
-[[nodiscard]] LedgerHeat ledgerAxes(const LedgerView& ledger);
-[[nodiscard]] HeatData ledgerHeat(const LedgerView& ledger, const HeatChoice& choice);
+/// By the share of all steps together.
+enum class HeatOrder { kByRank, kHighestFirst };
+[[nodiscard]] LedgerHeat ledgerAxes(const LedgerView& ledger, const HeatChoice& choice,
+                                    HeatOrder order);
+[[nodiscard]] HeatData ledgerHeat(const LedgerView& ledger, const HeatChoice& choice,
+                                  const LedgerHeat& axes);
 [[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
 [[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
 [[nodiscard]] std::vector<Finding> findings(const SelectedPart& part);

@@ -130,11 +130,16 @@ void OverviewPage::addStepByStep(QVBoxLayout& layout) {
     m_choice = new QComboBox(m_stepBlock);
     m_choice->setAccessibleName(tr("What is shown step by step"));
     connect(m_choice, &QComboBox::currentIndexChanged, this, &OverviewPage::presentSteps);
+    m_order = new QComboBox(m_stepBlock);
+    m_order->setAccessibleName(tr("Order of the ranks"));
+    m_order->addItems({tr("by rank"), tr("highest first")});
+    connect(m_order, &QComboBox::currentIndexChanged, this, &OverviewPage::presentSteps);
     m_stepRow = sectionLabel(tr("The same, step by step"), m_stepBlock);
     auto* title = new QHBoxLayout;
     title->addWidget(m_stepRow);
     title->addStretch();
     title->addWidget(m_choice);
+    title->addWidget(m_order);
     layout.addLayout(title);
     layout.addWidget(m_steps);
     m_heat = new HeatMap(m_stepBlock);
@@ -258,6 +263,7 @@ void OverviewPage::presentLedger() {
     m_heat->setVisible(many);
     m_stepRow->setVisible(!many);
     m_steps->setVisible(!many);
+    m_order->setVisible(any && many);
     m_choice->setVisible(any && (many || m_ledger.ranks.size() > 1));
     m_bars->setBars(many ? std::vector<StackedBar>{} : ledgerBars(m_ledger));
     m_legend->setEntries(ledgerLegend(m_ledger));
@@ -336,8 +342,12 @@ void OverviewPage::presentSteps() {
     const int index = m_choice->currentIndex();
     if (m_ledger.ranks.size() > kMostBars) {
         const auto choices = heatChoices(m_ledger);
-        if (index >= 0 && index < static_cast<int>(choices.size()))
-            m_heat->setMap(ledgerHeat(m_ledger, choices[static_cast<std::size_t>(index)]));
+        if (index < 0 || index >= static_cast<int>(choices.size())) return;
+        const HeatChoice& choice = choices[static_cast<std::size_t>(index)];
+        m_heatAxes = ledgerAxes(
+            m_ledger, choice,
+            m_order->currentIndex() == 0 ? HeatOrder::kByRank : HeatOrder::kHighestFirst);
+        m_heat->setMap(ledgerHeat(m_ledger, choice, m_heatAxes));
         return;
     }
     if (index < 0 || index >= static_cast<int>(m_ledger.ranks.size())) {
@@ -356,7 +366,7 @@ void OverviewPage::selectStep(int column) {
 }
 
 void OverviewPage::selectCell(int row, int column) {
-    const LedgerHeat heat = ledgerAxes(m_ledger);
+    const LedgerHeat& heat = m_heatAxes;
     if (row >= static_cast<int>(heat.ranks.size()) || column >= static_cast<int>(heat.steps.size()))
         return;
     Selection wanted;

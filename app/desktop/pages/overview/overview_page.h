@@ -64,7 +64,9 @@ private:
     StackedColumns* m_steps = nullptr;
     Legend* m_legend = nullptr;
     HeatMap* m_heat = nullptr;  ///< instead of bars, of many ranks
+    LedgerHeat m_heatAxes;
     QLabel* m_stepRow = nullptr;
+    QComboBox* m_order = nullptr;     ///< of the heat map's ranks
     QComboBox* m_choice = nullptr;    ///< the rank of the columns, or the part of the heat map
     QWidget* m_traceBlock = nullptr;  ///< only of imported traces
     Topic m_trace;

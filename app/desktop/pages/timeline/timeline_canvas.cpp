@@ -1,10 +1,12 @@
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 
+#include "app/desktop/pages/timeline/rank_order_menu.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
 #include "app/desktop/pages/timeline/timeline_highlight.h"
 #include "app/desktop/pages/timeline/timeline_hover.h"
 #include "app/desktop/pages/timeline/timeline_lanes.h"
+#include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QContextMenuEvent>
@@ -29,7 +31,7 @@ constexpr int kAboveRow = 48;  ///< of the lanes before one that is scrolled to
 }  // namespace
 
 TimelineCanvas::TimelineCanvas(QWidget* parent)
-    : QAbstractScrollArea(parent), m_filter(new QLineEdit(this)) {
+    : QAbstractScrollArea(parent), m_filter(new QLineEdit(this)), m_order(new QToolButton(this)) {
     setFrameShape(QFrame::NoFrame);
     setFocusPolicy(Qt::StrongFocus);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -37,12 +39,25 @@ TimelineCanvas::TimelineCanvas(QWidget* parent)
     setAccessibleName(tr("Timeline of all ranks"));
     setAccessibleDescription(
         tr("W and S zoom, A and D move, comma and period step from event to event"));
-    m_filter->setPlaceholderText(tr("Filter lanes"));
+    m_filter->setPlaceholderText(tr("Filter"));
     m_filter->setAccessibleName(tr("Show only lanes whose name has this text"));
     m_filter->setFocusPolicy(Qt::ClickFocus);
     m_filter->setFont(textFont(kSmallPixels));
     m_filter->installEventFilter(this);
     connect(m_filter, &QLineEdit::textChanged, this, &TimelineCanvas::setFilter);
+    m_order->setToolTip(tr("Order of the ranks"));
+    m_order->setAccessibleName(tr("Order of the ranks"));
+    m_order->setFocusPolicy(Qt::ClickFocus);
+    m_order->setIconSize({16, 16});
+    m_order->setPopupMode(QToolButton::InstantPopup);
+    auto* orders = new QMenu(m_order);
+    connect(orders, &QMenu::aboutToShow, this, [this, orders] { fillRankOrders(*orders); });
+    m_order->setMenu(orders);
+    retint();
+}
+
+void TimelineCanvas::retint() {
+    m_order->setIcon(tintedIcon(QStringLiteral("sort"), Theme::of(palette()).quietText));
 }
 
 void TimelineCanvas::setRecording(const RecordingPtr& recording) {
@@ -52,6 +67,7 @@ void TimelineCanvas::setRecording(const RecordingPtr& recording) {
         m_frame.reset();
         const QSignalBlocker quiet(m_filter);
         m_filter->clear();  // lanes of another run have other names
+        m_orderedBy.clear();
     }
     m_run = run;
     m_picks = {};
@@ -68,6 +84,24 @@ void TimelineCanvas::setRanks(const std::vector<RankId>& ranks) {
 
 void TimelineCanvas::setRankOrder(const std::vector<RankId>& order) {
     relayOut([&] { return m_shown.setRankOrder(order); });
+}
+
+void TimelineCanvas::setRankFigures(std::vector<RankFigure> figures) {
+    m_rankFigures = std::move(figures);
+    placeFilter();
+    const auto chosen =
+        std::find_if(m_rankFigures.begin(), m_rankFigures.end(),
+                     [this](const RankFigure& figure) { return figure.name == m_orderedBy; });
+    // of a selected rank alone there are none: the order stays for when all are there again
+    if (chosen != m_rankFigures.end()) setRankOrder(highestFirst(*chosen));
+}
+
+void TimelineCanvas::fillRankOrders(QMenu& menu) {
+    fillRankOrderMenu(menu, m_rankFigures, m_orderedBy,
+                      [this](const QString& name, const std::vector<RankId>& order) {
+                          m_orderedBy = name;
+                          setRankOrder(order);
+                      });
 }
 
 void TimelineCanvas::setFrame(const TimelineFramePtr& frame) {
@@ -210,8 +244,12 @@ void TimelineCanvas::requestPicture() {
 
 /// The corner beside the ruler.
 void TimelineCanvas::placeFilter() {
-    m_filter->setGeometry(16, 5, std::max(60, m_shown.labelWidth() - 28), 24);
-    m_filter->setVisible(m_shown.recording() != nullptr);
+    const int width = std::max(60, m_shown.labelWidth() - 28), button = 28;
+    const bool any = m_shown.recording() != nullptr, orders = any && !m_rankFigures.empty();
+    m_filter->setGeometry(16, 5, orders ? width - button - 4 : width, 24);
+    m_filter->setVisible(any);
+    m_order->setGeometry(16 + width - button, 5, button, 24);
+    m_order->setVisible(orders);
 }
 
 const LaneRow* TimelineCanvas::target() const {
@@ -230,6 +268,8 @@ void TimelineCanvas::act(LaneAction action, const LaneRow* row) {
     }
     std::optional<LaneRow> copy;  // the layout that it is of goes
     if (row != nullptr) copy = *row;
+    const bool moves = action == LaneAction::kMoveUp || action == LaneAction::kMoveDown;
+    if (moves && row != nullptr && row->kind == LaneRow::Kind::kHeader) m_orderedBy.clear();
     relayOut([&] {
         m_shown.apply(action, copy ? &*copy : nullptr);
         return true;
@@ -456,6 +496,7 @@ void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
         connect(entry, &QAction::triggered, this,
                 [this, copy, action = choice.action] { act(action, copy ? &*copy : nullptr); });
     }
+    if (!m_rankFigures.empty()) fillRankOrders(*menu->addMenu(tr("Order of the ranks")));
     menu->popup(event->globalPos());
     event->accept();
 }
@@ -541,7 +582,9 @@ void TimelineCanvas::focusOutEvent(QFocusEvent* event) {
 
 void TimelineCanvas::changeEvent(QEvent* event) {
     QAbstractScrollArea::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange) touchPicture();
+    if (event->type() != QEvent::PaletteChange) return;
+    retint();
+    touchPicture();
 }
 
 }  // namespace shardscope::desktop

@@ -3,6 +3,7 @@
 // Draws what was loaded last, to scale, until the next picture comes. GUI thread.
 #pragma once
 
+#include "app/desktop/models/rank_order.h"
 #include "app/desktop/pages/timeline/timeline_keys.h"
 #include "app/desktop/pages/timeline/timeline_overlay.h"
 #include "app/desktop/pages/timeline/timeline_pointer.h"
@@ -11,10 +12,13 @@
 #include <QAbstractScrollArea>
 #include <QLineEdit>
 #include <QPixmap>
+#include <QToolButton>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+class QMenu;
 
 namespace shardscope::desktop {
 
@@ -26,6 +30,9 @@ public:
 
     void setRecording(const RecordingPtr& recording);
     void setRanks(const std::vector<RankId>& ranks);
+    /// Orders that the menu of ranks offers beside the one by rank. One that was chosen stays, by
+    /// its figures now.
+    void setRankFigures(std::vector<RankFigure> figures);
     /// Top first, of ranks that are shown; those that are left out follow.
     void setRankOrder(const std::vector<RankId>& order);
     void setFrame(const TimelineFramePtr& frame);
@@ -100,6 +107,8 @@ private:
     /// Changes which lanes there are, and keeps what one looks at where it is.
     void relayOut(const std::function<bool()>& change);
     void placeFilter();
+    void fillRankOrders(QMenu& menu);
+    void retint();
     void actOnTarget(LaneAction action);
     /// The row under the pointer; else that of the chosen slice; null: none.
     [[nodiscard]] const LaneRow* target() const;
@@ -125,6 +134,9 @@ private:
     TimelinePicks m_picks;
     TimelineFramePtr m_frame;
     QLineEdit* m_filter;
+    QToolButton* m_order;  ///< of ranks
+    std::vector<RankFigure> m_rankFigures;
+    QString m_orderedBy;               ///< name of a figure; empty: by rank, or as moved
     std::vector<LaneAddress> m_asked;  ///< lanes of the last request
     std::string m_run;                 ///< id of the run that is shown
     QPixmap m_picture;                 ///< null: to be painted anew

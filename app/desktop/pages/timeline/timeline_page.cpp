@@ -147,27 +147,33 @@ void TimelinePage::connectTables() {
 }
 
 std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
+    const auto runs = [canvas = m_canvas](TimelineCommand command) {
+        return [canvas, command] { canvas->run(command); };
+    };
+    using enum TimelineCommand;
     return {{tr("W  S"), tr("zoom in, zoom out")},
             {tr("A  D"), tr("move left, right")},
             {tr("Ctrl+wheel"), tr("zoom at the pointer")},
             {tr("Shift+drag"), tr("move")},
             {tr("drag"), tr("select a range")},
-            {tr("F"), tr("whole run")},
-            {tr("Z"), tr("zoom to the selection")},
+            {tr("F"), tr("whole run"), runs(kFit)},
+            {tr("Z"), tr("zoom to the selection"), runs(kZoomToSelection)},
             {tr(".  ,"), tr("next, previous on the lane")},
             {tr("N  Shift+N"), tr("same collective, next or previous rank")},
             {tr("[  ]"), tr("back and forward along an arrow: launch, kernel, backward")},
-            {tr("Ctrl+F  /"), tr("find in names and arguments")},
+            {tr("Ctrl+F  /"), tr("find in names and arguments"), [this] { m_rows->openFind(); }},
             {tr("F3  Shift+F3"), tr("next, previous match")},
-            {tr("M"), tr("mark this moment")},
+            {tr("M"), tr("mark this moment"), runs(kMark)},
             {tr("E"), tr("all levels of a lane, or the first")},
-            {tr("Shift+C  Shift+E"), tr("fold, unfold all ranks")},
+            {tr("Shift+C"), tr("fold all ranks"), runs(kFoldAll)},
+            {tr("Shift+E"), tr("unfold all ranks"), runs(kUnfoldAll)},
             {tr("P"), tr("pin a lane to the top")},
-            {tr("H  Shift+H"), tr("hide a lane, show hidden ones")},
+            {tr("H"), tr("hide a lane")},
+            {tr("Shift+H"), tr("show hidden lanes"), runs(kShowHidden)},
             {tr("Alt+Up  Alt+Down"), tr("move a lane or a rank")},
             {tr("T"), tr("make a counter taller")},
-            {tr("R"), tr("ruler: absolute, relative, step time")},
-            {tr("Ctrl+P"), tr("filter lanes by text")},
+            {tr("R"), tr("ruler: absolute, relative, step time"), runs(kRulerTime)},
+            {tr("Ctrl+P"), tr("filter lanes by text"), runs(kFilter)},
             {tr("Esc"), tr("clear slice and range")}};
 }
 
@@ -217,6 +223,7 @@ void TimelinePage::present() {
         if (isVisible() && qobject_cast<QLineEdit*>(QApplication::focusWidget()) == nullptr)
             m_canvas->setFocus();
     }
+    if (hasPart() && part().report) m_canvas->setRankFigures(rankFigures(*part().report));
     m_canvas->setRanks(current.ranks);
     const auto selected =
         current.cutsTime() ? std::optional(recording().timeOf(current)) : std::nullopt;
