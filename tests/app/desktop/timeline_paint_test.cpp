@@ -184,5 +184,54 @@ TEST(SliceNames, TheFunctionIsWhatAShortNameKeeps) {
     EXPECT_EQ(namesLongestFirst(u"aten::mul"_s).size(), 2U);
 }
 
+LaneFrame collectives(const std::vector<TimeRange>& ranges) {
+    LaneFrame frame;
+    for (const TimeRange range : ranges) {
+        SliceView slice;
+        slice.range = range;
+        slice.busy = range.duration();
+        slice.waitedUntil = range.begin;
+        slice.name = u"all-reduce"_s;
+        slice.operation = CollectiveOp::kAllReduce;
+        frame.slices.push_back(slice);
+    }
+    return frame;
+}
+
+TEST(TimelinePaint, WhatIsModelledIsPaleWithinADottedEdge) {
+    const LaneFrame frame = collectives({{{100}, {600}}});
+    const TimeScale scale{{{0}, {kWidth}}, kWidth};
+    LaneRow row;
+    row.role = LaneRole::kCommunication;
+    const QImage measured = paintedLane(frame, row, scale);
+    row.modelled = true;
+    const QImage modelled = paintedLane(frame, row, scale);
+    const auto distance = [](QRgb pixel) {
+        const QColor ground = Theme::light().window;
+        return std::abs(qRed(pixel) - ground.red()) + std::abs(qGreen(pixel) - ground.green()) +
+               std::abs(qBlue(pixel) - ground.blue());
+    };
+    const int full = distance(measured.pixel(500, 4)), pale = distance(modelled.pixel(500, 4));
+    EXPECT_NEAR(pale, full / 2, full / 10);
+    int changes = 0;
+    for (int x = 102; x < 598; ++x)
+        changes += modelled.pixel(x, 0) != modelled.pixel(x + 1, 0) ? 1 : 0;
+    EXPECT_GT(changes, 50) << "the edge is dotted";
+    for (int x = 302; x < 598; ++x)
+        ASSERT_EQ(measured.pixel(x, 0), measured.pixel(x + 1, 0)) << "that of others is not";
+}
+
+TEST(TimelinePaint, ANameEndsWhereWhatOverlapsItBegins) {
+    // the second begins right after the first one's name does
+    const TimeScale scale{{{0}, {kWidth}}, kWidth};
+    LaneRow row;
+    row.role = LaneRole::kCommunication;
+    const QImage both = paintedLane(collectives({{{100}, {600}}, {{112}, {600}}}), row, scale);
+    const QImage second = paintedLane(collectives({{{112}, {600}}}), row, scale);
+    for (int y = 0; y < kHeight; ++y)
+        for (int x = 116; x < 600; ++x)
+            ASSERT_EQ(both.pixel(x, y), second.pixel(x, y)) << x << ", " << y;
+}
+
 }  // namespace
 }  // namespace shardscope::desktop

@@ -192,6 +192,7 @@ private:
         row.role = LaneRole::kCompute;
         row.onDevice = isStreamLane(parts.front().lane);
         row.besideName = besideName;
+        row.modelled = m_options.modelledLink;
         row.thin = besideName && m_thin;
         row.name = besideName ? QString() : u"summary"_s;
         row.parts = parts;
@@ -247,6 +248,7 @@ private:
         row.group = group;
         row.pinned = pinned;
         row.onDevice = isStreamLane(row.key.lane);
+        row.modelled = m_options.modelledLink && row.role == LaneRole::kCommunication;
         row.name = nameOf(lane, pinned);
         row.unit = counterUnit(row.name, fromUtf8(lane.facts->unit));
         if (row.role == LaneRole::kCounter) row.name = counterName(row.name, row.unit);

@@ -49,6 +49,7 @@ struct LaneRow {
     bool collapsed = false;          ///< headers only
     bool pinned = false;             ///< stays on top while others scroll
     bool thin = false;               ///< of a heat map: coloured by what dominates a pixel
+    bool modelled = false;           ///< times of collectives are of a model
     bool besideName = false;         ///< on the row of its rank's header
     double theoryBytes = 0;          ///< dashed line of the memory strip; 0: none
     std::vector<LaneAddress> parts;  ///< of a summary, what lies below first
@@ -71,6 +72,7 @@ struct LaneLayoutOptions {
     std::vector<RankId> rankOrder;  ///< top first; ranks that it leaves out follow
     QString filter;                 ///< shows lanes whose rank, group or name has it
     int thinHeight = 12;            ///< of a rank in a heat map
+    bool modelledLink = false;      ///< what the ranks' own collectives took is of a model
 };
 
 /// More ranks than these begin folded.

@@ -19,8 +19,18 @@ constexpr double kNarrowestPart = 30;
 constexpr double kNarrowestBox = 3;
 /// How much of a hatched place is painted.
 constexpr double kHatchStrength = 0.5;
+/// How strong the colour of what is modelled is.
+constexpr double kModelledStrength = 0.5;
 /// Half the width of a mark, where its lane is high enough.
 constexpr double kMark = 4;
+
+QColor mixed(const QColor& colour, const QColor& ground, double share) {
+    const auto mix = [share](int a, int b) {
+        return static_cast<int>(std::lround(share * a + (1 - share) * b));
+    };
+    return {mix(colour.red(), ground.red()), mix(colour.green(), ground.green()),
+            mix(colour.blue(), ground.blue())};
+}
 
 /// x to which a collective waited for a peer; far left where nobody did.
 double waitedUntil(const QRectF& area, const SliceView& slice, const TimeScale& scale) {
@@ -114,7 +124,7 @@ void LanePainter::paintLabel(QPainter& painter, const QRectF& box, const LaneRow
 
 /// What is wide enough to be seen as itself: waiting hatched, edges, names.
 void LanePainter::paintBox(QPainter& painter, const QRectF& area, const LaneRow& row,
-                           const Box& box, const TimeScale& scale) {
+                           const Box& box, double nameEnd, const TimeScale& scale) {
     const SliceView& slice = *box.slice;
     const QRectF seen = box.area.intersected(area);
     if (box.adjoins && box.area.width() > 4)
@@ -132,7 +142,18 @@ void LanePainter::paintBox(QPainter& painter, const QRectF& area, const LaneRow&
                       m_theme);
         moving.setLeft(std::max(split, seen.left()));
     }
-    paintLabel(painter, moving, row, slice, box.colour);
+    if (row.modelled) paintModelled(painter, moving, box.colour);
+    moving.setRight(std::min(moving.right(), std::max(moving.left(), nameEnd)));
+    paintLabel(painter, moving, row, slice,
+               row.modelled ? mixed(box.colour, m_theme.window, kModelledStrength) : box.colour);
+}
+
+/// What no clock measured: pale, as the strip has it, within a dotted edge.
+void LanePainter::paintModelled(QPainter& painter, const QRectF& box, const QColor& colour) {
+    if (box.width() < 4) return;
+    painter.setPen(QPen(colour, 1, Qt::DotLine));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
 }
 
 /// A diamond at the moment; at the first and the last where several share the place, with a line
@@ -170,7 +191,12 @@ void LanePainter::paintLevel(QPainter& painter, const QRectF& area, const LaneRo
     if (!row.thin)
         m_strip->paintTraces(painter, QRectF(level.left(), level.bottom(), level.width(), 1));
     if (!m_strip->empty()) ++m_painted;
-    for (const Box& box : m_boxes) paintBox(painter, area, row, box, scale);
+    for (std::size_t i = 0; i < m_boxes.size(); ++i) {
+        // a name ends where what overlaps it begins
+        const bool last = i + 1 == m_boxes.size();
+        paintBox(painter, area, row, m_boxes[i], last ? area.right() : m_boxes[i + 1].area.left(),
+                 scale);
+    }
     m_strip->clear();
     m_boxes.clear();
 }
@@ -187,7 +213,10 @@ void LanePainter::place(const QRectF& area, const LaneRow& row, const SliceView&
         share = std::min(1.0, static_cast<double>(slice.busy.ns) /
                                   static_cast<double>(slice.range.duration().ns));
     if (row.thin || right - left < kNarrowestBox || slice.count > 1) {
-        const double strength = look.hatched && !row.thin ? kHatchStrength : 1;
+        const double strength = row.thin       ? 1
+                                : look.hatched ? kHatchStrength
+                                : row.modelled ? kModelledStrength
+                                               : 1;
         m_strip->add(left, right, share * strength, look.rgb);
         return;
     }
@@ -198,7 +227,8 @@ void LanePainter::place(const QRectF& area, const LaneRow& row, const SliceView&
     m_boxes.push_back({&slice, box, look.colour, adjoins, look.hatched});
     if (look.hatched) return;
     const double moves = waitedUntil(area, slice, scale) - area.left();
-    m_strip->add(moves - left < 2 ? left : std::floor(moves), right, 1, look.rgb);
+    m_strip->add(moves - left < 2 ? left : std::floor(moves), right,
+                 row.modelled ? kModelledStrength : 1, look.rgb);
 }
 
 void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
@@ -245,6 +275,7 @@ void LanePainter::paintSummary(QPainter& painter, const QRectF& area, const Lane
     if (!row.thin) {
         for (const LaneFrame* frame : parts) {
             part.role = frame->role;
+            part.modelled = row.modelled && frame->role == LaneRole::kCommunication;
             paintSlices(painter, area, part, *frame, scale);
         }
         return;

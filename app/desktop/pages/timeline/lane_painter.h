@@ -67,11 +67,13 @@ private:
                const TimeScale& scale);
     void paintLevel(QPainter& painter, const QRectF& area, const LaneRow& row,
                     const TimeScale& scale, const QRectF& level);
+    /// `nameEnd`: x that its name must not reach over.
     void paintBox(QPainter& painter, const QRectF& area, const LaneRow& row, const Box& box,
-                  const TimeScale& scale);
+                  double nameEnd, const TimeScale& scale);
     void paintAxis(QPainter& painter, const QRectF& area, const ShownCounter& counter);
     void paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
                    const SliceView& slice);
+    void paintModelled(QPainter& painter, const QRectF& box, const QColor& colour);
     void paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
                     const SliceView& slice, const QColor& ground);
     [[nodiscard]] Look makeLook(const LaneRow& row, const SliceView& slice) const;

@@ -1,5 +1,6 @@
 #include "app/desktop/pages/timeline/timeline_viewport.h"
 
+#include "app/desktop/models/recording_texts.h"
 #include "app/desktop/pages/timeline/lane_painter.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
 #include "app/desktop/widgets/theme.h"
@@ -36,6 +37,7 @@ void TimelineViewport::setRecording(const RecordingPtr& recording) {
     m_steps = recording ? stepsOfFirstRank(recording->summary) : std::vector<StepMark>{};
     if (!same) m_origin.reset();
     if (!same) m_options = recording ? firstOptions(recording->summary) : LaneLayoutOptions{};
+    m_options.modelledLink = recording && !modelledLinkText(*recording).isEmpty();
     layOut();
     if (recording) setView(recording->bounds());
 }
