@@ -60,8 +60,8 @@ protected:
         ASSERT_TRUE(writer->addLane({kRank, kForward, LaneRole::kHost, "thread 1", "", 0}));
         ASSERT_TRUE(writer->addLane({kRank, kBackward, LaneRole::kHost, "thread 2", "", 1}));
         ASSERT_TRUE(writer->addLane({kRank, kMarks, LaneRole::kRange, "marks", "", 2}));
-        ASSERT_TRUE(writer->addStrings(kRank, {1},
-                                       {"outer", "inner", "mark", "fwdbwd", R"({"why":"test"})"}));
+        ASSERT_TRUE(writer->addStrings(
+            kRank, {1}, {"outer", "inner", "mark", m_category, R"({"why":"test"})"}));
         ASSERT_TRUE(writer->addChunk(columns::encodeSpans(
             kRank,
             std::vector{span(kForward, kOuter, 1000, 500, 0), span(kForward, kInner, 1000, 200, 1),
@@ -101,8 +101,14 @@ protected:
     }
 
     test::TemporaryFolder m_folder;
+    std::string m_category = "fwdbwd";
     std::unique_ptr<storage::RecordingReader> m_reader;
     RecordingPtr m_recording;
+};
+
+class ArrowsOfAnotherKind : public ImportedTimeline {
+protected:
+    ArrowsOfAnotherKind() { m_category = "async"; }
 };
 
 TEST_F(ImportedTimeline, ArrowsLeadBothWaysFromTheSpanTheyAreBoundTo) {
@@ -118,8 +124,8 @@ TEST_F(ImportedTimeline, ArrowsLeadBothWaysFromTheSpanTheyAreBoundTo) {
     EXPECT_EQ(there[0].slice.range.begin, Timestamp{3000});
     const LinkTexts texts = linkTexts(m_recording->summary, {kRank, kForward}, *inner, there);
     ASSERT_FALSE(texts.rows.empty());
-    EXPECT_EQ(texts.rows[0].first, QStringLiteral("arrow to"));
-    EXPECT_FALSE(texts.action.isEmpty());
+    EXPECT_EQ(texts.rows[0].first, QStringLiteral("backward"));
+    EXPECT_EQ(texts.action, QStringLiteral("Go to its backward"));
     const auto back = links(kBackward, slices(kBackward).front());
     ASSERT_EQ(back.size(), 1u);
     EXPECT_EQ(back[0].slice.depth, 1);
@@ -127,6 +133,19 @@ TEST_F(ImportedTimeline, ArrowsLeadBothWaysFromTheSpanTheyAreBoundTo) {
     const auto outer = std::find_if(forward.begin(), forward.end(),
                                     [](const SliceView& slice) { return slice.depth == 0; });
     EXPECT_TRUE(links(kForward, *outer).empty());
+}
+
+TEST_F(ArrowsOfAnotherKind, AreCalledArrows) {
+    const auto forward = slices(kForward);
+    const auto inner = std::find_if(forward.begin(), forward.end(),
+                                    [](const SliceView& slice) { return slice.depth == 1; });
+    ASSERT_NE(inner, forward.end());
+    const auto there = links(kForward, *inner);
+    ASSERT_EQ(there.size(), 1u);
+    const LinkTexts texts = linkTexts(m_recording->summary, {kRank, kForward}, *inner, there);
+    ASSERT_FALSE(texts.rows.empty());
+    EXPECT_EQ(texts.rows[0].first, QStringLiteral("arrow to"));
+    EXPECT_EQ(texts.action, QStringLiteral("Go to it"));
 }
 
 TEST_F(ImportedTimeline, InstantsAreMarksThatCanBeHit) {

@@ -1,6 +1,7 @@
 #include "app/desktop/pages/timeline/lane_identity.h"
 
 #include "app/desktop/models/format.h"
+#include "storage/model/flow_words.h"
 
 #include <QRegularExpression>
 #include <QStringList>
@@ -120,7 +121,8 @@ void describe(const LaneFacts& lane, const QString& rest, LaneIdentity& found) {
 /// Of an importer's lane that holds no span of the program.
 bool saysNothing(const LaneIdentity& lane, const QString& rest) {
     return lane.section == LaneSection::kThreads &&
-           (rest == "flow"_L1 || rest == "ac2g"_L1 || rest == "fwdbwd"_L1 ||
+           (rest == "flow"_L1 || rest == QLatin1StringView(flow_words::kLaunch) ||
+            rest == QLatin1StringView(flow_words::kForwardBackward) ||
             rest.startsWith("instant"_L1));
 }
 

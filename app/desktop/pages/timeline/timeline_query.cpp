@@ -5,6 +5,7 @@
 #include "app/desktop/pages/timeline/device_slice.h"
 #include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/range_table.h"
+#include "storage/model/flow_words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -194,6 +195,8 @@ Result<void> addArrows(storage::RecordingReader& reader, const OpenRecording& re
     };
     for (const storage::FlowArrow& arrow : *arrows) {
         for (const FlowEvent& point : arrow) {
+            const bool backward =
+                reader.text(query.key.rank, point.category) == flow_words::kForwardBackward;
             const LaneAddress key{query.key.rank, point.lane};
             const LaneFacts* lane = recording.lane(key);
             const bool own = key == query.key && point.spanStart == query.from.begin &&
@@ -209,8 +212,8 @@ Result<void> addArrows(storage::RecordingReader& reader, const OpenRecording& re
             if (!spans) return failure(spans);
             for (const SpanEvent& span : *spans)
                 if (span.start == point.spanStart && span.depth == point.depth)
-                    links.push_back(
-                        {key, viewOf(reader, recording, *lane, span), true, LinkKind::kArrow});
+                    links.push_back({key, viewOf(reader, recording, *lane, span), true,
+                                     backward ? LinkKind::kBackward : LinkKind::kArrow});
         }
     }
     return {};

@@ -2,6 +2,7 @@
 
 #include "storage/interchange/collective_kernels.h"
 #include "storage/interchange/decimal.h"
+#include "storage/model/flow_words.h"
 
 #include <charconv>
 #include <cmath>
@@ -240,7 +241,8 @@ void TraceMapper::addFlow(const Event& event) {
     m_builder->add(m_setting.rank, thread, flow,
                    event.members.empty() ? std::string_view{} : event.arguments);
     m_ended = std::max(m_ended, flow.time);
-    if (isAt(event.category, "fwdbwd") && flow.idText == kEmptyString && flow.id > 0) {
+    if (isAt(event.category, flow_words::kForwardBackward) && flow.idText == kEmptyString &&
+        flow.id > 0) {
         const LaneId operators =
             m_lanes.laneIfUsed(bare(event.process), bare(event.thread), categoryOf("cpu_op"));
         m_builder->mark(m_setting.rank, operators, flow.time, flow.id,

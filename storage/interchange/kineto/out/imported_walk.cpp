@@ -4,6 +4,7 @@
 #include "storage/interchange/kineto/in/trace_mapper.h"
 #include "storage/interchange/kineto/out/correlations.h"
 #include "storage/interchange/kineto/out/imported_trace.h"
+#include "storage/model/flow_words.h"
 
 #include <deque>
 #include <map>
@@ -201,7 +202,8 @@ private:
         } else {
             event.phase = span.phase == Phase::kBackward ? 'f' : 's';
         }
-        event.category = event.name = lane.kind.correlates() ? "ac2g" : "fwdbwd";
+        event.category = event.name =
+            lane.kind.correlates() ? flow_words::kLaunch : flow_words::kForwardBackward;
         m_sink.add(event);
     }
 

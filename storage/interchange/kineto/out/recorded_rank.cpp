@@ -1,6 +1,7 @@
 #include "storage/interchange/kineto/out/recorded_rank.h"
 
 #include "storage/interchange/kineto/out/device_names.h"
+#include "storage/model/flow_words.h"
 
 namespace shardscope::interchange::kineto_out {
 namespace {
@@ -55,7 +56,7 @@ void RecordedRank::addDevice(RecordedArguments& arguments, std::int64_t stream) 
 void RecordedRank::flow(char phase, const TraceEvent& of, std::uint64_t id) const {
     TraceEvent event;
     event.phase = phase;
-    event.category = event.name = "ac2g";
+    event.category = event.name = flow_words::kLaunch;
     event.row = of.row;
     event.startNs = of.startNs;
     event.flow = id;
