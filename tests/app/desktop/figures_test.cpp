@@ -9,6 +9,7 @@
 #include "profiler/analysis/notices.h"
 #include "profiler/questions/report_reader.h"
 #include "storage/interchange/import.h"
+#include "tests/app/desktop/small_trace.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"
 
@@ -53,35 +54,12 @@ std::vector<Kind> kinds() {
             {"imported", {}, true}};
 }
 
-/// Two kernels, one of a collective, within each of two steps.
-void writeKineto(const std::string& path) {
-    std::string events;
-    const auto add = [&](const std::string& event) {
-        events += (events.empty() ? "" : ",") + event;
-    };
-    for (int step = 0; step < 2; ++step) {
-        const int begin = 1000 + 1000 * step;
-        add(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#)" + std::to_string(step) +
-            R"(","pid":7,"tid":7,"ts":)" + std::to_string(begin) + R"(,"dur":900})");
-        add(R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":)" +
-            std::to_string(begin + 100) +
-            R"(,"dur":300,"args":{"device":0,"stream":7,"correlation":)" +
-            std::to_string(step * 2 + 1) + "}}");
-        add(R"({"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum","pid":0,"tid":9,"ts":)" +
-            std::to_string(begin + 300) +
-            R"(,"dur":200,"args":{"device":0,"stream":9,"correlation":)" +
-            std::to_string(step * 2 + 2) + "}}");
-    }
-    std::ofstream(path) << R"({"schemaVersion":1,"deviceProperties":[{"id":0,"name":"A GPU"}],)"
-                        << R"("traceEvents":[)" << events << "]}";
-}
-
 class FiguresTest : public ::testing::TestWithParam<Kind> {
 protected:
     void SetUp() override {
         const std::string path = m_folder.file("run.sscope");
         if (GetParam().imported) {
-            writeKineto(m_folder.file("trace.json"));
+            writeSmallTrace(m_folder.file("trace.json"));
             interchange::ImportOptions options;
             options.output = path;
             const auto account = interchange::importTraces({m_folder.file("trace.json")}, options);

@@ -3,6 +3,7 @@
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/pages/recording_page.h"
+#include "app/desktop/pages/start/recent_list.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/shell/app_options.h"
@@ -18,11 +19,13 @@
 #include <QAbstractItemView>
 #include <QAbstractSpinBox>
 #include <QComboBox>
+#include <QContextMenuEvent>
 #include <QDialog>
 #include <QDropEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QMenu>
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QUrl>
@@ -173,6 +176,27 @@ TEST_F(WindowTest, PagesCommandsRunWithoutARecordingAndLeadToTheirPage) {
     m_window->showPage(u"overview"_s);
     run(u"timeline: fold all"_s);
     EXPECT_EQ(m_window->currentPage(), u"timeline"_s);
+}
+
+// Files are listed anew whenever a recording was opened, be it while a row's menu is open.
+TEST_F(WindowTest, TheMenuOfARecentFileOutlivesItsRow) {
+    RecentList list;
+    RecentFile file;
+    file.path = u"/none/run.sscope"_s;
+    list.setFiles({file});
+    list.show();
+    QSignalSpy removed(&list, &RecentList::removeRequested);
+    QContextMenuEvent click(QContextMenuEvent::Mouse, {5, 5}, {5, 5});
+    QApplication::sendEvent(list.findChild<QAbstractButton*>(), &click);
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    ASSERT_NE(menu, nullptr);
+    list.setFiles({});
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    ASSERT_EQ(menu->actions().size(), 1);
+    menu->actions().front()->trigger();
+    menu->close();
+    ASSERT_EQ(removed.size(), 1);
+    EXPECT_EQ(removed.front().front().toString(), u"/none/run.sscope"_s);
 }
 
 TEST_F(WindowTest, CtrlTSwitchesTheTheme) {

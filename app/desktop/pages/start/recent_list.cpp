@@ -118,14 +118,21 @@ void RecentList::setFiles(const std::vector<RecentFile>& files) {
         auto* row = new RecentRow(file, this);
         connect(row, &QAbstractButton::clicked, this,
                 [this, path = file.path] { Q_EMIT chosen(path); });
-        row->setContextMenuPolicy(Qt::ActionsContextMenu);
-        auto* forget = new QAction(tr("Remove from this list"), row);
-        connect(forget, &QAction::triggered, this,
-                [this, path = file.path] { Q_EMIT removeRequested(path); });
-        row->addAction(forget);
+        row->setContextMenuPolicy(Qt::CustomContextMenu);
+        connect(row, &QWidget::customContextMenuRequested, this,
+                [this, row, path = file.path](QPoint at) { showMenu(path, row->mapToGlobal(at)); });
         m_layout->addWidget(row);
         m_layout->addWidget(hairline(this));
     }
+}
+
+/// Not the row's: rows go when a recording that is on its way has come.
+void RecentList::showMenu(const QString& path, QPoint at) {
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    menu->addAction(tr("Remove from this list"), this,
+                    [this, path] { Q_EMIT removeRequested(path); });
+    menu->popup(at);
 }
 
 }  // namespace shardscope::desktop

@@ -23,6 +23,8 @@ Q_SIGNALS:
     void removeRequested(const QString& path);
 
 private:
+    void showMenu(const QString& path, QPoint at);
+
     QVBoxLayout* m_layout;
 };
 

@@ -1,0 +1,256 @@
+// Random walks over the window: whatever one does in whatever order, it neither crashes nor stops
+// answering. A few of them here; SHARDSCOPE_WALKS sets how many, for a run under a sanitizer.
+#include "app/desktop/pages/pages.h"
+#include "tests/app/desktop/small_trace.h"
+#include "tests/app/desktop/window_fixture.h"
+
+#include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QAbstractSpinBox>
+#include <QComboBox>
+#include <QContextMenuEvent>
+#include <QFile>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPointer>
+#include <QTimer>
+#include <QWheelEvent>
+#include <algorithm>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kStepsOfAWalk = 60;
+
+int walks() {
+    bool isSet = false;
+    const int wanted = qEnvironmentVariableIntValue("SHARDSCOPE_WALKS", &isSet);
+    return isSet ? wanted : 4;
+}
+
+class Walk : public WindowTest {
+protected:
+    int pick(int count) { return std::uniform_int_distribution<int>(0, count - 1)(m_random); }
+    template <class T>
+    const T& one(const std::vector<T>& of) {
+        return of[static_cast<std::size_t>(pick(static_cast<int>(of.size())))];
+    }
+    bool chance(double share) { return std::bernoulli_distribution(share)(m_random); }
+
+    /// A file of one of many kinds, made once.
+    QString file() {
+        const int kind = pick(9);
+        const QString path = m_folder.filePath(
+            u"%1.%2"_s.arg(kind).arg(kind == 0 ? u"pt.trace.json"_s : u"sscope"_s));
+        if (QFile::exists(path)) return path;
+        if (kind == 0) {
+            writeSmallTrace(path.toStdString());
+            return path;
+        }
+        test::SampleOptions options;
+        if (kind == 1) options.ranks = 1, options.steps = 3;
+        if (kind == 2) options.ranks = 20, options.steps = 3;
+        if (kind == 3) options.gpu = true;
+        if (kind == 4) options.finalise = false;
+        if (kind == 5) options.memory = false, options.operators = false;
+        if (kind == 6) options.dropped = 70, options.dropGathersOfStep = 4;
+        if (kind == 7) options.ranks = 4, options.ranksPerHost = 2;
+        EXPECT_TRUE(test::writeSampleRecording(path.toStdString(), options));
+        if (kind == 8) QFile::resize(path, QFile(path).size() / 2);
+        return path;
+    }
+    QPoint placeIn(const QWidget& widget) {
+        return {pick(std::max(1, widget.width())), pick(std::max(1, widget.height()))};
+    }
+    /// A widget that is seen; the deepest at a random place.
+    QWidget* widget() {
+        const QPoint place = placeIn(*m_window);
+        QWidget* found = m_window->childAt(place);
+        return found != nullptr ? found : m_window.get();
+    }
+
+    void click() {
+        QWidget* at = widget();
+        // neither starts a process nor asks the system for a file
+        for (const QWidget* of = at; of != nullptr; of = of->parentWidget())
+            if (const auto* button = qobject_cast<const QAbstractButton*>(of))
+                if (leadsOutside(*button)) return;
+        const QPoint place = placeIn(*at);
+        const auto button = chance(0.1) ? Qt::MiddleButton : Qt::LeftButton;
+        if (chance(0.15))
+            QTest::mouseDClick(at, button, {}, place);
+        else
+            QTest::mouseClick(at, button, chance(0.2) ? Qt::ShiftModifier : Qt::NoModifier, place);
+    }
+    static bool leadsOutside(const QAbstractButton& button) {
+        const QString text = (button.text() + button.toolTip()).toLower();
+        for (const char* word : {"open", "start", "run", "import", "host", "sample", "folder",
+                                 "save", "locate", "kill", "stop"})
+            if (text.contains(QLatin1StringView(word))) return true;
+        return false;
+    }
+    void drag() {
+        QPointer<QWidget> at = widget();
+        const auto keys = chance(0.3) ? Qt::ShiftModifier : Qt::NoModifier;
+        QTest::mousePress(at, Qt::LeftButton, keys, placeIn(*at));
+        if (at) QTest::mouseMove(at, placeIn(*at));
+        if (at) QTest::mouseRelease(at, Qt::LeftButton, keys, placeIn(*at));
+    }
+    void wheel() {
+        QWidget* at = widget();
+        const QPointF place = placeIn(*at);
+        const QPoint turn(0, chance(0.5) ? 120 : -120);
+        QWheelEvent event(place, at->mapToGlobal(place), {}, turn, Qt::NoButton,
+                          chance(0.6) ? Qt::ControlModifier : Qt::NoModifier, Qt::NoScrollPhase,
+                          false);
+        QApplication::sendEvent(at, &event);
+    }
+    void key() {
+        static const std::vector<Qt::Key> keys{Qt::Key_W,
+                                               Qt::Key_A,
+                                               Qt::Key_S,
+                                               Qt::Key_D,
+                                               Qt::Key_F,
+                                               Qt::Key_Z,
+                                               Qt::Key_Period,
+                                               Qt::Key_Comma,
+                                               Qt::Key_N,
+                                               Qt::Key_BracketLeft,
+                                               Qt::Key_BracketRight,
+                                               Qt::Key_M,
+                                               Qt::Key_E,
+                                               Qt::Key_T,
+                                               Qt::Key_P,
+                                               Qt::Key_H,
+                                               Qt::Key_R,
+                                               Qt::Key_C,
+                                               Qt::Key_Escape,
+                                               Qt::Key_Tab,
+                                               Qt::Key_Return,
+                                               Qt::Key_Up,
+                                               Qt::Key_Down,
+                                               Qt::Key_Left,
+                                               Qt::Key_Right,
+                                               Qt::Key_F3,
+                                               Qt::Key_Slash,
+                                               Qt::Key_Home,
+                                               Qt::Key_End,
+                                               Qt::Key_Delete,
+                                               Qt::Key_Space};
+        QWidget* focus = QApplication::focusWidget();
+        QTest::keyClick(focus != nullptr && m_window->isAncestorOf(focus) ? focus : m_window.get(),
+                        one(keys), chance(0.25) ? Qt::ShiftModifier : Qt::NoModifier);
+    }
+    void chord() {
+        static const std::vector<QString> keys{u"Alt+Left"_s,       u"Alt+Right"_s, u"Ctrl+T"_s,
+                                               u"Ctrl+Backspace"_s, u"Ctrl+F"_s,    u"Ctrl+C"_s,
+                                               u"Ctrl+P"_s,         u"Alt+Up"_s,    u"Alt+Down"_s};
+        QTest::keySequence(m_window.get(), QKeySequence(one(keys)));
+    }
+    void menu() {
+        QWidget* at = widget();
+        const QPoint place = placeIn(*at);
+        QContextMenuEvent event(QContextMenuEvent::Mouse, place, at->mapToGlobal(place));
+        QApplication::sendEvent(at, &event);
+        auto* opened = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+        if (opened == nullptr) return;
+        const auto entries = opened->actions();
+        QPointer<QMenu> still = opened;
+        if (!entries.isEmpty()) {
+            QAction* entry = entries[pick(static_cast<int>(entries.size()))];
+            if (entry->menu() == nullptr && entry->isEnabled()) entry->trigger();
+        }
+        if (still) still->close();
+    }
+    void text() {
+        QWidget* focus = QApplication::focusWidget();
+        if (qobject_cast<QLineEdit*>(focus) == nullptr) return;
+        static const std::vector<QString> words{u"aten"_s, u"rank 1"_s, u"("_s, u"step"_s, u""_s};
+        QTest::keyClicks(focus, one(words));
+    }
+    void choose() {
+        const auto boxes = m_window->findChildren<QComboBox*>();
+        std::vector<QComboBox*> seen;
+        for (QComboBox* box : boxes)
+            if (box->isVisible() && box->count() > 0) seen.push_back(box);
+        if (!seen.empty()) {
+            QComboBox* box = one(seen);
+            box->setCurrentIndex(pick(box->count()));
+        }
+    }
+    void select() {
+        const RecordingPtr recording = m_window->loader().recording();
+        if (!recording) return;
+        Selection wanted;
+        const TimeRange bounds = recording->bounds();
+        if (chance(0.5) && bounds.duration().ns > 2) {
+            std::uniform_int_distribution<std::int64_t> at(bounds.begin.ns, bounds.end.ns);
+            const auto [begin, end] = std::minmax({at(m_random), at(m_random)});
+            wanted.range = TimeRange{{begin}, {end}};
+        } else if (chance(0.5)) {
+            const int first = pick(12);
+            wanted.steps = StepSpan{{first}, {first + pick(5)}};
+        }
+        if (chance(0.4)) wanted.ranks = {{static_cast<std::uint32_t>(pick(4))}};
+        m_window->selection().select(wanted);
+    }
+    void resize() { m_window->resize(700 + pick(1300), 500 + pick(700)); }
+    void page() {
+        const auto& pages = allPages();
+        m_window->showPage(
+            pages[static_cast<std::size_t>(pick(static_cast<int>(pages.size())))].id);
+    }
+    void step() {
+        using Way = void (Walk::*)();
+        static const std::vector<std::pair<Way, int>> ways{
+            {&Walk::click, 10}, {&Walk::drag, 6},   {&Walk::wheel, 6}, {&Walk::key, 12},
+            {&Walk::chord, 3},  {&Walk::menu, 3},   {&Walk::text, 2},  {&Walk::choose, 2},
+            {&Walk::select, 3}, {&Walk::resize, 1}, {&Walk::page, 6}};
+        int place = pick(54);
+        for (const auto& [way, weight] : ways) {
+            if (place < weight) return (this->*way)();
+            place -= weight;
+        }
+    }
+
+    std::mt19937 m_random;
+};
+
+TEST_F(Walk, NeverEndsBadly) {
+    // some menus and dialogs have an event loop of their own
+    QTimer closer;
+    QObject::connect(&closer, &QTimer::timeout, [] {
+        if (QWidget* popup = QApplication::activePopupWidget()) popup->close();
+        if (QWidget* modal = QApplication::activeModalWidget()) modal->close();
+    });
+    closer.start(20);
+    for (int walk = 0; walk < walks(); ++walk) {
+        SCOPED_TRACE("walk " + std::to_string(walk));
+        m_random.seed(static_cast<unsigned>(walk));
+        RecordProperty("walk", walk);
+        if (qEnvironmentVariableIsSet("SHARDSCOPE_WALKS")) std::fprintf(stderr, "walk %d\n", walk);
+        m_window->openFile(file());
+        if (chance(0.7)) settle();
+        for (int i = 0; i < kStepsOfAWalk; ++i) {
+            step();
+            if (chance(0.3)) QTest::qWait(pick(30));
+            if (chance(0.03)) m_window->openFile(file());  // while another may be on its way
+        }
+        // it still answers
+        settle();
+        for (const PageEntry& entry : allPages()) {
+            m_window->showPage(entry.id);
+            EXPECT_EQ(m_window->currentPage(), entry.id);
+        }
+        settle();
+        EXPECT_FALSE(m_window->grab().isNull());
+    }
+}
+
+}  // namespace
+}  // namespace shardscope::desktop
