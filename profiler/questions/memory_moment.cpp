@@ -67,6 +67,12 @@ Result<void> forEachEvent(storage::RecordingReader& reader, const RecordingSumma
     return {};
 }
 
+bool holdsOutside(const analysis::AddressSpace& space) {
+    return std::any_of(space.stretches.begin(), space.stretches.end(), [](const auto& stretch) {
+        return !stretch.reserved && stretch.allocated.count > 0;
+    });
+}
+
 std::string placeOf(const Json& frame) {
     const auto file = frame.value("filename", std::string());
     if (file.empty() || file == "??") return {};
@@ -99,8 +105,15 @@ Result<MemoryMoment> readMoment(storage::RecordingReader& reader, const Recordin
         if (!done) return failure(done);
     }
     moment.space = analysis::addressSpace(moment.blocks, reaches ? &*reaches : nullptr);
-    moment.reserved = analysis::reservedNow(moment.space);
     moment.untold = std::move(segments->untold);
+    if (reaches && holdsOutside(moment.space)) {
+        // such as our own export writes: of runs without segments
+        moment.space = analysis::addressSpace(moment.blocks, nullptr);
+        moment.untold =
+            "blocks lie in no segment that the snapshot tells of, so it does not tell "
+            "of all";
+    }
+    moment.reserved = analysis::reservedNow(moment.space);
     return moment;
 }
 

@@ -3,9 +3,11 @@
 #include "profiler/questions/memory_moment.h"
 
 #include "profiler/questions/question.h"
+#include "storage/interchange/export.h"
 #include "tests/profiler/questions/asking.h"
 #include "tests/storage/interchange/kineto_samples.h"
 #include "tests/support/allocator_snapshot.h"
+#include "tests/support/formats.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -161,7 +163,56 @@ TEST(MemoryMoment, FreeBlocksOfARealSnapshotAreThoseThatItLists) {
     EXPECT_EQ(freeSizes(moment->space), sizes);
 }
 
+/// What is read at 3/4 of what a recording was exported to, and imported from where it is a trace.
+void readExported(storage::RecordingReader& reader, const char* format,
+                  std::optional<TimeRange> range, Result<MemoryMoment>& moment) {
+    const test::TemporaryFolder folder;
+    interchange::ExportOptions options;
+    options.output = folder.file(format);
+    options.range = range;
+    ASSERT_THAT(interchange::exportAs(format, reader, options), IsOk());
+    std::string path = options.output;
+    if (format != std::string_view("sscope")) {
+        interchange::ImportOptions in;
+        in.output = path = folder.file("again.sscope");
+        ASSERT_THAT(interchange::importTraces({options.output}, in), IsOk());
+    }
+    const auto again = storage::openRecording(path);
+    ASSERT_THAT(again, IsOk());
+    const auto summary = *(*again)->summary();
+    const TimeRange bounds = summary.bounds;
+    moment = readMoment(**again, summary, kRank, {bounds.begin.ns + bounds.duration().ns * 3 / 4});
+    ASSERT_THAT(moment, IsOk());
+    ASSERT_FALSE(moment->blocks.empty());
+}
+
+TEST(MemoryMoment, OfAPartThatEndsEarlierCannotTellSegments) {
+    const AllocatorSnapshot drawn = test::drawSnapshot();
+    Imported imported;
+    ASSERT_NO_FATAL_FAILURE(import(drawn, imported));
+    const TimeRange bounds = imported.summary.bounds;
+    const Timestamp quarter{bounds.begin.ns + bounds.duration().ns / 4};
+    const Timestamp half{bounds.begin.ns + bounds.duration().ns / 2};
+    Result<MemoryMoment> moment;
+    ASSERT_NO_FATAL_FAILURE(
+        readExported(*imported.reader, "sscope", TimeRange{quarter, half}, moment));
+    EXPECT_FALSE(moment->reserved);
+    EXPECT_NE(moment->untold.find("does not reach"), std::string::npos) << moment->untold;
+    const auto unknown = std::count(moment->startsKnown.begin(), moment->startsKnown.end(), false);
+    EXPECT_GT(unknown, 0) << "what was alive when the part begins";
+    EXPECT_LT(unknown, std::ssize(moment->startsKnown));
+}
+
 class OwnMoment : public Questions {};
+
+TEST_F(OwnMoment, ExportedAsASnapshotTellsNoSegments) {
+    record();
+    Result<MemoryMoment> moment;
+    ASSERT_NO_FATAL_FAILURE(readExported(*m_reader, "memory-snapshot", std::nullopt, moment));
+    EXPECT_FALSE(moment->reserved) << "it lists runs of blocks of its end as segments";
+    EXPECT_NE(moment->untold.find("in no segment"), std::string::npos) << moment->untold;
+    for (const auto& stretch : moment->space.stretches) EXPECT_FALSE(stretch.reserved);
+}
 
 TEST_F(OwnMoment, HasBlocksAndNoSegments) {
     record();
