@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace shardscope::desktop {
 namespace {
@@ -45,6 +46,21 @@ private:
 };
 
 }  // namespace
+
+std::size_t AddressPart::firstBeyond(std::uint64_t address) const {
+    const auto after = std::upper_bound(
+        blocks.begin(), blocks.end(), address,
+        [](std::uint64_t at, const AddressBlock& each) { return at < each.begin; });
+    // blocks that overlap are a damaged file's
+    const bool reaches = after != blocks.begin() && std::prev(after)->end > address;
+    return static_cast<std::size_t>(after - blocks.begin()) - (reaches ? 1 : 0);
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>>::const_iterator AddressPart::firstFreeBeyond(
+    std::uint64_t address) const {
+    return std::partition_point(free.begin(), free.end(),
+                                [address](const auto& gap) { return gap.second <= address; });
+}
 
 AddressRows layOutAddresses(const std::vector<AddressPart>& parts, int width, int rows,
                             double gap) {

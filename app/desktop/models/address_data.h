@@ -24,11 +24,16 @@ struct AddressPart {
     std::vector<AddressBlock> blocks;  ///< by address
     std::vector<std::pair<std::uint64_t, std::uint64_t>> free;  ///< by address
     [[nodiscard]] std::uint64_t size() const { return end - begin; }
+    /// The first block, the first free space that ends beyond an address; else one past the last.
+    [[nodiscard]] std::size_t firstBeyond(std::uint64_t address) const;
+    [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>>::const_iterator
+    firstFreeBeyond(std::uint64_t address) const;
 };
 
 struct AddressData {
-    std::vector<AddressPart> parts;  ///< by address; none overlap
-    std::vector<QString> shades;     ///< names that give blocks a shade of their colour
+    std::vector<AddressPart> parts;   ///< by address; none overlap
+    std::vector<QString> shades;      ///< names that give blocks a shade of a colour
+    Meaning shaded = Meaning::kHost;  ///< that colour
 };
 
 /// Some of a part on a row.

@@ -1,6 +1,7 @@
 #include "app/desktop/widgets/address_map.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/widgets/address_raster.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
@@ -20,69 +21,7 @@ constexpr int kLabels = 116;  ///< addresses, left of the rows
 constexpr int kRows = 16;     ///< about as many
 constexpr double kGapBetween = 4;
 constexpr double kRoom = 304, kLowest = 3, kHighest = 17;
-constexpr int kBelow = 20;        ///< what the scale is
-constexpr int kDarker = 128;      ///< per cent
-constexpr double kSeparated = 3;  ///< blocks wider than this have an edge
-
-/// What covers each column of a row.
-struct Columns {
-    struct Column {
-        double covered = 0, most = 0;
-        QColor colour;
-    };
-    std::vector<Column> columns;
-
-    void add(double from, double to, const QColor& colour) {
-        const auto last = static_cast<double>(columns.size());
-        from = std::clamp(from, 0.0, last);
-        to = std::clamp(to, 0.0, last);
-        for (double at = from; at < to;) {
-            const double end = std::min(to, std::floor(at) + 1);
-            Column& column = columns[std::min(static_cast<std::size_t>(at), columns.size() - 1)];
-            column.covered += end - at;
-            if (end - at > column.most) {
-                column.most = end - at;
-                column.colour = colour;
-            }
-            at = end;
-        }
-    }
-    void paint(QPainter& painter, double top, double height) const {
-        for (std::size_t i = 0; i < columns.size();) {
-            const Column& column = columns[i];
-            std::size_t next = i + 1;
-            while (next < columns.size() && columns[next].colour == column.colour &&
-                   columns[next].covered == column.covered)
-                ++next;
-            if (column.most > 0) {
-                QColor colour = column.colour;
-                colour.setAlphaF(static_cast<float>(std::clamp(column.covered, 0.3, 1.0)));
-                painter.fillRect(
-                    QRectF(static_cast<double>(i), top, static_cast<double>(next - i), height),
-                    colour);
-            }
-            i = next;
-        }
-    }
-};
-
-/// Shades of a light colour must not fade into the ground.
-QColor colourOf(const AddressBlock& block, const std::vector<QString>& shades, const Theme& theme) {
-    const QColor colour = theme.fill(block.meaning).colour;
-    if (block.shade < 0) return colour;
-    return shadeFor(theme.dark ? colour : colour.darker(kDarker),
-                    shades[static_cast<std::size_t>(block.shade)]);
-}
-
-/// The first block that ends beyond `address`; blocks that overlap are a damaged file's.
-std::size_t firstBeyond(const std::vector<AddressBlock>& blocks, std::uint64_t address) {
-    const auto after = std::upper_bound(
-        blocks.begin(), blocks.end(), address,
-        [](std::uint64_t at, const AddressBlock& each) { return at < each.begin; });
-    if (after != blocks.begin() && std::prev(after)->end > address)
-        return static_cast<std::size_t>(std::prev(after) - blocks.begin());
-    return static_cast<std::size_t>(after - blocks.begin());
-}
+constexpr int kBelow = 20;  ///< what the scale is
 
 }  // namespace
 
@@ -93,18 +32,31 @@ AddressMap::AddressMap(QWidget* parent) : QWidget(parent) {
     setMinimumWidth(240);
 }
 
-void AddressMap::setData(AddressData map) {
+void AddressMap::setData(std::shared_ptr<const AddressData> map) {
     m_data = std::move(map);
     std::size_t blocks = 0;
-    for (const AddressPart& part : m_data.parts) blocks += part.blocks.size();
+    for (const AddressPart& part : parts()) blocks += part.blocks.size();
     setAccessibleName(
-        tr("Address space: %1 stretches with %2 blocks").arg(m_data.parts.size()).arg(blocks));
+        tr("Address space: %1 stretches with %2 blocks").arg(parts().size()).arg(blocks));
     m_selected = -1;
+    m_only.reset();
+    layOut();
+}
+
+void AddressMap::showOnly(std::optional<std::size_t> part) {
+    m_only = part;
     layOut();
 }
 
 void AddressMap::layOut() {
-    m_laid = layOutAddresses(m_data.parts, width() - kLabels, kRows, kGapBetween);
+    const int wide = width() - kLabels;
+    if (m_only) {
+        m_laid = layOutAddresses({parts()[*m_only]}, wide, kRows, 0);
+        for (auto& row : m_laid.rows)
+            for (AddressCell& cell : row) cell.part = *m_only;
+    } else {
+        m_laid = layOutAddresses(parts(), wide, kRows, kGapBetween);
+    }
     const auto rows = static_cast<double>(std::max<std::size_t>(1, m_laid.rows.size()));
     m_rowHeight = std::clamp(std::floor(kRoom / rows), kLowest, kHighest);
     setFixedHeight(static_cast<int>(std::ceil(rows * m_rowHeight)) + 2 + kBelow);
@@ -114,6 +66,9 @@ void AddressMap::layOut() {
 
 void AddressMap::selectBlock(int id) {
     m_selected = id;
+    // what is picked is seen
+    if (const auto place = placeOf(id); m_only && place && place->part != *m_only)
+        showOnly(place->part);
     update();
 }
 
@@ -129,7 +84,7 @@ std::optional<AddressHit> AddressMap::hitAt(QPointF at) const {
     const double x = at.x() - kLabels;
     for (const AddressCell& cell : m_laid.rows[row]) {
         if (x < cell.x || x >= std::max(cell.x + cell.width, cell.x + 1)) continue;
-        const AddressPart& part = m_data.parts[cell.part];
+        const AddressPart& part = parts()[cell.part];
         // All that the pixel shows; what covers most of it is meant.
         const auto from = std::min(
             cell.end - 1, cell.begin + static_cast<std::uint64_t>(
@@ -139,7 +94,7 @@ std::optional<AddressHit> AddressMap::hitAt(QPointF at) const {
         AddressHit hit;
         hit.part = cell.part;
         std::uint64_t most = 0;
-        for (std::size_t i = firstBeyond(part.blocks, from);
+        for (std::size_t i = part.firstBeyond(from);
              i < part.blocks.size() && part.blocks[i].begin < to; ++i) {
             const AddressBlock& block = part.blocks[i];
             const std::uint64_t covered = std::min(to, block.end) - std::max(from, block.begin);
@@ -149,17 +104,17 @@ std::optional<AddressHit> AddressMap::hitAt(QPointF at) const {
         }
         if (hit.kind == AddressHit::Kind::kBlock) return hit;
         hit.kind = part.reserved ? AddressHit::Kind::kLost : AddressHit::Kind::kBetween;
-        for (const auto& [begin, end] : part.free)
-            if (from < end && begin < to)
-                return AddressHit{AddressHit::Kind::kFree, -1, begin, end, cell.part};
+        const auto gap = part.firstFreeBeyond(from);
+        if (gap != part.free.end() && gap->first < to)
+            return AddressHit{AddressHit::Kind::kFree, -1, gap->first, gap->second, cell.part};
         return hit;
     }
     return std::nullopt;
 }
 
 std::optional<AddressMap::Place> AddressMap::placeOf(int id) const {
-    for (std::size_t part = 0; part < m_data.parts.size(); ++part) {
-        const auto& blocks = m_data.parts[part].blocks;
+    for (std::size_t part = 0; part < parts().size(); ++part) {
+        const auto& blocks = parts()[part].blocks;
         for (std::size_t i = 0; i < blocks.size(); ++i)
             if (blocks[i].id == id) return Place{part, i};
     }
@@ -187,7 +142,7 @@ std::vector<QRectF> AddressMap::areasOf(const AddressBlock& block, std::size_t p
 QRectF AddressMap::areaOf(int id) const {
     const auto place = placeOf(id);
     if (!place) return {};
-    const auto areas = areasOf(m_data.parts[place->part].blocks[place->block], place->part);
+    const auto areas = areasOf(parts()[place->part].blocks[place->block], place->part);
     return areas.empty() ? QRectF() : areas.front();
 }
 
@@ -196,49 +151,10 @@ QPixmap AddressMap::render() const {
     QPixmap picture((QSizeF(size()) * ratio).toSize().expandedTo({1, 1}));
     picture.setDevicePixelRatio(ratio);
     picture.fill(Qt::transparent);
-    const Theme& theme = Theme::of(this);
-    std::vector<QColor> shades;
+    const AddressRaster raster(*m_data, m_laid.bytesPerPixel, Theme::of(this));
     QPainter painter(&picture);
-    for (std::size_t row = 0; row < m_laid.rows.size(); ++row) {
-        const QRectF area = rowArea(row);
-        Columns columns;
-        columns.columns.resize(static_cast<std::size_t>(std::max(1.0, std::ceil(area.width()))));
-        std::vector<double> edges;
-        for (const AddressCell& cell : m_laid.rows[row]) {
-            const AddressPart& part = m_data.parts[cell.part];
-            const auto x = [&](std::uint64_t address) {
-                return cell.x + static_cast<double>(address - cell.begin) / m_laid.bytesPerPixel;
-            };
-            if (part.reserved) {
-                const QRectF whole(area.left() + cell.x, area.top(), std::max(1.0, cell.width),
-                                   area.height());
-                painter.fillRect(whole, theme.panel);
-                for (const auto& [begin, end] : part.free) {
-                    if (end <= cell.begin || begin >= cell.end) continue;
-                    const double left = x(std::max(begin, cell.begin));
-                    painter.fillRect(QRectF(area.left() + left, area.top(),
-                                            x(std::min(end, cell.end)) - left, area.height()),
-                                     QBrush(theme.quietText, Qt::BDiagPattern));
-                }
-            }
-            for (std::size_t i = firstBeyond(part.blocks, cell.begin);
-                 i < part.blocks.size() && part.blocks[i].begin < cell.end; ++i) {
-                const AddressBlock& block = part.blocks[i];
-                const QColor colour = colourOf(block, m_data.shades, theme);
-                const double left = x(std::max(block.begin, cell.begin));
-                const double right = x(std::min(block.end, cell.end));
-                columns.add(left, right, colour);
-                if (right - left > kSeparated && block.end <= cell.end) edges.push_back(right);
-            }
-        }
-        painter.save();
-        painter.translate(area.left(), 0);
-        columns.paint(painter, area.top(), area.height());
-        for (const double edge : edges)
-            painter.fillRect(QRectF(std::ceil(edge) - 1, area.top(), 1, area.height()),
-                             theme.window);
-        painter.restore();
-    }
+    for (std::size_t row = 0; row < m_laid.rows.size(); ++row)
+        raster.paintRow(painter, rowArea(row), m_laid.rows[row]);
     return picture;
 }
 
@@ -255,8 +171,11 @@ void AddressMap::paintLabels(QPainter& painter) const {
         free = middle + 7;
     }
     if (m_laid.rows.empty()) return;
-    const double row = m_laid.bytesPerPixel * static_cast<double>(width() - kLabels);
     painter.setFont(textFont(kSmallPixels - 1));
+    if (m_only)
+        painter.drawText(QRectF(0, height() - 16, width() / 2.0, 16), Qt::AlignLeft,
+                         tr("only this stretch; Esc: all"));
+    const double row = m_laid.bytesPerPixel * static_cast<double>(width() - kLabels);
     drawTabular(painter, QRectF(kLabels, height() - 16, width() - kLabels, 16), Qt::AlignRight,
                 tr("a whole row: %1, a pixel: %2")
                     .arg(formatBytes({std::llround(row)}),
@@ -268,8 +187,7 @@ void AddressMap::paintSelected(QPainter& painter) const {
     if (!place) return;
     const Theme& theme = Theme::of(this);
     painter.setBrush(Qt::NoBrush);
-    for (const QRectF& area :
-         areasOf(m_data.parts[place->part].blocks[place->block], place->part)) {
+    for (const QRectF& area : areasOf(parts()[place->part].blocks[place->block], place->part)) {
         painter.setPen(QPen(theme.window, 4));
         painter.drawRect(area.adjusted(-1, 0, 1, 0));
         painter.setPen(QPen(theme.accent, 2));
@@ -307,6 +225,14 @@ void AddressMap::mousePressEvent(QMouseEvent* event) {
     if (hit && hit->kind == AddressHit::Kind::kBlock) Q_EMIT blockPicked(hit->id);
 }
 
+void AddressMap::mouseDoubleClickEvent(QMouseEvent* event) {
+    const auto hit = hitAt(event->position());
+    if (m_only)
+        showOnly(std::nullopt);
+    else if (hit)
+        showOnly(hit->part);
+}
+
 void AddressMap::leaveEvent(QEvent*) {
     Q_EMIT hovered(std::nullopt);
 }
@@ -314,6 +240,9 @@ void AddressMap::leaveEvent(QEvent*) {
 void AddressMap::keyPressEvent(QKeyEvent* event) {
     if (event->key() == Qt::Key_Right) return step(1);
     if (event->key() == Qt::Key_Left) return step(-1);
+    if (event->key() == Qt::Key_Escape && m_only) return showOnly(std::nullopt);
+    if (event->key() == Qt::Key_Z)
+        if (const auto place = placeOf(m_selected)) return showOnly(place->part);
     QWidget::keyPressEvent(event);
 }
 
@@ -321,22 +250,22 @@ void AddressMap::keyPressEvent(QKeyEvent* event) {
 void AddressMap::step(int by) {
     auto place = placeOf(m_selected);
     if (!place) {
-        for (const AddressPart& part : m_data.parts)
+        for (const AddressPart& part : parts())
             if (!part.blocks.empty()) return Q_EMIT blockPicked(part.blocks.front().id);
         return;
     }
     auto part = static_cast<std::ptrdiff_t>(place->part);
     auto block = static_cast<std::ptrdiff_t>(place->block) + by;
     const auto blocksOf = [&](std::ptrdiff_t at) {
-        return std::ssize(m_data.parts[static_cast<std::size_t>(at)].blocks);
+        return std::ssize(parts()[static_cast<std::size_t>(at)].blocks);
     };
     while (block < 0 || block >= blocksOf(part)) {
         part += by;
-        if (part < 0 || part >= std::ssize(m_data.parts)) return;
+        if (part < 0 || part >= std::ssize(parts())) return;
         block = by > 0 ? 0 : blocksOf(part) - 1;
     }
     Q_EMIT blockPicked(
-        m_data.parts[static_cast<std::size_t>(part)].blocks[static_cast<std::size_t>(block)].id);
+        parts()[static_cast<std::size_t>(part)].blocks[static_cast<std::size_t>(block)].id);
 }
 
 }  // namespace shardscope::desktop

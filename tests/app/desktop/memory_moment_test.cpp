@@ -19,6 +19,7 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <cmath>
+#include <memory>
 #include <random>
 
 namespace shardscope::desktop {
@@ -91,7 +92,7 @@ class AddressMapTest : public ::testing::Test {
 protected:
     void SetUp() override {
         m_map.resize(900, 100);
-        m_map.setData(someMemory());
+        m_map.setData(std::make_shared<const AddressData>(someMemory()));
         m_map.show();
     }
     AddressMap m_map;
@@ -139,6 +140,31 @@ TEST_F(AddressMapTest, KeysGoFromBlockToBlock) {
     std::vector<int> ids;
     for (const auto& each : picked) ids.push_back(each.front().toInt());
     EXPECT_EQ(ids, (std::vector<int>{7, 8, 9, 8, 7}));
+}
+
+TEST_F(AddressMapTest, OneStretchCanFillAllRows) {
+    const auto pixelsOf = [&](int id) {
+        int pixels = 0;
+        for (int y = 0; y < m_map.height(); ++y)
+            for (int x = 0; x < m_map.width(); ++x) {
+                const auto hit = m_map.hitAt(QPointF(x, y));
+                pixels += hit && hit->id == id;
+            }
+        return pixels;
+    };
+    const int before = pixelsOf(8);
+    m_map.selectBlock(8);
+    QTest::keyClick(&m_map, Qt::Key_Z);
+    EXPECT_NEAR(pixelsOf(8), 2 * before, before / 2);
+    EXPECT_TRUE(m_map.areaOf(9).isEmpty()) << "it lies in the other one";
+    m_map.selectBlock(9);
+    EXPECT_FALSE(m_map.areaOf(9).isEmpty()) << "what is picked is seen";
+    QTest::keyClick(&m_map, Qt::Key_Escape);
+    EXPECT_EQ(pixelsOf(8), before);
+    QTest::mouseDClick(&m_map, Qt::LeftButton, Qt::NoModifier, m_map.areaOf(9).center().toPoint());
+    EXPECT_TRUE(m_map.areaOf(8).isEmpty());
+    QTest::mouseDClick(&m_map, Qt::LeftButton, Qt::NoModifier, m_map.areaOf(9).center().toPoint());
+    EXPECT_FALSE(m_map.areaOf(8).isEmpty());
 }
 
 /// A frame of three blocks: known from beginning to end, there before, and no block of its own.

@@ -69,7 +69,8 @@ MemoryPage::MemoryPage(PageContext& context, QWidget* parent)
 
 std::vector<Page::KeyNote> MemoryPage::keyNotes() const {
     return {{tr("Click"), tr("in the memory over time: what is alive then")},
-            {tr("Left, Right"), tr("in the address space: block before, after")}};
+            {tr("Left, Right"), tr("in the address space: block before, after")},
+            {tr("Z, Esc"), tr("in the address space: the block's segment alone, all")}};
 }
 
 QWidget* MemoryPage::buildContent() {

@@ -240,9 +240,11 @@ QString addressNote(const MomentFrame& frame) {
         return u"Runs of blocks next to each other, gaps of more than %1 between them folded. What "
                u"lies between blocks is not recorded."_s.arg(
                    formatBytes({static_cast<std::int64_t>(analysis::kRunGap)}));
-    return u"Segments one after the other, gaps between them folded; hatched: free. Shades of "
-           u"other "
-           u"tell owners apart."_s;
+    const bool shaded = std::any_of(
+        frame.blocks.begin(), frame.blocks.end(),
+        [](const MemoryEvent& block) { return block.category == MemoryCategory::kOther; });
+    return u"Segments one after the other, gaps between them folded; hatched: free."_s +
+           (shaded ? u" Shades of other tell owners apart."_s : QString());
 }
 
 }  // namespace shardscope::desktop

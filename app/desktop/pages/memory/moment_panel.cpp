@@ -15,6 +15,7 @@
 #include <QToolTip>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace shardscope::desktop {
@@ -161,7 +162,7 @@ void MomentPanel::present(const MomentFramePtr& frame, bool isPeak) {
         momentSentence(*frame, isPeak) +
         (isPeak ? tr(" Click into the picture above for another time.") : QString()));
     m_toPeak->setVisible(!isPeak);
-    m_map->setData(frame->addresses);
+    m_map->setData(std::shared_ptr<const AddressData>(frame, &frame->addresses));
     m_mapNote->setText(addressNote(*frame));
     presentFigures();
     m_block = picked;

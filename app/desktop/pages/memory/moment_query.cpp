@@ -37,6 +37,7 @@ void nameOwners(storage::RecordingReader& reader, MomentFrame& frame) {
 AddressData drawable(const analysis::AddressSpace& space, const MomentFrame& frame) {
     AddressData data;
     data.shades = frame.owners;
+    data.shaded = meaningOf(MemoryCategory::kOther);
     for (const analysis::AddressStretch& stretch : space.stretches) {
         AddressPart part{stretch.begin, stretch.end, stretch.reserved, {}, {}};
         for (const std::size_t place : stretch.blocks) {
