@@ -36,6 +36,15 @@ struct AddressData {
     Meaning shaded = Meaning::kHost;  ///< that colour
 };
 
+/// What is at a place of such a picture.
+struct AddressHit {
+    enum class Kind { kBlock, kFree, kLost, kBetween };
+    Kind kind = Kind::kBetween;
+    int id = -1;                       ///< of a block
+    std::uint64_t begin = 0, end = 0;  ///< of the block or the free space
+    std::size_t part = 0;
+};
+
 /// Some of a part on a row.
 struct AddressCell {
     std::size_t part = 0;

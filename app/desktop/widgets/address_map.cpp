@@ -51,7 +51,8 @@ void AddressMap::showOnly(std::optional<std::size_t> part) {
 void AddressMap::layOut() {
     const int wide = width() - kLabels;
     if (m_only) {
-        m_laid = layOutAddresses({parts()[*m_only]}, wide, kRows, 0);
+        const AddressPart& only = parts()[*m_only];
+        m_laid = layOutAddresses({{only.begin, only.end, only.reserved, {}, {}}}, wide, kRows, 0);
         for (auto& row : m_laid.rows)
             for (AddressCell& cell : row) cell.part = *m_only;
     } else {

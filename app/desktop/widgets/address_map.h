@@ -14,15 +14,6 @@
 
 namespace shardscope::desktop {
 
-/// What is at a place of the map.
-struct AddressHit {
-    enum class Kind { kBlock, kFree, kLost, kBetween };
-    Kind kind = Kind::kBetween;
-    int id = -1;                       ///< of a block
-    std::uint64_t begin = 0, end = 0;  ///< of the block or the free space
-    std::size_t part = 0;
-};
-
 class AddressMap : public QWidget {
     Q_OBJECT
 

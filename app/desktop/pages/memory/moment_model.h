@@ -2,10 +2,10 @@
 // Pure.
 #pragma once
 
+#include "app/desktop/models/address_data.h"
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/table_model.h"
 #include "app/desktop/pages/memory/moment_frame.h"
-#include "app/desktop/widgets/address_map.h"
 
 #include <QString>
 #include <cstddef>
