@@ -186,6 +186,8 @@ MomentFrame someMoment() {
     block.size = {500};
     frame.blocks.push_back(block);
     frame.startsKnown = {true, false, false};
+    frame.hasPlaces = true;
+    frame.alive = {(3 << 20) + 1500};
     frame.owners = {u"aten::mm"_s, QString()};
     frame.names = {0, 1, 1};
     return frame;
@@ -239,6 +241,16 @@ TEST(MomentModel, SaysWhatIsReservedAndFree) {
     EXPECT_EQ(reservedRows(frame).back().second, u"none: nothing is free"_s);
 }
 
+TEST(MomentModel, OwnersDoNotHideWhatNoBlockExplains) {
+    MomentFrame frame = someMoment();
+    EXPECT_FALSE(ownersNote(frame, frame.alive).contains(u"no block is known"_s));
+    EXPECT_FALSE(ownersNote(frame, std::nullopt).contains(u"the peak"_s));
+    const Bytes peak = frame.alive + Bytes{5 << 20};
+    EXPECT_TRUE(ownersNote(frame, peak)
+                    .contains(u"Of the other 5.00\u2009MiB of the peak no block is known"_s))
+        << ownersNote(frame, peak).toStdString();
+}
+
 TEST(MomentModel, HoverNamesTheBlockOrTheGap) {
     const MomentFrame frame = someMoment();
     AddressHit hit{AddressHit::Kind::kBlock, 0, 0x7f00, 0x8000, 0};
@@ -274,10 +286,13 @@ protected:
     }
     void openSnapshot(const test::SnapshotOptions& options = {}) {
         m_drawn = test::drawSnapshot(options);
-        const QString path = m_folder.filePath(u"made.pickle"_s);
+        openTrace(u"made.pickle"_s, QByteArray::fromStdString(m_drawn.pickle));
+    }
+    void openTrace(const QString& name, const QByteArray& bytes) {
+        const QString path = m_folder.filePath(name);
         QFile file(path);
         ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-        file.write(m_drawn.pickle.data(), static_cast<qint64>(m_drawn.pickle.size()));
+        file.write(bytes);
         file.close();
         QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
         m_window->openFile(path);
@@ -402,6 +417,36 @@ TEST_F(MemoryMomentPage, OfOurOwnRunsHasBlocksButNoFragmentation) {
     EXPECT_FALSE(panel().reserved().isVisible());
     EXPECT_FALSE(panel().stack().isVisible()) << "no stack, no heading";
     keepPicture(u"moment-own"_s);
+}
+
+/// Kineto's memory events: 20 blocks of 1 MiB, one after the other.
+QByteArray kinetoMemory(bool addresses) {
+    QByteArray events;
+    for (int i = 0; i < 20; ++i)
+        events += QByteArray(i == 0 ? "" : ",") +
+                  R"({"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":7,)" +
+                  R"("tid":7,"ts":)" + QByteArray::number(1000 + 10 * i) +
+                  R"(,"args":{"Bytes":1048576,"Device Type":1,"Device Id":0)" +
+                  (addresses ? R"(,"Addr":)" + QByteArray::number((i + 1) << 21) : QByteArray()) +
+                  "}}";
+    return R"({"schemaVersion":1,"traceEvents":[)" + events + "]}";
+}
+
+TEST_F(MemoryMomentPage, OfATraceWithAddressesShowsItsBlocks) {
+    ASSERT_NO_FATAL_FAILURE(openTrace(u"trace.json"_s, kinetoMemory(true)));
+    ASSERT_TRUE(panel().isVisible());
+    EXPECT_EQ(panel().table().table()->allRows(), 20);
+    EXPECT_EQ(panel().frame()->alive, Bytes{20 << 20});
+}
+
+TEST_F(MemoryMomentPage, WithoutAddressesBlocksCannotBeTold) {
+    ASSERT_NO_FATAL_FAILURE(openTrace(u"trace.json"_s, kinetoMemory(false)));
+    EXPECT_FALSE(panel().isVisible());
+    bool told = false;
+    for (const auto* label : page().findChildren<QLabel*>())
+        told = told || (label->isVisible() && label->text().contains(u"have no addresses"_s));
+    EXPECT_TRUE(told) << "not that one block makes the peak";
+    EXPECT_TRUE(ownerRows(*panel().frame(), 10).empty());
 }
 
 TEST_F(MemoryMomentPage, WithoutMemoryEventsShowsNoHeading) {

@@ -311,10 +311,11 @@ void MemoryPage::presentMoment(const MomentFramePtr& frame, bool isPeak) {
         pageFrame().setHeadline(memoryHeadline(part()), memorySubline(part(), frame->doing));
     m_ownersTitle->setText(isPeak ? tr("What made the peak") : tr("What was alive then"));
     m_showPeak->setVisible(peakStep().has_value());
-    m_peakWords->setText(frame->blocks.empty()
-                             ? tr("No block was alive at that time.")
-                             : momentSentence(*frame, isPeak) + tr(" The largest:"));
+    const auto* worst = worstRank(part());
+    const bool knowsPeak = isPeak && worst != nullptr && worst->peakTime == frame->query.time;
+    m_peakWords->setText(ownersNote(*frame, knowsPeak ? std::optional(worst->peak) : std::nullopt));
     m_owners->setTable(ownerColumns(), ownerRows(*frame, kMostOwners));
+    m_owners->setVisible(m_owners->table()->allRows() > 0);
 }
 
 std::optional<StepIndex> MemoryPage::peakStep() const {

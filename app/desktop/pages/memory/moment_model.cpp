@@ -81,6 +81,17 @@ QString momentSentence(const MomentFrame& frame, bool isPeak) {
         formatBytes(frame.alive));
 }
 
+QString ownersNote(const MomentFrame& frame, std::optional<Bytes> peak) {
+    if (frame.blocks.empty()) return u"No block was alive at that time."_s;
+    if (!frame.hasPlaces)
+        return u"Which blocks were alive cannot be told: the memory events have no addresses."_s;
+    QString text = momentSentence(frame, peak.has_value());
+    if (peak && *peak > frame.alive)
+        text += u" Of the other %1 of the peak no block is known."_s.arg(
+            formatBytes(*peak - frame.alive));
+    return text + u" The largest:"_s;
+}
+
 std::vector<TableColumn> ownerColumns() {
     return {{u"owner"_s, {}, false, true, false, 96},
             {u"blocks"_s, {}, true, false, true, 60},
@@ -89,6 +100,7 @@ std::vector<TableColumn> ownerColumns() {
 
 TableRows ownerRows(const MomentFrame& frame, std::size_t most) {
     TableRows rows;
+    if (!frame.hasPlaces) return rows;
     for (const BlockOwner& owner : frame.byOwner) {
         if (rows.size() == most) break;
         QString name = ownerName(owner.owner);
