@@ -20,6 +20,8 @@ using namespace Qt::StringLiterals;
 constexpr int kLeft = 64;
 constexpr int kTop = 28;
 constexpr int kAxis = 40;
+constexpr double kClick = 4;      ///< a press that moves less selects no range
+constexpr double kPeakReach = 6;  ///< within which a click means the peak
 
 }  // namespace
 
@@ -76,6 +78,11 @@ void StackedArea::setPeak(std::optional<Timestamp> time, const QString& text) {
 
 void StackedArea::setGaps(std::vector<AreaGap> gaps) {
     m_gaps = std::move(gaps);
+    update();
+}
+
+void StackedArea::setMoment(std::optional<Timestamp> time) {
+    m_moment = time;
     update();
 }
 
@@ -207,6 +214,17 @@ void StackedArea::paintMarks(QPainter& painter) const {
     }
 }
 
+void StackedArea::paintMoment(QPainter& painter) const {
+    if (!m_moment || !m_range.contains(*m_moment)) return;
+    const Theme& theme = Theme::of(this);
+    const QRectF area = plot();
+    const double x = std::round(area.left() + TimeScale{m_range, area.width()}.x(*m_moment)) + 0.5;
+    painter.setPen(QPen(theme.window, 4));
+    painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
+    painter.setPen(QPen(theme.accent, 2));
+    painter.drawLine(QPointF(x, area.top() - 4), QPointF(x, area.bottom() + 4));
+}
+
 void StackedArea::paintCursor(QPainter& painter) const {
     if (!m_cursor || m_bands.empty() || m_bands.front().values.empty()) return;
     const Theme& theme = Theme::of(this);
@@ -295,6 +313,7 @@ void StackedArea::paintEvent(QPaintEvent*) {
         drawTabular(painter, QRectF(left, 6, wide, 16), Qt::AlignLeft, m_peakText);
     }
     if (m_showsAxis) paintMarks(painter);
+    paintMoment(painter);
     paintCursor(painter);
 }
 
@@ -334,8 +353,12 @@ void StackedArea::mouseReleaseEvent(QMouseEvent* event) {
     const double to = std::clamp(event->position().x() - area.left(), 0.0, area.width());
     m_dragFrom.reset();
     update();
-    if (std::abs(to - from) < 4) return;
     const TimeScale scale{m_range, area.width()};
+    if (std::abs(to - from) < kClick) {
+        const bool isPeak = m_peak && std::abs(scale.x(*m_peak) - to) <= kPeakReach;
+        Q_EMIT timePicked(isPeak ? *m_peak : scale.time(to));
+        return;
+    }
     Q_EMIT rangeSelected({scale.time(std::min(from, to)), scale.time(std::max(from, to))});
 }
 

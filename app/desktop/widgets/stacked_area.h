@@ -47,6 +47,8 @@ public:
     void setMarks(std::vector<AreaMark> marks);  ///< on the time axis: steps
     void setPeak(std::optional<Timestamp> time, const QString& text);
     void setGaps(std::vector<AreaGap> gaps);
+    /// A time that was picked; marked by a line.
+    void setMoment(std::optional<Timestamp> time);
     void setShowsAxis(bool shows);
     [[nodiscard]] QSize sizeHint() const override { return {480, 240}; }
     [[nodiscard]] QSize minimumSizeHint() const override { return {240, 120}; }
@@ -58,6 +60,8 @@ public Q_SLOTS:
 Q_SIGNALS:
     void cursorMoved(std::optional<double> share);
     void rangeSelected(shardscope::TimeRange range);
+    /// A click: that time; near the mark of the peak that of the peak.
+    void timePicked(shardscope::Timestamp time);
     void plotResized();
 
 protected:
@@ -78,6 +82,7 @@ private:
     void paintMarks(QPainter& painter) const;
     void paintLimit(QPainter& painter) const;
     void paintCursor(QPainter& painter) const;
+    void paintMoment(QPainter& painter) const;
 
     QString m_title, m_referenceText, m_peakText;
     std::vector<AreaBand> m_bands;
@@ -88,7 +93,7 @@ private:
     double m_highest = 1;
     double m_reference = 0, m_limit = 0;
     QString m_limitText;
-    std::optional<Timestamp> m_peak;
+    std::optional<Timestamp> m_peak, m_moment;
     bool m_showsAxis = true;
     std::optional<double> m_cursor;
     std::optional<double> m_dragFrom;

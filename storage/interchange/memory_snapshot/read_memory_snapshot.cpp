@@ -69,7 +69,7 @@ private:
         lanes.rank = rank;
         lanes.device = static_cast<std::int64_t>(device);
         lanes.history =
-            m_builder.laneIfUsed(rank, {process, "allocator"}, LaneRole::kRange, "allocator");
+            m_builder.laneIfUsed(rank, {process, "allocator"}, LaneRole::kRange, kSnapshotHistory);
         lanes.state =
             m_builder.laneIfUsed(rank, {process, "state"}, LaneRole::kRange, kSnapshotSegments);
         SnapshotListener listener;

@@ -1,5 +1,7 @@
 #include "storage/interchange/memory_snapshot/snapshot_walk.h"
 
+#include "storage/model/allocator_lanes.h"
+
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -115,9 +117,9 @@ private:
     }
 
     static std::int64_t growth(std::string_view action, std::int64_t size) {
-        if (action == "segment_alloc" || action == "segment_map") return size;
-        if (action == "segment_free" || action == "segment_unmap") return -size;
-        return 0;
+        const auto known = fromWord<SegmentAction>(action);
+        if (!known) return 0;
+        return reserves(*known) ? size : -size;
     }
 
     void take(PickleValue entry) {

@@ -138,6 +138,31 @@ template Result<std::vector<FlowEvent>> EventSource::moments(Connection&, RankId
 template Result<std::vector<InstantEvent>> EventSource::moments(Connection&, RankId, LaneId,
                                                                 TimeRange);
 
+Result<void> EventSource::forMemory(Connection& connection, RankId rank, TimeRange range,
+                                    const std::function<void(const MemoryEvent&)>& use) {
+    const auto chunks = touching(m_directory.chunks(EventKind::kMemory, rank, {}), range);
+    const auto overlap = std::adjacent_find(
+        chunks.begin(), chunks.end(),
+        [](const ChunkEntry& a, const ChunkEntry& b) { return b.first < a.last; });
+    const auto show = [&](const std::vector<MemoryEvent>& events) {
+        for (const MemoryEvent& event : events)
+            if (range.contains(event.time)) use(event);
+    };
+    if (overlap != chunks.end()) {
+        const auto sorted = moments<MemoryEvent>(connection, rank, {}, range);
+        if (!sorted) return failure(sorted);
+        show(*sorted);
+        return {};
+    }
+    return forChunks<MemoryEvent>(connection, chunks, [&](const auto& events) {
+        const auto before = [](const auto& a, const auto& b) { return a.time < b.time; };
+        if (std::is_sorted(events.begin(), events.end(), before)) return show(events);
+        std::vector<MemoryEvent> sorted = events;
+        std::stable_sort(sorted.begin(), sorted.end(), before);
+        show(sorted);
+    });
+}
+
 Result<MemoryTally::ByCategory> EventSource::memoryBefore(Connection& connection, std::int64_t id) {
     auto select = connection.prepare("SELECT before FROM memory_state WHERE chunk = ?");
     if (!select) return failure(select);

@@ -83,6 +83,9 @@ public:
     template <class Event>
     Result<std::vector<Event>> moments(Connection& connection, RankId rank, LaneId lane,
                                        TimeRange range);
+    /// Shows a rank's memory events within `range`, by time, without keeping them.
+    Result<void> forMemory(Connection& connection, RankId rank, TimeRange range,
+                           const std::function<void(const MemoryEvent&)>& use);
     /// Samples within `range` with the last one before it in front, by time. Memory lanes are
     /// derived from memory events.
     Result<std::vector<CounterEvent>> samples(Connection& connection, RankId rank, LaneId lane,

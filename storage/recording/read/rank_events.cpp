@@ -155,18 +155,17 @@ Result<std::vector<MemoryEvent>> LocalReader::liveMemory(RankId rank, Timestamp 
     Visit visit(*this);
     if (auto begun = visit.begin(); !begun) return failure(begun);
     constexpr Timestamp kBeginning{-(std::int64_t{1} << 62)};
-    auto events =
-        m_events.moments<MemoryEvent>(visit.connection(), rank, {}, {kBeginning, {time.ns + 1}});
-    if (!events) return failure(events);
-    std::unordered_map<std::uint64_t, const MemoryEvent*> alive;
-    for (const MemoryEvent& event : *events) {
-        if (event.action == MemoryAction::kAllocate)
-            alive[event.address] = &event;
-        else
-            alive.erase(event.address);
-    }
+    std::unordered_map<std::uint64_t, MemoryEvent> alive;
+    auto shown = m_events.forMemory(visit.connection(), rank, {kBeginning, {time.ns + 1}},
+                                    [&](const MemoryEvent& event) {
+                                        if (event.action == MemoryAction::kAllocate)
+                                            alive[event.address] = event;
+                                        else
+                                            alive.erase(event.address);
+                                    });
+    if (!shown) return failure(shown);
     std::vector<MemoryEvent> blocks;
-    for (const auto& [address, event] : alive) blocks.push_back(*event);
+    for (const auto& [address, event] : alive) blocks.push_back(event);
     std::sort(blocks.begin(), blocks.end(), [](const MemoryEvent& a, const MemoryEvent& b) {
         return a.size != b.size ? a.size > b.size : a.address < b.address;
     });

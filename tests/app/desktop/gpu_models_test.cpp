@@ -538,8 +538,7 @@ TEST_F(GpuRecordingTest, TheOutsideBandHasItsWordAndNoTheory) {
 
 TEST_F(GpuRecordingTest, ReservedMemoryLiesOverTheStack) {
     ASSERT_NO_FATAL_FAILURE(open());
-    const MemoryQuery query{
-        m_recording->bounds(), 300, ranksByPeak(*wholePart(m_recording)), {}, {}};
+    const MemoryQuery query{m_recording->bounds(), 300, ranksByPeak(*wholePart(m_recording))};
     const auto frame = loadMemory(*m_reader, *m_recording, query, {});
     ASSERT_TRUE(frame);
     ASSERT_FALSE((*frame)->ranks.empty());

@@ -7,6 +7,7 @@
 #include "app/desktop/models/step_split.h"
 #include "app/desktop/pages/memory/memory_model.h"
 #include "app/desktop/pages/memory/memory_query.h"
+#include "app/desktop/pages/memory/moment_query.h"
 #include "app/desktop/pages/overview/overview_model.h"
 #include "app/desktop/pages/start/recent_files.h"
 #include "app/desktop/pages/timeline/range_table_model.h"
@@ -27,15 +28,9 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-/// Of all ranks over the whole run, with what made the peak.
+/// Of all ranks over the whole run.
 MemoryQuery memoryQuery(const RecordingPtr& recording, int columns) {
-    const PartPtr whole = wholePart(recording);
-    MemoryQuery query{recording->bounds(), columns, ranksByPeak(*whole), {}, {}};
-    if (const auto* worst = worstRank(*whole)) {
-        query.peakRank = worst->rank;
-        query.peakTime = worst->peakTime;
-    }
-    return query;
+    return {recording->bounds(), columns, ranksByPeak(*wholePart(recording))};
 }
 
 /// What a rank recorded, read past the window.
@@ -128,7 +123,21 @@ TEST_F(LoaderTest, MemoryColumnsReachTheRecordedPeak) {
     for (std::size_t i = 0; i < frame->ranks[0].size(); ++i)
         highest = std::max(highest, frame->ranks[0].total(i));
     EXPECT_NEAR(highest, static_cast<double>(eventsOf(recording, {0}).peakMemory.count), 1);
-    EXPECT_FALSE(frame->peakOwners.empty());
+}
+
+TEST_F(LoaderTest, OwnersAtThePeakAddUpToIt) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    const auto* worst = worstRank(*wholePart(recording));
+    ASSERT_NE(worst, nullptr);
+    std::vector<MomentFramePtr> frames;
+    ask(m_topic, loadMoment, MomentQuery{worst->rank, worst->peakTime}, frames);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !frames.empty(); }, 10'000));
+    EXPECT_EQ(frames.front()->alive, worst->peak);
+    EXPECT_FALSE(frames.front()->doing.isEmpty());
+    Bytes sum;
+    for (const BlockOwner& owner : frames.front()->byOwner) sum += owner.size;
+    EXPECT_EQ(sum, worst->peak);
 }
 
 TEST_F(LoaderTest, NeighboursFollowOnTheLane) {

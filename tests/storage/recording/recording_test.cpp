@@ -320,6 +320,47 @@ TEST(Recording, ListsBlocksAliveLargestFirst) {
     EXPECT_EQ(sum, events->peakMemory);
 }
 
+/// Chunks of threads overlap in time, and then their order is not that of time.
+TEST(Recording, LiveBlocksAreTheSameInWhicheverOrderChunksCame) {
+    test::RandomEvents random(23);
+    std::vector<MemoryEvent> events(4000);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        events[i].time = {static_cast<std::int64_t>(10 * i)};
+        events[i].address = static_cast<std::uint64_t>(random.between(1, 300));
+        events[i].size = {random.between(1, 1000)};
+        events[i].action =
+            random.between(0, 2) == 0 ? MemoryAction::kFree : MemoryAction::kAllocate;
+    }
+    for (const bool interleaved : {false, true}) {
+        const test::TemporaryFolder folder;
+        auto writer = someWriter(folder.file("run.sscope"));
+        ASSERT_THAT(writer, IsOk());
+        std::vector<std::vector<MemoryEvent>> chunks(4);
+        for (std::size_t i = 0; i < events.size(); ++i)
+            chunks[interleaved ? i % 4 : i / 1000].push_back(events[i]);
+        for (const auto& chunk : chunks)
+            ASSERT_THAT(writer->addChunk(columns::encodeMemory(kRank, chunk)), IsOk());
+        ASSERT_THAT(writer->flush(), IsOk());
+        auto reader = openRecording(folder.file("run.sscope"));
+        ASSERT_THAT(reader, IsOk());
+        for (const std::int64_t time : {-1, 0, 5, 9'990, 10'000, 25'555, 39'990, 50'000}) {
+            std::map<std::uint64_t, MemoryEvent> expected;
+            for (const MemoryEvent& event : events) {
+                if (event.time.ns > time) break;
+                if (event.action == MemoryAction::kAllocate)
+                    expected[event.address] = event;
+                else
+                    expected.erase(event.address);
+            }
+            const auto alive = (*reader)->liveMemory(kRank, {time});
+            ASSERT_THAT(alive, IsOk());
+            ASSERT_EQ(alive->size(), expected.size()) << time;
+            for (const MemoryEvent& block : *alive)
+                ASSERT_EQ(block, expected.at(block.address)) << time;
+        }
+    }
+}
+
 /// Measuring the machine before the first step takes memory that the run never does.
 TEST(Recording, PeakOfMemoryIsAfterCalibration) {
     constexpr LaneId kCompute{1};

@@ -70,21 +70,21 @@ MemoryColumns MemoryColumnsBuilder::build(const std::vector<storage::CounterSlic
     return columns;
 }
 
-std::vector<PeakOwner> groupByOwner(const std::vector<MemoryEvent>& alive,
-                                    const std::function<QString(StringId)>& text) {
-    std::map<std::tuple<std::uint32_t, std::int16_t, MemoryCategory>, PeakOwner> owners;
+std::vector<BlockOwner> groupByOwner(const std::vector<MemoryEvent>& alive,
+                                     const std::function<QString(StringId)>& text) {
+    std::map<std::tuple<std::uint32_t, std::int16_t, MemoryCategory>, BlockOwner> owners;
     for (const MemoryEvent& block : alive) {
-        PeakOwner& owner = owners[{block.owner.value, block.layer.value, block.category}];
+        BlockOwner& owner = owners[{block.owner.value, block.layer.value, block.category}];
         if (owner.blocks == 0) owner.owner = text(block.owner);
         owner.layer = block.layer;
         owner.category = block.category;
         ++owner.blocks;
         owner.size += block.size;
     }
-    std::vector<PeakOwner> rows;
+    std::vector<BlockOwner> rows;
     for (auto& [key, owner] : owners) rows.push_back(std::move(owner));
     std::stable_sort(rows.begin(), rows.end(),
-                     [](const PeakOwner& a, const PeakOwner& b) { return a.size > b.size; });
+                     [](const BlockOwner& a, const BlockOwner& b) { return a.size > b.size; });
     return rows;
 }
 

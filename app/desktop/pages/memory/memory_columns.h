@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/desktop/pages/memory/memory_frame.h"
+#include "app/desktop/pages/memory/moment_frame.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <functional>
@@ -33,7 +34,7 @@ private:
 };
 
 /// Blocks with the same owner, layer and category become one row; largest first.
-[[nodiscard]] std::vector<PeakOwner> groupByOwner(const std::vector<MemoryEvent>& alive,
-                                                  const std::function<QString(StringId)>& text);
+[[nodiscard]] std::vector<BlockOwner> groupByOwner(const std::vector<MemoryEvent>& alive,
+                                                   const std::function<QString(StringId)>& text);
 
 }  // namespace shardscope::desktop

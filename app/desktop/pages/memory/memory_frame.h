@@ -1,14 +1,11 @@
-// What the Memory page asks and draws: bytes by category over time, and what made the peak.
+// What the Memory page asks and draws over time: bytes by category. Of one moment: moment_frame.h.
 // Plain values, immutable once handed over.
 #pragma once
 
 #include "storage/model/recording.h"
 
-#include <QString>
 #include <array>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -24,28 +21,15 @@ struct MemoryColumns {
     [[nodiscard]] double total(std::size_t column) const;
 };
 
-/// Blocks alive at the peak, grouped by owner and layer.
-struct PeakOwner {
-    QString owner;
-    LayerIndex layer = kNoLayer;
-    MemoryCategory category = MemoryCategory::kOther;
-    std::int64_t blocks = 0;
-    Bytes size;
-};
-
 struct MemoryQuery {
     TimeRange range;
     int columns = 1;
     std::vector<RankId> ranks;  ///< those with memory events
-    std::optional<RankId> peakRank;
-    Timestamp peakTime;
 };
 
 struct MemoryFrame {
     MemoryQuery query;
     std::vector<MemoryColumns> ranks;
-    std::vector<PeakOwner> peakOwners;  ///< of the rank with the highest peak, largest first
-    QString moment;                     ///< what that rank did then
 };
 
 using MemoryFramePtr = std::shared_ptr<const MemoryFrame>;

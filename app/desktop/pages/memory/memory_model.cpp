@@ -125,7 +125,10 @@ QString memoryHeadline(const SelectedPart& part) {
 QString memorySubline(const SelectedPart& part, const QString& moment) {
     const auto* worst = worstRank(part);
     if (worst == nullptr) return noMemoryText(part);
-    QString text = u"At %1"_s.arg(formatInstant(worst->peakTime, {1'000'000}));
+    // a snapshot may be over in microseconds
+    const Duration told{
+        std::clamp<std::int64_t>(part.recording->bounds().duration().ns / 1000, 1, 1'000'000)};
+    QString text = u"At %1"_s.arg(formatInstant(worst->peakTime, told));
     if (!moment.isEmpty()) text += u", "_s + moment;
     text += u'.';
     const Bytes gathered = worst->byCategory[at(MemoryCategory::kGatheredParameter)];
@@ -191,10 +194,10 @@ std::vector<LegendEntry> memoryLegend(const SelectedPart& part) {
 
 std::vector<TableColumn> memoryColumns() {
     return {
-        {u"category"_s, {}, false, false, false, 184},
-        {u"at peak"_s, u"bytes alive at the moment of the highest sum"_s, true, false, false, 104},
-        {u"theory"_s, u"what the configuration implies at the peak"_s, true, false, false, 104},
-        {u"difference"_s, u"measured − theory"_s, true, false, false, 112},
+        {u"category"_s, {}, false, false, false, 168},
+        {u"at peak"_s, u"bytes alive at the moment of the highest sum"_s, true, false, false, 96},
+        {u"theory"_s, u"what the configuration implies at the peak"_s, true, false, false, 96},
+        {u"difference"_s, u"measured − theory"_s, true, false, false, 104},
         {u"share of peak"_s, {}, true, false, false, 104}};
 }
 
@@ -210,20 +213,14 @@ std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memor
         const double share = memory.peak.count > 0 ? static_cast<double>(measured.count) /
                                                          static_cast<double>(memory.peak.count)
                                                    : 0;
-        const auto exact = [](Bytes bytes) { return u"%1 B"_s.arg(formatCount(bytes.count)); };
-        QString sign = difference.count > 0 ? u"+"_s : QString();
+        TableCell signedCell = TableCell::of(difference);
+        signedCell.text = difference.count == 0  ? u"0"_s
+                          : difference.count > 0 ? u"+"_s + signedCell.text
+                                                 : signedCell.text;
         rows.push_back(
-            {{word(category), {}, 0, meaningOf(category)},
-             {formatBytes(measured), exact(measured), static_cast<double>(measured.count),
-              Meaning::kNone},
-             untold ? TableCell{unknownText(), why, -1, Meaning::kNone}
-                    : TableCell{formatBytes(theory), exact(theory),
-                                static_cast<double>(theory.count), Meaning::kNone},
-             untold ? TableCell{unknownText(), why, 0, Meaning::kNone}
-                    : TableCell{difference.count == 0 ? u"0"_s : sign + formatBytes(difference),
-                                exact(difference), static_cast<double>(difference.count),
-                                Meaning::kNone},
-             {formatPercent(share), {}, share, Meaning::kNone}});
+            {TableCell::ofText(word(category), meaningOf(category)), TableCell::of(measured),
+             untold ? TableCell::unknown(why) : TableCell::of(theory),
+             untold ? TableCell::unknown(why) : signedCell, TableCell::of(Share{share})});
     }
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a[1].sortKey > b[1].sortKey; });

@@ -4,6 +4,8 @@
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/pages/memory/memory_model.h"
 #include "app/desktop/pages/memory/memory_query.h"
+#include "app/desktop/pages/memory/moment_model.h"
+#include "app/desktop/pages/memory/moment_panel.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/stacked_area.h"
@@ -48,6 +50,13 @@ PageEntry MemoryPage::entry() {
 
 MemoryPage::MemoryPage(PageContext& context, QWidget* parent)
     : RecordingPage(context, parent), m_columns(context.loader, Urgency::kPicture) {
+    m_moment = new MomentPanel(context.loader, this);
+    connect(m_moment, &MomentPanel::momentRead, this, &MemoryPage::presentMoment);
+    connect(m_moment, &MomentPanel::hoverChanged, this, &Page::hoverChanged);
+    connect(m_moment, &MomentPanel::peakWanted, this, [this] {
+        m_chosen.reset();
+        requestMoment();
+    });
     setUp(buildContent(), entry().icon, tr("Where does the memory go?"),
           tr("Open a recording or start a run with capture level full: this page then shows the "
              "bytes of every category over time against what theory says."),
@@ -58,8 +67,25 @@ MemoryPage::MemoryPage(PageContext& context, QWidget* parent)
           true);
 }
 
+std::vector<Page::KeyNote> MemoryPage::keyNotes() const {
+    return {{tr("Click"), tr("in the memory over time: what is alive then")},
+            {tr("Left, Right"), tr("in the address space: block before, after")},
+            {tr("Z, Esc"), tr("in the address space: the block's segment alone, all")}};
+}
+
 QWidget* MemoryPage::buildContent() {
     auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kGapGroup);
+    layout->addWidget(buildOverTime(content));
+    layout->addWidget(m_moment);
+    layout->addStretch();
+    return content;
+}
+
+QWidget* MemoryPage::buildOverTime(QWidget* parent) {
+    auto* content = new QWidget(parent);
     auto* layout = new QHBoxLayout(content);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(32);
@@ -101,12 +127,13 @@ QWidget* MemoryPage::buildSide(QWidget* parent) {
     m_showPeak = new QPushButton(tr("Show the step of the peak"), side);
     m_showPeak->setAccessibleName(tr("Select the step of the peak"));
     connect(m_showPeak, &QPushButton::clicked, this, &MemoryPage::showPeakStep);
-    m_owners = new DataTable(tr("Largest owners of memory at the peak"), side);
+    m_owners = new DataTable(tr("Largest owners of memory at that time"), side);
     m_owners->setFitsRows(true);
     layout->addWidget(sectionLabel(tr("Peak by rank"), side));
     layout->addWidget(m_bars);
     layout->addSpacing(kGap);
-    layout->addWidget(sectionLabel(tr("What made the peak"), side));
+    m_ownersTitle = sectionLabel(tr("What made the peak"), side);
+    layout->addWidget(m_ownersTitle);
     layout->addWidget(m_peakWords);
     layout->addWidget(m_showPeak, 0, Qt::AlignLeft);
     layout->addWidget(m_owners);
@@ -122,6 +149,7 @@ void MemoryPage::present() {
     if (pageFrame().state() == PageFrame::State::kNothing)
         pageFrame().showState(PageFrame::State::kFull);
     pageFrame().setHeadline(memoryHeadline(part()), memorySubline(part(), {}));
+    if (!(m_chosenIn == part().selection)) m_chosen.reset();
     m_legend->setEntries(memoryLegend(part()));
     m_bars->setBars(memoryBars(part()));
     m_table->setTable(memoryColumns(), memoryRows(*worst));
@@ -148,8 +176,6 @@ void MemoryPage::request() {
                               .arg(all)
                         : QString());
     m_more->setVisible(all > kMostPictures);
-    query.peakRank = worst->rank;
-    query.peakTime = worst->peakTime;
     placePictures(query.ranks.size());
     query.columns = m_pictures.empty() ? 800 : std::max(200, m_pictures.front()->plotWidth());
     m_columns.ask(
@@ -157,6 +183,27 @@ void MemoryPage::request() {
             return loadMemory(reader, recording, query, generation);
         },
         [this](const MemoryFramePtr& frame) { showFrame(frame); });
+    requestMoment();
+}
+
+void MemoryPage::requestMoment() {
+    const auto* worst = hasPart() ? worstRank(part()) : nullptr;
+    if (worst == nullptr) return;
+    const MomentQuery peak{worst->rank, worst->peakTime};
+    const MomentQuery query = m_chosen.value_or(peak);
+    for (std::size_t i = 0; m_frame && i < m_pictures.size() && i < m_frame->ranks.size(); ++i) {
+        const bool isHere = m_chosen && m_chosen->rank == m_frame->ranks[i].rank;
+        m_pictures[i]->setMoment(isHere ? std::optional(query.time) : std::nullopt);
+    }
+    m_moment->showMoment(shownRecording(), query, query == peak);
+}
+
+void MemoryPage::pickTime(const StackedArea* picture, Timestamp time) {
+    const auto at = std::find(m_pictures.begin(), m_pictures.end(), picture) - m_pictures.begin();
+    if (!m_frame || !hasPart() || at >= std::ssize(m_frame->ranks)) return;
+    m_chosen = MomentQuery{m_frame->ranks[static_cast<std::size_t>(at)].rank, time};
+    m_chosenIn = part().selection;
+    requestMoment();
 }
 
 void MemoryPage::placePictures(std::size_t ranks) {
@@ -172,6 +219,8 @@ void MemoryPage::placePictures(std::size_t ranks) {
         });
         connect(picture, &StackedArea::rangeSelected, this,
                 [this](TimeRange range) { this->selection().selectRange(range); });
+        connect(picture, &StackedArea::timePicked, this,
+                [this, picture](Timestamp time) { pickTime(picture, time); });
         if (m_pictures.empty())
             connect(
                 picture, &StackedArea::plotResized, this,
@@ -207,7 +256,6 @@ void MemoryPage::showFrame(const MemoryFramePtr& frame) {
     for (std::size_t i = 0; i < m_pictures.size() && i < frame->ranks.size(); ++i) {
         fillPicture(*m_pictures[i], frame->ranks[i], highest * 1.04);
     }
-    presentPeak();
 }
 
 void MemoryPage::fillPicture(StackedArea& picture, const MemoryColumns& columns, double highest) {
@@ -238,6 +286,8 @@ void MemoryPage::fillPicture(StackedArea& picture, const MemoryColumns& columns,
                     : tr("theory within the allocator: %1").arg(formatBytes(memory.theory)));
         picture.setPeak(memory.peakTime, tr("peak %1").arg(formatBytes(memory.peak)));
     }
+    const bool isChosen = m_chosen && m_chosen->rank == columns.rank;
+    picture.setMoment(isChosen ? std::optional(m_chosen->time) : std::nullopt);
     picture.setLimit(0, {});
     for (const DeviceFacts& device : recording().summary.devices)
         if (device.rank == columns.rank && device.memory.count > 0)
@@ -255,42 +305,17 @@ double MemoryPage::nearLimit(double highest) const {
     return least <= kNearLimit * highest ? least : 0;
 }
 
-void MemoryPage::presentPeak() {
-    pageFrame().setHeadline(memoryHeadline(part()), memorySubline(part(), m_frame->moment));
+void MemoryPage::presentMoment(const MomentFramePtr& frame, bool isPeak) {
+    if (!hasPart()) return;
+    if (isPeak)
+        pageFrame().setHeadline(memoryHeadline(part()), memorySubline(part(), frame->doing));
+    m_ownersTitle->setText(isPeak ? tr("What made the peak") : tr("What was alive then"));
     m_showPeak->setVisible(peakStep().has_value());
-    if (m_frame->peakOwners.empty()) {
-        m_peakWords->setText(
-            tr("No block was alive at the peak, or memory events were not captured."));
-        m_owners->setTable({}, {});
-        return;
-    }
-    std::int64_t blocks = 0;
-    Bytes sum;
-    for (const PeakOwner& owner : m_frame->peakOwners) {
-        blocks += owner.blocks;
-        sum += owner.size;
-    }
-    m_peakWords->setText(tr("Rank %1 at %2, %3: %4 blocks alive, %5 together. The largest:")
-                             .arg(QString::number(m_frame->query.peakRank->value),
-                                  formatInstant(m_frame->query.peakTime, {1'000'000}),
-                                  m_frame->moment, formatCount(blocks), formatBytes(sum)));
-    std::vector<std::vector<TableCell>> rows;
-    for (const PeakOwner& owner : m_frame->peakOwners) {
-        if (rows.size() == kMostOwners) break;
-        QString name = owner.owner.isEmpty() ? tr("(unnamed)") : owner.owner;
-        const QString where = owner.layer == kNoLayer || name.contains(formatLayer(owner.layer))
-                                  ? QString()
-                                  : u" · "_s + formatLayer(owner.layer);
-        rows.push_back(
-            {{name + where, name + where + u": "_s + QString::fromLatin1(toWord(owner.category)), 0,
-              meaningOf(owner.category)},
-             {formatCount(owner.blocks), {}, static_cast<double>(owner.blocks), Meaning::kNone},
-             {formatBytes(owner.size), {}, static_cast<double>(owner.size.count), Meaning::kNone}});
-    }
-    m_owners->setTable({{tr("owner"), {}, false, true, false, 96},
-                        {tr("blocks"), {}, true, false, true, 60},
-                        {tr("size"), {}, true, false, false, 80}},
-                       std::move(rows));
+    const auto* worst = worstRank(part());
+    const bool knowsPeak = isPeak && worst != nullptr && worst->peakTime == frame->query.time;
+    m_peakWords->setText(ownersNote(*frame, knowsPeak ? std::optional(worst->peak) : std::nullopt));
+    m_owners->setTable(ownerColumns(), ownerRows(*frame, kMostOwners));
+    m_owners->setVisible(m_owners->table()->allRows() > 0);
 }
 
 std::optional<StepIndex> MemoryPage::peakStep() const {

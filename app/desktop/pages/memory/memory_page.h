@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/desktop/pages/memory/memory_frame.h"
+#include "app/desktop/pages/memory/moment_frame.h"
 #include "app/desktop/pages/recording_page.h"
 
 #include <optional>
@@ -16,6 +17,7 @@ namespace shardscope::desktop {
 
 class DataTable;
 class Legend;
+class MomentPanel;
 class StackedArea;
 class StackedBars;
 
@@ -25,6 +27,8 @@ class MemoryPage : public RecordingPage {
 public:
     [[nodiscard]] static PageEntry entry();
     explicit MemoryPage(PageContext& context, QWidget* parent = nullptr);
+    [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
+    [[nodiscard]] const MomentPanel& moment() const { return *m_moment; }
 
 protected:
     void present() override;
@@ -32,12 +36,15 @@ protected:
 
 private:
     QWidget* buildContent();
+    QWidget* buildOverTime(QWidget* parent);
     QWidget* buildSide(QWidget* parent);
     void request();
+    void requestMoment();
     void showFrame(const MemoryFramePtr& frame);
     void placePictures(std::size_t ranks);
     void fillPicture(StackedArea& picture, const MemoryColumns& columns, double highest);
-    void presentPeak();
+    void pickTime(const StackedArea* picture, Timestamp time);
+    void presentMoment(const MomentFramePtr& frame, bool isPeak);
     void showPeakStep();
     [[nodiscard]] std::optional<StepIndex> peakStep() const;
     [[nodiscard]] double nearLimit(double highest) const;
@@ -49,10 +56,14 @@ private:
     DataTable* m_table = nullptr;
     StackedBars* m_bars = nullptr;
     QLabel* m_more = nullptr;  ///< that there are more ranks than pictures
+    QLabel* m_ownersTitle = nullptr;
     QLabel* m_peakWords = nullptr;
     QPushButton* m_showPeak = nullptr;
     DataTable* m_owners = nullptr;
+    MomentPanel* m_moment = nullptr;
     MemoryFramePtr m_frame;
+    std::optional<MomentQuery> m_chosen;  ///< a time that was clicked at; else the peak
+    Selection m_chosenIn;                 ///< the selection then
 };
 
 }  // namespace shardscope::desktop

@@ -1,6 +1,5 @@
 #include "app/desktop/pages/memory/memory_query.h"
 
-#include "app/desktop/models/format.h"
 #include "app/desktop/pages/memory/memory_columns.h"
 #include "app/desktop/pages/memory/memory_model.h"
 
@@ -47,16 +46,6 @@ Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRe
             loadColumns(reader, recording, rank, query, {query.range, resolution, generation});
         if (!columns) return failure(columns);
         frame->ranks.push_back(std::move(*columns));
-    }
-    if (query.peakRank && !generation.superseded()) {
-        const RankId rank = *query.peakRank;
-        const auto alive = reader.liveMemory(rank, query.peakTime);
-        if (!alive) return failure(alive);
-        frame->peakOwners =
-            groupByOwner(*alive, [&](StringId id) { return fromUtf8(reader.text(rank, id)); });
-        const auto around = reader.rankEvents(rank, {query.peakTime, query.peakTime + Duration{1}});
-        if (!around) return failure(around);
-        frame->moment = momentText(recording.summary, rank, query.peakTime, around->phases);
     }
     return MemoryFramePtr(std::move(frame));
 }
