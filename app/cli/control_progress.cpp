@@ -18,6 +18,10 @@ public:
     void rank(RankId rank, const char* state, std::int64_t pid) override {
         write(run::RankChanged{static_cast<std::int32_t>(rank.value), state, pid});
     }
+    void figures(const run::RankFigures& figures) override { write(figures); }
+    void sample(std::int32_t step, const std::string& text) override {
+        write(run::SampleText{step, text});
+    }
     void host(const run::HostChanged& changed) override { write(changed); }
     void log(const std::string& level, const std::string& text) override {
         write(run::RecorderLog{level, text});

@@ -44,6 +44,10 @@ public:
     virtual void validation(std::int32_t step, double loss) = 0;
     /// state: starting running finished failed
     virtual void rank(RankId rank, const char* state, std::int64_t pid) = 0;
+    /// About once a second of each rank; for a window, which has a table for them.
+    virtual void figures(const run::RankFigures&) {}
+    /// Told by log() too.
+    virtual void sample(std::int32_t /*step*/, const std::string& /*text*/) {}
     virtual void host(const run::HostChanged& changed) = 0;
     /// level: info warning error
     virtual void log(const std::string& level, const std::string& text) = 0;

@@ -181,8 +181,13 @@ void RunRecorder::on(RankId rank, const run::StepDone& done) {
     if (storesSteps()) wrote(m_writer.addStep(done.step));
     noteDetail(rank, done);
     if (m_slow && storesSteps()) wrote(m_slow->stepDone(done.step));
+    m_pace.add(done.step);
     m_tally.add(done);
     for (const StepProgress& step : m_tally.take()) m_progress.step(step);
+}
+
+void RunRecorder::on(RankId rank, const run::RankActivity& activity) {
+    m_progress.figures(m_pace.figures(rank, activity));
 }
 
 void RunRecorder::on(RankId, const run::MetricReported& reported) {
@@ -195,6 +200,14 @@ void RunRecorder::on(RankId, const run::MetricReported& reported) {
     }
     m_tally.add(point);
     for (const StepProgress& step : m_tally.take()) m_progress.step(step);
+}
+
+void RunRecorder::on(RankId rank, const run::SampleWritten& written) {
+    const std::int32_t step = written.step.value;
+    addDiagnostic({Severity::kNote, "sample",
+                   fmt::format("the model after step {}: {}", step, written.text), "", rank,
+                   written.time, 1});
+    m_progress.sample(step, written.text);
 }
 
 void RunRecorder::on(RankId, const run::TheoryReported& reported) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "app/cli/host_backlogs.h"
+#include "app/cli/rank_pace.h"
 #include "app/cli/run_progress.h"
 #include "app/cli/step_tally.h"
 #include "engine/launch/run_supervisor.h"
@@ -52,7 +53,9 @@ private:
     void on(RankId rank, const run::LaneDeclared& declared);
     void on(RankId rank, const run::StringsDeclared& declared);
     void on(RankId rank, const run::StepDone& done);
+    void on(RankId rank, const run::RankActivity& activity);
     void on(RankId rank, const run::MetricReported& reported);
+    void on(RankId rank, const run::SampleWritten& written);
     void on(RankId rank, const run::TheoryReported& reported);
     void on(RankId rank, const run::DiagnosticRaised& raised);
     void on(RankId rank, const run::LogLine& line);
@@ -94,6 +97,7 @@ private:
     std::map<std::int32_t, std::string> m_hostNames;
     std::map<std::int32_t, Timestamp> m_comparedAt;  ///< clocks of hosts, the last time
     StepTally m_tally;
+    RankPace m_pace;
     std::optional<storage::SlowSteps> m_slow;  ///< where only slow steps are kept; m_writer's
     std::optional<Error> m_writeError;
     bool m_hungUp = false;

@@ -25,6 +25,8 @@ public:
 
     /// Most bytes in live blocks since the last call; step thread.
     [[nodiscard]] std::int64_t takePeak() { return m_blocks.takePeakAllocatedBytes(); }
+    /// Bytes in live blocks; any thread.
+    [[nodiscard]] std::int64_t allocatedBytes() const { return m_blocks.allocatedBytes(); }
     /// The first since the last call; step thread.
     [[nodiscard]] std::optional<collectors::OutOfMemory> takeOutOfMemory() {
         return m_blocks.takeOutOfMemory();

@@ -63,6 +63,8 @@ public:
     void setCaptured(bool captured);
     /// Outbox thread: hands on what the device has passed, joins collectives, samples memory.
     void sample(bool everything);
+    /// In live blocks of the device's allocator; outbox thread.
+    [[nodiscard]] std::int64_t allocatedBytes() const { return m_memory->allocatedBytes(); }
     /// After the last step: waits for the device and tells everything.
     void finish();
     /// Of a run that has failed: fetches what was traced until then without waiting for the device.

@@ -22,6 +22,7 @@ constexpr std::size_t kMostPosted = std::size_t{16} << 20;
 
 bool mayBeLost(const run::Message& message) {
     return std::holds_alternative<run::StepDone>(message) ||
+           std::holds_alternative<run::RankActivity>(message) ||
            std::holds_alternative<run::MetricReported>(message) ||
            std::holds_alternative<run::LogLine>(message);
 }

@@ -12,6 +12,7 @@
 #include "engine/worker/instruction_sets.h"
 #include "engine/worker/training_run.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
+#include "profiler/collectors/host/process_usage.h"
 #include "storage/model/host_clock.h"
 
 #include <ATen/Parallel.h>
@@ -100,6 +101,7 @@ Result<void> RankWorker::prepare() {
     collectors::installRecordingAllocator(&currentUse);
     m_outbox.start(m_session, [this](bool last) {
         if (!last) m_observer.sampleUsage();  // what the rank counted at its end stays true
+        if (!last) tellActivity();
         if (GpuRank* gpu = m_sampled.load()) gpu->sample(last);
     });
     if (auto opened = openDevice(); !opened) return opened;
@@ -128,6 +130,16 @@ Result<void> RankWorker::prepare() {
     m_links = std::move(*links);
     if (m_gpu) m_links.training = m_gpu->join(m_links);
     return {};
+}
+
+void RankWorker::tellActivity() {
+    const GpuRank* gpu = m_sampled.load();
+    m_activity.look(hostNow(), gpu != nullptr, [&] {
+        const std::int64_t blocks =
+            gpu != nullptr ? gpu->allocatedBytes() : collectors::allocatedBytes();
+        return MemoryNow{{blocks + m_observer.account().bufferBytes()},
+                         collectors::processUsage().residentSet};
+    });
 }
 
 bool RankWorker::majority(bool vote) {

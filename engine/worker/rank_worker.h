@@ -5,6 +5,7 @@
 #include "engine/comm/communicator.h"
 #include "engine/run/protocol/messages.h"
 #include "engine/training/trainer.h"
+#include "engine/worker/activity_teller.h"
 #include "engine/worker/command_reader.h"
 #include "engine/worker/gpu_rank.h"
 #include "engine/worker/host_peak.h"
@@ -36,6 +37,7 @@ private:
     Result<void> followReference();
     /// Opens the GPU before LibTorch is asked about it; nothing on a CPU.
     Result<void> openDevice();
+    void tellActivity();
     bool majority(bool vote);
     void chooseKernels();
     void chooseHostKernels();
@@ -56,7 +58,8 @@ private:
     Outbox m_outbox;
     capture::CaptureSession m_session;
     RecordingObserver m_observer;
-    std::unique_ptr<GpuRank> m_gpu;            ///< null on a CPU
+    ActivityTeller m_activity{m_observer.place(), m_outbox};  ///< outbox thread
+    std::unique_ptr<GpuRank> m_gpu;                           ///< null on a CPU
     std::atomic<GpuRank*> m_sampled{nullptr};  ///< the same, once the outbox thread may use it
     std::unique_ptr<collectors::OperatorCollector> m_operators;
     /// On a GPU whose launches are traced, while m_operators is off.

@@ -29,6 +29,7 @@ void RecordingObserver::stepBegin(std::int32_t step) {
     // What is launched between phases, by partitioning and optimizer, belongs to the step as well.
     capture::pushLaunchContext({StepIndex{step}, kNoLayer, Phase::kNone, kEmptyString});
     m_level.begin(step);
+    m_place.begin({step});
     m_account.begin();
     if (m_backlog) m_backlog->beginStep();
 }
@@ -36,6 +37,7 @@ void RecordingObserver::stepBegin(std::int32_t step) {
 void RecordingObserver::stepEnd(const control::StepReport& report) {
     capture::popLaunchContext();
     capture::threadContext() = {};
+    m_place.leave();
     const EndedStep ended{report, m_account.end(report)};
     if (m_backlog) {
         m_backlog->endStep(ended);
@@ -48,6 +50,7 @@ void RecordingObserver::phaseBegin(Phase phase, LayerIndex layer) {
     capture::Context& context = capture::threadContext();
     context.phase = phase;
     context.layer = layer;
+    m_place.enter(phase, layer);
     capture::pushLaunchContext({context.step, layer, phase, context.operatorName});
     const bool marks =
         m_backlog && m_backlog->captures() ? m_marksGraphs : m_level.takes(CaptureLevel::kLight);
@@ -60,6 +63,7 @@ void RecordingObserver::phaseEnd(const control::PhaseReport& report) {
     capture::Context& context = capture::threadContext();
     context.phase = Phase::kNone;
     context.layer = kNoLayer;
+    m_place.leave();
     const EndedPhase ended{report, context.step, m_level.level()};
     if (m_marksPhase) m_backlog->endPhase(ended);
     if (!m_backlog) m_teller.tell(ended);

@@ -17,6 +17,7 @@
 #include "engine/worker/outbox.h"
 #include "engine/worker/step_account.h"
 #include "engine/worker/step_level.h"
+#include "engine/worker/step_place.h"
 #include "engine/worker/step_teller.h"
 #include "profiler/capture/capture_session.h"
 
@@ -49,6 +50,7 @@ public:
     [[nodiscard]] StepLevel& level() { return m_level; }
     [[nodiscard]] StepAccount& account() { return m_account; }
     [[nodiscard]] CollectiveRecorder& collectives() { return m_collectives; }
+    [[nodiscard]] const StepPlace& place() const { return m_place; }
 
     [[nodiscard]] control::GraphRecorder* graphs() override;
 
@@ -74,6 +76,7 @@ private:
 
     const EventNames m_names;
     StepLevel m_level;
+    StepPlace m_place;
     StepAccount m_account;
     CollectiveRecorder m_collectives;
     StepTeller m_teller;

@@ -38,6 +38,7 @@ public:
 
     /// Bytes of a buffer outside of any allocator that has come, negative: gone. Any thread.
     void addBuffer(std::int64_t bytes) { m_bufferBytes.fetch_add(bytes); }
+    [[nodiscard]] std::int64_t bufferBytes() const { return m_bufferBytes.load(); }
 
 private:
     void expect(StepFacts& facts, bool skipped) const;

@@ -215,7 +215,7 @@ Result<bool> TrainingRun::sample(Engine& engine, std::int32_t step) {
     if (!text && text.error().code == ErrorCode::kCancelled) return true;
     if (!text) return failure(fail(text.error(), "failure"));
     if (m_parts.start.rank == 0)
-        note("sample", fmt::format("the model after step {}: {}", step, *text), "");
+        m_parts.outbox.post(run::SampleWritten{{step}, m_parts.session.at(hostNow()), *text});
     return false;
 }
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <exception>
 #include <string>
+#include <utility>
 
 namespace shardscope::desktop {
 
@@ -72,7 +73,7 @@ constexpr int kTopicsOfAnUrgency = 1 << 16;
 
 /// Between two looks at a recording that grows; longer where a look takes long.
 constexpr std::chrono::milliseconds kBetweenLooks{2'000};
-constexpr int kLooksShare = 5;
+constexpr int kLooksShare = 5, kUnwatchedShare = 50;
 /// Nobody seems to write it; but some file systems know no locks.
 constexpr std::chrono::milliseconds kBetweenLooksAtTheDead{30'000};
 
@@ -176,7 +177,7 @@ void RecordingLoader::open(const QStringList& paths) {
     const QString address = paths.join(u'\n');
     Q_EMIT opening(address);
     if (paths.size() == 1 && storage::remote::isRemote(address.toStdString()))
-        return openPlace({address, {}, {}});
+        return openPlace({address, {}, {}}, loudly());
     const auto report = [this, last = std::make_shared<std::atomic<int>>(-1)](double share) {
         // a hundred words are enough
         if (const int percent = static_cast<int>(share * 100); last->exchange(percent) != percent)
@@ -189,7 +190,9 @@ void RecordingLoader::open(const QStringList& paths) {
             const auto own = isRecording(paths.front());
             if (!own) return failure(own);
             if (*own)
-                return Topic::Delivery([this, path = paths.front()] { openPlace({path, {}, {}}); });
+                return Topic::Delivery([this, path = paths.front()] {
+                    openPlace({path, {}, {}}, loudly());
+                });
         }
         const auto made = ImportCache(folder).imported(paths, [&](double share) {
             report(share);
@@ -197,7 +200,7 @@ void RecordingLoader::open(const QStringList& paths) {
         });
         if (!made) return failure(made);
         return Topic::Delivery([this, paths, made = *made] {
-            openPlace({made.recording, paths.join(u'\n'), made.facts});
+            openPlace({made.recording, paths.join(u'\n'), made.facts}, loudly());
         });
     };
     submit(m_import, prepare,
@@ -213,7 +216,18 @@ void RecordingLoader::cancelOpening() {
     if (isIdle()) Q_EMIT idle();
 }
 
-void RecordingLoader::openPlace(const Place& place) {
+RecordingLoader::Fail RecordingLoader::loudly() {
+    return [this](const QString& address, const QString& message) {
+        Q_EMIT openFailed(address, message);
+    };
+}
+
+void RecordingLoader::tryToOpen(const QString& path) {
+    openPlace({path, {}, {}},
+              [this](const QString& address, const QString&) { Q_EMIT triedInVain(address); });
+}
+
+void RecordingLoader::openPlace(const Place& place, const Fail& fail) {
     const auto notice = [this](const std::string& progress) {
         QMetaObject::invokeMethod(
             this, [this, text = QString::fromStdString(progress)] { Q_EMIT connecting(text); },
@@ -236,9 +250,8 @@ void RecordingLoader::openPlace(const Place& place) {
         return Topic::Delivery(
             [this, sketch = RecordingPtr(*sketch), remote] { showSketch(sketch, remote); });
     };
-    submit(m_topics.front(), read, [this, address = place.address()](const QString& message) {
-        Q_EMIT openFailed(address, message);
-    });
+    submit(m_topics.front(), read,
+           [fail, address = place.address()](const QString& message) { fail(address, message); });
 }
 
 void RecordingLoader::showSketch(const RecordingPtr& sketch, bool remote) {
@@ -308,6 +321,14 @@ void RecordingLoader::refreshPictures(const RecordingPtr& recording) {
     submit(m_refresh, refresh, [](const QString&) {});
 }
 
+void RecordingLoader::setWatched(bool watched) {
+    if (std::exchange(m_isWatched, watched) != watched && watched) lookNow();
+}
+
+void RecordingLoader::lookNow() {
+    if (m_again.isActive()) m_again.start(0);
+}
+
 void RecordingLoader::lookForMore() {
     const auto look = [this, reading = readingOf(*m_growth)](
                           const storage::Generation& generation) -> Result<Topic::Delivery> {
@@ -340,7 +361,8 @@ void RecordingLoader::lookForMore() {
         return Topic::Delivery([this, whole, took] {
             present(whole);
             if (m_again.isActive() && whole->beingWritten)
-                m_again.start(std::max(kBetweenLooks, kLooksShare * took));
+                m_again.start(
+                    std::max(kBetweenLooks, (m_isWatched ? kLooksShare : kUnwatchedShare) * took));
         });
     };
     submit(m_growth, withLoss(m_growth, look), [](const QString&) {});

@@ -36,8 +36,16 @@ public:
     void open(const QString& path) { open(QStringList{path}); }
     /// Other tools' traces, or a folder with one a rank, are imported first, into the cache.
     void open(const QStringList& paths);
+    /// A recording here, without a word until it is sketched(): triedInVain() where it cannot be
+    /// read yet.
+    void tryToOpen(const QString& path);
     /// Ends an import or a connection that is under way; what is open stays.
     void cancelOpening();
+    /// Whether somebody looks at what is open: one that nobody looks at is followed with a tenth of
+    /// the work.
+    void setWatched(bool watched);
+    /// At once, whether one that was being written has grown.
+    void lookNow();
     /// Where recordings of other tools' traces are kept.
     void setImportFolder(const QString& folder) { m_importFolder = folder; }
     /// What lies in a folder of another host, "ssh://HOST/PATH": the newest question's answer, or
@@ -60,6 +68,7 @@ Q_SIGNALS:
     void sketched(const shardscope::desktop::RecordingPtr& recording);
     void opened(const shardscope::desktop::RecordingPtr& recording);
     void openFailed(const QString& path, const QString& message);
+    void triedInVain(const QString& path);
     /// The open recording has grown, and this is it now.
     void grown(const shardscope::desktop::RecordingPtr& recording);
     /// How far the connection to another host is.
@@ -92,7 +101,9 @@ private:
         ImportFacts facts;
         [[nodiscard]] QString address() const { return source.isEmpty() ? path : source; }
     };
-    void openPlace(const Place& place);
+    using Fail = std::function<void(const QString& address, const QString& message)>;
+    void openPlace(const Place& place, const Fail& fail);
+    [[nodiscard]] Fail loudly();
     void showSketch(const RecordingPtr& sketch, bool remote);
     void completeSketch(const RecordingPtr& sketch,
                         const std::shared_ptr<questions::ReportReader>& report);
@@ -107,6 +118,7 @@ private:
     std::vector<std::shared_ptr<TopicState>> m_topics;  ///< that of opening first
     std::shared_ptr<TopicState> m_refresh, m_growth, m_folder, m_import;
     storage::remote::ChildOptions m_access;
+    bool m_isWatched = true;
     QTimer m_again;  ///< until a recording that grows is read again
     std::unique_ptr<JobThread> m_pictureJobs, m_tableJobs, m_importJobs;
     QString m_importFolder;

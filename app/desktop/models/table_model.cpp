@@ -120,6 +120,23 @@ void TableModel::setTable(std::vector<TableColumn> columns, TableRows rows) {
     endResetModel();
 }
 
+void TableModel::updateRows(TableRows rows) {
+    if (rows.size() != m_rows.size()) return setTable(m_columns, std::move(rows));
+    Q_EMIT layoutAboutToBeChanged();
+    const QModelIndexList before = persistentIndexList();
+    std::vector<int> sources;
+    for (const QModelIndex& each : before) sources.push_back(sourceRow(each.row()));
+    m_rows = std::move(rows);
+    arrange();
+    QModelIndexList after;
+    for (qsizetype i = 0; i < before.size(); ++i) {
+        const int row = rowOfSource(sources[static_cast<std::size_t>(i)]);
+        after << (row < 0 ? QModelIndex() : index(row, before[i].column()));
+    }
+    changePersistentIndexList(before, after);
+    Q_EMIT layoutChanged();
+}
+
 void TableModel::setFilter(const QString& text) {
     if (text == m_filter) return;
     beginResetModel();
@@ -227,6 +244,8 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
             return column.code;
         case QuietRole:
             return column.quiet;
+        case AlarmRole:
+            return shown.alarms;
         case NumericRole:
             return column.numeric;
         default:

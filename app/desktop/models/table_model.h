@@ -44,6 +44,7 @@ struct TableCell {
     double sortKey = 0;
     Meaning swatch = Meaning::kNone;
     ExactValue exact{};
+    bool alarms = false;  ///< something is wrong there; the text says it too
 
     [[nodiscard]] static TableCell of(Duration duration);
     [[nodiscard]] static TableCell of(Bytes bytes);
@@ -60,13 +61,23 @@ class TableModel : public QAbstractTableModel {
     Q_OBJECT
 
 public:
-    /// SwatchRole: int of Meaning. CodeRole, QuietRole, NumericRole: bool of the column.
-    enum Role { SwatchRole = Qt::UserRole + 1, SortRole, CodeRole, QuietRole, NumericRole };
+    /// AlarmRole: bool of the cell. SwatchRole: int of Meaning. CodeRole, QuietRole, NumericRole:
+    /// bool of the column.
+    enum Role {
+        SwatchRole = Qt::UserRole + 1,
+        SortRole,
+        CodeRole,
+        QuietRole,
+        NumericRole,
+        AlarmRole
+    };
     enum class TextFormat { kTabs, kCsv };
 
     explicit TableModel(QObject* parent = nullptr);
     /// Of the same columns as before keeps its order and filter.
     void setTable(std::vector<TableColumn> columns, TableRows rows);
+    /// New cells of as many rows, in the same columns: which are selected stays.
+    void updateRows(TableRows rows);
     [[nodiscard]] const std::vector<TableColumn>& columns() const { return m_columns; }
     /// Shows only rows that have `text` in a column of words.
     void setFilter(const QString& text);

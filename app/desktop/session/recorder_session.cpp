@@ -128,6 +128,10 @@ void RecorderSession::handle(const run::ProgressEvent& event) {
         Q_EMIT validationDone(*validation);
     } else if (const auto* rank = std::get_if<run::RankChanged>(&event)) {
         Q_EMIT rankChanged(*rank);
+    } else if (const auto* figures = std::get_if<run::RankFigures>(&event)) {
+        Q_EMIT rankFigures(*figures);
+    } else if (const auto* sample = std::get_if<run::SampleText>(&event)) {
+        Q_EMIT sampled(*sample);
     } else if (const auto* host = std::get_if<run::HostChanged>(&event)) {
         tellHost(*host);
         Q_EMIT hostChanged(*host);

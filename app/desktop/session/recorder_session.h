@@ -50,6 +50,8 @@ Q_SIGNALS:
     void stepDone(const shardscope::run::StepProgress& step);
     void validationDone(const shardscope::run::ValidationDone& validation);
     void rankChanged(const shardscope::run::RankChanged& rank);
+    void rankFigures(const shardscope::run::RankFigures& figures);
+    void sampled(const shardscope::run::SampleText& sample);
     void hostChanged(const shardscope::run::HostChanged& host);
     void logged(const shardscope::run::RecorderLog& line);
     /// Its output is empty where there is no recording.

@@ -34,6 +34,7 @@ using namespace Qt::StringLiterals;
 MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* parent)
     : QWidget(parent),
       m_part(m_loader, m_selection),
+      m_runOpening(m_session, m_loader),
       m_context{m_loader,
                 m_selection,
                 m_part,
@@ -210,6 +211,15 @@ void MainWindow::endRun(const run::RunFinished& outcome) {
     if (path.isEmpty() || !QFileInfo::exists(path)) return;
     const bool whole = outcome.status == "finished" || outcome.status == "stopped";
     const bool watching = m_page == page_ids::kLive;
+    if (!watching && m_runOpening.isLeftAlone()) {
+        // what the user has opened meanwhile stays
+        m_status->setMessage(tr("The run has ended; its recording is %1").arg(path));
+        return;
+    }
+    if (!watching && m_loader.recording() && m_loader.recording()->path == path) {
+        m_loader.lookNow();  // page and selection stay
+        return;
+    }
     openFile(path);
     // a run that failed stays on its log; one that ended well turns into its Overview
     showPage(watching && !whole ? page_ids::kLive : page_ids::kOverview);
@@ -220,6 +230,7 @@ void MainWindow::openFile(const QString& path) {
 }
 
 void MainWindow::openFiles(const QStringList& paths) {
+    m_runOpening.userOpens(paths.join(u'\n'));
     m_loader.open(paths);
     if (m_page == page_ids::kStart || m_page == page_ids::kNewRun) showPage(page_ids::kOverview);
 }
@@ -228,6 +239,7 @@ void MainWindow::showPage(const QString& id) {
     QWidget* page = m_pages.value(id);
     if (page == nullptr) return;
     m_page = id;
+    m_loader.setWatched(id != page_ids::kLive);
     m_stack->setCurrentWidget(page);
     m_rail->setCurrent(id);
     page->setFocus(Qt::OtherFocusReason);  // keys go to the page, not to the first button

@@ -7,6 +7,7 @@
 #include "app/desktop/pages/page.h"
 #include "app/desktop/session/recorder_session.h"
 #include "app/desktop/shell/commands.h"
+#include "app/desktop/shell/run_opening.h"
 #include "app/desktop/shell/user_folders.h"
 
 #include <QMap>
@@ -87,6 +88,7 @@ private:
     RecordingLoader m_loader;
     PartLoader m_part;
     RecorderSession m_session;
+    RunOpening m_runOpening;
     PageContext m_context;
     Commands m_commands;
 

@@ -45,7 +45,9 @@ public:
         }
         const bool code = index.data(TableModel::CodeRole).toBool();
         painter->setFont(code ? codeFont(kSmallPixels) : textFont(kTextPixels));
-        painter->setPen(index.data(TableModel::QuietRole).toBool() ? theme.quietText : theme.text);
+        painter->setPen(index.data(TableModel::AlarmRole).toBool()   ? theme.bad
+                        : index.data(TableModel::QuietRole).toBool() ? theme.quietText
+                                                                     : theme.text);
         const bool numeric = index.data(TableModel::NumericRole).toBool();
         const QString text =
             QFontMetricsF(painter->font())
@@ -102,6 +104,15 @@ void DataTable::setTable(std::vector<TableColumn> columns, TableRows rows) {
     m_model->setTable(std::move(columns), std::move(rows));
     fitColumns();
     fitHeight();
+}
+
+void DataTable::updateTable(std::vector<TableColumn> columns, TableRows rows) {
+    const bool same = columns.size() == m_model->columns().size() &&
+                      static_cast<int>(rows.size()) == m_model->allRows();
+    if (same)
+        m_model->updateRows(std::move(rows));
+    else
+        setTable(std::move(columns), std::move(rows));
 }
 
 void DataTable::setFitsRows(bool fits) {

@@ -18,6 +18,9 @@ public:
     explicit DataTable(const QString& accessibleName, QWidget* parent = nullptr);
     [[nodiscard]] TableModel* table() const { return m_model; }
     void setTable(std::vector<TableColumn> columns, TableRows rows);
+    /// The same rows at another time: what is selected and how far it is scrolled stays, where
+    /// columns and rows are as many as before.
+    void updateTable(std::vector<TableColumn> columns, TableRows rows);
     /// As high as its rows instead of scrolling.
     void setFitsRows(bool fits);
     /// Selects a row of what was set, and scrolls to it; of one that is not shown, nothing.

@@ -140,8 +140,17 @@ void fields(F& f, StepDone& m) {
     f("capture_reason", m.captureReason);
 }
 template <class F>
+void fields(F& f, RankActivity& m) {
+    f("step", m.step), f("phase", m.phase), f("layer", m.layer), f("in_phase_ns", m.inPhase);
+    f("queues", m.queues), f("tensor_bytes", m.tensors), f("resident_set_bytes", m.residentSet);
+}
+template <class F>
 void fields(F& f, MetricReported& m) {
     f("point", m.point);
+}
+template <class F>
+void fields(F& f, SampleWritten& m) {
+    f("step", m.step), f("time_ns", m.time), f("text", m.text);
 }
 template <class F>
 void fields(F& f, TheoryReported& m) {
@@ -169,13 +178,13 @@ void fields(F& f, VerifyResult& m) {
 
 /// The word under "type", by alternative of Message.
 constexpr const char* kTypes[] = {
-    "agent_hello",   "prepare_request", "host_prepared",   "data_request",      "data_checked",
-    "peers_request", "peers_checked",   "clock_asked",     "clock_told",        "clock_correction",
-    "backlog",       "taken",           "launch_request",  "rank_start",        "command",
-    "heartbeat",     "rank_started",    "rank_exited",     "agent_done",        "log_line",
-    "rank_hello",    "peak_measured",   "device_reported", "lane_declared",     "strings_declared",
-    "step_done",     "metric_reported", "theory_reported", "diagnostic_raised", "rank_finished",
-    "rank_failed",   "verify_result"};
+    "agent_hello",       "prepare_request", "host_prepared",   "data_request",   "data_checked",
+    "peers_request",     "peers_checked",   "clock_asked",     "clock_told",     "clock_correction",
+    "backlog",           "taken",           "launch_request",  "rank_start",     "command",
+    "heartbeat",         "rank_started",    "rank_exited",     "agent_done",     "log_line",
+    "rank_hello",        "peak_measured",   "device_reported", "lane_declared",  "strings_declared",
+    "step_done",         "rank_activity",   "metric_reported", "sample_written", "theory_reported",
+    "diagnostic_raised", "rank_finished",   "rank_failed",     "verify_result"};
 static_assert(std::size(kTypes) == std::variant_size_v<Message>);
 
 template <std::size_t I = 0>

@@ -8,7 +8,7 @@
 //   RankStarted,
 //                       RankExited, Backlog, AgentDone, LogLine, Heartbeat
 //   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared,
-//   StepDone, MetricReported,
+//   StepDone, RankActivity, MetricReported, SampleWritten,
 //                       TheoryReported, DiagnosticRaised, LogLine, RankFinished, RankFailed,
 //                       VerifyResult
 #pragma once
@@ -208,8 +208,26 @@ struct StepDone {
     DetailReason captureReason = DetailReason::kSchedule;
 };
 
+/// What a rank is at, about once a second; for whoever watches, not stored.
+struct RankActivity {
+    StepIndex step = kNoStep;  ///< the one in hand, or the last
+    Phase phase = Phase::kNone;
+    LayerIndex layer = kNoLayer;
+    Duration inPhase;     ///< at least: it was seen in this very phase for so long
+    bool queues = false;  ///< a GPU's rank: the phase is what its host queues, not what runs
+    Bytes tensors;        ///< in live blocks of the allocator and in buffers, now
+    Bytes residentSet;    ///< of the process, on its host
+};
+
 struct MetricReported {
     MetricPoint point;
+};
+
+/// Text that the model wrote after a validation pass (--sample); rank 0 only.
+struct SampleWritten {
+    StepIndex step;
+    Timestamp time;
+    std::string text;
 };
 
 struct TheoryReported {
@@ -252,8 +270,8 @@ using Message =
                  PeersChecked, ClockAsked, ClockTold, ClockCorrection, Backlog, Taken,
                  LaunchRequest, RankStart, Command, Heartbeat, RankStarted, RankExited, AgentDone,
                  LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared, StringsDeclared,
-                 StepDone, MetricReported, TheoryReported, DiagnosticRaised, RankFinished,
-                 RankFailed, VerifyResult>;
+                 StepDone, RankActivity, MetricReported, SampleWritten, TheoryReported,
+                 DiagnosticRaised, RankFinished, RankFailed, VerifyResult>;
 
 std::string encode(const Message& message);
 Result<Message> decode(std::string_view json);

@@ -31,6 +31,17 @@ void fields(F& f, RankChanged& m) {
     f("rank", m.rank), f("state", m.state), f("pid", m.pid);
 }
 template <class F>
+void fields(F& f, RankFigures& m) {
+    f("rank", m.rank), f("step", m.step), f("phase", m.phase), f("layer", m.layer);
+    f("phase_s", m.phaseSeconds), f("waits", m.waits), f("queues", m.queues);
+    f("tensor_bytes", m.tensors), f("resident_bytes", m.residentSet);
+    f("tokens_per_s", m.tokensPerSecond), f("steps_counted", m.stepsCounted);
+}
+template <class F>
+void fields(F& f, SampleText& m) {
+    f("step", m.step), f("text", m.text);
+}
+template <class F>
 void fields(F& f, HostChanged& m) {
     f("host", m.host), f("name", m.name), f("state", m.state), f("detail", m.detail);
     f("sent_bytes", m.sent), f("all_bytes", m.all);
@@ -46,8 +57,8 @@ void fields(F& f, RunFinished& m) {
 }
 
 /// The word under "event", by alternative of ProgressEvent.
-constexpr const char* kEvents[] = {"started", "step", "validation", "rank",
-                                   "host",    "log",  "finished"};
+constexpr const char* kEvents[] = {"started", "step",     "validation",   "rank",  "host",
+                                   "log",     "finished", "rank_figures", "sample"};
 static_assert(std::size(kEvents) == std::variant_size_v<ProgressEvent>);
 
 template <std::size_t I = 0>

@@ -47,6 +47,27 @@ struct RankChanged {
     std::int64_t pid = 0;
 };
 
+/// What a rank is at, about once a second; absent where it is not known.
+struct RankFigures {
+    std::int32_t rank = 0;
+    std::optional<std::int32_t> step;    ///< the one in hand, or the last
+    std::string phase;                   ///< word of Phase; empty: between two phases
+    std::optional<std::int32_t> layer;   ///< as LayerIndex
+    std::optional<double> phaseSeconds;  ///< at least so long in this very phase
+    bool waits = false;                  ///< in a collective
+    bool queues = false;  ///< a GPU's rank: the phase is what its host queues, not what runs
+    std::optional<Bytes> tensors;           ///< in live blocks of its allocator and in buffers, now
+    std::optional<Bytes> residentSet;       ///< of its process
+    std::optional<double> tokensPerSecond;  ///< of this rank, over its last `stepsCounted` steps
+    std::int32_t stepsCounted = 0;
+};
+
+/// Text that the model wrote (--sample).
+struct SampleText {
+    std::int32_t step = 0;
+    std::string text;
+};
+
 /// A host on the way to its agent, and at the end of a run.
 struct HostChanged {
     std::int32_t host = 0;
@@ -71,7 +92,7 @@ struct RunFinished {
 };
 
 using ProgressEvent = std::variant<RunStarted, StepProgress, ValidationDone, RankChanged,
-                                   HostChanged, RecorderLog, RunFinished>;
+                                   HostChanged, RecorderLog, RunFinished, RankFigures, SampleText>;
 
 /// One line without its newline.
 [[nodiscard]] std::string encodeProgress(const ProgressEvent& event);

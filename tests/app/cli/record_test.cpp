@@ -235,7 +235,7 @@ TEST_F(Record, ADryRunSaysWhatARankNeedsAndStartsNothing) {
 }
 
 TEST_F(Record, SpeaksTheControlProtocol) {
-    const auto program = startRecord({"--control", "stdio"}, true);
+    const auto program = startRecord({"--control", "stdio", "--sample", "4"}, true);
     EXPECT_EQ(program->wait(), 0) << program->err();
     const auto started = events(*program, "started");
     ASSERT_EQ(started.size(), 1u);
@@ -253,6 +253,19 @@ TEST_F(Record, SpeaksTheControlProtocol) {
     ASSERT_EQ(events(*program, "validation").size(), 1u);
     const auto ranks = events(*program, "rank");
     EXPECT_EQ(ranks.size(), 6u) << "starting, running, finished of two";
+    const auto figures = events(*program, "rank_figures");
+    ASSERT_EQ(figures.size(), 10u) << "a step of a rank each";
+    EXPECT_EQ(figures.back().at("step"), 4);
+    EXPECT_EQ(figures.back().at("phase"), "wait for reduction");
+    EXPECT_EQ(figures.back().at("waits"), true);
+    EXPECT_EQ(figures.back().at("tensor_bytes"), 1 << 19);
+    EXPECT_DOUBLE_EQ(figures.back().at("tokens_per_s").get<double>(), 8 / 5e-6);
+    EXPECT_EQ(figures.back().at("steps_counted"), 5);
+    const auto samples = events(*program, "sample");
+    ASSERT_EQ(samples.size(), 1u);
+    EXPECT_EQ(samples[0].at("step"), 1);
+    EXPECT_EQ(samples[0].at("text"), "to be");
+    EXPECT_THAT(program->out(), HasSubstr("the model after step 1: to be")) << "in the log too";
     const auto finished = events(*program, "finished");
     ASSERT_EQ(finished.size(), 1u);
     EXPECT_EQ(finished[0].at("status"), "finished");

@@ -51,6 +51,15 @@ void step(int index, int steps) {
         i + "}");
 }
 
+void figures(int rank, int index) {
+    say(R"({"event":"rank_figures","rank":)" + std::to_string(rank) + R"(,"step":)" +
+        std::to_string(index) +
+        (rank == 0 ? R"(,"phase":"backward","layer":3,"phase_s":0.02,"waits":false)"
+                   : R"(,"phase":"wait for reduction","layer":3,"phase_s":12,"waits":true)") +
+        R"(,"queues":false,"tensor_bytes":104857600,"resident_bytes":734003200,)"
+        R"("tokens_per_s":1000,"steps_counted":10})");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -76,9 +85,14 @@ int main(int argc, char** argv) {
         R"(","model":"shakespeare","strategy":"zero3","ranks":2,"steps":)" + std::to_string(steps) +
         R"(,"parameters":10774272})");
     say(R"({"event":"rank","rank":0,"state":"running","pid":100})");
+    say(R"({"event":"rank","rank":1,"state":"running","pid":101})");
     for (int i = 0; mode == "endless" || i < steps; ++i) {
         step(i, mode == "endless" ? kEndless : steps);
-        if (i == 1) say(R"({"event":"validation","step":1,"loss":5.1})");
+        for (const int rank : {0, 1}) figures(rank, i);
+        if (i == 1) {
+            say(R"({"event":"validation","step":1,"loss":5.1})");
+            say(R"({"event":"sample","step":1,"text":"ROMEO:\nwhat light"})");
+        }
         const std::string asked = command(mode == "endless" ? 20 : 0);
         if (asked == "stop") {
             finish("stopped", output, 0, "stopped by request");

@@ -22,6 +22,10 @@ protected:
                          [this](const run::RunFinished& outcome) { m_outcome = outcome; });
         QObject::connect(&m_session, &RecorderSession::stepDone,
                          [this](const run::StepProgress& step) { m_steps.push_back(step); });
+        QObject::connect(&m_session, &RecorderSession::rankFigures,
+                         [this](const run::RankFigures& figures) { m_figures.push_back(figures); });
+        QObject::connect(&m_session, &RecorderSession::sampled,
+                         [this](const run::SampleText& sample) { m_samples.push_back(sample); });
         QObject::connect(
             &m_session, &RecorderSession::logged,
             [this](const run::RecorderLog& line) { m_log << QString::fromStdString(line.text); });
@@ -42,6 +46,8 @@ protected:
     RecorderSession m_session;
     std::vector<State> m_states;
     std::vector<run::StepProgress> m_steps;
+    std::vector<run::RankFigures> m_figures;
+    std::vector<run::SampleText> m_samples;
     std::optional<run::RunFinished> m_outcome;
     QStringList m_log;
 };
@@ -56,6 +62,17 @@ TEST_F(SessionTest, FollowsARunToItsEnd) {
     EXPECT_EQ(m_outcome->status, "finished");
     EXPECT_EQ(m_outcome->output, "a folder/run.sscope");
     EXPECT_EQ(m_session.run().parameters, 10'774'272);
+}
+
+TEST_F(SessionTest, HandsOnWhatRanksAreAtAndWhatTheModelWrites) {
+    start("steps");
+    ASSERT_TRUE(waitForEnd());
+    ASSERT_EQ(m_figures.size(), 6U) << "of two ranks, three steps";
+    EXPECT_EQ(m_figures.back().rank, 1);
+    EXPECT_EQ(m_figures.back().step, 2);
+    EXPECT_EQ(m_figures.back().phase, "wait for reduction");
+    ASSERT_EQ(m_samples.size(), 1U);
+    EXPECT_EQ(m_samples[0].text, "ROMEO:\nwhat light");
 }
 
 TEST_F(SessionTest, AsksForTheControlProtocolAndKeepsPathsWhole) {

@@ -53,6 +53,23 @@ TEST(TableModel, CopiesFullPrecisionWithUnitsInTheHeader) {
     EXPECT_EQ(model.cellText(model.index(0, 1)), u"24543210"_s);
 }
 
+TEST(TableModel, NewCellsOfTheSameRowsKeepSelectionAndOrder) {
+    DataTable table(u"table"_s);
+    table.setTable(columns(), rows());
+    table.table()->sort(1, Qt::DescendingOrder);
+    table.selectSource(0);
+    TableRows later = rows();
+    later[0][1] = TableCell::of(Duration{99'000'000});
+    table.updateTable(columns(), later);
+    EXPECT_EQ(table.table()->sourceRow(0), 0) << "the largest is first again";
+    const QModelIndexList selected = table.selectionModel()->selectedRows();
+    ASSERT_EQ(selected.size(), 1);
+    EXPECT_EQ(table.table()->sourceRow(selected.front().row()), 0);
+    later.push_back(rows()[1]);
+    table.updateTable(columns(), later);
+    EXPECT_EQ(table.table()->rowCount(), 3);
+}
+
 TEST(TableModel, SaysByWhatItIsSortedAndStaysSo) {
     TableModel model;
     model.setTable(columns(), rows());

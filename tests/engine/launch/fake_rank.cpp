@@ -193,7 +193,11 @@ private:
             metric("loss", 5.0 - 0.01 * step);
             metric("learning_rate", 6e-4);
             metric("gradient_norm", 1.0);
-            if (step == 1) metric("validation_loss", 5.5);
+            if (step == 1) {
+                metric("validation_loss", 5.5);
+                if (m_start.config.sampleTokens > 0)
+                    send(run::SampleWritten{StepIndex{step}, end, "to be"});
+            }
             metric("tokens_per_s", 1234);
         }
         run::StepDone done;
@@ -206,6 +210,8 @@ private:
         done.memoryInUse = Bytes{1 << 20};
         done.exposedCommunication = Duration{500};
         send(done);
+        send(run::RankActivity{StepIndex{step}, Phase::kWaitReduction, LayerIndex{1},
+                               Duration{250'000'000}, false, Bytes{1 << 19}, Bytes{1 << 21}});
     }
 
     /// No library can put itself before a system call. The quickest of a few readings.

@@ -68,6 +68,19 @@ TEST_F(ObserverTest, WithoutADeviceTellsAtOnceInTheHostsTimes) {
     EXPECT_EQ(spans[0].layer, LayerIndex{2});
 }
 
+TEST_F(ObserverTest, SaysWhatTheStepThreadIsAt) {
+    m_observer.stepBegin(5);
+    EXPECT_EQ(m_observer.place().seen().step, StepIndex{5});
+    EXPECT_EQ(m_observer.place().seen().phase, Phase::kNone);
+    m_observer.phaseBegin(Phase::kBackward, LayerIndex{1});
+    EXPECT_EQ(m_observer.place().seen().phase, Phase::kBackward);
+    EXPECT_EQ(m_observer.place().seen().layer, LayerIndex{1});
+    m_observer.phaseEnd({Phase::kBackward, LayerIndex{1}, Cause::kNone, 1, 2});
+    endStep(5);
+    EXPECT_EQ(m_observer.place().seen().phase, Phase::kNone);
+    EXPECT_EQ(m_observer.place().seen().step, StepIndex{5}) << "the last one";
+}
+
 TEST_F(ObserverTest, TellsWhatAStepWaitedForACore) {
     for (const std::int32_t step : {0, 1}) {
         m_observer.stepBegin(step);

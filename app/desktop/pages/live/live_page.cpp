@@ -1,8 +1,9 @@
 #include "app/desktop/pages/live/live_page.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/live/rank_rows.h"
+#include "app/desktop/pages/live/rank_table.h"
 #include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/page_frame.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -20,7 +21,9 @@
 #include <QScrollBar>
 #include <QSignalBlocker>
 #include <QSlider>
+#include <QStackedWidget>
 #include <QStringList>
+#include <QTabBar>
 #include <QVBoxLayout>
 
 namespace shardscope::desktop {
@@ -29,6 +32,11 @@ namespace {
 using namespace Qt::StringLiterals;
 
 constexpr int kTickMs = 100;
+constexpr int kSilenceMs = 1'000;
+/// Of the table of ranks; below it some columns are on hover only.
+constexpr int kWideRanks = 700;
+/// Of the page; below it the strip of the whole run leaves its place to the charts.
+constexpr int kHighPage = 640;
 
 }  // namespace
 
@@ -57,7 +65,7 @@ LivePage::LivePage(PageContext& context, QWidget* parent)
                              {0.52, 0.34, 0.48, 0.3},
                              {0, 0.7, 1, 0.28}},
                             false, this);
-    buildControls(context.session);
+    buildControls(context);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_frame);
@@ -68,10 +76,13 @@ LivePage::LivePage(PageContext& context, QWidget* parent)
     connect(&m_run, &LiveRun::changed, this, [this] {
         if (!m_tick.isActive()) m_tick.start();
     });
+    m_silence.setInterval(kSilenceMs);
+    connect(&m_silence, &QTimer::timeout, this, &LivePage::presentRanks);
     refresh();
 }
 
-void LivePage::buildControls(RecorderSession& session) {
+void LivePage::buildControls(PageContext& context) {
+    RecorderSession& session = context.session;
     m_stop = new QPushButton(tr("Stop"), this);
     m_stop->setToolTip(tr("After the current step; the recording is finished properly."));
     m_stop->setAccessibleName(tr("Stop the run after the current step"));
@@ -81,12 +92,13 @@ void LivePage::buildControls(RecorderSession& session) {
     m_kill->setToolTip(tr("At once; the recording keeps what was received."));
     m_kill->setAccessibleName(tr("Kill the run at once"));
     connect(m_kill, &QPushButton::clicked, this, [this, &session] { askKill(session); });
-    m_open = new QPushButton(tr("Open what is there"), this);
+    m_open = new QPushButton(tr("Timeline so far"), this);
     m_open->setToolTip(
-        tr("Overview, Timeline, Memory and Training of the steps so far; they "
+        tr("Overview, Timeline, Memory and Training show the steps so far; they "
            "follow while the run goes on."));
-    connect(m_open, &QPushButton::clicked, this, [this] {
-        Q_EMIT fileRequested(m_run.output());
+    connect(m_open, &QPushButton::clicked, this, [this, &loader = context.loader] {
+        const bool isOpen = loader.recording() && loader.recording()->path == m_run.output();
+        if (!isOpen) Q_EMIT fileRequested(m_run.output());
         Q_EMIT pageRequested(page_ids::kTimeline);
     });
     m_capture = new QComboBox(this);
@@ -129,8 +141,8 @@ QWidget* LivePage::buildContent() {
     layout->addWidget(m_whole);
     auto* lower = new QHBoxLayout;
     lower->setSpacing(32);
-    lower->addLayout(buildRanks(content), 1);
-    lower->addLayout(buildLog(content), 3);
+    lower->addLayout(buildRanks(content), 3);
+    lower->addLayout(buildLog(content), 2);
     layout->addLayout(lower, 2);
     return content;
 }
@@ -181,51 +193,95 @@ QLayout* LivePage::buildCharts(QWidget* content) {
 QLayout* LivePage::buildRanks(QWidget* content) {
     auto* column = new QVBoxLayout;
     column->setSpacing(kGap);
-    m_ranks = new RankRows(content);
+    m_ranks = new DataTable(tr("Ranks of the run"), content);
+    m_ranks->setMinimumHeight(88);
+    connect(m_ranks, &DataTable::rowPicked, this, [this](int row) {
+        m_rank->setCurrentIndex(row + 1);  // rows are ranks, from 0 on
+    });
     column->addWidget(sectionLabel(tr("Ranks"), content));
-    column->addWidget(m_ranks);
+    column->addWidget(m_ranks, 1);
     m_hostsTitle = sectionLabel(tr("Hosts"), content);
     m_hosts = quietLabel({}, content);
     m_hosts->setTextFormat(Qt::PlainText);
     column->addWidget(m_hostsTitle);
     column->addWidget(m_hosts);
-    column->addWidget(quietLabel(tr("This run writes no samples of text."), content));
-    column->addStretch();
     return column;
 }
 
 QLayout* LivePage::buildLog(QWidget* content) {
     m_level = new QComboBox(content);
-    m_level->addItems({tr("everything"), tr("warnings and errors"), tr("errors")});
+    m_level->addItems({tr("all lines"), tr("warnings"), tr("errors")});
+    m_level->setItemData(1, tr("Warnings and errors"), Qt::ToolTipRole);
     m_level->setAccessibleName(tr("Which log lines to show"));
     m_rank = new QComboBox(content);
     m_rank->addItem(tr("all ranks"));
     m_rank->setAccessibleName(tr("Log lines of which rank to show"));
     m_words = new QLineEdit(content);
-    m_words->setPlaceholderText(tr("Find in the log"));
+    m_words->setPlaceholderText(tr("Find"));
     m_words->setMaximumWidth(180);
     m_words->setAccessibleName(tr("Find in the log"));
     connect(m_level, &QComboBox::currentIndexChanged, this, &LivePage::refilter);
     connect(m_rank, &QComboBox::currentIndexChanged, this, &LivePage::refilter);
     connect(m_words, &QLineEdit::textChanged, this, &LivePage::refilter);
-    auto* header = new QHBoxLayout;
-    header->addWidget(sectionLabel(tr("Log"), content));
-    header->addStretch();
+    m_tabs = new QTabBar(content);
+    m_tabs->addTab(tr("Log"));
+    m_tabs->addTab(tr("Samples"));
+    m_tabs->setDrawBase(false);
+    m_tabs->setExpanding(false);
+    m_tabs->setAccessibleName(tr("Log of the run, or text that the model wrote"));
+    m_logTools = new QWidget(content);
+    auto* tools = new QHBoxLayout(m_logTools);
+    tools->setContentsMargins(0, 0, 0, 0);
     for (QWidget* control : {static_cast<QWidget*>(m_words), static_cast<QWidget*>(m_rank),
                              static_cast<QWidget*>(m_level)})
-        header->addWidget(control);
+        tools->addWidget(control);
+    auto* header = new QHBoxLayout;
+    header->addWidget(m_tabs);
+    header->addStretch();
+    header->addWidget(m_logTools);
     m_log = new QPlainTextEdit(content);
     m_log->setReadOnly(true);
     m_log->setMaximumBlockCount(50'000);
     m_log->setUndoRedoEnabled(false);
     m_log->setFont(codeFont(kSmallPixels));
     m_log->setAccessibleName(tr("Log of the run"));
-    m_log->setMinimumHeight(96);
+    m_log->setMinimumHeight(72);
     auto* column = new QVBoxLayout;
     column->setSpacing(kGap);
     column->addLayout(header);
-    column->addWidget(m_log, 1);
+    m_texts = new QStackedWidget(content);
+    m_texts->addWidget(m_log);
+    m_texts->addWidget(buildSamples(content));
+    connect(m_tabs, &QTabBar::currentChanged, this, [this](int tab) {
+        m_texts->setCurrentIndex(tab);
+        m_logTools->setEnabled(tab == 0);
+    });
+    column->addWidget(m_texts, 1);
     return column;
+}
+
+QWidget* LivePage::buildSamples(QWidget* content) {
+    auto* page = new QWidget(content);
+    m_noSamples = quietLabel(tr("The model has written no text yet. It does after each validation "
+                                "pass of a run that asks for it: New run, Validation and samples "
+                                "(--sample)."),
+                             page);
+    m_samples = new QPlainTextEdit(page);
+    m_samples->setReadOnly(true);
+    m_samples->setUndoRedoEnabled(false);
+    m_samples->setFont(codeFont(kSmallPixels));
+    m_samples->setAccessibleName(tr("Text that the model wrote"));
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(m_noSamples);
+    column->addWidget(m_samples, 1);
+    column->addStretch();
+    return page;
+}
+
+void LivePage::resizeEvent(QResizeEvent* event) {
+    Page::resizeEvent(event);
+    m_whole->setVisible(height() >= kHighPage);
 }
 
 void LivePage::refresh() {
@@ -256,11 +312,35 @@ void LivePage::refresh() {
     m_open->setVisible(going);
     m_open->setEnabled(m_run.hasStep() && QFileInfo::exists(m_run.output()));
     presentStrips();
+    if (!going)
+        m_silence.stop();
+    else if (!m_silence.isActive())
+        m_silence.start();
     while (m_rank->count() - 1 < static_cast<int>(m_run.ranks().size()))
         m_rank->addItem(tr("rank %1").arg(m_rank->count() - 1));
-    m_ranks->setRanks(m_run.ranks());
+    presentRanks();
     showHosts();
     presentLog();
+    presentSamples();
+}
+
+void LivePage::presentRanks() {
+    RankTable table = rankTable(m_run.ranks(), m_follower.nowMs(), m_ranks->width() < kWideRanks);
+    m_ranks->updateTable(std::move(table.columns), std::move(table.rows));
+}
+
+void LivePage::presentSamples() {
+    const auto& samples = m_run.samples();
+    m_noSamples->setVisible(samples.empty());
+    m_samples->setVisible(!samples.empty());
+    const int newest = samples.empty() ? -1 : samples.back().step;
+    m_tabs->setTabText(1, samples.empty() ? tr("Samples") : tr("Samples (%1)").arg(samples.size()));
+    if (newest == m_shownSample) return;
+    m_shownSample = newest;
+    QStringList texts;
+    for (const LiveSample& sample : samples)
+        texts.prepend(tr("after step %1\n%2").arg(formatCount(sample.step), sample.text));
+    m_samples->setPlainText(texts.join(u"\n\n"_s));
 }
 
 void LivePage::showHosts() {

@@ -15,12 +15,14 @@ class QLineEdit;
 class QPlainTextEdit;
 class QPushButton;
 class QSlider;
+class QStackedWidget;
+class QTabBar;
 
 namespace shardscope::desktop {
 
 class ChartPanel;
+class DataTable;
 class PageFrame;
-class RankRows;
 
 class LivePage : public Page {
     Q_OBJECT
@@ -29,8 +31,12 @@ public:
     [[nodiscard]] static PageEntry entry();
     explicit LivePage(PageContext& context, QWidget* parent = nullptr);
     [[nodiscard]] const PageFrame& frame() const { return *m_frame; }
+    [[nodiscard]] const LiveRun& run() const { return m_run; }
     /// Shows what is known now, without waiting for the next tick.
     void refresh();
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     QWidget* buildContent();
@@ -38,8 +44,11 @@ private:
     QLayout* buildCharts(QWidget* content);
     QLayout* buildRanks(QWidget* content);
     QLayout* buildLog(QWidget* content);
-    void buildControls(RecorderSession& session);
+    void buildControls(PageContext& context);
+    QWidget* buildSamples(QWidget* content);
+    void presentRanks();
     void presentLog();
+    void presentSamples();
     void presentStrips();
     void refilter();
     void askKill(RecorderSession& session);
@@ -50,7 +59,8 @@ private:
     QTimer m_tick;
     PageFrame* m_frame = nullptr;
     std::array<ChartPanel*, 4> m_charts{};
-    RankRows* m_ranks = nullptr;
+    QTimer m_silence;  ///< of ranks becomes longer while nobody says anything
+    DataTable* m_ranks = nullptr;
     QLabel* m_hostsTitle = nullptr;
     QLabel* m_hosts = nullptr;
     ChartPanel* m_whole = nullptr;  ///< the whole run, with what the strips show of it
@@ -62,11 +72,17 @@ private:
     QComboBox* m_rank = nullptr;
     QLineEdit* m_words = nullptr;
     QPlainTextEdit* m_log = nullptr;
+    QTabBar* m_tabs = nullptr;  ///< log and samples
+    QStackedWidget* m_texts = nullptr;
+    QWidget* m_logTools = nullptr;
+    QPlainTextEdit* m_samples = nullptr;
+    QLabel* m_noSamples = nullptr;
     QComboBox* m_capture = nullptr;
     QPushButton* m_stop = nullptr;
     QPushButton* m_kill = nullptr;
     LogFilter m_filter;
     std::size_t m_shownLines = 0;  ///< of all that came
+    int m_shownSample = -1;        ///< step of the newest
 };
 
 }  // namespace shardscope::desktop

@@ -12,6 +12,7 @@ namespace {
 using namespace Qt::StringLiterals;
 
 constexpr std::size_t kLongestLog = 50'000;
+constexpr std::size_t kMostSamples = 200;
 /// With less left than this the run is about to end, and no time is said.
 constexpr double kShortestLeft = 1;
 
@@ -51,6 +52,7 @@ void LiveRun::clear() {
         points->clear();
     m_ranks.clear();
     m_hosts.clear();
+    m_samples.clear();
     m_log.clear();
     m_forgotten = 0;
     Q_EMIT changed();
@@ -61,7 +63,8 @@ void LiveRun::begin(const QString& model, const QString& strategy, int ranks, in
     m_title = u"%1 · %2 × %3"_s.arg(model, strategy).arg(ranks);
     m_steps = steps;
     m_output = output;
-    for (int rank = 0; rank < ranks; ++rank) m_ranks.try_emplace(rank, LiveRank{u"starting"_s, 0});
+    for (int rank = 0; rank < ranks; ++rank)
+        m_ranks.try_emplace(rank, LiveRank{u"starting"_s, 0, {}, 0});
     Q_EMIT changed();
 }
 
@@ -82,7 +85,22 @@ void LiveRun::addValidation(int step, double loss) {
 }
 
 void LiveRun::setRank(int rank, const QString& state, std::int64_t pid) {
-    m_ranks[rank] = {state, pid};
+    LiveRank& known = m_ranks[rank];
+    known.state = state;
+    known.pid = pid;
+    Q_EMIT changed();
+}
+
+void LiveRun::setFigures(const run::RankFigures& figures, std::int64_t nowMs) {
+    LiveRank& rank = m_ranks[figures.rank];
+    rank.figures = figures;
+    rank.heardMs = nowMs;
+    Q_EMIT changed();
+}
+
+void LiveRun::addSample(int step, const QString& text) {
+    m_samples.push_back({step, text});
+    if (m_samples.size() > kMostSamples) m_samples.pop_front();
     Q_EMIT changed();
 }
 

@@ -20,6 +20,14 @@ namespace shardscope::desktop {
 struct LiveRank {
     QString state;
     std::int64_t pid = 0;
+    std::optional<run::RankFigures> figures;  ///< the newest
+    std::int64_t heardMs = 0;                 ///< when they came
+};
+
+/// Text that the model wrote.
+struct LiveSample {
+    int step = 0;
+    QString text;
 };
 
 /// A host on the way to its agent, or whose events are fetched at the end.
@@ -56,6 +64,9 @@ public:
     void addStep(const run::StepProgress& step);
     void addValidation(int step, double loss);
     void setRank(int rank, const QString& state, std::int64_t pid);
+    /// `nowMs`: of any clock that only goes forwards.
+    void setFigures(const run::RankFigures& figures, std::int64_t nowMs);
+    void addSample(int step, const QString& text);
     void setHost(int host, LiveHost state);
     void addLog(const QString& level, const QString& text);
     /// `status`: starting, running, stopping, or how it ended.
@@ -72,6 +83,8 @@ public:
     [[nodiscard]] const std::map<int, LiveRank>& ranks() const { return m_ranks; }
     /// By host; none where all ranks are here.
     [[nodiscard]] const std::map<int, LiveHost>& hosts() const { return m_hosts; }
+    /// The newest ones, oldest first.
+    [[nodiscard]] const std::deque<LiveSample>& samples() const { return m_samples; }
     /// The newest lines, oldest first.
     [[nodiscard]] const std::deque<LiveLogLine>& log() const { return m_log; }
     /// Lines that came before these and are not kept.
@@ -94,6 +107,7 @@ private:
     QVector<QPointF> m_loss, m_validation, m_throughput, m_memory, m_blocked;
     std::map<int, LiveRank> m_ranks;
     std::map<int, LiveHost> m_hosts;
+    std::deque<LiveSample> m_samples;
     std::deque<LiveLogLine> m_log;
     std::size_t m_forgotten = 0;
 };

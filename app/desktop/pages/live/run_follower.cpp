@@ -8,6 +8,7 @@ using namespace Qt::StringLiterals;
 
 RunFollower::RunFollower(RecorderSession& session, LiveRun& run, QObject* parent)
     : QObject(parent), m_run(run) {
+    m_clock.start();
     connect(&session, &RecorderSession::stateChanged, this, [this](RecorderSession::State state) {
         if (state == RecorderSession::State::kStarting) {
             m_run.clear();
@@ -28,6 +29,11 @@ RunFollower::RunFollower(RecorderSession& session, LiveRun& run, QObject* parent
             });
     connect(&session, &RecorderSession::rankChanged, this, [this](const run::RankChanged& rank) {
         m_run.setRank(rank.rank, fromUtf8(rank.state), rank.pid);
+    });
+    connect(&session, &RecorderSession::rankFigures, this,
+            [this](const run::RankFigures& figures) { m_run.setFigures(figures, nowMs()); });
+    connect(&session, &RecorderSession::sampled, this, [this](const run::SampleText& sample) {
+        m_run.addSample(sample.step, fromUtf8(sample.text));
     });
     connect(&session, &RecorderSession::hostChanged, this, [this](const run::HostChanged& host) {
         m_run.setHost(host.host, {fromUtf8(host.name), fromUtf8(host.state), fromUtf8(host.detail),

@@ -1,0 +1,180 @@
+// A run that goes: its recording is the window's, and its ranks say what they are at.
+#include "app/desktop/pages/live/live_page.h"
+#include "tests/app/desktop/window_fixture.h"
+
+#include <QTableView>
+#include <cmath>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+class RunningTest : public WindowTest {
+protected:
+    /// A recorder that writes nothing: `output` is what the test makes of it.
+    void startFake(const QString& output) {
+        m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
+        run::RunConfig config;
+        config.data = "endless";
+        config.output = output.toStdString();
+        m_window->startRun(config);
+        ASSERT_TRUE(QTest::qWaitFor([this] { return live().run().hasStep(); }, 10'000));
+    }
+    LivePage& live() { return *qobject_cast<LivePage*>(m_window->page(u"live"_s)); }
+    QString openPath() const {
+        const RecordingPtr recording = m_window->loader().recording();
+        return recording ? recording->path : QString();
+    }
+    bool opens(const QString& path) {
+        return QTest::qWaitFor([&] { return openPath() == path; }, 10'000);
+    }
+    void end() {
+        m_window->session().stop();
+        ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->session().isGoing(); }, 20'000));
+    }
+    void keepPictures(const QString& name) {
+        if (qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES").isEmpty()) return;
+        for (const bool dark : {false, true}) {
+            for (const QSize size : {QSize(1024, 640), QSize(1600, 1000)}) {
+                m_window->useTheme(dark);
+                m_window->resize(size);
+                QTest::qWait(1'200);  // rank figures of this width
+                live().refresh();
+                keepPicture(
+                    u"%1-%2%3"_s.arg(name).arg(size.width()).arg(dark ? u"-dark"_s : QString()));
+            }
+        }
+        m_window->useTheme(false);
+    }
+    QString copyOf(const QString& path, const QString& name) {
+        const QString copy = m_folder.filePath(name);
+        EXPECT_TRUE(QFile::copy(path, copy));
+        return copy;
+    }
+};
+
+TEST_F(RunningTest, TheRecordingOfARunIsOpenedWhileItGoes) {
+    openSample();
+    const QString former = openPath();
+    const QString output = copyOf(former, u"run.sscope"_s);
+    m_window->showPage(u"timeline"_s);
+    startFake(output);
+    ASSERT_TRUE(opens(output));
+    EXPECT_EQ(m_window->currentPage(), u"live"_s) << "whoever watches the run goes on watching";
+    EXPECT_TRUE(m_window->windowTitle().contains(u"run"_s))
+        << m_window->windowTitle().toStdString();
+    end();
+    settle();
+    EXPECT_EQ(openPath(), output);
+}
+
+TEST_F(RunningTest, WhatCannotBeReadYetIsTriedAgainWithoutAWord) {
+    const QString sample = writeSample();
+    const QString output = m_folder.filePath(u"later.sscope"_s);
+    QFile early(output);
+    ASSERT_TRUE(early.open(QIODevice::WriteOnly));
+    early.write("nothing yet");
+    early.close();
+    QSignalSpy failed(&m_window->loader(), &RecordingLoader::openFailed);
+    QSignalSpy vain(&m_window->loader(), &RecordingLoader::triedInVain);
+    startFake(output);
+    ASSERT_TRUE(vain.wait(10'000));
+    ASSERT_TRUE(QFile::remove(output));
+    copyOf(sample, u"later.sscope"_s);
+    EXPECT_TRUE(opens(output));
+    EXPECT_TRUE(failed.isEmpty());
+    end();
+}
+
+TEST_F(RunningTest, WhatTheUserOpensMeanwhileStays) {
+    const QString sample = writeSample();
+    const QString output = copyOf(sample, u"run.sscope"_s);
+    startFake(output);
+    m_window->openFile(sample);
+    m_window->showPage(u"overview"_s);
+    ASSERT_TRUE(opens(sample));
+    QTest::qWait(1'500);  // it would have been opened by now
+    EXPECT_EQ(openPath(), sample);
+    end();
+    settle();
+    EXPECT_EQ(openPath(), sample);
+    EXPECT_EQ(m_window->currentPage(), u"overview"_s);
+}
+
+TEST_F(RunningTest, WhoLooksAtAPageOfTheRunKeepsItAtTheEnd) {
+    const QString output = copyOf(writeSample(), u"run.sscope"_s);
+    startFake(output);
+    ASSERT_TRUE(opens(output));
+    settle();
+    m_window->showPage(u"timeline"_s);
+    end();
+    settle();
+    EXPECT_EQ(m_window->currentPage(), u"timeline"_s);
+    EXPECT_EQ(openPath(), output);
+}
+
+TEST_F(RunningTest, ARankThatIsPickedFiltersTheLog) {
+    startFake(m_folder.filePath(u"never.sscope"_s));
+    live().refresh();
+    auto* ranks = live().findChild<QTableView*>();
+    ASSERT_NE(ranks, nullptr);
+    ASSERT_EQ(ranks->model()->rowCount(), 2);
+    ranks->selectRow(1);
+    for (int i = 0; i < 5; ++i) QTest::qWait(50);  // steps go on, the choice stays
+    live().refresh();
+    ASSERT_EQ(ranks->selectionModel()->selectedRows().size(), 1);
+    EXPECT_EQ(ranks->selectionModel()->selectedRows().front().row(), 1);
+    keepPicture(u"live-ranks"_s);
+    end();
+}
+
+#ifdef SHARDSCOPE_RECORDER
+TEST_F(RunningTest, RanksOfARealRunSayWhatTheyAreAt) {
+    m_window->setRecorder(QStringLiteral(SHARDSCOPE_RECORDER));
+    run::RunConfig config;
+    config.model = {"small test", 256, 64, 2, 2, 64};
+    config.ranks = 2;
+    config.batch = 2;
+    config.steps = 1'000'000;
+    config.calibrate = false;
+    config.evaluateEvery = 50;
+    config.evaluateBatches = 1;
+    config.sampleTokens = 8;
+    config.prompt = "a";
+    const QString output = m_folder.filePath(u"real.sscope"_s);
+    config.output = output.toStdString();
+    m_window->startRun(config);
+    const auto told = [this] {
+        const auto& ranks = live().run().ranks();
+        return ranks.size() == 2 && std::ranges::all_of(ranks, [](const auto& each) {
+                   return each.second.figures && each.second.figures->tokensPerSecond;
+               });
+    };
+    ASSERT_TRUE(QTest::qWaitFor(told, 60'000)) << m_window->session().run().output;
+    for (const auto& [number, rank] : live().run().ranks()) {
+        const run::RankFigures& figures = *rank.figures;
+        EXPECT_GE(figures.step.value_or(-1), 0);
+        // a run of so many parameters holds half a MB at least, and no GB
+        EXPECT_GT(figures.tensors->count, 500'000);
+        EXPECT_LT(figures.tensors->count, std::int64_t{1} << 30);
+        EXPECT_GT(figures.residentSet->count, figures.tensors->count);
+        EXPECT_LT(figures.residentSet->count, std::int64_t{8} << 30);
+        EXPECT_TRUE(std::isfinite(*figures.tokensPerSecond));
+        EXPECT_GT(*figures.tokensPerSecond, 1);
+        EXPECT_GE(figures.stepsCounted, 1);
+        EXPECT_LE(figures.stepsCounted, 10);
+    }
+    EXPECT_TRUE(opens(output)) << "while it goes on";
+    EXPECT_TRUE(m_window->session().isGoing());
+    EXPECT_EQ(m_window->currentPage(), u"live"_s);
+    EXPECT_TRUE(QTest::qWaitFor([this] { return !live().run().samples().empty(); }, 60'000));
+    keepPictures(u"live-real"_s);
+    end();
+    EXPECT_TRUE(
+        QTest::qWaitFor([this] { return m_window->currentPage() == u"overview"_s; }, 10'000));
+}
+#endif
+
+}  // namespace
+}  // namespace shardscope::desktop
