@@ -295,7 +295,10 @@ Result<void> Import::finish() {
              std::to_string(m_account.rejected()) + " of " + std::to_string(m_account.read) +
                  " events of the imported trace could not be read (" +
                  m_account.rejections.begin()->first + ")",
-             "the rest is complete; import with --strict to refuse such traces",
+             m_account.rejections.contains(kCutOff)
+                 ? "the file ends early and what came after is missing: fetch it again, or record "
+                   "again; import with --strict to refuse such traces"
+                 : "the rest is complete; import with --strict to refuse such traces",
              std::nullopt,
              {},
              static_cast<std::int64_t>(m_account.rejected())});

@@ -1,5 +1,6 @@
 #include "storage/interchange/perfetto/read_packets.h"
 
+#include "storage/interchange/account.h"
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/event_text.h"
 #include "storage/interchange/json_text.h"
@@ -102,7 +103,7 @@ Result<std::size_t> PerfettoReader::take(std::string_view bytes) {
 }
 
 void PerfettoReader::finish(std::size_t rest) {
-    if (rest > 0) m_handler->reject("cut off: the file ends within it");
+    if (rest > 0) m_handler->reject(kCutOff);
     clear();
 }
 

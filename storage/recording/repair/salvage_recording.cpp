@@ -2,6 +2,7 @@
 
 #include "storage/columns/arguments.h"
 #include "storage/columns/stored_kinds.h"
+#include "storage/model/repaired.h"
 #include "storage/recording/file/output_target.h"
 #include "storage/recording/file/part_files.h"
 #include "storage/recording/file/recording_file.h"
@@ -191,7 +192,7 @@ Result<void> finish(SalvageContext& context, RowWriter& rows) {
     if (*status < 2 || *status > 5) kept = RunStatus::kFailed;
     if (!context.account.lossless()) {
         const Diagnostic repaired{Severity::kWarning,
-                                  "repaired",
+                                  kRepairedCode,
                                   lossText(context.account),
                                   "Record again where the missing part matters.",
                                   std::nullopt,
@@ -249,7 +250,7 @@ void removeAll(const std::string& path) {
 
 std::uint64_t Salvage::lostEvents() const {
     return std::accumulate(
-        lost.begin(), lost.end(), std::uint64_t{0},
+        lost.begin(), lost.end(), missed,
         [](std::uint64_t sum, const LostEvents& each) { return sum + each.events; });
 }
 
@@ -257,7 +258,7 @@ bool Salvage::lossless() const {
     const auto whole = [](const SalvagedTable& table) {
         return table.refused == 0 && table.gaps.empty();
     };
-    return lost.empty() && unreceived == 0 && notes.empty() &&
+    return lost.empty() && unreceived == 0 && missed == 0 && notes.empty() &&
            std::all_of(tables.begin(), tables.end(), whole);
 }
 

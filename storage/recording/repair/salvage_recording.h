@@ -35,6 +35,8 @@ struct Salvage {
     std::vector<LostEvents> lost;
     /// Counted by the ranks but never in the file, whose writer died before it was whole.
     std::uint64_t unreceived = 0;
+    /// Of a finalised file, events that its ranks counted and that are neither there nor in `lost`.
+    std::uint64_t missed = 0;
     bool finalised = true;  ///< by its writer; else nobody knows what came after its last commit
     std::vector<std::string> notes;  ///< what had to be made up, in sentences
 

@@ -308,14 +308,16 @@ Result<bool> wasFinalised(SalvageContext& context) {
     return *finalised != 0;
 }
 
-Result<void> countUnreceived(SalvageContext& context, std::uint32_t rank, std::int64_t stored) {
+/// Adds what a rank counted and what was not found of it.
+Result<void> countMissing(SalvageContext& context, std::uint32_t rank, std::int64_t stored,
+                          std::uint64_t& sum) {
     auto counted = context.output.integer(
         "SELECT coalesce(max(emitted - dropped), 0) FROM ranks WHERE rank=" + std::to_string(rank));
     if (!counted) return failure(counted);
     std::int64_t missing = *counted - stored;
     for (const LostEvents& lost : context.account.lost)
         if (lost.rank.value == rank) missing -= static_cast<std::int64_t>(lost.events);
-    if (missing > 0) context.account.unreceived += static_cast<std::uint64_t>(missing);
+    if (missing > 0) sum += static_cast<std::uint64_t>(missing);
     return {};
 }
 
@@ -338,10 +340,9 @@ Result<void> mendTotals(SalvageContext& context) {
                                 ", dropped=0 WHERE rank=" + id +
                                 " AND (dropped NOT BETWEEN 0 AND emitted)";
         if (auto done = context.output.execute(sql); !done) return done;
-        if (!*finalised) {
-            if (auto done = countUnreceived(context, rank, stored); !done) return done;
-            continue;
-        }
+        std::uint64_t& missing = *finalised ? context.account.missed : context.account.unreceived;
+        if (auto done = countMissing(context, rank, stored, missing); !done) return done;
+        if (!*finalised) continue;
         const std::string book = "UPDATE ranks SET dropped=emitted-" + std::to_string(stored) +
                                  " WHERE rank=" + id + " AND emitted-dropped > " +
                                  std::to_string(stored) + ";";

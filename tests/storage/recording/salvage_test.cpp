@@ -127,6 +127,22 @@ TEST_F(SalvageTest, OfAGoodRecordingLosesNothing) {
               (*after)->rankEvents({1}, kEverything)->peakMemory);
 }
 
+TEST_F(SalvageTest, CountsWhatIsGoneWithoutATrace) {
+    auto connection = Connection::open(m_good, Connection::Mode::kCreate);
+    const auto count = connection->integer("SELECT count FROM chunks WHERE kind=1 ORDER BY id");
+    ASSERT_THAT(connection->execute("DELETE FROM chunks WHERE id=(SELECT min(id) FROM chunks"
+                                    " WHERE kind=1)"),
+                IsOk());
+    const auto saved = salvage(contentsOf(m_good), "a chunk is gone");
+    ASSERT_TRUE(saved.has_value());
+    EXPECT_EQ(saved->missed, static_cast<std::uint64_t>(*count));
+    EXPECT_EQ(saved->events.total() + saved->lostEvents(), m_events);
+    EXPECT_FALSE(saved->lossless());
+    const auto summary = openRecording(m_out).value()->summary();
+    EXPECT_THAT(summary->diagnostics.back().message,
+                testing::HasSubstr(std::to_string(*count) + " events are known to be lost"));
+}
+
 TEST_F(SalvageTest, OfABadChunkLosesItsEventsAndSaysWhen) {
     auto connection = Connection::open(m_good, Connection::Mode::kCreate);
     const auto count = connection->integer("SELECT count FROM chunks WHERE kind=1 ORDER BY id");

@@ -37,7 +37,8 @@ tl::unexpected<Error> EventStream::refuse(const std::string& what) const {
 }
 
 tl::unexpected<Error> EventStream::noTrace() const {
-    if (m_metadata.contains("nodes"))
+    // "schema": "1.1.1-chakra.0.0.4" and the like; other programs have nodes too
+    if (m_metadata.contains("nodes") && m_metadata.contains("schema"))
         return refuse(
             "is a PyTorch execution trace (a graph of operators without a timeline), not a "
             "profiler's trace: import what torch.profiler's export_chrome_trace wrote");

@@ -166,7 +166,7 @@ void KinetoReader::noteEnd() {
     const std::string fault = m_source->fault();
     if (m_stream.cutOff()) {
         ++account.read;
-        account.reject("cut off: the file ends within it");
+        account.reject(kCutOff);
     }
     if (!fault.empty() && !m_stream.cutOff()) {
         ++account.read;
