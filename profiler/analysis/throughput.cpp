@@ -1,3 +1,5 @@
+#include "profiler/analysis/throughput.h"
+
 #include "engine/run/config/run_config.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
@@ -63,6 +65,14 @@ SteadySteps steadySteps(const RecordingSummary& summary, const std::vector<RankE
     // Steps with a validation pass count only when there is no other.
     if (steady.steps.empty()) steady.steps = std::move(steps);
     return steady;
+}
+
+std::map<StepIndex, double> throughputByStep(const RecordingSummary& summary) {
+    std::map<StepIndex, double> found;
+    for (const auto& [index, step] : wholeSteps(summary))
+        if (step.tokens > 0 && step.range.duration().ns > 0)
+            found[index] = static_cast<double>(step.tokens) / step.range.duration().seconds();
+    return found;
 }
 
 Throughput measureThroughput(const RecordingSummary& summary,

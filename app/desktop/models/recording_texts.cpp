@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "engine/run/config/modelled_link.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/repaired.h"
 
 #include <QStringList>
 #include <algorithm>
@@ -48,6 +49,21 @@ QString completenessWord(const OpenRecording& recording) {
     return told.known ? u"incomplete"_s : u"completeness unknown"_s;
 }
 
+bool wasSalvaged(const OpenRecording& recording) {
+    const auto& diagnostics = recording.summary.diagnostics;
+    return std::any_of(diagnostics.begin(), diagnostics.end(),
+                       [](const Diagnostic& each) { return each.code == kRepairedCode; });
+}
+
+QString absenceText(const OpenRecording& recording, CaptureLevel least, const QString& what) {
+    if (wasSalvaged(recording)) return u"lost: the file was damaged"_s;
+    const auto config = run::parseRunConfigJson(recording.summary.run.configJson);
+    if (config && config->capture < least)
+        return u"not recorded: %1 are from capture level %2 on"_s.arg(what,
+                                                                      fromUtf8(toWord(least)));
+    return u"none in what is selected"_s;
+}
+
 QString incompleteText(const OpenRecording& recording) {
     const auto& report = recording.report;
     if (recording.isRunning())
@@ -57,9 +73,11 @@ QString incompleteText(const OpenRecording& recording) {
                u"after is lost."_s.arg(formatDuration(recording.bounds().duration()));
     }
     if (report.dropped > 0) {
-        return u"%1 of %2 events were dropped because a queue was full: counts and sums are too low."_s
-            .arg(formatCount(static_cast<std::int64_t>(report.dropped)),
-                 formatCount(static_cast<std::int64_t>(report.events + report.dropped)));
+        return u"%1 of %2 events %3: counts and sums are too low."_s.arg(
+            formatCount(static_cast<std::int64_t>(report.dropped)),
+            formatCount(static_cast<std::int64_t>(report.events + report.dropped)),
+            wasSalvaged(recording) ? u"were lost with the part of the file that was damaged"_s
+                                   : u"were dropped because a queue was full"_s);
     }
     if (report.completeness.known && !report.completeness.complete &&
         !report.completeness.missing.empty()) {

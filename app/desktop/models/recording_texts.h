@@ -11,6 +11,11 @@ namespace shardscope::desktop {
 
 /// What is missing from a recording that is not whole; empty when nothing is.
 [[nodiscard]] QString incompleteText(const OpenRecording& recording);
+/// Its file was damaged, and repaired.
+[[nodiscard]] bool wasSalvaged(const OpenRecording& recording);
+/// Why there is none of `what`, which capture level `least` records: "not recorded: …".
+[[nodiscard]] QString absenceText(const OpenRecording& recording, CaptureLevel least,
+                                  const QString& what);
 /// Whether every event that a step must have is there, in a sentence; and in a word or two.
 [[nodiscard]] QString completenessText(const OpenRecording& recording);
 [[nodiscard]] QString completenessWord(const OpenRecording& recording);

@@ -23,6 +23,10 @@ double share(const QSettings& settings, const QString& key, double otherwise) {
 
 }  // namespace
 
+QString unsureWord() {
+    return QStringLiteral("UNSURE");
+}
+
 TargetVerdict atLeast(double value, double target) {
     return value >= target ? verdict(true, u'≥', target) : verdict(false, u'<', target);
 }

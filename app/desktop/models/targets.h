@@ -21,6 +21,9 @@ struct TargetVerdict {
 [[nodiscard]] TargetVerdict atLeast(double value, double target);
 [[nodiscard]] TargetVerdict atMost(double value, double target);
 
+/// In the place of PASS or FAIL, where the figure is not to be relied on.
+[[nodiscard]] QString unsureWord();
+
 /// `file`: an ini file; empty, or without these: as they are above.
 [[nodiscard]] Targets readTargets(const QString& file);
 /// Keeps nothing where `file` is empty.

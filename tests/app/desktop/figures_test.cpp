@@ -7,6 +7,7 @@
 #include "app/desktop/pages/overview/overview_model.h"
 #include "app/desktop/pages/training/training_model.h"
 #include "profiler/analysis/notices.h"
+#include "profiler/analysis/throughput.h"
 #include "profiler/questions/report_reader.h"
 #include "storage/interchange/import.h"
 #include "tests/app/desktop/small_trace.h"
@@ -151,10 +152,30 @@ TEST_P(FiguresTest, HeadlineCardAndTableSayTheSameShare) {
     const CardContent mfu = cardsOf(*whole)[1];
     if (whole->report->mfu.value) {
         EXPECT_EQ(targets[0].value, mfu.value.joined());
-        EXPECT_EQ(mfu.verdict, targets[0].verdict->text);
+        EXPECT_EQ(mfu.verdict, targets[0].unsure ? unsureWord() : targets[0].verdict->text);
+    }
+    // what is left of a run passes and fails nothing, on either page
+    EXPECT_EQ(targets[2].unsure, whole->report->dropped > 0);
+    if (targets[2].verdict) {
+        EXPECT_EQ(blocked.verdict, targets[2].unsure ? unsureWord() : targets[2].verdict->text);
+    } else {
+        EXPECT_TRUE(blocked.verdict.isEmpty());
     }
     if (headline.contains(u"is blocked"_s)) {
         EXPECT_TRUE(headline.contains(blocked.value.joined())) << headline.toStdString();
+    }
+    // the chart of throughput has the median that the card has, where no step is left out
+    if (whole->report->tokensPerSecond) {
+        const auto byStep = analysis::throughputByStep(*whole->summary);
+        const QVector<QPointF> trend = cardsOf(*whole)[0].trend;
+        ASSERT_EQ(static_cast<std::size_t>(trend.size()), byStep.size());
+        for (const QPointF& point : trend)
+            EXPECT_EQ(point.y(), byStep.at({static_cast<std::int32_t>(point.x())}));
+        for (const MetricChart& chart : metricCharts(*m_recording, {})) {
+            if (chart.key != u"tokens_per_s"_s) continue;
+            ASSERT_FALSE(chart.series.empty());
+            EXPECT_EQ(chart.series.front().points, trend);
+        }
     }
     // bars of a rank are its mean step
     const auto bars = ledgerBars(ledger);

@@ -14,6 +14,8 @@
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "app/desktop/pages/training/training_model.h"
+#include "engine/run/config/run_config.h"
+#include "storage/model/repaired.h"
 #include "tests/support/sample_recording.h"
 
 #include <gmock/gmock.h>
@@ -485,6 +487,28 @@ TEST(JobThread, ANewerJobReplacesAWaitingOne) {
         while (!jobs.isIdle()) std::this_thread::yield();
     }
     EXPECT_EQ(ran, 1);
+}
+
+TEST(RecordingTexts, NameWhyThereIsNone) {
+    OpenRecording recording;
+    run::RunConfig config;
+    config.capture = CaptureLevel::kSteps;
+    recording.summary.complete = true;
+    recording.summary.run.configJson = run::toJson(config);
+    EXPECT_EQ(absenceText(recording, CaptureLevel::kLight, u"collectives"_s),
+              u"not recorded: collectives are from capture level light on"_s);
+    config.capture = CaptureLevel::kFull;
+    recording.summary.run.configJson = run::toJson(config);
+    EXPECT_EQ(absenceText(recording, CaptureLevel::kLight, u"collectives"_s),
+              u"none in what is selected"_s);
+    recording.report.dropped = 3;
+    recording.report.events = 7;
+    EXPECT_TRUE(incompleteText(recording).contains(u"3 of 10 events were dropped"_s));
+    recording.summary.diagnostics.push_back({Severity::kWarning, kRepairedCode, "", "", {}, {}, 1});
+    EXPECT_EQ(absenceText(recording, CaptureLevel::kLight, u"collectives"_s),
+              u"lost: the file was damaged"_s);
+    EXPECT_TRUE(incompleteText(recording).contains(u"3 of 10 events were lost with the part"_s))
+        << incompleteText(recording).toStdString();
 }
 
 }  // namespace

@@ -153,8 +153,9 @@ QString LiveRun::headline() const {
         const Duration left{static_cast<std::int64_t>(*m_last.secondsLeft * 1e9)};
         facts << u"about %1 left"_s.arg(formatDuration(left));
     }
-    return u"Step %1 of %2: %3."_s.arg(formatCount(stepsDone()), formatCount(m_steps),
-                                       facts.join(u", "_s));
+    // steps are numbered from 0, here and everywhere: this counts those that are done
+    return u"%1 of %2 steps done: %3."_s.arg(formatCount(stepsDone()), formatCount(m_steps),
+                                             facts.join(u", "_s));
 }
 
 QString LiveRun::subline() const {

@@ -1,6 +1,7 @@
 #include "app/desktop/pages/memory/memory_model.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/recording_texts.h"
 
 #include <algorithm>
 
@@ -61,8 +62,11 @@ const analysis::RankMemory* worstRank(const SelectedPart& part) {
 
 QString noMemoryText(const SelectedPart& part) {
     if (part.recording->isImported())
-        return u"This trace holds no memory events. Profile with profile_memory=True, or import a "
-               u"memory snapshot of torch.cuda.memory."_s;
+        return u"This trace holds no memory events. They are in traces of torch.profiler with "
+               u"profile_memory=True, of nsys with --cuda-memory-usage=true, and in memory "
+               u"snapshots of torch.cuda.memory."_s;
+    if (wasSalvaged(*part.recording))
+        return u"Memory events were lost with the part of the file that was damaged."_s;
     if (part.recording->isRunning())
         return u"No memory event is in the file yet; more comes while the run goes on."_s;
     return u"Memory events are recorded at capture level full; this run was recorded at less, or "

@@ -61,8 +61,9 @@ CardContent overlapCard(const DeviceSums& sums) {
     card.title = u"Overlap"_s;
     card.definition =
         u"Time of communication kernels hidden behind compute kernels, divided by all time of "
-        u"communication kernels: HTA's definition (hta/analyzers/communication_analysis.py). %1"_s
-            .arg(QLatin1String(kKernelSource));
+        u"communication kernels: HTA's definition (hta/analyzers/communication_analysis.py), over "
+        u"exact intervals of all kernels. What HTA itself prints, which rounds and leaves kernels "
+        u"out, `shardscope report` tells beside it. %1"_s.arg(QLatin1String(kKernelSource));
     if (sums.communication.ns == 0) {
         card.value = {unknownText(), {}};
         card.detail = sums.kernels == 0 ? u"no kernels are in this trace"_s
@@ -70,7 +71,7 @@ CardContent overlapCard(const DeviceSums& sums) {
         return card;
     }
     card.value = {formatNumber(100 * share(sums.hidden, sums.communication)), u"%"_s};
-    card.qualifier = u"as HTA defines it"_s;
+    card.qualifier = u"of communication"_s;
     card.detail =
         u"%1 of %2 hidden"_s.arg(formatDuration(sums.hidden), formatDuration(sums.communication));
     return card;

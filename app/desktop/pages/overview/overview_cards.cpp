@@ -1,6 +1,10 @@
 // The six cards of the Overview.
 #include "app/desktop/pages/overview/overview_model.h"
 
+#include "app/desktop/models/recording_texts.h"
+#include "app/desktop/models/targets.h"
+#include "profiler/analysis/throughput.h"
+
 #include <cmath>
 
 namespace shardscope::desktop {
@@ -13,6 +17,11 @@ using analysis::LedgerRow;
 void judge(const TargetVerdict& verdict, CardContent& card) {
     card.verdict = verdict.text;
     card.verdictGood = verdict.passes;
+}
+
+void markUnsure(CardContent& card) {
+    card.verdict = unsureWord();
+    card.verdictGood = false;
 }
 
 QString ranksText(std::size_t ranks) {
@@ -44,6 +53,13 @@ QVector<QPointF> metricTrend(const SelectedPart& part, const std::string& name) 
     return points;
 }
 
+QVector<QPointF> throughputTrend(const SelectedPart& part) {
+    QVector<QPointF> points;
+    for (const auto& [step, tokens] : analysis::throughputByStep(*part.summary))
+        points.push_back({static_cast<double>(step.value), tokens});
+    return points;
+}
+
 /// Hidden share of communication, one value a step.
 QVector<QPointF> overlapTrend(const SelectedPart& part) {
     QVector<QPointF> points;
@@ -61,7 +77,7 @@ CardContent throughputCard(const SelectedPart& part) {
     const auto& report = *part.report;
     CardContent card;
     card.title = u"Throughput"_s;
-    card.trend = metricTrend(part, "tokens_per_s");
+    card.trend = throughputTrend(part);
     card.definition =
         u"Tokens of one step over all selected ranks, divided by the median step time. Left out: "
         u"%1 warm-up steps, steps with a validation pass.\nSource: steps of the recording."_s.arg(
@@ -84,7 +100,7 @@ CardContent throughputCard(const SelectedPart& part) {
 /// MFU of each step: throughput in the same proportion.
 QVector<QPointF> mfuTrend(const SelectedPart& part) {
     const auto& report = *part.report;
-    QVector<QPointF> points = metricTrend(part, "tokens_per_s");
+    QVector<QPointF> points = throughputTrend(part);
     if (!report.mfu.value || report.tokensPerSecond.value_or(0) <= 0) return {};
     for (QPointF& point : points) point.ry() *= *report.mfu.value / *report.tokensPerSecond;
     return points;
@@ -121,10 +137,7 @@ CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
         formatSi(mfu.peakFlops.value_or(0), u"FLOP/s"_s),
         measured ? u"measured peak"_s : (gpu ? u"data sheet"_s : u"peak of the device"_s));
     judge(atLeast(*mfu.value, targets.mfu), card);
-    if (mfu.unsure) {
-        card.verdict = u"UNSURE"_s;
-        card.verdictGood = false;
-    }
+    if (mfu.unsure) markUnsure(card);
     return card;
 }
 
@@ -133,7 +146,7 @@ QString noCommunication(const SelectedPart& part) {
     if (part.recording->isImported()) return u"no communication kernel is in this trace"_s;
     if (part.summary->run.worldSize <= 1) return u"none: the run has one rank"_s;
     if (part.recording->summary.events.collectives == 0)
-        return u"not recorded: collectives are from capture level light on"_s;
+        return absenceText(*part.recording, CaptureLevel::kLight, u"collectives"_s);
     return u"none in what is selected"_s;
 }
 
@@ -144,9 +157,10 @@ CardContent overlapCard(const SelectedPart& part) {
     card.definition =
         u"Communication time covered by compute of the same rank, divided by all communication "
         u"time. Union of intervals within steps, summed over ranks, validation left out. Exposed "
-        u"is what is not covered, whether the step thread is blocked in it or not. Behind \"of\": "
-        u"what the same schedule would hide if neither compute nor link ever paused.\nSource: "
-        u"collectives and phases."_s;
+        u"is what is not covered, whether the step thread is blocked in it or not. Of the limit: "
+        u"of "
+        u"moving data, without waiting, what is hidden of what the same schedule would hide if "
+        u"neither compute nor link ever paused.\nSource: collectives and phases."_s;
     const auto ratio = overlap.ratio();
     if (!ratio) {
         card.value = {unknownText(), {}};
@@ -154,8 +168,8 @@ CardContent overlapCard(const SelectedPart& part) {
         return card;
     }
     card.value = {formatNumber(*ratio), {}};
-    const auto limit = overlap.limit();
-    card.qualifier = limit ? u"of %1"_s.arg(formatNumber(*limit)) : QString();
+    const auto reached = overlap.reachedOfLimit();
+    card.qualifier = reached ? u"· %1 of the limit"_s.arg(formatPercent(*reached)) : QString();
     card.detail = u"%1 of %2 hidden, %3 exposed"_s.arg(formatDuration(overlap.hidden),
                                                        formatDuration(overlap.communication),
                                                        formatDuration(overlap.exposed));
@@ -176,8 +190,9 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
     const Duration wall = sumOfWalls(ledger.rows);
     if (wall.ns == 0) {
         card.value = {unknownText(), {}};
-        card.detail = part.summary->steps.empty() ? u"no whole step is selected"_s
-                                                  : u"not recorded at this capture level"_s;
+        card.detail = part.summary->steps.empty()
+                          ? u"no whole step is selected"_s
+                          : absenceText(*part.recording, CaptureLevel::kLight, u"phases"_s);
         return card;
     }
     if (part.report->overlap.communication.ns == 0 && blocked.ns == 0) {
@@ -192,7 +207,10 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
                                                  formatDuration({wall.ns / rows}));
     card.trend =
         trendOf(ledger, [](const LedgerRow& row) { return share(blockedIn(row.parts), row.wall); });
-    judge(atMost(fraction, targets.communication), card);
+    if (part.summary->run.worldSize > 1)
+        judge(atMost(fraction, targets.communication), card);
+    else
+        card.detail += u"; one rank: no peer to wait for"_s;
     return card;
 }
 
@@ -228,8 +246,9 @@ CardContent memoryCard(const SelectedPart& part) {
     const analysis::RankMemory* worst = part.report->worstMemory();
     if (worst == nullptr) {
         card.value = {unknownText(), {}};
-        card.detail = part.recording->isImported() ? u"no memory events are in this trace"_s
-                                                   : u"not recorded at this capture level"_s;
+        card.detail = part.recording->isImported()
+                          ? u"no memory events are in this trace"_s
+                          : absenceText(*part.recording, CaptureLevel::kFull, u"memory events"_s);
         return card;
     }
     card.value = bytesText(worst->peak);
@@ -253,9 +272,13 @@ CardContent memoryCard(const SelectedPart& part) {
 
 std::vector<CardContent> overviewCards(const SelectedPart& part, const LedgerView& ledger,
                                        const Targets& targets) {
-    return {throughputCard(part), mfuCard(part, targets),
-            overlapCard(part),    blockedCard(part, ledger, targets),
-            memoryCard(part),     lossCard(part)};
+    std::vector<CardContent> cards{throughputCard(part), mfuCard(part, targets),
+                                   overlapCard(part),    blockedCard(part, ledger, targets),
+                                   memoryCard(part),     lossCard(part)};
+    // sums of what is left pass or fail nothing
+    for (CardContent& card : cards)
+        if (part.report->dropped > 0 && !card.verdict.isEmpty()) markUnsure(card);
+    return cards;
 }
 
 }  // namespace shardscope::desktop

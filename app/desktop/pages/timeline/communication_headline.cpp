@@ -1,6 +1,7 @@
 #include "app/desktop/pages/timeline/communication_headline.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/recording_texts.h"
 #include "storage/model/detail.h"
 
 #include <algorithm>
@@ -21,10 +22,12 @@ QString whereOf(const OpenRecording& recording, const Selection& selection) {
 QString collectivesText(const OpenRecording& recording, const QString& where,
                         const analysis::CommunicationSum& sum) {
     const Duration all = sum.moving + sum.waiting;
+    // each rank counts its own part of a collective
+    const QString of = recording.summary.ranks.size() > 1 ? u" of all ranks together"_s : QString();
     const QString taken = sum.collectives == 1
-                              ? u"%1: 1 collective takes %2"_s.arg(where, formatDuration(all))
-                              : u"%1: %2 collectives take %3"_s.arg(
-                                    where, formatCount(sum.collectives), formatDuration(all));
+                              ? u"%1: 1 collective takes %2%3"_s.arg(where, formatDuration(all), of)
+                              : u"%1: %2 collectives take %3%4"_s.arg(
+                                    where, formatCount(sum.collectives), formatDuration(all), of);
     if (!recording.report.waitingKnown) return taken + u'.';
     const double share =
         all.ns > 0 ? static_cast<double>(sum.waiting.ns) / static_cast<double>(all.ns) : 0;
@@ -64,6 +67,7 @@ QString reasonText(const OpenRecording& recording, const Selection& selection) {
         return u"Collectives of some of these steps were not kept: they were recorded at less than "
                "capture level light."_s;
     if (recording.summary.events.collectives > 0) return {};
+    if (wasSalvaged(recording)) return u"They were lost with the damaged part of the file."_s;
     return recording.isImported()
                ? u"This kind of trace does not say which collectives its events belong to."_s
                : u"The capture level of this run holds none: record with light or full."_s;

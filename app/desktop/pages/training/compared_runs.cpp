@@ -1,6 +1,7 @@
 #include "app/desktop/pages/training/compared_runs.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/training/training_model.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <QFileInfo>
@@ -16,7 +17,7 @@ Result<ComparedRun> readRun(const QString& path) {
     auto summary = (*reader)->summary();
     if (!summary) return failure(summary);
     return ComparedRun{path, QFileInfo(path).completeBaseName(), summary->run.worldSize,
-                       std::move(summary->metrics)};
+                       comparableMetrics(*summary)};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "app/desktop/pages/training/target_line.h"
 
+#include "app/desktop/models/targets.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
@@ -53,7 +54,10 @@ Targets TargetLine::targets() const {
 void TargetLine::setRows(const std::vector<TargetRow>& rows) {
     for (std::size_t i = 0; i < m_labels.size() && i < rows.size(); ++i) {
         QString text = rows[i].name + u": "_s + rows[i].value;
-        if (rows[i].verdict) text += rows[i].verdict->passes ? u"   PASS"_s : u"   FAIL"_s;
+        if (rows[i].verdict)
+            text += u"   "_s + (rows[i].unsure            ? unsureWord()
+                                : rows[i].verdict->passes ? u"PASS"_s
+                                                          : u"FAIL"_s);
         m_labels[i]->setText(text);
     }
 }

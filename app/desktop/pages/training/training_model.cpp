@@ -2,6 +2,8 @@
 
 #include "app/desktop/models/curves.h"
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/recording_texts.h"
+#include "profiler/analysis/throughput.h"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +13,9 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
+
+/// As ranks report it.
+constexpr const char* kThroughput = "tokens_per_s";
 
 QVector<QPointF> pointsOf(const std::vector<MetricPoint>& metrics, const std::string& name) {
     QVector<QPointF> points;
@@ -112,10 +117,9 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
         return row;
     }
     std::vector<double> one;
-    for (const QPointF& point : pointsOf(baseline->metrics, "tokens_per_s"))
-        one.push_back(point.y());
+    for (const QPointF& point : pointsOf(baseline->metrics, kThroughput)) one.push_back(point.y());
     const auto all =
-        valuesIn(pointsOf(recording.summary.metrics, "tokens_per_s"), recording, selection);
+        valuesIn(pointsOf(comparableMetrics(recording.summary), kThroughput), recording, selection);
     if (one.empty() || all.empty()) {
         row.value = u"cannot be told: no throughput recorded"_s;
         return row;
@@ -132,20 +136,21 @@ TargetRow communicationRow(const SelectedPart& part, const Targets& targets) {
     const Duration blocked = analysis::blockedIn(analysis::sumOfParts(part.report->ledger));
     const Duration wall = analysis::sumOfWalls(part.report->ledger);
     if (wall.ns <= 0) {
-        row.value = part.summary->steps.empty() ? u"no whole step is selected"_s
-                                                : u"not recorded at this capture level"_s;
+        row.value = part.summary->steps.empty()
+                        ? u"no whole step is selected"_s
+                        : absenceText(*part.recording, CaptureLevel::kLight, u"phases"_s);
         return row;
     }
     const double share = static_cast<double>(blocked.ns) / static_cast<double>(wall.ns);
     row.value = formatPercent(share);
-    row.verdict = atMost(share, targets.communication);
+    if (part.summary->run.worldSize > 1) row.verdict = atMost(share, targets.communication);
     return row;
 }
 
 }  // namespace
 
 std::vector<MetricChart> metricCharts(const OpenRecording& recording, const CurveLook& look) {
-    const auto& metrics = recording.summary.metrics;
+    const auto metrics = comparableMetrics(recording.summary);
     std::vector<MetricChart> charts{
         {u"loss"_s,
          u"Loss"_s,
@@ -162,10 +167,10 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Curv
          {},
          u"2-norm of all gradients over all ranks, before clipping."_s,
          {}},
-        {u"tokens_per_s"_s,
+        {QString::fromLatin1(kThroughput),
          u"Throughput"_s,
          u"tok/s"_s,
-         u"Tokens of the step over all ranks divided by its wall time."_s,
+         u"Tokens of the step over all ranks divided by its time, from the first rank's beginning to the last one's end, validation passes included."_s,
          {}},
         {u"loss_scale"_s,
          u"Loss scale"_s,
@@ -203,7 +208,7 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Curv
 }
 
 std::vector<Spread> spreads(const OpenRecording& recording, const Selection& selection) {
-    const auto& metrics = recording.summary.metrics;
+    const auto metrics = comparableMetrics(recording.summary);
     const auto spreadOf = [&](const QString& title, const QString& unit,
                               const QVector<QPointF>& points) {
         const auto values = valuesIn(points, recording, selection);
@@ -218,7 +223,17 @@ std::vector<Spread> spreads(const OpenRecording& recording, const Selection& sel
     };
     return {spreadOf(u"Loss, distribution"_s, u"nats"_s, pointsOf(metrics, "loss")),
             spreadOf(u"Step time, distribution"_s, u"ms"_s, stepTimes(recording.summary.steps)),
-            spreadOf(u"Throughput, distribution"_s, u"tok/s"_s, pointsOf(metrics, "tokens_per_s"))};
+            spreadOf(u"Throughput, distribution"_s, u"tok/s"_s, pointsOf(metrics, kThroughput))};
+}
+
+std::vector<MetricPoint> comparableMetrics(const RecordingSummary& summary) {
+    std::vector<MetricPoint> metrics = summary.metrics;
+    const auto throughput = analysis::throughputByStep(summary);
+    if (throughput.empty()) return metrics;
+    std::erase_if(metrics, [](const MetricPoint& point) { return point.name == kThroughput; });
+    for (const auto& [step, tokens] : throughput)
+        metrics.push_back({kThroughput, step, {}, tokens});
+    return metrics;
 }
 
 QString missingMetrics(const OpenRecording& recording) {
@@ -234,11 +249,14 @@ std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targe
     if (const auto& value = part.report->mfu.value) {
         mfu.value = formatPercent(*value);
         mfu.verdict = atLeast(*value, targets.mfu);
+        mfu.unsure = part.report->mfu.unsure;
     } else {
         mfu.value = u"cannot be told: %1"_s.arg(fromUtf8(part.report->mfu.reason));
     }
-    return {mfu, scalingRow(*part.recording, part.selection, targets, others),
-            communicationRow(part, targets)};
+    std::vector<TargetRow> rows{mfu, scalingRow(*part.recording, part.selection, targets, others),
+                                communicationRow(part, targets)};
+    for (TargetRow& row : rows) row.unsure = row.unsure || part.report->dropped > 0;
+    return rows;
 }
 
 QString trainingHeadline(const OpenRecording& recording, const Selection& selection) {

@@ -45,11 +45,16 @@ struct Spread {
 /// Whether a recording has anything this page shows; else why not.
 [[nodiscard]] QString missingMetrics(const OpenRecording& recording);
 
+/// What a run reported, its throughput as the report defines it: of all ranks. Rank 0's own, which
+/// it reported, stands for it where steps do not say how many tokens they have.
+[[nodiscard]] std::vector<MetricPoint> comparableMetrics(const RecordingSummary& summary);
+
 /// A figure against its target.
 struct TargetRow {
     QString name;
     QString value;  ///< "12.3 %", or why it cannot be told
     std::optional<TargetVerdict> verdict;
+    bool unsure = false;  ///< what it stands on is not to be relied on: it neither passes nor fails
 };
 /// MFU, scaling, communication. The one-rank run among `others` is scaling's baseline.
 [[nodiscard]] std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targets,
