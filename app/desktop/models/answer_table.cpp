@@ -93,6 +93,18 @@ QString cellText(const Cell& cell, Unit unit) {
                                : numberText(static_cast<double>(*whole), unit);
 }
 
+namespace {
+
+/// Not a layer or phase of anything: of an import, mostly.
+bool saysNothing(const questions::Table& table, std::size_t column) {
+    return std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+        const QString text = cellText(row[column], table.unitOf(row, column));
+        return text == unknownText() || text == QLatin1StringView(toWord(Phase::kNone));
+    });
+}
+
+}  // namespace
+
 AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
                         const std::vector<const char*>& keys) {
     AnswerTable shown{QString::fromUtf8(table.title), {}, {}, 0};
@@ -102,7 +114,7 @@ AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
         const bool wanted =
             keys.empty() || std::any_of(keys.begin(), keys.end(),
                                         [&](std::string_view key) { return key == column.key; });
-        if (!wanted || !table.shows(c)) continue;
+        if (!wanted || !table.shows(c) || (c > 0 && saysNothing(table, c))) continue;
         columns.push_back(c);
         const bool numeric = isNumeric(table, c);
         const std::string_view key = column.key;

@@ -17,8 +17,8 @@ struct AnswerTable {
     std::size_t left = 0;  ///< rows that are not among these
 };
 
-/// The first `mostRows` rows, 0: all; columns that people are to see, and of those only `keys`
-/// where some are given.
+/// The first `mostRows` rows, 0: all; columns that people are to see and that say something of a
+/// row at least, and of those only `keys` where some are given.
 [[nodiscard]] AnswerTable answerTable(const questions::Table& table, std::size_t mostRows = 0,
                                       const std::vector<const char*>& keys = {});
 /// Null: the answer has no such table.

@@ -41,6 +41,17 @@ QLabel* quietLabel(const QString& text, QWidget* parent) {
     return label;
 }
 
+QString breakable(const QString& text) {
+    static constexpr QChar kMayBreak{u'\u200B'};
+    static constexpr QStringView kJoints{u"_:,<(/-"};
+    QString broken;
+    for (const QChar c : text) {
+        broken += c;
+        if (kJoints.contains(c)) broken += kMayBreak;
+    }
+    return broken;
+}
+
 QLabel* codeLabel(const QString& text, QWidget* parent) {
     auto* label = new QLabel(text, parent);
     label->setFont(codeFont(kSmallPixels));

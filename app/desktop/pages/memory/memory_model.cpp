@@ -94,7 +94,8 @@ TimeRange memoryRange(const SelectedPart& part) {
     // What measures the machine before the first step is no part of the run.
     const auto first = std::min_element(
         steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
-    const Duration margin{(selected.end - first->start).ns / 50};
+    const Duration margin{
+        std::min((selected.end - first->start).ns / 50, first->range().duration().ns)};
     return TimeRange{first->start - margin, selected.end}.intersection(selected);
 }
 

@@ -61,7 +61,8 @@ void FindingList::setFindings(const std::vector<Finding>& findings,
         m_layout->addWidget(rowOf(finding));
         m_layout->addWidget(hairline(this));
     }
-    for (const QString& verdict : verdicts) m_layout->addWidget(quietLabel(verdict, this));
+    for (const QString& verdict : verdicts)
+        m_layout->addWidget(quietLabel(breakable(verdict), this));
 }
 
 QWidget* FindingList::rowOf(const Finding& finding) {
@@ -72,10 +73,10 @@ QWidget* FindingList::rowOf(const Finding& finding) {
     layout->addWidget(new SeverityMark(finding.severity, row), 0, Qt::AlignTop);
     auto* words = new QVBoxLayout;
     words->setSpacing(2);
-    auto* title = sectionLabel(finding.title, row);
+    auto* title = sectionLabel(breakable(finding.title), row);
     title->setWordWrap(true);
     words->addWidget(title);
-    if (!finding.detail.isEmpty()) words->addWidget(quietLabel(finding.detail, row));
+    if (!finding.detail.isEmpty()) words->addWidget(quietLabel(breakable(finding.detail), row));
     layout->addLayout(words, 1);
     if (!finding.page.isEmpty()) {
         auto* show = new QPushButton(tr("Show me"), row);

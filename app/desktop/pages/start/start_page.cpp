@@ -24,6 +24,17 @@ namespace {
 
 constexpr int kSampleLines = 2000;
 
+QScrollArea* scrolling(QWidget* content, QWidget* parent) {
+    auto* area = new QScrollArea(parent);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    area->viewport()->setAutoFillBackground(false);
+    area->setWidget(content);
+    content->setAutoFillBackground(false);
+    return area;
+}
+
 }  // namespace
 
 PageEntry StartPage::entry() {
@@ -56,20 +67,16 @@ StartPage::StartPage(PageContext& context, QWidget* parent)
     auto* left = new QVBoxLayout;
     left->setSpacing(kGap);
     left->addWidget(sectionLabel(tr("Recent recordings"), this));
-    auto* scroll = new QScrollArea(this);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->viewport()->setAutoFillBackground(false);
-    auto* holder = new QWidget(scroll);
+    auto* holder = new QWidget(this);
     auto* holderLayout = new QVBoxLayout(holder);
     holderLayout->setContentsMargins(0, 0, 0, 0);
     holderLayout->addWidget(m_list);
     holderLayout->addStretch();
-    scroll->setWidget(holder);
-    holder->setAutoFillBackground(false);
-    left->addWidget(scroll, 1);
+    left->addWidget(scrolling(holder, this), 1);
     columns->addLayout(left, 1);
-    columns->addWidget(buildActions(this));
+    QScrollArea* actions = scrolling(buildActions(this), this);
+    actions->setFixedWidth(actions->widget()->width() + kGapGroup);
+    columns->addWidget(actions);
     layout->addLayout(columns, 1);
 
     m_list->setFiles(m_recent.files());
@@ -122,7 +129,7 @@ void StartPage::makeSample() {
 
 QWidget* StartPage::buildActions(QWidget* parent) {
     auto* side = new QWidget(parent);
-    side->setFixedWidth(296);
+    side->setFixedWidth(296);  // what a low window cannot hold scrolls
     auto* layout = new QVBoxLayout(side);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);

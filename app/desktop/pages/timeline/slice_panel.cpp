@@ -23,17 +23,6 @@ constexpr int kArgumentName = 104;
 constexpr std::size_t kMostWays = 16;
 constexpr int kWayWidth = 34;  ///< characters
 
-/// Names of kernels have no spaces: they may break where a reader would break them.
-QString breakable(const QString& name) {
-    static constexpr QChar kMayBreak{u'\u200B'};
-    QString text;
-    for (QChar c : name) {
-        text += c;
-        if (c == u'_' || c == u':' || c == u',' || c == u'<' || c == u'(') text += kMayBreak;
-    }
-    return text;
-}
-
 }  // namespace
 
 ArrivalBars::ArrivalBars(QWidget* parent) : QWidget(parent) {}
