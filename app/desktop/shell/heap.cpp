@@ -5,16 +5,13 @@
 namespace shardscope::desktop {
 namespace {
 
-/// Smaller ones cost more to ask the system for than they are worth.
-constexpr int kLarge = 1 << 20;
-/// Free bytes at a heap's end.
-constexpr int kKept = 4 << 20;
+/// The GUI's, which must not wait, and two for those that read.
+constexpr int kHeaps = 3;
 
 }  // namespace
 
-void returnFreedBlocks() {
-    ::mallopt(M_MMAP_THRESHOLD, kLarge);
-    ::mallopt(M_TRIM_THRESHOLD, kKept);
+void shareHeaps() {
+    ::mallopt(M_ARENA_MAX, kHeaps);
 }
 
 }  // namespace shardscope::desktop

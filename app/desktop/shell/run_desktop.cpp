@@ -48,7 +48,7 @@ int takeScreenshot(MainWindow& window, const AppOptions& options) {
 }  // namespace
 
 int runDesktop(int argc, char** argv) {
-    returnFreedBlocks();
+    shareHeaps();
     choosePlatform(argc, argv);
     QApplication app(argc, argv);
     QApplication::setApplicationName(u"shardscope-desktop"_s);

@@ -27,7 +27,7 @@ double wallMs() {
 
 int main(int argc, char** argv) {
     using namespace shardscope::desktop;
-    returnFreedBlocks();
+    shareHeaps();
     const QApplication application(argc, argv);
     QApplication::setStyle(QStringLiteral("Fusion"));
     QApplication::setPalette(Theme::light().palette());

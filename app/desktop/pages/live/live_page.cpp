@@ -50,9 +50,10 @@ PageEntry LivePage::entry() {
 LivePage::LivePage(PageContext& context, QWidget* parent)
     : Page(parent), m_follower(context.session, m_run) {
     auto* empty = new MessageState(
-        entry().icon, tr("No run is going"),
+        entry().icon, tr("This window has started no run"),
         tr("Start one: loss, throughput, memory and time blocked in communication then appear here "
-           "while it trains, and its Overview when it has ended."),
+           "while it trains, and its Overview when it has ended. A run that was started elsewhere "
+           "is followed on the other pages once its recording is open."),
         this);
     connect(empty->addAction(tr("Start a new run"), true), &QPushButton::clicked, this,
             [this] { Q_EMIT pageRequested(page_ids::kNewRun); });
