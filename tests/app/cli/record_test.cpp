@@ -254,7 +254,7 @@ TEST_F(Record, SpeaksTheControlProtocol) {
     const auto ranks = events(*program, "rank");
     EXPECT_EQ(ranks.size(), 6u) << "starting, running, finished of two";
     const auto figures = events(*program, "rank_figures");
-    ASSERT_EQ(figures.size(), 10u) << "a step of a rank each";
+    ASSERT_EQ(figures.size(), 10u) << "one for each rank and step";
     EXPECT_EQ(figures.back().at("step"), 4);
     EXPECT_EQ(figures.back().at("phase"), "wait for reduction");
     EXPECT_EQ(figures.back().at("waits"), true);

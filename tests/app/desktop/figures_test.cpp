@@ -164,7 +164,7 @@ TEST_P(FiguresTest, HeadlineCardAndTableSayTheSameShare) {
     if (headline.contains(u"is blocked"_s)) {
         EXPECT_TRUE(headline.contains(blocked.value.joined())) << headline.toStdString();
     }
-    // the chart of throughput has the median that the card has, where no step is left out
+    // throughput step by step is one series: behind the card, and on Training
     if (whole->report->tokensPerSecond) {
         const auto byStep = analysis::throughputByStep(*whole->summary);
         const QVector<QPointF> trend = cardsOf(*whole)[0].trend;

@@ -1,8 +1,7 @@
 // Collectives of a range, however the rank was read before.
-#include "storage/recording/read/recording_reader.h"
+#include "tests/storage/recording/collective_reading.h"
 #include "tests/support/random_events.h"
 #include "tests/support/sample_recording.h"
-#include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -15,9 +14,7 @@
 namespace shardscope {
 namespace {
 
-constexpr TimeRange kAlways{{0}, {std::int64_t{1} << 60}};
-
-class CollectiveRows : public testing::Test {
+class CollectiveRows : public test::CollectiveReading {
 protected:
     void SetUp() override {
         test::SampleOptions options;
@@ -25,20 +22,6 @@ protected:
         options.steps = 120;
         ASSERT_TRUE(test::writeSampleRecording(m_path, options));
     }
-    [[nodiscard]] std::unique_ptr<storage::RecordingReader> open() const {
-        auto reader = storage::openRecording(m_path);
-        EXPECT_TRUE(reader);
-        return std::move(*reader);
-    }
-    static std::vector<CollectiveEvent> collectives(storage::RecordingReader& reader,
-                                                    std::uint32_t rank, TimeRange range) {
-        auto events = reader.rankEvents({rank}, range);
-        EXPECT_TRUE(events);
-        return std::move(events->collectives);
-    }
-
-    test::TemporaryFolder m_folder;
-    const std::string m_path = m_folder.file("run.sscope");
 };
 
 TEST_F(CollectiveRows, OfARangeAreThoseThatTouchIt) {

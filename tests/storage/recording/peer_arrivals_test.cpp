@@ -1,8 +1,7 @@
 // Arrivals that only the rows of other ranks tell.
-#include "storage/recording/read/recording_reader.h"
+#include "tests/storage/recording/collective_reading.h"
 #include "tests/support/random_events.h"
 #include "tests/support/sample_recording.h"
-#include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -16,9 +15,8 @@ namespace shardscope {
 namespace {
 
 constexpr std::int32_t kRanks = 4;
-constexpr TimeRange kAlways{{0}, {std::int64_t{1} << 60}};
 
-class PeerArrivals : public testing::Test {
+class PeerArrivals : public test::CollectiveReading {
 protected:
     void SetUp() override {
         test::SampleOptions options;
@@ -28,20 +26,7 @@ protected:
         ASSERT_TRUE(test::writeSampleRecording(m_path, options));
         m_reader = open();
     }
-    [[nodiscard]] std::unique_ptr<storage::RecordingReader> open() const {
-        auto reader = storage::openRecording(m_path);
-        EXPECT_TRUE(reader);
-        return std::move(*reader);
-    }
-    static std::vector<CollectiveEvent> collectives(storage::RecordingReader& reader,
-                                                    std::uint32_t rank, TimeRange range) {
-        auto events = reader.rankEvents({rank}, range);
-        EXPECT_TRUE(events);
-        return std::move(events->collectives);
-    }
 
-    test::TemporaryFolder m_folder;
-    const std::string m_path = m_folder.file("hosts.sscope");
     std::unique_ptr<storage::RecordingReader> m_reader;
 };
 
