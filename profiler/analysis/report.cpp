@@ -142,6 +142,7 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     RunFindings findings = runFindings(detailed, ranks, report, growths, around);
     report.findings = std::move(findings.found);
     report.judged = std::move(findings.judged);
+    report.slowSteps = std::move(findings.slowSteps);
     return report;
 }
 

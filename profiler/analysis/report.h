@@ -189,6 +189,7 @@ struct Report {
     Completeness completeness;
     std::vector<RunFinding> findings;  ///< most severe first, then by cost; none of a healthy run
     Judged judged;
+    std::vector<StepIndex> slowSteps;  ///< that took much longer than the rest (slow_steps.h)
     std::vector<Diagnostic> diagnostics;
     std::uint64_t events = 0;
     std::uint64_t dropped = 0;

@@ -287,6 +287,8 @@ std::string toJson(const Report& report) {
                       {"detailed_steps", report.basis.detailed},
                       {"left_out", report.basis.leftOut}};
     json["findings"] = findingsJson(report);
+    json["slow_steps"] = Json::array();
+    for (const StepIndex step : report.slowSteps) json["slow_steps"].push_back(step.value);
     json["judged"] = {{"enough", report.judged.enough}, {"could_not_tell", report.judged.untold}};
     json["diagnostics"] = diagnosticsJson(report);
     json["events"] = report.events;

@@ -120,7 +120,9 @@ RunFindings runFindings(const RecordingSummary& summary, const std::vector<RankE
                         const Report& report, const std::vector<RankGrowth>& growths,
                         const Surroundings& around) {
     const RuleInput input = ruleInput(summary, ranks, report, growths, around);
-    return {findingsOf(input), judgedBy(input)};
+    RunFindings findings{findingsOf(input), judgedBy(input), {}};
+    for (const SlowStep& each : input.slow.slow) findings.slowSteps.push_back(each.step);
+    return findings;
 }
 
 }  // namespace shardscope::analysis

@@ -11,6 +11,7 @@ namespace shardscope::analysis {
 struct RunFindings {
     std::vector<RunFinding> found;  ///< most severe first, then by cost
     Judged judged;
+    std::vector<StepIndex> slowSteps;
 };
 /// Of a run that was cut short, or of which rules see too little, nothing may be said to stand out.
 /// `report` with all but its findings filled in; `ranks` by rank.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -18,9 +19,13 @@ namespace {
 constexpr std::size_t kWarmupSteps = 2;
 constexpr std::size_t kStepsToSpareWarmup = 5;
 
-std::map<StepIndex, WholeStep> wholeSteps(const RecordingSummary& summary) {
+std::map<StepIndex, WholeStep> wholeSteps(const RecordingSummary& summary,
+                                          const std::vector<RankId>& ofRanks = {}) {
     std::map<StepIndex, WholeStep> steps;
     for (const StepFacts& facts : summary.steps) {
+        if (!ofRanks.empty() &&
+            std::find(ofRanks.begin(), ofRanks.end(), facts.rank) == ofRanks.end())
+            continue;
         WholeStep& step = steps[facts.step];
         if (step.ranks == 0) step.range = facts.range();
         step.range.begin = std::min(step.range.begin, facts.start);
@@ -30,8 +35,9 @@ std::map<StepIndex, WholeStep> wholeSteps(const RecordingSummary& summary) {
     }
     // A step that some rank never finished says nothing about speed. Of a trace of some ranks, or
     // where some are selected, these are all there are.
-    const auto ranks = summary.ranks.empty() ? summary.run.worldSize
-                                             : static_cast<std::int32_t>(summary.ranks.size());
+    const auto ranks = !ofRanks.empty()        ? static_cast<std::int32_t>(ofRanks.size())
+                       : summary.ranks.empty() ? summary.run.worldSize
+                                               : static_cast<std::int32_t>(summary.ranks.size());
     std::erase_if(steps, [&](const auto& step) { return step.second.ranks < ranks; });
     return steps;
 }
@@ -67,9 +73,10 @@ SteadySteps steadySteps(const RecordingSummary& summary, const std::vector<RankE
     return steady;
 }
 
-std::map<StepIndex, double> throughputByStep(const RecordingSummary& summary) {
+std::map<StepIndex, double> throughputByStep(const RecordingSummary& summary,
+                                             const std::vector<RankId>& ranks) {
     std::map<StepIndex, double> found;
-    for (const auto& [index, step] : wholeSteps(summary))
+    for (const auto& [index, step] : wholeSteps(summary, ranks))
         if (step.tokens > 0 && step.range.duration().ns > 0)
             found[index] = static_cast<double>(step.tokens) / step.range.duration().seconds();
     return found;

@@ -86,14 +86,18 @@ MaybeFinding findSlowStep(const RuleInput& input) {
     const Duration median{static_cast<std::int64_t>(input.slow.medianNs)};
     RunFinding finding;
     finding.code = "slow-step";
+    const std::size_t more = input.slow.slow.size() - 1;
     finding.title = fmt::format("Step {} took {:.1f} x the median", slow->step.value,
                                 static_cast<double>(wall.ns) / input.slow.medianNs);
+    if (more > 0)
+        finding.title += fmt::format(", and {} more of {} steps over {:.0f} x", more,
+                                     input.slow.steps, kSlowStepFactor);
     finding.detail = fmt::format(
-        "{} instead of {}; most of it in {} of rank {} ({} instead of {}). {} more of {} steps are "
-        "twice the median. Warm-up and steps with evaluation, checkpoint or sample are not "
+        "{} instead of {}; most of it in {} of rank {} ({} instead of {}). {} of {} steps are "
+        "over twice the median. Warm-up and steps with evaluation, checkpoint or sample are not "
         "compared.",
         ruleText(wall), ruleText(median), toWord(static_cast<LedgerPart>(grown)), row.rank.value,
-        ruleText(row.parts[grown]), ruleText(typical[grown]), input.slow.slow.size() - 1,
+        ruleText(row.parts[grown]), ruleText(typical[grown]), input.slow.slow.size(),
         input.slow.steps);
     if (isTaken) finding.detail += takenText(choice.taken);
     finding.remedy = isTaken ? entryOf(StretchReason::kCoresTaken)->remedy

@@ -92,20 +92,55 @@ TEST(TrainingModel, SpeaksOfTheSelectedSteps) {
 TEST(TrainingModel, MarksSlowStepsAndShowsTheLossScaleOnlyWhereRecorded) {
     OpenRecording recording = tenSteps();
     EXPECT_EQ(metricCharts(recording).size(), 5U);
-    analysis::RunFinding finding;
-    finding.code = "slow-step";
-    finding.steps = {StepIndex{7}, StepIndex{7}};
-    recording.report.findings.push_back(finding);
+    recording.report.slowSteps = {StepIndex{7}};
+    analysis::RunFinding stretch;
+    stretch.code = "slow-stretch";
+    stretch.steps = {StepIndex{1}, StepIndex{2}};
+    recording.report.findings.push_back(stretch);
     recording.summary.metrics.push_back({"loss_scale", StepIndex{0}, {}, 65536});
     const auto charts = metricCharts(recording);
     ASSERT_EQ(charts.size(), 6U);
     EXPECT_EQ(charts[4].key, u"loss_scale"_s);
-    EXPECT_EQ(charts[5].series.back().points, (QVector<QPointF>{{7, 0.9}}));
+    EXPECT_EQ(charts[5].series.back().points, (QVector<QPointF>{{1, 0.1}, {2, 0.1}, {7, 0.9}}));
+}
+
+TEST(TrainingModel, SpeedIsOfTheSelectedRanksAndLossOfAll) {
+    OpenRecording recording = tenSteps();
+    recording.summary.ranks.resize(2);
+    recording.summary.ranks[1].rank = RankId{1};
+    for (StepFacts& step : recording.summary.steps) step.tokens = 100;
+    // rank 1 is at work twice as long
+    for (StepFacts step : std::vector(recording.summary.steps)) {
+        step.rank = RankId{1};
+        step.end = step.start + Duration{2 * step.range().duration().ns};
+        recording.summary.steps.push_back(step);
+    }
+    Selection second;
+    second.ranks = {RankId{1}};
+    const auto chartOf = [&](const QString& key, const Selection& selection) {
+        const auto charts = metricCharts(recording, selection);
+        return *std::find_if(charts.begin(), charts.end(),
+                             [&](const MetricChart& chart) { return chart.key == key; });
+    };
+    const auto firstOf = [&](const QString& key, const Selection& selection) {
+        return chartOf(key, selection).series.front().points.front().y();
+    };
+    Selection first;
+    first.ranks = {RankId{0}};
+    EXPECT_DOUBLE_EQ(firstOf(u"tokens_per_s"_s, {}), 200 / 0.0002);
+    EXPECT_DOUBLE_EQ(firstOf(u"tokens_per_s"_s, first), 100 / 0.0001);
+    EXPECT_DOUBLE_EQ(firstOf(u"tokens_per_s"_s, second), 100 / 0.0002);
+    EXPECT_DOUBLE_EQ(firstOf(u"step_time"_s, first), 0.1);
+    EXPECT_DOUBLE_EQ(firstOf(u"step_time"_s, second), 0.2);
+    EXPECT_EQ(chartOf(u"step_time"_s, first).title, u"Step time, of 1 of 2 ranks"_s);
+    EXPECT_EQ(chartOf(u"loss"_s, first).title, u"Loss, of all ranks"_s);
+    EXPECT_EQ(firstOf(u"loss"_s, first), firstOf(u"loss"_s, {}));
+    EXPECT_EQ(spreads(recording, second)[1].marks.front().text, u"median 0.200"_s);
 }
 
 TEST(TrainingModel, SmoothedCurvesKeepTheirOwnBehindThem) {
     const OpenRecording recording = tenSteps();
-    const auto chart = metricCharts(recording, {0.9, nullptr}).front();
+    const auto chart = metricCharts(recording, {}, {0.9, nullptr}).front();
     ASSERT_EQ(chart.series.size(), 2U);
     EXPECT_TRUE(chart.series[0].pale);
     EXPECT_FALSE(chart.series[1].pale);

@@ -92,6 +92,7 @@ TEST(RunFindings, NameAStepThatStandsOut) {
     ASSERT_EQ(report.findings.size(), 1u);
     EXPECT_EQ(report.findings[0].code, "slow-step");
     EXPECT_EQ(report.findings[0].steps, std::pair(StepIndex{9}, StepIndex{9}));
+    EXPECT_EQ(report.slowSteps, std::vector{StepIndex{9}});
     EXPECT_THAT(codesOf(spike(0)), IsEmpty()) << "warm-up is slow in every run";
 }
 

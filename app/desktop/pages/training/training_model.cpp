@@ -25,10 +25,11 @@ QVector<QPointF> pointsOf(const std::vector<MetricPoint>& metrics, const std::st
     return points;
 }
 
-/// From the first rank's beginning of a step to the last one's end, in ms.
-QVector<QPointF> stepTimes(const std::vector<StepFacts>& steps) {
+/// From the first selected rank's beginning of a step to the last one's end, in ms.
+QVector<QPointF> stepTimes(const std::vector<StepFacts>& steps, const Selection& selection) {
     std::map<StepIndex, TimeRange> ranges;
     for (const StepFacts& step : steps) {
+        if (!selection.includes(step.rank)) continue;
         const auto [at, isNew] = ranges.try_emplace(step.step, step.range());
         if (isNew) continue;
         at->second.begin = std::min(at->second.begin, step.start);
@@ -82,20 +83,36 @@ void addOthers(MetricChart& chart, const CurveLook& look) {
     }
 }
 
-/// Steps that findings call slow, as dots on the step times.
-LineSeries slowSteps(const OpenRecording& recording, const QVector<QPointF>& times) {
+/// Steps that took much longer than the rest, or lie in a slow stretch, as dots on the step times.
+LineSeries slowSteps(const analysis::Report& report, const QVector<QPointF>& times) {
     LineSeries slow{u"slow steps"_s, {}, Meaning::kReduction};
     slow.joined = false;
     for (const QPointF& time : times) {
         const StepIndex step{static_cast<std::int32_t>(time.x())};
-        const auto names = [step](const analysis::RunFinding& finding) {
-            return (finding.code == "slow-step" || finding.code == "slow-stretch") &&
-                   finding.steps && finding.steps->first <= step && step <= finding.steps->second;
+        const auto isStretch = [step](const analysis::RunFinding& finding) {
+            return finding.code == "slow-stretch" && finding.steps &&
+                   finding.steps->first <= step && step <= finding.steps->second;
         };
-        const auto& all = recording.report.findings;
-        if (std::any_of(all.begin(), all.end(), names)) slow.points.push_back(time);
+        if (std::binary_search(report.slowSteps.begin(), report.slowSteps.end(), step) ||
+            std::any_of(report.findings.begin(), report.findings.end(), isStretch))
+            slow.points.push_back(time);
     }
     return slow;
+}
+
+/// What is there for each rank, of the selected ones; the rest is of all.
+bool isByRank(const QString& key) {
+    return key == QLatin1StringView(kThroughput) || key == u"step_time"_s;
+}
+
+/// Where ranks are selected, of which ranks a chart is.
+QString ofRanks(const OpenRecording& recording, const Selection& selection, const QString& title,
+                const QString& key) {
+    if (selection.ranks.empty()) return title;
+    if (!isByRank(key)) return u"%1, of all ranks"_s.arg(title);
+    return u"%1, of %2 of %3 ranks"_s.arg(title)
+        .arg(selection.ranks.size())
+        .arg(recording.summary.run.worldSize);
 }
 
 QString stepsWord(const StepSpan& steps) {
@@ -120,6 +137,7 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
     for (const QPointF& point : pointsOf(baseline->metrics, kThroughput)) one.push_back(point.y());
     const auto all =
         valuesIn(pointsOf(comparableMetrics(recording.summary), kThroughput), recording, selection);
+    // of all ranks, whichever are selected
     if (one.empty() || all.empty()) {
         row.value = u"cannot be told: no throughput recorded"_s;
         return row;
@@ -149,8 +167,9 @@ TargetRow communicationRow(const SelectedPart& part, const Targets& targets) {
 
 }  // namespace
 
-std::vector<MetricChart> metricCharts(const OpenRecording& recording, const CurveLook& look) {
-    const auto metrics = comparableMetrics(recording.summary);
+std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Selection& selection,
+                                      const CurveLook& look) {
+    const auto metrics = comparableMetrics(recording.summary, selection.ranks);
     std::vector<MetricChart> charts{
         {u"loss"_s,
          u"Loss"_s,
@@ -170,7 +189,7 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Curv
         {QString::fromLatin1(kThroughput),
          u"Throughput"_s,
          u"tok/s"_s,
-         u"Tokens of the step over all ranks divided by its time, from the first rank's beginning to the last one's end, validation passes included."_s,
+         u"Tokens of the step over all ranks, or those selected, divided by its time, from the first one's beginning to the last one's end, validation passes included."_s,
          {}},
         {u"loss_scale"_s,
          u"Loss scale"_s,
@@ -195,24 +214,26 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Curv
         u"step_time"_s,
         u"Step time"_s,
         u"ms"_s,
-        u"From the first rank's beginning of a step to the last one's end, validation passes included. Dots: steps that a finding calls slow."_s,
+        u"From the first rank's beginning of a step to the last one's end, of all ranks or those selected, validation passes included. Dots: steps that took much longer than the rest, or lie in a slow stretch, of all ranks."_s,
         {}};
-    const auto points = stepTimes(recording.summary.steps);
+    const auto points = stepTimes(recording.summary.steps, selection);
     if (!points.isEmpty()) {
         addCurve(times, u"step time"_s, points, Meaning::kCompute, look);
-        const LineSeries slow = slowSteps(recording, points);
+        const LineSeries slow = slowSteps(recording.report, points);
         if (!slow.points.isEmpty()) times.series.push_back(slow);
     }
     charts.push_back(std::move(times));
+    for (MetricChart& chart : charts)
+        chart.title = ofRanks(recording, selection, chart.title, chart.key);
     return charts;
 }
 
 std::vector<Spread> spreads(const OpenRecording& recording, const Selection& selection) {
-    const auto metrics = comparableMetrics(recording.summary);
-    const auto spreadOf = [&](const QString& title, const QString& unit,
+    const auto metrics = comparableMetrics(recording.summary, selection.ranks);
+    const auto spreadOf = [&](const QString& key, const QString& title, const QString& unit,
                               const QVector<QPointF>& points) {
         const auto values = valuesIn(points, recording, selection);
-        Spread spread{title, unit, histogramOf(values), {}};
+        Spread spread{ofRanks(recording, selection, title, key), unit, histogramOf(values), {}};
         if (spread.histogram) {
             for (const auto& [share, name] : {std::pair{0.5, u"median"_s}, {0.99, u"p99"_s}}) {
                 const double at = quantileOf(values, share);
@@ -221,15 +242,19 @@ std::vector<Spread> spreads(const OpenRecording& recording, const Selection& sel
         }
         return spread;
     };
-    return {spreadOf(u"Loss, distribution"_s, u"nats"_s, pointsOf(metrics, "loss")),
-            spreadOf(u"Step time, distribution"_s, u"ms"_s, stepTimes(recording.summary.steps)),
-            spreadOf(u"Throughput, distribution"_s, u"tok/s"_s, pointsOf(metrics, kThroughput))};
+    const auto times = stepTimes(recording.summary.steps, selection);
+    return {spreadOf(u"loss"_s, u"Loss, distribution"_s, u"nats"_s, pointsOf(metrics, "loss")),
+            spreadOf(u"step_time"_s, u"Step time, distribution"_s, u"ms"_s, times),
+            spreadOf(QString::fromLatin1(kThroughput), u"Throughput, distribution"_s, u"tok/s"_s,
+                     pointsOf(metrics, kThroughput))};
 }
 
-std::vector<MetricPoint> comparableMetrics(const RecordingSummary& summary) {
+std::vector<MetricPoint> comparableMetrics(const RecordingSummary& summary,
+                                           const std::vector<RankId>& ranks) {
     std::vector<MetricPoint> metrics = summary.metrics;
-    const auto throughput = analysis::throughputByStep(summary);
-    if (throughput.empty()) return metrics;
+    const auto throughput = analysis::throughputByStep(summary, ranks);
+    // what ranks reported is of all of them
+    if (throughput.empty() && ranks.empty()) return metrics;
     std::erase_if(metrics, [](const MetricPoint& point) { return point.name == kThroughput; });
     for (const auto& [step, tokens] : throughput)
         metrics.push_back({kThroughput, step, {}, tokens});
@@ -274,28 +299,28 @@ QString trainingHeadline(const OpenRecording& recording, const Selection& select
              formatCount(static_cast<std::int64_t>(losses.size())));
 }
 
-QString trainingSubline(const OpenRecording& recording, const Selection& selection) {
-    const auto& report = recording.report;
+QString trainingSubline(const SelectedPart& part) {
+    const auto& report = *part.report;
     QStringList parts;
-    const auto held =
-        valuesIn(pointsOf(recording.summary.metrics, "validation_loss"), recording, selection);
+    const auto held = valuesIn(pointsOf(part.recording->summary.metrics, "validation_loss"),
+                               *part.recording, part.selection);
     if (!held.empty()) {
         parts << u"Last validation loss %1 nats."_s.arg(formatNumber(held.back()));
     } else {
-        parts << (selection.cutsTime() ? u"No validation pass in these steps."_s
-                                       : u"No validation pass in this recording."_s);
+        parts << (part.selection.cutsTime() ? u"No validation pass in these steps."_s
+                                            : u"No validation pass in this recording."_s);
     }
-    if (selection.cutsTime()) {
-        const auto times = valuesIn(stepTimes(recording.summary.steps), recording, selection);
-        const Duration median{static_cast<std::int64_t>(quantileOf(times, 0.5) * 1e6)};
-        if (!times.empty())
-            parts << u"Median step %1 of %2."_s.arg(
-                formatDuration(median), formatCount(static_cast<std::int64_t>(times.size())));
-    } else if (report.stepSecondsMedian) {
+    if (report.stepSecondsMedian) {
         const Duration median{static_cast<std::int64_t>(*report.stepSecondsMedian * 1e9)};
-        parts << u"Median step %1, %2 warm-up steps left out."_s.arg(formatDuration(median))
-                     .arg(report.warmupStepsLeftOut);
+        QString sentence =
+            u"Median step %1 of %2"_s.arg(formatDuration(median), formatCount(report.steadySteps));
+        if (report.warmupStepsLeftOut > 0)
+            sentence += u", %1 warm-up steps left out"_s.arg(report.warmupStepsLeftOut);
+        parts << sentence + u'.';
     }
+    if (!part.selection.ranks.empty())
+        parts << u"Loss, learning rate and gradient norm are of all ranks; speed is of those "
+                 u"selected."_s;
     return parts.join(u' ');
 }
 

@@ -28,7 +28,9 @@ struct CurveLook {
 };
 
 /// Loss, learning rate, gradient norm, throughput, step time; loss scale where it was recorded.
+/// Over all steps; throughput and step time are of the selected ranks, and titles say so.
 [[nodiscard]] std::vector<MetricChart> metricCharts(const OpenRecording& recording,
+                                                    const Selection& selection = {},
                                                     const CurveLook& look = {});
 
 /// How a metric is spread over the selected steps, with median and p99.
@@ -45,9 +47,10 @@ struct Spread {
 /// Whether a recording has anything this page shows; else why not.
 [[nodiscard]] QString missingMetrics(const OpenRecording& recording);
 
-/// What a run reported, its throughput as the report defines it: of all ranks. Rank 0's own, which
-/// it reported, stands for it where steps do not say how many tokens they have.
-[[nodiscard]] std::vector<MetricPoint> comparableMetrics(const RecordingSummary& summary);
+/// What a run reported, its throughput as the report defines it: of all ranks, or of `ranks`. Rank
+/// 0's own, which it reported, stands for all where steps do not say how many tokens they have.
+[[nodiscard]] std::vector<MetricPoint> comparableMetrics(const RecordingSummary& summary,
+                                                         const std::vector<RankId>& ranks = {});
 
 /// A figure against its target.
 struct TargetRow {
@@ -62,7 +65,6 @@ struct TargetRow {
 
 [[nodiscard]] QString trainingHeadline(const OpenRecording& recording,
                                        const Selection& selection = {});
-[[nodiscard]] QString trainingSubline(const OpenRecording& recording,
-                                      const Selection& selection = {});
+[[nodiscard]] QString trainingSubline(const SelectedPart& part);
 
 }  // namespace shardscope::desktop

@@ -198,7 +198,7 @@ void TrainingPage::present() {
         pageFrame().setHeadline(tr("This recording has no training metrics."), {});
         return;
     }
-    pageFrame().setHeadline(trainingHeadline(recording(), now), trainingSubline(recording(), now));
+    pageFrame().setHeadline(trainingHeadline(recording(), now), trainingSubline(part()));
     m_targets->setRows(targetRows(part(), m_targets->targets(), m_others.runs()));
     presentCurves();
     presentSpreads();
@@ -206,7 +206,8 @@ void TrainingPage::present() {
 }
 
 void TrainingPage::presentCurves() {
-    const auto charts = metricCharts(recording(), {m_smoothing->value() / 100.0, &m_others.runs()});
+    const auto charts = metricCharts(recording(), selection().current(),
+                                     {m_smoothing->value() / 100.0, &m_others.runs()});
     double lastStep = 1;
     for (const MetricChart& chart : charts)
         for (const LineSeries& line : chart.series)
