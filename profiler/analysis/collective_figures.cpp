@@ -1,5 +1,6 @@
 #include "profiler/analysis/collective_figures.h"
 
+#include "profiler/analysis/findings.h"
 #include "profiler/analysis/transfers.h"
 
 #include <algorithm>
@@ -8,14 +9,18 @@ namespace shardscope::analysis {
 namespace {
 
 /// What of the collective lies in `range`.
-void add(const CollectiveEvent& event, RankId rank, TimeRange range, CommunicationSum& sum) {
+void add(const CollectiveEvent& event, RankId rank, TimeRange range, Coverage& validation,
+         CommunicationSum& sum) {
     const auto inside = [range](Timestamp begin, Timestamp end) {
-        return std::max(Duration{}, TimeRange{begin, end}.intersection(range).duration());
+        const TimeRange cut = TimeRange{begin, end}.intersection(range);
+        return cut.begin < cut.end ? cut : TimeRange{begin, begin};
     };
-    const Duration waited = inside(event.start, event.lastArrival());
+    const TimeRange wait = inside(event.start, event.lastArrival());
+    const Duration waited = wait.duration();
     ++sum.collectives;
     sum.waiting += waited;
-    sum.moving += inside(event.lastArrival(), event.end);
+    if (!validation.empty()) sum.waitingInValidation += validation.within(wait);
+    sum.moving += inside(event.lastArrival(), event.end).duration();
     if (waited <= sum.longestWait) return;
     sum.longestWait = waited;
     sum.waitingRank = rank;
@@ -51,10 +56,14 @@ Duration notBehindCompute(const RankEvents& events, TimeRange range) {
 
 CommunicationSum communicationIn(const std::vector<const RankEvents*>& ranks, TimeRange range) {
     CommunicationSum inSteps, outside;
-    for (const RankEvents* events : ranks)
+    for (const RankEvents* events : ranks) {
+        Coverage validation(
+            phaseTime(*events, [](Phase phase) { return phase == Phase::kEvaluation; }));
         for (const CollectiveEvent& event : events->collectives)
             if (TimeRange{event.start, event.end}.intersects(range))
-                add(event, events->rank, range, event.step == kNoStep ? outside : inSteps);
+                add(event, events->rank, range, validation,
+                    event.step == kNoStep ? outside : inSteps);
+    }
     return inSteps.collectives > 0 ? inSteps : outside;
 }
 

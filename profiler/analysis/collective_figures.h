@@ -29,6 +29,7 @@ namespace shardscope::analysis {
 struct CommunicationSum {
     std::int64_t collectives = 0;  ///< each counts on every rank
     Duration waiting;              ///< before the last rank arrived
+    Duration waitingInValidation;  ///< of it, within the rank's validation passes
     Duration moving;
     Duration longestWait;
     RankId waitingRank;  ///< of the longest wait

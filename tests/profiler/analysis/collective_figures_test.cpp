@@ -74,6 +74,22 @@ TEST(CollectiveFigures, SumsEndWhereTheRangeDoes) {
     EXPECT_EQ(late.moving.ns, 500'000);
 }
 
+TEST(CollectiveFigures, SumsSayWhatOfWaitingIsInValidation) {
+    RankEvents events;
+    events.collectives = {gather()};  // waits until 1 ms
+    SpanEvent phase;
+    phase.phase = Phase::kEvaluation;
+    phase.start = {700'000};
+    phase.duration = {8'300'000};
+    events.phases = {phase};
+    const auto sumIn = [&](TimeRange range) { return communicationIn({&events}, range); };
+    EXPECT_EQ(sumIn({{0}, {5'000'000}}).waitingInValidation.ns, 300'000);
+    EXPECT_EQ(sumIn({{900'000}, {5'000'000}}).waitingInValidation.ns, 100'000);
+    EXPECT_EQ(sumIn({{2'000'000}, {5'000'000}}).waitingInValidation.ns, 0);
+    events.phases[0].phase = Phase::kForward;
+    EXPECT_EQ(sumIn({{0}, {5'000'000}}).waitingInValidation.ns, 0);
+}
+
 TEST(CollectiveFigures, OnlyWorkHidesCommunication) {
     const auto timeline = test::drawTimeline(R"(
         rank 0 step    |ssssssssssss|

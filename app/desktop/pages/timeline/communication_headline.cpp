@@ -39,13 +39,13 @@ QString waitingText(const OpenRecording& recording, const analysis::Communicatio
     if (!recording.report.waitingKnown)
         return u"The other ranks are not recorded: what of it is waiting cannot be told."_s;
     if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
-    const auto& metrics = recording.summary.metrics;
-    const bool validated =
-        std::any_of(metrics.begin(), metrics.end(),
-                    [](const MetricPoint& point) { return point.name == "validation_loss"; });
+    const QString validation =
+        sum.waitingInValidation.ns > 0
+            ? u" Of the waiting %1 is in validation passes, which Overview and report leave out."_s
+                  .arg(formatDuration(sum.waitingInValidation))
+            : QString();
     return u"Longest single wait: %1, on rank %2.%3"_s.arg(
-        formatDuration(sum.longestWait), QString::number(sum.waitingRank.value),
-        validated ? u" Validation counts here; Overview and report leave it out."_s : QString());
+        formatDuration(sum.longestWait), QString::number(sum.waitingRank.value), validation);
 }
 
 /// Of the selected steps, those that hold no collectives whatever there was.
@@ -89,9 +89,12 @@ Result<CommunicationFacts> loadCommunication(storage::RecordingReader& reader,
                 return failure(ErrorCode::kCancelled, "superseded by a newer request");
             auto events = reader.rankEvents(rank.rank, range);
             if (!events) return failure(events);
-            // phases and the rest are not asked about
+            // of phases, only validation is asked about
+            std::erase_if(events->phases,
+                          [](const SpanEvent& phase) { return phase.phase != Phase::kEvaluation; });
             RankEvents& kept = read.emplace_back();
             kept.rank = rank.rank;
+            kept.phases.assign(events->phases.begin(), events->phases.end());
             kept.collectives = std::move(events->collectives);
         }
     }
