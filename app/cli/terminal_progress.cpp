@@ -28,7 +28,7 @@ std::string clockText(double time) {
 }
 
 std::string stepText(const StepProgress& progress) {
-    std::string text = fmt::format("step {}/{}", progress.step + 1, progress.steps);
+    std::string text = fmt::format("{}/{} steps", progress.step + 1, progress.steps);
     if (progress.loss) text += fmt::format("  loss {:.4f}", *progress.loss);
     if (progress.tokensPerSecond)
         text += fmt::format("  {} tokens/s", grouped(std::llround(*progress.tokensPerSecond)));
@@ -110,7 +110,7 @@ public:
         write(stepText(progress));
     }
     void validation(std::int32_t step, double loss) override {
-        write(fmt::format("step {}: validation loss {:.4f}", step + 1, loss));
+        write(fmt::format("step {}: validation loss {:.4f}", step, loss));
     }
     void rank(RankId, const char*, std::int64_t) override {}
     /// Why one has failed is told at the end.

@@ -138,7 +138,7 @@ class Tasks(unittest.TestCase):
 
     def start_long(self):
         self.start(range(4), "--steps", "1000000")
-        self.until(lambda: "step 1/" in self.said())
+        self.until(lambda: " steps  " in self.said())
         tasks = self.shardscopes()
         agents = children(tasks[0]) + children(tasks[2])
         left = agents + [rank for agent in agents for rank in children(agent)]
@@ -168,7 +168,7 @@ class Tasks(unittest.TestCase):
         self.until(ours)
         self.assertEqual(ours(), [f"{node.address}:{PORT}"])
         self.start([1, 2, 3], "--steps", "1000000")
-        self.until(lambda: "step 1/" in self.said())
+        self.until(lambda: " steps  " in self.said())
         self.assertNotIn(f"{node.address}:{PORT}", listening(first))
         os.kill(first, signal.SIGTERM)
         self.assertEqual(self.statuses(), [130] * 4)

@@ -203,7 +203,7 @@ class Slurm(unittest.TestCase):
     def start_long(self, **environment):
         process = self.start(self.record("--slurm", "--overcommit", "--ranks", "2", "--steps",
                                          "1000000"), FAKE_RANK_STEP_MS="5", **environment)
-        self.until(process, r"step 1/")
+        self.until(process, r" steps  ")
         self.until(process, r"running on")
         pids = self.running()
         self.assertEqual(len(pids), 3, "an agent and two ranks")

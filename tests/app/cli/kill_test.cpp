@@ -85,7 +85,7 @@ TEST_F(Running, IsARecordingUntilItsWriterEnds) {
     environment["FAKE_RANK_STEP_MS"] = "5";
     const auto recorder = startRecord({"--steps", "1000000"});
     ASSERT_TRUE(eventually([&] {
-        return recorder->err().find("step 1/") != std::string::npos || recorder->ended();
+        return recorder->err().find(" steps  ") != std::string::npos || recorder->ended();
     })) << recorder->err();
     EXPECT_THAT(said({"info", output()}), HasSubstr("running, "));
     EXPECT_THAT(said({"info", output()}), Not(HasSubstr("incomplete")));

@@ -106,7 +106,7 @@ protected:
         environment["FAKE_RANK_STEP_MS"] = "5";
         startAll(2, 2, {"--steps", "1000000"});
         ASSERT_TRUE(eventually([this] {
-            return task(0).err().find("step 1/") != std::string::npos || task(0).ended();
+            return task(0).err().find(" steps  ") != std::string::npos || task(0).ended();
         })) << task(0).err();
         for (const auto& each : m_tasks) ASSERT_FALSE(each->ended()) << each->err();
         for (const std::size_t leader : {0u, 2u})

@@ -223,7 +223,7 @@ TEST_F(RemoteRecording, OneWhoseWriterLivesIsRunning) {
     environment["FAKE_RANK_STEP_MS"] = "5";
     const auto recorder = startRecord({"--steps", "1000000"});
     ASSERT_TRUE(eventually([&] {
-        return recorder->err().find("step 1/") != std::string::npos || recorder->ended();
+        return recorder->err().find(" steps  ") != std::string::npos || recorder->ended();
     })) << recorder->err();
     fs::create_directories(path("reader"));
     const auto said = [&](const std::vector<std::string>& arguments) {
