@@ -221,7 +221,7 @@ Table Bounds::kindTable() const {
         {{"kind", "kind", Unit::kNone, kindDefinition()},
          {"rank", "rank"},
          {"time_ns", "time", Unit::kNanoseconds, "All rows add up to the steps' wall time."},
-         {"share_pct", "share", Unit::kPercent, kShareDefinition}},
+         {"share_pct", "of wall time", Unit::kPercent, kShareDefinition}},
         {}};
     for (const auto& [key, sum] : sorted(m_byKind))
         table.rows.push_back({toWord(key.first), std::int64_t{key.second.value}, sum.time.ns,
@@ -239,7 +239,7 @@ Table Bounds::pieceTable() const {
                  {"rank", "rank"},
                  {"count", "count", Unit::kCount, "Stretches of the path."},
                  {"time_ns", "time", Unit::kNanoseconds},
-                 {"share_pct", "share", Unit::kPercent, kShareDefinition}},
+                 {"share_pct", "of wall time", Unit::kPercent, kShareDefinition}},
                 {}};
     for (const auto& [key, sum] : sorted(m_byPiece)) {
         const auto& [kind, name, layer, rank] = key;
@@ -275,7 +275,7 @@ Table Bounds::stepTable() const {
                  {"kind", "kind"},
                  {"rank", "rank"},
                  {"time_ns", "time", Unit::kNanoseconds, "Rows of a step add up to its wall time."},
-                 {"share_pct", "share", Unit::kPercent, "Of the step's wall time."}},
+                 {"share_pct", "of step", Unit::kPercent, "Of the step's wall time."}},
                 {}};
     for (const auto& [key, sum] : m_byStep) {
         const auto& [step, kind] = key;

@@ -54,7 +54,7 @@ Table goodputTable(const Goodput& goodput) {
                 "Where the time of all ranks went",
                 {{"item", "item"},
                  {"time_ns", "time", Unit::kNanoseconds},
-                 {"share_pct", "share", Unit::kPercent, "Of the wall time of all ranks."},
+                 {"share_pct", "of wall time", Unit::kPercent, "Of the wall time of all ranks."},
                  {"what", "what it is"}},
                 {}};
     const auto share = [&](Duration time) {

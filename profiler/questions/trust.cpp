@@ -157,7 +157,7 @@ Result<void> addTracers(const Asked& asked, Answer& answer) {
                 "What the device's tracer took of the host, within steps",
                 {{"rank", "rank"},
                  {"time_ns", "time", Unit::kNanoseconds, "Union over the rank's threads."},
-                 {"share_pct", "share", Unit::kPercent, "Of the time of the rank's steps."}},
+                 {"share_pct", "of step time", Unit::kPercent, "Of the time of the rank's steps."}},
                 {}};
     for (const RankFacts& rank : asked.summary.ranks) {
         const auto overhead = readOverhead(asked, rank.rank);

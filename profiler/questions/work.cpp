@@ -19,7 +19,7 @@ Table tableOf(const char* key, const char* title, const std::vector<SpanTotal>& 
          {"count", "count", Unit::kCount, "Whole, also of what reaches over the edge of a range."},
          {"total_ns", "total", Unit::kNanoseconds, "Durations, inner spans included."},
          {"self_ns", "self", Unit::kNanoseconds, "Without spans inside of it on its lane."},
-         {"share_pct", "share", Unit::kPercent, "Self / the sum of all self times."},
+         {"share_pct", "of self time", Unit::kPercent, "Self / the sum of all self times."},
          {"mean_ns", "mean", Unit::kNanoseconds, "Of a single one: total / count."},
          {"deviation_ns", "deviation", Unit::kNanoseconds, "Standard deviation."},
          {"longest_ns", "longest", Unit::kNanoseconds, "Single one."},

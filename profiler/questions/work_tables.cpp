@@ -113,7 +113,7 @@ Table emptyParts() {
             {{"rank", "rank"},
              {"part", "part"},
              {"time_ns", "time", Unit::kNanoseconds, "Union, each moment in one part only."},
-             {"share_pct", "share", Unit::kPercent, "Of the parts together."},
+             {"share_pct", "of parts", Unit::kPercent, "Of the parts together."},
              {"from", "from", Unit::kNone,
               "Phases of the step thread, or the names of annotations and of autograd's spans."}},
             {}};

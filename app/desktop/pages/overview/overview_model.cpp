@@ -139,7 +139,8 @@ std::vector<TableColumn> partsColumns(const LedgerView& ledger) {
                            u"of a step, mean of %1"_s.arg(stepsText(ledger)), true, false, false,
                            88});
     }
-    columns.push_back({u"share"_s, u"of all step time in the selection"_s, true, false, false, 80});
+    columns.push_back(
+        {u"of step time"_s, u"of all step time in the selection"_s, true, false, false, 104});
     columns.push_back({u"definition"_s, {}, false, false, true, 240});
     return columns;
 }

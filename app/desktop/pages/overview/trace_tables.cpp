@@ -20,7 +20,9 @@ struct Asking {
 const std::vector<Asking>& askings() {
     static const std::vector<Asking> kAsked{
         {"breakdown", {}, {}},
-        {"work", {"name", "count", "total_ns", "share_pct", "mean_ns", "longest_ns"}, {}},
+        {"work",
+         {"name", "count", "total_ns", "self_ns", "share_pct", "mean_ns", "longest_ns"},
+         {}},
         {"launches", {}, {"idle"}},
         {"memory", {}, {"owners"}}};
     return kAsked;
