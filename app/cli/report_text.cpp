@@ -5,8 +5,9 @@
 #include "app/cli/report_lines.h"
 #include "app/cli/report_many.h"
 #include "app/cli/report_table.h"
-#include "engine/run/config/modelled_link.h"
 #include "engine/run/config/run_config.h"
+#include "engine/run/config/run_settings.h"
+#include "storage/model/digits.h"
 
 #include <fmt/format.h>
 
@@ -39,21 +40,19 @@ std::string configuration(const Report& report, bool brief) {
     lines.add("strategy", fmt::format("{} on {} rank{}", imported ? "not known," : run.strategy,
                                       run.worldSize, run.worldSize == 1 ? "" : "s"));
     if (const auto config = run::parseRunConfigJson(run.configJson)) {
-        lines.add("batch",
-                  fmt::format("{} sequences x {} tokens per rank, {} micro-step{} per step",
-                              config->batch, config->model.context, config->accumulate,
-                              config->accumulate == 1 ? "" : "s"));
-        lines.add("precision", toWord(config->precision));
-        lines.add("data", config->data.empty() ? "the project's own source tree" : config->data);
-        lines.add("capture", toWord(config->capture));
-        if (const std::string link = run::modelledLink(*config); !link.empty())
-            lines.add("link", link + "; times of collectives are the model's");
+        for (const run::Setting& setting : run::settingsOf(*config))
+            lines.add(setting.name, setting.text);
+        lines.add("steps", fmt::format("{} recorded, {} asked for", grouped(report.basis.steps),
+                                       grouped(config->steps)));
     }
     lines.add("status",
               fmt::format("{}, {} recorded", toWord(run.status), durationText(run.ended.ns)));
     if (brief) {
         lines.join("strategy", "model");
         lines.join("precision", "batch");
+        lines.join("seed", "batch");
+        lines.join("threads", "batch");
+        lines.join("steps", "data");
         lines.join("capture", "data");
         lines.join("status", "data");
     }
@@ -242,7 +241,7 @@ std::string ledger(const Report& report, bool brief) {
     std::vector<std::string> header{""};
     for (const RankId rank : ranks) {
         header.push_back(fmt::format("rank {}", rank.value));
-        header.emplace_back("share");
+        header.emplace_back("of wall");
     }
     std::vector<std::vector<std::string>> rows(kLedgerPartCount + 1);
     for (int part = 0; part < kLedgerPartCount; ++part)

@@ -1,10 +1,7 @@
-// Findings and run facts: the words beside the Overview's pictures.
+// Findings: the words beside the Overview's pictures.
 #include "app/desktop/pages/overview/overview_model.h"
-#include "engine/run/config/modelled_link.h"
 #include "profiler/analysis/notices.h"
 
-#include <QDateTime>
-#include <QLocale>
 #include <algorithm>
 
 namespace shardscope::desktop {
@@ -49,43 +46,6 @@ std::vector<QString> verdicts(const SelectedPart& part) {
     for (const std::string& untold : judged.untold)
         said.push_back(u"Could not tell: %1"_s.arg(fromUtf8(untold)));
     return said;
-}
-
-std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording) {
-    const RunFacts& run = recording.summary.run;
-    const QString ranks = run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize);
-    std::vector<std::pair<QString, QString>> facts;
-    if (recording.isImported()) {
-        facts.emplace_back(u"run"_s, u"imported, %1"_s.arg(ranks));
-    } else {
-        facts.emplace_back(u"model"_s, u"%1, %2 parameters"_s.arg(fromUtf8(run.model),
-                                                                  formatCount(run.parameters)));
-        facts.emplace_back(u"strategy"_s, u"%1 on %2"_s.arg(fromUtf8(run.strategy), ranks));
-        const auto config = run::parseRunConfigJson(run.configJson);
-        if (const std::string link = config ? run::modelledLink(*config) : ""; !link.empty())
-            facts.emplace_back(u"link"_s, fromUtf8(link));
-    }
-    for (const HostFacts& host : recording.summary.hosts) {
-        if (host.name.empty()) continue;
-        facts.emplace_back(u"host"_s,
-                           u"%1, %2, %3 cores, %4"_s.arg(fromUtf8(host.name), fromUtf8(host.cpu))
-                               .arg(host.cores)
-                               .arg(formatBytes(host.memory)));
-    }
-    if (recording.report.clocks.several())
-        for (const analysis::HostClock& host : recording.report.clocks.hosts())
-            facts.emplace_back(u"clock"_s, u"%1: %2"_s.arg(fromUtf8(host.name),
-                                                           fromUtf8(analysis::clockText(host))));
-    if (run.startedUnixNs > 0) {
-        const auto started = QDateTime::fromMSecsSinceEpoch(run.startedUnixNs / 1'000'000);
-        facts.emplace_back(u"started"_s,
-                           QLocale(QLocale::English).toString(started, u"d MMM yyyy, HH:mm:ss"_s));
-    }
-    facts.emplace_back(u"recorded"_s, formatDuration({run.ended.ns}));
-    facts.emplace_back(u"state"_s, QString::fromLatin1(toWord(run.status)));
-    facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
-    if (!run.commandLine.empty()) facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));
-    return facts;
 }
 
 }  // namespace shardscope::desktop

@@ -1,0 +1,30 @@
+#include "engine/run/config/run_settings.h"
+
+#include "engine/run/config/modelled_link.h"
+#include "storage/model/digits.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace shardscope::run {
+
+std::vector<Setting> settingsOf(const RunConfig& config) {
+    std::vector<Setting> settings{
+        {"batch", fmt::format("{} sequences x {} tokens per rank, {} micro-step{} per step",
+                              config.batch, grouped(config.model.context), config.accumulate,
+                              config.accumulate == 1 ? "" : "s")},
+        {"precision", toWord(config.precision)},
+        {"data", config.data.empty() ? "the project's own source tree" : config.data},
+        {"seed", std::to_string(config.seed)},
+    };
+    // settled before a run starts; not so in old recordings
+    if (config.threads > 0)
+        settings.push_back({"threads", fmt::format("{} per rank", config.threads)});
+    settings.push_back({"capture", toWord(config.capture)});
+    if (std::string link = modelledLink(config); !link.empty())
+        settings.push_back({"link", std::move(link)});
+    return settings;
+}
+
+}  // namespace shardscope::run

@@ -1,0 +1,20 @@
+// What a run was set to do, in words: one list for report and window.
+#pragma once
+
+#include "engine/run/config/run_config.h"
+
+#include <string>
+#include <vector>
+
+namespace shardscope::run {
+
+struct Setting {
+    const char* name;  ///< "batch"
+    std::string text;  ///< "8 sequences x 128 tokens per rank, 1 micro-step per step"
+};
+
+/// Batch, precision, data, seed, threads and capture level; the link where it is modelled. Model,
+/// strategy and ranks are columns of the recording (RunFacts).
+[[nodiscard]] std::vector<Setting> settingsOf(const RunConfig& config);
+
+}  // namespace shardscope::run
