@@ -106,6 +106,19 @@ TableCell TableCell::unknown(const QString& why) {
     return {unknownText(), why, -1, Meaning::kNone, {}};
 }
 
+void dropUnknownColumns(std::vector<TableColumn>& columns, TableRows& rows) {
+    if (rows.empty()) return;
+    for (std::size_t column = columns.size(); column-- > 1;) {
+        const bool known = std::any_of(rows.begin(), rows.end(), [column](const auto& row) {
+            return row[column].text != unknownText() && row[column].text != u"n/a"_s;
+        });
+        if (known) continue;
+        const auto place = static_cast<std::ptrdiff_t>(column);
+        columns.erase(columns.begin() + place);
+        for (auto& row : rows) row.erase(row.begin() + place);
+    }
+}
+
 TableModel::TableModel(QObject* parent) : QAbstractTableModel(parent) {}
 
 void TableModel::setTable(std::vector<TableColumn> columns, TableRows rows) {

@@ -57,6 +57,9 @@ struct TableCell {
 
 using TableRows = std::vector<std::vector<TableCell>>;
 
+/// Leaves out columns, but for the first, of which no row knows anything.
+void dropUnknownColumns(std::vector<TableColumn>& columns, TableRows& rows);
+
 class TableModel : public QAbstractTableModel {
     Q_OBJECT
 

@@ -100,12 +100,12 @@ void Card::paintEvent(QPaintEvent*) {
     const bool fits = m_brief.isEmpty() || metrics.horizontalAdvance(m_title) <= inner - 20;
     drawTabular(painter, QRectF(kInset, 8, inner - 20, 20), Qt::AlignLeft,
                 metrics.elidedText(fits ? m_title : m_brief, Qt::ElideRight, inner - 20));
-    paintValue(painter, inner);
-    paintDetail(painter, inner);
+    const bool qualified = paintValue(painter, inner);
+    paintDetail(painter, inner, qualified ? QString() : m_qualifier);
 }
 
-/// Number, unit and, where there is room, what qualifies it.
-void Card::paintValue(QPainter& painter, double inner) const {
+/// Number, unit and, where there is room, what qualifies it: whether there was.
+bool Card::paintValue(QPainter& painter, double inner) const {
     const Theme& theme = Theme::of(this);
     painter.setPen(theme.text);
     painter.setFont(textFont(kValuePixels, QFont::DemiBold));
@@ -118,24 +118,32 @@ void Card::paintValue(QPainter& painter, double inner) const {
     painter.setPen(theme.quietText);
     const double room = width() - kInset - x;
     const QFontMetricsF metrics(painter.font());
-    QString behind = (m_unit + u' ' + m_qualifier).trimmed();
-    if (!m_unit.isEmpty() && metrics.horizontalAdvance(behind) > room) behind = m_unit;
-    painter.drawText(QPointF(x, baseline), metrics.elidedText(behind, Qt::ElideRight, room));
+    const QString both = (m_unit + u' ' + m_qualifier).trimmed();
+    const bool fits = metrics.horizontalAdvance(both) <= room;
+    painter.drawText(QPointF(x, baseline),
+                     fits ? both : metrics.elidedText(m_unit, Qt::ElideRight, room));
+    return fits;
 }
 
-/// Words come before the trend where both do not fit.
-void Card::paintDetail(QPainter& painter, double inner) const {
+/// Words come before the trend where both do not fit. `before`: what is said first, if all of it
+/// fits.
+void Card::paintDetail(QPainter& painter, double inner, QString before) const {
     const Theme& theme = Theme::of(this);
     painter.setFont(textFont(kSmallPixels - 1));
     painter.setPen(theme.quietText);
     constexpr int kFlags = Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap;
     const double beside = inner - kTrendWidth - 8, height = m_verdict.isEmpty() ? 46 : 30;
-    const QRectF needed =
-        QFontMetricsF(painter.font()).boundingRect(QRectF(0, 0, beside, 1000), kFlags, m_detail);
+    const auto boxOf = [&](double width, const QString& text) {
+        return QFontMetricsF(painter.font()).boundingRect(QRectF(0, 0, width, 1000), kFlags, text);
+    };
+    if (before.startsWith(u"· "_s)) before.remove(0, 2);
+    const QString longer = before.isEmpty() ? m_detail : before + u" · "_s + m_detail;
+    const QString& detail = boxOf(inner, longer).height() <= height ? longer : m_detail;
+    const QRectF needed = boxOf(beside, detail);
     const bool hasTrend = m_trend.size() > 1 && width() > 150 && needed.height() <= height &&
                           needed.width() <= beside;
     const double textWidth = hasTrend ? beside : inner;
-    painter.drawText(QRectF(kInset, 62, textWidth, height), kFlags, m_detail);
+    painter.drawText(QRectF(kInset, 62, textWidth, height), kFlags, detail);
     if (!m_verdict.isEmpty()) {
         painter.setFont(textFont(kSmallPixels - 1, QFont::DemiBold));
         painter.setPen(m_good ? theme.good : theme.bad);

@@ -35,8 +35,8 @@ protected:
 
 private:
     void describe();
-    void paintValue(QPainter& painter, double inner) const;
-    void paintDetail(QPainter& painter, double inner) const;
+    bool paintValue(QPainter& painter, double inner) const;
+    void paintDetail(QPainter& painter, double inner, QString before) const;
     void retint();
 
     QToolButton* m_help;

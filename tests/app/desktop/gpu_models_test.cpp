@@ -6,6 +6,7 @@
 #include "app/desktop/pages/newrun/run_form.h"
 #include "app/desktop/pages/overview/device_model.h"
 #include "app/desktop/pages/overview/overview_model.h"
+#include "app/desktop/pages/overview/trace_tables.h"
 #include "app/desktop/pages/timeline/counter_lane.h"
 #include "app/desktop/pages/timeline/device_slice.h"
 #include "app/desktop/pages/timeline/lane_layout.h"
@@ -453,6 +454,22 @@ TEST_F(GpuRecordingTest, OverviewNamesDevicesPeaksAndKernels) {
     EXPECT_TRUE(mfu.detail.contains(u"PFLOP/s, data sheet"_s)) << mfu.detail.toStdString();
     EXPECT_TRUE(mfu.qualifier.contains(u"of measured"_s));
     EXPECT_TRUE(mfu.definition.contains(u"matrix product"_s));
+}
+
+TEST_F(GpuRecordingTest, TablesKeepTheColumnThatNamesTheirRows) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    const auto tables = readTraceTables(*m_reader, *wholePart(m_recording));
+    ASSERT_TRUE(tables) << tables.error().message;
+    const auto columnsOf = [&](const QString& title) {
+        QStringList names;
+        for (const AnswerTable& table : *tables)
+            if (table.title == title)
+                for (const TableColumn& column : table.columns) names << column.title;
+        return names;
+    };
+    EXPECT_EQ(columnsOf(u"Kernels"_s).mid(0, 5),
+              (QStringList{u"name"_s, u"count"_s, u"total"_s, u"self"_s, u"of self time"_s}));
+    EXPECT_EQ(columnsOf(u"Collectives"_s).value(0), u"operation"_s);
 }
 
 TEST_F(GpuRecordingTest, UntracedKernelsAreUnknownAndTheReasonStandsThere) {

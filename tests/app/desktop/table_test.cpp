@@ -41,6 +41,21 @@ TEST(TableCell, SaysItsExactValueOnHover) {
     EXPECT_EQ(model.index(1, 2).data(Qt::ToolTipRole).toString(), u"was not recorded"_s);
 }
 
+TEST(TableModel, ColumnsOfWhichNothingIsKnownCanBeLeftOut) {
+    auto shown = columns();
+    TableRows known = rows();
+    dropUnknownColumns(shown, known);
+    EXPECT_EQ(shown.size(), 3U) << "one row knows its share";
+    known[0][2] = TableCell::unknown({});
+    dropUnknownColumns(shown, known);
+    ASSERT_EQ(shown.size(), 2U);
+    EXPECT_EQ(shown[1].title, u"time"_s);
+    EXPECT_EQ(known[0].size(), 2U);
+    known[0][0] = known[1][0] = TableCell::unknown({});
+    dropUnknownColumns(shown, known);
+    EXPECT_EQ(shown.size(), 2U) << "the first says what a row is of";
+}
+
 TEST(TableModel, CopiesFullPrecisionWithUnitsInTheHeader) {
     TableModel model;
     model.setTable(columns(), rows());

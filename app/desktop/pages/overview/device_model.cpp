@@ -143,9 +143,15 @@ QString deviceTimeNote(const SelectedPart& part) {
     if (devices.empty()) return {};
     if (const QString why = untracedText(part); !why.isEmpty())
         return u"No kernel times: %1."_s.arg(why);
-    return u"Traced by %1. Overlap as HTA defines it: time of communication kernels hidden "
-           u"behind compute kernels, divided by all time of communication kernels."_s.arg(
-               fromUtf8(devices.front().device.tracing));
+    QString note =
+        u"Traced by %1. Overlap as HTA defines it: time of communication kernels hidden "
+        u"behind compute kernels, divided by all time of communication kernels."_s.arg(
+            fromUtf8(devices.front().device.tracing));
+    if (std::none_of(devices.begin(), devices.end(),
+                     [](const DeviceUse& use) { return use.joulesPerStep.has_value(); }))
+        note +=
+            u" Energy cannot be told: the driver's counter was not recorded over a whole step."_s;
+    return note;
 }
 
 }  // namespace shardscope::desktop

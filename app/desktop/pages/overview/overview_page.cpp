@@ -182,8 +182,15 @@ QWidget* OverviewPage::buildDevices(QWidget* parent) {
 
 void OverviewPage::presentDevices() {
     m_deviceBlock->setVisible(!part().summary->devices.empty());
-    m_devices->setTable(deviceColumns(), deviceRows(part()));
-    m_deviceTimes->setTable(deviceTimeColumns(), deviceTimeRows(part()));
+    auto columns = deviceColumns(), timeColumns = deviceTimeColumns();
+    TableRows rows = deviceRows(part()), timeRows = deviceTimeRows(part());
+    // a trace cannot be recorded again with more in it
+    if (recording().isImported()) {
+        dropUnknownColumns(columns, rows);
+        dropUnknownColumns(timeColumns, timeRows);
+    }
+    m_devices->setTable(std::move(columns), std::move(rows));
+    m_deviceTimes->setTable(std::move(timeColumns), std::move(timeRows));
     m_deviceNote->setText(deviceTimeNote(part()));
 }
 

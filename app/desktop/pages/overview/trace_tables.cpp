@@ -13,18 +13,18 @@ constexpr std::size_t kMostRows = 12;
 
 struct Asking {
     const char* question;
-    std::vector<const char*> columns;  ///< of its tables, by key; none: all
     std::vector<const char*> tables;   ///< by key; none: all
+    std::vector<const char*> columns;  ///< of those tables that have a name, by key; none: all
 };
 
 const std::vector<Asking>& askings() {
     static const std::vector<Asking> kAsked{
         {"breakdown", {}, {}},
         {"work",
-         {"name", "count", "total_ns", "self_ns", "share_pct", "mean_ns", "longest_ns"},
-         {}},
-        {"launches", {}, {"idle"}},
-        {"memory", {}, {"owners"}}};
+         {},
+         {"name", "count", "total_ns", "self_ns", "share_pct", "mean_ns", "longest_ns"}},
+        {"launches", {"idle"}, {}},
+        {"memory", {"owners"}, {}}};
     return kAsked;
 }
 
@@ -33,6 +33,12 @@ bool isWanted(const Asking& asking, const questions::Table& table) {
            (asking.tables.empty() ||
             std::any_of(asking.tables.begin(), asking.tables.end(),
                         [&](std::string_view key) { return key == table.key; }));
+}
+
+/// Tables that are not of names have columns of their own.
+std::vector<const char*> columnsOf(const Asking& asking, const questions::Table& table) {
+    const bool named = std::string_view(table.columns.front().key) == "name";
+    return named ? asking.columns : std::vector<const char*>();
 }
 
 }  // namespace
@@ -50,7 +56,7 @@ Result<std::vector<AnswerTable>> readTraceTables(storage::RecordingReader& reade
         if (!answer) return failure(answer);
         for (const questions::Table& table : answer->tables)
             if (isWanted(asking, table))
-                shown.push_back(answerTable(table, kMostRows, asking.columns));
+                shown.push_back(answerTable(table, kMostRows, columnsOf(asking, table)));
     }
     return shown;
 }
