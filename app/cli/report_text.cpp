@@ -7,6 +7,7 @@
 #include "app/cli/report_table.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_settings.h"
+#include "profiler/analysis/notices.h"
 #include "storage/model/digits.h"
 
 #include <fmt/format.h>
@@ -322,19 +323,21 @@ std::string recording(const Report& report, bool brief) {
     ReportLines lines;
     lines.add("dropped events", countText(report.dropped));
     lines.add("events", countText(report.events));
-    const double perEvent = report.events == 0 ? 0
-                                               : static_cast<double>(report.fileSize.count) /
-                                                     static_cast<double>(report.events);
-    lines.add("file", fmt::format("{}, {:.1f} bytes per event with everything in it",
-                                  bytesText(report.fileSize.count), perEvent));
+    std::string file = bytesText(report.fileSize.count);
+    if (report.events > 0)
+        file += fmt::format(
+            ", {:.1f} bytes per event with everything in it",
+            static_cast<double>(report.fileSize.count) / static_cast<double>(report.events));
+    lines.add("file", file);
     if (brief) {
         lines.join("dropped events", "events");
         lines.join("file", "events");
     }
     text += lines.text();
     for (const Diagnostic& diagnostic : report.diagnostics)
-        text += fmt::format("  {}: {}{}{}\n", toWord(diagnostic.severity), diagnostic.message,
-                            diagnostic.remedy.empty() ? "" : "; ", diagnostic.remedy);
+        text += fmt::format(
+            "  {}: {}{}{}\n", toWord(diagnostic.severity), analysis::sentence(diagnostic.message),
+            diagnostic.remedy.empty() ? "" : " ", analysis::sentence(diagnostic.remedy));
     return text;
 }
 

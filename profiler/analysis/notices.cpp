@@ -14,14 +14,6 @@ namespace {
 constexpr std::size_t kMostSentences = 3;
 constexpr std::size_t kMostOfAKind = 3;
 
-/// With a capital and a full stop.
-std::string sentence(std::string text) {
-    if (text.empty()) return text;
-    if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-    if (!text.ends_with('.')) text += '.';
-    return text;
-}
-
 RunFinding noticeOf(const Diagnostic& diagnostic) {
     RunFinding notice;
     notice.code = diagnostic.code;
@@ -68,6 +60,13 @@ std::vector<RunFinding> grouped(const std::vector<RunFinding>& all) {
 }
 
 }  // namespace
+
+std::string sentence(std::string text) {
+    if (text.empty()) return text;
+    if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    if (!text.ends_with('.')) text += '.';
+    return text;
+}
 
 std::vector<RunFinding> notices(const Report& report) {
     std::vector<RunFinding> all;

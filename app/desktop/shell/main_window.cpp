@@ -321,13 +321,14 @@ void MainWindow::presentRecording(const RecordingPtr& recording) {
 
 void MainWindow::presentFacts(const OpenRecording& recording) {
     const auto events = static_cast<std::int64_t>(recording.report.events);
-    const double perEvent = events > 0 ? static_cast<double>(recording.summary.fileSize.count) /
-                                             static_cast<double>(events)
-                                       : 0;
-    m_status->setFacts(tr("%1 events · %2 · %3")
-                           .arg(formatCount(events),
-                                ValueText{formatNumber(perEvent), tr("B/event")}.joined(),
-                                completenessWord(recording)));
+    QStringList facts{tr("%1 events").arg(formatCount(events))};
+    if (events > 0)
+        facts << ValueText{formatNumber(static_cast<double>(recording.summary.fileSize.count) /
+                                        static_cast<double>(events)),
+                           tr("B/event")}
+                     .joined();
+    facts << completenessWord(recording);
+    m_status->setFacts(facts.join(u" · "_s));
 }
 
 void MainWindow::presentLoss(const QString& path, const QString& message, const QString& action) {

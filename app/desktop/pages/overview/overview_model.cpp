@@ -107,7 +107,7 @@ QString overviewSubline(const SelectedPart& part) {
     QStringList parts;
     if (!report.findings.empty()) parts << fromUtf8(report.findings.front().title) + u'.';
     parts << completenessText(*part.recording);
-    if (!part.recording->isImported())
+    if (!part.recording->isImported() && report.events + report.dropped > 0)
         parts << u"%1 of %2 events dropped."_s.arg(
             formatCount(static_cast<std::int64_t>(report.dropped)),
             formatCount(static_cast<std::int64_t>(report.events + report.dropped)));
