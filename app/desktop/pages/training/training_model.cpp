@@ -3,43 +3,14 @@
 #include "app/desktop/models/curves.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/recording_texts.h"
-#include "profiler/analysis/throughput.h"
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-
-/// As ranks report it.
-constexpr const char* kThroughput = "tokens_per_s";
-
-QVector<QPointF> pointsOf(const std::vector<MetricPoint>& metrics, const std::string& name) {
-    QVector<QPointF> points;
-    for (const MetricPoint& point : metrics)
-        if (point.name == name)
-            points.push_back({static_cast<double>(point.step.value), point.value});
-    return points;
-}
-
-/// From the first rank's beginning of a step to the last one's end, in ms.
-QVector<QPointF> stepTimes(const std::vector<StepFacts>& steps) {
-    std::map<StepIndex, TimeRange> ranges;
-    for (const StepFacts& step : steps) {
-        const auto [at, isNew] = ranges.try_emplace(step.step, step.range());
-        if (isNew) continue;
-        at->second.begin = std::min(at->second.begin, step.start);
-        at->second.end = std::max(at->second.end, step.end);
-    }
-    QVector<QPointF> points;
-    for (const auto& [step, range] : ranges)
-        points.push_back(
-            {static_cast<double>(step.value), static_cast<double>(range.duration().ns) / 1e6});
-    return points;
-}
 
 std::optional<StepSpan> selectedSteps(const OpenRecording& recording, const Selection& selection) {
     return selection.cutsTime() ? recording.stepsOf(selection) : std::nullopt;
@@ -76,7 +47,7 @@ void addOthers(MetricChart& chart, const CurveLook& look) {
     if (look.others == nullptr) return;
     for (std::size_t i = 0; i < look.others->size(); ++i) {
         const ComparedRun& run = (*look.others)[i];
-        const auto points = pointsOf(run.metrics, chart.key.toStdString());
+        const auto& points = run.curves.of(chart.key.toStdString());
         if (!points.isEmpty())
             addCurve(chart, run.name, points, kColours[i % kColours.size()], look);
     }
@@ -86,14 +57,15 @@ void addOthers(MetricChart& chart, const CurveLook& look) {
 LineSeries slowSteps(const OpenRecording& recording, const QVector<QPointF>& times) {
     LineSeries slow{u"slow steps"_s, {}, Meaning::kReduction};
     slow.joined = false;
+    std::vector<StepSpan> spans;
+    for (const analysis::RunFinding& finding : recording.report.findings)
+        if ((finding.code == "slow-step" || finding.code == "slow-stretch") && finding.steps)
+            spans.push_back({finding.steps->first, finding.steps->second});
     for (const QPointF& time : times) {
         const StepIndex step{static_cast<std::int32_t>(time.x())};
-        const auto names = [step](const analysis::RunFinding& finding) {
-            return (finding.code == "slow-step" || finding.code == "slow-stretch") &&
-                   finding.steps && finding.steps->first <= step && step <= finding.steps->second;
-        };
-        const auto& all = recording.report.findings;
-        if (std::any_of(all.begin(), all.end(), names)) slow.points.push_back(time);
+        if (std::any_of(spans.begin(), spans.end(),
+                        [step](const StepSpan& span) { return span.contains(step); }))
+            slow.points.push_back(time);
     }
     return slow;
 }
@@ -117,9 +89,9 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
         return row;
     }
     std::vector<double> one;
-    for (const QPointF& point : pointsOf(baseline->metrics, kThroughput)) one.push_back(point.y());
+    for (const QPointF& point : baseline->curves.of(kThroughputMetric)) one.push_back(point.y());
     const auto all =
-        valuesIn(pointsOf(comparableMetrics(recording.summary), kThroughput), recording, selection);
+        valuesIn(figuresOf(recording)->curves.of(kThroughputMetric), recording, selection);
     if (one.empty() || all.empty()) {
         row.value = u"cannot be told: no throughput recorded"_s;
         return row;
@@ -133,8 +105,8 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
 
 TargetRow communicationRow(const SelectedPart& part, const Targets& targets) {
     TargetRow row{u"Blocked in communication"_s, {}, {}};
-    const Duration blocked = analysis::blockedIn(analysis::sumOfParts(part.report->ledger));
-    const Duration wall = analysis::sumOfWalls(part.report->ledger);
+    const LedgerSum& all = part.figures->ledger.all;
+    const Duration blocked = analysis::blockedIn(all.parts), wall = all.wall;
     if (wall.ns <= 0) {
         row.value = part.summary->steps.empty()
                         ? u"no whole step is selected"_s
@@ -150,7 +122,8 @@ TargetRow communicationRow(const SelectedPart& part, const Targets& targets) {
 }  // namespace
 
 std::vector<MetricChart> metricCharts(const OpenRecording& recording, const CurveLook& look) {
-    const auto metrics = comparableMetrics(recording.summary);
+    const StepFiguresPtr figures = figuresOf(recording);
+    const StepCurves& curves = figures->curves;
     std::vector<MetricChart> charts{
         {u"loss"_s,
          u"Loss"_s,
@@ -167,7 +140,7 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Curv
          {},
          u"2-norm of all gradients over all ranks, before clipping."_s,
          {}},
-        {QString::fromLatin1(kThroughput),
+        {QString::fromLatin1(kThroughputMetric),
          u"Throughput"_s,
          u"tok/s"_s,
          u"Tokens of the step over all ranks divided by its time, from the first rank's beginning to the last one's end, validation passes included."_s,
@@ -179,12 +152,12 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Curv
          {}},
     };
     for (MetricChart& chart : charts) {
-        const auto points = pointsOf(metrics, chart.key.toStdString());
+        const auto& points = curves.of(chart.key.toStdString());
         if (!points.isEmpty())
             addCurve(chart, chart.key == u"loss"_s ? u"training"_s : chart.title.toLower(), points,
                      Meaning::kCompute, look);
         if (chart.key == u"loss"_s) {
-            const auto held = pointsOf(metrics, "validation_loss");
+            const auto& held = curves.of("validation_loss");
             if (!held.isEmpty())
                 chart.series.push_back({u"validation"_s, held, Meaning::kReduction, true});
         }
@@ -197,7 +170,7 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Curv
         u"ms"_s,
         u"From the first rank's beginning of a step to the last one's end, validation passes included. Dots: steps that a finding calls slow."_s,
         {}};
-    const auto points = stepTimes(recording.summary.steps);
+    const auto& points = curves.times;
     if (!points.isEmpty()) {
         addCurve(times, u"step time"_s, points, Meaning::kCompute, look);
         const LineSeries slow = slowSteps(recording, points);
@@ -208,10 +181,13 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Curv
 }
 
 std::vector<Spread> spreads(const OpenRecording& recording, const Selection& selection) {
-    const auto metrics = comparableMetrics(recording.summary);
+    const StepFiguresPtr figures = figuresOf(recording);
+    const StepCurves& curves = figures->curves;
     const auto spreadOf = [&](const QString& title, const QString& unit,
                               const QVector<QPointF>& points) {
-        const auto values = valuesIn(points, recording, selection);
+        auto values = valuesIn(points, recording, selection);
+        // what follows is of sorted values at little cost
+        std::sort(values.begin(), values.end());
         Spread spread{title, unit, histogramOf(values), {}};
         if (spread.histogram) {
             for (const auto& [share, name] : {std::pair{0.5, u"median"_s}, {0.99, u"p99"_s}}) {
@@ -221,19 +197,9 @@ std::vector<Spread> spreads(const OpenRecording& recording, const Selection& sel
         }
         return spread;
     };
-    return {spreadOf(u"Loss, distribution"_s, u"nats"_s, pointsOf(metrics, "loss")),
-            spreadOf(u"Step time, distribution"_s, u"ms"_s, stepTimes(recording.summary.steps)),
-            spreadOf(u"Throughput, distribution"_s, u"tok/s"_s, pointsOf(metrics, kThroughput))};
-}
-
-std::vector<MetricPoint> comparableMetrics(const RecordingSummary& summary) {
-    std::vector<MetricPoint> metrics = summary.metrics;
-    const auto throughput = analysis::throughputByStep(summary);
-    if (throughput.empty()) return metrics;
-    std::erase_if(metrics, [](const MetricPoint& point) { return point.name == kThroughput; });
-    for (const auto& [step, tokens] : throughput)
-        metrics.push_back({kThroughput, step, {}, tokens});
-    return metrics;
+    return {spreadOf(u"Loss, distribution"_s, u"nats"_s, curves.of("loss")),
+            spreadOf(u"Step time, distribution"_s, u"ms"_s, curves.times),
+            spreadOf(u"Throughput, distribution"_s, u"tok/s"_s, curves.of(kThroughputMetric))};
 }
 
 QString missingMetrics(const OpenRecording& recording) {
@@ -260,7 +226,7 @@ std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targe
 }
 
 QString trainingHeadline(const OpenRecording& recording, const Selection& selection) {
-    const auto losses = valuesIn(pointsOf(recording.summary.metrics, "loss"), recording, selection);
+    const auto losses = valuesIn(figuresOf(recording)->curves.of("loss"), recording, selection);
     const auto steps = selectedSteps(recording, selection);
     const QString where = steps ? stepsWord(*steps) + u": "_s : QString();
     if (losses.empty()) {
@@ -276,9 +242,9 @@ QString trainingHeadline(const OpenRecording& recording, const Selection& select
 
 QString trainingSubline(const OpenRecording& recording, const Selection& selection) {
     const auto& report = recording.report;
+    const StepFiguresPtr figures = figuresOf(recording);
     QStringList parts;
-    const auto held =
-        valuesIn(pointsOf(recording.summary.metrics, "validation_loss"), recording, selection);
+    const auto held = valuesIn(figures->curves.of("validation_loss"), recording, selection);
     if (!held.empty()) {
         parts << u"Last validation loss %1 nats."_s.arg(formatNumber(held.back()));
     } else {
@@ -286,7 +252,7 @@ QString trainingSubline(const OpenRecording& recording, const Selection& selecti
                                        : u"No validation pass in this recording."_s);
     }
     if (selection.cutsTime()) {
-        const auto times = valuesIn(stepTimes(recording.summary.steps), recording, selection);
+        const auto times = valuesIn(figures->curves.times, recording, selection);
         const Duration median{static_cast<std::int64_t>(quantileOf(times, 0.5) * 1e6)};
         if (!times.empty())
             parts << u"Median step %1 of %2."_s.arg(

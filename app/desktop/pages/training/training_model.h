@@ -45,10 +45,6 @@ struct Spread {
 /// Whether a recording has anything this page shows; else why not.
 [[nodiscard]] QString missingMetrics(const OpenRecording& recording);
 
-/// What a run reported, its throughput as the report defines it: of all ranks. Rank 0's own, which
-/// it reported, stands for it where steps do not say how many tokens they have.
-[[nodiscard]] std::vector<MetricPoint> comparableMetrics(const RecordingSummary& summary);
-
 /// A figure against its target.
 struct TargetRow {
     QString name;
