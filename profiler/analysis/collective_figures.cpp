@@ -54,17 +54,19 @@ Duration notBehindCompute(const RankEvents& events, TimeRange range) {
     return range.duration() - computed;
 }
 
+void CommunicationTally::add(const RankEvents& events) {
+    Coverage validation(
+        phaseTime(events, [](Phase phase) { return phase == Phase::kEvaluation; }));
+    for (const CollectiveEvent& event : events.collectives)
+        if (TimeRange{event.start, event.end}.intersects(m_range))
+            analysis::add(event, events.rank, m_range, validation,
+                          event.step == kNoStep ? m_outside : m_inSteps);
+}
+
 CommunicationSum communicationIn(const std::vector<const RankEvents*>& ranks, TimeRange range) {
-    CommunicationSum inSteps, outside;
-    for (const RankEvents* events : ranks) {
-        Coverage validation(
-            phaseTime(*events, [](Phase phase) { return phase == Phase::kEvaluation; }));
-        for (const CollectiveEvent& event : events->collectives)
-            if (TimeRange{event.start, event.end}.intersects(range))
-                add(event, events->rank, range, validation,
-                    event.step == kNoStep ? outside : inSteps);
-    }
-    return inSteps.collectives > 0 ? inSteps : outside;
+    CommunicationTally tally(range);
+    for (const RankEvents* events : ranks) tally.add(*events);
+    return tally.sum();
 }
 
 }  // namespace shardscope::analysis

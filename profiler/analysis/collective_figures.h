@@ -34,9 +34,23 @@ struct CommunicationSum {
     Duration longestWait;
     RankId waitingRank;  ///< of the longest wait
 };
-/// Of collectives that touch `range`, what of them lies inside. Those outside of steps count only
+/// Of collectives that touch a range, what of them lies inside. Those outside of steps count only
 /// where steps have none: at start-up and end ranks wait for seconds for each other, which says
 /// nothing of training.
+class CommunicationTally {
+public:
+    explicit CommunicationTally(TimeRange range) : m_range(range) {}
+    /// One rank's; its events are not needed any more.
+    void add(const RankEvents& events);
+    [[nodiscard]] const CommunicationSum& sum() const {
+        return m_inSteps.collectives > 0 ? m_inSteps : m_outside;
+    }
+
+private:
+    TimeRange m_range;
+    CommunicationSum m_inSteps, m_outside;
+};
+/// Of all ranks at once.
 [[nodiscard]] CommunicationSum communicationIn(const std::vector<const RankEvents*>& ranks,
                                                TimeRange range);
 

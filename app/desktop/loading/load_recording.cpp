@@ -1,5 +1,6 @@
 #include "app/desktop/loading/load_recording.h"
 
+#include "app/desktop/models/step_figures.h"
 #include "profiler/analysis/part.h"
 
 #include <malloc.h>
@@ -25,6 +26,7 @@ RecordingPtr analysed(const OpenRecording& sketch, questions::ReportReader& read
     // only conclusions are kept: what pages show of events they ask for
     read.ranks().clear();
     read.ranks().shrink_to_fit();
+    whole->figures = stepFigures(whole->summary, whole->report.ledger);
     ::malloc_trim(0);  // a report of a long run leaves much behind
     whole->analysed = true;
     return whole;

@@ -35,6 +35,7 @@ Result<PartPtr> readPart(storage::RecordingReader& reader, const RecordingPtr& r
     part->selection = selection;
     part->summary = std::make_shared<const RecordingSummary>(read->summary());
     part->report = std::move(report);
+    part->figures = stepFigures(*part->summary, part->report->ledger);
     return PartPtr(std::move(part));
 }
 

@@ -8,6 +8,10 @@ namespace {
 
 constexpr double kMostColumns = 60;
 
+void sortOnce(std::vector<double>& values) {
+    if (!std::is_sorted(values.begin(), values.end())) std::sort(values.begin(), values.end());
+}
+
 double quantileOfSorted(const std::vector<double>& sorted, double share) {
     if (sorted.empty()) return 0;
     const double place = share * static_cast<double>(sorted.size() - 1);
@@ -32,14 +36,14 @@ QVector<QPointF> smoothed(const QVector<QPointF>& points, double factor) {
 }
 
 double quantileOf(std::vector<double> values, double share) {
-    std::sort(values.begin(), values.end());
+    sortOnce(values);
     return quantileOfSorted(values, share);
 }
 
 std::optional<Histogram> histogramOf(std::vector<double> values) {
     std::erase_if(values, [](double value) { return !std::isfinite(value); });
     if (values.size() < 2) return std::nullopt;
-    std::sort(values.begin(), values.end());
+    sortOnce(values);
     const double span = values.back() - values.front();
     if (span <= 0) return Histogram{values.front() - 0.5, 1, {static_cast<double>(values.size())}};
     const double middle = quantileOfSorted(values, 0.75) - quantileOfSorted(values, 0.25);

@@ -15,6 +15,8 @@
 
 namespace shardscope::desktop {
 
+struct StepFigures;
+
 /// What became of a trace's events: names and values, for people.
 using ImportFacts = std::vector<std::pair<QString, QString>>;
 
@@ -24,8 +26,9 @@ struct OpenRecording {
     ImportFacts importFacts;  ///< what became of that
     RecordingSummary summary;
     analysis::Report report;
-    bool analysed = false;      ///< false: a sketch, its report is on its way
-    bool beingWritten = false;  ///< some process was writing it when it was read
+    std::shared_ptr<const StepFigures> figures;  ///< of summary and report; null: a sketch
+    bool analysed = false;                       ///< false: a sketch, its report is on its way
+    bool beingWritten = false;                   ///< some process was writing it when it was read
 
     /// What the user opened.
     [[nodiscard]] const QString& address() const { return source.isEmpty() ? path : source; }

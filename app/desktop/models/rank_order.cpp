@@ -2,7 +2,6 @@
 
 #include <QObject>
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <utility>
 
@@ -19,11 +18,29 @@ void add(const QString& name, const Sums& sums, std::vector<RankFigure>& figures
     if (any && sums.size() > 1) figures.push_back({name, {sums.begin(), sums.end()}});
 }
 
-void addTimes(const QString& name, const std::vector<LedgerRow>& ledger,
-              const std::function<Duration(const LedgerRow&)>& timeOf,
+/// A rank's rows added up: one goes through them once, not once a figure.
+struct RowSum {
+    Duration blocked, wall;
+    analysis::LedgerParts parts{};
+};
+using RowSums = std::map<RankId, RowSum>;
+
+RowSums sumRows(const std::vector<LedgerRow>& ledger) {
+    RowSums sums;
+    for (const LedgerRow& row : ledger) {
+        RowSum& sum = sums[row.rank];
+        sum.blocked += analysis::blockedIn(row.parts);
+        sum.wall += row.wall;
+        for (std::size_t i = 0; i < sum.parts.size(); ++i) sum.parts[i] += row.parts[i];
+    }
+    return sums;
+}
+
+template <class TimeOf>
+void addTimes(const QString& name, const RowSums& rows, TimeOf timeOf,
               std::vector<RankFigure>& figures) {
     Sums sums;
-    for (const LedgerRow& row : ledger) sums[row.rank] += static_cast<double>(timeOf(row).ns);
+    for (const auto& [rank, sum] : rows) sums[rank] = static_cast<double>(timeOf(sum).ns);
     add(name, sums, figures);
 }
 
@@ -39,13 +56,14 @@ void addDevices(const QString& name, const std::vector<analysis::DeviceUse>& dev
 
 std::vector<RankFigure> rankFigures(const analysis::Report& report) {
     std::vector<RankFigure> figures;
+    const RowSums rows = sumRows(report.ledger);
     addTimes(
-        QObject::tr("blocked in communication"), report.ledger,
-        [](const LedgerRow& row) { return analysis::blockedIn(row.parts); }, figures);
+        QObject::tr("blocked in communication"), rows,
+        [](const RowSum& sum) { return sum.blocked; }, figures);
     for (const LedgerPart part : kAll<LedgerPart>)
         addTimes(
-            QString::fromLatin1(toWord(part)), report.ledger,
-            [part](const LedgerRow& row) { return row.parts[analysis::at(part)]; }, figures);
+            QString::fromLatin1(toWord(part)), rows,
+            [part](const RowSum& sum) { return sum.parts[analysis::at(part)]; }, figures);
     if (report.ledger.empty()) {
         addDevices(QObject::tr("compute"), report.devices, &analysis::DeviceUse::compute, figures);
         addDevices(QObject::tr("communication"), report.devices,
@@ -53,8 +71,7 @@ std::vector<RankFigure> rankFigures(const analysis::Report& report) {
         addDevices(QObject::tr("idle"), report.devices, &analysis::DeviceUse::idle, figures);
     }
     addTimes(
-        QObject::tr("step time"), report.ledger, [](const LedgerRow& row) { return row.wall; },
-        figures);
+        QObject::tr("step time"), rows, [](const RowSum& sum) { return sum.wall; }, figures);
     Sums peaks;
     for (const analysis::RankMemory& memory : report.memory)
         if (memory.known) peaks[memory.rank] = static_cast<double>(memory.peak.count);

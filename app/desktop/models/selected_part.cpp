@@ -4,11 +4,17 @@
 
 namespace shardscope::desktop {
 
+StepFiguresPtr figuresOf(const OpenRecording& recording) {
+    return recording.figures ? recording.figures
+                             : stepFigures(recording.summary, recording.report.ledger);
+}
+
 PartPtr wholePart(const RecordingPtr& recording) {
     auto part = std::make_shared<SelectedPart>();
     part->recording = recording;
     part->summary = std::shared_ptr<const RecordingSummary>(recording, &recording->summary);
     part->report = std::shared_ptr<const analysis::Report>(recording, &recording->report);
+    part->figures = figuresOf(*recording);
     return part;
 }
 
@@ -26,6 +32,7 @@ PartPtr emptyPart(const RecordingPtr& recording, const Selection& selection,
     report->run = recording->report.run;
     analysis::takeTrust(recording->report, *report);
     part->report = std::move(report);
+    part->figures = stepFigures(*part->summary, part->report->ledger);
     return part;
 }
 

@@ -4,6 +4,7 @@
 
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
+#include "app/desktop/models/step_figures.h"
 #include "profiler/analysis/report.h"
 
 #include <QString>
@@ -18,10 +19,15 @@ struct SelectedPart {
     std::shared_ptr<const RecordingSummary> summary;
     /// Figures and findings of the part; certificate and drops of the whole recording.
     std::shared_ptr<const analysis::Report> report;
+    /// Of these two.
+    StepFiguresPtr figures;
     QString refusal;  ///< why nothing is left of it: summary and report are those of no step then
 };
 
 using PartPtr = std::shared_ptr<const SelectedPart>;
+
+/// As they were read with the recording; else made here.
+[[nodiscard]] StepFiguresPtr figuresOf(const OpenRecording& recording);
 
 /// All of it.
 [[nodiscard]] PartPtr wholePart(const RecordingPtr& recording);

@@ -2,10 +2,8 @@
 
 #include "app/desktop/models/format.h"
 
-#include <array>
-#include <cstdint>
+#include <cstddef>
 #include <map>
-#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -16,18 +14,12 @@ using analysis::LedgerParts;
 
 constexpr std::size_t kMostColumns = 1000;
 
-struct Sum {
-    LedgerParts parts{};
-    std::int64_t rows = 0;
+void add(const LedgerParts& more, LedgerParts& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += more[i];
+}
 
-    void add(const LedgerParts& more, std::int64_t count) {
-        for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += more[i];
-        rows += count;
-    }
-};
-
-StackedBar barOf(const StepSpan& steps, const Sum& sum) {
-    StackedBar bar{QString::number(steps.first.value), {}, {}};
+StackedBar barOf(const StepSums::Column& sum) {
+    StackedBar bar{QString::number(sum.steps.first.value), {}, {}};
     Duration whole;
     for (const LedgerPart part : kAll<LedgerPart>) {
         const Duration mean{sum.parts[at(part)].ns / sum.rows};
@@ -42,27 +34,37 @@ StackedBar barOf(const StepSpan& steps, const Sum& sum) {
 
 }  // namespace
 
-StepSplit stepSplit(const std::vector<analysis::LedgerRow>& rows) {
-    std::map<StepIndex, Sum> bySteps;
-    LedgerParts all{};
+StepSums sumSteps(const std::vector<analysis::LedgerRow>& rows, std::optional<RankId> rank) {
+    StepSums sums;
+    std::map<StepIndex, StepSums::Column> bySteps;
     for (const analysis::LedgerRow& row : rows) {
-        bySteps[row.step].add(row.parts, 1);
-        for (std::size_t i = 0; i < all.size(); ++i) all[i] += row.parts[i];
+        if (rank && row.rank != *rank) continue;
+        StepSums::Column& column = bySteps[row.step];
+        add(row.parts, column.parts);
+        add(row.parts, sums.all);
+        ++column.rows;
     }
     const std::size_t each = (bySteps.size() + kMostColumns - 1) / kMostColumns;
-    StepSplit split;
     for (auto step = bySteps.begin(); step != bySteps.end();) {
-        StepSpan span{step->first, step->first};
-        Sum sum;
+        StepSums::Column& column = sums.columns.emplace_back();
+        column.steps.first = step->first;
         for (std::size_t i = 0; i < each && step != bySteps.end(); ++i, ++step) {
-            span.last = step->first;
-            sum.add(step->second.parts, step->second.rows);
+            column.steps.last = step->first;
+            add(step->second.parts, column.parts);
+            column.rows += step->second.rows;
         }
-        split.columns.push_back(barOf(span, sum));
-        split.steps.push_back(span);
+    }
+    return sums;
+}
+
+StepSplit stepSplit(const StepSums& sums) {
+    StepSplit split;
+    for (const StepSums::Column& column : sums.columns) {
+        split.columns.push_back(barOf(column));
+        split.steps.push_back(column.steps);
     }
     for (const LedgerPart part : kAll<LedgerPart>)
-        if (all[at(part)].ns > 0)
+        if (sums.all[at(part)].ns > 0)
             split.legend.push_back({QString::fromLatin1(toWord(part)), meaningOf(part), false});
     return split;
 }

@@ -5,9 +5,26 @@
 #include "app/desktop/models/selection.h"
 #include "profiler/analysis/ledger.h"
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
+
+/// Rows of the ledger by steps, neighbours together where there are more than a screen has room
+/// for. No texts: what is not shown costs little.
+struct StepSums {
+    struct Column {
+        StepSpan steps;
+        analysis::LedgerParts parts{};
+        std::int64_t rows = 0;
+    };
+    std::vector<Column> columns;
+    analysis::LedgerParts all{};
+};
+/// `rank`: of that one alone.
+[[nodiscard]] StepSums sumSteps(const std::vector<analysis::LedgerRow>& rows,
+                                std::optional<RankId> rank = std::nullopt);
 
 struct StepSplit {
     std::vector<StackedBar> columns;  ///< in ms
@@ -15,8 +32,7 @@ struct StepSplit {
     std::vector<StepSpan> steps;  ///< of each column
 };
 
-/// A column a step, the mean over its rows; neighbouring steps share one where there are more than
-/// a screen has room for, so that the cost follows the screen.
-[[nodiscard]] StepSplit stepSplit(const std::vector<analysis::LedgerRow>& rows);
+/// A column each, the mean over its rows.
+[[nodiscard]] StepSplit stepSplit(const StepSums& sums);
 
 }  // namespace shardscope::desktop

@@ -203,8 +203,9 @@ void StackedArea::paintMarks(QPainter& painter) const {
     double free = area.left();
     for (const AreaMark& mark : m_marks) {
         const double x = area.left() + scale.x(mark.time);
+        if (x < free) continue;
         const double wide = tabularWidth(painter.font(), mark.text);
-        if (x < free || x + wide > area.right()) continue;
+        if (x + wide > area.right()) break;  // those that follow lie further on
         painter.setPen(theme.hairline);
         painter.drawLine(QPointF(std::round(x) + 0.5, area.bottom()),
                          QPointF(std::round(x) + 0.5, area.bottom() + 34));

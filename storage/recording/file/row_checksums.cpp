@@ -153,13 +153,17 @@ Result<std::uint64_t> countRows(Connection& connection, const std::string& table
 
 }  // namespace
 
-Result<std::vector<LostRows>> lostRows(Connection& connection) {
+Result<std::vector<LostRows>> lostRows(Connection& connection,
+                                       const std::map<std::string, std::uint64_t>& known) {
     const auto stored = storedChecksums(connection);
     if (!stored) return failure(stored);
     std::vector<LostRows> lost;
     for (const StoredChecksum& checksum : *stored) {
+        const auto counted = known.find(checksum.table);
         // A table that cannot be read has no rows.
-        const std::uint64_t found = countRows(connection, checksum.table).value_or(0);
+        const std::uint64_t found = counted != known.end()
+                                        ? counted->second
+                                        : countRows(connection, checksum.table).value_or(0);
         if (found != checksum.rows()) lost.push_back({checksum.table, checksum.rows(), found});
     }
     return lost;

@@ -5,6 +5,8 @@
 #include "storage/model/recording.h"
 #include "storage/sqlite/connection.h"
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,8 +15,10 @@ namespace shardscope::storage {
 /// Puts the checksums of all tables as they are now into `meta`. Nothing may be written after it.
 Result<void> storeRowChecksums(Connection& connection);
 
-/// Tables that have fewer or more rows than were finalised: cheaper than their checksums.
-Result<std::vector<LostRows>> lostRows(Connection& connection);
+/// Tables that have fewer or more rows than were finalised: cheaper than their checksums. `known`:
+/// rows of tables that were counted already, which of a long run's collectives takes long.
+Result<std::vector<LostRows>> lostRows(Connection& connection,
+                                       const std::map<std::string, std::uint64_t>& known = {});
 
 /// A table that was finalised with a checksum, and what its rows are now.
 struct CheckedTable {

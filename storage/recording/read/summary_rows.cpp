@@ -83,11 +83,12 @@ Bytes sizeOf(const std::string& path) {
 Result<RecordingSummary> readSummary(Connection& connection, const ChunkDirectory& chunks) {
     RecordingSummary summary;
     if (auto done = readTables(connection, summary); !done) return failure(done);
-    // A file whose checksums cannot be read has none to hold it to; `info --verify` says so.
-    if (auto lost = lostRows(connection)) summary.lostRows = std::move(*lost);
     summary.events = chunks.counts();
     summary.chunkBytes = chunks.bytes();
     if (auto done = readBounds(connection, chunks, summary); !done) return failure(done);
+    // A file whose checksums cannot be read has none to hold it to; `info --verify` says so.
+    if (auto lost = lostRows(connection, {{"collectives", summary.events.collectives}}))
+        summary.lostRows = std::move(*lost);
     if (!summary.complete) summary.run.ended = summary.bounds.end;
     summary.fileSize = sizeOf(connection.path()) + sizeOf(connection.path() + "-wal");
     return summary;

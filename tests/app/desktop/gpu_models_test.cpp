@@ -450,7 +450,7 @@ TEST_F(GpuRecordingTest, OverviewNamesDevicesPeaksAndKernels) {
     EXPECT_TRUE(deviceTimeNote(*wholePart(m_recording)).contains(u"CUPTI 130001"_s));
     EXPECT_TRUE(sharedDeviceText(*m_recording).isEmpty());
     const CardContent mfu =
-        overviewCards(*wholePart(m_recording), ledgerOf(*wholePart(m_recording)))[1];
+        overviewCards(*wholePart(m_recording), wholePart(m_recording)->figures->ledger)[1];
     EXPECT_TRUE(mfu.detail.contains(u"PFLOP/s, data sheet"_s)) << mfu.detail.toStdString();
     EXPECT_TRUE(mfu.qualifier.contains(u"of measured"_s));
     EXPECT_TRUE(mfu.definition.contains(u"matrix product"_s));
@@ -491,7 +491,7 @@ TEST_F(GpuRecordingTest, AnUnknownDeviceHasNoMfuAndSaysWhy) {
     ASSERT_NO_FATAL_FAILURE(open(options));
     EXPECT_EQ(deviceRows(*wholePart(m_recording))[0][4].text, u"n/a"_s);
     const CardContent mfu =
-        overviewCards(*wholePart(m_recording), ledgerOf(*wholePart(m_recording)))[1];
+        overviewCards(*wholePart(m_recording), wholePart(m_recording)->figures->ledger)[1];
     EXPECT_EQ(mfu.value.number, u"n/a"_s);
     EXPECT_TRUE(mfu.detail.contains(u"Prototype 900"_s)) << mfu.detail.toStdString();
     EXPECT_TRUE(mfu.verdict.isEmpty());
@@ -505,7 +505,7 @@ TEST_F(GpuRecordingTest, SharingIsSaidAndTakesThePeakAway) {
     EXPECT_TRUE(sharedDeviceText(*m_recording).startsWith(u"Shared device: 2 ranks"_s));
     EXPECT_TRUE(deviceRows(*wholePart(m_recording))[0][1].text.contains(u"shared by 2"_s));
     const CardContent mfu =
-        overviewCards(*wholePart(m_recording), ledgerOf(*wholePart(m_recording)))[1];
+        overviewCards(*wholePart(m_recording), wholePart(m_recording)->figures->ledger)[1];
     EXPECT_EQ(mfu.value.number, u"n/a"_s);
     EXPECT_TRUE(mfu.qualifier.isEmpty());
 }
@@ -528,7 +528,7 @@ TEST_F(GpuRecordingTest, TheoryIsComparedWithWhatTheAllocatorHolds) {
     for (const Finding& finding : findings(*wholePart(m_recording)))
         EXPECT_FALSE(finding.title.contains(u"above theory"_s));
     const CardContent card =
-        overviewCards(*wholePart(m_recording), ledgerOf(*wholePart(m_recording)))[4];
+        overviewCards(*wholePart(m_recording), wholePart(m_recording)->figures->ledger)[4];
     EXPECT_TRUE(card.detail.startsWith(u"0.9"_s)) << card.detail.toStdString();
     EXPECT_TRUE(card.detail.contains(u"without 830"_s));
 }

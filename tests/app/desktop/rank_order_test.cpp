@@ -81,10 +81,9 @@ TEST(RankOrder, OfTracesIsByDevicesAndMemory) {
 }
 
 TEST(LedgerHeatOrder, PutsRanksWithTheHighestShareFirst) {
-    LedgerView ledger;
-    ledger.ranks = {{0}, {1}, {2}};
-    ledger.rows = {row(0, 4, 100, 10), row(1, 4, 100, 30), row(2, 4, 1000, 200), row(0, 5, 100, 10),
-                   row(1, 5, 100, 40)};
+    const std::vector<analysis::LedgerRow> ledger{row(0, 4, 100, 10), row(1, 4, 100, 30),
+                                                  row(2, 4, 1000, 200), row(0, 5, 100, 10),
+                                                  row(1, 5, 100, 40)};
     const HeatChoice data{QStringLiteral("data"), LedgerPart::kData};
     const LedgerHeat byRank = ledgerAxes(ledger, data, HeatOrder::kByRank);
     EXPECT_EQ(byRank.ranks, (std::vector<RankId>{{0}, {1}, {2}}));

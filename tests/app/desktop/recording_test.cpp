@@ -161,7 +161,7 @@ TEST_F(LoaderTest, HeadlinesNameNumbersAndTheirDenominators) {
     const RecordingPtr recording = open();
     ASSERT_TRUE(recording);
     const PartPtr whole = wholePart(recording);
-    const QString overview = overviewHeadline(*whole, ledgerOf(*whole));
+    const QString overview = overviewHeadline(*whole, whole->figures->ledger);
     EXPECT_TRUE(overview.contains(u"% of step time is compute"_s)) << overview.toStdString();
     EXPECT_TRUE(overview.contains(u"steps 0–9"_s)) << overview.toStdString();
     EXPECT_TRUE(memoryHeadline(*wholePart(recording)).contains(u"MiB on rank"_s));
@@ -185,9 +185,9 @@ TEST_F(LoaderTest, FiguresFollowTheSelection) {
     selection.steps = StepSpan{{5}, {6}};
     selection.ranks = {{1}};
     const PartPtr part = partOf(recording, selection);
-    const LedgerView ledger = ledgerOf(*part);
+    const LedgerView ledger = part->figures->ledger;
     ASSERT_EQ(ledger.ranks, std::vector<RankId>{{1}});
-    ASSERT_EQ(ledger.rows.size(), 2U);
+    ASSERT_EQ(ledger.all.rows, 2);
     EXPECT_EQ(ledger.first, StepIndex{5});
     EXPECT_EQ(ledger.last, StepIndex{6});
     EXPECT_EQ(ledgerBars(ledger).size(), 1U);
@@ -210,8 +210,8 @@ TEST_F(LoaderTest, AStepIsSelectedByItsNumberWithoutItsNeighbours) {
         Selection selection;
         selection.steps = StepSpan{{step}, {step}};
         EXPECT_EQ(recording->stepsOf(selection), selection.steps);
-        for (const auto& row : ledgerOf(*partOf(recording, selection)).rows)
-            EXPECT_EQ(row.step, StepIndex{step});
+        const PartPtr part = partOf(recording, selection);
+        for (const auto& row : part->report->ledger) EXPECT_EQ(row.step, StepIndex{step});
         // its time touches no step before or behind whole
         EXPECT_EQ(recording->stepsIn(recording->timeOf(selection)), selection.steps);
     }
@@ -224,8 +224,8 @@ TEST_F(LoaderTest, ASelectionWithoutAWholeStepSaysSo) {
     const TimeRange step = recording->summary.steps.front().range();
     selection.range = TimeRange{step.begin + Duration{10}, step.begin + Duration{20}};
     const PartPtr part = partOf(recording, selection);
-    const LedgerView ledger = ledgerOf(*part);
-    EXPECT_TRUE(ledger.rows.empty());
+    const LedgerView ledger = part->figures->ledger;
+    EXPECT_TRUE(ledger.empty());
     EXPECT_TRUE(overviewHeadline(*part, ledger).contains(u"No whole step"_s));
     for (const CardContent& card : overviewCards(*part, ledger))
         EXPECT_FALSE(card.detail.contains(u"-1"_s) || card.detail.contains(u"−"_s));
@@ -236,11 +236,11 @@ TEST_F(LoaderTest, ASelectionWithoutAWholeStepSaysSo) {
 TEST_F(LoaderTest, LedgerBarsAddUpToWallTime) {
     const RecordingPtr recording = open();
     ASSERT_TRUE(recording);
-    const LedgerView ledger = ledgerOf(*wholePart(recording));
-    const auto columns = stepSplit(ledger.of({0})).columns;
+    const LedgerView ledger = wholePart(recording)->figures->ledger;
+    const auto columns = stepSplit(ledger.byRanks.front()).columns;
     ASSERT_EQ(columns.size(), 10U);
     std::size_t column = 0;
-    for (const auto& row : ledger.rows) {
+    for (const auto& row : recording->report.ledger) {
         if (row.rank != RankId{0}) continue;
         EXPECT_NEAR(columns[column++].sum(), row.wall.milliseconds(), 1e-6);
     }
@@ -256,7 +256,7 @@ TEST(StepSplitTest, ManyStepsShareColumnsAndNoneIsLost) {
             row.parts[analysis::at(analysis::LedgerPart::kCompute)] = {(1 + rank) * 1'000'000};
         }
     }
-    const StepSplit split = stepSplit(rows);
+    const StepSplit split = stepSplit(sumSteps(rows));
     ASSERT_EQ(split.columns.size(), split.steps.size());
     EXPECT_LE(split.columns.size(), 1000U);
     std::int32_t next = 0;

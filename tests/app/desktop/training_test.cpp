@@ -152,7 +152,8 @@ TEST(TrainingModel, ScalingNeedsABaselineOfOneRank) {
     const auto rows = targetRows(*part, {}, {});
     EXPECT_THAT(rows[1].value.toStdString(), ::testing::HasSubstr("no one-rank baseline"));
     EXPECT_FALSE(rows[1].verdict);
-    ComparedRun one{u"one.sscope"_s, u"one"_s, 1, {{"tokens_per_s", StepIndex{0}, {}, 200}}};
+    ComparedRun one{u"one.sscope"_s, u"one"_s, 1, {}};
+    one.curves.metrics[kThroughputMetric] = {{0, 200}};
     const auto told = targetRows(*part, {}, {one});
     ASSERT_TRUE(told[1].verdict);
     EXPECT_FALSE(told[1].verdict->passes) << "300 / (2 x 200) is below 80 %";

@@ -17,6 +17,12 @@ struct MemoryColumns {
     TimeRange range;
     std::array<std::vector<double>, kMemoryCategoryCount> categories;
     std::vector<double> reserved;  ///< by a device's allocator; empty: not recorded
+    /// Steps that begin in the range, at least a column apart.
+    struct StepBegin {
+        Timestamp time;
+        StepIndex step;
+    };
+    std::vector<StepBegin> steps;
     [[nodiscard]] std::size_t size() const { return categories[0].size(); }
     [[nodiscard]] double total(std::size_t column) const;
 };

@@ -29,13 +29,10 @@ constexpr std::size_t kMostOwners = 12;
 /// A device's limit is drawn to scale up to this many times what is shown.
 constexpr double kNearLimit = 2.5;
 
-std::vector<AreaMark> stepMarks(const OpenRecording& recording, RankId rank, TimeRange range) {
+std::vector<AreaMark> stepMarks(const MemoryColumns& columns) {
     std::vector<AreaMark> marks;
-    for (const StepFacts& step : recording.summary.steps) {
-        if (step.rank == rank && range.contains(step.start)) {
-            marks.push_back({step.start, u"step %1"_s.arg(step.step.value)});
-        }
-    }
+    for (const MemoryColumns::StepBegin& step : columns.steps)
+        marks.push_back({step.time, u"step %1"_s.arg(step.step.value)});
     return marks;
 }
 
@@ -269,7 +266,7 @@ void MemoryPage::fillPicture(StackedArea& picture, const MemoryColumns& columns,
     picture.setTitle(tr("rank %1").arg(columns.rank.value));
     picture.setBands(std::move(bands), columns.range, highest);
     picture.setLine(tr("reserved by the allocator"), columns.reserved);
-    picture.setMarks(stepMarks(recording(), columns.rank, columns.range));
+    picture.setMarks(stepMarks(columns));
     std::vector<AreaGap> gaps;  // memory events are what only the level full holds
     for (const DetailFacts& detail : recording().summary.detail)
         if (detail.rank == columns.rank) gaps.push_back({detail.range, leftOutWord(detail)});

@@ -33,6 +33,18 @@ Result<MemoryColumns> loadColumns(storage::RecordingReader& reader, const OpenRe
     return builder.build(slices->back());
 }
 
+/// Not all of them: an axis has room for far fewer, and a run can have a hundred thousand.
+std::vector<MemoryColumns::StepBegin> stepsOf(const OpenRecording& recording, RankId rank,
+                                              TimeRange range, Duration column) {
+    std::vector<MemoryColumns::StepBegin> begins;
+    for (const StepFacts& step : recording.summary.steps) {
+        if (step.rank != rank || !range.contains(step.start)) continue;
+        if (begins.empty() || step.start - begins.back().time >= column)
+            begins.push_back({step.start, step.step});
+    }
+    return begins;
+}
+
 }  // namespace
 
 Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRecording& recording,
@@ -45,6 +57,7 @@ Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRe
         auto columns =
             loadColumns(reader, recording, rank, query, {query.range, resolution, generation});
         if (!columns) return failure(columns);
+        columns->steps = stepsOf(recording, rank, query.range, resolution);
         frame->ranks.push_back(std::move(*columns));
     }
     return MemoryFramePtr(std::move(frame));

@@ -91,17 +91,7 @@ CardContent stepCard(const SelectedPart& part, const LedgerView& ledger) {
     }
     card.value = durationText({std::llround(*median * 1e9)});
     card.detail = u"median of %1 steps"_s.arg(part.report->steadySteps);
-    int ranks = 0;
-    for (const analysis::LedgerRow& row : ledger.rows) {
-        const double x = row.step.value;
-        if (card.trend.isEmpty() || card.trend.back().x() != x) {
-            card.trend.push_back({x, 0});
-            ranks = 0;
-        }
-        QPointF& mean = card.trend.back();
-        mean.setY((mean.y() * ranks + row.wall.milliseconds()) / (ranks + 1));
-        ++ranks;
-    }
+    card.trend = decimated(ledger.stepTimes, kChartPointLimit);
     return card;
 }
 

@@ -32,23 +32,25 @@ float niceMaximum(float highest) {
 
 std::vector<HeatChoice> heatChoices(const LedgerView& ledger) {
     std::vector<HeatChoice> choices{{u"blocked in communication"_s, std::nullopt}};
-    const auto total = sumOfParts(ledger.rows);
     for (LedgerPart part : kAll<LedgerPart>)
-        if (total[at(part)].ns > 0) choices.push_back({QString::fromLatin1(toWord(part)), part});
+        if (ledger.all.parts[at(part)].ns > 0)
+            choices.push_back({QString::fromLatin1(toWord(part)), part});
     return choices;
 }
 
-LedgerHeat ledgerAxes(const LedgerView& ledger, const HeatChoice& choice, HeatOrder order) {
-    LedgerHeat axes{ledger.ranks, {}};
+LedgerHeat ledgerAxes(const std::vector<LedgerRow>& rows, const HeatChoice& choice,
+                      HeatOrder order) {
+    LedgerHeat axes;
     std::set<StepIndex> steps;
     std::map<RankId, std::pair<Duration, Duration>> sums;  // the part, all of it
-    for (const LedgerRow& row : ledger.rows) {
+    for (const LedgerRow& row : rows) {
         steps.insert(row.step);
         auto& [part, whole] = sums[row.rank];
         part += timeOf(row, choice);
         whole += row.wall;
     }
     axes.steps.assign(steps.begin(), steps.end());
+    for (const auto& [rank, sum] : sums) axes.ranks.push_back(rank);
     if (order == HeatOrder::kHighestFirst)
         std::stable_sort(axes.ranks.begin(), axes.ranks.end(), [&](RankId a, RankId b) {
             return share(sums[a].first, sums[a].second) > share(sums[b].first, sums[b].second);
@@ -56,7 +58,8 @@ LedgerHeat ledgerAxes(const LedgerView& ledger, const HeatChoice& choice, HeatOr
     return axes;
 }
 
-HeatData ledgerHeat(const LedgerView& ledger, const HeatChoice& choice, const LedgerHeat& axes) {
+HeatData ledgerHeat(const std::vector<LedgerRow>& ledger, const HeatChoice& choice,
+                    const LedgerHeat& axes) {
     HeatData map;
     std::map<RankId, std::size_t> rows;
     std::map<StepIndex, std::size_t> columns;
@@ -70,7 +73,7 @@ HeatData ledgerHeat(const LedgerView& ledger, const HeatChoice& choice, const Le
     }
     map.values.assign(rows.size() * columns.size(), -1.0F);
     float highest = 0;
-    for (const LedgerRow& row : ledger.rows) {
+    for (const LedgerRow& row : ledger) {
         const auto value = static_cast<float>(share(timeOf(row, choice), row.wall));
         map.values[rows[row.rank] * columns.size() + columns[row.step]] = value;
         highest = std::max(highest, value);

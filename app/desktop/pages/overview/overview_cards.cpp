@@ -1,9 +1,7 @@
 // The six cards of the Overview.
-#include "app/desktop/pages/overview/overview_model.h"
-
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/models/targets.h"
-#include "profiler/analysis/throughput.h"
+#include "app/desktop/pages/overview/overview_model.h"
 
 #include <cmath>
 
@@ -12,7 +10,6 @@ namespace {
 
 using namespace Qt::StringLiterals;
 using analysis::blockedIn;
-using analysis::LedgerRow;
 
 void judge(const TargetVerdict& verdict, CardContent& card) {
     card.verdict = verdict.text;
@@ -28,36 +25,9 @@ QString ranksText(std::size_t ranks) {
     return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks);
 }
 
-/// One value a step: mean over ranks of value(row).
-template <class Value>
-QVector<QPointF> trendOf(const LedgerView& ledger, Value value) {
-    QVector<QPointF> points;
-    int ranks = 0;
-    for (const LedgerRow& row : ledger.rows) {
-        const double x = row.step.value;
-        if (points.isEmpty() || points.back().x() != x) {
-            points.push_back({x, 0});
-            ranks = 0;
-        }
-        points.back().setY((points.back().y() * ranks + value(row)) / (ranks + 1));
-        ++ranks;
-    }
-    return points;
-}
-
-QVector<QPointF> metricTrend(const SelectedPart& part, const std::string& name) {
-    QVector<QPointF> points;
-    for (const MetricPoint& point : part.summary->metrics)
-        if (point.name == name)
-            points.push_back({static_cast<double>(point.step.value), point.value});
-    return points;
-}
-
-QVector<QPointF> throughputTrend(const SelectedPart& part) {
-    QVector<QPointF> points;
-    for (const auto& [step, tokens] : analysis::throughputByStep(*part.summary))
-        points.push_back({static_cast<double>(step.value), tokens});
-    return points;
+/// What a card draws of a curve.
+QVector<QPointF> trendOf(const QVector<QPointF>& curve) {
+    return decimated(curve, kChartPointLimit);
 }
 
 /// Hidden share of communication, one value a step.
@@ -66,7 +36,7 @@ QVector<QPointF> overlapTrend(const SelectedPart& part) {
     for (const analysis::StepOverlap& step : part.report->overlapByStep)
         points.push_back(
             {static_cast<double>(step.step.value), share(step.hidden, step.communication)});
-    return points;
+    return trendOf(points);
 }
 
 QString stepCount(int steps) {
@@ -77,7 +47,7 @@ CardContent throughputCard(const SelectedPart& part) {
     const auto& report = *part.report;
     CardContent card;
     card.title = u"Throughput"_s;
-    card.trend = throughputTrend(part);
+    card.trend = trendOf(part.figures->curves.throughput);
     card.definition =
         u"Tokens of one step over all selected ranks, divided by the median step time. Left out: "
         u"%1 warm-up steps, steps with a validation pass.\nSource: steps of the recording."_s.arg(
@@ -100,7 +70,7 @@ CardContent throughputCard(const SelectedPart& part) {
 /// MFU of each step: throughput in the same proportion.
 QVector<QPointF> mfuTrend(const SelectedPart& part) {
     const auto& report = *part.report;
-    QVector<QPointF> points = throughputTrend(part);
+    QVector<QPointF> points = trendOf(part.figures->curves.throughput);
     if (!report.mfu.value || report.tokensPerSecond.value_or(0) <= 0) return {};
     for (QPointF& point : points) point.ry() *= *report.mfu.value / *report.tokensPerSecond;
     return points;
@@ -186,8 +156,8 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
         u"Time the step thread is blocked in a collective, waiting for peers included, divided "
         u"by step time. Not the same as exposed communication: a collective may run beside other "
         u"work that is no compute.\nSource: phases of the compute lane."_s;
-    const Duration blocked = blockedIn(sumOfParts(ledger.rows));
-    const Duration wall = sumOfWalls(ledger.rows);
+    const Duration blocked = blockedIn(ledger.all.parts);
+    const Duration wall = ledger.all.wall;
     if (wall.ns == 0) {
         card.value = {unknownText(), {}};
         card.detail = part.summary->steps.empty()
@@ -201,12 +171,11 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
         return card;
     }
     const double fraction = share(blocked, wall);
-    const auto rows = static_cast<std::int64_t>(ledger.rows.size());
+    const std::int64_t rows = ledger.all.rows;
     card.value = {formatNumber(fraction * 100), u"%"_s};
     card.detail = u"%1 of %2 a step, mean"_s.arg(formatDuration({blocked.ns / rows}),
                                                  formatDuration({wall.ns / rows}));
-    card.trend =
-        trendOf(ledger, [](const LedgerRow& row) { return share(blockedIn(row.parts), row.wall); });
+    card.trend = trendOf(ledger.blockedShares);
     if (part.summary->run.worldSize > 1)
         judge(atMost(fraction, targets.communication), card);
     else
@@ -220,7 +189,7 @@ CardContent lossCard(const SelectedPart& part) {
     card.title = u"Loss"_s;
     card.definition =
         u"Mean cross entropy over all tokens of a step and all ranks, in nats.\nSource: metrics."_s;
-    card.trend = metricTrend(part, "loss");
+    card.trend = trendOf(part.figures->curves.of("loss"));
     if (!report.lossLast) {
         card.value = {unknownText(), {}};
         card.detail = part.recording->isImported() ? u"a trace holds no training metrics"_s

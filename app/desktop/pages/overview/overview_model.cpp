@@ -11,7 +11,6 @@ using namespace Qt::StringLiterals;
 using analysis::at;
 using analysis::blockedIn;
 using analysis::LedgerPart;
-using analysis::LedgerRow;
 
 QString stepsText(const LedgerView& ledger) {
     if (!ledger.first) return u"no step"_s;
@@ -65,8 +64,8 @@ QString deviceHeadline(const SelectedPart& part) {
 }
 
 QString ledgerHeadline(const LedgerView& ledger) {
-    const auto total = sumOfParts(ledger.rows);
-    const Duration wall = sumOfWalls(ledger.rows);
+    const auto& total = ledger.all.parts;
+    const Duration wall = ledger.all.wall;
     const Duration blocked = blockedIn(total);
     const Duration compute = total[at(LedgerPart::kCompute)];
     const Duration idle = total[at(LedgerPart::kHostBound)] + total[at(LedgerPart::kLaunchBound)];
@@ -89,7 +88,7 @@ QString ledgerHeadline(const LedgerView& ledger) {
 QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger) {
     if (!part.refusal.isEmpty())
         return u"Nothing whole lies in the selection: %1."_s.arg(part.refusal);
-    if (!ledger.rows.empty()) return ledgerHeadline(ledger);
+    if (!ledger.empty()) return ledgerHeadline(ledger);
     if (part.recording->isImported()) return deviceHeadline(part);
     if (part.recording->summary.steps.empty())
         return u"No step was finished; %1 events were recorded before the run ended."_s.arg(
@@ -116,14 +115,14 @@ QString overviewSubline(const SelectedPart& part) {
 
 std::vector<StackedBar> ledgerBars(const LedgerView& ledger) {
     std::vector<StackedBar> bars;
-    for (RankId rank : ledger.ranks)
-        bars.push_back(barOf(u"rank %1"_s.arg(rank.value), meanParts(ledger.of(rank))));
+    for (std::size_t i = 0; i < ledger.ranks.size(); ++i)
+        bars.push_back(barOf(u"rank %1"_s.arg(ledger.ranks[i].value), ledger.ofRanks[i].mean()));
     return bars;
 }
 
 std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger) {
     std::vector<LegendEntry> entries;
-    const auto total = sumOfParts(ledger.rows);
+    const auto& total = ledger.all.parts;
     for (LedgerPart part : kAll<LedgerPart>) {
         if (total[at(part)].ns > 0) {
             entries.push_back({QString::fromLatin1(toWord(part)), meaningOf(part), false});
@@ -148,9 +147,9 @@ std::vector<TableColumn> partsColumns(const LedgerView& ledger) {
 std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger) {
     std::vector<std::vector<TableCell>> rows;
     std::vector<analysis::LedgerParts> means;
-    for (RankId rank : ledger.ranks) means.push_back(meanParts(ledger.of(rank)));
-    const auto total = sumOfParts(ledger.rows);
-    const Duration wall = sumOfWalls(ledger.rows);
+    for (const LedgerSum& sum : ledger.ofRanks) means.push_back(sum.mean());
+    const auto& total = ledger.all.parts;
+    const Duration wall = ledger.all.wall;
     for (LedgerPart part : kAll<LedgerPart>) {
         if (total[at(part)].ns == 0) continue;
         std::vector<TableCell> row{{QString::fromLatin1(toWord(part)), {}, 0, meaningOf(part)}};

@@ -5,10 +5,10 @@
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/heat_data.h"
+#include "app/desktop/models/ledger_view.h"
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/table_model.h"
 #include "app/desktop/models/targets.h"
-#include "app/desktop/pages/overview/ledger_view.h"
 
 #include <QString>
 #include <optional>
@@ -61,10 +61,10 @@ struct LedgerHeat {
 };
 /// By the share of all steps together.
 enum class HeatOrder { kByRank, kHighestFirst };
-[[nodiscard]] LedgerHeat ledgerAxes(const LedgerView& ledger, const HeatChoice& choice,
-                                    HeatOrder order);
-[[nodiscard]] HeatData ledgerHeat(const LedgerView& ledger, const HeatChoice& choice,
-                                  const LedgerHeat& axes);
+[[nodiscard]] LedgerHeat ledgerAxes(const std::vector<analysis::LedgerRow>& rows,
+                                    const HeatChoice& choice, HeatOrder order);
+[[nodiscard]] HeatData ledgerHeat(const std::vector<analysis::LedgerRow>& rows,
+                                  const HeatChoice& choice, const LedgerHeat& axes);
 [[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
 [[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
 [[nodiscard]] std::vector<Finding> findings(const SelectedPart& part);

@@ -30,8 +30,6 @@ using namespace Qt::StringLiterals;
 
 constexpr int kCards = 6;
 constexpr int kWideCards = 1000;
-/// Of more ranks there is a heat map instead of a bar each.
-constexpr std::size_t kMostBars = 16;
 
 std::vector<QRectF> skeleton() {
     std::vector<QRectF> blocks;
@@ -109,8 +107,8 @@ QWidget* OverviewPage::buildSteps(QWidget* parent) {
                      formatTick});
     connect(m_bars, &StackedBars::segmentHovered, this, &RecordingPage::hoverChanged);
     connect(m_bars, &StackedBars::barActivated, this, [this](int bar) {
-        if (bar < static_cast<int>(m_ledger.ranks.size())) {
-            this->selection().selectRanks({m_ledger.ranks[static_cast<std::size_t>(bar)]});
+        if (bar < static_cast<int>(ledger().ranks.size())) {
+            this->selection().selectRanks({ledger().ranks[static_cast<std::size_t>(bar)]});
         }
     });
     m_legend = new Legend(m_stepBlock);
@@ -238,14 +236,14 @@ void OverviewPage::resizeEvent(QResizeEvent* event) {
 
 void OverviewPage::present() {
     if (!hasPart()) return;
-    m_ledger = ledgerOf(part());
-    pageFrame().setHeadline(overviewHeadline(part(), m_ledger), overviewSubline(part()));
-    presentCards(recording().isImported()
-                     ? importedCards(part(), m_ledger)
-                     : overviewCards(part(), m_ledger, readTargets(m_settingsFile)));
+    m_shown = currentPart();
+    m_targets = readTargets(m_settingsFile);
+    pageFrame().setHeadline(overviewHeadline(part(), ledger()), overviewSubline(part()));
+    presentCards(recording().isImported() ? importedCards(part(), ledger())
+                                          : overviewCards(part(), ledger(), m_targets));
     presentLedger();
     presentDevices();
-    m_parts->setTable(partsColumns(m_ledger), partsRows(m_ledger));
+    m_parts->setTable(partsColumns(ledger()), partsRows(ledger()));
     m_findings->setFindings(findings(part()), verdicts(part()));
     m_facts->setRows(runFacts(recording()));
     m_importTitle->setVisible(!recording().importFacts.empty());
@@ -257,12 +255,17 @@ void OverviewPage::present() {
 void OverviewPage::showEvent(QShowEvent* event) {
     RecordingPage::showEvent(event);
     // targets may have been changed on another page
-    if (hasRecording() && hasPart()) present();
+    if (hasRecording() && hasPart() && readTargets(m_settingsFile) != m_targets) present();
+}
+
+const LedgerView& OverviewPage::ledger() const {
+    static const LedgerView kNone;
+    return m_shown ? m_shown->figures->ledger : kNone;
 }
 
 void OverviewPage::presentLedger() {
-    const bool any = !m_ledger.rows.empty();
-    const bool many = m_ledger.ranks.size() > kMostBars;
+    const bool any = !ledger().empty();
+    const bool many = ledger().ranks.size() > kMostRankBars;
     m_stepBlock->setVisible(any);
     m_partsBlock->setVisible(any && !many);
     m_bars->setVisible(!many);
@@ -271,9 +274,9 @@ void OverviewPage::presentLedger() {
     m_stepRow->setVisible(!many);
     m_steps->setVisible(!many);
     m_order->setVisible(any && many);
-    m_choice->setVisible(any && (many || m_ledger.ranks.size() > 1));
-    m_bars->setBars(many ? std::vector<StackedBar>{} : ledgerBars(m_ledger));
-    m_legend->setEntries(ledgerLegend(m_ledger));
+    m_choice->setVisible(any && (many || ledger().ranks.size() > 1));
+    m_bars->setBars(many ? std::vector<StackedBar>{} : ledgerBars(ledger()));
+    m_legend->setEntries(ledgerLegend(ledger()));
     if (many)
         offerParts();
     else
@@ -285,7 +288,7 @@ void OverviewPage::offerRanks() {
     const QSignalBlocker quiet(m_choice);
     const int before = m_choice->currentIndex();
     m_choice->clear();
-    for (RankId rank : m_ledger.ranks) m_choice->addItem(tr("rank %1").arg(rank.value));
+    for (RankId rank : ledger().ranks) m_choice->addItem(tr("rank %1").arg(rank.value));
     m_choice->setCurrentIndex(before >= 0 && before < m_choice->count() ? before : 0);
 }
 
@@ -293,7 +296,7 @@ void OverviewPage::offerParts() {
     const QSignalBlocker quiet(m_choice);
     const QString before = m_choice->currentText();
     m_choice->clear();
-    for (const HeatChoice& choice : heatChoices(m_ledger)) m_choice->addItem(choice.name);
+    for (const HeatChoice& choice : heatChoices(ledger())) m_choice->addItem(choice.name);
     m_choice->setCurrentIndex(std::max(0, m_choice->findText(before)));
 }
 
@@ -347,22 +350,23 @@ void OverviewPage::presentCards(const std::vector<CardContent>& cards) {
 
 void OverviewPage::presentSteps() {
     const int index = m_choice->currentIndex();
-    if (m_ledger.ranks.size() > kMostBars) {
-        const auto choices = heatChoices(m_ledger);
+    if (ledger().ranks.size() > kMostRankBars) {
+        const auto& rows = m_shown->report->ledger;
+        const auto choices = heatChoices(ledger());
         if (index < 0 || index >= static_cast<int>(choices.size())) return;
         const HeatChoice& choice = choices[static_cast<std::size_t>(index)];
         m_heatAxes = ledgerAxes(
-            m_ledger, choice,
+            rows, choice,
             m_order->currentIndex() == 0 ? HeatOrder::kByRank : HeatOrder::kHighestFirst);
-        m_heat->setMap(ledgerHeat(m_ledger, choice, m_heatAxes));
+        m_heat->setMap(ledgerHeat(rows, choice, m_heatAxes));
         return;
     }
-    if (index < 0 || index >= static_cast<int>(m_ledger.ranks.size())) {
+    if (index < 0 || index >= static_cast<int>(ledger().ranks.size())) {
         m_columnSteps.clear();
         m_steps->setColumns({});
         return;
     }
-    StepSplit split = stepSplit(m_ledger.of(m_ledger.ranks[static_cast<std::size_t>(index)]));
+    StepSplit split = stepSplit(ledger().byRanks[static_cast<std::size_t>(index)]);
     m_columnSteps = std::move(split.steps);
     m_steps->setColumns(std::move(split.columns));
 }

@@ -57,6 +57,8 @@ private:
     void selectCell(int row, int column);
 
     std::vector<Card*> m_cards;
+    [[nodiscard]] const LedgerView& ledger() const;
+
     QGridLayout* m_cardGrid = nullptr;
     int m_cardColumns = 0;
     QWidget *m_stepBlock = nullptr, *m_partsBlock = nullptr;  ///< only where steps have parts
@@ -79,7 +81,8 @@ private:
     FindingList* m_findings = nullptr;
     DetailList *m_facts = nullptr, *m_import = nullptr;
     QLabel* m_importTitle = nullptr;
-    LedgerView m_ledger;
+    PartPtr m_shown;                      ///< that the page is of
+    Targets m_targets;                    ///< that its cards were held against
     std::vector<StepSpan> m_columnSteps;  ///< of each column of m_steps
 };
 

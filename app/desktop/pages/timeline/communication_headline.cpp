@@ -81,7 +81,7 @@ Result<CommunicationFacts> loadCommunication(storage::RecordingReader& reader,
                                              const storage::Generation& generation) {
     CommunicationFacts facts;
     const TimeRange range = recording.timeOf(selection);
-    std::vector<RankEvents> read;
+    analysis::CommunicationTally tally(range);
     if (recording.summary.events.collectives > 0) {
         for (const RankFacts& rank : recording.summary.ranks) {
             if (!selection.includes(rank.rank)) continue;
@@ -89,18 +89,10 @@ Result<CommunicationFacts> loadCommunication(storage::RecordingReader& reader,
                 return failure(ErrorCode::kCancelled, "superseded by a newer request");
             auto events = reader.rankEvents(rank.rank, range);
             if (!events) return failure(events);
-            // of phases, only validation is asked about
-            std::erase_if(events->phases,
-                          [](const SpanEvent& phase) { return phase.phase != Phase::kEvaluation; });
-            RankEvents& kept = read.emplace_back();
-            kept.rank = rank.rank;
-            kept.phases.assign(events->phases.begin(), events->phases.end());
-            kept.collectives = std::move(events->collectives);
+            tally.add(*events);
         }
     }
-    std::vector<const RankEvents*> ranks;
-    for (const RankEvents& events : read) ranks.push_back(&events);
-    facts.sum = analysis::communicationIn(ranks, range);
+    facts.sum = tally.sum();
     if (facts.sum.collectives > 0) return facts;
     for (const LaneFacts& lane : recording.summary.lanes) {
         const bool wanted = selection.includes(lane.rank) && isStreamLane(lane.lane) &&

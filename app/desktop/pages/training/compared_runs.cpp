@@ -1,7 +1,6 @@
 #include "app/desktop/pages/training/compared_runs.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/training/training_model.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <QFileInfo>
@@ -17,7 +16,7 @@ Result<ComparedRun> readRun(const QString& path) {
     auto summary = (*reader)->summary();
     if (!summary) return failure(summary);
     return ComparedRun{path, QFileInfo(path).completeBaseName(), summary->run.worldSize,
-                       comparableMetrics(*summary)};
+                       stepCurves(*summary)};
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/loading/job_thread.h"
-#include "storage/model/recording.h"
+#include "app/desktop/models/step_figures.h"
 
 #include <QObject>
 #include <QString>
@@ -15,7 +15,7 @@ struct ComparedRun {
     QString path;
     QString name;  ///< of the file
     int ranks = 0;
-    std::vector<MetricPoint> metrics;
+    StepCurves curves;
 };
 
 class ComparedRuns : public QObject {

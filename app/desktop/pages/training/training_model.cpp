@@ -3,43 +3,23 @@
 #include "app/desktop/models/curves.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/recording_texts.h"
-#include "profiler/analysis/throughput.h"
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
 
-/// As ranks report it.
-constexpr const char* kThroughput = "tokens_per_s";
+using CurvesPtr = std::shared_ptr<const StepCurves>;
 
-QVector<QPointF> pointsOf(const std::vector<MetricPoint>& metrics, const std::string& name) {
-    QVector<QPointF> points;
-    for (const MetricPoint& point : metrics)
-        if (point.name == name)
-            points.push_back({static_cast<double>(point.step.value), point.value});
-    return points;
-}
-
-/// From the first selected rank's beginning of a step to the last one's end, in ms.
-QVector<QPointF> stepTimes(const std::vector<StepFacts>& steps, const Selection& selection) {
-    std::map<StepIndex, TimeRange> ranges;
-    for (const StepFacts& step : steps) {
-        if (!selection.includes(step.rank)) continue;
-        const auto [at, isNew] = ranges.try_emplace(step.step, step.range());
-        if (isNew) continue;
-        at->second.begin = std::min(at->second.begin, step.start);
-        at->second.end = std::max(at->second.end, step.end);
-    }
-    QVector<QPointF> points;
-    for (const auto& [step, range] : ranges)
-        points.push_back(
-            {static_cast<double>(step.value), static_cast<double>(range.duration().ns) / 1e6});
-    return points;
+/// Of all ranks they are there; of some they are made here.
+CurvesPtr curvesOf(const OpenRecording& recording, const Selection& selection) {
+    if (!selection.ranks.empty())
+        return std::make_shared<const StepCurves>(stepCurves(recording.summary, selection.ranks));
+    const StepFiguresPtr figures = figuresOf(recording);
+    return {figures, &figures->curves};
 }
 
 std::optional<StepSpan> selectedSteps(const OpenRecording& recording, const Selection& selection) {
@@ -77,7 +57,7 @@ void addOthers(MetricChart& chart, const CurveLook& look) {
     if (look.others == nullptr) return;
     for (std::size_t i = 0; i < look.others->size(); ++i) {
         const ComparedRun& run = (*look.others)[i];
-        const auto points = pointsOf(run.metrics, chart.key.toStdString());
+        const auto& points = run.curves.of(chart.key.toStdString());
         if (!points.isEmpty())
             addCurve(chart, run.name, points, kColours[i % kColours.size()], look);
     }
@@ -87,14 +67,15 @@ void addOthers(MetricChart& chart, const CurveLook& look) {
 LineSeries slowSteps(const analysis::Report& report, const QVector<QPointF>& times) {
     LineSeries slow{u"slow steps"_s, {}, Meaning::kReduction};
     slow.joined = false;
+    std::vector<StepSpan> stretches;
+    for (const analysis::RunFinding& finding : report.findings)
+        if (finding.code == "slow-stretch" && finding.steps)
+            stretches.push_back({finding.steps->first, finding.steps->second});
     for (const QPointF& time : times) {
         const StepIndex step{static_cast<std::int32_t>(time.x())};
-        const auto isStretch = [step](const analysis::RunFinding& finding) {
-            return finding.code == "slow-stretch" && finding.steps &&
-                   finding.steps->first <= step && step <= finding.steps->second;
-        };
         if (std::binary_search(report.slowSteps.begin(), report.slowSteps.end(), step) ||
-            std::any_of(report.findings.begin(), report.findings.end(), isStretch))
+            std::any_of(stretches.begin(), stretches.end(),
+                        [step](const StepSpan& span) { return span.contains(step); }))
             slow.points.push_back(time);
     }
     return slow;
@@ -102,7 +83,7 @@ LineSeries slowSteps(const analysis::Report& report, const QVector<QPointF>& tim
 
 /// What is there for each rank, of the selected ones; the rest is of all.
 bool isByRank(const QString& key) {
-    return key == QLatin1StringView(kThroughput) || key == u"step_time"_s;
+    return key == QLatin1StringView(kThroughputMetric) || key == u"step_time"_s;
 }
 
 /// Where ranks are selected, of which ranks a chart is.
@@ -134,9 +115,9 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
         return row;
     }
     std::vector<double> one;
-    for (const QPointF& point : pointsOf(baseline->metrics, kThroughput)) one.push_back(point.y());
+    for (const QPointF& point : baseline->curves.of(kThroughputMetric)) one.push_back(point.y());
     const auto all =
-        valuesIn(pointsOf(comparableMetrics(recording.summary), kThroughput), recording, selection);
+        valuesIn(figuresOf(recording)->curves.of(kThroughputMetric), recording, selection);
     // of all ranks, whichever are selected
     if (one.empty() || all.empty()) {
         row.value = u"cannot be told: no throughput recorded"_s;
@@ -151,8 +132,8 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
 
 TargetRow communicationRow(const SelectedPart& part, const Targets& targets) {
     TargetRow row{u"Blocked in communication"_s, {}, {}};
-    const Duration blocked = analysis::blockedIn(analysis::sumOfParts(part.report->ledger));
-    const Duration wall = analysis::sumOfWalls(part.report->ledger);
+    const LedgerSum& all = part.figures->ledger.all;
+    const Duration blocked = analysis::blockedIn(all.parts), wall = all.wall;
     if (wall.ns <= 0) {
         row.value = part.summary->steps.empty()
                         ? u"no whole step is selected"_s
@@ -169,7 +150,8 @@ TargetRow communicationRow(const SelectedPart& part, const Targets& targets) {
 
 std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Selection& selection,
                                       const CurveLook& look) {
-    const auto metrics = comparableMetrics(recording.summary, selection.ranks);
+    const CurvesPtr shared = curvesOf(recording, selection);
+    const StepCurves& curves = *shared;
     std::vector<MetricChart> charts{
         {u"loss"_s,
          u"Loss"_s,
@@ -186,7 +168,7 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Sele
          {},
          u"2-norm of all gradients over all ranks, before clipping."_s,
          {}},
-        {QString::fromLatin1(kThroughput),
+        {QString::fromLatin1(kThroughputMetric),
          u"Throughput"_s,
          u"tok/s"_s,
          u"Tokens of the step over all ranks, or those selected, divided by its time, from the first one's beginning to the last one's end, validation passes included."_s,
@@ -198,12 +180,12 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Sele
          {}},
     };
     for (MetricChart& chart : charts) {
-        const auto points = pointsOf(metrics, chart.key.toStdString());
+        const auto& points = curves.of(chart.key.toStdString());
         if (!points.isEmpty())
             addCurve(chart, chart.key == u"loss"_s ? u"training"_s : chart.title.toLower(), points,
                      Meaning::kCompute, look);
         if (chart.key == u"loss"_s) {
-            const auto held = pointsOf(metrics, "validation_loss");
+            const auto& held = curves.of("validation_loss");
             if (!held.isEmpty())
                 chart.series.push_back({u"validation"_s, held, Meaning::kReduction, true});
         }
@@ -216,7 +198,7 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Sele
         u"ms"_s,
         u"From the first rank's beginning of a step to the last one's end, of all ranks or those selected, validation passes included. Dots: steps that took much longer than the rest, or lie in a slow stretch, of all ranks."_s,
         {}};
-    const auto points = stepTimes(recording.summary.steps, selection);
+    const auto& points = curves.times;
     if (!points.isEmpty()) {
         addCurve(times, u"step time"_s, points, Meaning::kCompute, look);
         const LineSeries slow = slowSteps(recording.report, points);
@@ -229,10 +211,13 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Sele
 }
 
 std::vector<Spread> spreads(const OpenRecording& recording, const Selection& selection) {
-    const auto metrics = comparableMetrics(recording.summary, selection.ranks);
+    const CurvesPtr shared = curvesOf(recording, selection);
+    const StepCurves& curves = *shared;
     const auto spreadOf = [&](const QString& key, const QString& title, const QString& unit,
                               const QVector<QPointF>& points) {
-        const auto values = valuesIn(points, recording, selection);
+        auto values = valuesIn(points, recording, selection);
+        // what follows is of sorted values at little cost
+        std::sort(values.begin(), values.end());
         Spread spread{ofRanks(recording, selection, title, key), unit, histogramOf(values), {}};
         if (spread.histogram) {
             for (const auto& [share, name] : {std::pair{0.5, u"median"_s}, {0.99, u"p99"_s}}) {
@@ -242,23 +227,10 @@ std::vector<Spread> spreads(const OpenRecording& recording, const Selection& sel
         }
         return spread;
     };
-    const auto times = stepTimes(recording.summary.steps, selection);
-    return {spreadOf(u"loss"_s, u"Loss, distribution"_s, u"nats"_s, pointsOf(metrics, "loss")),
-            spreadOf(u"step_time"_s, u"Step time, distribution"_s, u"ms"_s, times),
-            spreadOf(QString::fromLatin1(kThroughput), u"Throughput, distribution"_s, u"tok/s"_s,
-                     pointsOf(metrics, kThroughput))};
-}
-
-std::vector<MetricPoint> comparableMetrics(const RecordingSummary& summary,
-                                           const std::vector<RankId>& ranks) {
-    std::vector<MetricPoint> metrics = summary.metrics;
-    const auto throughput = analysis::throughputByStep(summary, ranks);
-    // what ranks reported is of all of them
-    if (throughput.empty() && ranks.empty()) return metrics;
-    std::erase_if(metrics, [](const MetricPoint& point) { return point.name == kThroughput; });
-    for (const auto& [step, tokens] : throughput)
-        metrics.push_back({kThroughput, step, {}, tokens});
-    return metrics;
+    return {spreadOf(u"loss"_s, u"Loss, distribution"_s, u"nats"_s, curves.of("loss")),
+            spreadOf(u"step_time"_s, u"Step time, distribution"_s, u"ms"_s, curves.times),
+            spreadOf(QString::fromLatin1(kThroughputMetric), u"Throughput, distribution"_s,
+                     u"tok/s"_s, curves.of(kThroughputMetric))};
 }
 
 QString missingMetrics(const OpenRecording& recording) {
@@ -285,7 +257,7 @@ std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targe
 }
 
 QString trainingHeadline(const OpenRecording& recording, const Selection& selection) {
-    const auto losses = valuesIn(pointsOf(recording.summary.metrics, "loss"), recording, selection);
+    const auto losses = valuesIn(figuresOf(recording)->curves.of("loss"), recording, selection);
     const auto steps = selectedSteps(recording, selection);
     const QString where = steps ? stepsWord(*steps) + u": "_s : QString();
     if (losses.empty()) {
@@ -301,9 +273,10 @@ QString trainingHeadline(const OpenRecording& recording, const Selection& select
 
 QString trainingSubline(const SelectedPart& part) {
     const auto& report = *part.report;
+    const StepFiguresPtr figures = figuresOf(*part.recording);
     QStringList parts;
-    const auto held = valuesIn(pointsOf(part.recording->summary.metrics, "validation_loss"),
-                               *part.recording, part.selection);
+    const auto held =
+        valuesIn(figures->curves.of("validation_loss"), *part.recording, part.selection);
     if (!held.empty()) {
         parts << u"Last validation loss %1 nats."_s.arg(formatNumber(held.back()));
     } else {

@@ -47,11 +47,6 @@ struct Spread {
 /// Whether a recording has anything this page shows; else why not.
 [[nodiscard]] QString missingMetrics(const OpenRecording& recording);
 
-/// What a run reported, its throughput as the report defines it: of all ranks, or of `ranks`. Rank
-/// 0's own, which it reported, stands for all where steps do not say how many tokens they have.
-[[nodiscard]] std::vector<MetricPoint> comparableMetrics(const RecordingSummary& summary,
-                                                         const std::vector<RankId>& ranks = {});
-
 /// A figure against its target.
 struct TargetRow {
     QString name;

@@ -246,7 +246,7 @@ void TrainingPage::presentSpreads() {
 }
 
 void TrainingPage::presentSplit() {
-    StepSplit split = stepSplit(part().report->ledger);
+    StepSplit split = stepSplit(part().figures->ledger.steps);
     m_splitBlock->setVisible(!split.columns.empty());
     m_splitLegend->setEntries(std::move(split.legend));
     m_split->setTitles(tr("ms, mean over ranks"), tr("step"));

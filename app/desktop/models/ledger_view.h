@@ -1,0 +1,47 @@
+// The step ledger of what is selected, summed up; its figures are those of profiler/analysis. Made
+// on the thread that reads: a long run has more rows than one goes through within a frame. Pure.
+#pragma once
+
+#include "app/desktop/models/step_split.h"
+#include "profiler/analysis/ledger.h"
+
+#include <QPointF>
+#include <QVector>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace shardscope::desktop {
+
+/// Of more ranks there is a heat map instead of a bar each.
+inline constexpr std::size_t kMostRankBars = 16;
+
+/// Rows added up.
+struct LedgerSum {
+    analysis::LedgerParts parts{};
+    Duration wall;
+    std::int64_t rows = 0;
+
+    void add(const analysis::LedgerRow& row);
+    /// What a step takes of each part on the mean: they add up to the mean step.
+    [[nodiscard]] analysis::LedgerParts mean() const;
+};
+
+struct LedgerView {
+    std::vector<RankId> ranks;
+    std::vector<LedgerSum> ofRanks;  ///< by place of `ranks`
+    LedgerSum all;
+    std::optional<StepIndex> first, last;
+    /// By step, mean over the ranks: blocked share of the step, its time in ms.
+    QVector<QPointF> blockedShares, stepTimes;
+    StepSums steps;                 ///< of all ranks
+    std::vector<StepSums> byRanks;  ///< by place of `ranks`; none of more than kMostRankBars
+
+    [[nodiscard]] bool empty() const { return all.rows == 0; }
+};
+[[nodiscard]] LedgerView ledgerView(const std::vector<analysis::LedgerRow>& rows);
+
+/// part / whole; 0 of nothing.
+[[nodiscard]] double share(Duration part, Duration whole);
+
+}  // namespace shardscope::desktop
