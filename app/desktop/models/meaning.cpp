@@ -74,6 +74,7 @@ Meaning meaningOf(CollectiveOp operation) {
         case CollectiveOp::kReduceScatter:
             return Meaning::kReduction;
         case CollectiveOp::kAllReduce:
+            return Meaning::kAllReduce;
         case CollectiveOp::kBroadcast:
         case CollectiveOp::kBarrier:
         case CollectiveOp::kAllToAll:

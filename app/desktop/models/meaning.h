@@ -29,7 +29,7 @@ enum class Meaning : std::uint8_t {
     kWaiting,  ///< waiting, whatever the collective
     kTheory,
     kReserved,      ///< a line: what an allocator holds, used or not
-    kAllReduce,     ///< of gradients: a lighter shade of kReduction
+    kAllReduce,     ///< its own name, the colour of kOtherCollective
     kDeviceCopy,    ///< a device's copies: a darker shade of kCopy
     kIdleLaunched,  ///< hatched kIdle: launched work has not begun
     kCheckpoint,

@@ -79,6 +79,10 @@ void Legend::paintEvent(QPaintEvent*) {
         } else if (m_entries[i].meaning == Meaning::kReserved) {
             painter.fillRect(QRectF(swatch.left() - 2, swatch.center().y() - 1, kSwatch + 4, 2),
                              theme.fill(Meaning::kReserved).colour);
+        } else if (m_entries[i].meaning == Meaning::kNone) {
+            // of no colour of its own: the edge of what is modelled
+            painter.setPen(QPen(theme.quietText, 1, Qt::DotLine));
+            painter.drawRect(swatch.adjusted(0.5, 0.5, -0.5, -0.5));
         } else {
             paintSwatch(painter, swatch, theme.fill(m_entries[i].meaning), theme);
         }

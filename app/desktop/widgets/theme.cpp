@@ -97,6 +97,7 @@ Fill Theme::fill(Meaning meaning) const {
             return {QColor(0xE6, 0x9F, 0x00)};
         case Meaning::kReduction:
             return {QColor(0xD5, 0x5E, 0x00)};
+        case Meaning::kAllReduce:
         case Meaning::kOtherCollective:
             return {QColor(0xCC, 0x79, 0xA7)};
         case Meaning::kCopy:
@@ -127,8 +128,6 @@ Fill Theme::fill(Meaning meaning) const {
             return {text};
         case Meaning::kReserved:
             return {text};
-        case Meaning::kAllReduce:
-            return {QColor(0xEE, 0x93, 0x55)};
         case Meaning::kDeviceCopy:
             return {QColor(0x00, 0x6E, 0x50)};
         case Meaning::kIdleLaunched:

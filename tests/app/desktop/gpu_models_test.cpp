@@ -330,8 +330,7 @@ TEST_F(GpuRecordingTest, NcclKernelsTakeTheColourOfTheirCollective) {
     std::set<Meaning> meanings;
     for (const SliceView& kernel : slices(test::kNcclLane))
         meanings.insert(sliceMeaning(LaneRole::kCommunication, kernel));
-    EXPECT_THAT(meanings,
-                ElementsAre(Meaning::kGather, Meaning::kReduction, Meaning::kOtherCollective));
+    EXPECT_THAT(meanings, ElementsAre(Meaning::kGather, Meaning::kReduction, Meaning::kAllReduce));
 }
 
 TEST(KernelMeaning, FollowsThePhaseAndNeverWaits) {

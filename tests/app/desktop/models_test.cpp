@@ -222,7 +222,7 @@ TEST(SliceLabels, GoFromLongToShort) {
     slice.operation = CollectiveOp::kAllGather;
     slice.layer = {3};
     EXPECT_THAT(sliceLabels(LaneRole::kCommunication, slice),
-                ElementsAre(u"all-gather block 3"_s, u"ag3"_s));
+                ElementsAre(u"all-gather block 3"_s, u"AG block 3"_s, u"AG 3"_s));
     slice.count = 12;
     EXPECT_THAT(sliceLabels(LaneRole::kCommunication, slice), ElementsAre(u"12 ×"_s));
 }

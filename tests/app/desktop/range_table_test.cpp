@@ -5,6 +5,7 @@
 #include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/data_table.h"
+#include "engine/run/config/run_config.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>
@@ -128,6 +129,23 @@ TEST(RangeRows, SharesNameTheirDenominatorAndStayBelowIt) {
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_DOUBLE_EQ(rows[0][3].sortKey, 0.75);
     EXPECT_EQ(rows[0].back().text, u"2 threads"_s);
+}
+
+TEST(RangeCaption, SaysWhichCaptureLevelWouldHaveHeldWhatIsNotThere) {
+    OpenRecording recording;
+    RangeTable table;
+    table.kind = RangeKind::kOperators;
+    EXPECT_EQ(rangeCaption(recording, {}, table), u"Operators: nothing recorded in the whole run"_s)
+        << "of a file that does not say its level";
+    run::RunConfig config;
+    config.capture = CaptureLevel::kLight;
+    recording.summary.run.configJson = run::toJson(config);
+    EXPECT_EQ(rangeCaption(recording, {}, table),
+              u"Operators not recorded: record with --capture full"_s);
+    table.kind = RangeKind::kCollectives;
+    EXPECT_EQ(rangeCaption(recording, {}, table),
+              u"Collectives: nothing recorded in the whole run"_s)
+        << "the level holds them: there are none";
 }
 
 TEST(WhereText, SaysWhatIsSelected) {

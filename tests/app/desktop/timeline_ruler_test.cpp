@@ -96,6 +96,18 @@ TEST(RulerSteps, ManyAreNamedAtStridesAndNeverABarcode) {
     }
 }
 
+TEST(RulerSteps, TicksStandAtRoundNumbersWhateverStepTheViewBeginsWith) {
+    const auto steps = stepsOf(774, 1'000'000);
+    const TimeScale scale{{{3'000'000}, {774'000'000}}, 1'000};
+    const auto shown = rulerSteps(scale, steps, measure);
+    ASSERT_GT(shown.size(), 20U);
+    for (const RulerStep& step : shown) {
+        if (!step.begins) continue;
+        const auto number = std::llround(static_cast<double>(scale.time(step.x).ns) / 1e6);
+        EXPECT_EQ(number % 5, 0) << "there is room for every fifth: 6.5 pixels";
+    }
+}
+
 TEST(RulerSteps, TheStepOneIsInsideIsNamed) {
     const auto steps = stepsOf(10, 1'000'000);
     const TimeScale inside{{{3'400'000}, {3'600'000}}, 500};

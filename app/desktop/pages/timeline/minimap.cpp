@@ -46,7 +46,8 @@ void Minimap::setRecording(const RecordingPtr& recording) {
     m_steps.clear();
     if (recording)
         for (const StepFacts& step : recording->summary.steps)
-            if (step.rank == recording->summary.steps.front().rank) m_steps.push_back(step.start);
+            if (step.rank == recording->summary.steps.front().rank)
+                m_steps.emplace_back(step.step, step.start);
     update();
 }
 
@@ -159,16 +160,17 @@ void Minimap::paintDensity(QPainter& painter, const QRectF& area) const {
     }
 }
 
-/// Below the strip, every 1st, 2nd, 5th ... step.
+/// Below the strip: those whose number is a multiple of 1, 2, 5, 10 ...
 void Minimap::paintSteps(QPainter& painter, const QRectF& area) const {
     if (m_steps.size() < 2) return;
-    const double pitch =
-        (xOf(m_steps.back()) - xOf(m_steps.front())) / static_cast<double>(m_steps.size() - 1);
+    const double pitch = (xOf(m_steps.back().second) - xOf(m_steps.front().second)) /
+                         static_cast<double>(m_steps.size() - 1);
     const auto stride =
-        static_cast<std::size_t>(std::max(1.0, niceStep(kClosestSteps / std::max(pitch, 1e-6), 1)));
+        static_cast<int>(std::max(1.0, niceStep(kClosestSteps / std::max(pitch, 1e-6), 1)));
     painter.setPen(Theme::of(this).quietText);
-    for (std::size_t i = 0; i < m_steps.size(); i += stride) {
-        const double x = std::round(xOf(m_steps[i])) + 0.5;
+    for (const auto& [step, start] : m_steps) {
+        if (step.value % stride != 0) continue;
+        const double x = std::round(xOf(start)) + 0.5;
         painter.drawLine(QPointF(x, area.bottom() + 2), QPointF(x, area.bottom() + 2 + kTicks));
     }
 }

@@ -7,6 +7,7 @@
 
 #include <QWidget>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -48,7 +49,8 @@ private:
 
     RecordingPtr m_recording;
     MinimapDensityPtr m_density;
-    std::vector<Timestamp> m_steps;  ///< begins of those of the first rank
+    /// Begins of those of the first rank.
+    std::vector<std::pair<StepIndex, Timestamp>> m_steps;
     std::vector<Timestamp> m_hits;
     TimeRange m_view;
     Grip m_grip = Grip::kNone;

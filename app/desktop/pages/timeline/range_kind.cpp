@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/lane_identity.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/overhead_lanes.h"
 
 #include <set>
@@ -88,6 +89,23 @@ QString rangeKindName(RangeKind kind) {
             break;
     }
     return u"Calibration, profiler"_s;
+}
+
+bool isBelow(const OpenRecording& recording, CaptureLevel least) {
+    const auto config = run::parseRunConfigJson(recording.summary.run.configJson);
+    return config && config->capture < least;
+}
+
+CaptureLevel rangeKindLevel(RangeKind kind) {
+    switch (kind) {
+        case RangeKind::kOperators:
+        case RangeKind::kCalls:
+        case RangeKind::kWaits:
+        case RangeKind::kPython:
+            return CaptureLevel::kFull;
+        default:
+            return CaptureLevel::kLight;
+    }
 }
 
 QString rangeKindLane(RangeKind kind) {

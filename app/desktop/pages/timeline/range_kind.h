@@ -1,6 +1,7 @@
 // Kinds of lanes that the table of a range tells apart. Pure.
 #pragma once
 
+#include "app/desktop/models/open_recording.h"
 #include "app/desktop/pages/timeline/timeline_frame.h"
 
 #include <QString>
@@ -19,6 +20,10 @@ namespace shardscope::desktop {
 [[nodiscard]] std::vector<RangeKind> rangeKinds(const RecordingSummary& summary);
 /// "CUDA calls"
 [[nodiscard]] QString rangeKindName(RangeKind kind);
+/// From which capture level on there are such events.
+[[nodiscard]] CaptureLevel rangeKindLevel(RangeKind kind);
+/// The run's capture level holds less; false where it is not known.
+[[nodiscard]] bool isBelow(const OpenRecording& recording, CaptureLevel least);
 /// What a lane of the kind is: "stream", "thread", "rank".
 [[nodiscard]] QString rangeKindLane(RangeKind kind);
 

@@ -1,6 +1,7 @@
 #include "app/desktop/pages/timeline/range_table_model.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/recording_texts.h"
 #include "app/desktop/pages/timeline/device_slice.h"
 #include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/slice_details.h"
@@ -75,6 +76,10 @@ QString whereText(const OpenRecording& recording, const Selection& selection) {
 QString rangeCaption(const OpenRecording& recording, const Selection& selection,
                      const RangeTable& table) {
     const QString where = whereText(recording, selection);
+    const CaptureLevel least = rangeKindLevel(table.kind);
+    if (table.rows.empty() && !wasSalvaged(recording) && isBelow(recording, least))
+        return u"%1 not recorded: record with --capture %2"_s.arg(rangeKindName(table.kind),
+                                                                  fromUtf8(toWord(least)));
     if (table.rows.empty())
         return u"%1: nothing recorded %2"_s.arg(rangeKindName(table.kind), where);
     const QString lanes = table.lanes == table.ranks

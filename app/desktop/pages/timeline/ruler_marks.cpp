@@ -73,12 +73,11 @@ QString stepName(StepIndex step) {
     return QObject::tr("step %1").arg(step.value);
 }
 
-/// Every how many steps there is room for a name.
-int strideOf(std::span<const StepMark> steps, const TimeScale& scale, const Measure& measure) {
+/// Every how many steps, at 1-2-5, there is room for something of a width.
+int strideOf(std::span<const StepMark> steps, const TimeScale& scale, double wide) {
     if (steps.size() < 2) return 1;
     const double all = scale.x(steps.back().range.begin) - scale.x(steps.front().range.begin);
     const double pitch = all / static_cast<double>(steps.size() - 1);
-    const double wide = measure(stepName(steps.back().step)) + kTextGap;
     return static_cast<int>(std::max(1.0, niceStep(wide / std::max(pitch, 1e-6), 1)));
 }
 
@@ -139,7 +138,9 @@ std::vector<RulerStep> rulerSteps(const TimeScale& scale, const std::vector<Step
                                   const Measure& measure) {
     std::vector<RulerStep> found;
     const auto shown = inSight(scale, steps);
-    const int stride = strideOf(shown, scale, measure);
+    if (shown.empty()) return found;
+    const int stride = strideOf(shown, scale, measure(stepName(shown.back().step)) + kTextGap);
+    const int lines = strideOf(shown, scale, kClosest);
     double freeText = 0, freeLine = -kClosest;
     for (const StepMark& step : shown) {
         RulerStep mark;
@@ -159,7 +160,8 @@ std::vector<RulerStep> rulerSteps(const TimeScale& scale, const std::vector<Step
                 freeText = mark.x + wide + kTextGap / 2;
             }
         }
-        const bool line = mark.begins && (!mark.text.isEmpty() || mark.x - freeLine >= kClosest);
+        const bool round = step.step.value % lines == 0 && mark.x - freeLine >= kClosest;
+        const bool line = mark.begins && (!mark.text.isEmpty() || round);
         if (line) freeLine = mark.x;
         if (line || !mark.text.isEmpty()) {
             mark.begins = line;

@@ -61,13 +61,13 @@ void addCollective(const OpenRecording& recording, RankId rank, const Collective
     }
 }
 
-/// The initials of "reduce-scatter", the first two letters of "broadcast".
+/// "RS" of "reduce-scatter", "BR" of "broadcast"; the legend explains those of the strategies.
 QString shortCollective(CollectiveOp operation) {
     const QStringList parts = word(toWord(operation)).split(u'-');
-    if (parts.size() == 1) return parts.front().left(2);
+    if (parts.size() == 1) return parts.front().left(2).toUpper();
     QString initials;
     for (const QString& part : parts) initials += part.front();
-    return initials;
+    return initials.toUpper();
 }
 
 /// Steps are pale; of what is below them only the optimizer and the like have a colour.
@@ -154,9 +154,10 @@ std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice) {
                           : slice.layer == kNoLayer ? QString()
                                                     : QString::number(slice.layer.value);
     if (role == LaneRole::kCommunication && slice.operation) {
-        const QString code = shortCollective(*slice.operation) + index;
+        const QString code = shortCollective(*slice.operation);
         if (layer.isEmpty()) return {slice.name, code};
-        return {u"%1 %2"_s.arg(slice.name, layer), code};
+        return {u"%1 %2"_s.arg(slice.name, layer), u"%1 %2"_s.arg(code, layer),
+                u"%1 %2"_s.arg(code, index)};
     }
     if (role == LaneRole::kCompute) {
         if (layer.isEmpty()) return {slice.name};

@@ -6,5 +6,6 @@ namespace shardscope::desktop {
 inline constexpr int kLabelWidth = 136;      ///< names of lanes, at least
 inline constexpr int kMostLabelWidth = 264;  ///< longer names are elided
 inline constexpr int kRulerHeight = 40;      ///< time above, steps below
+inline constexpr int kScrollStep = 48;       ///< of a notch of the wheel
 
 }  // namespace shardscope::desktop

@@ -4,6 +4,7 @@
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/pages/timeline/counter_lane.h"
 #include "app/desktop/pages/timeline/lane_painter.h"
+#include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/timeline_ruler.h"
 #include "app/desktop/widgets/painting.h"
 
@@ -93,15 +94,16 @@ void paintHeader(QPainter& painter, const TimelineViewport& viewport, const QRec
     paintNote(painter, area, left + wide + 12, right, row, theme);
 }
 
-/// Of a heat map's rows only as many as there is room for.
+/// Of a heat map's rows only as many as there is room for; names are higher than rows: the first
+/// does not reach above `visibleTop`.
 void paintThinName(QPainter& painter, const QRectF& area, const LaneRow& row, std::size_t index,
-                   const Theme& theme) {
+                   double visibleTop, const Theme& theme) {
     const auto stride = static_cast<std::size_t>(std::ceil(13 / area.height()));
     if (index % stride != 0) return;
     painter.setFont(textFont(kSmallPixels - 2));
     painter.setPen(theme.quietText);
-    drawTabular(painter, QRectF(16, area.center().y() - 7, area.left() - 24, 14), Qt::AlignLeft,
-                row.name);
+    const double top = std::max(area.center().y() - 7, visibleTop);
+    drawTabular(painter, QRectF(16, top, area.left() - 24, 14), Qt::AlignLeft, row.name);
 }
 
 /// "+32 levels": what a click on the name shows or hides.
@@ -163,16 +165,26 @@ void paintGaps(QPainter& painter, const TimelineViewport& viewport, const LaneRo
     }
 }
 
+/// That the run's capture level holds nothing of the lane at all, and which does.
+void paintNotRecorded(QPainter& painter, const QRectF& area, const LaneRow& row,
+                      const Theme& theme) {
+    const CaptureLevel least = isFullOnly(row.role) ? CaptureLevel::kFull : CaptureLevel::kLight;
+    paintLeftOut(painter, area,
+                 QObject::tr("not recorded: record with --capture %1").arg(fromUtf8(toWord(least))),
+                 theme);
+}
+
 /// Rows and their names within one clip.
 class RowsPainter {
 public:
     RowsPainter(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame* frame,
                 const Theme& theme)
-        : m_painter(painter),
-          m_viewport(viewport),
-          m_frame(frame),
-          m_theme(theme),
-          m_lanes(theme) {}
+        : m_painter(painter), m_viewport(viewport), m_frame(frame), m_theme(theme), m_lanes(theme) {
+        const RecordingPtr& recording = viewport.recording();
+        if (!recording || recording->isImported()) return;
+        m_lacksLight = isBelow(*recording, CaptureLevel::kLight);
+        m_lacksFull = isBelow(*recording, CaptureLevel::kFull);
+    }
 
     void paint(const LaneRow& row) {
         if (row.isHeader()) return;
@@ -182,6 +194,9 @@ public:
             return m_lanes.paintSummary(m_painter, area, row, partsOf(row), m_viewport.scale());
         const LaneFrame* lane = frameOf(row.key);
         if (lane == nullptr) return;
+        const bool lacks = isFullOnly(row.role) ? m_lacksFull : m_lacksLight;
+        if (lacks && row.kind == LaneRow::Kind::kSpans && lane->slices.empty())
+            return paintNotRecorded(m_painter, area, row, m_theme);
         if (row.kind == LaneRow::Kind::kCounter)
             m_lanes.paintCounter(m_painter, area, row, *lane, m_viewport.scale());
         else
@@ -191,7 +206,7 @@ public:
     void paintName(const LaneRow& row, std::size_t index, double visibleTop) {
         const QRectF area = m_viewport.rowArea(row);
         if (row.thin && row.isHeader())
-            paintThinName(m_painter, area, row, index, m_theme);
+            paintThinName(m_painter, area, row, index, visibleTop, m_theme);
         else if (row.isHeader())
             paintHeader(m_painter, m_viewport, area, row, m_theme);
         else
@@ -214,6 +229,7 @@ private:
     const TimelineFrame* m_frame;
     const Theme& m_theme;
     LanePainter m_lanes;
+    bool m_lacksLight = false, m_lacksFull = false;  ///< by its capture level
 };
 
 /// Headers whose rows scroll below them; returns how low they reach.

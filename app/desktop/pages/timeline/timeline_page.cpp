@@ -9,7 +9,9 @@
 #include "app/desktop/pages/timeline/slice_panel.h"
 #include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/timeline_legend.h"
 #include "app/desktop/pages/timeline/timeline_tables.h"
+#include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
 
@@ -20,6 +22,7 @@
 #include <QMenu>
 #include <QShortcut>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <map>
 
 namespace shardscope::desktop {
@@ -88,12 +91,14 @@ QWidget* TimelinePage::buildContent() {
     pictures->setSpacing(kGap);
     m_minimap = new Minimap(content);
     m_canvas = new TimelineCanvas(content);
+    m_legend = new Legend(content);
     m_panel = new SlicePanel(content);
     m_tables = new TablePanel(content);
     m_find = new FindBar(content);
     pictures->addWidget(m_find);
     pictures->addWidget(m_minimap);
     pictures->addWidget(m_canvas, 1);
+    pictures->addWidget(m_legend);
     upper->addLayout(pictures, 1);
     upper->addWidget(m_panel);
     layout->addLayout(upper, 1);
@@ -113,6 +118,7 @@ void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::sliceSelected, this, &TimelinePage::presentSlice);
     connect(m_canvas, &TimelineCanvas::sliceCleared, m_panel, &SlicePanel::showNothing);
     connect(m_canvas, &TimelineCanvas::plotChanged, m_minimap, &Minimap::setPlot);
+    connect(m_canvas, &TimelineCanvas::plotChanged, this, &TimelinePage::presentLegend);
     connect(m_panel, &SlicePanel::linkFollowed, m_canvas, [this] { m_canvas->followLink(0); });
     connect(m_panel, &SlicePanel::wayChosen, m_canvas, &TimelineCanvas::followLink);
     connect(m_canvas, &TimelineCanvas::hoverChanged, this, &RecordingPage::hoverChanged);
@@ -199,6 +205,17 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
     return {view.begin - margin, view.end + margin};
 }
 
+/// Of what is shown as it is shown.
+void TimelinePage::presentLegend() {
+    if (!hasRecording()) return;
+    const auto& rows = m_canvas->lanes().rows;
+    const bool heatMap =
+        std::any_of(rows.begin(), rows.end(), [](const LaneRow& row) { return row.thin; });
+    m_legend->setEntries(timelineLegend(recording(), heatMap));
+    // on a low page lanes need the room more; a heat map has no names that would tell
+    m_legend->setVisible(heatMap || height() >= kLowPage);
+}
+
 void TimelinePage::present() {
     const Selection& current = selection().current();
     const bool tooFar = isTooFar(recording(), recording().timeOf(current));
@@ -229,6 +246,7 @@ void TimelinePage::present() {
         current.cutsTime() ? std::optional(recording().timeOf(current)) : std::nullopt;
     m_canvas->setSelectedRange(selected);
     if (selected && !selected->intersects(m_canvas->view())) m_canvas->setView(*selected);
+    presentLegend();
     m_rows->setTooFar(tooFar);
     m_rows->setSelection(current);
     if (isVisible()) m_rows->ask();
@@ -288,6 +306,7 @@ void TimelinePage::resizeEvent(QResizeEvent* event) {
     RecordingPage::resizeEvent(event);
     m_tables->setFixedHeight((height() < kLowPage ? 5 : 7) * kRow + 4);
     m_panel->setFixedWidth(width() < kNarrowPage ? 232 : 288);
+    presentLegend();
 }
 
 void TimelinePage::askForPicture(const TimelineQuery& query) {

@@ -10,6 +10,7 @@
 namespace shardscope::desktop {
 
 class FindBar;
+class Legend;
 class MarkList;
 class Minimap;
 class SlicePanel;
@@ -39,6 +40,7 @@ Q_SIGNALS:
 protected:
     [[nodiscard]] bool showsSketches() const override { return true; }
     void present() override;
+    void presentLegend();
     void showEvent(QShowEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -65,6 +67,7 @@ private:
     Topic m_picture, m_depths, m_density, m_neighbour, m_links, m_collective, m_headline;
     Minimap* m_minimap = nullptr;
     TimelineCanvas* m_canvas = nullptr;
+    Legend* m_legend = nullptr;
     SlicePanel* m_panel = nullptr;
     FindBar* m_find = nullptr;
     TablePanel* m_tables = nullptr;
