@@ -81,7 +81,7 @@ std::string footer() {
         if (*format.reads != '\0') text += fmt::format("  {}\n", format.reads);
     return text +
            "Several files, or a folder with one file per rank, become one recording with their\n"
-           "clocks aligned.\n\n"
+           "clocks aligned; where these share no start, each begins at 0.\n\n"
            "Examples:\n"
            "  shardscope import trace.json.gz --output run.sscope\n"
            "  shardscope import traces/ --output run.sscope --strict\n"

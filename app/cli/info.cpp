@@ -9,6 +9,7 @@
 #include "profiler/analysis/host_clocks.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
+#include "storage/sqlite/repair_command.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -119,8 +120,8 @@ std::string verificationText(const storage::Verification& found, const std::stri
         text += fmt::format("fault       and {} more\n", found.faultCount - found.faults.size());
     return text + (found.sound() ? "sound       everything agrees\n"
                                  : fmt::format("unsound     {} faults: salvage what is left with "
-                                               "`shardscope repair {} -o OUT`\n",
-                                               found.faultCount, path));
+                                               "{}\n",
+                                               found.faultCount, storage::repairCommand(path)));
 }
 
 int verify(const InfoOptions& options) {

@@ -7,6 +7,7 @@
 #include "storage/recording/remote/remote_address.h"
 #include "storage/recording/remote/remote_reader.h"
 #include "storage/recording/remote/serving_child.h"
+#include "storage/sqlite/repair_command.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,8 +18,12 @@ namespace shardscope::cli {
 namespace remote = storage::remote;
 namespace {
 
+std::string plainName(const remote::RemoteAddress& address) {
+    return address.path.substr(address.path.rfind('/') + 1);
+}
+
 std::string fileName(const remote::RemoteAddress& address) {
-    return launch::shellWord(address.path.substr(address.path.rfind('/') + 1));
+    return launch::shellWord(plainName(address));
 }
 
 /// For a shell of this machine: puts a copy of the file into the current folder.
@@ -74,8 +79,12 @@ int tellFailure(const RecordingPlace& place, const Error& error) {
     std::string text = error.message;
     const auto address = remote::parseAddress(place.path);
     // What helps there is no program that is in anybody's path there.
-    if (address && text.find("`shardscope repair`") != text.npos)
-        text += ", of a copy of the file here: " + fetchCommand(place, *address);
+    if (const std::size_t at = text.find("`shardscope repair "); address && at != text.npos) {
+        text.replace(
+            at, text.find('`', at + 1) + 1 - at,
+            fmt::format("a copy of the file here: `{} && {}", fetchCommand(place, *address),
+                        storage::repairCommand(plainName(*address)).substr(1)));
+    }
     tellError(text);
     return exitStatus(error);
 }

@@ -1,6 +1,7 @@
 // Files and folders into one recording: which files, which reader, whose ranks.
 #include "storage/interchange/import.h"
 
+#include "storage/interchange/clock_groups.h"
 #include "storage/interchange/formats.h"
 #include "storage/interchange/import_recordings.h"
 #include "storage/interchange/output_file.h"
@@ -129,6 +130,7 @@ struct Learned {
     std::vector<StatedByFile> files;     ///< one for each input; empty in the first round
     std::optional<std::int64_t> zeroNs;  ///< where time 0 must lie for nothing to come before it
     TraceBuilder::StepsOfRanks steps;
+    ClockGroups clocks;  ///< of all inputs, where they are not on one clock
 };
 
 /// One round over all inputs.
@@ -149,7 +151,10 @@ private:
     [[nodiscard]] ReaderRequest requestFor(std::size_t index);
     [[nodiscard]] std::optional<Learned> learn();
     [[nodiscard]] Result<void> checkYield() const;
-    void noteDistance();
+    /// Where its events are: nothing of an input that has none, or none that could be placed.
+    [[nodiscard]] std::optional<InputSpan> spanOf(const ReaderResult& result) const;
+    [[nodiscard]] Learned unrelated(ClockGroups clocks) const;
+    void noteClocks();
     Result<void> finish();
     [[nodiscard]] std::string sourceText() const;
 
@@ -160,7 +165,8 @@ private:
     bool m_misread = false;             ///< a file states something else than it was read with
     bool m_anyRead = false;
     bool m_mayBeEmpty = true;
-    std::map<Timestamp, std::string> m_ends;  ///< of the files
+    std::vector<std::optional<InputSpan>> m_spans;
+    std::vector<std::uint32_t> m_rankCounts;  ///< of the inputs
     std::optional<TraceBuilder> m_builder;
     ImportAccount m_account;
     RunFacts m_run;
@@ -193,19 +199,23 @@ ReaderRequest Import::requestFor(std::size_t index) {
     // Files before it may have had several ranks.
     const RankId next{static_cast<std::uint32_t>(index) + m_extraRanks};
     const Input& input = (*m_inputs)[index];
+    const ClockGroups& clocks = m_known->clocks;
     return {input.path,
             input.title,
             &*m_builder,
             known.rank.value_or(next),
             known.clockBaseNs ? known.clockBaseNs : m_clockBaseNs,
-            m_zeroNs,
+            clocks.areOne() ? m_zeroNs : clocks.zeroOf[index],
             [this, index](double share) { return report(index, share); }};
 }
 
 Result<void> Import::read(std::size_t index) {
     const std::string& title = (*m_inputs)[index].title;
+    m_builder->beginInput();
     auto result = readAny(requestFor(index));
     if (!result) return failure(result);
+    m_spans.push_back(spanOf(*result));
+    m_rankCounts.push_back(result->ranks);
     const StatedByFile found{result->stated.rank.value_or(result->rank),
                              result->stated.clockBaseNs.value_or(result->clockBaseNs)};
     m_misread |= found.rank != result->rank || found.clockBaseNs != result->clockBaseNs;
@@ -221,7 +231,6 @@ Result<void> Import::read(std::size_t index) {
     m_anyRead = true;
     m_run.worldSize = std::max(m_run.worldSize, result->run.worldSize);
     m_ended = std::max(m_ended, result->ended);
-    m_ends.emplace(result->ended, title);
     m_mayBeEmpty = m_mayBeEmpty && result->mayBeEmpty;
     m_wholeRun = result->wholeRun && m_inputs->size() == 1;
     m_configs += (m_configs.empty() ? "" : ",") + result->run.configJson;
@@ -229,35 +238,55 @@ Result<void> Import::read(std::size_t index) {
     return {};
 }
 
-/// Another round is better when a file was misread, events lie before time 0, or a step was marked
-/// after events that it may hold were stored.
+/// Another round is better when a file was misread, files are on clocks of their own, events lie
+/// before time 0, or a step was marked after events that it may hold were stored.
 std::optional<Learned> Import::learn() {
-    if (m_misread) return Learned{m_found, m_known->zeroNs, m_known->steps};
-    if (m_wholeRun || m_known->zeroNs) return std::nullopt;
+    if (m_misread) return Learned{m_found, m_known->zeroNs, m_known->steps, m_known->clocks};
+    if (m_wholeRun || m_known->zeroNs || !m_known->clocks.areOne()) return std::nullopt;
+    if (ClockGroups clocks = clockGroups(m_spans); !clocks.areOne())
+        return unrelated(std::move(clocks));
     const std::int64_t early =
         std::min<std::int64_t>(0, m_builder->earliest().value_or(Timestamp{}).ns);
     if (early == 0 && !m_builder->stepsCameLate()) return std::nullopt;
-    Learned learned{m_found, *m_zeroNs + early, m_builder->markedSteps()};
+    Learned learned{m_found, *m_zeroNs + early, m_builder->markedSteps(), {}};
     for (const auto& [rank, marks] : learned.steps) marks->shift(Duration{-early});
     return learned;
 }
 
-/// Files of one run end within a day of one another.
-void Import::noteDistance() {
-    constexpr std::int64_t kDayNs = std::int64_t{86'400} * 1'000'000'000;
-    if (m_ends.size() < 2) return;
-    const auto& [first, early] = *m_ends.begin();
-    const auto& [last, late] = *m_ends.rbegin();
-    const std::int64_t days = (last - first).ns / kDayNs;
-    if (days == 0) return;
-    const std::string sentence = early + " and " + late + " end " + std::to_string(days) +
-                                 " days apart: they are hardly of one run, or the clock of one is "
-                                 "not known";
+std::optional<InputSpan> Import::spanOf(const ReaderResult& result) const {
+    const std::int64_t zero = result.zeroNs;
+    const auto seen = m_builder->timesOfInput();
+    if (!seen && result.account.rejected() > 0) return std::nullopt;
+    if (!seen) return m_spans.empty() ? InputSpan{zero, zero, false} : m_spans.front();
+    // Where all lies before time 0 the reader's end says nothing.
+    const Timestamp last = seen->end.ns < 0 ? seen->end : std::max(seen->end, result.ended);
+    const bool wallClock = result.clockBaseNs == 0 && result.baseUnixNs != 0;
+    return InputSpan{zero + seen->begin.ns, zero + last.ns, result.stated.clockBaseNs || wallClock};
+}
+
+/// Each group begins at its own start.
+Learned Import::unrelated(ClockGroups clocks) const {
+    Learned learned{m_found, std::nullopt, m_builder->markedSteps(), std::move(clocks)};
+    for (std::size_t i = 0; i < m_found.size(); ++i) {
+        const std::optional<std::int64_t> zero = learned.clocks.zeroOf[i];
+        for (std::uint32_t n = 0; zero && n < m_rankCounts[i]; ++n)
+            if (const auto marks = learned.steps.find({m_found[i].rank->value + n});
+                marks != learned.steps.end())
+                marks->second->shift(Duration{*m_zeroNs - *zero});
+    }
+    return learned;
+}
+
+void Import::noteClocks() {
+    if (m_known->clocks.areOne()) return;
+    std::vector<std::string> names;
+    for (const Input& input : *m_inputs) names.push_back(fs::path(input.title).filename().string());
+    const std::string sentence = clocksShareNoStart(m_known->clocks, names);
     m_account.notes.push_back(sentence);
     m_builder->addDiagnostic({Severity::kWarning,
-                              "inputs-far-apart",
+                              kClocksUnrelated,
                               sentence,
-                              "import them into recordings of their own",
+                              kClocksUnrelatedAdvice,
                               std::nullopt,
                               {},
                               1});
@@ -286,7 +315,7 @@ Result<void> Import::finish() {
                                                    m_account.rejections.begin()->first +
                                                    "), which --strict does not allow");
     if (auto worth = checkYield(); !worth) return worth;
-    noteDistance();
+    noteClocks();
     for (const std::string& note : m_builder->stepNotes()) m_account.notes.push_back(note);
     if (m_account.rejected() > 0)
         m_builder->addDiagnostic(

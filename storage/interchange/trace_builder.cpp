@@ -205,8 +205,18 @@ std::vector<std::string> TraceBuilder::stepNotes() const {
 }
 
 std::optional<Timestamp> TraceBuilder::earliest() const {
-    if (m_state->earliest.ns == kStorableTime) return std::nullopt;
-    return m_state->earliest;
+    const Timestamp first = std::min(m_state->earliest, m_state->ofInput.begin);
+    if (first.ns == kStorableTime) return std::nullopt;
+    return first;
+}
+std::optional<TimeRange> TraceBuilder::timesOfInput() const {
+    const TimeRange& seen = m_state->ofInput;
+    if (seen.begin.ns == kStorableTime) return std::nullopt;
+    return seen;
+}
+void TraceBuilder::beginInput() {
+    m_state->earliest = std::min(m_state->earliest, m_state->ofInput.begin);
+    m_state->ofInput = kNothingSeen;
 }
 void TraceBuilder::addMetric(const MetricPoint& metric) {
     m_state->note(m_state->writer->addMetric(metric));

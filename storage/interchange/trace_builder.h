@@ -99,6 +99,9 @@ public:
     [[nodiscard]] std::vector<std::string> stepNotes() const;
     /// Of all events so far; nothing without any.
     [[nodiscard]] std::optional<Timestamp> earliest() const;
+    /// From the first to the last start since beginInput(), likewise.
+    [[nodiscard]] std::optional<TimeRange> timesOfInput() const;
+    void beginInput();
 
     void addMetric(const MetricPoint& metric);
     void addDiagnostic(const Diagnostic& diagnostic);

@@ -1,5 +1,6 @@
 #include "storage/sqlite/sqlite_error.h"
 
+#include "storage/sqlite/repair_command.h"
 #include "storage/sqlite/sqlite_api.h"
 
 #include <sys/resource.h>
@@ -62,13 +63,14 @@ tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) 
         case SQLITE_TOOBIG:
             return failure(ErrorCode::kUnreadable,
                            path + " holds a value that is larger than any recording's (" + detail +
-                               "): it is damaged; keep what is sound of it with `shardscope "
-                               "repair`");
+                               "): it is damaged; keep what is sound of it with " +
+                               repairCommand(path));
         case SQLITE_ERROR:
             return failure(ErrorCode::kUnreadable,
                            path + " lacks something that every recording has (" + detail +
                                "): it is damaged, or was changed by another program; keep what is "
-                               "sound of it with `shardscope repair`");
+                               "sound of it with " +
+                               repairCommand(path));
         default:
             return failure(ErrorCode::kFailure, path + ": " + detail);
     }

@@ -1,16 +1,15 @@
 // Text that passes shells unharmed.
 #pragma once
 
+#include "storage/model/shell_word.h"
+
 #include <string>
 #include <string_view>
 
 namespace shardscope::launch {
 
-/// As one word of a POSIX shell's line.
-[[nodiscard]] std::string shellWord(std::string_view text);
-
-/// The same as people type it: without quotes where it needs none.
-[[nodiscard]] std::string typedWord(std::string_view text);
+using shardscope::shellWord;
+using shardscope::typedWord;
 
 /// What a login shell of any kind (sh, bash, zsh, csh, tcsh, fish) is to be given so that it
 /// becomes /bin/sh with `line`, which holds no line break.

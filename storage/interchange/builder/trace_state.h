@@ -46,6 +46,8 @@ struct BuiltRank {
     std::uint64_t events = 0;
 };
 
+inline constexpr TimeRange kNothingSeen{{kStorableTime}, {-kStorableTime}};
+
 struct TraceBuilder::State {
     State(OutputFile file, storage::RecordingWriter recording)
         : output(std::move(file)), writer(std::move(recording)) {}
@@ -58,7 +60,8 @@ struct TraceBuilder::State {
     std::size_t buffered = 0;         ///< events that wait, of all lanes
     std::size_t bufferedNumbers = 0;  ///< of arguments
     int chunksSinceCommit = 0;
-    Timestamp earliest{kStorableTime};
+    Timestamp earliest{kStorableTime};  ///< of inputs before this one
+    TimeRange ofInput = kNothingSeen;
     Timestamp latest{-kStorableTime};  ///< start of a span
     SplitArguments scratch;
 
@@ -82,7 +85,10 @@ struct TraceBuilder::State {
     }
 
     /// An event at this time is kept.
-    void seen(Timestamp time) { earliest = std::min(earliest, time); }
+    void seen(Timestamp time) {
+        ofInput.begin = std::min(ofInput.begin, time);
+        ofInput.end = std::max(ofInput.end, time);
+    }
     void added(BuiltRank& owner) {
         ++owner.events;
         if (++buffered > kMostBuffered || bufferedNumbers > kMostNumbers) relieve();

@@ -10,6 +10,9 @@
 
 namespace shardscope::interchange::nsys {
 
+/// Of waits and events: the device that the export's row names, where their context is another's.
+inline constexpr std::string_view kDeviceOfRow = "device_of_row";
+
 class ArgumentWriter {
 public:
     void clear() { m_text.assign(1, '{'); }

@@ -15,6 +15,7 @@ constexpr std::string_view kOtherTables[] = {"NVTX_EVENTS",
                                              "TARGET_INFO_SESSION_START_TIME",
                                              "TARGET_INFO_GPU",
                                              "TARGET_INFO_CUDA_DEVICE",
+                                             "TARGET_INFO_CUDA_CONTEXT_INFO",
                                              "TARGET_INFO_GPU_METRICS",
                                              "GPU_METRICS",
                                              "CUDA_GPU_MEMORY_USAGE_EVENTS"};

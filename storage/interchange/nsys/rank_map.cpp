@@ -26,6 +26,25 @@ void RankMap::addHost(std::int64_t process) {
         m_processes.try_emplace(process);
 }
 
+void RankMap::addContext(std::int64_t process, std::int64_t context, std::int64_t device) {
+    if (m_contexts.size() < kMostContexts) m_contexts.try_emplace({process, context}, device);
+}
+
+void RankMap::addListedContext(std::int64_t pid, std::int64_t context, std::int64_t device) {
+    if (m_listedContexts.size() < kMostContexts)
+        m_listedContexts.try_emplace({pid, context}, device);
+}
+
+std::optional<std::int64_t> RankMap::deviceOf(std::int64_t process, std::int64_t context) const {
+    if (const auto at = m_contexts.find({process, context}); at != m_contexts.end())
+        return at->second;
+    if (process == kUnknownProcess) return std::nullopt;
+    if (const auto at = m_listedContexts.find({pidOf(process), context});
+        at != m_listedContexts.end())
+        return at->second;
+    return std::nullopt;
+}
+
 Result<void> RankMap::settle(RankId first, const std::string& path) {
     const auto withDevices =
         std::count_if(m_processes.begin(), m_processes.end(),

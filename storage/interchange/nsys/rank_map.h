@@ -37,6 +37,10 @@ public:
 
     void addDevice(std::int64_t process, std::int64_t device, bool kernel);
     void addHost(std::int64_t process);
+    /// Of work on a device, which says both; the first that says it counts.
+    void addContext(std::int64_t process, std::int64_t context, std::int64_t device);
+    /// The export's own table of contexts: whose process it knows by its number only.
+    void addListedContext(std::int64_t pid, std::int64_t context, std::int64_t device);
     /// kUnreadable when there are more ranks than any machine has.
     Result<void> settle(RankId first, const std::string& path);
 
@@ -47,11 +51,14 @@ public:
     };
     [[nodiscard]] const std::vector<Entry>& entries() const { return m_entries; }
 
+    /// What waits and events run on: their own column says 0 whatever that is.
+    [[nodiscard]] std::optional<std::int64_t> deviceOf(std::int64_t process,
+                                                       std::int64_t context) const;
     [[nodiscard]] const Entry& of(std::int64_t process) const;
     [[nodiscard]] const Entry& of(std::int64_t process, std::int64_t device) const;
 
 private:
-    static constexpr std::size_t kMostProcesses = 65'536;
+    static constexpr std::size_t kMostProcesses = 65'536, kMostContexts = 65'536;
 
     struct Process {
         std::set<std::int64_t> kernels, others;  ///< devices
@@ -63,6 +70,8 @@ private:
     std::vector<Entry> m_entries;
     std::map<std::int64_t, std::size_t> m_first;  ///< process to its first entry
     std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> m_devices;
+    using OfContext = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;
+    OfContext m_contexts, m_listedContexts;  ///< by process, or its number, and context
 };
 
 }  // namespace shardscope::interchange::nsys

@@ -59,6 +59,7 @@ private:
         m_result.ranks = static_cast<std::uint32_t>(m_survey.ranks.entries().size());
         m_result.clockBaseNs = base.value_or(m_request.clockBaseNs.value_or(0));
         m_result.zeroNs = m_request.zeroNs.value_or(m_result.clockBaseNs + m_survey.first);
+        m_result.stated.clockBaseNs = base;
         if (base) m_result.baseUnixNs = m_result.zeroNs;
     }
 

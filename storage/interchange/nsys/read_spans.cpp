@@ -81,7 +81,9 @@ private:
     Result<RankId> placeOf(QueryRow& row, SpanEvent& span) {
         const auto global = row.integer(kOwner);
         const std::int64_t process = global ? processOf(*global) : RankMap::kUnknownProcess;
-        const std::int64_t device = m_spec.ofProcess ? row.integer(kDevice).value_or(0) : 0;
+        const std::int64_t context = m_spec.ofProcess ? row.integer(kContext).value_or(0) : 0;
+        const std::int64_t named = m_spec.ofProcess ? row.integer(kDevice).value_or(0) : 0;
+        const std::int64_t device = deviceOf(process, context, named);
         const RankMap::Entry& owner = m_spec.ofProcess ? m_state.survey.ranks.of(process, device)
                                                        : m_state.survey.ranks.of(process);
         auto name = m_names.of(row, kName, kFirstField, owner.rank);
@@ -89,13 +91,13 @@ private:
         m_name = *name;
         span.name = m_name.id;
         if (m_spec.ofProcess) {
-            const std::int64_t context = row.integer(kContext).value_or(0);
             const std::int64_t stream = row.integer(kStream).value_or(0);
             span.lane = m_state.lanes.stream(owner, m_spec.activity, m_name.collective, device,
                                              context, stream);
             m_arguments.integer("device", device);
             m_arguments.integer("context", context);
             m_arguments.integer("stream", stream);
+            if (device != named) m_arguments.integer(kDeviceOfRow, named);
         } else {
             span.lane = m_state.lanes.thread(owner, m_spec.activity, global.value_or(0));
         }
@@ -108,6 +110,14 @@ private:
         else if (correlation != 0)
             m_arguments.integer("correlationId", correlation);
         return owner.rank;
+    }
+
+    [[nodiscard]] std::int64_t deviceOf(std::int64_t process, std::int64_t context,
+                                        std::int64_t named) const {
+        const bool namesItself = m_spec.activity != Activity::kSynchronization &&
+                                 m_spec.activity != Activity::kCudaEvent;
+        if (namesItself) return named;
+        return m_state.survey.ranks.deviceOf(process, context).value_or(named);
     }
 
     /// What recordings of our own say of a kernel.

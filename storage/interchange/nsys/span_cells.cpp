@@ -158,7 +158,8 @@ void SpanCells::addRow(const LaneTarget& target, const SpanEvent& span, std::str
                                 : Cell());
     }
     if (spec.ofProcess) {
-        m_cells.emplace_back(m_arguments.integer("device").value_or(target.device));
+        const auto device = m_arguments.integer("device").value_or(target.device);
+        m_cells.emplace_back(m_arguments.integer(kDeviceOfRow).value_or(device));
         m_cells.emplace_back(m_arguments.integer("context").value_or(1));
         m_cells.emplace_back(m_arguments.integer("stream").value_or(target.stream));
     }

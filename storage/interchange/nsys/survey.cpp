@@ -22,6 +22,7 @@ public:
         if (auto done = threadNames(); !done) return failure(done);
         for (const TableSpec& spec : tableSpecs())
             if (auto done = table(spec); !done) return failure(done);
+        if (auto done = contexts(); !done) return failure(done);
         if (auto done = nvtxEvents(); !done) return failure(done);
         for (const char* name : {"GPU_METRICS", "CUDA_GPU_MEMORY_USAGE_EVENTS"})
             if (auto done = samples(name); !done) return failure(done);
@@ -64,7 +65,7 @@ private:
         const bool counts = spec.activity != Activity::kOsRuntime;
         return each(spec.table,
                     {spec.instant ? "timestamp" : "start", "end",
-                     spec.ofProcess ? "globalPid" : "globalTid", "deviceId"},
+                     spec.ofProcess ? "globalPid" : "globalTid", "deviceId", "contextId"},
                     [&](QueryRow& row) -> Result<void> {
                         // An event that was not timed says 0.
                         if (!spec.instant || row.integer(0).value_or(0) != 0)
@@ -72,7 +73,10 @@ private:
                         const auto owner = row.integer(2);
                         const std::int64_t process =
                             owner ? processOf(*owner) : RankMap::kUnknownProcess;
-                        if (const auto device = row.integer(3); device && work)
+                        const auto device = row.integer(3), context = row.integer(4);
+                        if (device && context && work)
+                            m_found.ranks.addContext(process, *context, *device);
+                        if (device && work)
                             m_found.ranks.addDevice(process, *device, kernel);
                         else if (counts)
                             m_found.ranks.addHost(process);
@@ -121,6 +125,17 @@ private:
             m_found.domains[place] = std::move(name);
         else if (type == nvtx::kCategory && m_found.categories.size() < kMostNames)
             m_found.categories[{place, category}] = std::move(name);
+    }
+
+    Result<void> contexts() {
+        return each("TARGET_INFO_CUDA_CONTEXT_INFO", {"processId", "contextId", "deviceId"},
+                    [&](QueryRow& row) -> Result<void> {
+                        const auto pid = row.integer(0), context = row.integer(1),
+                                   device = row.integer(2);
+                        if (pid && context && device)
+                            m_found.ranks.addListedContext(*pid, *context, *device);
+                        return {};
+                    });
     }
 
     Result<void> threadNames() {

@@ -2,11 +2,13 @@
 // recorded a rank each.
 #include "storage/interchange/import_recordings.h"
 
+#include "storage/interchange/clock_groups.h"
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/recording/recording_copy.h"
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -64,6 +66,27 @@ Duration shiftOf(const RunFacts& run, const RunFacts& first) {
     return {run.startedUnixNs - first.startedUnixNs};
 }
 
+/// Parts of one run have one clock, whatever lies between them.
+ClockGroups clocksOf(const std::vector<Input>& inputs) {
+    std::vector<std::optional<InputSpan>> spans;
+    bool oneRun = true;
+    for (const Input& input : inputs) {
+        const RunFacts& run = input.summary.run;
+        oneRun &= run.id == inputs.front().summary.run.id;
+        spans.emplace_back();
+        if (run.startedUnixNs != 0)
+            spans.back() = InputSpan{run.startedUnixNs + input.summary.bounds.begin.ns,
+                                     run.startedUnixNs + input.summary.bounds.end.ns, true};
+    }
+    return oneRun ? ClockGroups() : clockGroups(spans);
+}
+
+/// Where the clocks share no start: to the start of its own, but of the first input's.
+Duration ownShiftOf(const RecordingSummary& input, std::optional<std::int64_t> zero) {
+    if (!zero) return {-input.bounds.begin.ns};
+    return {input.run.startedUnixNs - *zero};
+}
+
 /// "1.0", from SQLite's header (storage/schema/FORMAT.md).
 std::string formatOf(const std::string& path) {
     constexpr std::streamoff kUserVersion = 60;
@@ -86,8 +109,13 @@ public:
         if (!writer) return failure(writer);
         SharedFacts shared;
         Timestamp ended;
+        const ClockGroups clocks = clocksOf(m_inputs);
+        if (auto said = sayClocks(clocks, *writer); !said) return failure(said);
         for (std::size_t i = 0; i < m_inputs.size(); ++i) {
-            const Duration shift = shiftOf(m_inputs[i].summary.run, m_inputs.front().summary.run);
+            const RecordingSummary& input = m_inputs[i].summary;
+            const Duration shift = clocks.areOne() || clocks.of[i] == clocks.of.front()
+                                       ? shiftOf(input.run, m_inputs.front().summary.run)
+                                       : ownShiftOf(input, clocks.zeroOf[i]);
             if (auto done = copy(i, shift, *writer, shared); !done) return failure(done);
             ended = std::max(ended, m_inputs[i].summary.run.ended + shift);
         }
@@ -108,6 +136,21 @@ public:
     }
 
 private:
+    Result<void> sayClocks(const ClockGroups& clocks, RecordingWriter& writer) {
+        if (clocks.areOne()) return {};
+        std::vector<std::string> names;
+        for (const Input& input : m_inputs)
+            names.push_back(std::filesystem::path(input.path).filename().string());
+        const std::string sentence = clocksShareNoStart(clocks, names);
+        m_account.notes.push_back(sentence);
+        return writer.addDiagnostic({Severity::kWarning,
+                                     kClocksUnrelated,
+                                     sentence,
+                                     kClocksUnrelatedAdvice,
+                                     std::nullopt,
+                                     {},
+                                     1});
+    }
     Result<void> copy(std::size_t index, Duration shift, RecordingWriter& writer,
                       SharedFacts& shared) {
         Input& input = m_inputs[index];

@@ -1,5 +1,6 @@
 #include "storage/recording/file/recording_file.h"
 #include "storage/schema/migrations.h"
+#include "storage/sqlite/repair_command.h"
 
 #include <sys/stat.h>
 
@@ -91,7 +92,8 @@ Result<void> checkRecordingFile(const std::string& path) {
         return unreadable(path + " is truncated: " + std::to_string(size) + " of " +
                           std::to_string(claimed) +
                           " bytes are there, copy it again or salvage "
-                          "what is left with `shardscope repair`");
+                          "what is left with " +
+                          repairCommand(path));
     return {};
 }
 

@@ -1,6 +1,7 @@
 #include "storage/recording/file/open_connection.h"
 
 #include "storage/recording/file/recording_file.h"
+#include "storage/sqlite/repair_command.h"
 
 #include <filesystem>
 
@@ -17,7 +18,8 @@ Result<void> checkSchema(Connection& connection) {
     return failure(ErrorCode::kUnreadable,
                    connection.path() +
                        " has a table named events, which no recording has: it was changed by "
-                       "another program; `shardscope repair` keeps what is Shardscope's of it");
+                       "another program; " +
+                       repairCommand(connection.path()) + " keeps what is Shardscope's of it");
 }
 
 /// Opening is lazy in SQLite; reading a row makes it recover the WAL or fail.

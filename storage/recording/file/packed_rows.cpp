@@ -1,6 +1,7 @@
 #include "storage/recording/file/packed_rows.h"
 
 #include "storage/schema/migrations.h"
+#include "storage/sqlite/repair_command.h"
 
 #include <algorithm>
 #include <bit>
@@ -225,9 +226,9 @@ private:
             m_onFault(sentence);
             return {};
         }
-        return failure(ErrorCode::kUnreadable,
-                       m_connection.path() + ": packed " + sentence +
-                           "; keep what is sound of the file with `shardscope repair`");
+        return failure(ErrorCode::kUnreadable, m_connection.path() + ": packed " + sentence +
+                                                   "; keep what is sound of the file with " +
+                                                   repairCommand(m_connection.path()));
     }
     Result<void> use(const Statement& row) {
         const auto rows = columns::decodeRows(row.blob(2));

@@ -6,6 +6,7 @@
 #include "storage/recording/read/flow_arrows.h"
 #include "storage/recording/read/summary_rows.h"
 #include "storage/recording/read/view_loader.h"
+#include "storage/sqlite/repair_command.h"
 
 #include <algorithm>
 
@@ -60,8 +61,8 @@ Result<void> LocalReader::connect() {
     if (run->integer(2) < 0 || run->integer(2) > kMostRanks)
         return failure(ErrorCode::kUnreadable,
                        m_path + " claims to be of " + std::to_string(run->integer(2)) +
-                           " ranks: it is damaged; keep what is sound of it with `shardscope "
-                           "repair`");
+                           " ranks: it is damaged; keep what is sound of it with " +
+                           repairCommand(m_path));
     run->reset();
     m_unpacked = false;
     if (!m_growing)

@@ -216,7 +216,9 @@ TEST_F(RemoteRecording, ADamagedOneIsToBeFetchedForItsRepair) {
     const Ended info = ran(withSsh({"info", "ssh://node1" + m_file}));
     EXPECT_EQ(info.status, 3);
     EXPECT_THAT(info.err, HasSubstr("shardscope: node1: "));
-    EXPECT_THAT(info.err, HasSubstr("`shardscope repair`, of a copy of the file here: ssh -F "));
+    EXPECT_THAT(info.err, HasSubstr("a copy of the file here: `ssh -F "));
+    EXPECT_THAT(info.err, HasSubstr(" && shardscope repair 'run of mine.sscope' --output "
+                                    "'run of mine-repaired.sscope'`"));
 }
 
 TEST_F(RemoteRecording, OneWhoseWriterLivesIsRunning) {

@@ -218,25 +218,31 @@ TEST_F(ImportRecordings, TheSameRankTwiceIsRefused) {
     EXPECT_FALSE(std::filesystem::exists(m_output));
 }
 
+/// One span at 1 us of a run of its own.
+std::string oneSpan(const std::string& path, const std::string& id, std::uint32_t rank,
+                    std::int64_t started) {
+    RunFacts run;
+    run.id = id;
+    run.startedUnixNs = started;
+    auto writer = storage::RecordingWriter::create(path, run, true);
+    EXPECT_THAT(writer->addHost({0, "node", "cpu", 1, {}, id, 0, 0}), IsOk());
+    RankFacts facts;
+    facts.rank = {rank};
+    facts.emitted = 1;
+    EXPECT_THAT(writer->putRank(facts), IsOk());
+    EXPECT_THAT(writer->addLane({{rank}, {2}, LaneRole::kHost, "operators", "", 0}), IsOk());
+    SpanEvent span;
+    span.start = {1'000};
+    span.duration = {10};
+    span.lane = {2};
+    EXPECT_THAT(writer->addChunk(columns::encodeSpans({rank}, std::span(&span, 1))), IsOk());
+    EXPECT_THAT(writer->finalise(RunStatus::kFinished, {2'000}), IsOk());
+    return path;
+}
+
 TEST_F(ImportRecordings, ClocksOfDifferentRunsAreBroughtTogether) {
     const auto write = [&](const char* name, std::uint32_t rank, std::int64_t started) {
-        RunFacts run;
-        run.id = name;
-        run.startedUnixNs = started;
-        auto writer = storage::RecordingWriter::create(m_folder.file(name), run, true);
-        EXPECT_THAT(writer->addHost({0, "node", "cpu", 1, {}, name, 0, 0}), IsOk());
-        RankFacts facts;
-        facts.rank = {rank};
-        facts.emitted = 1;
-        EXPECT_THAT(writer->putRank(facts), IsOk());
-        EXPECT_THAT(writer->addLane({{rank}, {2}, LaneRole::kHost, "operators", "", 0}), IsOk());
-        SpanEvent span;
-        span.start = {1'000};
-        span.duration = {10};
-        span.lane = {2};
-        EXPECT_THAT(writer->addChunk(columns::encodeSpans({rank}, std::span(&span, 1))), IsOk());
-        EXPECT_THAT(writer->finalise(RunStatus::kFinished, {2'000}), IsOk());
-        return m_folder.file(name);
+        return oneSpan(m_folder.file(name), name, rank, started);
     };
     const std::int64_t start = 1'700'000'000'000'000'000;
     ASSERT_THAT(import({write("a", 0, start), write("b", 5, start + 500)}), IsOk());
@@ -249,6 +255,29 @@ TEST_F(ImportRecordings, ClocksOfDifferentRunsAreBroughtTogether) {
     EXPECT_NE(summary->ranks.at(0).host, summary->ranks.at(1).host);
     EXPECT_EQ(summary->run.ended.ns, 2'500);
     EXPECT_NE(summary->run.id, "a");
+}
+
+TEST_F(ImportRecordings, RunsWhoseClocksShareNoStartBeginAtZeroEach) {
+    constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
+    constexpr std::int64_t kDay = std::int64_t{86'400} * 1'000'000'000;
+    const auto write = [&](const char* name, std::uint32_t rank, std::int64_t started) {
+        return oneSpan(m_folder.file(name), name, rank, started);
+    };
+    const auto account = import({write("a", 0, kStart), write("b", 1, kStart + kDay),
+                                 write("c", 2, kStart + kDay + 50), write("unknown", 3, 0)});
+    ASSERT_THAT(account, IsOk());
+    EXPECT_THAT(account->notes, Contains("a, b and unknown lie 24 h apart: their clocks share no "
+                                         "start, so each begins at 0"));
+    expectSound();
+    auto joined = openRecording(m_output);
+    const auto startOf = [&](std::uint32_t rank) {
+        return (*joined)->spans({rank}, {2}, kEverything)->at(0).start.ns;
+    };
+    EXPECT_EQ(startOf(0), 1'000);
+    EXPECT_EQ(startOf(1), 0);
+    EXPECT_EQ(startOf(2), 50);
+    EXPECT_EQ(startOf(3), 0);
+    EXPECT_EQ((*joined)->summary()->diagnostics.at(0).code, "clocks-unrelated");
 }
 
 TEST_F(ImportRecordings, ARunWhoseWriterDiedIsTakenAsFarAsItGoes) {

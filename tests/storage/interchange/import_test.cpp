@@ -183,7 +183,7 @@ TEST_F(ImportTest, AProfilerThatWasStartedAgainMayCountFromZero) {
     EXPECT_TRUE(verified->sound());
 }
 
-TEST_F(ImportTest, FilesOfDifferentYearsAreNoticedAndNotesAreSaidOnce) {
+TEST_F(ImportTest, FilesOfDifferentYearsBeginAtZeroEachAndNotesAreSaidOnce) {
     constexpr std::int64_t kYear = std::int64_t{366} * 86'400 * 1'000'000'000;
     const auto withKernel = [](int rank, std::int64_t base) {
         std::string json = rankTrace(rank, base, 5);
@@ -200,9 +200,56 @@ TEST_F(ImportTest, FilesOfDifferentYearsAreNoticedAndNotesAreSaidOnce) {
     const auto sentences = account->sentences();
     ASSERT_EQ(sentences.size(), 2u);
     EXPECT_THAT(sentences[0], ::testing::HasSubstr("2 communication kernels"));
-    EXPECT_THAT(sentences[1], ::testing::HasSubstr("366 days apart"));
-    EXPECT_EQ(imported.summary.diagnostics.at(0).code, "inputs-far-apart");
+    EXPECT_EQ(sentences[1],
+              "old and new lie 366 days apart: their clocks share no start, so each begins at 0");
+    EXPECT_EQ(imported.summary.diagnostics.at(0).code, "clocks-unrelated");
+    EXPECT_EQ(imported.summary.diagnostics.at(0).message, sentences[1]);
+    EXPECT_EQ(imported.summary.bounds, (TimeRange{{0}, {2'000}}));
+    EXPECT_EQ(imported.spans("thread 1: cpu_op").at(0).start.ns, 0);
     EXPECT_EQ(imported.summary.devices.at(1).name, "GPU 0");
+}
+
+TEST_F(ImportTest, EachOfUnrelatedClocksKeepsItsStepsAndItsOwnDistances) {
+    const auto with = [](int rank, std::int64_t base, int step) {
+        std::string json = rankTrace(rank, base, 1'000'000);
+        const std::string annotation =
+            R"({"ph":"X","cat":"user_annotation","pid":9,"tid":1,"dur":10,"name":"ProfilerStep#)" +
+            std::to_string(step) + R"(","ts":999995},)";
+        return json.insert(json.find("[{") + 1, annotation);
+    };
+    constexpr std::int64_t kBase = 1'711'964'646'000'000'000;
+    constexpr std::int64_t kWeek = std::int64_t{7} * 86'400 * 1'000'000'000;
+    // The later one first: what it is read beside lies before its time 0, twice within a minute.
+    const auto account =
+        imported.import({file("b", with(2, kBase + kWeek, 7)), file("a", with(0, kBase, 3)),
+                         file("c", with(1, kBase + 20'000, 5))});
+    ASSERT_THAT(account, IsOk());
+    EXPECT_THAT(account->sentences(),
+                ::testing::Contains("a and b lie 7 days apart: their clocks share no start, so "
+                                    "each begins at 0"));
+    std::map<std::uint32_t, std::pair<std::int64_t, std::int32_t>> found;
+    for (const StepFacts& step : imported.summary.steps)
+        found[step.rank.value] = {step.start.ns, step.step.value};
+    EXPECT_EQ(found, (std::map<std::uint32_t, std::pair<std::int64_t, std::int32_t>>{
+                         {0, {0, 3}}, {1, {20'000, 5}}, {2, {0, 7}}}));
+    constexpr TimeRange kEverything{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}};
+    for (const std::uint32_t rank : {0u, 1u, 2u}) {
+        const auto spans = imported.reader->spans({rank}, {2}, kEverything);
+        ASSERT_EQ(spans->size(), 1u);
+        EXPECT_EQ(spans->at(0).start.ns, found[rank].first + 5'000);
+        EXPECT_EQ(spans->at(0).step.value, found[rank].second);
+    }
+}
+
+TEST_F(ImportTest, AFileWithoutAnyClockStandsBesideOneOfTheWallClock) {
+    const auto account =
+        imported.import({file("stacks.folded", "main;train 5\n"),
+                         file("trace", rankTrace(1, 1'711'964'646'000'000'000, 5))});
+    ASSERT_THAT(account, IsOk());
+    EXPECT_EQ(account->rejected(), 0u);
+    EXPECT_THAT(account->sentences(),
+                ::testing::Contains(::testing::HasSubstr("each begins at 0")));
+    EXPECT_LT(imported.summary.bounds.end.ns, 1'000'000'000);
 }
 
 TEST_F(ImportTest, TwoFilesOfOneRankAreRefused) {

@@ -65,6 +65,14 @@ TEST_F(RealExport, TimesAreExact) {
               std::to_string(1'779'630'014'975'716'426 - 35'255'823'190 + 155'360'295'935));
 }
 
+/// Their rows name device 0; the contexts are of one device each.
+TEST_F(RealExport, WaitsLieOnTheDeviceOfTheirContext) {
+    EXPECT_EQ(real.rows("SELECT rank, count(*) FROM events WHERE role='sync'"
+                        " AND lane_name LIKE 'GPU ' || rank || ' stream %' GROUP BY rank"),
+              (std::vector<std::string>{"0|122", "1|122"}));
+    EXPECT_EQ(real.one("SELECT count(*) FROM events WHERE role='sync'"), "244");
+}
+
 /// Exported again, every cell of the CUDA tables is what it was; times on the wall clock.
 TEST_F(RealExport, EveryCellComesBack) {
     const std::string back = real.folder.file("back.sqlite");

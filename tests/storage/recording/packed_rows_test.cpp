@@ -113,7 +113,7 @@ TEST_F(PackedRows, ADamagedBlobIsNoEmptyTable) {
     change("UPDATE packed SET data=substr(data, 1, length(data) - 1) WHERE name='collectives'");
     EXPECT_THAT(openRecording(m_packed), FailsAs(ErrorCode::kUnreadable));
     EXPECT_THAT(openRecording(m_packed), FailsWith("of collectives, does not decode"));
-    EXPECT_THAT(openRecording(m_packed), FailsWith("shardscope repair"));
+    EXPECT_THAT(openRecording(m_packed), FailsWith("shardscope repair " + m_packed + " --output "));
     const auto found = verifyRecording(m_packed);
     ASSERT_THAT(found, IsOk());
     ASSERT_FALSE(found->sound());
