@@ -89,6 +89,7 @@ double until(Done done, Turns& turns) {
         turns.measure([] { QCoreApplication::processEvents(QEventLoop::AllEvents); });
         if (!done()) std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
+    if (!done()) fmt::print("what follows did not come within {} s\n", kLongestWaitMs / 1000);
     return wallMs() - begin;
 }
 
