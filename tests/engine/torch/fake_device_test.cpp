@@ -87,7 +87,8 @@ TEST_F(FakeDeviceTest, BranchesOfOtherStreamsRunBesideThose) {
     order(other, compute);
     const auto graph = device.endCapture();
     std::promise<void> goOn;
-    queue(other, [&] { goOn.get_future().wait(); });
+    // Of its own: the stream may come to it when this test has ended.
+    queue(other, [turn = goOn.get_future().share()] { turn.wait(); });
     graph->launch();
     drain();
     goOn.set_value();
