@@ -346,8 +346,15 @@ std::string Import::sourceText() const {
     const auto count = [](std::uint64_t events) {
         return grouped(static_cast<std::int64_t>(events));
     };
+    const std::uint64_t here = m_builder->events();
     return "imported from " + names + ": of " + count(m_account.read) + " events " +
-           count(m_account.kept) + " were kept, " + count(m_account.repaired) + " of them repaired";
+           count(m_account.kept) + " were kept, " + count(m_account.repaired) +
+           " of them repaired" +
+           (here == m_account.kept
+                ? ""
+                : "; these make " + count(here) +
+                      " events here (names of processes and threads make none; collectives, and "
+                      "blocks alive before the first event, are told from the others)");
 }
 
 Result<std::optional<Learned>> Import::run() {

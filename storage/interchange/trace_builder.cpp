@@ -204,6 +204,11 @@ std::vector<std::string> TraceBuilder::stepNotes() const {
     return notes;
 }
 
+std::uint64_t TraceBuilder::events() const {
+    std::uint64_t sum = 0;
+    for (const auto& [id, owner] : m_state->ranks) sum += owner.events;
+    return sum;
+}
 std::optional<Timestamp> TraceBuilder::earliest() const {
     const Timestamp first = std::min(m_state->earliest, m_state->ofInput.begin);
     if (first.ns == kStorableTime) return std::nullopt;

@@ -97,6 +97,8 @@ public:
     [[nodiscard]] bool stepsCameLate() const;
     /// Sentences: which of several ways to name steps counts.
     [[nodiscard]] std::vector<std::string> stepNotes() const;
+    /// Those of all ranks so far, of every kind.
+    [[nodiscard]] std::uint64_t events() const;
     /// Of all events so far; nothing without any.
     [[nodiscard]] std::optional<Timestamp> earliest() const;
     /// From the first to the last start since beginInput(), likewise.

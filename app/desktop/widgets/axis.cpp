@@ -44,6 +44,22 @@ double tickStep(const std::vector<double>& ticks) {
     return ticks.size() > 1 ? ticks[1] - ticks[0] : 1;
 }
 
+void spreadWords(std::vector<WordPlace>& words, double left, double right) {
+    constexpr double kBetween = 8;
+    double room = right - left + kBetween;
+    std::size_t fit = 0;
+    while (fit < words.size() && (room -= words[fit].width + kBetween) >= 0) ++fit;
+    words.resize(fit);
+    for (WordPlace& word : words) {
+        word.left = std::max(word.left, left);
+        left = word.right() + kBetween;
+    }
+    for (auto word = words.rbegin(); word != words.rend(); ++word) {
+        word->left = std::min(word->left, right - word->width);
+        right = word->left - kBetween;
+    }
+}
+
 void paintLeftAxis(QPainter& painter, const QRectF& plot, const AxisRange& range,
                    const std::vector<double>& ticks, const TickText& text, const QString& title,
                    const Theme& theme) {

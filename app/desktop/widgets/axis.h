@@ -28,6 +28,16 @@ struct AxisRange {
 /// At 1-2-5; of a logarithmic range powers of ten, and 2 and 5 between them where there is room.
 [[nodiscard]] std::vector<double> axisTicks(const AxisRange& range, int maximumTicks);
 
+/// Where a word stands on a line.
+struct WordPlace {
+    double left = 0;
+    double width = 0;
+    [[nodiscard]] double right() const { return left + width; }
+};
+/// Words over their marks, in the order of these, moved apart and in between `left` and `right` by
+/// as little as that takes; the last ones go where not all have room.
+void spreadWords(std::vector<WordPlace>& words, double left, double right);
+
 /// Labels left of the plot, hairlines across it, the title above the labels.
 void paintLeftAxis(QPainter& painter, const QRectF& plot, const AxisRange& range,
                    const std::vector<double>& ticks, const TickText& text, const QString& title,

@@ -336,20 +336,22 @@ void ChartPanel::paintMarks(QPainter& painter) const {
     const QRectF area = plot();
     const AxisRange h = horizontal(), v = vertical();
     painter.setFont(textFont(kSmallPixels - 1));
-    double row = area.top() - 13;
-    double free = area.left();
+    std::vector<WordPlace> places;
+    std::vector<QString> words;
     for (const ChartMark& mark : m_verticalMarks) {
         const double x = std::round(area.left() + h.position(mark.value, area.width())) + 0.5;
         if (x < area.left() - 1 || x > area.right() + 1.5) continue;
         painter.setPen(QPen(theme.text, 1, mark.dashed ? Qt::DashLine : Qt::SolidLine));
         painter.drawLine(QPointF(x, area.top() - 2), QPointF(x, area.bottom()));
         const double wide = tabularWidth(painter.font(), mark.text);
-        const double left = std::clamp(x - wide / 2, free, std::max(free, width() - wide - 1));
-        if (left + wide > width()) continue;
-        painter.setPen(theme.quietText);
-        drawTabular(painter, QRectF(left, row, wide, 12), Qt::AlignLeft, mark.text);
-        free = left + wide + 8;
+        places.push_back({x - wide / 2, wide});
+        words.push_back(mark.text);
     }
+    spreadWords(places, area.left(), width() - 1);
+    painter.setPen(theme.quietText);
+    for (std::size_t i = 0; i < places.size(); ++i)
+        drawTabular(painter, QRectF(places[i].left, area.top() - 13, places[i].width, 12),
+                    Qt::AlignLeft, words[i]);
     for (const ChartMark& mark : m_horizontalMarks) {
         const double y = std::round(area.bottom() - v.position(mark.value, area.height())) - 0.5;
         if (y < area.top() - 1 || y > area.bottom() + 1) continue;

@@ -10,8 +10,10 @@
 #include <QHelpEvent>
 #include <QMenu>
 #include <QPainter>
+#include <QTextLayout>
 #include <QToolTip>
 #include <algorithm>
+#include <cmath>
 
 namespace shardscope::desktop {
 namespace {
@@ -19,6 +21,23 @@ namespace {
 using namespace Qt::StringLiterals;
 
 constexpr int kRow = 28;
+constexpr int kLeastValueWidth = 40;
+
+/// Lines of `text`, broken between words, and within one that is wider than a line; their height.
+double wrap(QTextLayout& text, double width) {
+    QTextOption option;
+    option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+    text.setTextOption(option);
+    text.beginLayout();
+    double height = 0;
+    for (QTextLine line = text.createLine(); line.isValid(); line = text.createLine()) {
+        line.setLineWidth(width);
+        line.setPosition({0, height});
+        height += line.height();
+    }
+    text.endLayout();
+    return height;
+}
 
 }  // namespace
 
@@ -45,10 +64,9 @@ void DetailList::setWraps(bool wraps, int nameWidth) {
 
 int DetailList::rowHeight(const QString& value, int width) const {
     if (!m_wraps) return kRow;
-    const QFontMetrics metrics(textFont(kTextPixels));
-    const QRect box = metrics.boundingRect(QRect(0, 0, std::max(40, width - m_nameWidth), 4000),
-                                           Qt::TextWrapAnywhere | Qt::TextWordWrap, value);
-    return std::max(kRow, box.height() + 12);
+    QTextLayout lines(value, textFont(kTextPixels));
+    const double height = wrap(lines, std::max(kLeastValueWidth, width - m_nameWidth));
+    return std::max(kRow, static_cast<int>(std::ceil(height)) + 12);
 }
 
 int DetailList::heightForWidth(int width) const {
@@ -117,9 +135,9 @@ void DetailList::paintEvent(QPaintEvent*) {
                          Qt::AlignLeft | Qt::AlignVCenter, name);
         painter.setPen(theme.text);
         if (m_wraps) {
-            painter.drawText(QRectF(m_nameWidth, y + 6, width() - m_nameWidth, high - 8),
-                             Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap | Qt::TextWrapAnywhere,
-                             value);
+            QTextLayout lines(value, painter.font());
+            wrap(lines, std::max(kLeastValueWidth, width() - m_nameWidth));
+            lines.draw(&painter, QPointF(m_nameWidth, y + 6));
         } else {
             const QRectF area(nameWidth + 8, y, width() - nameWidth - 8, high);
             drawTabular(

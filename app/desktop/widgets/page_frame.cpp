@@ -97,7 +97,8 @@ PageFrame::PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> 
 }
 
 void PageFrame::setHeadline(const QString& headline, const QString& subline) {
-    m_headline->setText(headline);
+    m_words = headline;
+    m_headline->setText(unbroken(headline));
     m_subline->setText(subline);
     m_subline->setVisible(!subline.isEmpty());
 }
@@ -129,7 +130,7 @@ void PageFrame::addHeaderWidget(QWidget* widget) {
 }
 
 QString PageFrame::headline() const {
-    return m_headline->text();
+    return m_words;
 }
 QString PageFrame::banner() const {
     return m_banner->text();

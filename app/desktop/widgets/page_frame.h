@@ -40,6 +40,7 @@ public:
 
 private:
     QLabel* m_headline;
+    QString m_words;  ///< of the headline
     QLabel* m_subline;
     QWidget* m_header;
     QHBoxLayout* m_headerActions;

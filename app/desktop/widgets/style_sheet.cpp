@@ -44,6 +44,7 @@ QComboBox QAbstractItemView { background: @field; color: @text; border: 1px soli
 QPlainTextEdit { background: @field; border: 1px solid @hairline; border-radius: 4px; color: @text; }
 QPlainTextEdit:focus { border: 1px solid @accent; }
 QScrollArea { background: transparent; border: none; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
 QScrollBar::handle { background: @scroll; border-radius: 3px; margin: 2px; }

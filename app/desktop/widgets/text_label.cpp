@@ -17,6 +17,10 @@ protected:
     }
 };
 
+bool isWithinNumber(const QString& text, qsizetype at) {
+    return at > 0 && at + 1 < text.size() && text[at - 1].isDigit() && text[at + 1].isDigit();
+}
+
 }  // namespace
 
 QLabel* headlineLabel(const QString& text, QWidget* parent) {
@@ -45,11 +49,21 @@ QString breakable(const QString& text) {
     static constexpr QChar kMayBreak{u'\u200B'};
     static constexpr QStringView kJoints{u"_:,<(/-"};
     QString broken;
-    for (const QChar c : text) {
-        broken += c;
-        if (kJoints.contains(c)) broken += kMayBreak;
+    for (qsizetype i = 0; i < text.size(); ++i) {
+        broken += text[i];
+        if (kJoints.contains(text[i]) && !isWithinNumber(text, i)) broken += kMayBreak;
     }
     return broken;
+}
+
+QString unbroken(const QString& text) {
+    static constexpr QChar kStays{u'\u2060'}, kTo{u'\u2013'};
+    QString whole;
+    for (qsizetype i = 0; i < text.size(); ++i) {
+        whole += text[i];
+        if (text[i] == kTo && isWithinNumber(text, i)) whole += kStays;
+    }
+    return whole;
 }
 
 QLabel* codeLabel(const QString& text, QWidget* parent) {

@@ -11,9 +11,12 @@ namespace shardscope::desktop {
 [[nodiscard]] QLabel* sectionLabel(const QString& text, QWidget* parent);
 /// 12 px in the quiet colour; wraps.
 [[nodiscard]] QLabel* quietLabel(const QString& text, QWidget* parent);
-/// `text` with places where a line may break in long words, as names of kernels and files are. Not
-/// for text that can be copied.
+/// `text` with places where a line may break in long words, as names of kernels and files are; not
+/// within numbers. Not for text that can be copied.
 [[nodiscard]] QString breakable(const QString& text);
+/// `text` whose ranges of numbers, "0–39", stay on one line, by word joiners, which are
+/// not seen.
+[[nodiscard]] QString unbroken(const QString& text);
 [[nodiscard]] QLabel* codeLabel(const QString& text, QWidget* parent);
 /// A hairline across.
 [[nodiscard]] QWidget* hairline(QWidget* parent);

@@ -67,6 +67,25 @@ TEST_F(ImportTest, GzipIsLookedThroughWhateverTheName) {
     EXPECT_EQ(account->kept, 1u);
 }
 
+/// What the file held and what the recording counts differ where names are among the former.
+TEST_F(ImportTest, SaysWhatTheEventsOfAFileBecame) {
+    const auto note = [this] {
+        for (const Diagnostic& each : imported.summary.diagnostics)
+            if (each.code == "imported") return each.message;
+        return std::string("no note");
+    };
+    ASSERT_THAT(imported.import({file("one.json", trace)}), IsOk());
+    EXPECT_EQ(note(), "imported from one.json: of 1 events 1 were kept, 0 of them repaired");
+    imported.options.overwrite = true;
+    ASSERT_THAT(imported.importText(R"({"traceEvents":[
+        {"ph":"M","name":"process_name","pid":9,"tid":0,"ts":0,"args":{"name":"python"}},
+        {"ph":"X","cat":"cpu_op","name":"op","pid":9,"tid":1,"ts":5,"dur":1}]})"),
+                IsOk());
+    EXPECT_THAT(note(), ::testing::HasSubstr("of 2 events 2 were kept, 0 of them repaired; these "
+                                             "make 1 events here"));
+    EXPECT_EQ(imported.summary.events.total(), 1u);
+}
+
 TEST_F(ImportTest, DamagedGzipIsNamed) {
     std::string long_ = "{\"traceEvents\":[" + std::string(300'000, ' ');
     for (int i = 0; i < 5000; ++i) long_ += "{\"ph\":\"i\",\"ts\":" + std::to_string(i) + "},";

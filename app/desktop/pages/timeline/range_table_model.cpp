@@ -32,7 +32,7 @@ QString counted(int count, const QString& what) {
 
 std::vector<TableColumn> rangeColumns() {
     const QString clipped = u"; of an event that the range cuts, what lies inside"_s;
-    return {{u"name"_s, {}, false, true, false, 160},
+    return {{u"name"_s, {}, false, true, false, 240},
             {u"count"_s, u"events that touch the range"_s, true, false, false, 88},
             {u"own time"_s, u"without what is nested inside, all lanes together"_s + clipped, true,
              false, false, 96},
