@@ -161,7 +161,7 @@ TEST_F(GpuPagesTest, UnfoldedCountersHaveRoomForTheirNames) {
     QSignalSpy hover(&canvas, &TimelineCanvas::hoverChanged);
     canvas.verticalScrollBar()->setValue(power->y - 100);
     const int top = canvas.verticalScrollBar()->value();
-    QTest::mouseMove(canvas.viewport(), QPoint(700, kRulerHeight + power->y + 8 - top));
+    movePointer(canvas.viewport(), QPoint(700, kRulerHeight + power->y + 8 - top));
     ASSERT_FALSE(hover.isEmpty());
     EXPECT_TRUE(hover.back().front().toString().contains(u"power"_s));
     EXPECT_TRUE(hover.back().front().toString().contains(u"\u2009W"_s));

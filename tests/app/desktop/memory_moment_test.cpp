@@ -372,7 +372,7 @@ TEST_F(MemoryMomentPage, BlocksArePickedInTheMapAndInTheTable) {
     ASSERT_NE(address, rows.end());
     EXPECT_EQ(address->second, u"0x"_s + QString::number(panel().frame()->blocks[1].address, 16));
     QSignalSpy hovered(&page(), &Page::hoverChanged);
-    QTest::mouseMove(&panel().map(), third);
+    movePointer(&panel().map(), third);
     ASSERT_FALSE(hovered.isEmpty());
     EXPECT_TRUE(hovered.back().front().toString().contains(u"0x"_s));
 }

@@ -163,7 +163,7 @@ TEST_F(TimelineTest, KeysWorkFromTheFirstMomentOn) {
 TEST_F(TimelineTest, WhatIsSaidOfThePointerFollowsTheView) {
     QSignalSpy hover(m_canvas, &TimelineCanvas::hoverChanged);
     const QPoint at(600, kRulerHeight + 10);  // beside the name of a rank
-    QTest::mouseMove(m_canvas->viewport(), at);
+    movePointer(m_canvas->viewport(), at);
     ASSERT_FALSE(hover.isEmpty());
     for (const Qt::Key key : {Qt::Key_W, Qt::Key_D, Qt::Key_F}) {
         const QString before = hover.back().front().toString();
@@ -220,7 +220,7 @@ TEST_F(TimelineTest, LanesArePinnedHiddenAndFilteredByKeys) {
     const LaneAddress operators{{0}, lanes::kOperators.id};
     const auto pointAt = [&](LaneAddress key) {
         const LaneRow* row = m_canvas->lanes().row(key);
-        QTest::mouseMove(m_canvas->viewport(), QPoint(40, kRulerHeight + row->y + 4));
+        movePointer(m_canvas->viewport(), QPoint(40, kRulerHeight + row->y + 4));
     };
     pointAt(operators);
     press(Qt::Key_P);
@@ -284,7 +284,7 @@ TEST_F(TimelineTest, TheRulerCountsFromWhatRAsksFor) {
     const auto ruler = [&] {
         return m_canvas->viewport()->grab().toImage().copy(300, 0, 600, kRulerHeight);
     };
-    QTest::mouseMove(m_canvas->viewport(), QPoint(5, 5));
+    movePointer(m_canvas->viewport(), QPoint(5, 5));
     const QImage absolute = ruler();
     press(Qt::Key_R);
     const QImage relative = ruler();
@@ -302,7 +302,7 @@ TEST_F(TimelineTest, LanesScrollBelowTheRulerAndHeadersStay) {
         const QImage picture = m_canvas->viewport()->grab().toImage();
         return picture.copy(m_canvas->lanes().rows.empty() ? 0 : 300, 0, 600, kRulerHeight);
     };
-    QTest::mouseMove(m_canvas->viewport(), QPoint(5, 5));
+    movePointer(m_canvas->viewport(), QPoint(5, 5));
     const QImage before = ruler();
     m_canvas->verticalScrollBar()->setValue(40);
     settle();

@@ -13,6 +13,12 @@
 
 namespace shardscope::desktop {
 
+/// At once, with a display and without.
+inline void movePointer(QWidget* over, QPoint at) {
+    QWidget* window = over->window();
+    QTest::mouseMove(window->windowHandle(), over->mapTo(window, at));
+}
+
 class WindowTest : public ::testing::Test {
 protected:
     void SetUp() override {
