@@ -192,6 +192,8 @@ TEST(LaneLayout, SaysOnWhichOfSeveralHostsARankIs) {
     summary.hosts[1].name = "node-b";
     summary.ranks[1].host = 1;
     EXPECT_THAT(notes(), ElementsAre(u"on node-a"_s, u"on node-b"_s));
+    summary.hosts[0].name.clear();  // most traces do not say it
+    EXPECT_THAT(notes(), ElementsAre(QString(), u"on node-b"_s));
 }
 
 TEST(LaneLayout, HasRoomForTheLevelsOfCollectivesOfSeveralHosts) {

@@ -86,7 +86,8 @@ CardContent stepCard(const SelectedPart& part, const LedgerView& ledger) {
     const auto& median = part.report->stepSecondsMedian;
     if (!median) {
         card.value = {unknownText(), {}};
-        card.detail = u"the trace marks no whole step"_s;
+        card.detail = ledger.empty() ? u"the trace marks no whole step"_s
+                                     : u"no step is marked on every rank"_s;
         return card;
     }
     card.value = durationText({std::llround(*median * 1e9)});

@@ -64,7 +64,8 @@ double theoryPeak(const RecordingSummary& summary, RankId rank, Lanes lanes) {
 QString hostNote(const RecordingSummary& summary, const RankFacts& rank) {
     if (summary.hosts.size() < 2) return {};
     for (const HostFacts& host : summary.hosts)
-        if (host.host == rank.host) return u"on %1"_s.arg(fromUtf8(host.name));
+        if (host.host == rank.host && !host.name.empty())
+            return u"on %1"_s.arg(fromUtf8(host.name));
     return {};
 }
 
