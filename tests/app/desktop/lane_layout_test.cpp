@@ -100,6 +100,11 @@ TEST(LaneGroups, NamesOfLanesAreReadable) {
     EXPECT_EQ(groupAndName("thread -549452224: cuda_runtime (CPU)", LaneRole::kRuntime, 8192),
               u"thread -549452224|CUDA runtime"_s);
     EXPECT_EQ(groupAndName("loader: cpu_op", LaneRole::kHost), u"loader|operators"_s);
+    EXPECT_EQ(groupAndName("loader: user_annotation", LaneRole::kRange), u"loader|annotations"_s);
+    EXPECT_EQ(groupAndName("pt_main_thread: python_function", LaneRole::kHost,
+                           lanes::kOperators.id.value),
+              u"main thread 2910249|Python"_s);
+    EXPECT_EQ(groupAndName("warmup: 3", LaneRole::kRange), u"|warmup: 3"_s);
     EXPECT_EQ(groupAndName("step", LaneRole::kRange, 0), u"|step"_s);
 }
 
