@@ -11,6 +11,7 @@
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_legend.h"
 #include "app/desktop/pages/timeline/timeline_tables.h"
+#include "app/desktop/pages/timeline/track_setting.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
@@ -77,6 +78,9 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
     m_marks = new MarkList(context.loader, *m_tables, this);
     connectCanvas();
     connectTables();
+    m_canvas->setNested(readNested(context.settingsFile));
+    connect(m_canvas, &TimelineCanvas::nestedChanged, this,
+            [file = context.settingsFile](bool nested) { writeNested(file, nested); });
     m_canvas->viewport()->installEventFilter(this);
 }
 
