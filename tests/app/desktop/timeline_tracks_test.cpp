@@ -259,6 +259,10 @@ TEST_F(TracksTest, WhatATableLeadsToIsUnfoldedAndInSight) {
     QTest::mouseClick(m_canvas->viewport(), Qt::LeftButton, Qt::NoModifier, point);
     ASSERT_TRUE(m_canvas->selectedSlice());
     EXPECT_EQ(m_canvas->selectedSlice()->slice, inner);
+    m_canvas->act(LaneAction::kLevels, m_canvas->lanes().row(kOperators));
+    EXPECT_TRUE(pointOn(kOperators, inner).isNull()) << "folded again";
+    m_canvas->selectSlice(kOperators, inner);
+    EXPECT_FALSE(pointOn(kOperators, inner).isNull()) << "at once: its picture is there";
 }
 
 TEST_F(TracksTest, ACallInATrackLeadsToItsKernelAndBack) {

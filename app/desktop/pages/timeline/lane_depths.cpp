@@ -1,6 +1,7 @@
 #include "app/desktop/pages/timeline/lane_depths.h"
 
 #include "app/desktop/pages/timeline/track_levels.h"
+#include "storage/recording/remote/remote_address.h"
 
 #include <algorithm>
 
@@ -12,7 +13,7 @@ constexpr std::int64_t kCells = 32;
 /// As a picture has them, in which narrow slices of several lanes stand below each other.
 constexpr std::int64_t kTrackCells = 2048;
 /// Of a track that is looked at event by event.
-constexpr std::int64_t kMostEvents = 300'000;
+constexpr std::int64_t kMostEvents = 100'000;
 
 using Slices = std::vector<std::vector<storage::LaneSlice>>;
 
@@ -53,7 +54,9 @@ Result<int> trackDepth(storage::RecordingReader& reader, const OpenRecording& re
     const auto coarse = reader.spans(track, {whole, cell, generation});
     if (!coarse) return failure(coarse);
     const int depth = depthOf(track, recording, *coarse, cell);
-    if (eventsOf(*coarse) > kMostEvents) return depth;
+    // from another host what is not asked for does not come: the row grows if it must
+    const bool isFar = storage::remote::isRemote(recording.path.toStdString());
+    if (isFar || eventsOf(*coarse) > kMostEvents) return depth;
     const auto fine = reader.spans(track, {whole, Duration{1}, generation});
     if (!fine) return failure(fine);
     return std::max(depth, depthOf(track, recording, *fine, Duration{1}));

@@ -15,7 +15,7 @@ namespace shardscope::desktop {
 using LaneDepths = std::map<std::vector<LaneAddress>, int>;
 
 /// Of rows of spans; 0: nothing is on it. Of a track as deep as it is in a picture of the whole; in
-/// detail too where there are not too many events.
+/// detail too where that is at hand and not too much.
 Result<LaneDepths> loadLaneDepths(storage::RecordingReader& reader, const OpenRecording& recording,
                                   const std::vector<std::vector<LaneAddress>>& rows,
                                   const storage::Generation& generation);

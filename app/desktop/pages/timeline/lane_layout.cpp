@@ -403,6 +403,7 @@ const LaneRow* LaneLayout::rowAt(int y) const {
 const LaneRow* LaneLayout::row(LaneAddress key) const {
     const LaneRow* summary = nullptr;
     for (const LaneRow& row : rows) {
+        if (row.key.rank != key.rank) continue;
         const bool holds = std::find(row.parts.begin(), row.parts.end(), key) != row.parts.end();
         if (row.isLane() && (row.key == key || holds)) return &row;
         if (holds) summary = &row;

@@ -290,8 +290,10 @@ void LanePainter::paintTrack(QPainter& painter, const QRectF& area, const LaneRo
         part.modelled = row.modelled && lane->role == LaneRole::kCommunication;
     }
     paintPlaced(painter, area, row, scale, [&](auto use) {
-        for (const TrackSlice& one : track->slices)
+        for (const TrackSlice& one : track->slices) {
+            if (one.level >= row.depths) break;  // by level
             use({rows[one.lane], frame.lanes[one.lane].slices[one.slice], one.level});
+        }
     });
 }
 

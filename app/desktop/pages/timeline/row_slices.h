@@ -7,13 +7,15 @@
 
 namespace shardscope::desktop {
 
-/// Calls `use(lane, slice, level)`, what lies below first. What is not loaded has none.
+/// Calls `use(lane, slice, level)`, what lies below first; of a track on levels that are shown.
+/// What is not loaded has none.
 template <class Use>
 void forSlicesOf(const LaneRow& row, const TimelineFrame& frame, Use use) {
     if (row.kind == LaneRow::Kind::kTrack) {
         const TrackFrame* track = frame.track(row.parts);
         if (track == nullptr) return;
         for (const TrackSlice& one : track->slices) {
+            if (one.level >= row.depths) break;  // by level
             const LaneFrame& lane = frame.lanes[one.lane];
             use(lane, lane.slices[one.slice], static_cast<int>(one.level));
         }

@@ -121,7 +121,8 @@ void TimelineCanvas::showChosen() {
         row = lanes().row(key);
     }
     m_seeksChosen = !isKnown;
-    if (const auto box = m_shown.boxOf(key, slice, m_frame.get())) bringIntoView(*row, *box);
+    const auto box = m_shown.boxOf(key, slice, m_frame.get());
+    bringIntoView(*row, box.value_or(m_shown.rowArea(*row)));
 }
 
 void TimelineCanvas::highlight(const QString& name) {

@@ -118,8 +118,7 @@ void paintLink(QPainter& painter, const TimelineViewport& viewport, const Timeli
         const QPointF below(std::clamp(mine.left() + 1, lanes.left(), lanes.right()),
                             mine.bottom() + 12);
         return paintBeyond(painter, lanes, below, {0, 1},
-                           QObject::tr("%1 (on a hidden lane)").arg(nameBeyond(chosen, link)),
-                           theme);
+                           QObject::tr("%1 (hidden)").arg(nameBeyond(chosen, link)), theme);
     }
     if (forward)
         paintArrow(painter, mine, *theirs, theme.text);

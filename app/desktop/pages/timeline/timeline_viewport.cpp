@@ -265,8 +265,9 @@ std::optional<QRectF> TimelineViewport::boxOf(LaneAddress key, const SliceView& 
                                               const TimelineFrame* frame) const {
     const LaneRow* row = m_layout.row(key);
     if (row == nullptr) return std::nullopt;
-    return LanePainter::sliceArea(rowArea(*row), *row, slice, levelIn(*row, key, slice, frame),
-                                  m_scale);
+    const int level = levelIn(*row, key, slice, frame);
+    if (row->isLane() && level >= row->depths) return std::nullopt;
+    return LanePainter::sliceArea(rowArea(*row), *row, slice, level, m_scale);
 }
 
 std::optional<TimelineQuery> TimelineViewport::query() const {

@@ -102,7 +102,7 @@ public:
     /// On which level of its row a slice stands; `frame`: what is shown, null: nothing yet.
     [[nodiscard]] static int levelIn(const LaneRow& row, LaneAddress key, const SliceView& slice,
                                      const TimelineFrame* frame);
-    /// Where a slice lies of a lane that is shown; nullopt: it is not.
+    /// Where a slice lies that is shown; nullopt: its lane or level is not.
     [[nodiscard]] std::optional<QRectF> boxOf(LaneAddress key, const SliceView& slice,
                                               const TimelineFrame* frame) const;
     /// What a picture of this needs; nullopt: nothing is to be seen.

@@ -21,6 +21,22 @@ NestedLane trackLane(LaneId lane, LaneRole role, std::size_t place) {
 
 namespace {
 
+/// Then by begin; those that begin together stay as they are. Sorts what lies close together:
+/// slices are large.
+void sortByLevel(const TimelineFrame& frame, std::vector<TrackSlice>& slices) {
+    using Key = std::tuple<std::uint8_t, std::int64_t, std::size_t>;
+    std::vector<Key> keys;
+    keys.reserve(slices.size());
+    for (const TrackSlice& one : slices)
+        keys.emplace_back(one.level, frame.lanes[one.lane].slices[one.slice].range.begin.ns,
+                          keys.size());
+    std::sort(keys.begin(), keys.end());
+    std::vector<TrackSlice> sorted;
+    sorted.reserve(slices.size());
+    for (const Key& key : keys) sorted.push_back(slices[std::get<2>(key)]);
+    slices = std::move(sorted);
+}
+
 void nestTrack(TimelineFrame& frame, TrackFrame& track) {
     std::vector<std::uint32_t> places;
     std::vector<NestedLane> lanes;
@@ -37,14 +53,7 @@ void nestTrack(TimelineFrame& frame, TrackFrame& track) {
             track.slices.push_back({places[i], slice, levels[i][slice]});
         frame.lanes[places[i]].levels = std::move(levels[i]);
     }
-    std::stable_sort(track.slices.begin(), track.slices.end(),
-                     [&frame](const TrackSlice& a, const TrackSlice& b) {
-                         const auto key = [&frame](const TrackSlice& one) {
-                             const SliceView& slice = frame.lanes[one.lane].slices[one.slice];
-                             return std::tuple(one.level, slice.range.begin);
-                         };
-                         return key(a) < key(b);
-                     });
+    sortByLevel(frame, track.slices);
 }
 
 }  // namespace
