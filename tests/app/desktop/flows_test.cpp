@@ -161,7 +161,7 @@ TEST_F(ImportedTimeline, InstantsAreMarksThatCanBeHit) {
     row.depths = 1;
     const TimeScale scale{{{0}, {5000}}, 500};
     const QRectF area(0, 0, 500, 20);
-    const QRectF box = LanePainter::sliceArea(area, row, marks[0], scale);
+    const QRectF box = LanePainter::sliceArea(area, row, marks[0], 0, scale);
     EXPECT_TRUE(box.contains(QPointF(150, 10)));
     EXPECT_TRUE(box.contains(QPointF(147, 10)));
     EXPECT_FALSE(box.contains(QPointF(140, 10)));

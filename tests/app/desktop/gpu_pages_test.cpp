@@ -37,15 +37,18 @@ protected:
         return qobject_cast<TimelinePage*>(m_window->page(u"timeline"_s));
     }
 
-    /// The middle of the first whole slice of a lane that is in view.
+    /// On the first whole slice of a lane that is in view, on whatever level of its track.
     static QPoint pointOn(const TimelineCanvas& canvas, LaneAddress key) {
         const LaneRow* row = canvas.lanes().row(key);
-        for (int x = kLabelWidth; row != nullptr && x < canvas.viewport()->width(); ++x) {
-            const QPoint point(x, kRulerHeight + row->y + row->height / 2);
-            const auto hit = canvas.hitAt(point);
-            if (hit && hit->slice.count == 1 && hit->slice.range.begin >= canvas.view().begin)
-                return point;
-        }
+        for (int x = kLabelWidth; row != nullptr && x < canvas.viewport()->width(); ++x)
+            for (int level = 0; level < row->depths; ++level) {
+                const int y = row->height * (2 * level + 1) / (2 * row->depths);
+                const QPoint point(x, kRulerHeight + row->y + y);
+                const auto hit = canvas.hitAt(point);
+                if (hit && hit->key == key && hit->slice.count == 1 &&
+                    hit->slice.range.begin >= canvas.view().begin)
+                    return point;
+            }
         return {};
     }
 

@@ -100,6 +100,11 @@ TEST(LaneGroups, NamesOfLanesAreReadable) {
     EXPECT_EQ(groupAndName("thread -549452224: cuda_runtime (CPU)", LaneRole::kRuntime, 8192),
               u"thread -549452224|CUDA runtime"_s);
     EXPECT_EQ(groupAndName("loader: cpu_op", LaneRole::kHost), u"loader|operators"_s);
+    EXPECT_EQ(groupAndName("loader: user_annotation", LaneRole::kRange), u"loader|annotations"_s);
+    EXPECT_EQ(groupAndName("pt_main_thread: python_function", LaneRole::kHost,
+                           lanes::kOperators.id.value),
+              u"main thread 2910249|Python"_s);
+    EXPECT_EQ(groupAndName("warmup: 3", LaneRole::kRange), u"|warmup: 3"_s);
     EXPECT_EQ(groupAndName("step", LaneRole::kRange, 0), u"|step"_s);
 }
 
@@ -140,6 +145,131 @@ TEST(LaneDepths, ARowHasSixLevelsAtFirstAndAllOnDemand) {
     const LaneAddress operators{{0}, {5}};
     const auto same = applied(summary, layout, options, LaneAction::kLevels, layout.row(operators));
     EXPECT_EQ(layOutLanes(summary, same).height, layout.height) << "there are no more of it";
+}
+
+LaneLayoutOptions nested() {
+    LaneLayoutOptions options;
+    options.nested = true;
+    return options;
+}
+
+/// The lanes of `imported` that nest.
+constexpr LaneAddress kStreamRange{{0}, {10}}, kKernels{{0}, {4096}}, kCopies{{0}, {4099}};
+constexpr LaneAddress kThreadRange{{0}, {4}}, kPython{{0}, {6}}, kOperators{{0}, {5}},
+    kCalls{{0}, {8194}};
+
+TEST(LaneTracks, AThreadOrAStreamIsOneRow) {
+    const LaneLayout layout = layOutLanes(imported(), nested());
+    EXPECT_THAT(
+        names(layout),
+        ElementsAre(u"rank 0"_s, u"summary"_s, u"GPU 0 · stream 7 (compute)"_s,
+                    u"annotations, kernels, copies"_s, u"GPU 0 · stream 40 (communication)"_s,
+                    u"collectives"_s, u"main thread 2910249"_s,
+                    u"annotations, Python, operators, CUDA runtime"_s,
+                    u"thread 2919752 (backward)"_s, u"annotations, operators, CUDA runtime"_s,
+                    u"counters (1)"_s, u"other (4)"_s));
+    const LaneRow* stream = layout.row(kCopies);
+    ASSERT_NE(stream, nullptr);
+    EXPECT_EQ(stream->kind, LaneRow::Kind::kTrack) << "before the summary that shows it too";
+    EXPECT_THAT(stream->parts, ElementsAre(kStreamRange, kKernels, kCopies));
+    EXPECT_TRUE(stream->onDevice);
+    const LaneRow* thread = layout.row(kPython);
+    EXPECT_THAT(thread->parts, ElementsAre(kThreadRange, kPython, kOperators, kCalls));
+    EXPECT_FALSE(thread->onDevice);
+    EXPECT_EQ(layout.row({{0}, {4098}})->kind, LaneRow::Kind::kSpans) << "it has one lane only";
+    EXPECT_THAT(layout.loadedTracks(thread->y, thread->y + 1), ElementsAre(thread->parts));
+    const auto loaded = layout.loadedLanes(thread->y, thread->y + 1);
+    EXPECT_EQ(loaded, thread->parts) << "each once";
+}
+
+TEST(LaneTracks, WhatSpansOthersWithoutContainingThemKeepsItsRow) {
+    RecordingSummary summary;
+    summary.ranks.push_back(rankFacts(0));
+    using enum LaneRole;
+    summary.lanes = {lane(0, 1, kHost, "thread 9: cpu_op"),
+                     lane(0, 2, kHost, "thread 9: CUDA overhead"),
+                     lane(0, 4096, kCompute, "GPU 0 stream 7"),
+                     lane(0, 4097, kCopy, "GPU 0 stream 7: gpu_memcpy"),
+                     lane(0, 4098, kSync, "GPU 0 stream 7: cuda_sync"),
+                     lane(0, 8192, kRuntime, "thread 9: cuda_runtime"),
+                     lane(0, 8193, kSync, "thread 9: cuda_sync")};
+    const LaneLayout layout = layOutLanes(summary, nested());
+    const auto alone = [&](std::uint32_t id) {
+        return layout.row({{0}, {id}})->kind == LaneRow::Kind::kSpans;
+    };
+    EXPECT_TRUE(alone(4098)) << "waits of a stream";
+    EXPECT_TRUE(alone(2)) << "what the tracer cost";
+    EXPECT_FALSE(alone(8193)) << "a thread waits in its call";
+    EXPECT_EQ(layout.row({{0}, {1}}), layout.row({{0}, {8192}}));
+    EXPECT_EQ(layout.row({{0}, {4096}}), layout.row({{0}, {4097}}));
+}
+
+TEST(LaneTracks, ATrackHasSixteenLevelsAtFirst) {
+    const RecordingSummary summary = imported();
+    LaneLayoutOptions options = nested();
+    options.depths[kThreadRange] = 3;  // of that lane alone
+    options.trackDepths[kThreadRange] = 44;
+    LaneLayout layout = layOutLanes(summary, options);
+    EXPECT_EQ(layout.row(kPython)->depths, kFirstTrackDepths);
+    EXPECT_EQ(layout.row(kPython)->allDepths, 44);
+    options = applied(summary, layout, options, LaneAction::kLevels, layout.row(kPython));
+    layout = layOutLanes(summary, options);
+    EXPECT_EQ(layout.row(kPython)->depths, 44);
+    EXPECT_GE(layout.row(kPython)->height, 44 * 13) << "each of them can be read and clicked";
+}
+
+TEST(LaneTracks, ATrackIsPinnedHiddenAndMovedAsOne) {
+    const RecordingSummary summary = imported();
+    LaneLayoutOptions options = nested();
+    LaneLayout layout = layOutLanes(summary, options);
+    const LaneLayoutOptions pinned =
+        applied(summary, layout, options, LaneAction::kPin, layout.row(kOperators));
+    layout = layOutLanes(summary, pinned);
+    ASSERT_EQ(layout.pinned, 1U);
+    EXPECT_EQ(layout.rows[0].name, u"rank 0 · main thread 2910249"_s);
+    EXPECT_EQ(layout.row(kPython), &layout.rows[0]) << "and nowhere else";
+    EXPECT_EQ(named(layout, u"main thread 2910249"_s), nullptr);
+    const auto two = applied(summary, layout, pinned, LaneAction::kPin, layout.row({{0}, {4098}}));
+    layout = layOutLanes(summary, two);
+    ASSERT_EQ(layout.pinned, 2U);
+    const auto moved = applied(summary, layout, two, LaneAction::kMoveDown, &layout.rows[0]);
+    layout = layOutLanes(summary, moved);
+    EXPECT_EQ(layout.row(kPython), &layout.rows[1]);
+    EXPECT_EQ(layout.rows[1].parts.size(), 4U);
+    const auto back = applied(summary, layout, moved, LaneAction::kPin, &layout.rows[1]);
+    EXPECT_EQ(layOutLanes(summary, back).pinned, 1U);
+
+    layout = layOutLanes(summary, options);
+    options = applied(summary, layout, options, LaneAction::kHide, layout.row(kOperators));
+    EXPECT_EQ(layOutLanes(summary, options).row(kCalls), nullptr);
+    const auto found = revealing(summary, options, kOperators);
+    layout = layOutLanes(summary, found);
+    EXPECT_EQ(layout.row(kOperators)->kind, LaneRow::Kind::kSpans) << "the others stay hidden";
+}
+
+TEST(LaneTracks, AFilterLeavesOfATrackWhatItFinds) {
+    LaneLayoutOptions options = nested();
+    options.filter = u"python"_s;
+    EXPECT_THAT(names(layOutLanes(imported(), options)),
+                ElementsAre(u"rank 0"_s, u"main thread 2910249"_s, u"Python"_s));
+    options.filter = u"cuda"_s;
+    EXPECT_EQ(layOutLanes(imported(), options).row(kCalls)->kind, LaneRow::Kind::kSpans);
+}
+
+TEST(LaneTracks, KindsAreShownApartAndNestedAgain) {
+    const RecordingSummary summary = imported();
+    LaneLayoutOptions options = nested();
+    const LaneLayout layout = layOutLanes(summary, options);
+    const auto choice = [&] {
+        const auto choices = laneChoices(nullptr, options);
+        return std::ranges::find(choices, LaneAction::kKinds, &LaneChoice::action)->text;
+    };
+    const QString apart = choice();
+    options = applied(summary, layout, options, LaneAction::kKinds, nullptr);
+    EXPECT_EQ(names(layOutLanes(summary, options)), names(layOutLanes(summary, {})));
+    EXPECT_NE(choice(), apart);
+    options = applied(summary, layout, options, LaneAction::kKinds, nullptr);
+    EXPECT_EQ(names(layOutLanes(summary, options)), names(layout));
 }
 
 TEST(LaneFolds, ManyRanksAreFoldedAtFirst) {

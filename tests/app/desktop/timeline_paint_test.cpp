@@ -2,6 +2,7 @@
 #include "app/desktop/pages/timeline/column_strip.h"
 #include "app/desktop/pages/timeline/lane_painter.h"
 #include "app/desktop/pages/timeline/slice_names.h"
+#include "app/desktop/pages/timeline/track_levels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -102,6 +103,39 @@ TEST(LaneCoverage, IsTheBusyShareOfRandomTimelines) {
         const LaneFrame drawn = merged(lane, std::int64_t{1} << 23);
         EXPECT_NEAR(meanCoverage(paintedLane(drawn, computeRow(), scale)), expected, 0.02)
             << drawn.slices.size() << " merged events";
+    }
+}
+
+TEST(LaneCoverage, OfATrackIsThatOfItsLanesTogether) {
+    std::mt19937 random(22);
+    const TimeRange whole{{0}, {7'000'000'000}};
+    constexpr std::int64_t kCell = std::int64_t{1} << 23;
+    LaneRow row = computeRow();
+    row.kind = LaneRow::Kind::kTrack;
+    row.onDevice = true;
+    row.parts = {{{0}, lanes::kStreams.at(0)}, {{0}, lanes::kStreams.at(1)}};
+    row.contents = {LaneContent::kKernels, LaneContent::kKernels};
+    for (int i = 0; i < 20; ++i) {
+        const double busy = std::uniform_real_distribution<double>(0.01, 0.99)(random);
+        const double length = std::pow(10, std::uniform_real_distribution<double>(5.5, 9)(random));
+        const LaneFrame both = randomLane(random, whole.end.ns, busy, length);
+        TimelineFrame frame;
+        frame.query = {whole, {kCell}, row.parts, {row.parts}};
+        LaneFrame halves[2];
+        for (const SliceView& slice : both.slices) halves[random() % 2].slices.push_back(slice);
+        for (std::size_t part = 0; part < 2; ++part) {
+            LaneFrame& lane = frame.lanes.emplace_back(merged(halves[part], kCell));
+            lane.key = row.parts[part];
+            lane.role = LaneRole::kCompute;
+        }
+        nestTracks(frame);
+        QImage image(kWidth, kHeight, QImage::Format_RGB32);
+        image.fill(Theme::light().window);
+        QPainter painter(&image);
+        LanePainter(Theme::light())
+            .paintTrack(painter, QRectF(0, 0, kWidth, kHeight), row, frame, {whole, kWidth});
+        EXPECT_NEAR(meanCoverage(image), busyShare(both, whole), 0.02)
+            << both.slices.size() << " events";
     }
 }
 

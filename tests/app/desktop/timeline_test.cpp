@@ -275,7 +275,7 @@ TEST_F(TimelineTest, WhatIsLookedAtStaysWhereItIsWhenRowsAboveGrow) {
     };
     const int before = place();
     const int height = m_canvas->lanes().height;
-    m_canvas->setDepths({{{{0}, lanes::kOperators.id}, 6}});
+    m_canvas->setDepths({{{LaneAddress{{0}, lanes::kOperators.id}}, 6}});
     ASSERT_GT(m_canvas->lanes().height, height);
     EXPECT_EQ(place(), before);
 }
@@ -432,7 +432,8 @@ TEST(LanePainter, ZeroLengthEventsAreStillOnePixelWide) {
     slice.range = {{500}, {500}};
     LaneRow row;
     EXPECT_GE(
-        LanePainter::sliceArea(QRectF(0, 0, 100, 20), row, slice, {{{0}, {1000}}, 100}).width(), 1);
+        LanePainter::sliceArea(QRectF(0, 0, 100, 20), row, slice, 0, {{{0}, {1000}}, 100}).width(),
+        1);
 }
 
 }  // namespace

@@ -125,6 +125,7 @@ protected:
                                                Qt::Key_M,
                                                Qt::Key_E,
                                                Qt::Key_T,
+                                               Qt::Key_K,
                                                Qt::Key_P,
                                                Qt::Key_H,
                                                Qt::Key_R,

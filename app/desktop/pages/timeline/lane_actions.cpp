@@ -2,6 +2,7 @@
 
 #include <QObject>
 #include <algorithm>
+#include <iterator>
 
 namespace shardscope::desktop {
 namespace {
@@ -13,27 +14,31 @@ void toggle(Set& set, const Value& value) {
     if (!set.insert(value).second) set.erase(value);
 }
 
-void togglePinned(std::vector<LaneAddress>& pinned, LaneAddress key) {
-    const auto at = std::find(pinned.begin(), pinned.end(), key);
-    if (at == pinned.end())
-        pinned.push_back(key);
-    else
-        pinned.erase(at);
+void unpin(std::vector<LaneAddress>& pinned, const LaneRow& row) {
+    for (const LaneAddress& key : row.lanes()) std::erase(pinned, key);
 }
 
-/// Lanes of the row's group as they lie, pinned ones left out.
-std::vector<LaneId> lanesOfGroup(const LaneLayout& layout, const LaneRow& row) {
-    std::vector<LaneId> lanes;
-    for (const LaneRow& other : layout.rows)
-        if (other.isLane() && !other.pinned && other.key.rank == row.key.rank &&
-            other.group == row.group)
-            lanes.push_back(other.key.lane);
-    return lanes;
+void togglePinned(std::vector<LaneAddress>& pinned, const LaneRow& row) {
+    const bool was = std::find(pinned.begin(), pinned.end(), row.key) != pinned.end();
+    unpin(pinned, row);
+    const std::vector<LaneAddress> lanes = row.lanes();
+    if (!was) pinned.insert(pinned.end(), lanes.begin(), lanes.end());
 }
 
-template <class T>
-void moveBy(std::vector<T>& all, const T& one, int by) {
-    const auto at = std::find(all.begin(), all.end(), one);
+/// Rows that the row may change places with, itself among them: of its group, or the pinned ones.
+std::vector<const LaneRow*> rowsBeside(const LaneLayout& layout, const LaneRow& row) {
+    std::vector<const LaneRow*> rows;
+    for (const LaneRow& other : layout.rows) {
+        const bool ofGroup = other.key.rank == row.key.rank && other.group == row.group;
+        if (other.isLane() && other.pinned == row.pinned && (row.pinned || ofGroup))
+            rows.push_back(&other);
+    }
+    return rows;
+}
+
+template <class T, class Test>
+void moveBy(std::vector<T>& all, Test isIt, int by) {
+    const auto at = std::find_if(all.begin(), all.end(), isIt);
     if (at == all.end()) return;
     const auto to = at - all.begin() + by;
     if (to >= 0 && to < static_cast<std::ptrdiff_t>(all.size()))
@@ -46,15 +51,26 @@ void move(const LaneLayout& layout, LaneLayoutOptions& options, const LaneRow& r
         std::vector<RankId> order;
         for (const LaneRow& other : layout.rows)
             if (other.kind == LaneRow::Kind::kHeader) order.push_back(other.key.rank);
-        moveBy(order, row.key.rank, by);
+        moveBy(
+            order, [&](RankId rank) { return rank == row.key.rank; }, by);
         options.rankOrder = order;
-    } else if (row.pinned) {
-        moveBy(options.pinned, row.key, by);
-    } else if (row.isLane()) {
-        std::vector<LaneId> lanes = lanesOfGroup(layout, row);
-        moveBy(lanes, row.key.lane, by);
-        options.order[{row.key.rank, row.group}] = lanes;
+        return;
     }
+    if (!row.isLane()) return;
+    std::vector<const LaneRow*> rows = rowsBeside(layout, row);
+    moveBy(
+        rows, [&](const LaneRow* other) { return other->key == row.key; }, by);
+    std::vector<LaneAddress> lanes;
+    for (const LaneRow* other : rows) std::ranges::copy(other->lanes(), std::back_inserter(lanes));
+    if (row.pinned) {
+        // those of ranks that are not shown stay pinned
+        for (const LaneAddress& key : lanes) std::erase(options.pinned, key);
+        options.pinned.insert(options.pinned.begin(), lanes.begin(), lanes.end());
+        return;
+    }
+    std::vector<LaneId>& order = options.order[{row.key.rank, row.group}];
+    order.clear();
+    for (const LaneAddress& key : lanes) order.push_back(key.lane);
 }
 
 bool isPinned(const LaneLayoutOptions& options, LaneAddress key) {
@@ -63,10 +79,10 @@ bool isPinned(const LaneLayoutOptions& options, LaneAddress key) {
 
 void addOfLane(const LaneRow& row, const LaneLayoutOptions& options,
                std::vector<LaneChoice>& choices) {
-    if (row.allDepths > kFirstDepths)
+    if (row.allDepths > row.firstDepths())
         choices.push_back({LaneAction::kLevels,
                            options.expanded.contains(row.key)
-                               ? QObject::tr("Show the first %1 levels").arg(kFirstDepths)
+                               ? QObject::tr("Show the first %1 levels").arg(row.firstDepths())
                                : QObject::tr("Show all %1 levels").arg(row.allDepths),
                            u"E"_s});
     if (row.kind == LaneRow::Kind::kCounter)
@@ -101,6 +117,10 @@ std::vector<LaneChoice> laneChoices(const LaneRow* row, const LaneLayoutOptions&
                            u"Shift+H"_s});
     choices.push_back({LaneAction::kFoldAll, QObject::tr("Fold all ranks"), u"Shift+C"_s});
     choices.push_back({LaneAction::kUnfoldAll, QObject::tr("Unfold all ranks"), u"Shift+E"_s});
+    choices.push_back({LaneAction::kKinds,
+                       options.nested ? QObject::tr("Show the kinds of a thread apart")
+                                      : QObject::tr("Nest the kinds of a thread"),
+                       u"K"_s});
     choices.push_back({LaneAction::kFilter, QObject::tr("Filter lanes…"), u"Ctrl+P"_s});
     return choices;
 }
@@ -117,18 +137,18 @@ LaneLayoutOptions applied(const RecordingSummary& summary, const LaneLayout& lay
                 toggle(options.collapsed, row->key.rank);
             break;
         case LaneAction::kLevels:
-            if (lane && row->allDepths > kFirstDepths) toggle(options.expanded, row->key);
+            if (lane && row->allDepths > row->firstDepths()) toggle(options.expanded, row->key);
             break;
         case LaneAction::kTaller:
             if (lane && row->kind == LaneRow::Kind::kCounter) toggle(options.tall, row->key);
             break;
         case LaneAction::kPin:
-            if (lane) togglePinned(options.pinned, row->key);
+            if (lane) togglePinned(options.pinned, *row);
             break;
         case LaneAction::kHide:
             if (!lane) break;
-            std::erase(options.pinned, row->key);
-            options.hidden.insert(row->key);
+            unpin(options.pinned, *row);
+            for (const LaneAddress& key : row->lanes()) options.hidden.insert(key);
             break;
         case LaneAction::kMoveUp:
         case LaneAction::kMoveDown:
@@ -142,6 +162,9 @@ LaneLayoutOptions applied(const RecordingSummary& summary, const LaneLayout& lay
             break;
         case LaneAction::kUnfoldAll:
             options.collapsed.clear();
+            break;
+        case LaneAction::kKinds:
+            options.nested = !options.nested;
             break;
         case LaneAction::kFilter:
             break;

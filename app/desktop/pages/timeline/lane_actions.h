@@ -20,6 +20,7 @@ enum class LaneAction {
     kShowHidden,
     kFoldAll,
     kUnfoldAll,
+    kKinds,   ///< of threads and streams: nested in one track, or apart
     kFilter,  ///< asks for a text: changes no options by itself
 };
 

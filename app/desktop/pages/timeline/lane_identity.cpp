@@ -5,6 +5,8 @@
 
 #include <QRegularExpression>
 #include <QStringList>
+#include <algorithm>
+#include <iterator>
 
 namespace shardscope::desktop {
 namespace {
@@ -118,6 +120,26 @@ void describe(const LaneFacts& lane, const QString& rest, LaneIdentity& found) {
     if (found.name.isEmpty()) found.name = u"events"_s;
 }
 
+/// An importer's thread with a name of its own: "loader: cpu_op", "pt_main_thread:
+/// user_annotation". Of ranges only by categories that are known: the program names them as it
+/// likes.
+bool isOfCalledThread(const LaneFacts& lane, const QString& name, const RankFacts& rank,
+                      LaneIdentity& found) {
+    const qsizetype end = name.lastIndexOf(": "_L1);
+    if (end < 0) return false;
+    const QString rest = name.mid(end + 2);
+    const bool isKnown = std::any_of(std::begin(kCategories), std::end(kCategories),
+                                     [&](const Category& one) { return rest == one.word; });
+    if (lane.role == LaneRole::kRange && !isKnown) return false;
+    found.section = LaneSection::kThreads;
+    found.groupName = name.left(end);
+    if (found.groupName.startsWith("pt_main_thread"_L1) && rank.pid > 0)
+        found.groupName = u"main thread %1"_s.arg(rank.pid);
+    found.group = found.groupName;
+    describe(lane, rest, found);
+    return true;
+}
+
 /// Of an importer's lane that holds no span of the program.
 bool saysNothing(const LaneIdentity& lane, const QString& rest) {
     return lane.section == LaneSection::kThreads &&
@@ -169,14 +191,16 @@ LaneIdentity identify(const LaneFacts& lane, const RankFacts& rank) {
         found.section = LaneSection::kStreams;
         found.group = found.groupName = name.section(u':', 0, 0);
         describe(lane, name.section(u':', 1).trimmed(), found);
-    } else if (ofHost) {
+        return found;
+    }
+    if ((ofHost || lane.role == LaneRole::kRange) && isOfCalledThread(lane, name, rank, found))
+        return found;
+    if (ofHost) {
         found.section = LaneSection::kThreads;
-        // An importer's thread with a name of its own: "Foo: cpu_op"
-        const bool own = lane.lane == lanes::kOperators.id || !name.contains(": "_L1);
-        found.groupName = own ? u"main thread"_s : name.left(name.lastIndexOf(": "_L1));
-        if (own && rank.pid > 0) found.groupName += u' ' + QString::number(rank.pid);
+        found.groupName = u"main thread"_s;
+        if (rank.pid > 0) found.groupName += u' ' + QString::number(rank.pid);
         found.group = found.groupName;
-        describe(lane, own ? name : name.mid(name.lastIndexOf(": "_L1) + 2), found);
+        describe(lane, name, found);
     }
     return found;
 }

@@ -3,7 +3,9 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/counter_lane.h"
 #include "app/desktop/pages/timeline/lane_groups.h"
+#include "app/desktop/pages/timeline/lane_tracks.h"
 
+#include <QStringList>
 #include <algorithm>
 #include <tuple>
 
@@ -25,6 +27,8 @@ constexpr int kTallHeight = 110;
 constexpr int kUsualOperatorDepths = 3;
 
 int rowHeight(const LaneRow& row) {
+    if (row.kind == LaneRow::Kind::kTrack)
+        return row.onDevice ? std::max(24, 16 * row.depths) : kLevelHeight * row.depths;
     switch (row.role) {
         case LaneRole::kRange:
             return 16 * row.depths;
@@ -91,12 +95,16 @@ public:
     }
 
     void addPinned() {
+        std::vector<KnownLane> known;
         for (const LaneAddress& key : m_options.pinned) {
             const RankFacts* rank = rankFacts(key.rank);
             if (rank == nullptr || !showsRank(key.rank)) continue;
             for (const LaneFacts& lane : lanesOf(m_summary, key.rank))
-                if (lane.lane == key.lane) addLane({&lane, identify(lane, *rank)}, {}, true);
+                if (lane.lane == key.lane) known.push_back({&lane, identify(lane, *rank)});
         }
+        LanesOfRow lanes;
+        for (const KnownLane& lane : known) lanes.push_back(&lane);
+        addRows(lanes, {}, true);
         m_layout.pinned = m_layout.rows.size();
         if (m_layout.pinned > 0) m_y += kRankGap;
         m_layout.pinnedHeight = m_y;
@@ -211,9 +219,27 @@ private:
                holds(lane.identity.name, m_filter) || holds(fromUtf8(lane.facts->name), m_filter);
     }
 
-    /// Levels of a lane that are shown, and that there are.
-    void setDepths(const KnownLane& lane, LaneRow& row) const {
-        const auto seen = m_options.depths.find(lane.key());
+    /// Levels that are shown, and that there are.
+    void setDepths(LaneRow& row) const {
+        const bool track = row.kind == LaneRow::Kind::kTrack;
+        const auto& known = track ? m_options.trackDepths : m_options.depths;
+        const auto seen = known.find(row.key);
+        row.allDepths = seen != known.end() ? std::max(1, seen->second)
+                        : track             ? usualTrackDepths(row)
+                                            : usualDepths(row);
+        row.depths = m_options.expanded.contains(row.key)
+                         ? row.allDepths
+                         : std::min(row.allDepths, row.firstDepths());
+    }
+
+    [[nodiscard]] static int usualTrackDepths(const LaneRow& row) {
+        const auto annotations = static_cast<int>(
+            std::count(row.contents.begin(), row.contents.end(), LaneContent::kAnnotations));
+        if (row.onDevice) return annotations + 1;
+        return static_cast<int>(row.parts.size()) + kUsualOperatorDepths - 1;
+    }
+
+    [[nodiscard]] int usualDepths(const LaneRow& row) const {
         int usual = 1;
         if (row.role == LaneRole::kHost) usual = kUsualOperatorDepths;
         // Steps, and their stretches below.
@@ -221,10 +247,7 @@ private:
         // Of ranks on several hosts: collectives, and what was between and inside hosts below.
         if (row.role == LaneRole::kCommunication && !row.onDevice && m_summary.hosts.size() > 1)
             usual = 2;
-        row.allDepths = seen != m_options.depths.end() ? std::max(1, seen->second) : usual;
-        row.depths = m_options.expanded.contains(lane.key())
-                         ? row.allDepths
-                         : std::min(row.allDepths, kFirstDepths);
+        return usual;
     }
 
     [[nodiscard]] QString nameOf(const KnownLane& lane, bool alone) const {
@@ -255,12 +278,45 @@ private:
         if (row.role == LaneRole::kCounter) row.name = counterName(row.name, row.unit);
         row.indent = group.isEmpty() ? 0 : kGroupIndent;
         row.kind = row.role == LaneRole::kCounter ? LaneRow::Kind::kCounter : LaneRow::Kind::kSpans;
-        setDepths(lane, row);
+        setDepths(row);
         if (row.key.lane == kMemoryTotalLane)
             row.theoryBytes = theoryPeak(m_summary, row.key.rank, lanesOf(m_summary, row.key.rank));
         const int height = m_options.tall.contains(row.key) ? kTallHeight : rowHeight(row);
         const bool apart = group.isEmpty() || row.role == LaneRole::kCounter;
         add(std::move(row), height, apart ? kLaneGap : kInGroupGap);
+    }
+
+    void addTrack(const LanesOfRow& lanes, const QString& group, bool pinned) {
+        const KnownLane& first = *lanes.front();
+        LaneRow row;
+        row.kind = LaneRow::Kind::kTrack;
+        row.key = first.key();
+        row.role = first.facts->role;
+        row.group = group;
+        row.pinned = pinned;
+        row.modelled = m_options.modelledLink;
+        QStringList names;
+        for (const KnownLane* lane : lanes) {
+            row.parts.push_back(lane->key());
+            row.onDevice = row.onDevice || isStreamLane(lane->facts->lane);
+            row.contents.push_back(lane->identity.content);
+            names << lane->identity.name;
+        }
+        row.name = pinned ? u"rank %1 · %2"_s.arg(row.key.rank.value).arg(first.identity.groupName)
+                          : names.join(u", "_s);
+        row.indent = group.isEmpty() ? 0 : kGroupIndent;
+        setDepths(row);
+        const int height = rowHeight(row);
+        add(std::move(row), height, group.isEmpty() ? kLaneGap : kInGroupGap);
+    }
+
+    /// Of one group, or pinned: as rows of a lane or a track.
+    void addRows(const LanesOfRow& lanes, const QString& group, bool pinned) {
+        for (const LanesOfRow& row : rowsOf(lanes, m_options.nested))
+            if (row.size() == 1)
+                addLane(*row.front(), group, pinned);
+            else
+                addTrack(row, group, pinned);
     }
 
     void addPlain(const RankFacts& rank, Lanes lanes) {
@@ -279,7 +335,7 @@ private:
     }
 
     void addGroup(RankId rank, const LaneGroupOfRank& group, bool alone) {
-        std::vector<const KnownLane*> shown;
+        LanesOfRow shown;
         for (const KnownLane& lane : group.lanes)
             if (passes(lane, group.name)) shown.push_back(&lane);
         if (shown.empty()) return;
@@ -295,7 +351,7 @@ private:
             add(std::move(header), kGroupHeight, 0);
             if (folded) return;
         }
-        for (const KnownLane* lane : shown) addLane(*lane, group.key, false);
+        addRows(shown, group.key, false);
         if (!group.key.isEmpty()) m_y += kLaneGap;
     }
 
@@ -328,12 +384,16 @@ std::vector<const RankFacts*> shownRanks(const RecordingSummary& summary,
 }
 
 void addLanesOf(const LaneRow& row, std::vector<LaneAddress>& keys) {
-    if (row.isLane()) keys.push_back(row.key);
+    if (row.isLane() && row.parts.empty()) keys.push_back(row.key);
     for (const LaneAddress& part : row.parts)
         if (std::find(keys.begin(), keys.end(), part) == keys.end()) keys.push_back(part);
 }
 
 }  // namespace
+
+int LaneRow::firstDepths() const {
+    return kind == Kind::kTrack ? kFirstTrackDepths : kFirstDepths;
+}
 
 const LaneRow* LaneLayout::rowAt(int y) const {
     const auto at = std::partition_point(rows.begin(), rows.end(),
@@ -344,10 +404,10 @@ const LaneRow* LaneLayout::rowAt(int y) const {
 const LaneRow* LaneLayout::row(LaneAddress key) const {
     const LaneRow* summary = nullptr;
     for (const LaneRow& row : rows) {
-        if (row.isLane() && row.key == key) return &row;
-        if (row.key.rank == key.rank &&
-            std::find(row.parts.begin(), row.parts.end(), key) != row.parts.end())
-            summary = &row;
+        if (row.key.rank != key.rank) continue;
+        const bool holds = std::find(row.parts.begin(), row.parts.end(), key) != row.parts.end();
+        if (row.isLane() && (row.key == key || holds)) return &row;
+        if (holds) summary = &row;
     }
     return summary;
 }
@@ -370,6 +430,16 @@ std::vector<LaneAddress> LaneLayout::loadedLanes(int top, int bottom) const {
     for (std::size_t i = 0; i < pinned; ++i) addLanesOf(rows[i], keys);
     for (const LaneRow& row : between(top, bottom)) addLanesOf(row, keys);
     return keys;
+}
+
+std::vector<std::vector<LaneAddress>> LaneLayout::loadedTracks(int top, int bottom) const {
+    std::vector<std::vector<LaneAddress>> tracks;
+    const auto add = [&tracks](const LaneRow& row) {
+        if (row.kind == LaneRow::Kind::kTrack) tracks.push_back(row.parts);
+    };
+    std::for_each_n(rows.begin(), pinned, add);
+    std::ranges::for_each(between(top, bottom), add);
+    return tracks;
 }
 
 StickyHeaders LaneLayout::stickyAt(int top) const {

@@ -28,6 +28,7 @@ struct LaneRow {
         kHeader,
         kGroup,
         kSpans,
+        kTrack,  ///< all that one thread or stream does, nested by what contains what
         kCounter,
         kSummary,  ///< kernels, copies and collectives of all streams over each other
     };
@@ -52,11 +53,21 @@ struct LaneRow {
     bool modelled = false;           ///< times of collectives are of a model
     bool besideName = false;         ///< on the row of its rank's header
     double theoryBytes = 0;          ///< dashed line of the memory strip; 0: none
-    std::vector<LaneAddress> parts;  ///< of a summary, what lies below first
+    std::vector<LaneAddress> parts;  ///< of a summary, what lies below first; of a track its lanes
+    std::vector<LaneContent> contents;  ///< of a track's parts
 
-    [[nodiscard]] bool isLane() const { return kind == Kind::kSpans || kind == Kind::kCounter; }
+    /// Has events of its own, not only those that other rows show too.
+    [[nodiscard]] bool isLane() const {
+        return kind == Kind::kSpans || kind == Kind::kTrack || kind == Kind::kCounter;
+    }
     [[nodiscard]] bool isHeader() const { return kind == Kind::kHeader || kind == Kind::kGroup; }
     [[nodiscard]] int bottom() const { return y + height; }
+    /// Whose events a row of spans shows: those of a track, else the one lane.
+    [[nodiscard]] std::vector<LaneAddress> lanes() const {
+        return parts.empty() ? std::vector{key} : parts;
+    }
+    /// Levels that are shown until one asks for all.
+    [[nodiscard]] int firstDepths() const;
 };
 
 struct LaneLayoutOptions {
@@ -67,20 +78,23 @@ struct LaneLayoutOptions {
     std::set<LaneAddress> hidden;                       ///< until asked for
     std::vector<LaneAddress> pinned;                    ///< top first
     std::map<LaneAddress, int> depths;                  ///< levels that were seen
+    std::map<LaneAddress, int> trackDepths;             ///< likewise of tracks, by their first lane
     std::map<GroupAddress, std::vector<LaneId>> order;  ///< of the lanes of a group, as moved
     std::vector<RankId> ranks;                          ///< shown; empty: all
     std::vector<RankId> rankOrder;  ///< top first; ranks that it leaves out follow
     QString filter;                 ///< shows lanes whose rank, group or name has it
     int thinHeight = 12;            ///< of a rank in a heat map
     bool modelledLink = false;      ///< what the ranks' own collectives took is of a model
+    bool nested = false;            ///< a thread or stream is one track; else its kinds lie apart
 };
 
 /// More ranks than these begin folded.
 inline constexpr int kMostUnfolded = 4;
 /// More folded ranks than these are thin rows.
 inline constexpr int kMostFolded = 16;
-/// Levels of a lane that are shown until one asks for all.
+/// Levels of a lane, and of a track, that are shown until one asks for all.
 inline constexpr int kFirstDepths = 6;
+inline constexpr int kFirstTrackDepths = 16;
 
 /// Headers that stay in sight while what they stand for scrolls.
 struct StickyHeaders {
@@ -97,7 +111,7 @@ struct LaneLayout {
 
     /// The row at `y`, or null between rows; a header before the lane beside it.
     [[nodiscard]] const LaneRow* rowAt(int y) const;
-    /// Of a lane, else of the summary that it is part of.
+    /// Of a lane, be it of a track; else of the summary that it is part of.
     [[nodiscard]] const LaneRow* row(LaneAddress key) const;
     /// Rows that scroll of which some is in [top, bottom).
     [[nodiscard]] std::span<const LaneRow> between(int top, int bottom) const;
@@ -105,6 +119,8 @@ struct LaneLayout {
     /// bottom).
     [[nodiscard]] std::vector<LaneAddress> loadedLanes() const;
     [[nodiscard]] std::vector<LaneAddress> loadedLanes(int top, int bottom) const;
+    /// Those of them that nest, track by track.
+    [[nodiscard]] std::vector<std::vector<LaneAddress>> loadedTracks(int top, int bottom) const;
     /// What stays where rows above `top` are out of sight.
     [[nodiscard]] StickyHeaders stickyAt(int top) const;
 };

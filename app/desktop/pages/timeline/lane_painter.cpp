@@ -62,15 +62,15 @@ QRectF levelArea(const QRectF& area, const LaneRow& row, int depth) {
 }  // namespace
 
 QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const SliceView& slice,
-                              const TimeScale& scale) {
+                              int level, const TimeScale& scale) {
     const double left = std::max(scale.x(slice.range.begin), -4.0);
     const double right = std::min(scale.x(slice.range.end), area.width() + 4.0);
-    const QRectF level = levelArea(area, row, std::min<int>(slice.depth, row.depths - 1));
+    const QRectF place = levelArea(area, row, std::min(level, row.depths - 1));
     double x = std::floor(area.left() + left);
     double end = std::max(std::floor(area.left() + right), x + 1);
     // a mark is hit around its moment
     if (slice.instant) x -= kMark, end += kMark;
-    return {x, level.top(), end - x, level.height()};
+    return {x, place.top(), end - x, place.height()};
 }
 
 LanePainter::Look LanePainter::makeLook(const LaneRow& row, const SliceView& slice) const {
@@ -104,6 +104,7 @@ void LanePainter::paintLabel(QPainter& painter, const QRectF& box, const LaneRow
                              const SliceView& slice, const QColor& ground) {
     if (box.width() < kNarrowestLabel || box.height() < kLowestLabel) return;
     const double room = box.width() - 8;
+    painter.setFont(row.onDevice ? m_codeFont : m_isLow ? m_lowFont : m_font);
     const QFontMetricsF metrics(painter.font());
     std::vector<QString> labels = sliceLabels(row.role, slice);
     const bool isName = row.role == LaneRole::kHost || row.onDevice || slice.depth > 0;
@@ -123,8 +124,9 @@ void LanePainter::paintLabel(QPainter& painter, const QRectF& box, const LaneRow
 }
 
 /// What is wide enough to be seen as itself: waiting hatched, edges, names.
-void LanePainter::paintBox(QPainter& painter, const QRectF& area, const LaneRow& row,
-                           const Box& box, double nameEnd, const TimeScale& scale) {
+void LanePainter::paintBox(QPainter& painter, const QRectF& area, const Box& box, double nameEnd,
+                           const TimeScale& scale) {
+    const LaneRow& row = *box.row;
     const SliceView& slice = *box.slice;
     const QRectF seen = box.area.intersected(area);
     if (box.adjoins && box.area.width() > 4)
@@ -194,7 +196,7 @@ void LanePainter::paintLevel(QPainter& painter, const QRectF& area, const LaneRo
     for (std::size_t i = 0; i < m_boxes.size(); ++i) {
         // a name ends where what overlaps it begins
         const bool last = i + 1 == m_boxes.size();
-        paintBox(painter, area, row, m_boxes[i], last ? area.right() : m_boxes[i + 1].area.left(),
+        paintBox(painter, area, m_boxes[i], last ? area.right() : m_boxes[i + 1].area.left(),
                  scale);
     }
     m_strip->clear();
@@ -202,7 +204,7 @@ void LanePainter::paintLevel(QPainter& painter, const QRectF& area, const LaneRo
 }
 
 /// Puts a slice where it is to be painted from.
-void LanePainter::place(const QRectF& area, const LaneRow& row, const SliceView& slice,
+void LanePainter::place(const QRectF& level, const LaneRow& row, const SliceView& slice,
                         const TimeScale& scale) {
     const auto begin = static_cast<double>((slice.range.begin - scale.range.begin).ns);
     const double left = begin * m_pixelsPerNs;
@@ -220,53 +222,79 @@ void LanePainter::place(const QRectF& area, const LaneRow& row, const SliceView&
         m_strip->add(left, right, share * strength, look.rgb);
         return;
     }
-    QRectF box = sliceArea(area, row, slice, scale);
-    box.setLeft(area.left() + left);
-    box.setRight(area.left() + right);
+    const QRectF box(level.left() + left, level.top(), right - left, level.height());
     const bool adjoins = !m_boxes.empty() && box.left() - m_boxes.back().area.right() < 0.75;
-    m_boxes.push_back({&slice, box, look.colour, adjoins, look.hatched});
+    m_boxes.push_back({&row, &slice, box, look.colour, adjoins, look.hatched});
     if (look.hatched) return;
-    const double moves = waitedUntil(area, slice, scale) - area.left();
+    const double moves = waitedUntil(level, slice, scale) - level.left();
     m_strip->add(moves - left < 2 ? left : std::floor(moves), right,
                  row.modelled ? kModelledStrength : 1, look.rgb);
 }
 
-void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
-                              const LaneFrame& frame, const TimeScale& scale) {
+template <class Each>
+void LanePainter::paintPlaced(QPainter& painter, const QRectF& area, const LaneRow& row,
+                              const TimeScale& scale, Each each) {
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
-    // Inter draws 192x192 as a product; names of kernels are code
-    painter.setFont(row.onDevice ? codeFont(10) : textFont(row.role == LaneRole::kHost ? 10 : 11));
+    m_isLow = row.role == LaneRole::kHost || (row.kind == LaneRow::Kind::kTrack && !row.onDevice);
     startStrip(area, scale, ColumnStrip::Mix::kBlend);
-    std::vector<const SliceView*> marks;
-    int depth = -1;
+    std::vector<Placed> marks;
+    int level = -1;
+    QRectF levelPlace;
     const auto finish = [&] {
-        if (depth >= 0) paintLevel(painter, area, row, scale, levelArea(area, row, depth));
+        if (level >= 0) paintLevel(painter, area, row, scale, levelPlace);
     };
-    for (const SliceView& slice : frame.slices) {
-        if (slice.depth >= row.depths) continue;
-        const bool touches =
-            slice.range.begin < scale.range.end &&
-            (slice.range.end > scale.range.begin || slice.range.begin >= scale.range.begin);
-        if (!touches) continue;
-        if (slice.depth != depth) {
+    each([&](const Placed& one) {
+        if (one.level >= row.depths || !isInSight(one.slice, scale)) return;
+        if (one.level != level) {
             finish();
-            depth = slice.depth;
+            level = one.level;
+            levelPlace = levelArea(area, row, level);
         }
-        if (slice.instant)
-            marks.push_back(&slice);
+        if (one.slice.instant)
+            marks.push_back(one);
         else
-            place(area, row, slice, scale);
-    }
+            place(levelPlace, one.row, one.slice, scale);
+    });
     finish();
-    double drawnTo = -1e9;
-    for (const SliceView* mark : marks) {
-        const QRectF box = sliceArea(area, row, *mark, scale);
-        if (box.right() <= drawnTo) continue;
-        drawnTo = box.right();
-        paintMark(painter, box, row, *mark);
+    QPointF drawnTo(-1e9, 0);
+    for (const Placed& mark : marks) {
+        const QRectF box = sliceArea(area, row, mark.slice, mark.level, scale);
+        if (box.top() == drawnTo.y() && box.right() <= drawnTo.x()) continue;
+        drawnTo = box.topRight();
+        paintMark(painter, box, mark.row, mark.slice);
     }
     painter.restore();
+}
+
+void LanePainter::paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
+                              const LaneFrame& frame, const TimeScale& scale) {
+    paintPlaced(painter, area, row, scale, [&](auto use) {
+        for (const SliceView& slice : frame.slices) use({row, slice, slice.depth});
+    });
+}
+
+void LanePainter::paintTrack(QPainter& painter, const QRectF& area, const LaneRow& row,
+                             const TimelineFrame& frame, const TimeScale& scale) {
+    const TrackFrame* track = frame.track(row.parts);
+    if (track == nullptr) return;
+    // as each lane would look alone; by their places in the frame
+    std::vector<LaneRow> rows(frame.lanes.size());
+    for (std::size_t i = 0; i < row.parts.size(); ++i) {
+        const LaneFrame* lane = frame.lane(row.parts[i]);
+        if (lane == nullptr) continue;
+        LaneRow& part = rows[static_cast<std::size_t>(lane - frame.lanes.data())];
+        part.role = lane->role;
+        part.content = row.contents[i];
+        part.onDevice = isStreamLane(lane->key.lane);
+        part.modelled = row.modelled && lane->role == LaneRole::kCommunication;
+    }
+    paintPlaced(painter, area, row, scale, [&](auto use) {
+        for (const TrackSlice& one : track->slices) {
+            if (one.level >= row.depths) break;  // by level
+            use({rows[one.lane], frame.lanes[one.lane].slices[one.slice], one.level});
+        }
+    });
 }
 
 void LanePainter::paintSummary(QPainter& painter, const QRectF& area, const LaneRow& row,

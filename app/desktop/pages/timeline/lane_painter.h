@@ -9,6 +9,7 @@
 #include "app/desktop/pages/timeline/timeline_frame.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QFont>
 #include <QHash>
 #include <QPainter>
 #include <QRectF>
@@ -24,11 +25,15 @@ namespace shardscope::desktop {
 class LanePainter {
 public:
     /// `theme` outlives the painter.
-    explicit LanePainter(const Theme& theme) : m_theme(theme) {}
+    explicit LanePainter(const Theme& theme)
+        : m_theme(theme), m_font(textFont(11)), m_lowFont(textFont(10)), m_codeFont(codeFont(10)) {}
 
     /// `area`: the lane's rectangle; x of `scale` counts from its left.
     void paintSlices(QPainter& painter, const QRectF& area, const LaneRow& row,
                      const LaneFrame& frame, const TimeScale& scale);
+    /// All lanes of the row's track; nothing where `frame` does not have it.
+    void paintTrack(QPainter& painter, const QRectF& area, const LaneRow& row,
+                    const TimelineFrame& frame, const TimeScale& scale);
     /// `parts`: of a summary, what lies below first.
     void paintSummary(QPainter& painter, const QRectF& area, const LaneRow& row,
                       const std::vector<const LaneFrame*>& parts, const TimeScale& scale);
@@ -37,8 +42,10 @@ public:
     /// Boxes and strips of columns painted since construction.
     [[nodiscard]] int painted() const { return m_painted; }
 
+    /// `level`: on which it stands in the row.
     [[nodiscard]] static QRectF sliceArea(const QRectF& area, const LaneRow& row,
-                                          const SliceView& slice, const TimeScale& scale);
+                                          const SliceView& slice, int level,
+                                          const TimeScale& scale);
 
 private:
     /// How slices of one name, phase and kind are painted.
@@ -56,6 +63,7 @@ private:
     static constexpr std::size_t kRecentLooks = 256;
     /// A slice that is seen as itself.
     struct Box {
+        const LaneRow* row = nullptr;  ///< of its lane alone: says how it looks
         const SliceView* slice = nullptr;
         QRectF area;
         QColor colour;
@@ -63,13 +71,24 @@ private:
         bool hatched = false;
     };
     void startStrip(const QRectF& area, const TimeScale& scale, ColumnStrip::Mix mix);
-    void place(const QRectF& area, const LaneRow& row, const SliceView& slice,
+    /// A slice on its way: of which lane it is, and where it stands.
+    struct Placed {
+        const LaneRow& row;  ///< of its lane alone
+        const SliceView& slice;
+        int level = 0;
+    };
+    /// `each` calls what it is given with each slice that is Placed, level after level.
+    template <class Each>
+    void paintPlaced(QPainter& painter, const QRectF& area, const LaneRow& row,
+                     const TimeScale& scale, Each each);
+    /// `level`: the whole of it.
+    void place(const QRectF& level, const LaneRow& row, const SliceView& slice,
                const TimeScale& scale);
     void paintLevel(QPainter& painter, const QRectF& area, const LaneRow& row,
                     const TimeScale& scale, const QRectF& level);
     /// `nameEnd`: x that its name must not reach over.
-    void paintBox(QPainter& painter, const QRectF& area, const LaneRow& row, const Box& box,
-                  double nameEnd, const TimeScale& scale);
+    void paintBox(QPainter& painter, const QRectF& area, const Box& box, double nameEnd,
+                  const TimeScale& scale);
     void paintAxis(QPainter& painter, const QRectF& area, const ShownCounter& counter);
     void paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
                    const SliceView& slice);
@@ -80,6 +99,9 @@ private:
     const Look& lookOf(const LaneRow& row, const SliceView& slice);
 
     const Theme& m_theme;
+    /// Inter draws 192x192 as a product: names of kernels are code.
+    QFont m_font, m_lowFont, m_codeFont;
+    bool m_isLow = false;  ///< levels of the row that is being painted are low
     QHash<LookKey, Look> m_looks;
     std::array<RecentLook, kRecentLooks> m_recent;
     std::optional<ColumnStrip> m_strip;  ///< of the level that is being painted

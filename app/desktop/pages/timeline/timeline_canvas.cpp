@@ -52,6 +52,7 @@ void TimelineCanvas::setRecording(const RecordingPtr& recording) {
     }
     m_run = run;
     m_picks = {};
+    m_seeksChosen = false;
     m_shown.setOrigin(std::nullopt);
     m_shown.setRecording(recording);
     lanesChanged();
@@ -62,6 +63,7 @@ void TimelineCanvas::setRecording(const RecordingPtr& recording) {
 void TimelineCanvas::setFrame(const TimelineFramePtr& frame) {
     m_frame = frame;
     if (frame) relayOut([&] { return m_shown.addDepths(*frame); });
+    if (m_seeksChosen) showChosen();
     touchPicture();
     followPointer();
 }
@@ -77,25 +79,50 @@ void TimelineCanvas::setSelectedRange(std::optional<TimeRange> range) {
 
 void TimelineCanvas::selectSlice(LaneAddress key, const SliceView& slice) {
     const LaneRow* row = lanes().row(key);
-    if (row == nullptr || (slice.depth >= row->depths && row->isLane())) {
+    const bool isDeep =
+        row != nullptr && row->kind == LaneRow::Kind::kSpans && slice.depth >= row->depths;
+    if (row == nullptr || isDeep) {
         m_shown.reveal(key, slice.depth);
         lanesChanged();
         requestPicture();
-        row = lanes().row(key);
     }
     m_picks.links.clear();
-    m_picks.chosen = TimelineHit{key, row != nullptr ? row->role : LaneRole::kHost, slice};
+    const RecordingPtr& recording = m_shown.recording();
+    const LaneFacts* lane = recording ? recording->lane(key) : nullptr;
+    m_picks.chosen = TimelineHit{key, lane != nullptr ? lane->role : LaneRole::kHost, slice};
     const TimeRange& range = slice.range;
     if (!view().contains(range.begin) || !view().contains(range.end)) {
         const Duration half{std::max(view().duration().ns / 2, range.duration().ns)};
         const Timestamp centre{range.begin.ns + range.duration().ns / 2};
         changeView({centre - half, centre + half});
     }
-    if (row != nullptr) bringIntoView(*row);
+    m_seeksChosen = true;
+    showChosen();
     const auto labels = sliceLabels(m_picks.chosen->role, slice);
     setAccessibleDescription(labels.empty() ? slice.name : labels.front());
     viewport()->update();
     Q_EMIT sliceSelected();
+}
+
+/// Brings the chosen slice into view; again when the picture comes that says on which level of its
+/// track it is.
+void TimelineCanvas::showChosen() {
+    if (!m_picks.chosen) return;
+    const auto& [key, role, slice] = *m_picks.chosen;
+    const LaneRow* row = lanes().row(key);
+    if (row == nullptr) return;
+    const bool isTrack = row->kind == LaneRow::Kind::kTrack;
+    const bool isKnown = !isTrack || (m_frame && m_frame->track(row->parts) != nullptr &&
+                                      m_frame->query.range.intersects(slice.range));
+    const int level = m_shown.levelIn(*row, key, slice, m_frame.get());
+    if (isTrack && isKnown && level >= row->depths) {
+        m_shown.reveal(key, level);
+        lanesChanged();
+        row = lanes().row(key);
+    }
+    m_seeksChosen = !isKnown;
+    const auto box = m_shown.boxOf(key, slice, m_frame.get());
+    bringIntoView(*row, box.value_or(m_shown.rowArea(*row)));
 }
 
 void TimelineCanvas::highlight(const QString& name) {
@@ -198,7 +225,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
                          Theme::of(this).accent);
     }
     if (m_frame) paintHighlight(painter, m_shown, *m_frame, m_picks.highlighted, Theme::of(this));
-    paintOverlay(painter, m_shown, m_picks, m_pointer, Theme::of(this));
+    paintOverlay(painter, m_shown, m_frame.get(), m_picks, m_pointer, Theme::of(this));
 }
 
 void TimelineCanvas::focusInEvent(QFocusEvent* event) {

@@ -38,6 +38,8 @@ public:
     void setFrame(const TimelineFramePtr& frame);
     /// How many levels lanes have.
     void setDepths(const LaneDepths& depths);
+    /// What one thread or stream does as one track, or its kinds apart.
+    void setNested(bool nested);
     /// Shows only lanes whose rank, group or name has `text`; empty: all.
     void setFilter(const QString& text);
     void setView(TimeRange view);
@@ -70,8 +72,8 @@ public:
     [[nodiscard]] const LaneLayoutOptions& laneOptions() const { return m_shown.options(); }
 
 Q_SIGNALS:
-    /// Lanes of which it is not known how many levels they have.
-    void depthsRequested(const std::vector<shardscope::LaneAddress>& lanes);
+    /// Lanes of rows of which it is not known how many levels they have.
+    void depthsRequested(const std::vector<std::vector<shardscope::LaneAddress>>& rows);
     void pictureRequested(const shardscope::desktop::TimelineQuery& query);
     void viewChanged(shardscope::TimeRange view);
     void rangeSelected(shardscope::TimeRange range);
@@ -82,6 +84,8 @@ Q_SIGNALS:
     void sameCollectiveRequested(int rankStep);
     void hoverChanged(const QString& text);
     void markRequested(shardscope::Timestamp at);
+    /// By a key or a menu.
+    void nestedChanged(bool nested);
     /// Where the lanes begin, and how wide they are.
     void plotChanged(int left, int width);
 
@@ -117,7 +121,8 @@ private:
     void pan(double fraction);
     void scroll(int pixels);
     void zoom(double factor, Timestamp anchor);
-    void bringIntoView(const LaneRow& row);
+    void showChosen();
+    void bringIntoView(const LaneRow& row, const QRectF& box);
     /// Where keys zoom and mark: under the pointer, else in the middle.
     [[nodiscard]] Timestamp anchor() const;
     void zoomToSelection();
@@ -139,6 +144,7 @@ private:
     QString m_orderedBy;               ///< name of a figure; empty: by rank, or as moved
     std::vector<LaneAddress> m_asked;  ///< lanes of the last request
     std::string m_run;                 ///< id of the run that is shown
+    bool m_seeksChosen = false;        ///< where it stands in its track is not known yet
     QPixmap m_picture;                 ///< null: to be painted anew
 };
 

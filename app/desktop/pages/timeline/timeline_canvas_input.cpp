@@ -118,6 +118,8 @@ void TimelineCanvas::run(TimelineCommand command) {
             return act(LaneAction::kFoldAll, nullptr);
         case TimelineCommand::kUnfoldAll:
             return act(LaneAction::kUnfoldAll, nullptr);
+        case TimelineCommand::kKinds:
+            return act(LaneAction::kKinds, nullptr);
         case TimelineCommand::kFilter:
             return act(LaneAction::kFilter, nullptr);
         case TimelineCommand::kRulerTime:
@@ -187,7 +189,7 @@ void TimelineCanvas::click(QPointF at) {
     if (row != nullptr && (onName || row->thin)) {
         // a row of a heat map is too thin to be aimed at: it opens
         if (row->isHeader() || row->thin) return act(LaneAction::kFold, row);
-        if (row->allDepths > kFirstDepths) act(LaneAction::kLevels, row);
+        if (row->allDepths > row->firstDepths()) act(LaneAction::kLevels, row);
     } else if (const auto hit = hitAt(at)) {
         selectSlice(hit->key, hit->slice);
     } else {

@@ -25,6 +25,10 @@ void TimelineCanvas::setDepths(const LaneDepths& depths) {
     relayOut([&] { return m_shown.addDepths(depths); });
 }
 
+void TimelineCanvas::setNested(bool nested) {
+    relayOut([&] { return m_shown.setNested(nested); });
+}
+
 void TimelineCanvas::setFilter(const QString& text) {
     if (m_filter->text() != text) m_filter->setText(text);
     relayOut([&] { return m_shown.setFilter(text.trimmed()); });
@@ -44,13 +48,18 @@ void TimelineCanvas::relayOut(const std::function<bool()>& change) {
     followPointer();
 }
 
-void TimelineCanvas::bringIntoView(const LaneRow& row) {
+/// The whole row where it has the room, else the slice's box in it.
+void TimelineCanvas::bringIntoView(const LaneRow& row, const QRectF& box) {
     if (row.pinned) return;
     const int room = static_cast<int>(m_shown.scrollArea().height());
     const int pinned = lanes().pinnedHeight;
     const int top = m_shown.top() + pinned;
-    if (row.y < top || row.y + row.height > top + room)
-        verticalScrollBar()->setValue(row.y - pinned - kAboveRow);
+    int y = row.y, height = row.height;
+    if (row.height > room - kAboveRow) {
+        y += static_cast<int>(box.top() - m_shown.rowArea(row).top());
+        height = static_cast<int>(box.height());
+    }
+    if (y < top || y + height > top + room) verticalScrollBar()->setValue(y - pinned - kAboveRow);
 }
 
 /// Others are shown, or there is other room for them.

@@ -64,6 +64,7 @@ void TimelineCanvas::act(LaneAction action, const LaneRow* row) {
         m_shown.apply(action, copy ? &*copy : nullptr);
         return true;
     });
+    if (action == LaneAction::kKinds) Q_EMIT nestedChanged(laneOptions().nested);
 }
 
 void TimelineCanvas::actOnTarget(LaneAction action) {

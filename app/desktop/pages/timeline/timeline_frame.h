@@ -44,6 +44,20 @@ struct LaneFrame {
     LaneRole role = LaneRole::kHost;
     std::vector<SliceView> slices;
     std::vector<CounterView> points;
+    std::vector<std::uint8_t> levels;  ///< of its slices in their track; none: it is in no track
+};
+
+/// A slice of one of the lanes of a track.
+struct TrackSlice {
+    std::uint32_t lane = 0;   ///< of TimelineFrame::lanes
+    std::uint32_t slice = 0;  ///< of its slices
+    std::uint8_t level = 0;
+};
+
+/// What one thread or stream did, as it nests: by level, then begin.
+struct TrackFrame {
+    std::vector<LaneAddress> lanes;
+    std::vector<TrackSlice> slices;
 };
 
 /// What joins two slices.
@@ -65,14 +79,24 @@ struct TimelineQuery {
     TimeRange range;
     Duration resolution;
     std::vector<LaneAddress> lanes;
+    std::vector<std::vector<LaneAddress>> tracks =
+        {};  ///< of which of them nest, the outer kind first
 };
 
 struct TimelineFrame {
     TimelineQuery query;
     std::vector<LaneFrame> lanes;
+    std::vector<TrackFrame> tracks;
     [[nodiscard]] const LaneFrame* lane(LaneAddress key) const {
         for (const LaneFrame& frame : lanes) {
             if (frame.key == key) return &frame;
+        }
+        return nullptr;
+    }
+    /// Null: it was not asked for.
+    [[nodiscard]] const TrackFrame* track(const std::vector<LaneAddress>& of) const {
+        for (const TrackFrame& frame : tracks) {
+            if (frame.lanes == of) return &frame;
         }
         return nullptr;
     }

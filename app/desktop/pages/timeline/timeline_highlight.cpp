@@ -1,6 +1,7 @@
 #include "app/desktop/pages/timeline/timeline_highlight.h"
 
 #include "app/desktop/pages/timeline/lane_painter.h"
+#include "app/desktop/pages/timeline/row_slices.h"
 
 namespace shardscope::desktop {
 
@@ -13,20 +14,19 @@ void paintHighlight(QPainter& painter, const TimelineViewport& viewport, const T
     painter.setPen(QPen(theme.text, 1));
     painter.setBrush(Qt::NoBrush);
     for (const LaneRow& row : viewport.lanes().rows) {
-        const LaneFrame* lane = row.isLane() ? frame.lane(row.key) : nullptr;
-        if (lane == nullptr || !viewport.rowArea(row).intersects(area)) continue;
+        if (!row.isLane() || !viewport.rowArea(row).intersects(area)) continue;
         double drawnTo = area.left() - 1;
-        int drawnDepth = -1;
-        for (const SliceView& slice : lane->slices) {
-            if (slice.name != name) continue;
+        int drawnLevel = -1;
+        forSlicesOf(row, frame, [&](const LaneFrame&, const SliceView& slice, int level) {
+            if (slice.name != name) return;
             const QRectF box =
-                LanePainter::sliceArea(viewport.rowArea(row), row, slice, viewport.scale());
+                LanePainter::sliceArea(viewport.rowArea(row), row, slice, level, viewport.scale());
             // of many in one pixel one frame is enough
-            if (slice.depth == drawnDepth && box.right() <= drawnTo) continue;
+            if (level == drawnLevel && box.right() <= drawnTo) return;
             painter.drawRect(box.adjusted(0, 0, -1, -1));
-            drawnDepth = slice.depth;
+            drawnLevel = level;
             drawnTo = box.right();
-        }
+        });
     }
     painter.restore();
 }

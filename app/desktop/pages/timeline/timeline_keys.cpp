@@ -78,6 +78,8 @@ TimelineCommand timelineCommand(int key, quint32 scanCode, Qt::KeyboardModifiers
             return shift ? TimelineCommand::kUnfoldAll : TimelineCommand::kLevels;
         case Qt::Key_C:
             return shift ? TimelineCommand::kFoldAll : TimelineCommand::kNone;
+        case Qt::Key_K:
+            return TimelineCommand::kKinds;
         case Qt::Key_T:
             return TimelineCommand::kTaller;
         case Qt::Key_P:

@@ -35,6 +35,7 @@ enum class TimelineCommand {
     kMoveDown,
     kFoldAll,
     kUnfoldAll,
+    kKinds,      ///< of a thread: nested in one track, or apart
     kFilter,     ///< lanes by a text
     kRulerTime,  ///< absolute, relative, in the step
 };

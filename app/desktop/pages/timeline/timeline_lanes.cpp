@@ -10,6 +10,7 @@
 
 #include <QFontMetricsF>
 #include <QObject>
+#include <QStringList>
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -108,13 +109,53 @@ void paintThinName(QPainter& painter, const QRectF& area, const LaneRow& row, st
 
 /// "+32 levels": what a click on the name shows or hides.
 void paintLevels(QPainter& painter, const QRectF& place, const LaneRow& row, const Theme& theme) {
-    if (row.allDepths <= kFirstDepths) return;
+    if (row.allDepths <= row.firstDepths()) return;
     const int more = row.allDepths - row.depths;
     painter.setFont(textFont(kSmallPixels - 2));
     painter.setPen(theme.accent);
     drawTabular(painter, place, Qt::AlignLeft,
                 more > 0 ? QObject::tr("+ %1 levels").arg(more)
-                         : QObject::tr("− to %1 levels").arg(kFirstDepths));
+                         : QObject::tr("− to %1 levels").arg(row.firstDepths()));
+}
+
+constexpr double kNameLine = 15;
+
+/// What nests in a track, on as many lines as it takes and there are; the last one is cut.
+QStringList linesOf(const QString& name, const QFontMetricsF& metrics, double wide, int most) {
+    QStringList lines;
+    for (const QString& part : name.split(u", "_s)) {
+        const QString longer = lines.isEmpty() ? part : lines.last() + u", "_s + part;
+        const bool fits = lines.size() == most || metrics.horizontalAdvance(longer + u',') <= wide;
+        if (lines.isEmpty() || !fits) {
+            if (!lines.isEmpty()) lines.last() += u',';
+            lines << part;
+        } else {
+            lines.last() = longer;
+        }
+    }
+    for (QString& line : lines) line = metrics.elidedText(line, Qt::ElideRight, wide);
+    return lines;
+}
+
+/// Of a track; stays in sight as long as the track does.
+void paintTrackName(QPainter& painter, const TimelineViewport& viewport, const LaneRow& row,
+                    double visibleTop, const Theme& theme) {
+    const QRectF area = viewport.rowArea(row);
+    const double left = 16 + row.indent;
+    const double wide = viewport.labelWidth() - left - 8;
+    painter.setFont(textFont(kSmallPixels));
+    painter.setPen(theme.quietText);
+    const bool folds = row.allDepths > row.firstDepths();
+    const int most = std::max(1, static_cast<int>(area.height() / kNameLine) - (folds ? 1 : 0));
+    const QStringList lines = linesOf(row.name, QFontMetricsF(painter.font()), wide, most);
+    const double high = kNameLine * static_cast<double>(lines.size() + (folds ? 1 : 0));
+    double top = std::clamp(visibleTop, area.top(), std::max(area.top(), area.bottom() - high));
+    if (row.depths == 1) top = area.center().y() - kNameLine / 2;
+    for (const QString& line : lines) {
+        painter.drawText(QRectF(left, top, wide, kNameLine), Qt::AlignVCenter, line);
+        top += kNameLine;
+    }
+    paintLevels(painter, QRectF(left, top, wide, 14), row, theme);
 }
 
 /// `frame`: of the lane; null: not loaded.
@@ -195,8 +236,10 @@ public:
         const LaneFrame* lane = frameOf(row.key);
         if (lane == nullptr) return;
         const bool lacks = isFullOnly(row.role) ? m_lacksFull : m_lacksLight;
-        if (lacks && row.kind == LaneRow::Kind::kSpans && lane->slices.empty())
+        if (lacks && row.kind != LaneRow::Kind::kCounter && isEmpty(row))
             return paintNotRecorded(m_painter, area, row, m_theme);
+        if (row.kind == LaneRow::Kind::kTrack)
+            return m_lanes.paintTrack(m_painter, area, row, *m_frame, m_viewport.scale());
         if (row.kind == LaneRow::Kind::kCounter)
             m_lanes.paintCounter(m_painter, area, row, *lane, m_viewport.scale());
         else
@@ -209,6 +252,8 @@ public:
             paintThinName(m_painter, area, row, index, visibleTop, m_theme);
         else if (row.isHeader())
             paintHeader(m_painter, m_viewport, area, row, m_theme);
+        else if (row.kind == LaneRow::Kind::kTrack)
+            paintTrackName(m_painter, m_viewport, row, visibleTop, m_theme);
         else
             paintLaneName(m_painter, m_viewport, row, frameOf(row.key), visibleTop, m_theme);
     }
@@ -216,6 +261,14 @@ public:
 private:
     [[nodiscard]] const LaneFrame* frameOf(LaneAddress key) const {
         return m_frame != nullptr ? m_frame->lane(key) : nullptr;
+    }
+    /// Nothing of it is in sight.
+    [[nodiscard]] bool isEmpty(const LaneRow& row) const {
+        const auto lanes = row.lanes();
+        return std::all_of(lanes.begin(), lanes.end(), [this](LaneAddress key) {
+            const LaneFrame* lane = frameOf(key);
+            return lane == nullptr || lane->slices.empty();
+        });
     }
     [[nodiscard]] std::vector<const LaneFrame*> partsOf(const LaneRow& row) const {
         std::vector<const LaneFrame*> parts;

@@ -110,16 +110,15 @@ QString nameBeyond(const TimelineHit& chosen, const LinkedSlice& link) {
 
 /// An arrow in the direction of time; where its other end is out of sight, a mark at the edge.
 void paintLink(QPainter& painter, const TimelineViewport& viewport, const TimelineHit& chosen,
-               const QRectF& mine, const LinkedSlice& link, const Theme& theme) {
+               const QRectF& mine, const LinkedSlice& link, const std::optional<QRectF>& theirs,
+               const Theme& theme) {
     const QRectF lanes = viewport.scrollArea();
-    const auto theirs = viewport.boxOf(link.key, link.slice);
     const bool forward = link.slice.range.begin >= chosen.slice.range.begin;
     if (!theirs) {
         const QPointF below(std::clamp(mine.left() + 1, lanes.left(), lanes.right()),
                             mine.bottom() + 12);
         return paintBeyond(painter, lanes, below, {0, 1},
-                           QObject::tr("%1 (on a hidden lane)").arg(nameBeyond(chosen, link)),
-                           theme);
+                           QObject::tr("%1 (hidden)").arg(nameBeyond(chosen, link)), theme);
     }
     if (forward)
         paintArrow(painter, mine, *theirs, theme.text);
@@ -134,17 +133,18 @@ void paintLink(QPainter& painter, const TimelineViewport& viewport, const Timeli
     paintBeyond(painter, lanes, {x, y}, direction, nameBeyond(chosen, link), theme);
 }
 
-void paintChosen(QPainter& painter, const TimelineViewport& viewport, const TimelinePicks& picks,
-                 const Theme& theme) {
+void paintChosen(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame* frame,
+                 const TimelinePicks& picks, const Theme& theme) {
     if (!picks.chosen) return;
-    const auto box = viewport.boxOf(picks.chosen->key, picks.chosen->slice);
+    const auto box = viewport.boxOf(picks.chosen->key, picks.chosen->slice, frame);
     if (!box) return;
     painter.setPen(QPen(theme.text, 2));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(box->adjusted(-1, -1, 0, 1));
     painter.setRenderHint(QPainter::Antialiasing);
     for (const LinkedSlice& link : picks.links)
-        paintLink(painter, viewport, *picks.chosen, *box, link, theme);
+        paintLink(painter, viewport, *picks.chosen, *box, link,
+                  viewport.boxOf(link.key, link.slice, frame), theme);
     painter.setBrush(Qt::NoBrush);
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
@@ -211,12 +211,11 @@ void paintCursor(QPainter& painter, const TimelineViewport& viewport, QPointF at
     painter.drawLine(QPointF(x, kRulerHeight), QPointF(x, viewport.size().height()));
 }
 
-void paintHover(QPainter& painter, const TimelineViewport& viewport, const TimelineHit& hovered,
+/// `slice`: where it lies.
+void paintHover(QPainter& painter, QSizeF room, const TimelineHit& hovered, const QRectF& slice,
                 QPointF at, const Theme& theme) {
     const Lines lines = sliceHover(hovered.role, hovered.slice);
-    const QRectF slice =
-        viewport.boxOf(hovered.key, hovered.slice).value_or(QRectF(at, QSizeF(1, 1)));
-    const QRectF box = hoverBox(lines, at, slice, viewport.size());
+    const QRectF box = hoverBox(lines, at, slice, room);
     painter.setPen(theme.hairline);
     painter.setBrush(theme.panel);
     painter.drawRoundedRect(box, kCornerRadius, kCornerRadius);
@@ -225,16 +224,20 @@ void paintHover(QPainter& painter, const TimelineViewport& viewport, const Timel
 
 }  // namespace
 
-void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const TimelinePicks& picks,
-                  const TimelinePointer& pointer, const Theme& theme) {
+void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame* frame,
+                  const TimelinePicks& picks, const TimelinePointer& pointer, const Theme& theme) {
     paintSelection(painter, viewport, picks.range, pointer, theme);
     painter.setClipRect(viewport.lanesArea());
-    paintChosen(painter, viewport, picks, theme);
+    paintChosen(painter, viewport, frame, picks, theme);
     paintMarks(painter, viewport, picks.marks, theme);
     painter.setClipping(false);
     if (!pointer.at() || pointer.isHeld()) return;
-    paintCursor(painter, viewport, *pointer.at(), theme);
-    if (picks.hovered) paintHover(painter, viewport, *picks.hovered, *pointer.at(), theme);
+    const QPointF at = *pointer.at();
+    paintCursor(painter, viewport, at, theme);
+    if (!picks.hovered) return;
+    const auto slice = viewport.boxOf(picks.hovered->key, picks.hovered->slice, frame);
+    paintHover(painter, viewport.size(), *picks.hovered, slice.value_or(QRectF(at, QSizeF(1, 1))),
+               at, theme);
 }
 
 }  // namespace shardscope::desktop

@@ -23,7 +23,8 @@ struct TimelinePicks {
     QString highlighted;  ///< name of slices that stand out; empty: none
 };
 
-void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const TimelinePicks& picks,
-                  const TimelinePointer& pointer, const Theme& theme);
+/// `frame`: what is shown below; null: nothing yet.
+void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame* frame,
+                  const TimelinePicks& picks, const TimelinePointer& pointer, const Theme& theme);
 
 }  // namespace shardscope::desktop

@@ -11,6 +11,7 @@
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_legend.h"
 #include "app/desktop/pages/timeline/timeline_tables.h"
+#include "app/desktop/pages/timeline/track_setting.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
@@ -77,6 +78,9 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
     m_marks = new MarkList(context.loader, *m_tables, this);
     connectCanvas();
     connectTables();
+    m_canvas->setNested(readNested(context.settingsFile));
+    connect(m_canvas, &TimelineCanvas::nestedChanged, this,
+            [file = context.settingsFile](bool nested) { writeNested(file, nested); });
     m_canvas->viewport()->installEventFilter(this);
 }
 
@@ -177,6 +181,7 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
             {tr("H"), tr("hide a lane")},
             {tr("Shift+H"), tr("show hidden lanes"), runs(kShowHidden)},
             {tr("Alt+Up  Alt+Down"), tr("move a lane or a rank")},
+            {tr("K"), tr("kinds of a thread nested in one track, or apart"), runs(kKinds)},
             {tr("T"), tr("make a counter taller")},
             {tr("R"), tr("ruler: absolute, relative, step time"), runs(kRulerTime)},
             {tr("Ctrl+P"), tr("filter lanes by text"), runs(kFilter)},
@@ -317,10 +322,10 @@ void TimelinePage::askForPicture(const TimelineQuery& query) {
         [this](const TimelineFramePtr& frame) { m_canvas->setFrame(frame); });
 }
 
-void TimelinePage::askForDepths(const std::vector<LaneAddress>& lanes) {
+void TimelinePage::askForDepths(const std::vector<std::vector<LaneAddress>>& rows) {
     m_depths.ask(
-        [lanes](auto& reader, const auto& recording, const auto& generation) {
-            return loadLaneDepths(reader, recording, lanes, generation);
+        [rows](auto& reader, const auto& recording, const auto& generation) {
+            return loadLaneDepths(reader, recording, rows, generation);
         },
         [this](const LaneDepths& depths) { m_canvas->setDepths(depths); });
 }

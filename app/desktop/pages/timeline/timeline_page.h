@@ -52,7 +52,7 @@ private:
     void showSliceMenu(const TimelineHit& hit, QPoint at);
     void askForHeadline(bool tooFar);
     void askForPicture(const TimelineQuery& query);
-    void askForDepths(const std::vector<LaneAddress>& lanes);
+    void askForDepths(const std::vector<std::vector<LaneAddress>>& rows);
     void askForDensity();
     void connectTables();
     void askForNeighbour(bool forward);

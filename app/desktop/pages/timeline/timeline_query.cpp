@@ -5,6 +5,7 @@
 #include "app/desktop/pages/timeline/device_slice.h"
 #include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/range_table.h"
+#include "app/desktop/pages/timeline/track_levels.h"
 #include "storage/model/flow_words.h"
 
 #include <algorithm>
@@ -109,6 +110,7 @@ Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
         else if (auto filled = fillSlices(reader, recording, *lane, *nextSlices++, shown); !filled)
             return failure(filled);
     }
+    nestTracks(*frame);
     return TimelineFramePtr(std::move(frame));
 }
 

@@ -2,15 +2,20 @@
 
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/pages/timeline/lane_painter.h"
+#include "app/desktop/pages/timeline/row_slices.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
+#include "app/desktop/pages/timeline/track_levels.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QFontMetricsF>
+#include <QStringList>
 #include <algorithm>
 #include <cmath>
 
 namespace shardscope::desktop {
 namespace {
+
+using namespace Qt::StringLiterals;
 
 /// Of a rank in a heat map.
 constexpr int kThinnest = 6, kThickest = 14;
@@ -36,7 +41,11 @@ void TimelineViewport::setRecording(const RecordingPtr& recording) {
     m_recording = recording;
     m_steps = recording ? stepsOfFirstRank(recording->summary) : std::vector<StepMark>{};
     if (!same) m_origin.reset();
-    if (!same) m_options = recording ? firstOptions(recording->summary) : LaneLayoutOptions{};
+    if (!same) {
+        const bool nested = m_options.nested;
+        m_options = recording ? firstOptions(recording->summary) : LaneLayoutOptions{};
+        m_options.nested = nested;
+    }
     m_options.modelledLink = recording && !modelledLinkText(*recording).isEmpty();
     layOut();
     if (recording) setView(recording->bounds());
@@ -74,8 +83,16 @@ bool TimelineViewport::setFilter(const QString& text) {
     return true;
 }
 
-bool TimelineViewport::learn(LaneAddress key, int levels) {
-    const auto [known, isNew] = m_options.depths.try_emplace(key, levels);
+bool TimelineViewport::setNested(bool nested) {
+    if (m_options.nested == nested) return false;
+    m_options.nested = nested;
+    layOut();
+    return true;
+}
+
+bool TimelineViewport::learn(const std::vector<LaneAddress>& lanes, int levels) {
+    auto& depths = lanes.size() > 1 ? m_options.trackDepths : m_options.depths;
+    const auto [known, isNew] = depths.try_emplace(lanes.front(), levels);
     if (isNew) return true;
     if (known->second >= levels) return false;
     known->second = levels;
@@ -84,7 +101,7 @@ bool TimelineViewport::learn(LaneAddress key, int levels) {
 
 bool TimelineViewport::addDepths(const LaneDepths& depths) {
     bool learnt = false;
-    for (const auto& [key, levels] : depths) learnt = learn(key, levels) || learnt;
+    for (const auto& [lanes, levels] : depths) learnt = learn(lanes, levels) || learnt;
     if (learnt) layOut();
     return learnt;
 }
@@ -98,6 +115,11 @@ bool TimelineViewport::addDepths(const TimelineFrame& frame) {
         if (known == m_options.depths.end() || known->second >= levels) continue;
         known->second = levels;
         learnt = true;
+    }
+    for (const TrackFrame& track : frame.tracks) {
+        const int levels = track.slices.empty() ? 0 : track.slices.back().level + 1;
+        if (m_options.trackDepths.contains(track.lanes.front()))
+            learnt = learn(track.lanes, levels) || learnt;
     }
     if (learnt) layOut();
     return learnt;
@@ -123,13 +145,14 @@ void TimelineViewport::apply(LaneAction action, const LaneRow* row) {
     layOut();
 }
 
-void TimelineViewport::reveal(LaneAddress key, int depth) {
+void TimelineViewport::reveal(LaneAddress key, int level) {
     if (!m_recording) return;
     m_options = revealing(m_recording->summary, m_options, key);
-    if (depth >= kFirstDepths) {
-        m_options.expanded.insert(key);
-        static_cast<void>(learn(key, depth + 1));
-    }
+    layOut();
+    const LaneRow* row = m_layout.row(key);
+    if (row == nullptr || !row->isLane() || level < row->depths) return;
+    m_options.expanded.insert(row->key);
+    static_cast<void>(learn(row->lanes(), level + 1));
     layOut();
 }
 
@@ -155,7 +178,11 @@ void TimelineViewport::fitLabels() {
         if (row.thin) continue;
         const bool group = row.kind == LaneRow::Kind::kGroup;
         const double left = group ? 26 : 16 + row.indent;
-        const double name = (group ? bold : metrics).horizontalAdvance(row.name);
+        double name = 0;
+        // what nests in a track may stand on several lines
+        const bool track = row.kind == LaneRow::Kind::kTrack;
+        for (const QString& part : track ? row.name.split(u", "_s) : QStringList{row.name})
+            name = std::max(name, (group ? bold : metrics).horizontalAdvance(part));
         const double axis = row.kind == LaneRow::Kind::kCounter ? kAxisWidth : 0;
         widest = std::max(widest, left + name + axis + 12);
     }
@@ -218,32 +245,29 @@ std::optional<TimelineHit> TimelineViewport::hitAt(const TimelineFrame& frame, Q
     const LaneRow* row = lanesArea().contains(at) ? rowAt(at.y()) : nullptr;
     if (row == nullptr || row->isHeader() || row->kind == LaneRow::Kind::kCounter)
         return std::nullopt;
-    std::vector<LaneAddress> keys = row->parts;
-    if (keys.empty()) keys.push_back(row->key);
     std::optional<TimelineHit> best;
-    for (const LaneAddress& key : keys) {
-        const LaneFrame* lane = frame.lane(key);
-        if (lane == nullptr) continue;
-        for (const SliceView& slice : lane->slices) {
-            if (slice.depth >= row->depths) break;  // by depth
-            if (!slice.range.intersects(m_scale.range) && !slice.instant) continue;
-            if (LanePainter::sliceArea(rowArea(*row), *row, slice, m_scale).contains(at))
-                best = TimelineHit{key, row->parts.empty() ? row->role : lane->role, slice};
-        }
-    }
+    forSlicesOf(*row, frame, [&](const LaneFrame& lane, const SliceView& slice, int level) {
+        if (level >= row->depths) return;
+        if (!slice.range.intersects(m_scale.range) && !slice.instant) return;
+        if (LanePainter::sliceArea(rowArea(*row), *row, slice, level, m_scale).contains(at))
+            best = TimelineHit{lane.key, row->parts.empty() ? row->role : lane.role, slice};
+    });
     return best;
 }
 
-std::optional<QRectF> TimelineViewport::boxOf(LaneAddress key, const SliceView& slice) const {
-    const LaneRow* row = m_layout.row(key);
-    if (row == nullptr) return std::nullopt;
-    return LanePainter::sliceArea(rowArea(*row), *row, slice, m_scale);
+int TimelineViewport::levelIn(const LaneRow& row, LaneAddress key, const SliceView& slice,
+                              const TimelineFrame* frame) {
+    const bool nests = row.kind == LaneRow::Kind::kTrack && frame != nullptr;
+    return nests ? levelOf(*frame, key, slice) : slice.depth;
 }
 
-std::vector<LaneAddress> TimelineViewport::lanesNear() const {
-    const int page = static_cast<int>(lanesArea().height());
-    const int ahead = static_cast<int>(page * kPagesAhead);
-    return m_layout.loadedLanes(m_top - ahead, m_top + page + ahead);
+std::optional<QRectF> TimelineViewport::boxOf(LaneAddress key, const SliceView& slice,
+                                              const TimelineFrame* frame) const {
+    const LaneRow* row = m_layout.row(key);
+    if (row == nullptr) return std::nullopt;
+    const int level = levelIn(*row, key, slice, frame);
+    if (row->isLane() && level >= row->depths) return std::nullopt;
+    return LanePainter::sliceArea(rowArea(*row), *row, slice, level, m_scale);
 }
 
 std::optional<TimelineQuery> TimelineViewport::query() const {
@@ -254,16 +278,21 @@ std::optional<TimelineQuery> TimelineViewport::query() const {
     query.range = TimeRange{m_scale.range.begin - margin, m_scale.range.end + margin}.intersection(
         m_recording->bounds());
     query.resolution = m_scale.resolution();
-    query.lanes = lanesNear();
+    const int page = static_cast<int>(lanesArea().height());
+    const int ahead = static_cast<int>(page * kPagesAhead);
+    query.lanes = m_layout.loadedLanes(m_top - ahead, m_top + page + ahead);
+    query.tracks = m_layout.loadedTracks(m_top - ahead, m_top + page + ahead);
     return query;
 }
 
-std::vector<LaneAddress> TimelineViewport::unknownDepths() const {
-    std::vector<LaneAddress> unknown;
+std::vector<std::vector<LaneAddress>> TimelineViewport::unknownDepths() const {
+    std::vector<std::vector<LaneAddress>> unknown;
     const int page = static_cast<int>(lanesArea().height());
     const auto add = [&](const LaneRow& row) {
-        if (row.kind == LaneRow::Kind::kSpans && !m_options.depths.contains(row.key))
-            unknown.push_back(row.key);
+        const bool track = row.kind == LaneRow::Kind::kTrack;
+        if (!track && row.kind != LaneRow::Kind::kSpans) return;
+        const auto& known = track ? m_options.trackDepths : m_options.depths;
+        if (!known.contains(row.key)) unknown.push_back(row.lanes());
     };
     for (std::size_t i = 0; i < m_layout.pinned; ++i) add(m_layout.rows[i]);
     for (const LaneRow& row : m_layout.between(m_top - page, m_top + 2 * page)) add(row);

@@ -53,6 +53,8 @@ public:
     bool setRanks(const std::vector<RankId>& ranks);
     bool setRankOrder(const std::vector<RankId>& order);
     bool setFilter(const QString& text);
+    /// What one thread or stream does as one track, or its kinds apart. Stays for other recordings.
+    bool setNested(bool nested);
     /// False: nothing was learnt.
     bool addDepths(const LaneDepths& depths);
     /// Likewise, from what was loaded.
@@ -63,8 +65,8 @@ public:
     /// The first mark, from which relative times count; nullopt: the left edge.
     void setOrigin(std::optional<Timestamp> origin) { m_origin = origin; }
     void apply(LaneAction action, const LaneRow* row);
-    /// Unfolds what hides a lane, and shows its levels down to `depth`.
-    void reveal(LaneAddress key, int depth = 0);
+    /// Unfolds what hides a lane, and shows the levels of its row down to `level`.
+    void reveal(LaneAddress key, int level = 0);
 
     [[nodiscard]] const RecordingPtr& recording() const { return m_recording; }
     [[nodiscard]] TimeRange view() const { return m_scale.range; }
@@ -97,18 +99,21 @@ public:
     /// what it covers.
     [[nodiscard]] const LaneRow* nameAt(double y) const;
     [[nodiscard]] std::optional<TimelineHit> hitAt(const TimelineFrame& frame, QPointF at) const;
-    /// Where a slice lies of a lane that is shown; nullopt: it is not.
-    [[nodiscard]] std::optional<QRectF> boxOf(LaneAddress key, const SliceView& slice) const;
+    /// On which level of its row a slice stands; `frame`: what is shown, null: nothing yet.
+    [[nodiscard]] static int levelIn(const LaneRow& row, LaneAddress key, const SliceView& slice,
+                                     const TimelineFrame* frame);
+    /// Where a slice lies that is shown; nullopt: its lane or level is not.
+    [[nodiscard]] std::optional<QRectF> boxOf(LaneAddress key, const SliceView& slice,
+                                              const TimelineFrame* frame) const;
     /// What a picture of this needs; nullopt: nothing is to be seen.
     [[nodiscard]] std::optional<TimelineQuery> query() const;
-    /// Lanes of the query of which it is not known how deep they are.
-    [[nodiscard]] std::vector<LaneAddress> unknownDepths() const;
+    /// Lanes of rows of the query of which it is not known how deep they are.
+    [[nodiscard]] std::vector<std::vector<LaneAddress>> unknownDepths() const;
 
 private:
     void layOut();
     void fitLabels();
-    [[nodiscard]] bool learn(LaneAddress key, int levels);
-    [[nodiscard]] std::vector<LaneAddress> lanesNear() const;
+    [[nodiscard]] bool learn(const std::vector<LaneAddress>& lanes, int levels);
 
     RecordingPtr m_recording;
     LaneLayoutOptions m_options;
