@@ -1,6 +1,7 @@
 #include "profiler/analysis/part.h"
 
 #include <algorithm>
+#include <string>
 
 namespace shardscope::analysis {
 namespace {
@@ -37,9 +38,9 @@ void takeTrust(const Report& whole, Report& part) {
     part.running = whole.running;
 }
 
-void markRunning(Report& report) {
+void markRunning(Report& report, const char* why) {
     report.running = true;
-    report.judged = {false, {"what there is for good: the run is being recorded"}};
+    report.judged = {false, {std::string("what there is for good: ") + why}};
 }
 
 }  // namespace shardscope::analysis

@@ -21,7 +21,8 @@ inline constexpr const char* kSelectedRanks = "selected-ranks";
 /// dropped and noted, how much there is of it, whether it is finished.
 void takeTrust(const Report& whole, Report& part);
 
-/// Of a recording whose writer is at work: nothing of it can be judged for good.
-void markRunning(Report& report);
+/// Of a recording whose writer is at work: nothing of it can be judged for good. `why`: what goes
+/// on.
+void markRunning(Report& report, const char* why = "the run is being recorded");
 
 }  // namespace shardscope::analysis

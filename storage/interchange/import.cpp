@@ -10,9 +10,11 @@
 #include "storage/recording/file/part_files.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <random>
+#include <utility>
 
 namespace shardscope::interchange {
 namespace {
@@ -130,24 +132,49 @@ struct Learned {
     std::vector<StatedByFile> files;     ///< one for each input; empty in the first round
     std::optional<std::int64_t> zeroNs;  ///< where time 0 must lie for nothing to come before it
     TraceBuilder::StepsOfRanks steps;
-    ClockGroups clocks;  ///< of all inputs, where they are not on one clock
+    ClockGroups clocks;               ///< of all inputs, where they are not on one clock
+    std::optional<Duration> later{};  ///< than in the round before all events will be
+};
+
+/// What one of the rounds has made readable, if any.
+struct Readable {
+    std::optional<OutputFile> kept;  ///< of a round that was given up
+    bool told = false;
+    int tries = 0;  ///< rounds that were given up with something to read
+
+    void add(std::optional<OutputFile> file) {
+        if (!file) return;
+        kept = std::move(file);
+        told = true;
+        ++tries;
+    }
 };
 
 /// One round over all inputs.
 class Import {
 public:
-    Import(const std::vector<Input>& inputs, const ImportOptions& options, const Learned& known)
-        : m_inputs(&inputs), m_options(&options), m_known(&known), m_zeroNs(known.zeroNs) {}
+    Import(const std::vector<Input>& inputs, const ImportOptions& options, const Learned& known,
+           const std::string& id, const Readable& readable)
+        : m_inputs(&inputs),
+          m_options(&options),
+          m_known(&known),
+          m_readable(&readable),
+          m_id(id),
+          m_mayPublish(options.readable && !readable.told),
+          m_zeroNs(known.zeroNs) {}
 
     /// Nothing: the recording is finished. Else what the next round is to know, because the files
     /// said it too late for this one.
     Result<std::optional<Learned>> run();
     [[nodiscard]] const ImportAccount& account() const { return m_account; }
+    /// Of a round that is not the last: what it made readable, if anything.
+    [[nodiscard]] std::optional<OutputFile> takeReadable();
 
 private:
     Result<void> read(std::size_t index);
     Result<void> addRank(RankId rank, const std::string& path);
-    [[nodiscard]] bool report(std::size_t index, double share) const;
+    [[nodiscard]] bool report(std::size_t index, double share);
+    void publish();
     [[nodiscard]] ReaderRequest requestFor(std::size_t index);
     [[nodiscard]] std::optional<Learned> learn();
     [[nodiscard]] Result<void> checkYield() const;
@@ -161,6 +188,11 @@ private:
     const std::vector<Input>* m_inputs;
     const ImportOptions* m_options;
     const Learned* m_known;
+    const Readable* m_readable;
+    std::string m_id;           ///< of the run, the same in all rounds
+    bool m_mayPublish = false;  ///< no round before has
+    bool m_isReadable = false;
+    std::chrono::steady_clock::time_point m_published;
     std::vector<StatedByFile> m_found;  ///< of the inputs read so far
     bool m_misread = false;             ///< a file states something else than it was read with
     bool m_anyRead = false;
@@ -179,10 +211,26 @@ private:
     std::uint32_t m_extraRanks = 0;  ///< of files with several
 };
 
-bool Import::report(std::size_t index, double share) const {
+bool Import::report(std::size_t index, double share) {
+    if (m_mayPublish) publish();
     if (!m_options->progress) return true;
     return m_options->progress((static_cast<double>(index) + share) /
                                static_cast<double>(m_inputs->size()));
+}
+
+void Import::publish() {
+    constexpr std::chrono::milliseconds kBetween{500};
+    const auto now = std::chrono::steady_clock::now();
+    if (m_isReadable && now - m_published < kBetween) return;
+    if (!m_builder->publish()) return;
+    m_published = now;
+    if (!std::exchange(m_isReadable, true)) m_options->readable(m_builder->partFile());
+}
+
+std::optional<OutputFile> Import::takeReadable() {
+    if (!m_isReadable) return std::nullopt;
+    static_cast<void>(m_builder->publish());
+    return m_builder->abandon();
 }
 
 Result<void> Import::addRank(RankId rank, const std::string& path) {
@@ -241,14 +289,14 @@ Result<void> Import::read(std::size_t index) {
 /// Another round is better when a file was misread, files are on clocks of their own, events lie
 /// before time 0, or a step was marked after events that it may hold were stored.
 std::optional<Learned> Import::learn() {
-    if (m_misread) return Learned{m_found, m_known->zeroNs, m_known->steps, m_known->clocks};
+    if (m_misread) return Learned{m_found, m_known->zeroNs, m_known->steps, m_known->clocks, {}};
     if (m_wholeRun || m_known->zeroNs || !m_known->clocks.areOne()) return std::nullopt;
     if (ClockGroups clocks = clockGroups(m_spans); !clocks.areOne())
         return unrelated(std::move(clocks));
     const std::int64_t early =
         std::min<std::int64_t>(0, m_builder->earliest().value_or(Timestamp{}).ns);
     if (early == 0 && !m_builder->stepsCameLate()) return std::nullopt;
-    Learned learned{m_found, *m_zeroNs + early, m_builder->markedSteps(), {}};
+    Learned learned{m_found, *m_zeroNs + early, m_builder->markedSteps(), {}, Duration{-early}};
     for (const auto& [rank, marks] : learned.steps) marks->shift(Duration{-early});
     return learned;
 }
@@ -266,7 +314,7 @@ std::optional<InputSpan> Import::spanOf(const ReaderResult& result) const {
 
 /// Each group begins at its own start.
 Learned Import::unrelated(ClockGroups clocks) const {
-    Learned learned{m_found, std::nullopt, m_builder->markedSteps(), std::move(clocks)};
+    Learned learned{m_found, std::nullopt, m_builder->markedSteps(), std::move(clocks), {}};
     for (std::size_t i = 0; i < m_found.size(); ++i) {
         const std::optional<std::int64_t> zero = learned.clocks.zeroOf[i];
         for (std::uint32_t n = 0; zero && n < m_rankCounts[i]; ++n)
@@ -358,16 +406,16 @@ std::string Import::sourceText() const {
 }
 
 Result<std::optional<Learned>> Import::run() {
-    m_run.id = randomId();
+    m_run.id = m_id;
     m_run.product = "shardscope import";
-    auto builder = TraceBuilder::create(m_options->output, m_run, m_options->overwrite);
+    auto builder =
+        TraceBuilder::create(m_options->output, m_run, m_options->overwrite, m_readable->tries);
     if (!builder) return failure(builder);
     m_builder.emplace(std::move(*builder));
     m_builder->knowSteps(m_known->steps);
-    const std::string id = m_run.id;
     for (std::size_t i = 0; i < m_inputs->size(); ++i)
         if (auto done = read(i); !done) return failure(done);
-    m_run.id = id;
+    m_run.id = m_id;
     m_run.product = "shardscope import";
     if (auto learned = learn()) return learned;
     if (auto done = finish(); !done) return failure(done);
@@ -394,12 +442,16 @@ Result<ImportAccount> importTraces(const std::vector<std::string>& paths,
     // told of their times.
     constexpr int kRounds = 3;
     Learned known;
+    Readable readable;
+    const std::string id = randomId();
     for (int round = 0; round < kRounds; ++round) {
-        Import import(*inputs, options, known);
+        Import import(*inputs, options, known, id, readable);
         auto learned = import.run();
         if (!learned) return failure(learned);
         if (!*learned) return import.account();
         known = std::move(**learned);
+        readable.add(import.takeReadable());
+        if (readable.told && options.readAgain) options.readAgain(known.later);
     }
     return failure(ErrorCode::kUnreadable, "the traces changed while they were read");
 }

@@ -19,6 +19,14 @@ struct ImportOptions {
     bool strict = false;  ///< any rejected event fails the import
     /// Share of the input read, now and then; returns false to cancel (kCancelled).
     std::function<bool(double)> progress;
+    /// Told at most once, as soon as the recording can be opened at `part` with events of a lane in
+    /// it. It grows there like one that is being recorded, and is gone at the end, when it has its
+    /// name, and when the import fails. Own recordings are copied without this being told.
+    std::function<void(const std::string& part)> readable;
+    /// After that, each time that the files said so late what they mean that they have to be read
+    /// once more. What is readable grows no more, and its times become later by so much; nothing:
+    /// not all by the same, or its ranks become others.
+    std::function<void(std::optional<Duration> later)> readAgain;
 };
 
 /// Files, or folders with one file a rank. "-" reads standard input; that and other pipes are

@@ -27,11 +27,12 @@ tl::unexpected<Error> alreadyExists(const std::string& path) {
 
 }  // namespace
 
-Result<OutputFile> OutputFile::reserve(const storage::OutputRequest& request) {
+Result<OutputFile> OutputFile::reserve(const storage::OutputRequest& request, int tries) {
     auto target = storage::settleOutput(request);
     if (!target) return failure(target);
     storage::removeDeadParts(*target);
     std::string part = storage::partName(*target, "part");
+    if (tries > 0) part += "-again" + std::to_string(tries);
     OutputFile file(request, std::move(*target), std::move(part));
     file.discard();
     return file;

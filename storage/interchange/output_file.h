@@ -10,8 +10,9 @@ namespace shardscope::interchange {
 
 class OutputFile {
 public:
-    /// Errors as storage::settleOutput().
-    static Result<OutputFile> reserve(const storage::OutputRequest& request);
+    /// Errors as storage::settleOutput(). `tries`: how many others of this process are made of the
+    /// same output, and have to stay for now.
+    static Result<OutputFile> reserve(const storage::OutputRequest& request, int tries = 0);
     OutputFile(OutputFile&& other) noexcept;
     OutputFile& operator=(OutputFile&& other) noexcept;
     ~OutputFile();  ///< removes what was not committed

@@ -10,12 +10,12 @@
 namespace shardscope::interchange {
 
 Result<TraceBuilder> TraceBuilder::create(const std::string& path, const RunFacts& run,
-                                          bool overwrite) {
-    auto output = OutputFile::reserve({path, overwrite});
+                                          bool overwrite, int tries) {
+    auto output = OutputFile::reserve({path, overwrite}, tries);
     if (!output) return failure(output);
     auto writer = storage::RecordingWriter::create(output->part(), run, true);
     if (!writer) return output->failed(writer.error());
-    return TraceBuilder(std::make_unique<State>(std::move(*output), std::move(*writer)));
+    return TraceBuilder(std::make_unique<State>(std::move(*output), std::move(*writer), run));
 }
 
 TraceBuilder::TraceBuilder(std::unique_ptr<State> state) : m_state(std::move(state)) {}
@@ -230,12 +230,30 @@ void TraceBuilder::addDiagnostic(const Diagnostic& diagnostic) {
     m_state->note(m_state->writer->addDiagnostic(diagnostic));
 }
 
+bool TraceBuilder::publish() {
+    const auto& ranks = m_state->ranks;
+    const bool any = std::any_of(ranks.begin(), ranks.end(),
+                                 [](const auto& each) { return each.second.stored; });
+    if (any) m_state->publish();
+    return any && m_state->status;
+}
+
+const std::string& TraceBuilder::partFile() const {
+    return m_state->output.part();
+}
+
+OutputFile TraceBuilder::abandon() {
+    m_state->writer.reset();
+    return std::move(m_state->output);
+}
+
 const Result<void>& TraceBuilder::state() const {
     return m_state->status;
 }
 
 Result<void> TraceBuilder::finish(const RunFacts& run, Timestamp ended) {
     for (auto& [id, owner] : m_state->ranks) m_state->finishRank(owner);
+    m_state->removeAssumedHosts();
     if (m_state->status) m_state->note(m_state->writer->putRun(run));
     if (m_state->status) m_state->note(m_state->writer->finalise(RunStatus::kFinished, ended));
     if (!m_state->status) return m_state->status;

@@ -11,6 +11,7 @@
 #include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/json_text.h"
 #include "storage/interchange/lane_source.h"
+#include "storage/interchange/output_file.h"
 #include "storage/interchange/step_marks.h"
 #include "storage/interchange/step_names.h"
 #include "storage/model/recording.h"
@@ -29,9 +30,10 @@ namespace shardscope::interchange {
 
 class TraceBuilder {
 public:
-    /// `run` as far as it is known now; kUsage when the file exists, unless `overwrite`.
-    static Result<TraceBuilder> create(const std::string& path, const RunFacts& run,
-                                       bool overwrite);
+    /// `run` as far as it is known now; kUsage when the file exists, unless `overwrite`. `tries`:
+    /// how many builders of this process gave up the same file, and have left it to be read.
+    static Result<TraceBuilder> create(const std::string& path, const RunFacts& run, bool overwrite,
+                                       int tries = 0);
     TraceBuilder(TraceBuilder&&) noexcept;
     TraceBuilder& operator=(TraceBuilder&&) noexcept;
     ~TraceBuilder();  ///< an import that was not finished leaves no file
@@ -107,6 +109,17 @@ public:
 
     void addMetric(const MetricPoint& metric);
     void addDiagnostic(const Diagnostic& diagnostic);
+
+    /// Lets readers of partFile() see what is stored so far, and from then on what is stored later:
+    /// lanes with events, their names, ranks, steps that were marked. What waits for its order or
+    /// for the end (flows, memory events, most collectives, facts of ranks) comes at the end, and
+    /// the recording is the one that it would be without this. False: nothing is stored yet.
+    bool publish();
+    /// The file before it has its name.
+    [[nodiscard]] const std::string& partFile() const;
+    /// Nothing more comes: what was published can be read for as long as the file is kept. The
+    /// builder is done.
+    [[nodiscard]] OutputFile abandon();
 
     /// The first error of anything above, or nothing. Long imports look at it now and then.
     [[nodiscard]] const Result<void>& state() const;

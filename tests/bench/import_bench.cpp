@@ -1,6 +1,7 @@
 // How fast a Kineto trace becomes a finished recording, and in how much memory.
 //
 //   import_bench [MEGABYTES]          generates a trace, imports it, prints figures
+//   import_bench --pairs MEGABYTES    the same, in turns so that it can be read meanwhile and not
 //   import_bench --write MEGABYTES    writes the trace to standard output
 #include "storage/interchange/import.h"
 #include "tests/bench/kineto_generator.h"
@@ -9,11 +10,14 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 namespace shardscope::bench {
 namespace {
@@ -40,6 +44,47 @@ std::string load() {
     std::string average;
     file >> average;
     return average;
+}
+
+/// Processor seconds of one import; `first`: until it could be read, by the clock.
+double importOnce(const std::string& path, const std::string& output, bool readable,
+                  double& first) {
+    interchange::ImportOptions options;
+    options.output = output;
+    options.overwrite = true;
+    const auto start = std::chrono::steady_clock::now();
+    if (readable)
+        options.readable = [&](const std::string&) {
+            first = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        };
+    const double before = processorSeconds();
+    if (const auto account = interchange::importTraces({path}, options); !account)
+        fmt::print(stderr, "{}\n", account.error().message);
+    return processorSeconds() - before;
+}
+
+int measurePairs(std::uint64_t megabytes) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("trace.json");
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    if (file == nullptr) return 1;
+    writeKinetoTrace(file, megabytes * kMegabyte);
+    std::fclose(file);
+    constexpr int kPairs = 9;
+    std::vector<double> ratios;
+    for (int i = 0; i < kPairs; ++i) {
+        double seconds[2] = {}, first = 0;
+        for (const bool readable : {i % 2 == 0, i % 2 != 0})
+            seconds[readable ? 1 : 0] =
+                importOnce(path, folder.file("out.sscope"), readable, first);
+        ratios.push_back(seconds[1] / seconds[0]);
+        fmt::print("processor {:.2f} s, {:.2f} s where it can be read, from {:.2f} s on\n",
+                   seconds[0], seconds[1], first);
+    }
+    std::sort(ratios.begin(), ratios.end());
+    fmt::print("median of {} pairs: {:+.1f} %; load average {}\n", kPairs,
+               100 * (ratios[kPairs / 2] - 1), load());
+    return 0;
 }
 
 int measure(std::uint64_t megabytes) {
@@ -83,5 +128,7 @@ int main(int argc, char** argv) {
         return writeKinetoTrace(stdout, std::strtoull(argv[2], nullptr, 10) * kMegabyte).events > 0
                    ? 0
                    : 1;
+    if (argc == 3 && std::strcmp(argv[1], "--pairs") == 0)
+        return measurePairs(std::strtoull(argv[2], nullptr, 10));
     return measure(argc == 2 ? std::strtoull(argv[1], nullptr, 10) : 300);
 }

@@ -115,8 +115,10 @@ QString openableEndings() {
     return endings.join(u' ');
 }
 
-ImportCache::ImportCache(QString folder, Bytes limit)
-    : m_folder(std::move(folder)), m_limit(limit) {}
+ImportCache::ImportCache(QString folder, Bytes limit, Importer importer)
+    : m_folder(std::move(folder)),
+      m_limit(limit),
+      m_importer(importer ? std::move(importer) : Importer(interchange::importTraces)) {}
 
 Result<QString> ImportCache::keyOf(const QStringList& inputs, const Progress& progress) const {
     const QStringList files = filesOf(inputs);
@@ -152,8 +154,8 @@ Result<QString> ImportCache::keyOf(const QStringList& inputs, const Progress& pr
 }
 
 Result<ImportedTrace> ImportCache::imported(const QStringList& inputs,
-                                            const Progress& progress) const {
-    const auto key = keyOf(inputs, progress);
+                                            const Listener& listener) const {
+    const auto key = keyOf(inputs, listener.progress);
     if (!key) return failure(key);
     const QDir folder(m_folder);
     if (!folder.mkpath(u"."_s))
@@ -169,9 +171,14 @@ Result<ImportedTrace> ImportCache::imported(const QStringList& inputs,
     options.output = recording.toStdString();
     options.overwrite = true;
     options.progress = [&](double share) {
-        return progress(kHashShare + (1 - kHashShare) * share);
+        return listener.progress(kHashShare + (1 - kHashShare) * share);
     };
-    const auto account = interchange::importTraces(pathsOf(inputs), options);
+    if (listener.readable)
+        options.readable = [&](const std::string& part) {
+            listener.readable(fromUtf8(part), recording);
+        };
+    options.readAgain = listener.readAgain;
+    const auto account = m_importer(pathsOf(inputs), options);
     if (!account && account.error().code == ErrorCode::kCancelled)
         return tl::unexpected(cancelled());
     if (!account) return failure(account);

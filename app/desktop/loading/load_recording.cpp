@@ -22,7 +22,10 @@ Result<std::shared_ptr<OpenRecording>> sketchRecording(storage::RecordingReader&
 RecordingPtr analysed(const OpenRecording& sketch, questions::ReportReader& read) {
     auto whole = std::make_shared<OpenRecording>(sketch);
     whole->report = read.conclude();
-    if (whole->isRunning()) analysis::markRunning(whole->report);
+    if (whole->isImporting())
+        analysis::markRunning(whole->report, "the trace is being imported");
+    else if (whole->isRunning())
+        analysis::markRunning(whole->report);
     // only conclusions are kept: what pages show of events they ask for
     read.ranks().clear();
     read.ranks().shrink_to_fit();
@@ -32,17 +35,21 @@ RecordingPtr analysed(const OpenRecording& sketch, questions::ReportReader& read
     return whole;
 }
 
-Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path,
-                                   bool beingWritten) {
-    const auto sketch = sketchRecording(reader, path, beingWritten);
-    if (!sketch) return failure(sketch);
-    auto read = questions::ReportReader::of((*sketch)->summary);
+Result<RecordingPtr> analysedWhole(const OpenRecording& sketch, storage::RecordingReader& reader) {
+    auto read = questions::ReportReader::of(sketch.summary);
     if (!read) return failure(read);
     while (true) {
         const auto more = read->addNextRank(reader);
         if (!more) return failure(more);
-        if (!*more) return analysed(**sketch, *read);
+        if (!*more) return analysed(sketch, *read);
     }
+}
+
+Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path,
+                                   bool beingWritten) {
+    const auto sketch = sketchRecording(reader, path, beingWritten);
+    if (!sketch) return failure(sketch);
+    return analysedWhole(**sketch, reader);
 }
 
 }  // namespace shardscope::desktop

@@ -13,6 +13,9 @@ Result<std::shared_ptr<OpenRecording>> sketchRecording(storage::RecordingReader&
 /// `sketch` with the report of what was read of it.
 RecordingPtr analysed(const OpenRecording& sketch, questions::ReportReader& read);
 
+/// Likewise, reading it.
+Result<RecordingPtr> analysedWhole(const OpenRecording& sketch, storage::RecordingReader& reader);
+
 /// Everything at once.
 Result<RecordingPtr> loadRecording(storage::RecordingReader& reader, const QString& path,
                                    bool beingWritten = false);

@@ -45,6 +45,10 @@ PartLoader::PartLoader(RecordingLoader& loader, SelectionModel& selection, QObje
         m_current.reset();
         m_report.forget();
     });
+    connect(&loader, &RecordingLoader::closed, this, [this] {
+        m_current.reset();
+        m_report.forget();
+    });
     connect(&loader, &RecordingLoader::opened, this, &PartLoader::update);
     connect(&loader, &RecordingLoader::grown, this, &PartLoader::update);
     connect(&selection, &SelectionModel::selectionChanged, this, &PartLoader::update);

@@ -1,70 +1,17 @@
 #include "app/desktop/loading/recording_loader.h"
 
-#include "app/desktop/loading/import_cache.h"
 #include "app/desktop/loading/load_recording.h"
-#include "app/desktop/loading/remote_hosts.h"
-#include "storage/recording/file/writer_lock.h"
+#include "app/desktop/loading/reading.h"
 #include "storage/recording/read/cancellable_reader.h"
 #include "storage/recording/remote/remote_address.h"
-#include "storage/recording/remote/remote_reader.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <exception>
 #include <string>
 #include <utility>
 
 namespace shardscope::desktop {
-
-/// What a thread reads the open recording with. Touched by jobs of that thread only.
-struct RecordingLoader::Reading {
-    /// Of a file; goes after the reader.
-    std::shared_ptr<storage::WriterWatch> watch;
-    /// Of the open recording, where it is on another host.
-    std::shared_ptr<storage::remote::RemoteSession> session;
-    std::unique_ptr<storage::RecordingReader> reader;
-    RecordingPtr recording;
-    bool wasBeingWritten = false;  ///< on another host, when it was opened
-
-    ~Reading() { close(); }
-    void close() {
-        recording.reset();
-        reader.reset();
-        session.reset();
-        watch.reset();
-    }
-    [[nodiscard]] bool isLost() const { return session && session->isLost(); }
-    [[nodiscard]] bool isBeingWritten() const {
-        return watch ? watch->isBeingWritten() : wasBeingWritten;
-    }
-
-    Result<void> openFile(const std::string& path) {
-        auto opened = std::make_shared<storage::WriterWatch>(path);
-        auto file = storage::openRecording(path);
-        if (!file) return failure(file);
-        close();
-        watch = std::move(opened);
-        reader = std::move(*file);
-        return {};
-    }
-    Result<void> openRemote(RemoteHosts& hosts, const std::string& path,
-                            const storage::remote::ChildOptions& access,
-                            const storage::Generation& generation,
-                            const RemoteHosts::Notice& notice) {
-        const auto address = storage::remote::parseAddress(path);
-        if (!address) return failure(address);
-        auto connected = hosts.session(access, address->target, generation, notice);
-        if (!connected) return failure(connected);
-        auto opened = storage::remote::RemoteReader::open(*connected, address->path);
-        if (!opened) return failure(opened);
-        close();
-        wasBeingWritten = (*opened)->wasBeingWritten();
-        session = *connected;
-        reader = std::move(*opened);
-        return {};
-    }
-};
 
 namespace {
 
@@ -104,11 +51,9 @@ RecordingLoader::RecordingLoader(QObject* parent)
       m_refresh(addTopic(Urgency::kPicture)),
       m_growth(addTopic(Urgency::kTable)),
       m_folder(addTopic(Urgency::kPicture)),
-      m_import(addTopic(Urgency::kTable)),
       m_pictureJobs(std::make_unique<JobThread>("loader")),
-      m_tableJobs(std::make_unique<JobThread>("analyst")),
-      m_importJobs(std::make_unique<JobThread>("importer")) {
-    m_import->isImport = true;
+      m_tableJobs(std::make_unique<JobThread>("analyst")) {
+    connectImport();
     m_again.setSingleShot(true);
     connect(&m_again, &QTimer::timeout, this, &RecordingLoader::lookForMore);
 }
@@ -117,12 +62,11 @@ RecordingLoader::~RecordingLoader() {
     supersedeAll();
     m_pictureJobs.reset();
     m_tableJobs.reset();
-    m_importJobs.reset();
 }
 
 bool RecordingLoader::isIdle() const {
-    return std::none_of(m_topics.begin(), m_topics.end(),
-                        [](const auto& topic) { return topic->open; });
+    return !m_import.isGoing() && std::none_of(m_topics.begin(), m_topics.end(),
+                                               [](const auto& topic) { return topic->open; });
 }
 
 std::shared_ptr<TopicState> RecordingLoader::addTopic(Urgency urgency) {
@@ -154,11 +98,10 @@ std::shared_ptr<RecordingLoader::Reading> RecordingLoader::readingOf(
 void RecordingLoader::submit(const std::shared_ptr<TopicState>& topic, Job job, Refuse refuse) {
     const storage::Generation generation = topic->generations.next();
     topic->open = true;
-    JobThread& thread = topic->isImport          ? *m_importJobs
-                        : runsWithTables(*topic) ? *m_tableJobs
-                                                 : *m_pictureJobs;
+    JobThread& thread = runsWithTables(*topic) ? *m_tableJobs : *m_pictureJobs;
     thread.submit(topic->order, [this, topic, generation, job = std::move(job),
                                  refuse = std::move(refuse)]() mutable {
+        if (generation.superseded()) return;
         auto result = guarded(job, generation);
         const auto answer = [this, topic, generation, refuse, result = std::move(result)] {
             if (generation.superseded()) return;
@@ -176,43 +119,36 @@ void RecordingLoader::submit(const std::shared_ptr<TopicState>& topic, Job job, 
 void RecordingLoader::open(const QStringList& paths) {
     const QString address = paths.join(u'\n');
     Q_EMIT opening(address);
+    m_next.clear();
+    m_untold = nullptr;
+    m_opensPart = false;
+    if (!showsImport()) m_import.cancel();
     if (paths.size() == 1 && storage::remote::isRemote(address.toStdString()))
-        return openPlace({address, {}, {}}, loudly());
-    const auto report = [this, last = std::make_shared<std::atomic<int>>(-1)](double share) {
-        // a hundred words are enough
-        if (const int percent = static_cast<int>(share * 100); last->exchange(percent) != percent)
-            QMetaObject::invokeMethod(
-                this, [this, share] { Q_EMIT importing(share); }, Qt::QueuedConnection);
-    };
-    const auto prepare = [this, paths, report, folder = m_importFolder](
-                             const storage::Generation& generation) -> Result<Topic::Delivery> {
-        if (paths.size() == 1) {
-            const auto own = isRecording(paths.front());
-            if (!own) return failure(own);
-            if (*own)
-                return Topic::Delivery([this, path = paths.front()] {
-                    openPlace({path, {}, {}}, loudly());
-                });
-        }
-        const auto made = ImportCache(folder).imported(paths, [&](double share) {
-            report(share);
-            return !generation.superseded();
-        });
-        if (!made) return failure(made);
-        return Topic::Delivery([this, paths, made = *made] {
-            openPlace({made.recording, paths.join(u'\n'), made.facts}, loudly());
+        return openPlace({address, {}, {}, {}}, loudly());
+    const auto recognise = [this, paths](const storage::Generation&) -> Result<Topic::Delivery> {
+        const Result<bool> own = paths.size() == 1 ? isRecording(paths.front()) : false;
+        if (!own) return failure(own);
+        return Topic::Delivery([this, paths, own = *own] {
+            if (own) return openPlace({paths.front(), {}, {}, {}}, loudly());
+            m_next = paths;
+            importNext();
         });
     };
-    submit(m_import, prepare,
+    submit(m_topics.front(), recognise,
            [this, address](const QString& message) { Q_EMIT openFailed(address, message); });
 }
 
 void RecordingLoader::cancelOpening() {
-    for (const auto& topic : {m_import, m_topics.front()}) {
-        topic->generations.supersede();
-        topic->open = false;
-    }
-    Q_EMIT openCancelled();
+    m_next.clear();
+    m_opensPart = false;
+    forgetOpening();
+    const bool wasShown = showsImport() && m_import.isGoing();
+    m_import.cancel();
+    const auto tell = [this] { Q_EMIT openCancelled(); };
+    if (wasShown)
+        leaveImport(tell);
+    else
+        tell();
     if (isIdle()) Q_EMIT idle();
 }
 
@@ -223,7 +159,11 @@ RecordingLoader::Fail RecordingLoader::loudly() {
 }
 
 void RecordingLoader::tryToOpen(const QString& path) {
-    openPlace({path, {}, {}},
+    if (m_import.isGoing()) {  // it would end
+        Q_EMIT triedInVain(path);
+        return;
+    }
+    openPlace({path, {}, {}, {}},
               [this](const QString& address, const QString&) { Q_EMIT triedInVain(address); });
 }
 
@@ -236,16 +176,19 @@ void RecordingLoader::openPlace(const Place& place, const Fail& fail) {
     const std::string path = place.path.toStdString();
     const bool remote = storage::remote::isRemote(path);
     const auto read = [this, reading = m_pictures, hosts = m_hosts, place, path, access = m_access,
-                       remote,
+                       remote, progress = m_import.progress(),
                        notice](const storage::Generation& generation) -> Result<Topic::Delivery> {
-        auto opened = remote ? reading->openRemote(*hosts, path, access, generation, notice)
-                             : reading->openFile(path);
+        auto opened =
+            remote ? reading->openRemote(*hosts, path, access, generation, notice)
+                   : reading->openFile(place.part.isEmpty() ? path : place.part.toStdString());
         if (!opened) return failure(opened);
-        const auto sketch =
-            sketchRecording(*reading->reader, place.path, reading->isBeingWritten());
+        const auto sketch = sketchRecording(*reading->reader, place.path,
+                                            reading->isBeingWritten() || !place.part.isEmpty());
         if (!sketch) return failure(sketch);
         (*sketch)->source = place.source;
         (*sketch)->importFacts = place.facts;
+        (*sketch)->part = place.part;
+        if ((*sketch)->isImporting()) (*sketch)->imported = progress;
         reading->recording = *sketch;
         return Topic::Delivery(
             [this, sketch = RecordingPtr(*sketch), remote] { showSketch(sketch, remote); });
@@ -258,10 +201,21 @@ void RecordingLoader::showSketch(const RecordingPtr& sketch, bool remote) {
     // answers about the recording before must not arrive after this
     supersedeAll();
     m_again.stop();
+    m_opensPart = false;
+    if (!sketch->isImporting()) {
+        m_import.cancel();
+        m_before.reset();
+    } else if (m_recording && m_recording->analysed && !m_recording->isImporting()) {
+        m_before = Place{m_recording->path, m_recording->source, m_recording->importFacts, {}};
+    }
     m_isRemote = remote;
     m_recording = sketch;
     Q_EMIT sketched(sketch);
     if (remote) m_tableJobs->submit(0, [reading = m_tables] { reading->close(); });
+    readReport(sketch);
+}
+
+void RecordingLoader::readReport(const RecordingPtr& sketch) {
     auto read = questions::ReportReader::of(sketch->summary);
     if (!read) return;  // of everything: it leaves something
     completeSketch(sketch, std::make_shared<questions::ReportReader>(std::move(*read)));
@@ -272,8 +226,9 @@ void RecordingLoader::completeSketch(const RecordingPtr& sketch,
     const auto add = [this, reading = readingOf(*m_growth), sketch,
                       report](const storage::Generation& generation) -> Result<Topic::Delivery> {
         if (!reading->session && report->ranks().empty()) {
-            if (auto opened = reading->openFile(sketch->path.toStdString()); !opened)
-                return failure(opened);
+            const auto opened = reading->openFile(sketch->file().toStdString());
+            if (!opened && Reading::isGone(*sketch)) return Topic::Delivery([] {});
+            if (!opened) return failure(opened);
             if (const auto rows = reading->reader->summary(); !rows) return failure(rows);
             reading->recording = sketch;
         }
@@ -281,6 +236,7 @@ void RecordingLoader::completeSketch(const RecordingPtr& sketch,
         storage::CancellableReader reader(*reading->reader, generation);
         // Of one on another host a rank at a time: questions are answered in between.
         const auto more = report->addNextRank(reader);
+        if (!more && reading->isMoved()) return Topic::Delivery([] {});
         if (!more) return failure(more);
         if (*more)
             return Topic::Delivery([this, sketch, report] { completeSketch(sketch, report); });
@@ -303,6 +259,8 @@ void RecordingLoader::present(const RecordingPtr& recording) {
         Q_EMIT grown(recording);
     else
         Q_EMIT opened(recording);
+    if (const auto tell = std::exchange(m_untold, nullptr)) tell();
+    if (!recording->isImporting()) importNext();
     if (!recording->summary.complete)
         m_again.start(recording->beingWritten ? kBetweenLooks : kBetweenLooksAtTheDead);
 }
@@ -313,7 +271,10 @@ void RecordingLoader::refreshPictures(const RecordingPtr& recording) {
                           recording](const storage::Generation&) -> Result<Topic::Delivery> {
         if (!reading->recording || reading->recording->path != recording->path)
             return Topic::Delivery([] {});
-        if (!recording->summary.complete || !reading->recording->summary.complete)
+        const std::string at = recording->file().toStdString();
+        if (recording->isImporting() != reading->recording->isImporting()) {
+            if (auto opened = reading->openFile(at); !opened) return failure(opened);
+        } else if (!recording->summary.complete || !reading->recording->summary.complete)
             if (const auto rows = reading->reader->summary(); !rows) return failure(rows);
         reading->recording = recording;
         return Topic::Delivery([] {});
@@ -330,7 +291,7 @@ void RecordingLoader::lookNow() {
 }
 
 void RecordingLoader::lookForMore() {
-    const auto look = [this, reading = readingOf(*m_growth)](
+    const auto look = [this, reading = readingOf(*m_growth), progress = m_import.progress()](
                           const storage::Generation& generation) -> Result<Topic::Delivery> {
         if (!reading->recording) return Topic::Delivery([] {});
         if (reading->session) reading->session->whileWanted(generation);
@@ -340,21 +301,20 @@ void RecordingLoader::lookForMore() {
         if (!sketch) return failure(sketch);
         (*sketch)->source = reading->recording->source;
         (*sketch)->importFacts = reading->recording->importFacts;
-        const bool hasGrown = isMore(before, (*sketch)->summary);
-        (*sketch)->beingWritten = reading->isBeingWritten() || (reading->session && hasGrown);
+        (*sketch)->part = reading->recording->part;
+        if ((*sketch)->isImporting()) (*sketch)->imported = progress;
+        const bool hasGrown = isMore(before, (*sketch)->summary) ||
+                              reading->recording->imported.again != (*sketch)->imported.again;
+        (*sketch)->beingWritten =
+            reading->isBeingWritten() || (*sketch)->isImporting() || (reading->session && hasGrown);
         if (!hasGrown && (*sketch)->beingWritten == reading->recording->beingWritten)
             return Topic::Delivery([this, written = (*sketch)->beingWritten] {
                 m_again.start(written || m_isRemote ? kBetweenLooks : kBetweenLooksAtTheDead);
             });
         storage::CancellableReader reader(*reading->reader, generation);
-        auto report = questions::ReportReader::of((*sketch)->summary);
-        if (!report) return failure(report);
-        while (true) {
-            const auto more = report->addNextRank(reader);
-            if (!more) return failure(more);
-            if (!*more) break;
-        }
-        const RecordingPtr whole = analysed(**sketch, *report);
+        const auto read = analysedWhole(**sketch, reader);
+        if (!read) return failure(read);
+        const RecordingPtr& whole = *read;
         reading->recording = whole;
         const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
             std::chrono::steady_clock::now() - begun);
@@ -365,7 +325,9 @@ void RecordingLoader::lookForMore() {
                     std::max(kBetweenLooks, (m_isWatched ? kLooksShare : kUnwatchedShare) * took));
         });
     };
-    submit(m_growth, withLoss(m_growth, look), [](const QString&) {});
+    submit(m_growth, withLoss(m_growth, look), [this](const QString&) {
+        if (showsImport()) m_again.start(kBetweenLooks);
+    });
 }
 
 void RecordingLoader::listFolder(const QString& address, const TakeFolder& take) {
@@ -406,8 +368,11 @@ void RecordingLoader::ask(const std::shared_ptr<TopicState>& topic, Topic::Quest
         if (!reading->recording) return Topic::Delivery([] {});
         if (reading->session) reading->session->whileWanted(generation);
         auto answer = question(*reading->reader, *reading->recording, generation);
+        if (!answer && reading->goOver())
+            answer = question(*reading->reader, *reading->recording, generation);
         // the page that asked has gone, or asks anew
         if (!answer && answer.error().code == ErrorCode::kCancelled) return Topic::Delivery([] {});
+        if (!answer && reading->isMoved()) return Topic::Delivery([] {});
         return answer;
     };
     submit(topic, withLoss(topic, job),

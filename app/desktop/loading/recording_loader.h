@@ -5,6 +5,7 @@
 
 #include "app/desktop/loading/job_thread.h"
 #include "app/desktop/loading/topic.h"
+#include "app/desktop/loading/trace_import.h"
 #include "profiler/questions/report_reader.h"
 #include "storage/recording/remote/folder_list.h"
 #include "storage/recording/remote/serving_child.h"
@@ -15,6 +16,7 @@
 #include <QTimer>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -34,12 +36,14 @@ public:
     /// `path` is a file, or "ssh://HOST/PATH". The recording before stays until this one is there,
     /// and when it cannot be opened. One that is still being written is read again as it grows.
     void open(const QString& path) { open(QStringList{path}); }
-    /// Other tools' traces, or a folder with one a rank, are imported first, into the cache.
+    /// Other tools' traces, or a folder with one a rank, are imported, into the cache. One is open
+    /// as soon as its first lanes are there, and followed; the next waits for its end then.
     void open(const QStringList& paths);
     /// A recording here, without a word until it is sketched(): triedInVain() where it cannot be
     /// read yet.
     void tryToOpen(const QString& path);
-    /// Ends an import or a connection that is under way; what is open stays.
+    /// Ends imports and a connection that are under way; what is open stays. Where that is what is
+    /// imported, what was open before it comes back.
     void cancelOpening();
     /// Whether somebody looks at what is open: one that nobody looks at is followed with a tenth of
     /// the work.
@@ -47,7 +51,9 @@ public:
     /// At once, whether one that was being written has grown.
     void lookNow();
     /// Where recordings of other tools' traces are kept.
-    void setImportFolder(const QString& folder) { m_importFolder = folder; }
+    void setImportFolder(const QString& folder) { m_import.setFolder(folder); }
+    void setImporter(ImportCache::Importer importer) { m_import.setImporter(std::move(importer)); }
+    [[nodiscard]] bool isImporting() const { return m_import.isGoing(); }
     /// What lies in a folder of another host, "ssh://HOST/PATH": the newest question's answer, or
     /// why there is none.
     using TakeFolder = std::function<void(const Result<storage::remote::FolderList>& list)>;
@@ -63,12 +69,17 @@ Q_SIGNALS:
     void opening(const QString& path);
     void importing(double share);
     void openCancelled();
+    /// What was imported is open no more, since it failed or was cancelled. `comesBack`: what was
+    /// open before is opened again.
+    void closed(bool comesBack);
     /// Before opened(): its rows are there, its report is not; questions about it are answered.
     /// Nothing that was asked of the recording before is answered any more.
     void sketched(const shardscope::desktop::RecordingPtr& recording);
     void opened(const shardscope::desktop::RecordingPtr& recording);
     void openFailed(const QString& path, const QString& message);
     void triedInVain(const QString& path);
+    /// All of the open recording lies later from now on; grown() follows.
+    void shifted(Duration later);
     /// The open recording has grown, and this is it now.
     void grown(const shardscope::desktop::RecordingPtr& recording);
     /// How far the connection to another host is.
@@ -99,12 +110,24 @@ private:
     struct Place {
         QString path, source;
         ImportFacts facts;
+        QString part;  ///< where it is while it is imported
         [[nodiscard]] QString address() const { return source.isEmpty() ? path : source; }
     };
     using Fail = std::function<void(const QString& address, const QString& message)>;
     void openPlace(const Place& place, const Fail& fail);
+    void letItFinish(double share);
+    void importNext();
+    void connectImport();
+    [[nodiscard]] bool showsImport() const { return m_recording && m_recording->isImporting(); }
+    void openPart(const QString& part, const QString& recording);
+    void endImport(const ImportedTrace& made, std::optional<Duration> later);
+    void adopt(const ImportedTrace& made, Duration later);
+    void leaveImport(const std::function<void()>& tell);
+    void close();
+    void forgetOpening();
     [[nodiscard]] Fail loudly();
     void showSketch(const RecordingPtr& sketch, bool remote);
+    void readReport(const RecordingPtr& sketch);
     void completeSketch(const RecordingPtr& sketch,
                         const std::shared_ptr<questions::ReportReader>& report);
     void present(const RecordingPtr& recording);
@@ -116,12 +139,16 @@ private:
     RecordingPtr m_recording;
     bool m_isRemote = false;
     std::vector<std::shared_ptr<TopicState>> m_topics;  ///< that of opening first
-    std::shared_ptr<TopicState> m_refresh, m_growth, m_folder, m_import;
+    std::shared_ptr<TopicState> m_refresh, m_growth, m_folder;
     storage::remote::ChildOptions m_access;
     bool m_isWatched = true;
     QTimer m_again;  ///< until a recording that grows is read again
-    std::unique_ptr<JobThread> m_pictureJobs, m_tableJobs, m_importJobs;
-    QString m_importFolder;
+    std::unique_ptr<JobThread> m_pictureJobs, m_tableJobs;
+    TraceImport m_import;
+    bool m_opensPart = false;        ///< what is imported is being opened
+    QStringList m_next;              ///< to import then
+    std::optional<Place> m_before;   ///< what was open before what is imported
+    std::function<void()> m_untold;  ///< once that is open again
 };
 
 }  // namespace shardscope::desktop

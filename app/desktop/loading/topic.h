@@ -28,7 +28,7 @@ enum class Urgency { kPicture, kSlice, kTable };
 struct TopicState {
     int order = 0;  ///< among waiting questions
     storage::Generations generations;
-    bool isTable = false, isImport = false;
+    bool isTable = false;
     bool open = false;  ///< a question waits for its answer
 };
 

@@ -20,16 +20,29 @@ struct StepFigures;
 /// What became of a trace's events: names and values, for people.
 using ImportFacts = std::vector<std::pair<QString, QString>>;
 
+/// How far an import is.
+struct ImportProgress {
+    double share = 0;    ///< of what is to be read, that was
+    bool again = false;  ///< it was read once, and is read once more
+};
+
 struct OpenRecording {
     QString path;
     QString source;           ///< what this window imported it from, a path a line; empty: nothing
     ImportFacts importFacts;  ///< what became of that
+    QString part;             ///< file that it is read from while it is imported; empty: `path`
+    ImportProgress imported;  ///< while it is
+    Duration later;           ///< all of it is, than it was while it was imported
     RecordingSummary summary;
     analysis::Report report;
     std::shared_ptr<const StepFigures> figures;  ///< of summary and report; null: a sketch
     bool analysed = false;                       ///< false: a sketch, its report is on its way
     bool beingWritten = false;                   ///< some process was writing it when it was read
 
+    /// The file to read.
+    [[nodiscard]] const QString& file() const { return part.isEmpty() ? path : part; }
+    /// This window imports it: more comes, at last into `path`.
+    [[nodiscard]] bool isImporting() const { return !part.isEmpty(); }
     /// What the user opened.
     [[nodiscard]] const QString& address() const { return source.isEmpty() ? path : source; }
     [[nodiscard]] TimeRange bounds() const { return summary.bounds; }
@@ -42,7 +55,7 @@ struct OpenRecording {
     /// Stretch of time of what is selected: of steps from the first beginning to the last end on
     /// the selected ranks.
     [[nodiscard]] TimeRange timeOf(const Selection& selection) const;
-    /// Its run is going on: more comes.
+    /// Its run, or its import, is going on: more comes.
     [[nodiscard]] bool isRunning() const { return beingWritten && !summary.complete; }
     /// Another tool's trace, which says nothing of model and strategy.
     [[nodiscard]] bool isImported() const { return summary.run.model.empty(); }

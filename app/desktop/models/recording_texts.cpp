@@ -12,6 +12,19 @@ namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
 
+QString importingText(const ImportProgress& progress) {
+    if (progress.again)
+        return u"This trace is being imported. Shown is what it said when it was read once; it is "
+               u"read once more, because it said late where its times or steps begin."_s;
+    return u"This trace is being imported: %1 is read and more comes. Flows, memory, collectives "
+           u"and what it ran on come at the end."_s.arg(
+               ValueText{QString::number(static_cast<int>(progress.share * 100)), u"%"_s}.joined());
+}
+
+QString notYetText(const OpenRecording& recording) {
+    return recording.isImporting() ? u"not read yet: the trace is being imported"_s : QString();
+}
+
 QString leftOutText(const OpenRecording& recording) {
     const auto& basis = recording.report.basis;
     QStringList sentences;
@@ -32,6 +45,8 @@ QString leftOutWord(const DetailFacts& detail) {
 
 QString completenessText(const OpenRecording& recording) {
     const analysis::Completeness& told = recording.report.completeness;
+    if (recording.isImporting())
+        return u"The trace is being imported: this is what is there so far."_s;
     if (recording.isRunning())
         return u"The run is going on: this is what it has recorded so far."_s;
     if (told.complete) return u"Recording complete: every event that a step must have is there."_s;
@@ -43,6 +58,7 @@ QString completenessText(const OpenRecording& recording) {
 
 QString completenessWord(const OpenRecording& recording) {
     const analysis::Completeness& told = recording.report.completeness;
+    if (recording.isImporting()) return u"importing"_s;
     if (recording.isRunning()) return u"running"_s;
     if (!recording.summary.complete) return u"not finalised"_s;
     if (told.complete) return u"complete ✓"_s;
@@ -66,6 +82,7 @@ QString absenceText(const OpenRecording& recording, CaptureLevel least, const QS
 
 QString incompleteText(const OpenRecording& recording) {
     const auto& report = recording.report;
+    if (recording.isImporting()) return importingText(recording.imported);
     if (recording.isRunning())
         return u"This run is going on: what it has recorded so far is shown, and more comes."_s;
     if (!recording.summary.complete) {

@@ -11,6 +11,10 @@ namespace shardscope::desktop {
 
 /// What is missing from a recording that is not whole; empty when nothing is.
 [[nodiscard]] QString incompleteText(const OpenRecording& recording);
+/// The same of a trace that is being imported.
+[[nodiscard]] QString importingText(const ImportProgress& progress);
+/// Why something is not there that may come: "not read yet: …"; empty: all that there is, is.
+[[nodiscard]] QString notYetText(const OpenRecording& recording);
 /// Its file was damaged, and repaired.
 [[nodiscard]] bool wasSalvaged(const OpenRecording& recording);
 /// Why there is none of `what`, which capture level `least` records: "not recorded: …".

@@ -57,6 +57,13 @@ void SelectionModel::goForward() {
     Q_EMIT selectionChanged();
 }
 
+void SelectionModel::shift(Duration by) {
+    if (by == Duration{}) return;
+    for (Selection& each : m_history)
+        if (each.range) each.range = TimeRange{each.range->begin + by, each.range->end + by};
+    if (current().range) Q_EMIT selectionChanged();
+}
+
 void SelectionModel::reset() {
     m_history.assign(1, Selection{});
     m_position = 0;

@@ -51,6 +51,8 @@ public:
     void clear() { select({}); }
     void goBack();
     void goForward();
+    /// All that is selected, or was, lies later by so much: the recording does.
+    void shift(Duration by);
     /// Forgets everything: another recording was opened.
     void reset();
 

@@ -27,6 +27,14 @@ RecordingPage::RecordingPage(PageContext& context, QWidget* parent)
                 else
                     showLoading(recording->path);
             });
+    connect(&context.loader, &RecordingLoader::importing, this, [this](double share) {
+        m_imported = share;
+        if (m_recording && m_recording->isImporting()) showLimits();
+    });
+    connect(&context.loader, &RecordingLoader::closed, this, [this] {
+        m_recording.reset();
+        m_frame->showState(PageFrame::State::kEmpty);
+    });
     connect(&context.loader, &RecordingLoader::grown, this, &RecordingPage::showRecording);
     connect(&context.loader, &RecordingLoader::openFailed, this,
             [this](const QString&, const QString& message) { showError(message); });
@@ -69,11 +77,19 @@ void RecordingPage::showError(const QString& message) {
 void RecordingPage::showRecording(const RecordingPtr& recording) {
     m_recording = recording;
     m_frame->showState(PageFrame::State::kFull);
-    QStringList limits{incompleteText(*recording), leftOutText(*recording),
-                       sharedDeviceText(*recording), modelledLinkText(*recording)};
+    showLimits();
+    presentOnceSeen();
+}
+
+void RecordingPage::showLimits() {
+    // the share that the status line shows
+    const QString missing = m_recording->isImporting() && !m_recording->imported.again
+                                ? importingText({m_imported, false})
+                                : incompleteText(*m_recording);
+    QStringList limits{missing, leftOutText(*m_recording), sharedDeviceText(*m_recording),
+                       modelledLinkText(*m_recording)};
     limits.removeAll(QString());
     m_frame->setBanner(limits.join(u' '));
-    presentOnceSeen();
 }
 
 /// What nobody looks at is not made: a page of a long run takes its time.

@@ -46,13 +46,15 @@ private:
     void showLoading(const QString& path);
     void showError(const QString& message);
     void showRecording(const RecordingPtr& recording);
+    void showLimits();
     void presentOnceSeen();
 
     SelectionModel& m_selection;
     PartLoader& m_part;
     PageFrame* m_frame = nullptr;
     RecordingPtr m_recording;
-    bool m_isDue = false;  ///< something changed since it was last seen
+    double m_imported = 0;  ///< share, of what is being imported
+    bool m_isDue = false;   ///< something changed since it was last seen
 };
 
 }  // namespace shardscope::desktop

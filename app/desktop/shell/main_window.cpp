@@ -176,13 +176,15 @@ void MainWindow::connectLoader() {
     });
     connect(&m_loader, &RecordingLoader::opened, this, &MainWindow::presentRecording);
     connect(&m_loader, &RecordingLoader::sketched, this, [this](const RecordingPtr& sketch) {
-        m_status->setJob({}, 0);
+        if (!sketch->isImporting()) m_status->setJob({}, 0);
         m_connection->hide();  // the one before may have said meanwhile that it is lost
         m_selection.reset();
         m_topBar->setTitle(sketch->label(), sketch->address());
         setWindowTitle(tr("%1 – Shardscope").arg(sketch->label()));
         m_status->setMessage(tr("Reading phases and collectives of %1…").arg(sketch->path));
     });
+    connect(&m_loader, &RecordingLoader::shifted, &m_selection, &SelectionModel::shift);
+    connect(&m_loader, &RecordingLoader::closed, this, &MainWindow::presentNothing);
     connect(&m_loader, &RecordingLoader::grown, this, &MainWindow::presentRecording);
     connect(&m_loader, &RecordingLoader::connecting, m_status, &StatusLine::setMessage);
     connect(&m_loader, &RecordingLoader::connectionLost, this,
@@ -312,6 +314,7 @@ void MainWindow::chooseRemote() {
 }
 
 void MainWindow::presentRecording(const RecordingPtr& recording) {
+    if (!m_loader.isImporting()) m_status->setJob({}, 0);
     m_topBar->setTitle(recording->label(), recording->address());
     m_topBar->setProblems(analysis::problemCount(analysis::notices(recording->report)));
     presentFacts(*recording);
@@ -338,7 +341,7 @@ void MainWindow::presentLoss(const QString& path, const QString& message, const 
 }
 
 void MainWindow::presentFailure(const QString& path, const QString& message) {
-    m_status->setJob({}, 0);
+    if (!m_loader.isImporting()) m_status->setJob({}, 0);
     const QString name = QString(path).replace(u'\n', u", "_s);
     if (storage::remote::isRemote(path.toStdString())) presentLoss(path, message, tr("Try again"));
     if (m_loader.recording()) {
@@ -348,11 +351,19 @@ void MainWindow::presentFailure(const QString& path, const QString& message) {
         m_status->setMessage(tr("%1 could not be opened; what was open still is").arg(name));
         return;
     }
+    presentNothing(true);
+    m_status->setMessage(tr("%1 could not be opened").arg(name));
+}
+
+void MainWindow::presentNothing(bool somethingComes) {
+    m_selection.reset();
     m_topBar->setTitle(tr("Shardscope"), {});
     m_topBar->setSelection({}, false);
     m_topBar->setProblems(0);
     m_status->setFacts({});
-    m_status->setMessage(tr("%1 could not be opened").arg(name));
+    setWindowTitle(tr("Shardscope"));
+    const bool stays = m_page == page_ids::kNewRun || m_page == page_ids::kLive;
+    if (!somethingComes && !stays) showPage(page_ids::kStart);
 }
 
 void MainWindow::presentSelection() {

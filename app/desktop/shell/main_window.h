@@ -76,6 +76,8 @@ private:
     void chooseFolder();
     void presentRecording(const RecordingPtr& recording);
     void presentFacts(const OpenRecording& recording);
+    /// Nothing is open. `somethingComes`: or this page says why.
+    void presentNothing(bool somethingComes);
     void presentFailure(const QString& path, const QString& message);
     void presentLoss(const QString& path, const QString& message, const QString& action);
     void presentSelection();

@@ -36,12 +36,17 @@ Result<void> RankLanes::tooMany(std::size_t count, const std::string& kind) cons
 Result<LaneId> RankLanes::lane(const LaneSource& key, LaneRole role, const std::string& name,
                                const std::string& unit) {
     if (const auto at = m_keys.find(key); at != m_keys.end()) {
-        LaneFacts& facts = m_lanes[at->second].facts;
+        BuiltLane& known = m_lanes[at->second];
+        LaneFacts& facts = known.facts;
         if (facts.role == LaneRole::kHost && role != LaneRole::kHost) {
             facts.role = role;
             facts.order = positionOf(role, facts.order % kPositions);
+            known.shown = false;
         }
-        if (!name.empty()) facts.name = name;
+        if (!name.empty() && facts.name != name) {
+            facts.name = name;
+            known.shown = false;
+        }
         return at->second;
     }
     const LaneRange range = lanes::rangeFor(role);

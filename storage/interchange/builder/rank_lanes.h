@@ -17,7 +17,9 @@ namespace shardscope::interchange {
 
 struct BuiltLane {
     LaneFacts facts;
-    bool needed = true;  ///< has a row even if nothing lies on it
+    bool needed = true;   ///< has a row even if nothing lies on it
+    bool stored = false;  ///< some event of it is in the file
+    bool shown = false;   ///< its row is, and is as `facts` are
     PendingEvents<SpanEvent> spans;
     PendingEvents<InstantEvent> instants;
     EventWindow<CounterEvent> samples;

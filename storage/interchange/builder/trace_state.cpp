@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace shardscope::interchange {
 namespace {
@@ -14,6 +15,11 @@ constexpr int kChunksACommit = 64;
 template <class Event>
 std::span<const Event> part(const std::vector<Event>& events, std::size_t at) {
     return std::span(events).subspan(at, std::min(events.size() - at, columns::kStoredChunkEvents));
+}
+
+void noteStored(BuiltRank& owner, BuiltLane& lane, std::size_t events) {
+    if (events == 0) return;
+    owner.stored = lane.stored = true;
 }
 
 /// Spans of one lane in order, enclosing ones first: the innermost that begins at an arrow's end.
@@ -80,8 +86,61 @@ void TraceBuilder::State::store(const columns::ChunkBytes& chunk) {
     if (!status) return;
     note(writer->addChunk(chunk));
     if (++chunksSinceCommit < kChunksACommit) return;
+    if (isPublished) return publish();
     chunksSinceCommit = 0;
     note(writer->flush());
+}
+
+void TraceBuilder::State::publish() {
+    isPublished = true;
+    std::int32_t shown = 0;
+    for (auto& [id, owner] : ranks) {
+        if (owner.stored) publishRows(owner);
+        shown += owner.shown ? 1 : 0;
+    }
+    if (status && run.worldSize < shown) {
+        run.worldSize = shown;
+        note(writer->putRun(run));
+    }
+    chunksSinceCommit = 0;
+    if (status) note(writer->flush());
+}
+
+/// All of it is written anew at the end, so that nothing of it has to be true for good. What
+/// happened to the rank is known only then: emitted stays 0.
+void TraceBuilder::State::publishRows(BuiltRank& owner) {
+    storeStrings(owner);
+    for (auto& [id, lane] : owner.lanes) {
+        if (!status || !lane.stored || lane.shown) continue;
+        note(writer->addLane(lane.facts));
+        lane.shown = true;
+    }
+    publishSteps(owner);
+    if (std::exchange(owner.shown, true) || !status) return;
+    RankFacts facts = owner.facts.value_or(RankFacts{});
+    facts.rank = owner.id;
+    if (!hosts.contains(facts.host) && assumedHosts.insert(facts.host).second) addHost(facts.host);
+    if (status) note(writer->putRank(facts));
+}
+
+void TraceBuilder::State::removeAssumedHosts() {
+    for (const std::int32_t host : assumedHosts)
+        if (status && !hosts.contains(host)) note(writer->removeHost(host));
+}
+
+void TraceBuilder::State::publishSteps(BuiltRank& owner) {
+    std::vector<StepFacts> steps = owner.steps.rows(owner.id);
+    std::vector<StepFacts>& shown = owner.stepsShown;
+    const auto isSame = [](const StepFacts& a, const StepFacts& b) {
+        return a.step == b.step && a.start == b.start && a.end == b.end;
+    };
+    // One that came late, or another way to name them, may have changed those before.
+    const bool more = shown.size() <= steps.size() &&
+                      std::equal(shown.begin(), shown.end(), steps.begin(), isSame);
+    if (status && !more) note(writer->removeSteps(owner.id));
+    for (std::size_t i = more ? shown.size() : 0; i < steps.size(); ++i)
+        if (status) note(writer->addStep(steps[i]));
+    shown = std::move(steps);
 }
 
 void TraceBuilder::State::storeStrings(BuiltRank& owner) {
@@ -99,6 +158,7 @@ void TraceBuilder::State::storeSpans(BuiltRank& owner, BuiltLane& from, std::siz
     const std::size_t before = from.spans.numbers();
     if (before > 0) note(from.spans.resolve(spans, argumentTable(owner)));
     bufferedNumbers -= before - from.spans.numbers();
+    noteStored(owner, from, spans.size());
     for (std::size_t at = 0; at < spans.size(); at += columns::kStoredChunkEvents)
         store(columns::encodeSpans(owner.id, part(spans, at)));
 }
@@ -110,6 +170,7 @@ void TraceBuilder::State::storeInstants(BuiltRank& owner, BuiltLane& from, std::
     const std::size_t before = from.instants.numbers();
     if (before > 0) note(from.instants.resolve(instants, argumentTable(owner)));
     bufferedNumbers -= before - from.instants.numbers();
+    noteStored(owner, from, instants.size());
     for (std::size_t at = 0; at < instants.size(); at += columns::kStoredChunkEvents)
         store(columns::encodeInstants(owner.id, part(instants, at)));
 }
@@ -117,6 +178,7 @@ void TraceBuilder::State::storeInstants(BuiltRank& owner, BuiltLane& from, std::
 void TraceBuilder::State::storeSamples(BuiltRank& owner, BuiltLane& from, std::size_t count) {
     const std::vector<CounterEvent> samples = from.samples.take(count);
     buffered -= samples.size();
+    noteStored(owner, from, samples.size());
     for (std::size_t at = 0; at < samples.size(); at += columns::kStoredChunkEvents)
         store(columns::encodeCounters(owner.id, part(samples, at)));
 }
@@ -194,8 +256,7 @@ void TraceBuilder::State::finishRank(BuiltRank& owner) {
     storeMemory(owner);
     storeCollectives(owner);
     storeStrings(owner);
-    for (const StepFacts& step : owner.steps.rows(owner.id))
-        if (status) note(writer->addStep(step));
+    publishSteps(owner);
     RankFacts facts = owner.facts.value_or(RankFacts{});
     facts.rank = owner.id;
     facts.emitted = owner.events;

@@ -44,22 +44,28 @@ struct BuiltRank {
     std::unique_ptr<ArgumentSplitter> splitter;
     std::unique_ptr<ArgumentTable> arguments;
     std::uint64_t events = 0;
+    bool stored = false;                ///< some event of it is in the file
+    bool shown = false;                 ///< a row of it is
+    std::vector<StepFacts> stepsShown;  ///< rows of its steps that are, until the end
 };
 
 inline constexpr TimeRange kNothingSeen{{kStorableTime}, {-kStorableTime}};
 
 struct TraceBuilder::State {
-    State(OutputFile file, storage::RecordingWriter recording)
-        : output(std::move(file)), writer(std::move(recording)) {}
+    State(OutputFile file, storage::RecordingWriter recording, RunFacts facts)
+        : output(std::move(file)), writer(std::move(recording)), run(std::move(facts)) {}
 
     OutputFile output;  ///< outlives the writer, which closes the file
     std::optional<storage::RecordingWriter> writer;
+    RunFacts run;  ///< as it is in the file
     std::map<RankId, BuiltRank> ranks;
-    std::set<std::int32_t> hosts;  ///< that have a row
+    std::set<std::int32_t> hosts;         ///< that have a row
+    std::set<std::int32_t> assumedHosts;  ///< have one until the end, unless they turn out to be
     Result<void> status;
     std::size_t buffered = 0;         ///< events that wait, of all lanes
     std::size_t bufferedNumbers = 0;  ///< of arguments
     int chunksSinceCommit = 0;
+    bool isPublished = false;           ///< what is committed can be made sense of
     Timestamp earliest{kStorableTime};  ///< of inputs before this one
     TimeRange ofInput = kNothingSeen;
     Timestamp latest{-kStorableTime};  ///< start of a span
@@ -137,6 +143,12 @@ struct TraceBuilder::State {
     [[nodiscard]] ArgumentSplitter& splitter(BuiltRank& owner);
     /// The id of arguments that are stored at once; 0 without any.
     [[nodiscard]] StringId storeArguments(RankId id, std::string_view arguments);
+
+    /// Rows that make sense of what is stored, and what is not committed yet.
+    void publish();
+    void publishRows(BuiltRank& owner);
+    void publishSteps(BuiltRank& owner);
+    void removeAssumedHosts();
 
     void storeSpans(BuiltRank& owner, BuiltLane& from, std::size_t count);
     void storeInstants(BuiltRank& owner, BuiltLane& from, std::size_t count);

@@ -29,12 +29,14 @@ std::string front(const char* kind) {
     return std::string(".") + kind + "-" + hostName() + "-";
 }
 
-/// A journal of SQLite's, a copy of the input (numbered where there are several), or the new file
-/// of a part. Not any text: "HOST" may begin another's name.
+/// A journal of SQLite's, a copy of the input or a further try at the output (numbered where there
+/// are several), or the new file of a part. Not any text: "HOST" may begin another's name.
 bool mayFollow(std::string_view rest) {
-    if (rest.starts_with("-in")) {
-        rest.remove_prefix(3);
+    for (const std::string_view numbered : {"-in", "-again"}) {
+        if (!rest.starts_with(numbered)) continue;
+        rest.remove_prefix(numbered.size());
         while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') rest.remove_prefix(1);
+        break;
     }
     return rest.empty() || rest == "-wal" || rest == "-shm" || rest == "-journal" ||
            rest.starts_with(".new-");

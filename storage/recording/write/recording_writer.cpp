@@ -145,6 +145,12 @@ Result<void> RecordingWriter::addArguments(RankId rank, StringId first,
 Result<void> RecordingWriter::addStep(const StepFacts& step) {
     return m_state->store([&] { return m_state->rows.put(step); });
 }
+Result<void> RecordingWriter::removeSteps(RankId rank) {
+    return m_state->store([&] { return m_state->rows.removeSteps(rank); });
+}
+Result<void> RecordingWriter::removeHost(std::int32_t host) {
+    return m_state->store([&] { return m_state->rows.removeHost(host); });
+}
 Result<void> RecordingWriter::addMetric(const MetricPoint& metric) {
     return m_state->store([&] { return m_state->rows.put(metric); });
 }

@@ -51,6 +51,10 @@ public:
     /// Arguments of spans (storage/columns/arguments.h), whose ids count from `first`.
     Result<void> addArguments(RankId rank, StringId first, const columns::ArgumentRows& rows);
     Result<void> addStep(const StepFacts& step);
+    /// All of a rank that came so far, and a host: an import that is read before its end knows
+    /// only then which there are.
+    Result<void> removeSteps(RankId rank);
+    Result<void> removeHost(std::int32_t host);
     Result<void> addMetric(const MetricPoint& metric);
     Result<void> addMemoryTheory(const MemoryTheory& theory);
     Result<void> addDiagnostic(const Diagnostic& diagnostic);

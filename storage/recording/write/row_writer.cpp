@@ -5,7 +5,15 @@
 namespace shardscope::storage {
 namespace {
 
-enum Insert : std::size_t { kString, kArguments, kLibraries, kRun, kFinish };
+enum Insert : std::size_t {
+    kString,
+    kArguments,
+    kLibraries,
+    kRun,
+    kFinish,
+    kRemoveSteps,
+    kRemoveHost
+};
 
 /// Of the run's one row.
 std::string updateRunSql() {
@@ -21,8 +29,11 @@ std::string updateRunSql() {
 std::vector<std::string> statements() {
     return {"INSERT OR REPLACE INTO strings VALUES(?,?,?)",
             "INSERT INTO arguments(rank, first_id, count, bytes, data) VALUES(?,?,?,?,?)",
-            "UPDATE run SET libraries_json=?", updateRunSql(),
-            "UPDATE run SET status=?, ended_ns=?, finalised=?"};
+            "UPDATE run SET libraries_json=?",
+            updateRunSql(),
+            "UPDATE run SET status=?, ended_ns=?, finalised=?",
+            "DELETE FROM steps WHERE rank=?",
+            "DELETE FROM hosts WHERE host=?"};
 }
 
 template <class... Row>
@@ -65,6 +76,14 @@ Result<void> RowWriter::putRun(const RunFacts& run) {
         if (name != "status" && name != "ended_ns") cell::bind(update, ++index, column.of(run));
     });
     return update.run();
+}
+
+Result<void> RowWriter::removeSteps(RankId rank) {
+    return m_statements[kRemoveSteps].bind(1, std::int64_t{rank.value}).run();
+}
+
+Result<void> RowWriter::removeHost(std::int32_t host) {
+    return m_statements[kRemoveHost].bind(1, std::int64_t{host}).run();
 }
 
 Result<void> RowWriter::addStrings(RankId rank, StringId first,

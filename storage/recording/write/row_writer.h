@@ -25,6 +25,8 @@ public:
         constexpr std::size_t index = indexOf<Row>(static_cast<PlainRows*>(nullptr));
         return bindRow(m_rows[index], row).run();
     }
+    Result<void> removeSteps(RankId rank);
+    Result<void> removeHost(std::int32_t host);
     Result<void> addStrings(RankId rank, StringId first, const std::vector<std::string>& texts);
     Result<void> addArguments(RankId rank, StringId first, const columns::ArgumentRows& rows);
     /// Not `whole`: the run ended properly, but its recording lost something on the way.

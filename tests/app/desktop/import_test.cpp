@@ -35,7 +35,7 @@ void write(const QString& path, const QByteArray& text) {
     file.write(text);
 }
 
-const ImportCache::Progress kGoOn = [](double) { return true; };
+const ImportCache::Listener kGoOn{[](double) { return true; }};
 
 class ImportCacheTest : public ::testing::Test {
 protected:
@@ -91,7 +91,7 @@ TEST_F(ImportCacheTest, LeavesNothingOfWhatIsCancelledOrNoTrace) {
     write(at(u"trace.json"_s), kineto(0));
     write(at(u"text.json"_s), "{\"a\":");
     const ImportCache cache(at(u"cache"_s));
-    const auto cancelled = cache.imported({at(u"trace.json"_s)}, [](double) { return false; });
+    const auto cancelled = cache.imported({at(u"trace.json"_s)}, {[](double) { return false; }});
     ASSERT_FALSE(cancelled);
     EXPECT_EQ(cancelled.error().code, ErrorCode::kCancelled);
     EXPECT_FALSE(cache.imported({at(u"text.json"_s)}, kGoOn));

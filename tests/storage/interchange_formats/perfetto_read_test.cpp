@@ -197,6 +197,38 @@ TEST_F(ReadPerfetto, OverlappingSpansComeBackToTheirLane) {
     expectRoundTrip(drawn(events));
 }
 
+TEST_F(ReadPerfetto, ALongTraceCanBeReadLongBeforeItsEnd) {
+    std::string json = "[";
+    for (int i = 0; i < 150'000; ++i)
+        json += std::string(i == 0 ? "" : ",") +
+                R"({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"dur":5,"ts":)" +
+                std::to_string(10 * i) + "}";
+    std::ofstream(file("many.json")) << json << "]";
+    ASSERT_THAT(import(file("many.json"), file("many.sscope")), IsOk());
+    auto reader = storage::openRecording(file("many.sscope"));
+    ASSERT_THAT(reader, IsOk());
+    ExportOptions out;
+    out.output = file("long.pftrace");
+    ASSERT_THAT(exportAs("perfetto", **reader, out), IsOk());
+    ImportOptions options;
+    options.output = file("long.sscope");
+    int told = 0;
+    options.readable = [&](const std::string& part) {
+        ++told;
+        const auto early = storage::openRecording(part);
+        ASSERT_THAT(early, IsOk());
+        const auto summary = (*early)->summary();
+        ASSERT_EQ(summary->lanes.size(), 1u);
+        const auto spans =
+            (*early)->spans(summary->lanes[0].rank, summary->lanes[0].lane, kEverything);
+        ASSERT_THAT(spans, IsOk());
+        EXPECT_GT(spans->size(), 50'000u);
+        EXPECT_NE((*early)->text(summary->lanes[0].rank, spans->back().name), "");
+    };
+    ASSERT_THAT(importTraces({out.output}, options), IsOk());
+    EXPECT_EQ(told, 1);
+}
+
 TEST_F(ReadPerfetto, RealTraceComesBack) {
     const std::string trace = SHARDSCOPE_SHARED_TRACES "/kineto_a100_2rank_nccl.json.gz";
     if (!std::filesystem::exists(trace))

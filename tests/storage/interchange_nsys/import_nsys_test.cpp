@@ -282,5 +282,31 @@ TEST(NsysImport, AnImportCanBeStopped) {
     EXPECT_FALSE(std::ifstream(many.options.output).good());
 }
 
+TEST(NsysImport, ALongExportCanBeReadLongBeforeItsEnd) {
+    MadeExport many(test::schema3() +
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<150000)"
+                    " INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 2000+i*10,2008+i*10,0,1,7,"
+                    "1000+i," +
+                    std::to_string(globalId(100)) +
+                    ",1,2,3,1,32,1,1,1,32,1,1,0,0,i,NULL,2,1,1,'[]' FROM n");
+    int told = 0;
+    many.options.readable = [&](const std::string& part) {
+        ++told;
+        const auto reader = storage::openRecording(part);
+        ASSERT_THAT(reader, IsOk());
+        const auto summary = (*reader)->summary();
+        ASSERT_EQ(summary->lanes.size(), 1u);
+        const auto kernels =
+            (*reader)->spans(summary->lanes[0].rank, summary->lanes[0].lane,
+                             {{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 60}});
+        ASSERT_THAT(kernels, IsOk());
+        EXPECT_GT(kernels->size(), 50'000u);
+        EXPECT_EQ((*reader)->text(summary->lanes[0].rank, kernels->back().name),
+                  "void gemm<float>(float*)");
+    };
+    ASSERT_THAT(many.import(), IsOk());
+    EXPECT_EQ(told, 1);
+}
+
 }  // namespace
 }  // namespace shardscope

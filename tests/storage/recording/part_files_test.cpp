@@ -36,8 +36,9 @@ TEST(PartFiles, OfTheDeadAreRemovedWithTheirJournals) {
     for (const char* kind : {"part", "new"}) {
         const std::string dead = partOfTheDead(path, kind);
         ASSERT_TRUE(fs::exists(dead)) << dead;
-        const std::string others[] = {dead + "-wal",        dead + "-shm", dead + "-journal",
-                                      dead + ".new-host-1", dead + "-in",  dead + "-in-wal"};
+        const std::string others[] = {dead + "-wal",        dead + "-shm",       dead + "-journal",
+                                      dead + ".new-host-1", dead + "-in",        dead + "-in-wal",
+                                      dead + "-again1",     dead + "-again1-wal"};
         for (const std::string& other : others) touch(other);
         removeDeadParts(path);
         EXPECT_FALSE(fs::exists(dead));

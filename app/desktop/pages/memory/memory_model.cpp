@@ -61,6 +61,8 @@ const analysis::RankMemory* worstRank(const SelectedPart& part) {
 }
 
 QString noMemoryText(const SelectedPart& part) {
+    if (part.recording->isImporting())
+        return u"Memory events come at the end of the import, since they go by time."_s;
     if (part.recording->isImported())
         return u"This trace holds no memory events. They are in traces of torch.profiler with "
                u"profile_memory=True, of nsys with --cuda-memory-usage=true, and in memory "
@@ -101,7 +103,9 @@ TimeRange memoryRange(const SelectedPart& part) {
 
 QString memoryHeadline(const SelectedPart& part) {
     const auto* worst = worstRank(part);
-    if (worst == nullptr) return u"This recording holds no memory events."_s;
+    if (worst == nullptr)
+        return part.recording->isImporting() ? u"Memory events are not read yet."_s
+                                             : u"This recording holds no memory events."_s;
     const MemoryCategory largest = largestCategory(*worst);
     const double share = worst->peak.count > 0
                              ? static_cast<double>(worst->byCategory[at(largest)].count) /

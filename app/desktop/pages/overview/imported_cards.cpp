@@ -1,4 +1,5 @@
 // The six cards of another tool's trace: what its devices did.
+#include "app/desktop/models/recording_texts.h"
 #include "app/desktop/pages/overview/overview_model.h"
 
 #include <cmath>
@@ -40,6 +41,12 @@ QString basisOf(const SelectedPart& part) {
                                     : u"from the first kernel to the last"_s;
 }
 
+/// Why there is nothing; that may still come.
+QString absent(const SelectedPart& part, const QString& why) {
+    const QString notYet = notYetText(*part.recording);
+    return notYet.isEmpty() ? why : notYet;
+}
+
 CardContent shareCard(const QString& title, Duration time, const DeviceSums& sums,
                       const SelectedPart& part, const QString& meaning) {
     CardContent card;
@@ -47,7 +54,7 @@ CardContent shareCard(const QString& title, Duration time, const DeviceSums& sum
     card.definition = u"%1, %2. %3"_s.arg(meaning, basisOf(part), QLatin1String(kKernelSource));
     if (sums.whole.ns == 0) {
         card.value = {unknownText(), {}};
-        card.detail = u"no kernels are in this trace"_s;
+        card.detail = absent(part, u"no kernels are in this trace"_s);
         return card;
     }
     card.value = {formatNumber(100 * share(time, sums.whole)), u"%"_s};
@@ -56,7 +63,7 @@ CardContent shareCard(const QString& title, Duration time, const DeviceSums& sum
     return card;
 }
 
-CardContent overlapCard(const DeviceSums& sums) {
+CardContent overlapCard(const DeviceSums& sums, const SelectedPart& part) {
     CardContent card;
     card.title = u"Overlap"_s;
     card.definition =
@@ -66,8 +73,9 @@ CardContent overlapCard(const DeviceSums& sums) {
         u"out, `shardscope report` tells beside it. %1"_s.arg(QLatin1String(kKernelSource));
     if (sums.communication.ns == 0) {
         card.value = {unknownText(), {}};
-        card.detail = sums.kernels == 0 ? u"no kernels are in this trace"_s
-                                        : u"none: no communication kernel is in this trace"_s;
+        card.detail =
+            absent(part, sums.kernels == 0 ? u"no kernels are in this trace"_s
+                                           : u"none: no communication kernel is in this trace"_s);
         return card;
     }
     card.value = {formatNumber(100 * share(sums.hidden, sums.communication)), u"%"_s};
@@ -86,8 +94,8 @@ CardContent stepCard(const SelectedPart& part, const LedgerView& ledger) {
     const auto& median = part.report->stepSecondsMedian;
     if (!median) {
         card.value = {unknownText(), {}};
-        card.detail = ledger.empty() ? u"the trace marks no whole step"_s
-                                     : u"no step is marked on every rank"_s;
+        card.detail = absent(part, ledger.empty() ? u"the trace marks no whole step"_s
+                                                  : u"no step is marked on every rank"_s);
         return card;
     }
     card.value = durationText({std::llround(*median * 1e9)});
@@ -102,8 +110,9 @@ CardContent contentCard(const SelectedPart& part) {
     card.title = u"Events"_s;
     card.definition = u"All events of the recording that was made of the trace."_s;
     card.value = {formatCount(static_cast<std::int64_t>(part.report->events)), {}};
-    card.detail = u"in %1; no kernels are among them"_s.arg(
-        formatDuration(part.recording->bounds().duration()));
+    card.detail = (part.recording->isImporting() ? u"in %1; no kernels are among them so far"_s
+                                                 : u"in %1; no kernels are among them"_s)
+                      .arg(formatDuration(part.recording->bounds().duration()));
     return card;
 }
 
@@ -124,7 +133,7 @@ std::vector<CardContent> importedCards(const SelectedPart& part, const LedgerVie
         cards = {cards.front(), busy,
                  shareCard(u"Communication"_s, sums.communication, sums, part,
                            u"A communication kernel runs, waiting for peers inside it included"_s),
-                 overlapCard(sums),
+                 overlapCard(sums, part),
                  shareCard(u"No kernel"_s, sums.idle, sums, part,
                            u"Neither compute nor communication; copies may run"_s)};
     cards.push_back(memoryCard(part));

@@ -54,6 +54,9 @@ QString deviceHeadline(const SelectedPart& part) {
         return u"Memory peaks at %1 on rank %2; no steps and no kernels are in this trace."_s
             .arg(formatBytes(worst->peak))
             .arg(worst->rank.value);
+    if (whole.ns == 0 && part.recording->isImporting())
+        return u"%1 events of the trace are here; no steps and no kernels so far."_s.arg(
+            formatCount(static_cast<std::int64_t>(part.report->events)));
     if (whole.ns == 0)
         return u"A trace of %1 events: no steps and no kernels are in it."_s.arg(
             formatCount(static_cast<std::int64_t>(part.report->events)));

@@ -77,7 +77,10 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
                            QLocale(QLocale::English).toString(started, u"d MMM yyyy, HH:mm:ss"_s));
     }
     facts.emplace_back(u"recorded"_s, formatDuration({run.ended.ns}));
-    facts.emplace_back(u"state"_s, QString::fromLatin1(toWord(run.status)));
+    facts.emplace_back(u"state"_s, recording.isImporting() ? u"being imported"_s
+                                   : recording.isRunning()
+                                       ? u"running"_s
+                                       : QString::fromLatin1(toWord(run.status)));
     facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
     if (!run.commandLine.empty()) facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));
     addHosts(recording.summary.hosts, facts);

@@ -15,6 +15,7 @@
 #include <QPushButton>
 #include <QScrollArea>
 #include <QVBoxLayout>
+#include <utility>
 
 namespace shardscope::desktop {
 
@@ -97,9 +98,20 @@ void StartPage::follow(RecordingLoader& loader, bool remembers) {
     connect(&loader, &RecordingLoader::openFailed, this,
             [this](const QString&, const QString& message) { m_banner->setText(message); });
     if (!remembers) return;
-    connect(&loader, &RecordingLoader::opened, this, [this](const RecordingPtr& recording) {
+    const auto remember = [this](const RecordingPtr& recording) {
         m_recent.add(*recording, QDateTime::currentDateTime().toString(Qt::ISODate));
-    });
+    };
+    // of an import once it has ended well
+    connect(&loader, &RecordingLoader::opened, this,
+            [this, remember](const RecordingPtr& recording) {
+                m_isImporting = recording->isImporting();
+                if (!m_isImporting) remember(recording);
+            });
+    connect(
+        &loader, &RecordingLoader::grown, this, [this, remember](const RecordingPtr& recording) {
+            if (std::exchange(m_isImporting, recording->isImporting()) && !recording->isImporting())
+                remember(recording);
+        });
 }
 
 /// A run of its own, so that what is shown was measured on this machine.

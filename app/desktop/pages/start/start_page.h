@@ -24,7 +24,8 @@ private:
     RecentFiles m_recent;
     Banner* m_banner;
     RecentList* m_list;
-    QString m_recordings;  ///< where the sample goes
+    QString m_recordings;        ///< where the sample goes
+    bool m_isImporting = false;  ///< what is open
 };
 
 }  // namespace shardscope::desktop

@@ -68,6 +68,7 @@ QString reasonText(const OpenRecording& recording, const Selection& selection) {
                "capture level light."_s;
     if (recording.summary.events.collectives > 0) return {};
     if (wasSalvaged(recording)) return u"They were lost with the damaged part of the file."_s;
+    if (recording.isImporting()) return u"They come at the end of the import."_s;
     return recording.isImported()
                ? u"This kind of trace does not say which collectives its events belong to."_s
                : u"The capture level of this run holds none: record with light or full."_s;
@@ -124,7 +125,10 @@ RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection
                     facts.kernels == 1 ? u"s"_s : u""_s, formatDuration(facts.kernelTime), length),
                 u"What of it is waiting for a peer cannot be told. "_s + reason};
     if (!reason.isEmpty())
-        return {u"%1: %2, collectives not recorded."_s.arg(where, length), reason};
+        return {(recording.isImporting() ? u"%1: %2, collectives not read yet."_s
+                                         : u"%1: %2, collectives not recorded."_s)
+                    .arg(where, length),
+                reason};
     if (recording.summary.run.worldSize == 1)
         return {u"%1: one rank, no peer to communicate with in %2."_s.arg(where, length), {}};
     return {u"%1: no collective in %2."_s.arg(where, length), {}};

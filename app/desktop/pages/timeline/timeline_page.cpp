@@ -237,7 +237,8 @@ void TimelinePage::present() {
         m_canvas->setRecording(shared);
         m_rows->setRecording(shared);
         m_marks->setRecording(shared);
-        m_canvas->setView(same                 ? before
+        const Duration later = recording().later;  // than it was shown before
+        m_canvas->setView(same                 ? TimeRange{before.begin + later, before.end + later}
                           : current.cutsTime() ? recording().timeOf(current)
                                                : firstView(recording()));
         m_panel->showNothing();
