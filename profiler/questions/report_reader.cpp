@@ -40,6 +40,7 @@ Result<bool> ReportReader::addNextRank(storage::RecordingReader& reader) {
     if (auto added = addSurroundings(reader, m_summary, m_selection, next, m_around); !added)
         return failure(added);
     if (m_ranks.size() < m_summary.ranks.size()) return true;
+    noteLostCollectives();
     // Of all ranks together: only the likeliest of many are read.
     const auto growths = memoryGrowths(reader, m_summary, m_ranks);
     if (!growths) return failure(growths);
@@ -49,6 +50,18 @@ Result<bool> ReportReader::addNextRank(storage::RecordingReader& reader) {
     if (!rows) return failure(rows);
     m_deviceRows = *rows;
     return true;
+}
+
+/// Nobody counts the rows of a long run's collectives when it is opened; here all have been read.
+void ReportReader::noteLostCollectives() {
+    if (!m_summary.complete || m_selection.cutsTime() || !m_selection.ranks.empty()) return;
+    std::uint64_t found = 0;
+    for (const RankEvents& events : m_ranks) found += events.collectives.size();
+    const std::uint64_t written = m_summary.events.collectives;
+    auto& lost = m_summary.lostRows;
+    const bool told = std::any_of(lost.begin(), lost.end(),
+                                  [](const LostRows& each) { return each.table == "collectives"; });
+    if (found < written && !told) lost.push_back({"collectives", written, found});
 }
 
 analysis::Report ReportReader::conclude() const {

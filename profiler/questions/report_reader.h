@@ -34,6 +34,7 @@ private:
         : m_selection(std::move(selection)), m_summary(std::move(summary)) {}
 
     Result<RankEvents> readRank(storage::RecordingReader& reader, RankId rank);
+    void noteLostCollectives();
 
     Selection m_selection;
     RecordingSummary m_summary;
