@@ -271,7 +271,7 @@ void RecordingLoader::completeSketch(const RecordingPtr& sketch,
                                      const std::shared_ptr<questions::ReportReader>& report) {
     const auto add = [this, reading = readingOf(*m_growth), sketch,
                       report](const storage::Generation& generation) -> Result<Topic::Delivery> {
-        if (!reading->session && report->ranks().empty()) {
+        if (!reading->session && !report->hasBegun()) {
             if (auto opened = reading->openFile(sketch->path.toStdString()); !opened)
                 return failure(opened);
             if (const auto rows = reading->reader->summary(); !rows) return failure(rows);
