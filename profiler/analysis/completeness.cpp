@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace shardscope::analysis {
 namespace {
@@ -12,37 +13,10 @@ namespace {
 /// More sentences than this say no more; the rest is counted.
 constexpr std::size_t kMaxSentences = 20;
 
-struct Recorded {
-    std::int32_t gathers = 0;
-    std::int32_t reductions = 0;
-    std::int32_t phases = 0;
-};
-
 bool isStepGather(const CollectiveEvent& collective) {
     return collective.operation == CollectiveOp::kAllGather &&
            (collective.cause == Cause::kDemand || collective.cause == Cause::kPrefetch ||
             collective.cause == Cause::kUpdate);
-}
-
-/// What one rank recorded of each step. Gathers of a validation pass do not belong to its step.
-std::map<StepIndex, Recorded> countByStep(const RankEvents& events) {
-    const Intervals evaluation =
-        phaseTime(events, [](Phase phase) { return phase == Phase::kEvaluation; });
-    const auto inEvaluation = [&](Timestamp time) {
-        const auto next =
-            std::upper_bound(evaluation.begin(), evaluation.end(), time,
-                             [](Timestamp t, const TimeRange& range) { return t < range.begin; });
-        return next != evaluation.begin() && std::prev(next)->contains(time);
-    };
-    std::map<StepIndex, Recorded> steps;
-    for (const CollectiveEvent& collective : events.collectives) {
-        if (inEvaluation(collective.issue)) continue;
-        if (isStepGather(collective)) ++steps[collective.step].gathers;
-        if (collective.cause == Cause::kGradient) ++steps[collective.step].reductions;
-    }
-    for (const SpanEvent& phase : events.phases)
-        if (isWork(phase.phase)) ++steps[phase.step].phases;
-    return steps;
 }
 
 class Certificate {
@@ -111,8 +85,7 @@ void certifyRows(const RecordingSummary& summary, Certificate& certificate) {
 /// Events of a step without a row of its own. A part of a recording holds what reaches into it of
 /// the steps around its own.
 void certifyStepRows(const RecordingSummary& summary,
-                     const std::map<RankId, std::map<StepIndex, Recorded>>& recorded,
-                     Certificate& certificate) {
+                     const std::map<RankId, RecordedSteps>& recorded, Certificate& certificate) {
     std::map<RankId, std::set<StepIndex>> rows;
     for (const StepFacts& step : summary.steps) rows[step.rank].insert(step.step);
     const bool part = std::any_of(summary.diagnostics.begin(), summary.diagnostics.end(),
@@ -151,20 +124,45 @@ void certifyRanks(const RecordingSummary& summary, Certificate& certificate) {
 
 }  // namespace
 
+/// Gathers of a validation pass do not belong to its step.
+RecordedSteps recordedSteps(const RankEvents& events) {
+    const Intervals evaluation =
+        phaseTime(events, [](Phase phase) { return phase == Phase::kEvaluation; });
+    const auto inEvaluation = [&](Timestamp time) {
+        const auto next =
+            std::upper_bound(evaluation.begin(), evaluation.end(), time,
+                             [](Timestamp t, const TimeRange& range) { return t < range.begin; });
+        return next != evaluation.begin() && std::prev(next)->contains(time);
+    };
+    RecordedSteps steps;
+    for (const CollectiveEvent& collective : events.collectives) {
+        if (inEvaluation(collective.issue)) continue;
+        if (isStepGather(collective)) ++steps[collective.step].gathers;
+        if (collective.cause == Cause::kGradient) ++steps[collective.step].reductions;
+    }
+    for (const SpanEvent& phase : events.phases)
+        if (isWork(phase.phase)) ++steps[phase.step].phases;
+    return steps;
+}
+
 Completeness certify(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
+    std::map<RankId, RecordedSteps> recorded;
+    for (const RankEvents& events : ranks) recorded[events.rank] = recordedSteps(events);
+    return certify(summary, std::move(recorded));
+}
+
+Completeness certify(const RecordingSummary& summary, std::map<RankId, RecordedSteps> recorded) {
     Certificate certificate;
     // First: it is the reason for most of what follows.
     if (!summary.complete)
         certificate.say(
             "the recording was not finalised: its writer is still at work or died; "
             "what came last may be missing");
-    std::map<RankId, std::map<StepIndex, Recorded>> recorded;
-    for (const RankEvents& events : ranks) recorded[events.rank] = countByStep(events);
     const StepDetail detail(summary.detail);
     for (const StepFacts& step : summary.steps) {
         // What was left out on purpose is declared, and no more to be expected.
         if (detail.of(step.rank, step.step) < CaptureLevel::kLight) continue;
-        const Recorded& counts = recorded[step.rank][step.step];
+        const RecordedCounts& counts = recorded[step.rank][step.step];
         certificate.compare(step, "gathers", step.expectedGathers, counts.gathers);
         certificate.compare(step, "reductions", step.expectedReductions, counts.reductions);
         certificate.compare(step, "phases", step.expectedPhases, counts.phases);

@@ -6,9 +6,14 @@
 #include "profiler/analysis/report.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace shardscope::analysis {
+
+class LastArrivals;
 
 /// Whether steps say what of a rank's time is training. Traces of servers and of a profiler
 /// without a schedule have none.
@@ -60,6 +65,36 @@ struct LateRanks {
 [[nodiscard]] LateRanks lateRanks(const std::vector<RankEvents>& ranks,
                                   const HostClocks& clocks = {});
 
+/// What one rank waited in collectives, by whom for.
+struct RankWaits {
+    using Key = std::pair<std::uint32_t, std::uint64_t>;  ///< group, sequence
+    struct Waits {
+        Duration waited;
+        std::vector<Key> collectives;  ///< each once, in order
+    };
+    std::map<RankId, Waits> forRank;
+    Waits untold;  ///< hosts' clocks are in doubt by more
+};
+[[nodiscard]] RankWaits waitsOf(const RankEvents& events, LastArrivals& last);
+/// lateRanks() of ranks that are added one at a time.
+class WaitTally {
+public:
+    void add(const RankWaits& waits);
+    [[nodiscard]] LateRanks lateRanks() const;
+
+private:
+    RankWaits m_all;
+};
+
+/// What one rank recorded of a step.
+struct RecordedCounts {
+    std::int32_t gathers = 0, reductions = 0, phases = 0;
+};
+using RecordedSteps = std::map<StepIndex, RecordedCounts>;
+[[nodiscard]] RecordedSteps recordedSteps(const RankEvents& events);
+[[nodiscard]] Completeness certify(const RecordingSummary& summary,
+                                   std::map<RankId, RecordedSteps> recorded);
+/// Of all ranks at once.
 [[nodiscard]] Completeness certify(const RecordingSummary& summary,
                                    const std::vector<RankEvents>& ranks);
 

@@ -7,8 +7,8 @@ namespace shardscope::analysis {
 LastArrival LastArrivals::of(const CollectiveEvent& collective) {
     if (!m_clocks.several() || collective.arrivals.empty()) return find(collective);
     const auto [known, fresh] = m_known.try_emplace(collective.arrivals.begin());
-    if (fresh) known->second = find(collective);
-    return known->second;
+    if (fresh) known->second = {collective.arrivals, find(collective)};
+    return known->second.last;
 }
 
 /// The world's places are its ranks, whether or not all of them are recorded.

@@ -18,7 +18,7 @@ struct LastArrival {
 };
 
 /// Ranks that share a collective's arrivals share the answer, which costs as much as the group has
-/// ranks. One thread; refers to `ranks`, of whose collectives it is asked, and to `clocks`.
+/// ranks. One thread; `ranks` say who is in a group; refers to `clocks`.
 class LastArrivals {
 public:
     LastArrivals(const std::vector<RankEvents>& ranks, const HostClocks& clocks)
@@ -34,7 +34,11 @@ private:
 
     const Groups m_groups;
     const HostClocks& m_clocks;
-    std::unordered_map<const Timestamp*, LastArrival> m_known;  ///< by the list of arrivals
+    struct Known {
+        Arrivals arrivals;  ///< kept, so that no other list is where this one was
+        LastArrival last;
+    };
+    std::unordered_map<const Timestamp*, Known> m_known;  ///< by the list of arrivals
 };
 
 }  // namespace shardscope::analysis

@@ -11,13 +11,6 @@
 namespace shardscope::analysis {
 namespace {
 
-/// Time in which a rank's step thread was blocked, by the step and by who had not arrived yet. What
-/// the communication thread alone waits for costs nothing.
-struct Blocked {
-    std::map<StepIndex, std::map<RankId, Duration>> byStep;
-    std::map<RankId, std::pair<Duration, TimeRange>> longest;  ///< and its collective
-};
-
 /// Whom a rank waited for in a collective, as far as that can be told.
 std::optional<RankId> waitedFor(const CollectiveEvent& collective, RankId own,
                                 LastArrivals& arrivals) {
@@ -29,46 +22,20 @@ std::optional<RankId> waitedFor(const CollectiveEvent& collective, RankId own,
     return last.rank;
 }
 
-Blocked blockedTime(const RankEvents& events, LastArrivals& arrivals) {
-    Blocked blocked;
-    const Intervals waits = phaseTime(events, isWait);
-    std::map<std::pair<StepIndex, RankId>, std::vector<TimeRange>> parts;
-    for (const CollectiveEvent& collective : events.collectives) {
-        const auto late = waitedFor(collective, events.rank, arrivals);
-        if (!late) continue;
-        const TimeRange idle{collective.start, collective.lastArrival()};
-        auto wait = std::lower_bound(
-            waits.begin(), waits.end(), idle.begin,
-            [](const TimeRange& range, Timestamp time) { return range.end <= time; });
-        for (; wait != waits.end() && wait->begin < idle.end; ++wait) {
-            const TimeRange part = wait->intersection(idle);
-            parts[{collective.step, *late}].push_back(part);
-            auto& longest = blocked.longest[*late];
-            if (part.duration() > longest.first)
-                longest = {part.duration(), {collective.start, collective.end}};
-        }
-    }
-    for (auto& [key, ranges] : parts)
-        blocked.byStep[key.first][key.second] = total(unionOf(std::move(ranges)));
-    return blocked;
-}
-
 /// Adds what a rank was blocked in the steps to those it waited for.
-void addBlocked(const Blocked& blocked, const std::set<StepIndex>& steps,
+void addBlocked(const BlockedTime& blocked, const std::set<StepIndex>& steps,
                 std::map<RankId, LateRank>& held,
                 std::map<StepIndex, std::map<RankId, Duration>>& byStep) {
-    for (const auto& [step, byRank] : blocked.byStep) {
+    for (const auto& [step, late, time] : blocked.steps) {
         if (!steps.contains(step)) continue;
-        for (const auto& [late, time] : byRank) {
-            held[late].blocked += time;
-            byStep[step][late] += time;
-        }
+        held[late].blocked += time;
+        byStep[step][late] += time;
     }
-    for (const auto& [late, longest] : blocked.longest) {
-        const auto found = held.find(late);
-        if (found == held.end() || longest.first <= found->second.longest) continue;
-        found->second.longest = longest.first;
-        found->second.where = longest.second;
+    for (const BlockedTime::Longest& longest : blocked.longest) {
+        const auto found = held.find(longest.late);
+        if (found == held.end() || longest.time <= found->second.longest) continue;
+        found->second.longest = longest.time;
+        found->second.where = longest.collective;
     }
 }
 
@@ -235,14 +202,48 @@ Duration LateRank::lateness() const {
     return others == 0 ? Duration{} : Duration{blocked.ns / static_cast<std::int64_t>(others)};
 }
 
+BlockedTime blockedTime(const RankEvents& events, LastArrivals& arrivals) {
+    std::map<RankId, BlockedTime::Longest> longests;
+    const Intervals waits = phaseTime(events, isWait);
+    std::map<std::pair<StepIndex, RankId>, std::vector<TimeRange>> parts;
+    for (const CollectiveEvent& collective : events.collectives) {
+        const auto late = waitedFor(collective, events.rank, arrivals);
+        if (!late) continue;
+        const TimeRange idle{collective.start, collective.lastArrival()};
+        auto wait = std::lower_bound(
+            waits.begin(), waits.end(), idle.begin,
+            [](const TimeRange& range, Timestamp time) { return range.end <= time; });
+        for (; wait != waits.end() && wait->begin < idle.end; ++wait) {
+            const TimeRange part = wait->intersection(idle);
+            parts[{collective.step, *late}].push_back(part);
+            auto& longest = longests[*late];
+            if (part.duration() > longest.time)
+                longest = {*late, part.duration(), {collective.start, collective.end}};
+        }
+    }
+    BlockedTime blocked;
+    blocked.steps.reserve(parts.size());
+    for (auto& [key, ranges] : parts)
+        blocked.steps.push_back({key.first, key.second, total(unionOf(std::move(ranges)))});
+    for (const auto& [late, longest] : longests) blocked.longest.push_back(longest);
+    return blocked;
+}
+
 std::vector<LateRank> heldUpBy(const std::vector<RankEvents>& ranks,
                                const std::vector<LedgerRow>& ledger,
                                const std::set<StepIndex>& steps, const HostClocks& clocks) {
+    LastArrivals arrivals(ranks, clocks);
+    std::vector<BlockedTime> blocked;
+    for (const RankEvents& events : ranks) blocked.push_back(blockedTime(events, arrivals));
+    return heldUpBy(blocked, ledger, steps);
+}
+
+std::vector<LateRank> heldUpBy(const std::vector<BlockedTime>& ranks,
+                               const std::vector<LedgerRow>& ledger,
+                               const std::set<StepIndex>& steps) {
     std::map<RankId, LateRank> held;
     std::map<StepIndex, std::map<RankId, Duration>> byStep;
-    LastArrivals arrivals(ranks, clocks);
-    for (const RankEvents& events : ranks)
-        addBlocked(blockedTime(events, arrivals), steps, held, byStep);
+    for (const BlockedTime& blocked : ranks) addBlocked(blocked, steps, held, byStep);
     Duration everybody, wall;
     std::map<RankId, Duration> walls;
     std::map<StepIndex, std::map<RankId, Duration>> stepWalls;

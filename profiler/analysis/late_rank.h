@@ -71,6 +71,29 @@ struct LateRank {
                                              const std::set<StepIndex>& steps,
                                              const HostClocks& clocks);
 
+class LastArrivals;
+/// Time in which a rank's step thread was blocked, by the step and by who had not arrived yet. What
+/// the communication thread alone waits for costs nothing.
+struct BlockedTime {
+    struct OfStep {
+        StepIndex step;
+        RankId late;
+        Duration time;
+    };
+    struct Longest {
+        RankId late;
+        Duration time;
+        TimeRange collective;
+    };
+    std::vector<OfStep> steps;     ///< by step, late rank
+    std::vector<Longest> longest;  ///< single wait for each late rank
+};
+[[nodiscard]] BlockedTime blockedTime(const RankEvents& events, LastArrivals& arrivals);
+/// Of what is known of each rank, by rank.
+[[nodiscard]] std::vector<LateRank> heldUpBy(const std::vector<BlockedTime>& ranks,
+                                             const std::vector<LedgerRow>& ledger,
+                                             const std::set<StepIndex>& steps);
+
 enum class LateReason : std::uint8_t {
     kInput,
     kCompute,

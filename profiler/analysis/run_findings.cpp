@@ -116,10 +116,7 @@ Judged judgedBy(const RuleInput& input) {
 
 }  // namespace
 
-RunFindings runFindings(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
-                        const Report& report, const std::vector<RankGrowth>& growths,
-                        const Surroundings& around) {
-    const RuleInput input = ruleInput(summary, ranks, report, growths, around);
+RunFindings runFindings(const RuleInput& input) {
     RunFindings findings{findingsOf(input), judgedBy(input), {}};
     for (const SlowStep& each : input.slow.slow) findings.slowSteps.push_back(each.step);
     return findings;

@@ -8,16 +8,14 @@
 
 namespace shardscope::analysis {
 
+struct RuleInput;
+
 struct RunFindings {
     std::vector<RunFinding> found;  ///< most severe first, then by cost
     Judged judged;
     std::vector<StepIndex> slowSteps;
 };
 /// Of a run that was cut short, or of which rules see too little, nothing may be said to stand out.
-/// `report` with all but its findings filled in; `ranks` by rank.
-[[nodiscard]] RunFindings runFindings(const RecordingSummary& summary,
-                                      const std::vector<RankEvents>& ranks, const Report& report,
-                                      const std::vector<RankGrowth>& growths = {},
-                                      const Surroundings& around = {});
+[[nodiscard]] RunFindings runFindings(const RuleInput& input);
 
 }  // namespace shardscope::analysis

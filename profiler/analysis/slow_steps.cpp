@@ -14,9 +14,7 @@ std::set<StepIndex> stepsSetAside(const std::vector<RankEvents>& ranks) {
     std::set<StepIndex> aside;
     for (const RankEvents& events : ranks)
         for (const SpanEvent& phase : events.phases)
-            if (phase.phase == Phase::kEvaluation || phase.phase == Phase::kCheckpoint ||
-                phase.phase == Phase::kSample)
-                aside.insert(phase.step);
+            if (setsAside(phase.phase)) aside.insert(phase.step);
     return aside;
 }
 

@@ -35,6 +35,10 @@ struct SlowSteps {
 };
 [[nodiscard]] SlowSteps slowSteps(const SteadySteps& steady, const std::vector<RankEvents>& ranks);
 
+/// Whether a step in which a rank does this is not compared with others.
+[[nodiscard]] constexpr bool setsAside(Phase phase) {
+    return phase == Phase::kEvaluation || phase == Phase::kCheckpoint || phase == Phase::kSample;
+}
 /// Steps in which some rank evaluated, wrote a checkpoint or text of the model.
 [[nodiscard]] std::set<StepIndex> stepsSetAside(const std::vector<RankEvents>& ranks);
 

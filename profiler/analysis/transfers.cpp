@@ -2,7 +2,6 @@
 
 #include "profiler/analysis/collective_figures.h"
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/groups.h"
 
 #include <algorithm>
 #include <map>
@@ -12,72 +11,11 @@
 namespace shardscope::analysis {
 namespace {
 
-using Key = std::pair<std::uint32_t, std::uint64_t>;  ///< group, sequence
 /// Operation, group, bytes.
 using Like = std::tuple<CollectiveOp, std::uint32_t, std::int64_t>;
 
 Like likeOf(const Transfer& transfer) {
     return {transfer.operation, transfer.group, transfer.size.count};
-}
-
-/// One rank's view of a collective.
-struct View {
-    RankId rank;
-    const CollectiveEvent* event = nullptr;
-};
-
-/// Arrivals of all members, where some rank knows them.
-const CollectiveEvent* withArrivals(const std::vector<View>& views, std::size_t members) {
-    for (const View& view : views)
-        if (view.event->arrivals.size() > 1 && view.event->arrivals.size() >= members)
-            return view.event;
-    return nullptr;
-}
-
-std::optional<Duration> shortest(const std::vector<View>& views, bool fromLastArrival) {
-    std::optional<Duration> least;
-    for (const auto& [rank, event] : views) {
-        const Timestamp begin = fromLastArrival ? event->lastArrival() : event->start;
-        const Duration time = event->end - begin;
-        if (!least || time < *least) least = time;
-    }
-    return least;
-}
-
-Transfer transferOf(const std::vector<View>& views, const std::vector<RankId>& members,
-                    const HostClocks& clocks) {
-    const CollectiveEvent& first = *views.front().event;
-    Transfer transfer;
-    transfer.operation = first.operation;
-    transfer.group = first.group;
-    transfer.sequence = first.sequence;
-    transfer.step = first.step;
-    transfer.layer = first.layer;
-    transfer.cause = first.cause;
-    transfer.size = first.size;
-    transfer.range = {first.start, first.end};
-    for (const auto& [rank, event] : views) {
-        transfer.range.begin = std::min(transfer.range.begin, event->start);
-        transfer.range.end = std::max(transfer.range.end, event->end);
-        transfer.waited += event->lastArrival() - event->start;
-    }
-    const CollectiveEvent* met = withArrivals(views, members.size());
-    const bool whole = views.size() == members.size() && views.size() > 1;
-    if (met != nullptr) {
-        transfer.ranks = static_cast<std::int32_t>(met->arrivals.size());
-        transfer.transfer = shortest(views, true);
-        if (clocks.tellsLast(*met, members)) {
-            transfer.skew = met->lastArrival() - met->arrivals.first();
-            transfer.late = lastToArrive(*met, members);
-        }
-    } else if (whole) {
-        transfer.ranks = static_cast<std::int32_t>(views.size());
-        transfer.transfer = shortest(views, false);
-        transfer.waited = {};
-        for (const auto& [rank, event] : views)
-            transfer.waited += event->end - event->start - *transfer.transfer;
-    }
-    return transfer;
 }
 
 /// The line through weighted points, weights 1 / time^2, so that small ones count as large ones.
@@ -177,23 +115,76 @@ std::optional<double> busFactor(CollectiveOp operation, std::int32_t ranks) {
     return std::nullopt;
 }
 
-std::vector<Transfer> transfersOf(const std::vector<RankEvents>& ranks, const HostClocks& clocks) {
-    std::map<Key, std::vector<View>> views;
-    const Groups groups(ranks);
-    for (const RankEvents& events : ranks)
-        for (const CollectiveEvent& event : events.collectives) {
-            // A message is numbered between two ranks, so its number says nothing to others.
-            if (entryOf(event.operation) != nullptr && entryOf(event.operation)->message) continue;
-            views[{event.group, event.sequence}].push_back({events.rank, &event});
+void TransferTally::add(const RankEvents& events) {
+    for (const CollectiveEvent& event : events.collectives) {
+        // A message is numbered between two ranks, so its number says nothing to others.
+        if (entryOf(event.operation) != nullptr && entryOf(event.operation)->message) continue;
+        const auto [found, fresh] = m_seen.try_emplace({event.group, event.sequence});
+        Seen& seen = found->second;
+        Transfer& transfer = seen.transfer;
+        const Timestamp met = event.lastArrival();
+        if (fresh) {
+            transfer.operation = event.operation;
+            transfer.group = event.group;
+            transfer.sequence = event.sequence;
+            transfer.step = event.step;
+            transfer.layer = event.layer;
+            transfer.cause = event.cause;
+            transfer.size = event.size;
+            transfer.range = {event.start, event.end};
+            seen.leastFromStart = event.end - event.start;
+            seen.leastFromArrival = event.end - met;
         }
+        ++seen.ranks;
+        transfer.range.begin = std::min(transfer.range.begin, event.start);
+        transfer.range.end = std::max(transfer.range.end, event.end);
+        transfer.waited += met - event.start;
+        seen.lasted += event.end - event.start;
+        seen.leastFromStart = std::min(seen.leastFromStart, event.end - event.start);
+        seen.leastFromArrival = std::min(seen.leastFromArrival, event.end - met);
+        if (seen.arrivals.empty() && event.arrivals.size() > 1 &&
+            event.arrivals.size() >= m_groups.of(event.group).size()) {
+            seen.arrivals = event.arrivals;
+            seen.met = met;
+        }
+    }
+}
+
+Transfer TransferTally::transferOf(const Seen& seen) const {
+    Transfer transfer = seen.transfer;
+    const std::vector<RankId>& members = m_groups.of(transfer.group);
+    if (!seen.arrivals.empty()) {
+        CollectiveEvent event;
+        event.arrivals = seen.arrivals;
+        transfer.ranks = static_cast<std::int32_t>(seen.arrivals.size());
+        transfer.transfer = seen.leastFromArrival;
+        if (m_clocks.tellsLast(event, members)) {
+            transfer.skew = seen.met - seen.arrivals.first();
+            transfer.late = lastToArrive(event, members);
+        }
+    } else if (seen.ranks == members.size() && seen.ranks > 1) {
+        const auto ranks = static_cast<std::int32_t>(seen.ranks);
+        transfer.ranks = ranks;
+        transfer.transfer = seen.leastFromStart;
+        transfer.waited = seen.lasted - Duration{ranks * seen.leastFromStart.ns};
+    }
+    return transfer;
+}
+
+std::vector<Transfer> TransferTally::transfers() const {
     std::vector<Transfer> transfers;
-    transfers.reserve(views.size());
-    for (const auto& [key, each] : views)
-        transfers.push_back(transferOf(each, groups.of(key.first), clocks));
+    transfers.reserve(m_seen.size());
+    for (const auto& [key, seen] : m_seen) transfers.push_back(transferOf(seen));
     std::stable_sort(transfers.begin(), transfers.end(), [](const Transfer& a, const Transfer& b) {
         return a.range.begin < b.range.begin;
     });
     return transfers;
+}
+
+std::vector<Transfer> transfersOf(const std::vector<RankEvents>& ranks, const HostClocks& clocks) {
+    TransferTally tally(ranks, clocks);
+    for (const RankEvents& events : ranks) tally.add(events);
+    return tally.transfers();
 }
 
 std::optional<AlphaBeta> fitAlphaBeta(const std::vector<SizedTime>& times) {

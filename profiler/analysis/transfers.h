@@ -7,11 +7,15 @@
 // Bytes a second; sizes are whole payloads, gathered or before reduction.
 #pragma once
 
+#include "profiler/analysis/groups.h"
 #include "profiler/analysis/host_clocks.h"
 #include "storage/model/recording.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -42,6 +46,34 @@ struct Transfer {
 
 /// Bus bandwidth over algorithm bandwidth among `ranks`; nothing for what moves no data.
 [[nodiscard]] std::optional<double> busFactor(CollectiveOp operation, std::int32_t ranks);
+
+/// Makes them of ranks that are added one at a time, by rank. Refers to `clocks`, which say which
+/// arrivals can be compared.
+class TransferTally {
+public:
+    /// `ranks` say who is in a group.
+    TransferTally(const std::vector<RankEvents>& ranks, const HostClocks& clocks)
+        : m_groups(ranks), m_clocks(clocks) {}
+    void add(const RankEvents& events);
+    /// By first start.
+    [[nodiscard]] std::vector<Transfer> transfers() const;
+
+private:
+    /// What ranks saw of a collective.
+    struct Seen {
+        Transfer transfer;  ///< as the first saw it, its range over all
+        std::size_t ranks = 0;
+        Duration lasted;                            ///< over all
+        Duration leastFromStart, leastFromArrival;  ///< to the end
+        Arrivals arrivals;                          ///< of all members, where a rank knows them
+        Timestamp met;                              ///< by that rank
+    };
+    [[nodiscard]] Transfer transferOf(const Seen& seen) const;
+
+    const Groups m_groups;
+    const HostClocks& m_clocks;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, Seen> m_seen;  ///< by group, sequence
+};
 
 /// By first start. `ranks` by rank; clocks say which arrivals can be compared.
 [[nodiscard]] std::vector<Transfer> transfersOf(const std::vector<RankEvents>& ranks,

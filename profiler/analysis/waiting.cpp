@@ -2,49 +2,72 @@
 #include "profiler/analysis/last_arrivals.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace shardscope::analysis {
 namespace {
 
-using Collectives = std::set<std::pair<std::uint32_t, std::uint64_t>>;
+/// Each once, in order.
+void settle(RankWaits::Waits& waits) {
+    auto& keys = waits.collectives;
+    if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+}
+
+void addTo(RankWaits::Waits& sum, const RankWaits::Waits& waits) {
+    sum.waited += waits.waited;
+    std::vector<RankWaits::Key> both;
+    both.reserve(std::max(sum.collectives.size(), waits.collectives.size()));
+    std::set_union(sum.collectives.begin(), sum.collectives.end(), waits.collectives.begin(),
+                   waits.collectives.end(), std::back_inserter(both));
+    sum.collectives = std::move(both);
+}
 
 }  // namespace
 
-LateRanks lateRanks(const std::vector<RankEvents>& ranks, const HostClocks& clocks) {
-    LastArrivals last(ranks, clocks);
-    std::map<RankId, WaitingForRank> late;
-    std::map<RankId, Collectives> collectives;
-    Collectives untold;
-    LateRanks found;
-    for (const RankEvents& events : ranks) {
-        for (const CollectiveEvent& collective : events.collectives) {
-            if (collective.step == kNoStep) continue;
-            const auto [rank, told] = last.of(collective);
-            if (!rank) continue;
-            const Duration waited = collective.lastArrival() - collective.start;
-            if (!told) {
-                found.untold.waited += waited;
-                untold.insert({collective.group, collective.sequence});
-                continue;
-            }
-            late[*rank].late = *rank;
-            late[*rank].waited += waited;
-            collectives[*rank].insert({collective.group, collective.sequence});
-        }
+RankWaits waitsOf(const RankEvents& events, LastArrivals& last) {
+    RankWaits waits;
+    for (const CollectiveEvent& collective : events.collectives) {
+        if (collective.step == kNoStep) continue;
+        const auto [rank, told] = last.of(collective);
+        if (!rank) continue;
+        RankWaits::Waits& of = told ? waits.forRank[*rank] : waits.untold;
+        of.waited += collective.lastArrival() - collective.start;
+        of.collectives.emplace_back(collective.group, collective.sequence);
     }
-    found.untold.collectives = static_cast<std::int64_t>(untold.size());
-    std::vector<WaitingForRank>& worstFirst = found.named;
-    for (auto& [rank, waiting] : late) {
-        waiting.collectives = static_cast<std::int64_t>(collectives[rank].size());
-        worstFirst.push_back(waiting);
+    for (auto& [rank, of] : waits.forRank) settle(of);
+    settle(waits.untold);
+    return waits;
+}
+
+void WaitTally::add(const RankWaits& waits) {
+    for (const auto& [rank, of] : waits.forRank) addTo(m_all.forRank[rank], of);
+    addTo(m_all.untold, waits.untold);
+}
+
+LateRanks WaitTally::lateRanks() const {
+    LateRanks found;
+    found.untold.waited = m_all.untold.waited;
+    found.untold.collectives = static_cast<std::int64_t>(m_all.untold.collectives.size());
+    for (const auto& [rank, of] : m_all.forRank) {
+        WaitingForRank& waiting = found.named.emplace_back();
+        waiting.late = rank;
+        waiting.waited = of.waited;
+        waiting.collectives = static_cast<std::int64_t>(of.collectives.size());
     }
     std::stable_sort(
-        worstFirst.begin(), worstFirst.end(),
+        found.named.begin(), found.named.end(),
         [](const WaitingForRank& a, const WaitingForRank& b) { return a.waited > b.waited; });
     return found;
+}
+
+LateRanks lateRanks(const std::vector<RankEvents>& ranks, const HostClocks& clocks) {
+    LastArrivals last(ranks, clocks);
+    WaitTally tally;
+    for (const RankEvents& events : ranks) tally.add(waitsOf(events, last));
+    return tally.lateRanks();
 }
 
 }  // namespace shardscope::analysis

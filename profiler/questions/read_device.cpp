@@ -201,13 +201,20 @@ Result<std::vector<analysis::LedgerRow>> deviceRows(storage::RecordingReader& re
                                                     const std::vector<RankEvents>& ranks) {
     std::vector<analysis::LedgerRow> rows;
     for (const RankEvents& events : ranks) {
-        if (events.computeKernels.empty()) continue;
-        const auto device = readDevice(reader, summary, events);
-        if (!device) return failure(device);
-        const auto own = analysis::deviceLedger(summary, events, *device);
-        rows.insert(rows.end(), own.begin(), own.end());
+        const auto own = deviceRowsOf(reader, summary, events);
+        if (!own) return failure(own);
+        rows.insert(rows.end(), own->begin(), own->end());
     }
     return rows;
+}
+
+Result<std::vector<analysis::LedgerRow>> deviceRowsOf(storage::RecordingReader& reader,
+                                                      const RecordingSummary& summary,
+                                                      const RankEvents& events) {
+    if (events.computeKernels.empty()) return std::vector<analysis::LedgerRow>();
+    const auto device = readDevice(reader, summary, events);
+    if (!device) return failure(device);
+    return analysis::deviceLedger(summary, events, *device);
 }
 
 }  // namespace shardscope::questions

@@ -24,5 +24,8 @@ namespace shardscope::questions {
 [[nodiscard]] Result<std::vector<analysis::LedgerRow>> deviceRows(
     storage::RecordingReader& reader, const RecordingSummary& summary,
     const std::vector<RankEvents>& ranks);
+/// That of one rank; empty where its kernels were not traced.
+[[nodiscard]] Result<std::vector<analysis::LedgerRow>> deviceRowsOf(
+    storage::RecordingReader& reader, const RecordingSummary& summary, const RankEvents& events);
 
 }  // namespace shardscope::questions

@@ -1,63 +1,215 @@
 #include "profiler/questions/report_reader.h"
 
 #include "profiler/analysis/part.h"
+#include "profiler/analysis/report_draft.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/read_growth.h"
 #include "profiler/questions/read_surroundings.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <future>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace shardscope::questions {
+namespace {
 
-Result<ReportReader> ReportReader::of(const RecordingSummary& whole, Selection selection) {
-    auto summary = selection.of(whole);
-    if (!summary) return failure(summary);
-    return ReportReader(std::move(selection), std::move(*summary));
+/// A rank of more is looked through before the next one is read, so that one is in memory at a
+/// time; one of less is not worth a thread.
+constexpr Bytes kMostBeside{std::int64_t{48} << 20}, kLeastBeside{std::int64_t{256} << 10};
+
+std::vector<RankId> ranksOf(const RecordingSummary& summary) {
+    std::vector<RankId> ranks;
+    for (const RankFacts& rank : summary.ranks) ranks.push_back(rank.rank);
+    return ranks;
 }
 
-Result<RankEvents> ReportReader::readRank(storage::RecordingReader& reader, RankId rank) {
-    const TimeRange whole{m_summary.bounds.begin, {m_summary.bounds.end.ns + 1}};
-    if (!m_selection.cutsTime()) return reader.rankEvents(rank, whole);
-    auto events = reader.rankEvents(rank, m_selection.timeOf(m_summary, rank));
-    if (!events) return events;
-    if (events->computeKernels.empty()) return m_selection.of(m_summary, std::move(*events));
-    // Idle time of a device can be for work behind the selection: its ledger needs everything.
-    auto all = reader.rankEvents(rank, whole);
-    if (!all) return all;
-    const auto rows = deviceRows(reader, m_summary, {std::move(*all)});
-    if (!rows) return failure(rows);
-    m_deviceRows.insert(m_deviceRows.end(), rows->begin(), rows->end());
-    return m_selection.of(m_summary, std::move(*events));
+/// In memory, about; without arrivals that are in memory with the rank `before` it anyway.
+Bytes sizeOf(const RankEvents& events, const RankEvents* before) {
+    std::size_t size =
+        events.phases.size() * sizeof(SpanEvent) +
+        (events.computeKernels.size() + events.communicationKernels.size()) * sizeof(TimeRange) +
+        events.energy.size() * sizeof(CounterEvent);
+    for (std::size_t i = 0; i < events.collectives.size(); ++i) {
+        const CollectiveEvent& event = events.collectives[i];
+        const bool shared = before != nullptr && i < before->collectives.size() &&
+                            event.arrivals.sharesWith(before->collectives[i].arrivals);
+        size += sizeof event + (shared ? 0 : event.arrivals.size() * sizeof(Timestamp));
+    }
+    return {static_cast<std::int64_t>(size)};
+}
+
+}  // namespace
+
+class ReportReader::State {
+public:
+    State(Selection selection, RecordingSummary summary, Bytes keep)
+        : m_selection(std::move(selection)),
+          m_summary(std::move(summary)),
+          m_keep(keep),
+          m_draft(m_summary, ranksOf(m_summary)),
+          m_kept(m_summary.ranks.size()) {}
+
+    Result<bool> addNextRank(storage::RecordingReader& reader) {
+        if (m_next < m_summary.ranks.size()) {
+            if (auto added = addFirst(reader, m_next); !added) return failure(added);
+            ++m_next;
+            if (m_next < m_summary.ranks.size()) return true;
+            if (auto done = finishFirst(reader); !done) return failure(done);
+            return true;
+        }
+        for (; m_again < m_summary.ranks.size(); ++m_again) {
+            if (!m_draft.wantsAgain(m_again)) continue;
+            if (auto added = addAgain(reader, m_again); !added) return failure(added);
+            ++m_again;
+            return true;
+        }
+        return false;
+    }
+    [[nodiscard]] bool hasBegun() const { return m_next > 0; }
+    [[nodiscard]] const RecordingSummary& summary() const { return m_summary; }
+    analysis::Report conclude() {
+        finishLooking();
+        return m_draft.conclude(m_growths, m_around);
+    }
+
+private:
+    using Events = std::shared_ptr<const RankEvents>;
+
+    [[nodiscard]] TimeRange whole() const {
+        return {m_summary.bounds.begin, {m_summary.bounds.end.ns + 1}};
+    }
+
+    /// What touches its time; m_selection.of() leaves what lies in it.
+    Result<RankEvents> read(storage::RecordingReader& reader, RankId rank) const {
+        return reader.rankEvents(
+            rank, m_selection.cutsTime() ? m_selection.timeOf(m_summary, rank) : whole());
+    }
+
+    /// Those of the rank.
+    Result<std::vector<analysis::LedgerRow>> readDeviceRows(storage::RecordingReader& reader,
+                                                            const RankEvents& events) const {
+        if (events.computeKernels.empty() || !m_selection.cutsTime())
+            return deviceRowsOf(reader, m_summary, events);
+        // Idle time of a device can be for work behind the selection: its ledger needs everything.
+        const auto all = reader.rankEvents(events.rank, whole());
+        if (!all) return failure(all);
+        return deviceRowsOf(reader, m_summary, *all);
+    }
+
+    Result<void> addFirst(storage::RecordingReader& reader, std::size_t place) {
+        const RankId rank = m_summary.ranks[place].rank;
+        auto events = read(reader, rank);
+        if (!events) return failure(events);
+        auto rows = readDeviceRows(reader, *events);
+        if (!rows) return failure(rows);
+        auto added = addSurroundings(reader, m_summary, m_selection, rank, m_around);
+        if (!added) return failure(added);
+        finishLooking();
+        m_looked =
+            std::make_shared<const RankEvents>(m_selection.of(m_summary, std::move(*events)));
+        const Bytes size = m_lookedSize =
+            sizeOf(*m_looked, place > 0 ? m_kept[place - 1].get() : nullptr);
+        const bool beside = kLeastBeside <= size && size <= kMostBeside;
+        m_share = std::async(beside ? std::launch::async : std::launch::deferred,
+                             [this, place, events = m_looked, rows = std::move(*rows)] {
+                                 return m_draft.share(place, *events, rows);
+                             });
+        if (!beside) finishLooking();
+        return {};
+    }
+
+    /// Adds the rank that is being looked through.
+    void finishLooking() {
+        if (!m_share.valid()) return;
+        m_draft.add(m_share.get(), *m_looked);
+        const std::size_t place = m_draft.outlines().size() - 1;
+        if (m_lookedSize <= m_keep) {
+            m_keep -= m_lookedSize;
+            m_kept[place] = std::move(m_looked);
+        }
+        m_looked.reset();
+    }
+
+    Result<void> finishFirst(storage::RecordingReader& reader) {
+        finishLooking();
+        noteLostCollectives();
+        // Of all ranks together: only the likeliest of many are read.
+        auto growths = memoryGrowths(reader, m_summary, m_draft.outlines());
+        if (!growths) return failure(growths);
+        m_growths = std::move(*growths);
+        return {};
+    }
+
+    Result<void> addAgain(storage::RecordingReader& reader, std::size_t place) {
+        if (const Events kept = std::move(m_kept[place])) {
+            m_draft.addAgain(place, *kept);
+            return {};
+        }
+        auto events = read(reader, m_summary.ranks[place].rank);
+        if (!events) return failure(events);
+        m_draft.addAgain(place, m_selection.of(m_summary, std::move(*events)));
+        return {};
+    }
+
+    /// Nobody counts the rows of a long run's collectives when it is opened; here all have been
+    /// read.
+    void noteLostCollectives() {
+        if (!m_summary.complete || m_selection.cutsTime() || !m_selection.ranks.empty()) return;
+        const std::uint64_t written = m_summary.events.collectives, found = m_draft.collectives();
+        auto& lost = m_summary.lostRows;
+        const bool told = std::any_of(lost.begin(), lost.end(), [](const LostRows& each) {
+            return each.table == "collectives";
+        });
+        if (found < written && !told) lost.push_back({"collectives", written, found});
+    }
+
+    Selection m_selection;
+    RecordingSummary m_summary;
+    Bytes m_keep;  ///< that may be kept still
+    analysis::ReportDraft m_draft;
+    std::vector<Events> m_kept;  ///< by place; null: not kept
+    std::size_t m_next = 0, m_again = 0;
+    std::vector<analysis::RankGrowth> m_growths;
+    analysis::Surroundings m_around;
+    Events m_looked;
+    Bytes m_lookedSize;
+    std::future<analysis::RankShare> m_share;  ///< of it; last, since it waits for its thread
+};
+
+ReportReader::ReportReader(std::unique_ptr<State> state) : m_state(std::move(state)) {}
+ReportReader::ReportReader(ReportReader&&) noexcept = default;
+ReportReader& ReportReader::operator=(ReportReader&&) noexcept = default;
+ReportReader::~ReportReader() = default;
+
+Result<ReportReader> ReportReader::of(const RecordingSummary& whole, Selection selection,
+                                      Bytes keep) {
+    auto summary = selection.of(whole);
+    if (!summary) return failure(summary);
+    return ReportReader(std::make_unique<State>(std::move(selection), std::move(*summary), keep));
 }
 
 Result<bool> ReportReader::addNextRank(storage::RecordingReader& reader) {
-    if (m_ranks.size() == m_summary.ranks.size()) return false;
-    const RankId next = m_summary.ranks[m_ranks.size()].rank;
-    auto events = readRank(reader, next);
-    if (!events) return failure(events);
-    m_ranks.push_back(std::move(*events));
-    if (auto added = addSurroundings(reader, m_summary, m_selection, next, m_around); !added)
-        return failure(added);
-    if (m_ranks.size() < m_summary.ranks.size()) return true;
-    // Of all ranks together: only the likeliest of many are read.
-    const auto growths = memoryGrowths(reader, m_summary, m_ranks);
-    if (!growths) return failure(growths);
-    m_growths = *growths;
-    if (m_selection.cutsTime()) return true;
-    const auto rows = deviceRows(reader, m_summary, m_ranks);
-    if (!rows) return failure(rows);
-    m_deviceRows = *rows;
-    return true;
+    return m_state->addNextRank(reader);
 }
 
-analysis::Report ReportReader::conclude() const {
-    return analysis::analyse(m_summary, m_ranks, m_deviceRows, m_growths, m_around);
+bool ReportReader::hasBegun() const {
+    return m_state->hasBegun();
+}
+
+const RecordingSummary& ReportReader::summary() const {
+    return m_state->summary();
+}
+
+analysis::Report ReportReader::conclude() {
+    return m_state->conclude();
 }
 
 Result<analysis::Report> readReport(storage::RecordingReader& reader, const RecordingSummary& whole,
-                                    const Selection& selection) {
-    auto report = ReportReader::of(whole, selection);
+                                    const Selection& selection, Bytes keep) {
+    auto report = ReportReader::of(whole, selection, keep);
     if (!report) return failure(report);
     while (true) {
         const auto more = report->addNextRank(reader);

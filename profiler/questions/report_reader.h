@@ -1,5 +1,6 @@
 // Reads what a report stands on, a rank at a time, and draws its conclusions: of a whole recording
-// or of what is selected of one. One thread, that of the reader.
+// or of what is selected of one. Of a long run no more than the events of some ranks are in memory
+// at once. One thread, that of the reader, and one of its own.
 #pragma once
 
 #include "profiler/analysis/report.h"
@@ -7,45 +8,45 @@
 #include "storage/model/result.h"
 #include "storage/recording/read/recording_reader.h"
 
-#include <vector>
+#include <cstdint>
+#include <memory>
 
 namespace shardscope::questions {
 
 class ReportReader {
 public:
+    /// Of ranks that are to be read twice these many bytes of events are kept instead, about.
+    static constexpr Bytes kMostKept{std::int64_t{64} << 20};
+
     /// `whole`: the recording's rows. kUsage: the selection leaves nothing, and why.
     [[nodiscard]] static Result<ReportReader> of(const RecordingSummary& whole,
-                                                 Selection selection = {});
+                                                 Selection selection = {}, Bytes keep = kMostKept);
+    ReportReader(ReportReader&&) noexcept;
+    ReportReader& operator=(ReportReader&&) noexcept;
+    ~ReportReader();
 
-    /// Reads one more rank; false: all have been read.
+    /// Reads one more rank, some of them a second time; false: all have been read.
     [[nodiscard]] Result<bool> addNextRank(storage::RecordingReader& reader);
-    /// After the last rank. Without HTA's numbers. Of a selection that leaves out time,
+    [[nodiscard]] bool hasBegun() const;
+    /// After the last rank, once. Without HTA's numbers. Of a selection that leaves out time,
     /// certificate, drops and what was noted while recording are not judged: they are the whole
     /// recording's.
-    [[nodiscard]] analysis::Report conclude() const;
+    [[nodiscard]] analysis::Report conclude();
 
     /// The rows of what is selected.
-    [[nodiscard]] const RecordingSummary& summary() const { return m_summary; }
-    /// What was read of its ranks, those read so far.
-    [[nodiscard]] std::vector<RankEvents>& ranks() { return m_ranks; }
+    [[nodiscard]] const RecordingSummary& summary() const;
 
 private:
-    ReportReader(Selection selection, RecordingSummary summary)
-        : m_selection(std::move(selection)), m_summary(std::move(summary)) {}
+    class State;
+    explicit ReportReader(std::unique_ptr<State> state);
 
-    Result<RankEvents> readRank(storage::RecordingReader& reader, RankId rank);
-
-    Selection m_selection;
-    RecordingSummary m_summary;
-    std::vector<RankEvents> m_ranks;
-    std::vector<analysis::LedgerRow> m_deviceRows;
-    std::vector<analysis::RankGrowth> m_growths;
-    analysis::Surroundings m_around;
+    std::unique_ptr<State> m_state;
 };
 
 /// The whole of it at once.
 [[nodiscard]] Result<analysis::Report> readReport(storage::RecordingReader& reader,
                                                   const RecordingSummary& whole,
-                                                  const Selection& selection = {});
+                                                  const Selection& selection = {},
+                                                  Bytes keep = ReportReader::kMostKept);
 
 }  // namespace shardscope::questions

@@ -26,9 +26,6 @@ RecordingPtr analysed(const OpenRecording& sketch, questions::ReportReader& read
         analysis::markRunning(whole->report, "the trace is being imported");
     else if (whole->isRunning())
         analysis::markRunning(whole->report);
-    // only conclusions are kept: what pages show of events they ask for
-    read.ranks().clear();
-    read.ranks().shrink_to_fit();
     whole->figures = stepFigures(whole->summary, whole->report.ledger);
     ::malloc_trim(0);  // a report of a long run leaves much behind
     whole->analysed = true;

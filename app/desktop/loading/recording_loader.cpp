@@ -225,7 +225,7 @@ void RecordingLoader::completeSketch(const RecordingPtr& sketch,
                                      const std::shared_ptr<questions::ReportReader>& report) {
     const auto add = [this, reading = readingOf(*m_growth), sketch,
                       report](const storage::Generation& generation) -> Result<Topic::Delivery> {
-        if (!reading->session && report->ranks().empty()) {
+        if (!reading->session && !report->hasBegun()) {
             const auto opened = reading->openFile(sketch->file().toStdString());
             if (!opened && Reading::isGone(*sketch)) return Topic::Delivery([] {});
             if (!opened) return failure(opened);

@@ -17,11 +17,11 @@ namespace {
 /// Times of one rank's steps, and its compute in them.
 class HidingPlaces {
 public:
-    HidingPlaces(const RuleInput& input, const RankEvents& events)
+    HidingPlaces(const RecordingSummary& summary, const RankEvents& events)
         : m_compute(phaseTime(events, [](Phase phase) {
               return isWork(phase) && phase != Phase::kOptimizer && phase != Phase::kClip;
           })) {
-        for (const StepFacts& step : input.summary.steps)
+        for (const StepFacts& step : summary.steps)
             if (step.rank == events.rank) m_steps[step.step] = step.range();
         for (const SpanEvent& phase : events.phases)
             if (phase.phase == Phase::kBackward || phase.phase == Phase::kHead)
@@ -74,40 +74,38 @@ struct Collected {
 };
 using Key = std::pair<CollectiveOp, LayerIndex>;
 
-/// Every so-manieth rank.
-std::vector<const RankEvents*> lookedAt(const std::vector<RankEvents>& ranks) {
-    std::vector<const RankEvents*> some;
-    const std::size_t count = std::min(ranks.size(), kMostRanksLookedAt);
-    for (std::size_t i = 0; i < count; ++i) some.push_back(&ranks[i * ranks.size() / count]);
-    return some;
+HideableTime::OfStep& ofStep(std::vector<HideableTime::OfStep>& steps, StepIndex step) {
+    const auto at = std::lower_bound(steps.begin(), steps.end(), step,
+                                     [](const auto& each, StepIndex s) { return each.step < s; });
+    if (at != steps.end() && at->step == step) return *at;
+    return *steps.insert(at, {step, {}, {}, {}, 0});
 }
 
-std::map<Key, Collected> collect(const RuleInput& input,
-                                 const std::vector<const RankEvents*>& ranks) {
+std::map<Key, Collected> collect(const RuleInput& input) {
     std::map<Key, Collected> collected;
-    for (const RankEvents* events : ranks) {
-        HidingPlaces places(input, *events);
-        for (const Exposure& exposure : exposuresOf(*events, input.ranks, input.report.clocks)) {
-            if (!isOfLayers(exposure) || !input.steps.contains(exposure.step)) continue;
-            const Duration moved = exposure.range.duration() - exposure.waiting;
-            if (!places.canHide(exposure, moved)) continue;
-            Collected& sum = collected[{exposure.operation, exposure.layer}];
-            sum.moving += exposure.moving;
-            sum.hidden += exposure.hidden;
-            if (exposure.reason != ExposureReason::kLate) continue;
-            sum.late += exposure.moving;
-            sum.lateByStep[exposure.step] += exposure.moving;
-            ++sum.count;
+    for (const auto& [key, steps] : input.collectives.hideable.byStep)
+        for (const HideableTime::OfStep& each : steps) {
+            if (!input.steps.contains(each.step)) continue;
+            Collected& sum = collected[key];
+            sum.moving += each.moving;
+            sum.hidden += each.hidden;
+            if (each.count == 0) continue;
+            sum.late += each.late;
+            sum.lateByStep[each.step] += each.late;
+            sum.count += each.count;
         }
-    }
     return collected;
 }
 
-/// Of the ranks that are looked at.
-std::map<StepIndex, Duration> wallsOf(const RuleInput& input,
-                                      const std::vector<const RankEvents*>& ranks) {
+std::set<RankId> lookedAt(const std::vector<RankEvents>& ranks) {
     std::set<RankId> looked;
-    for (const RankEvents* events : ranks) looked.insert(events->rank);
+    for (std::size_t place = 0; place < ranks.size(); ++place)
+        if (isLookedAt(place, ranks.size())) looked.insert(ranks[place].rank);
+    return looked;
+}
+
+/// Of the ranks that are looked at.
+std::map<StepIndex, Duration> wallsOf(const RuleInput& input, const std::set<RankId>& looked) {
     std::map<StepIndex, Duration> walls;
     for (const auto& [step, rows] : input.rows)
         for (const LedgerRow* row : rows)
@@ -162,11 +160,58 @@ const Entry* worstOf(const std::map<Key, Collected>& collected,
 
 }  // namespace
 
+bool isLookedAt(std::size_t place, std::size_t ranks) {
+    // every so-manieth; the first number whose place is not before this one
+    const std::size_t count = std::min(ranks, kMostRanksLookedAt);
+    if (count == 0) return false;
+    const std::size_t number = (place * count + ranks - 1) / ranks;
+    return number < count && number * ranks / count == place;
+}
+
+HideableTime hideableTime(const RecordingSummary& summary, const RankEvents& events) {
+    HideableTime time;
+    HidingPlaces places(summary, events);
+    // whom a collective waited for is not asked
+    for (const Exposure& exposure : exposuresOf(events, {}, {})) {
+        if (!isOfLayers(exposure)) continue;
+        const Duration moved = exposure.range.duration() - exposure.waiting;
+        if (!places.canHide(exposure, moved)) continue;
+        HideableTime::OfStep& sum =
+            ofStep(time.byStep[{exposure.operation, exposure.layer}], exposure.step);
+        sum.moving += exposure.moving;
+        sum.hidden += exposure.hidden;
+        if (exposure.reason != ExposureReason::kLate) continue;
+        sum.late += exposure.moving;
+        ++sum.count;
+    }
+    return time;
+}
+
+void HideableTime::add(const HideableTime& other) {
+    for (const auto& [key, steps] : other.byStep) {
+        std::vector<OfStep>& own = byStep[key];
+        const std::vector<OfStep> before = std::exchange(own, {});
+        own.reserve(std::max(before.size(), steps.size()));
+        auto next = before.begin();
+        for (const OfStep& each : steps) {
+            while (next != before.end() && next->step < each.step) own.push_back(*next++);
+            own.push_back(each);
+            if (next == before.end() || next->step != each.step) continue;
+            own.back().moving += next->moving;
+            own.back().hidden += next->hidden;
+            own.back().late += next->late;
+            own.back().count += next->count;
+            ++next;
+        }
+        own.insert(own.end(), next, before.end());
+    }
+}
+
 MaybeFinding findLateCollective(const RuleInput& input) {
     const std::size_t steps = input.rows.size();
     if (steps < kLeastStepsForSpread || !canCostEnough(input)) return std::nullopt;
-    const std::vector<const RankEvents*> ranks = lookedAt(input.ranks);
-    const auto collected = collect(input, ranks);
+    const std::set<RankId> ranks = lookedAt(input.ranks);
+    const auto collected = collect(input);
     const auto walls = wallsOf(input, ranks);
     const Entry* worst = worstOf(collected, walls, steps);
     if (worst == nullptr) return std::nullopt;

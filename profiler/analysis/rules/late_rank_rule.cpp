@@ -37,7 +37,7 @@ bool isOfTheMachine(LateReason reason, RankId late, const RecordingSummary& summ
 MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& steps) {
     if (steps.empty()) return std::nullopt;
     const Report& report = input.report;
-    const std::vector<LateRank> held = heldUpBy(input.ranks, report.ledger, steps, report.clocks);
+    const std::vector<LateRank> held = heldUpBy(input.collectives.blocked, report.ledger, steps);
     if (held.empty() || !held.front().isNamed()) return std::nullopt;
     const LateRank& late = held.front();
     const LateCause cause = whyLate(late, input.summary, report.ledger, steps, input.around);

@@ -27,10 +27,11 @@ std::set<StepIndex> comparedSteps(const Report& report, const std::vector<RankEv
 }  // namespace
 
 RuleInput ruleInput(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
-                    const Report& report, const std::vector<RankGrowth>& growths,
-                    const Surroundings& around) {
+                    const GatheredCollectives& collectives, const Report& report,
+                    const std::vector<RankGrowth>& growths, const Surroundings& around) {
     RuleInput input{summary,
                     ranks,
+                    collectives,
                     report,
                     growths,
                     around,

@@ -7,10 +7,12 @@
 
 #include "profiler/analysis/cores_taken.h"
 #include "profiler/analysis/high_stretch.h"
+#include "profiler/analysis/late_rank.h"
 #include "profiler/analysis/ledger.h"
 #include "profiler/analysis/report.h"
 #include "profiler/analysis/slow_steps.h"
 #include "profiler/analysis/training_health.h"
+#include "profiler/analysis/transfers.h"
 #include "storage/model/words.h"
 
 #include <cstddef>
@@ -19,14 +21,38 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardscope::analysis {
 
+/// Of collectives that had compute to hide behind, what was hidden and what not.
+struct HideableTime {
+    struct OfStep {
+        StepIndex step;
+        Duration moving, hidden;  ///< of all of them
+        Duration late;            ///< exposed while data moved, of those issued late
+        std::int64_t count = 0;   ///< issued late
+    };
+    /// By step, of an operation and layer.
+    std::map<std::pair<CollectiveOp, LayerIndex>, std::vector<OfStep>> byStep;
+
+    void add(const HideableTime& other);
+};
+[[nodiscard]] HideableTime hideableTime(const RecordingSummary& summary, const RankEvents& events);
+
+/// What rules need of all ranks' collectives.
+struct GatheredCollectives {
+    std::vector<BlockedTime> blocked;  ///< by rank
+    HideableTime hideable;             ///< of the ranks that are looked at
+    std::vector<Transfer> transfers;   ///< where mayHaveSlowLink()
+};
+
 /// What rules look at.
 struct RuleInput {
     const RecordingSummary& summary;  ///< with those steps only that have phases and collectives
-    const std::vector<RankEvents>& ranks;
+    const std::vector<RankEvents>& ranks;  ///< as outlineOf() leaves them, or whole
+    const GatheredCollectives& collectives;
     const Report& report;  ///< with ledger, memory, clocks and warm-up filled in
     const std::vector<RankGrowth>& growths;
     const Surroundings& around;
@@ -37,7 +63,8 @@ struct RuleInput {
     TrainingHealth health;
 };
 [[nodiscard]] RuleInput ruleInput(const RecordingSummary& summary,
-                                  const std::vector<RankEvents>& ranks, const Report& report,
+                                  const std::vector<RankEvents>& ranks,
+                                  const GatheredCollectives& collectives, const Report& report,
                                   const std::vector<RankGrowth>& growths,
                                   const Surroundings& around);
 
@@ -46,8 +73,8 @@ using MaybeFinding = std::optional<RunFinding>;
 /// Of the wall time of the compared steps: what costs less is a note.
 inline constexpr double kWarningCost = 0.05;
 
-/// "late-rank": the others wait for it (late_rank.h). In `steps`. A note where it had no core, and of CPU
-/// ranks of one host where its own communication took longer.
+/// "late-rank": the others wait for it (late_rank.h). In `steps`. A note where it had no core, and
+/// of CPU ranks of one host where its own communication took longer.
 [[nodiscard]] MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& steps);
 /// "slow-step": the slowest of those that slow_steps.h names, of which others on the machine took
 /// less than half if there is any (cores_taken.h).
@@ -108,6 +135,8 @@ inline constexpr StretchRule kBlockedLonger{1.2, 0.2};
 inline constexpr double kSlowMachine = 1.3;
 /// Of the wall time of the stretch: what the link must cost.
 inline constexpr double kLeastLinkCost = 0.05;
+/// Whether ranks are blocked for longer for a while; else nothing is lost by a link.
+[[nodiscard]] bool mayHaveSlowLink(const RuleInput& input);
 [[nodiscard]] MaybeFinding findSlowLink(const RuleInput& input);
 
 /// "late-collective": collectives of an operation and layer that are asked for too late.
@@ -120,6 +149,7 @@ inline constexpr double kRegularlyLate = 0.8;
 inline constexpr double kOthersHidden = 0.5;
 /// Ranks that are looked at, evenly spread over all: all of them do the same.
 inline constexpr std::size_t kMostRanksLookedAt = 16;
+[[nodiscard]] bool isLookedAt(std::size_t place, std::size_t ranks);
 [[nodiscard]] MaybeFinding findLateCollective(const RuleInput& input);
 
 /// "memory-above-theory": a note, and a warning.

@@ -37,7 +37,7 @@ using Likes = std::map<Like, std::map<StepIndex, std::vector<double>>>;
 
 Likes transfersIn(const RuleInput& input) {
     Likes likes;
-    for (const Transfer& transfer : transfersOf(input.ranks, input.report.clocks))
+    for (const Transfer& transfer : input.collectives.transfers)
         if (transfer.transfer && moves(transfer.operation) && input.steps.contains(transfer.step))
             likes[{transfer.operation, transfer.group, transfer.size.count}][transfer.step]
                 .push_back(static_cast<double>(transfer.transfer->ns));
@@ -114,11 +114,13 @@ bool othersTookCores(const RuleInput& input, StepIndex first, StepIndex last) {
 
 }  // namespace
 
+bool mayHaveSlowLink(const RuleInput& input) {
+    return input.rows.size() >= kLeastStepsForSpread &&
+           highStretch(byStep(input, movingOf), kBlockedLonger);
+}
+
 MaybeFinding findSlowLink(const RuleInput& input) {
-    // Where nobody is blocked for longer nothing is lost, and transfers need not be looked through.
-    if (input.rows.size() < kLeastStepsForSpread ||
-        !highStretch(byStep(input, movingOf), kBlockedLonger))
-        return std::nullopt;
+    if (!mayHaveSlowLink(input)) return std::nullopt;
     const auto slow = slowest(input);
     if (!slow) return std::nullopt;
     const Cost cost = costOf(input, slow->first, slow->last);

@@ -1,6 +1,7 @@
 #include "storage/recording/file/row_checksums.h"
 
 #include "storage/columns/crc32c.h"
+#include "storage/recording/file/collective_bounds.h"
 
 #include <bit>
 #include <charconv>
@@ -169,7 +170,8 @@ Result<std::vector<LostRows>> lostRows(Connection& connection,
     return lost;
 }
 
-Result<void> storeRowChecksums(Connection& connection) {
+Result<void> sealRows(Connection& connection) {
+    if (auto stored = storeCollectiveBounds(connection); !stored) return stored;
     auto tables = tablesOf(connection);
     auto insert = connection.prepare("INSERT OR REPLACE INTO meta VALUES(?1, ?2)");
     if (!tables || !insert) return tables ? failure(insert) : failure(tables);

@@ -12,8 +12,10 @@
 
 namespace shardscope::storage {
 
-/// Puts the checksums of all tables as they are now into `meta`. Nothing may be written after it.
-Result<void> storeRowChecksums(Connection& connection);
+/// Puts into `meta` what a finalised file says of its rows: bounds of its collectives
+/// (collective_bounds.h) and the checksums of all tables as they are now. Nothing may be written
+/// after it.
+Result<void> sealRows(Connection& connection);
 
 /// Tables that have fewer or more rows than were finalised: cheaper than their checksums. `known`:
 /// rows of tables that were counted already, which of a long run's collectives takes long.

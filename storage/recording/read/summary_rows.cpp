@@ -1,10 +1,14 @@
 #include "storage/recording/read/summary_rows.h"
 
+#include "storage/recording/file/collective_bounds.h"
 #include "storage/recording/file/detail_rows.h"
 #include "storage/recording/file/row_checksums.h"
 #include "storage/recording/file/row_sql.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <string>
 
 namespace shardscope::storage {
 namespace {
@@ -55,6 +59,16 @@ void extend(TimeRange& bounds, TimeRange other) {
     bounds.end = std::max(bounds.end, other.end);
 }
 
+/// Of a finalised file as it says, of any other by its rows.
+Result<CollectiveBounds> collectivesOf(Connection& connection, bool finalised) {
+    if (finalised) {
+        const auto stored = storedCollectives(connection);
+        if (!stored) return failure(stored);
+        if (*stored) return **stored;
+    }
+    return countCollectives(connection);
+}
+
 /// Everything stored: chunks, steps, collectives, metrics.
 Result<void> readBounds(Connection& connection, const ChunkDirectory& chunks,
                         RecordingSummary& summary) {
@@ -62,13 +76,10 @@ Result<void> readBounds(Connection& connection, const ChunkDirectory& chunks,
     for (const StepFacts& step : summary.steps) extend(summary.bounds, step.range());
     for (const MetricPoint& metric : summary.metrics)
         extend(summary.bounds, {metric.time, metric.time});
-    auto select =
-        connection.prepare("SELECT count(*), min(start_ns), max(end_ns) FROM collectives");
-    if (!select) return failure(select);
-    if (auto row = select->step(); !row) return failure(row);
-    summary.events.collectives = static_cast<std::uint64_t>(select->integer(0));
-    if (select->integer(0) != 0)
-        extend(summary.bounds, {{select->integer(1)}, {select->integer(2)}});
+    const auto collectives = collectivesOf(connection, summary.complete);
+    if (!collectives) return failure(collectives);
+    summary.events.collectives = collectives->count;
+    if (collectives->count != 0) extend(summary.bounds, collectives->range);
     return {};
 }
 
@@ -87,8 +98,11 @@ Result<RecordingSummary> readSummary(Connection& connection, const ChunkDirector
     summary.chunkBytes = chunks.bytes();
     if (auto done = readBounds(connection, chunks, summary); !done) return failure(done);
     // A file whose checksums cannot be read has none to hold it to; `info --verify` says so.
-    if (auto lost = lostRows(connection, {{"collectives", summary.events.collectives}}))
-        summary.lostRows = std::move(*lost);
+    // Whether rows of collectives were lost shows whoever reads all of them.
+    const std::map<std::string, std::uint64_t> known{{"collectives", summary.events.collectives},
+                                                     {"metrics", summary.metrics.size()},
+                                                     {"steps", summary.steps.size()}};
+    if (auto lost = lostRows(connection, known)) summary.lostRows = std::move(*lost);
     if (!summary.complete) summary.run.ended = summary.bounds.end;
     summary.fileSize = sizeOf(connection.path()) + sizeOf(connection.path() + "-wal");
     return summary;

@@ -201,7 +201,7 @@ Result<void> finish(SalvageContext& context, RowWriter& rows) {
         if (auto added = rows.put(repaired); !added) return added;
     }
     if (auto ending = rows.finishRun(kept, {*ended}, true); !ending) return ending;
-    return storeRowChecksums(context.output);
+    return sealRows(context.output);
 }
 
 Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path,

@@ -1,3 +1,4 @@
+#include "storage/recording/file/collective_bounds.h"
 #include "storage/recording/file/detail_rows.h"
 #include "storage/recording/file/row_checksums.h"
 #include "storage/recording/file/row_rules.h"
@@ -103,6 +104,19 @@ void rememberNames(VerifyContext& context) {
         context.detail = std::move(*detail);
 }
 
+void verifyCollectiveBounds(VerifyContext& context) {
+    const auto stored = storedCollectives(context.connection);
+    if (!stored || !*stored || !context.found.complete) return;
+    const auto counted = countCollectives(context.connection);
+    const auto textOf = [](const CollectiveBounds& bounds) {
+        return std::to_string(bounds.count) + " collectives from " + number(bounds.range.begin.ns) +
+               " to " + number(bounds.range.end.ns) + " ns";
+    };
+    if (counted && **stored != *counted)
+        context.found.add("meta",
+                          "says " + textOf(**stored) + ", its rows are " + textOf(*counted));
+}
+
 void verifyCollectives(VerifyContext& context) {
     forRows(context, "collectives",
             "SELECT rank, count(*), min(issue_ns) FROM collectives GROUP BY 1",
@@ -115,6 +129,7 @@ void verifyCollectives(VerifyContext& context) {
                     context.found.add("collectives", "rank " + number(row.integer(0)) +
                                                          " has some where everything was thinned");
             });
+    verifyCollectiveBounds(context);
     for (const char* column : {"algorithm_id", "protocol_id"})
         forRows(context, "collectives",
                 std::string("SELECT DISTINCT rank, ") + column + " FROM collectives",

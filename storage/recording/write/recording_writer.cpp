@@ -292,7 +292,7 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyrami
     done = m_state->inTransaction([&]() -> Result<void> {
         if (auto marked = m_state->connection->execute("UPDATE run SET finalised=1"); !marked)
             return marked;
-        return storeRowChecksums(*m_state->connection);
+        return sealRows(*m_state->connection);
     });
     if (done) static_cast<void>(m_state->connection->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
     return done;

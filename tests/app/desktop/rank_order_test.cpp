@@ -2,6 +2,8 @@
 #include "app/desktop/models/rank_order.h"
 
 #include "app/desktop/pages/overview/overview_model.h"
+#include "app/desktop/widgets/heat_map.h"
+#include "tests/app/desktop/window_fixture.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +13,7 @@
 namespace shardscope::desktop {
 namespace {
 
+using namespace Qt::StringLiterals;
 using analysis::LedgerPart;
 
 analysis::LedgerRow row(std::uint32_t rank, std::int32_t step, std::int64_t wall,
@@ -98,6 +101,24 @@ TEST(LedgerHeatOrder, PutsRanksWithTheHighestShareFirst) {
     EXPECT_LT(map.at(1, 1), 0);  // not known
     EXPECT_FLOAT_EQ(map.at(2, 1), 0.1F);
     EXPECT_FLOAT_EQ(map.maximum, 0.5F);
+}
+
+class OverviewOfManyRanks : public WindowTest {};
+
+TEST_F(OverviewOfManyRanks, HasAHeatMapWhoseCellsAreSelected) {
+    m_window->showPage(u"overview"_s);
+    test::SampleOptions options;
+    options.ranks = 18;
+    options.steps = 3;
+    openSample(options);
+    auto* const heat = m_window->page(u"overview"_s)->findChild<HeatMap*>();
+    ASSERT_NE(heat, nullptr);
+    // the last row and column
+    Q_EMIT heat->cellActivated(17, 2);
+    const Selection& selected = m_window->selection().current();
+    EXPECT_EQ(selected.ranks, (std::vector<RankId>{{17}}));
+    ASSERT_TRUE(selected.steps);
+    EXPECT_EQ(selected.steps->first, StepIndex{2});
 }
 
 }  // namespace

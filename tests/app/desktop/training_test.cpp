@@ -209,5 +209,26 @@ TEST_F(TrainingPageTest, OtherRunsAreDrawnOverIt) {
                                 10'000));
 }
 
+/// They are made beside the window; what it shows is what the model makes of these ranks.
+TEST_F(TrainingPageTest, CurvesOfSelectedRanksComeAfterwards) {
+    openSample();
+    m_window->showPage(u"training"_s);
+    Selection one;
+    one.ranks = {{1}};
+    m_window->selection().select(one);
+    ASSERT_TRUE(QTest::qWaitFor(
+        [this] { return chart(u"Throughput, of 1 of 2 ranks"_s) != nullptr; }, 10'000));
+    const auto shown = [this](const QString& title) {
+        ChartPanel* const found = chart(title);
+        return found == nullptr ? QString() : found->accessibleName();
+    };
+    settle();
+    const QString times = shown(u"Step time, of 1 of 2 ranks"_s);
+    m_window->selection().select({});
+    settle();
+    EXPECT_EQ(chart(u"Throughput, of 1 of 2 ranks"_s), nullptr) << "all ranks again";
+    EXPECT_NE(shown(u"Step time"_s), times);
+}
+
 }  // namespace
 }  // namespace shardscope::desktop

@@ -22,6 +22,8 @@
 #include <QLabel>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
+#include <memory>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -30,6 +32,13 @@ using namespace Qt::StringLiterals;
 
 constexpr int kCards = 6;
 constexpr int kWideCards = 1000;
+
+/// Made on a loader thread.
+struct MadeHeatMap {
+    LedgerHeat axes;
+    HeatData map;
+};
+using HeatMapPtr = std::shared_ptr<const MadeHeatMap>;
 
 std::vector<QRectF> skeleton() {
     std::vector<QRectF> blocks;
@@ -52,6 +61,7 @@ PageEntry OverviewPage::entry() {
 
 OverviewPage::OverviewPage(PageContext& context, QWidget* parent)
     : RecordingPage(context, parent),
+      m_heatMap(context.loader, Urgency::kTable),
       m_trace(context.loader, Urgency::kTable),
       m_settingsFile(context.settingsFile) {
     setUp(buildContent(), entry().icon, tr("Where does a step's time go?"),
@@ -351,16 +361,25 @@ void OverviewPage::presentCards(const std::vector<CardContent>& cards) {
 void OverviewPage::presentSteps() {
     const int index = m_choice->currentIndex();
     if (ledger().ranks.size() > kMostRankBars) {
-        const auto& rows = m_shown->report->ledger;
         const auto choices = heatChoices(ledger());
         if (index < 0 || index >= static_cast<int>(choices.size())) return;
-        const HeatChoice& choice = choices[static_cast<std::size_t>(index)];
-        m_heatAxes = ledgerAxes(
-            rows, choice,
-            m_order->currentIndex() == 0 ? HeatOrder::kByRank : HeatOrder::kHighestFirst);
-        m_heat->setMap(ledgerHeat(rows, choice, m_heatAxes));
-        return;
+        const HeatOrder order =
+            m_order->currentIndex() == 0 ? HeatOrder::kByRank : HeatOrder::kHighestFirst;
+        // as many rows as ranks have steps: not within a frame
+        return m_heatMap.ask(
+            [part = m_shown, choice = choices[static_cast<std::size_t>(index)], order](
+                const auto&, const auto&, const auto&) -> Result<HeatMapPtr> {
+                auto made = std::make_shared<MadeHeatMap>();
+                made->axes = ledgerAxes(part->report->ledger, choice, order);
+                made->map = ledgerHeat(part->report->ledger, choice, made->axes);
+                return HeatMapPtr(std::move(made));
+            },
+            [this](const HeatMapPtr& made) {
+                m_heatAxes = made->axes;
+                m_heat->setMap(made->map);
+            });
     }
+    m_heatMap.forget();
     if (index < 0 || index >= static_cast<int>(ledger().ranks.size())) {
         m_columnSteps.clear();
         m_steps->setColumns({});

@@ -66,7 +66,8 @@ private:
     StackedColumns* m_steps = nullptr;
     Legend* m_legend = nullptr;
     HeatMap* m_heat = nullptr;  ///< instead of bars, of many ranks
-    LedgerHeat m_heatAxes;
+    Topic m_heatMap;
+    LedgerHeat m_heatAxes;  ///< of the map that is shown
     QLabel* m_stepRow = nullptr;
     QComboBox* m_order = nullptr;     ///< of the heat map's ranks
     QComboBox* m_choice = nullptr;    ///< the rank of the columns, or the part of the heat map

@@ -15,8 +15,10 @@ using namespace Qt::StringLiterals;
 
 using CurvesPtr = std::shared_ptr<const StepCurves>;
 
-/// Of all ranks they are there; of some they are made here.
-CurvesPtr curvesOf(const OpenRecording& recording, const Selection& selection) {
+/// Of all ranks they are there; of some they are made here unless somebody did.
+CurvesPtr curvesOf(const OpenRecording& recording, const Selection& selection,
+                   const StepCurves* made) {
+    if (made != nullptr) return {CurvesPtr(), made};
     if (!selection.ranks.empty())
         return std::make_shared<const StepCurves>(stepCurves(recording.summary, selection.ranks));
     const StepFiguresPtr figures = figuresOf(recording);
@@ -151,7 +153,7 @@ TargetRow communicationRow(const SelectedPart& part, const Targets& targets) {
 
 std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Selection& selection,
                                       const CurveLook& look) {
-    const CurvesPtr shared = curvesOf(recording, selection);
+    const CurvesPtr shared = curvesOf(recording, selection, look.curves);
     const StepCurves& curves = *shared;
     std::vector<MetricChart> charts{
         {u"loss"_s,
@@ -211,8 +213,9 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Sele
     return charts;
 }
 
-std::vector<Spread> spreads(const OpenRecording& recording, const Selection& selection) {
-    const CurvesPtr shared = curvesOf(recording, selection);
+std::vector<Spread> spreads(const OpenRecording& recording, const Selection& selection,
+                            const StepCurves* made) {
+    const CurvesPtr shared = curvesOf(recording, selection, made);
     const StepCurves& curves = *shared;
     const auto spreadOf = [&](const QString& key, const QString& title, const QString& unit,
                               const QVector<QPointF>& points) {

@@ -25,6 +25,7 @@ struct MetricChart {
 struct CurveLook {
     double smoothing = 0;
     const std::vector<ComparedRun>* others = nullptr;  ///< drawn over these
+    const StepCurves* curves = nullptr;                ///< of the selected ranks; null: made here
 };
 
 /// Loss, learning rate, gradient norm, throughput, step time; loss scale where it was recorded.
@@ -42,7 +43,8 @@ struct Spread {
 };
 /// Of loss, step time and throughput.
 [[nodiscard]] std::vector<Spread> spreads(const OpenRecording& recording,
-                                          const Selection& selection);
+                                          const Selection& selection,
+                                          const StepCurves* curves = nullptr);
 
 /// Whether a recording has anything this page shows; else why not.
 [[nodiscard]] QString missingMetrics(const OpenRecording& recording);

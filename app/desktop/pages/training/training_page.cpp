@@ -40,7 +40,9 @@ PageEntry TrainingPage::entry() {
 }
 
 TrainingPage::TrainingPage(PageContext& context, QWidget* parent)
-    : RecordingPage(context, parent), m_settingsFile(context.settingsFile) {
+    : RecordingPage(context, parent),
+      m_settingsFile(context.settingsFile),
+      m_ofRanks(context.loader, Urgency::kTable) {
     setUp(buildContent(), entry().icon, tr("Does it learn?"),
           tr("Open a recording or start a run: this page then shows loss, learning rate, gradient "
              "norm, throughput and step time over the steps."),
@@ -130,7 +132,7 @@ void TrainingPage::buildControls() {
     connect(m_smoothing, &QSlider::valueChanged, this, [this, word](int value) {
         word->setText(value > 0 ? tr("Smoothing %1").arg(value / 100.0, 0, 'f', 2)
                                 : tr("Smoothing"));
-        if (hasRecording()) presentCurves();
+        if (hasRecording() && hasCurves()) presentCurves();
     });
     m_logarithmic = new QCheckBox(tr("Log"), this);
     m_logarithmic->setToolTip(tr("Logarithmic vertical axes"));
@@ -200,14 +202,45 @@ void TrainingPage::present() {
     }
     pageFrame().setHeadline(trainingHeadline(recording(), now), trainingSubline(part()));
     m_targets->setRows(targetRows(part(), m_targets->targets(), m_others.runs()));
-    presentCurves();
-    presentSpreads();
+    askForCurves();
+    if (hasCurves()) {
+        presentCurves();
+        presentSpreads();
+    }
     presentSplit();
 }
 
+/// Of a long run making those of some ranks takes longer than a frame.
+void TrainingPage::askForCurves() {
+    const std::vector<RankId>& ranks = selection().current().ranks;
+    const RecordingPtr& wanted = part().recording;
+    if (wanted == m_curvesRecording && ranks == m_curvesRanks) return;
+    m_curvesRecording = wanted;
+    m_curvesRanks = ranks;
+    m_rankCurves.reset();
+    m_ofRanks.forget();
+    if (ranks.empty()) return;
+    m_ofRanks.ask(
+        [wanted, ranks](const auto&, const auto&,
+                        const auto&) -> Result<std::shared_ptr<const StepCurves>> {
+            return std::make_shared<const StepCurves>(stepCurves(wanted->summary, ranks));
+        },
+        [this](const std::shared_ptr<const StepCurves>& curves) {
+            m_rankCurves = curves;
+            presentCurves();
+            presentSpreads();
+        });
+}
+
+/// Else what was shown stays until they are there.
+bool TrainingPage::hasCurves() const {
+    return m_curvesRanks.empty() || m_rankCurves != nullptr;
+}
+
 void TrainingPage::presentCurves() {
-    const auto charts = metricCharts(recording(), selection().current(),
-                                     {m_smoothing->value() / 100.0, &m_others.runs()});
+    const auto charts =
+        metricCharts(recording(), selection().current(),
+                     {m_smoothing->value() / 100.0, &m_others.runs(), m_rankCurves.get()});
     double lastStep = 1;
     for (const MetricChart& chart : charts)
         for (const LineSeries& line : chart.series)
@@ -236,7 +269,7 @@ void TrainingPage::presentCurves() {
 }
 
 void TrainingPage::presentSpreads() {
-    const auto all = spreads(recording(), selection().current());
+    const auto all = spreads(recording(), selection().current(), m_rankCurves.get());
     for (std::size_t i = 0; i < m_spreads.size(); ++i) {
         m_spreads[i]->setTitles(all[i].title, tr("steps"), all[i].unit);
         m_spreads[i]->setEmptyText(tr("Fewer than two steps: there is no distribution."));

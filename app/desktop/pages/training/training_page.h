@@ -2,11 +2,14 @@
 // on, targets. GUI thread.
 #pragma once
 
+#include "app/desktop/loading/topic.h"
+#include "app/desktop/models/step_figures.h"
 #include "app/desktop/models/targets.h"
 #include "app/desktop/pages/recording_page.h"
 #include "app/desktop/pages/training/compared_runs.h"
 
 #include <array>
+#include <memory>
 #include <vector>
 
 class QCheckBox;
@@ -43,6 +46,8 @@ private:
     void selectStepAt(double x);
     void selectStretch(double low, double high);
     [[nodiscard]] bool hasStep(int step) const;
+    void askForCurves();
+    [[nodiscard]] bool hasCurves() const;
     void presentCurves();
     void presentSpreads();
     void presentSplit();
@@ -54,6 +59,11 @@ private:
     TargetLine* m_targets = nullptr;
     QGridLayout* m_grid = nullptr;
     std::array<ChartPanel*, 6> m_curves{};
+    /// Of the selected ranks, where only some are; of which recording and ranks.
+    Topic m_ofRanks;
+    std::shared_ptr<const StepCurves> m_rankCurves;
+    RecordingPtr m_curvesRecording;
+    std::vector<RankId> m_curvesRanks;
     std::array<ChartPanel*, 3> m_spreads{};
     QWidget* m_splitBlock = nullptr;
     StackedColumns* m_split = nullptr;

@@ -73,7 +73,7 @@ TEST(Rules, WarnOfWhatCostsEnoughOfTheStepsTime) {
     const MadeRun run = healthy();
     const Report report = analyse(run.summary, run.ranks);
     const Surroundings unknown;
-    const RuleInput input = ruleInput(run.summary, run.ranks, report, {}, unknown);
+    const RuleInput input = ruleInput(run.summary, run.ranks, {}, report, {}, unknown);
     const std::int64_t wall = wallOf(input).ns;
     EXPECT_EQ(wall, 18 * 2 * 1'001'000);
     EXPECT_EQ(severityOf({wall / 20 + 1}, input), Severity::kWarning);
