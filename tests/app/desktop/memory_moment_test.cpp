@@ -408,6 +408,20 @@ TEST_F(MemoryMomentPage, EndsArriveAfterTheBlocks) {
     EXPECT_TRUE(anyFreed);
 }
 
+/// The stack of a block comes when the panel may show another time, of fewer blocks.
+TEST_F(MemoryMomentPage, NoBlockIsPickedWhereNoneIsAlive) {
+    ASSERT_NO_FATAL_FAILURE(openSnapshot());
+    panel().table().selectRow(3);
+    ASSERT_EQ(panel().pickedBlock(), 3);
+    auto* shown = page().findChild<MomentPanel*>();
+    const MomentQuery before{panel().frame()->query.rank, {-1'000'000'000}};
+    shown->showMoment(m_window->loader().recording(), before, true);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return shown->isHidden(); }));
+    EXPECT_EQ(panel().pickedBlock(), -1);
+    settle();
+    EXPECT_TRUE(panel().frame()->blocks.empty());
+}
+
 TEST_F(MemoryMomentPage, OfOurOwnRunsHasBlocksButNoFragmentation) {
     openSample();
     showPage();

@@ -129,13 +129,18 @@ void MomentPanel::showMoment(const RecordingPtr& recording, MomentQuery query, b
 
 void MomentPanel::showNothing() {
     m_moment.forget();
-    m_ends.forget();
-    m_stack.forget();
+    forgetBlock();
     m_frame.reset();
     m_recording.reset();
     m_asked.reset();
-    m_block = -1;
     hide();
+}
+
+/// Answers about a block of the frame before would find another one in its place, or none.
+void MomentPanel::forgetBlock() {
+    m_ends.forget();
+    m_stack.forget();
+    m_block = -1;
 }
 
 /// The block that is picked now, if it is alive in `frame` too; else the largest.
@@ -157,7 +162,7 @@ void MomentPanel::present(const MomentFramePtr& frame, bool isPeak) {
     // between two blocks of a recording that has addresses nothing may be alive
     setVisible(frame->hasPlaces || (!isHidden() && !isPeak));
     Q_EMIT momentRead(frame, isPeak);
-    if (isHidden()) return;
+    if (isHidden()) return forgetBlock();
     m_sentence->setText(
         momentSentence(*frame, isPeak) +
         (isPeak ? tr(" Click into the picture above for another time.") : QString()));

@@ -52,6 +52,7 @@ private:
     QWidget* buildMain();
     QWidget* buildSide();
     void present(const MomentFramePtr& frame, bool isPeak);
+    void forgetBlock();
     [[nodiscard]] int pickedIn(const MomentFrame& frame) const;
     void presentFigures();
     void presentTable();
