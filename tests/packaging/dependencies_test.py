@@ -24,8 +24,8 @@ EVERYWHERE = "apt bash coreutils dash dpkg findutils grep mawk sed tar util-linu
 OPTIONAL = {"mmdebstrap", "mount", "nvcc", "sudo", "unshare"}
 PROGRAMS = {  # package: programs
     "apt": "apt-config apt-get", "bash": "bash", "dash": "sh", "dpkg": "dpkg dpkg-query", "findutils": "find xargs",
-    "coreutils": "basename cat chmod chroot cp cut date dirname du echo env head id install ln ls mkdir mknod mktemp mv "
-                 "nproc paste printf pwd readlink realpath rm rmdir seq sha256sum sleep sort stat tail "
+    "coreutils": "basename cat chmod chroot cp cut date dirname du echo env head id install ln ls mkdir mkfifo mknod mktemp "
+                 "mv nproc paste printf pwd readlink realpath rm rmdir seq sha256sum sleep sort stat tail "
                  "tee touch tr true uniq wc",
     "grep": "grep", "tar": "tar", "mawk": "awk", "sed": "sed", "util-linux": "flock su",
     "cmake": "cmake ctest", "g++": "g++", "ninja-build": "ninja", "ccache": "ccache", "mold": "mold",
